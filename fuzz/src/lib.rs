@@ -1,32 +1,32 @@
-//! Fuzz targets: every reader of bytes that strangers write. A target must not panic, hang or grow
-//! without bound, and checks what must hold of the result.
+//! Fuzz targets: every parser that reads input from outside the process. A target must not panic,
+//! hang or use unbounded memory, and it checks properties of the result.
 //!
 //! `cargo xtask fuzz` runs each target for a minute with coverage feedback on the stable toolchain,
-//! beginning with the files in `corpus/<target>/`. The test `corpus` runs the same files once in
-//! every test run. A finding is added there after it was mended.
+//! starting from the files in `corpus/<target>/`. The test `corpus` runs the same files once in
+//! every test run. After a finding is fixed, its input is added there.
 
 mod targets;
 
 use anyhow::{Context, Result};
 
-/// One reader under test.
+/// A parser under test.
 #[derive(Debug, Clone, Copy)]
 pub struct Target {
-    /// Its name, and that of its folder in `corpus/`.
+    /// Name of the target and of its folder in `corpus/`.
     pub name: &'static str,
-    /// Runs it on one input; panics on a finding.
+    /// Runs the target on one input; panics on a finding.
     pub run: fn(&[u8]),
 }
 
-/// All targets, in the order CI runs them.
+/// All targets, in the order in which CI runs them.
 pub fn targets() -> &'static [Target] {
     targets::ALL
 }
 
-/// The target that `GALATEA_FUZZ_TARGET` names.
+/// The target named by `GALATEA_FUZZ_TARGET`.
 ///
 /// # Errors
-/// When the variable is missing or names no target; the message lists them.
+/// When the variable is missing or names no target; the message lists the targets.
 pub fn chosen() -> Result<Target> {
     let names: Vec<_> = targets().iter().map(|target| target.name).collect();
     let known = || format!("set GALATEA_FUZZ_TARGET to one of: {}", names.join(", "));

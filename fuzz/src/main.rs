@@ -1,6 +1,6 @@
-//! The fuzzer: one program for all targets, so that one build serves them all.
-//! `GALATEA_FUZZ_TARGET` names the target. Built without `--cfg fuzzing` it runs the files named on
-//! its command line once, which repeats a finding in a debugger.
+//! The fuzzer. One program contains all targets, so that one build serves them all;
+//! `GALATEA_FUZZ_TARGET` selects one. Built without `--cfg fuzzing`, it runs the files given as
+//! arguments once, to repeat a finding in a debugger.
 #![cfg_attr(fuzzing, no_main)]
 
 #[cfg(fuzzing)]
@@ -12,9 +12,9 @@ mod fuzzing {
     };
 
     static TARGET: LazyLock<galatea_fuzz::Target> = LazyLock::new(|| {
-        // libFuzzer's hook ends the process at every panic, also at one that a reader catches: the
-        // types of a platform's crate may panic on strange input, and our reader goes on without
-        // them.
+        // libFuzzer's hook ends the process at every panic, also at one that the parser catches.
+        // Types of a platform's crate may panic on strange input, and our parser then continues
+        // without them.
         panic::set_hook(Box::new(|panic| eprintln!("{panic}")));
         galatea_fuzz::chosen().unwrap_or_else(|error| {
             eprintln!("error: {error:#}");

@@ -1,4 +1,4 @@
-//! The targets.
+//! The targets and their properties.
 
 use galatea_core::{
     ActionDocs, character,
@@ -9,7 +9,6 @@ use std::sync::Arc;
 
 use crate::Target;
 
-/// Every target.
 pub(crate) const ALL: &[Target] = &[
     Target { name: "telegram_updates", run: galatea_telegram::fuzz::updates },
     Target { name: "telegram_webhook", run: galatea_telegram::fuzz::webhook },
@@ -35,8 +34,7 @@ fn text(bytes: &[u8]) -> String {
     String::from_utf8_lossy(bytes).into_owned()
 }
 
-/// A model's answer as a plan. It holds nothing but what was written, and the same text gives the
-/// same plan.
+/// Parses a model's answer as a plan; the same answer must give the same plan.
 fn plan(bytes: &[u8]) {
     let known: Vec<Arc<ActionDocs>> = ["SEND_MESSAGE", "MUTE_ROOM"]
         .map(|name| {
@@ -56,8 +54,7 @@ fn plan(bytes: &[u8]) {
     }
 }
 
-/// A character file: it loads, or every fault has its place. What loads can be written and read
-/// again.
+/// Reads a character file; a character that loads must be writable and readable again.
 fn character(bytes: &[u8]) {
     for name in ["fuzz.json", "fuzz.toml"] {
         if let Ok(loaded) = character::load_bytes(name, bytes) {

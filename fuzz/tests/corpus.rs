@@ -1,4 +1,4 @@
-//! Every file of the fixed corpus, once: a finding that was mended stays mended.
+//! Runs every file of the corpus once, so that a fixed finding stays fixed.
 
 use std::{fs, path::Path};
 

@@ -1,5 +1,5 @@
 //! `cargo xtask bench`: measures the release binary end to end. Telegram, Discord and the model are
-//! loopback servers inside this process.
+//! loopback servers in this process.
 
 mod child;
 mod figures;
@@ -28,13 +28,13 @@ use load::Amount;
 use stage::{Platform, Stage};
 use table::Circumstances;
 
-/// The page the figures are written into.
+/// The page that contains the figures.
 const PAGE: &str = "docs/benchmarks.md";
-/// From ready to the look at an idle process's memory.
+/// Pause between readiness and measuring the memory of an idle process.
 const REST: Duration = Duration::from_secs(3);
 
-/// From the end of the loads to the second look at memory: the program gives back what a burst left
-/// once it is quiet.
+/// Pause between the end of the loads and the second measurement of memory. When idle, the program
+/// returns the memory of a burst to the system.
 const REST_AFTER_LOADS: Duration = Duration::from_secs(30);
 
 /// What to measure, and where the figures go.
@@ -71,7 +71,7 @@ enum Only {
     Discord,
 }
 
-/// How much a run measures.
+/// The amounts that a run measures.
 struct Plan {
     warm_up: Amount,
     one_room: Amount,
@@ -98,7 +98,7 @@ impl Plan {
     }
 }
 
-/// Builds, measures, prints, and writes if asked to.
+/// Builds, measures and prints, and writes the page if requested.
 pub(crate) fn run(root: &Path, bench: &Bench) -> Result<()> {
     if cfg!(debug_assertions) && !bench.unoptimised {
         return again_with_optimisation(root);
@@ -116,7 +116,7 @@ pub(crate) fn run(root: &Path, bench: &Bench) -> Result<()> {
     eprintln!("--- machine");
     let machine = machine::look(folder.path())?;
     let plan = Plan::new(bench.quick);
-    // One thread: the servers leave the machine to whom is measured.
+    // One thread, so that the servers leave the other processors to the program.
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(1)
         .enable_all()
@@ -158,7 +158,8 @@ pub(crate) fn run(root: &Path, bench: &Bench) -> Result<()> {
     Ok(())
 }
 
-/// Slow servers would make the program look slow.
+/// Restarts the benchmark as a release build, because slow servers would make the program look
+/// slow.
 fn again_with_optimisation(root: &Path) -> Result<()> {
     eprintln!("--- building the loopback servers with optimisation");
     let mut command =
@@ -174,7 +175,7 @@ fn again_with_optimisation(root: &Path) -> Result<()> {
     Ok(())
 }
 
-/// The build's target folder.
+/// The target folder of the build.
 pub(crate) fn target(root: &Path) -> Result<PathBuf> {
     let metadata = cargo_metadata::MetadataCommand::new()
         .current_dir(root)
@@ -201,8 +202,8 @@ fn version(binary: &Path) -> Command {
     command
 }
 
-/// Starts first, because they need a quiet machine most; then memory, then loads, one platform
-/// after the other. With the figures come the program's violations.
+/// Measures starts first, because they need an idle machine most; then memory; then loads, one
+/// platform after the other. Also returns the program's violations of platform rules.
 async fn measure(
     root: &Path,
     binary: &Path,
@@ -252,7 +253,7 @@ async fn measure(
     Ok((Figures { telegram, discord, memory, size }, stage.close()))
 }
 
-/// The floods with PostgreSQL alone, for work on that store.
+/// Measures only the floods with PostgreSQL, for work on that store.
 async fn measure_postgres(root: &Path, binary: &Path, folder: &Path, plan: &Plan) -> Result<()> {
     let stage = Stage::set().await?;
     for (name, platform) in [("Telegram", stage.telegram()), ("Discord", stage.discord())] {
@@ -269,7 +270,7 @@ async fn measure_postgres(root: &Path, binary: &Path, folder: &Path, plan: &Plan
     }
 }
 
-/// The loads of one platform alone, for work on the line.
+/// Measures only the loads of one platform, for work on the turn.
 async fn measure_one(
     root: &Path,
     binary: &Path,
@@ -290,7 +291,7 @@ async fn measure_one(
     }
 }
 
-/// What the loads with SQLite gave.
+/// Results of the loads with SQLite.
 struct OnSqlite {
     one_room: Load,
     rooms: Load,
@@ -331,7 +332,7 @@ impl Scene<'_> {
         })
     }
 
-    /// First starts and restarts.
+    /// Measures first starts and restarts.
     async fn starts(&self, count: usize) -> Result<(Start, Start)> {
         eprintln!("--- {}: {count} first starts and {count} restarts", self.name);
         let (mut first, mut again) = (Vec::new(), Vec::new());
@@ -400,7 +401,7 @@ impl Scene<'_> {
         Ok(OnSqlite { one_room, rooms, flood, half, large, idle, after_load, rested })
     }
 
-    /// The flood with a PostgreSQL of this machine, durable as it comes (`fsync` and
+    /// The flood with a PostgreSQL server on this machine, with its default durability (`fsync` and
     /// `synchronous_commit` on).
     async fn on_postgres(&self, plan: &Plan) -> Result<Load> {
         self.platform.forget();
@@ -433,7 +434,7 @@ impl Scene<'_> {
         Ok(load)
     }
 
-    /// Runs a load and tells how it went: a run that fails later has still said something.
+    /// Runs a load and prints its result at once, so that it is not lost if a later load fails.
     async fn step(&self, what: &str, child: &Child, amount: Amount) -> Result<Load> {
         let name = format!("{}: {what}", self.name);
         eprintln!("--- {name}");
@@ -450,8 +451,8 @@ impl Scene<'_> {
     }
 }
 
-/// Memory after a rest: what runs once after a start is over by then. The wait is part of the
-/// definition, not a guess.
+/// Memory after [`REST`], when one-time work after a start is finished. The pause is part of the
+/// definition.
 async fn rested(child: &Child) -> Result<f64> {
     tokio::time::sleep(REST).await;
     proc::resident(child.pid())
@@ -465,7 +466,7 @@ fn median(starts: Vec<(Duration, Duration)>) -> Result<Start> {
     Ok(Start { line: half(&line)?, readyz: half(&readyz)? })
 }
 
-/// Generated agents with something to say, each of another name.
+/// Writes character files for generated agents, each with its own name.
 fn characters(folder: &Path) -> Result<Vec<PathBuf>> {
     let write = |n: usize| {
         let path = folder.join(format!("agent-{n}.json"));

@@ -1,5 +1,5 @@
-//! `cargo xtask chaos`: the long run of random `kill -9` under load. The harness is the tests' own
-//! (`tests/tests/e2e/chaos`), a quarter of which is given more kills.
+//! `cargo xtask chaos`: the long run of random `kill -9` under load. Uses the harness of the
+//! end-to-end tests (`tests/tests/e2e/chaos`), one quarter of it with more kills.
 
 use anyhow::{Result, bail};
 use clap::Args;
@@ -20,11 +20,12 @@ pub(crate) struct Chaos {
     seed: Option<u64>,
 }
 
-/// Runs it; its figures go to stderr, and it fails when a message was lost, answered twice or out
-/// of order.
+/// Runs the test. Its figures go to stderr. Fails if a message was lost, answered twice or answered
+/// out of order.
 pub(crate) fn run(root: &Path, chaos: &Chaos) -> Result<()> {
     let seed = chaos.seed.unwrap_or_else(|| RandomState::new().build_hasher().finish());
-    // With everybody's features, as in CI: otherwise half of the house is built anew.
+    // With the features of the whole workspace, as in CI. Otherwise half of the crates would be
+    // rebuilt.
     let mut command = cargo(
         root,
         &[

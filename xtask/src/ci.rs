@@ -1,6 +1,6 @@
-//! `cargo xtask ci`: the steps of a newcomer's check in order, the first failure ends it.
+//! `cargo xtask ci`: the checks to run before a change is submitted. The first failure ends it.
 //!
-//! It has to end within 15 minutes on two idle cores, build included. What takes longer is in
+//! Must finish within 15 minutes on two idle cores, including the build. Longer checks are in
 //! `cargo xtask long`.
 
 use anyhow::Result;
@@ -12,8 +12,8 @@ use crate::{
     tidy,
 };
 
-/// Runs every step. Tools that are not installed are named: nextest has a substitute, cargo-deny is
-/// left out.
+/// Runs every step. If nextest is missing, `cargo test` replaces it. If cargo-deny is missing, its
+/// step is skipped with a message.
 pub(crate) fn run(root: &Path) -> Result<()> {
     let begun = Instant::now();
     let here = |arguments: &[&str]| succeed(cargo(root, arguments));

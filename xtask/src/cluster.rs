@@ -1,6 +1,6 @@
-//! `cargo xtask cluster`: how long rooms stay silent when processes are killed, paused, added and
-//! replaced. The harness is the tests' own (`tests/tests/e2e/cluster/gaps.rs`), with more rooms and
-//! the release binary.
+//! `cargo xtask cluster`: measures how long rooms stay unanswered while processes are killed,
+//! paused, added and replaced. Uses the harness of the tests (`tests/tests/e2e/cluster/gaps.rs`),
+//! with more rooms and the release binary.
 
 use anyhow::{Result, bail};
 use clap::Args;
@@ -15,7 +15,8 @@ pub(crate) struct Cluster {
     rooms: usize,
 }
 
-/// Runs it: a table on stdout. Fails when a message was lost, answered twice or out of order.
+/// Runs the test and prints a table to stdout. Fails if a message was lost, answered twice or
+/// answered out of order.
 pub(crate) fn run(root: &Path, cluster: &Cluster) -> Result<()> {
     if !cargo(root, &["build", "--release", "--locked", "-p", "galatea"]).status()?.success() {
         bail!("the program could not be built");

@@ -1,8 +1,7 @@
-//! `cargo xtask fuzz`: runs every fuzz target with coverage feedback, on the stable toolchain.
+//! `cargo xtask fuzz`: runs the fuzz targets with coverage feedback on the stable toolchain.
 //!
-//! The instrumentation is LLVM's own (`sancov-module`), switched on by stable flags, and the driver
-//! is libFuzzer. The build has a target folder of its own, since the flags hold for every crate in
-//! it.
+//! Instruments with LLVM's `sancov-module`, switched on by stable flags, and uses libFuzzer as
+//! driver. The build has its own target folder, because the flags apply to every crate in it.
 
 use anyhow::{Context, Result, bail};
 use clap::Args;
@@ -27,13 +26,13 @@ pub(crate) struct Fuzz {
 }
 
 impl Fuzz {
-    /// Every target for a minute, two at a time.
+    /// Settings for CI: every target for a minute, two at a time.
     pub(crate) fn of_ci() -> Self {
         Self { target: None, seconds: 60, jobs: 2 }
     }
 }
 
-/// What libFuzzer needs of the compiler: counters for every edge, and compared values.
+/// Compiler flags that libFuzzer needs: counters for every edge, and compared values.
 const FLAGS: [&str; 7] = [
     "--cfg=fuzzing",
     "-Cpasses=sancov-module",
@@ -43,21 +42,21 @@ const FLAGS: [&str; 7] = [
     "-Cllvm-args=-sanitizer-coverage-trace-compares",
     "-Cdebug-assertions=on",
 ];
-/// Longest time for one input, in seconds: readers work in milliseconds.
+/// Timeout for one input, in seconds. Readers need milliseconds.
 const TIMEOUT: u32 = 10;
-/// Memory in MiB above which an input is a finding.
+/// Memory limit in MiB. An input that exceeds it is a finding.
 const MEMORY: u32 = 1_024;
-/// Longest input in bytes.
+/// Length limit of an input, in bytes.
 const LONGEST: u32 = 65_536;
 
-/// Searches, and fails when a target has a finding.
+/// Runs the search. Fails if a target has a finding.
 pub(crate) fn run(root: &Path, fuzz: &Fuzz) -> Result<()> {
     let findings = search(root, fuzz)?;
     if findings.is_empty() { Ok(()) } else { bail!("findings in {}", findings.join(", ")) }
 }
 
-/// Builds the fuzzer and runs the targets. Returns those with a finding, after printing where it
-/// lies.
+/// Builds the fuzzer and runs the targets. Prints the paths of findings, and returns the targets
+/// that have one.
 pub(crate) fn search(root: &Path, fuzz: &Fuzz) -> Result<Vec<String>> {
     let folder = bench::target(root)?.join("fuzz");
     let program = build(root, &folder)?;
@@ -101,8 +100,8 @@ fn build(root: &Path, folder: &Path) -> Result<PathBuf> {
     Ok(folder.join(host).join("fuzz/galatea-fuzz"))
 }
 
-/// The targets are the folders of the corpus; a test of the fuzz crate holds that both are the
-/// same.
+/// Names of the targets: the folders of the corpus. A test of the fuzz crate checks that both lists
+/// are equal.
 fn names(root: &Path, only: Option<&str>) -> Result<Vec<String>> {
     let corpus = root.join("fuzz/corpus");
     let mut names = Vec::new();
@@ -128,7 +127,7 @@ fn start(root: &Path, folder: &Path, program: &Path, name: &str, fuzz: &Fuzz) ->
     command
         .arg(format!("-artifact_prefix={}/{name}-", findings.display()))
         .arg("-print_final_stats=0");
-    // New inputs go to the first folder; the fixed corpus is only read.
+    // libFuzzer writes new inputs to the first folder and only reads the fixed corpus.
     command.arg(&learnt).arg(root.join("fuzz/corpus").join(name));
     command.stdout(Stdio::null()).stderr(Stdio::piped());
     command.spawn().with_context(|| format!("{} cannot be started", program.display()))

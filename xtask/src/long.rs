@@ -1,6 +1,6 @@
-//! `cargo xtask long`: what CI runs after `cargo xtask ci`: the crash matrix, 300 random kills, a
-//! soak beside them, a minute of fuzzing for every reader of strangers' bytes, and a new connector
-//! in a copy of the checkout.
+//! `cargo xtask long`: the checks CI runs after `cargo xtask ci`. The crash matrix, 300 random
+//! kills with a soak beside them, a minute of fuzzing for each parser of external input, and a new
+//! connector in a copy of the checkout.
 
 use anyhow::{Context, Result, bail};
 use nix::{
@@ -19,10 +19,10 @@ use crate::{
     step::{step, succeed},
 };
 
-/// The end-to-end tests with the features of the whole workspace: nothing is built twice.
+/// The end-to-end tests, with the features of the whole workspace so that nothing is rebuilt.
 const E2E: [&str; 5] = ["test", "--workspace", "--locked", "--test", "e2e"];
 
-/// Runs every step; the first failure ends it.
+/// Runs every step. The first failure ends it.
 pub(crate) fn run(root: &Path) -> Result<()> {
     let begun = Instant::now();
     let soak = soak(root)?;
@@ -35,8 +35,8 @@ pub(crate) fn run(root: &Path) -> Result<()> {
     Ok(())
 }
 
-/// A search finds faults by chance, in whatever was there before, so a finding is shown and fails
-/// no build. The fixed corpus does: it is a test.
+/// Prints findings without failing. A search finds faults by chance, possibly old ones. The fixed
+/// corpus is a test and does fail.
 fn report(findings: Vec<String>) {
     for target in findings {
         eprintln!(
@@ -50,15 +50,15 @@ pub(crate) fn matrix(root: &Path) -> Result<()> {
     succeed(ignored(root, "matrix::"))
 }
 
-/// Tests that are left out of a plain run, by the beginning of their names.
+/// Runs the ignored tests whose names start with one of `names`.
 fn ignored(root: &Path, names: &str) -> Command {
     let mut command = cargo(root, &E2E);
-    // One cell after the other would take an hour; the cells mostly wait.
+    // The cells mostly wait, and one after the other they would take an hour.
     command.args(["--", "--ignored", "--nocapture", "--test-threads=4", names]);
     command
 }
 
-/// Starts a soak of the debug build, in a copy, while other steps run.
+/// Starts a soak with a copy of the debug build, which runs beside other steps.
 fn soak(root: &Path) -> Result<Beside> {
     let mut build = cargo(root, &E2E);
     build.arg("--no-run");
@@ -80,7 +80,7 @@ fn soak(root: &Path) -> Result<Beside> {
     Ok(Beside(Some(command.spawn().context("the soak could not be started")?)))
 }
 
-/// A process that runs beside the other steps, and ends with them.
+/// A process that runs beside the other steps. Stopped with SIGTERM when dropped.
 struct Beside(Option<Child>);
 
 impl Beside {

@@ -1,6 +1,6 @@
-//! The project's own chores:
-//! `cargo xtask ci | long | tidy | gen | advisories | scaffold | bench | soak | matrix | chaos | cluster`.
-//! Progress goes to stderr; the exit code is 0 when everything passed.
+//! Development commands of the project: `cargo xtask ci | long | tidy | gen | advisories | scaffold
+//! | bench | soak | matrix | chaos | cluster | fuzz`. Progress goes to stderr. The exit code is 0 if
+//! everything passed.
 
 mod advisories;
 mod bench;
@@ -92,7 +92,7 @@ fn run(chore: &Chore) -> Result<()> {
     }
 }
 
-/// The workspace's folder: the parent of this package's.
+/// The workspace's root: the parent of this package's folder.
 fn root() -> Result<PathBuf> {
     Path::new(env!("CARGO_MANIFEST_DIR"))
         .parent()
@@ -100,14 +100,14 @@ fn root() -> Result<PathBuf> {
         .context("xtask has no parent folder")
 }
 
-/// A cargo command in the workspace, the cargo that runs this program.
+/// A cargo command in the workspace, run with the cargo that runs this program.
 fn cargo(root: &Path, arguments: &[&str]) -> Command {
     let mut command = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
     command.current_dir(root).args(arguments);
     command
 }
 
-/// What a command prints; its own complaints stay visible.
+/// The stdout of a command. Its stderr stays visible.
 fn output(mut command: Command) -> Result<String> {
     let shown = format!("{command:?}");
     let output = command

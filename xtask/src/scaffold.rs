@@ -1,9 +1,8 @@
-//! `cargo xtask scaffold`: proves that a new connector needs two lines outside its folder and no
-//! more.
+//! `cargo xtask scaffold`: checks that a new connector needs exactly two lines outside its folder.
 //!
-//! It works in a copy of the checkout, since a new crate changes the workspace and its lock file.
-//! The copy lies in the target folder, always in the same place and written only where it differs,
-//! so that a second run builds little; it shares the target folder for the dependencies.
+//! Works in a copy of the checkout, because a new crate changes the workspace and its lock file.
+//! The copy is always in the same place in the target folder, and only changed files are written,
+//! so a second run builds little. Both share the target folder for dependencies.
 
 use anyhow::{Context, Result, ensure};
 use serde::Deserialize;
@@ -16,12 +15,12 @@ use std::{
 
 use crate::{bench, cargo, output, step::succeed, tidy};
 
-/// A name in which every spelling differs, long enough to move line ends.
+/// A name with different spellings for crate, settings and type, long enough to change line breaks.
 const NAME: &str = "scaffold-trial";
-/// What its settings begin with.
+/// Prefix of its settings.
 const SETTINGS: &str = "SCAFFOLD_TRIAL";
 
-/// What `galatea connector new --json` prints.
+/// Output of `galatea connector new --json`.
 #[derive(Deserialize)]
 struct New {
     package: String,
@@ -37,7 +36,7 @@ struct Edit {
     line: String,
 }
 
-/// Scaffolds, adds the two lines, builds, checks and tests.
+/// Creates the connector, adds the two lines, builds, checks and tests.
 pub(crate) fn run(root: &Path) -> Result<()> {
     let target = bench::target(root)?;
     let copy = copy(root, &target)?;
@@ -67,23 +66,23 @@ pub(crate) fn run(root: &Path) -> Result<()> {
         add(&copy, edit)?;
     }
     let proven = prove(&copy, &target, &new.package);
-    // The copy's program took the place of ours in the shared folder.
+    // The build of the copy replaced our program in the shared folder.
     succeed(cargo(root, &["build", "--quiet", "--locked", "--package", "galatea"]))?;
     proven
 }
 
-/// Everything that must hold of a checkout with the new connector.
+/// Runs every check on a checkout with the new connector.
 fn prove(copy: &Path, target: &Path, package: &str) -> Result<()> {
     let here = |arguments: &[&str]| {
         let mut command = cargo(copy, arguments);
-        // A build shares the target folder; where the programs it makes lie is known.
+        // Shares the target folder with our build, which also fixes the paths of programs.
         command.env("CARGO_TARGET_DIR", target);
         command
     };
-    // The first command writes the new crate into the copy's lock file; from then on it is final.
+    // The first command adds the new crate to the copy's lock file. All others use `--locked`.
     succeed(here(&["build", "--quiet", "--offline", "--package", "galatea"]))?;
-    // Where a line breaks depends on how long the connector's name is: formatting is the author's
-    // step, and `connector new` says so.
+    // Line breaks depend on the length of the connector's name. Formatting is a step of the author,
+    // and `connector new` says so.
     succeed(here(&["fmt", "--package", package]))?;
     succeed(here(&[
         "clippy",
@@ -114,7 +113,8 @@ fn prove(copy: &Path, target: &Path, package: &str) -> Result<()> {
     Ok(())
 }
 
-/// A copy of all files git knows or would add, a repository of its own so that `tidy` sees them.
+/// Copies all files that git tracks or would add into a separate repository, so that `tidy` sees
+/// them.
 fn copy(root: &Path, target: &Path) -> Result<PathBuf> {
     let copy = target.join("scaffold");
     let listed: BTreeSet<String> = tidy::listed(root)?.into_iter().collect();
@@ -128,13 +128,13 @@ fn copy(root: &Path, target: &Path) -> Result<PathBuf> {
         fs::remove_file(copy.join(&old))
             .with_context(|| format!("cannot remove {old} from the copy"))?;
     }
-    // Git lists no folders, and `connector new` refuses one that exists.
+    // Git lists no folders, and `connector new` rejects one that exists.
     let last = copy.join("connectors").join(format!("galatea-{NAME}"));
     if last.exists() {
         fs::remove_dir_all(&last).with_context(|| format!("cannot remove {}", last.display()))?;
     }
     for name in &listed {
-        // A file that was removed and not committed yet is listed too.
+        // A file that was removed but not committed is listed, too.
         let Ok(bytes) = fs::read(root.join(name)) else { continue };
         let to = copy.join(name);
         if fs::read(&to).is_ok_and(|known| known == bytes) {
@@ -157,7 +157,7 @@ fn add(copy: &Path, edit: &Edit) -> Result<()> {
     fs::write(&path, text).with_context(|| format!("cannot write {}", edit.file))
 }
 
-/// The text with the line directly below its place.
+/// Inserts the line directly below `edit.below`.
 fn inserted(text: &str, edit: &Edit) -> Option<String> {
     let at = text.find(&format!("{}\n", edit.below))? + edit.below.len() + 1;
     Some(format!("{}{}\n{}", &text[..at], edit.line, &text[at..]))

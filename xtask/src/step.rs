@@ -1,4 +1,5 @@
-//! Steps of a chore: each is named, timed, and ends the chore when it fails.
+//! Runs the steps of a command: prints the name and duration of each, and stops at the first
+//! failure.
 
 use anyhow::{Context, Result, bail};
 use std::{
@@ -9,7 +10,7 @@ use std::{
 
 use crate::cargo;
 
-/// Runs one step and prints how long it took.
+/// Runs one step and prints its duration.
 pub(crate) fn step(name: &str, work: impl FnOnce() -> Result<()>) -> Result<()> {
     eprintln!("--- {name}");
     let begun = Instant::now();
@@ -18,7 +19,7 @@ pub(crate) fn step(name: &str, work: impl FnOnce() -> Result<()>) -> Result<()> 
     Ok(())
 }
 
-/// Runs a command; an exit code other than 0 is an error.
+/// Runs a command. An exit code other than 0 is an error.
 pub(crate) fn succeed(mut command: Command) -> Result<()> {
     let status = command.status().with_context(|| format!("cannot start {command:?}"))?;
     if !status.success() {

@@ -1,4 +1,4 @@
-//! Settings of this connector, under elizaOS's names.
+//! Settings of the Discord connector. The variables have elizaOS's names.
 
 use galatea_core::{
     Account, Connector, ConnectorConfig, Error, ExposeSecret, Host, Result, SecretString, Settings,
@@ -105,7 +105,8 @@ impl Default for Patience {
     }
 }
 
-/// Where settings come from, as people are told: `DISCORD_API_TOKEN from .env line 4`.
+/// Where the token and the API address were set, for error messages: `DISCORD_API_TOKEN from .env
+/// line 4`.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Origins {
     token: Option<String>,
@@ -122,7 +123,7 @@ impl Origins {
         Self { token: from(&TOKEN), root: from(&API_ROOT) }
     }
 
-    /// The error with the place of the setting it is about.
+    /// Adds to an error the place of the setting that it is about.
     pub(crate) fn add(&self, error: Error) -> Error {
         let place = match error.code() {
             Some(codes::TOKEN | codes::UNAUTHORIZED | codes::INTENTS | codes::IDENTIFY) => {
@@ -147,7 +148,7 @@ fn default_root() -> Url {
 }
 
 impl DiscordConfig {
-    /// Defaults for everything but the token.
+    /// A configuration with this token and defaults for everything else.
     pub fn new(token: SecretString) -> Self {
         Self {
             token,
@@ -159,11 +160,11 @@ impl DiscordConfig {
         }
     }
 
-    /// The bot's id, which the token's first part spells: known without asking Discord.
+    /// The bot's id, read from the token's first part without asking Discord.
     ///
     /// # Errors
-    /// `Invalid` with `GAL-DC-TOKEN`, saying what was pasted instead where its shape tells. The
-    /// token is not repeated.
+    /// `Invalid` with `GAL-DC-TOKEN` for a malformed token. If the shape shows what was pasted
+    /// instead, such as a client secret, the error names it. It never repeats the token.
     pub fn account(&self) -> Result<Account> {
         use base64::Engine;
         let token = self.token.expose_secret();
@@ -193,7 +194,7 @@ impl DiscordConfig {
     }
 }
 
-/// What was pasted instead of a token, where its shape tells.
+/// Guesses from the shape of a malformed token what was pasted instead.
 fn mistaken(token: &str) -> Option<&'static str> {
     let hex = token.bytes().all(|b| b.is_ascii_hexdigit());
     let word = token.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'-'));
@@ -255,8 +256,8 @@ impl ConnectorConfig for DiscordConfig {
         Ok(Some(config))
     }
 
-    /// elizaOS's switches in the words of the runtime's gate, which applies them and explains what
-    /// they did.
+    /// Translates elizaOS's switches into settings of the runtime's gate, which applies them and
+    /// explains their effect.
     fn policy(settings: &Settings) -> Result<Vec<(&'static str, String)>> {
         let mut policy = Vec::new();
         if let Some(channels) = settings.list(&CHANNELS)?.filter(|list| !list.is_empty()) {
@@ -287,10 +288,10 @@ impl ConnectorConfig for DiscordConfig {
 }
 
 impl DiscordConfig {
-    /// [`ConnectorConfig::build`] with the concrete type.
+    /// Builds the connector like [`ConnectorConfig::build`], but returns the concrete type.
     ///
     /// # Errors
-    /// `Invalid` for a token of another shape, `Unexpected` when the HTTP client cannot be set up.
+    /// `Invalid` for a malformed token; `Unexpected` if the HTTP client cannot be built.
     pub fn connector(self, host: &Host) -> Result<DiscordConnector> {
         DiscordConnector::new(self, host)
     }

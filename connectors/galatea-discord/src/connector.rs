@@ -1,4 +1,4 @@
-//! The connector: start-up checks, commands, intents, and the fleet of shards.
+//! The Discord connector: start-up checks, slash commands, gateway intents and the shards.
 
 use async_trait::async_trait;
 use galatea_core::{
@@ -39,23 +39,26 @@ use crate::{
     },
 };
 
-/// Application flags (Discord, "Application Flags"): an intent is granted in full or, below 10,000
-/// users, limited.
+/// Application flags that grant a privileged intent: Server Members and Message Content (Discord,
+/// "Application Flags"). Each intent has two flags: granted in full and, below 10,000 users,
+/// limited.
 const MEMBERS: u64 = 1 << 14 | 1 << 15;
 const CONTENT: u64 = 1 << 18 | 1 << 19;
-/// What `--fix` sets: only the limited form can be (Discord, "Edit Current Application").
+/// The flag that `--fix` sets. An application can set only the limited form itself (Discord, "Edit
+/// Current Application").
 const CONTENT_LIMITED: u64 = 1 << 19;
-/// View, send, threads, embed, attach, history, react; not Administrator.
+/// Permissions that the invite link asks for: View Channel, Send Messages, Send Messages in
+/// Threads, Embed Links, Attach Files, Read Message History and Add Reactions; not Administrator.
 const PERMISSIONS: u64 = 274_878_024_768;
-/// Sessions left for a day that are worth a warning: of 1,000.
+/// `check` warns below this many session starts left for the day, of Discord's 1,000.
 const FEW_SESSIONS: u64 = 200;
-/// What it works without.
+/// The limitation that `check` and the health report name when the intent is missing.
 const NO_CONTENT: &str =
     "without Message Content it hears direct messages and messages that mention it only";
 
-/// As Discord asks for it ("User Agent"): a page about the bot, and the version. Where neither the
-/// operator nor the program's own metadata names a page, the bot's profile on Discord is one: it is
-/// there, and it is this bot's.
+/// The `User-Agent` in the form Discord asks for ("User Agent"): a page about the bot, and the
+/// version. The page is the operator's setting, else the program's homepage or repository, else the
+/// bot's profile on Discord, which always exists.
 fn user_agent(page: Option<&Url>, bot: u64) -> String {
     let project = [env!("CARGO_PKG_HOMEPAGE"), env!("CARGO_PKG_REPOSITORY")]
         .into_iter()
@@ -67,7 +70,7 @@ fn user_agent(page: Option<&Url>, bot: u64) -> String {
     format!("DiscordBot ({page}, {})", env!("CARGO_PKG_VERSION"))
 }
 
-/// Discord for one application.
+/// The connector of one Discord application. [`DiscordConfig::connector`] builds it.
 pub struct DiscordConnector {
     info: ConnectorInfo,
     config: DiscordConfig,
@@ -88,7 +91,7 @@ impl fmt::Debug for DiscordConnector {
     }
 }
 
-/// The application, as GET /applications/@me tells.
+/// The application, as `GET /applications/@me` returns it.
 #[derive(Debug, Deserialize)]
 struct Application {
     #[serde(deserialize_with = "number")]
@@ -146,7 +149,7 @@ impl DiscordConnector {
         })
     }
 
-    /// The outbound side, as it is registered on the gateway.
+    /// The send handler that `run` registers on the gateway.
     pub fn send_handler(&self) -> Arc<dyn SendHandler> {
         self.sender.clone()
     }
@@ -189,22 +192,22 @@ impl DiscordConnector {
             tracing::warn!(
                 wanted,
                 found = application.id,
-                "DISCORD_APPLICATION_ID is another application's; the token's is used"
+                "DISCORD_APPLICATION_ID names another application; using the token's"
             );
         }
         Ok(application)
     }
 
-    /// Sets the commands when they differ. A bot without a menu still works, so a failure is only
-    /// told.
+    /// Replaces the application's commands if they differ from [`COMMANDS`]. A failure is only
+    /// logged, because the bot works without a command menu.
     async fn set_commands(&self, application: u64) {
         let path = format!("/applications/{application}/commands");
         let wanted: Vec<CreateCommand> = COMMANDS
             .iter()
             .map(|(name, what)| {
                 let command = CreateCommand::new(*name).description(*what);
-                // Members do not see what they may not do; a server's admins can give it to others
-                // (Discord, "Permissions": commands).
+                // Discord hides these commands from members without the permission. A server's
+                // admins can grant them to others (Discord, "Permissions": commands).
                 let command = if ADMIN_COMMANDS.contains(name) {
                     command.default_member_permissions(Permissions::MANAGE_GUILD)
                 } else {
@@ -237,11 +240,11 @@ impl DiscordConnector {
             .call(Call::new("PUT /applications/{}/commands", application, path).json(wanted))
             .await
         {
-            tracing::warn!(error = %self.api.error(failure, "set commands"), "the command menu could not be set");
+            tracing::warn!(error = %self.api.error(failure, "set commands"), "failed to set the command menu; retrying at the next start");
         }
     }
 
-    /// Where to connect, with how many shards, and how often that may be begun.
+    /// The gateway's address, the number of shards Discord recommends, and the session start limit.
     async fn entry(&self) -> Result<(Url, u16, StartLimit)> {
         let told = self.get("GET /gateway/bot", "/gateway/bot").await?;
         let address = told["url"].as_str().and_then(|u| Url::parse(u).ok());
@@ -259,7 +262,7 @@ impl DiscordConnector {
         ))
     }
 
-    /// From the first call to the end of the last session.
+    /// Checks the account, sets the commands and runs the shards until the last one ends.
     async fn connected(&self, gateway: Gateway, stop: CancellationToken) -> Result<()> {
         self.directory.clear();
         let start = async {
@@ -273,7 +276,7 @@ impl DiscordConnector {
         };
         let Some(started) = stop.run_until_cancelled(start).await else { return Ok(()) };
         let (me, application, (address, shards, limit)) = started?;
-        // What runs beside ends with this run, however it ends.
+        // Stops the shards and their tasks when this run ends, whatever the reason.
         let inner = stop.child_token();
         let quota = Arc::new(Quota::open(&gateway, shards, &limit).await?);
         let lacking = (application.flags & CONTENT == 0).then_some(NO_CONTENT);
@@ -312,7 +315,7 @@ impl DiscordConnector {
                     Err(Error::unexpected("a shard ended in a panic").with_source(e))
                 });
                 inner.cancel();
-                // The first failure tells why; the others follow from it.
+                // The first failure is the cause; the other shards ended because of it.
                 outcome = outcome.and(ended.map_err(|e| self.api.placed(e)));
             }
             outcome
@@ -325,7 +328,8 @@ impl DiscordConnector {
     }
 }
 
-/// Whether Discord knows these commands already; it adds fields of its own.
+/// Whether Discord already has these commands. Compares only the fields we set, because Discord
+/// adds its own.
 fn same_commands(known: &Value, wanted: &Value) -> bool {
     let brief = |list: &Value| -> Vec<Value> {
         let option = |o: &Value| {
@@ -353,7 +357,8 @@ fn same_commands(known: &Value, wanted: &Value) -> bool {
     brief(known) == brief(wanted)
 }
 
-/// Only what is needed, and of the privileged ones only what is granted.
+/// The intents to identify with. A privileged intent is included only if the flags grant it,
+/// because Discord closes the connection otherwise.
 fn intents(flags: u64) -> GatewayIntents {
     let mut intents = GatewayIntents::GUILDS
         | GatewayIntents::GUILD_MESSAGES
@@ -460,13 +465,13 @@ impl Connector for DiscordConnector {
             outcome = self.connected(gateway.clone(), stop) => outcome,
             never = guard.keep(&gateway) => match never {},
         };
-        // The last refusals may be what ended it.
+        // Save the count once more: the last refused calls may be the reason why the run ended.
         guard.keep_now(&gateway).await;
         outcome
     }
 }
 
-/// Shows when calls rest, and when they go on.
+/// Reports to the shard health when the guard pauses all calls and when it lets them continue.
 async fn watch_guard(
     mut resting: watch::Receiver<Option<Timestamp>>,
     shard_health: &ShardHealth,
@@ -479,7 +484,7 @@ async fn watch_guard(
     }
 }
 
-/// Shows where it was addressed and cannot write.
+/// Reports to the shard health in which channels the bot was addressed but cannot write.
 async fn watch_muted(book: &Book, shard_health: &ShardHealth) -> Infallible {
     let mut changes = book.muted.changes();
     loop {
@@ -490,7 +495,7 @@ async fn watch_muted(book: &Book, shard_health: &ShardHealth) -> Infallible {
     }
 }
 
-/// How many sessions may still be begun today.
+/// The finding about the number of session starts left today.
 fn sessions(left: u64) -> Finding {
     if left < FEW_SESSIONS {
         let message = format!(

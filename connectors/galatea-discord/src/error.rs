@@ -1,5 +1,5 @@
-//! What goes wrong on Discord, as [`galatea_core::Error`]: kind, retry advice, a sentence for
-//! people. Never a token, an address's path, or message text.
+//! Turns Discord's failures into [`galatea_core::Error`] with a kind, retry advice and a sentence
+//! for people. An error never contains a token, the path of an address, or message text.
 
 use galatea_core::{Error, ErrorKind, Reach, Retry, Sent};
 use galatea_http::{shorten, status_error};
@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use crate::decode::directory::Missing;
 
-/// Stable codes that `galatea explain` knows.
+/// Stable error codes; `galatea explain` describes each.
 pub(crate) mod codes {
     pub(crate) const TOKEN: &str = "GAL-DC-TOKEN";
     pub(crate) const UNAUTHORIZED: &str = "GAL-DC-4004";
@@ -28,35 +28,34 @@ pub(crate) mod codes {
     pub(crate) const GARBAGE: &str = "GAL-DC-GARBAGE";
 }
 
-/// What to do about a refused token.
+/// Fix for a rejected token.
 const RESET: &str = "discord.com/developers → your application → Bot → Reset Token, then set DISCORD_API_TOKEN and start galatea again";
-/// What to do about a missing intent.
+/// Fix for a missing intent.
 pub(crate) const GRANT: &str = "`galatea connector check discord --fix`, or discord.com/developers → your application → Bot → Privileged Gateway Intents → Message Content Intent";
-/// What to do about a fault of the other side.
+/// Fix for a fault on Discord's side.
 const PASSES: &str =
     "it is tried again by itself; if it stays, check DISCORD_API_ROOT and the proxy variables";
-/// Longest wait that is believed; bans of addresses last an hour or so.
+/// Upper bound for a wait that Discord asks for; address bans last about an hour.
 const MAX_WAIT: Duration = Duration::from_secs(24 * 3600);
 
-/// What became of a call that did not work.
+/// Why a call failed.
 #[derive(Debug)]
 pub(crate) enum Failure {
-    /// Discord said no, so nothing happened (below 500) or something may have (500 and above).
+    /// Discord answered with an error. Below 500 the call had no effect; from 500 on its outcome is
+    /// unknown.
     Refused(Refusal),
-    /// A limit known beforehand: the call was not made.
+    /// The call was not made, because a known rate limit forbids it.
     Held {
-        /// How long to wait.
         wait: Duration,
-        /// Whether the guard against bans holds, not an ordinary limit.
+        /// Whether the guard against address bans forbids the call, not an ordinary rate limit.
         guard: bool,
     },
-    /// No answer, or none in full.
+    /// There was no answer, or an incomplete one.
     Transport(Error),
-    /// An answer that is not Discord's.
+    /// The answer does not have Discord's form.
     Garbage {
-        /// HTTP status.
         status: u16,
-        /// Host that answered.
+        /// The host that answered.
         place: String,
     },
 }
@@ -64,28 +63,27 @@ pub(crate) enum Failure {
 /// Discord's error body (Discord, "Opcodes and Status Codes": JSON).
 #[derive(Debug, Clone, PartialEq, Default)]
 pub(crate) struct Refusal {
-    /// HTTP status.
     pub(crate) status: u16,
-    /// Discord's own number; 0 without one.
+    /// Discord's error number; 0 if there is none.
     pub(crate) code: u32,
-    /// Discord's own words, with the first field at fault.
+    /// Discord's message, with the first invalid field.
     pub(crate) message: String,
-    /// How long to wait.
+    /// How long Discord asks to wait.
     pub(crate) retry_after: Option<Duration>,
-    /// The wait is about every call.
+    /// Whether the wait applies to every call, not only to this route.
     pub(crate) global: bool,
 }
 
-/// The room a call is about, for people.
+/// The room a call is about, for error messages.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Room {
-    /// Its name, where it has one.
+    /// The channel's name, if known.
     pub(crate) name: Option<String>,
-    /// Its page.
+    /// The channel's address on discord.com.
     pub(crate) link: Option<String>,
-    /// What is done there.
+    /// The attempted action as a verb, such as `write`.
     pub(crate) does: &'static str,
-    /// The permission that takes, as the settings call it.
+    /// The permission the action needs, as Discord's settings name it.
     pub(crate) needs: &'static str,
 }
 
@@ -101,9 +99,9 @@ impl Default for Room {
 }
 
 impl Refusal {
-    /// How long to wait, if it is a rate limit.
+    /// How long to wait, if the refusal is a rate limit.
     pub(crate) fn wait(&self) -> Option<Duration> {
-        // A little more than asked for: Discord's clock and ours differ, and an early call counts
+        // Slightly longer than Discord asks for: the clocks differ, and an early call counts
         // against the address.
         (self.status == 429).then(|| {
             (self.retry_after.unwrap_or(Duration::from_secs(1)) + Duration::from_millis(50))
@@ -113,7 +111,7 @@ impl Refusal {
 }
 
 impl Failure {
-    /// The refusal, if Discord gave one below 500: then nothing happened.
+    /// The refusal, if its status is below 500. The call then had no effect.
     pub(crate) fn refusal(&self) -> Option<&Refusal> {
         match self {
             Self::Refused(refusal) if refusal.status < 500 => Some(refusal),
@@ -121,17 +119,17 @@ impl Failure {
         }
     }
 
-    /// Discord's own number of the refusal.
+    /// Discord's error number, under the same condition.
     pub(crate) fn code(&self) -> Option<u32> {
         self.refusal().map(|r| r.code)
     }
 
-    /// As the workspace's error. `call` names the call without its ids.
+    /// Converts into the workspace's error. `call` names the call without ids.
     pub(crate) fn into_error(self, call: &'static str) -> Error {
         self.into_error_in(&Room::default(), call)
     }
 
-    /// The same about a room that has a name.
+    /// Like [`Self::into_error`], but names the room.
     pub(crate) fn into_error_in(self, room: &Room, call: &'static str) -> Error {
         match self {
             Self::Refused(refusal) => {
@@ -154,11 +152,10 @@ impl Failure {
     }
 }
 
-/// What was seen: `create message answered 403 Missing Permissions (50013)`.
+/// Describes the answer: `create message answered 403 Missing Permissions (50013)`.
 fn answered(call: &str, refusal: &Refusal) -> String {
     let Refusal { status, code, message, .. } = refusal;
-    // Discord's own words begin with the status where it has no number of its own:
-    // `401: Unauthorized`.
+    // If there is no error number, Discord's message begins with the status: `401: Unauthorized`.
     let words = shorten(message, 200);
     let told = if words.starts_with(&status.to_string()) {
         words.to_string()
@@ -250,8 +247,8 @@ fn refused(refusal: &Refusal, room: &Room) -> Error {
     }
 }
 
-/// The permissions that are known do not let the bot write: what Discord would answer, without
-/// asking.
+/// The error for a message that the known permissions forbid. It is the one Discord's answer would
+/// give, without the call.
 pub(crate) fn cannot_write(room: &Room, missing: Missing) -> Error {
     let code = if missing == Missing::View { 50001 } else { 50013 };
     let mut error = refused(&Refusal { status: 403, code, ..Refusal::default() }, room);
@@ -267,15 +264,15 @@ pub(crate) fn cannot_write(room: &Room, missing: Missing) -> Error {
     }
 }
 
-/// The token is refused.
+/// The error for a token that Discord rejects.
 pub(crate) fn unauthorized() -> Error {
     Error::new(ErrorKind::Unauthorized, "Discord rejected this token")
         .with_code(codes::UNAUTHORIZED)
         .with_fix(RESET)
 }
 
-/// What a close code of the gateway says about going on (Discord, "Gateway Close Event Codes"):
-/// none when the session may be resumed.
+/// The error for a gateway close code after which reconnecting is useless (Discord, "Gateway Close
+/// Event Codes"). `None` if the shard may reconnect.
 pub(crate) fn fatal_close(code: u16) -> Option<Error> {
     let gateway = |message: &'static str| {
         Error::new(ErrorKind::Unsupported, message)
@@ -341,7 +338,8 @@ fn garbage(status: u16, place: &str) -> Error {
     }
 }
 
-/// The failure of a token's shape; the token itself is never repeated.
+/// The error for a malformed token, which it never repeats. `what` says what was pasted instead, or
+/// is empty.
 pub(crate) fn token_shape(what: &'static str) -> Error {
     let error = Error::invalid(if what.is_empty() {
         "Not a bot token; expected three parts with dots between them"

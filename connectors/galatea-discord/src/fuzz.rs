@@ -1,5 +1,5 @@
-//! Readers and writers of Discord's formats, for the fuzzer (`fuzz/`). Compiled with the feature
-//! `fuzz` only.
+//! Entry points for the fuzzer (`fuzz/`) into the decoding and encoding of Discord's formats.
+//! Compiled only with the feature `fuzz`.
 
 use galatea_core::{Content, Outgoing, Timestamp};
 
@@ -9,19 +9,19 @@ use crate::{
     receive,
 };
 
-/// One frame of the gateway.
+/// Parses and decodes one gateway frame.
 pub fn event(frame: &[u8]) {
     let Some(frame) = receive::frame(frame) else { return };
     let (directory, me) = (Directory::default(), Me { id: 1, name: "Galatea".to_owned() });
     let name = frame.t.unwrap_or_default();
     let now = Timestamp(1_700_000_000_000);
     let _ = decode::place_of(&frame.d);
-    // Twice: the second time its places are known.
+    // Decode twice: an interaction adds its channel to the directory in the first pass.
     let _ = decode::decode(&name, &frame.d, &directory, &me, now);
     let _ = decode::decode(&name, &frame.d, &directory, &me, now);
 }
 
-/// An answer on its way out: every message keeps Discord's limit.
+/// Encodes an answer and asserts that every message respects Discord's length limit.
 pub fn markdown(text: &str) {
     let outgoing = Outgoing::Message { content: Content::text(text), reply_to: None };
     for encoded in encode::encode(&outgoing).unwrap_or_default() {

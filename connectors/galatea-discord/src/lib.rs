@@ -1,10 +1,10 @@
-//! Discord for Galatea: guilds become Worlds, channels, threads and direct messages Rooms, people
-//! and other applications Entities.
+//! Connects Galatea to Discord. Guilds become Worlds; channels, threads and direct messages become
+//! Rooms; people and other applications become Entities.
 //!
-//! Events arrive over the gateway and are stored before the session's sequence is committed; a
-//! session goes on in another process. Answers leave over REST with a nonce that Discord enforces.
-//! serenity supplies the types and builders; its gateway client and its HTTP client are not used
-//! (`README.md` says why).
+//! Events arrive over the gateway. An event is stored before its sequence number is committed, so
+//! another process can resume the session. Messages leave over REST with a nonce that Discord
+//! enforces, so a repeated call posts no second message. serenity supplies the types and builders;
+//! its gateway client and HTTP client are not used (`README.md` says why).
 
 mod config;
 mod connector;
@@ -20,27 +20,27 @@ pub use config::{DiscordConfig, Patience};
 pub use connector::DiscordConnector;
 pub use decode::parse_link;
 
-/// The platform's name.
+/// The platform, as other crates name it.
 pub(crate) const SOURCE: galatea_core::Source = galatea_core::Source::new(SOURCE_NAME);
-/// The platform's name as text.
+/// [`SOURCE`] as text.
 pub(crate) const SOURCE_NAME: &str = "discord";
-/// First second of 2015 in milliseconds of Unix time: where ids begin (Discord, "Snowflakes").
+/// The first second of 2015 in Unix milliseconds, from which ids count (Discord, "Snowflakes").
 const EPOCH: i64 = 1_420_070_400_000;
 
-/// When an id was made.
+/// The time at which an id was created.
 pub(crate) fn time_of(snowflake: u64) -> galatea_core::Timestamp {
     galatea_core::Timestamp(i64::try_from(snowflake >> 22).unwrap_or(0).saturating_add(EPOCH))
 }
 
-/// The smallest id of a moment.
+/// The smallest id that can be created at this time.
 pub(crate) fn snowflake_at(at: galatea_core::Timestamp) -> u64 {
     u64::try_from(at.0.saturating_sub(EPOCH)).unwrap_or(0) << 22
 }
 
-/// An id as a number.
+/// Parses an id. `what` names it in the error.
 ///
 /// # Errors
-/// `Invalid` for what is no id of Discord.
+/// `Invalid` for a malformed id or 0.
 pub(crate) fn snowflake(
     id: &galatea_core::RemoteId,
     what: &'static str,

@@ -1,4 +1,4 @@
-//! The suite every connector passes, over a loopback Discord.
+//! Runs the shared connector suite against a loopback Discord.
 #![allow(
     clippy::unwrap_used,
     reason = "a test's harness: what is missing here is a fault of the test"
@@ -94,7 +94,7 @@ impl ConnectorHarness for DiscordHarness {
     }
 
     async fn say(&self, spot: &Spot, said: Said) -> RemoteId {
-        // Before its first session Discord keeps nothing for a bot.
+        // Before the bot's first session Discord keeps no events for it.
         if self.api.identified() == 0 {
             self.api.wait_connected(1).await;
         }

@@ -1,4 +1,4 @@
-//! Settings of this connector, under elizaOS's names.
+//! Settings of the Telegram connector. The variables have elizaOS's names where it has them.
 
 use galatea_core::{
     Account, Connector, ConnectorConfig, Error, ExposeSecret, Host, Result, SecretString, Settings,
@@ -20,8 +20,8 @@ const TOKEN: Variable =
         .required();
 const API_ROOT: Variable = Variable::new("TELEGRAM_API_ROOT", "address of the Bot API server")
     .or("https://api.telegram.org");
-/// Declared and applied by the runtime's gate; looked at here because elizaOS's users write it as a
-/// JSON list by hand.
+/// Declared and applied by the runtime's gate. Checked here, too, because users of elizaOS write it
+/// as a JSON list by hand.
 const ALLOWED_CHATS: Variable = Variable::new("TELEGRAM_ALLOWED_CHATS", "a list of chat ids");
 const MODE: Variable =
     Variable::new("TELEGRAM_MODE", "how messages arrive: polling or webhook").or("polling");
@@ -44,13 +44,14 @@ const POLL_TIMEOUT: Variable =
     Variable::new("TELEGRAM_POLL_TIMEOUT", "seconds Telegram may hold a poll open, 0 to 50")
         .or("50");
 
-/// Longest time Telegram holds a poll open (tdlib/telegram-bot-api, `LONG_POLL_MAX_TIMEOUT`).
+/// Longest time Telegram holds a poll open, in seconds (tdlib/telegram-bot-api,
+/// `LONG_POLL_MAX_TIMEOUT`).
 const MAX_POLL: u64 = 50;
 
-/// Host of Telegram's own Bot API server, whose tokens have one shape.
+/// Host of Telegram's own Bot API server. Only its tokens have a known form.
 const OFFICIAL: &str = "api.telegram.org";
 
-/// The digits before a token's colon, of a token as @BotFather gives it.
+/// The bot's id, the digits before the colon. `None` if the token does not have @BotFather's form.
 fn bot_id(token: &str) -> Option<&str> {
     let (id, secret) = token.split_once(':')?;
     let digits = !id.is_empty()
@@ -111,12 +112,13 @@ pub struct TelegramConfig {
     pub(crate) origins: Origins,
 }
 
-/// Where settings come from, as people are told: `TELEGRAM_BOT_TOKEN from .env line 4`.
+/// Where the token and the API address were set, for error messages: `TELEGRAM_BOT_TOKEN from .env
+/// line 4`.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Origins {
-    /// Of the token.
+    /// Place of the token.
     pub(crate) token: Option<String>,
-    /// Of the Bot API server's address, unless it is the default.
+    /// Place of the Bot API server's address, unless it is the default.
     pub(crate) root: Option<String>,
 }
 
@@ -137,7 +139,7 @@ fn default_poll() -> u64 {
 }
 
 impl TelegramConfig {
-    /// Defaults for everything but the token.
+    /// A configuration with this token and defaults for everything else.
     pub fn new(token: SecretString) -> Self {
         Self {
             token,
@@ -152,13 +154,14 @@ impl TelegramConfig {
         }
     }
 
-    /// The bot's id: the digits before the token's colon, known without asking Telegram. A Bot API
-    /// server of one's own may have tokens of another shape; then it is a name made of the token.
+    /// The bot's id: the digits before the token's colon, read without asking Telegram. A
+    /// self-hosted Bot API server may have tokens of another form; the account is then a name
+    /// derived from a hash of the token.
     ///
     /// # Errors
-    /// `Invalid` with `GAL-TG-TOKEN` for anything that is not shaped like a token, or, for another
-    /// server than Telegram's, that is certainly something else or cannot stand in an address. The
-    /// token is not repeated.
+    /// `Invalid` with `GAL-TG-TOKEN` for a malformed token. With a server other than Telegram's,
+    /// only for a text that is certainly not a token or cannot be part of a URL. The error never
+    /// repeats the token.
     pub fn account(&self) -> Result<Account> {
         let token = self.token.expose_secret();
         if let Some(id) = bot_id(token) {
@@ -172,7 +175,7 @@ impl TelegramConfig {
         {
             return Err(error::token_shape(token));
         }
-        // 32 bits of a hash: enough to tell two bots apart, too few to find the token by.
+        // 32 bits of a hash: enough to distinguish bots, too few to recover the token.
         let name: String = galatea_core::ids::uuid_of(token).to_string().chars().take(8).collect();
         Ok(Account(format!("bot-{name}")))
     }
@@ -283,8 +286,8 @@ impl ConnectorConfig for TelegramConfig {
             }
             config.poll_timeout = seconds;
         }
-        // The list is the runtime's gate's to apply; a broken one is told here, where the other
-        // settings are read.
+        // The runtime's gate applies the list; a malformed one is reported here with the other
+        // settings.
         settings.list(&ALLOWED_CHATS)?;
         config.validate()?;
         Ok(Some(config))
@@ -300,7 +303,7 @@ impl ConnectorConfig for TelegramConfig {
 }
 
 impl Origins {
-    /// The error with the place of the setting it is about.
+    /// Adds to an error the place of the setting that it is about.
     pub(crate) fn add(&self, error: Error) -> Error {
         let place = match error.code() {
             Some(codes::TOKEN | codes::UNAUTHORIZED | codes::CONFLICT | codes::WEBHOOK) => {
@@ -317,11 +320,11 @@ impl Origins {
 }
 
 impl TelegramConfig {
-    /// [`ConnectorConfig::build`] with the concrete type.
+    /// Builds the connector like [`ConnectorConfig::build`], but returns the concrete type.
     ///
     /// # Errors
-    /// `Invalid` for settings that contradict each other, `Unexpected` when the HTTP client cannot
-    /// be set up.
+    /// `Invalid` for invalid or contradictory settings; `Unexpected` if the HTTP client cannot be
+    /// built.
     pub fn connector(self, host: &Host) -> Result<TelegramConnector> {
         self.validate()?;
         TelegramConnector::new(self, host)

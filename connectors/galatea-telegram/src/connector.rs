@@ -1,4 +1,5 @@
-//! The connector: start-up checks, commands, and the choice between polling and webhook.
+//! The Telegram connector: start-up checks, the command menu, and the choice between polling and
+//! webhook.
 
 use async_trait::async_trait;
 use bytes::Bytes;
@@ -31,11 +32,11 @@ use crate::{
     },
 };
 
-/// Privacy mode, in words a newcomer can act on.
+/// What privacy mode means and how to change it, for `check` and the health report.
 const PRIVACY: &str = "privacy mode is on: in groups it sees commands, replies and @mentions only";
 const PRIVACY_FIX: &str = "fine for a helper; to change: @BotFather → /setprivacy → Disable, then remove and re-add the bot to each group";
 
-/// Telegram for one bot.
+/// The connector of one bot. [`TelegramConfig::connector`] builds it.
 pub struct TelegramConnector {
     info: ConnectorInfo,
     config: TelegramConfig,
@@ -85,26 +86,26 @@ impl TelegramConnector {
         })
     }
 
-    /// The outbound side, as it is registered on the gateway.
+    /// The send handler that `run` registers on the gateway.
     pub fn send_handler(&self) -> Arc<dyn SendHandler> {
         self.sender.clone()
     }
 
-    /// Bytes of an attachment whose address is `telegram:<file_id>`, at most 20 MB (Bot API,
+    /// Downloads an attachment whose address is `telegram:<file_id>`, at most 20 MB (Bot API,
     /// getFile).
     ///
     /// # Errors
-    /// `Invalid` for another address or a larger file, `NotFound` when Telegram has it no more. No
-    /// error holds the file's address.
+    /// `Invalid` for another kind of address or a larger file; `NotFound` if Telegram no longer has
+    /// the file. No error contains the file's address.
     pub async fn download(&self, url: &str) -> Result<Bytes> {
         self.sender.download(url).await
     }
 
-    /// Removes whatever webhook is set. Ask first; another program may live off it. What it has not
-    /// been given yet is kept.
+    /// Removes the bot's webhook, whichever program set it. Ask the user first, because another
+    /// program may depend on it. Pending updates are kept.
     ///
     /// # Errors
-    /// As any call.
+    /// Those of any Bot API call.
     pub async fn remove_webhook(&self) -> Result<()> {
         let request = DeleteWebhook::new().drop_pending_updates(false);
         self.api
@@ -116,7 +117,7 @@ impl TelegramConnector {
 
     async fn me(&self) -> Result<Myself> {
         let me = self.api.me().await.map_err(|f| self.api.error(f, "getMe"))?;
-        // A token of another shape says nothing of the id.
+        // Compare only if the token contains the id; see [`TelegramConfig::account`].
         let told = self.info.account.0.bytes().all(|b| b.is_ascii_digit());
         if told && me.id.to_string() != self.info.account.0 {
             let error =
@@ -132,7 +133,7 @@ impl TelegramConnector {
         Ok(me)
     }
 
-    /// True when the webhook was set by us.
+    /// Whether the webhook was set by this connector.
     fn is_ours(&self, found: &Webhook) -> bool {
         let same = |url: &str| Url::parse(url).ok() == Url::parse(&found.url).ok();
         self.config.webhook_url.as_ref().is_some_and(|u| same(u.as_str()))
@@ -154,8 +155,8 @@ impl TelegramConnector {
         Ok(())
     }
 
-    /// Sets the commands when they differ. A bot without a menu still works, so a failure is only
-    /// told.
+    /// Sets the commands if they differ from [`COMMANDS`]. A failure is only logged, because the
+    /// bot works without a command menu.
     async fn set_commands(&self) {
         let wanted: Vec<BotCommand> =
             COMMANDS.iter().map(|(name, what)| BotCommand::new(*name, *what)).collect();
@@ -164,7 +165,7 @@ impl TelegramConnector {
             return;
         }
         if let Err(failure) = self.api.request::<_, bool>(&SetMyCommands::new(wanted)).await {
-            tracing::warn!(error = %self.api.error(failure, "setMyCommands"), "the command menu could not be set");
+            tracing::warn!(error = %self.api.error(failure, "setMyCommands"), "failed to set the command menu; retrying at the next start");
         }
     }
 
@@ -192,7 +193,7 @@ impl TelegramConnector {
             intake.gateway.report(up.clone());
             Ok(())
         };
-        // Served while it is being registered: Telegram may call at once.
+        // Serve while registering, because Telegram may call at once.
         let serve = webhook::serve(intake.clone(), listener, &address, secret, up.clone());
         let stop = intake.stop.clone();
         let register = async { stop.run_until_cancelled(register).await.unwrap_or(Ok(())) };
@@ -208,7 +209,8 @@ fn in_the_way(found: &Webhook) -> Error {
         .with_fix("`galatea connector check telegram --fix` removes it; or stop here and leave the bot to that program")
 }
 
-/// What the repair is about to do. It names the host, since another program may live off it.
+/// The question before the repair. It names the webhook's host, because another program may depend
+/// on it.
 fn question(found: &Webhook) -> String {
     format!("Remove the webhook to {}?", found.host())
 }
@@ -285,7 +287,7 @@ impl Connector for TelegramConnector {
         if found.url.is_empty() {
             return Ok(());
         }
-        // A person agreed to the removal of that one, not of whatever was set since.
+        // The user agreed to remove that webhook, not one that was set since.
         if question(&found) != *agreed {
             return Err(self.api.placed(in_the_way(&found)));
         }
@@ -316,7 +318,7 @@ impl Connector for TelegramConnector {
         let up = Health::Up { detail: detail.clone() };
         self.chat_state.introduce(&me.username);
         let me = Arc::new(Me { id: me.id, user_name: me.username });
-        // What runs beside ends with this run, however it ends.
+        // Stops background tasks when this run ends, whatever the reason.
         let inner = stop.child_token();
         let intake = Intake::new(
             self.api.clone(),

@@ -1,12 +1,12 @@
-//! What goes wrong on Telegram, as [`galatea_core::Error`]: kind, retry advice, a sentence for
-//! people. Never a token, an address's path, or message text.
+//! Turns Telegram's failures into [`galatea_core::Error`] with a kind, retry advice and a sentence
+//! for people. An error never contains a token, the path of an address, or message text.
 
 use galatea_core::{Error, ErrorKind, Retry, Sent};
 use galatea_http::shorten;
 use serde::Deserialize;
 use std::time::Duration;
 
-/// Stable codes that `galatea explain` knows.
+/// Stable error codes; `galatea explain` describes each.
 pub(crate) mod codes {
     pub(crate) const TOKEN: &str = "GAL-TG-TOKEN";
     pub(crate) const UNAUTHORIZED: &str = "GAL-TG-401";
@@ -22,26 +22,26 @@ pub(crate) mod codes {
     pub(crate) const GARBAGE: &str = "GAL-TG-GARBAGE";
 }
 
-/// What to do about a fault of the other side.
+/// Fix for a fault on Telegram's side.
 const PASSES: &str =
     "it is tried again by itself; if it stays, check TELEGRAM_API_ROOT and the proxy variables";
-/// How long to stay away after another program took the updates.
+/// Pause after another program has polled this bot's updates.
 pub(crate) const CONFLICT_WAIT: Duration = Duration::from_secs(30);
-/// Longest wait that is believed; Telegram's bans can last hours.
+/// Upper bound in seconds for a wait that Telegram asks for; its flood waits can last hours.
 const MAX_WAIT: u64 = 7 * 24 * 3600;
 
-/// What became of a call that did not work.
+/// Why a call failed.
 #[derive(Debug)]
 pub(crate) enum Failure {
-    /// Telegram said no, so nothing happened (below 500) or something may have (500 and above).
+    /// Telegram answered with an error. Below 500 the call had no effect; from 500 on its outcome
+    /// is unknown.
     Refused(Refusal),
-    /// No answer, or none in full.
+    /// There was no answer, or an incomplete one.
     Transport(Error),
-    /// An answer that is not the Bot API's.
+    /// The answer does not have the Bot API's form.
     Garbage {
-        /// HTTP status.
         status: u16,
-        /// Host that answered.
+        /// The host that answered.
         place: String,
     },
 }
@@ -49,13 +49,13 @@ pub(crate) enum Failure {
 /// A Bot API answer with `ok: false`.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(crate) struct Refusal {
-    /// `error_code`, or the HTTP status without one.
+    /// `error_code`, or the HTTP status if there is none.
     pub(crate) code: u16,
-    /// Telegram's own words.
+    /// Telegram's `description`.
     pub(crate) description: String,
-    /// Seconds to wait.
+    /// How long to wait, in seconds.
     pub(crate) retry_after: Option<u64>,
-    /// The group goes on as this supergroup.
+    /// The id of the supergroup that the group became.
     pub(crate) migrate_to: Option<i64>,
 }
 
@@ -69,25 +69,25 @@ pub(crate) struct Parameters {
 }
 
 impl Refusal {
-    /// Whether Telegram's words contain this, in any case.
+    /// Whether Telegram's description contains these words, ignoring case.
     pub(crate) fn says(&self, words: &str) -> bool {
         self.description.to_ascii_lowercase().contains(&words.to_ascii_lowercase())
     }
 
-    /// How long to wait, if it is a flood wait.
+    /// How long to wait, if the refusal is a flood wait.
     pub(crate) fn wait(&self) -> Option<Duration> {
         (self.code == 429 || self.retry_after.is_some())
             .then(|| Duration::from_secs(self.retry_after.unwrap_or(1).clamp(1, MAX_WAIT)))
     }
 
-    /// A webhook owns the updates.
+    /// Whether polling is refused because a webhook is set.
     pub(crate) fn webhook_active(&self) -> bool {
         self.code == 409 && self.says("webhook")
     }
 }
 
 impl Failure {
-    /// The refusal, if Telegram gave one below 500: then nothing happened.
+    /// The refusal, if its code is below 500. The call then had no effect.
     pub(crate) fn refusal(&self) -> Option<&Refusal> {
         match self {
             Self::Refused(refusal) if refusal.code < 500 => Some(refusal),
@@ -95,7 +95,7 @@ impl Failure {
         }
     }
 
-    /// As the workspace's error. `method` is the Bot API's name of the call.
+    /// Converts into the workspace's error. `method` is the call's name in the Bot API.
     pub(crate) fn into_error(self, method: &'static str) -> Error {
         match self {
             Self::Refused(refusal) => refused(&refusal).with("cause", answered(method, &refusal)),
@@ -106,9 +106,9 @@ impl Failure {
     }
 }
 
-/// What was seen: `getMe answered 401 Unauthorized`.
+/// Describes the answer: `getMe answered 401 Unauthorized`.
 fn answered(method: &str, refusal: &Refusal) -> String {
-    // Telegram's own words begin with what the code means, and never hold a token.
+    // Telegram's description begins with the meaning of the code and never contains a token.
     format!("{method} answered {} {}", refusal.code, shorten(&refusal.description, 200))
         .trim_end()
         .to_owned()
@@ -124,7 +124,7 @@ fn refused(refusal: &Refusal) -> Error {
             );
     }
     match refusal.code {
-        // Its shape was right, or nobody would have asked: this is the server's word.
+        // The token's form was checked before the call, so this is the server's verdict.
         401 | 404 => Error::new(ErrorKind::Unauthorized, "Telegram refused the bot token: it was revoked or replaced, or it belongs to no bot")
             .with_code(codes::UNAUTHORIZED)
             .with_fix("copy the token again: @BotFather → /mybots → your bot → API Token, then set TELEGRAM_BOT_TOKEN and start galatea again"),
@@ -202,8 +202,8 @@ fn transport(error: Error, method: &str) -> Error {
         .with_source(error)
 }
 
-/// Something else than the Bot API answered: a proxy, a login page, a wrong address. None of them
-/// stays for ever.
+/// The error for an answer that is not the Bot API's, such as a proxy's or a login page. It may be
+/// retried, because none of these is permanent.
 fn garbage(status: u16) -> Error {
     if status >= 500 {
         return Error::new(
@@ -221,15 +221,15 @@ fn garbage(status: u16) -> Error {
         .with_fix("check TELEGRAM_API_ROOT: it must be the address of a Bot API server")
 }
 
-/// An update without a number: no offset passes it.
+/// The error for an update without a number, which no offset can skip.
 pub(crate) fn without_number() -> Error {
     Error::new(ErrorKind::Unavailable, "an update of Telegram has no number that can be read")
         .with_code(codes::GARBAGE)
         .with_fix("check TELEGRAM_API_ROOT: it must be the address of a Bot API server")
 }
 
-/// What is wrong with a token by its shape alone, told by what people paste in its place. The token
-/// itself is never repeated.
+/// The error for a malformed token. If the text's form shows what was pasted instead, the error
+/// names it. It never repeats the token.
 pub(crate) fn token_shape(token: &str) -> Error {
     let (cause, fix) = mistaken(token).unwrap_or_else(|| match token.contains(':') {
         false => ("it has no colon", COPY_IT),
@@ -243,7 +243,7 @@ pub(crate) fn token_shape(token: &str) -> Error {
 
 const COPY_IT: &str = "copy it from @BotFather as it is: TELEGRAM_BOT_TOKEN=123456789:AA…";
 
-/// What a text certainly is in place of a token, whatever server it is for, and what to do.
+/// What was certainly pasted instead of a token, and the fix. Applies to every Bot API server.
 pub(crate) fn mistaken(token: &str) -> Option<(&'static str, &'static str)> {
     let bare = token.trim_matches(|c: char| !c.is_ascii_alphanumeric());
     let starts = |prefix: &str| {
@@ -280,8 +280,8 @@ pub(crate) fn mistaken(token: &str) -> Option<(&'static str, &'static str)> {
     })
 }
 
-/// Discord's form: three parts with dots, the first the bot's id in Base64 (Discord's
-/// documentation, "Authentication").
+/// Whether a text has the form of a Discord token: three parts with dots between them, the first
+/// the bot's id in Base64 (Discord's documentation, "Authentication").
 fn is_discords(token: &str) -> bool {
     let parts: Vec<&str> = token.split('.').collect();
     let plain =

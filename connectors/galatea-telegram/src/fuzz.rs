@@ -1,5 +1,5 @@
-//! Readers and writers of Telegram's formats, for the fuzzer (`fuzz/`). Compiled with the feature
-//! `fuzz` only.
+//! Entry points for the fuzzer (`fuzz/`) into the decoding and encoding of Telegram's formats.
+//! Compiled only with the feature `fuzz`.
 
 use galatea_core::{Content, Outgoing, Timestamp};
 use teloxide::types::Update;
@@ -12,7 +12,7 @@ use crate::{
 /// Longest text of a message in UTF-16 code units (Bot API, sendMessage).
 const LONGEST: usize = 4_096;
 
-/// The answer of getUpdates.
+/// Parses and decodes an answer of getUpdates.
 pub fn updates(body: &[u8]) {
     let answer = raw::answer(body);
     answer
@@ -23,7 +23,7 @@ pub fn updates(body: &[u8]) {
     let _ = raw::first_of(body);
 }
 
-/// The body of a webhook call.
+/// Parses and decodes the body of a webhook call.
 pub fn webhook(body: &[u8]) {
     if let Some(update) = raw::single(body).and_then(|item| item.update) {
         read(&update);
@@ -31,7 +31,8 @@ pub fn webhook(body: &[u8]) {
     let _ = raw::cut(body);
 }
 
-/// An answer on its way out: every part keeps Telegram's limits, its entities lie inside its text.
+/// Encodes an answer and asserts that every part respects Telegram's length limit and that its
+/// entities lie inside its text.
 pub fn markdown(text: &str) {
     let outgoing = Outgoing::Message { content: Content::text(text), reply_to: None };
     for part in encode::parts(&outgoing).unwrap_or_default() {

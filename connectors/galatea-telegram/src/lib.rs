@@ -1,9 +1,9 @@
-//! Telegram for Galatea: chats become Worlds, chats and forum topics Rooms, people and speaking
-//! chats Entities.
+//! Connects Galatea to Telegram. Chats become Worlds; chats and forum topics become Rooms; people,
+//! and chats that post in their own name, become Entities.
 //!
-//! Updates arrive by long polling or webhook and are stored before Telegram may forget them;
-//! answers leave as plain text with entities. teloxide supplies the types and requests of the Bot
-//! API; its `Dispatcher` and its HTTP client are not used (`README.md` says why).
+//! Updates arrive by long polling or webhook. An update is stored before it is confirmed to
+//! Telegram. Messages leave as plain text with entities. teloxide supplies the types and requests
+//! of the Bot API; its `Dispatcher` and HTTP client are not used (`README.md` says why).
 
 mod config;
 mod connector;
@@ -19,7 +19,7 @@ pub use config::{Mode, TelegramConfig};
 pub use connector::TelegramConnector;
 pub use decode::place::{parse_link, parse_public_link};
 
-/// The platform's name.
+/// The platform, as other crates name it.
 pub(crate) const SOURCE: galatea_core::Source = galatea_core::Source::new(SOURCE_NAME);
-/// The platform's name as text.
+/// [`SOURCE`] as text.
 pub(crate) const SOURCE_NAME: &str = "telegram";

@@ -1,4 +1,4 @@
-//! The suite every connector passes, over a loopback Bot API server.
+//! Runs the shared connector suite against a loopback Bot API server.
 #![allow(
     clippy::unwrap_used,
     reason = "a test's harness: what is missing here is a fault of the test"
@@ -48,7 +48,7 @@ impl ConnectorHarness for TelegramHarness {
         api.set_privacy(false);
         let ann = api.user("Ann", "ann_b");
         let group = api.supergroup("Garden", &[&ann]);
-        // Reactions reach administrators only.
+        // Telegram sends reactions to administrators only.
         ann.promotes_bot(&group);
         let forum = api.forum("Forum", &[&ann]);
         let topic = ann.opens_topic(&forum, "Roses");

@@ -1,4 +1,4 @@
-//! TerminalClient: the client half of the protocol, for `galatea chat` and tests.
+//! The client side of the protocol, for `galatea chat` and tests.
 
 use galatea_core::{AgentId, MemoryId, Result};
 use std::{collections::HashSet, path::Path};
@@ -16,10 +16,10 @@ use crate::{
     frame::{self, FromClient, Lines, Message, ToClient, VERSION},
 };
 
-/// Lines that may wait to be written; a person types slower than a socket takes.
+/// Most lines queued for writing. A person types more slowly than a socket accepts data.
 const QUEUE: usize = 64;
 
-/// One connection to one agent under one name.
+/// A connection to one agent under one client name.
 pub struct TerminalClient {
     lines: Lines<BufReader<OwnedReadHalf>>,
     out: mpsc::Sender<FromClient>,
@@ -29,7 +29,7 @@ pub struct TerminalClient {
     shown: HashSet<String>,
 }
 
-/// What a client hears.
+/// What a client receives.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Heard {
     /// A `say` is stored durably.
@@ -41,9 +41,10 @@ pub enum Heard {
     },
     /// An answer is being prepared.
     Typing,
-    /// The agent says something; each message is heard once.
+    /// A message of the agent. [`TerminalClient::next`] returns each key until it is confirmed, and
+    /// not after that.
     Message(Message),
-    /// A line of ours was refused.
+    /// The agent's side refused a line of this client.
     Refused {
         /// Stable code.
         code: String,
@@ -57,11 +58,11 @@ pub enum Heard {
 }
 
 impl TerminalClient {
-    /// Connects and says hello.
+    /// Connects to the agent's socket and exchanges hellos.
     ///
     /// # Errors
-    /// `Unavailable` (`GAL-TERM-CONNECT`) when nobody listens there, `Invalid` for a bad name,
-    /// `Unsupported` for another protocol version.
+    /// `Unavailable` (`GAL-TERM-CONNECT`) when no process listens on the socket, `Invalid` for a
+    /// bad name, `Unsupported` for another protocol version.
     pub async fn connect(socket: &Path, name: &str) -> Result<Self> {
         check_name(name)?;
         let stream =
@@ -101,7 +102,7 @@ impl TerminalClient {
         self.agent_id
     }
 
-    /// Says something; the id by which [`Heard::Received`] names it.
+    /// Sends a `say` under a fresh id and returns that id, which [`Heard::Received`] names later.
     ///
     /// # Errors
     /// `Unavailable` when the connection is gone.
@@ -111,8 +112,8 @@ impl TerminalClient {
         Ok(id)
     }
 
-    /// Says something under an id of one's own; said again after a broken connection, it is stored
-    /// once.
+    /// Sends a `say` under an id chosen by the caller. After a broken connection it can be repeated
+    /// under the same id, and is stored once.
     ///
     /// # Errors
     /// `Unavailable` when the connection is gone.
@@ -120,11 +121,12 @@ impl TerminalClient {
         self.put(FromClient::Say { id: id.to_owned(), text: text.to_owned() }).await
     }
 
-    /// The next thing the agent's side tells; none when it closed the connection. Cancel safe.
-    /// Messages are confirmed by [`TerminalClient::confirm`], those known already by this itself.
+    /// The next frame from the agent's side; `None` when it closed the connection. Cancel safe. The
+    /// caller confirms new messages with [`TerminalClient::confirm`]; this method confirms repeated
+    /// ones itself.
     ///
     /// # Errors
-    /// `Unavailable` when the connection broke, `Invalid` for a line that is no frame.
+    /// `Unavailable` when the connection broke, `Invalid` for a malformed frame.
     pub async fn next(&mut self) -> Result<Option<Heard>> {
         while let Some(line) = self.lines.next().await? {
             match frame::parse(&line)? {
@@ -155,7 +157,7 @@ impl TerminalClient {
         Ok(None)
     }
 
-    /// Tells that a message was shown, so that it is not sent again.
+    /// Confirms that a message was shown, so that it is not sent again.
     ///
     /// # Errors
     /// `Unavailable` when the connection is gone.
@@ -164,7 +166,7 @@ impl TerminalClient {
         self.put(FromClient::Ack { key: message.key.clone() }).await
     }
 
-    /// Writes what is still queued and closes the connection.
+    /// Writes the queued lines and closes the connection.
     pub async fn close(self) {
         drop(self.out);
         let _ = self.writer.await;

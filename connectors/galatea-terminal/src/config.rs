@@ -1,4 +1,4 @@
-//! Config of the terminal connector, as the agent's settings give it.
+//! Reads the terminal connector's config from the agent's settings.
 
 use galatea_core::{Connector, ConnectorConfig, Host, Result, Settings, Source, Variable};
 use schemars::JsonSchema;

@@ -1,4 +1,4 @@
-//! Connector: the terminal's info, check and supervised run.
+//! The terminal connector's info, its check, and its supervised run.
 
 use async_trait::async_trait;
 use galatea_core::{
@@ -10,10 +10,10 @@ use tokio_util::sync::CancellationToken;
 
 use crate::error;
 
-/// The socket's usual name within the data folder.
+/// Default name of the socket within the data folder.
 pub const SOCKET_FILE: &str = "terminal.sock";
 
-/// The terminal of one agent.
+/// The terminal connector of one agent.
 pub(crate) struct Terminal {
     info: ConnectorInfo,
     #[cfg_attr(not(unix), allow(dead_code, reason = "only Unix sockets show the name"))]

@@ -1,4 +1,4 @@
-//! Decode: what a client said → `Incoming`. Pure.
+//! Decodes a client's `say` into [`Incoming`]. Pure.
 
 use galatea_core::{
     Addressed, ChannelType, Command, Connection, Content, EntityRef, Incoming, IncomingEvent,
@@ -10,16 +10,16 @@ use crate::error;
 
 /// Longest client name, in code points.
 pub const MAX_NAME: usize = 64;
-/// Longest text either way, in code points: far more than anybody types, small enough to hold in
-/// memory many times.
+/// Longest text in either direction, in code points: far more than a person types, and small enough
+/// to hold many of in memory.
 pub const MAX_TEXT: usize = 100_000;
-/// Longest id of a `say`, in bytes: a UUID has 36.
+/// Longest id of a `say`, in bytes; a UUID has 36.
 const MAX_ID: usize = 64;
 
-/// Everything on this machine is one World.
+/// World of all terminals on this machine.
 const WORLD: &str = "terminal";
-/// Ids of ours are hashed without the platform's name, so a bare client name such as `1234` could
-/// meet another platform's id.
+/// Prefix of this connector's ids. Ids are hashed without the platform's name, so a bare client
+/// name such as `1234` could collide with another platform's id.
 const PREFIX: &str = "terminal-";
 
 /// Checks a client name.
@@ -33,12 +33,12 @@ pub fn check_name(name: &str) -> Result<()> {
     if usable { Ok(()) } else { Err(error::bad_name()) }
 }
 
-/// The room of a client.
+/// Room id of a client name.
 pub(crate) fn room_of(name: &str) -> RemoteId {
     RemoteId::new(format_args!("{PREFIX}{name}"))
 }
 
-/// The client of a room.
+/// Client name of a room id.
 pub(crate) fn name_of(room: &RemoteId) -> Result<&str> {
     room.as_str()
         .strip_prefix(PREFIX)
@@ -46,12 +46,12 @@ pub(crate) fn name_of(room: &RemoteId) -> Result<&str> {
         .ok_or_else(error::foreign_room)
 }
 
-/// The id of a message in a client's room, ours or theirs.
+/// Id of a message in a client's room, sent or received.
 pub(crate) fn message_of(name: &str, id: &str) -> RemoteId {
     RemoteId::new(format_args!("{PREFIX}{name}/{id}"))
 }
 
-/// What a client said. Its name has been checked when it connected.
+/// Decodes a `say`. The name was checked when the client connected.
 pub(crate) fn decode(name: &str, id: &str, text: &str, at: Timestamp) -> Result<Incoming> {
     if id.is_empty()
         || id.len() > MAX_ID
@@ -85,7 +85,7 @@ pub(crate) fn decode(name: &str, id: &str, text: &str, at: Timestamp) -> Result<
     })
 }
 
-/// Whoever can open the socket runs as the user Galatea runs as, so they own the place.
+/// A process that can open the socket runs as Galatea's user, so its person is an owner.
 fn connection(name: &str) -> Connection {
     let who = room_of(name);
     Connection {
@@ -101,8 +101,8 @@ fn connection(name: &str) -> Connection {
     }
 }
 
-/// `/name the rest`: letters, digits and underscores, as on the other platforms; a path such as
-/// `/etc/hosts` is none.
+/// Parses `/name the rest`. A name has letters, digits and underscores, as on the other platforms;
+/// a path such as `/etc/hosts` is not a command.
 fn command(text: &str) -> Option<Command> {
     let line = text.trim().strip_prefix('/')?;
     let (name, args) = line.split_once(char::is_whitespace).unwrap_or((line, ""));

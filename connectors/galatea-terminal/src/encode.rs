@@ -1,4 +1,4 @@
-//! Encode: `Outgoing` → parts a terminal can show. Pure.
+//! Encodes `Outgoing` as parts that a terminal can show. Pure.
 
 use galatea_core::{
     AgentIdentity, Button, Content, Encoded, Error, Media, MemoryId, Outgoing, Press, RemoteId,
@@ -7,8 +7,8 @@ use galatea_core::{
 
 use crate::{MAX_TEXT, error, frame::Part};
 
-/// Splits and renders. `agent` turns the platform id of the answered message into the memory it
-/// became.
+/// Renders and splits a message. `agent` derives the memory id of the answered message from its
+/// platform id.
 pub(crate) fn encode(agent: &AgentIdentity, outgoing: &Outgoing) -> Result<Vec<Encoded>> {
     match outgoing {
         Outgoing::Message { content, reply_to } => parts(agent, content, reply_to.as_ref()),
@@ -51,7 +51,7 @@ fn parts(
         .collect()
 }
 
-/// Words first, then one line per file and per button.
+/// The text, followed by one line per file and per row of buttons.
 fn render(content: &Content) -> String {
     let mut lines: Vec<String> = Vec::new();
     if !content.text.trim().is_empty() {
@@ -69,7 +69,7 @@ fn attachment(media: &Media) -> String {
         .into_iter()
         .find(|s| !s.is_empty())
         .map_or("file", String::as_str);
-    // The bytes of a data URL are no use to a reader.
+    // The bytes of a data URL are of no use to a reader.
     if media.url.is_empty() || media.url.starts_with("data:") {
         format!("[{name}]")
     } else {
@@ -84,8 +84,8 @@ fn button(button: &Button) -> String {
     }
 }
 
-/// Text that cannot steer a terminal: control characters other than line break and tab are left out
-/// (ECMA-48: C0, DEL and C1), and so are the Unicode marks that reorder what is read (UAX #9 §2).
+/// Removes characters that could control a terminal: control characters other than line break and
+/// tab (ECMA-48: C0, DEL and C1), and the Unicode marks that reorder text (UAX #9 §2).
 pub fn printable(text: &str) -> String {
     let text = text.replace("\r\n", "\n");
     text.chars()
@@ -97,7 +97,8 @@ pub fn printable(text: &str) -> String {
         .collect()
 }
 
-/// Pieces of at most `limit` code points; nothing is lost, and a code block goes on as one.
+/// Splits a text into pieces of at most `limit` code points. No text is lost, and a code block that
+/// is cut is reopened in the next piece.
 fn split(text: &str, limit: usize) -> Vec<String> {
     fenced(text, limit, |_| 1).into_iter().map(|piece| piece.text).collect()
 }

@@ -1,10 +1,10 @@
-//! Errors of the terminal connector, and how failures of the socket map to kind and retry advice.
+//! The errors of the terminal connector, with their kinds and retry advice.
 
 use galatea_core::{Error, ErrorKind, Retry, error::Sent};
 use std::{io, path::Path, time::Duration};
 
-/// Longest socket path in bytes: `sun_path` holds 108 on Linux (unix(7)) and 104 on macOS and the
-/// BSDs (sys/un.h), of which one is the final zero and one the mark of a socket in the making.
+/// Longest socket path in bytes. `sun_path` holds 108 on Linux (unix(7)) and 104 on macOS and the
+/// BSDs (sys/un.h); one of these is the final zero, and one the suffix of the temporary name.
 pub(crate) const MAX_PATH: usize = if cfg!(target_os = "linux") { 106 } else { 102 };
 
 pub(crate) fn broken(source: io::Error) -> Error {
@@ -21,7 +21,7 @@ pub(crate) fn line_too_long() -> Error {
 }
 
 pub(crate) fn not_a_frame(cause: &serde_json::Error) -> Error {
-    // serde's own text can repeat the input, so only its place and class are told.
+    // serde's message can repeat the input, so only the position and class of the error are used.
     Error::invalid("a line is not a frame of this protocol")
         .with_code("GAL-TERM-FRAME")
         .with("column", cause.column())
@@ -71,12 +71,12 @@ pub(crate) fn foreign_room() -> Error {
     Error::invalid("this room is not a terminal's").with_code("GAL-TERM-ROOM")
 }
 
-/// How long an answer waits before it looks again for a terminal that is away.
+/// Pause before an answer checks again for a disconnected terminal.
 const AWAY_PAUSE: Duration = Duration::from_secs(5);
 
-/// A terminal that is away says nothing about the others of this account, so this asks its room to
-/// wait (`RateLimited`: no attempt is used up, no breaker opens) in place of calling the platform
-/// unavailable. The answer's time to live ends the waiting.
+/// The error for a disconnected terminal. Other terminals of the account may be connected, so this
+/// pauses only the room (`RateLimited`: no attempt is used up, no breaker opens) and does not
+/// report the platform as unavailable. The answer's time to live bounds the wait.
 fn away(message: &'static str) -> Error {
     Error::new(ErrorKind::RateLimited, message)
         .with_retry(Retry::After(AWAY_PAUSE))

@@ -1,4 +1,4 @@
-//! Frame: one line of the socket protocol, and how lines are read and written.
+//! The frames of the socket protocol, and how lines are read and written.
 
 use galatea_core::{AgentId, Error, MemoryId, Result, TurnId};
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
@@ -6,41 +6,42 @@ use tokio::io::{AsyncBufRead, AsyncBufReadExt, AsyncWrite, AsyncWriteExt};
 
 use crate::error;
 
-/// Version of the protocol. It grows when a frame changes its meaning; new optional fields do not
-/// count.
+/// Version of the protocol. It increases when a frame changes its meaning; a new optional field
+/// does not change it.
 pub const VERSION: u32 = 1;
 
 /// Longest line, in bytes: a text of [`crate::MAX_TEXT`] code points, each escaped as a surrogate
-/// pair (12 bytes, RFC 8259 §7), with room for the rest.
+/// pair (12 bytes, RFC 8259 §7), and 64 KiB for the rest.
 pub const MAX_LINE: usize = 12 * crate::MAX_TEXT + 64 * 1024;
 
-/// What a client writes.
+/// A frame from the client.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
 pub enum FromClient {
-    /// The first line: who speaks.
+    /// The first line, which names the client.
     Hello {
         /// [`VERSION`].
         v: u32,
-        /// Names the room: one conversation per name, kept over restarts.
+        /// The client's name, which names the room: one conversation per name, kept across
+        /// restarts.
         name: String,
     },
-    /// Something was said.
+    /// A message from the person.
     Say {
-        /// Chosen by the client, unique in its room: said again with the same id, it is stored
+        /// Chosen by the client, unique in its room. A `say` repeated under the same id is stored
         /// once.
         id: String,
-        /// The words, as Markdown.
+        /// The text, as Markdown.
         text: String,
     },
-    /// A message was shown.
+    /// Confirms that a message was shown.
     Ack {
         /// The message's key.
         key: String,
     },
 }
 
-/// What the agent's side writes.
+/// A frame from the agent's side.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
 pub enum ToClient {
@@ -63,10 +64,10 @@ pub enum ToClient {
     },
     /// An answer is being prepared.
     Typing,
-    /// The agent says something. The client answers with `ack`; a key it has shown already is
-    /// acknowledged and not shown again.
+    /// A message of the agent. The client answers with `ack`; it acknowledges a key that it has
+    /// already shown without showing it again.
     Message(Message),
-    /// A line could not be used. The connection goes on unless it closes after this.
+    /// A line was refused. The connection stays open unless it closes right after this.
     Error {
         /// Stable code.
         code: String,
@@ -81,10 +82,10 @@ pub enum ToClient {
     },
 }
 
-/// One part of what the agent says.
+/// One part of a message of the agent.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Message {
-    /// Idempotency key: the same over every attempt.
+    /// Idempotency key; the same for every attempt.
     pub key: String,
     /// The turn it belongs to.
     pub turn: TurnId,
@@ -93,39 +94,40 @@ pub struct Message {
     pub part: Part,
 }
 
-/// The platform's own form of one part: what [`crate::frame::Message`] carries besides its key.
+/// The platform's encoding of one part: the content of [`crate::frame::Message`] besides its key
+/// and turn.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Part {
     /// Plain text or Markdown, free of control characters other than line break and tab.
     pub text: String,
-    /// How the answer is to be marked, such as `Offline script, not AI`.
+    /// Label to show with the answer, such as `Offline script, not AI`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub label: Option<String>,
     /// The memory it answers.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub in_reply_to: Option<MemoryId>,
-    /// No further part of this message follows.
+    /// True for the last part of a message.
     pub last: bool,
 }
 
-/// Reads lines of at most [`MAX_LINE`] bytes. Reading is cancel safe: what was read so far is kept.
+/// Reads lines of at most [`MAX_LINE`] bytes. Cancel safe: partly read lines are kept.
 pub struct Lines<R> {
     reader: R,
     line: Vec<u8>,
 }
 
 impl<R: AsyncBufRead + Unpin> Lines<R> {
-    /// Reads from `reader`.
+    /// Creates a reader of `reader`'s lines.
     pub fn new(reader: R) -> Self {
         Self { reader, line: Vec::new() }
     }
 
-    /// The next line that is not blank; none at the end. A last line without its break is dropped:
-    /// its writer died within it.
+    /// The next line that is not blank; `None` at the end. A last line without a line break is
+    /// dropped, because its writer died while writing it.
     ///
     /// # Errors
-    /// `Invalid` for a line that is too long, `Unavailable` when the connection breaks. Neither can
-    /// be read on after.
+    /// `Invalid` for a line that is too long, `Unavailable` when the connection breaks. Do not read
+    /// on after either.
     pub async fn next(&mut self) -> Result<Option<Vec<u8>>> {
         loop {
             let chunk = self.reader.fill_buf().await.map_err(error::broken)?;
@@ -151,10 +153,10 @@ impl<R: AsyncBufRead + Unpin> Lines<R> {
     }
 }
 
-/// Reads one line as a frame.
+/// Parses one line as a frame.
 ///
 /// # Errors
-/// `Invalid` with what is wrong; the text itself is not repeated.
+/// `Invalid` with the position and class of the error; the line's text is not repeated.
 pub fn parse<T: DeserializeOwned>(line: &[u8]) -> Result<T> {
     serde_json::from_slice(line).map_err(|e| error::not_a_frame(&e))
 }

@@ -1,6 +1,6 @@
-//! Terminal connector: talk to an agent from the machine it runs on, over a Unix socket.
+//! The terminal connector. It lets people on the same machine talk to an agent over a Unix socket.
 //!
-//! The protocol is newline-delimited JSON ([`frame`]); `galatea chat` and tests speak it through
+//! The protocol is newline-delimited JSON ([`frame`]). `galatea chat` and tests use it through
 //! [`TerminalClient`].
 
 #[cfg(unix)]
@@ -22,5 +22,5 @@ pub use connector::SOCKET_FILE;
 pub use decode::{MAX_NAME, MAX_TEXT, check_name};
 pub use encode::printable;
 
-/// The platform's name in addresses, rooms and settings.
+/// The source of this connector's events: its name in addresses, rooms and settings.
 pub const SOURCE: galatea_core::Source = galatea_core::Source::new("terminal");

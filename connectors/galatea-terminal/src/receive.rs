@@ -1,4 +1,4 @@
-//! Receive: the listening socket, and one conversation per connected client.
+//! Listens on the socket and serves one conversation per connected client.
 
 use galatea_core::{AgentIdentity, Batch, Error, Gateway, Health, MemoryId, Result};
 use std::{
@@ -25,19 +25,20 @@ use crate::{
     send::{Clients, QUEUE, Sender},
 };
 
-/// Clients at the same time; more are turned away. A person has a handful of terminals.
+/// Most clients at the same time; further ones are turned away. A person has a handful of terminals
+/// open.
 const MAX_CLIENTS: usize = 64;
-/// How long a client may take to say hello.
+/// Timeout for a client's hello.
 const HELLO_TIMEOUT: Duration = Duration::from_secs(10);
-/// How long to wait after the system refused a connection, usually for want of file descriptors.
+/// Pause after the system failed to accept a connection, usually for lack of file descriptors.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(200);
 
-/// How long conversations stay open after `stop`, so that answers under way still arrive: somewhat
-/// longer than any drain.
+/// How long conversations stay open after `stop`, so that answers in progress still arrive:
+/// somewhat longer than the longest drain.
 const FAREWELL: Duration = Duration::from_secs(30);
 
-/// Listens until `stop`, then removes the socket. Once this returns nothing more is taken in; what
-/// is being answered still reaches its client.
+/// Listens until `stop`, then removes the socket. After it returns, no new `say` is accepted;
+/// answers in progress still reach their client.
 pub(crate) async fn run(
     socket: &Path,
     agent_name: &str,
@@ -74,21 +75,21 @@ pub(crate) async fn run(
                 Ok((stream, _)) if tasks.len() < MAX_CLIENTS => {
                     tasks.spawn(session.clone().serve(stream, stop.clone()));
                 }
-                Ok(_) => tracing::warn!(limit = MAX_CLIENTS, "too many terminals are connected; one was turned away"),
+                Ok(_) => tracing::warn!(limit = MAX_CLIENTS, "too many terminals are connected; closed a new connection"),
                 Err(error) => {
-                    tracing::warn!(%error, "a terminal could not connect");
+                    tracing::warn!(%error, "failed to accept a terminal connection; listening again in 200 ms");
                     session.gateway.clock().sleep(ACCEPT_PAUSE).await;
                 }
             }
         }
     }
-    // Waits for what is being stored this moment.
+    // Taking the write lock waits for every `say` that is being stored.
     *intake.write().await = Intake::Closed;
     tasks.detach_all();
     Ok(())
 }
 
-/// Takes the socket's file away when listening ends.
+/// Removes the socket's file when it is dropped.
 struct Remove(PathBuf);
 
 impl Drop for Remove {
@@ -106,8 +107,8 @@ pub(crate) async fn answers(socket: &Path) -> Result<bool> {
     }
 }
 
-/// Binds under another name first, so that the socket never stands open to other users, and one
-/// left behind by a crash is replaced at once.
+/// Binds under a temporary name and renames after setting the mode, so that the socket is never
+/// open to other users. The rename also replaces a socket left behind by a crash.
 async fn listen(socket: &Path) -> Result<UnixListener> {
     if answers(socket).await? {
         return Err(error::socket_taken(socket));
@@ -128,7 +129,7 @@ async fn listen(socket: &Path) -> Result<UnixListener> {
     Ok(listener)
 }
 
-/// What every conversation shares.
+/// State shared by all conversations.
 #[derive(Clone)]
 struct Session {
     agent: AgentIdentity,
@@ -136,7 +137,7 @@ struct Session {
     gateway: Gateway,
     clients: Clients,
     owner: u32,
-    /// Held for reading while something is stored.
+    /// Locked for reading while a `say` is stored.
     intake: Arc<RwLock<Intake>>,
 }
 
@@ -148,24 +149,29 @@ enum Intake {
 
 impl Session {
     async fn serve(self, stream: UnixStream, stop: CancellationToken) {
-        // Some systems do not ask for write permission on the socket's file (unix(7)), so the peer
-        // is asked as well.
+        // Some systems do not check write permission on the socket's file (unix(7)), so the peer's
+        // user id is checked as well.
         let allowed =
             stream.peer_cred().is_ok_and(|peer| peer.uid() == self.owner || peer.uid() == 0);
         if !allowed {
-            tracing::warn!("a terminal of another user was turned away");
+            tracing::warn!(
+                "closed the connection of a terminal: its user is neither the socket's owner nor root"
+            );
             return;
         }
         let (read, write) = stream.into_split();
         let (frames, queued) = mpsc::channel(QUEUE);
         let writer = tokio::spawn(write_frames(write, queued));
         if let Err(error) = self.converse(read, &frames, &stop).await {
-            tracing::debug!(code = error.code(), "a terminal left: {error}");
+            tracing::debug!(
+                code = error.code(),
+                "closed a terminal connection after an error: {error}"
+            );
             let _ = frames.try_send(complaint(&error, None));
         }
         drop(frames);
-        // A client that no longer reads must not hold up the end; closing our side ends the writer
-        // as soon as its queue is written.
+        // A client that does not read must not block the end of its conversation. Dropping `frames`
+        // ends the writer once its queue is written; after 1 s it is aborted.
         let clock = self.gateway.clock().clone();
         let abort = writer.abort_handle();
         tokio::select! {
@@ -193,7 +199,7 @@ impl Session {
             _ => return Err(error::expected_hello()),
         };
         check_name(&name)?;
-        // Hello goes into the queue before any message can.
+        // The hello is queued first, before any message can be.
         let _ = frames.try_send(ToClient::Hello {
             v: VERSION,
             agent: self.agent_name.to_string(),
@@ -233,7 +239,7 @@ impl Session {
         }
     }
 
-    /// Stores what was said; the answer leaves only after the commit.
+    /// Stores a `say`. The returned frame is sent only after the commit.
     async fn say(&self, name: &str, id: String, text: &str) -> ToClient {
         let intake = self.intake.read().await;
         if *intake == Intake::Closed {
@@ -255,7 +261,7 @@ impl Session {
     }
 }
 
-/// A client's place among the connected ones, given up when its conversation ends.
+/// Registers a client among the connected ones until it is dropped.
 struct Seat {
     id: u64,
     clients: Clients,

@@ -1,4 +1,4 @@
-//! Send: who is connected, and one attempt to show a part to them.
+//! Tracks the connected clients and shows them the parts of messages, one attempt per delivery.
 
 use async_trait::async_trait;
 use galatea_core::{
@@ -17,13 +17,13 @@ use crate::{
     frame::{Message, ToClient},
 };
 
-/// How long a client may take to confirm a message: it only has to print it.
+/// Timeout for a client's confirmation. The client only has to print the message.
 const ACK_TIMEOUT: Duration = Duration::from_secs(10);
-/// Confirmed keys that are remembered, so that a repeated attempt is not shown again to a client
-/// that came back.
+/// Most confirmed keys remembered, so that a retry does not show a message again to a client that
+/// has reconnected.
 const REMEMBERED_KEYS: usize = 4096;
-/// Frames that may wait for one client; one that reads slower is cut off and its messages wait in
-/// the outbox.
+/// Most frames queued for one client. A client that reads too slowly does not get further frames,
+/// and its messages wait in the outbox.
 pub(crate) const QUEUE: usize = 64;
 
 /// The connected clients. Cheap to clone.
@@ -44,8 +44,8 @@ struct Client {
     frames: mpsc::Sender<ToClient>,
 }
 
-/// A message some clients have and none has confirmed. Dropping it tells the sender that all of
-/// them left.
+/// A message that was given to some clients and that none has confirmed. Dropping it tells the
+/// sender that all of them left.
 struct Waiting {
     clients: HashSet<u64>,
     done: oneshot::Sender<()>,
@@ -53,11 +53,11 @@ struct Waiting {
 
 impl Clients {
     fn state(&self) -> MutexGuard<'_, State> {
-        // Nothing in here can panic halfway through a change.
+        // A poisoned state is consistent: no change to it can panic halfway.
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Adds a client; its frames come out of `frames`' other end.
+    /// Adds a client and returns its id. Its frames go into `frames`.
     pub(crate) fn join(&self, name: &str, frames: mpsc::Sender<ToClient>) -> u64 {
         let mut state = self.state();
         state.next += 1;
@@ -66,7 +66,7 @@ impl Clients {
         id
     }
 
-    /// Removes a client; whoever waits for it alone learns that it left.
+    /// Removes a client. A send that waits for this client alone ends with an error.
     pub(crate) fn leave(&self, id: u64) {
         let mut state = self.state();
         state.clients.remove(&id);
@@ -76,10 +76,10 @@ impl Clients {
         });
     }
 
-    /// A client has shown a message.
+    /// Records that a client has shown a message.
     pub(crate) fn confirm(&self, id: u64, key: &str) {
         let mut state = self.state();
-        // Only the key of a message that client has been given counts.
+        // A confirmation counts only from a client that was given the message.
         if !state.waiting.get(key).is_some_and(|waiting| waiting.clients.contains(&id)) {
             return;
         }
@@ -100,7 +100,7 @@ impl Clients {
         self.state().confirmed.contains(key)
     }
 
-    /// Gives a frame to every client of this name; the ids of those that took it.
+    /// Queues a frame for every client of this name; returns the ids of those that accepted it.
     fn give(state: &State, name: &str, frame: &ToClient) -> HashSet<u64> {
         state
             .clients
@@ -127,7 +127,7 @@ impl Clients {
     }
 }
 
-/// The outbound side.
+/// The send handler of the terminal.
 pub(crate) struct Sender {
     pub(crate) agent: AgentIdentity,
     pub(crate) clients: Clients,
@@ -164,7 +164,8 @@ impl SendHandler for Sender {
         outcome.map(|()| receipt)
     }
 
-    /// The key makes a second attempt harmless, so the outcome need only be told where it is known.
+    /// The outcome is known only for confirmed keys. `Unknown` is safe for the others: clients show
+    /// a repeated key once.
     async fn find(&self, delivery: &Delivery, _: &ReadBackContext) -> Result<ReadBackResult> {
         let name = decode::name_of(&delivery.address.remote)?;
         if self.clients.confirmed(&delivery.key) {

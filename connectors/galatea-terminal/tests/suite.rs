@@ -1,8 +1,8 @@
-//! The suite every connector passes, with people at real sockets.
+//! Runs the suite of all connectors with clients at real sockets.
 //!
-//! Left out, because a terminal has no such thing: a platform that fails, says "slow down" or "you
-//! may not write here", or goes away on its own, and secrets. A line that breaks is no failure: a
-//! message is offered again until it is confirmed. That is tested in `socket.rs`.
+//! Some cases do not apply to a terminal: a platform that fails, sets a rate limit, forbids
+//! writing, or goes away on its own, and secrets. A broken line is not a failure: the message is
+//! offered again until it is confirmed, which `socket.rs` tests.
 #![cfg(unix)]
 #![allow(
     clippy::unwrap_used,
@@ -28,13 +28,13 @@ use tokio::sync::watch;
 
 galatea_testkit::connector_suite!(local Terminal);
 
-/// One person at a terminal, who says one thing at a time and says it again until it is stored.
+/// One person at a terminal, who sends one message at a time and repeats it until it is stored.
 struct Terminal {
     folder: tempfile::TempDir,
     page: Arc<Page>,
 }
 
-/// What the person has said and seen.
+/// What the person has sent and seen.
 #[derive(Default)]
 struct Page {
     state: Mutex<State>,
@@ -85,7 +85,7 @@ fn remote(id: &str) -> RemoteId {
     RemoteId::new(format_args!("terminal-ann/{id}"))
 }
 
-/// Sits at the terminal, and comes back whenever the line breaks.
+/// Runs the person's client, and reconnects whenever the connection breaks.
 async fn sit(socket: PathBuf, page: Arc<Page>) {
     loop {
         if let Ok(client) = TerminalClient::connect(&socket, "ann").await {
@@ -113,8 +113,8 @@ async fn converse(mut client: TerminalClient, page: &Page) {
                     pending = None;
                     page.change(|s| { let done = s.waiting.pop_front().unwrap(); assert_eq!(done.0, id); s.said.push(done); });
                 }
-                // Blank lines are refused in their turn, which tells that everything before them
-                // has been heard.
+                // A blank message is refused in order, which shows that everything before it was
+                // received.
                 Ok(Some(Heard::Refused { code, id: Some(_), .. })) => {
                     pending = None;
                     if code == "GAL-TERM-SAY" {

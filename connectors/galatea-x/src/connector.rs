@@ -1,4 +1,5 @@
-//! The connector: who we are, what is checked, and what runs side by side.
+//! The X connector: builds its parts from the settings, checks the account, and runs the tasks that
+//! receive mentions and schedule posts.
 
 use async_trait::async_trait;
 use galatea_core::{
@@ -35,7 +36,7 @@ use crate::{
     },
 };
 
-/// X for one account.
+/// The connector of one X account.
 pub struct XConnector {
     info: ConnectorInfo,
     config: Arc<XConfig>,
@@ -54,7 +55,8 @@ impl fmt::Debug for XConnector {
     }
 }
 
-/// Folder of an OAuth 2 login: the account is not known before it.
+/// Data folder of an OAuth 2 login. It is named after the agent, since the account is unknown
+/// before the login.
 fn login_folder(host: &Host) -> PathBuf {
     keep::folder(&host.data_dir, &format!("login-{}", host.agent.id()))
 }
@@ -92,7 +94,7 @@ impl XConnector {
             (Credentials::OAuth2 { .. }, Some(app)) => {
                 let folder = login_folder(host);
                 let file = TokenFile::in_folder(&folder);
-                // A broken file is told by the first call, where somebody listens.
+                // Construction cannot report a broken file as a finding; the first call does.
                 let known =
                     file.read().ok().flatten().and_then(|t| {
                         number(&t.user_id).map(|id| Me { id, user_name: t.user_name })
@@ -137,12 +139,13 @@ impl XConnector {
         })
     }
 
-    /// The outbound side, as it is registered on the gateway.
+    /// The send handler that is registered on the gateway.
     pub fn send_handler(&self) -> Arc<dyn SendHandler> {
         self.sender.clone()
     }
 
-    /// The login of an app that uses OAuth 2; none with the four keys of OAuth 1.0a.
+    /// The browser login of an OAuth 2 app; `None` for an app that uses the four keys of OAuth
+    /// 1.0a.
     ///
     /// # Errors
     /// `Unexpected` when the HTTP client cannot be set up.
@@ -162,7 +165,7 @@ impl XConnector {
         ))))
     }
 
-    /// Who we are: asked once and remembered, since it costs money.
+    /// The account's id and handle. Asked for once and remembered, since the call costs money.
     async fn who(&self) -> Result<Me> {
         if let Some(me) = self.me.get() {
             return Ok(me.clone());
@@ -183,7 +186,7 @@ impl XConnector {
         }
         let text = json!({ "id": me.id.to_string(), "userName": me.user_name }).to_string();
         if let Err(error) = keep::replace(&self.folder.join("me.json"), text.as_bytes(), false) {
-            tracing::warn!(error = %error, "the account's name cannot be kept; it is asked for again at the next start");
+            tracing::warn!(error = %error, "failed to save the X account's id and handle; the next start asks for them again, as a paid read");
         }
         Ok(me)
     }
@@ -229,7 +232,8 @@ impl Connector for XConnector {
             .with_cause(format!("GET /2/users/me answered on {}", self.api.host())),
         ];
         if self.api.is_read_only() {
-            // X has been wrong about it; a post that is refused tells for sure.
+            // The `x-access-level` header has been wrong before; only a refused post proves the
+            // missing permission.
             findings.push(Finding {
                 severity: Severity::Warning,
                 ..failed(&self.api.placed(read_only().with("cause", "X says x-access-level: read")))
@@ -263,7 +267,7 @@ impl Connector for XConnector {
     }
 
     async fn run(&self, gateway: Gateway, stop: CancellationToken) -> Result<()> {
-        // Whatever stood may have been repaired since.
+        // The owner may have fixed the cause of a latched refusal since the last run.
         self.api.release();
         self.api.budget.restore(&gateway).await?;
         let Some(me) = stop.run_until_cancelled(self.who()).await else { return Ok(()) };
@@ -272,10 +276,10 @@ impl Connector for XConnector {
         if self.config.dry_run {
             tracing::warn!(
                 code = codes::DRY_RUN,
-                "X is a dry run: answers and posts are written, and nothing is posted until TWITTER_DRY_RUN=false"
+                "X runs as a dry run: the agent writes answers and posts, and none is posted until TWITTER_DRY_RUN=false"
             );
         }
-        // What runs beside ends with this run, however it ends.
+        // Cancels both receiving tasks when this run ends for any reason.
         let inner = stop.child_token();
         let _guard = inner.clone().drop_guard();
         let intake = Intake::new(

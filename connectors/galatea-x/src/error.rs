@@ -1,5 +1,6 @@
-//! What goes wrong on X, as [`galatea_core::Error`]: kind, retry advice, a sentence for people.
-//! Never a key, an address's path, or a post's text.
+//! Converts failures of the X API into [`galatea_core::Error`], with kind, retry advice and a
+//! message for people. An error never contains a key, the path of an address, or the text of a
+//! post.
 
 use galatea_core::{Error, ErrorKind, Reach, Retry, Sent};
 use galatea_http::{json, shorten, status_error};
@@ -33,22 +34,23 @@ pub(crate) mod codes {
 
 /// The call that posts.
 pub(crate) const POST: &str = "POST /2/tweets";
-/// How long to leave X alone after it said that the credits are used up.
+/// Pause after X reports that the credits are used up.
 pub(crate) const CREDITS_WAIT: Duration = Duration::from_secs(15 * 60);
-/// What to do about a fault of the other side.
+/// Fix shown for faults on X's side.
 const PASSES: &str =
     "it is tried again by itself; if it stays, check TWITTER_API_ROOT and the proxy variables";
-/// The wait after a 429 that names none: one window (X API, rate limits).
+/// Pause after a 429 that does not say how long to wait: one window (X API, rate limits).
 const WINDOW: Duration = Duration::from_secs(15 * 60);
 
-/// What became of a call that did not work.
+/// Why a call failed.
 #[derive(Debug)]
 pub(crate) enum Failure {
-    /// X said no.
+    /// X refused the call.
     Refused(Box<Problem>),
-    /// No answer, or none in full; or one of ours held it back.
+    /// No complete answer arrived, or the call was not made because of a latched refusal, a rate
+    /// limit or a missing login.
     Transport(Error),
-    /// An answer that is not the X API's.
+    /// The answer does not have the X API's form.
     Garbage {
         /// HTTP status.
         status: u16,
@@ -64,20 +66,20 @@ pub(crate) struct Problem {
     pub(crate) status: u16,
     /// Short name.
     pub(crate) title: String,
-    /// X's own words.
+    /// X's explanation.
     pub(crate) detail: String,
-    /// Address that names the kind of problem.
+    /// URI that identifies the kind of problem.
     pub(crate) kind: String,
     /// Machine-readable reason, such as `client-not-enrolled`.
     pub(crate) reason: String,
     /// Time until the limit is lifted.
     pub(crate) reset: Option<Duration>,
-    /// How far our clock is off, in seconds, where that may be the cause.
+    /// How far this machine's clock is off, in seconds, when the answer carries a `date`.
     pub(crate) skew: Option<i64>,
 }
 
 impl Problem {
-    /// Reads an answer's body; none when it is not the API's.
+    /// Reads the body of a refusal; `None` if it does not have the API's form.
     pub(crate) fn read(status: u16, body: &[u8]) -> Option<Self> {
         let body: Value = json::read(body).ok()?;
         let errors = body.get("errors").and_then(Value::as_array).and_then(|list| list.first());
@@ -113,14 +115,14 @@ impl Problem {
             .contains(words)
     }
 
-    /// The same words were posted a while ago.
+    /// X refused the post because the same text was posted recently.
     pub(crate) fn is_duplicate(&self) -> bool {
         self.status == 403 && self.says("duplicate content")
     }
 }
 
 impl Failure {
-    /// The refusal, if X gave one below 500: then nothing happened.
+    /// The refusal if its status is below 500; such a call had no effect.
     pub(crate) fn refusal(&self) -> Option<&Problem> {
         match self {
             Self::Refused(problem) if problem.status < 500 => Some(problem),
@@ -128,11 +130,11 @@ impl Failure {
         }
     }
 
-    /// As the workspace's error. `call` is the API's name of the call.
+    /// Converts to the workspace's error. `call` is the API's name of the call.
     pub(crate) fn into_error(self, call: &'static str) -> Error {
         let error = self.described(call);
-        // Windows are kept for each kind of call (X API, "Rate limits"): what may not be read or
-        // uploaded now holds up no other post.
+        // X keeps a rate limit window per kind of call (X API, "Rate limits"): a limit on reads or
+        // uploads must not pause posts.
         if error.code() == Some(codes::SLOW) && call != POST {
             error.with_reach(Reach::Room)
         } else {
@@ -194,7 +196,7 @@ fn credits() -> Error {
         .with_fix("add credits in console.x.com; it goes on by itself")
 }
 
-/// X asked to wait.
+/// The error for a rate limit that ends after `wait`.
 pub(crate) fn slow(wait: Duration) -> Error {
     Error::new(ErrorKind::RateLimited, "X asked to wait")
         .with_code(codes::SLOW)
@@ -203,7 +205,7 @@ pub(crate) fn slow(wait: Duration) -> Error {
         .with_fix("nothing to do: what is to be read or posted waits until then")
 }
 
-/// The access token may only read.
+/// The error for an access token without write permission.
 pub(crate) fn read_only() -> Error {
     Error::new(ErrorKind::Forbidden, "the access token is read-only")
         .with_code(codes::PERMISSION)
@@ -238,7 +240,7 @@ fn forbidden(problem: &Problem) -> Error {
     if problem.says("have not been mentioned") || problem.says("not summoned") {
         return not_summoned();
     }
-    // Said now and then to calls that are signed as they should be.
+    // X occasionally answers correctly signed calls with this.
     if problem.says("unsupported-authentication") {
         return Error::new(ErrorKind::Unavailable, "X did not recognise the signature")
             .with_code(codes::FORBIDDEN)
@@ -277,8 +279,8 @@ fn garbage(status: u16, place: &str) -> Error {
     if status >= 500 || matches!(status, 408 | 429) {
         return status_error(status, place, None).with_code(codes::CONNECT).with_fix(PASSES);
     }
-    // Not X's own words, whatever its number: a proxy, a login page, a wall in front. None of them
-    // stays for ever.
+    // The answer is not X's, whatever the status: it comes from a proxy, a login page or a
+    // firewall. Each of these can go away, so the call may be retried.
     Error::new(ErrorKind::Unavailable, "something in front of X refused the call")
         .with_code(codes::GARBAGE)
         .with_sent(Sent::No)

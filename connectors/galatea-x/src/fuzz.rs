@@ -1,5 +1,5 @@
-//! Readers and writers of X's formats, for the fuzzer (`fuzz/`). Compiled with the feature `fuzz`
-//! only.
+//! Entry points for the fuzzer (`fuzz/`) into the decoder and the encoder. Compiled only with the
+//! feature `fuzz`.
 
 use galatea_core::{Content, Outgoing};
 
@@ -9,7 +9,7 @@ use crate::{
     encode::{self, MAX_WEIGHT, Part, weight},
 };
 
-/// A page of posts.
+/// Decodes a page of posts.
 pub fn page(body: &[u8]) {
     let Ok(body) = galatea_http::json::read(body) else { return };
     let me = Me { id: 1, user_name: "galatea".to_owned() };
@@ -19,7 +19,7 @@ pub fn page(body: &[u8]) {
     }
 }
 
-/// An answer on its way out: every post keeps X's limit.
+/// Encodes an answer and checks that every post keeps X's limit.
 pub fn post(text: &str) {
     let outgoing = Outgoing::Message { content: Content::text(text), reply_to: None };
     for part in encode::parts(&outgoing, Tier::SelfServe).unwrap_or_default() {

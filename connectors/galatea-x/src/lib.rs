@@ -1,8 +1,9 @@
-//! X for Galatea: conversations become Rooms, people Entities and Worlds; mentions arrive by
-//! polling, answers leave as posts and threads.
+//! The X connector for Galatea. It polls mentions and posts answers as replies and threads.
 //!
-//! twitter-v2 supplies the types and the PKCE of the API; its HTTP client is not used (`README.md`
-//! says why).
+//! A conversation on X is a Room, a person is an Entity, and each author has a World.
+//!
+//! twitter-v2 supplies the API's types and PKCE; its HTTP client is not used (`README.md` says
+//! why).
 
 mod config;
 mod connector;
@@ -20,9 +21,10 @@ pub use decode::parse_link;
 pub use encode::weight;
 pub use send::{Prices, Usd};
 
-/// The platform's name.
+/// The source of this connector's events and accounts.
 pub(crate) const SOURCE: galatea_core::Source = galatea_core::Source::new(SOURCE_NAME);
-/// The platform's name as text.
+/// [`SOURCE`] as text.
 pub(crate) const SOURCE_NAME: &str = "x";
-/// Handle of the schedule that asks for original posts; nobody on X has one with a hyphen.
+/// Handle of the schedule that requests original posts. The hyphen keeps it apart from real
+/// handles, which cannot contain one.
 pub(crate) const SCHEDULE: &str = "post-schedule";

@@ -1,4 +1,4 @@
-//! The suite every connector passes, over a loopback server of the X API.
+//! Runs the suite of all connectors against a loopback server of the X API.
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,
@@ -28,7 +28,7 @@ struct XHarness {
     api: XApi,
     ann: Person,
     bob: Person,
-    /// The conversations, and whether they have begun.
+    /// The conversations, and whether each has begun.
     spots: Mutex<HashMap<String, bool>>,
     folders: Mutex<Vec<tempfile::TempDir>>,
 }
@@ -146,7 +146,7 @@ impl ConnectorHarness for XHarness {
                 code: None,
                 reply_to: s.reply_to.map(RemoteId::new),
                 buttons: Vec::new(),
-                // X keeps no file names; the description is what people have.
+                // X stores no file names; people see the description.
                 files: s
                     .media
                     .into_iter()

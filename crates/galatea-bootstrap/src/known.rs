@@ -1,5 +1,5 @@
-//! Known: where facts have been learnt and when a room was last reflected on, so that an ordinary
-//! turn asks the store for neither.
+//! Caches which rooms have facts and relationships, and when each was last reflected on. An
+//! ordinary turn then needs no query for them.
 
 use galatea_core::{AgentId, MemoryKind, Result, RoomId, Timestamp, Turn, store::MemoryQuery};
 use std::{
@@ -7,14 +7,14 @@ use std::{
     sync::{Mutex, PoisonError},
 };
 
-/// Rooms remembered before all are forgotten (and asked for again): about a megabyte.
+/// Entries in a cache before it is cleared and filled again: about a megabyte.
 const ROOMS: usize = 20_000;
 
-/// Says in the store that an agent knows relationships.
+/// Key of the store's note that an agent has relationships.
 const TIED: &str = "relationships";
 
-/// Which agents and rooms have facts. Once per process an agent is looked up, and then each of its
-/// rooms if it has any.
+/// Which agents and rooms have facts. Each agent is looked up once per process, and then each of
+/// its rooms if the agent has any facts.
 #[derive(Default)]
 pub(crate) struct Known {
     agents: Mutex<HashMap<AgentId, bool>>,
@@ -42,7 +42,7 @@ impl Known {
         Ok(put_if_new(&self.rooms, room, found))
     }
 
-    /// Whether this agent ever learnt a fact.
+    /// Whether this agent has ever learnt a fact.
     async fn has_facts(&self, turn: &Turn<'_>) -> Result<bool> {
         let agent = turn.agent.identity.id();
         if let Some(any) = get(&self.agents, &agent) {
@@ -56,8 +56,9 @@ impl Known {
         Ok(put_if_new(&self.agents, agent, found))
     }
 
-    /// Whether this room may have relationships: only a reflection learns them. It notes the agent
-    /// as one that has some; of what was learnt before that was noted, facts tell.
+    /// Whether this room may have relationships. Only a reflection learns them, and notes in the
+    /// store that the agent has some. For relationships learnt by versions without that note, the
+    /// agent's facts are the sign.
     pub(crate) async fn may_have_ties(&self, turn: &Turn<'_>) -> Result<bool> {
         let agent = turn.agent.identity.id();
         let any = match get(&self.tied, &agent) {
@@ -71,7 +72,7 @@ impl Known {
         Ok(any && self.reflected(turn) != Some(None))
     }
 
-    /// A relationship is about to be stored.
+    /// Notes that a relationship is about to be stored.
     pub(crate) async fn tie(&self, turn: &Turn<'_>) -> Result<()> {
         let agent = turn.agent.identity.id();
         turn.store.note(agent, TIED, &true.into(), None).await?;
@@ -79,13 +80,13 @@ impl Known {
         Ok(())
     }
 
-    /// The newest message of the last reflection on this room, as far as this process knows;
-    /// another may have reflected since. The outer none: not known.
+    /// Time of the newest message in the last reflection on this room, as far as this process
+    /// knows. Another process may have reflected since. The outer `None` means unknown.
     pub(crate) fn reflected(&self, turn: &Turn<'_>) -> Option<Option<Timestamp>> {
         get(&self.reflected, &(turn.agent.identity.id(), turn.room.id))
     }
 
-    /// What the store says of it, or is about to.
+    /// Caches the value that the store has, or is about to get.
     pub(crate) fn note_reflected(&self, turn: &Turn<'_>, newest: Option<Timestamp>) {
         let mut map = self.reflected.lock().unwrap_or_else(PoisonError::into_inner);
         if map.len() >= ROOMS {
@@ -94,7 +95,7 @@ impl Known {
         map.insert((turn.agent.identity.id(), turn.room.id), newest);
     }
 
-    /// A fact is about to be stored here.
+    /// Notes that a fact is about to be stored in this room.
     pub(crate) fn learn(&self, turn: &Turn<'_>) {
         let agent = turn.agent.identity.id();
         self.agents.lock().unwrap_or_else(PoisonError::into_inner).insert(agent, true);
@@ -109,7 +110,7 @@ fn get<K: std::hash::Hash + Eq, V: Copy>(map: &Mutex<HashMap<K, V>>, key: &K) ->
     map.lock().unwrap_or_else(PoisonError::into_inner).get(key).copied()
 }
 
-/// Keeps what was learnt while the store was asked.
+/// Inserts `found`, unless another task stored a value during the query.
 fn put_if_new<K: std::hash::Hash + Eq>(map: &Mutex<HashMap<K, bool>>, key: K, found: bool) -> bool {
     let mut map = map.lock().unwrap_or_else(PoisonError::into_inner);
     if map.len() >= ROOMS {

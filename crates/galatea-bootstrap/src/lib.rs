@@ -1,5 +1,5 @@
-//! The standard plugin (elizaOS `plugin-bootstrap`): what an agent knows and does without any
-//! other.
+//! The standard plugin of every agent (elizaOS `plugin-bootstrap`): its basic actions, prompt
+//! providers, and the evaluator that learns facts.
 
 mod actions;
 mod choose;
@@ -17,7 +17,7 @@ use std::sync::Arc;
 /// Every setting this plugin reads.
 pub const VARIABLES: &[Variable] = &[evaluators::INTERVAL, galatea_core::rights::OWNERS];
 
-/// The standard plugin.
+/// Creates the plugin. Called once per agent.
 pub fn plugin() -> Plugin {
     let (known, meaning) =
         (Arc::new(known::Known::default()), Arc::new(meaning::Meaning::default()));

@@ -1,4 +1,4 @@
-//! Meaning: embeddings of what was learnt, and which of it is like what is being said.
+//! Embeds learnt facts and current messages, and finds the facts most similar to a message.
 
 use galatea_core::{
     Embedding, EmbeddingModel, EntityId, Error, ErrorKind, Memory, MemoryKind, Result, Turn,
@@ -14,25 +14,26 @@ use tokio::{sync::Semaphore, time::timeout};
 
 use crate::words;
 
-/// The runtime's limit of a turn.
+/// The runtime's time limit of a turn.
 const TURN: Variable = Variable::new("TURN_TIMEOUT_SECONDS", "The runtime's.").or("120");
-/// Part of a turn's time in which what is being said may be embedded: six seconds of two minutes.
-/// The model that answers takes as long.
+/// The share of a turn's time limit for embedding the message, as a divisor: six seconds of two
+/// minutes. The answer itself takes about as long.
 const PART: u32 = 20;
-/// However long a turn may take, a person waits for it.
+/// Longest wait for an embedding, however long a turn may take, because a person is waiting.
 pub(crate) const LONGEST: Duration = Duration::from_secs(20);
-/// Embeddings of what is being said that are asked for at once. Nobody waits long for one, but each
-/// is waited for to its end, so that a service that hangs is found out.
+/// Concurrent requests for the embedding of a message. A turn stops waiting after [`patience`], but
+/// each request runs to its end, so that a service that hangs is detected.
 const ASKED_AT_ONCE: usize = 4;
-/// Facts embedded after one reflection at most, with what an outage or another model left.
+/// Maximum number of facts embedded after one reflection, including those left over from an outage
+/// or another model.
 const AT_ONCE: u32 = 100;
-/// Calls refused until the rest is left for later: it is not one text that is wrong.
+/// After this many refused calls the rest is postponed, because the fault is not a single text.
 const REFUSED: usize = 10;
 
-/// What is known of embedding models.
+/// Limits and cached properties of embedding models.
 pub(crate) struct Meaning {
     asking: Arc<Semaphore>,
-    /// Numbers of a model's last embedding, by its name.
+    /// Dimensions of a model's last embedding, by the model's name.
     widths: Mutex<HashMap<String, usize>>,
 }
 
@@ -42,21 +43,22 @@ impl Default for Meaning {
     }
 }
 
-/// What is being said in a turn, to be compared.
+/// The embedding of a turn's messages, to compare facts with.
 pub(crate) struct Said {
     model: String,
     embedding: Embedding,
 }
 
 impl Meaning {
-    /// Asks the embedding model what is being said; nothing without one.
+    /// Embeds the messages of a turn. `None` without an embedding model or text.
     ///
     /// # Errors
-    /// When it does not answer in time: then things are ordered by age, and that is told.
+    /// If the model does not answer in time. Facts are then ordered by age, and the verdict says
+    /// so.
     pub(crate) async fn said(&self, turn: &Turn<'_>) -> Result<Option<Said>> {
         let Some(model) = turn.models.embedding.clone() else { return Ok(None) };
         let name = model.info().full_name();
-        // The newest first: it is cut at the end.
+        // The newest message first, because the text is cut at the end.
         let said: Vec<&str> = std::iter::once(turn.message)
             .chain(turn.merged.iter().rev())
             .map(|message| message.content.text.as_str())
@@ -66,7 +68,7 @@ impl Meaning {
             return Ok(None);
         }
         let limit = patience(turn);
-        // Others that wait for a service that hangs take this turn's place until then.
+        // Other turns may hold all permits while they wait for a service that hangs.
         let permit = match timeout(limit, Arc::clone(&self.asking).acquire_owned()).await {
             Ok(Ok(permit)) => permit,
             Ok(Err(_)) | Err(_) => {
@@ -95,8 +97,8 @@ impl Meaning {
         }))
     }
 
-    /// Embeds facts of this room that have no embedding, if there is a model for it: those just
-    /// learnt, and after a change of the model all.
+    /// Embeds the facts of this room that have no embedding, if there is an embedding model: new
+    /// facts, and after a change of the model all of them.
     pub(crate) async fn embed_facts(&self, turn: &Turn<'_>) -> Result<()> {
         let Some(model) = &turn.models.embedding else { return Ok(()) };
         let (agent, name) = (turn.agent.identity.id(), model.info().full_name());
@@ -116,7 +118,7 @@ impl Meaning {
                     embeddings.iter().for_each(|(_, embedding)| self.note(&name, embedding));
                     turn.store.save_embeddings(agent, &name, &embeddings).await?;
                 }
-                // One text that the service does not take must not keep back the others.
+                // If the service rejects one text, the others must still be embedded.
                 Err(error) if error.kind() == ErrorKind::Invalid && refused < REFUSED => {
                     refused += 1;
                     let (first, second) = batch.split_at(batch.len() / 2);
@@ -141,7 +143,7 @@ impl Meaning {
 }
 
 impl Said {
-    /// Facts of this room about somebody, the most similar first; none when they cannot be had.
+    /// Facts of this room about `entity`, most similar first. Empty if the search fails.
     pub(crate) async fn facts_about(
         &self,
         turn: &Turn<'_>,
@@ -154,7 +156,7 @@ impl Said {
                 .room(turn.room.id)
                 .kind(MemoryKind::Facts)
         };
-        // However little alike: the newest would be shown in their place.
+        // No minimum similarity. Otherwise the newest facts would be shown instead.
         let query = SimilarityQuery {
             of,
             model: self.model.clone(),
@@ -169,7 +171,7 @@ impl Said {
     }
 }
 
-/// How long a turn waits for the embedding of what is being said.
+/// How long a turn waits for the embedding of its messages.
 pub(crate) fn patience(turn: &Turn<'_>) -> Duration {
     let seconds =
         turn.agent.settings.parse::<u64>(&TURN, "a whole number").ok().flatten().unwrap_or(120);
@@ -177,10 +179,10 @@ pub(crate) fn patience(turn: &Turn<'_>) -> Duration {
 }
 
 fn by_age(turn: &Turn<'_>, error: &Error) {
-    tracing::debug!(turn = %turn.id, error = %error.report(), "what is known is shown by age, not by meaning");
+    tracing::debug!(turn = %turn.id, error = %error.report(), "failed to compare facts by meaning; they are ordered by age");
 }
 
-/// One for each text; none for a text whose vector cannot be compared.
+/// One embedding per text. `None` for a text whose vector cannot be compared.
 async fn embed(
     model: &Arc<dyn EmbeddingModel>,
     texts: Vec<String>,
@@ -189,7 +191,7 @@ async fn embed(
     let comparable = |vector| {
         let embedding = Embedding::new(vector);
         if let Err(error) = &embedding {
-            tracing::warn!(model = model.info().full_name(), error = %error.report(), "an embedding is left out");
+            tracing::warn!(model = model.info().full_name(), error = %error.report(), "unusable vector from the embedding model; its text gets no embedding");
         }
         embedding.ok()
     };

@@ -1,4 +1,4 @@
-//! Rights as the standard plugin asks for them; the rules are in [`galatea_core::rights`].
+//! Rights checks of the standard plugin. The rules are in [`galatea_core::rights`].
 
 use galatea_core::{Result, Role, Room, Turn, World, rights, standing};
 pub(crate) use galatea_core::{
@@ -6,14 +6,14 @@ pub(crate) use galatea_core::{
     standing::{of_speaker, owns_agent},
 };
 
-/// Whether the speaker may change how the agent behaves in this Room: anybody between two, admins
-/// elsewhere.
+/// Whether the speaker may change how the agent behaves in this Room: everybody in a direct chat,
+/// admins elsewhere.
 pub(crate) fn may_change_room(turn: &Turn<'_>) -> bool {
     turn.room.kind.is_direct() || of_speaker(turn) >= Role::Admin
 }
 
-/// Whether everybody who asks may have the agent say something in that Room. The act step asks the
-/// same again, and the platform too.
+/// Whether all speakers of this turn may let the agent write in `room`. The act step and the
+/// platform check it again.
 pub(crate) async fn may_write(turn: &Turn<'_>, room: &Room, world: &World) -> Result<bool> {
     if room.id == turn.room.id {
         return Ok(true);

@@ -1,10 +1,10 @@
-//! Ties: what a relationship's metadata holds. `interactions` counts; `rooms` says in which room
-//! which words for it were learnt.
+//! Reads and writes the metadata of relationships: `interactions` counts them, `rooms` stores the
+//! tags learnt in each room.
 
 use galatea_core::{Relationship, RoomId};
 use serde_json::{Map, Value, json};
 
-/// Words for one tie, and rooms it is noted for.
+/// Maximum number of tags and of rooms stored for one relationship.
 const MOST_TAGS: usize = 20;
 const MOST_ROOMS: usize = 50;
 
@@ -13,13 +13,13 @@ pub(crate) fn interactions(tie: &Relationship) -> u64 {
     tie.metadata.get("interactions").and_then(Value::as_u64).unwrap_or(0)
 }
 
-/// The words for it learnt in this room; none if it was learnt elsewhere only.
+/// The tags learnt in this room. `None` if the relationship was learnt in other rooms only.
 pub(crate) fn tags_in(tie: &Relationship, room: RoomId) -> Option<Vec<String>> {
     let tags = tie.metadata.get("rooms")?.get(room.to_string())?.as_array()?;
     Some(tags.iter().filter_map(Value::as_str).map(str::to_owned).collect())
 }
 
-/// Counts one more interaction, with these words for it, learnt in this room.
+/// Counts one more interaction and stores its tags for this room.
 pub(crate) fn note(tie: &mut Relationship, room: RoomId, tags: impl Iterator<Item = String>) {
     let met = interactions(tie).saturating_add(1);
     tie.metadata.insert("interactions".into(), json!(met));

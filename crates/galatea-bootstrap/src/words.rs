@@ -1,5 +1,5 @@
-//! Words: what people wrote, made fit for a prompt. Always data, never instructions; bounded,
-//! without control or invisible characters.
+//! Prepares people's text for a prompt: always as data, bounded, without control or invisible
+//! characters.
 
 use galatea_core::visible::one_line;
 use unicode_segmentation::UnicodeSegmentation;
@@ -8,15 +8,15 @@ use unicode_segmentation::UnicodeSegmentation;
 pub(crate) const LONGEST: usize = 2_000;
 /// Longest name in a prompt, in graphemes.
 const LONGEST_NAME: usize = 64;
-/// Bytes granted per grapheme on average, and on top: one grapheme may carry any number of
-/// combining marks (UAX #29), so letters alone bound nothing.
+/// Limit in bytes: this many per grapheme, plus a constant. A limit in graphemes alone does not
+/// bound the size, because one grapheme may contain any number of combining marks (UAX #29).
 const BYTES_PER_GRAPHEME: usize = 4;
 const SPARE_BYTES: usize = 64;
 
-/// One line of somebody's words: control and invisible characters out, line breaks kept as spaces,
-/// bounded.
+/// A text as one bounded line. Control and invisible characters are removed; line breaks become
+/// spaces.
 ///
-/// One line, so that nobody can write a line in somebody else's name.
+/// On one line, a person cannot fake a line of another speaker.
 pub(crate) fn line(text: &str, most: usize) -> String {
     let taken =
         text.char_indices().nth(most.saturating_mul(16)).map_or(text, |(end, _)| &text[..end]);
@@ -36,7 +36,7 @@ pub(crate) fn line(text: &str, most: usize) -> String {
     cut
 }
 
-/// A name as a prompt shows it.
+/// A name for a prompt.
 pub(crate) fn name(text: &str) -> String {
     line(text, LONGEST_NAME)
 }

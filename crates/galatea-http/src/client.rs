@@ -1,4 +1,4 @@
-//! `HttpClient`: a cheap handle to one connection pool.
+//! The outgoing HTTP client: a cheap handle to a shared connection pool.
 
 use std::{
     fmt,
@@ -18,35 +18,35 @@ use crate::{
     untrusted::{self, FetchLimits, Fetched},
 };
 
-/// How the client behaves unless a request says otherwise.
+/// Options of the client. A request can override the timeouts and the size limit.
 #[derive(Clone)]
 pub struct HttpOptions {
-    /// Longest wait for a connection, DNS and TLS included.
+    /// Longest time to connect, including DNS and TLS.
     pub connect_timeout: Duration,
     /// Longest time from sending to the last byte of the answer.
     pub total_timeout: Duration,
-    /// Sent as `User-Agent`.
+    /// Value of the `User-Agent` header.
     pub user_agent: String,
-    /// How long an unused connection is kept.
+    /// How long an idle connection is kept.
     pub idle_connection: Duration,
-    /// How many unused connections are kept to one host. Each takes some 30 KiB here, and a place
-    /// at the other end; where more are busy at once than are kept, each question beyond needs a
-    /// new one.
+    /// Most idle connections kept per host. Each takes about 30 KiB here and a connection at the
+    /// server. When more than this many requests run at once, the surplus opens a new connection
+    /// per request.
     pub idle_connections: usize,
     /// Longest answer read, in bytes after decompression.
     pub max_body: usize,
-    /// Obey `HTTP_PROXY`, `HTTPS_PROXY`, `ALL_PROXY` and `NO_PROXY`. Loopback addresses never go
+    /// Use `HTTP_PROXY`, `HTTPS_PROXY`, `ALL_PROXY` and `NO_PROXY`. Loopback addresses never go
     /// through a proxy.
     pub proxy_from_environment: bool,
     /// Addresses the operator exempts from the guard of [`HttpClient::fetch_untrusted`], such as an
     /// internal file server.
     pub untrusted_exceptions: Vec<IpAddr>,
-    /// Tells the time for `Retry-After` dates.
+    /// The clock that `Retry-After` dates are compared with.
     pub clock: Arc<dyn Clock>,
 }
 
 impl Default for HttpOptions {
-    /// 5 s to connect, 120 s in all, 16 MiB; 128 unused connections to a host are kept for 90 s.
+    /// 5 s to connect, 120 s in total, 16 MiB; 128 idle connections per host, kept for 90 s.
     fn default() -> Self {
         Self {
             connect_timeout: Duration::from_secs(5),
@@ -79,8 +79,8 @@ pub struct HttpClient(Arc<Inner>);
 struct Inner {
     options: HttpOptions,
     through_proxy: bool,
-    /// Each is made by its first request: many programs need one of them only, and none before they
-    /// are ready.
+    /// Each is built by its first request: many processes need only one of them, and none before
+    /// they are ready.
     direct: OnceLock<reqwest::Client>,
     proxied: OnceLock<reqwest::Client>,
     guarded: OnceLock<reqwest::Client>,
@@ -93,11 +93,12 @@ impl fmt::Debug for HttpClient {
 }
 
 impl HttpClient {
-    /// Prepares the pool. No network calls; TLS is set up by the first request, which reports what
-    /// is wrong with it.
+    /// Creates the client. Makes no network calls. The first request sets up TLS and reports its
+    /// errors, unless a proxy is set.
     ///
     /// # Errors
-    /// `Invalid` when the user agent is no header value or a proxy variable is no URL.
+    /// `Invalid` for an invalid user agent. `Unexpected` when the HTTP library or TLS cannot be set
+    /// up, which is tried here only if a proxy is set.
     pub fn new(options: HttpOptions) -> Result<Self> {
         if reqwest::header::HeaderValue::try_from(&options.user_agent).is_err() {
             return Err(Error::invalid("the user agent is no header value").with_code(codes::SETUP));
@@ -166,7 +167,7 @@ impl HttpClient {
         }
     }
 
-    /// Fetches an address that a stranger named: see [`crate::untrusted`].
+    /// Fetches an address that a stranger supplied; see [`crate::untrusted`].
     ///
     /// # Errors
     /// `Forbidden` with [`codes::SSRF`] for an address inside our network, `Invalid` for another
@@ -176,15 +177,15 @@ impl HttpClient {
         untrusted::fetch(self, self.guarded()?, url, limits).await
     }
 
-    /// The options it was built with.
+    /// The options that the client was built with.
     pub fn options(&self) -> &HttpOptions {
         &self.0.options
     }
 }
 
 fn base(options: &HttpOptions) -> reqwest::ClientBuilder {
-    // Redirects are not followed: custom key headers would travel to the new host, and no API we
-    // call redirects.
+    // Redirects are not followed: custom key headers would be sent to the new host, and no API that
+    // Galatea calls redirects.
     reqwest::Client::builder()
         .redirect(Policy::none())
         .referer(false)
@@ -201,7 +202,7 @@ fn made(
 ) -> Result<&reqwest::Client> {
     match place.get() {
         Some(client) => Ok(client),
-        // Two first requests at once may both build; one is kept.
+        // Two concurrent first requests may both build a client; one is kept.
         None => build(builder()).map(|client| place.get_or_init(|| client)),
     }
 }
@@ -233,7 +234,7 @@ pub(crate) fn is_loopback(url: &Url) -> bool {
     }
 }
 
-/// `host:port` of a URL: all of it that may be shown.
+/// `host:port` of a URL, the only part that may appear in messages.
 pub fn place(url: &Url) -> String {
     match (url.host_str(), url.port_or_known_default()) {
         (Some(host), Some(port)) => format!("{host}:{port}"),

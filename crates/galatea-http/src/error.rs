@@ -1,5 +1,4 @@
-//! The choke point where failures of the HTTP library and HTTP statuses become
-//! [`galatea_core::Error`].
+//! Converts failures of the HTTP library and HTTP statuses into [`galatea_core::Error`].
 
 use std::{error::Error as StdError, io, time::Duration};
 
@@ -7,19 +6,19 @@ use galatea_core::{Error, ErrorKind, Retry, Sent};
 
 use crate::redact::redact;
 
-/// Stable codes of the failures made here.
+/// Stable codes of the errors made here.
 pub mod codes {
     /// Nothing listens at the address.
     pub const REFUSED: &str = "GAL-HTTP-REFUSED";
     /// The host's name has no address.
     pub const DNS: &str = "GAL-HTTP-DNS";
-    /// No connection, for another reason; TLS failures are among them.
+    /// No connection for another reason, such as a TLS failure.
     pub const CONNECT: &str = "GAL-HTTP-CONNECT";
     /// This machine has no more open files, ports or memory for a connection.
     pub const LOCAL: &str = "GAL-LOCAL-LIMIT";
     /// No answer in time.
     pub const TIMEOUT: &str = "GAL-HTTP-TIMEOUT";
-    /// The connection broke after the request had left.
+    /// The connection broke after the request was sent.
     pub const BROKEN: &str = "GAL-HTTP-BROKEN";
     /// The answer is longer than allowed.
     pub const TOO_BIG: &str = "GAL-HTTP-TOO-BIG";
@@ -35,7 +34,7 @@ pub mod codes {
     pub const SETUP: &str = "GAL-HTTP-SETUP";
 }
 
-/// Turns a failure of the HTTP library into ours, without its URL.
+/// Converts a failure of the HTTP library, without its URL.
 pub(crate) fn transport(error: reqwest::Error, place: &str) -> Error {
     let error = error.without_url();
     let source = chain(&error);
@@ -74,14 +73,14 @@ pub(crate) fn transport(error: reqwest::Error, place: &str) -> Error {
     made.with("host", place).with_source(source)
 }
 
-/// This machine could not even make a connection.
+/// The error for a connection that this machine has no resources for.
 pub fn exhausted() -> Error {
     Error::new(ErrorKind::Exhausted, "this machine has no more open files, ports or memory for a connection")
         .with_code(codes::LOCAL)
         .with_fix("raise the limit of open files (`ulimit -n`, LimitNOFILE= of the unit), or look at what else uses them; it is tried again meanwhile")
 }
 
-/// Whether a failure is for want of something on this machine: open files of the process or of the
+/// Whether a failure means that this machine lacks a resource: open files of the process or of the
 /// system, ports, buffers, memory.
 pub fn is_local(error: &(dyn StdError + 'static)) -> bool {
     // ENOMEM, ENFILE and EMFILE of every Unix; EADDRNOTAVAIL and ENOBUFS, which differ.
@@ -96,13 +95,13 @@ pub fn is_local(error: &(dyn StdError + 'static)) -> bool {
         if let Some(number) = failure.raw_os_error() {
             return WANTS.contains(&number);
         }
-        // `source` of an io::Error leaves out the error that it wraps.
+        // `source` of an `io::Error` skips the error that it wraps.
         next = failure.get_ref().map(|wrapped| wrapped as &(dyn StdError + 'static));
     }
     false
 }
 
-/// A timeout of ours, after the request may have left.
+/// The error for a timeout of this client. The request may have been sent.
 pub(crate) fn timed_out(what: &'static str, place: &str, after: Duration) -> Error {
     Error::new(ErrorKind::Timeout, what)
         .with_code(codes::TIMEOUT)
@@ -110,10 +109,10 @@ pub(crate) fn timed_out(what: &'static str, place: &str, after: Duration) -> Err
         .with("seconds", after.as_secs_f32())
 }
 
-/// The failure that an HTTP status stands for (RFC 9110 §15; 529 is Anthropic's "overloaded").
+/// The error for an HTTP status (RFC 9110 §15; 529 is Anthropic's "overloaded").
 ///
-/// 4xx are refusals, so nothing took effect; after 5xx and 408 it is unknown, since a proxy may
-/// have answered for a server that did the work.
+/// A 4xx is a refusal, so the request had no effect. After a 5xx or 408 the outcome is unknown,
+/// since a proxy may have answered for a server that did the work.
 pub fn status_error(status: u16, place: &str, retry_after: Option<Duration>) -> Error {
     let (kind, message, sent) = match status {
         401 => (ErrorKind::Unauthorized, "the credentials were refused", Sent::No),
@@ -145,7 +144,7 @@ pub fn status_error(status: u16, place: &str, retry_after: Option<Duration>) -> 
     }
 }
 
-/// The texts of an error and its sources, addresses cut to their host.
+/// The messages of an error and its sources, with addresses cut to their host.
 pub(crate) fn chain(error: &(dyn StdError + 'static)) -> String {
     let mut text = String::new();
     let mut next = Some(error);

@@ -1,4 +1,5 @@
-//! Which addresses a stranger may make us connect to: a table and a pure function.
+//! Decides which addresses a stranger may make this process connect to: a table and a pure
+//! function.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
@@ -23,8 +24,8 @@ const V4: &[(Ipv4Addr, u32, &str)] = &[
     (Ipv4Addr::new(240, 0, 0, 0), 4, "reserved or broadcast (RFC 1112)"),
 ];
 
-/// IPv6 blocks that are refused. What lies outside 2000::/3 (global unicast, RFC 4291) is refused
-/// anyway.
+/// Refused IPv6 blocks. Addresses outside 2000::/3 (global unicast, RFC 4291) are refused in any
+/// case; the blocks there give the reason.
 const V6: &[(Ipv6Addr, u32, &str)] = &[
     (Ipv6Addr::UNSPECIFIED, 128, "unspecified"),
     (Ipv6Addr::LOCALHOST, 128, "loopback"),
@@ -47,7 +48,7 @@ const V6: &[(Ipv6Addr, u32, &str)] = &[
     (Ipv6Addr::new(0xff00, 0, 0, 0, 0, 0, 0, 0), 8, "multicast (RFC 4291)"),
 ];
 
-/// Why this address is refused; none when it belongs to the public internet.
+/// Why this address is refused; `None` for an address of the public internet.
 pub fn denied(ip: IpAddr) -> Option<&'static str> {
     match ip {
         IpAddr::V4(ip) => {

@@ -1,28 +1,28 @@
-//! JSON from outside, read as far as it can be. One half of a surrogate pair, deep nesting or one
-//! broken item makes a strict reader refuse a whole answer; a connector that asks again for the
-//! same answer then never gets past it. Here such places are replaced, and lists are taken apart
-//! without reading their items.
+//! Lenient reading of JSON from other systems. A strict reader refuses a whole answer for half a
+//! surrogate pair, deep nesting or one malformed item, and a connector that asks for the same
+//! answer again never gets past it. This module replaces such places, and divides lists into items
+//! without parsing them.
 //!
-//! Platforms send strict JSON nearly always, so [`read`] is strict first and pays for leniency only
+//! Platforms almost always send strict JSON, so [`read`] tries that first and mends the body only
 //! after a failure.
 
 use serde::de::DeserializeOwned;
 
-/// Deepest nesting kept, in arrays and objects. `serde_json` refuses more than 127; what platforms
-/// send has fewer than 20.
+/// Deepest nesting kept, in arrays and objects. `serde_json` refuses more than 127; platforms send
+/// fewer than 20 levels.
 pub const DEEPEST: usize = 100;
 
-/// Reads a value, and after a failure once more with the body [mended](mend).
+/// Parses a value. If that fails, [mends](mend) the body and parses again.
 ///
 /// # Errors
-/// The second failure: the body is no JSON, or JSON of another shape.
+/// The second failure: the body is not JSON, or JSON of another shape.
 pub fn read<T: DeserializeOwned>(body: &[u8]) -> serde_json::Result<T> {
     serde_json::from_slice(body).or_else(|_| serde_json::from_slice(&mend(body)))
 }
 
-/// The same JSON with what a strict reader refuses replaced: half a surrogate pair and broken UTF-8
-/// by U+FFFD, raw control characters in strings by spaces, arrays and objects nested deeper than
-/// [`DEEPEST`] by `null`. What is no JSON at all stays none.
+/// Replaces what a strict reader refuses: half a surrogate pair and invalid UTF-8 by U+FFFD, raw
+/// control characters in strings by spaces, arrays and objects nested deeper than [`DEEPEST`] by
+/// `null`. A text that is not JSON does not become JSON.
 pub fn mend(body: &[u8]) -> Vec<u8> {
     let text = String::from_utf8_lossy(body);
     let body = text.as_bytes();
@@ -54,14 +54,13 @@ pub fn mend(body: &[u8]) -> Vec<u8> {
     out
 }
 
-/// The value of an object's member as it stands in the text, the first of that name. Also of an
-/// object whose end is missing, as long as the member itself is whole.
+/// The raw text of the first member called `name`. The object may be incomplete after that member.
 pub fn member<'a>(object: &'a [u8], name: &str) -> Option<&'a [u8]> {
     members(object).find(|(key, _)| *key == name.as_bytes()).map(|(_, value)| value)
 }
 
-/// What follows a member's colon in an object whose end may be missing, the member's own included.
-/// Only the members before it have to be whole.
+/// The raw text after the colon of a member. The object and the member may be incomplete; the
+/// members before it must be complete.
 pub fn opened<'a>(object: &'a [u8], name: &str) -> Option<&'a [u8]> {
     let mut at = inside(object, b'{')?;
     loop {
@@ -79,8 +78,7 @@ pub fn opened<'a>(object: &'a [u8], name: &str) -> Option<&'a [u8]> {
     }
 }
 
-/// Names and values of an object as they stand in the text; ends where the object does or stops
-/// being one.
+/// Names and values of an object as raw text. Ends where the object ends or becomes malformed.
 pub fn members(object: &[u8]) -> impl Iterator<Item = (&[u8], &[u8])> {
     let mut at = inside(object, b'{');
     std::iter::from_fn(move || {
@@ -97,7 +95,7 @@ pub fn members(object: &[u8]) -> impl Iterator<Item = (&[u8], &[u8])> {
     })
 }
 
-/// The items of a list as they stand in the text; none when it is no list with an end.
+/// The items of a list as raw text; `None` unless `list` is a complete list.
 pub fn items(list: &[u8]) -> Option<Vec<&[u8]>> {
     let mut found = Vec::new();
     let mut at = inside(list, b'[')?;
@@ -116,25 +114,25 @@ pub fn items(list: &[u8]) -> Option<Vec<&[u8]>> {
     }
 }
 
-/// The first byte of what a container holds.
+/// Position of the first byte inside a container that begins with `open`.
 fn inside(text: &[u8], open: u8) -> Option<usize> {
     let begin = blank(text, 0);
     (text.get(begin) == Some(&open)).then(|| blank(text, begin + 1))
 }
 
-/// Where the next member begins after a value that ended at `at`; none at the end.
+/// Position after the comma that follows a value; `None` if there is no comma.
 fn next(text: &[u8], at: usize) -> Option<usize> {
     let at = blank(text, at);
     (text.get(at) == Some(&b',')).then_some(at + 1)
 }
 
-/// The position of the first byte at or after `at` that is not white space.
+/// Position of the first byte at or after `at` that is not white space.
 fn blank(text: &[u8], at: usize) -> usize {
     let rest = text.get(at..).unwrap_or_default();
     at + rest.iter().take_while(|b| matches!(b, b' ' | b'\t' | b'\n' | b'\r')).count()
 }
 
-/// The end of the string that begins at `at`.
+/// Position after the string that begins at `at`.
 fn string(text: &[u8], at: usize) -> Option<usize> {
     if text.get(at) != Some(&b'"') {
         return None;
@@ -149,7 +147,8 @@ fn string(text: &[u8], at: usize) -> Option<usize> {
     }
 }
 
-/// The end of the value that begins at `at`. Brackets are counted, so no depth is too much.
+/// Position after the value that begins at `at`. Counts brackets without recursion, so any depth is
+/// safe.
 fn value(text: &[u8], at: usize) -> Option<usize> {
     let (mut at, mut depth) = (at, 0_usize);
     loop {
@@ -170,8 +169,8 @@ fn value(text: &[u8], at: usize) -> Option<usize> {
             _ => {
                 let word = |b: &&u8| b.is_ascii_alphanumeric() || matches!(b, b'+' | b'-' | b'.');
                 let long = text[at..].iter().take_while(word).count();
-                // A number at the very end may have lost digits; every value stands before a comma
-                // or a bracket.
+                // A number at the end of the text may be cut off; a complete value is followed by a
+                // comma or a bracket.
                 return (long > 0 && at + long < text.len()).then_some(at + long);
             }
         }
@@ -207,7 +206,7 @@ fn mend_string(text: &[u8], out: &mut Vec<u8>) {
     }
 }
 
-/// The code unit of the escape that begins at `at`.
+/// The UTF-16 code unit of the escape that begins at `at`.
 fn unit(text: &[u8], at: usize) -> Option<u16> {
     let digits = text.get(at..at + 6)?.strip_prefix(b"\\u")?;
     let hex = digits.iter().all(u8::is_ascii_hexdigit).then_some(digits)?;

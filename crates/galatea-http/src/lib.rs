@@ -1,8 +1,11 @@
-//! HTTP at the edges. The one outgoing client: timeouts, proxy, redaction, status →
-//! [`galatea_core::Error`], Retry-After, and a guard for addresses that strangers name.
+//! HTTP for connectors and model clients: the outgoing client, and the listener for webhooks and
+//! the health port.
 //!
-//! Errors made here never contain a URL's path or query, a header or a body: platform tokens live
-//! there. They name the host.
+//! The client adds timeouts, proxies, redaction, `Retry-After`, the mapping of statuses to
+//! [`galatea_core::Error`], and a guard for addresses that strangers supply.
+//!
+//! Errors made here name the host. They never contain a URL's path or query, a header or a body,
+//! since these can hold platform tokens.
 
 pub mod client;
 pub mod error;

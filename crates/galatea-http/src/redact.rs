@@ -1,12 +1,12 @@
-//! Removal of secrets from text that others wrote.
+//! Removes secrets from text that other systems wrote.
 
 use galatea_core::{ExposeSecret, SecretString};
 
-/// Shortest secret that is searched for; anything shorter would blank out ordinary words.
+/// Shortest secret that is replaced; shorter ones would blank out ordinary words.
 const MIN_SECRET: usize = 6;
 
-/// Text that may be logged: addresses cut to scheme and host, control characters removed, the given
-/// secrets replaced.
+/// Makes a text safe to log: cuts addresses to scheme and host, removes control characters, and
+/// replaces the given secrets.
 pub fn redact(text: &str, secrets: &[&SecretString]) -> String {
     let mut clean: String = text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
     for secret in secrets {
@@ -21,7 +21,7 @@ pub fn redact(text: &str, secrets: &[&SecretString]) -> String {
     cut_addresses(&clean)
 }
 
-/// At most `max` characters, cut with an ellipsis.
+/// Cuts a text to `max` characters, with an ellipsis if anything was cut.
 pub fn shorten(text: &str, max: usize) -> String {
     match text.char_indices().nth(max) {
         Some((at, _)) => format!("{}…", &text[..at]),
@@ -29,8 +29,8 @@ pub fn shorten(text: &str, max: usize) -> String {
     }
 }
 
-/// A name that a stranger chose, for a log: letters, digits and `_ - . /` of ASCII, at most `max`
-/// of them; everything else is a question mark.
+/// Makes a name chosen by a stranger safe to log: at most `max` characters, and every character
+/// other than an ASCII letter, an ASCII digit or `_ - . /` becomes a question mark.
 pub fn plain(name: &str, max: usize) -> String {
     let safe = |c: char| {
         if c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.' | '/') { c } else { '?' }

@@ -1,4 +1,4 @@
-//! `Request`: one call in the making.
+//! Builds and sends one HTTP request.
 
 use std::{fmt, time::Duration};
 
@@ -18,7 +18,8 @@ use crate::{
     response::Response,
 };
 
-/// One call in the making. A mistake made while building is kept and returned by [`Request::send`].
+/// A request under construction. An error made while building is kept and returned by
+/// [`Request::send`].
 #[must_use = "a request does nothing until it is sent"]
 pub struct Request {
     client: HttpClient,
@@ -76,7 +77,7 @@ impl Request {
         self.set_header(name, value, false)
     }
 
-    /// Adds a header that holds a secret.
+    /// Adds a header with a secret value, which debug output of the HTTP library omits.
     pub fn secret_header(self, name: &'static str, value: &SecretString) -> Self {
         self.set_header(name, value.expose_secret(), true)
     }
@@ -105,14 +106,14 @@ impl Request {
         self.map(|builder| Ok(builder.query(pairs)))
     }
 
-    /// Lets a [`Request::json`] body that is set after this go out only while `leave` is given,
-    /// looked at when it is written.
+    /// Writes a [`Request::json`] body that is set after this call only if `permit` is still valid
+    /// at that moment.
     pub fn only_with(mut self, permit: &SendPermit) -> Self {
         self.permit = permit.clone();
         self
     }
 
-    /// Sends JSON.
+    /// Sets a JSON body.
     pub fn json<T: Serialize + ?Sized>(self, body: &T) -> Self {
         let permit = self.permit.clone();
         self.map(|builder| {
@@ -122,8 +123,8 @@ impl Request {
             if !permit.can_end() {
                 return Ok(builder.body(bytes));
             }
-            // A body of which the length is told, so that without it the request is incomplete and
-            // nobody acts on it (RFC 9112 §6.3).
+            // The length is announced, so that a request without its body is incomplete and the
+            // server does not act on it (RFC 9112 §6.3).
             let builder = builder.header(CONTENT_LENGTH, bytes.len());
             let written = async move {
                 if permit.is_valid() {
@@ -136,7 +137,7 @@ impl Request {
         })
     }
 
-    /// Sends bytes of the given media type.
+    /// Sets a body of the given media type.
     pub fn body(self, content_type: &str, bytes: Bytes) -> Self {
         let value = HeaderValue::from_str(content_type);
         self.map(|builder| {
@@ -146,12 +147,12 @@ impl Request {
         })
     }
 
-    /// Sends `application/x-www-form-urlencoded` pairs.
+    /// Sets a body of `application/x-www-form-urlencoded` pairs.
     pub fn form(self, pairs: &[(&str, &str)]) -> Self {
         self.map(|builder| Ok(builder.form(pairs)))
     }
 
-    /// Sends `multipart/form-data`, files among it.
+    /// Sets a `multipart/form-data` body, which may contain files.
     pub fn multipart(self, form: Form) -> Self {
         self.map(|builder| Ok(builder.multipart(form)))
     }
@@ -168,7 +169,7 @@ impl Request {
         self
     }
 
-    /// Longest silence between two pieces of the answer.
+    /// Longest time between two pieces of the answer's body.
     pub fn idle_timeout(mut self, limit: Duration) -> Self {
         self.idle = Some(limit);
         self
@@ -180,11 +181,12 @@ impl Request {
         self
     }
 
-    /// Sends it and waits for the headers. Any status is Ok here; see [`Response::ok`].
+    /// Sends the request and waits for the answer's headers. Any status is `Ok` here; see
+    /// [`Response::ok`].
     ///
     /// # Errors
-    /// `Invalid` for what cannot be sent, `Unavailable` when no connection could be made
-    /// ([`galatea_core::Sent::No`]) or it broke ([`galatea_core::Sent::Maybe`]), `Timeout`.
+    /// `Invalid` for an invalid request, `Unavailable` when the connection failed
+    /// ([`galatea_core::Sent::No`]) or broke ([`galatea_core::Sent::Maybe`]), `Timeout`.
     pub async fn send(self) -> Result<Response> {
         let builder = self.builder?;
         let start = Instant::now();
@@ -206,7 +208,7 @@ impl Request {
         ))
     }
 
-    /// Sends it, asks for a success status and reads JSON.
+    /// Sends the request, requires a success status and parses the body as JSON.
     ///
     /// # Errors
     /// As [`Request::send`], [`Response::ok`] and [`Response::json`].
@@ -214,7 +216,7 @@ impl Request {
         self.send().await?.ok()?.json().await
     }
 
-    /// `host:port` it goes to; empty for an unusable URL.
+    /// `host:port` of the server; empty for an invalid URL.
     pub fn place(&self) -> &str {
         &self.place
     }

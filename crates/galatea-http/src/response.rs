@@ -1,4 +1,4 @@
-//! `Response`: status, headers, and a body that is read within its limits.
+//! An HTTP answer: status, headers, and a body read within limits of size and time.
 
 use std::{fmt, sync::Arc, time::Duration};
 
@@ -67,8 +67,8 @@ impl Response {
         media_type(self.header("content-type").unwrap_or_default())
     }
 
-    /// How long the server asks us to wait. A date is counted from the server's own `Date`, so that
-    /// clocks need not agree.
+    /// How long the server asks the client to wait. A date is compared with the server's own
+    /// `Date`, so that a wrong clock on either side does not matter.
     pub fn retry_after(&self) -> Option<Duration> {
         let ours = self.clock.now();
         let now = self.header("date").and_then(|date| parse_http_date(date, ours)).unwrap_or(ours);
@@ -80,11 +80,11 @@ impl Response {
         &self.place
     }
 
-    /// The answer itself if its status is 2xx.
+    /// Returns the answer if its status is 2xx.
     ///
     /// # Errors
-    /// What [`status_error`] makes of any other status, with the server's `Retry-After`. The body
-    /// is not read.
+    /// The error of [`status_error`] for any other status, with the server's `Retry-After`. The
+    /// body is not read.
     pub fn ok(self) -> Result<Self> {
         if self.is_success() {
             Ok(self)
@@ -96,8 +96,8 @@ impl Response {
     /// The body, in pieces as they arrive.
     ///
     /// # Errors
-    /// Each piece can be `Timeout`, `Unavailable` (the connection broke) or `Invalid` (too long);
-    /// none follows an error.
+    /// Each piece can be `Timeout`, `Unavailable` (the connection broke) or `Invalid` (too long).
+    /// The stream ends after an error.
     pub fn stream(self) -> BoxStream<'static, Result<Bytes>> {
         let reader = Reader {
             deadline: self.start + self.total,
@@ -130,7 +130,7 @@ impl Response {
         Ok(all.freeze())
     }
 
-    /// The whole body as UTF-8; broken sequences are replaced.
+    /// The whole body as UTF-8; invalid sequences are replaced.
     ///
     /// # Errors
     /// As [`Response::stream`].
@@ -141,8 +141,8 @@ impl Response {
     /// The whole body as JSON.
     ///
     /// # Errors
-    /// As [`Response::stream`], and `Unexpected` with line and column when it is not the JSON
-    /// expected. The body is never repeated.
+    /// As [`Response::stream`], and `Unexpected` with line and column for other JSON than expected.
+    /// The error never contains the body.
     pub async fn json<T: DeserializeOwned>(self) -> Result<T> {
         let place = self.place.clone();
         let bytes = self.bytes().await?;

@@ -1,4 +1,4 @@
-//! `Retry-After` (RFC 9110 §10.2.3): seconds or an HTTP date.
+//! Parses `Retry-After` (RFC 9110 §10.2.3), which holds seconds or an HTTP date, and HTTP dates.
 
 use std::time::Duration;
 
@@ -8,7 +8,7 @@ use time::{
     macros::format_description,
 };
 
-/// No server makes us wait longer than this; also keeps sums of times in range.
+/// Longest wait accepted from a server; also keeps sums of times in range.
 pub const MAX_RETRY_AFTER: Duration = Duration::from_secs(31 * 24 * 3600);
 
 /// The three forms of an HTTP date (RFC 9110 §5.6.7): IMF-fixdate, RFC 850, asctime.
@@ -24,8 +24,8 @@ const RFC_850: &[BorrowedFormatItem<'static>] = format_description!(
     "[weekday], [day]-[month repr:short]-[year repr:last_two] [hour]:[minute]:[second] GMT"
 );
 
-/// How long to wait from `now`, at most [`MAX_RETRY_AFTER`]; none when the value is neither seconds
-/// nor a date.
+/// The wait from `now`, at most [`MAX_RETRY_AFTER`]; `None` when the value is neither seconds nor a
+/// date.
 pub fn parse_retry_after(value: &str, now: Timestamp) -> Option<Duration> {
     let value = value.trim();
     if !value.is_empty() && value.bytes().all(|b| b.is_ascii_digit()) {
@@ -41,7 +41,7 @@ pub fn parse_retry_after(value: &str, now: Timestamp) -> Option<Duration> {
     parse_http_date(value, now).map(|then| then.since(now).min(MAX_RETRY_AFTER))
 }
 
-/// An HTTP date as a time. `now` decides the century of the two-digit years of RFC 850.
+/// Parses an HTTP date. `now` decides the century of the two-digit years of RFC 850.
 pub fn parse_http_date(value: &str, now: Timestamp) -> Option<Timestamp> {
     let value = value.trim();
     let at = FORMS
@@ -74,7 +74,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// Sun, 06 Nov 1994 08:49:37 GMT, the RFC's own example.
+    /// Sun, 06 Nov 1994 08:49:37 GMT, the example in the RFC.
     const EXAMPLE: Timestamp = Timestamp(784_111_777_000);
 
     #[test]

@@ -1,5 +1,5 @@
-//! The TLS set-up that all clients of a process share. Reading the system's certificates costs tens
-//! of milliseconds and megabytes each time.
+//! The TLS connector that all clients of a process share. Reading the system's certificates takes
+//! tens of milliseconds and megabytes of memory each time.
 
 use galatea_core::{Error, Result};
 use native_tls::TlsConnector;
@@ -7,17 +7,17 @@ use std::sync::OnceLock;
 
 use crate::error::codes;
 
-// Written once and then the same for good: the certificates of the machine.
+// Holds the machine's certificates; set once and never changed.
 static CONNECTOR: OnceLock<std::result::Result<TlsConnector, String>> = OnceLock::new();
 
-/// The shared connector. The first call reads the system's certificates (`SSL_CERT_FILE` and
-/// `SSL_CERT_DIR` are obeyed); others wait for it.
+/// The shared connector. The first call reads the system's certificates (from `SSL_CERT_FILE` and
+/// `SSL_CERT_DIR` if set); concurrent calls wait for it.
 ///
 /// # Errors
 /// `Unexpected` when TLS cannot be set up.
 pub(crate) fn connector() -> Result<TlsConnector> {
     let built = CONNECTOR.get_or_init(|| {
-        // HTTP/2 where the server has it (RFC 7301 protocol names).
+        // Offers HTTP/2 to servers that support it (RFC 7301 protocol names).
         TlsConnector::builder()
             .request_alpns(&["h2", "http/1.1"])
             .build()
@@ -31,9 +31,10 @@ pub(crate) fn connector() -> Result<TlsConnector> {
     })
 }
 
-/// Reads the certificates on a thread of their own, so that nobody has to wait for them later.
+/// Reads the certificates in the background, so that the first request does not wait for it. Call
+/// it at start.
 pub fn warm_up() {
-    // Whoever needs the connector meets the failure and reports it; without a thread it is read
-    // when it is needed.
+    // The first user of the connector reports a failure. Without a thread, that user reads the
+    // certificates.
     let _ = std::thread::Builder::new().name("certificates".to_owned()).spawn(connector);
 }

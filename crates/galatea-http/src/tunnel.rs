@@ -1,8 +1,8 @@
-//! Tunnel: a TCP connection for a WebSocket, through the environment's proxy where reqwest would
-//! use it too.
+//! Opens TCP connections for WebSockets, through the environment's proxy in the cases where reqwest
+//! would use it too.
 //!
-//! A proxy carries a WebSocket inside CONNECT, whether it is encrypted or not (RFC 6455 §4.1, RFC
-//! 9110 §9.3.6).
+//! A proxy carries both plain and encrypted WebSockets inside CONNECT (RFC 6455 §4.1, RFC 9110
+//! §9.3.6).
 
 use galatea_core::{Error, ErrorKind, Result};
 use hyper_util::client::{
@@ -20,40 +20,40 @@ use crate::{
     error::codes,
 };
 
-/// Which addresses are reached through which proxy.
+/// Decides which addresses are reached through which proxy.
 #[derive(Clone)]
 pub struct Tunnels(Arc<Matcher>);
 
 impl fmt::Debug for Tunnels {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        // The proxy's address may hold a password.
+        // The proxy's address may contain a password.
         f.write_str("Tunnels")
     }
 }
 
 impl Tunnels {
-    /// By `HTTP_PROXY`, `HTTPS_PROXY`, `ALL_PROXY` and `NO_PROXY`.
+    /// Reads `HTTP_PROXY`, `HTTPS_PROXY`, `ALL_PROXY` and `NO_PROXY`.
     pub fn from_environment() -> Self {
         Self(Arc::new(Matcher::from_env()))
     }
 
-    /// Everything through one proxy but the hosts of `except`, written as in `NO_PROXY`.
+    /// Uses one proxy for all hosts except those in `except`, written as in `NO_PROXY`.
     pub fn through(proxy: &str, except: &str) -> Self {
         Self(Arc::new(Matcher::builder().all(proxy).no(except).build()))
     }
 
-    /// Connects to the host and port of an address. Loopback addresses never go through a proxy, as
-    /// with [`crate::HttpClient`].
+    /// Connects to the host and port of an address. As with [`crate::HttpClient`], loopback
+    /// addresses never go through a proxy.
     ///
     /// # Errors
-    /// `Invalid` for a proxy that cannot carry it, `Unavailable` when it or the host cannot be
-    /// reached; they name the hosts.
+    /// `Invalid` for a proxy that cannot carry a WebSocket, `Unavailable` when the proxy or the
+    /// host cannot be reached. The error names the hosts.
     pub async fn connect(&self, url: &Url) -> Result<TcpStream> {
         let wrong =
             || Error::invalid("an address without a host and a port").with_code(codes::SETUP);
         let (host, port) =
             (url.host_str().ok_or_else(wrong)?, url.port_or_known_default().ok_or_else(wrong)?);
-        // Proxies know http and https only; the port is always written, as CONNECT wants it.
+        // Proxies support only http and https. The port is always written, as CONNECT requires.
         let scheme = if matches!(url.scheme(), "wss" | "https") { "https" } else { "http" };
         let target: http::Uri =
             format!("{scheme}://{host}:{port}/").parse().map_err(|_| wrong())?;

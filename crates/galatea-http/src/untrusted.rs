@@ -1,9 +1,10 @@
-//! Fetching addresses that strangers name, without letting them reach into our network.
+//! Fetches addresses that strangers supply, and prevents them from reaching the internal network
+//! (SSRF).
 //!
-//! The check sits in the resolver that the connection itself uses, so the address checked is the
-//! address connected to, and a name that changes its address between two look-ups gains nothing.
-//! Literal addresses bypass resolvers, so they are checked before each hop. No proxy is used: it
-//! would resolve names on its own, unchecked.
+//! The resolver of the connection itself checks each address. The checked address is therefore the
+//! one connected to, and a name that changes its address between two look-ups gains nothing.
+//! Literal addresses bypass resolvers, so they are checked before each hop. No proxy is used, since
+//! it would resolve names without this check.
 
 use std::{
     error::Error as StdError,
@@ -36,7 +37,7 @@ use crate::{
 pub struct FetchLimits {
     /// Longest body, in bytes after decompression.
     pub max_bytes: usize,
-    /// Longest time in all, redirects included.
+    /// Longest total time, redirects included.
     pub total: Duration,
     /// Most redirects followed; each is checked again.
     pub max_redirects: u8,
@@ -49,12 +50,12 @@ impl Default for FetchLimits {
     }
 }
 
-/// What a fetch brought.
+/// The result of a fetch.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Fetched {
     /// The body.
     pub bytes: Bytes,
-    /// Media type without parameters, as the server claims; empty when it does not say.
+    /// Media type without parameters, as the server states it; empty when it does not.
     pub media_type: String,
 }
 
@@ -66,7 +67,7 @@ impl fmt::Debug for Fetched {
 
 type Lookup = Arc<dyn Fn(String) -> BoxFuture<'static, io::Result<Vec<SocketAddr>>> + Send + Sync>;
 
-/// A client that connects to public addresses only.
+/// Configures a client to connect only to public addresses.
 pub(crate) fn guard(builder: ClientBuilder, exceptions: &[IpAddr]) -> ClientBuilder {
     guard_with(
         builder,
@@ -78,7 +79,7 @@ pub(crate) fn guard(builder: ClientBuilder, exceptions: &[IpAddr]) -> ClientBuil
 }
 
 fn guard_with(builder: ClientBuilder, exceptions: &[IpAddr], lookup: Lookup) -> ClientBuilder {
-    // Connections are not kept: a stranger's server must not hold our sockets.
+    // Connections are not reused, so that a stranger's server cannot hold sockets of this process.
     builder
         .pool_max_idle_per_host(0)
         .dns_resolver(GuardedResolver { lookup, exceptions: exceptions.into() })
@@ -95,7 +96,8 @@ impl Resolve for GuardedResolver {
         let exceptions = self.exceptions.clone();
         Box::pin(async move {
             let addresses = found.await?;
-            // One bad address condemns the name: a mixed answer is the mark of rebinding.
+            // One internal address is enough to refuse the name: an answer that mixes both kinds
+            // indicates DNS rebinding.
             if let Some(why) = addresses.iter().find_map(|address| check(address.ip(), &exceptions))
             {
                 return Err(Denied(why).into());
@@ -173,7 +175,7 @@ pub(crate) async fn fetch(
         .with("host", place(&url)))
 }
 
-/// Scheme, user info and literal addresses; names are checked when they are resolved.
+/// Checks scheme, user info and literal addresses. Names are checked when they are resolved.
 fn admit(url: &Url, exceptions: &[IpAddr]) -> Result<()> {
     if !matches!(url.scheme(), "http" | "https") {
         return Err(

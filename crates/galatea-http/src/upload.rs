@@ -1,4 +1,4 @@
-//! Bytes of attachments that go along with a call: `data:` addresses, and files of the connector's
+//! Reads the bytes of outgoing attachments from `data:` addresses and from files in the connector's
 //! own folder.
 
 use base64::Engine;
@@ -7,11 +7,11 @@ use galatea_core::{Error, Result};
 use std::path::Path;
 use url::Url;
 
-/// Reads what an outgoing attachment names: at most `limit` bytes, at least one.
+/// Reads the bytes of an outgoing attachment: at least one, at most `limit`.
 ///
 /// # Errors
-/// `Invalid`, without a code, for a file that is missing, too large or outside `folder`, or a
-/// broken `data:` address.
+/// `Invalid`, without a code, for a file that is missing, too large or outside `folder`, and for a
+/// malformed `data:` address.
 pub async fn read_attachment(url: &str, folder: &Path, limit: usize) -> Result<Bytes> {
     let bytes = match url.get(..5) {
         Some(scheme) if scheme.eq_ignore_ascii_case("data:") => data(&url[5..])
@@ -30,8 +30,8 @@ fn too_large(limit: usize) -> Error {
         .with("megabytes", limit >> 20)
 }
 
-/// A file of ours. What a model or a stranger wrote must not name any file of the machine, so it
-/// has to lie in the connector's folder.
+/// Reads a file in the connector's folder. Other files are refused, since a model or a stranger may
+/// have chosen the address.
 async fn local(url: &str, folder: &Path, limit: usize) -> Result<Bytes> {
     let missing = || Error::invalid("an attachment's file cannot be read");
     let path = Url::parse(url).ok().and_then(|u| u.to_file_path().ok()).ok_or_else(missing)?;
@@ -51,7 +51,7 @@ async fn local(url: &str, folder: &Path, limit: usize) -> Result<Bytes> {
     tokio::fs::read(&path).await.map(Bytes::from).map_err(|_| missing())
 }
 
-/// The part of a `data:` address after the scheme (RFC 2397).
+/// Decodes the part of a `data:` address after the scheme (RFC 2397).
 fn data(rest: &str) -> Option<Bytes> {
     let (head, body) = rest.split_once(',')?;
     if head.to_ascii_lowercase().ends_with(";base64") {
@@ -121,9 +121,12 @@ mod tests {
         {
             let link = folder.path().join("link");
             std::os::unix::fs::symlink(&secret, &link).unwrap();
-            assert!(bytes(url(&link), folder.path()).await.is_err(), "a link must not lead out");
+            assert!(
+                bytes(url(&link), folder.path()).await.is_err(),
+                "a link must not lead out of the folder"
+            );
         }
         assert!(bytes(url(&folder.path().join("missing")), folder.path()).await.is_err());
-        assert!(bytes(url(folder.path()), folder.path()).await.is_err(), "a folder is no file");
+        assert!(bytes(url(folder.path()), folder.path()).await.is_err(), "a folder is not a file");
     }
 }

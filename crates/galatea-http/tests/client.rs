@@ -1,4 +1,5 @@
-//! The client against a loopback server: mapping, limits, redaction, reuse.
+//! Tests of the client against a loopback server: error mapping, limits, redaction, reuse of
+//! connections.
 #![allow(clippy::unwrap_used, reason = "a test may stop at the first surprise")]
 
 use std::{
@@ -313,7 +314,7 @@ async fn connections_are_reused() {
     }
 }
 
-/// A program that answers in a hundred rooms at once must not connect anew for each answer.
+/// A process that answers in a hundred rooms at once must not open a connection for each answer.
 #[tokio::test]
 async fn connections_of_a_burst_are_kept_for_the_next_one() {
     const AT_ONCE: usize = 100;
@@ -339,12 +340,13 @@ async fn connections_of_a_burst_are_kept_for_the_next_one() {
         )
         .await;
     }
-    // Some may not have come back to the pool when the second burst began.
+    // Some connections may not have returned to the pool when the second burst began.
     let connections = ports.lock().unwrap().len();
     assert!((AT_ONCE..AT_ONCE * 5 / 4).contains(&connections), "{connections}");
 }
 
-/// On a raw socket, as what arrives of it counts and not what a server makes of it.
+/// Uses a raw socket, because the test checks the bytes that arrive and not a server's
+/// interpretation of them.
 #[tokio::test]
 async fn without_leave_nothing_goes_out_that_anybody_could_act_on() {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
@@ -362,7 +364,7 @@ async fn without_leave_nothing_goes_out_that_anybody_could_act_on() {
         false
     });
     assert!(client().post(&url).only_with(&permit).json(&json!({"a": 1})).send().await.is_err());
-    assert_eq!(looks.load(Ordering::SeqCst), 1, "looked at once, when it is written");
+    assert_eq!(looks.load(Ordering::SeqCst), 1, "checked once, when the body is written");
     assert!(!arrived.await.unwrap().contains("{\"a\""));
 
     let (base, permit) = (serve().await, SendPermit::while_true(|| true));

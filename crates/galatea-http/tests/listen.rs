@@ -1,5 +1,6 @@
-//! The guarded listener under callers that send half a request, drip, or say nothing. Deadlines
-//! that must not matter are an hour long, so a verdict never hangs on how busy the machine is.
+//! Tests of the listener with callers that send half a request, send slowly, or stay silent.
+//! Deadlines that must not matter are an hour long, so that results do not depend on how busy the
+//! machine is.
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,
@@ -54,7 +55,7 @@ async fn connect(address: SocketAddr, bytes: &[u8]) -> TcpStream {
     stream
 }
 
-/// What comes until the other side closes.
+/// Reads until the other side closes.
 async fn rest(mut stream: TcpStream) -> String {
     let mut all = Vec::new();
     let _ = stream.read_to_end(&mut all).await;
@@ -73,12 +74,12 @@ async fn among_1500_half_sent_requests_a_true_call_is_answered_and_files_are_bou
     for _ in 0..HALVES {
         halves.push(connect(server.address, HALF).await);
     }
-    // Only by making room: the deadline of their heads is an hour away.
+    // Only an eviction can close it: the deadline for its headers is an hour away.
     let begun = Instant::now();
     let answer = rest(connect(server.address, CALL).await).await;
     println!("answered after {:?} among {HALVES} half-sent requests", begun.elapsed());
     assert!(answer.starts_with("HTTP/1.1 200 ") && answer.ends_with("hello"), "{answer}");
-    // All but as many as may be held are closed, and so are no files of the process.
+    // All connections above the limit are closed, and so are their file descriptors.
     let mut closed = 0;
     for stream in &mut halves[..HALVES - LASTING.connections] {
         let mut byte = [0];
@@ -115,7 +116,7 @@ async fn calls_under_way_are_answered_whatever_comes_meanwhile() {
         halves.push(connect(server.address, HALF).await);
     }
     assert!(rest(connect(server.address, CALL).await).await.ends_with("hello"));
-    // Stopping ends what is silent at once and waits for what is not.
+    // Stopping closes silent connections at once and waits for busy ones.
     server.stop.cancel();
     for half in halves {
         assert_eq!(rest(half).await, "");
@@ -139,7 +140,7 @@ async fn a_head_that_drips_has_an_end() {
     let _ = reader.read_to_end(&mut all).await;
     assert!(!String::from_utf8_lossy(&all).contains(" 200 "));
     drip.await.unwrap();
-    // One that says nothing at all, too.
+    // A connection that sends nothing is closed, too.
     assert_eq!(rest(connect(server.address, b"").await).await, "");
 }
 

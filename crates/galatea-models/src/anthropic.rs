@@ -1,4 +1,4 @@
-//! Anthropic's Messages API.
+//! Client for Anthropic's Messages API.
 
 mod decode;
 mod encode;
@@ -29,8 +29,8 @@ pub struct AnthropicText {
 }
 
 impl AnthropicText {
-    /// A model at an endpoint whose base address ends in `/v1`.
-    /// `rules` say which parameters it takes.
+    /// Creates a model at an endpoint whose base address ends in `/v1`. `rules` say which
+    /// parameters the model accepts.
     pub fn new(endpoint: Endpoint, info: ModelInfo, rules: Rules) -> Self {
         Self { endpoint, info, rules }
     }

@@ -1,9 +1,9 @@
-//! Retry budget of one dependency: retries must not multiply the load of a service that is in
-//! trouble. A pure count; time is handed in.
+//! The retry budget of one service. Retries must not multiply the load of a service that is in
+//! trouble. Pure: callers pass the time in.
 //!
-//! Retries are at most a tenth of the calls of the last 10 s, and 3 a second where there are few
-//! (Google, "Site Reliability Engineering", "Handling Overload": a tenth per client; the floor is
-//! for bots that make a call a minute).
+//! Retries are limited to a tenth of the calls of the last 10 s, plus 3 a second (Google, "Site
+//! Reliability Engineering", "Handling Overload": a tenth per client; the floor is for bots that
+//! make a call a minute).
 
 use std::{
     collections::VecDeque,
@@ -14,12 +14,12 @@ use std::{
 use galatea_core::Timestamp;
 
 const WINDOW: Duration = Duration::from_secs(10);
-/// 3 a second over the window.
+/// Retries that are always permitted in a window: 3 a second.
 const FLOOR: usize = 30;
-/// One retry per so many calls.
+/// Calls that permit one further retry.
 const CALLS_PER_RETRY: usize = 10;
 
-/// What is left for retries. Shared by all who call the dependency.
+/// A retry budget, shared by all callers of a service.
 #[derive(Debug, Default)]
 pub struct Budget(Mutex<Counts>);
 
@@ -35,7 +35,7 @@ impl Budget {
         self.with(now, |counts| counts.calls.push_back(now));
     }
 
-    /// Takes one retry; false when there is none left.
+    /// Takes one retry from the budget; false when none is left.
     pub fn retry(&self, now: Timestamp) -> bool {
         self.with(now, |counts| {
             let left = counts.retries.len() < FLOOR + counts.calls.len() / CALLS_PER_RETRY;
@@ -50,7 +50,7 @@ impl Budget {
         let mut counts = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let Counts { calls, retries } = &mut *counts;
         for times in [calls, retries] {
-            // What lies ahead was counted before the clock was set back.
+            // A time in the future was recorded before the clock was set back.
             while times.front().is_some_and(|at| *at > now || now.since(*at) >= WINDOW) {
                 times.pop_front();
             }

@@ -1,11 +1,11 @@
-//! Chain: the models that can answer in place of each other, asked in order: another key, a sibling
-//! model, another provider.
+//! Asks several models in order until one answers: other keys, a sibling model, other providers.
 //!
-//! One deadline bounds the whole chain. What cannot help is passed over: a refused key refuses
-//! every model, a conversation that is too long for a model is so with every key, an address where
-//! nobody listens is the same for all. Whoever has others behind it leaves them half of the time,
-//! so that one that hangs does not use up everybody's. When nobody could be asked, because all are
-//! left alone by their breakers or want to be for a while, the first of them is waited for.
+//! One deadline bounds the whole chain. A link is skipped if an earlier failure shows that it would
+//! fail too: a refused key fails for every model, a conversation that is too long for a model fails
+//! with every key, and an address where no server listens fails for all its links. A link with
+//! others behind it gets half of the remaining time, so that one that hangs does not use up all of
+//! it. If every link is paused by its breaker or by a rate limit, the chain waits for the first
+//! pause to end.
 
 use std::{
     borrow::Cow,
@@ -24,33 +24,32 @@ use galatea_core::{
 
 use crate::{retry::PATIENCE, wire::codes};
 
-/// Times the whole chain is gone through; a time when everybody was left alone does not count.
+/// Most rounds through the chain. A round in which every link was paused does not count.
 const ROUNDS: u32 = 3;
-/// A breaker is waited for so long at most at a time: whoever asked would rather read that nobody
-/// answers.
+/// Longest wait for a breaker. After that, an error is better for the caller than more silence.
 const LONGEST_PAUSE: Duration = Duration::from_secs(15);
 
-/// Of the time that a model was waited for in vain, another of the same service has this part to
-/// begin.
+/// After a model timed out, another model of the same service must begin its answer within this
+/// fraction of that time.
 const HURRY: u32 = 4;
-/// Even a healthy model needs about so long for its first word.
+/// Shortest time for the first token, which even a healthy model needs.
 const LEAST_HURRY: Duration = Duration::from_secs(1);
-/// Nobody who is healthy needs longer.
+/// Longest time for the first token in that case; a healthy model needs no more.
 const PATIENT_HURRY: Duration = Duration::from_secs(10);
 
-/// One that can answer.
+/// One model of a chain.
 pub struct Link {
-    /// For people: `openai gpt-6.1-terra`, with the key's variable where there are several.
+    /// Name for people: `openai gpt-6.1-terra`, with the key's variable if there are several.
     pub name: String,
     /// Address of the service.
     pub site: String,
-    /// Tells keys apart.
+    /// Fingerprint of the key, to compare keys.
     pub key: u64,
-    /// The model, which retries by itself.
+    /// The model, including its retries.
     pub model: Arc<dyn TextModel>,
 }
 
-/// Several models that answer as one; the first is what it is called after.
+/// Several models that act as one. It reports the first one's info.
 pub struct Chain {
     links: Vec<Link>,
     first: ModelInfo,
@@ -59,7 +58,7 @@ pub struct Chain {
 }
 
 impl Chain {
-    /// The first link and those that stand in for it, in order. `total` bounds a call that has no
+    /// Creates a chain of `first` and its fallbacks, in order. `total` bounds a call that has no
     /// deadline of its own.
     pub fn new(first: Link, others: Vec<Link>, total: Duration, clock: Arc<dyn Clock>) -> Self {
         let info = first.model.info().clone();
@@ -116,12 +115,12 @@ impl Chain {
                     });
                     return Round::Over(Box::new(Ok(answer)));
                 }
-                // The reader would see two beginnings.
+                // Another answer would show the reader two beginnings.
                 Err(error) if shown.load(Ordering::Relaxed) => {
                     return Round::Over(Box::new(Err(error)));
                 }
                 Err(error) => {
-                    tracing::info!(link = link.name, code = error.code(), error = %error.report(), "a model did not answer");
+                    tracing::info!(link = link.name, code = error.code(), error = %error.report(), "a model failed; trying the next one, if any");
                     paused |= is_paused(&error);
                     asked |= !is_paused(&error);
                     misses.note(at, error, self.clock.now().since(asked_at), &link.site);
@@ -131,15 +130,15 @@ impl Chain {
         if paused && !asked { Round::Paused } else { Round::Missed }
     }
 
-    /// Whether a link may help, as far as its own failure and those of the links before it tell.
+    /// Whether a link may succeed, given its own failure and those of the links before it.
     fn can_help(&self, at: usize, request: &TextRequest, misses: &Misses) -> bool {
-        // The first is who was chosen for it, whatever its name says.
+        // The first link was chosen for this purpose, even if its name does not indicate vision.
         let sees = at == 0 || self.links[at].model.info().vision || !shows_pictures(request);
         sees && !misses.rules_out(&self.links, at) && !misses.is_spent(at)
     }
 
-    /// Until when a link may take. Who hangs like it would not be asked after it, so nothing is
-    /// kept for those.
+    /// Deadline for a link. Time is reserved for later links that could still succeed; the same
+    /// model at the same service would hang too, so none is reserved for it.
     fn share(
         &self,
         at: usize,
@@ -177,8 +176,7 @@ impl TextModel for Chain {
         loop {
             match self.round(request, deadline, &mut misses, on_text).await {
                 Round::Over(outcome) => return *outcome,
-                // After an outage everybody waits for the first few who may look whether it works
-                // again.
+                // After an outage, breakers admit a few probes first and pause all other calls.
                 Round::Paused => {}
                 Round::Missed => left -= 1,
             }
@@ -195,24 +193,24 @@ impl TextModel for Chain {
     }
 }
 
-/// How going through the chain ended.
+/// The result of one round through the chain.
 enum Round {
-    /// With the answer, or a failure that nobody can make good.
+    /// An answer, or a failure after which no link may be asked.
     Over(Box<Result<TextAnswer>>),
-    /// Nobody was asked, since breakers held all of them back.
+    /// No link was asked: breakers paused all of them.
     Paused,
-    /// Nobody answered.
+    /// No link answered.
     Missed,
 }
 
-/// What the link can do of what is asked.
+/// Adapts the request to what the link supports.
 fn tailored<'a>(
     request: &'a TextRequest,
     info: &ModelInfo,
     deadline: Timestamp,
     hurry: Option<Duration>,
 ) -> Cow<'a, TextRequest> {
-    // A whole conversation: copied only for whom it has to be another.
+    // The request holds a whole conversation, so it is copied only if it changes.
     if request.deadline == Some(deadline)
         && request.first_within == hurry
         && (info.tools || request.tools.is_empty())
@@ -239,11 +237,11 @@ fn shows_pictures(request: &TextRequest) -> bool {
         .any(|part| matches!(part, ChatPart::Image { .. }))
 }
 
-/// What came of asking so far.
+/// The failures so far.
 struct Misses {
     /// The last failure of each link.
     last: Vec<Option<Error>>,
-    /// Services where a model kept silent, and how long that was waited for.
+    /// Services where a model timed out, with the time spent waiting.
     hung: Vec<(String, Duration)>,
 }
 
@@ -252,14 +250,14 @@ impl Misses {
         if error.code() == Some(codes::TIMEOUT) {
             self.hung.push((site.to_owned(), took));
         }
-        // That it is left alone by now says less than what it did when it was asked.
+        // A breaker's pause says less than the failure of the call that was made.
         if error.code() != Some(codes::PAUSED) || self.last[at].as_ref().is_none_or(is_paused) {
             self.last[at] = Some(error);
         }
     }
 
-    /// How long the first word of a link is waited for, where another model of its service has kept
-    /// silent: most likely all of it hangs, and whoever asked must not wait as long again.
+    /// Limit for a link's first token after another model of its service timed out. The whole
+    /// service most likely hangs, and the caller must not wait as long again.
     fn hurry(&self, links: &[Link], at: usize) -> Option<Duration> {
         let waited = self
             .hung
@@ -270,7 +268,7 @@ impl Misses {
         Some((waited / HURRY).clamp(LEAST_HURRY, PATIENT_HURRY))
     }
 
-    /// Whether an earlier failure says that this link cannot help.
+    /// Whether an earlier failure shows that this link would fail too.
     fn rules_out(&self, links: &[Link], at: usize) -> bool {
         let own = self.last[at].as_ref().is_some_and(|error| error.retry() == Retry::Never);
         own || self.last.iter().zip(links).take(at).any(|(miss, other)| {
@@ -278,17 +276,17 @@ impl Misses {
         })
     }
 
-    /// Whether it has been tried as often as can help; what asked for a longer wait than it is
-    /// given there has been tried once.
+    /// Whether the link has used up its attempts. A link whose service asked for a longer wait than
+    /// [`PATIENCE`] has been tried only once, so it may be tried again.
     fn is_spent(&self, at: usize) -> bool {
         self.last[at].as_ref().is_some_and(|error| {
             !is_paused(error) && !matches!(error.retry(), Retry::After(wait) if wait > PATIENCE)
         })
     }
 
-    /// How long until one of those that may be asked again can be.
+    /// Time until the first link that may be retried is available; `None` if there is none.
     fn wait(&self) -> Option<Duration> {
-        // One that stands alone has waited for the service's wish by itself.
+        // A single link has waited for its service's `Retry-After` by itself.
         let alone = self.last.len() == 1;
         let nobody_was_asked = self
             .last
@@ -305,7 +303,7 @@ impl Misses {
         waits.min()
     }
 
-    /// Each failure with its link, for people.
+    /// Each failure with its link's name, for people.
     fn told(&self, links: &[Link]) -> Vec<(String, String)> {
         links
             .iter()
@@ -314,8 +312,8 @@ impl Misses {
             .collect()
     }
 
-    /// The first link's failure, for that is the one to be repaired, and those of the others in a
-    /// few words.
+    /// The error of the whole chain: the first failure, which is the one to fix, with a summary of
+    /// the others.
     fn sum_up(&self, links: &[Link]) -> Error {
         let mut told = self.told(links).into_iter();
         let Some(first) = self.last.iter().flatten().next() else {
@@ -332,21 +330,21 @@ impl Misses {
     }
 }
 
-/// Whether they are one model of one service, whatever their keys.
+/// Whether both are the same model at the same service, whatever their keys.
 fn is_alike(one: &Link, other: &Link) -> bool {
     one.site == other.site && one.model.info().model == other.model.info().model
 }
 
-/// Whether a failure of one link says that another would fail alike.
+/// Whether a failure of one link shows that another would fail too.
 fn rules_out(error: &Error, failed: &Link, other: &Link) -> bool {
     let same_site = failed.site == other.site;
     match error.code() {
-        // Whatever this machine lacks, it lacks for every one of them.
+        // A resource that this machine lacks is missing for every link.
         _ if error.kind() == ErrorKind::Exhausted => true,
         Some(codes::KEY | codes::QUOTA) => same_site && failed.key == other.key,
         Some(codes::CONNECT | codes::URL) => same_site,
-        // The same model with another key would find the request too long or invalid, too, and an
-        // overloaded one hangs for everybody.
+        // With another key, the same model would also refuse the request as too long or invalid,
+        // and an overloaded model hangs for every key.
         Some(codes::TOO_LONG | codes::INVALID | codes::TOOLS | codes::TIMEOUT) => {
             is_alike(failed, other)
         }

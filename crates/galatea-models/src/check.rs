@@ -1,4 +1,4 @@
-//! Live checks for `doctor`: do key, address and models work? They cost no tokens.
+//! Live checks for `doctor`: whether key, address and models work. They cost no tokens.
 
 use galatea_core::{Error, Finding, Result, Severity};
 use serde_json::Value;
@@ -10,12 +10,12 @@ use crate::{
     wire::{Call, Endpoint, Hint, Refusal, codes},
 };
 
-/// What it means that no embedding model is set.
+/// Consequence of a missing embedding model, for people.
 pub const NO_EMBEDDING: &str = "memory search uses keywords until an embedding model is set";
 
 type Read = fn(u16, &[u8]) -> Refusal;
 
-/// What is asked of which service.
+/// A check of one service.
 #[derive(Clone)]
 pub(crate) enum Probe {
     OpenAi { endpoint: Endpoint, models: Vec<String> },
@@ -27,7 +27,7 @@ pub(crate) enum Probe {
 }
 
 impl Probe {
-    /// Whom it asks.
+    /// The endpoint it checks; `None` for the offline script.
     pub(crate) fn endpoint(&self) -> Option<&Endpoint> {
         match self {
             Self::OpenAi { endpoint, .. }
@@ -61,14 +61,14 @@ impl Probe {
         let mut findings = match self {
             Self::OpenAi { endpoint, models } => self.listed(endpoint, models, Severity::Warning).await,
             Self::OpenRouter { endpoint, models } => {
-                // OpenRouter lists its models to anyone, so the key is asked after first.
+                // OpenRouter lists its models without a valid key, so the key is checked first.
                 match get(endpoint, "/key", "", openai::read_error).await {
                     Ok(_) => self.listed(endpoint, models, Severity::Warning).await,
                     Err(error) => vec![failure(&error)],
                 }
             }
             Self::Anthropic { endpoint, models } => self.listed(endpoint, models, Severity::Warning).await,
-            // Only Ollama's list is always complete.
+            // Ollama's list is always complete, so a missing model is an error there.
             Self::Ollama { endpoint, models } => self.listed(endpoint, models, Severity::Error).await,
             Self::Google { endpoint, models } => self.each(endpoint, models).await,
             Self::Offline => vec![
@@ -100,7 +100,7 @@ async fn get(
 }
 
 impl Probe {
-    /// Services whose lists have all they offer.
+    /// Checks models against the service's list.
     async fn listed(
         &self,
         endpoint: &Endpoint,
@@ -119,7 +119,7 @@ impl Probe {
         once(models).into_iter().map(judge).collect()
     }
 
-    /// Google is asked for each model by name.
+    /// Checks models one by one: Google is asked for each by name.
     async fn each(&self, endpoint: &Endpoint, models: &[String]) -> Vec<Finding> {
         let mut findings: Vec<Finding> = Vec::new();
         for model in once(models) {
@@ -144,7 +144,7 @@ impl Probe {
     }
 }
 
-/// Each name once, in order.
+/// Removes repeated names, keeping the order.
 fn once(models: &[String]) -> Vec<&String> {
     let mut seen = Vec::new();
     for model in models {
@@ -155,7 +155,7 @@ fn once(models: &[String]) -> Vec<&String> {
     seen
 }
 
-/// The next action, with names that do exist.
+/// The fix, with names that exist.
 pub(crate) fn with_names(provider: &str, fix: &str, names: &[String]) -> String {
     match (names, provider) {
         ([], _) => fix.to_owned(),
@@ -164,7 +164,7 @@ pub(crate) fn with_names(provider: &str, fix: &str, names: &[String]) -> String 
     }
 }
 
-/// A model that a list does not have, with names that it does have.
+/// The finding for a model that the list does not contain, with similar names from the list.
 pub(crate) fn unknown(
     endpoint: &Endpoint,
     model: &str,

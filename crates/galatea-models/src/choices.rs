@@ -1,11 +1,11 @@
-//! Choices: which model stands for a purpose where nobody names one, so that a built-in name cannot
-//! rot.
+//! Chooses the model for each purpose that has no named model, so that the program does not depend
+//! on built-in names that become outdated.
 //!
-//! The provider's own list is read in the background, never before a start. The newest generally
-//! available model of a preferred family ([`crate::families`]) is chosen once and remembered in a
-//! small file in the data folder; it changes only when it is gone from the list, when the provider
-//! refuses it as unknown, or on command. What the list tells of models in use (window, longest
-//! answer, price) is kept with it.
+//! The provider's list is read in the background, and a start never waits for it. The newest
+//! generally available model of a preferred family ([`crate::families`]) is chosen once and stored
+//! in a small file in the data folder. The choice changes only when the model disappears from the
+//! list, when the provider refuses it as unknown, or on command. The file also keeps what the list
+//! says about the models in use (window, longest answer, price).
 
 mod choose;
 mod file;
@@ -28,10 +28,10 @@ pub(crate) use list::Listed;
 
 use crate::families::{self, Role};
 
-/// Names of a list that are kept for suggestions; OpenRouter has some hundreds.
+/// Most names of a list kept for suggestions; OpenRouter lists some hundreds.
 const MOST_NAMES: usize = 2_000;
 
-/// What was chosen, for all services. Cheap to clone.
+/// The choices for all services. Cheap to clone.
 #[derive(Clone, Default)]
 pub struct Choices(Arc<Inner>);
 
@@ -39,8 +39,8 @@ pub struct Choices(Arc<Inner>);
 struct Inner {
     path: Option<PathBuf>,
     kept: Mutex<Kept>,
-    /// Not in the file: what the lists named when they were last read, and what was refused though
-    /// it is listed.
+    /// Not stored in the file: the names in the lists when they were last read, and models that
+    /// were refused although they are listed.
     seen: Mutex<Seen>,
 }
 
@@ -50,7 +50,7 @@ struct Seen {
     refused: BTreeSet<(String, String)>,
 }
 
-/// The file.
+/// Content of the file.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub(crate) struct Kept {
@@ -63,13 +63,13 @@ impl Kept {
     }
 }
 
-/// What is kept of one service: a provider at a base address.
+/// What is stored for one service. A service is a provider at a base address.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub(crate) struct Service {
     chosen: BTreeMap<Role, Chosen>,
     models: BTreeMap<String, Facts>,
-    /// Names that somebody set and the list did not have, each with names like it.
+    /// Names from settings that the list did not contain, each with similar names.
     missing: BTreeMap<String, Vec<String>>,
 }
 
@@ -80,7 +80,7 @@ struct Chosen {
     on: String,
 }
 
-/// What a service's list tells of a model.
+/// What a service's list says about a model.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub(crate) struct Facts {
@@ -92,49 +92,49 @@ pub(crate) struct Facts {
 /// When to choose again.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum When {
-    /// Only what is not chosen yet or gone.
+    /// Only where no model was chosen yet or the chosen one is gone.
     Needed,
-    /// Everything: on command.
+    /// Every choice, on command.
     Now,
 }
 
-/// A choice that was made.
+/// A change of a choice.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Change {
     /// Provider and base address.
     pub service: String,
-    /// For what.
+    /// The model's purpose.
     pub role: Role,
-    /// What was chosen before; none the first time.
+    /// The model chosen before; `None` the first time.
     pub from: Option<String>,
-    /// What is chosen now.
+    /// The model chosen now.
     pub to: String,
 }
 
-/// Who is asked what: a list once read, with what hangs on it.
+/// A list that was read, with what the choice depends on.
 pub(crate) struct Reading<'a> {
     pub(crate) service: &'a str,
     pub(crate) provider: &'a str,
     pub(crate) list: &'a [Listed],
-    /// Purposes that nobody names a model for.
+    /// Purposes without a named model.
     pub(crate) open: &'a [Role],
     /// Models in use, chosen or named.
     pub(crate) in_use: &'a [String],
-    /// Where no preferred family is listed, any model that writes will do: a server of one's own
-    /// has what its owner put there.
+    /// Whether any text model may be chosen if no preferred family is listed. True for a
+    /// self-hosted server, which has the models its owner installed.
     pub(crate) any: bool,
     pub(crate) today: time::Date,
 }
 
 impl Choices {
-    /// Those of a file, which need not exist. One that cannot be read counts as empty: what is lost
-    /// is chosen again.
+    /// Opens the choices stored in `path`. A missing or unreadable file counts as empty; its
+    /// choices are made again.
     pub fn open(path: PathBuf) -> Self {
         let kept = file::read(&path);
         Self(Arc::new(Inner { path: Some(path), kept: Mutex::new(kept), seen: Mutex::default() }))
     }
 
-    /// Those of a file, which is not written: for whoever only looks.
+    /// Reads the choices stored in `path` without ever writing the file, for read-only commands.
     pub fn of(path: &std::path::Path) -> Self {
         Self(Arc::new(Inner {
             path: None,
@@ -143,22 +143,22 @@ impl Choices {
         }))
     }
 
-    /// What stands for a purpose, and since when; none before a list was read.
+    /// The model chosen for a purpose and the day of the choice; `None` before a list was read.
     pub(crate) fn chosen(&self, service: &str, role: Role) -> Option<(String, String)> {
         let kept = lock(&self.0.kept);
         let chosen = kept.services.get(service)?.chosen.get(&role)?;
         Some((chosen.model.clone(), chosen.on.clone()))
     }
 
-    /// What the list told of a model.
+    /// What the list said about a model.
     pub(crate) fn facts(&self, service: &str, model: &str) -> Option<Facts> {
         lock(&self.0.kept).facts(service, model)
     }
 
-    /// Keeps the windows that models told of themselves, in tokens.
+    /// Stores windows that a server reported per model, in tokens.
     ///
     /// # Errors
-    /// When the file cannot be written; the windows count all the same until the process ends.
+    /// When the file cannot be written; the windows still apply until the process ends.
     pub(crate) fn learn(&self, service: &str, windows: &[(String, Option<u32>)]) -> Result<()> {
         let mut kept = lock(&self.0.kept);
         let before = kept.clone();
@@ -176,26 +176,28 @@ impl Choices {
         }
     }
 
-    /// Names like one that the list did not have when it was last read; none where it had it, or
-    /// was never read.
+    /// Similar names for one that the list did not contain when it was last read; `None` if it did,
+    /// or was never read.
     pub(crate) fn missing(&self, service: &str, name: &str) -> Option<Vec<String>> {
         lock(&self.0.kept).services.get(service)?.missing.get(name).cloned()
     }
 
-    /// Names like one that does not exist, out of the list that was last read.
+    /// Similar names for one that does not exist, from the list that was last read.
     pub fn like(&self, service: &str, name: &str) -> Vec<String> {
         lock(&self.0.seen).names.get(service).map(|names| closest(name, names)).unwrap_or_default()
     }
 
-    /// The service refused a model as unknown: it counts as gone, listed or not.
+    /// Records that the service refused a model as unknown. It then counts as gone, even if it is
+    /// listed.
     pub fn refused(&self, service: &str, model: &str) {
         lock(&self.0.seen).refused.insert((service.to_owned(), model.to_owned()));
     }
 
-    /// Takes a list in: chooses what is needed, and keeps what it tells of models in use.
+    /// Processes a list: makes the choices that are needed, and stores what it says about the
+    /// models in use.
     ///
     /// # Errors
-    /// When the file cannot be written; what was chosen counts all the same until the process ends.
+    /// When the file cannot be written; the choices still apply until the process ends.
     pub(crate) fn take(&self, reading: &Reading<'_>, when: When) -> Result<Vec<Change>> {
         let mut changes = Vec::new();
         let mut kept = lock(&self.0.kept);
@@ -241,7 +243,7 @@ impl Choices {
             .into_iter()
             .filter_map(|name| {
                 let listed = reading.list.iter().find(|model| model.is(name))?.facts;
-                // Ollama's list tells nothing; what the model itself told is kept.
+                // Ollama's list has no details; those reported per model are kept.
                 let facts = if listed == Facts::default() {
                     before.facts(reading.service, name)?
                 } else {

@@ -1,4 +1,4 @@
-//! Which models an agent uses, from its settings.
+//! Chooses and builds an agent's models from its settings.
 
 mod asking;
 mod context;
@@ -31,39 +31,40 @@ use crate::{
 use context::Context;
 use providers::{PROVIDERS, Provider};
 
-/// The models of one agent, with what there is to tell about them.
+/// The models of one agent, and what banner, `doctor` and status report about them.
 #[derive(Clone)]
 pub struct Configured {
-    /// The models.
+    /// The models by tier, with fallbacks.
     pub models: Models,
     /// `openai`, `anthropic`, `ollama`, `google`, `openrouter`, `groq`, `offline`.
     pub provider: &'static str,
-    /// For the banner: `openai gpt-6.1-terra at https://api.openai.com`.
+    /// Text for the banner: `openai gpt-6.1-terra at https://api.openai.com`.
     pub description: String,
-    /// Its models, then those that stand in, each with what it is for and why it is this one.
+    /// The provider's models, then the fallbacks, each with its purpose and the reason for its
+    /// choice.
     pub uses: Vec<Use>,
-    /// What a person should know about the choice.
+    /// Notes about the choice, for the owner.
     pub notes: Vec<String>,
-    /// What is amiss with it, as far as that can be told without asking anybody: announced ends,
-    /// parameters that are left out, old data.
+    /// Problems that are known without a network call: announced ends of models, parameters that
+    /// are left out, outdated data.
     pub findings: Vec<Finding>,
-    /// The offline script may also answer where strangers read it.
+    /// Whether the offline script may also answer in public.
     pub offline_public: bool,
     pub(crate) probe: Probe,
-    /// Of those that stand in.
+    /// Probes of further keys and of fallbacks.
     pub(crate) others: Vec<Probe>,
     pub(crate) asking: Vec<asking::Asking>,
-    /// What services tell of the models in use.
+    /// What the services' lists say about the models in use.
     pub(crate) facts: Vec<Option<Facts>>,
 }
 
 impl Configured {
-    /// Whether the offline script answers.
+    /// Whether the agent uses the offline script.
     pub fn is_offline(&self) -> bool {
         self.provider == "offline"
     }
 
-    /// Why the large model is this one, for the banner; empty for the script.
+    /// Why the large model was chosen, for the banner; empty for the script.
     pub fn reason(&self) -> String {
         self.uses
             .iter()
@@ -72,9 +73,9 @@ impl Configured {
             .unwrap_or_default()
     }
 
-    /// Reads the lists of models of all services in use, chooses what is needed and sees what is
-    /// gone. Each has a deadline of 10 s; a start never waits for it. What was chosen counts from
-    /// the next [`build`] on.
+    /// Reads the model lists of all services in use, chooses models where none is named, and finds
+    /// named models that no longer exist. Each list has a timeout of 10 s; a start never waits for
+    /// it. New choices take effect at the next [`build`].
     pub async fn look(&self, choices: &Choices, today: time::Date, when: When) -> Looked {
         let mut looked = Looked::default();
         for asking in &self.asking {
@@ -83,33 +84,33 @@ impl Configured {
         looked
     }
 
-    /// Whether a model stands for something that nobody named one for: then there is something to
-    /// choose.
+    /// Whether there is a model to choose: a purpose without a named model, or a named model that
+    /// the service does not know.
     pub fn chooses(&self) -> bool {
-        // A name that was missing may be there by now.
+        // A name that was missing may exist by now.
         self.uses.iter().any(|one| !one.named.is_set())
             || self.findings.iter().any(|finding| finding.id == codes::UNKNOWN)
     }
 
-    /// Whether there is something to read from a service: a model to choose, or a window that its
-    /// server tells.
+    /// Whether the services have to be asked: for a model to choose, or for a window that only the
+    /// server knows.
     pub fn asks(&self) -> bool {
         self.chooses() || self.asking.iter().any(asking::Asking::asks_each)
     }
 
-    /// Whether both ask the same models with the same limits.
+    /// Whether both use the same models with the same limits.
     pub fn is_as(&self, other: &Self) -> bool {
         self.uses == other.uses && self.facts == other.facts
     }
 
-    /// Asks the service whether key, address and models work. Costs no tokens.
+    /// Checks with the services whether keys, addresses and models work. Costs no tokens.
     pub async fn check(&self) -> Vec<Finding> {
         let mut findings = self.probe.run(self.models.embedding.is_some()).await;
-        // Whether a name is there was asked just now.
+        // The probe has just checked whether the names exist.
         findings
             .extend(self.findings.iter().filter(|finding| finding.id != codes::UNKNOWN).cloned());
         for probe in &self.others {
-            // Without a stand-in the agent still answers.
+            // The agent still answers without a fallback, so its failure is at most a warning.
             let weaker = |finding: Finding| Finding {
                 severity: finding.severity.min(Severity::Warning),
                 ..finding
@@ -120,11 +121,11 @@ impl Configured {
     }
 }
 
-/// Chooses and builds the models. No network calls.
+/// Chooses and builds an agent's models. Makes no network calls.
 ///
-/// `GALATEA_MODEL_PROVIDER` decides; else the `modelProvider` of an older character if that
-/// provider is configured; else the first configured of anthropic, openrouter, openai, google,
-/// groq, ollama; else the offline script answers.
+/// The provider is, in this order: the one that `GALATEA_MODEL_PROVIDER` names; the `modelProvider`
+/// of an older character, if it is configured; the first configured one of anthropic, openrouter,
+/// openai, google, groq, ollama; the offline script.
 ///
 /// # Errors
 /// `Invalid` with the variable and its place for a value that cannot be used, or for a chosen
@@ -146,7 +147,7 @@ pub fn build(
     Ok(configured)
 }
 
-/// The chosen provider with those that stand in for it.
+/// Builds the chosen provider's models with their fallbacks.
 fn chained(context: &Context<'_>, provider: &'static Provider) -> Result<Configured> {
     let chosen = (provider.build)(context)?;
     let fallback = fallback::read(context.settings, provider)?;
@@ -215,7 +216,7 @@ fn choose(context: &Context<'_>, notes: &mut Vec<String>) -> Result<Option<&'sta
                 .complain(&variables::GALATEA_MODEL_PROVIDER, "names no provider")
                 .with("value", galatea_http::shorten(&wanted, 40))
         })?;
-        // Ollama needs nothing but itself: its address has a default.
+        // Ollama needs no setting: its address has a default.
         if provider.name != "ollama" && !(provider.configured)(settings) {
             return Err(Error::invalid(format!(
                 "GALATEA_MODEL_PROVIDER asks for {}, which has no key",

@@ -1,5 +1,5 @@
-//! Dependencies: what all models of one process share. Two agents with one key have one breaker and
-//! one retry budget.
+//! State shared by all models of one process, so that two agents with the same key have one breaker
+//! and one retry budget.
 
 use std::{
     collections::BTreeMap,
@@ -21,7 +21,8 @@ use crate::{
     wire::{Auth, Endpoint},
 };
 
-/// Breakers by (service, model, key), retry budgets by service. Cheap to clone.
+/// Breakers by (service, model, key), retry budgets by service, and what was learnt about models.
+/// Cheap to clone.
 #[derive(Clone, Default)]
 pub struct Dependencies(Arc<Inner>);
 
@@ -31,44 +32,44 @@ struct Inner {
     breakers: Mutex<BTreeMap<(String, String, u64), Arc<SharedBreaker>>>,
     budgets: Mutex<BTreeMap<String, Arc<Budget>>>,
     choices: Choices,
-    /// By service and model asked.
+    /// Findings by service and requested model.
     remarks: Mutex<BTreeMap<(String, String), Finding>>,
     refused: Notify,
 }
 
 impl Dependencies {
-    /// None yet; changes of breakers are published here.
+    /// Creates empty state. Changes of breakers are published on `events`.
     pub fn new(events: EventBus) -> Self {
         Self(Arc::new(Inner { events, ..Inner::default() }))
     }
 
-    /// The same with what was chosen before; changes of breakers are published here.
+    /// Creates state with the choices made before. Changes of breakers are published on `events`.
     pub fn remembering(events: EventBus, choices: Choices) -> Self {
         Self(Arc::new(Inner { events, choices, ..Inner::default() }))
     }
 
-    /// Which model stands for what, where nobody names one.
+    /// The models chosen for purposes without a named one.
     pub fn choices(&self) -> &Choices {
         &self.0.choices
     }
 
-    /// What has been learnt of models by asking them: names the service does not know, answers
-    /// given by another model.
+    /// Findings from calls: names that the service does not know, and answers given by another
+    /// model.
     pub fn remarks(&self) -> Vec<Finding> {
         self.0.remarks.lock().unwrap_or_else(PoisonError::into_inner).values().cloned().collect()
     }
 
-    /// Notes what a provider's list told of a name.
+    /// Records a finding from a provider's list.
     pub fn note(&self, finding: Finding) {
         self.remark("", &finding.message.clone(), finding);
     }
 
-    /// Completes when a service has refused a model as unknown.
+    /// Completes when a service refuses a model as unknown.
     pub async fn refused(&self) {
         self.0.refused.notified().await;
     }
 
-    /// Notes something about a model; true the first time.
+    /// Records a finding about a model; true if it is new.
     pub(crate) fn remark(&self, service: &str, model: &str, finding: Finding) -> bool {
         let id = (service.to_owned(), model.to_owned());
         self.0
@@ -79,7 +80,7 @@ impl Dependencies {
             .is_none_or(|old| old != finding)
     }
 
-    /// The service knows the model after all.
+    /// Removes the finding about a model, because the service does know it.
     pub(crate) fn forget(&self, service: &str, model: &str) {
         let mut remarks = self.0.remarks.lock().unwrap_or_else(PoisonError::into_inner);
         if !remarks.is_empty() {
@@ -87,13 +88,13 @@ impl Dependencies {
         }
     }
 
-    /// A service refused a model as unknown.
+    /// Records that a service refused a model as unknown, and wakes [`Self::refused`].
     pub(crate) fn tell_refused(&self, service: &str, model: &str) {
         self.0.choices.refused(service, model);
         self.0.refused.notify_one();
     }
 
-    /// How every breaker stands, by service and model.
+    /// The state of every breaker, by service and model.
     pub fn breakers(&self) -> Vec<BreakerState> {
         self.0
             .breakers
@@ -124,7 +125,7 @@ impl Dependencies {
     }
 }
 
-/// Tells keys apart within this process; it never leaves it.
+/// A fingerprint to compare keys within this process; it must not leave the process.
 pub(crate) fn fingerprint(auth: &Auth) -> u64 {
     use galatea_core::ExposeSecret;
     let mut hasher = DefaultHasher::new();

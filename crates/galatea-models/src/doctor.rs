@@ -1,14 +1,14 @@
-//! The offline responder: Weizenbaum's ELIZA (Communications of the ACM 9/1, 1966) with rules of
-//! our own.
+//! The offline script: Weizenbaum's ELIZA (Communications of the ACM 9/1, 1966) with its own rules.
+//! It answers when no model is configured.
 //!
-//! Its algorithm is the published one: keywords are ranked and stacked, decomposition patterns take
-//! the sentence apart, reassembly rules used in turn put an answer together, a rule may hand over
-//! to another keyword (`goto`), to the next on the stack (`next`) or restate the sentence first
-//! (`restate`, PRE in the paper), and a memory brings back earlier topics when nothing matches. One
-//! thing differs: of several clauses the one with the best keyword is answered, not the first. The
-//! rules are a text file; its format is described in [`script`].
+//! The algorithm is the published one. Keywords are ranked and put on a stack. Decomposition
+//! patterns divide the sentence into parts, and reassembly rules, used in rotation, build an answer
+//! from them. A rule may continue with another keyword (`goto`), with the next one on the stack
+//! (`next`), or rephrase the sentence first (`restate`, PRE in the paper). If nothing matches, a
+//! memory returns earlier topics. One thing differs: of several clauses, the one with the best
+//! keyword is answered, not the first. The rules are a text file; [`script`] describes its format.
 //!
-//! A request carries the whole conversation, so nothing is kept here: the user's turns are
+//! A request contains the whole conversation, so this model has no state: the user's turns are
 //! replayed, and a restart changes no answer.
 
 mod engine;
@@ -26,9 +26,10 @@ use galatea_core::{
     model::{ChatRole, TextAnswer, TextRequest},
 };
 
-/// Earlier turns replayed; memory and turns of rules do not reach further back.
+/// Most turns of the user that are replayed. Memory and the rotation of rules do not reach further
+/// back.
 const MAX_TURNS: usize = 64;
-/// Lines of one turn answered one by one; longer texts are answered as a whole.
+/// Most lines of a turn that are answered separately; longer texts are answered as a whole.
 const MAX_LINES: usize = 4;
 
 /// A [`TextModel`] that follows a script.
@@ -38,7 +39,7 @@ pub struct OfflineModel {
 }
 
 impl OfflineModel {
-    /// A model that follows this script.
+    /// Creates a model that follows `script`.
     pub fn new(script: Script) -> Self {
         let info = ModelInfo {
             provider: "offline".to_owned(),
@@ -49,7 +50,7 @@ impl OfflineModel {
         Self { info, script }
     }
 
-    /// The answer to the last of these turns of the user, oldest first. Never empty.
+    /// The answer to the last of the user's `turns`, which are ordered oldest first. Never empty.
     pub fn answer<'a>(&self, turns: impl IntoIterator<Item = &'a str>) -> String {
         let mut state = State::new(&self.script);
         let mut answer = String::new();

@@ -1,5 +1,5 @@
-//! Families: what is known of models by their names: windows, prices, parameters, and which to
-//! prefer. The data is one file, compiled in.
+//! What the program knows about models by their names: context windows, prices, parameters, and
+//! which model to prefer. The data is one file, compiled in.
 
 mod data;
 pub mod pattern;
@@ -13,28 +13,28 @@ pub use pattern::{Pattern, Version};
 
 const DATA: &str = include_str!("../data/models.toml");
 
-/// The data file is worth a warning when it is older: providers announce ends of models at least
+/// Age from which the data file causes a warning: providers announce the end of a model at least
 /// half a year ahead.
 pub const OLD_AFTER: time::Duration = time::Duration::days(180);
 
-/// What the data file says.
+/// Content of the data file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Families {
-    /// When it was written.
+    /// Day on which it was written.
     pub date: time::Date,
-    /// Where it is from.
+    /// Its sources.
     pub source: String,
-    /// What to prefer of each provider.
+    /// The preferred families of each provider.
     pub preferences: Vec<Preference>,
-    /// In the order in which they are looked through.
+    /// All families; the first that matches a name applies.
     pub families: Vec<Family>,
     /// Announced ends.
     pub ends: Vec<End>,
-    /// What names of models that see pictures begin with or contain, wherever they run.
+    /// Parts of the names of models that accept pictures, at any service.
     pub seeing: Vec<String>,
 }
 
-/// Families to prefer, by what they are for.
+/// A provider's preferred families, by purpose.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Preference {
     /// Provider, as in [`galatea_core::ModelInfo`].
@@ -43,14 +43,14 @@ pub struct Preference {
     pub small: Vec<Pattern>,
     /// For answers.
     pub large: Vec<Pattern>,
-    /// For pictures; none: the large one.
+    /// For pictures; empty where the large model is used.
     pub vision: Vec<Pattern>,
     /// For vectors.
     pub embedding: Vec<Pattern>,
 }
 
 impl Preference {
-    /// Families for a purpose, most wanted first.
+    /// Families for a purpose, most preferred first.
     pub fn of(&self, role: Role) -> &[Pattern] {
         match role {
             Role::Small => &self.small,
@@ -61,7 +61,7 @@ impl Preference {
     }
 }
 
-/// What a model is chosen for.
+/// The purpose that a model is chosen for.
 #[derive(
     Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, serde::Deserialize,
 )]
@@ -78,10 +78,10 @@ pub enum Role {
 }
 
 impl Role {
-    /// All of them.
+    /// All purposes.
     pub const ALL: [Self; 4] = [Self::Small, Self::Large, Self::Vision, Self::Embedding];
 
-    /// For people and files.
+    /// Name of the purpose, for people and files.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Small => "small",
@@ -92,41 +92,41 @@ impl Role {
     }
 }
 
-/// What the models of one family have in common.
+/// The properties that the models of one family share.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Family {
     /// Provider, as in [`galatea_core::ModelInfo`].
     pub provider: String,
-    /// Its names.
+    /// Pattern of its names.
     pub name: Pattern,
-    /// First version that this is about.
+    /// First version that this entry applies to.
     pub least: Version,
-    /// Newest generally available one when the data was written.
+    /// Newest generally available model when the data was written.
     pub model: Option<String>,
     /// Window and longest answer.
     pub limits: ModelLimits,
-    /// Price, and from a day on another one.
+    /// Price until the day of `later`, if there is one.
     pub price: Option<Price>,
-    /// The later price.
+    /// A later price and the day from which it applies.
     pub later: Option<(time::Date, Price)>,
-    /// Which parameters it takes.
+    /// Which parameters it accepts.
     pub rules: Rules,
-    /// It sees pictures.
+    /// Whether it accepts pictures.
     pub vision: bool,
 }
 
-/// Which parameters a model takes. `Default` is what models took before they reasoned.
+/// Which parameters a model accepts. `Default` describes models without reasoning.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Rules {
-    /// Format of OpenAI.
+    /// Wire format of OpenAI's API.
     pub wire: Wire,
-    /// What the longest answer is called.
+    /// Name of the parameter that limits the answer's length.
     pub limit: Limit,
-    /// Whether temperature and its like are taken.
+    /// Whether sampling parameters such as temperature are accepted.
     pub sampling: Sampling,
-    /// Efforts of reasoning it takes.
+    /// Reasoning efforts that it accepts.
     pub efforts: Vec<Effort>,
-    /// A conversation may end with the model's own side.
+    /// Whether a conversation may end with a message of the model.
     pub prefill: bool,
 }
 
@@ -143,7 +143,7 @@ impl Default for Rules {
 }
 
 impl Rules {
-    /// Whether temperature and its like are taken with this effort.
+    /// Whether sampling parameters are accepted with this effort.
     pub fn samples(&self, effort: Option<Effort>) -> bool {
         match self.sampling {
             Sampling::Always => true,
@@ -152,46 +152,47 @@ impl Rules {
         }
     }
 
-    /// The effort asked for, if it is one of those taken.
+    /// The requested effort, if the model accepts it.
     pub fn effort(&self, wanted: Option<Effort>) -> Option<Effort> {
         wanted.filter(|effort| self.efforts.contains(effort))
     }
 }
 
 impl Family {
-    /// What it costs on a day.
+    /// The price that applies on a day.
     pub fn price_on(&self, day: time::Date) -> Option<Price> {
         self.later.filter(|(from, _)| day >= *from).map(|(_, price)| price).or(self.price)
     }
 
-    /// The version of a name of this family.
+    /// The version in a model's name; `None` if the name is not of this family or the version is
+    /// older than `least`.
     pub fn version_of(&self, model: &str) -> Option<Version> {
         self.name.version_of(model).filter(|version| *version >= self.least)
     }
 }
 
-/// When a provider switches models off.
+/// The announced end of some of a provider's models.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct End {
     /// Provider.
     pub provider: String,
     /// Last day.
     pub date: time::Date,
-    /// Their names.
+    /// Names of the models.
     pub models: Vec<String>,
 }
 
-/// The day of a moment, for prices and announced ends.
+/// The day (UTC) of a timestamp, for prices and announced ends.
 pub fn day(now: galatea_core::Timestamp) -> time::Date {
     time::OffsetDateTime::from_unix_timestamp(now.0 / 1000)
         .map_or(known().date, time::OffsetDateTime::date)
 }
 
-/// What is known. Read once.
+/// The built-in table, parsed once.
 pub fn known() -> &'static Families {
     static KNOWN: OnceLock<Families> = OnceLock::new();
-    // A test reads the file, so a faulty one never gets this far; a program without the table would
-    // still answer with configured names.
+    // A test parses the file, so this cannot fail in practice. Without the table, the program still
+    // works with configured model names.
     KNOWN.get_or_init(|| data::parse(DATA).unwrap_or_else(|_| Families::nothing()))
 }
 
@@ -207,7 +208,7 @@ impl Families {
         }
     }
 
-    /// The family of a model.
+    /// The family of a model, if it is known.
     pub fn of(&self, provider: &str, model: &str) -> Option<&Family> {
         let model = model.strip_prefix("models/").unwrap_or(model);
         self.families
@@ -215,12 +216,12 @@ impl Families {
             .find(|family| family.provider == provider && family.version_of(model).is_some())
     }
 
-    /// What is preferred of a provider.
+    /// The preferred families of a provider.
     pub fn preference(&self, provider: &str) -> Option<&Preference> {
         self.preferences.iter().find(|preference| preference.provider == provider)
     }
 
-    /// The model asked until the provider's own list has been read.
+    /// The model that is used until the provider's own list has been read.
     pub fn built_in(&self, provider: &str, role: Role) -> Option<&str> {
         let wanted = self.preference(provider)?.of(role);
         let model = |pattern: &Pattern| {
@@ -231,7 +232,7 @@ impl Families {
         wanted.iter().find_map(model)?.model.as_deref()
     }
 
-    /// When a model ends, if that was announced.
+    /// The day on which a model ends, if announced.
     pub fn end_of(&self, provider: &str, model: &str) -> Option<time::Date> {
         let model = model.strip_prefix("models/").unwrap_or(model);
         self.ends
@@ -240,7 +241,7 @@ impl Families {
             .map(|end| end.date)
     }
 
-    /// Whether a model sees pictures, by its name alone, at whatever service it is.
+    /// Whether a model accepts pictures, judged by its name alone, at any service.
     pub fn sees(&self, model: &str) -> bool {
         let name = model.rsplit('/').next().unwrap_or(model).to_ascii_lowercase();
         let by_family =
@@ -248,7 +249,7 @@ impl Families {
         by_family || self.seeing.iter().any(|part| name.contains(part.as_str()))
     }
 
-    /// Whether the data is so old that it probably misleads.
+    /// Whether the data is older than [`OLD_AFTER`].
     pub fn is_old(&self, today: time::Date) -> bool {
         today - self.date > OLD_AFTER
     }

@@ -1,4 +1,5 @@
-//! Readers of model answers, for the fuzzer (`fuzz/`). Compiled with the feature `fuzz` only.
+//! Entry points for the fuzzer (`fuzz/`) into the readers of model answers. Compiled only with the
+//! feature `fuzz`.
 
 use galatea_core::model::TextAnswer;
 
@@ -7,37 +8,37 @@ use crate::{
     wire::{Gather, Progress},
 };
 
-/// Chat completions: frames of a stream, one a line, and the same bytes as one answer.
+/// Chat Completions: frames of a stream, one per line, and the same bytes as a whole answer.
 pub fn openai_chat(body: &[u8]) {
     stream(openai::Pieces::default(), body);
     let _ = openai::decode(body);
 }
 
-/// Responses: frames of a stream, one a line, and the same bytes as one answer.
+/// Responses: frames of a stream, one per line, and the same bytes as a whole answer.
 pub fn openai_responses(body: &[u8]) {
     stream(openai::responses::Pieces::default(), body);
     let _ = openai::responses::decode(body);
 }
 
-/// Messages: frames of a stream, one a line, and the same bytes as one answer.
+/// Messages: frames of a stream, one per line, and the same bytes as a whole answer.
 pub fn anthropic(body: &[u8]) {
     stream(anthropic::Pieces::default(), body);
     let _ = anthropic::decode(body);
 }
 
-/// Generated content: frames of a stream, one a line.
+/// Generated content: frames of a stream, one per line.
 pub fn google(body: &[u8]) {
     stream(google::Pieces::default(), body);
 }
 
-/// Ollama's chat: lines of a stream, and the same bytes as one answer.
+/// Ollama's chat: lines of a stream, and the same bytes as a whole answer.
 pub fn ollama(body: &[u8]) {
     stream(ollama::Pieces::default(), body);
     let _ = ollama::decode_whole(body);
 }
 
-/// Feeds a stream frame by frame. What was said piece by piece is the beginning of the answer's
-/// text.
+/// Feeds a stream frame by frame, and checks that the final text begins with the text shown on the
+/// way.
 fn stream(mut gather: impl Gather, body: &[u8]) {
     let said = std::sync::Mutex::new(String::new());
     let on_text = |piece: &str| {

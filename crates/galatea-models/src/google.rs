@@ -1,4 +1,4 @@
-//! Google's Gemini API.
+//! Client for Google's Gemini API.
 
 mod decode;
 mod embed;
@@ -29,14 +29,14 @@ pub struct GoogleText {
 }
 
 impl GoogleText {
-    /// A model at an endpoint whose base address ends in `/v1beta`.
-    /// `rules` say which parameters it takes.
+    /// Creates a model at an endpoint whose base address ends in `/v1beta`. `rules` say which
+    /// parameters the model accepts.
     pub fn new(endpoint: Endpoint, info: ModelInfo, rules: Rules) -> Self {
         Self { endpoint, info, rules }
     }
 }
 
-/// `/models/NAME`, with the name's own `models/` left out and everything else made safe for a path.
+/// The path `/models/NAME`. Removes a `models/` from the name and escapes all other characters.
 pub(crate) fn path(model: &str) -> String {
     let name: String = model
         .trim_start_matches("models/")

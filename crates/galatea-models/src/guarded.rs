@@ -1,5 +1,5 @@
-//! Guarded: one model behind its circuit breaker, its answer streamed inside so that silence is
-//! noticed early.
+//! Puts a circuit breaker and a timeout around one model. It streams the answer internally, so that
+//! silence is detected early.
 
 use std::{sync::Arc, time::Duration};
 
@@ -16,40 +16,42 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use crate::wire::codes;
 
-/// A service's wish to be left alone is obeyed no longer than this at a time.
+/// Longest pause that a service's `Retry-After` causes at a time.
 const LONGEST_WISH: Duration = Duration::from_secs(600);
 
-/// How long one call may take.
+/// Time limits of one call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Allowed {
-    /// At most.
+    /// Longest time of a call.
     pub(crate) total: Duration,
-    /// Given less than this by a deadline, even a healthy model may not have begun, so silence says
-    /// nothing about it.
+    /// If the deadline leaves less than this, a timeout is not counted as a failure: even a healthy
+    /// model may not have begun its answer.
     pub(crate) fair: Duration,
 }
 
-/// A model whose failures are counted, and which is left alone while it keeps failing.
+/// A model behind a circuit breaker, which pauses calls while the model keeps failing.
 pub(crate) struct Guarded<M: ?Sized> {
     breaker: Arc<SharedBreaker>,
     clock: Arc<dyn Clock>,
     allowed: Allowed,
     stream: bool,
-    /// Why it is latched, for everybody who asks meanwhile.
+    /// The failure that latched the breaker; later calls return it.
     locked: Mutex<Option<Error>>,
-    /// Until when the service asked to be left alone, and how: whoever asks meanwhile would be
-    /// refused, too, and add to what is counted there.
+    /// End of the service's rate limit and the error that reported it. Calls before that end would
+    /// be refused too, and would count towards the limit.
     alone: Mutex<Option<(Deadline, Error)>>,
     inner: Arc<M>,
 }
 
-/// The limits of a model's breaker: half of the time an answer may take is slow.
+/// The limits of a model's breaker. A call counts as slow after half of the time an answer may
+/// take.
 pub(crate) fn limits(total: Duration) -> BreakerLimits {
     BreakerLimits { slow: total / 2, probe: total + Duration::from_secs(5) }
 }
 
 impl<M: Send + Sync + ?Sized> Guarded<M> {
-    /// `allowed` bounds one call; `stream` asks for streams whatever the caller wants.
+    /// Wraps a model. `allowed` bounds one call. `stream` makes every call stream, even if the
+    /// caller wants a whole answer.
     pub(crate) fn new(
         inner: Arc<M>,
         breaker: Arc<SharedBreaker>,
@@ -80,8 +82,8 @@ impl<M: Send + Sync + ?Sized> Guarded<M> {
         let permit = self.breaker.admit(started, rand::random()).map_err(|held| self.held(held))?;
         let patience =
             deadline.map_or(self.allowed.total, |end| end.since(started).min(self.allowed.total));
-        // Counted in here: a model that hangs longer than anybody waits would otherwise never be
-        // found out.
+        // The timeout is applied here so that it counts as a failure. Otherwise the breaker would
+        // never learn of a model that hangs until the caller gives up.
         let outcome = match select(Box::pin(work), self.clock.sleep(patience)).await {
             Either::Left((outcome, _)) => outcome,
             Either::Right(((), _)) => {
@@ -92,7 +94,8 @@ impl<M: Send + Sync + ?Sized> Guarded<M> {
                 .with_code(codes::TIMEOUT)
                 .with("seconds", patience.as_secs_f32()));
                 if patience < self.allowed.fair {
-                    // Dropped unsettled: it had no fair chance, so it counts for nothing.
+                    // The permit is dropped unsettled: the model did not have enough time, so the
+                    // call counts neither way.
                     drop(permit);
                     return late;
                 }
@@ -158,7 +161,8 @@ impl<M: TextModel + ?Sized> TextModel for Guarded<M> {
             return self.call(request.deadline, self.inner.generate(request, on_text)).await;
         }
         let streamed = TextRequest { stream: true, ..request.clone() };
-        // Nobody reads along, so nothing is shown and a broken answer can be asked for again.
+        // The caller does not read the stream, so no text is shown and a broken answer can be
+        // retried.
         self.call(request.deadline, self.inner.generate(&streamed, &|_| ())).await
     }
 }
@@ -178,7 +182,7 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// What a failure says about the service. 4xx and 429 say nothing.
+/// What a failure says about the service's health. Most 4xx, and 429, say nothing.
 fn judge(error: &Error, now: Timestamp) -> Call {
     let cause = error.brief();
     match (error.code(), error.kind()) {

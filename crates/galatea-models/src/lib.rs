@@ -1,8 +1,10 @@
-//! Models: one folder per wire format, one place that retries, and a script for when there is none.
+//! Language and embedding models: clients for the providers' APIs, retries and fallbacks around
+//! them, and an offline script for agents without a model.
 //!
 //! [`config::build`] reads an agent's settings and returns the [`galatea_core::Models`] it uses.
-//! From the outside in, each is a [`chain`] of links, and a link is
-//! `retry(breaker(stream(wire format)))`. Nothing falls back silently: an answer names who gave it.
+//! Each model is a [`chain`] of links that are asked in order. From the outside in, a link consists
+//! of retries, a circuit breaker, streaming, and a provider's wire format. Each answer names the
+//! model that gave it, so a fallback is never silent.
 
 pub mod anthropic;
 pub mod budget;

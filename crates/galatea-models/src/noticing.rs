@@ -1,5 +1,5 @@
-//! Noticing: what a service's answers say about the model asked: that there is none of that name,
-//! or that another one answered.
+//! Records what a service's answers reveal about the requested model: that the service does not
+//! know it, or that another model answered.
 
 use std::sync::Arc;
 
@@ -15,12 +15,12 @@ use crate::{
     wire::codes,
 };
 
-/// A model whose name is checked against what comes back. Sets the price of each answer.
+/// Compares the requested model with the one that answered, and sets the price of each answer.
 pub(crate) struct Noticing {
     pub(crate) inner: Arc<dyn TextModel>,
     /// Provider and base address.
     pub(crate) service: String,
-    /// For people: `Google`.
+    /// The service's name for people: `Google`.
     pub(crate) label: &'static str,
     pub(crate) dependencies: Dependencies,
     pub(crate) clock: Arc<dyn Clock>,
@@ -77,9 +77,10 @@ impl Noticing {
         self.dependencies.tell_refused(&self.service, &info.model);
     }
 
-    /// Google serves retired names by other models, at their prices.
+    /// Records that another model answered. Google serves retired names with other models, at their
+    /// prices.
     fn another(&self, info: &ModelInfo, served: &str) {
-        // An alias is meant to move.
+        // An alias names different models over time.
         if info.model.ends_with("-latest") {
             return;
         }
@@ -92,13 +93,13 @@ impl Noticing {
                 asked = info.model,
                 served,
                 code = codes::SERVED,
-                "another model answers than was asked; its price counts"
+                "the service answers with another model than requested; that model's price applies"
             );
         }
     }
 }
 
-/// Whether a name is another model's, not the same with a date or the number of a snapshot.
+/// Whether `served` is another model, not the same name with a date or snapshot number.
 fn is_another(asked: &str, served: &str) -> bool {
     let plain = |name: &str| without_date(name.strip_prefix("models/").unwrap_or(name)).to_owned();
     let (asked, served) = (plain(asked), plain(served));

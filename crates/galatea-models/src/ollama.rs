@@ -1,4 +1,4 @@
-//! Ollama's own API: `/api/chat`, `/api/embed`, and `/api/show` for windows.
+//! Client for Ollama's own API: `/api/chat`, `/api/embed`, and `/api/show` for context windows.
 
 mod decode;
 mod embed;
@@ -29,13 +29,13 @@ pub struct OllamaText {
 }
 
 impl OllamaText {
-    /// A model at an endpoint whose base address ends in `/api`; see [`base_url`].
+    /// Creates a model at an endpoint whose base address ends in `/api`; see [`base_url`].
     pub fn new(endpoint: Endpoint, info: ModelInfo) -> Self {
         Self { endpoint, info }
     }
 }
 
-/// The base address ending in `/api`, which people write or leave out.
+/// Completes a base address: adds `http://` and `/api` if they are missing.
 pub fn base_url(written: &str) -> String {
     let trimmed = written.trim().trim_end_matches('/');
     let with_scheme =
@@ -73,7 +73,7 @@ impl TextModel for OllamaText {
     }
 }
 
-/// A whole answer is one line of a stream that says it is the last.
+/// Decodes an unstreamed answer, which is one line of a stream marked as the last.
 pub(crate) fn decode_whole(bytes: &[u8]) -> Result<TextAnswer, crate::wire::Fail> {
     const SHAPE: &str = "a finished chat answer";
     let text = std::str::from_utf8(bytes).map_err(|_| crate::wire::Fail::Garbage(SHAPE))?;

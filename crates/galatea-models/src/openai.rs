@@ -1,5 +1,6 @@
-//! Chat Completions and embeddings: OpenAI, and everything that speaks its API (OpenRouter, Groq,
-//! LM Studio, vLLM, llama.cpp, …). Responses: OpenAI's own newer models.
+//! Client for OpenAI's API: Chat Completions and embeddings, which many other services and servers
+//! support too (OpenRouter, Groq, LM Studio, vLLM, llama.cpp, …), and Responses for OpenAI's own
+//! newer models.
 
 mod decode;
 mod embed;
@@ -24,17 +25,17 @@ use crate::wire::{
     Call, Endpoint, drive, event_frames, require_answer, require_messages, show, take_turns,
 };
 
-/// Which members of the family understand what.
+/// Which parameters a service of this API accepts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Dialect {
-    /// OpenAI itself and Groq: unknown parameters are refused, reasoning models take fewer.
+    /// OpenAI itself and Groq: they refuse unknown parameters, and reasoning models accept fewer.
     Strict,
-    /// OpenRouter, vLLM and other servers, which also take `top_k`, `min_p` and
+    /// OpenRouter, vLLM and other servers, which also accept `top_k`, `min_p` and
     /// `repetition_penalty`.
     Extended,
 }
 
-/// A text model behind Chat Completions.
+/// A text model behind Chat Completions or Responses.
 pub struct OpenAiText {
     endpoint: Endpoint,
     info: ModelInfo,
@@ -44,8 +45,8 @@ pub struct OpenAiText {
 }
 
 impl OpenAiText {
-    /// A model at an endpoint whose base address ends before `/chat/completions` and `/responses`.
-    /// `rules` say which parameters it takes, `wire` in which of the two formats it is asked.
+    /// Creates a model at an endpoint whose base address ends before `/chat/completions` and
+    /// `/responses`. `rules` say which parameters the model accepts, `wire` selects the format.
     pub fn new(
         endpoint: Endpoint,
         info: ModelInfo,
@@ -75,7 +76,7 @@ impl TextModel for OpenAiText {
             return responses::generate(endpoint, &self.info, &self.rules, request, on_text).await;
         }
         let model = self.info.model.as_str();
-        // Only they take who speaks, and several who speak in a row.
+        // Only strict services accept names of speakers and consecutive messages of the same side.
         let turns = if self.dialect == Dialect::Strict {
             std::borrow::Cow::Borrowed(request)
         } else {
@@ -84,7 +85,7 @@ impl TextModel for OpenAiText {
         let body = encode::encode(&turns, model, self.dialect, &self.rules);
         let call = Call { model, read: error::read };
         let response = endpoint.post("/chat/completions", &body, request.stream, &call).await?;
-        // Some servers cannot stream and answer whole.
+        // Some servers cannot stream and send a whole answer.
         let answer = if request.stream && response.media_type() != "application/json" {
             drive(endpoint, model, event_frames(response), stream::Pieces::default(), on_text)
                 .await?

@@ -1,4 +1,4 @@
-//! The one place where model calls are tried again.
+//! Retries the calls of one model. The layers inside this one do not retry.
 
 use std::{
     sync::{
@@ -22,29 +22,30 @@ use rand::RngExt;
 
 use crate::{budget::Budget, wire::codes};
 
-/// Where another link can answer, a longer wait is left to it.
+/// Longest wait before a retry if another link can answer; a longer one is left to the chain.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(2);
-/// Whatever ends an attempt in time comes first, and says more.
+/// Extra time before the deadline applies here, so that an attempt that ends in time can report its
+/// more specific error.
 const GRACE: Duration = Duration::from_millis(50);
 
-/// How often and how long.
+/// How often calls are repeated, and how long they may take in total.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RetryPolicy {
-    /// Calls in all, the first included.
+    /// Most calls, including the first.
     pub attempts: u32,
-    /// Upper bound of the first wait; it doubles each time.
+    /// Upper bound of the first wait; it doubles with each retry.
     pub base: Duration,
-    /// Upper bound of any wait of our own choosing.
+    /// Upper bound of every wait, not counting a service's `Retry-After`.
     pub cap: Duration,
-    /// No wait goes beyond this since the start, and nothing runs longer; a request's own deadline
-    /// may come before it.
+    /// Longest total time, from the start. A request's own deadline may come before it.
     pub total: Duration,
-    /// Others can answer instead: a longer wait than this is theirs, and so is what took too long.
+    /// Set if other links can answer: waits longer than this, and timeouts, are then left to the
+    /// chain.
     pub patience: Option<Duration>,
 }
 
 impl Default for RetryPolicy {
-    /// 3 attempts, full jitter from 0.5 s up to 8 s, 120 s in all, whatever a service's wish.
+    /// 3 attempts, full jitter of at most 0.5 s, doubling up to 8 s, 120 s in total, no patience.
     fn default() -> Self {
         Self {
             attempts: 3,
@@ -56,11 +57,11 @@ impl Default for RetryPolicy {
     }
 }
 
-/// A model that is asked again when that can help.
+/// A model whose calls are retried when that can help.
 ///
-/// Which failures those are is written in the error ([`Error::retry`]). A server's `Retry-After` is
-/// the least wait. Once a piece of the answer has been shown nothing is repeated, for the reader
-/// would see it twice.
+/// The error says whether a retry can help ([`Error::retry`]). A server's `Retry-After` is the
+/// shortest wait. Once a piece of the answer was shown, the call is not repeated, because the
+/// reader would see that piece twice.
 pub struct Retrying<M: ?Sized> {
     policy: RetryPolicy,
     clock: Arc<dyn Clock>,
@@ -79,8 +80,8 @@ impl<M: Send + Sync + ?Sized> Retrying<M> {
         Self { policy, clock, budget, inner }
     }
 
-    /// Boxed, since the compiler cannot prove `Send` through the generic layers from within an
-    /// async trait method.
+    /// Runs a call with retries. Boxed, since the compiler cannot prove `Send` through the generic
+    /// layers inside an async trait method.
     fn run<'a, T: Send + 'a>(
         &'a self,
         shown: &'a AtomicBool,
@@ -109,7 +110,7 @@ impl<M: Send + Sync + ?Sized> Retrying<M> {
         let deadline = self.clock.sleep(total.saturating_add(GRACE));
         let seconds = total.as_secs_f32();
         let race = select(Box::pin(tries.into_future()), deadline).map(move |first| match first {
-            // A breaker that opened between two attempts says less than the attempt before.
+            // If a breaker opened between two attempts, the error of the attempt says more.
             Either::Left((Err(error), _)) if error.code() == Some(codes::PAUSED) => {
                 Err(lock(&asked).take().unwrap_or(error))
             }
@@ -126,14 +127,14 @@ impl<M: Send + Sync + ?Sized> Retrying<M> {
 
     fn is_worth_it(&self, error: &Error) -> bool {
         let others = self.policy.patience.is_some();
-        // A breaker's pause is the chain's to wait for.
+        // The chain waits for a breaker's pause.
         error.retry() != Retry::Never
             && error.code() != Some(codes::PAUSED)
             && !(others && error.kind() == ErrorKind::Timeout)
     }
 
-    /// The wait before the next attempt; none when it would end after the deadline, others can
-    /// answer sooner, or the budget is spent.
+    /// The wait before the next attempt. `None` if it would end after the deadline, other links can
+    /// answer sooner, or the retry budget is spent.
     fn wait(
         &self,
         start: Timestamp,
@@ -141,7 +142,7 @@ impl<M: Send + Sync + ?Sized> Retrying<M> {
         error: &Error,
         own: Duration,
     ) -> Option<Duration> {
-        // Everybody who was refused is told the same moment.
+        // The service gives all refused callers the same time, so jitter is added to it.
         let wait =
             if let Retry::After(asked) = error.retry() { asked.saturating_add(own) } else { own };
         let now = self.clock.now();
@@ -190,7 +191,7 @@ fn sleep(clock: Arc<dyn Clock>, wait: Duration) -> BoxFuture<'static, ()> {
     Box::pin(async move { clock.sleep(wait).await })
 }
 
-/// Full jitter: anything from nothing to a ceiling that doubles (AWS Architecture Blog,
+/// Full jitter: a random wait between zero and a ceiling that doubles (AWS Architecture Blog,
 /// "Exponential Backoff And Jitter").
 struct FullJitter {
     left: u32,

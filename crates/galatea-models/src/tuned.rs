@@ -1,4 +1,4 @@
-//! Sampling parameters that settings give, behind those of the call.
+//! Applies the sampling parameters from the settings to calls that do not set them.
 
 use std::sync::Arc;
 
@@ -8,14 +8,14 @@ use galatea_core::{
     model::{Sampling, TextAnswer, TextRequest},
 };
 
-/// A model whose unset parameters are filled in.
+/// A model with default sampling parameters.
 pub struct Tuned {
     inner: Arc<dyn TextModel>,
     defaults: Sampling,
 }
 
 impl Tuned {
-    /// Wraps a model; without defaults it stays as it is.
+    /// Wraps a model. Without defaults, returns it unchanged.
     pub fn wrap(inner: Arc<dyn TextModel>, defaults: Sampling) -> Arc<dyn TextModel> {
         if defaults == Sampling::default() { inner } else { Arc::new(Self { inner, defaults }) }
     }
@@ -38,7 +38,7 @@ impl TextModel for Tuned {
     }
 }
 
-/// What the call sets wins.
+/// Fills in the parameters that the call does not set.
 pub fn fill(call: &mut Sampling, defaults: &Sampling) {
     call.max_tokens = call.max_tokens.or(defaults.max_tokens);
     call.temperature = call.temperature.or(defaults.temperature);

@@ -1,5 +1,5 @@
-//! What the wire formats share: where and how to call, how failures read, how streams are taken
-//! apart.
+//! Code shared by the wire formats: endpoints, error bodies, streams, and checks of requests and
+//! answers.
 
 pub mod codes;
 mod endpoint;
@@ -23,16 +23,16 @@ use galatea_core::{
     model::{Finish, TextAnswer, TextRequest},
 };
 
-/// What a decoder can fail with, before the endpoint turns it into an error for people.
+/// A decoder's failure, before the endpoint converts it into an error for people.
 #[derive(Debug)]
 pub(crate) enum Fail {
-    /// Not the documented shape; what was expected.
+    /// The answer has another shape than documented. Holds a description of the expected shape.
     Garbage(&'static str),
-    /// The service told of an error in the body of a success.
+    /// The service reported an error in the body of a successful answer.
     Refused(u16, Refusal),
 }
 
-/// Checks that there is something to answer.
+/// Checks that the request contains a message.
 pub(crate) fn require_messages(request: &TextRequest) -> Result<()> {
     if request.messages.is_empty() {
         Err(Error::invalid("a model was asked without any message"))
@@ -41,7 +41,7 @@ pub(crate) fn require_messages(request: &TextRequest) -> Result<()> {
     }
 }
 
-/// Checks that there is an answer. Withheld answers may be empty.
+/// Checks that the answer has content. An answer that the service withheld may be empty.
 pub(crate) fn require_answer(
     endpoint: &Endpoint,
     model: &str,
@@ -59,8 +59,8 @@ pub(crate) fn require_answer(
     Ok(answer)
 }
 
-/// A call without arguments has an empty object of them; but the last one of an answer that was cut
-/// off may have ended before its first.
+/// Replaces empty arguments of tool calls by an empty object. If the answer was cut off, its last
+/// call is left as it is, since its arguments may be missing.
 pub(crate) fn complete_arguments(answer: &mut TextAnswer) {
     let torn = usize::from(matches!(answer.finish, Finish::Length | Finish::Filtered));
     let whole = answer.tool_calls.len().saturating_sub(torn);
@@ -71,7 +71,8 @@ pub(crate) fn complete_arguments(answer: &mut TextAnswer) {
     }
 }
 
-/// Services refuse empty texts; a space has a vector like any other text.
+/// Replaces an empty text by a space: services refuse empty texts, and a space has a vector like
+/// any other text.
 pub(crate) fn not_empty(text: &str) -> &str {
     if text.is_empty() { " " } else { text }
 }
@@ -90,9 +91,7 @@ pub(crate) fn extend_vectors(
     Ok(())
 }
 
-/// Shows a piece of an answer. As written today, the contract gives `on_text` one lifetime that
-/// begins before the answer exists (`async_trait` names the one in `Fn(&str)`), so only text that
-/// lives for ever can be shown.
+/// Shows a piece of an answer to the reader.
 pub(crate) fn show(on_text: &(dyn Fn(&str) + Send + Sync), text: &str) {
     on_text(text);
 }

@@ -1,5 +1,5 @@
-//! The real clients against strict loopback servers: every wire format, every failure, and no
-//! secret anywhere.
+//! Tests of the real clients against strict loopback servers: every wire format, every failure, and
+//! no secret in any output.
 #![allow(clippy::unwrap_used, reason = "a test may stop at the first surprise")]
 
 #[path = "providers/ask.rs"]
@@ -46,7 +46,7 @@ suite! {
     google: answers faults recovers check_works embeds;
 }
 
-/// Which window a call has that is made of the models as they are now.
+/// The window that a call sends to Ollama.
 async fn window_sent(server: &OllamaServer, built: &Configured) -> Option<u64> {
     assert!(ask(&built.models.large, &request(true)).await.0.is_ok());
     server.last().unwrap().body["options"]["num_ctx"].as_u64()
@@ -70,7 +70,7 @@ async fn ollama_gets_the_window_of_the_setting_of_the_modelfile_or_the_default()
     assert_eq!(
         window_sent(&server, &configure(named)).await,
         Some(8_192),
-        "before anything was told"
+        "before the server reported a window"
     );
     for (parameters, most, expected) in [
         ("num_ctx 32768", 131_072, 32_768),
@@ -92,7 +92,7 @@ async fn ollama_gets_the_window_of_the_setting_of_the_modelfile_or_the_default()
     assert_eq!(
         window_sent(&server, &choose(&set).await.0).await,
         Some(16_000),
-        "what is set counts first"
+        "the setting has precedence"
     );
 }
 
@@ -130,8 +130,8 @@ async fn a_model_is_asked_for_its_window_once_per_look_and_a_failure_keeps_what_
     ];
     let again = with_choices(&choices, &named);
     assert_eq!(again.models.large.info().limits.window, Some(20_000));
-    // A running program reads it though every model is named, and sees that there is something to
-    // go on with.
+    // A running process asks for the windows even though every model is named, and notices a
+    // changed one.
     let start = with_choices(&Choices::default(), &named);
     assert!(start.asks() && !again.is_as(&start) && again.is_as(&with_choices(&choices, &named)));
 }

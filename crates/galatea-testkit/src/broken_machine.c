@@ -1,5 +1,6 @@
-/* Preloaded into a program under test: a machine whose disk is full, slow, or cannot flush, or whose clock is wrong, as the file named by
- * MACHINE_UNDER_TEST says at this moment. Only files below MACHINE_UNDER_TEST_DISK are met. Calls go to the kernel directly. */
+/* Preloaded into a program under test: simulates a disk that is full, slow or cannot flush, and a
+ * wrong clock. The file named by MACHINE_UNDER_TEST holds the current faults, which affect only
+ * files below MACHINE_UNDER_TEST_DISK. The functions here make the system calls themselves. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
@@ -16,9 +17,9 @@
 
 struct machine {
     volatile long long seconds; /* added to the time of day */
-    volatile int full;          /* nothing can be written: ENOSPC, as where every change takes new blocks */
-    volatile int broken;        /* nothing can be flushed: EIO */
-    volatile int slow;          /* milliseconds that every flush takes */
+    volatile int full;          /* writes fail with ENOSPC, as on a copy-on-write file system */
+    volatile int broken;        /* flushes fail with EIO */
+    volatile int slow;          /* duration of every flush in milliseconds */
 };
 
 static struct machine fine;
@@ -66,7 +67,7 @@ ssize_t write(int fd, const void *from, size_t count) {
     return syscall(SYS_write, fd, from, count);
 }
 
-/* Nothing, or -1 when it cannot be flushed. */
+/* Waits as long as a flush takes. Returns 0, or -1 when the flush fails. */
 static int before_flush(int fd) {
     int slow = machine->slow;
     if ((!slow && !machine->broken) || !is_met(fd)) return 0;

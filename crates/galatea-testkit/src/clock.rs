@@ -1,4 +1,4 @@
-//! A clock that tests hold: time moves only when told to.
+//! A manual clock for tests: time passes only when a test advances it.
 
 use std::{
     collections::BTreeMap,
@@ -11,8 +11,8 @@ use std::{
 use galatea_core::{Clock, Timestamp};
 use tokio::sync::{oneshot, watch};
 
-/// A manual clock: `now` stands still until [`ManualClock::advance`], and `sleep` completes when
-/// the clock is advanced past its end. Cheap to clone; clones share one time.
+/// A clock on which `now` stands still until [`ManualClock::advance`], and `sleep` completes once
+/// the clock is advanced past its end. Cheap to clone; all clones share one time.
 #[derive(Clone)]
 pub struct ManualClock(Arc<Inner>);
 
@@ -34,23 +34,24 @@ impl Default for ManualClock {
 }
 
 impl ManualClock {
-    /// Starts on 2026-01-01 00:00:00 UTC.
+    /// A clock that starts on 2026-01-01 00:00:00 UTC.
     pub fn new() -> Self {
         Self::at(Timestamp(1_767_225_600_000))
     }
 
-    /// Starts at this time.
+    /// A clock that starts at `now`.
     pub fn at(now: Timestamp) -> Self {
         let state = Mutex::new(State { now, next: 0, sleepers: BTreeMap::new() });
         Self(Arc::new(Inner { state, sleeping: watch::Sender::new(0) }))
     }
 
-    /// As the trait object most constructors take.
+    /// The clock as the trait object that most constructors take.
     pub fn shared(&self) -> Arc<dyn Clock> {
         Arc::new(self.clone())
     }
 
-    /// Moves time forward and wakes every sleeper whose end has come, the earliest first.
+    /// Moves time forward by `by` and wakes every sleeper whose deadline has passed, the earliest
+    /// first.
     pub fn advance(&self, by: Duration) {
         let due = {
             let mut state = self.lock();
@@ -65,7 +66,7 @@ impl ManualClock {
         self.recount();
     }
 
-    /// Moves time to the end of the earliest sleep and returns how far that was; `None` when nobody
+    /// Moves time to the earliest deadline of a sleep and returns the distance; `None` when no task
     /// sleeps.
     pub fn advance_to_next(&self) -> Option<Duration> {
         let by = {
@@ -78,14 +79,14 @@ impl ManualClock {
         Some(by)
     }
 
-    /// How many sleeps are under way.
+    /// Number of sleeps that are pending now.
     pub fn sleepers(&self) -> usize {
         let mut state = self.lock();
         state.sleepers.retain(|_, wake| !wake.is_closed());
         state.sleepers.len()
     }
 
-    /// Completes once at least `count` sleeps are under way: the way to know that a task has
+    /// Completes once at least `count` sleeps are pending. Tests use it to know that a task has
     /// reached its wait.
     pub async fn wait_for_sleepers(&self, count: usize) {
         let mut changes = self.0.sleeping.subscribe();
@@ -119,7 +120,7 @@ impl Clock for ManualClock {
             let (wake, woken) = oneshot::channel();
             {
                 let mut state = self.lock();
-                // A sleep shorter than the clock's unit still needs an advance.
+                // A sleep shorter than the unit of the clock (1 ms) must still wait for an advance.
                 let end = state.now.plus(duration.max(Duration::from_millis(1)));
                 let number = state.next;
                 state.next += 1;

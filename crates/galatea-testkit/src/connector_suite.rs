@@ -1,8 +1,9 @@
-//! One suite for every connector, cases chosen by its [`Capabilities`](galatea_core::Capabilities).
+//! Test suite that every connector must pass. Cases are selected by the connector's
+//! [`Capabilities`](galatea_core::Capabilities).
 //!
 //! A connector's `tests/suite.rs` implements [`ConnectorHarness`] over a loopback platform and
 //! writes `galatea_testkit::connector_suite!(MyHarness);`. Each case runs on a single-threaded
-//! runtime of its own, so that everything that is logged can be searched for secrets.
+//! runtime of its own, so that one log capture sees every line and can be searched for secrets.
 
 pub mod cases;
 mod gateway;
@@ -19,22 +20,22 @@ pub use log::CapturedLog;
 pub use running::Running;
 pub use scene::Scene;
 
-/// What a case found out.
+/// Result of a case that did not fail.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Outcome {
-    /// It holds.
+    /// The connector behaves as required.
     Holds,
-    /// The platform cannot do what the case is about.
+    /// The platform lacks the capability that the case tests; the text names it.
     NotApplicable(&'static str),
 }
 
-/// After this long a case has failed: nothing in it waits for real time.
+/// Limit for one case. No case waits for real time, so only a hanging case reaches it.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// Runs one case; used by [`connector_suite!`](crate::connector_suite!).
+/// Runs one case; [`connector_suite!`](crate::connector_suite!) calls it.
 ///
 /// # Panics
-/// When the case fails or does not end.
+/// When the case fails or does not end within a minute.
 pub fn run<F: Future<Output = Outcome>>(case: impl FnOnce() -> F) {
     let built = tokio::runtime::Builder::new_current_thread().enable_all().build();
     let runtime = built.unwrap_or_else(|e| panic!("no runtime: {e}"));
@@ -46,8 +47,8 @@ pub fn run<F: Future<Output = Outcome>>(case: impl FnOnce() -> F) {
     }
 }
 
-/// Generates the suite's tests for a [`ConnectorHarness`]. `local` leaves out what only a platform
-/// at the other end of a network has: failures, limits, refusals, secrets.
+/// Generates the suite's tests for a [`ConnectorHarness`]. The `local` variant leaves out the cases
+/// that need a platform across a network: failures, limits, refusals, secrets.
 #[macro_export]
 macro_rules! connector_suite {
     (local $harness:ty) => {

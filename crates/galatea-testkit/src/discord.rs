@@ -1,10 +1,11 @@
-//! A strict Discord on the loopback: REST v10 and gateway v10, written from Discord's published
-//! documents.
+//! A strict Discord server on the loopback: REST v10 and gateway v10, written from Discord's
+//! published documents.
 //!
-//! It keeps guilds, channels and people, sends events to the sessions that asked for them, and
-//! checks every call and every payload: what a correct client must not send is answered as Discord
-//! answers it *and* recorded as a violation. Dropping [`DiscordApi`] fails the test when a
-//! violation was not allowed. Faults can be ordered per route and channel, and for the gateway.
+//! The server keeps guilds, channels and people, sends events to the sessions that asked for them,
+//! and checks every call and every payload. It answers a request that a correct client must not
+//! send as Discord does *and* records it as a violation. Dropping [`DiscordApi`] fails the test
+//! when a violation was not allowed. Tests can schedule faults per route and channel, and for the
+//! gateway.
 //!
 //! ```no_run
 //! # async fn example() {
@@ -45,9 +46,9 @@ pub use handle::{Handle, Shown};
 pub use people::{Channel, Guild, Saying, User};
 pub use state::{Call, Options};
 
-/// A running server; stops and checks when dropped. Everything a test does goes through its
-/// [`Handle`].
+/// A running server. Dropping it stops the server and fails the test on violations. Tests use it
+/// through its [`Handle`].
 pub type DiscordApi = crate::loopback::Server<state::State>;
 
-/// A fault and the calls it meets.
+/// A fault and the calls it applies to.
 pub type Fault = crate::loopback::Fault<Effect>;

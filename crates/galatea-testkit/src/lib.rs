@@ -1,4 +1,6 @@
-//! galatea-testkit
+//! Test support for the whole workspace: strict loopback servers for Telegram, Discord, X and the
+//! model providers, a PostgreSQL for tests, a manual clock, child processes, and the shared suites
+//! for connectors and stores.
 pub mod clock;
 pub mod connector_suite;
 pub mod discord;

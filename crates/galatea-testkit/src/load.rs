@@ -1,5 +1,5 @@
-//! Load on a loopback platform: questions over many rooms with timestamps, so that the time from a
-//! question to its answer can be measured.
+//! Load on a loopback platform: questions in many rooms, with timestamps, to measure the time from
+//! a question to its answer.
 
 use std::{
     collections::{HashMap, VecDeque},
@@ -8,59 +8,58 @@ use std::{
 
 use serde_json::{Value, json};
 
-/// What to offer.
+/// What a load consists of.
 #[derive(Debug, Clone, PartialEq)]
 pub struct LoadPlan {
-    /// How many updates in all.
+    /// Number of questions in all.
     pub updates: usize,
-    /// Over how many private chats, in turn.
+    /// Number of private chats; the questions go to them in turn.
     pub rooms: usize,
-    /// Offered per second; as fast as they are taken when none.
+    /// Questions per second; `None` offers them as fast as the client takes them.
     pub per_second: Option<f64>,
-    /// What each says; `{n}` becomes its number. An answer that holds `#` and a number answers that
-    /// question.
+    /// Text of each question; `{n}` becomes its number. An answer that contains `#` and a number
+    /// answers that question.
     pub text: String,
 }
 
 impl LoadPlan {
-    /// As fast as possible.
+    /// A load that is offered as fast as the client takes it.
     pub fn new(updates: usize, rooms: usize) -> Self {
         Self { updates, rooms: rooms.max(1), per_second: None, text: "hello #{n}".to_owned() }
     }
 }
 
-/// One update's way, as instants of this process.
+/// One question's way to its answer, as instants of this process.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Trip {
-    /// When it was to be offered; differs from `handed_out` when the client could not keep up.
+    /// When it was due; earlier than `handed_out` when the client could not keep up.
     pub due: Instant,
-    /// When it was first handed out.
+    /// When the server first delivered it.
     pub handed_out: Option<Instant>,
-    /// When the client confirmed it, where the platform knows that.
+    /// When the client confirmed it, on platforms with a confirmation.
     pub confirmed: Option<Instant>,
     /// When a message to its chat arrived.
     pub answered: Option<Instant>,
 }
 
 impl Trip {
-    /// From due to answered: what a person would have waited.
+    /// Time from due to answered: what a person would have waited.
     pub fn latency(&self) -> Option<Duration> {
         Some(self.answered?.duration_since(self.due))
     }
 }
 
-/// One question about to be asked.
+/// One question that is due.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Question {
-    /// Its number in the load, from 0.
+    /// Number of the question in the load, from 0.
     pub(crate) number: usize,
-    /// The number of its room, from 0.
+    /// Number of its room, from 0.
     pub(crate) room: usize,
-    /// What it says.
     pub(crate) text: String,
 }
 
-/// A load under way.
+/// A load that is running.
 #[derive(Debug)]
 pub(crate) struct Load {
     plan: LoadPlan,
@@ -68,13 +67,13 @@ pub(crate) struct Load {
     done: usize,
     trips: Vec<Trip>,
     waiting: HashMap<usize, VecDeque<usize>>,
-    /// Answers that came before the answer to an earlier question of their room, or that nobody had
-    /// asked for.
+    /// Answers that came before the answer to an earlier question of their room, or that answer no
+    /// open question.
     misplaced: usize,
 }
 
 impl Load {
-    /// Begins now.
+    /// Starts the load now.
     pub(crate) fn new(plan: LoadPlan) -> Self {
         let trips = Vec::with_capacity(plan.updates);
         Self {
@@ -87,7 +86,7 @@ impl Load {
         }
     }
 
-    /// When the next question is to be asked; none when all were.
+    /// When the next question is due; `None` after the last one.
     pub(crate) fn next_due(&self) -> Option<Instant> {
         let n = self.trips.len();
         let after = || {
@@ -98,7 +97,7 @@ impl Load {
         (n < self.plan.updates).then(|| self.started + after())
     }
 
-    /// The next question, if it is due.
+    /// Takes the next question, if it is due.
     pub(crate) fn ask(&mut self, now: Instant) -> Option<Question> {
         let due = self.next_due().filter(|due| *due <= now)?;
         let number = self.trips.len();
@@ -109,14 +108,14 @@ impl Load {
         Some(Question { number, room, text: self.plan.text.replace("{n}", &number.to_string()) })
     }
 
-    /// A question leaves.
+    /// Records that a question was delivered.
     pub(crate) fn handed_out(&mut self, number: usize, now: Instant) {
         if let Some(trip) = self.trips.get_mut(number) {
             trip.handed_out.get_or_insert(now);
         }
     }
 
-    /// The client confirmed every question below this number.
+    /// Records that the client confirmed every question below this number.
     pub(crate) fn confirmed(&mut self, below: usize, now: Instant) {
         let below = below.min(self.trips.len());
         for trip in self.trips[..below].iter_mut().rev().take_while(|trip| trip.confirmed.is_none())
@@ -125,8 +124,8 @@ impl Load {
         }
     }
 
-    /// A message to a room arrived: it answers the oldest waiting question there. If it names
-    /// another one, that one is answered out of turn.
+    /// Records a message to a room. It answers the room's oldest open question, or the one it
+    /// names, which is then out of order.
     pub(crate) fn answered(&mut self, room: usize, text: &str) {
         let waiting = self.waiting.entry(room).or_default();
         let named = text
@@ -143,23 +142,23 @@ impl Load {
         }
     }
 
-    /// Answers out of turn, twice, or to nothing.
+    /// Number of answers that were out of order, repeated or unasked.
     pub(crate) fn misplaced(&self) -> usize {
         self.misplaced
     }
 
-    /// Every question is answered.
+    /// Whether every question is answered.
     pub(crate) fn is_done(&self) -> bool {
         self.done >= self.plan.updates
     }
 
-    /// The trips so far.
     pub(crate) fn trips(&self) -> &[Trip] {
         &self.trips
     }
 }
 
-/// Latencies at these quantiles (0.5, 0.99, …) of what was answered; empty when nothing was.
+/// Latencies of the answered questions at these quantiles (0.5, 0.99, …); empty when none was
+/// answered.
 pub fn quantiles(trips: &[Trip], at: &[f64]) -> Vec<Duration> {
     let mut all: Vec<_> = trips.iter().filter_map(Trip::latency).collect();
     all.sort_unstable();
@@ -173,7 +172,7 @@ pub fn quantiles(trips: &[Trip], at: &[f64]) -> Vec<Duration> {
     at.iter().map(|q| pick(*q)).collect()
 }
 
-/// A text for logs.
+/// Key figures of the trips, for logs.
 pub fn summary(trips: &[Trip]) -> Value {
     let q = quantiles(trips, &[0.5, 0.95, 0.99, 1.0]);
     let millis: Vec<f64> = q.iter().map(|d| d.as_secs_f64() * 1000.0).collect();

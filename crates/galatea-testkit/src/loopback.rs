@@ -1,5 +1,5 @@
-//! What the strict platform servers have in common: a scene behind one lock, waiting by
-//! notification, faults, violations, connections that can be cut after any byte.
+//! Parts that the strict platform servers share: a scene behind one lock, waits without polling,
+//! faults, violations, and connections that can be cut after any byte.
 
 mod fault;
 mod record;

@@ -1,6 +1,6 @@
-//! A machine that breaks while a program runs on it: its disk is full, slow, cannot flush, or its
-//! clock is set. Works without any rights: a small library, compiled by the C compiler that the
-//! build needs anyway, is preloaded into the program. Linux only.
+//! A faulty machine for the program under test: its disk is full, slow or cannot flush, or its
+//! clock is wrong. Needs no privileges: a small C library, compiled with the `cc` that the build
+//! needs anyway, is preloaded into the program. Linux only.
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test fails by panicking")]
 
 use std::{
@@ -15,10 +15,10 @@ use std::{
 use crate::process::Program;
 
 const SOURCE: &str = include_str!("broken_machine.c");
-/// `struct machine` of the library: seconds, full, broken, slow.
+/// Size of `struct machine` in the library: seconds, full, broken, slow.
 const SIZE: u64 = 24;
 
-/// A machine whose faults come and go at a test's word.
+/// A machine whose faults a test switches on and off.
 #[derive(Debug)]
 pub struct Machine {
     file: fs::File,
@@ -28,7 +28,7 @@ pub struct Machine {
 }
 
 impl Machine {
-    /// One without faults. Its disk is what lies below `disk`.
+    /// A machine without faults. Its disk is everything below the folder `disk`.
     ///
     /// # Panics
     /// Without a C compiler named `cc`.
@@ -37,12 +37,12 @@ impl Machine {
         let path = folder.path().join("machine");
         let file = fs::File::options().read(true).write(true).create_new(true).open(&path).unwrap();
         file.set_len(SIZE).unwrap();
-        // As the kernel tells it, links resolved.
+        // The path as the kernel reports it, without links.
         let disk = disk.canonicalize().unwrap();
         Self { file, path, disk, _folder: folder }
     }
 
-    /// The program on this machine.
+    /// Makes the program run on this machine.
     #[must_use]
     pub fn runs(&self, program: Program) -> Program {
         program
@@ -51,22 +51,22 @@ impl Machine {
             .env("MACHINE_UNDER_TEST_DISK", &self.disk)
     }
 
-    /// Adds this to the time of day from now on.
+    /// Shifts the time of day by this many seconds from now on.
     pub fn set_clock(&self, seconds: i64) {
         self.file.write_all_at(&seconds.to_ne_bytes(), 0).unwrap();
     }
 
-    /// Whether nothing can be written: the disk is full.
+    /// Sets whether the disk is full, so that every write fails.
     pub fn fill_disk(&self, full: bool) {
         self.file.write_all_at(&i32::from(full).to_ne_bytes(), 8).unwrap();
     }
 
-    /// Whether what is written can be flushed.
+    /// Sets whether flushing to the disk fails.
     pub fn break_disk(&self, broken: bool) {
         self.file.write_all_at(&i32::from(broken).to_ne_bytes(), 12).unwrap();
     }
 
-    /// How long every flush takes.
+    /// Sets how long every flush takes.
     pub fn slow_disk(&self, flush: Duration) {
         self.file
             .write_all_at(&i32::try_from(flush.as_millis()).unwrap().to_ne_bytes(), 16)
@@ -74,7 +74,7 @@ impl Machine {
     }
 }
 
-/// The compiled library, made once for all test processes.
+/// Path of the compiled library, which all test processes share.
 fn library() -> PathBuf {
     let mut hasher = DefaultHasher::new();
     SOURCE.hash(&mut hasher);
@@ -92,7 +92,7 @@ fn library() -> PathBuf {
             .output();
         let compiled = compiled.expect("a C compiler named cc, as the build needs one too");
         assert!(compiled.status.success(), "{}", String::from_utf8_lossy(&compiled.stderr));
-        // Whoever came first or last: it is the same.
+        // Two processes may both get here; their files are identical.
         fs::rename(&made, &library).unwrap();
     }
     library

@@ -1,9 +1,10 @@
-//! Model servers on loopback that hold clients strictly to the published API documents, and a
-//! scripted model without a wire.
+//! Model servers on the loopback that hold clients strictly to the published API documents, and a
+//! scripted model without a network.
 //!
-//! Every request is recorded. What a document forbids is recorded as a violation, answered as the
-//! real service would, and fails the test when the server is dropped or
-//! [`ModelServer::assert_clean`] is called. Nothing waits, so the servers also serve benchmarks.
+//! Each server records every request. It answers a request that the documents forbid as the real
+//! service would, and records it as a violation; dropping the server or calling
+//! [`ModelServer::assert_clean`] then fails the test. Normal answers are immediate, so benchmarks
+//! can use the servers too.
 
 mod anthropic;
 mod google;

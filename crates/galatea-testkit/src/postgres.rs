@@ -1,9 +1,9 @@
-//! A PostgreSQL for tests: one server for all test processes of a run, a database of its own for
-//! every test.
+//! PostgreSQL for tests: one server shared by all test processes, and a fresh database for every
+//! test.
 //!
-//! Server programs are looked for in `GALATEA_TEST_POSTGRES_BIN`, in `PATH` and where distributions
-//! put them; on a machine without them they are installed ([`binaries`]). The server runs in a
-//! temporary folder on a loopback port, never as root, and ends by itself some minutes after its
+//! The server programs are searched for in `GALATEA_TEST_POSTGRES_BIN`, in `PATH` and in the
+//! folders distributions use; a machine without them gets them installed ([`binaries`]). The server
+//! runs in a temporary folder on a loopback port, never as root, and stops some minutes after its
 //! last use.
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test fails by panicking")]
 
@@ -21,14 +21,14 @@ pub use pooler::TransactionPooler;
 pub use proxy::Proxy;
 pub use server::Server;
 
-/// An empty database of its own; removed when it is dropped.
+/// An empty database for one test; dropped with this value.
 pub struct Database {
     name: String,
     server: Server,
 }
 
 impl Database {
-    /// A new database on the server shared by all tests.
+    /// A new database on the shared server.
     pub async fn fresh() -> Self {
         let server = tokio::task::spawn_blocking(Server::shared)
             .await
@@ -36,8 +36,8 @@ impl Database {
         Self::on(server).await
     }
 
-    /// A new database in which pgvector is installed, on a server that has it, shared by all tests
-    /// that need one.
+    /// A new database with the pgvector extension, on a server that has it and is shared by all
+    /// tests that need it.
     pub async fn with_pgvector() -> Self {
         let server = tokio::task::spawn_blocking(Server::shared_with_pgvector)
             .await
@@ -54,12 +54,12 @@ impl Database {
         Self { name, server }
     }
 
-    /// Its address, with user and password.
+    /// Connection URL, with user and password.
     pub fn url(&self) -> String {
         self.server.url(&self.name)
     }
 
-    /// How many transactions that wrote something the server has begun so far.
+    /// Number of writing transactions the server has begun so far.
     pub async fn writes(&self) -> i64 {
         let mut connection =
             PgConnection::connect(&self.url()).await.expect("the test server answers");
@@ -72,10 +72,10 @@ impl Database {
         next
     }
 
-    /// Gives every part of the Rooms that anybody holds to somebody who never does anything, or to
-    /// nobody.
+    /// Takes all leases on Rooms away: gives them to a member that does nothing (`away`), or
+    /// releases them.
     ///
-    /// Whoever held them learns of it with his next sign of life.
+    /// The old owners learn of it with their next heartbeat.
     pub async fn take_rooms(&self, away: bool) {
         let (holder, until) =
             if away { ("gen_random_uuid()", "9007199254740991") } else { ("NULL", "0") };
@@ -85,20 +85,20 @@ impl Database {
         self.execute(statement).await;
     }
 
-    /// Gives a part to the one member there is, who does not know of it: as after a claim whose
-    /// answer was lost.
+    /// Gives a lease to the only member without its knowledge, as after a claim whose answer was
+    /// lost.
     pub async fn give_unasked(&self, part: &str) {
         let member = "(SELECT id FROM members)";
         self.execute(format!("INSERT INTO leases (part, member_id, epoch, expires_at) VALUES ('{part}', {member}, 1, 9007199254740991)")).await;
     }
 
-    /// As if a later version of the program had been here.
+    /// Marks the schema as written by a later version of the program.
     pub async fn written_by_a_newer_version(&self) {
         let row = "INSERT INTO galatea._sqlx_migrations (version, description, success, checksum, execution_time) VALUES (9999, 'later', true, '', 0)";
         self.execute(row.to_owned()).await;
     }
 
-    /// How many sessions the program has here right now, in all its processes.
+    /// Number of sessions the program has open now, in all its processes.
     pub async fn sessions(&self) -> i64 {
         let mut connection = PgConnection::connect(&self.url()).await.unwrap();
         let count = "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND application_name = 'galatea'";
@@ -107,7 +107,7 @@ impl Database {
         count
     }
 
-    /// How many rows a table has.
+    /// Number of rows in a table.
     pub async fn count(&self, table: &str) -> i64 {
         let mut connection = PgConnection::connect(&self.url()).await.unwrap();
         let count = sqlx::query_scalar(AssertSqlSafe(format!("SELECT count(*) FROM {table}")))
@@ -124,7 +124,7 @@ impl Database {
         connection.close().await.unwrap();
     }
 
-    /// The server it is on.
+    /// The server of this database.
     pub fn server(&self) -> &Server {
         &self.server
     }
@@ -136,14 +136,14 @@ impl Drop for Database {
             return;
         }
         let (server, name) = (self.server.clone(), self.name.clone());
-        // A runtime cannot be entered from within another one, hence the thread.
+        // A runtime cannot be entered from within another one, so a thread does it.
         let removed = thread::spawn(move || {
             let runtime =
                 tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
             runtime
                 .block_on(execute(&server, format!("DROP DATABASE IF EXISTS {name} WITH (FORCE)")));
         });
-        // A database that stays goes with its server's folder.
+        // A database that was not dropped disappears with its server's folder.
         let _ = removed.join();
     }
 }

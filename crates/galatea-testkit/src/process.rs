@@ -1,5 +1,5 @@
-//! Running a program as a child in end-to-end tests: its own home, its output line by line,
-//! signals, and no inheritance of the developer's environment.
+//! Runs a program as a child process in end-to-end tests, with a home of its own, its output line
+//! by line, signals, and none of the developer's environment.
 
 mod running;
 
@@ -14,25 +14,25 @@ use tokio::process::Command;
 
 pub use running::{Finished, Running, Stream};
 
-/// A temporary folder for one program: working folder and `HOME`. Removed when dropped.
+/// Temporary folder that is a program's working folder and `HOME`. Removed when dropped.
 #[derive(Debug)]
 pub struct Home(tempfile::TempDir);
 
 impl Home {
-    /// A new, empty one.
+    /// A new, empty folder.
     ///
     /// # Panics
-    /// When the machine has no room for temporary files.
+    /// When the temporary folder cannot be created.
     pub fn new() -> Self {
         Self(tempfile::tempdir().unwrap_or_else(|e| panic!("no temporary folder: {e}")))
     }
 
-    /// Its path.
+    /// Path of the folder.
     pub fn path(&self) -> &Path {
         self.0.path()
     }
 
-    /// Writes a file in it, folders on the way included, and returns its path.
+    /// Writes a file, creates missing folders on its path, and returns its path.
     ///
     /// # Panics
     /// When it cannot be written.
@@ -46,7 +46,7 @@ impl Home {
         path
     }
 
-    /// Reads a file in it; none when there is none.
+    /// Reads a file; `None` when it does not exist.
     pub fn read(&self, name: &str) -> Option<String> {
         std::fs::read_to_string(self.path().join(name)).ok()
     }
@@ -60,14 +60,13 @@ impl Default for Home {
 
 /// A port of the loopback that was free a moment ago.
 ///
-/// # Panics
-/// When there is none.
+/// When no port is free.
 pub fn free_port() -> u16 {
     let bound = std::net::TcpListener::bind("127.0.0.1:0").and_then(|l| l.local_addr());
     bound.unwrap_or_else(|e| panic!("no free port: {e}")).port()
 }
 
-/// A program to run.
+/// A program to run, with its arguments and environment.
 #[derive(Debug, Clone)]
 pub struct Program {
     path: PathBuf,
@@ -77,9 +76,9 @@ pub struct Program {
 }
 
 impl Program {
-    /// A program at a path, with a home as working folder and `HOME`. Of the environment only
-    /// `PATH` is passed on. Limits are off and answers come in as many parts as they have, unless a
-    /// test sets them: few people of a test say more than a person may.
+    /// The program at `path`, with `home` as working folder and `HOME`. Only `PATH` of the
+    /// environment is passed on. Usage limits are off and answers are not shortened unless a test
+    /// sets them, because a few test users write more than a person may.
     pub fn new(path: impl Into<PathBuf>, home: &Home) -> Self {
         let mut env = BTreeMap::from([
             ("HOME".into(), home.path().into()),
@@ -92,43 +91,43 @@ impl Program {
         Self { path: path.into(), args: Vec::new(), env, dir: home.path().to_owned() }
     }
 
-    /// With one more argument.
+    /// Adds an argument.
     #[must_use]
     pub fn arg(mut self, arg: impl Into<OsString>) -> Self {
         self.args.push(arg.into());
         self
     }
 
-    /// With more arguments.
+    /// Adds arguments.
     #[must_use]
     pub fn args<A: Into<OsString>>(mut self, args: impl IntoIterator<Item = A>) -> Self {
         self.args.extend(args.into_iter().map(Into::into));
         self
     }
 
-    /// In another working folder.
+    /// Sets another working folder.
     #[must_use]
     pub fn dir(mut self, dir: impl Into<PathBuf>) -> Self {
         self.dir = dir.into();
         self
     }
 
-    /// With an environment variable.
+    /// Sets an environment variable.
     #[must_use]
     pub fn env(mut self, name: impl Into<OsString>, value: impl Into<OsString>) -> Self {
         self.env.insert(name.into(), value.into());
         self
     }
 
-    /// Without an environment variable.
+    /// Removes an environment variable.
     #[must_use]
     pub fn without_env(mut self, name: impl Into<OsString>) -> Self {
         self.env.remove(&name.into());
         self
     }
 
-    /// With at most so many open files. The limit belongs to the process, so a shell sets it and
-    /// becomes the program.
+    /// Limits the number of open files. The limit belongs to a process, so a shell sets it and then
+    /// executes the program.
     #[must_use]
     pub fn open_files(mut self, most: usize) -> Self {
         let script = format!("ulimit -n {most} && exec \"$0\" \"$@\"");
@@ -138,7 +137,7 @@ impl Program {
         self
     }
 
-    /// Starts it. It is killed when the [`Running`] is dropped.
+    /// Starts the program. It is killed when the [`Running`] is dropped.
     ///
     /// # Panics
     /// When it cannot be started.
@@ -156,7 +155,7 @@ impl Program {
         )
     }
 
-    /// Runs it to its end and returns how it ended.
+    /// Runs the program until it ends.
     ///
     /// # Panics
     /// When it cannot be started or does not end.

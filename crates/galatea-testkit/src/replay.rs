@@ -1,8 +1,8 @@
-//! Recordings: what a platform sends, kept in `tests/replay/<platform>/<scenario>.json`, and what
-//! it means, in a form people can read.
+//! Recordings of platform events, kept in `tests/replay/<platform>/<scenario>.json` together with
+//! their decoded form.
 //!
-//! A recording holds `about`, `events` as the platform writes them, and `decoded`.
-//! `REPLAY_WRITE=1 cargo test replay` writes `decoded` anew, to be read before it is committed.
+//! A recording has the fields `about`, `events` as the platform sends them, and `decoded`.
+//! `REPLAY_WRITE=1 cargo test replay` rewrites `decoded`; read the change before you commit it.
 
 use std::{fs, path::PathBuf};
 
@@ -11,18 +11,18 @@ use galatea_core::{
 };
 use serde_json::{Map, Value, json};
 
-/// One scenario of a platform.
+/// One recorded scenario of a platform.
 #[derive(Debug, Clone)]
 pub struct Recording {
-    /// Name of its file.
+    /// File name without its ending.
     pub name: String,
-    /// What the platform sent, in order.
+    /// Events in the order in which the platform sent them.
     pub events: Vec<Value>,
     path: PathBuf,
     whole: Value,
 }
 
-/// Every recording of a platform, by name.
+/// All recordings of a platform, by name.
 ///
 /// # Panics
 /// When there are none, or one cannot be read.
@@ -48,15 +48,16 @@ fn read(path: PathBuf) -> Recording {
 }
 
 impl Recording {
-    /// When it was recorded, for events that carry no time: `now` of the file, in milliseconds.
+    /// Time of the recording, for events without a time of their own: `now` of the file, in
+    /// milliseconds.
     pub fn now(&self) -> Timestamp {
         Timestamp(self.whole["now"].as_i64().unwrap_or_default())
     }
 
-    /// Compares what the events were decoded to with what stands in the recording.
+    /// Compares decoded events with those in the recording.
     ///
     /// # Panics
-    /// When they differ, with what was found.
+    /// When they differ; shows the actual events.
     pub fn check(&self, decoded: &[Value]) {
         assert!(
             !self.events.is_empty() && self.whole["about"].is_string(),
@@ -80,7 +81,7 @@ impl Recording {
     }
 }
 
-/// A map without what says nothing: null, false, empty lists and texts.
+/// A JSON object without its empty values: null, false, empty lists and texts.
 fn brief(pairs: impl IntoIterator<Item = (&'static str, Value)>) -> Value {
     let says = |value: &Value| match value {
         Value::Null | Value::Bool(false) => false,
@@ -169,7 +170,7 @@ fn content(content: &Content) -> [(&'static str, Value); 4] {
     ]
 }
 
-/// What happened, in a form people can read.
+/// An event in a readable form.
 pub fn show(incoming: &Incoming) -> Value {
     let (what, told) = match &incoming.event {
         IncomingEvent::Message(m) => {
@@ -205,7 +206,7 @@ pub fn show(incoming: &Incoming) -> Value {
     )
 }
 
-/// Places that are new or changed, in a form people can read.
+/// New or changed Worlds, Rooms and people in a readable form.
 pub fn show_sync(sync: &WorldSync) -> Value {
     let WorldSync { world, rooms, entities } = sync;
     let rooms: Vec<Value> = rooms

@@ -1,4 +1,4 @@
-//! How long a search by similarity takes, for the stores' examples `similarity`.
+//! Measures a search by similarity, for the stores' examples named `similarity`.
 #![allow(clippy::print_stdout, reason = "printing is what it is for")]
 
 use galatea_core::{
@@ -9,12 +9,12 @@ use std::{sync::Arc, time::Instant};
 
 use crate::store_suite::fixtures::Scene;
 
-/// Facts saved in one commit.
+/// Facts saved per commit.
 const BATCH: i64 = 500;
-/// The same search so often.
+/// Number of times the search is measured.
 const TIMES: usize = 11;
 
-/// Numbers that look random and are the same in every run.
+/// A pseudo-random sequence that is the same in every run.
 struct Numbers(u64);
 
 impl Numbers {
@@ -31,11 +31,10 @@ impl Numbers {
     }
 }
 
-/// Fills an empty store with facts of one room and prints how long the ten most similar of all take
-/// to be found.
+/// Fills an empty store with facts of one room, and prints how long a search for the ten most
+/// similar ones takes.
 ///
-/// # Errors
-/// What the store refuses.
+/// Errors of the store.
 pub async fn measure(store: Arc<dyn Store>, facts: i64, width: usize) -> Result<()> {
     let scene = Scene::new();
     let mut numbers = Numbers(1);

@@ -1,4 +1,5 @@
-//! `store_suite!`: what every store must do, one test per behaviour, the same for every database.
+//! Test suite that every store must pass: one test per required behaviour, the same for every
+//! database.
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a suite fails by panicking")]
 
 use galatea_core::Store;
@@ -18,7 +19,8 @@ pub mod tasks;
 pub mod turns;
 pub mod usage;
 
-/// An empty store, and what must live as long as it (a temporary folder, a container).
+/// An empty store, with a guard that must live as long as the store (a temporary folder, a
+/// container).
 pub struct Fresh {
     /// The store.
     pub store: Arc<dyn Store>,
@@ -27,7 +29,7 @@ pub struct Fresh {
 }
 
 impl Fresh {
-    /// A store that needs `guard` to live.
+    /// A store that needs `guard` while it is in use.
     pub fn keeping(store: impl Store + 'static, guard: impl Any + Send) -> Self {
         Self { store: Arc::new(store), guard: Box::new(guard) }
     }
@@ -39,8 +41,8 @@ impl<S: Store + 'static> From<S> for Fresh {
     }
 }
 
-/// The part of [`store_suite!`] about embeddings, for a store that has more than one way to compare
-/// them.
+/// The part of [`store_suite!`] about embeddings. A store with more than one way to compare vectors
+/// runs it once for each.
 #[macro_export]
 macro_rules! embedding_suite {
     ($make:expr) => {
@@ -51,8 +53,8 @@ macro_rules! embedding_suite {
     };
 }
 
-/// Writes one `#[tokio::test]` per behaviour. The argument is an async expression that makes an
-/// empty store, or a [`Fresh`] with what must live as long as it. The calling crate needs tokio
+/// Generates one `#[tokio::test]` per behaviour. The argument is an async expression that returns
+/// an empty store, or a [`Fresh`] with the guard the store needs. The calling crate needs tokio
 /// with `macros` and `rt-multi-thread`.
 ///
 /// ```ignore

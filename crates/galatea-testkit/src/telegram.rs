@@ -1,10 +1,10 @@
 //! A strict Telegram Bot API server on the loopback, written from the published Bot API and from
-//! what the real server is known to answer.
+//! known answers of the real server.
 //!
-//! It keeps a world of people and chats, delivers updates by `getUpdates` or webhook, and checks
-//! every call: what a correct client must not send is answered as the real server answers it *and*
-//! recorded as a violation. Dropping [`BotApi`] fails the test when a violation was not allowed.
-//! Faults can be ordered per method, chat and call.
+//! The server keeps people and chats, delivers updates by `getUpdates` or webhook, and checks every
+//! call. It answers a call that a correct client must not send as the real server does *and*
+//! records it as a violation. Dropping [`BotApi`] fails the test when a violation was not allowed.
+//! Tests can schedule faults per method, chat and call.
 //!
 //! ```no_run
 //! # async fn example() {
@@ -50,9 +50,9 @@ pub use people::{Chat, Saying, User};
 pub use state::{Call, Options};
 pub use world::{ChatKind, Standing};
 
-/// A running server; stops and checks when dropped. Everything a test does goes through its
-/// [`Handle`].
+/// A running server. Dropping it stops the server and fails the test on violations. Tests use it
+/// through its [`Handle`].
 pub type BotApi = crate::loopback::Server<state::State>;
 
-/// A fault and the calls it meets.
+/// A fault and the calls it applies to.
 pub type Fault = crate::loopback::Fault<Effect>;

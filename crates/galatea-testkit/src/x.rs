@@ -1,10 +1,10 @@
-//! A strict server of X's API v2 on the loopback, written from the published API documents and from
-//! what the real one is known to answer.
+//! A strict server of X's API v2 on the loopback, written from the published documents and from
+//! known answers of the real API.
 //!
-//! It keeps a world of people and posts, and checks every request: signature or token, known
-//! parameters, bodies, limits, X's rule that only those are answered who summoned the account. What
-//! a correct client must not send is answered as X answers it *and* recorded as a violation.
-//! Dropping [`XApi`] fails the test when a violation was not allowed. Faults can be ordered per
+//! The server keeps people and posts, and checks every request: signature or token, parameters,
+//! bodies, limits, and X's rule that an account replies only to posts that summoned it. It answers
+//! a request that a correct client must not send as X does *and* records it as a violation.
+//! Dropping [`XApi`] fails the test when a violation was not allowed. Tests can schedule faults per
 //! route and call.
 //!
 //! ```no_run
@@ -42,9 +42,9 @@ pub use handle::{Handle, Shown};
 pub use people::Person;
 pub use state::{Access, Call, Keys, Options};
 
-/// A running server; stops and checks when dropped. Everything a test does goes through its
-/// [`Handle`].
+/// A running server. Dropping it stops the server and fails the test on violations. Tests use it
+/// through its [`Handle`].
 pub type XApi = crate::loopback::Server<state::State>;
 
-/// A fault and the calls it meets.
+/// A fault and the calls it applies to.
 pub type Fault = crate::loopback::Fault<Effect>;

@@ -1,5 +1,5 @@
-//! Accounts: several logins of one character on one platform. A setting of the platform that ends
-//! in `_2`, `_3`, … is that of another account; what is not repeated is shared.
+//! Several accounts of one character on one platform. A platform setting whose name ends in `_2`,
+//! `_3`, … belongs to that account. Settings without a number are shared.
 
 use galatea_core::{
     Account, ConnectorInfo, Result, Settings, Source, Variable,
@@ -18,7 +18,7 @@ use crate::{
 pub(crate) struct AccountSettings {
     /// 1 for the account whose settings have no number.
     pub(crate) number: u8,
-    /// What its connector sees.
+    /// The settings its connector sees.
     pub(crate) settings: Settings,
 }
 
@@ -33,7 +33,7 @@ pub(crate) fn split(name: &str) -> Option<(&str, u8)> {
     Some((base, number))
 }
 
-/// The accounts that settings speak of: the first always, the others by their numbers.
+/// The configured accounts: always the first, then every account with a numbered setting.
 pub(crate) fn of(platform: &Platform, settings: &Settings) -> Vec<AccountSettings> {
     let mut all = vec![AccountSettings { number: 1, settings: settings.clone() }];
     if !platform.has_login() {
@@ -75,7 +75,8 @@ pub(crate) fn of(platform: &Platform, settings: &Settings) -> Vec<AccountSetting
     all
 }
 
-/// An account whose login is not there must not be the first one again.
+/// Removes the login from shared settings. An account without its own login must not log in as the
+/// first one.
 fn without<'a>(layer: &Layer, login: impl Iterator<Item = &'a Variable>) -> Layer {
     let names: BTreeSet<&str> = login.flat_map(names_of).collect();
     layer
@@ -85,8 +86,8 @@ fn without<'a>(layer: &Layer, login: impl Iterator<Item = &'a Variable>) -> Laye
         .collect()
 }
 
-/// What is odd about lists of people in the settings of an agent, a sentence each. A list that
-/// cannot be read is an error of its own elsewhere.
+/// Remarks about suspicious lists of people in an agent's settings, one sentence each. Lists that
+/// cannot be read are skipped, because they are reported as errors elsewhere.
 pub(crate) fn listed(settings: &Settings) -> Vec<String> {
     let mut found: Vec<String> = Vec::new();
     for platform in PLATFORMS.iter().filter(|platform| platform.has_login()) {
@@ -110,7 +111,7 @@ pub(crate) fn listed(settings: &Settings) -> Vec<String> {
 }
 
 impl AccountSettings {
-    /// How the account is called for people: `Discord`, `Discord 2`.
+    /// Name for people: `Discord`, `Discord 2`.
     pub(crate) fn title(&self, platform: &Platform) -> String {
         if self.number == 1 {
             platform.title.to_owned()
@@ -119,16 +120,17 @@ impl AccountSettings {
         }
     }
 
-    /// A setting's name as this account has it.
+    /// The name of `variable` for this account.
     pub(crate) fn name_of(&self, variable: &str) -> String {
         if self.number == 1 { variable.to_owned() } else { format!("{variable}_{}", self.number) }
     }
 }
 
-/// Settings of the accounts whose gate differs from the character's.
+/// Gate settings of the accounts that have their own.
 pub(crate) type OwnSettings = HashMap<(Source, Account), galatea_runtime::AccountSettings>;
 
-/// Remembers what a connected account's gate reads.
+/// Stores the gate settings of a connected account, unless it is the first, which uses the
+/// character's.
 ///
 /// # Errors
 /// As [`with_policies`].

@@ -1,5 +1,5 @@
-//! Activity: one line per handled message and per change of a connector. Ids and numbers only,
-//! never what was said.
+//! Logs one line for each handled message and each change of a connector. Lines contain ids and
+//! numbers, never message text.
 
 use galatea_core::{
     Account, AgentId, Decision, Event, Health, MemoryId, RoomId, Source, Store, TurnId,
@@ -13,52 +13,47 @@ use tokio::sync::broadcast::{Receiver, error::RecvError};
 
 use crate::{models::ModelHealth, output::Output, trouble::Trouble};
 
-/// Turns followed at the same time; older ones are forgotten, which costs a line of talk.
+/// Most turns tracked at the same time. The oldest is dropped beyond that and gets no log line.
 const MOST: usize = 1024;
 
-/// Something worth a line.
+/// An event that gets a log line.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Note {
     /// A message was handled.
     Handled(Handled),
     /// A connector changed its state.
     Connector {
-        /// Whose.
         agent: AgentId,
-        /// Platform.
         source: Source,
-        /// Login on it.
+        /// Account on the platform.
         account: Account,
-        /// How it is.
         health: Health,
     },
 }
 
-/// What became of one message.
+/// Outcome of one message.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Handled {
-    /// Whose.
     pub(crate) agent: AgentId,
-    /// Where.
     pub(crate) room: RoomId,
-    /// Which message.
+    /// The message.
     pub(crate) memory: MemoryId,
-    /// What came out, such as `answered`.
+    /// One word or two, such as `answered`.
     pub(crate) outcome: &'static str,
-    /// How long it took, in milliseconds; none when there was nothing to do.
+    /// Duration in milliseconds; `None` if no turn ran.
     pub(crate) millis: Option<u64>,
-    /// Tokens.
+    /// Tokens used by the turn.
     pub(crate) usage: Usage,
 }
 
-/// Puts the events of a turn together. Pure.
+/// Combines the events of a turn into one [`Note`]. Pure.
 #[derive(Debug, Default)]
 pub(crate) struct Turns {
     open: HashMap<TurnId, Open>,
     order: VecDeque<TurnId>,
 }
 
-/// A turn that has begun.
+/// A turn in progress.
 #[derive(Debug, Default)]
 struct Open {
     usage: Usage,
@@ -66,7 +61,7 @@ struct Open {
 }
 
 impl Turns {
-    /// Takes an event in; a note when it completes something.
+    /// Processes an event. Returns a note if the event completes one.
     pub(crate) fn take(&mut self, event: Event) -> Option<Note> {
         match event {
             Event::TurnStarted { turn, .. } => {
@@ -86,7 +81,7 @@ impl Turns {
                         open.decided = Some((memory, decision));
                         None
                     }
-                    // Nothing was begun for it: the gate said no.
+                    // No turn started, because the gate rejected the message.
                     None => Some(Note::Handled(Handled {
                         agent,
                         room,
@@ -117,8 +112,8 @@ impl Turns {
     }
 
     fn follow(&mut self, turn: TurnId) {
-        // A turn that starts again because more was said is still the same one, and has paid for
-        // its tokens.
+        // A turn restarts if another message arrives. It remains the same turn, and keeps the
+        // tokens it has used.
         if let Entry::Vacant(entry) = self.open.entry(turn) {
             entry.insert(Open::default());
             self.order.push_back(turn);
@@ -147,9 +142,9 @@ fn word(decision: Decision) -> &'static str {
     }
 }
 
-/// Logs until the bus closes. Rooms are looked up once each, outside of any turn. Troubles are
-/// shown on `people`, in the form of every other error; without one the log is read by programs,
-/// and they are lines of it.
+/// Logs events until the bus closes. Each room is looked up once, outside of turns. Errors are
+/// shown to people as reports on `people`. If `people` is `None`, programs read the log, and errors
+/// are log lines.
 pub(crate) async fn watch(
     mut events: Receiver<Event>,
     store: Arc<dyn Store>,
@@ -164,7 +159,10 @@ pub(crate) async fn watch(
         let event = match events.recv().await {
             Ok(event) => event,
             Err(RecvError::Lagged(missed)) => {
-                tracing::debug!(missed, "too busy to log every message");
+                tracing::debug!(
+                    missed,
+                    "the activity log lagged behind; some messages get no log line"
+                );
                 continue;
             }
             Err(RecvError::Closed) => return,
@@ -188,7 +186,7 @@ pub(crate) async fn watch(
                     .iter()
                     .find(|(agent, _)| *agent == handled.agent)
                     .and_then(|(_, health)| health.trouble());
-                // Once until it is another: every message fails alike.
+                // Logged once per distinct error, because every message fails with the same one.
                 if let Some(trouble) = &trouble
                     && told.get(&handled.agent) != Some(trouble)
                 {
@@ -202,7 +200,7 @@ pub(crate) async fn watch(
             Some(Note::Connector { agent, source, account, health }) => {
                 let trouble = Trouble::of_connector(&health);
                 let known = match (&trouble, &health) {
-                    // It says nothing about how the attempt will end.
+                    // These states do not tell how the attempt will end.
                     (None, Health::Starting | Health::Elsewhere) => continue,
                     (None, _) => down.remove(&(agent, source.clone(), account)),
                     (Some(trouble), _) => down.insert(
@@ -211,7 +209,8 @@ pub(crate) async fn watch(
                     ),
                 };
                 match trouble {
-                    // Told once until it is another; every attempt ends alike.
+                    // Logged once per distinct error, because every attempt fails with the same
+                    // one.
                     Some(trouble) if known == Some(Trouble { next: None, ..trouble.clone() }) => {
                         tracing::debug!(
                             next = trouble.next,

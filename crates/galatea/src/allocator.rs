@@ -1,8 +1,8 @@
-//! Allocator: the C library's, told to keep what it has while there is work, and to give back what
-//! is free once it is quiet.
+//! Tunes the C library's allocator: free memory is kept while there is work, and returned to the
+//! system when the process is idle.
 //!
-//! As it comes it returns the top of its heap after every larger free and asks for it again at
-//! once, and it makes eight arenas for each processor, each of which keeps what a burst left in it.
+//! By default, glibc returns the top of its heap after every larger free and requests it again at
+//! once. It also creates eight arenas per processor, each of which keeps the memory of a burst.
 
 #[cfg(all(target_os = "linux", target_env = "gnu"))]
 pub(crate) use gnu::{give_back_after_bursts, settle};
@@ -14,26 +14,28 @@ mod gnu {
     use nix::time::{ClockId, clock_gettime};
     use std::time::Duration;
 
-    /// Between two looks at how much there was to do.
+    /// Pause between two checks of the processor time used.
     const LOOK: Duration = Duration::from_secs(10);
-    /// Less than this between two looks is quiet: a tenth of one processor.
+    /// The process is idle if it used less processor time than this between two checks: a tenth of
+    /// one processor.
     const QUIET: Duration = Duration::from_secs(1);
-    /// So much work leaves something to give back.
+    /// Processor time since the last return of memory that makes another one worthwhile.
     const WORK: Duration = Duration::from_secs(1);
 
-    /// Free memory at the top of the heap that is kept while there is work, and blocks up to which
-    /// memory comes from the heap. As it comes these are 128 KiB (mallopt(3)); measured, a flood
-    /// takes a quarter less processor time with these.
+    /// Bytes of free memory kept at the top of the heap while there is work, and the size up to
+    /// which blocks come from the heap. The default of both is 128 KiB (mallopt(3)). Measured under
+    /// a flood of messages, these values use a quarter less processor time.
     const KEPT: libc::c_int = 128 << 20;
     const FROM_HEAP: libc::c_int = 32 << 20;
-    /// The heap grows by at least so much.
+    /// The heap grows by at least this many bytes.
     const STEP: libc::c_int = 1 << 20;
 
-    /// Two arenas for each processor, and the sizes above. To be called before any other thread is
+    /// Sets two arenas per processor and the sizes above. Must be called before any other thread is
     /// started.
     ///
-    /// With one for each, our threads and those of SQLite waited for each other's: a flood took a
-    /// fifth more processor time. Those above two took no more memory and saved no more time.
+    /// With one arena per processor, our threads and those of SQLite waited for each other, and a
+    /// flood used a fifth more processor time. More than two used no more memory and saved no more
+    /// time.
     pub(crate) fn settle() {
         let arenas = std::thread::available_parallelism()
             .map_or(2, |n| libc::c_int::try_from(2 * n.get()).unwrap_or(libc::c_int::MAX));
@@ -50,19 +52,19 @@ mod gnu {
         }
     }
 
-    /// Gives free memory back when it is quiet after work; for ever.
+    /// Returns free memory to the system whenever the process is idle after work. Never ends.
     pub(crate) async fn give_back_after_bursts() {
         let mut ledger = Ledger::default();
         loop {
             tokio::time::sleep(LOOK).await;
-            // It goes through the whole heap: some milliseconds.
+            // malloc_trim(3) walks the whole heap, which takes some milliseconds.
             if ledger.is_due(worked()) && tokio::task::spawn_blocking(give_back).await.is_err() {
                 return;
             }
         }
     }
 
-    /// What was done up to the last look, and when memory was given back.
+    /// Processor time at the last check, and at the last return of memory.
     #[derive(Debug, Default)]
     pub(super) struct Ledger {
         looked: Duration,
@@ -70,7 +72,7 @@ mod gnu {
     }
 
     impl Ledger {
-        /// Whether to give back now; `worked` is the processor time of the whole process so far.
+        /// Whether to return memory now. `worked` is the processor time of the process so far.
         pub(super) fn is_due(&mut self, worked: Duration) -> bool {
             let lately = worked.saturating_sub(std::mem::replace(&mut self.looked, worked));
             let due = lately < QUIET && worked.saturating_sub(self.given_back) >= WORK;
@@ -81,7 +83,7 @@ mod gnu {
         }
     }
 
-    /// A clock that can't be read gives nothing back.
+    /// If the clock cannot be read, no memory is returned.
     fn worked() -> Duration {
         clock_gettime(ClockId::CLOCK_PROCESS_CPUTIME_ID).map_or(Duration::ZERO, Duration::from)
     }
@@ -90,17 +92,17 @@ mod gnu {
         // SAFETY: malloc_trim(3) takes the allocator's own locks and touches free memory only.
         #[allow(unsafe_code, reason = "no crate offers this call")]
         let given = unsafe { libc::malloc_trim(0) };
-        tracing::debug!(given = given == 1, "free memory was given back to the machine");
+        tracing::debug!(given = given == 1, "returned free memory to the system");
     }
 }
 
-/// Other C libraries have neither these settings nor this habit.
+/// Other C libraries have neither these settings nor this behaviour.
 #[cfg(not(all(target_os = "linux", target_env = "gnu")))]
 mod other {
-    /// Nothing to tell it.
+    /// Does nothing.
     pub(crate) fn settle() {}
 
-    /// Nothing to do, for ever.
+    /// Does nothing and never ends.
     pub(crate) async fn give_back_after_bursts() {
         std::future::pending().await
     }

@@ -1,5 +1,5 @@
-//! Banner: what is shown at the start: where things are, who answers with what, and what is off and
-//! why.
+//! The text shown at the start: paths, agents with their models, and platforms that are off, with
+//! the reason.
 
 use std::fmt::Write as _;
 
@@ -8,57 +8,44 @@ use crate::{
     report::{hang, wrap},
 };
 
-/// Widest name in the first column, and the space after it.
+/// Width of the first column, including the space after the name.
 const NAME: usize = 11;
-/// Column of the reason behind `off`.
+/// Width of the `off` column.
 const STATE: usize = 5;
 
-/// The whole banner.
+/// The banner.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Banner {
-    /// The line on top, such as `galatea 0.1.0 — no .env here, starting the demo agent`.
+    /// First line, such as `galatea 0.1.0 — no .env here, starting the demo agent`.
     pub(crate) title: String,
-    /// One line each.
     pub(crate) rows: Vec<Row>,
-    /// What to do next.
+    /// Suggestions for the next step.
     pub(crate) next: Vec<&'static str>,
 }
 
 /// One line of the banner.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Row {
-    /// A name and what there is to know.
-    Fact {
-        /// First column.
-        name: String,
-        /// The rest.
-        text: String,
-    },
-    /// Something that is off, and how to turn it on.
-    Off {
-        /// First column.
-        name: String,
-        /// Why.
-        why: String,
-    },
+    /// A name and a text.
+    Fact { name: String, text: String },
+    /// A platform that is off, with the reason or how to turn it on.
+    Off { name: String, why: String },
     /// An empty line, between agents.
     Gap,
 }
 
 impl Row {
-    /// A fact.
     pub(crate) fn fact(name: impl Into<String>, text: impl Into<String>) -> Self {
         Self::Fact { name: name.into(), text: text.into() }
     }
 
-    /// Something that is off.
     pub(crate) fn off(name: impl Into<String>, why: impl Into<String>) -> Self {
         Self::Off { name: name.into(), why: why.into() }
     }
 }
 
 impl Banner {
-    /// The text, lines ending in newlines.
+    /// Renders the banner. Every line ends with a newline.
     pub(crate) fn render(&self, style: Style) -> String {
         let mut text =
             format!("{}\n\n", wrap(&self.title, style.width(), style.width()).join("\n"));

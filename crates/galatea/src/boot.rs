@@ -1,4 +1,5 @@
-//! Boot: storage, agents and their connectors, put together. Nothing here waits for a network.
+//! Puts the process together: opens the database, then builds the agents and their connectors.
+//! Nothing here waits for a platform or a model.
 
 use galatea_core::{
     AgentId, Clock, Error, EventBus, Host, Result, Settings, Skew, Store,
@@ -24,71 +25,66 @@ use crate::{
     wants,
 };
 
-/// How soon an operator's decision about the outbox takes effect.
+/// How often the runtime polls for an operator's decisions about the outbox.
 const LOOK_AROUND: Duration = Duration::from_secs(1);
 
-/// Which platforms to be on.
+/// Which platforms to connect.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Platforms {
-    /// Every one that is configured.
+    /// Every configured platform.
     All,
     /// Only the terminal.
     Terminal,
 }
 
-/// A process with its agents, not started yet.
+/// A process with its agents, before it starts to work.
 pub(crate) struct Booted {
-    /// Runs the agents.
     pub(crate) orchestrator: Arc<Orchestrator>,
-    /// Storage.
     pub(crate) store: Arc<dyn Store>,
-    /// The same, to be closed.
+    /// The database behind `store`, kept so that it can be closed.
     pub(crate) database: Database,
-    /// The database was made just now.
+    /// Whether the database was created by this start.
     pub(crate) created: bool,
-    /// The agents, in the order given.
+    /// In the order given.
     pub(crate) agents: Vec<BootedAgent>,
-    /// The breakers of their models.
+    /// Circuit breakers of the agents' models.
     pub(crate) dependencies: Dependencies,
     choosing: tokio::task::JoinHandle<()>,
 }
 
-/// What there is to tell about one agent.
+/// Summary of one agent, for the banner and `/readyz`.
 pub(crate) struct BootedAgent {
-    /// Its id.
     pub(crate) id: AgentId,
-    /// Its name.
     pub(crate) name: String,
-    /// Its model, for people.
+    /// The model's name for people.
     pub(crate) model: String,
-    /// How its models do.
     pub(crate) health: ModelHealth,
-    /// What a person should know about its models.
+    /// Remarks about its models and settings, for people.
     pub(crate) notes: Vec<String>,
-    /// Each platform: its title, and how it is.
+    /// Title and state of each platform.
     pub(crate) platforms: Vec<(String, PlatformState)>,
-    /// Why nobody is answered on some of them.
+    /// Why the agent does not answer on some platforms.
     pub(crate) silent: Option<Trouble>,
-    /// What its character asks for and is not here.
+    /// What the character asks for and this program does not have.
     pub(crate) missing: Option<String>,
 }
 
-/// How a platform is for an agent.
+/// State of a platform for one agent.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum PlatformState {
-    /// It is connected, and people are answered.
+    /// Connected, and messages are answered.
     On,
-    /// It is connected, and nobody is answered.
+    /// Connected, but messages are not answered.
     Silent,
-    /// It is off, and why.
+    /// Not connected, with the reason.
     Off(String),
 }
 
-/// Opens the storage and makes the agents.
+/// Opens the database and builds the agents.
 ///
 /// # Errors
-/// `Invalid` for a role that the database does not allow, `Invalid` with the place of a setting
-/// that makes no sense, and whatever keeps the database from opening.
+/// `Invalid` for a role that the database does not support, `Invalid` with the place of an invalid
+/// setting, and any error that prevents the database from opening.
 pub(crate) async fn boot(
     settings: &Settings,
     data_dir: &DataDir,
@@ -108,7 +104,7 @@ pub(crate) async fn boot(
             let joined = member::join(&*store, data_dir, role).await?.with_hints(database.hints());
             Some(ClusterOptions { skew: skew.clone(), ..joined })
         }
-        // A terminal is this machine's own.
+        // The terminal serves this machine only, so the process does not join a cluster.
         Platforms::Terminal => None,
     };
     if let Some(cluster) = &mut cluster {
@@ -152,28 +148,28 @@ pub(crate) async fn boot(
     if agents.is_empty() {
         return Err(Error::invalid("there is no character to run"));
     }
-    // In the background: no start waits for a list.
+    // Runs in the background, so that the start does not wait for the provider's list of models.
     let means = Means { http, clock, dependencies: dependencies.clone() };
     let choosing = tokio::spawn(choosing::watch(means, choosing));
     Ok(Booted { orchestrator, store, database, created, agents, dependencies, choosing })
 }
 
 impl Booted {
-    /// Ends intake, lets turns and sends finish for at most `within`, and closes the database. What
-    /// did not finish goes on at the next start.
+    /// Ends intake, waits at most `within` for turns and sends in flight, and closes the database.
+    /// Unfinished work continues at the next start.
     pub(crate) async fn stop(&self, within: Duration) {
         self.choosing.abort();
         if !self.orchestrator.stop(within).await {
             tracing::warn!(
                 seconds = within.as_secs(),
-                "not everything was finished in time; the rest goes on at the next start"
+                "turns or sends did not finish in time; they continue at the next start"
             );
         }
         self.database.close().await;
     }
 }
 
-/// What this process runs, for those that share its database.
+/// What this process runs. Other processes of the database compare it with their own.
 fn about(personas: &[Persona]) -> About {
     let agents =
         personas.iter().map(|persona| (persona.character.identity().id(), persona.about()));

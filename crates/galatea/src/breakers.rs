@@ -1,5 +1,4 @@
-//! Breakers: which parts of the outside are left alone at the moment, for `status`, `doctor` and
-//! `explain`.
+//! Findings about open circuit breakers, for `status`, `doctor` and `explain`.
 
 use galatea_core::{
     Finding, Severity,
@@ -8,10 +7,10 @@ use galatea_core::{
 
 use crate::output::when;
 
-/// The code of a breaker that is not closed.
+/// Code of a breaker that is not closed.
 const CODE: &str = "GAL-BREAKER";
 
-/// One finding for each that is not closed: what, since when, why, and until when.
+/// One finding for each breaker that is not closed, with its start, cause and next attempt.
 pub(crate) fn findings(states: &[BreakerState]) -> Vec<Finding> {
     states.iter().filter(|state| state.phase != Phase::Closed).map(finding).collect()
 }

@@ -1,5 +1,5 @@
-//! Choosing: providers' lists of models, read in the background, and agents that go on with what
-//! was chosen.
+//! Reads the providers' lists of models in the background, and switches agents to the models chosen
+//! from them.
 
 use galatea_core::{Clock, Finding, Settings};
 use galatea_http::HttpClient;
@@ -11,17 +11,17 @@ use crate::{
     models::{ModelHealth, Renewal},
 };
 
-/// A list is read again after so long, to notice what has gone.
+/// Interval at which a list is read again, to notice removed models.
 const AGAIN: Duration = Duration::from_secs(24 * 3600);
-/// After a refusal, the shortest time between two reads of a list.
+/// Shortest time between two reads of a list after a provider refused a model.
 const LEAST: Duration = Duration::from_secs(60);
 
-/// The file with what was chosen.
+/// The file that stores the choices.
 pub(crate) fn file(data_dir: &DataDir) -> PathBuf {
     data_dir.path().join("models.json")
 }
 
-/// How a model is called in the banner and in `status`, and why it is this one.
+/// Name of a model in the banner and in `status`, and why it was chosen.
 pub(crate) fn describe(configured: &Configured) -> String {
     match configured.reason() {
         reason if reason.is_empty() => configured.description.clone(),
@@ -29,8 +29,8 @@ pub(crate) fn describe(configured: &Configured) -> String {
     }
 }
 
-/// The models of an agent as a start would choose them now: for whoever only looks, so nothing is
-/// remembered.
+/// The models of an agent as a start would choose them now. For commands that only show them; the
+/// choice is not stored.
 ///
 /// # Errors
 /// As [`galatea_models::build`].
@@ -48,37 +48,36 @@ pub(crate) async fn preview(
     galatea_models::build(settings, http, Arc::clone(clock), dependencies)
 }
 
-/// An agent whose models may change.
+/// An agent whose models may be replaced.
 pub(crate) struct Choosing {
-    /// Its settings.
     pub(crate) settings: Settings,
-    /// What it was built with.
+    /// The models it currently uses.
     pub(crate) configured: Configured,
-    /// Its places.
+    /// Replaces its models.
     pub(crate) renewal: Renewal,
-    /// Where its model is described.
+    /// Holds the description of its model.
     pub(crate) health: ModelHealth,
 }
 
-/// What choosing needs besides.
+/// What [`watch`] needs besides the agents.
 pub(crate) struct Means {
-    /// For the lists.
+    /// For reading the lists.
     pub(crate) http: HttpClient,
-    /// For days.
+    /// For the current day.
     pub(crate) clock: Arc<dyn Clock>,
-    /// Of the process.
+    /// Shared by the models of the process.
     pub(crate) dependencies: Dependencies,
 }
 
-/// Reads lists now, after a refusal and once a day, and lets agents go on with what was chosen.
-/// Ends with the process.
+/// Reads the lists now, after a refusal and once a day, and switches agents to the models chosen
+/// from them. Ends when the process ends, or at once if every agent is offline.
 pub(crate) async fn watch(means: Means, mut agents: Vec<Choosing>) {
     agents.retain(|agent| !agent.configured.is_offline());
     let mut refused = false;
     while !agents.is_empty() {
         for agent in &mut agents {
-            // Where every model is named and has its window from the table, a list is read only to
-            // say what could be named instead.
+            // If every model is configured and its context window is known from the table, the list
+            // is needed only after a refusal, to suggest models that exist.
             if agent.configured.asks() || refused {
                 look(&means, agent).await;
             }
@@ -114,7 +113,7 @@ async fn look(means: &Means, agent: &mut Choosing) {
         }
         Ok(_) => {}
         Err(error) => {
-            tracing::warn!(error = %error.report(), "models could not be set up anew; those of the start go on")
+            tracing::warn!(error = %error.report(), "failed to rebuild the models; keeping the current ones")
         }
     }
     for change in &looked.changes {

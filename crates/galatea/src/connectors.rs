@@ -1,4 +1,5 @@
-//! Connectors: the list of platforms. A new one is one line in [`PLATFORMS`].
+//! The list of platforms, and how a connector is built from settings. To add a platform, add a line
+//! to [`PLATFORMS`].
 
 use galatea_core::{
     BrowserLogin, Connector, ConnectorConfig, ExposeSecret, Host, RemoteId, Result, Settings,
@@ -13,7 +14,7 @@ use std::{
 
 use crate::accounts::AccountSettings;
 
-/// Every platform, in the order it is shown.
+/// Every platform, in display order.
 pub(crate) const PLATFORMS: &[Platform] = &[
     platform::<galatea_telegram::TelegramConfig>("Telegram", galatea_telegram::parse_link)
         .public(galatea_telegram::parse_public_link),
@@ -22,53 +23,53 @@ pub(crate) const PLATFORMS: &[Platform] = &[
     platform::<galatea_terminal::Config>("Terminal", no_links),
 ];
 
-/// One platform.
+/// A platform and the functions that its connector crate supplies.
 pub(crate) struct Platform {
-    /// Its name in addresses and settings.
+    /// Name in addresses and settings.
     pub(crate) source: Source,
-    /// Its name for people.
+    /// Name for people.
     pub(crate) title: &'static str,
-    /// Every setting it reads.
+    /// Every setting the connector reads.
     pub(crate) variables: &'static [Variable],
-    /// What its error codes mean, where its crate tells; the others stand in the catalogue.
+    /// Explanations of error codes, if the connector's crate provides them. The others are in the
+    /// catalogue.
     pub(crate) pages: &'static [Explanation],
-    /// A link to a message, as people copy it from the platform.
+    /// Parses a link to a message, as copied from the platform.
     pub(crate) parse_link: fn(&str) -> Option<Link>,
-    /// The same for a place that is linked by its public name: that name, and how the link reads
-    /// once the place's id is known.
+    /// Parses a link that contains the public name of a place. Returns the name and a function that
+    /// completes the link from the place's id.
     pub(crate) parse_public_link: fn(&str) -> Option<PublicLink>,
-    /// Whether a person there can have this id.
+    /// Whether a person on this platform can have this id.
     pub(crate) is_person_id: fn(&str) -> bool,
     policy: Policy,
     build: Build,
-    /// Begins a login with a browser; none where the settings are all it takes.
+    /// Starts a browser login. `None` if the platform logs in with settings alone.
     pub(crate) login: Login,
 }
 
-/// Settings of other programs → settings of the gate.
+/// Translates the policy settings of other programs into settings of the gate.
 type Policy = fn(&Settings) -> Result<Vec<(&'static str, String)>>;
 
-/// Settings → a login in the making.
+/// Starts a browser login from settings.
 type Login = fn(&Settings, &Host) -> Result<Option<Box<dyn BrowserLogin>>>;
 
-/// Settings → connector; none when nothing of the platform is configured.
+/// Builds a connector from settings. `None` if the platform is not configured.
 type Build = fn(&Settings, &Host) -> Result<Option<Arc<dyn Connector>>>;
 
-/// A message by its platform ids: the room, if the link tells it, and the message.
+/// Platform ids of a message: its room, if the link contains it, and the message.
 pub(crate) type Link = (Option<RemoteId>, RemoteId);
 
-/// A message in a place known by its public name.
+/// A place's public name, and a function that turns the place's id into a link.
 pub(crate) type PublicLink = (String, Box<dyn FnOnce(&RemoteId) -> Option<Link>>);
 
-/// Whether an agent is on a platform.
+/// Whether an agent is connected to a platform.
 pub(crate) enum Built {
-    /// It is.
     On(Arc<dyn Connector>),
-    /// It is not, and why.
+    /// Not connected, with the reason.
     Off(String),
 }
 
-/// What is given out once per process: a login serves one agent, a socket too.
+/// Logins and sockets already assigned in this process. Each serves one agent.
 #[derive(Default)]
 pub(crate) struct Taken {
     logins: HashMap<(Source, String), String>,
@@ -100,16 +101,16 @@ fn build<C: ConnectorConfig>(
     C::from_settings(settings)?.map(|config| config.build(host)).transpose()
 }
 
-/// Most platforms link by id.
+/// For platforms whose links contain ids only.
 fn no_public_links(_: &str) -> Option<PublicLink> {
     None
 }
 
-/// Settings as the runtime gets them: what other programs call their policies is added in the
-/// gate's own words, weaker than anything written.
+/// Settings as the runtime gets them. The policy settings of other programs are added as gate
+/// settings in the lowest layer, so every explicit setting overrides them.
 ///
 /// # Errors
-/// `Invalid` with the place of a setting that makes no sense.
+/// `Invalid` with the place of an invalid setting.
 pub(crate) fn with_policies(settings: &Settings) -> Result<Settings> {
     let mut weakest = Layer::default();
     for platform in PLATFORMS {
@@ -130,7 +131,7 @@ fn login<C: ConnectorConfig>(
     C::from_settings(settings)?.map_or(Ok(None), |config| config.login(host))
 }
 
-/// The terminal has nothing to copy a link from.
+/// For the terminal, which has no links.
 fn no_links(_: &str) -> Option<Link> {
     None
 }
@@ -141,10 +142,11 @@ impl Platform {
         self
     }
 
-    /// This platform's connector for one account of an agent.
+    /// Builds this platform's connector for one account of an agent. Returns [`Built::Off`] if the
+    /// account is not configured or another agent already uses its login.
     ///
     /// # Errors
-    /// `Invalid` with the place of a setting that makes no sense.
+    /// `Invalid` with the place of an invalid setting.
     pub(crate) fn connector(
         &self,
         account: &AccountSettings,
@@ -175,10 +177,10 @@ impl Platform {
         let Some(connector) = (self.build)(&settings, host)? else {
             return Ok(Built::Off(self.why_off(account)));
         };
-        // An older token of the same account is the same login.
+        // Two tokens of one account are the same login.
         let who = connector.info().account.to_string();
-        // A login with a browser is kept per agent: two agents that are not logged in yet are no
-        // clash, two accounts of one agent are.
+        // A browser login is stored per agent, so two agents that are not logged in yet do not
+        // conflict. Two accounts of one agent do.
         let whose =
             if login.is_some() { String::new() } else { format!(" of {}", host.agent_name) };
         if self.has_login()
@@ -190,18 +192,18 @@ impl Platform {
         Ok(Built::On(connector))
     }
 
-    /// Whether it takes a login.
+    /// Whether the platform requires a login.
     pub(crate) fn has_login(&self) -> bool {
         self.variables.iter().any(|v| v.required)
     }
 
-    /// What a person needs to log in, in the order the platform's pages show it.
+    /// Secrets needed to log in, in the order the platform's pages show them.
     pub(crate) fn login_secrets(&self) -> impl Iterator<Item = &'static Variable> + use<> {
         self.variables.iter().filter(|v| v.required && v.secret)
     }
 
-    /// The secrets of a login and the variable to name for them. Where it has several, such as
-    /// those of an app and those of an account, all of them make it.
+    /// All secrets of a login, joined, and the variable to name in messages. A login may need
+    /// several secrets, such as those of an app and those of an account.
     fn secrets(&self, settings: &Settings) -> Option<(&'static str, String)> {
         let secrets: Vec<_> = self.login_secrets().collect();
         let variable = secrets.last()?;
@@ -229,8 +231,9 @@ impl Platform {
 }
 
 impl Taken {
-    /// The agent that has this already; else it is this agent's now. Several characters see the
-    /// same environment, and a platform lets one process read a login: the first character gets it.
+    /// Returns the agent that already uses this login; otherwise assigns it to `agent`. Several
+    /// characters see the same environment, and a platform lets one process read a login. The first
+    /// character gets it.
     fn by(&mut self, platform: Source, what: &str, agent: &str) -> Option<String> {
         match self.logins.entry((platform, what.to_owned())) {
             Entry::Occupied(owner) => Some(owner.get().clone()),
@@ -241,8 +244,8 @@ impl Taken {
         }
     }
 
-    /// The first agent has the usual socket; the others get one of their own beside it, unless
-    /// their character names one.
+    /// The first agent uses the default socket. Every other agent gets its own socket next to it,
+    /// unless its character file names one.
     fn own_terminal(&mut self, settings: &Settings, host: &Host) -> Settings {
         const SOCKET: &str = "TERMINAL_SOCKET";
         self.terminals += 1;

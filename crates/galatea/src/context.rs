@@ -1,4 +1,5 @@
-//! Context: what every command gets. Output settings, and the configuration on first use.
+//! What every command gets: output, working folder, and the configuration, which is read on first
+//! use.
 
 use std::{io::IsTerminal, path::PathBuf, sync::OnceLock};
 
@@ -9,22 +10,21 @@ use crate::{
     output::Output,
 };
 
-/// What every command gets.
+/// Passed to every command.
 pub(crate) struct Context {
-    /// Where to write.
     pub(crate) output: Output,
-    /// Folder the command runs in; relative paths in flags and the environment start here.
+    /// Folder the command runs in. Relative paths in flags and the environment start here.
     pub(crate) working_dir: PathBuf,
     sources: Sources,
     configuration: OnceLock<std::result::Result<Configuration, Vec<crate::report::Report>>>,
     announced: OnceLock<()>,
     no_input: bool,
-    /// `--log-json` is given.
+    /// Whether `--log-json` is given.
     pub(crate) log_json: bool,
 }
 
 impl Context {
-    /// From the flags before any command.
+    /// From the global flags.
     pub(crate) fn new(globals: &Globals) -> Self {
         let working_dir = std::env::current_dir().unwrap_or_else(|_| PathBuf::from("."));
         Self {
@@ -42,15 +42,15 @@ impl Context {
         }
     }
 
-    /// Whether questions may be asked: both ends are a terminal and `--no-input` is absent.
+    /// Whether questions may be asked: stdin and stderr are terminals, and `--no-input` is absent.
     pub(crate) fn may_ask(&self) -> bool {
         !self.no_input && std::io::stdin().is_terminal() && std::io::stderr().is_terminal()
     }
 
-    /// The configuration; read once. Its warnings are shown the first time a command asks.
+    /// The configuration, read once. Its warnings are shown on the first call.
     ///
     /// # Errors
-    /// Exit 3 with every broken place when a source cannot be read.
+    /// Exit 3 with every faulty place if a source cannot be read.
     pub(crate) fn configuration(&self) -> Result<&Configuration> {
         let configuration = self
             .quiet_configuration()
@@ -64,7 +64,7 @@ impl Context {
         Ok(configuration)
     }
 
-    /// The configuration without showing its warnings, for commands that list them themselves.
+    /// The configuration without its warnings, for commands that list them themselves.
     pub(crate) fn quiet_configuration(
         &self,
     ) -> std::result::Result<&Configuration, &[crate::report::Report]> {
@@ -74,7 +74,7 @@ impl Context {
             .map_err(Vec::as_slice)
     }
 
-    /// The `.env` that is read and written, as the user writes it.
+    /// Path of the `.env` in use, as the user writes it.
     pub(crate) fn env_file(&self) -> &std::path::Path {
         self.sources.env_file()
     }

@@ -1,4 +1,4 @@
-//! Data folder: where the database, the lock and the terminal's socket are.
+//! The data folder, which contains the database, the lock and the terminal's socket.
 
 use galatea_core::{Error, ErrorKind, Result, Settings, Variable};
 use std::{
@@ -8,12 +8,12 @@ use std::{
 
 use crate::files;
 
-/// Where Galatea keeps what it stores.
+/// Where Galatea stores its data.
 pub(crate) const GALATEA_DATA_DIR: Variable =
     Variable::new("GALATEA_DATA_DIR", "Folder for the database, the terminal's socket and the lock; a relative one is taken from the working folder.")
         .or(".galatea");
 
-/// Every setting read here.
+/// Every setting this module reads.
 pub(crate) const VARIABLES: &[Variable] = &[GALATEA_DATA_DIR];
 
 const DATABASE: &str = "galatea.db";
@@ -25,14 +25,14 @@ pub(crate) struct DataDir {
 }
 
 impl DataDir {
-    /// Where it is by the settings, whether or not it exists.
+    /// The configured folder, whether or not it exists.
     pub(crate) fn locate(settings: &Settings, working_dir: &Path) -> Self {
         let configured = settings.text(&GALATEA_DATA_DIR).unwrap_or_default();
         Self { path: working_dir.join(configured.trim()) }
     }
 
-    /// Makes sure that it exists. A new one is readable by this user only and kept out of git: it
-    /// holds what people wrote.
+    /// Creates the folder if it is missing. A new one is readable by this user only and ignored by
+    /// git, because it holds people's messages.
     ///
     /// # Errors
     /// `Forbidden`, `Conflict` or `Unavailable` (`GAL-DATA-DIR`) with the path.
@@ -58,23 +58,22 @@ impl DataDir {
             .map_err(|e| self.cannot(e, "the data folder cannot be made"))
     }
 
-    /// The folder.
     pub(crate) fn path(&self) -> &Path {
         &self.path
     }
 
-    /// The SQLite database in it.
+    /// Path of the SQLite database.
     pub(crate) fn database(&self) -> PathBuf {
         self.path.join(DATABASE)
     }
 
-    /// Its path as a person would write it in this working folder.
+    /// `path` as a person would write it in this working folder.
     pub(crate) fn show(path: &Path, working_dir: &Path) -> String {
         path.strip_prefix(working_dir)
             .map_or_else(|_| path.display().to_string(), |near| format!("./{}", near.display()))
     }
 
-    /// A failure in this folder, for people.
+    /// An error about this folder, for people.
     pub(crate) fn cannot(&self, source: io::Error, message: &'static str) -> Error {
         let kind = match source.kind() {
             io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem => {

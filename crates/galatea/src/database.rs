@@ -1,5 +1,5 @@
-//! Database: the file in the data folder, or the PostgreSQL that `DATABASE_URL` names. Nobody else
-//! knows which.
+//! Opens the database: SQLite in the data folder, or the PostgreSQL server in `DATABASE_URL`. Only
+//! this module distinguishes them.
 
 use galatea_core::{Error, Result, SecretString, Settings, SharedClock, Skew};
 pub(crate) use galatea_store::Database;
@@ -8,14 +8,14 @@ use std::{path::Path, sync::Arc};
 
 use crate::{config::DATABASE_URL, data_dir::DataDir};
 
-/// Connections for reading of a command that works beside the running process.
+/// Read connections of a command that runs beside the main process.
 const BESIDE: u32 = 1;
 
-/// Opens it, making its tables when they are missing. Also tells whether it was made just now. What
-/// it stores is dated by its own clock once `skew` is known.
+/// Opens the database and creates missing tables. Also returns whether it was created by this call.
+/// Rows in PostgreSQL are dated by the server's clock once `skew` is known.
 ///
 /// # Errors
-/// Whatever keeps it from opening, with the place of the setting.
+/// Any error that prevents the database from opening, with the place of the setting.
 pub(crate) async fn open(
     settings: &Settings,
     data_dir: &DataDir,
@@ -35,10 +35,11 @@ pub(crate) async fn open(
     Ok((Database::sqlite(&file, SqliteOptions::default()).await?, created))
 }
 
-/// Opens it beside the process that writes it.
+/// Opens the database for a command that runs beside the main process.
 ///
 /// # Errors
-/// `NotFound` (`GAL-DATA-NONE`) when there is none yet, and whatever keeps it from opening.
+/// `NotFound` (`GAL-DATA-NONE`) if there is no database yet, and any error that prevents it from
+/// opening.
 pub(crate) async fn open_beside(settings: &Settings, data_dir: &DataDir) -> Result<Database> {
     if let Some(url) = address(settings) {
         let options = PostgresOptions { readers: BESIDE, ..PostgresOptions::default() };
@@ -55,7 +56,7 @@ pub(crate) async fn open_beside(settings: &Settings, data_dir: &DataDir) -> Resu
     Database::sqlite(&file, SqliteOptions { readers: BESIDE, ..SqliteOptions::default() }).await
 }
 
-/// Where it is, and what it is.
+/// The database's location, and its kind.
 pub(crate) fn show(
     database: &Database,
     data_dir: &DataDir,
@@ -67,8 +68,7 @@ pub(crate) fn show(
     }
 }
 
-/// What a look at a PostgreSQL tells, without making or changing anything; none when there is a
-/// file instead.
+/// Inspects PostgreSQL without creating or changing anything. `None` if SQLite is used.
 pub(crate) async fn look(settings: &Settings) -> Option<Result<Seen>> {
     let url = address(settings)?;
     Some(Database::look(&url, &PostgresOptions::default()).await.map_err(|e| located(e, settings)))

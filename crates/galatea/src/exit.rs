@@ -6,21 +6,21 @@ use std::process::ExitCode;
 /// Why a command ended. The numbers are part of the command line's contract and never change.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Exit {
-    /// 1: it failed for a reason none of the others name, such as a disk that is full or a folder
-    /// that cannot be written.
+    /// 1: a reason that no other code covers, such as a full disk or a folder that cannot be
+    /// written.
     Failure = 1,
-    /// 2: the command line itself is wrong (also what clap uses).
+    /// 2: the command line is invalid (the code clap uses, too).
     Usage = 2,
-    /// 3: a setting, `.env`, `galatea.toml`, character file or the database they name is wrong:
-    /// starting again does not help.
+    /// 3: a setting, `.env`, `galatea.toml`, a character file or the database they name is invalid.
+    /// A restart does not help.
     Configuration = 3,
     /// 4: credentials were refused or lack a right.
     Authentication = 4,
     /// 5: a network, platform or model provider did not answer properly.
     Network = 5,
-    /// 6: somebody else holds the port, the data folder or the thing to be written.
+    /// 6: the port or the data folder is in use, or the file to be written exists.
     Conflict = 6,
-    /// 7: `doctor` or `validate` found something that does not work.
+    /// 7: `doctor` or `validate` found a problem.
     Findings = 7,
     /// 130: interrupted from the keyboard (128 + SIGINT, as shells count).
     Interrupted = 130,
@@ -32,12 +32,12 @@ impl From<Exit> for ExitCode {
     }
 }
 
-/// Codes of what no restart mends, whatever their kind: who supervises the program must not start
-/// it for ever.
+/// Codes of errors that a restart does not fix, whatever their kind. A supervisor must not restart
+/// the program for these.
 const LASTING: &[&str] = &["GAL-ROLE", "GAL-DB-NEWER", "GAL-DB-OLD", "GAL-DB-POOLER"];
 
 impl Exit {
-    /// The exit of a failed command: by the code's area first, then by kind.
+    /// The exit code of an error: by the area of its code first, then by its kind.
     pub(crate) fn of(error: &Error) -> Self {
         let area = error.code().unwrap_or_default();
         if ["GAL-CFG-", "GAL-CHAR-"].iter().any(|prefix| area.starts_with(prefix)) {
@@ -46,8 +46,8 @@ impl Exit {
         if LASTING.contains(&area) {
             return Self::Configuration;
         }
-        // This machine's own disk and folders: no credential and no network is at fault, and
-        // another try may do. A port is another's.
+        // Errors of this machine's disk and folders. Neither credentials nor the network are the
+        // cause, and a retry may succeed. With the kind `Conflict` they are conflicts (6).
         let local = [
             "GAL-DATA-DIR",
             "GAL-DB-FULL",
@@ -65,7 +65,7 @@ impl Exit {
             return Self::Conflict;
         }
         match error.kind() {
-            // A setting, since its place is known.
+            // An error with a place is about a setting.
             ErrorKind::Invalid if error.context().iter().any(|(key, _)| *key == "where") => {
                 Self::Configuration
             }

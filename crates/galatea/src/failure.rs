@@ -1,39 +1,38 @@
-//! Failure: what makes a command end with a message, and how it is shown.
+//! The error type of commands: reports for people, and the exit code.
 
 use galatea_core::{Error, character::Refused};
 use std::process::ExitCode;
 
 use crate::{exit::Exit, output::Output, report::Report};
 
-/// Result of everything the binary does.
+/// Result of commands.
 pub(crate) type Result<T, E = Failure> = std::result::Result<T, E>;
 
 /// One or more reports, and the exit code they lead to.
 #[derive(Debug)]
 pub(crate) struct Failure {
-    /// What to show, in order.
+    /// In the order shown.
     pub(crate) reports: Vec<Report>,
-    /// How to end.
     pub(crate) exit: Exit,
 }
 
 impl Failure {
-    /// Several reports that end with one exit code.
+    /// Several reports that lead to one exit code.
     pub(crate) fn new(reports: Vec<Report>, exit: Exit) -> Self {
         Self { reports, exit }
     }
 
-    /// The command line asks for something that makes no sense, found after clap was content.
+    /// For a command line that clap accepted but that is invalid.
     pub(crate) fn usage(message: impl Into<String>, fix: impl Into<String>) -> Self {
         Self::new(vec![Report::error(message).code("GAL-CLI-USAGE").fix(fix)], Exit::Usage)
     }
 
-    /// Ctrl-C, or Escape in a prompt.
+    /// For Ctrl-C, and for Escape in a prompt.
     pub(crate) fn interrupted() -> Self {
         Self::new(Vec::new(), Exit::Interrupted)
     }
 
-    /// Prints every report to stderr and gives the exit code.
+    /// Prints every report to stderr and returns the exit code.
     pub(crate) fn show(&self, output: &Output) -> ExitCode {
         for report in &self.reports {
             output.report(report);
@@ -45,7 +44,8 @@ impl Failure {
 impl From<Error> for Failure {
     fn from(error: Error) -> Self {
         let exit = Exit::of(&error);
-        // A refused character file knows every fault with its place; the error tells the first.
+        // The source lists every fault of a refused character file; the error contains the first
+        // only.
         match std::error::Error::source(&error).and_then(|source| source.downcast_ref::<Refused>())
         {
             Some(refused) => {

@@ -1,5 +1,5 @@
-//! Files that commands write: never over another one unasked, secrets for this user only, whole or
-//! not at all.
+//! Writes files atomically. Existing files are replaced on request only, and secrets are readable
+//! by this user only.
 
 use galatea_core::{Error, ErrorKind, Result};
 use std::{
@@ -11,16 +11,16 @@ use std::{
 /// Who may read a new file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Access {
-    /// As the system's default says.
+    /// The default mode of the system.
     Usual,
     /// This user only (mode 0600).
     Private,
 }
 
-/// Writes a file that must not exist yet, making its folder.
+/// Writes a file that must not exist yet. Creates its folder.
 ///
 /// # Errors
-/// `Conflict` (`GAL-FILE-EXISTS`) when it exists, `GAL-FILE-WRITE` when it cannot be written.
+/// `Conflict` (`GAL-FILE-EXISTS`) if it exists, `GAL-FILE-WRITE` if it cannot be written.
 pub(crate) fn create(path: &Path, text: &str, access: Access) -> Result<()> {
     if path.symlink_metadata().is_ok() {
         return Err(Error::new(ErrorKind::Conflict, format!("{} exists already", path.display()))
@@ -30,14 +30,14 @@ pub(crate) fn create(path: &Path, text: &str, access: Access) -> Result<()> {
     replace(path, text, access)
 }
 
-/// Writes a file, whatever was there: first beside it, then moved into its place, so that a crash
-/// leaves the old or the new one.
+/// Writes a file and replaces an existing one. The text goes to a temporary file that is renamed,
+/// so a crash leaves either the old file or the new one.
 ///
 /// # Errors
 /// `GAL-FILE-WRITE` with the path and the cause.
 pub(crate) fn replace(path: &Path, text: &str, access: Access) -> Result<()> {
     let cannot = |e| cannot(path, e);
-    // A link is followed, so that it stays a link.
+    // Writes to the target of a symbolic link, so that the link remains.
     let target = fs::canonicalize(path).unwrap_or_else(|_| path.to_path_buf());
     if let Some(folder) = target.parent().filter(|f| !f.as_os_str().is_empty()) {
         fs::create_dir_all(folder).map_err(cannot)?;
@@ -73,8 +73,8 @@ fn write(path: &Path, target: &Path, text: &str, access: Access) -> io::Result<(
     file.sync_all()
 }
 
-/// Whether others on this machine may read or write a file. Always false where the system has no
-/// such rights.
+/// Whether other users of this machine may read or write a file. Always false on systems without
+/// Unix permissions.
 pub(crate) fn is_open_to_others(path: &Path) -> bool {
     #[cfg(unix)]
     return path.metadata().is_ok_and(|found| {
@@ -87,7 +87,7 @@ pub(crate) fn is_open_to_others(path: &Path) -> bool {
     }
 }
 
-/// Takes a file's rights from everybody but this user.
+/// Restricts a file to this user (mode 0600).
 ///
 /// # Errors
 /// `GAL-FILE-WRITE` with the path and the cause.
@@ -100,8 +100,8 @@ pub(crate) fn close_to_others(path: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Makes sure that git leaves a file alone: adds a line to `.gitignore` beside it if it lies in a
-/// git repository and nothing ignores it by name yet. The `.gitignore` that was changed.
+/// Makes git ignore a file: adds a line to the `.gitignore` next to it, if the file is in a git
+/// repository and no `.gitignore` names it yet. Returns the `.gitignore` it changed.
 ///
 /// # Errors
 /// `GAL-FILE-WRITE` with the path and the cause.
@@ -122,7 +122,7 @@ pub(crate) fn ignore_in_git(path: &Path) -> Result<Option<PathBuf>> {
     ];
     let ignored = folder.ancestors().take(depth + 1).enumerate().any(|(level, f)| {
         let text = fs::read_to_string(f.join(".gitignore")).unwrap_or_default();
-        // A rooted name counts in its own folder only.
+        // A pattern with a leading slash applies to the folder of its own `.gitignore` only.
         text.lines()
             .map(str::trim)
             .any(|line| names.iter().any(|n| n == line) && (level == 0 || !line.starts_with('/')))
@@ -151,7 +151,7 @@ fn cannot(path: &Path, source: io::Error) -> Error {
         .with_source(source)
 }
 
-/// What to do about a failure to write; `otherwise` where it is not the disk's.
+/// What to do about a write error. `otherwise` is the answer if the disk is not the cause.
 pub(crate) fn remedy(source: &io::Error, otherwise: &'static str) -> &'static str {
     match source.kind() {
         io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => {

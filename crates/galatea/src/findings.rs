@@ -1,4 +1,4 @@
-//! Findings: what checks found out, in the one form in which people see it.
+//! Formats the findings of checks for people.
 
 use galatea_core::{Finding, Severity};
 use std::{collections::BTreeSet, fmt::Write as _};
@@ -8,8 +8,8 @@ use crate::{
     report::{Level, Report, wrap},
 };
 
-/// The findings as text, lines ending in newlines; each with its mark, and below it what there is
-/// to know.
+/// Renders the findings. Each starts with its mark; cause, origin and fix follow below. Every line
+/// ends with a newline.
 pub(crate) fn render(findings: &[Finding], style: Style) -> String {
     let mut text = String::new();
     for finding in findings {
@@ -50,7 +50,7 @@ pub(crate) fn render(findings: &[Finding], style: Style) -> String {
     text
 }
 
-/// The last line: how many of what, and where to read on.
+/// The last line: number of errors and warnings, and where to read more.
 pub(crate) fn summary(findings: &[Finding]) -> String {
     let count = |severity| findings.iter().filter(|f| f.severity == severity).count();
     let some = |n: usize, one: &str, many: &str| {
@@ -78,7 +78,7 @@ pub(crate) fn summary(findings: &[Finding]) -> String {
     format!("{}.{more}", parts.join(", "))
 }
 
-/// A report as a finding.
+/// Converts a report into a finding.
 pub(crate) fn from_report(subject: &str, report: &Report) -> Finding {
     let severity = match report.level {
         Level::Error => Severity::Error,

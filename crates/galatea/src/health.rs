@@ -1,5 +1,5 @@
-//! Health: a small server on the loopback interface that tells whether this process lives and is
-//! ready to answer.
+//! Health server on the loopback interface: reports whether this process is alive (`/healthz`) and
+//! ready to answer (`/readyz`).
 
 mod owner;
 
@@ -22,67 +22,65 @@ use std::{
 };
 use tokio::net::TcpListener;
 
-/// Where the health server listens.
+/// Address the health server listens on.
 pub(crate) const SERVER_HOST: Variable = Variable::new(
     "SERVER_HOST",
     "Address of the health server; only the loopback interface is allowed.",
 )
 .or("127.0.0.1");
-/// Its port. 3000 is elizaOS's.
+/// Port of the health server. The default 3000 is elizaOS's.
 pub(crate) const SERVER_PORT: Variable =
     Variable::new("SERVER_PORT", "Port of the health server; 0 takes any free one.").or("3000");
 
-/// Every setting read here.
+/// Every setting this module reads.
 pub(crate) const VARIABLES: &[Variable] = &[SERVER_HOST, SERVER_PORT];
 
-/// Whether the process can do its work, and what is in the way.
+/// Answer of `/readyz`: whether the process can work, and the problems that prevent it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Readiness {
-    /// Everything that has to work does.
+    /// No problem was found.
     pub(crate) ready: bool,
-    /// What is in the way, the worst first.
+    /// Problems, the most severe first.
     pub(crate) reasons: Vec<Reason>,
     /// Every agent with its connectors.
     pub(crate) agents: Vec<AgentState>,
-    /// The processes that share the database; none where there is one.
+    /// The processes that share the database; `None` for a single process.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) cluster: Option<ClusterState>,
-    /// What was learnt of models while they were asked: names that the provider does not have,
-    /// answers by another model.
+    /// Findings made while models were in use: names the provider does not have, answers from
+    /// another model.
     #[serde(default)]
     pub(crate) remarks: Vec<Reason>,
-    /// How the circuit breakers stand, of accounts and of models.
+    /// States of the circuit breakers of accounts and models.
     #[serde(default)]
     pub(crate) breakers: Vec<BreakerState>,
-    /// Caps of money or tokens that are nearly used up today.
+    /// Caps of money or tokens that are almost used up today.
     #[serde(default)]
     pub(crate) budgets: Vec<galatea_runtime::BudgetState>,
-    /// Version of Galatea.
     pub(crate) version: String,
-    /// Process id.
     pub(crate) pid: u32,
-    /// Seconds since the start.
+    /// In seconds, since the process started.
     pub(crate) uptime: u64,
-    /// SQL statements since the start.
+    /// SQL statements since the process started.
     #[serde(default)]
     pub(crate) statements: u64,
 }
 
-/// The processes that share a database, as one of them sees them.
+/// The processes that share a database, as this process sees them.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct ClusterState {
-    /// How many are alive.
+    /// Number of live processes.
     pub(crate) alive: usize,
-    /// How far the database's clock is ahead of this machine's, in milliseconds; negative when it
+    /// How far the database clock is ahead of this machine's clock, in milliseconds. Negative if it
     /// is behind.
     pub(crate) skew_millis: i64,
-    /// What should be looked at, though everything is done: clocks that differ, processes that run
-    /// something else.
+    /// Conditions to check although all work is done: clocks that differ, processes with another
+    /// version or configuration.
     pub(crate) notes: Vec<Note>,
 }
 
-/// Something to be looked at.
+/// A condition to check that does not prevent work.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Note {
     /// Stable code.
@@ -91,12 +89,12 @@ pub(crate) struct Note {
     pub(crate) message: String,
 }
 
-/// One thing in the way.
+/// A problem that prevents work.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub(crate) struct Reason {
-    /// What it is about: `connector`, `model`, `storage`, `process`.
+    /// Subject: `connector`, `model`, `storage`, `cluster` or `process`.
     pub(crate) subject: String,
-    /// Whose.
+    /// Name of the affected agent; `None` if the problem affects the process.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) agent: Option<String>,
     /// One sentence.
@@ -104,7 +102,7 @@ pub(crate) struct Reason {
     /// Stable code.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) code: Option<String>,
-    /// What was seen.
+    /// What was observed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) cause: Option<String>,
     /// Where the setting comes from.
@@ -115,37 +113,33 @@ pub(crate) struct Reason {
     pub(crate) fix: Option<String>,
 }
 
-/// One agent.
+/// An agent in [`Readiness`].
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct AgentState {
-    /// Its name.
     pub(crate) name: String,
     /// Its model, such as `openai gpt-6.1-terra`.
     pub(crate) model: String,
-    /// Its connectors.
     pub(crate) connectors: Vec<ConnectorState>,
 }
 
-/// One connector.
+/// A connector in [`Readiness`].
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct ConnectorState {
-    /// Platform.
     pub(crate) source: String,
-    /// Login on it.
     pub(crate) account: String,
-    /// `starting`, `up`, `degraded`, `retrying` or `down`.
+    /// `starting`, `elsewhere`, `up`, `degraded`, `retrying` or `down`.
     pub(crate) state: String,
-    /// For people.
+    /// Details for people.
     pub(crate) detail: String,
 }
 
-/// Looks at the process whenever somebody asks.
+/// Computes the readiness. Called for every request.
 pub(crate) type Probe = Arc<dyn Fn() -> BoxFuture<'static, Readiness> + Send + Sync>;
 
-/// Reads where to listen; `port` is the flag's.
+/// Address to listen on. `port` is the value of the flag `--port`.
 ///
 /// # Errors
-/// `Invalid` for a host that is no address (`GAL-CFG-VALUE`) or not on the loopback interface
+/// `Invalid` for an invalid host (`GAL-CFG-VALUE`) and for a host outside the loopback interface
 /// (`GAL-BIND`).
 pub(crate) fn address(settings: &Settings, port: Option<u16>) -> Result<SocketAddr> {
     let host = settings.text(&SERVER_HOST).unwrap_or_default();
@@ -170,15 +164,15 @@ pub(crate) fn address(settings: &Settings, port: Option<u16>) -> Result<SocketAd
     Ok(SocketAddr::new(ip, port))
 }
 
-/// Takes the port. It never moves to another one by itself.
+/// Binds the port. Never falls back to another port.
 ///
 /// # Errors
-/// `Conflict` (`GAL-PORT`) naming the process that has it, where that can be told.
+/// `Conflict` (`GAL-PORT`) with the process that uses the port, if it can be determined.
 pub(crate) async fn bind(address: SocketAddr, origin: &str) -> Result<TcpListener> {
     TcpListener::bind(address).await.map_err(|e| refused(address, e).with("where", origin))
 }
 
-/// Where the port comes from, for messages; `port` is the flag's.
+/// Where the port number comes from, for error messages. `port` is the value of the flag `--port`.
 pub(crate) fn origin(settings: &Settings, port: Option<u16>) -> String {
     match (port, settings.find(&SERVER_PORT)) {
         (Some(_), _) => "--port on the command line".to_owned(),
@@ -202,7 +196,7 @@ fn refused(address: SocketAddr, source: io::Error) -> Error {
         .with_fix("stop that process, or choose another port with `--port` or SERVER_PORT")
 }
 
-/// Answers until it is dropped.
+/// Serves requests until the future is dropped.
 pub(crate) async fn serve(listener: TcpListener, probe: Probe) -> io::Result<()> {
     galatea_http::listen::serve(listener, router(probe), Limits::LOCAL, std::future::pending())
         .await
@@ -228,7 +222,8 @@ async fn ready(State(probe): State<Probe>) -> Response {
     (status, [(header::CACHE_CONTROL, "no-store")], Json(readiness)).into_response()
 }
 
-/// A web page whose name was pointed at 127.0.0.1 (DNS rebinding) asks with its own name in Host.
+/// Rejects requests whose `Host` header does not name the loopback interface. In a DNS rebinding
+/// attack, a web page whose name points to 127.0.0.1 sends its own name.
 async fn only_for_this_host(request: Request, next: Next) -> Response {
     let named = request.uri().host().is_none_or(is_this_host)
         && host(request.headers()).is_some_and(is_this_host);
@@ -346,7 +341,7 @@ mod tests {
             ask(address, "GET /readyz HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")
                 .await;
         assert!(answer.starts_with("HTTP/1.1 200 "), "{answer}");
-        // The first ones were told to go; before, all 500 were held for ever.
+        // The server closes the oldest connections beyond its limit.
         for stream in &mut halves[..500 - Limits::LOCAL.connections] {
             assert!(matches!(stream.read(&mut [0]).await, Ok(0) | Err(_)));
         }

@@ -1,6 +1,6 @@
-//! Galatea: brings personas to life on Telegram and other platforms. [`run`] reads the command line
-//! and returns the exit code; the program (`main.rs`) does nothing else. A library besides, so that
-//! the fuzzer reaches the readers of files; nothing else may import it.
+//! Galatea runs personas on Telegram and other platforms. [`run`] reads the command line, runs the
+//! command and returns its exit code; `main.rs` only calls it. This library exists so that the
+//! fuzzer can reach the file readers. No other crate may import it.
 
 mod accounts;
 mod activity;
@@ -62,9 +62,10 @@ pub fn run() -> ExitCode {
     }
 }
 
-/// Threads that run tasks. One processor is left to the threads of the database: as many of ours as
-/// processors take turns with them, wake each other for every message and wait for each other's
-/// memory. Measured with two processors, a flood takes a fifth less processor time so.
+/// Number of threads that run tasks: one less than the processors, which leaves one for the
+/// database threads. With one thread per processor, tasks and database threads preempt each other,
+/// wake each other for every message and compete for memory. Measured on two processors under a
+/// flood of messages, this setting uses a fifth less processor time.
 fn workers() -> usize {
     std::thread::available_parallelism()
         .map_or(1, |processors| processors.get().saturating_sub(1).max(1))
@@ -88,21 +89,21 @@ async fn command() -> ExitCode {
         Ok(code) => code,
         Err(failure) => return failure.show(&context.output),
     };
-    // A command's result is useless to a person who never received it.
+    // Output that could not be written is a failure, even if the command itself succeeded.
     context
         .output
         .finish()
         .map_or_else(|error| Failure::from(error).show(&context.output), |()| code)
 }
 
-/// Prints a help text or what is wrong with the command line.
+/// Prints a help text, or the error in the command line.
 fn told(error: &clap::Error) -> ExitCode {
     match error.print() {
         Err(cause) if cause.kind() != std::io::ErrorKind::BrokenPipe => {
             eprintln!("error[GAL-FILE-WRITE]: the output could not be written: {cause}");
             ExitCode::FAILURE
         }
-        // clap's own codes: 0 for help, 2 for what it does not understand.
+        // Exit codes of clap: 0 after help, 2 after an invalid command line.
         _ => u8::try_from(error.exit_code()).map_or(ExitCode::FAILURE, ExitCode::from),
     }
 }

@@ -1,5 +1,5 @@
-//! Lock: one process per data folder. The system frees the lock with the process, so a crash leaves
-//! nothing to clean up.
+//! Lock of a data folder: one process at a time may use it. The system releases the lock when the
+//! process ends, so a crash needs no cleanup.
 
 use galatea_core::{Error, ErrorKind, Result};
 use std::{
@@ -13,32 +13,31 @@ use std::{
 use crate::files;
 
 const FILE: &str = "galatea.lock";
-/// A note has two short lines; anything longer is not ours.
+/// Limit in bytes. A note has two short lines; a longer file was not written by this program.
 const MAX_NOTE: u64 = 256;
 /// Attempts to take the lock, and the pause between them.
 const TRIES: u32 = 3;
 const TRY_PAUSE: Duration = Duration::from_millis(5);
 
-/// The held lock; dropping it frees the folder.
+/// The held lock. Dropping it releases the folder.
 #[derive(Debug)]
 pub(crate) struct InstanceLock {
     file: File,
 }
 
-/// What the process that holds a lock wrote about itself.
+/// What the process that holds the lock wrote into the lock file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) struct Holder {
-    /// Its process id.
     pub(crate) pid: Option<u32>,
-    /// Where its health server listens; none before that, or for `galatea chat`.
+    /// Address of its health server. `None` until the server listens, and for `galatea chat`.
     pub(crate) health: Option<SocketAddr>,
 }
 
 impl InstanceLock {
-    /// Takes the lock of a data folder.
+    /// Takes the lock of a data folder. Retries for some milliseconds.
     ///
     /// # Errors
-    /// `Conflict` (`GAL-LOCK`) naming the process that holds it.
+    /// `Conflict` (`GAL-LOCK`) with the process that holds it.
     pub(crate) fn take(data_dir: &Path) -> Result<Self> {
         let path = path(data_dir);
         let file = OpenOptions::new()
@@ -53,7 +52,7 @@ impl InstanceLock {
             tries += 1;
             match file.try_lock() {
                 Ok(()) => break,
-                // Somebody who only asks ([`holder`]) holds it for a moment.
+                // [`holder`] in another command may hold the lock for a moment.
                 Err(TryLockError::WouldBlock) if tries < TRIES => std::thread::sleep(TRY_PAUSE),
                 Err(TryLockError::WouldBlock) => return Err(held(data_dir, read(&path))),
                 Err(TryLockError::Error(e)) => return Err(cannot(&path, e)),
@@ -64,7 +63,7 @@ impl InstanceLock {
         Ok(lock)
     }
 
-    /// Tells other commands where the health server listens.
+    /// Publishes the address of the health server for other commands.
     ///
     /// # Errors
     /// `Unavailable` when the file cannot be written.
@@ -83,7 +82,7 @@ impl InstanceLock {
     }
 }
 
-/// Who holds the lock of a data folder; none when nobody does.
+/// The process that holds the lock of a data folder; `None` if the lock is free.
 ///
 /// # Errors
 /// `Forbidden` or `Unavailable` when the file cannot be opened.
@@ -94,8 +93,8 @@ pub(crate) fn holder(data_dir: &Path) -> Result<Option<Holder>> {
         Err(e) if e.kind() == std::io::ErrorKind::NotFound => return Ok(None),
         Err(e) => return Err(cannot(&path, e)),
     };
-    // Only asks: a shared lock is refused exactly while somebody holds it, and freed at once
-    // otherwise.
+    // A shared lock fails only while a process holds the exclusive one, and is released at once
+    // here.
     match file.try_lock_shared() {
         Ok(()) => Ok(None),
         Err(TryLockError::WouldBlock) => Ok(Some(read(&path))),
@@ -109,7 +108,7 @@ fn path(data_dir: &Path) -> PathBuf {
 
 fn read(path: &Path) -> Holder {
     let mut text = String::new();
-    // Unreadable is as good as empty: the lock itself is the truth, the note only helps people.
+    // An unreadable note counts as empty. Only the lock decides; the note helps people.
     let _ = File::open(path).and_then(|file| file.take(MAX_NOTE).read_to_string(&mut text));
     parse(&text)
 }

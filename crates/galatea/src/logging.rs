@@ -1,5 +1,4 @@
-//! Logging: `tracing` to stderr, text on a terminal and JSON elsewhere, every line through the
-//! redactor.
+//! Sets up `tracing` to stderr: text on a terminal, JSON elsewhere. Every line passes the redactor.
 
 use galatea_core::{Error, Result, Settings};
 use std::io::IsTerminal;
@@ -12,12 +11,12 @@ use crate::{
     redact::CleanStderr,
 };
 
-/// Starts logging. Commands that do one thing log errors only, unless `LOG_LEVEL` or `-v` asks for
-/// more; a process that runs logs from `info` on.
+/// Starts logging. A process that runs agents logs from `info` on. Other commands log errors only,
+/// unless `LOG_LEVEL` or `-v` asks for more.
 ///
 /// # Errors
-/// `Invalid` with its place for a setting that makes no sense, if the command runs agents. Others
-/// can do their work without.
+/// `Invalid` with the place of an invalid setting, if the command runs agents. Other commands
+/// ignore invalid logging settings.
 pub(crate) fn start(cli: &Cli, context: &Context) -> Result<()> {
     let settings = context.quiet_configuration().map(|c| c.settings.clone()).unwrap_or_default();
     let runs = matches!(cli.command, None | Some(Command::Start(_)));
@@ -34,7 +33,7 @@ pub(crate) fn start(cli: &Cli, context: &Context) -> Result<()> {
         .with_env_filter(filter)
         .with_writer(writer)
         .with_target(cli.globals.verbose > 0 || json);
-    // Nobody else installs a subscriber in this process; if one is there, its lines are as good.
+    // This fails only if a subscriber is already installed, which then receives the lines.
     let _ = if json {
         builder.json().flatten_event(true).try_init()
     } else {
@@ -43,14 +42,14 @@ pub(crate) fn start(cli: &Cli, context: &Context) -> Result<()> {
     Ok(())
 }
 
-/// Whether a process that runs agents writes its log as JSON. What it has to tell people is part of
-/// the log then.
+/// Whether a process that runs agents writes its log as JSON. Its messages to people are then log
+/// lines, too.
 pub(crate) fn is_json(context: &Context) -> bool {
     context.log_json
         || context.quiet_configuration().is_ok_and(|c| json(&c.settings, true).unwrap_or(false))
 }
 
-/// Whether the settings of logging make sense, for `doctor`.
+/// Checks the logging settings, for `doctor`.
 ///
 /// # Errors
 /// `Invalid` with its place.
@@ -77,21 +76,21 @@ fn filter(settings: &Settings, runs: bool, verbose: u8) -> Result<EnvFilter> {
     let level = level.trim().to_ascii_lowercase();
     let ours = match level.as_str() {
         "trace" | "debug" | "info" | "warn" | "error" => level.as_str(),
-        // elizaOS's other names.
+        // Other level names of elizaOS.
         "fatal" => "error",
         "warning" => "warn",
         "success" | "progress" | "log" => "info",
         "verbose" => "debug",
-        // Filters say what they want for every part.
+        // A filter names its own targets and levels.
         directives if directives.contains(['=', ',']) => {
             return EnvFilter::try_new(directives).map_err(|_| complain(settings));
         }
         _ => return Err(complain(settings)),
     };
-    // Libraries say little that helps, and some would print what they send.
+    // Libraries log little that helps, and some would log the contents of requests.
     let theirs = if ours == "error" { "error" } else { "warn" };
-    // Of a database that goes away the stores tell, once; every connection of a pool would say it
-    // again.
+    // The stores report a lost database once. sqlx would report it for every connection of the
+    // pool.
     EnvFilter::try_new(format!("{theirs},sqlx=error,galatea={ours}"))
         .map_err(|_| complain(settings))
 }

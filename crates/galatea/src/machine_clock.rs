@@ -1,5 +1,5 @@
-//! The machine's clock, watched: somebody may set it while we run, and platforms do not know of
-//! that.
+//! The machine's clock, and detection of changes to it. A person or a time service may set it while
+//! the program runs, which the platforms do not know.
 
 use galatea_core::{Clock, Skew, Timestamp};
 use nix::time::{ClockId, clock_gettime};
@@ -9,35 +9,35 @@ use std::{
     time::{Duration, SystemTime, UNIX_EPOCH},
 };
 
-/// Time that passes while the machine sleeps too, and that nobody can set.
+/// A clock that counts while the machine sleeps and that cannot be set.
 #[cfg(target_os = "linux")]
 const STEADY: ClockId = ClockId::CLOCK_BOOTTIME;
 #[cfg(not(target_os = "linux"))]
 const STEADY: ClockId = ClockId::CLOCK_MONOTONIC;
-/// Smaller steps are a clock that is kept right.
+/// In milliseconds. Smaller steps are ordinary corrections.
 const WORTH_TELLING: i64 = 30_000;
 
-/// Wall clock time that knows how far it was set since the program began, and follows the clock of
-/// a store that several machines share.
+/// A wall clock that knows how far it was set since the program started, and that follows the clock
+/// of a store shared by several machines.
 #[derive(Debug)]
 pub(crate) struct MachineClock {
     /// How far the store's clock is ahead.
     skew: Skew,
-    /// Shared time less steady clock at the start, in milliseconds.
+    /// Shared time minus steady clock at the start, in milliseconds.
     begun: i64,
-    /// The same when it was last told.
+    /// Wall clock minus steady clock at the last warning, in milliseconds.
     told: AtomicI64,
 }
 
 impl MachineClock {
-    /// Begins now.
+    /// Starts watching now.
     pub(crate) fn new(skew: Skew) -> Self {
         let offset = wall().saturating_sub(steady());
         Self { begun: offset.saturating_add(skew.followed()), told: AtomicI64::new(offset), skew }
     }
 
-    /// How far time was set, forward or (negative) back: here, and not followed by the store's
-    /// clock.
+    /// How far the time was set since the start, in milliseconds; negative if back. Corrections
+    /// that follow the store's clock do not count.
     fn set(&self) -> i64 {
         let offset = wall().saturating_sub(steady());
         let told = self.told.load(Ordering::Relaxed);
@@ -51,7 +51,7 @@ impl MachineClock {
             tracing::warn!(
                 code = "GAL-CLOCK",
                 seconds,
-                "the machine's clock was set; waits go on as they were, ages are told by the platforms' clocks"
+                "the machine's clock was changed; waits keep their length, message ages follow the platforms' clocks"
             );
         }
         offset.saturating_add(self.skew.followed()).saturating_sub(self.begun)
@@ -82,7 +82,7 @@ fn wall() -> i64 {
     i64::try_from(since.as_millis()).unwrap_or(i64::MAX)
 }
 
-/// Zero where the system has no such clock: then nothing is ever noticed.
+/// Equals the wall clock on systems without a steady one, so no change is ever detected.
 fn steady() -> i64 {
     clock_gettime(STEADY).map_or_else(
         |_| wall(),
@@ -117,7 +117,7 @@ mod tests {
             (Duration::from_secs(3_595)..Duration::from_secs(3_605)).contains(&behind)
                 && clock.ahead() < Duration::from_secs(5)
         );
-        // Its owner sets it right, and the store says so.
+        // The machine's owner corrects the clock, and the store reports the new difference.
         skew.measured(0);
         let (clock_set_right, hour) =
             (MachineClock { begun: clock.begun + 3_600_000, ..clock }, Duration::from_secs(3_600));

@@ -1,4 +1,4 @@
-//! The program `galatea`; everything it does is in the library beside it.
+//! The program `galatea`. It only calls the library.
 
 fn main() -> std::process::ExitCode {
     galatea::run()

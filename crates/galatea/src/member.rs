@@ -1,4 +1,4 @@
-//! Member: who this process is among those that share a database.
+//! Identity of this process among the processes that share a database.
 
 use galatea_core::{MemberId, Result, Skew, Store, store::ProcessRole};
 use galatea_runtime::ClusterOptions;
@@ -6,14 +6,14 @@ use std::{fs, path::PathBuf};
 
 use crate::data_dir::DataDir;
 
-/// Who ran with this data folder before.
+/// File with the id of the last process that used this data folder.
 const FILE: &str = "member";
 
-/// Joins as somebody new. What the last process with this data folder had is free at once: the
-/// folder is locked, so it has ended.
+/// Joins the cluster as a new member. The leases of the last process with this data folder are
+/// released at once: the folder is locked, so that process has ended.
 ///
 /// # Errors
-/// `Unavailable` when the data folder cannot be written, and whatever the database says.
+/// `Unavailable` if the data folder cannot be written, and errors of the database.
 pub(crate) async fn join(
     store: &dyn Store,
     data_dir: &DataDir,
@@ -33,21 +33,22 @@ pub(crate) async fn join(
     Ok(ClusterOptions::new(member, format!("{}:{}", host(), std::process::id()), role))
 }
 
-/// More is worth telling: platforms and signatures go by the machine's clock.
+/// In milliseconds. Larger differences are reported, because platforms and signatures use the
+/// machine's clock.
 const WORTH_TELLING: i64 = 5_000;
 
-/// Says when this machine's clock and the database's differ.
+/// Logs a warning if this machine's clock and the database's differ.
 pub(crate) fn warn_of_skew(skew: &Skew) {
     if let Some(told) = skew_told(skew.millis()) {
-        tracing::warn!(code = SKEW, "{told}; what processes store goes by the database's clock");
+        tracing::warn!(code = SKEW, "{told}; stored times follow the database's clock");
     }
 }
 
-/// Code of clocks that differ.
+/// Code of a clock that differs from the database's.
 pub(crate) const SKEW: &str = "GAL-CLOCK-SKEW";
 
-/// One sentence about clocks that differ by more than can be left alone; `millis` is how far the
-/// database's is ahead.
+/// One sentence about a difference above [`WORTH_TELLING`]. `millis` is how far the database's
+/// clock is ahead.
 pub(crate) fn skew_told(millis: i64) -> Option<String> {
     let seconds = millis.unsigned_abs() as f64 / 1000.0;
     let word = if millis > 0 { "behind" } else { "ahead of" };
@@ -59,7 +60,7 @@ fn file(data_dir: &DataDir) -> PathBuf {
     data_dir.path().join(FILE)
 }
 
-/// Who runs, or ran last, with this data folder.
+/// The process that uses this data folder, or used it last.
 pub(crate) fn known(data_dir: &DataDir) -> Option<MemberId> {
     fs::read_to_string(file(data_dir)).ok()?.trim().parse().ok()
 }

@@ -1,5 +1,5 @@
-//! Models: those of one agent, each watched, so that `/readyz` can say when none answers, and
-//! replaced by others while the program runs.
+//! Wraps the models of one agent: records their failures for `/readyz`, and lets them be replaced
+//! while the program runs.
 
 use async_trait::async_trait;
 use galatea_core::{
@@ -10,7 +10,7 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use crate::trouble::Trouble;
 
-/// How the models of one agent do. Cheap to clone.
+/// Health of the models of one agent. Cheap to clone.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct ModelHealth(Arc<Mutex<State>>);
 
@@ -21,17 +21,17 @@ struct State {
 }
 
 impl ModelHealth {
-    /// What is wrong; none while models answer or have not been asked.
+    /// The current problem; `None` if models answer or have not been used.
     pub(crate) fn trouble(&self) -> Option<Trouble> {
         self.lock().trouble.clone()
     }
 
-    /// Which model answers, and why it is this one.
+    /// The model that answers, and why it was chosen.
     pub(crate) fn description(&self) -> String {
         self.lock().description.clone()
     }
 
-    /// Tells which model answers from now on.
+    /// Sets the description.
     pub(crate) fn describe(&self, description: String) {
         self.lock().description = description;
     }
@@ -42,7 +42,7 @@ impl ModelHealth {
 
     fn note(&self, outcome: Option<&Error>) {
         let trouble = match outcome {
-            // One request that breaks a rule says nothing about the next.
+            // An invalid request says nothing about whether the model works.
             Some(error) if matches!(error.kind(), ErrorKind::Invalid | ErrorKind::TooLong) => {
                 return;
             }
@@ -53,8 +53,8 @@ impl ModelHealth {
     }
 }
 
-/// A place in the agent that others may take while the program runs. What it held stays, as its
-/// name is lent out; there are as many as choices were made, which is a handful in a year.
+/// A slot for a model that can be replaced while the program runs. Replaced models stay in memory,
+/// because `info` returns a reference to them. There are as many as replacements, a handful a year.
 struct Place {
     model: Arc<dyn TextModel>,
     next: OnceLock<Box<Place>>,
@@ -74,13 +74,13 @@ impl Place {
     }
 
     fn replace(&self, model: Arc<dyn TextModel>) {
-        // Only one task replaces; if it were two, the first would do.
+        // Only one task replaces models. With two, the first would win.
         let _ = self.last().next.set(Box::new(Self::new(model)));
     }
 }
 
-/// Puts other models in the places of an agent's. Vectors stay: those of another model cannot be
-/// compared, so they wait for the next start.
+/// Replaces an agent's models. The embedding model is not replaced: vectors of different models
+/// cannot be compared, so a new one waits for the next start.
 #[derive(Clone)]
 pub(crate) struct Renewal {
     small: Arc<Place>,
@@ -89,7 +89,7 @@ pub(crate) struct Renewal {
 }
 
 impl Renewal {
-    /// From now on these are asked.
+    /// Uses `models` for all requests from now on.
     pub(crate) fn replace(&self, models: &Models) {
         self.small.replace(Arc::clone(&models.small));
         self.large.replace(Arc::clone(&models.large));
@@ -99,7 +99,7 @@ impl Renewal {
     }
 }
 
-/// Watches the models of an agent. One that serves several tiers is still one.
+/// Wraps the models of an agent. All wrapped models share one health.
 pub(crate) fn watch(models: Models) -> (Models, ModelHealth, Renewal) {
     let health = ModelHealth::default();
     let place = |model: Arc<dyn TextModel>| Arc::new(Place::new(model));
@@ -120,7 +120,7 @@ pub(crate) fn watch(models: Models) -> (Models, ModelHealth, Renewal) {
     (watched, health, renewal)
 }
 
-/// How a model is called in the banner and in `status`.
+/// Name of a model in the banner and in `status`.
 pub(crate) fn describe(info: &ModelInfo) -> String {
     if info.scripted {
         "offline script — pattern matching, not AI".to_owned()

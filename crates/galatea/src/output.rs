@@ -1,4 +1,5 @@
-//! Output: stdout holds data, stderr holds talk; colour only where it helps; secrets never.
+//! Output of commands: data to stdout, messages to stderr, colours only on terminals, secrets
+//! masked.
 
 use galatea_core::{Error, ErrorKind, Result};
 use serde_json::Value;
@@ -14,31 +15,26 @@ use crate::{
     report::{Report, WIDTH},
 };
 
-/// Columns below which lines are not broken any further.
+/// Lines are not broken to fewer columns than this.
 const NARROWEST: usize = 30;
 
-/// A moment in milliseconds since 1970, for people: RFC 3339.
+/// Formats milliseconds since 1970 for people (RFC 3339).
 pub(crate) fn when(millis: i64) -> String {
     let time = OffsetDateTime::from_unix_timestamp(millis.div_euclid(1000)).ok();
     time.and_then(|time| time.format(&Rfc3339).ok()).unwrap_or_else(|| format!("{millis} ms"))
 }
 
-/// The few colours used; each only beside a word or shape that says the same.
+/// The colours in use. Each stands next to a word or symbol with the same meaning.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Color {
-    /// Failure.
     Red = 31,
-    /// Success.
     Green = 32,
-    /// Attention.
     Yellow = 33,
-    /// Frames.
     Blue = 34,
-    /// Labels.
     Cyan = 36,
 }
 
-/// Whether a stream takes colour.
+/// Whether a stream takes colours, and how wide its terminal is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Style {
     colored: bool,
@@ -46,20 +42,20 @@ pub(crate) struct Style {
 }
 
 impl Style {
-    /// No escape codes.
+    /// Without escape codes and without a width.
     #[cfg(test)]
     pub(crate) const fn plain() -> Self {
         Self { colored: false, columns: None }
     }
 
-    /// No escape codes, so many columns.
+    /// Without escape codes, `width` columns wide.
     #[cfg(test)]
     pub(crate) const fn narrow(width: usize) -> Self {
         Self { colored: false, columns: Some(width) }
     }
 
-    /// By the stream and `CLICOLOR_FORCE`, `NO_COLOR`, `TERM=dumb` (<https://no-color.org>,
-    /// <https://bixense.com/clicolors>).
+    /// Style of a stream, from `CLICOLOR_FORCE`, `NO_COLOR` and `TERM=dumb`
+    /// (<https://no-color.org>, <https://bixense.com/clicolors>).
     fn of(terminal: bool) -> Self {
         let set = |name: &str| std::env::var_os(name).is_some_and(|v| !v.is_empty() && v != "0");
         let dumb = std::env::var_os("TERM").is_some_and(|t| t == "dumb");
@@ -67,36 +63,32 @@ impl Style {
         Self { colored, columns: columns() }
     }
 
-    /// Text in a colour.
     pub(crate) fn paint(self, color: Color, text: &str) -> String {
         if self.colored { format!("\x1b[{}m{text}\x1b[0m", color as u8) } else { text.to_owned() }
     }
 
-    /// Text in a colour, bold.
     pub(crate) fn bold(self, color: Color, text: &str) -> String {
         if self.colored { format!("\x1b[1;{}m{text}\x1b[0m", color as u8) } else { text.to_owned() }
     }
 
-    /// Columns of a line that we break ourselves: no wider than reads well, no narrower than a
-    /// first column and a word.
+    /// Width at which text is broken: at most [`WIDTH`], at least [`NARROWEST`].
     pub(crate) fn width(self) -> usize {
         self.columns.map_or(WIDTH, |columns| columns.clamp(NARROWEST, WIDTH))
     }
 
-    /// Columns of the terminal; none where there is none, so that what a program reads keeps its
-    /// lines.
+    /// Columns of the terminal. `None` without a terminal, so that lines read by programs stay
+    /// whole.
     pub(crate) fn columns(self) -> Option<usize> {
         self.columns.map(|columns| columns.max(NARROWEST))
     }
 
-    /// Whether escape codes are written.
     pub(crate) fn is_colored(self) -> bool {
         self.colored
     }
 }
 
-/// The columns of the terminal: `COLUMNS` where it is exported (POSIX, Environment Variables §8.3),
-/// else what the terminal says.
+/// Columns of the terminal: `COLUMNS` if it is exported (POSIX, Environment Variables §8.3),
+/// otherwise the size the terminal reports.
 fn columns() -> Option<usize> {
     let told = std::env::var("COLUMNS")
         .ok()
@@ -105,23 +97,23 @@ fn columns() -> Option<usize> {
     told.or_else(|| terminal_size::terminal_size().map(|(width, _)| usize::from(width.0)))
 }
 
-/// Where a command writes. Every way out passes the redactor.
+/// The streams a command writes to. All text except [`Output::raw`] passes the redactor.
 #[derive(Debug, Clone)]
 pub(crate) struct Output {
-    /// Only data and errors (`-q`).
+    /// Write only data and errors (`-q`).
     pub(crate) quiet: bool,
-    /// For stdout.
+    /// Style of stdout.
     pub(crate) style: Style,
-    /// For stderr.
+    /// Style of stderr.
     pub(crate) talk_style: Style,
-    /// Knows the secrets.
+    /// Masks secrets.
     pub(crate) redactor: Redactor,
-    /// Why stdout took no more of the data.
+    /// The first error of a write to stdout.
     lost: Arc<OnceLock<io::Error>>,
 }
 
 impl Output {
-    /// For this process's streams.
+    /// Output to the streams of this process.
     pub(crate) fn new(quiet: bool) -> Self {
         Self {
             quiet,
@@ -132,13 +124,13 @@ impl Output {
         }
     }
 
-    /// A line of data, to stdout. A reader that has gone away (`| head`) is no failure.
+    /// Writes a line of data to stdout. A closed pipe (`| head`) is not an error.
     pub(crate) fn data(&self, line: impl Display) {
         let line = line.to_string();
         self.write(format!("{}\n", self.redactor.clean(&line)).as_bytes());
     }
 
-    /// Bytes made for a program, such as a completion script, to stdout as they are.
+    /// Writes bytes to stdout unchanged, such as a completion script.
     pub(crate) fn raw(&self, bytes: &[u8]) {
         self.write(bytes);
     }
@@ -148,12 +140,13 @@ impl Output {
         if let Err(error) = out.write_all(bytes).and_then(|()| out.flush())
             && error.kind() != io::ErrorKind::BrokenPipe
         {
-            // The first failure is the cause of the others.
+            // Keep the first error, because later ones follow from it.
             let _ = self.lost.set(error);
         }
     }
 
-    /// What was to go to stdout and could not: a full disk, a closed file.
+    /// Reports whether a write to stdout failed: full disk, closed file. Called once at the end of
+    /// a command.
     ///
     /// # Errors
     /// `GAL-FILE-WRITE` with the cause.
@@ -171,7 +164,7 @@ impl Output {
             .with_fix(fix))
     }
 
-    /// A JSON document to stdout: `{"schema": "galatea.<command>/1", …}`.
+    /// Writes a JSON document to stdout: `{"schema": "galatea.<command>/1", …}`.
     pub(crate) fn json(&self, schema: &str, body: Value) {
         let mut document = serde_json::Map::from_iter([("schema".to_owned(), Value::from(schema))]);
         match body {
@@ -184,7 +177,7 @@ impl Output {
         self.data(text);
     }
 
-    /// A line of talk, to stderr, unless quiet.
+    /// Writes a line of conversation with the user to stderr, unless `-q` is set.
     pub(crate) fn say(&self, line: impl Display) {
         if !self.quiet {
             let line = line.to_string();
@@ -192,7 +185,7 @@ impl Output {
         }
     }
 
-    /// An error or warning, to stderr; `-q` hides warnings.
+    /// Writes an error or warning to stderr. `-q` hides warnings.
     pub(crate) fn report(&self, report: &Report) {
         if self.quiet && report.level != crate::report::Level::Error {
             return;

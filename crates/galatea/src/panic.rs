@@ -1,10 +1,10 @@
-//! What is printed when the program itself is at fault: no backtrace, one request. The process then
-//! ends with 101, as Rust's always do.
+//! The message printed when the program panics: no backtrace, but a request to report it. The
+//! process then exits with 101, Rust's code for panics.
 
 use crate::{output::Output, report::Report};
 
-/// Installs the message for panics of every thread. A panic in a supervised task does not end the
-/// process; the message is the same.
+/// Installs the message for panics of every thread. A panic in a supervised task prints it, too,
+/// but does not end the process.
 pub(crate) fn install(output: &Output) {
     let output = output.clone();
     std::panic::set_hook(Box::new(move |panic| {
@@ -18,7 +18,7 @@ pub(crate) fn install(output: &Output) {
 }
 
 fn report(said: &str, place: &str) -> Report {
-    // The first line is enough to find it; the rest may repeat what somebody wrote.
+    // The first line identifies the panic. Further lines may contain users' messages.
     let said: String = said.lines().next().unwrap_or_default().chars().take(200).collect();
     Report::error("a fault in Galatea itself")
         .code("GAL-BUG")
@@ -27,7 +27,7 @@ fn report(said: &str, place: &str) -> Report {
         .fix("please report it with these lines and what you did before; what was committed is safe and is taken up at the next start")
 }
 
-/// A source file without the folder it was built in.
+/// Path of a source file, relative to the folder of its crate.
 fn file(path: &str) -> &str {
     path.rsplit_once("/src/")
         .map_or(path, |(before, _)| &path[before.rfind('/').map_or(0, |at| at + 1)..])

@@ -1,4 +1,4 @@
-//! Personas: which characters run, each with the settings it sees.
+//! Loads the characters to run, each with the settings it sees.
 
 use galatea_core::{
     Character, Error, ErrorKind, Settings, Variable,
@@ -19,35 +19,34 @@ use crate::{
     wants,
 };
 
-/// Which character files run when none is named on the command line.
+/// Character files to run if the command line names none.
 pub(crate) const CHARACTER_FILES: Variable = Variable::new(
     "CHARACTER_FILES",
     "Character files to run, separated by commas; the built-in Eliza when there is none.",
 )
 .alias(&["CHARACTER_FILE"]);
 
-/// Every setting read here.
+/// Every setting this module reads.
 pub(crate) const VARIABLES: &[Variable] = &[CHARACTER_FILES];
 
-/// The character that needs no file.
+/// The built-in character.
 const ELIZA: &str = include_str!("../../../characters/eliza.json");
 
 /// One character with its settings.
 #[derive(Debug, Clone)]
 pub(crate) struct Persona {
-    /// Who it is.
     pub(crate) character: Character,
-    /// Where it was read; none for the built-in one.
+    /// The file it was read from; `None` for the built-in character.
     pub(crate) file: Option<PathBuf>,
-    /// What it sees.
+    /// The settings this character sees.
     pub(crate) settings: Settings,
-    /// What could be better in its file, ready to show.
+    /// Warnings about its file, ready to show.
     pub(crate) warnings: Vec<Report>,
 }
 
 impl Persona {
-    /// What another process compares with its own: the character, and all settings that are given
-    /// and mean the same on every machine.
+    /// What other processes of the cluster compare with their own: a digest of the character, and
+    /// of each given setting that has the same meaning on every machine.
     pub(crate) fn about(&self) -> AboutAgent {
         let everywhere = config::groups()
             .iter()
@@ -67,11 +66,12 @@ impl Persona {
     }
 }
 
-/// Reads the characters named by `files`, else those of the settings, else the built-in one.
+/// Reads the characters named by `files`; otherwise those named in the settings; otherwise the
+/// built-in one.
 ///
 /// # Errors
-/// `Invalid` with the place of a fault in a file, `NotFound` for a missing file, `Conflict` for two
-/// characters of one id.
+/// `Invalid` with the place of a fault in a file, `NotFound` for a missing file, `Conflict` if two
+/// characters have the same id.
 pub(crate) fn load(
     files: &[PathBuf],
     configuration: &Configuration,
@@ -102,9 +102,9 @@ pub(crate) fn load(
     Ok(personas)
 }
 
-/// The files that the settings name. A relative path in a file is relative to that file, so that it
-/// holds from every working folder; where it is not there, to the working folder, as paths in the
-/// environment are.
+/// The files named in the settings. A relative path in a configuration file is relative to that
+/// file, so that it is valid from every working folder. If no file exists there, and for paths in
+/// the environment, it is relative to the working folder.
 fn configured(settings: &Settings, working_dir: &Path) -> galatea_core::Result<Vec<PathBuf>> {
     let named = settings.list(&CHARACTER_FILES)?.unwrap_or_default().into_iter().map(PathBuf::from);
     let beside = match settings.find(&CHARACTER_FILES).map(|setting| &setting.origin) {
@@ -135,7 +135,7 @@ fn persona(loaded: Loaded, file: Option<&Path>, configuration: &Configuration) -
 
 fn read(path: &Path) -> galatea_core::Result<Vec<u8>> {
     let mut bytes = Vec::new();
-    // One byte more than allowed tells a file that is too large from one that just fits.
+    // One byte more than allowed distinguishes a file that is too large from one that just fits.
     let limit = u64::try_from(MAX_SIZE).unwrap_or(u64::MAX).saturating_add(1);
     File::open(path).and_then(|file| file.take(limit).read_to_end(&mut bytes)).map_err(|e| {
         let kind = match e.kind() {
@@ -153,7 +153,7 @@ fn read(path: &Path) -> galatea_core::Result<Vec<u8>> {
     Ok(bytes)
 }
 
-/// Two characters of one id would share rooms and memories.
+/// Rejects two characters of the same id, because they would share rooms and memories.
 fn unlike(personas: &[Persona]) -> galatea_core::Result<()> {
     for (n, persona) in personas.iter().enumerate() {
         if let Some(twin) = personas[..n]
@@ -259,7 +259,8 @@ mod tests {
                 .map(|p| p.character.name)
                 .collect()
         };
-        // The second is only in the working folder, where relative paths were always looked for.
+        // The second file exists in the working folder only, where relative paths were resolved by
+        // earlier versions.
         assert_eq!(names(dir.path(), "bot/.env"), ["Ada", "Here"]);
     }
 }

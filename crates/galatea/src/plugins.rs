@@ -1,8 +1,7 @@
-//! Plugins: what every agent gets. A plain list; grep finds it.
+//! The plugins of every agent.
 
 use galatea_core::Plugin;
 
-/// The plugins of every agent.
 pub(crate) fn standard() -> Vec<Plugin> {
     vec![galatea_bootstrap::plugin()]
 }

@@ -1,4 +1,4 @@
-//! Readiness: what is in the way of the process's work, as `/readyz` tells it.
+//! Determines whether the process can work, for `/readyz`.
 
 use galatea_core::{AgentId, Clock, Finding, Health, Store, SystemClock, store::Missing};
 use galatea_models::Dependencies;
@@ -22,19 +22,19 @@ use crate::{
     whole::{self, Idle, Wanted},
 };
 
-/// Longest wait for the database to answer all that is asked. Who asks for readiness rarely waits
-/// longer than a second or two.
+/// Longest wait for the database. Clients that poll readiness usually give up after a second or
+/// two.
 const STORAGE_PATIENCE: Duration = Duration::from_secs(1);
-/// However many ask within this time, the database is asked once.
+/// Answers of the database are reused for this long, so many requests cause one query.
 const FRESH: Duration = Duration::from_millis(250);
-/// How long a gap is shown beside its connector; `audit` lists it for ever.
+/// How long a gap is shown next to its connector. `audit` lists gaps without a limit.
 const DAY: Duration = Duration::from_secs(24 * 3600);
 
 struct Watched {
     orchestrator: Arc<Orchestrator>,
     database: Database,
     agents: Vec<(AgentId, String, ModelHealth)>,
-    /// Agents that answer nobody on a platform, for want of a model.
+    /// Agents that do not answer on a platform, because they have no model.
     silent: Vec<(String, Trouble)>,
     since: Instant,
     stopping: Arc<AtomicBool>,
@@ -42,7 +42,7 @@ struct Watched {
     learnt: tokio::sync::Mutex<Option<(Instant, Learnt)>>,
 }
 
-/// What the database told.
+/// Results of the database queries.
 #[derive(Clone, Default)]
 struct Learnt {
     storage: Option<Reason>,
@@ -51,7 +51,7 @@ struct Learnt {
     cluster: Option<ClusterState>,
 }
 
-/// Looks at a process. `stopping` is set once it drains.
+/// Returns the probe of a process. `stopping` is set once the process drains.
 pub(crate) fn probe(booted: &Booted, since: Instant, stopping: Arc<AtomicBool>) -> Probe {
     let agents = booted.agents.iter().map(|a| (a.id, a.name.clone(), a.health.clone())).collect();
     let silent =
@@ -142,7 +142,7 @@ impl Watched {
         }
     }
 
-    /// Asks the database once, however many ask for it, and for a bounded time.
+    /// Queries the database at most once per [`FRESH`], and for at most [`STORAGE_PATIENCE`].
     async fn learn(&self) -> Learnt {
         let mut known = self.learnt.lock().await;
         if let Some((_, learnt)) = known.as_ref().filter(|(at, _)| at.elapsed() < FRESH) {
@@ -165,14 +165,15 @@ impl Watched {
         Learnt { storage: None, missing, idle, cluster }
     }
 
-    /// Gaps of the last day.
+    /// Gaps noticed in the last day.
     async fn missing(&self, store: &dyn Store) -> Vec<Missing> {
         let now = SystemClock.now();
         let missing = store.missing().await.unwrap_or_default();
         missing.into_iter().filter(|m| now.since(m.gap.noticed) < DAY).collect()
     }
 
-    /// What of the work that this process knows of no process does, and who shares the database.
+    /// Work of this process's agents that no process does, and the processes that share the
+    /// database.
     async fn whole(
         &self,
         store: &dyn Store,
@@ -202,7 +203,8 @@ impl Watched {
         if self.database.trouble().is_some()
             && let Some((agent, ..)) = self.agents.first()
         {
-            // Tried here, or it would stay so where nobody writes because it is so.
+            // After a failed write, test a write here. Otherwise the database would stay marked as
+            // failed while no message arrives to write.
             let probe = self.database.store();
             if let Err(error) =
                 probe.cache(*agent, "readiness", &serde_json::Value::Null, None).await
@@ -213,7 +215,7 @@ impl Watched {
         self.database.store().agents().await.err().map(|error| storage(&error))
     }
 
-    /// The database did not answer in time: with what is known of it, or what to look at.
+    /// For a database that did not answer in time: the last known error, or what to check.
     fn silent(&self) -> Reason {
         if let Some(error) = self.database.trouble() {
             return storage(&error);
@@ -236,7 +238,7 @@ impl Watched {
     }
 }
 
-/// What a reason about the database is about.
+/// Subject of reasons about the database.
 const STORAGE: &str = "storage";
 
 fn storage(error: &galatea_core::Error) -> Reason {
@@ -250,7 +252,7 @@ fn storage(error: &galatea_core::Error) -> Reason {
     }
 }
 
-/// A connector for the list, and what is wrong with it.
+/// The entry of a connector, and the reason why it is not ready.
 fn judge(status: &ConnectorStatus) -> (ConnectorState, Option<Reason>) {
     let source = status.info.source.to_string();
     let trouble = Trouble::of_connector(&status.health);
@@ -262,7 +264,7 @@ fn judge(status: &ConnectorStatus) -> (ConnectorState, Option<Reason>) {
         Health::Retrying { .. } => ("retrying", trouble.as_ref().map_or_else(String::new, short)),
         Health::Down { .. } => ("down", trouble.as_ref().map_or_else(String::new, short)),
     };
-    // One that works in part works.
+    // A degraded connector still works.
     let in_the_way = match state {
         "up" | "degraded" | "elsewhere" => None,
         _ => Some(
@@ -282,7 +284,7 @@ fn judge(status: &ConnectorStatus) -> (ConnectorState, Option<Reason>) {
     )
 }
 
-/// In one line.
+/// The problem in one line, with the time of the next attempt.
 fn short(trouble: &Trouble) -> String {
     trouble
         .next
@@ -290,8 +292,8 @@ fn short(trouble: &Trouble) -> String {
         .map_or_else(|| trouble.message.clone(), |next| format!("{}; {next}", trouble.message))
 }
 
-/// What was learnt of a model while it was asked; others may answer in its place, so it is in
-/// nobody's way.
+/// A finding about a model in use. It does not make the process unready, because other models may
+/// answer.
 fn remark(finding: Finding) -> Reason {
     let Finding { id, subject, message, cause, origin, fix, .. } = finding;
     Reason { subject, agent: None, message, code: Some(id), cause, origin, fix }

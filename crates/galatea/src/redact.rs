@@ -1,16 +1,15 @@
-//! Redactor: the last gate before any output, where known secrets become `[secret]`.
+//! Replaces known secrets by `[secret]` before any output.
 
 use std::{
     io::{self, Write},
     sync::{Arc, PoisonError, RwLock},
 };
 
-/// What stands in a secret's place.
 const MASK: &str = "[secret]";
-/// Shorter values are no secrets worth the name, and replacing them would garble ordinary words.
+/// Minimum length in bytes. Masking shorter values would garble ordinary words.
 const SHORTEST: usize = 6;
 
-/// Knows every secret read so far; cheap to clone.
+/// Holds every secret read so far. Cheap to clone.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Redactor(Arc<RwLock<Secrets>>);
 
@@ -24,8 +23,8 @@ impl std::fmt::Debug for Secrets {
 }
 
 impl Redactor {
-    /// Remembers a secret in the forms in which it may be printed: as it is, in JSON, in an
-    /// address.
+    /// Adds a secret in every form in which it may be printed: plain, escaped in JSON, encoded in a
+    /// URL.
     pub(crate) fn learn(&self, secret: &str) {
         let secret = secret.trim().trim_matches(['"', '\'']);
         if secret.len() < SHORTEST {
@@ -40,11 +39,12 @@ impl Redactor {
                 secrets.0.push(form);
             }
         }
-        // Longest first, so that a secret that contains another leaves nothing behind.
+        // Longest first, so that no remainder of a longer secret stays after a shorter one is
+        // masked.
         secrets.0.sort_by_key(|s| std::cmp::Reverse(s.len()));
     }
 
-    /// The text without secrets.
+    /// `text` with secrets masked.
     pub(crate) fn clean<'a>(&self, text: &'a str) -> std::borrow::Cow<'a, str> {
         let secrets = self.0.read().unwrap_or_else(PoisonError::into_inner);
         let mut text = std::borrow::Cow::Borrowed(text);
@@ -57,7 +57,7 @@ impl Redactor {
     }
 }
 
-/// Collects one log event and writes it cleaned, in one piece, to stderr.
+/// Buffers one log event, and writes it masked and in one piece to stderr when dropped.
 pub(crate) struct CleanStderr {
     redactor: Redactor,
     buffer: Vec<u8>,

@@ -1,4 +1,4 @@
-//! Report: one error, warning or note in the form every command uses.
+//! One error, warning or note in the format that every command uses.
 //!
 //! ```text
 //! error[GAL-TG-409]: another program is reading this Telegram bot's messages
@@ -13,25 +13,25 @@ use std::fmt::Write as _;
 
 use crate::output::{Color, Style};
 
-/// Widest line we write ourselves; the classic terminal. Lines quoted from a file are cut, single
-/// long words are not.
+/// Longest line, the width of a classic terminal. Quoted lines of a file are cut to it; single long
+/// words exceed it.
 pub(crate) const WIDTH: usize = 80;
 
-/// How much a report matters.
+/// Severity of a report.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Level {
     /// The command fails.
     Error,
-    /// It goes on, and something is probably not as meant.
+    /// The command continues, but a setting or input is probably wrong.
     Warning,
-    /// It goes on, and there is something to know.
+    /// The command continues; for information.
     Note,
 }
 
 /// A place in a file, shown with the line and a caret.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Place {
-    /// File as the user knows it.
+    /// File name as the user knows it.
     pub(crate) file: String,
     /// From 1.
     pub(crate) line: usize,
@@ -39,29 +39,26 @@ pub(crate) struct Place {
     pub(crate) column: usize,
     /// Characters to underline, at least 1.
     pub(crate) length: usize,
-    /// The line, already free of secrets; or the part of it around the column.
+    /// The line with secrets masked, or the part of it around the column.
     pub(crate) text: String,
-    /// Column in `text`, from 1, where that is a part only.
+    /// Column in `text`, from 1, if `text` is only a part of the line.
     pub(crate) caret: Option<usize>,
 }
 
 /// One error or warning for people.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Report {
-    /// How much it matters.
     pub(crate) level: Level,
     /// Stable code, if it has one.
     pub(crate) code: Option<String>,
     /// One sentence.
     pub(crate) message: String,
-    /// Place in a file.
     pub(crate) place: Option<Place>,
     /// Labelled lines in the order shown: `cause`, `where`, `fix`, …
     pub(crate) lines: Vec<(String, String)>,
 }
 
 impl Report {
-    /// An error.
     pub(crate) fn error(message: impl Into<String>) -> Self {
         Self {
             level: Level::Error,
@@ -72,26 +69,25 @@ impl Report {
         }
     }
 
-    /// A warning.
     pub(crate) fn warning(message: impl Into<String>) -> Self {
         Self { level: Level::Warning, ..Self::error(message) }
     }
 
-    /// With its stable code.
+    /// Sets the stable code.
     #[must_use]
     pub(crate) fn code(mut self, code: impl Into<String>) -> Self {
         self.code = Some(code.into());
         self
     }
 
-    /// With its place.
+    /// Sets the place in a file.
     #[must_use]
     pub(crate) fn place(mut self, place: Place) -> Self {
         self.place = Some(place);
         self
     }
 
-    /// With a labelled line; an empty text adds none.
+    /// Adds a labelled line, unless `text` is empty.
     #[must_use]
     pub(crate) fn line(mut self, label: impl Into<String>, text: impl Into<String>) -> Self {
         let text = text.into();
@@ -101,19 +97,19 @@ impl Report {
         self
     }
 
-    /// With what was seen.
+    /// Adds what was observed.
     #[must_use]
     pub(crate) fn cause(self, text: impl Into<String>) -> Self {
         self.line("cause", text)
     }
 
-    /// With the next action.
+    /// Adds the next action.
     #[must_use]
     pub(crate) fn fix(self, text: impl Into<String>) -> Self {
         self.line("fix", text)
     }
 
-    /// The text, lines ending in newlines.
+    /// Renders the report. Every line ends with a newline.
     pub(crate) fn render(&self, style: Style) -> String {
         let mut text = String::new();
         let (word, color) = match self.level {
@@ -137,7 +133,7 @@ impl Report {
             .filter(|code| crate::catalogue::find(code).is_some())
             .map(|code| ("more".to_owned(), format!("galatea explain {code}")));
         for (label, line) in self.lines.iter().chain(&more) {
-            // Labels line up on the widest usual one: `  cause: `.
+            // Labels are aligned to the longest common one, `  cause: `.
             let label = format!("  {:<7}", format!("{label}:"));
             let label = if label.ends_with(' ') { label } else { format!("{label} ") };
             let indent = format!("\n{}", " ".repeat(label.len()));
@@ -169,8 +165,8 @@ impl Place {
     }
 }
 
-/// The part of a line around a column that fits into `room` characters, and the column in it (from
-/// 1). Tabs become spaces.
+/// The part of a line around a column that fits into `room` characters, and the column in that part
+/// (from 1). Tabs become spaces.
 fn window(line: &str, column: usize, room: usize) -> (String, usize) {
     let chars: Vec<char> = line.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
     let at = column.clamp(1, chars.len() + 1) - 1;
@@ -185,8 +181,8 @@ fn window(line: &str, column: usize, room: usize) -> (String, usize) {
     (shown.collect(), at - start + 1)
 }
 
-/// Breaks text at spaces: the first line `first` wide, the others `rest`. A word longer than a line
-/// is kept whole (addresses must stay copyable).
+/// Breaks text at spaces into lines of `first` and then `rest` characters. A longer word stays
+/// whole, so that URLs can be copied.
 pub(crate) fn wrap(text: &str, first: usize, rest: usize) -> Vec<String> {
     let mut lines = Vec::new();
     let mut line = String::new();
@@ -204,9 +200,9 @@ pub(crate) fn wrap(text: &str, first: usize, rest: usize) -> Vec<String> {
     lines
 }
 
-/// Text behind a head that takes `indent` columns of a terminal: broken at spaces, each further
-/// line below its beginning. Where that leaves too little room, it begins on a line of its own. As
-/// it is where it fits, and where no terminal shows it.
+/// Wraps text that follows a label of `indent` columns. Further lines start below the text. If too
+/// little room is left beside the label, the text starts on its own line. Text that fits, and text
+/// that is not written to a terminal, is unchanged.
 pub(crate) fn hang(indent: usize, text: &str, style: Style) -> String {
     let Some(width) = style
         .columns()
@@ -221,16 +217,16 @@ pub(crate) fn hang(indent: usize, text: &str, style: Style) -> String {
     format!("{begin}{}", lines.join(&format!("\n{}", " ".repeat(indent))))
 }
 
-/// Fewest columns beside a head that text is squeezed into.
+/// Minimum width for text beside a label.
 const LEAST: usize = 18;
-/// Begins a line below a head.
+/// Starts a line below the label.
 const BELOW: &str = "\n    ";
 
 impl From<&Error> for Report {
     fn from(error: &Error) -> Self {
         let mut report = Self::error(error.message());
         report.code = error.code().map(str::to_owned);
-        // The order people read in: what was seen, where it comes from, the rest.
+        // The order in which people read: observation, origin, the rest.
         let rank = |key: &str| match key {
             "cause" => 0,
             "where" => 1,

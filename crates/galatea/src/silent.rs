@@ -1,5 +1,5 @@
-//! Silent: agents that read platforms on which they answer nobody, because no model is set. It
-//! looks healthy from everywhere else.
+//! Detects agents that read a platform but cannot answer there, because no model is configured. All
+//! other checks would report them as healthy.
 
 use galatea_core::{Connector, Finding, Settings, Severity};
 use galatea_models::Configured;
@@ -8,13 +8,12 @@ use std::sync::Arc;
 
 use crate::{connectors::PLATFORMS, output::Output, trouble::Trouble};
 
-/// The code of all this.
+/// The code of this problem.
 const CODE: &str = "GAL-MODEL-NONE";
-/// What to do.
 const FIX: &str = "`galatea init` connects a model; or set a key (OPENAI_API_KEY, ANTHROPIC_API_KEY, …), or OLLAMA_API_ENDPOINT for a model of your own";
 
-/// The titles of the platforms on which these connectors read and answer nobody, each once. Where
-/// answers are switched off, silence is meant.
+/// Titles of the platforms that the agent reads but does not answer on, without duplicates.
+/// Platforms with answers switched off are not included, because that is intended.
 pub(crate) fn places(
     configured: &Configured,
     settings: &Settings,
@@ -25,7 +24,7 @@ pub(crate) fn places(
     }
     let is_mute = |connector: &&Arc<dyn Connector>| {
         let info = connector.info();
-        // A setting that makes no sense is told by whoever reads it.
+        // An invalid setting is reported where the setting is read.
         info.capabilities.public
             && Policy::from_settings(settings, &info.source)
                 .map_or(true, |policy| policy.auto_reply)
@@ -42,7 +41,7 @@ pub(crate) fn places(
         .collect()
 }
 
-/// What is wrong with an agent that is silent there; none for one that is silent nowhere.
+/// The problem of an agent without a model; `None` if `places` is empty.
 pub(crate) fn trouble(agent: &str, places: &[&str]) -> Option<Trouble> {
     if places.is_empty() {
         return None;
@@ -57,7 +56,7 @@ pub(crate) fn trouble(agent: &str, places: &[&str]) -> Option<Trouble> {
     })
 }
 
-/// The same as a finding.
+/// The problem as a finding.
 pub(crate) fn finding(trouble: &Trouble) -> Finding {
     let cause = "the offline script does not speak where strangers read it, unless OFFLINE_RESPONDER_PUBLIC=true";
     Finding::new(Severity::Error, CODE, "model", trouble.message.clone())
@@ -65,7 +64,7 @@ pub(crate) fn finding(trouble: &Trouble) -> Finding {
         .with_fix(FIX)
 }
 
-/// Says it once: in the log, or to people in the form of every error.
+/// Reports it once: as a log line, or to `people` as an error.
 pub(crate) fn tell(trouble: &Trouble, people: Option<&Output>) {
     match people {
         Some(people) => people.report(&trouble.report("model")),
@@ -75,7 +74,7 @@ pub(crate) fn tell(trouble: &Trouble, people: Option<&Output>) {
     }
 }
 
-/// `Telegram, Discord and X`.
+/// Joins titles: `Telegram, Discord and X`.
 fn together(places: &[&str]) -> String {
     match places {
         [all @ .., last] if !all.is_empty() => format!("{} and {last}", all.join(", ")),

@@ -1,32 +1,33 @@
-//! Trouble: what is wrong with a connector or a model, taken apart so that it is shown in the form
-//! of every other error.
+//! The current problem of a connector or a model, split into the parts of a report: message, code,
+//! cause, origin and fix.
 
 use galatea_core::{Error, Health};
 
 use crate::report::{Level, Report};
 
-/// The code of a platform that asks to slow down: nothing is wrong, and nothing is lost.
+/// Ending of the codes for platform rate limits. Nothing is broken then and no message is lost, so
+/// they are shown as notes.
 const FLOOD: &str = "-429";
 
-/// Something that does not work at the moment.
+/// A current problem of a connector or a model.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Trouble {
     /// One sentence.
     pub(crate) message: String,
     /// Stable code.
     pub(crate) code: Option<String>,
-    /// What was seen.
+    /// What was observed.
     pub(crate) cause: Option<String>,
     /// Where the setting comes from.
     pub(crate) origin: Option<String>,
-    /// The next action.
+    /// The next action, for people.
     pub(crate) fix: Option<String>,
-    /// When it is tried again, for people: `next try in 30 s`.
+    /// Time of the next attempt, for people: `next try in 30 s`.
     pub(crate) next: Option<String>,
 }
 
 impl Trouble {
-    /// Of an error.
+    /// From an error.
     pub(crate) fn of(error: &Error) -> Self {
         let told = |key: &str| {
             error.context().iter().find(|(known, _)| *known == key).map(|(_, value)| value.clone())
@@ -41,7 +42,7 @@ impl Trouble {
         }
     }
 
-    /// Of a connector; none when nothing is wrong that a person should know.
+    /// From a connector's health. `None` for states that need no action.
     pub(crate) fn of_connector(health: &Health) -> Option<Self> {
         let (reason, code, fix) = match health {
             Health::Starting | Health::Elsewhere | Health::Up { .. } | Health::Degraded { .. } => {
@@ -55,7 +56,7 @@ impl Trouble {
         Some(Self { code, fix, ..Self::of_text(reason) })
     }
 
-    /// Of what an error displays, as it is kept in verdicts.
+    /// From the text that an [`Error`] displays, as stored in verdicts.
     pub(crate) fn of_text(text: &str) -> Self {
         let (message, context, rest) = take_apart(text);
         let told = |key: &str| {
@@ -73,7 +74,7 @@ impl Trouble {
         }
     }
 
-    /// In the form of every error.
+    /// As a report. `whose` is the name in front of the message, such as `model` or `telegram`.
     pub(crate) fn report(&self, whose: &str) -> Report {
         let waits = self.code.as_deref().is_some_and(|code| code.ends_with(FLOOD));
         let mut report = Report {
@@ -94,12 +95,13 @@ impl Trouble {
     }
 }
 
-/// The fix of a code's page, for what tells none of its own.
+/// The fix on a code's page, used if the error has none of its own.
 fn usual_fix(code: &str) -> Option<String> {
     crate::catalogue::find(code).map(|page| lower(page.fix()))
 }
 
-/// Fix lines begin small; pages hold whole sentences.
+/// Lowercases the first letter. Fix lines start with a small letter, but pages contain whole
+/// sentences.
 fn lower(text: &str) -> String {
     let mut chars = text.chars();
     match (chars.next(), chars.clone().next()) {
@@ -115,13 +117,13 @@ fn upper(text: &str) -> String {
     chars.next().map_or_else(String::new, |first| first.to_uppercase().chain(chars).collect())
 }
 
-/// The sentence, the context and what stands behind it, of the text an [`Error`] displays:
-/// `sentence (key=value, key=value)…`.
+/// Splits the text that an [`Error`] displays, `sentence (key=value, key=value)…`, into the
+/// sentence, the context and the rest.
 fn take_apart(text: &str) -> (&str, Vec<(&str, &str)>, &str) {
     let whole = (text, Vec::new(), "");
     let Some((at, _)) = text.match_indices(" (").find(|(at, _)| key_of(&text[at + 2..]).is_some())
     else {
-        // Without a context, a semicolon still ends the sentence.
+        // A text without context may still end with the time of the next attempt.
         return text
             .split_once("; next try")
             .map_or(whole, |(message, _)| (message, Vec::new(), &text[message.len()..]));
@@ -139,7 +141,7 @@ fn take_apart(text: &str) -> (&str, Vec<(&str, &str)>, &str) {
     (&text[..at], pairs, &text[end + 1..])
 }
 
-/// The key a text begins with, if it is one: small letters and spaces before a `=`.
+/// The key at the beginning of `text`: lowercase letters, spaces and underscores before a `=`.
 fn key_of(text: &str) -> Option<&str> {
     let (key, _) = text.split_once('=')?;
     (!key.is_empty() && key.chars().all(|c| c.is_ascii_lowercase() || c == ' ' || c == '_'))

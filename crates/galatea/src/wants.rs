@@ -1,12 +1,12 @@
-//! Wants: what a character asks for and this program does not have, so that a missing ability is no
-//! riddle.
+//! Compares what a character asks for with what this program has, and reports plugins and documents
+//! that are missing.
 
 use galatea_core::{Character, character::Knowledge};
 use std::path::Path;
 
 use crate::{connectors::Platform, report::Report};
 
-/// elizaOS's plugins that have a counterpart here, without scope and prefix.
+/// Plugins of elizaOS that have a counterpart here, without scope and prefix.
 const BUILT_IN: &[&str] = &[
     "bootstrap",
     "sql",
@@ -27,8 +27,8 @@ const BUILT_IN: &[&str] = &[
     "node",
 ];
 
-/// Remarks about plugins and knowledge that are not here. `file` is the character's own, for paths
-/// and messages.
+/// Warnings about missing plugins and unread knowledge. `file` is the character file; paths are
+/// relative to it.
 pub(crate) fn remarks(
     character: &Character,
     file: Option<&Path>,
@@ -42,7 +42,7 @@ pub(crate) fn remarks(
         .collect()
 }
 
-/// The same in a few words, for the banner.
+/// The same findings in a few words, for the banner.
 pub(crate) fn brief(character: &Character) -> Option<String> {
     let mut parts: Vec<String> =
         plugins(character).into_iter().map(|name| plain(name).to_owned()).collect();
@@ -56,7 +56,7 @@ pub(crate) fn brief(character: &Character) -> Option<String> {
     (!parts.is_empty()).then(|| format!("it asks for what is not here: {}", parts.join(", ")))
 }
 
-/// Whether a character lists the plugin of this platform.
+/// Whether the character lists this platform's plugin.
 pub(crate) fn asks_for(character: &Character, platform: &Platform) -> bool {
     let source = platform.source.as_str();
     character
@@ -75,7 +75,8 @@ fn plugins(character: &Character) -> Vec<&str> {
         .collect()
 }
 
-/// `@elizaos/plugin-x`, `@elizaos-plugins/client-x` and `plugin-x` are `x`.
+/// Removes scope and prefix: `@elizaos/plugin-x`, `@elizaos-plugins/client-x` and `plugin-x` become
+/// `x`.
 fn plain(name: &str) -> &str {
     let name = name
         .strip_prefix('@')

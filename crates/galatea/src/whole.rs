@@ -1,4 +1,4 @@
-//! Whole: what of the work that several processes share nobody does.
+//! Finds work of a cluster that no live process does, for `/readyz` and `galatea cluster`.
 
 use galatea_core::{
     AgentId,
@@ -6,37 +6,34 @@ use galatea_core::{
 };
 use std::collections::BTreeMap;
 
-/// An agent's work that somebody has to do.
+/// The work of an agent that some process must do.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(crate) struct Wanted {
-    /// Its name.
     pub(crate) name: String,
-    /// Its logins.
     pub(crate) accounts: Vec<Partition>,
 }
 
-/// Agents and their work.
+/// All agents with their work.
 pub(crate) type AllWanted = BTreeMap<AgentId, Wanted>;
 
-/// Work that nobody does.
+/// Work that no live process does.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Idle {
-    /// Whose.
     pub(crate) agent: String,
     /// One sentence.
     pub(crate) message: String,
     /// The next action.
     pub(crate) fix: &'static str,
-    /// Nobody is there who could: not a part that is just changing hands.
+    /// No live process could do it. False for a partition that is changing its owner.
     pub(crate) lasting: bool,
 }
 
-/// Code of work that nobody does.
+/// Error code of [`Idle`] work.
 pub(crate) const IDLE: &str = "GAL-CLUSTER-IDLE";
-/// Code of processes that do not run the same.
+/// Error code of processes with different versions or configurations.
 pub(crate) const UNLIKE: &str = "GAL-CLUSTER-UNLIKE";
 
-/// Who of the others runs something else than this one, a sentence each.
+/// The other processes that run another version or configuration than `one`, one sentence each.
 pub(crate) fn unlike(one: &Member, others: &[&Member]) -> Vec<String> {
     let told = |other: &&Member| {
         let unlike = one.membership.about.unlike(&other.membership.about);
@@ -58,7 +55,7 @@ const CONNECT: &str =
     "start a process of the role all or ingress, and look why those before it ended";
 const SOON: &str = "wait some seconds: whoever is alive takes it; if it stays, look at the logs of those processes";
 
-/// Adds what a process says it runs.
+/// Adds the work that a process announced.
 pub(crate) fn add(wanted: &mut AllWanted, about: &About) {
     for (id, agent) in &about.agents {
         let entry = wanted
@@ -70,7 +67,7 @@ pub(crate) fn add(wanted: &mut AllWanted, about: &About) {
     }
 }
 
-/// Adds accounts that somebody once had.
+/// Adds accounts for which a lease exists, even if no live process announces them.
 pub(crate) fn add_known(wanted: &mut AllWanted, leases: &[LeaseStatus]) {
     for status in leases {
         if let Kind::Account { agent, .. } = kind(&status.lease.part)
@@ -83,7 +80,7 @@ pub(crate) fn add_known(wanted: &mut AllWanted, leases: &[LeaseStatus]) {
     }
 }
 
-/// What of this nobody does.
+/// The part of `wanted` that no live process does.
 pub(crate) fn idle(wanted: &AllWanted, members: &[Member], leases: &[LeaseStatus]) -> Vec<Idle> {
     let alive: Vec<&Member> = members.iter().filter(|member| !member.left.is_zero()).collect();
     let is_held = |status: &LeaseStatus| {
@@ -121,24 +118,20 @@ pub(crate) fn idle(wanted: &AllWanted, members: &[Member], leases: &[LeaseStatus
     idle
 }
 
-/// What a lease is of.
+/// What a lease covers.
 pub(crate) enum Kind<'a> {
-    /// A part of an agent's Rooms.
+    /// A partition of an agent's Rooms. Contains the agent's id.
     Rooms(&'a str),
-    /// A login.
+    /// An account on a platform.
     Account {
-        /// Platform.
         source: &'a str,
-        /// Whose.
         agent: &'a str,
-        /// Which.
         account: &'a str,
     },
-    /// Something else.
     Other,
 }
 
-/// What a lease is of, by its name.
+/// Parses the name of a lease.
 pub(crate) fn kind(part: &Partition) -> Kind<'_> {
     let mut words = part.0.splitn(3, ':');
     match (words.next(), words.next(), words.next()) {

@@ -1,4 +1,4 @@
-//! What a person on Telegram sees.
+//! Answers as a person on Telegram sees them.
 
 use crate::stage::Stage;
 

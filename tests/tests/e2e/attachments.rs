@@ -1,10 +1,10 @@
-//! Pictures and files people send.
+//! Pictures and files that people send.
 
 use galatea_testkit::models::Reply;
 
 use crate::stage::Stage;
 
-/// Signature of PNG (RFC 2083 §3.1); the loopback model looks no further.
+/// PNG signature (RFC 2083 §3.1); the loopback model checks nothing else.
 const PNG: &[u8] = b"\x89PNG\r\n\x1a\n rest";
 
 #[tokio::test]
@@ -34,7 +34,7 @@ async fn a_picture_is_looked_at_and_remembered() {
         ["Nice bicycle!", "Nice bicycle!"],
         "its description stays in the conversation"
     );
-    assert_eq!(looks(), 1, "nobody looks twice");
+    assert_eq!(looks(), 1, "the picture is described once");
 }
 
 #[tokio::test]

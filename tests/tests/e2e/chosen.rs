@@ -1,5 +1,5 @@
-//! Models that nobody names: chosen from the provider's list in the background, remembered, and
-//! chosen again once they are gone.
+//! Models without a configured name: chosen from the provider's list in the background, remembered,
+//! and chosen again once they disappear.
 
 use galatea_testkit::{
     models::{Fault, Recorded, Reply},
@@ -17,7 +17,7 @@ fn list(names: &[&str]) -> Value {
     json!({ "object": "list", "data": names.iter().map(|id| json!({ "id": id, "object": "model", "created": 1 })).collect::<Vec<_>>() })
 }
 
-/// The program without names of models.
+/// The program without configured names of models.
 fn unnamed(stage: &Stage) -> Program {
     stage.program().without_env("OPENAI_SMALL_MODEL").without_env("OPENAI_LARGE_MODEL")
 }
@@ -28,7 +28,7 @@ async fn started(stage: &Stage) -> Running {
     running
 }
 
-/// The models that were asked for an answer.
+/// Models that were asked for an answer.
 fn asked(stage: &Stage) -> Vec<String> {
     stage
         .model
@@ -62,7 +62,7 @@ async fn a_model_is_chosen_remembered_and_chosen_again_when_it_is_refused() {
     );
     running.kill_9().await;
 
-    // A list that never comes delays no start, and what is remembered is asked.
+    // A list that never arrives does not delay the start; the remembered model is used.
     stage.model.answer_with(|r| {
         if is_list(r) { Reply::Fault(Fault::Hang) } else { Reply::text("remembered") }
     });
@@ -72,7 +72,7 @@ async fn a_model_is_chosen_remembered_and_chosen_again_when_it_is_refused() {
     assert_eq!(asked(&stage).last().map(String::as_str), Some("gpt-4-terra"));
     running.kill_9().await;
 
-    // It is gone from the list: what is there now is asked, without a restart.
+    // The model disappears from the list; another one is used without a restart.
     stage.model.answer_with(|r| match r.body["model"].as_str() {
         _ if is_list(r) => Reply::Json(list(&["gpt-5-terra", "gpt-4-luna"])),
         Some("gpt-4-terra") => Reply::Fault(Fault::UnknownModel),

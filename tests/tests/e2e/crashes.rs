@@ -1,12 +1,12 @@
-//! kill -9 at every step of a turn: after the restart everything is answered, and nothing is said
-//! twice.
+//! SIGKILL at every step of a turn: after the restart every question is answered, and nothing is
+//! sent twice.
 
 use galatea_testkit::telegram::{Effect, Fault};
 
 use crate::stage::Stage;
 
-/// Asks once more after the restart: room order makes its answer the proof that no second A1 is on
-/// its way.
+/// Asks another question after the restart. Rooms answer in order, so its answer proves that no
+/// second A1 is in flight.
 async fn once_after_restart(stage: &Stage) {
     let galatea = stage.start().await;
     let direct = stage.ann.direct();

@@ -28,7 +28,7 @@ async fn checkout(stage: &Stage) -> Home {
     home
 }
 
-/// Where the loopback servers are, which nobody but a test has to say.
+/// Adds the addresses of the loopback servers, which only a test has to set.
 fn on(program: Program, stage: &Stage) -> Program {
     program
         .env("TELEGRAM_API_ROOT", stage.telegram.url())
@@ -49,7 +49,7 @@ async fn answers(stage: &Stage, running: &Running) {
     stage.wait_text(&direct, "A7").await;
 }
 
-/// Settings of a section, in the form `KEY=value`.
+/// Values of a key in a section, in the form `KEY=value`.
 fn entries<'a>(unit: &'a str, key: &str) -> Vec<&'a str> {
     unit.lines().filter_map(|line| line.strip_prefix(key)?.strip_prefix('=')).collect()
 }
@@ -60,7 +60,7 @@ async fn the_systemd_unit_as_shipped_starts_a_bot_that_answers() {
     let home = checkout(&stage).await;
     let root = Home::new();
     let under = |path: &str| format!("{}{path}", root.path().display());
-    // The install commands of its head, carried out below another root.
+    // The install commands in the unit's header, carried out below another root.
     for folder in ["/usr/local/bin", "/etc/systemd/system", "/var/lib/galatea"] {
         fs::create_dir_all(under(folder)).unwrap();
     }
@@ -97,7 +97,7 @@ async fn the_systemd_unit_as_shipped_starts_a_bot_that_answers() {
     for (name, value) in
         env.into_iter().chain(entries(UNIT, "Environment").into_iter().filter_map(assignment))
     {
-        // Only the paths of this machine are moved below the other root.
+        // Only paths of this machine are moved below the other root.
         program = program.env(name, if value.starts_with("/var/") { under(&value) } else { value });
     }
     let running = program.spawn();
@@ -106,18 +106,18 @@ async fn the_systemd_unit_as_shipped_starts_a_bot_that_answers() {
         Path::new(&under("/var/lib/galatea/galatea.db")).exists(),
         "the data lies in StateDirectory"
     );
-    // Codes after which another start does not help, as docs/operating.md says.
+    // Exit codes after which a restart does not help, as docs/operating.md lists them.
     assert_eq!(entries(UNIT, "RestartPreventExitStatus"), ["2 3 4"]);
 }
 
-/// `NAME=value`, as systemd and compose read it where nothing is escaped.
+/// Parses `NAME=value` as systemd and compose do for values without escapes.
 fn assignment(line: &str) -> Option<(String, String)> {
     let (name, value) = line.split_once('=').filter(|_| !line.trim_start().starts_with('#'))?;
     let value = value.trim().trim_matches('\'').trim_matches('"');
     Some((name.trim().to_owned(), value.to_owned()))
 }
 
-/// The one value of a key in YAML that holds it once, or in each of several services alike.
+/// Value of a key in YAML that contains it once, or with the same value in several services.
 fn value<'a>(yaml: &'a str, key: &str) -> &'a str {
     let all: Vec<&str> = yaml
         .lines()
@@ -133,7 +133,7 @@ async fn the_compose_file_as_shipped_starts_a_bot_that_answers() {
     let home = checkout(&stage).await;
     let container = Home::new();
     let inside = |path: &str| format!("{}{path}", container.path().display());
-    // What is mounted where.
+    // Mounts: source and target.
     let mounts: Vec<(&str, &str)> = COMPOSE
         .lines()
         .filter_map(|line| line.trim().strip_prefix("- ./")?.split_once(':'))
@@ -162,7 +162,7 @@ async fn the_compose_file_as_shipped_starts_a_bot_that_answers() {
     let running = program.spawn();
     answers(&stage, &running).await;
     assert!(Path::new(&inside("/data/galatea.db")).exists(), "the data lies in the volume");
-    // The cluster's file has the same paths.
+    // The compose file of the cluster has the same paths.
     assert_eq!(value(CLUSTER, "working_dir"), value(COMPOSE, "working_dir"));
     assert!(CLUSTER.contains("../characters:/characters:ro") && CLUSTER.contains("../.env"));
 }

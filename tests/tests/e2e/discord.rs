@@ -1,4 +1,4 @@
-//! Discord from end to end: mention, direct message, reply, thread, command; bad days; ids as
+//! Discord end to end: mention, direct message, reply, thread, command; failures of the API; ids as
 //! elizaOS derives them.
 
 use galatea_core::ids::AgentIdentity;
@@ -20,7 +20,8 @@ pub(crate) struct Stage {
     pub(crate) guild: Guild,
 }
 
-/// The model answers question `Q7` with `A7`: of several in the conversation, the latest.
+/// The model answers question `Q7` with `A7`; of several questions in the conversation it answers
+/// the last.
 fn answer(request: &Recorded) -> Reply {
     let text = request.body.to_string();
     let numbers = text
@@ -63,7 +64,7 @@ impl Stage {
         let before = self.discord.identified() + self.discord.resumed();
         let running = program.arg("start").spawn();
         running.wait_for_line("ready in").await;
-        // Before its first session Discord keeps nothing for a bot.
+        // Discord keeps no events for a bot before its first session.
         let connected = |d: &galatea_testkit::discord::Handle| {
             (d.connected() == 1 && d.identified() + d.resumed() > before).then_some(())
         };
@@ -210,7 +211,7 @@ async fn its_own_words_are_remembered_once() {
     let direct = stage.ann.direct();
     stage.ann.says(&direct, "Q1").send();
     stage.wait_text(&direct, "A1").await;
-    // Discord tells a bot of its own messages, too.
+    // Discord sends a bot its own messages, too.
     stage.discord.wait_acknowledged().await;
     stage.ann.says(&direct, "Q2").send();
     stage.wait_text(&direct, "A2").await;
@@ -251,7 +252,7 @@ async fn long_answers_and_code_arrive_whole() {
     assert_eq!(code, lines);
 }
 
-/// With this fault on the first send, Q1 and Q2 are each answered once, in order.
+/// With this fault on the first send, Q1 and Q2 are each answered once and in order.
 async fn survives(effect: Effect) {
     let stage = Stage::set().await;
     let _galatea = stage.start().await;

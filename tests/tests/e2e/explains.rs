@@ -1,4 +1,4 @@
-//! Why it did not answer.
+//! `explain`: why a message was not answered.
 
 use crate::stage::Stage;
 
@@ -69,7 +69,7 @@ async fn the_beginning_of_several_ids_lists_them() {
         stage.ann.says(&direct, &format!("Q{n}")).send();
         stage.wait_text(&direct, &format!("A{n}")).await;
     }
-    // The ids of answers begin with the time: four digits of it stay the same for seven weeks.
+    // Ids of answers begin with the time: their first four digits stay the same for seven weeks.
     let millis =
         std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap().as_millis();
     let beginning = format!("{millis:012x}")[..4].to_owned();

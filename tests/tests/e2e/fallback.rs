@@ -1,5 +1,5 @@
-//! Who answers when the model does not: another key, a sibling, another provider, a notice. And
-//! why, wherever somebody may look.
+//! What happens when the model does not answer: another key, a sibling model, another provider, or
+//! a notice; and every command reports why.
 
 use galatea_testkit::{
     models::{AnthropicServer, Fault, Recorded, Reply},
@@ -21,7 +21,7 @@ async fn started(program: Program) -> Running {
     running
 }
 
-/// What `explain` tells about Ann's message.
+/// Output of `explain` for Ann's message.
 async fn told(stage: &Stage, message: i64) -> String {
     let told = stage
         .program()
@@ -149,7 +149,7 @@ async fn nobody_answers_and_the_room_is_told_once() {
     stage.wait_text(&direct, "Back soon.").await;
     let second = stage.ann.says(&direct, "Q2").send();
     stage.telegram.wait_for("its turn", |_| (stage.model.count() > 6).then_some(())).await;
-    // A command needs no model, and comes after whatever would have been said about the second.
+    // A command needs no model. Its answer follows any message about the second question.
     stage.ann.says(&direct, "/help").send();
     stage.telegram.wait_shown(stage.ann.id, 2).await;
     assert_eq!(stage.texts(&direct).iter().filter(|text| *text == "Back soon.").count(), 1);
@@ -197,9 +197,9 @@ async fn one_deadline_bounds_all_of_them() {
         [LARGE, SMALL],
         "silence is not asked for twice, and nobody is asked after the deadline"
     );
-    // The first had half of the time, which was less than a first word may take.
+    // The first model got half of the time, less than it may take for a first token.
     let in_vain = "given up: the model did not answer within the time allowed";
-    // Its sibling is not waited for as long again.
+    // The sibling model is not given the same time again.
     says(
         &told(&stage, message).await,
         &[in_vain, "besides=openai gpt-small: the model server gave no answer in time"],

@@ -1,5 +1,5 @@
-//! `galatea init --yes` connects every platform: secrets from standard input, checked with the
-//! platform before anything is written.
+//! `galatea init --yes` connects every platform: it reads secrets from standard input and checks
+//! them with the platform before it writes anything.
 
 use galatea_testkit::{
     discord::DiscordApi,
@@ -61,7 +61,7 @@ async fn discord_and_x_are_connected_and_written_down() {
     );
     assert!(
         said.contains("not asked whether it works") && x.calls().is_empty(),
-        "X costs money, which nobody agreed to: {said}"
+        "a paid check of X was made without consent: {said}"
     );
     assert!(home.read("characters/juno.json").is_some(), "{said}");
 }

@@ -1,5 +1,4 @@
-//! audit and outbox: every message is accounted for, and what was not delivered can be sent after
-//! all.
+//! `audit` and `outbox`: every message is accounted for, and an undelivered one can still be sent.
 
 use galatea_testkit::{
     process::Finished,
@@ -34,7 +33,7 @@ async fn every_message_is_in_one_column_and_a_dead_part_is_sent_after_all() {
     let bob = stage.telegram.user("Bob", "");
     bob.says(&bob.direct(), "Q4").send();
     stage.wait_text(&bob.direct(), "A4").await;
-    // Held back for a moment, so that he has blocked the bot when it goes out.
+    // A rate limit delays the answer until Bob has blocked the bot.
     stage.telegram.fault(Fault::new(Effect::RateLimited(1)).on("sendMessage").at(bob.id));
     bob.says(&bob.direct(), "Q5").send();
     running.wait_for_line("GAL-TG-429").await;
@@ -70,7 +69,7 @@ async fn every_message_is_in_one_column_and_a_dead_part_is_sent_after_all() {
         told.stdout
     );
 
-    // Listed and shown by the end of its id, without a word of what was to be said.
+    // The delivery is listed and can be shown by the end of its id, without any of its text.
     let listed = run(&stage, &["outbox", "ls"]).await.stdout;
     let id = listed.split_whitespace().next().unwrap().to_owned();
     let shown = run(&stage, &["outbox", "show", &id]).await.stdout;
@@ -92,7 +91,7 @@ async fn every_message_is_in_one_column_and_a_dead_part_is_sent_after_all() {
         unfit.stderr
     );
 
-    // The running process takes it up by itself.
+    // The running process sends it by itself.
     bob.unblocks_bot();
     let retried = run(&stage, &["outbox", "retry", &id]).await;
     assert!(retried.stderr.contains("1 part is to be sent again"), "{}", retried.stderr);

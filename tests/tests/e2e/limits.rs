@@ -1,5 +1,5 @@
-//! Limits, usage and the block list by the real program, whose parts they cross: platform, line,
-//! ledger and command line.
+//! Limits, usage and the block list in the real program, across the platform, the engine, the
+//! ledger and the command line.
 
 use serde_json::Value;
 
@@ -53,7 +53,7 @@ async fn a_stranger_meets_the_limits_and_the_ledger_knows() {
         "{used}"
     );
 
-    // Blocked while it runs: seen within two seconds, and nothing is said.
+    // A block set while the program runs takes effect within two seconds, without any answer.
     let bob = stage.telegram.user("Bob", "bob_b");
     let id = bob.id.to_string();
     json(&stage, &["block", "add", "telegram", "person", &id, "--reason", "spam", "--json"]).await;

@@ -1,5 +1,5 @@
-//! End to end: the real program as a child process, between loopback platforms and a loopback
-//! model.
+//! End-to-end tests: the real program as a child process, between loopback platforms and a loopback
+//! model server.
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test fails by panicking")]
 
 mod stage;

@@ -1,5 +1,5 @@
-//! What was learnt long ago comes back when it is spoken of: facts, embeddings and search, by the
-//! real program on both databases.
+//! Old facts come back when a conversation is about them: facts, embeddings and search, by the real
+//! program on both databases.
 
 use galatea_testkit::{
     models::{Recorded, Reply},
@@ -21,8 +21,8 @@ fn is_reflection(request: &Recorded) -> bool {
     request.body.to_string().contains("You read a conversation")
 }
 
-/// Two reflections teach ten facts each; twelve are shown of somebody, so the oldest is among them
-/// only for what it means.
+/// Two reflections store ten facts each. Only twelve of a person's facts are shown, so the oldest
+/// one appears only when its meaning matches.
 async fn the_oldest_comes_back(stage: &Stage, program: Program, count: impl AsyncFn() -> i64) {
     let mut taught = 0;
     stage.model.answer_with(move |request| {

@@ -1,5 +1,5 @@
-//! A newcomer: the commands of README.md, taken from its text, in their order, in a fresh folder.
-//! Every start must lead to a bot that answers.
+//! The commands of README.md, read from its text and run in order in a fresh folder. Every way to
+//! start leads to a bot that answers.
 
 use std::path::Path;
 
@@ -8,11 +8,10 @@ use galatea_testkit::process::{Home, Program, Running};
 use crate::stage::{KEY, Stage, binary};
 
 const README: &str = include_str!("../../../README.md");
-/// An old elizaOS file, which the README's reader has and we bring along.
+/// An old elizaOS file, in place of the reader's own.
 const OLD: &str = include_str!("../../../crates/galatea-core/src/character/tests/fixtures/v0.json");
 
-/// Commands in fenced blocks of a text, in order; what is printed in an example (`$ …`) is no
-/// command.
+/// Commands in fenced blocks of a text, in order. Transcripts of examples (`$ …`) are left out.
 fn commands(text: &str) -> Vec<String> {
     let mut found = Vec::new();
     let mut rest = text;
@@ -31,15 +30,15 @@ fn commands(text: &str) -> Vec<String> {
     found
 }
 
-/// Steps that need the internet, a compiler or a browser, and are proved elsewhere: the program is
-/// built and lies in PATH.
+/// Whether a command needs the internet, a compiler or a browser. Other tests cover these; here the
+/// program is already built and in PATH.
 fn is_before(command: &str) -> bool {
     ["sudo apt-get", "apt-get", "git clone", "cd ", "cargo ", "export PATH="]
         .iter()
         .any(|begin| command.starts_with(begin))
 }
 
-/// What a reader fills in.
+/// Fills in the placeholders, as a reader does.
 fn filled(command: &str, stage: &Stage, message: &str) -> String {
     command
         .replace("OPENAI_API_KEY=…", &format!("OPENAI_API_KEY={KEY}"))
@@ -47,10 +46,11 @@ fn filled(command: &str, stage: &Stage, message: &str) -> String {
         .replace("<message>", message)
 }
 
-/// Settings in front of a command, by name.
+/// Environment variables in front of a command: name and value.
 type Settings = Vec<(String, String)>;
 
-/// Settings in front of a command, and its words; none for a command of the shell.
+/// Environment variables in front of a command, and its arguments; `None` for a command of another
+/// program.
 fn words(command: &str) -> Option<(Settings, Vec<String>)> {
     let mut env = Vec::new();
     let mut words = command.split_whitespace().map(str::to_owned).peekable();
@@ -65,7 +65,7 @@ fn words(command: &str) -> Option<(Settings, Vec<String>)> {
     (words.next()? == "galatea").then(|| (env, words.collect()))
 }
 
-/// The newcomer's folder: a fresh clone as far as the commands need it.
+/// The reader's folder: the parts of a fresh clone that the commands need.
 fn folder() -> Home {
     let home = Home::new();
     let characters = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../characters");
@@ -85,7 +85,7 @@ struct Newcomer {
     running: Option<Running>,
     asked: u32,
     has_key: bool,
-    /// A message that was answered, as `explain` takes it.
+    /// An answered message, in the form that `explain` accepts.
     message: String,
 }
 
@@ -98,8 +98,7 @@ impl Newcomer {
             .env("TELEGRAM_API_ROOT", self.stage.telegram.url())
             .env("SERVER_PORT", "0")
             .env("NO_COLOR", "1");
-        // Where OpenAI is, once there is a key for it: an address alone would be a model of one's
-        // own.
+        // The address alone would count as a local model, so it is set only once there is a key.
         if self.has_key {
             program.env("OPENAI_BASE_URL", self.stage.model.base_url())
         } else {
@@ -111,7 +110,8 @@ impl Newcomer {
         self.at(Program::new(binary(), &self.home))
     }
 
-    /// A question in the terminal, and one on Telegram where the bot is there, are answered.
+    /// Asks a question in the terminal, and one on Telegram if the bot is connected, and checks the
+    /// answers.
     async fn answered(&mut self) {
         self.asked += 1;
         let chat = self.program().args(["chat", "-m", "are you there?"]).run().await;
@@ -154,7 +154,7 @@ impl Newcomer {
                 self.running = Some(running);
                 self.answered().await;
             }
-            // It asks on a terminal; the README's own command without questions follows it.
+            // This command asks on a terminal; the README's variant without questions follows it.
             Some((_, args)) if args == ["init"] => {
                 let refused = self.program().args(args).run().await;
                 assert!(

@@ -1,4 +1,4 @@
-//! A bot that reads Telegram and has no model looks nowhere healthy.
+//! A bot that reads Telegram and has no model is reported as unhealthy everywhere.
 
 use crate::stage::{KEY, Stage};
 use galatea_testkit::process::Program;

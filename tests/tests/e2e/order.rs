@@ -1,4 +1,4 @@
-//! Many rooms at once: everything once, and in order.
+//! Many rooms at once: every question is answered once and in order.
 
 use crate::stage::Stage;
 

@@ -1,5 +1,5 @@
-//! The helper from its character file: each answer in the right place, and every row under the id
-//! that elizaOS would give it.
+//! The example character in several chats: each answer appears in the right place, and every row
+//! has the id that elizaOS would derive.
 
 use std::path::Path;
 
@@ -23,8 +23,8 @@ async fn start(stage: &Stage) -> Running {
     running
 }
 
-/// What elizaOS's `createUniqueUuid` gives for the agent Juniper
-/// (8226d44c-1a1f-089f-a575-56c9ff3dd82b), computed apart from this program: SHA-1 of the
+/// Ids of elizaOS's `createUniqueUuid` for the agent Juniper
+/// (8226d44c-1a1f-089f-a575-56c9ff3dd82b), computed without this program: SHA-1 of the
 /// percent-encoded `base:agentId`, cut to 16 bytes, with its variant bits and version 0.
 const VECTORS: &[(&str, &str)] = &[
     ("5000000001", "cff52309-3563-0861-b21b-06c80e7e3866"),
@@ -39,7 +39,7 @@ fn swizzled(base: &str) -> String {
     string_to_uuid(&format!("{base}:{}", string_to_uuid("Juniper")))
 }
 
-/// The database of a stopped program, read by nobody's code but SQLite's.
+/// Database of a stopped program, read with SQLite itself instead of the program's code.
 pub(crate) struct Database(SqlitePool);
 
 impl Database {
@@ -49,7 +49,7 @@ impl Database {
         Self(SqlitePoolOptions::new().max_connections(1).connect_with(options).await.unwrap())
     }
 
-    /// The rows of a query of which every column is an id or a text.
+    /// Rows of a query whose columns are all ids or texts.
     pub(crate) async fn rows(&self, query: &'static str) -> Vec<Vec<String>> {
         let rows = sqlx::query(query).fetch_all(&self.0).await.unwrap();
         let cell = |row: &sqlx::sqlite::SqliteRow, n: usize| match row
@@ -71,7 +71,7 @@ fn hex(id: &[u8]) -> String {
     [&text[..8], &text[8..12], &text[12..16], &text[16..20], &text[20..]].join("-")
 }
 
-/// The one message of the agent that says this.
+/// The agent's only message with this text.
 fn said(stage: &Stage, chat: &Chat, text: &str) -> Shown {
     stage
         .telegram
@@ -106,7 +106,7 @@ async fn the_helper_answers_everyone_in_the_right_place_under_elizaos_ids() {
     let general = ann.says(&forum, &format!("{mention} Q7 in General")).send();
     stage.wait_text(&forum, "A7").await;
 
-    // Each in its place: the chat, the topic, and if it replies, to its question.
+    // Each answer is in its chat and topic and, where it replies, refers to its question.
     assert_eq!(stage.texts(&direct), ["A1"]);
     assert_eq!(stage.texts(&group), ["A3", "A4", "A5"], "what addressed nobody got no answer");
     assert_eq!(stage.texts(&forum), ["A6", "A7"]);
@@ -119,7 +119,7 @@ async fn the_helper_answers_everyone_in_the_right_place_under_elizaos_ids() {
         (&forum, "A7", None, general),
     ] {
         let shown = said(&stage, chat, text);
-        // Replies outside of forums carry a thread too, which is no topic (Bot API,
+        // Replies outside of forums carry a thread too, which is not a topic (Bot API,
         // Message.is_topic_message).
         assert_eq!(
             shown.thread.filter(|_| shown.json["is_topic_message"] == true),
@@ -176,8 +176,8 @@ async fn the_setting_that_explain_names_changes_the_outcome() {
     stage.wait_text(&group, "A3").await;
 }
 
-/// `explain` names the rule and the one setting, by the chat's and message's number and by the link
-/// people copy; and the setting works.
+/// `explain` names the rule and the setting, for the ids of chat and message and for a copied link;
+/// and the setting works.
 async fn why_not(stage: &Stage, group: &Chat, ignored: i64) {
     let internal = group.id.to_string().trim_start_matches("-100").to_owned();
     for what in [
@@ -233,15 +233,15 @@ async fn ids(stage: &Stage, chats: [&Chat; 3], topic: i64, messages: [(&Chat, i6
             .await;
         assert!(rooms.contains(&vec![id.clone(), id.clone(), remote, String::new()]), "{rooms:?}");
     }
-    // A topic is a room of its own, below its chat's, in its chat's world.
+    // A topic is its own room, with its chat as parent, in its chat's world.
     let (forum, cats) = (chats[2].id.to_string(), format!("{}-{topic}", chats[2].id));
     let below = database
         .rows("SELECT id, world_id, remote, parent_id FROM rooms WHERE parent_id IS NOT NULL")
         .await;
     assert_eq!(below, [[swizzled(&cats), swizzled(&forum), cats.clone(), swizzled(&forum)]]);
 
-    // Telegram numbers messages per chat; elizaOS hashes the number alone, and collides. That id is
-    // kept beside ours.
+    // Telegram numbers messages per chat. elizaOS hashes the number alone, so its ids collide; they
+    // are kept beside ours.
     for (chat, message) in messages {
         let id = swizzled(&format!("{}:{message}", chat.id));
         let remote = format!("{}:{message}", chat.id);
@@ -255,7 +255,7 @@ async fn ids(stage: &Stage, chats: [&Chat; 3], topic: i64, messages: [(&Chat, i6
         let memories = database.rows("SELECT id, agent_id, entity_id FROM memories").await;
         assert!(memories.contains(&vec![id, agent.clone(), ann.clone()]), "{memories:?}");
     }
-    // Everybody is in every room once.
+    // Every person is a participant of every room once.
     let participants = database.rows("SELECT room_id, entity_id FROM participants WHERE room_id IN (SELECT id FROM rooms WHERE source = 'telegram')").await;
     for room in [chats[0].id.to_string(), chats[1].id.to_string(), cats] {
         for who in [&ann, &agent] {

@@ -1,5 +1,5 @@
-//! The same with PostgreSQL: what a person sees does not depend on the database, and what is in its
-//! way is told.
+//! PostgreSQL instead of SQLite: people see no difference, and problems of the database are
+//! reported.
 
 use galatea_testkit::{
     postgres::{Database, Server, TransactionPooler},
@@ -94,7 +94,7 @@ async fn what_is_in_the_way_is_told_without_the_password() {
     }
 }
 
-/// A supervisor that starts it again would do so for ever.
+/// Exit code 3 (configuration) keeps a supervisor from restarting the program without end.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_database_of_a_newer_version_is_a_matter_of_configuration() {
     let (stage, database) = (Stage::set().await, Database::fresh().await);
@@ -127,7 +127,7 @@ async fn a_pooler_that_pools_transactions_is_refused() {
     assert!(all(&told).contains("GAL-DB-POOLER"), "{}", all(&told));
 }
 
-/// One bounded look, whatever the database does.
+/// The readiness check takes a bounded time, whatever the database does.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn readiness_does_not_wait_for_a_server_that_is_away() {
     let server = tokio::task::spawn_blocking(Server::private).await.unwrap();

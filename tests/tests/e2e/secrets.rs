@@ -1,4 +1,4 @@
-//! No secret leaves the environment, however much is logged and whatever fails.
+//! No secret leaves the environment, at the most verbose log level and after failures.
 
 use std::{fs, path::Path};
 

@@ -1,4 +1,4 @@
-//! The stage: Telegram, a model, a home, and the program between them.
+//! The stage of most tests: Telegram, a model, a home folder, and the program between them.
 
 use std::path::PathBuf;
 
@@ -10,7 +10,7 @@ use galatea_testkit::{
 
 pub(crate) const KEY: &str = "sk-e2e-canary-key-0123456789";
 
-/// Everything one test needs. Dropping it checks what the program did against the rules of both
+/// Environment of one test. Dropping it checks the program's calls against the rules of both
 /// services.
 pub(crate) struct Stage {
     pub(crate) telegram: BotApi,
@@ -19,14 +19,14 @@ pub(crate) struct Stage {
     pub(crate) ann: User,
 }
 
-/// `galatea` as this run built it; `GALATEA_BIN` names another.
+/// Path of the program as this run built it; `GALATEA_BIN` overrides it.
 pub(crate) fn binary() -> PathBuf {
     std::env::var_os("GALATEA_BIN")
         .map_or_else(|| env!("CARGO_BIN_EXE_galatea").into(), PathBuf::from)
 }
 
-/// The model answers question `Q7` with `A7`: of several in the conversation the last one, which is
-/// the one to be answered.
+/// The model answers question `Q7` with `A7`; of several questions in the conversation it answers
+/// the last.
 pub(crate) fn answer(request: &Recorded) -> Reply {
     let text = request.body["messages"].to_string();
     let numbers = text
@@ -59,35 +59,35 @@ impl Stage {
             .env("NO_COLOR", "1")
     }
 
-    /// Starts it and waits until it is ready.
+    /// Starts the program and waits until it is ready.
     pub(crate) async fn start(&self) -> Running {
         let running = self.program().arg("start").spawn();
         running.wait_for_line("ready in").await;
         running
     }
 
-    /// Lets the model hang on every call until [`Stage::model_wakes`].
+    /// Makes the model hang on every call until [`Stage::model_wakes`].
     pub(crate) fn model_hangs(&self) {
         self.model.answer_with(|_| Reply::Fault(Fault::Hang));
     }
 
-    /// Lets the model answer again.
+    /// Makes the model answer again.
     pub(crate) fn model_wakes(&self) {
         self.model.answer_with(answer);
     }
 
-    /// Secrets that must appear nowhere.
+    /// Secrets that must not appear in any output.
     pub(crate) fn canaries(&self) -> Vec<String> {
         let token = self.telegram.token();
         vec![token.split_once(':').unwrap().1.to_owned(), KEY.to_owned()]
     }
 
-    /// Texts of the agent in a chat.
+    /// The agent's texts in a chat.
     pub(crate) fn texts(&self, chat: &Chat) -> Vec<String> {
         self.telegram.shown(chat.id).into_iter().map(|m| m.text).collect()
     }
 
-    /// Waits until the agent's last word in a chat is this, and returns all its words there.
+    /// Waits until the agent's last text in a chat is `last`, and returns all its texts there.
     pub(crate) async fn wait_text(&self, chat: &Chat, last: &str) -> Vec<String> {
         let look = |_: &galatea_testkit::telegram::Handle| {
             Some(self.texts(chat)).filter(|t| t.last().is_some_and(|t| t == last))

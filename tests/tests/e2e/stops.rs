@@ -1,4 +1,4 @@
-//! Stopping.
+//! Signals stop the program, and a second poller makes its connector give way.
 
 use crate::stage::Stage;
 
@@ -14,7 +14,7 @@ async fn sigterm_ends_it_with_code_0() {
     assert_eq!(finished.code, Some(0), "{}{}", finished.stdout, finished.stderr);
 }
 
-/// A closed terminal is a wish to stop like any other: the answer under way is finished.
+/// Closing the terminal stops the program like any other signal: the answer in flight is finished.
 #[tokio::test]
 async fn sighup_lets_it_finish_what_is_under_way() {
     let stage = Stage::set().await;
@@ -38,7 +38,7 @@ async fn a_second_poller_is_told_and_the_first_gives_way_without_ending() {
         .telegram
         .wait_for("our poll", |t| (!t.calls_of("getUpdates").is_empty()).then_some(()))
         .await;
-    // Another program takes the updates: a poll of its own ends ours with 409.
+    // Another program polls for updates, which ends our poll with 409.
     let url = format!("{}/bot{}/getUpdates", stage.telegram.url(), stage.telegram.token());
     let other = reqwest::Client::builder()
         .no_proxy()
@@ -50,7 +50,7 @@ async fn a_second_poller_is_told_and_the_first_gives_way_without_ending() {
     galatea.wait_for_line("GAL-TG-409").await;
     poll.abort();
     stage.ann.says(&stage.ann.direct(), "Q1").send();
-    // It stays away for half a minute, so that the other one can be stopped.
+    // The connector waits half a minute, so that the operator can stop the other program.
     galatea.wait_for_line("telegram  answered").await;
     stage.wait_text(&stage.ann.direct(), "A1").await;
 }

@@ -1,5 +1,5 @@
-//! A long talk with a model of a small window, through the whole program: on Telegram, over the
-//! wire, and across a restart.
+//! A long conversation with a model that has a small context window, through the whole program: on
+//! Telegram and across a restart.
 
 use galatea_testkit::models::{Fault, Recorded, Reply};
 use std::sync::{
@@ -9,11 +9,11 @@ use std::sync::{
 
 use crate::stage::Stage;
 
-/// Tokens that the model takes, four bytes of text each.
+/// The model's context window in tokens, counted as four bytes of text each.
 const WINDOW: usize = 8_192;
 
-/// Refuses what is longer than its window, as OpenAI does; else answers question `Q7` with `A7` and
-/// many words.
+/// Refuses requests that exceed the window, as OpenAI does; otherwise answers question `Q7` with
+/// `A7` and many words.
 fn small(refusals: &Arc<AtomicUsize>) -> impl FnMut(&Recorded) -> Reply + Send + 'static {
     let refusals = Arc::clone(refusals);
     move |request| {
@@ -57,7 +57,7 @@ async fn a_long_talk(window: Option<&str>) -> usize {
     let refusals = Arc::new(AtomicUsize::new(0));
     stage.model.answer_with(small(&refusals));
     let start = async || {
-        // A name that nobody knows a window of.
+        // A model name whose context window the program does not know.
         let mut program = stage
             .program()
             .env("LARGE_MODEL", "small-one")

@@ -1,18 +1,18 @@
-//! Telegram's bad days: nothing is lost, nothing is doubled, no rule is broken.
+//! Failures of Telegram: nothing is lost, nothing is sent twice, and no rule is broken.
 
 use galatea_testkit::telegram::{Effect, ErrorBody, Fault};
 
 use crate::stage::Stage;
 
-/// With this fault on the first send, Q1 and Q2 are each answered once, in order.
+/// With this fault on the first send, Q1 and Q2 are each answered once and in order.
 async fn survives(effect: Effect) {
     let stage = Stage::set().await;
     let _galatea = stage.start().await;
     let direct = stage.ann.direct();
     stage.telegram.fault(Fault::new(effect).on("sendMessage"));
     stage.ann.says(&direct, "Q1").send();
-    // The model answers the latest question it sees, so the second comes when the first is
-    // answered, and not yet shown for certain.
+    // The model answers the latest question it sees. The second question is therefore sent when the
+    // first is answered but its delivery not yet confirmed.
     stage
         .telegram
         .wait_for("the first send", |t| (!t.calls_of("sendMessage").is_empty()).then_some(()))
@@ -23,7 +23,7 @@ async fn survives(effect: Effect) {
 
 #[tokio::test]
 async fn a_flood_wait_is_waited_for() {
-    // The server records a violation if anything is sent to the chat before its time.
+    // The server records a violation if anything is sent to the chat before the deadline.
     survives(Effect::RateLimited(2)).await;
 }
 

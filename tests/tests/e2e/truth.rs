@@ -1,13 +1,13 @@
-//! What a run with crashes has to show: every question answered once and in order, on the platform
-//! and in the program's own books.
+//! Checks the result of a run with crashes: every question is answered once and in order, on the
+//! platform and in the program's audit.
 
 use std::collections::{BTreeMap, HashSet};
 
 use galatea_testkit::models::{Recorded, Reply};
 use serde_json::Value;
 
-/// A question: number 7 is answered `A7`; with more words `A7 A7x1 A7x2 …`, so that each part of a
-/// long answer tells what it is.
+/// A question. Number 7 is answered `A7`; with more words `A7 A7x1 A7x2 …`, so that each part of a
+/// long answer identifies itself.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Question {
     pub(crate) number: u32,
@@ -37,7 +37,7 @@ impl Question {
             .collect()
     }
 
-    /// The last question in a text, which is the one to be answered.
+    /// The last question in a text, which is the one to answer.
     fn last_in(text: &str) -> Option<Self> {
         text.split('Q').skip(1).filter_map(Self::parse).last()
     }
@@ -49,32 +49,33 @@ impl Question {
     }
 }
 
-/// What the model says.
+/// The model's answer.
 pub(crate) fn answer(request: &Recorded) -> Reply {
     let question = Question::last_in(&request.body["messages"].to_string());
     Reply::text(question.map_or("I did not catch that.".to_owned(), |q| q.answer().join(" ")))
 }
 
-/// One room: what was asked, in order, and the agent's texts there, in order.
+/// A room: its questions, and the agent's texts there, both in order.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Room {
     pub(crate) asked: Vec<Question>,
     pub(crate) shown: Vec<String>,
 }
 
-/// Whether everything asked has been answered by now, whatever else is wrong.
+/// Whether every question has been answered by now, regardless of other faults.
 pub(crate) fn is_answered(room: &Room) -> bool {
     let said = words(&room.shown);
     room.asked.iter().flat_map(|q| q.answer()).all(|word| said.contains(&word))
 }
 
-/// Questions that have no answer yet.
+/// Number of unanswered questions.
 pub(crate) fn open(room: &Room) -> usize {
     let said: HashSet<String> = words(&room.shown).into_iter().collect();
     room.asked.iter().filter(|q| !q.answer().last().is_none_or(|word| said.contains(word))).count()
 }
 
-/// Every fault of a run; none when it is clean. `audit` is what `galatea audit --json` printed.
+/// All faults of a run; empty when the run is correct. `audit` is the output of `galatea audit
+/// --json`.
 pub(crate) fn faults<'a>(rooms: impl IntoIterator<Item = &'a Room>, audit: &Value) -> Vec<String> {
     let (mut faults, mut asked) = (Vec::new(), 0);
     for (n, room) in rooms.into_iter().enumerate() {
@@ -110,7 +111,7 @@ fn in_room(room: &Room) -> Vec<String> {
     faults
 }
 
-/// The words of answers; whatever a connector puts around them is none.
+/// The words of answers, without what a connector adds around them.
 fn words(shown: &[String]) -> Vec<String> {
     let is_answer = |word: &&str| {
         word.strip_prefix('A').is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_digit()))
@@ -176,7 +177,7 @@ mod tests {
         assert!(is_answered(&room()));
     }
 
-    /// What a platform would show if the program were wrong.
+    /// Records that the platforms would show if the program had a fault.
     #[test]
     fn a_doctored_record_is_recognised() {
         let doctored = |change: fn(&mut Vec<String>)| {

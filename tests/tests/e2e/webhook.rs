@@ -1,5 +1,5 @@
-//! The webhook's port under attack: half-sent requests take neither the file descriptors of the
-//! program nor its time.
+//! Attack on the webhook's port: half-sent requests use up neither the program's file descriptors
+//! nor its time.
 
 use std::time::{Duration, Instant};
 
@@ -8,16 +8,16 @@ use tokio::{io::AsyncWriteExt as _, net::TcpStream};
 
 use crate::stage::Stage;
 
-/// Open files of the program: a third of the connections that are opened.
+/// Limit of the program's open files: a third of the attacker's connections.
 const FILES: usize = 512;
-/// Connections of the attacker, as far as the test itself may open them.
+/// Connections of the attacker, as far as the test's own limit of open files allows.
 const HALVES: usize = 1_500;
-/// Files that the test needs besides, for its servers and pipes.
+/// Open files that the test needs for its servers and pipes.
 const OWN: usize = 200;
-/// Only a program that is wrong takes so long.
+/// Limit for a wait; only a faulty program reaches it.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// The program with few open files allowed.
+/// The program with a low limit of open files.
 fn limited(stage: &Stage, port: u16, health: u16) -> Program {
     stage
         .program()
@@ -28,21 +28,21 @@ fn limited(stage: &Stage, port: u16, health: u16) -> Program {
         .env("SERVER_PORT", health.to_string())
 }
 
-/// How many files a process may have open.
+/// The limit of open files of a process.
 fn most_files(process: &str) -> usize {
     let limits = std::fs::read_to_string(format!("/proc/{process}/limits")).unwrap();
     let line = limits.lines().find_map(|line| line.strip_prefix("Max open files")).unwrap();
     line.split_whitespace().next().unwrap().parse().unwrap_or(usize::MAX)
 }
 
-/// Half a head, or a whole one with a wrong secret and half a body.
+/// Sends half of the headers, or all of them with a wrong secret and half of the body.
 async fn half(port: u16, n: usize) -> TcpStream {
     let mut stream = TcpStream::connect(("127.0.0.1", port)).await.unwrap();
     let head = "POST /hook HTTP/1.1\r\nHost: bot.example\r\nContent-Type: application/json\r\n";
     let whole = format!(
         "{head}X-Telegram-Bot-Api-Secret-Token: wrong\r\nContent-Length: 900\r\n\r\n{{\"update_id\":"
     );
-    // The program may close it already.
+    // The program may close the connection at any time.
     let _ = stream
         .write_all(if n.is_multiple_of(2) { head.as_bytes() } else { whole.as_bytes() })
         .await;

@@ -1,4 +1,4 @@
-//! X: the real program between a loopback X, a loopback model, and Telegram beside it.
+//! X: the real program between a loopback X server, a loopback model, and Telegram beside it.
 
 use galatea_core::{
     AgentIdentity, EntityId, MemoryId, Room, RoomId, WorldId,
@@ -21,7 +21,7 @@ pub(crate) fn with_x(program: Program, api: &XApi) -> Program {
         .env("TWITTER_ACCESS_TOKEN", keys.token)
         .env("TWITTER_ACCESS_TOKEN_SECRET", keys.token_secret)
         .env("TWITTER_API_ROOT", api.url())
-        // Three seconds, the shortest X allows.
+        // Three seconds, the shortest interval X allows.
         .env("TWITTER_POLL_INTERVAL", "0.05")
 }
 

@@ -1,4 +1,4 @@
-//! Limits and budgets over the whole line: who is refused, who is not, what is stored of it, and
+//! Limits and budgets across the whole line: who is refused and who is not, what is stored, and
 //! what a crowd of strangers can cost.
 
 use async_trait::async_trait;
@@ -34,7 +34,7 @@ struct Priced {
 }
 
 impl Priced {
-    /// A dollar for a million tokens read, ten for a million written.
+    /// A model at one dollar per million tokens read and ten per million written.
     fn new(model: &str, inner: Arc<dyn TextModel>, output: u64) -> Arc<Self> {
         Self::at(
             Price { input: 1_000_000, cached: 1_000_000, output: 10_000_000 },
@@ -66,7 +66,7 @@ impl Priced {
         self.calls.load(Ordering::SeqCst)
     }
 
-    /// What a call costs, in millionths of a dollar.
+    /// Cost of a call, in millionths of a dollar.
     fn cost(&self) -> u64 {
         1_000 + 10 * self.output
     }
@@ -110,7 +110,8 @@ async fn today(house: &House) -> Amount {
     sum
 }
 
-/// The last step of a message that is not answered, and the setting that would change it.
+/// Rule of the last skipping step of an unanswered message, and the setting that would change the
+/// decision.
 async fn refused(house: &House, id: galatea_core::MemoryId) -> (String, String) {
     let told = house.explain(id).await;
     assert_eq!(told.state, InboxState::Skipped, "{told:?}");
@@ -209,7 +210,7 @@ async fn a_strangers_day_ends_with_one_notice_and_a_restart_gives_no_other() {
         house.orchestrator.stop(PATIENCE).await;
         platform.unplug();
     }
-    // The next day is a new one, and whoever was answered yesterday is no stranger.
+    // The next day has a new budget, and a person answered yesterday is no stranger.
     clock.advance(Duration::from_secs(24 * 60 * 60));
     let model = Priced::new("large", echo(), 500);
     let house = plan(&model)
@@ -247,7 +248,8 @@ async fn from_80_percent_the_small_model_answers_and_owners_are_told_once() {
         last = Some(house.say(&dm(["1", "2", "3", "4"][n % 4]), "hello").await);
         house.quiet().await;
     }
-    // 0.6 cents a call of the large one: seven bring it past four cents.
+    // A call of the large model costs 0.6 cents, so seven calls exceed four cents, 80 percent of
+    // the budget.
     assert_eq!((large.calls(), small.calls()), (7, 2));
     let told = house.explain(last.unwrap()).await;
     assert!(
@@ -313,7 +315,7 @@ async fn who_is_blocked_meanwhile_is_not_answered_and_reads_nothing() {
     assert_eq!((model.calls(), house.platform.texts("7").len()), (1, 1));
 }
 
-/// What a call failed or cut off leaves: nothing set aside.
+/// A failed or cancelled call leaves no reserved budget.
 #[tokio::test]
 async fn a_call_that_is_cut_off_counts_and_holds_nothing() {
     let gated = Gated::new(echo(), "slowly");
@@ -334,7 +336,8 @@ async fn a_call_that_is_cut_off_counts_and_holds_nothing() {
     );
 }
 
-/// 1,000 strangers write at once, and among them ten who were here before. Printed: `--no-capture`.
+/// 1,000 strangers write at once, among them ten known people. The test prints the costs; see them
+/// with `--no-capture`.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_thousand_strangers_at_once_cost_what_they_may_and_regulars_are_answered() {
     let store = Database::in_memory().await.unwrap();
@@ -359,7 +362,7 @@ async fn a_thousand_strangers_at_once_cost_what_they_may_and_regulars_are_answer
     for spot in &regulars {
         known.push(house.say(spot, "at once").await);
     }
-    // Everybody is either refused or waits for an answer.
+    // Each message is either refused or waits for an answer.
     let begun = async {
         loop {
             let open = house
@@ -440,7 +443,7 @@ async fn owners_block_in_a_chat_and_others_cannot() {
     assert_eq!(house.explain(id).await.state, InboxState::Done);
 }
 
-/// A long answer becomes a few messages; the rest comes when somebody asks, and only then.
+/// A long answer is shortened to a few messages; the rest is sent only on request.
 #[tokio::test]
 async fn a_long_answer_is_continued_on_request() {
     let parts: Vec<String> = (0..11).map(|n| format!("p{n}")).collect();
@@ -474,13 +477,13 @@ async fn a_long_answer_is_continued_on_request() {
         .collect();
     assert_eq!(said, parts, "nothing is lost, doubled or out of order");
     assert_eq!(asked.load(Ordering::SeqCst), 1, "the rest needs no model");
-    // Nothing is held back any more, so the word is a message like any other.
+    // Nothing is held back any more, so the word is an ordinary message.
     house.say(&dm("7"), "more").await;
     house.quiet().await;
     assert_eq!(asked.load(Ordering::SeqCst), 2);
 }
 
-/// A chain of which another link answers, with a price of its own.
+/// A chain in which another model than the first answers, at a price of its own.
 struct FallsBack(Arc<Priced>, Price);
 
 #[async_trait]
@@ -516,11 +519,11 @@ async fn a_call_costs_what_the_link_costs_that_answered() {
         .iter()
         .map(|row| (row.model.as_str(), row.amount.micros, row.amount.unpriced))
         .collect();
-    // A hundredth of what the first link costs: 1,000 tokens read and 10 written.
+    // A hundredth of the first model's price, for 1,000 tokens read and 10 written.
     assert_eq!(told, [("another cheap", 11, 0)]);
 }
 
-/// A platform whose private chats have ids of their own, as Discord's.
+/// A platform whose private chats have ids of their own, as on Discord.
 #[tokio::test]
 async fn owners_are_warned_where_a_private_chat_has_an_id_of_its_own() {
     let model = Priced::new("large", echo(), 500);

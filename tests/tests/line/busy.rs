@@ -1,4 +1,4 @@
-//! Rooms where much is said at once.
+//! Rooms with many messages at once.
 
 use galatea_core::store::InboxState;
 use galatea_testkit::models::ScriptedModel;
@@ -9,7 +9,7 @@ use crate::{
     models::{Gated, asked, echo, words},
 };
 
-/// Twenty questions in one batch; gives their ids.
+/// Sends twenty questions in one batch; returns their ids.
 async fn twenty(house: &House, spot: &crate::house::Spot) -> Vec<galatea_core::MemoryId> {
     let batch: Vec<_> = (1..=20).map(|n| house.message(spot, &format!("question-{n}."))).collect();
     let ids = batch.iter().map(|m| house.id_of(m)).collect();
@@ -58,7 +58,7 @@ async fn more_than_the_limit_are_answered_in_several_messages_and_none_is_lost()
     let ids = twenty(&house, &dm("7")).await;
     house.quiet().await;
     assert_eq!(house.platform.texts("7"), ["re: question-12.", "re: question-20."]);
-    // What waits for the second answer is not shown to the first as if it had been said before.
+    // Messages kept for the second answer do not appear as history in the first request.
     assert!(!asked(&model.requests()[0]).contains("question-13."));
     for id in ids {
         assert_eq!(house.explain(id).await.state, InboxState::Done);

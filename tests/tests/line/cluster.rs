@@ -1,5 +1,5 @@
-//! Several processes, without a tick that helps by luck: what one stores or gives back another
-//! finds because it looks for it.
+//! Several processes without ticks: each process must notice at once what the others store or
+//! release, not at the next periodic reconcile.
 
 use galatea_core::{
     SecretString,
@@ -19,7 +19,7 @@ async fn open(database: &Database) -> Stored {
     Stored::postgres(&SecretString::from(database.url()), PostgresOptions::default()).await.unwrap()
 }
 
-/// How many leases each member holds, the account's among them.
+/// Number of leases each member holds, the account's included.
 async fn held(store: &Stored) -> BTreeMap<Option<String>, usize> {
     let mut held = BTreeMap::new();
     for lease in store.leases().await.unwrap() {
@@ -48,7 +48,7 @@ async fn until_held(what: &str, store: &Stored, mut wanted: Vec<usize>) {
     );
 }
 
-/// It began alone, and an hour lies between two looks of one that is alone.
+/// The worker starts alone, and a process that is alone polls only once an hour.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_process_that_begins_to_answer_looks_for_what_others_store() {
     let database = Database::fresh().await;
@@ -68,7 +68,8 @@ async fn a_process_that_begins_to_answer_looks_for_what_others_store() {
     worker.stop(PATIENCE).await;
 }
 
-/// No tick, no end of a lease: only the word in the database that somebody came or went.
+/// No tick happens and no lease expires: the processes act only on the database's notice that a
+/// member joined or left.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn what_is_handed_over_on_purpose_is_taken_at_once() {
     let database = Database::fresh().await;
@@ -101,8 +102,8 @@ async fn what_is_handed_over_on_purpose_is_taken_at_once() {
     second.stop(PATIENCE).await;
 }
 
-/// A long answer does not keep an account: what is committed later is sent by the process that has
-/// it then.
+/// A long answer does not delay the hand-over of an account: an answer committed later is sent by
+/// the account's new owner.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn an_account_does_not_wait_for_the_answers_of_a_process_that_stops() {
     let database = Database::fresh().await;

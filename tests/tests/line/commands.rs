@@ -1,4 +1,4 @@
-//! Commands, and the actions that do the same.
+//! Commands, and the actions with the same effect.
 
 use galatea_core::{
     ChannelType, MemoryId, ParticipantState, RemoteId, Role, RoomRef, WorldRef, WorldSync,
@@ -122,7 +122,7 @@ async fn forget_me_deletes_what_this_person_wrote_everywhere() {
     let query =
         MemoryQuery { entity: Some(house.entity(&dm("7"))), ..MemoryQuery::new(house.agent, 10) };
     assert_eq!(house.store.memories(&query).await.unwrap(), Vec::new());
-    // What the agent said to this person is gone too, and what it said to others is not.
+    // The agent's messages to this person are deleted too; its messages to others stay.
     let own =
         MemoryQuery { entity: Some(house.identity.entity()), ..MemoryQuery::new(house.agent, 50) };
     let said: Vec<_> =
@@ -130,7 +130,7 @@ async fn forget_me_deletes_what_this_person_wrote_everywhere() {
     assert_eq!(said, ["re: mine stays"]);
     let person = &house.store.entities(&[house.entity(&dm("7"))]).await.unwrap()[0];
     assert_eq!((&person.names, person.metadata.len()), (&Vec::new(), 0), "names are personal");
-    // Whoever writes again is somebody new.
+    // A person who writes again is a new person.
     house.say(&dm("7"), "hello again").await;
     house.quiet().await;
     assert_eq!(

@@ -1,4 +1,4 @@
-//! Worlds, Rooms, Entities and Participants.
+//! Worlds, Rooms, entities and participants.
 
 use galatea_core::{
     Addressed, Batch, ChannelType, Content, EntityRef, Incoming, IncomingEvent, MemoryId, RemoteId,
@@ -20,7 +20,7 @@ async fn a_direct_message_is_answered_and_stored_under_elizaos_ids() {
     let id = house.say(&spot, "hello").await;
     assert_eq!(house.platform.until_shown(spot.room, 1).await, ["re: hello"]);
     house.quiet().await;
-    // elizaOS: createUniqueUuid of the platform's id with agent "Eliza".
+    // Id from elizaOS's createUniqueUuid for the platform's id with agent "Eliza".
     assert_eq!(house.agent.to_string(), "b850bc30-45f8-0041-a00a-83df46d8555d");
     assert_eq!(house.room(&spot).to_string(), "270b9075-fe57-01b4-838a-eadec6854efb");
     let room = house.store.room(house.room(&spot)).await.unwrap().unwrap();
@@ -77,8 +77,8 @@ async fn fifty_callers_at_once_make_one_connection() {
 async fn a_known_connection_costs_no_sql_and_a_changed_one_one_statement() {
     let store = Database::in_memory().await.unwrap();
     let house = Plan::new(echo()).store(&store).build().await;
-    // An answer goes out only when what an earlier run left is taken up, so nothing else asks the
-    // store any more.
+    // The first answer goes out only after recovery has finished, so that no other statement
+    // disturbs the count.
     house.say(&dm("9"), "hello").await;
     house.platform.until_shown("9", 1).await;
     house.quiet().await;
@@ -97,8 +97,8 @@ async fn a_known_connection_costs_no_sql_and_a_changed_one_one_statement() {
     assert_eq!(entity.names[0], "Somebody Else");
 }
 
-/// Statements of a whole life with so many turns, everything drained: what is written in groups may
-/// cost less, never more.
+/// Number of statements of a run with this many turns, from start to a complete stop. Grouped
+/// writes may cost less, but never more.
 async fn statements(turns: usize) -> u64 {
     let store = Database::in_memory().await.unwrap();
     let house = Plan::new(echo()).store(&store).build().await;
@@ -115,7 +115,7 @@ async fn statements(turns: usize) -> u64 {
 async fn an_ordinary_turn_of_a_known_room_costs_six_statements_at_most() {
     let (one, eleven) = (statements(1).await, statements(11).await);
     let each = (eleven - one) as f64 / 10.0;
-    // Ingest, recall, commit, settle, and what evaluators read.
+    // Ingest, recall, commit, settle, and the reads of evaluators.
     assert!(each <= 6.0, "{each} statements for each turn");
 }
 
@@ -124,7 +124,7 @@ async fn owner_and_roles_survive_plain_messages_and_change_with_the_next_sync() 
     let house = Plan::new(echo()).build().await;
     let spot = group("-100", "7");
     let id = |person: &str| galatea_core::EntityId(house.identity.swizzle(person));
-    // A message before any sync makes the world without an owner.
+    // A message before any sync creates the world, without an owner.
     house.say(&spot, "first").await;
     house.quiet().await;
     let mut world = WorldRef::new(RemoteId::new("-100"), None);
@@ -186,7 +186,7 @@ async fn a_topic_knows_its_parent() {
     connection.world.remote = RemoteId::new("-100");
     connection.room.parent = Some(RemoteId::new("-100"));
     house.gateway.ensure_connection(&connection).await.unwrap();
-    // A later event that does not tell keeps it.
+    // A later event without a parent keeps it.
     connection.room.parent = None;
     house.gateway.ensure_connection(&connection).await.unwrap();
     let room = house.store.room(house.room(&spot)).await.unwrap().unwrap();
@@ -217,7 +217,7 @@ async fn a_message_that_elizaos_stored_under_its_own_id_is_known() {
     let house = Plan::new(echo()).build().await;
     let spot = dm("7");
     house.gateway.ensure_connection(&spot.connection()).await.unwrap();
-    // As elizaOS left it: the id is made of the message number alone.
+    // As stored by elizaOS: the id is derived from the message number alone.
     let old = galatea_core::Memory {
         id: MemoryId(house.identity.swizzle("42")),
         kind: galatea_core::MemoryKind::Messages,
@@ -238,7 +238,7 @@ async fn a_message_that_elizaos_stored_under_its_own_id_is_known() {
         incoming
     };
     assert_eq!(house.receive(vec![with_legacy(&spot)]).await.duplicates, 1);
-    // The same number in another chat is another message: elizaOS would have lost it.
+    // The same number in another chat is another message; elizaOS would have lost it.
     assert_eq!(house.receive(vec![with_legacy(&dm("8"))]).await.stored, 1);
     house.platform.until_shown("8", 1).await;
     house.quiet().await;
@@ -291,8 +291,8 @@ async fn an_edit_that_mentions_the_agent_asks_once() {
         Some("-100-1"),
         "the message that was changed is quoted"
     );
-    // One that was answered already is not answered again, and one that came with its edit is
-    // answered once.
+    // An answered message is not answered again, and a message that arrives together with its edit
+    // is answered once.
     house.say(&spot.clone().mentioning(), "and this").await;
     house.quiet().await;
     house.receive(vec![edit("-100-2", "and this, bot")]).await;
@@ -307,8 +307,8 @@ async fn an_edit_that_mentions_the_agent_asks_once() {
     assert_eq!(house.platform.texts("-100").len(), 3);
 }
 
-/// An edit whose original still waits for its turn: the original is judged first, and only an
-/// unanswered one is asked again.
+/// An edit whose original still waits for its turn: the original is decided first, and the edit
+/// starts a turn only if the original was not answered.
 #[tokio::test]
 async fn an_edit_that_mentions_the_agent_before_the_originals_turn_is_answered_once() {
     let model = Gated::new(echo(), "wait");

@@ -1,4 +1,5 @@
-//! What of a conversation a model is shown: as much as it takes, each message its speaker's own.
+//! Which part of a conversation the model is shown: as much as fits its context window, each
+//! message under its author's name.
 
 use galatea_core::{
     Content, Error, ErrorKind, IncomingEvent, MemoryId, Quote, QuoteKind, Timestamp,
@@ -18,10 +19,10 @@ use crate::{
     models::words,
 };
 
-/// Tokens that the small model takes.
+/// Context window of the small model, in tokens.
 const WINDOW: u64 = 8_192;
 
-/// A model with a window: a token for four bytes, which is what prose has.
+/// A model with a context window; a token counts four bytes, the average of prose.
 fn small(refusals: &Arc<AtomicUsize>, window: Option<u32>) -> Arc<ScriptedModel> {
     let refusals = Arc::clone(refusals);
     let model = ScriptedModel::answering(move |request| {
@@ -68,7 +69,7 @@ async fn talk(house: &House, from: u32, to: u32) {
     }
 }
 
-/// With a number that goes on after a restart.
+/// Asks question `n`. The number is also the message id, so it stays unique after a restart.
 async fn ask(house: &House, n: u32, words: &str) -> MemoryId {
     let message =
         dm("7").message(house.clock.now(), &format!("7-{n}"), &format!("question {n} {words}"));
@@ -134,7 +135,7 @@ async fn one_message_longer_than_the_window_is_answered() {
     );
 }
 
-/// The messages a model was shown last, each with the name of its field.
+/// Messages of the last request, each with the value of its name field.
 fn shown(model: &ScriptedModel) -> Vec<(String, String)> {
     let request = model.requests().pop().unwrap();
     request.messages.iter().map(|m| (m.name.clone().unwrap_or_default(), m.text())).collect()

@@ -1,5 +1,5 @@
-//! A PostgreSQL that takes a change, loses its answer and is away for longer than the store waits
-//! for one; that refuses; and whose Rooms go to another process and come back.
+//! Failures of PostgreSQL: it commits a change, loses its answer and is away for longer than the
+//! store waits for it; it refuses a change; or its Rooms move to another process and back.
 
 use galatea_core::{
     Account, Address, Batch, Content, Error, Outgoing, RemoteId, SecretString,
@@ -18,7 +18,7 @@ use crate::{
     platform::{PATIENCE, SOURCE},
 };
 
-/// How long the store tries to learn what became of a change.
+/// How long the store tries to find out whether a change was committed.
 const BOUND: Duration = Duration::from_millis(200);
 
 async fn open(url: &str) -> Stored {
@@ -26,7 +26,7 @@ async fn open(url: &str) -> Stored {
     Stored::postgres(&SecretString::from(url), options).await.unwrap()
 }
 
-/// Asked by a way of its own, since every answer counts.
+/// Whether all work is done. Uses a connection of its own, because the proxy counts every answer.
 async fn is_quiet(house: &House, beside: &Stored) -> bool {
     let waits = beside
         .inbox_counts()
@@ -52,7 +52,8 @@ async fn until(what: &str, house: &House, enough: impl AsyncFn() -> bool) {
     );
 }
 
-/// Lets time pass without a database once an answer is lost. False when all is done with none lost.
+/// Waits until an answer is lost, and then keeps the database away for a while. Returns false when
+/// all work is done without a lost answer.
 async fn away(house: &House, proxy: &Proxy, done: impl AsyncFn() -> bool) -> bool {
     until("an answer to be lost, or all to be done", house, async || {
         !proxy.is_losing() || done().await
@@ -66,13 +67,13 @@ async fn away(house: &House, proxy: &Proxy, done: impl AsyncFn() -> bool) -> boo
     lost
 }
 
-/// Each answer of the database to what follows from two messages that are stored is lost in turn.
+/// Loses each answer of the database in turn while two stored messages are processed.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn whichever_answer_is_lost_before_a_long_outage_nothing_is_lost_doubled_or_overtaken() {
     let database = Database::fresh().await;
     let proxy = Proxy::start(&database).await;
     let beside = open(&database.url()).await;
-    // Nobody looks around, which would help by luck.
+    // Periodic reconciling is off, because it could hide a fault.
     let house =
         Plan::new(echo()).set("BUSY_POLICY", "each").store(&open(proxy.url()).await).build().await;
     let (spot, mut said) = (dm("7"), Vec::new());
@@ -102,7 +103,7 @@ async fn whichever_answer_is_lost_before_a_long_outage_nothing_is_lost_doubled_o
     );
 }
 
-/// What is confirmed to whoever says it is said once; what is refused is not said at all.
+/// A message whose call succeeded is sent once; one whose call failed is not sent at all.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn what_is_said_elsewhere_before_a_long_outage_is_said_as_it_was_told() {
     let database = Database::fresh().await;
@@ -146,8 +147,8 @@ async fn what_is_said_elsewhere_before_a_long_outage_is_said_as_it_was_told() {
     }
 }
 
-/// Stored, though whoever received it is told otherwise: it comes again, and still goes before what
-/// follows it.
+/// The message is stored, but `receive` returns an error. The connector delivers it again, and it
+/// is still answered before the next one.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_message_whose_confirmation_is_lost_is_not_overtaken() {
     let database = Database::fresh().await;
@@ -193,7 +194,7 @@ async fn a_message_whose_confirmation_is_lost_is_not_overtaken() {
     assert!(refused > 0, "no confirmation was lost");
 }
 
-/// What is told once is told, though the first attempt to store it was refused.
+/// The failure notice is sent once, although the first attempt to store it failed.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_notice_that_was_not_stored_is_said_later() {
     let database = Database::fresh().await;
@@ -212,8 +213,8 @@ async fn a_notice_that_was_not_stored_is_said_later() {
     assert_eq!(house.platform.texts("7"), ["Later, please."], "once is enough");
 }
 
-/// What was about to be skipped when its Room went to somebody else is answered when the Room comes
-/// back.
+/// A message whose skip is not yet committed when its Room moves to another process is answered
+/// when the Room comes back.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn what_was_being_dropped_when_its_room_was_lost_is_taken_up_again() {
     let database = Database::fresh().await;
@@ -241,7 +242,7 @@ async fn what_was_being_dropped_when_its_room_was_lost_is_taken_up_again() {
     until("all to be done", &house, async || is_quiet(&house, &beside).await).await;
 }
 
-/// It would be kept for ever, with nobody at work on it.
+/// Otherwise the lease would be renewed for ever without any work being done under it.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_lease_that_nothing_was_begun_under_is_given_back() {
     let database = Database::fresh().await;

@@ -1,4 +1,4 @@
-//! From a committed answer to the platform.
+//! Delivery of a committed answer to the platform.
 
 use galatea_core::{
     Clock,
@@ -17,7 +17,7 @@ async fn house(clock: &ManualClock) -> House {
     Plan::new(echo()).clock(clock.shared()).build().await
 }
 
-/// Moves time from sleep to sleep until `enough`.
+/// Advances the clock from sleep to sleep until the platform satisfies `enough`.
 async fn drive(
     clock: &ManualClock,
     platform: &Platform,
@@ -110,7 +110,7 @@ async fn what_an_operator_drops_while_it_waits_is_not_sent() {
         }
     };
     let delivery = tokio::time::timeout(crate::platform::PATIENCE, waiting).await.unwrap();
-    // As another process does, beside this one.
+    // Another process with the same store drops the delivery.
     assert!(house.store.resolve(delivery, Resolution::Drop, clock.now()).await.unwrap());
     clock.advance(Duration::from_secs(40));
     house.quiet().await;
@@ -137,7 +137,7 @@ async fn what_follows_a_part_that_died_stays_unsaid() {
     let states: Vec<_> = said.deliveries.iter().map(|d| d.state).collect();
     assert_eq!(states, [OutboxState::Sent, OutboxState::Dead, OutboxState::Dead]);
     assert!(said.deliveries[2].error.as_deref().unwrap().contains("an earlier part"), "{said:?}");
-    // The next answer is another matter.
+    // The next answer is independent of the dead one.
     house.say(&dm("7"), "once more").await;
     assert_eq!(house.platform.until_shown("7", 4).await[1..], ["one", "two", "three"]);
 }
@@ -284,7 +284,7 @@ async fn an_answer_that_cannot_be_shown_is_said_and_not_lost() {
     assert!(house.platform.until_shown("7", 1).await[0].starts_with("Sorry"));
     house.quiet().await;
     assert!(house.explain(id).await.summary.starts_with("given up: this cannot be shown here"));
-    // The room was told a moment ago.
+    // The room got a failure notice a moment ago, so this message gets none.
     house.say(&dm("7"), "hello?").await;
     house.quiet().await;
     house.say(&dm("7"), "and now?").await;

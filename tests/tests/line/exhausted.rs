@@ -1,4 +1,4 @@
-//! A machine without open files left: nothing is said about the model, and no message is lost.
+//! A machine without free file descriptors: no failure notice is sent, and no message is lost.
 
 use galatea_core::{Error, ErrorKind};
 use galatea_testkit::models::ScriptedModel;

@@ -1,4 +1,4 @@
-//! Answer at all? And does `explain` say so?
+//! The decision whether to answer at all, and its reason in `explain`.
 
 use galatea_core::{Decision, ModelInfo, store::InboxState};
 use galatea_runtime::pairing;
@@ -56,7 +56,7 @@ async fn bots_are_answered_when_allowed_and_only_so_often() {
     }
     assert_eq!(house.platform.texts("-100").len(), 2);
     assert_eq!(house.explain(last.unwrap()).await.change.unwrap().setting, "BOT_HOP_LIMIT");
-    // A person who speaks, even to nobody, ends the run.
+    // A person's message, even one that addresses no agent, ends the run of bot messages.
     house.say(&group("-100", "7"), "what are you two doing").await;
     house.say(&bot, "again").await;
     house.quiet().await;
@@ -67,7 +67,7 @@ async fn bots_are_answered_when_allowed_and_only_so_often() {
 async fn the_agent_does_not_answer_itself() {
     let house =
         Plan::new(echo()).set("GROUP_POLICY", "always").set("ALLOW_BOTS", "true").build().await;
-    // The account's own id is the platform's echo.
+    // A message from the account's own id is an echo of the platform.
     let own = house.say(&group("-100", "1000").bot(), "I said this").await;
     house.quiet().await;
     assert_eq!(house.platform.attempts(), 0);
@@ -103,7 +103,7 @@ async fn a_stranger_gets_a_code_and_the_owner_opens_the_door() {
     assert_eq!(name.as_deref(), Some("Person 7"));
     house.say(&spot, "and now?").await;
     assert_eq!(house.platform.until_shown("7", 2).await[1], "re: and now?");
-    // Somebody else still stands outside.
+    // Another person is still not approved.
     house.say(&dm("8"), "me too").await;
     assert!(house.platform.until_shown("8", 1).await[0].contains("galatea pairing approve"));
 }
@@ -130,7 +130,8 @@ async fn a_crowd_of_strangers_does_not_close_the_door_for_others() {
     let clock = ManualClock::new();
     let house = Plan::new(echo()).set("DM_POLICY", "pairing").clock(clock.shared()).build().await;
     let names: Vec<&'static str> = (100..180).map(|n| &*n.to_string().leak()).collect();
-    // More than wait at once: each hears something, and a code or the wish to come back later.
+    // More strangers than may wait at once: each gets one message, with a code or with the request
+    // to come back later.
     for name in &names[..60] {
         house.say(&dm(name), "hello").await;
         house.say(&dm(name), "hello?").await;
@@ -146,14 +147,14 @@ async fn a_crowd_of_strangers_does_not_close_the_door_for_others() {
     );
     assert_eq!(coded, 50);
     assert!(house.platform.texts(names[55])[0].contains("again in an hour"));
-    // The bound holds for what is said as well.
+    // The number of such messages is limited as well.
     for name in &names[60..] {
         house.say(&dm(name), "hello").await;
     }
     house.quiet().await;
     let told = names[60..].iter().filter(|name| !house.platform.texts(name).is_empty()).count();
     assert_eq!(told, 10, "twenty in ten minutes");
-    // Not for an hour: ten minutes later the longest wait makes room.
+    // The block does not last an hour: after ten minutes the longest waiting person makes room.
     clock.advance(std::time::Duration::from_secs(601));
     house.say(&dm("7"), "hello").await;
     house.quiet().await;
@@ -161,7 +162,7 @@ async fn a_crowd_of_strangers_does_not_close_the_door_for_others() {
     let waiting =
         pairing::pending(house.store.as_ref(), house.agent, house.clock.now()).await.unwrap();
     assert_eq!(waiting.len(), 50);
-    // And whoever lost their code is told it again.
+    // A person who lost their code gets it again.
     let last = waiting.iter().find(|p| p.name != "Person 7").unwrap().clone();
     let room = last.name.strip_prefix("Person ").unwrap().to_owned();
     house.say(&dm(&*room.clone().leak()), "again, please").await;
@@ -202,7 +203,7 @@ async fn codes_and_approvals_outlive_a_restart() {
     assert!(house.orchestrator.stop(std::time::Duration::from_secs(10)).await);
     platform.unplug();
     let house = open().await;
-    // Message numbers of this house begin anew, and the first one is known.
+    // Message numbers restart with this instance, and the first one is already stored.
     drop(house.message(&dm("7"), "hello"));
     house.say(&dm("7"), "and now?").await;
     assert_eq!(platform.until_shown("7", 2).await[1], "re: and now?");
@@ -237,8 +238,8 @@ async fn the_offline_script_is_labelled_and_silent_in_public() {
     assert!(house.platform.until_shown("7", 1).await[0].ends_with("*Offline script, not AI*"));
 }
 
-/// A permission that is missing, or a day's money that is spent: nobody pays a model for what
-/// cannot be said.
+/// Without permission to write, or with the day's budget spent, no model is paid for an answer that
+/// cannot be sent.
 #[tokio::test]
 async fn where_nothing_can_be_said_no_model_is_asked_and_explain_says_why() {
     let model = Arc::new(ScriptedModel::saying("Here I am."));

@@ -1,6 +1,7 @@
-//! A hijacked model asks for everything, everywhere, in everybody's name: thousands of calls
-//! through the real act step, and what came of them on the platform and in the store is held
-//! against who asked. What may happen is written down here by itself, not taken from the table.
+//! A hijacked model requests every action in every room for every person. The test sends thousands
+//! of its calls through the real act step and compares the effects on the platform and in the store
+//! with the rights of the person who asked. The rules are written down here independently of the
+//! product's table.
 
 use async_trait::async_trait;
 use galatea_core::{
@@ -22,7 +23,7 @@ use crate::{
     rights::{ADMIN, BOSS, GROUPS, MEMBER, OTHER, OWNER, calls, settle, staff},
 };
 
-/// Turns, and calls of each: more than ten in one plan are never begun.
+/// Number of turns, and of calls per turn; a plan runs at most ten calls.
 const TURNS: usize = 1_050;
 const CALLS: usize = 10;
 const PEOPLE: [&str; 5] = [OWNER, ADMIN, MEMBER, OTHER, BOSS];
@@ -103,7 +104,7 @@ impl Action for Careless {
     }
 }
 
-/// An action that declares nothing, and does it while it runs.
+/// An action that declares no effects and has its effect while it runs.
 struct Pay(Arc<Mutex<Vec<String>>>);
 
 #[async_trait]
@@ -123,7 +124,7 @@ impl Action for Pay {
     }
 }
 
-/// One turn: who speaks where, and whether the message carries other people's words.
+/// One turn: its author, its room, and whether the message contains other people's words.
 #[derive(Clone)]
 struct Case {
     who: &'static str,
@@ -131,7 +132,8 @@ struct Case {
     file: bool,
 }
 
-/// First private chats without anybody else's words; then, with each, groups and files.
+/// The first fifth are private chats without other people's words; the rest are groups and messages
+/// with files.
 fn case(n: usize) -> Case {
     let who = PEOPLE[n % PEOPLE.len()];
     let plain = Case { who, spot: dm(who), file: false };
@@ -139,14 +141,14 @@ fn case(n: usize) -> Case {
         (true, _) => plain,
         (false, 0) => Case { file: true, ..plain },
         (false, which) => {
-            // The owner of the agent is in no group; there he is a member like others.
+            // The agent's owner belongs to no group; in a group they count as an ordinary member.
             let place = GROUPS[which - 1];
             Case { spot: group(place, who).mentioning(), ..plain }
         }
     }
 }
 
-/// A small generator that repeats its choices: by turn and call.
+/// Deterministic pseudo-random choice from turn and call number.
 fn pick<T: Copy>(of: &[T], seed: usize) -> T {
     let mixed = (seed as u64 ^ 0x9E37_79B9).wrapping_mul(0xBF58_476D_1CE4_E5B9);
     of[usize::try_from((mixed >> 33) % of.len() as u64).unwrap()]
@@ -185,7 +187,7 @@ fn call(turn: usize, n: usize) -> (&'static str, Value) {
     }
 }
 
-/// The turn in a mark.
+/// Numbers of the turns in the marks of a text.
 fn turns_in(text: &str) -> Vec<usize> {
     text.match_indices("[m")
         .filter_map(|(at, _)| text[at + 2..].split('x').next()?.parse().ok())
@@ -196,12 +198,12 @@ fn turn_of(mark: &str) -> Option<usize> {
     mark.strip_prefix('m')?.split('x').next()?.parse().ok()
 }
 
-/// Whether somebody leads a group: its owner and its admin do, in the two that they are in.
+/// Whether a person is owner or admin of a group, which holds in two of the three groups.
 fn leads(who: &str, group: &str) -> bool {
     [OWNER, ADMIN].contains(&who) && !group.starts_with("-300")
 }
 
-/// Whether something may be said in a room for this turn.
+/// Whether this turn may send a message to a room.
 fn may_say(case: &Case, room: &str) -> bool {
     let (own_words, boss, member) =
         (case.spot.kind.is_direct() && !case.file, case.who == BOSS, PEOPLE.contains(&case.who));
@@ -209,14 +211,14 @@ fn may_say(case: &Case, room: &str) -> bool {
     room == case.spot.room || room == case.who || own_words && (boss || joined)
 }
 
-/// Whether a room's state, or a World's roles, may change for this turn.
+/// Whether this turn may change a room's state or, with `world`, a World's roles.
 fn may_change(case: &Case, room: &str, world: bool) -> bool {
     let own_words = case.spot.kind.is_direct() && !case.file;
     let private = !room.starts_with('-');
     if own_words && (case.who == BOSS && !(world && private) || leads(case.who, room)) {
         return true;
     }
-    // The room itself: by its admins; in a direct conversation, by either person.
+    // The turn's own room: its admins may change it, in a direct chat either person may.
     !world && room == case.spot.room && (private || case.who == BOSS || leads(case.who, room))
 }
 
@@ -338,7 +340,7 @@ async fn a_hijacked_model_breaks_no_rule_in_ten_thousand_calls() {
     let made = Arc::new(Mutex::new(0_usize));
     let counted = Arc::clone(&made);
     let model = ScriptedModel::answering(move |request| {
-        // The second call of a turn puts results into words.
+        // The second call of a turn puts the results into words.
         if request.system.as_deref().unwrap_or_default().contains("# What you have just done") {
             return Ok(ScriptedModel::text("as you wish"));
         }
@@ -380,7 +382,7 @@ async fn a_hijacked_model_breaks_no_rule_in_ten_thousand_calls() {
             });
         }
         house.receive(vec![message]).await;
-        // Nobody is starved: a few rooms at a time.
+        // Only a few rooms at a time, so that no message waits too long.
         if n % 5 == 4 {
             house.quiet().await;
         }
@@ -399,7 +401,7 @@ async fn a_hijacked_model_breaks_no_rule_in_ten_thousand_calls() {
         judge.breaches.len(),
         &judge.breaches[..judge.breaches.len().min(10)]
     );
-    // Not because nothing works.
+    // The absence of breaches proves something only if these effects did happen.
     for what in ["message", "question", "room changed", "role changed", "person changed", "paid"] {
         assert!(judge.done.contains_key(what), "{what} never happened: {:?}", judge.done);
     }

@@ -1,4 +1,4 @@
-//! A house: one store, one orchestrator, agents with their platforms and models.
+//! Harness of these tests: one store, one orchestrator, and agents with their platforms and models.
 
 use galatea_core::{
     Account, Address, Addressed, AgentId, AgentIdentity, Batch, ChannelType, Character, Clock,
@@ -26,7 +26,7 @@ use crate::{
     platform::{PATIENCE, Platform, Plugged, SOURCE},
 };
 
-/// Everything of one running program with one agent called Eliza.
+/// A running program with one agent called Eliza.
 pub(crate) struct House {
     pub(crate) store: Arc<dyn Store>,
     pub(crate) clock: Arc<dyn Clock>,
@@ -38,7 +38,7 @@ pub(crate) struct House {
     messages: AtomicU64,
 }
 
-/// What a house is built of.
+/// Options for building a [`House`].
 pub(crate) struct Plan {
     pub(crate) store: Option<Arc<dyn Store>>,
     pub(crate) clock: Arc<dyn Clock>,
@@ -59,7 +59,7 @@ impl Plan {
             models: models::all(model),
             plugins: Vec::new(),
             platform: Platform::new("1000"),
-            // Nobody else works on this store, and tests count statements.
+            // No other process uses this store, and some tests count statements.
             look_around: Duration::from_secs(3600),
             cluster: None,
         }
@@ -85,7 +85,7 @@ impl Plan {
         self
     }
 
-    /// Others may come to the store, which can be shared.
+    /// Makes the process one of several, with a store that can be shared.
     pub(crate) fn among_others(mut self) -> Self {
         let options = ClusterOptions::new(MemberId::fresh(), "house".into(), ProcessRole::All);
         self.platform.share();
@@ -98,8 +98,8 @@ impl Plan {
         self
     }
 
-    /// A process of this role among others, in which nothing happens at a tick: what it does, it
-    /// does because it was told or looked.
+    /// Makes the process one of several, with this role and without ticks: it reacts only to
+    /// notices and to its own reads.
     pub(crate) fn without_ticks(mut self, role: ProcessRole) -> Self {
         const HOUR: Duration = Duration::from_secs(3600);
         let options = ClusterOptions::new(MemberId::fresh(), role.to_string(), role);
@@ -108,7 +108,7 @@ impl Plan {
         self
     }
 
-    /// One that need not have an account.
+    /// Starts the program without waiting for its account to connect.
     pub(crate) async fn begin(self) -> (Arc<Orchestrator>, AgentId) {
         let begun = self.assemble().await;
         (begun.orchestrator, begun.agent)
@@ -174,13 +174,13 @@ pub(crate) fn character(name: &str) -> Character {
 }
 
 impl House {
-    /// A message with a fresh id.
+    /// A message with a fresh id, not yet received.
     pub(crate) fn message(&self, at: &Spot, text: &str) -> Incoming {
         let id = self.messages.fetch_add(1, Ordering::Relaxed) + 1;
         at.message(self.clock.now(), &format!("{}-{id}", at.room), text)
     }
 
-    /// Somebody says something. Gives our id of it.
+    /// Receives a message of a person; returns its memory id.
     pub(crate) async fn say(&self, at: &Spot, text: &str) -> MemoryId {
         let message = self.message(at, text);
         let id = self.id_of(&message);
@@ -188,7 +188,7 @@ impl House {
         id
     }
 
-    /// Says or does something by itself, as a plugin would.
+    /// Makes the agent send or do something without a turn, as a plugin would.
     pub(crate) async fn does(&self, at: &Spot, outgoing: Outgoing) {
         let address = Address {
             source: SOURCE,
@@ -222,7 +222,7 @@ impl House {
         EntityId(self.identity.swizzle(at.person))
     }
 
-    /// Why a message was or was not answered.
+    /// Explanation why a message was answered or not.
     pub(crate) async fn explain(&self, id: MemoryId) -> Explanation {
         explain::explain(self.store.as_ref(), &ExplainQuery::Memory(id))
             .await
@@ -231,7 +231,7 @@ impl House {
             .expect("the message is not known")
     }
 
-    /// Completes when nothing waits: no turn, no send, no row.
+    /// Waits until no turn, send or stored row is unfinished.
     pub(crate) async fn quiet(&self) {
         let wait = async {
             loop {
@@ -262,7 +262,7 @@ impl House {
     }
 }
 
-/// Where somebody speaks.
+/// A person in a room.
 #[derive(Debug, Clone)]
 pub(crate) struct Spot {
     pub(crate) world: &'static str,
@@ -273,7 +273,7 @@ pub(crate) struct Spot {
     pub(crate) mention: bool,
 }
 
-/// A direct message of a person: world and room are the person's chat.
+/// A person's direct chat; world and room have the person's id.
 pub(crate) fn dm(person: &'static str) -> Spot {
     Spot {
         world: person,
@@ -285,7 +285,7 @@ pub(crate) fn dm(person: &'static str) -> Spot {
     }
 }
 
-/// A person in a group, without addressing anybody.
+/// A person in a group, not addressing the agent.
 pub(crate) fn group(room: &'static str, person: &'static str) -> Spot {
     Spot { world: room, room, kind: ChannelType::Group, person, is_bot: false, mention: false }
 }
@@ -319,7 +319,7 @@ impl Spot {
         }
     }
 
-    /// "/name args" becomes a command.
+    /// A message event; "/name args" becomes a command.
     pub(crate) fn message(&self, at: galatea_core::Timestamp, id: &str, text: &str) -> Incoming {
         let command = text.strip_prefix('/').map(|line| {
             let (name, args) = line.split_once(' ').unwrap_or((line, ""));

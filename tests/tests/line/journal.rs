@@ -1,4 +1,4 @@
-//! Actions with an effect of their own, in turns that a crash cuts off before their commit.
+//! Actions with side effects, in turns that a crash interrupts before their commit.
 
 use async_trait::async_trait;
 use galatea_core::{
@@ -25,7 +25,7 @@ use crate::{
     platform::{PATIENCE, Platform},
 };
 
-/// What outlives the program: a bank, and where the program hangs.
+/// State that outlives the program: payments, and where the program hangs.
 #[derive(Default)]
 struct Bank {
     paid: AtomicU32,
@@ -100,7 +100,7 @@ impl Action for Hold {
     }
 }
 
-/// Pays these amounts and holds; then tells what its actions came to.
+/// A model that calls PAY with these amounts and then HOLD, and afterwards reports the results.
 fn model(amounts: &'static [u32]) -> Arc<ScriptedModel> {
     let call = |name: &str, n: usize, amount: u32| ToolCall {
         id: format!("{name}{n}"),
@@ -135,8 +135,8 @@ async fn house(
     Plan::new(model(amounts)).plugin(plugin).store(&store).on(Arc::clone(platform)).build().await
 }
 
-/// One run that ends like a crash once it hangs, and one that does not hang. What is said, how
-/// often it paid.
+/// Runs the program until it hangs, ends it like a crash, and runs it again without hanging.
+/// Returns the answer and the number of payments.
 fn crashed(bank: &Arc<Bank>, first: &'static [u32], second: &'static [u32]) -> (String, u32) {
     let folder = tempfile::tempdir().unwrap();
     let (file, platform) = (folder.path().join("a.db"), Platform::new("1000"));

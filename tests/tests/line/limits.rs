@@ -1,4 +1,4 @@
-//! What a platform asks to wait for, and what goes before what meanwhile.
+//! Rate limits of a platform, and the priority of sends while they last.
 
 use galatea_core::{Clock, Outgoing, RemoteId, store::OutboxState};
 use galatea_store::{Database, SqliteOptions};
@@ -57,7 +57,7 @@ async fn an_answer_that_waits_is_not_overtaken_and_typing_is_left_out() {
         house.say(&dm(person), "slowly").await;
         model.reached(n + 1).await;
     }
-    // The answer's wait and the patience of two rooms before typing is shown.
+    // Three sleeps: the answer's rate limit, and the delay before typing is shown in two rooms.
     clock.wait_for_sleepers(3).await;
     clock.advance(Duration::from_secs(1));
     platform.until("typing elsewhere", |p| !p.typed().is_empty()).await;
@@ -65,7 +65,7 @@ async fn an_answer_that_waits_is_not_overtaken_and_typing_is_left_out() {
     clock.advance(Duration::from_secs(39));
     platform.until_shown("7", 1).await;
     model.open(2);
-    // What is worth less begins a little later, so it may wait once more.
+    // Sends of lower priority start a little later, so one may have to wait again.
     while platform.texts("7").len() < 3 {
         tokio::task::yield_now().await;
         clock.advance_to_next();
@@ -104,7 +104,7 @@ fn what_the_account_was_told_holds_after_a_restart() {
     let clock = ManualClock::at(told_at.plus(Duration::from_secs(100)));
     Runtime::new().unwrap().block_on(async {
         let house = house_on(&file, &clock, &platform).await;
-        // Another room, whose answer nobody has tried to send yet.
+        // Another room, whose answer has not been sent to the platform yet.
         let id = house.say(&dm("8"), "second").await;
         let held = async {
             while house.explain(id).await.deliveries.first().is_none_or(|d| d.waits_until.is_none())

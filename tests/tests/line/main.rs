@@ -1,5 +1,5 @@
-//! The line in process: the real engine and the real store between a platform and a model that
-//! tests hold.
+//! Tests of the whole message line in one process: the real engine and the real store, between a
+//! platform and a model that the test controls.
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test fails by panicking")]
 
 mod house;

@@ -1,4 +1,4 @@
-//! Models held by the test.
+//! Models that the test controls.
 
 use async_trait::async_trait;
 use galatea_core::{
@@ -9,20 +9,19 @@ use galatea_testkit::models::ScriptedModel;
 use std::sync::Arc;
 use tokio::sync::{Semaphore, watch};
 
-/// One model for everything.
+/// The same model for every purpose.
 pub(crate) fn all(model: Arc<dyn TextModel>) -> Models {
     Models { small: Arc::clone(&model), large: model, vision: None, embedding: None }
 }
 
-/// What the other side said last, as the model sees it: a line of each message since the model's
-/// own.
+/// Messages since the model's own last one, as the model sees them, one per line.
 pub(crate) fn asked(request: &TextRequest) -> String {
     let since =
         request.messages.iter().rposition(|m| m.role == ChatRole::Assistant).map_or(0, |at| at + 1);
     request.messages[since..].iter().map(ChatMessage::text).collect::<Vec<_>>().join("\n")
 }
 
-/// The same without who said it and when.
+/// As [`asked`], without authors and times.
 pub(crate) fn words(request: &TextRequest) -> String {
     asked(request).lines().map(own).collect::<Vec<_>>().join("\n")
 }
@@ -34,7 +33,7 @@ fn own(line: &str) -> &str {
     words.or_else(|| line.split_once(": ").map(|(_, words)| words)).unwrap_or(line)
 }
 
-/// Says "re: " and the last line it was asked.
+/// A model that answers "re: " and the last line it was asked.
 pub(crate) fn echo() -> Arc<ScriptedModel> {
     Arc::new(ScriptedModel::answering(|request| {
         Ok(ScriptedModel::text(format!(
@@ -44,7 +43,7 @@ pub(crate) fn echo() -> Arc<ScriptedModel> {
     }))
 }
 
-/// A model that waits for leave before it answers what contains a word.
+/// A model that waits for the test before it answers a request that contains a word.
 pub(crate) struct Gated {
     pub(crate) inner: Arc<ScriptedModel>,
     word: &'static str,
@@ -57,12 +56,12 @@ impl Gated {
         Arc::new(Self { inner, word, leave: Semaphore::new(0), waiting: watch::Sender::new(0) })
     }
 
-    /// Lets this many calls go on.
+    /// Lets this many calls continue.
     pub(crate) fn open(&self, calls: usize) {
         self.leave.add_permits(calls);
     }
 
-    /// Completes when this many calls have come to the gate since the beginning.
+    /// Waits until this many calls in all have reached the gate.
     pub(crate) async fn reached(&self, calls: usize) {
         let mut waiting = self.waiting.subscribe();
         let reached =

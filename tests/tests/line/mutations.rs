@@ -1,4 +1,4 @@
-//! Edits, deletions and moved Rooms: as durable as the messages and the cursor they come with.
+//! Edits, deletions and moved Rooms are as durable as the messages and the cursor of their batch.
 
 use galatea_core::{
     Account, Batch, Content, Cursor, Incoming, IncomingEvent, RemoteId, RoomId,
@@ -13,8 +13,8 @@ use crate::{
     platform::SOURCE,
 };
 
-/// A database that refuses a change of what is stored refuses the batch: the platform keeps its
-/// events, and sends them again.
+/// A database that fails to store a change refuses the whole batch; the platform keeps its events
+/// and delivers them again.
 #[tokio::test]
 async fn a_batch_moves_no_cursor_past_a_change_that_was_not_stored() {
     let folder = tempfile::tempdir().unwrap();

@@ -1,5 +1,5 @@
-//! An hour without a platform, on a clock the test holds: the whole line between a scripted
-//! platform and the store.
+//! An hour without the platform, on the test's clock: the whole line between a scripted platform
+//! and the store.
 
 use galatea_core::{Clock, Timestamp, store::OutboxState};
 use galatea_testkit::clock::ManualClock;
@@ -15,8 +15,8 @@ const MINUTE: Duration = Duration::from_secs(60);
 const TTL: Duration = Duration::from_secs(10 * 60);
 const ROOMS: [&str; 5] = ["7", "8", "9", "10", "11"];
 
-/// Lets time pass from wait to wait. What can be done at once is done in between: a wait of the
-/// machine shows that nothing could.
+/// Advances the clock in steps. Between two steps all work that is ready runs; a short real wait
+/// without a new sleep shows that none was.
 async fn pass(clock: &ManualClock, time: Duration) {
     let end = clock.now().plus(time);
     while clock.now() < end {
@@ -26,7 +26,7 @@ async fn pass(clock: &ManualClock, time: Duration) {
         tokio::time::sleep(Duration::from_millis(1)).await;
         let left = end.since(clock.now());
         if more.is_ok() {
-            // Never past the end, which is when somebody says something.
+            // Never beyond `end`, because the next messages are sent then.
             clock.advance(left.min(Duration::from_secs(1)));
         } else {
             clock.advance(left);
@@ -34,8 +34,8 @@ async fn pass(clock: &ManualClock, time: Duration) {
     }
 }
 
-/// Every room says something every minute for an hour, and for a while after it. Gives when each
-/// was said.
+/// Sends one message per minute in every room, for an hour of outage and some minutes after it.
+/// Returns the time of each message by its answer.
 async fn hour(house: &House, clock: &ManualClock, down: Vec<Doing>) -> HashMap<String, Timestamp> {
     let mut said = HashMap::new();
     house.platform.outage(down);
@@ -117,8 +117,7 @@ async fn nothing_is_late_lost_or_out_of_order(down: Vec<Doing>) {
         "{expired} of {} ran out of time ({down:?})",
         parts.len()
     );
-    // Neither the platform nor the person is hammered: less than one attempt a second and a half in
-    // all.
+    // Few attempts in vain: less than one in a second and a half over the hour.
     let asked = platform.attempts() + platform.finds() - heard;
     assert!(asked < 2_400, "{asked} attempts in vain ({down:?})");
 }

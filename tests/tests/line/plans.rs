@@ -1,4 +1,4 @@
-//! Whatever a model answers ends in the right words, or is said.
+//! Every answer of a model ends in the right message, or in a failure notice.
 
 use galatea_core::{
     Decision, Error, ErrorKind, Event, IncomingEvent, Media, MediaKind,

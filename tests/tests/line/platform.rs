@@ -1,4 +1,4 @@
-//! A platform held by the test: it remembers what it was asked to show and fails as told.
+//! A platform that the test controls: it records what it shows and fails on request.
 
 use async_trait::async_trait;
 use galatea_core::{
@@ -20,35 +20,35 @@ use tokio_util::sync::CancellationToken;
 
 pub(crate) const SOURCE: Source = Source::new("stage");
 
-/// Longest time anything in these tests may take; reaching it is a failure, never a pass.
+/// Limit for every wait in these tests; reaching it fails the test.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(30);
 
-/// What one attempt to send does.
+/// Behaviour of one attempt to send.
 #[derive(Debug, Clone)]
 pub(crate) enum Doing {
-    /// 429 with Retry-After.
+    /// 429 with Retry-After, for the room.
     Flood(Duration),
-    /// The same, about the whole account.
+    /// 429 with Retry-After, for the whole account.
     FloodAll(Duration),
-    /// Refused connection: nothing left.
+    /// Refused connection: the request was not sent.
     Unavailable,
-    /// The platform shows it, and the answer is lost.
+    /// The message is shown, and the answer is lost.
     LostAfter,
-    /// The platform never hears of it, and nobody can know.
+    /// The message is not shown, and the outcome is unknown.
     LostBefore,
-    /// Refused for good.
+    /// A final refusal.
     Never,
-    /// It is shown.
+    /// The message is shown.
     Fine,
-    /// No answer, ever.
+    /// No answer at all; the message is not shown.
     Hang,
-    /// It is shown, and no answer ever comes.
+    /// The message is shown, and no answer comes.
     ShowThenHang,
     /// The connector crashes.
     Panic,
 }
 
-/// Something the platform shows.
+/// A message that the platform shows.
 #[derive(Debug, Clone)]
 pub(crate) struct Shown {
     pub(crate) room: String,
@@ -56,14 +56,14 @@ pub(crate) struct Shown {
     pub(crate) reply_to: Option<String>,
     pub(crate) label: Option<String>,
     pub(crate) key: String,
-    /// When, where the platform was given a clock.
+    /// When it was shown, if the platform has a clock.
     pub(crate) at: Option<Timestamp>,
 }
 
 #[derive(Default)]
 struct State {
     clock: Option<Arc<dyn Clock>>,
-    /// What every attempt does in turn, before what rooms do.
+    /// Behaviour of all attempts in turn; it precedes the behaviour set per room.
     outage: VecDeque<Doing>,
     shown: Vec<Shown>,
     attempts: usize,
@@ -71,12 +71,11 @@ struct State {
     typed: Vec<String>,
     doings: HashMap<String, VecDeque<Doing>>,
     blind: bool,
-    /// Who may not say something where.
+    /// Pairs of room and person who may not write there.
     restricted: Vec<(String, String)>,
     barred: Option<String>,
 }
 
-/// The platform.
 pub(crate) struct Platform {
     info: ConnectorInfo,
     state: Mutex<State>,
@@ -116,32 +115,33 @@ impl Platform {
         })
     }
 
-    /// The next attempts to send to a room do this.
+    /// Sets the behaviour of the next attempts to send to a room.
     pub(crate) fn does(&self, room: &str, doings: impl IntoIterator<Item = Doing>) {
         self.lock().doings.entry(room.to_owned()).or_default().extend(doings);
     }
 
-    /// What is shown is dated by this clock.
+    /// Gives the platform a clock, from which messages get their time.
     pub(crate) fn dated(&self, clock: Arc<dyn Clock>) {
         self.lock().clock = Some(clock);
     }
 
-    /// From now on every attempt does one of these, in turn; with none the outage is over.
+    /// Makes every attempt behave like these, in turn; an empty list ends the outage.
     pub(crate) fn outage(&self, doings: impl IntoIterator<Item = Doing>) {
         self.lock().outage = doings.into_iter().collect();
     }
 
-    /// Nothing can be said in this room, and that is known.
+    /// Marks a room in which the connector knows that the agent cannot write; `None` clears the
+    /// mark.
     pub(crate) fn bar(&self, room: Option<&str>) {
         self.lock().barred = room.map(str::to_owned);
     }
 
-    /// Read-back cannot tell any more.
+    /// Makes every read-back fail to decide.
     pub(crate) fn blind(&self) {
         self.lock().blind = true;
     }
 
-    /// Somebody may not say anything in a room from now on.
+    /// Forbids a person to write in a room from now on.
     pub(crate) fn restrict(&self, room: &str, person: &str) {
         self.lock().restricted.push((room.to_owned(), person.to_owned()));
     }
@@ -155,22 +155,22 @@ impl Platform {
         self.lock().shown.iter().filter(|s| s.room == room).map(|s| s.text.clone()).collect()
     }
 
-    /// Attempts to send so far.
+    /// Number of attempts to send so far.
     pub(crate) fn attempts(&self) -> usize {
         self.lock().attempts
     }
 
-    /// Read-backs so far.
+    /// Number of read-backs so far.
     pub(crate) fn finds(&self) -> usize {
         self.lock().finds
     }
 
-    /// Rooms in which typing was shown.
+    /// Rooms in which the agent showed typing.
     pub(crate) fn typed(&self) -> Vec<String> {
         self.lock().typed.clone()
     }
 
-    /// Completes when `enough` says so of the platform; looked at after every attempt.
+    /// Waits until the platform satisfies `enough`; checks after every attempt.
     pub(crate) async fn until(&self, what: &str, enough: impl Fn(&Self) -> bool) {
         let mut changes = self.changes.subscribe();
         let wait = async {
@@ -182,13 +182,13 @@ impl Platform {
         assert!(ended.is_ok(), "never happened: {what}; shown: {:#?}", self.shown());
     }
 
-    /// Completes when this many texts are shown in a room.
+    /// Waits until this many texts are shown in a room.
     pub(crate) async fn until_shown(&self, room: &str, count: usize) -> Vec<String> {
         self.until(&format!("{count} texts in {room}"), |p| p.texts(room).len() >= count).await;
         self.texts(room)
     }
 
-    /// The gateway, once the connector runs.
+    /// Waits for the gateway that the running connector received.
     pub(crate) async fn gateway(&self) -> Gateway {
         let mut gateway = self.gateway.subscribe();
         let ready = tokio::time::timeout(PATIENCE, gateway.wait_for(Option::is_some))
@@ -198,12 +198,12 @@ impl Platform {
         ready.clone().unwrap()
     }
 
-    /// Its account and Rooms are leased, where several processes share a store.
+    /// Makes account and Rooms subject to leases, as in a cluster.
     pub(crate) fn share(&self) {
         self.shared.store(true, Ordering::Relaxed);
     }
 
-    /// For the next run of the program.
+    /// Forgets the gateway, for the next run of the program.
     pub(crate) fn unplug(&self) {
         self.gateway.send_replace(None);
     }
@@ -229,7 +229,7 @@ impl Platform {
     }
 }
 
-/// What is plugged in: the send handler needs to share the platform.
+/// The connector for a platform; its send handler shares the platform.
 pub(crate) struct Plugged(pub(crate) Arc<Platform>);
 
 #[async_trait]
@@ -267,7 +267,7 @@ impl SendHandler for Hand {
             return Err(Error::invalid("this cannot be shown here"));
         }
         let label = content.extra.get("label");
-        // "||" stands for the place where a long text is cut.
+        // "||" marks where a long text is split.
         Ok(content
             .text
             .split("||")

@@ -1,4 +1,4 @@
-//! Providers and actions that fail cost themselves, never the answer.
+//! A failing provider or action loses its own result but never the answer.
 
 use async_trait::async_trait;
 use galatea_core::{
@@ -12,13 +12,13 @@ use std::{sync::Arc, time::Duration};
 
 use crate::house::{Plan, dm};
 
-/// How the action WAVE behaves.
+/// Behaviour of the action WAVE.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Wave {
     Works,
     Fails,
     Panics,
-    /// With two hands.
+    /// Hangs when called with two hands.
     Hangs,
     HangsInValidate,
     PanicsInValidate,
@@ -164,7 +164,8 @@ async fn an_action_without_end_costs_neither_the_words_nor_what_was_done_before(
     );
     let clock = ManualClock::new();
     let passing = clock.clone();
-    // Each action has the second that is left: this clock stands still while the machine is busy.
+    // Each action has the last second of the deadline: this clock stands still, however busy the
+    // machine is.
     let model = ScriptedModel::answering(move |request| {
         passing.advance(request.deadline.unwrap().since(passing.now()) - Duration::from_secs(1));
         Ok(ScriptedModel::text(answer.clone()))

@@ -1,4 +1,4 @@
-//! The program ends at the worst moment and starts again on the same file.
+//! The program ends at the worst moment and starts again with the same file.
 
 use galatea_core::{
     Content, Memory, MemoryId, RemoteId,
@@ -113,7 +113,7 @@ fn what_was_left_goes_before_what_is_new() {
             .on(Arc::clone(&platform))
             .build()
             .await;
-        // At once, while the leftovers are still being read.
+        // Received at once, while recovery is still reading unfinished messages.
         let new = dm("7").message(house.clock.now(), "7-new", "new");
         house.receive(vec![new]).await;
         platform.until_shown("7", 51).await;
@@ -141,8 +141,8 @@ fn a_message_that_ends_the_program_every_time_is_given_up() {
             if id.is_none() {
                 id = Some(house.say(&dm("7"), "deadly").await);
             }
-            // A message read back while the first run still took up what was left counts one turn
-            // more, and is given up one run earlier.
+            // If the first run reads the message back during recovery, that counts as one more
+            // turn, and the message is given up one run earlier.
             tokio::select! {
                 () = model.reached(1) => {}
                 () = house.quiet() => {}
@@ -177,8 +177,8 @@ async fn what_is_stored_and_in_nobodys_hands_is_answered_without_a_restart() {
         ..entry.memory
     };
     entry.remote = RemoteId::new("7-late");
-    // As when the commit succeeds and its answer is lost: the connector hands it over again, and it
-    // is known already.
+    // As after a commit whose answer is lost: the connector delivers the message again, and it is
+    // already stored.
     house.store.ingest(Ingest { messages: vec![entry], ..Ingest::default() }).await.unwrap();
     assert_eq!(house.platform.until_shown("7", 2).await[1], "re: two");
 }

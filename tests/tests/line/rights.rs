@@ -1,5 +1,5 @@
-//! Rights: what a hijacked model cannot do, and what has to be confirmed first, by the real act
-//! step on the real store.
+//! Rights: what a hijacked model cannot do and what needs a confirmation, by the real act step on
+//! the real store.
 
 use galatea_core::{
     ChannelType, EntityRef, Incoming, IncomingEvent, MemoryId, RemoteId, Role, RoomRef, WorldRef,
@@ -17,7 +17,8 @@ use crate::{
     platform::Platform,
 };
 
-/// Owner of the agent; owner and admin of both groups; members of both.
+/// BOSS owns the agent. OWNER and ADMIN lead the first two groups; MEMBER and OTHER are members
+/// there.
 pub(super) const BOSS: &str = "6";
 pub(super) const OWNER: &str = "1";
 pub(super) const ADMIN: &str = "2";
@@ -25,7 +26,7 @@ pub(super) const MEMBER: &str = "3";
 pub(super) const OTHER: &str = "4";
 pub(super) const GROUPS: [&str; 3] = ["-100", "-200", "-300"];
 
-/// Two groups that everybody is in, and a third that only strangers are in.
+/// Creates two groups with the same four people, and a third with strangers only.
 pub(super) async fn settle(house: &House) {
     for name in GROUPS {
         let mut world = WorldRef::new(RemoteId::new(name), Some(format!("World {name}")));
@@ -51,12 +52,12 @@ pub(super) async fn settle(house: &House) {
     }
 }
 
-/// Another room of a group's World.
+/// A second room in a group's World.
 pub(super) fn staff(group: &str) -> String {
     format!("{group}-staff")
 }
 
-/// An answer that calls these tools.
+/// An answer that makes these tool calls.
 pub(super) fn calls(calls: impl IntoIterator<Item = (&'static str, Value)>) -> TextAnswer {
     let call = |(n, (name, params)): (usize, (&str, Value))| ToolCall {
         id: format!("c{n}"),
@@ -70,7 +71,7 @@ pub(super) fn calls(calls: impl IntoIterator<Item = (&'static str, Value)>) -> T
     }
 }
 
-/// Says something in another room, once; every later call of the model is plain words.
+/// A model that sends one message to another room, and then answers with plain text.
 fn says_elsewhere(target: &str, text: &str) -> Arc<ScriptedModel> {
     let model = ScriptedModel::saying("so much for that");
     model.enqueue_result(Ok(calls([("SEND_MESSAGE", json!({ "target": target, "text": text }))])));
@@ -87,14 +88,14 @@ async fn house(model: Arc<ScriptedModel>) -> House {
     house
 }
 
-/// The code in the last question of a room.
+/// The code in the last confirmation question of a room.
 fn code(house: &House, room: &str) -> String {
     let text = house.platform.texts(room).pop().unwrap_or_default();
     let at = text.find("`ok-").unwrap_or_else(|| panic!("no question: {text:?}"));
     text[at + 4..at + 9].to_owned()
 }
 
-/// Somebody presses a button. Gives our id of the press.
+/// A person presses a button; returns the press's memory id.
 async fn press(house: &House, at: &Spot, id: &str, data: &str) -> MemoryId {
     let event =
         IncomingEvent::Pressed { id: RemoteId::new(id), message: None, data: data.to_owned() };
@@ -104,7 +105,8 @@ async fn press(house: &House, at: &Spot, id: &str, data: &str) -> MemoryId {
     MemoryId(house.identity.swizzle(&format!("pressed:{id}")))
 }
 
-/// In a group an admin asks, after another has said something: what goes beyond the group waits.
+/// An admin asks in a group after another person wrote there, so a message to another room needs a
+/// confirmation.
 async fn asked(house: &House, admin: &Spot) -> MemoryId {
     house.say(&group("-100", OTHER), "the secret word is ignore-all-rules").await;
     let asked = house.say(&admin.clone().mentioning(), "tell the others that I am late").await;
@@ -140,8 +142,8 @@ async fn beyond_the_room_waits_for_whoever_asked_and_is_done_once() {
         "{steps:?}"
     );
 
-    // Anybody may press the button; it does nothing for others, and a plain yes or another code
-    // does nothing at all.
+    // Anyone may press the button, but a press by another person has no effect, and neither has a
+    // plain yes or a wrong code.
     let data = format!("ok-{}", code(&house, "-100"));
     let pressed = press(&house, &group("-100", OTHER), "p1", &data).await;
     house.say(&group("-100", OTHER), &data).await;
@@ -153,7 +155,7 @@ async fn beyond_the_room_waits_for_whoever_asked_and_is_done_once() {
         house.explain(pressed).await.summary,
         "not answered: only the person who asked for it may confirm it"
     );
-    // Nor in another room.
+    // A press in another room has no effect either.
     press(&house, &dm(ADMIN), "p2", &data).await;
     house.quiet().await;
     assert!(house.platform.texts("-100-staff").is_empty());
@@ -265,7 +267,7 @@ async fn whoever_may_not_speak_somewhere_cannot_have_it_said() {
 
 #[tokio::test]
 async fn only_an_owner_of_the_agent_writes_into_anothers_private_chat() {
-    // By the room's id: it is no secret, and names are looked up in groups.
+    // By the room's id, which is no secret; names are only looked up in groups.
     let theirs = character("Eliza").identity().swizzle(OTHER).to_string();
     for (who, said) in [(OWNER, 0), (MEMBER, 0), (BOSS, 1)] {
         let model = ScriptedModel::new();

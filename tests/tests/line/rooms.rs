@@ -1,4 +1,4 @@
-//! Rooms that move.
+//! Rooms whose platform id changes.
 
 use galatea_core::{
     Incoming, IncomingEvent, ParticipantState, RemoteId,

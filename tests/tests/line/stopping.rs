@@ -1,4 +1,4 @@
-//! Several agents in one process, and how they end.
+//! Several agents in one process, and how each stops.
 
 use galatea_core::{
     Account, Address, Content, ErrorKind, Outgoing, Settings,
@@ -23,7 +23,7 @@ async fn stopping_finishes_what_has_begun() {
     let stopping = tokio::spawn(async move { orchestrator.stop_agent(agent, PATIENCE).await });
     model.open(1);
     assert!(stopping.await.unwrap().unwrap(), "it ended in time");
-    // Nothing is left to wait for: turn, send and settlement are stored.
+    // Everything is stored by then: turn, send and settlement.
     assert_eq!(house.platform.texts("7"), ["re: slow"]);
     assert_eq!(house.explain(id).await.deliveries[0].state, galatea_core::store::OutboxState::Sent);
     assert_eq!(
@@ -40,7 +40,7 @@ async fn stopping_does_not_wait_for_ever_and_a_new_agent_goes_on() {
     model.reached(1).await;
     assert!(!house.orchestrator.stop_agent(house.agent, Duration::from_millis(50)).await.unwrap());
     house.orchestrator.remove_agent(house.agent).await.unwrap();
-    // The old turn must be gone, or both would answer.
+    // The old turn must be cancelled, or both would answer.
     model.open(1);
     house.platform.unplug();
     let spec = AgentSpec {
@@ -77,7 +77,7 @@ async fn agents_of_one_process_keep_apart() {
         Some("GAL-AGENT-TWICE")
     );
     house.orchestrator.start_agent(ada).unwrap();
-    // The same chat with the same person, message ids and all.
+    // The same chat, person and message ids as the other agent has.
     let message = house.message(&dm("7"), "hello");
     house.receive(vec![message.clone()]).await;
     let gateway = other.gateway().await;
@@ -118,7 +118,7 @@ async fn a_message_to_another_place_goes_through_the_outbox() {
         remote: galatea_core::RemoteId::new("8"),
     };
     let outgoing = Outgoing::Message { content: Content::text("good morning"), reply_to: None };
-    // Sends that were made before are taken up first: until then the platform counts as not
+    // Recovery sends unfinished deliveries first; until it ends, the platform counts as not
     // connected.
     let refused = house
         .orchestrator
@@ -137,7 +137,7 @@ async fn a_message_to_another_place_goes_through_the_outbox() {
         .unwrap();
     assert_eq!(house.platform.until_shown("8", 1).await, ["good morning"]);
     house.quiet().await;
-    // It is remembered there: whoever takes it up finds an agent that knows.
+    // The message is part of the room's history, so the agent knows of it when the person answers.
     house.say(&spot, "what did you say?").await;
     house.platform.until_shown("8", 2).await;
     let said = |text: &str| {

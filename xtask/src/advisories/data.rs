@@ -1,5 +1,5 @@
-//! The pinned extract: one JSON object a line, first where it comes from, then an advisory each.
-//! Texts are left out; the data is in the public domain (CC0 1.0).
+//! The pinned extract of the advisory database: JSON lines, first the origin, then one advisory per
+//! line. Texts are omitted; the data is in the public domain (CC0 1.0).
 
 use anyhow::{Context, Result, bail};
 use cargo_metadata::semver::{Version, VersionReq};
@@ -18,7 +18,7 @@ pub(super) struct Extract {
     pub(super) commit: String,
     /// Day of that commit, `YYYY-MM-DD`.
     pub(super) date: String,
-    /// Every advisory that is not withdrawn.
+    /// Every advisory that was not withdrawn.
     pub(super) advisories: Vec<Advisory>,
 }
 
@@ -28,27 +28,27 @@ struct Origin {
     date: String,
 }
 
-/// One advisory, without its text.
+/// An advisory without its text.
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) struct Advisory {
     /// `RUSTSEC-YYYY-NNNN`.
     pub(super) id: String,
-    /// Crate name.
+    /// Name of the affected crate.
     pub(super) package: String,
-    /// `vulnerability`, or what the database calls informational: `unmaintained`, `unsound`,
+    /// `vulnerability`, or one of the database's informational kinds: `unmaintained`, `unsound`,
     /// `notice`.
     pub(super) kind: String,
-    /// Version requirements of versions that have the fix.
+    /// Requirements that match versions with the fix.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(super) patched: Vec<String>,
-    /// Version requirements of versions that never had the fault.
+    /// Requirements that match versions that never had the fault.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(super) unaffected: Vec<String>,
 }
 
 impl Advisory {
-    /// Whether this version of the package has the fault. A requirement that cannot be read
-    /// excuses no version.
+    /// Whether this version of the package has the fault. An unreadable requirement matches no
+    /// version.
     pub(super) fn applies(&self, version: &Version) -> bool {
         let excuses =
             |text: &String| VersionReq::parse(text).is_ok_and(|wanted| wanted.matches(version));
@@ -76,7 +76,7 @@ impl Extract {
     }
 }
 
-/// What a checkout of the database holds, ordered by id.
+/// Reads a checkout of the database. Advisories are ordered by id.
 pub(super) fn of_checkout(folder: &Path) -> Result<Extract> {
     let git = |arguments: &[&str]| {
         let mut command = Command::new("git");
@@ -114,7 +114,7 @@ fn collect(folder: &Path, files: &mut Vec<PathBuf>) -> Result<()> {
     Ok(())
 }
 
-/// The front matter of an advisory file; none when it was withdrawn.
+/// Parses the front matter of an advisory file. `None` if the advisory was withdrawn.
 fn advisory(text: &str) -> Result<Option<Advisory>> {
     #[derive(Deserialize)]
     struct Front {

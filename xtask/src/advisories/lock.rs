@@ -1,18 +1,15 @@
-//! `Cargo.lock`: the packages that come from a registry.
+//! Reads the registry packages from `Cargo.lock`.
 
 use anyhow::{Context, Result};
 use cargo_metadata::semver::Version;
 use serde::Deserialize;
 
-/// A package of the lock file.
 pub(super) struct Package {
-    /// Crate name.
     pub(super) name: String,
-    /// Exact version.
     pub(super) version: Version,
 }
 
-/// Every package but the workspace's own.
+/// Every package except the workspace's own.
 pub(super) fn packages(lock: &str) -> Result<Vec<Package>> {
     #[derive(Deserialize)]
     struct Lock {

@@ -1,8 +1,8 @@
 //! `cargo xtask advisories`: compares `Cargo.lock` with the pinned extract of the RustSec advisory
 //! database.
 //!
-//! A closed CI cannot fetch the database, so the extract lies in the repository
-//! (`xtask/data/advisories.jsonl`). `--from FOLDER` writes it again from a checkout of the
+//! A CI without network access cannot fetch the database, so the extract is stored in the
+//! repository (`xtask/data/advisories.jsonl`). `--from FOLDER` rewrites it from a checkout of the
 //! database.
 
 mod data;
@@ -31,16 +31,17 @@ pub(crate) struct Advisories {
     from: Option<PathBuf>,
 }
 
-/// Age in days from which the extract is called old. The database gains some 30 advisories a month.
+/// Age in days at which a warning says that the extract is old. The database gains about 30
+/// advisories a month.
 const OLD: i64 = 180;
-/// Where the extract lies.
+/// Path of the extract.
 const EXTRACT: &str = "xtask/data/advisories.jsonl";
 
-/// Updates the extract when asked to, then checks the lock file against it.
+/// Updates the extract if requested, then checks the lock file against it.
 ///
 /// # Errors
-/// When an advisory applies that `deny.toml` does not accept, or when `deny.toml` accepts one that
-/// no longer applies.
+/// If an advisory applies that `deny.toml` does not accept, or if `deny.toml` accepts one that no
+/// longer applies.
 pub(crate) fn run(root: &Path, advisories: &Advisories) -> Result<()> {
     let path = root.join(EXTRACT);
     if let Some(folder) = &advisories.from {
@@ -71,14 +72,14 @@ pub(crate) fn run(root: &Path, advisories: &Advisories) -> Result<()> {
     if faults.is_empty() { Ok(()) } else { bail!("{} advisories need a decision", faults.len()) }
 }
 
-/// Days from `date` to `today`.
+/// Number of days from `date` to `today`.
 fn age(date: &str, today: Date) -> Result<i64> {
     let format = format_description!("[year]-[month]-[day]");
     let date = Date::parse(date, format).context("the extract's date is not YYYY-MM-DD")?;
     Ok((today - date).whole_days())
 }
 
-/// Ids that `deny.toml` accepts, each with its reason there.
+/// Ids that `deny.toml` accepts. The reasons are stated there.
 fn accepted(deny: &str) -> Result<BTreeSet<String>> {
     let table: toml::Table = deny.parse().context("deny.toml is not TOML")?;
     let ignored = table.get("advisories").and_then(|part| part.get("ignore"));
@@ -87,8 +88,8 @@ fn accepted(deny: &str) -> Result<BTreeSet<String>> {
     Ok(entries.iter().filter_map(id).collect())
 }
 
-/// What has to be decided: advisories that apply and are not accepted, and accepted ones that do
-/// not apply.
+/// Advisories that need a decision: those that apply and are not accepted, and accepted ones that
+/// do not apply.
 fn faults(all: &[Advisory], packages: &[Package], accepted: &BTreeSet<String>) -> Vec<String> {
     let mut applying = BTreeSet::new();
     let mut faults = Vec::new();

@@ -1,5 +1,5 @@
-//! The program under measurement as a child process: start, wait until it is ready, ask its health
-//! server, stop.
+//! Runs the measured program as a child process: starts it, waits until it is ready, reads its
+//! health server, stops it.
 
 use anyhow::{Context, Result, bail};
 use nix::{
@@ -21,30 +21,28 @@ use tokio::{
     time::timeout,
 };
 
-/// Longest wait for a start or a stop; the program itself takes at most 25 s to finish what is
-/// under way.
+/// Longest wait for a start or a stop. The program itself takes at most 25 s to finish work in
+/// flight.
 const PATIENCE: Duration = Duration::from_secs(40);
-/// Between two looks at a health server that does not answer yet. It bounds how exactly a start is
-/// timed.
+/// Interval of requests to a health server that does not answer yet. It limits the precision of
+/// measured starts.
 const LOOK: Duration = Duration::from_millis(1);
-/// Lines of its talk that are kept for a failure.
+/// Number of its last output lines that are shown after a failure.
 const TAIL: usize = 30;
 
-/// What to start.
+/// Parameters of a start.
 pub(super) struct Launch<'a> {
-    /// The program.
     pub(super) binary: &'a Path,
-    /// Working folder, without settings of its own.
+    /// Working folder. Contains no settings.
     pub(super) home: &'a Path,
-    /// Data folder; made by the program.
+    /// Data folder. The program creates it.
     pub(super) data: &'a Path,
-    /// Character files.
     pub(super) characters: &'a [std::path::PathBuf],
-    /// Settings; nothing of this process's own environment is passed on.
+    /// Settings. The environment of this process is not inherited.
     pub(super) settings: &'a [(&'static str, String)],
 }
 
-/// A running program; killed when dropped.
+/// A running program. Killed when dropped.
 pub(super) struct Child {
     process: Process,
     pid: u32,
@@ -56,7 +54,6 @@ pub(super) struct Child {
 }
 
 impl Child {
-    /// Starts it.
     pub(super) fn start(launch: &Launch<'_>) -> Result<Self> {
         let port = free_port()?;
         let client =
@@ -92,13 +89,12 @@ impl Child {
         })
     }
 
-    /// Process id.
     pub(super) fn pid(&self) -> u32 {
         self.pid
     }
 
-    /// Waits for the line that says it is ready, and for `/readyz` to answer 200; how long each
-    /// took from the start.
+    /// Waits for the line that reports readiness and for `/readyz` to answer 200. Returns the time
+    /// since the start for both.
     pub(super) async fn ready(&self) -> Result<(Duration, Duration)> {
         match timeout(PATIENCE, async { tokio::try_join!(self.line(), self.readyz()) }).await {
             Ok(both) => both,
@@ -135,27 +131,28 @@ impl Child {
         }
     }
 
-    /// What `/readyz` says, for a failure.
+    /// The answer of `/readyz`, for the message of a failure.
     async fn reason(&self) -> String {
         let answer =
             async { self.client.get(format!("{}/readyz", self.health)).send().await?.text().await };
         answer.await.map(|text| format!(", /readyz says {text}")).unwrap_or_default()
     }
 
-    /// SQL statements since the start, if the health server tells them (`statements` in `/readyz`).
+    /// SQL statements since the start, if the health server reports them (`statements` in
+    /// `/readyz`).
     pub(super) async fn statements(&self) -> Option<u64> {
         let answer = self.client.get(format!("{}/readyz", self.health)).send().await.ok()?;
         let body: serde_json::Value = answer.json().await.ok()?;
         body["statements"].as_u64()
     }
 
-    /// Its newest lines.
+    /// Its last output lines.
     pub(super) fn said(&self) -> String {
         let tail = self.tail.lock().unwrap_or_else(PoisonError::into_inner);
         tail.iter().map(String::as_str).collect::<Vec<_>>().join("\n")
     }
 
-    /// Asks it to stop and waits until it has.
+    /// Sends SIGTERM and waits until the program has ended.
     pub(super) async fn stop(mut self) -> Result<()> {
         let pid = Pid::from_raw(i32::try_from(self.pid).context("the process id is out of range")?);
         kill(pid, Signal::SIGTERM).context("cannot stop the program")?;
@@ -176,8 +173,8 @@ impl Child {
     }
 }
 
-/// Reads its talk to the end, so that it never waits for a full pipe, and notes when it says that
-/// it is ready.
+/// Reads the output to the end, so that the program never blocks on a full pipe, and records when
+/// it reports readiness.
 async fn listen(
     stderr: ChildStderr,
     told: watch::Sender<Option<Instant>>,
@@ -196,8 +193,8 @@ async fn listen(
     }
 }
 
-/// A port nobody has now. The program takes it a moment later; if somebody was faster, it says so
-/// and the run ends.
+/// A free port. If another process takes it before the program does, the program fails and the run
+/// ends.
 fn free_port() -> Result<u16> {
     let listener =
         TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).context("the loopback has no free port")?;

@@ -1,59 +1,60 @@
-//! Figures: what was measured, and how a list of times becomes a few of them.
+//! The measured figures, and how they are computed from lists of times.
 
 use std::time::Duration;
 
 /// Median and 99th percentile of times.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Spread {
-    /// Half took at most this.
+    /// Half of the times are at most this long.
     pub(super) p50: Duration,
-    /// 99 of 100 took at most this.
+    /// 99 of 100 times are at most this long.
     pub(super) p99: Duration,
 }
 
 impl Spread {
-    /// Of times in any order; none of none.
+    /// From times in any order. `None` if the list is empty.
     pub(super) fn of(mut times: Vec<Duration>) -> Option<Self> {
         times.sort_unstable();
         Some(Self { p50: percentile(&times, 50)?, p99: percentile(&times, 99)? })
     }
 }
 
-/// Nearest rank: the smallest time that at least this many of a hundred do not exceed. `sorted`
-/// ascends.
+/// Nearest-rank percentile: the smallest time that is not exceeded by at least `percent` of a
+/// hundred. `sorted` must be ascending.
 pub(super) fn percentile(sorted: &[Duration], percent: usize) -> Option<Duration> {
     let rank = (percent * sorted.len()).div_ceil(100);
     sorted.get(rank.saturating_sub(1)).copied()
 }
 
-/// One way of asking, measured.
+/// Result of one load.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Load {
-    /// Answers that came.
+    /// Number of answers.
     pub(super) answers: usize,
-    /// Answers a second, from the first question to the last answer.
+    /// Answers per second, from the first question to the last answer.
     pub(super) per_second: f64,
-    /// From a message handed out to the call that answers it (`sendMessage`, `POST …/messages`).
+    /// Time from a message being handed out to the call that answers it (`sendMessage`, `POST
+    /// …/messages`).
     pub(super) wait: Spread,
     /// Processor time of Galatea per answer, in ms.
     pub(super) cpu: f64,
-    /// Processor time of the loopback servers per answer, in ms: they share the machine.
+    /// Processor time of the loopback servers per answer, in ms. They share the machine.
     pub(super) servers_cpu: f64,
-    /// SQL statements per answer; none when the program does not tell.
+    /// SQL statements per answer; `None` if the program does not report them.
     pub(super) statements: Option<f64>,
-    /// From a message handed out to its confirmation by the next poll, which comes after its
-    /// commit; none where the platform has none.
+    /// Time from a message being handed out to its confirmation by the next poll, which follows its
+    /// commit. `None` on platforms without confirmation.
     pub(super) ack: Option<Spread>,
-    /// Answers out of turn, twice, or to nothing.
+    /// Answers that were out of order, repeated, or to no question.
     pub(super) misplaced: usize,
 }
 
-/// Starts of one kind: medians from the start of the process.
+/// Median times of one kind of start, from the start of the process.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Start {
-    /// To the line that says it is ready.
+    /// Until the line that reports readiness.
     pub(super) line: Duration,
-    /// To `/readyz` answering 200: every connector is connected.
+    /// Until `/readyz` answers 200, when every connector is connected.
     pub(super) readyz: Duration,
 }
 
@@ -67,48 +68,47 @@ pub(super) struct Memory {
 }
 
 impl Memory {
-    /// How many agents many are.
+    /// Number of agents in `many`.
     pub(super) const MANY: usize = 50;
 
-    /// What one more agent takes, in MiB.
+    /// Memory of each further agent, in MiB.
     pub(super) fn further(&self) -> f64 {
         (self.many - self.one) / (Self::MANY - 1) as f64
     }
 }
 
-/// One agent on one platform.
+/// Results of one agent on one platform.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct OnPlatform {
     /// One room, one question at a time.
     pub(super) one_room: Load,
-    /// [`Figures::ROOMS`] rooms, one question each at a time.
+    /// [`Figures::ROOMS`] rooms, each with one question at a time.
     pub(super) rooms: Load,
-    /// The same rooms, questions as fast as they are fetched.
+    /// The same rooms, with questions as fast as they are fetched.
     pub(super) flood: Load,
-    /// The same rooms, at half the pace of the flood; waiting counts from when each was due.
+    /// The same rooms, at half the rate of the flood. The wait counts from when each question was
+    /// due.
     pub(super) half: Load,
     /// [`Figures::LARGE`] rooms at once.
     pub(super) large: Load,
     /// The flood with PostgreSQL.
     pub(super) postgres: Load,
-    /// In a new data folder.
+    /// Start with a new data folder.
     pub(super) first_start: Start,
-    /// In a data folder that is there.
+    /// Start with an existing data folder.
     pub(super) restart: Start,
-    /// Resident memory in MiB, doing nothing.
+    /// Resident memory in MiB while idle.
     pub(super) idle: f64,
-    /// The same when all loads have just ended.
+    /// Resident memory in MiB right after all loads.
     pub(super) after_load: f64,
-    /// And half a minute later.
+    /// Resident memory in MiB half a minute later.
     pub(super) rested: f64,
 }
 
 /// Everything a run measures.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Figures {
-    /// On Telegram.
     pub(super) telegram: OnPlatform,
-    /// On Discord.
     pub(super) discord: OnPlatform,
     /// Memory without connectors.
     pub(super) memory: Memory,
@@ -117,9 +117,9 @@ pub(super) struct Figures {
 }
 
 impl Figures {
-    /// How many rooms several are.
+    /// Number of rooms in most loads.
     pub(super) const ROOMS: usize = 100;
-    /// How many rooms very many are.
+    /// Number of rooms in the largest load.
     pub(super) const LARGE: usize = 1_000;
 
     /// Every load of the run.

@@ -1,56 +1,55 @@
-//! Growth: whether a long run shows a leak of memory or of open files. Warm-up and slope count
-//! answers, not minutes, so that a busy machine changes what can be judged and not the verdict.
+//! Detects leaks of memory and of open files in a long run. Warm-up and slope are counted in
+//! answers rather than minutes, so a busy machine affects how much can be judged, but not the
+//! verdict.
 
 use std::fmt;
 
-/// Answers until the caches of the program are full. Measured: a release build is even after
+/// Number of answers until the program's caches are full. Measured: a release build is stable after
 /// 4,200 answers in 100 rooms.
 const WARM_UP: usize = 4_500;
-/// Answers after the warm-up below which nothing is judged.
+/// Minimum number of answers after the warm-up for a verdict.
 const ENOUGH: usize = 3_000;
-/// Looks after the warm-up below which nothing is judged.
+/// Minimum number of samples after the warm-up for a verdict.
 const LOOKS: usize = 8;
-/// MiB between the medians of the two halves: more than an allocator's noise.
+/// Growth in MiB between the medians of the two halves that counts as a leak. More than the noise
+/// of an allocator.
 const GROWTH: f64 = 4.0;
-/// Files, or sockets, by which two looks may differ.
+/// Number of files, or sockets, by which two samples may differ.
 pub(super) const FILES: usize = 8;
 
-/// A look at the process.
+/// A sample of the process.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Look {
     /// Answers so far.
     pub(super) answers: usize,
     /// Resident memory in MiB.
     pub(super) resident: f64,
-    /// Open files without sockets.
+    /// Open files except sockets.
     pub(super) files: usize,
     /// Open sockets.
     pub(super) sockets: usize,
 }
 
-/// What a run shows.
+/// The verdict on a run.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) enum Verdict {
-    /// Too few answers to tell.
-    TooShort {
-        /// Answers given.
-        answers: usize,
-    },
+    /// Too few answers for a verdict.
+    TooShort { answers: usize },
     /// Medians of the first and the second half after the warm-up.
     Judged {
-        /// MiB.
+        /// In MiB.
         resident: (f64, f64),
-        /// MiB for 10,000 answers, least squares.
+        /// MiB per 10,000 answers, by least squares.
         slope: f64,
-        /// Without sockets.
+        /// Open files except sockets.
         files: (f64, f64),
-        /// First look, and last look after a quiet time.
+        /// In the first sample, and in the last one after an idle period.
         sockets: (usize, usize),
     },
 }
 
 impl Verdict {
-    /// Whether it shows a leak.
+    /// Whether the run shows a leak.
     pub(super) fn is_growth(self) -> bool {
         match self {
             Self::TooShort { .. } => false,
@@ -82,7 +81,7 @@ impl fmt::Display for Verdict {
     }
 }
 
-/// Judges a run by its looks, in the order they were made.
+/// Judges a run by its samples, in order.
 pub(super) fn judge(looks: &[Look]) -> Verdict {
     let answers = looks.last().map_or(0, |look| look.answers);
     let warm: Vec<Look> = looks.iter().copied().filter(|look| look.answers >= WARM_UP).collect();
@@ -108,7 +107,7 @@ fn median(looks: &[Look], value: impl Fn(&Look) -> f64) -> f64 {
     values.get(values.len() / 2).copied().unwrap_or_default()
 }
 
-/// Least squares: MiB for 10,000 answers.
+/// Slope by least squares: MiB per 10,000 answers.
 fn slope(looks: &[Look]) -> f64 {
     let count = looks.len() as f64;
     let at = |look: &Look| look.answers as f64 / 10_000.0;
@@ -123,7 +122,7 @@ fn slope(looks: &[Look]) -> f64 {
 mod tests {
     use super::*;
 
-    /// Even looks up to so many answers, 200 between two.
+    /// Samples of a steady run with this many answers, one per 200 answers.
     fn looks(answers: usize, growth: f64) -> Vec<Look> {
         let at = |n: usize| n as f64 / 10_000.0;
         let look = |n| Look { answers: n, resident: 30.0 + growth * at(n), files: 20, sockets: 12 };

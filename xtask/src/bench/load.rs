@@ -1,4 +1,4 @@
-//! Loads: how questions are asked, and how long answers take. Bounded in count and time.
+//! Asks questions at different rates and measures the answers. Bounded in count and time.
 
 use anyhow::{Result, bail};
 use galatea_testkit::load::{LoadPlan, Trip};
@@ -12,36 +12,37 @@ use super::{
     stage::Platform,
 };
 
-/// Longest wait for one answer when only few are outstanding.
+/// Longest wait for one answer if only a few are outstanding.
 const PATIENCE: Duration = Duration::from_secs(20);
-/// Longest time without any answer of a load that measures no times: a busy machine is slow, a
-/// program that hangs says nothing for minutes.
+/// Longest time without any answer in a load that measures no times. A busy machine is slow, but a
+/// program that hangs answers nothing for minutes.
 const STALL: Duration = Duration::from_secs(180);
-/// Between two looks whether anything was answered.
+/// Interval of checks for new answers.
 const LOOK: Duration = Duration::from_secs(1);
 
-/// How much to ask.
+/// The size and rate of a load.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Amount {
-    /// Rounds at most.
+    /// Maximum number of rounds.
     pub(super) rounds: usize,
-    /// Questions of one round.
+    /// Questions per round.
     pub(super) questions: usize,
-    /// Over how many rooms.
+    /// Number of rooms the questions are spread over.
     pub(super) rooms: usize,
-    /// No new round after this long, and no longer wait for a round than this.
+    /// No round starts after this time, and no round is waited for longer.
     pub(super) limit: Duration,
-    /// What is answered when the time is over counts; otherwise every question has to be answered.
+    /// If true, the load ends with the time, and only the answers until then count. If false, every
+    /// question must be answered.
     pub(super) open_end: bool,
-    /// Asked so often a second, whatever becomes of the answers; as fast as they are taken when
-    /// none.
+    /// Questions per second, independent of the answers. `None` asks as fast as questions are
+    /// fetched.
     pub(super) pace: Option<f64>,
-    /// Waited for as long as anything is answered, however slowly.
+    /// Waits as long as answers arrive at all, however slowly.
     pub(super) patient: bool,
 }
 
 impl Amount {
-    /// One room, the next question after the last answer.
+    /// One room; the next question follows the last answer.
     pub(super) fn one_by_one(questions: usize, limit: Duration) -> Self {
         Self {
             rounds: questions,
@@ -54,7 +55,7 @@ impl Amount {
         }
     }
 
-    /// Each room asks once per round; the next round begins when all have their answers.
+    /// Each room asks once per round. The next round starts when all have their answers.
     pub(super) fn rooms(rounds: usize, limit: Duration) -> Self {
         Self {
             rounds,
@@ -67,7 +68,7 @@ impl Amount {
         }
     }
 
-    /// One round of many: updates are there as fast as they are fetched. It ends with the time.
+    /// One round of many questions, available as fast as they are fetched. Ends with the time.
     pub(super) fn flood(questions: usize, limit: Duration) -> Self {
         Self {
             rounds: 1,
@@ -80,7 +81,7 @@ impl Amount {
         }
     }
 
-    /// At this pace for so long.
+    /// Questions at a fixed rate for a fixed time.
     pub(super) fn paced(pace: f64, lasting: Duration) -> Self {
         let questions = (pace * lasting.as_secs_f64()).max(1.0) as usize;
         Self {
@@ -94,12 +95,12 @@ impl Amount {
         }
     }
 
-    /// The same where nobody looks at times.
+    /// Like [`Amount::paced`], for runs whose times are not used.
     pub(super) fn patient(pace: f64, lasting: Duration) -> Self {
         Self { patient: true, ..Self::paced(pace, lasting) }
     }
 
-    /// So many questions in each of very many rooms, all at once.
+    /// The same number of questions in each of [`Figures::LARGE`] rooms, all at once.
     pub(super) fn large(each: usize, limit: Duration) -> Self {
         Self {
             rounds: 1,
@@ -113,12 +114,12 @@ impl Amount {
     }
 }
 
-/// An answer that took longer is slow.
+/// An answer that takes longer counts as slow.
 const SLOW: Duration = Duration::from_millis(50);
-/// Slow ones that were due closer together than this belong together: something stood still.
+/// Slow answers that were due closer together than this have a common cause.
 const TOGETHER: Duration = Duration::from_millis(100);
 
-/// What the processes have used up to a moment.
+/// Resources used by the processes up to a moment.
 struct Meter {
     program: Duration,
     servers: Duration,
@@ -136,10 +137,10 @@ impl Meter {
     }
 }
 
-/// Asks and measures.
+/// Runs a load and measures it.
 ///
 /// # Errors
-/// When answers stay out, with what the program said.
+/// If answers are missing, with the program's last output.
 pub(super) async fn run(platform: &Platform, child: &Child, amount: Amount) -> Result<Load> {
     let before = Meter::read(child).await?;
     let begun = Instant::now();
@@ -197,7 +198,7 @@ async fn round(platform: &Platform, child: &Child, amount: Amount) -> Result<Vec
     )
 }
 
-/// The whole load; none once nothing was answered for [`STALL`].
+/// Waits for the whole load. `None` if nothing was answered for [`STALL`].
 async fn answers_or_silence(platform: &Platform) -> Option<Vec<Trip>> {
     let mut whole = std::pin::pin!(platform.wait_load());
     let (mut answered, mut since) = (0, Instant::now());
@@ -213,8 +214,8 @@ async fn answers_or_silence(platform: &Platform) -> Option<Vec<Trip>> {
     None
 }
 
-/// Times of trips, from when each was due or when it was handed out; the rest is still to be filled
-/// in. None when nothing was answered.
+/// Computes the times of a load, from when each question was due or was handed out. The other
+/// fields are filled in later. `None` if nothing was answered.
 fn judge(trips: &[Trip], from_due: bool) -> Option<Load> {
     let ways: Vec<_> = trips.iter().filter_map(|t| Some((t.handed_out?, t.answered?))).collect();
     let first = ways.iter().map(|(out, _)| *out).min()?;
@@ -239,12 +240,12 @@ fn judge(trips: &[Trip], from_due: bool) -> Option<Load> {
     })
 }
 
-/// Slow answers that belong together.
+/// Slow answers with a common cause.
 #[derive(Debug, PartialEq)]
 struct Stretch {
-    /// When the first was due, since the load began.
+    /// When the first was due, since the load started.
     at: Duration,
-    /// When the last was.
+    /// When the last was due.
     until: Duration,
     longest: Duration,
     answers: usize,
@@ -272,8 +273,8 @@ fn slow(trips: &[Trip]) -> Vec<Stretch> {
     stretches
 }
 
-/// Many answers in few stretches: the disk or the processors stood still. Few in many: something in
-/// the program.
+/// Prints slow answers. Many answers in few groups mean that the disk or the processors stalled.
+/// Few answers in many groups point to the program.
 fn tell_slow(trips: &[Trip]) {
     let told = |s: &Stretch| {
         format!("{} at {:.1} s (up to {:.0} ms)", s.answers, s.at.as_secs_f64(), millis(s.longest))

@@ -1,4 +1,5 @@
-//! The machine: what the figures depend on, its disk's flush above all.
+//! Describes the machine, because the figures depend on it, above all on the flush time of its
+//! disk.
 
 use anyhow::{Context, Result};
 use std::{
@@ -11,34 +12,33 @@ use std::{
 
 use super::figures::Spread;
 
-/// How long the disk is watched: a disk that is shared stands still now and then, and every p99 is
-/// made of that.
+/// How long the disk is measured. A shared disk stalls now and then, which determines every p99.
 const WATCHED: Duration = Duration::from_secs(10);
-/// Between two flushes of the probe, about as a program at half its pace does it.
+/// Pause between two flushes, about that of the program at half its rate.
 const PAUSE: Duration = Duration::from_millis(1);
-/// What one flush writes: a page of SQLite's log.
+/// Data of one flush: a page of SQLite's log.
 const PAGE: [u8; 4096] = [7; 4096];
-/// Pages of the probe's file: 16 MiB, our log between two checkpoints.
+/// Pages of the test file: 16 MiB, the size of our log between two checkpoints.
 const PAGES: usize = 4096;
 
-/// What is told of the machine.
+/// What is reported about the machine.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Machine {
     /// Processors this process may use.
     pub(super) cores: usize,
-    /// Model of the first.
+    /// Model of the first processor.
     pub(super) processor: String,
     /// Kernel release.
     pub(super) kernel: String,
-    /// Load average of the last minute, before the run: other work on the machine.
+    /// Load average of the last minute before the run, caused by other work on the machine.
     pub(super) load: String,
-    /// Time of an fdatasync after 4 KiB, in the data folder's file system.
+    /// Times of an fdatasync after writing 4 KiB, in the file system of the data folder.
     pub(super) flush: Spread,
-    /// The longest of them.
+    /// The longest of these times.
     pub(super) stall: Duration,
 }
 
-/// Looks at the machine; `folder` is on the file system the data will be on.
+/// Measures the machine. `folder` must be in the file system that will hold the data.
 pub(super) fn look(folder: &Path) -> Result<Machine> {
     let read = |place: &str| {
         fs::read_to_string(place)
@@ -56,13 +56,13 @@ pub(super) fn look(folder: &Path) -> Result<Machine> {
     })
 }
 
-/// The first `model name` of `/proc/cpuinfo`; some architectures tell none.
+/// The first `model name` in `/proc/cpuinfo`. Some architectures have none.
 fn processor(cpuinfo: &str) -> Option<&str> {
     let line = cpuinfo.lines().find(|line| line.starts_with("model name"))?;
     line.split_once(':').map(|(_, name)| name.trim())
 }
 
-/// Writes over a file and flushes, as a write-ahead log does that was cut back.
+/// Overwrites a file and flushes it, like a write-ahead log after a checkpoint.
 fn flushes(folder: &Path) -> Result<Vec<Duration>> {
     let file = tempfile::tempfile_in(folder)
         .with_context(|| format!("cannot write in {}", folder.display()))?;

@@ -1,12 +1,12 @@
-//! What Linux tells of a process under `/proc` (proc(5)): processor time and resident memory.
+//! Reads processor time, memory and open files of a process from `/proc` (proc(5)).
 
 use anyhow::{Context, Result};
 use std::{fs, time::Duration};
 
-/// Auxiliary vector entry with the clock ticks of a second (getauxval(3), `AT_CLKTCK`).
+/// Key of the auxiliary vector for clock ticks per second (getauxval(3), `AT_CLKTCK`).
 const AT_CLKTCK: usize = 17;
 
-/// Processor time a process has used so far, in user and kernel mode, all threads together.
+/// Processor time of a process so far, in user and kernel mode, for all threads.
 pub(super) fn cpu(pid: u32) -> Result<Duration> {
     of(pid, ticks)
 }
@@ -24,12 +24,12 @@ fn of(pid: u32, ticks: impl Fn(&str) -> Option<u64>) -> Result<Duration> {
     Ok(Duration::from_secs_f64(ticks as f64 / rate as f64))
 }
 
-/// Processor time of a process and all its children, those that have ended included.
+/// Processor time of a process and all its children, including ended ones.
 pub(super) fn cpu_of_family(pid: u32) -> Result<Duration> {
     let place = format!("/proc/{pid}/task/{pid}/children");
     let children = fs::read_to_string(&place)
         .with_context(|| format!("cannot read {place}; the benchmark needs Linux"))?;
-    // One that has ended in between is counted with its parent.
+    // A child that ended meanwhile is counted with its parent.
     let alive: Duration =
         children.split_whitespace().filter_map(|child| cpu(child.parse().ok()?).ok()).sum();
     Ok(alive + of(pid, ticks_of_ended)? + cpu(pid)?)
@@ -44,16 +44,15 @@ pub(super) fn resident(pid: u32) -> Result<f64> {
     Ok(kib as f64 / 1024.0)
 }
 
-/// Open files of a process.
+/// Number of open files of a process.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct OpenFiles {
-    /// Everything but sockets.
+    /// Everything except sockets.
     pub(super) files: usize,
-    /// Sockets.
     pub(super) sockets: usize,
 }
 
-/// Counts the open files of a process. One that is closed meanwhile counts as a file.
+/// Counts the open files of a process. A file closed meanwhile counts as a file.
 pub(super) fn open_files(pid: u32) -> Result<OpenFiles> {
     let place = format!("/proc/{pid}/fd");
     let entries =
@@ -69,8 +68,8 @@ pub(super) fn open_files(pid: u32) -> Result<OpenFiles> {
     Ok(open)
 }
 
-/// `utime` and `stime`, fields 14 and 15. The name in field 2 may hold spaces and brackets, so
-/// counting begins behind its last one.
+/// `utime` and `stime`, fields 14 and 15. The name in field 2 may contain spaces and brackets, so
+/// counting starts after its last bracket.
 fn ticks(stat: &str) -> Option<u64> {
     two_from(stat, 11)
 }
@@ -94,7 +93,7 @@ fn kib(status: &str, name: &str) -> Option<u64> {
     value.trim().strip_suffix("kB")?.trim().parse().ok()
 }
 
-/// A value of the auxiliary vector: pairs of machine words.
+/// A value of the auxiliary vector, which consists of pairs of machine words.
 fn auxiliary_value(bytes: &[u8], key: usize) -> Option<usize> {
     const WORD: usize = size_of::<usize>();
     let word = |bytes: &[u8]| bytes.try_into().ok().map(usize::from_ne_bytes);

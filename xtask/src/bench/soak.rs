@@ -1,4 +1,4 @@
-//! `cargo xtask soak`: answers at an even pace for a long time, and looks whether memory or open
+//! `cargo xtask soak`: answers at a steady rate for a long time, and checks whether memory or open
 //! files grow.
 
 use anyhow::{Context, Result, bail};
@@ -34,14 +34,15 @@ pub(crate) struct Soak {
     binary: Option<PathBuf>,
 }
 
-/// Load between two looks at the process.
+/// Duration of the load between two samples.
 const STRETCH: Duration = Duration::from_secs(10);
-/// Between two lines of progress.
+/// Interval of progress lines.
 const MINUTE: Duration = Duration::from_secs(60);
-/// Idle connections are closed after 90 s (`galatea-http`); twice that is allowed for.
+/// Longest wait for idle connections to close. They are closed after 90 s (`galatea-http`); this
+/// allows twice that time.
 const QUIET: Duration = Duration::from_secs(180);
 
-/// Runs and judges.
+/// Runs the soak and judges it.
 pub(crate) fn run(root: &Path, soak: &Soak) -> Result<()> {
     let target = super::target(root)?;
     let binary = match &soak.binary {
@@ -94,7 +95,7 @@ async fn answer(root: &Path, binary: &Path, folder: &Path, soak: &Soak) -> Resul
         }
     }
     eprintln!("--- {answers} answers in {:.1} min", begun.elapsed().as_secs_f64() / 60.0);
-    // The number of kept connections follows the load, so sockets are compared once it is quiet.
+    // The number of open connections follows the load, so sockets are compared when idle.
     if let Some(first) = looks.first().copied() {
         let quiet = Instant::now();
         let mut last = look(child.pid(), answers)?;

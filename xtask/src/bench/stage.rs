@@ -1,5 +1,5 @@
-//! The stage: loopback servers in place of Telegram, Discord and OpenAI, and the settings that lead
-//! the program to them.
+//! Loopback servers that replace Telegram, Discord and OpenAI, and the settings that point the
+//! program to them.
 
 use anyhow::{Context, Result};
 use galatea_testkit::{
@@ -9,20 +9,17 @@ use galatea_testkit::{
     telegram::{self, BotApi},
 };
 
-/// Key the model server accepts.
+/// API key the model server accepts.
 const KEY: &str = "sk-bench-loopback-only";
 
-/// Where people ask.
+/// The platform on which people ask.
 #[derive(Clone)]
 pub(super) enum Platform {
-    /// A Bot API server.
     Telegram(telegram::Handle),
-    /// Discord's REST API and gateway.
     Discord(discord::Handle),
 }
 
 impl Platform {
-    /// Starts a load.
     pub(super) fn load(&self, plan: LoadPlan) {
         match self {
             Self::Telegram(handle) => handle.load(plan),
@@ -30,7 +27,7 @@ impl Platform {
         }
     }
 
-    /// Waits until the load is answered.
+    /// Waits until every question of the load is answered.
     pub(super) async fn wait_load(&self) -> Vec<Trip> {
         match self {
             Self::Telegram(handle) => handle.wait_load().await,
@@ -38,7 +35,7 @@ impl Platform {
         }
     }
 
-    /// The load so far.
+    /// The answers of the load so far.
     pub(super) fn trips(&self) -> Vec<Trip> {
         match self {
             Self::Telegram(handle) => handle.trips(),
@@ -46,7 +43,7 @@ impl Platform {
         }
     }
 
-    /// Answers of the load that came out of turn, twice, or to nothing.
+    /// Number of answers that were out of order, repeated, or to no question.
     pub(super) fn misplaced(&self) -> usize {
         match self {
             Self::Telegram(handle) => handle.misplaced(),
@@ -54,7 +51,7 @@ impl Platform {
         }
     }
 
-    /// What the program did against the platform's documents so far.
+    /// Calls of the program so far that violate the platform's documentation.
     pub(super) fn violations(&self) -> Vec<String> {
         match self {
             Self::Telegram(handle) => handle.violations(),
@@ -62,7 +59,8 @@ impl Platform {
         }
     }
 
-    /// Forgets what ended programs left: their sessions would be kept in step under load.
+    /// Forgets the sessions of ended programs, which the server would otherwise keep up to date
+    /// under load.
     pub(super) fn forget(&self) {
         if let Self::Discord(handle) = self {
             handle.forget_sessions();
@@ -70,7 +68,7 @@ impl Platform {
     }
 }
 
-/// The servers; they end when dropped.
+/// The servers. They stop when dropped.
 pub(super) struct Stage {
     telegram: BotApi,
     discord: DiscordApi,
@@ -78,7 +76,7 @@ pub(super) struct Stage {
 }
 
 impl Stage {
-    /// Starts both on free loopback ports. The model answers at once, with the number of the
+    /// Starts the servers on free loopback ports. The model answers at once with the number of the
     /// question.
     pub(super) async fn set() -> Result<Self> {
         let model =
@@ -86,25 +84,24 @@ impl Stage {
         model.answer_with(answer);
         let telegram = BotApi::with(telegram::Options::fast()).await;
         let discord = DiscordApi::with(discord::Options::fast()).await;
-        // The servers fail tests when dropped after a violation; here `close` hands them over
-        // instead.
+        // In tests, the servers panic when dropped after a violation. Here `close` returns the
+        // violations.
         telegram.allow_violation("");
         discord.allow_violation("");
         Ok(Self { telegram, discord, model })
     }
 
-    /// The Bot API server.
     pub(super) fn telegram(&self) -> Platform {
         Platform::Telegram(self.telegram.handle())
     }
 
-    /// Discord.
     pub(super) fn discord(&self) -> Platform {
         Platform::Discord(self.discord.handle())
     }
 
-    /// Settings of the program on one platform: its defaults but for the addresses, one answer per
-    /// message also under a flood, and no limit to what a few people who stand for many may ask.
+    /// Settings for the program on one platform: the defaults, except for the addresses, one answer
+    /// per message even under a flood, and no rate limit per person, because a few simulated people
+    /// ask everything.
     pub(super) fn settings(&self, platform: &Platform) -> Vec<(&'static str, String)> {
         let mut settings = vec![
             ("OPENAI_BASE_URL", self.model.base_url()),
@@ -125,7 +122,7 @@ impl Stage {
         settings
     }
 
-    /// Settings without any connector: the model only.
+    /// Settings without connectors, with the model only.
     pub(super) fn settings_offstage(&self) -> Vec<(&'static str, String)> {
         vec![
             ("OPENAI_BASE_URL", self.model.base_url()),
@@ -134,7 +131,8 @@ impl Stage {
         ]
     }
 
-    /// Ends the servers; what the program did against the documents of any of them.
+    /// Stops the servers and returns all violations of the platforms' and the model's
+    /// documentation.
     pub(super) fn close(self) -> Vec<String> {
         let mut all = self.telegram.violations();
         all.extend(self.discord.violations());
@@ -143,7 +141,7 @@ impl Stage {
     }
 }
 
-/// The last number in what was asked, so that an answer tells its question.
+/// The last number in the question, so that an answer identifies its question.
 fn answer(request: &Recorded) -> Reply {
     let asked = request.body["messages"].as_array().and_then(|messages| messages.last());
     let text = asked.map(|message| message["content"].to_string()).unwrap_or_default();
@@ -157,7 +155,7 @@ fn answer(request: &Recorded) -> Reply {
 }
 
 impl Drop for Stage {
-    /// After a failure the violations are part of the story, not a reason to panic.
+    /// After a failure, print the violations instead of panicking.
     fn drop(&mut self) {
         for violation in self.model.take_violations() {
             eprintln!("against the API document: {violation}");

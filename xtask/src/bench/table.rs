@@ -1,4 +1,5 @@
-//! The table: figures beside targets and peers, as Markdown, and its place in the page.
+//! Renders the figures next to targets and other programs as Markdown, and inserts them into the
+//! page.
 
 use anyhow::{Context, Result};
 use std::{fmt::Write as _, time::Duration};
@@ -8,28 +9,28 @@ use super::{
     machine::Machine,
 };
 
-/// Frame of the figures in docs/benchmarks.md.
+/// Markers around the figures in docs/benchmarks.md.
 const BEGIN: &str = "<!-- figures: written by `cargo xtask bench --write` -->";
 const END: &str = "<!-- figures end -->";
-/// What nobody measured.
+/// Stands for a value that was not measured.
 const NONE: &str = "–";
 
-/// How the run came about.
+/// How the run was made.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Circumstances {
-    /// What the program calls itself, such as `galatea 0.1.0`.
+    /// Output of `--version`, such as `galatea 0.1.0`.
     pub(super) version: String,
-    /// Built by the command, not given by a path.
+    /// Whether the program was built by this command; otherwise its path was given.
     pub(super) own_build: bool,
-    /// The loopback servers are built with optimisation.
+    /// Whether the loopback servers are optimised.
     pub(super) optimised: bool,
-    /// A short run.
+    /// Whether it was a short run.
     pub(super) quick: bool,
-    /// Starts per kind.
+    /// Number of starts per kind.
     pub(super) starts: usize,
 }
 
-/// What a figure should be.
+/// Target of a figure.
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum Goal {
     AtLeast(f64),
@@ -45,7 +46,7 @@ impl Goal {
     }
 }
 
-/// How a value is written.
+/// Unit of a value.
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum Unit {
     PerSecond,
@@ -67,11 +68,12 @@ impl Unit {
     }
 }
 
-/// Peers on a busy 2-core machine: ZeroClaw, a Koishi echo without storage, elizaOS, a bare
-/// teloxide echo. One throughput figure each.
+/// Other programs, measured on a busy 2-core machine: ZeroClaw, a Koishi echo bot without storage,
+/// elizaOS, a minimal teloxide echo bot. One throughput figure each.
 type Peers = [&'static str; 4];
 
-/// A figure per platform, or one of the program whatever it runs on. None when it was not told.
+/// A figure per platform, or one that does not depend on the platform. `None` if it was not
+/// reported.
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum Values {
     Each([Option<f64>; 2]),
@@ -120,7 +122,7 @@ impl Row {
         format!("| {what} | {ours} | {target} | {} | {} |\n", self.met(), peers.join(" | "))
     }
 
-    /// Whether the target is met, and where.
+    /// Whether the target is met, and on which platform.
     fn met(&self) -> &'static str {
         let Some(goal) = self.goal else { return NONE };
         let each = match self.values {
@@ -137,7 +139,7 @@ impl Row {
     }
 }
 
-/// The table and what it was measured on.
+/// The table, and a description of the machine.
 pub(super) fn render(figures: &Figures, machine: &Machine, how: &Circumstances) -> String {
     let mut text = String::new();
     let _ = writeln!(text, "{}\n", on(machine, how));
@@ -150,10 +152,10 @@ pub(super) fn render(figures: &Figures, machine: &Machine, how: &Circumstances) 
     text
 }
 
-/// Replaces what stands between the marks of a page.
+/// Replaces the text between the markers of a page.
 ///
 /// # Errors
-/// When a mark is missing.
+/// If a marker is missing.
 pub(super) fn insert(page: &str, figures: &str) -> Result<String> {
     let (before, rest) =
         page.split_once(BEGIN).with_context(|| format!("the page has no line {BEGIN}"))?;
@@ -315,7 +317,7 @@ fn millis(duration: Duration) -> f64 {
     duration.as_secs_f64() * 1000.0
 }
 
-/// A whole number with commas.
+/// Formats a whole number with thousands separators.
 fn thousands(value: f64) -> String {
     let digits = format!("{value:.0}");
     let mut text = String::with_capacity(digits.len() + digits.len() / 3);

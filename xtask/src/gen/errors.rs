@@ -1,17 +1,17 @@
-//! The reference of error codes.
+//! Generates the reference of error codes.
 
 use serde::Deserialize;
 use std::fmt::Write as _;
 
 use super::ORIGIN;
 
-/// What `galatea reference errors` prints.
+/// Output of `galatea reference errors`.
 #[derive(Deserialize)]
 pub(super) struct Reference {
     errors: Vec<Explanation>,
 }
 
-/// One code, as its crate explains it.
+/// The explanation of a code.
 #[derive(Deserialize)]
 struct Explanation {
     code: String,

@@ -1,8 +1,8 @@
-//! `cargo xtask gen`: files written from declarations in the code, so that docs cannot disagree
-//! with it.
+//! `cargo xtask gen`: generates documents from declarations in the code, so that they cannot
+//! disagree.
 //!
-//! Nobody may import the program, so it prints its declarations itself:
-//! `galatea reference env | errors | cli | schema | rights | models`.
+//! No crate may import the program, so the program prints its declarations: `galatea reference env
+//! | errors | cli | schema | rights | models`.
 
 mod errors;
 mod variables;
@@ -13,10 +13,10 @@ use std::{fs, path::Path};
 
 use crate::{cargo, output};
 
-/// Says where a file comes from.
+/// The notice at the top of generated files.
 const ORIGIN: &str = "Written by `cargo xtask gen` from declarations in the code. Do not edit.";
 
-/// Writes every file, or with `check` fails when one differs.
+/// Writes every file. With `check`, fails if a file differs instead.
 pub(crate) fn run(root: &Path, check: bool) -> Result<()> {
     let files = files(&Reference {
         env: &reference(root, "env")?,
@@ -29,7 +29,7 @@ pub(crate) fn run(root: &Path, check: bool) -> Result<()> {
     if check { compare(root, &files) } else { write(root, &files) }
 }
 
-/// What the program printed about itself.
+/// Output of `galatea reference` for each topic.
 struct Reference<'a> {
     env: &'a str,
     errors: &'a str,
@@ -39,7 +39,7 @@ struct Reference<'a> {
     models: &'a str,
 }
 
-/// A path from the workspace's folder, and what belongs into it.
+/// A path relative to the workspace, and the contents of the file.
 type File = (&'static str, String);
 
 fn reference(root: &Path, topic: &str) -> Result<String> {

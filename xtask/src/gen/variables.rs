@@ -1,24 +1,24 @@
-//! `.env.example` and the configuration reference, from the declared variables.
+//! Generates `.env.example` and the configuration reference from the declared variables.
 
 use serde::Deserialize;
 use std::fmt::Write as _;
 
 use super::ORIGIN;
 
-/// What `galatea reference env` prints.
+/// Output of `galatea reference env`.
 #[derive(Deserialize)]
 pub(super) struct Reference {
     groups: Vec<Group>,
 }
 
-/// Variables of one part of the program.
+/// The variables of one part of the program.
 #[derive(Deserialize)]
 struct Group {
     title: String,
     variables: Vec<Variable>,
 }
 
-/// One variable, as its crate declares it.
+/// A variable as its crate declares it.
 #[derive(Deserialize)]
 struct Variable {
     name: String,
@@ -32,8 +32,7 @@ struct Variable {
     required: bool,
 }
 
-/// A template to be copied to `.env`. An empty value means unset, a commented line shows the
-/// default.
+/// The `.env` template. An empty value means unset; a commented line shows the default.
 pub(super) fn env_example(reference: &Reference) -> String {
     let mut out = format!(
         "# {ORIGIN}\n# Copy to .env and fill in what you use. Everything may stay as it is: an empty value means unset.\n\
@@ -62,7 +61,7 @@ pub(super) fn env_example(reference: &Reference) -> String {
     out
 }
 
-/// The same as a page to read.
+/// The configuration reference as Markdown.
 pub(super) fn markdown(reference: &Reference) -> String {
     let mut out = format!(
         "<!-- {ORIGIN} -->\n\n# Configuration\n\n\
@@ -106,7 +105,7 @@ fn sentence(text: &str) -> String {
     if text.ends_with(['.', '!', '?', ')']) { text.to_owned() } else { format!("{text}.") }
 }
 
-/// Text that cannot leave its table cell.
+/// Text that cannot break out of its table cell.
 pub(super) fn cell(text: &str) -> String {
     one_line(text).replace('|', "\\|")
 }

@@ -1,9 +1,8 @@
-//! No import circles: a module that imports another is not imported by it, directly or by way of
-//! others.
+//! Finds import cycles between modules, direct and indirect.
 //!
-//! Each level of a crate is looked at by itself: the children of one module, each with all that
-//! lies below it, and the module's own items. A name that a module only passes on
-//! (`pub use child::Name`) counts as the child's, so facades hide nothing.
+//! Each level of a crate is checked separately. Its nodes are the children of one module, each with
+//! everything below it, and the module's own items. A re-exported name (`pub use child::Name`)
+//! counts as the child's, so that facades hide no cycle.
 
 mod graph;
 mod modules;
@@ -19,26 +18,26 @@ use std::{
 
 use modules::{ModulePath, Modules};
 
-/// Crates whose modules may not import each other in circles.
+/// Crates that are checked.
 const CRATES: &[&str] = &["galatea-core", "galatea-runtime", "galatea-store"];
 
-/// Modules that are still in circles: crate, level, how many. A number goes down, never up.
+/// Known cycles as crate, level and number of modules. The number may only decrease.
 const ALLOWED: &[(&str, &str, usize)] = &[];
 
-/// The name of a module's own items among its children.
+/// Name of the node for a module's own items.
 const OWN: &str = "(its own items)";
 
-/// One circle.
+/// One cycle.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Circle {
     /// The module whose children import each other.
     level: String,
     members: BTreeSet<String>,
-    /// An import for each step, such as `a → b (crate::a::x uses crate::b::Y)`.
+    /// One import per step, such as `a → b (crate::a::x uses crate::b::Y)`.
     imports: Vec<String>,
 }
 
-/// Breaches in the crates that are checked.
+/// Cycles in the checked crates that are not allowed.
 pub(super) fn check(root: &Path) -> Result<Vec<String>> {
     let mut breaches = Vec::new();
     for name in CRATES {
@@ -77,7 +76,7 @@ impl Display for Circle {
     }
 }
 
-/// All circles of a crate, level by level.
+/// All cycles of a crate, level by level.
 fn circles(modules: &Modules) -> Vec<Circle> {
     let imports = modules.imports();
     let mut found = Vec::new();
@@ -112,7 +111,7 @@ fn circles(modules: &Modules) -> Vec<Circle> {
     found
 }
 
-/// Which child of a level a module is or lies below.
+/// The child of `level` that `module` is, or lies below.
 fn child(level: &ModulePath, module: &ModulePath) -> Option<String> {
     let below = module.strip_prefix(level.as_slice())?;
     Some(below.first().map_or_else(|| OWN.to_owned(), Clone::clone))

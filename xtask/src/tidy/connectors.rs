@@ -1,13 +1,13 @@
-//! Every connector has the same files, so that who knows one knows them all.
+//! Checks that every connector has the same files, so that knowing one connector helps with all.
 
 use anyhow::{Context, Result};
 use std::{collections::BTreeSet, fs, path::Path};
 
-/// The files of a connector's `src`, each `x.rs` or `x/mod.rs`.
+/// Required files in a connector's `src`, each as `x.rs` or `x/mod.rs`.
 const FILES: &[&str] =
     &["config", "connector", "decode", "encode", "error", "lib", "receive", "send"];
 
-/// Files only one connector has, with the reason.
+/// Additional files of single connectors, with the reason.
 const EXTRA: &[(&str, &str, &str)] = &[
     (
         "galatea-terminal",
@@ -20,7 +20,7 @@ const EXTRA: &[(&str, &str, &str)] = &[
     ("galatea-terminal", "frame", "the wire format both ends speak"),
 ];
 
-/// Breaches in the folder of connectors.
+/// Violations in the folder of connectors.
 pub(super) fn check(folder: &Path) -> Result<Vec<String>> {
     let mut breaches = Vec::new();
     for entry in
@@ -40,8 +40,8 @@ pub(super) fn check(folder: &Path) -> Result<Vec<String>> {
     Ok(breaches)
 }
 
-/// Names of the modules in a `src` folder. A folder counts when it holds a `mod.rs`, or belongs to
-/// a file of its name.
+/// Names of the modules in a `src` folder. A folder counts if it contains a `mod.rs`, or if a file
+/// has its name.
 fn modules(src: &Path) -> Result<BTreeSet<String>> {
     let mut modules = BTreeSet::new();
     for entry in fs::read_dir(src).with_context(|| format!("cannot read {}", src.display()))? {

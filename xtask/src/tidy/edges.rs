@@ -1,29 +1,26 @@
-//! Who may import whom.
+//! Checks which crates of the workspace import each other.
 
 use anyhow::Result;
 use cargo_metadata::{Dependency, DependencyKind, Metadata, MetadataCommand};
 use std::path::Path;
 
-/// What a crate of ours may import of ours. `None` means everything but [`NOBODY_IMPORTS`].
+/// Crates that one crate may import. `None` means everything except [`NOBODY_IMPORTS`].
 struct Rule {
     who: &'static str,
     may_import: Option<&'static [&'static str]>,
 }
 
-/// The table of `ARCHITECTURE.md`, "Who may import whom". Connectors are all crates in
-/// `connectors/`.
+/// The table in `ARCHITECTURE.md`, "Who may import whom". The rule for connectors applies to all
+/// crates in `connectors/`.
 const RULES: &[Rule] = &[
     Rule { who: "galatea-core", may_import: Some(&[]) },
     Rule { who: "galatea-http", may_import: Some(&["galatea-core"]) },
     Rule { who: "galatea-store", may_import: Some(&["galatea-core"]) },
     Rule { who: "galatea-bootstrap", may_import: Some(&["galatea-core"]) },
-    Rule { who: "galatea-knowledge", may_import: Some(&["galatea-core"]) },
     Rule { who: "galatea-runtime", may_import: Some(&["galatea-core"]) },
-    Rule { who: "galatea-wasm", may_import: Some(&["galatea-core"]) },
     Rule { who: "galatea-testkit", may_import: Some(&["galatea-core"]) },
     Rule { who: "galatea-models", may_import: Some(&["galatea-core", "galatea-http"]) },
     Rule { who: CONNECTOR, may_import: Some(&["galatea-core", "galatea-http"]) },
-    Rule { who: "galatea-server", may_import: Some(&["galatea-core", "galatea-runtime"]) },
     Rule { who: PROGRAM, may_import: None },
     Rule { who: TESTS, may_import: None },
     Rule { who: FUZZ, may_import: None },
@@ -32,22 +29,22 @@ const RULES: &[Rule] = &[
 
 const CONNECTOR: &str = "connectors/*";
 const TESTKIT: &str = "galatea-testkit";
-/// End to end tests: they put the parts together themselves, so they import all of them.
+/// End-to-end tests assemble the parts themselves, so they may import all of them.
 const TESTS: &str = "galatea-tests";
-/// Its targets lie in the crates that read, the program among them.
+/// The fuzz targets are in the crates under test, including the program.
 const FUZZ: &str = "galatea-fuzz";
 const PROGRAM: &str = "galatea";
-/// Programs, and the test kit, which is a dev-dependency only.
+/// Programs, and the test kit, which may only be a dev-dependency.
 const NOBODY_IMPORTS: &[&str] = &[PROGRAM, FUZZ, TESTS, "xtask", TESTKIT];
 
-/// Breaches in the workspace.
+/// Violations in the workspace.
 pub(super) fn check(root: &Path) -> Result<Vec<String>> {
     let metadata =
         MetadataCommand::new().manifest_path(root.join("Cargo.toml")).no_deps().exec()?;
     Ok(edges(&metadata).iter().filter_map(|edge| edge.breach()).chain(armed(&metadata)).collect())
 }
 
-/// Kill points must not be in a program that is built for use: only its tests may switch them on.
+/// Kill points must not be in a released program. Only its tests may enable them.
 fn armed(metadata: &Metadata) -> Vec<String> {
     let live = |d: &&Dependency| {
         d.name == "fail" && d.kind != DependencyKind::Development && !d.features.is_empty()
@@ -59,7 +56,7 @@ fn armed(metadata: &Metadata) -> Vec<String> {
         .collect()
 }
 
-/// One import between crates of ours.
+/// An import between two crates of the workspace.
 struct Edge {
     from: String,
     from_connector: bool,
@@ -91,7 +88,7 @@ fn edges(metadata: &Metadata) -> Vec<Edge> {
 }
 
 impl Edge {
-    /// Why this import is forbidden; none when it is allowed.
+    /// Why the import is forbidden; `None` if it is allowed.
     fn breach(&self) -> Option<String> {
         let Self { from, to, .. } = self;
         if (self.dev && to == TESTKIT) || (from == FUZZ && to == PROGRAM) {

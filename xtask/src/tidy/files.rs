@@ -1,7 +1,7 @@
-//! Rules about single files.
+//! Rules for single files.
 
-/// Beginnings of paths that exist on one machine only. Written in pieces, so that this file keeps
-/// its own rule.
+/// Prefixes of paths that exist on one machine only. Written in pieces, so that this file obeys the
+/// rule.
 const MACHINE_PATHS: &[&str] = &[
     concat!("/ro", "ot/"),
     concat!("/wo", "rk/"),
@@ -10,14 +10,14 @@ const MACHINE_PATHS: &[&str] = &[
     concat!("C:\\Us", "ers\\"),
 ];
 
-/// Breaches in one file.
+/// Violations in one file.
 pub(super) fn check(name: &str, text: &str) -> Vec<String> {
     let mut breaches = Vec::new();
     if is_rust(name) && !text.starts_with("//!") {
         breaches
             .push(format!("{name}:1: a file begins with a `//!` line that says what it is for"));
     }
-    // Licences and the lock file are not ours to write.
+    // Licences and the lock file are not written by us.
     if !name.starts_with("LICENSE") && name != "Cargo.lock" {
         for (number, line) in text.lines().enumerate() {
             if let Some(path) = MACHINE_PATHS.iter().find(|path| holds_path(line, path)) {
@@ -29,8 +29,7 @@ pub(super) fn check(name: &str, text: &str) -> Vec<String> {
     breaches
 }
 
-/// True when `path` begins an absolute path in `line`: what stands before it is no part of a longer
-/// path or address.
+/// Whether `path` starts an absolute path in `line`, and is not part of a longer path or URL.
 fn holds_path(line: &str, path: &str) -> bool {
     line.match_indices(path).any(|(at, _)| {
         !line[..at].ends_with(|c: char| {
@@ -39,7 +38,7 @@ fn holds_path(line: &str, path: &str) -> bool {
     })
 }
 
-/// Lines of a Rust file that are not its tests; 0 for tests and other files.
+/// Number of lines of a Rust file before its tests. 0 for tests and other files.
 pub(super) fn production_lines(name: &str, text: &str) -> usize {
     let test = name.split('/').any(|part| matches!(part, "tests" | "benches" | "tests.rs"));
     if !is_rust(name) || test {

@@ -1,4 +1,4 @@
-//! `cargo xtask tidy`: rules of the house as checks, so that nobody has to remember them.
+//! `cargo xtask tidy`: checks the project's structural rules.
 
 mod circles;
 mod connectors;
@@ -11,10 +11,10 @@ use std::{fs, path::Path, process::Command};
 
 use crate::output;
 
-/// Lines of production code a file may have before it is mentioned.
+/// Lines of production code above which a file is mentioned.
 const LONG: usize = 400;
 
-/// Checks every rule and tells every breach. Long files are mentioned only.
+/// Checks every rule and reports violations. Long files are only mentioned.
 pub(crate) fn run(root: &Path) -> Result<()> {
     let mut breaches = edges::check(root)?;
     breaches.extend(connectors::check(&root.join("connectors"))?);
@@ -42,7 +42,7 @@ pub(crate) fn run(root: &Path) -> Result<()> {
     bail!("{} rules broken", breaches.len())
 }
 
-/// Every file of the project: those git knows and those it would add.
+/// Every file of the project: those git tracks and those it would add.
 pub(crate) fn listed(root: &Path) -> Result<Vec<String>> {
     let mut git = Command::new("git");
     git.current_dir(root).args([

@@ -1,4 +1,4 @@
-//! Dependencies that a manifest declares and no source file names: they cost build time and audits.
+//! Finds dependencies that no source file names. They cost build time and audits.
 
 use anyhow::{Context, Result};
 use cargo_metadata::{Dependency, Metadata, MetadataCommand, Package};
@@ -9,12 +9,12 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// Dependencies that are declared for their features only, with the reason.
+/// Dependencies declared for their features only, with the reason.
 const FOR_FEATURES: &[(&str, &str, &str)] =
     &[("galatea", "fail", "its tests switch on the kill points of every crate")];
 
-/// Dependencies of every crate that its sources do not name, and shared versions that no crate
-/// takes.
+/// Dependencies that the sources of their crate do not name, and workspace dependencies that no
+/// crate uses.
 pub(super) fn check(root: &Path) -> Result<Vec<String>> {
     let metadata =
         MetadataCommand::new().manifest_path(root.join("Cargo.toml")).no_deps().exec()?;
@@ -51,12 +51,12 @@ fn unused(package: &str, dependencies: &[Dependency], named: &BTreeSet<String>) 
     breaches
 }
 
-/// The name under which a crate is known in a manifest.
+/// The name of a dependency in the manifest.
 fn key(dependency: &Dependency) -> &str {
     dependency.rename.as_deref().unwrap_or(&dependency.name)
 }
 
-/// Entries of `[workspace.dependencies]` that no member takes.
+/// Entries of `[workspace.dependencies]` that no member uses.
 fn not_taken(manifest: &str, metadata: &Metadata) -> Result<Vec<String>> {
     let packages = metadata.workspace_packages();
     let taken: BTreeSet<_> =
@@ -71,14 +71,14 @@ fn not_taken(manifest: &str, metadata: &Metadata) -> Result<Vec<String>> {
     Ok(left.map(|name| format!("no crate takes {name} of [workspace.dependencies]")).collect())
 }
 
-/// The Rust files of a package: all that lie beside the first file of one of its targets, or below.
+/// The Rust files of a package: everything in the folder of each target's root file.
 fn sources(package: &Package) -> Result<BTreeSet<PathBuf>> {
     let root = package.manifest_path.parent();
     let mut files = BTreeSet::new();
     for target in &package.targets {
         let first = target.src_path.clone().into_std_path_buf();
         match target.src_path.parent() {
-            // A build script lies beside everything.
+            // A build script is in the package's root folder.
             Some(folder) if Some(folder) != root => below(folder.as_std_path(), &mut files)?,
             _ => drop(files.insert(first)),
         }
@@ -98,7 +98,7 @@ fn below(folder: &Path, files: &mut BTreeSet<PathBuf>) -> Result<()> {
     Ok(())
 }
 
-/// The first names of paths and macros: `name::`, `name!`, `use name;`. Comments are no tokens.
+/// The first names of paths and macros: `name::`, `name!`, `use name;`. Comments are not tokens.
 fn collect(tokens: TokenStream, named: &mut BTreeSet<String>) {
     let tokens: Vec<_> = tokens.into_iter().collect();
     let colon =

@@ -1,5 +1,5 @@
-//! Discord's places and people as World, Room and Entity. World = guild, or the direct message
-//! channel itself.
+//! Converts Discord's places and people to World, Room and Entity. The World is the guild; a direct
+//! message channel is its own World.
 
 use galatea_core::{ChannelType, Connection, EntityRef, RemoteId, RoomRef, WorldRef, world::Role};
 use serde_json::{Map, Value, json};
@@ -7,7 +7,8 @@ use serenity::all::User;
 
 use super::directory::{Channel, Directory, Guild, is_thread};
 
-/// Kind of a channel as elizaOS names it; threads and forums too, which elizaOS flattens to GROUP.
+/// Converts Discord's channel type to elizaOS's. Threads and forums keep a type of their own, while
+/// elizaOS flattens them to GROUP.
 pub(super) fn kind(channel: u8) -> ChannelType {
     match channel {
         1 | 3 => ChannelType::Dm,
@@ -18,7 +19,7 @@ pub(super) fn kind(channel: u8) -> ChannelType {
     }
 }
 
-/// A guild as a World.
+/// Converts a guild to a World.
 pub(super) fn world(id: u64, guild: Option<&Guild>) -> WorldRef {
     let mut world = WorldRef::new(RemoteId::new(id), guild.and_then(|g| g.name.clone()));
     if let Some(owner) = guild.and_then(|g| g.owner) {
@@ -28,7 +29,7 @@ pub(super) fn world(id: u64, guild: Option<&Guild>) -> WorldRef {
     world
 }
 
-/// A channel as a Room.
+/// Converts a channel to a Room.
 pub(super) fn room(id: u64, channel: &Channel, directory: &Directory) -> RoomRef {
     let mut metadata = Map::new();
     if let Some(parent) = channel.parent {
@@ -47,7 +48,7 @@ pub(super) fn room(id: u64, channel: &Channel, directory: &Directory) -> RoomRef
     }
 }
 
-/// A person or another application. `nick` is the name they have in the guild.
+/// Converts a person or another application to an Entity. `nick` is the name in the guild.
 pub(super) fn person(user: &User, nick: Option<&str>) -> EntityRef {
     let name = nick.or(user.global_name.as_deref()).unwrap_or(&user.name);
     let mut entity = EntityRef::new(
@@ -59,12 +60,13 @@ pub(super) fn person(user: &User, nick: Option<&str>) -> EntityRef {
     entity
 }
 
-/// Somebody of whom only the id is told.
+/// An Entity of which only the id is known.
 pub(super) fn somebody(id: u64) -> EntityRef {
     EntityRef::new(RemoteId::new(id), None, None)
 }
 
-/// Where something happened. A channel nobody knows is taken for an ordinary one.
+/// The place of an event as a Connection. An unknown channel of a guild counts as an ordinary text
+/// channel.
 pub(super) fn place(
     channel: u64,
     guild: Option<u64>,
@@ -83,7 +85,7 @@ pub(super) fn place(
             }
         }
         None => {
-            // A direct message is called after the other person.
+            // A direct message channel is named after the other person.
             let name = entity.as_ref().filter(|e| !e.is_bot).and_then(|e| e.name.clone());
             let world = WorldRef::new(RemoteId::new(channel), name.clone());
             Connection {
@@ -95,7 +97,7 @@ pub(super) fn place(
     }
 }
 
-/// Notes in the World that somebody administers it.
+/// Gives `who` the administrator's role in the World, unless they own it.
 pub(super) fn administrator(connection: &mut Connection, who: u64) {
     let who = RemoteId::new(who);
     if connection.world.owner.as_ref() != Some(&who) {

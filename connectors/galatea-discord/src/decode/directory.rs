@@ -1,114 +1,115 @@
-//! Which guilds and channels there are: what an event needs to be put in its place, but does not
-//! tell itself.
+//! Caches guilds, channels and permissions. Events refer to them by id only, and decoding needs the
+//! rest.
 
 use dashmap::DashMap;
 use galatea_core::Timestamp;
 use serde_json::Value;
 use std::collections::HashMap;
 
-/// Channels remembered; beyond that they are asked for again.
+/// Most channels in the cache. At this number the cache is emptied, and channels are fetched again
+/// when needed.
 const MAX_CHANNELS: usize = 200_000;
 
-/// A guild.
+/// What is known about a guild.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(crate) struct Guild {
-    /// Its name.
     pub(crate) name: Option<String>,
-    /// Its owner.
+    /// User id of the owner.
     pub(crate) owner: Option<u64>,
-    /// Names of its roles.
+    /// Names of its roles by id.
     pub(crate) roles: HashMap<u64, String>,
-    /// Roles that administer it.
+    /// Ids of the roles that administer it.
     pub(crate) administrators: Vec<u64>,
-    /// What its roles may do; that of everybody has the guild's own id.
+    /// Permissions of its roles by id. The role `@everyone` has the guild's own id.
     pub(crate) permissions: HashMap<u64, u64>,
-    /// All our roles are known, not only the one Discord made for us.
+    /// Whether our own member is known, so that `mine` holds all our roles and not only the one
+    /// Discord made for the bot.
     pub(crate) member: bool,
-    /// Until then we are timed out.
+    /// The end of our time-out, if a moderator set one.
     pub(crate) timed_out: Option<Timestamp>,
-    /// Our own roles in it.
+    /// Ids of our own roles.
     pub(crate) mine: Vec<u64>,
-    /// Where comings and goings are told.
+    /// The channel to which joins and leaves are attributed: the system channel, else the first
+    /// text channel.
     pub(crate) hall: Option<u64>,
 }
 
-/// A channel or thread.
+/// What is known about a channel or thread.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Channel {
-    /// Its guild; none for direct messages.
+    /// `None` for direct messages.
     pub(crate) guild: Option<u64>,
-    /// Its name.
     pub(crate) name: Option<String>,
-    /// Discord's number of its kind.
+    /// Discord's channel type.
     pub(crate) kind: u8,
-    /// The channel a thread is in; the category of others is left out.
+    /// The channel a thread belongs to. The category of other channels is left out.
     pub(crate) parent: Option<u64>,
-    /// The newest message, as far as Discord told.
+    /// Id of the newest message, if Discord named it.
     pub(crate) newest: Option<u64>,
-    /// What roles and members may do here in other ways than elsewhere; none where Discord did not
-    /// tell, as of threads.
+    /// Permission overwrites of roles and members. `None` if Discord did not send them, as for
+    /// threads.
     pub(crate) overwrites: Option<Box<[Overwrite]>>,
 }
 
-/// Permissions of a role or a member in one channel.
+/// A permission overwrite of a role or a member in one channel.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Overwrite {
-    /// The role or the member.
+    /// Id of the role or the member.
     pub(crate) id: u64,
     allow: u64,
     deny: u64,
 }
 
-/// What is known about guilds and channels. Shared by all shards.
+/// The cache of guilds and channels. Shared by all shards.
 #[derive(Debug, Default)]
 pub(crate) struct Directory {
     guilds: DashMap<u64, Guild>,
     channels: DashMap<u64, Channel>,
 }
 
-/// An id in JSON: Discord writes them as text.
+/// Reads an id from JSON. Discord writes ids as text; numbers are accepted, too.
 pub(crate) fn id(value: &Value) -> Option<u64> {
     value.as_str().and_then(|s| s.parse().ok()).or_else(|| value.as_u64())
 }
 
-/// `ADMINISTRATOR` and `MANAGE_GUILD` (Discord, "Permissions"): both may change what the agent does
-/// there.
+/// `ADMINISTRATOR` and `MANAGE_GUILD` (Discord, "Permissions"): members with either may configure
+/// the agent in the guild.
 pub(crate) const ADMINISTERS: u64 = 1 << 3 | 1 << 5;
 
-/// A permission set in JSON.
+/// Whether a permission set in JSON includes one of [`ADMINISTERS`].
 pub(crate) fn administers(permissions: &Value) -> bool {
     set(permissions).is_some_and(|p| p & ADMINISTERS != 0)
 }
 
-/// Discord writes sets of permissions as numbers in text.
+/// Reads a permission set. Discord writes it as a number in text.
 fn set(permissions: &Value) -> Option<u64> {
     permissions.as_str().and_then(|p| p.parse::<u64>().ok())
 }
 
-/// Bits of permissions (Discord, "Permissions").
+/// Permission bits (Discord, "Permissions").
 const ADMINISTRATOR: u64 = 1 << 3;
 const VIEW: u64 = 1 << 10;
 const SEND: u64 = 1 << 11;
 const SEND_IN_THREADS: u64 = 1 << 38;
 
-/// What is missing to write in a channel.
+/// Why the bot cannot write in a channel.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Missing {
-    /// It is not even seen.
+    /// View Channel is missing.
     View,
-    /// Send Messages, or Send Messages in Threads.
+    /// Send Messages is missing, or in a thread Send Messages in Threads.
     Send,
-    /// Moderators timed the bot out.
+    /// A moderator timed the bot out.
     TimedOut,
 }
 
-/// Threads of news, public and private ones (Discord, "Channel Types").
+/// Whether a channel type is a thread: announcement, public or private (Discord, "Channel Types").
 pub(crate) fn is_thread(kind: u8) -> bool {
     matches!(kind, 10..=12)
 }
 
 impl Channel {
-    /// Reads a channel object; `guild` where the object does not name it.
+    /// Reads a channel object. `guild` is used if the object names no guild.
     pub(crate) fn read(value: &Value, guild: Option<u64>) -> Option<(u64, Self)> {
         let kind = u8::try_from(value["type"].as_u64()?).ok()?;
         let parent = id(&value["parent_id"]).filter(|_| is_thread(kind));
@@ -136,7 +137,7 @@ impl Channel {
         ))
     }
 
-    /// One of which nothing is known but its guild.
+    /// A channel of which only the guild is known. It counts as a text channel.
     pub(crate) fn unknown(guild: u64) -> Self {
         Self {
             guild: Some(guild),
@@ -148,29 +149,29 @@ impl Channel {
         }
     }
 
-    /// People can write in it.
+    /// Whether people can write messages in it.
     pub(crate) fn holds_messages(&self) -> bool {
         matches!(self.kind, 0 | 1 | 2 | 5 | 13) || is_thread(self.kind)
     }
 }
 
 impl Directory {
-    /// A channel.
+    /// Returns a channel from the cache.
     pub(crate) fn channel(&self, id: u64) -> Option<Channel> {
         self.channels.get(&id).map(|c| c.clone())
     }
 
-    /// A guild.
+    /// Returns a guild from the cache.
     pub(crate) fn guild(&self, id: u64) -> Option<Guild> {
         self.guilds.get(&id).map(|g| g.clone())
     }
 
-    /// What is missing to write in a channel; none also where that is not known (Discord,
-    /// "Permission Hierarchy").
+    /// Why the bot cannot write in a channel (Discord, "Permission Hierarchy"). `None` if it can,
+    /// or if the permissions are not known.
     pub(crate) fn missing(&self, channel: u64, me: u64, now: Timestamp) -> Option<Missing> {
         let here = self.channel(channel)?;
         let (guild, thread) = (here.guild?, is_thread(here.kind));
-        // Threads have none of their own.
+        // Threads have no overwrites of their own.
         let place = if thread { self.channel(here.parent?)? } else { here };
         let overwrites = place.overwrites?;
         let known = self.guilds.get(&guild).filter(|g| g.member && g.owner != Some(me))?;
@@ -203,18 +204,18 @@ impl Directory {
         }
     }
 
-    /// Forgets everything: a new run is told anew.
+    /// Empties the cache. Called when a run starts, because Discord sends everything again.
     pub(crate) fn clear(&self) {
         self.guilds.clear();
         self.channels.clear();
     }
 
-    /// How many guilds.
+    /// Number of known guilds.
     pub(crate) fn guilds(&self) -> usize {
         self.guilds.len()
     }
 
-    /// Channels of a guild, threads included, by id.
+    /// Channels and threads of a guild, ordered by id.
     pub(crate) fn channels_of(&self, guild: u64) -> Vec<(u64, Channel)> {
         let mut all: Vec<_> = self
             .channels
@@ -226,7 +227,7 @@ impl Directory {
         all
     }
 
-    /// Notes a channel.
+    /// Adds or replaces a channel.
     pub(crate) fn put(&self, id: u64, channel: Channel) {
         if self.channels.len() >= MAX_CHANNELS {
             self.channels.clear();
@@ -234,7 +235,8 @@ impl Directory {
         self.channels.insert(id, channel);
     }
 
-    /// Notes what a guild object tells: of GUILD_CREATE, GUILD_UPDATE or the REST route.
+    /// Updates a guild from a guild object of GUILD_CREATE, GUILD_UPDATE or the REST route. Fields
+    /// that the object lacks keep their values.
     pub(crate) fn put_guild(&self, value: &Value, me: u64) {
         let Some(guild) = id(&value["id"]) else { return };
         let mut known = self.guilds.entry(guild).or_default();
@@ -271,28 +273,28 @@ impl Directory {
         }
     }
 
-    /// Notes a channel object.
+    /// Adds or replaces a channel, given as a channel object.
     pub(crate) fn put_channel(&self, value: &Value, guild: Option<u64>) {
         if let Some((id, channel)) = Channel::read(value, guild) {
             self.put(id, channel);
         }
     }
 
-    /// Our own member in a guild changed.
+    /// Updates our own roles and time-out from a member object.
     pub(crate) fn put_own_member(&self, guild: u64, member: &Value, me: u64) {
         if let Some(mut known) = self.guilds.get_mut(&guild) {
             known.put_own_member(member, me);
         }
     }
 
-    /// A role is new or changed.
+    /// Adds or replaces a role.
     pub(crate) fn put_role(&self, guild: u64, role: &Value, me: u64) {
         if let Some(mut known) = self.guilds.get_mut(&guild) {
             known.put_role(role, me);
         }
     }
 
-    /// A role is gone.
+    /// Removes a role.
     pub(crate) fn remove_role(&self, guild: u64, role: u64) {
         if let Some(mut known) = self.guilds.get_mut(&guild) {
             known.roles.remove(&role);
@@ -302,12 +304,12 @@ impl Directory {
         }
     }
 
-    /// Forgets a channel and the threads in it.
+    /// Removes a channel and its threads.
     pub(crate) fn remove_channel(&self, id: u64) {
         self.channels.retain(|key, c| *key != id && c.parent != Some(id));
     }
 
-    /// Forgets a guild and its channels.
+    /// Removes a guild and its channels.
     pub(crate) fn remove_guild(&self, id: u64) {
         self.guilds.remove(&id);
         self.channels.retain(|_, c| c.guild != Some(id));
@@ -359,8 +361,8 @@ mod tests {
 
     const NOW: Timestamp = Timestamp(1_000_000_000_000);
 
-    /// Guild 1 in which we (9) have the roles 10 and 11; channel 5 with these overwrites; thread 6
-    /// in it.
+    /// What is missing in channel 5 with these overwrites, and in its thread 6. In guild 1 we are
+    /// member 9 with the roles 10 and 11.
     fn may(
         everyone: u64,
         own: u64,
@@ -400,29 +402,29 @@ mod tests {
         assert_eq!(
             may(plain, 0, json!([denied, over("10", 0, SEND, 0)]), &none).0,
             None,
-            "a role is stronger than everybody"
+            "an overwrite of a role beats @everyone's"
         );
         assert_eq!(
             may(plain, 0, json!([over("10", 0, 0, SEND), over("11", 0, SEND, 0)]), &none).0,
             None,
-            "one role that allows is enough"
+            "one allowing role is enough"
         );
         assert_eq!(
             may(plain, 0, json!([over("10", 0, SEND, 0), over("9", 1, 0, SEND)]), &none).0,
             send,
-            "our own is the strongest"
+            "an overwrite of the member beats all others"
         );
         assert_eq!(
             may(plain, 0, json!([over("77", 0, 0, SEND)]), &none).0,
             None,
-            "somebody else's"
+            "another role's overwrite does not apply"
         );
         assert_eq!(may(ADMINISTRATOR, 0, json!([denied]), &none), (None, None));
         assert_eq!(may(0, 0, json!([]), &json!({ "owner_id": "9" })), (None, None));
         assert_eq!(
             may(0, 0, json!([]), &json!({ "members": [] })),
             (None, None),
-            "not known is not missing"
+            "unknown permissions count as granted"
         );
         let timed_out = |at: &str| json!({ "members": [{ "user": { "id": "9" }, "roles": ["10"], "communication_disabled_until": at }] });
         assert_eq!(

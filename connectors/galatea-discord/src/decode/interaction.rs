@@ -1,4 +1,4 @@
-//! Slash commands and presses.
+//! Decodes interactions: slash commands and button presses.
 
 use galatea_core::{Command, Content, Incoming, IncomingEvent, IncomingMessage, RemoteId};
 use serde_json::Value;
@@ -10,11 +10,12 @@ use super::{
 };
 use crate::time_of;
 
-/// Marks the id of an interaction, which is no message and cannot be replied to like one.
+/// Prefix of an interaction's id. An interaction is not a message, so a reply to it takes another
+/// call.
 pub(crate) const INTERACTION: &str = "interaction:";
 
-/// A command becomes a message, a press of a button a press. Others (autocompletion, forms) are not
-/// ours.
+/// A slash command becomes a message, a button press a press. Other interactions (autocompletion,
+/// forms) are ignored.
 pub(super) fn decode(data: &Value, directory: &Directory) -> Option<Incoming> {
     let (number, channel, guild) =
         (id(&data["id"])?, id(&data["channel_id"])?, id(&data["guild_id"]));
@@ -62,7 +63,7 @@ fn command(remote: RemoteId, data: &Value) -> Option<IncomingEvent> {
         id: remote,
         legacy_id: None,
         content: Content { source: Some(crate::SOURCE_NAME.to_owned()), ..Content::text(text) },
-        // A command is called on us by name.
+        // A command always addresses the bot.
         addressed: Addressed { mention: true, reply: false },
         reply_to: None,
         command: Some(Command { name, args }),

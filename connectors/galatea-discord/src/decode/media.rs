@@ -1,4 +1,4 @@
-//! Files of a message, and what has no words of its own as a line of text.
+//! Decodes the files of a message, and describes polls, stickers and embeds in a line of text.
 
 use galatea_core::{Media, MediaKind};
 use serenity::all::{Attachment, Message, StickerFormatType};
@@ -31,14 +31,14 @@ fn file(attachment: &Attachment) -> Media {
     }
 }
 
-/// Files, those of a forwarded message included, and stickers as pictures.
+/// The files of a message, including those of a forwarded message, and its stickers as images.
 pub(super) fn attachments(message: &Message) -> Vec<Media> {
     let forwarded = message.message_snapshots.iter().flat_map(|s| &s.attachments);
     let mut all: Vec<Media> = message.attachments.iter().chain(forwarded).map(file).collect();
     for sticker in &message.sticker_items {
         let (extension, mime) = match sticker.format_type {
             StickerFormatType::Gif => ("gif", "image/gif"),
-            // Lottie is no picture.
+            // Lottie is a vector animation, which models cannot read as an image.
             StickerFormatType::Lottie => continue,
             _ => ("png", "image/png"),
         };
@@ -56,7 +56,7 @@ pub(super) fn attachments(message: &Message) -> Vec<Media> {
     all
 }
 
-/// Content without words of its own, said in words.
+/// Describes content without text, such as a poll, in a line of text.
 pub(super) fn in_words(message: &Message) -> Option<String> {
     if let Some(poll) = &message.poll {
         let question = poll.question.text.as_deref().unwrap_or_default();
@@ -74,8 +74,7 @@ pub(super) fn in_words(message: &Message) -> Option<String> {
     {
         return Some(format!("[sticker: {}]", lottie.name));
     }
-    // Other applications often speak in embeds alone. Those of people are previews of links they
-    // wrote.
+    // Other applications often write in embeds only. Embeds of people are previews of their links.
     if message.content.is_empty() && message.author.bot {
         let lines: Vec<&str> = message
             .embeds

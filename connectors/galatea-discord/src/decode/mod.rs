@@ -1,5 +1,5 @@
-//! Discord's events → what happened, in the house's words. Pure; tested with recordings and mutated
-//! ones.
+//! Decodes Discord's events into [`Incoming`] events. Pure, apart from the directory; tested with
+//! recordings and with mutated events.
 
 mod connection;
 pub(crate) mod directory;
@@ -23,34 +23,33 @@ use crate::time_of;
 use directory::{Directory, id};
 pub(crate) use interaction::INTERACTION;
 
-/// Who we are on Discord.
+/// The bot's own identity on Discord.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Me {
-    /// The bot's user id.
     pub(crate) id: u64,
-    /// Its name.
+    /// The bot's display name.
     pub(crate) name: String,
 }
 
-/// What one event means.
+/// The result of decoding one event.
 #[derive(Debug, Default)]
 pub(crate) struct Decoded {
-    /// What happened, in order; usually none or one.
+    /// Events in order; usually none or one.
     pub(crate) events: Vec<Incoming>,
-    /// Places that are new or changed.
+    /// Worlds and Rooms that are new or changed.
     pub(crate) syncs: Vec<WorldSync>,
-    /// A message of ours came back: its nonce and its id.
+    /// The nonce and id of our own message, if the event is its echo.
     pub(crate) echo: Option<(String, RemoteId)>,
-    /// The message's id, where one was said.
+    /// The message's id, if the event is a new message.
     pub(crate) newest: Option<u64>,
-    /// A direct message channel was used.
+    /// The direct message channel in which the message was written, if any.
     pub(crate) direct: Option<u64>,
-    /// A message whose form nobody knows: not even its words can be read.
+    /// The message is malformed: not even its text can be read.
     pub(crate) unreadable: bool,
 }
 
-/// Decodes one event that arrived `now`. Never fails: what means nothing to us gives an empty
-/// answer.
+/// Decodes one event that arrived at `now`. Never fails: an event that does not concern us gives an
+/// empty result.
 pub(crate) fn decode(
     name: &str,
     data: &Value,
@@ -78,8 +77,8 @@ pub(crate) fn decode(
     }
 }
 
-/// [`decode`], which must not stop all that follows: an event that makes it panic would come again
-/// and again.
+/// [`decode`], but a panic counts as a malformed event. Otherwise Discord would send the event
+/// again after every restart, and no later one would be read.
 pub(crate) fn decode_surely(
     name: &str,
     data: &Value,
@@ -88,12 +87,13 @@ pub(crate) fn decode_surely(
     now: Timestamp,
 ) -> Decoded {
     catch_unwind(AssertUnwindSafe(|| decode(name, data, directory, me, now))).unwrap_or_else(|_| {
-        tracing::error!(event = %galatea_http::shorten(name, 40), id = id(&data["id"]), "an event of Discord could not be decoded and is passed over");
+        tracing::error!(event = %galatea_http::shorten(name, 40), id = id(&data["id"]), "panic while decoding an event from Discord; skipping it");
         Decoded { newest: id(&data["id"]).filter(|_| name == "MESSAGE_CREATE"), unreadable: true, ..Decoded::default() }
     })
 }
 
-/// The channel an event is about; it has to be known before the event is decoded.
+/// The channel and the guild of an event. The directory has to know them before the event is
+/// decoded.
 pub(crate) fn place_of(data: &Value) -> Option<(u64, Option<u64>)> {
     Some((id(&data["channel_id"])?, id(&data["guild_id"])))
 }
@@ -102,10 +102,10 @@ fn one(connection: Connection, event: IncomingEvent, at: Timestamp) -> Vec<Incom
     vec![Incoming { connection, event, at }]
 }
 
-/// A person in JSON.
+/// Reads a user object.
 fn user(value: &Value) -> Option<User> {
     serde::Deserialize::deserialize(value).ok().or_else(|| {
-        // An avatar or a decoration nobody knows yet must not cost the person.
+        // An unknown form of avatar or decoration must not lose the user.
         let mut reduced = json!({ "id": value["id"], "username": value["username"] });
         for name in ["global_name", "bot"] {
             if let Some(field) = value.get(name) {
@@ -129,7 +129,8 @@ fn said_by(m: &Message, data: &Value, directory: &Directory) -> Connection {
     place
 }
 
-/// Kinds in which somebody says something; all others are notices (Discord, "Message Types").
+/// Whether a message of this type was written by its author; all other types are notices (Discord,
+/// "Message Types").
 fn is_speech(kind: MessageType) -> bool {
     matches!(
         kind,
@@ -147,7 +148,8 @@ fn replied(m: &Message) -> Option<u64> {
     reference.message_id.map(|id| id.get())
 }
 
-/// What we say is stored as it is sent; a second copy would have the model read itself twice.
+/// An echo of our own message. It is not an event: the message was stored when it was sent, and a
+/// second copy would show the model its own words twice.
 fn own(data: &Value) -> Decoded {
     let nonce = data["nonce"]
         .as_str()
@@ -174,8 +176,8 @@ fn message(data: &Value, directory: &Directory, me: &Me) -> Decoded {
         return out;
     }
     let content = content(&m, guild, directory, me);
-    // Without the Message Content intent what is not meant for us comes without words: nothing to
-    // answer, nothing to keep.
+    // Without the Message Content intent a message that does not address the bot has no content, so
+    // there is nothing to store.
     if content.is_empty() {
         return out;
     }
@@ -224,8 +226,8 @@ fn content(m: &Message, guild: Option<u64>, directory: &Directory, me: &Me) -> C
     content
 }
 
-/// The message it answers, and those it passes on, with the words Discord sends along: they need
-/// not be stored here.
+/// Quotes of the message replied to and of forwarded messages, with the text that Discord sends
+/// along. The quoted messages need not be in the store.
 fn quotes(m: &Message, guild: Option<u64>, directory: &Directory, me: &Me) -> Vec<Quote> {
     let replied = m.referenced_message.as_deref().filter(|_| replied(m).is_some()).map(|other| {
         let own = other.author.id.get() == me.id;
@@ -243,7 +245,8 @@ fn quotes(m: &Message, guild: Option<u64>, directory: &Directory, me: &Me) -> Ve
             ..Quote::new(QuoteKind::Reply, Some(by), said)
         }
     });
-    // Discord does not tell whose message was forwarded; its files are among the message's own.
+    // Discord does not name the author of a forwarded message. Its files are among the message's
+    // own.
     let forwarded = m.message_snapshots.iter().map(|other| {
         Quote::new(QuoteKind::Forward, None, text::words(&other.content, m, guild, me, directory))
     });
@@ -255,7 +258,8 @@ fn quotes(m: &Message, guild: Option<u64>, directory: &Directory, me: &Me) -> Ve
 }
 
 fn edited(data: &Value, directory: &Directory, me: &Me) -> Decoded {
-    // Discord also updates messages when it unfolds a link; only people's edits have a time.
+    // Discord also sends an update when it adds a link preview; only edits by people have a
+    // timestamp.
     let Some(m) = raw::message(data).filter(|m| {
         m.edited_timestamp.is_some() && m.author.id.get() != me.id && is_speech(m.kind)
     }) else {
@@ -307,16 +311,16 @@ fn reacted(data: &Value, added: bool, directory: &Directory, me: &Me, now: Times
     let (added, removed) =
         if added { (vec![emoji], Vec::new()) } else { (Vec::new(), vec![emoji]) };
     let event = IncomingEvent::Reacted { id: RemoteId::new(message), added, removed };
-    // Reactions carry no time of their own.
+    // Reactions have no timestamp.
     Decoded {
         events: one(connection::place(channel, guild, directory, Some(entity)), event, now),
         ..Decoded::default()
     }
 }
 
-/// Understands what people paste when they mean a message: Discord's "Copy Message Link"
+/// Parses a reference to a message as people paste it: Discord's "Copy Message Link"
 /// (`https://discord.com/channels/<server or @me>/<channel>/<message>`), or `channel:message`.
-/// Returns the room and the message.
+/// Returns the room and the message, or `None` for any other text.
 pub fn parse_link(text: &str) -> Option<(Option<RemoteId>, RemoteId)> {
     let text = text.trim();
     let number = |part: &str| part.parse::<u64>().ok().filter(|n| *n > 0).map(RemoteId::new);

@@ -1,5 +1,5 @@
-//! Guilds, channels, threads and members: who is where, and what it is called. The directory has
-//! taken the event in already.
+//! Decodes events about guilds, channels, threads and members. [`learn`] has to run before
+//! [`decode`], and [`forget`] after it.
 
 use galatea_core::{Incoming, IncomingEvent, OwnStatus, RemoteId, Timestamp, message::WorldSync};
 use serde_json::Value;
@@ -11,7 +11,7 @@ use super::{
     one, user,
 };
 
-/// A guild joined longer ago was known before.
+/// A guild that the bot joined longer ago than this is not reported as newly joined.
 const NEWLY: Duration = Duration::from_secs(300);
 
 pub(super) fn decode(
@@ -24,7 +24,7 @@ pub(super) fn decode(
     match name {
         "GUILD_CREATE" => joined_guild(data, directory, me, now),
         "GUILD_UPDATE" => sync_of(data, directory, Vec::new()),
-        // Without the guild: Discord has an outage, we are still in it.
+        // `unavailable` means an outage of Discord; the bot is still in the guild.
         "GUILD_DELETE" if data["unavailable"] != true => left_guild(data, directory, now),
         "CHANNEL_CREATE" | "CHANNEL_UPDATE" | "THREAD_CREATE" | "THREAD_UPDATE" => {
             channel_sync(data, directory)
@@ -37,8 +37,7 @@ pub(super) fn decode(
     }
 }
 
-/// Takes an event into the directory before it is decoded. Returns true when the event is about a
-/// place.
+/// Updates the directory from an event. Called before the event is decoded.
 pub(crate) fn learn(name: &str, data: &Value, directory: &Directory, me: &Me) {
     match name {
         "GUILD_CREATE" | "GUILD_UPDATE" if data["unavailable"] != true => {
@@ -74,7 +73,7 @@ pub(crate) fn learn(name: &str, data: &Value, directory: &Directory, me: &Me) {
     }
 }
 
-/// Whether an event may change what we are allowed to do somewhere.
+/// Whether an event may change the bot's permissions in some channel.
 pub(crate) fn changes_permissions(name: &str) -> bool {
     name.starts_with("GUILD_ROLE_")
         || matches!(
@@ -90,7 +89,8 @@ pub(crate) fn changes_permissions(name: &str) -> bool {
         )
 }
 
-/// Takes an event into the directory after it was decoded: what is gone was needed until then.
+/// Removes a deleted guild or channel from the directory. Called after the event is decoded,
+/// because decoding still needs it.
 pub(crate) fn forget(name: &str, data: &Value, directory: &Directory) {
     match (name, id(&data["id"])) {
         ("GUILD_DELETE", Some(guild)) if data["unavailable"] != true => {
@@ -109,7 +109,7 @@ fn joined_guild(data: &Value, directory: &Directory, me: &Me, now: Timestamp) ->
     let members = data["members"].as_array().into_iter().flatten();
     let people =
         members.filter_map(|m| Some(connection::person(&user(&m["user"])?, m["nick"].as_str())));
-    // A member of the guild is noted in one Room; in others once they speak there.
+    // A member is recorded in one Room, and in others when they write there.
     let entities = people
         .filter(|p| p.remote != RemoteId::new(me.id))
         .filter_map(|p| Some((p, vec![RemoteId::new(hall?)])))
@@ -139,7 +139,7 @@ fn sync_of(
     let Some(guild) = id(&data["id"]) else { return Decoded::default() };
     let world = connection::world(guild, directory.guild(guild).as_ref());
     let channels = directory.channels_of(guild).into_iter();
-    // Categories (4) and directories (14) hold no messages and no threads.
+    // Categories (4) and directories (14) contain neither messages nor threads.
     let rooms = channels
         .filter(|(_, c)| !matches!(c.kind, 4 | 14))
         .map(|(id, c)| connection::room(id, &c, directory))
@@ -147,7 +147,7 @@ fn sync_of(
     Decoded { syncs: vec![WorldSync { world, rooms, entities }], ..Decoded::default() }
 }
 
-/// The World and all its Rooms, as far as the directory knows them.
+/// A guild's World and all its Rooms, from the directory.
 pub(crate) fn guild_sync(guild: u64, directory: &Directory) -> Option<WorldSync> {
     sync_of(&serde_json::json!({ "id": guild.to_string() }), directory, Vec::new()).syncs.pop()
 }
@@ -188,7 +188,7 @@ fn left_guild(data: &Value, directory: &Directory, now: Timestamp) -> Decoded {
         event: IncomingEvent::OwnStatus(OwnStatus::Removed),
         at: now,
     };
-    // One is enough: it is about the World.
+    // One event is enough, because it is about the World.
     Decoded {
         events: directory.channels_of(guild).into_iter().take(1).map(removed).collect(),
         ..Decoded::default()

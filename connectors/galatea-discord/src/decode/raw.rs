@@ -1,11 +1,11 @@
-//! JSON of a message → serenity's type. One field nobody knows yet must not cost the message: what
-//! breaks is left out, then all but the words.
+//! Parses a message into serenity's type. An unknown form of one field must not lose the message,
+//! so parsing retries without the fragile fields, and finally with the essential fields only.
 
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 use serenity::all::Message;
 
-/// Fields that break most often, and that the words do not need.
+/// Fields that fail to parse most often, and that the text does not need.
 const FRAGILE: [&str; 14] = [
     "embeds",
     "components",
@@ -22,7 +22,7 @@ const FRAGILE: [&str; 14] = [
     "mention_channels",
     "sticker_items",
 ];
-/// What is kept when nothing else helps.
+/// Fields that are kept in the last attempt.
 const ESSENTIAL: [&str; 12] = [
     "id",
     "channel_id",
@@ -38,7 +38,7 @@ const ESSENTIAL: [&str; 12] = [
     "mentions",
 ];
 
-/// Reads a message of the gateway or of REST; none when not even its words can be read.
+/// Parses a message of the gateway or of REST. `None` if not even its text can be read.
 pub(crate) fn message(value: &Value) -> Option<Message> {
     Message::deserialize(value).ok().or_else(|| salvage(value))
 }

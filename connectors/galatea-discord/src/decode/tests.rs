@@ -1,4 +1,5 @@
-//! Events as Discord writes them, and mutated ones: nothing panics, words are kept.
+//! Tests with events as Discord writes them and with mutated ones: decoding never panics and keeps
+//! the text.
 
 use super::*;
 use galatea_core::ChannelType;
@@ -24,7 +25,7 @@ fn guild() -> Directory {
     directory
 }
 
-/// A message of Ann in the general channel, in the shape of Discord's documentation.
+/// A message by Ann in the general channel, in the form of Discord's documentation.
 fn said(content: &str) -> Value {
     json!({
         "id": "1573739729029955584", "channel_id": "20", "guild_id": "10", "content": content, "timestamp": "2026-05-01T10:00:00.000000+00:00",
@@ -88,12 +89,12 @@ fn forwards_polls_and_stickers_are_said_in_words() {
     assert_eq!(
         (quote.kind, quote.text.as_str()),
         (galatea_core::QuoteKind::Forward, "from afar <@2>"),
-        "what was forwarded is not the words of who forwards"
+        "a forwarded text is not the forwarder's own"
     );
     assert_eq!(
         (message.content.text.as_str(), message.reply_to),
         ("", None),
-        "a forward is no reply"
+        "a forward is not a reply"
     );
     let mut sticker = said("");
     sticker["sticker_items"] = json!([{ "id": "5", "name": "wave", "format_type": 1 }]);
@@ -114,7 +115,7 @@ fn only_peoples_edits_are_edits() {
     assert_eq!((events.len(), events[0].at), (1, Timestamp(1_777_629_660_000)));
 }
 
-/// A mention that an edit adds is one: the same words, new or edited, address the bot alike.
+/// A mention added by an edit addresses the bot like one in a new message.
 #[test]
 fn an_edit_that_mentions_the_bot_addresses_it() {
     let addressed = |content: &str, mentions: Value| {
@@ -199,8 +200,8 @@ fn links_people_paste_are_understood() {
     }
 }
 
-/// Each recording is decoded in the server of `guild_create`, as [`crate::receive`] does it:
-/// learnt, decoded, forgotten.
+/// Decodes each recording in the guild of `guild_create`, with the steps of [`crate::receive`]:
+/// `learn`, `decode`, `forget`.
 #[test]
 fn replay() {
     use galatea_testkit::replay::{recordings, show, show_sync};

@@ -1,19 +1,20 @@
-//! Discord's Markdown → ours. Both are Markdown; what differs are the marks for people, roles,
-//! channels and emoji.
+//! Converts Discord's Markdown to CommonMark. Only the marks for people, roles, channels and emoji
+//! differ.
 
 use serenity::all::Message;
 
 use super::{Me, directory::Directory};
 
 /// Replaces `<@1>` by `@Name`, `<#2>` by `#channel`, `<@&3>` by `@role`, `<:wave:4>` by `:wave:`.
-/// What nobody knows stays.
+/// Marks with unknown ids stay as they are.
 pub(super) fn to_markdown(content: &str, names: &dyn Fn(&str, u64) -> Option<String>) -> String {
     let mut out = String::with_capacity(content.len());
     let mut rest = content;
     while let Some(start) = rest.find('<') {
         out.push_str(&rest[..start]);
         rest = &rest[start..];
-        // The longest mark is an animated emoji: two signs, a name of 32, an id of 20.
+        // The longest mark is an animated emoji, `<a:name:id>`, with a name of 32 characters and an
+        // id of 20.
         let end = rest.char_indices().take(64).find(|(_, c)| *c == '>').map(|(at, _)| at);
         match end.and_then(|end| Some((end, mark(&rest[1..end], names)?))) {
             Some((end, text)) => {
@@ -41,7 +42,7 @@ fn mark(inner: &str, names: &dyn Fn(&str, u64) -> Option<String>) -> Option<Stri
     (id.parse::<u64>().is_ok() && !name.is_empty()).then(|| format!(":{name}:"))
 }
 
-/// The words of a message.
+/// The text of a message, with names in place of ids.
 pub(super) fn words(
     content: &str,
     message: &Message,
@@ -60,8 +61,8 @@ pub(super) fn words(
     })
 }
 
-/// Whether we are meant: named in the text, or by a role of ours. A reply alone is none, though
-/// Discord lists its author as mentioned.
+/// Whether the message mentions the bot, by name or by one of its roles. A reply to the bot alone
+/// is not a mention, though Discord lists the bot among the mentioned.
 pub(super) fn mentions(message: &Message, is_reply: bool, mine: &[u64], me: &Me) -> bool {
     let named = message.content.contains(&format!("<@{}>", me.id))
         || message.content.contains(&format!("<@!{}>", me.id));

@@ -1,4 +1,4 @@
-//! Buttons → action rows.
+//! Encodes buttons as Discord's action rows.
 
 use galatea_core::{Button, Error, Press, Result};
 use serde_json::Value;
@@ -10,14 +10,14 @@ use std::collections::HashSet;
 
 use crate::error::codes;
 
-/// Longest label and longest data of a button; most buttons of a row and rows of a message
+/// Most characters of a button's label and data, most buttons of a row, and most rows of a message
 /// (Discord, "Component Reference").
 const MAX_LABEL: usize = 80;
 const MAX_DATA: usize = 100;
 const PER_ROW: usize = 5;
 const MAX_ROWS: usize = 5;
 
-/// The `components` of a message; none without buttons. Longer rows go on in the next.
+/// The `components` of a message; `None` without buttons. A row that is too long is split.
 ///
 /// # Errors
 /// `Invalid`, with the button's place, for an empty or repeated button, data of other than 1–100

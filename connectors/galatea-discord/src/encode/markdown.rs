@@ -1,6 +1,6 @@
-//! CommonMark → the Markdown Discord renders. What both know stays as it was written; tables, deep
-//! headings, images and other fences are turned into what Discord can show. Every fence that comes
-//! out is a line of three backticks, so that splitting can tell them.
+//! Converts CommonMark to the Markdown that Discord renders. Common syntax stays as written;
+//! tables, deep headings, images and other fences are converted to what Discord can show. Every
+//! fence in the output is a line of three backticks, which splitting relies on.
 
 use galatea_core::markdown::is_arithmetic;
 use pulldown_cmark::{CodeBlockKind, Event, HeadingLevel, Options, Parser, Tag, TagEnd};
@@ -8,10 +8,10 @@ use std::ops::Range;
 
 use super::table::Table;
 
-/// Keeps three backticks in a row from opening a block where none is meant.
+/// Zero-width space that keeps three backticks in a row from opening a code block.
 const BREAK: char = '\u{200b}';
 
-/// Renders a message.
+/// Converts the text of a message.
 pub(super) fn render(markdown: &str) -> String {
     let mut out = Out {
         source: markdown,
@@ -87,7 +87,8 @@ pub(super) fn render(markdown: &str) -> String {
     out.text
 }
 
-/// A language Discord colours: one word of letters, digits and a few signs.
+/// The language of a code block, if it is a word that Discord can highlight: letters, digits and a
+/// few signs.
 fn language(info: &str) -> String {
     let word = info.split_whitespace().next().unwrap_or_default();
     let known = word.len() <= 32
@@ -97,7 +98,7 @@ fn language(info: &str) -> String {
     if known { word.to_owned() } else { String::new() }
 }
 
-/// Text with no three backticks in a row.
+/// Breaks up three backticks in a row.
 fn unfenced(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let mut run = 0;
@@ -115,14 +116,14 @@ fn unfenced(text: &str) -> String {
 struct Out<'a> {
     source: &'a str,
     text: String,
-    /// What stands between two blocks, until it is known where it ends.
+    /// Text since the last block, not yet checked for backticks.
     prose: String,
-    /// Bytes of the source that are dealt with.
+    /// Bytes of the source that are converted or skipped.
     done: usize,
 }
 
 impl Out<'_> {
-    /// Copies the source up to here.
+    /// Copies the source up to `to`.
     fn until(&mut self, to: usize) {
         if to > self.done {
             self.prose.push_str(&self.source[self.done..to]);
@@ -139,7 +140,7 @@ impl Out<'_> {
         self.done = self.done.max(to);
     }
 
-    /// A code block on lines of its own.
+    /// Writes a code block on lines of its own.
     fn block(&mut self, range: Range<usize>, language: &str, body: &str) {
         if range.start < self.done {
             return;
@@ -156,7 +157,7 @@ impl Out<'_> {
         let end = if body.is_empty() || body.ends_with('\n') { "" } else { "\n" };
         self.text.push_str(&format!("```{language}\n{body}{end}```"));
         self.skip(range.end);
-        // What follows on the same line would become part of the closing fence.
+        // Text on the same line would become part of the closing fence.
         if self.source[self.done..]
             .chars()
             .next()
@@ -166,7 +167,7 @@ impl Out<'_> {
         }
     }
 
-    /// Stars that mean themselves: Discord would make emphasis of them, too.
+    /// Escapes stars that are multiplication signs, because Discord would render them as emphasis.
     fn starred(&mut self, at: usize, count: usize) {
         if at >= self.done {
             self.until(at);
@@ -175,7 +176,7 @@ impl Out<'_> {
         }
     }
 
-    /// Discord knows headings of three levels.
+    /// Reduces a heading to level three, the deepest that Discord has.
     fn shallower(&mut self, range: Range<usize>) {
         if range.start < self.done {
             return;

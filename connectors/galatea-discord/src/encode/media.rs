@@ -1,4 +1,5 @@
-//! Attachments → files that are uploaded, or links in the text, which Discord unfolds by itself.
+//! Encodes attachments: local files are uploaded; web addresses become links in the text, for which
+//! Discord shows a preview.
 
 use galatea_core::{Error, Media, MediaKind, Result};
 use serde::{Deserialize, Serialize};
@@ -8,16 +9,16 @@ use crate::error::codes;
 /// Largest file a bot may upload to a server without boosts (Discord, "Uploading Files").
 pub(crate) const MAX_UPLOAD: usize = 10 << 20;
 
-/// A file whose bytes go along with the request.
+/// A file that is uploaded with the request.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Upload {
-    /// `data:` or `file:` address of the bytes.
+    /// `data:` or `file:` address of the file.
     pub(crate) url: String,
     /// File name shown in the channel.
     pub(crate) name: String,
     /// MIME type, where known.
     pub(crate) mime: Option<String>,
-    /// What it shows, for people who cannot see it.
+    /// Alternative text.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub(crate) description: String,
 }
@@ -26,7 +27,7 @@ fn scheme(media: &Media) -> String {
     media.url.split(':').next().unwrap_or("").to_ascii_lowercase()
 }
 
-/// Whether its bytes are ours to upload.
+/// Whether the attachment is uploaded, not linked.
 pub(super) fn is_upload(media: &Media) -> bool {
     matches!(scheme(media).as_str(), "data" | "file")
 }
@@ -35,7 +36,7 @@ pub(super) fn is_upload(media: &Media) -> bool {
 /// `Invalid` for an address Discord cannot be given, or a `data:` address over the limit.
 pub(super) fn check(media: &Media, position: usize) -> Result<()> {
     match scheme(media).as_str() {
-        // The text must not be led astray by an address.
+        // The address goes into the text and must not break its markup.
         "http" | "https"
             if media.url.chars().any(|c| c.is_whitespace() || matches!(c, '<' | '>' | '`')) =>
         {
@@ -58,7 +59,7 @@ pub(super) fn check(media: &Media, position: usize) -> Result<()> {
     }
 }
 
-/// The file, `position`th of its message.
+/// The file to upload. `position` is its index in the message, for a file name if it has none.
 pub(super) fn upload(media: &Media, position: usize) -> Upload {
     let name = if media.title.trim().is_empty() {
         format!("file{position}.{}", extension(media))

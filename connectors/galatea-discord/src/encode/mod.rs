@@ -1,5 +1,5 @@
-//! Outgoing → Discord calls. Pure: the same answer for the same input, no I/O; each part fits one
-//! call.
+//! Encodes outgoing messages as Discord calls, each part fitting one call. Pure: no I/O, and the
+//! same input gives the same output.
 
 mod buttons;
 mod markdown;
@@ -16,19 +16,19 @@ use serenity::builder::CreateAllowedMentions;
 use crate::error::codes;
 pub(crate) use media::{MAX_UPLOAD, Upload};
 
-/// Longest text of a message (Discord, "Create Message"). Discord does not say in what unit; UTF-16
-/// units are the longest of those in use.
+/// Longest text of a message (Discord, "Create Message"), in UTF-16 code units. Discord does not
+/// name the unit; of the possible ones, UTF-16 counts the most for a text.
 pub(crate) const MAX_TEXT: usize = 2000;
 /// Most files of one message (Discord, "Create Message").
 const MAX_FILES: usize = 10;
 
-/// One call without its channel, which the address adds when it is sent.
+/// One call without its channel, which the delivery's address adds when it is sent.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "call", rename_all = "snake_case")]
 pub(crate) enum Part {
-    /// A new message.
+    /// Posts a message.
     Post {
-        /// JSON of the message, without nonce and reference.
+        /// JSON of the message, without nonce and message reference.
         body: Map<String, Value>,
         /// Files to upload with it.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -37,29 +37,29 @@ pub(crate) enum Part {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         reply_to: Option<RemoteId>,
     },
-    /// A changed message.
+    /// Changes a message.
     Edit {
-        /// Which.
+        /// Id of the message.
         id: RemoteId,
-        /// What changes.
+        /// JSON of the fields to change.
         body: Map<String, Value>,
     },
-    /// A removed message.
+    /// Deletes a message.
     Delete {
-        /// Which.
+        /// Id of the message.
         id: RemoteId,
     },
-    /// A reaction, or all of ours taken back.
+    /// Sets a reaction; without an emoji, removes all of ours.
     React {
-        /// On which message.
+        /// Id of the message.
         id: RemoteId,
-        /// As Discord writes it in paths: the character, or `name:id`.
+        /// The emoji as Discord's paths spell it: the character, or `name:id`.
         emoji: Option<String>,
     },
 }
 
 impl Part {
-    /// Reads what [`encode`] wrote.
+    /// Parses what [`encode`] wrote.
     ///
     /// # Errors
     /// `Invalid` for a body of another connector or version.
@@ -72,11 +72,11 @@ impl Part {
     }
 }
 
-/// Renders and splits for Discord.
+/// Renders a message for Discord and splits it into calls.
 ///
 /// # Errors
-/// `Invalid` for nothing to say, a button that breaks a rule, an attachment or message id Discord
-/// cannot be given.
+/// `Invalid` for an empty message, an invalid button, or an attachment or message id that Discord
+/// does not accept.
 pub(crate) fn encode(outgoing: &Outgoing) -> Result<Vec<Encoded>> {
     let parts = match outgoing {
         Outgoing::Message { content, reply_to } => message(content, reply_to.as_ref())?,
@@ -104,8 +104,8 @@ fn known(id: &RemoteId) -> Result<RemoteId> {
     crate::snowflake(id, "message").map(|_| id.clone())
 }
 
-/// Nobody is notified by what a model writes: no user, role or everyone (Discord, "Allowed Mentions
-/// Object").
+/// Allowed mentions: none. Text that a model writes notifies no user and no role, and never
+/// everyone (Discord, "Allowed Mentions Object").
 fn silent() -> Result<Value> {
     serde_json::to_value(CreateAllowedMentions::new().replied_user(false))
         .map_err(|e| Error::unexpected("allowed mentions are not JSON").with("cause", e))
@@ -118,7 +118,7 @@ fn body(text: &str) -> Result<Map<String, Value>> {
     Ok(body)
 }
 
-/// The texts of a message; none that Discord would call empty.
+/// The text of a message in pieces that fit, without pieces that Discord rejects as empty.
 fn texts(content: &Content) -> Vec<String> {
     let mut markdown = markdown::render(&content.text);
     for link in content.attachments.iter().filter(|m| !media::is_upload(m)) {
@@ -161,7 +161,7 @@ fn message(content: &Content, reply_to: Option<&RemoteId>) -> Result<Vec<Part>> 
     bodies.into_iter().enumerate().map(one).collect()
 }
 
-/// What does not fit the message that is changed follows as new ones.
+/// Text that does not fit into the edited message follows in new messages.
 fn edit(id: &RemoteId, content: &Content) -> Result<Vec<Part>> {
     let id = known(id)?;
     let mut texts = texts(content).into_iter();
@@ -176,7 +176,8 @@ fn edit(id: &RemoteId, content: &Content) -> Result<Vec<Part>> {
     Ok(std::iter::once(Part::Edit { id, body: first }).chain(more).collect())
 }
 
-/// `👍` stays; `<:wave:12>`, `wave:12` and `custom:wave:12` become `wave:12`.
+/// The emoji in the form for a path. `👍` stays; `<:wave:12>`, `wave:12` and `custom:wave:12` become
+/// `wave:12`.
 fn emoji_path(emoji: &str) -> Result<String> {
     let wrong = || Error::invalid("this is no emoji Discord knows").with_code(codes::INVALID);
     let text = emoji
@@ -198,7 +199,7 @@ fn emoji_path(emoji: &str) -> Result<String> {
         None if !text.is_empty() && text.chars().count() <= 16 && !text.is_ascii() => {
             Ok(text.to_owned())
         }
-        // Keycaps and flags of letters are the only emoji with ASCII in them; bare ASCII is none.
+        // Plain ASCII is never an emoji; keycaps contain ASCII, but not only.
         None => Err(wrong()),
     }
 }

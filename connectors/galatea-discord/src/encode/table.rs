@@ -1,10 +1,10 @@
-//! A Markdown table as aligned plain text: Discord has no tables, a block of code keeps the
-//! columns.
+//! Renders a Markdown table as aligned plain text. Discord has no tables; in a code block the
+//! columns stay aligned.
 
 use galatea_core::markdown;
 use pulldown_cmark::{Event, Tag, TagEnd};
 
-/// A table while its events arrive.
+/// A table that is built from parser events.
 #[derive(Debug, Default)]
 pub(super) struct Table {
     rows: Vec<Vec<String>>,
@@ -13,7 +13,7 @@ pub(super) struct Table {
 }
 
 impl Table {
-    /// Takes one event.
+    /// Adds one parser event.
     pub(super) fn event(&mut self, event: &Event<'_>) {
         match event {
             Event::Start(Tag::TableHead | Tag::TableRow) => self.rows.push(Vec::new()),
@@ -30,7 +30,7 @@ impl Table {
                     && let Some(cell) = self.cell()
                     && !cell.ends_with(&address)
                 {
-                    // Links are none in a block of code: the address is shown.
+                    // A code block cannot contain links, so write out the address.
                     cell.push_str(&format!(" ({address})"));
                 }
             }
@@ -47,14 +47,14 @@ impl Table {
         self.rows.last_mut()?.last_mut()
     }
 
-    /// Words of a cell.
+    /// Appends text to the current cell.
     pub(super) fn push(&mut self, text: &str) {
         if let Some(cell) = self.cell() {
             cell.push_str(text);
         }
     }
 
-    /// The rows, aligned.
+    /// The rows as aligned text.
     pub(super) fn render(&self) -> String {
         markdown::table(&self.rows, self.heads)
     }

@@ -1,4 +1,4 @@
-//! Rendering, splitting and the rules of a message.
+//! Tests of rendering, splitting and Discord's rules for a message.
 
 use super::*;
 use galatea_core::{Button, MediaKind, Press, split::length};
@@ -219,7 +219,7 @@ fn markdown() -> impl Strategy<Value = String> {
     proptest::collection::vec(token, 1..24).prop_map(|tokens| tokens.concat())
 }
 
-/// Letters and digits that people read, fences and languages left out.
+/// The letters and digits that people read, without fence lines.
 fn letters(text: &str) -> String {
     let lines = text.lines().filter(|l| !l.trim_start().starts_with("```"));
     lines.flat_map(str::chars).filter(|c| c.is_alphanumeric()).collect()

@@ -1,5 +1,5 @@
-//! Messages that were said while nobody listened and no session could be resumed: read from the
-//! channel's history.
+//! Reads messages that were missed during an outage from a channel's history, if the session could
+//! not be resumed.
 
 use galatea_core::{Gap, Incoming, Timestamp};
 use serde_json::{Value, json};
@@ -12,24 +12,24 @@ use crate::{
     snowflake_at, time_of,
 };
 
-/// Pages of 100 messages per channel (Discord, "Get Channel Messages").
+/// Most pages read per channel, of 100 messages each (Discord, "Get Channel Messages").
 const PAGES: usize = 5;
-/// Older messages are not looked for: nobody waits for an answer any more.
+/// Messages older than this are not read, because an answer would come too late.
 const LONGEST: Duration = Duration::from_secs(24 * 3600);
 
-/// What was said in a channel meanwhile.
+/// The messages missed in one channel.
 #[derive(Default)]
 pub(super) struct Missed {
-    /// Oldest first.
+    /// The messages, oldest first.
     pub(super) events: Vec<Incoming>,
-    /// The newest id.
+    /// The newest message id that was read.
     pub(super) newest: u64,
-    /// What could not be read, and why.
+    /// The part of the history that could not be read, and why.
     pub(super) gap: Option<Gap>,
 }
 
-/// Reads what was said after this message. `newest` is the channel's last one, where Discord told
-/// it.
+/// Reads the messages after the id `after`. `last` is the channel's newest message id, if Discord
+/// named it.
 pub(super) async fn missed(
     intake: &Intake,
     channel: u64,
@@ -54,7 +54,7 @@ pub(super) async fn missed(
         let path = format!("/channels/{channel}/messages?after={after}&limit={limit}");
         intake.api.patient(move || Call::new("GET /channels/{}/messages", channel, path.clone()))
     };
-    // Only where something was said then.
+    // Record a gap only if the channel has messages that old.
     if after < day
         && let Ok(first) = page_after(after, 1).await
         && id(&first[0]["id"]).is_some_and(|first| first < day)
@@ -75,7 +75,8 @@ pub(super) async fn missed(
             Ok(Value::Array(messages)) => messages,
             Ok(_) => break,
             Err(failure) => {
-                // A channel that it cannot see, or that is gone, was never heard either.
+                // Not a gap: a channel that the bot cannot see or that is gone sends no events
+                // either.
                 let expected = matches!(failure.code(), Some(50001 | 10003));
                 let error = intake.api.error(failure, "get messages");
                 if !expected {
@@ -86,19 +87,19 @@ pub(super) async fn missed(
             }
         };
         if page == 0 && messages.is_empty() && last.is_some_and(|last| last > after) {
-            // Without the permission Discord answers with an empty list (Discord, "Get Channel
-            // Messages").
+            // Without Read Message History Discord answers with an empty list (Discord, "Get
+            // Channel Messages").
             missed.gap = gap(
                 after,
                 last,
                 "nothing of its history is shown: Read Message History is missing, or what was said was removed",
             );
         }
-        // Discord answers the newest first.
+        // Discord lists the newest message first.
         messages.sort_by_key(|m| id(&m["id"]));
         for message in &mut messages {
             if let (Some(guild), Some(fields)) = (guild, message.as_object_mut()) {
-                // REST leaves out what the channel tells.
+                // Messages from REST lack the guild id, but decoding needs it.
                 fields.insert("guild_id".into(), json!(guild.to_string()));
             }
             let decoded =
@@ -106,11 +107,7 @@ pub(super) async fn missed(
             missed.newest = missed.newest.max(decoded.newest.unwrap_or(0));
             if decoded.unreadable {
                 let which = id(&message["id"]).unwrap_or(0);
-                tracing::warn!(
-                    channel,
-                    id = which,
-                    "a message on Discord cannot be read and is passed over"
-                );
+                tracing::warn!(channel, id = which, "malformed message from Discord; skipping it");
                 missed.gap =
                     gap(which, Some(which), "a message in it cannot be read and is passed over")
                         .or(missed.gap);

@@ -1,12 +1,12 @@
-//! Direct message channels that were used last: the only places where Discord does not tell a new
-//! session what was said meanwhile.
+//! Keeps the list of recently used direct message channels. Discord tells a new session the newest
+//! message of guild channels, but not of direct ones, so catching up has to know them.
 
-/// Most direct message channels that are looked through after a lost session, the ones used last.
+/// Most direct message channels to catch up on after a lost session; the ones used last are kept.
 const MOST: usize = 500;
 
-/// Notes channels that were used, the last one at the end. True when the list is to be stored:
-/// among many, one that is in its newer half stays where it is, or every message would cost a write
-/// of the whole list.
+/// Records used channels, the latest at the end. Returns true if the list has to be stored again.
+/// In a full list, a channel in the newer half keeps its place: otherwise every message would cost
+/// a write of the whole list.
 pub(super) fn note(known: &mut Vec<u64>, used: &[u64]) -> bool {
     let mut changed = false;
     for channel in used {
@@ -36,8 +36,8 @@ mod tests {
         assert!(!note(&mut known, &[8, 7]));
         let many: Vec<u64> = (1_000..1_000 + MOST as u64).collect();
         assert!(note(&mut known, &many));
-        assert_eq!(known, many, "the oldest made room");
-        assert!(note(&mut known, &[many[0]]), "it would be the next to make room");
+        assert_eq!(known, many, "the oldest are dropped");
+        assert!(note(&mut known, &[many[0]]), "it would be dropped next");
         assert_eq!((known.len(), known.last(), known[0]), (MOST, Some(&many[0]), many[1]));
         let writes = (0..10)
             .flat_map(|_| &many[300..400])

@@ -1,4 +1,5 @@
-//! Events in: shards receive them, a worker each stores them. What they share stands here.
+//! Receives events: each shard reads them from the gateway, and its worker stores them. This module
+//! holds what shards and workers share.
 
 mod catch_up;
 mod directs;
@@ -35,16 +36,16 @@ use crate::{
 };
 use session::Session;
 
-/// Name of the stream that remembers direct message channels: Discord does not list them.
+/// Stream whose cursor holds the direct message channels, because Discord does not list them.
 const DIRECT: &str = "direct";
-/// Name of the stream that remembers commands that wait for an answer.
+/// Stream whose cursor holds the commands that wait for an answer.
 const ASKED: &str = "asked";
-/// The answer is shown to who asked only (Discord, "Message Flags").
+/// Message flag: only the caller sees the answer (Discord, "Message Flags").
 const EPHEMERAL: u64 = 1 << 6;
-/// Commands whose answer nobody else needs to read.
+/// Commands whose answer concerns only the caller.
 const PRIVATE: [&str; 2] = ["help", "privacy"];
 
-/// Takes events in for one application.
+/// What the shards and workers of one application need to receive events.
 #[derive(Clone)]
 pub(crate) struct Intake {
     pub(crate) api: Api,
@@ -56,18 +57,18 @@ pub(crate) struct Intake {
     direct: Arc<Mutex<Option<Vec<u64>>>>,
 }
 
-/// One event on its way to the store.
+/// One event on its way from a shard to its worker.
 pub(crate) struct Item {
-    /// The session with the sequence of this event.
+    /// The session, with this event's sequence number.
     session: Session,
     name: String,
     data: Value,
-    /// Ends when the interaction is acknowledged.
+    /// The task that acknowledges the interaction.
     acknowledged: Option<JoinHandle<()>>,
 }
 
-/// Whether only who called a command is to see its answer. What changes the room is for all, unless
-/// it will be refused.
+/// Whether only the caller sees the answer to a command. The answer to an admin command is public,
+/// because the command changes the room, unless it will be refused.
 fn is_private(data: &Value) -> bool {
     let name = data["data"]["name"].as_str().unwrap_or_default();
     let refused = id(&data["guild_id"]).is_some()
@@ -88,17 +89,17 @@ impl Intake {
         Self { api, book, me, gateway, stop, directory, direct: Arc::default() }
     }
 
-    /// Acknowledges a command or a press at once: Discord waits three seconds ("Receiving and
-    /// Responding"), the store may take longer. Not through the runtime's gate: what waits there is
-    /// told by limits that do not bind it, since "Interaction endpoints are not bound to the bot's
-    /// Global Rate Limit" ("Rate Limits") and each interaction has a callback of its own. The guard
-    /// against a ban holds it back like every call.
+    /// Acknowledges a command or a button press in a task of its own. Discord waits only three
+    /// seconds ("Receiving and Responding"), and storing the event may take longer. The call
+    /// bypasses the runtime's rate limits, because "Interaction endpoints are not bound to the
+    /// bot's Global Rate Limit" ("Rate Limits") and each interaction has its own callback. The
+    /// guard against address bans still applies.
     fn acknowledge(&self, data: &Value) -> Option<JoinHandle<()>> {
         let (number, token) = (id(&data["id"])?, data["token"].as_str()?.to_owned());
         let kind = match data["type"].as_u64()? {
-            // The place of the answer shows that it is being prepared.
+            // Command: the channel shows that an answer is being prepared.
             2 => 5,
-            // Nothing changes under the button.
+            // Button press: the message does not change.
             3 => 6,
             _ => return None,
         };
@@ -128,16 +129,16 @@ impl Intake {
                 .json(body)
                 .interaction();
             let Some(Err(failure)) = stop.run_until_cancelled(api.call(call)).await else { return };
-            // 40060: acknowledged already, as after an event that came twice.
+            // 40060: already acknowledged, for example because the event came twice.
             if failure.code() != Some(40060) {
                 book.answered(&format!("{INTERACTION}{number}"));
-                tracing::warn!(error = %api.error(failure, "acknowledge"), "a command or press could not be acknowledged in time");
+                tracing::warn!(error = %api.error(failure, "acknowledge"), "failed to acknowledge a command or button press; answering it with an ordinary message");
             }
         }))
     }
 
-    /// Keeps the commands that wait for an answer, so that another process can give it. Losing them
-    /// costs the place of the answer.
+    /// Stores the commands that wait for an answer, so that another process can answer them. If
+    /// they are lost, the answer becomes an ordinary message.
     async fn keep_asked(&self) {
         let cursor = Cursor {
             stream: ASKED.to_owned(),
@@ -146,19 +147,20 @@ impl Intake {
         let stored: Result<_> =
             self.gateway.receive(Batch { cursor: Some(cursor), ..Batch::default() }).await;
         if let Err(error) = stored {
-            tracing::debug!(error = %error, "commands that wait for an answer could not be kept; kept with the next one");
+            tracing::debug!(error = %error, "failed to store the commands that wait for an answer; retrying with the next command");
         }
     }
 
-    /// Takes up the commands that waited for an answer when the process before ended.
+    /// Loads the commands that still waited for an answer when the previous process ended.
     pub(crate) async fn restore_asked(&self) {
         if let Ok(Some(kept)) = self.gateway.cursor(ASKED).await {
             self.book.restore(&kept.position);
         }
     }
 
-    /// Makes sure that an event's place is known. A resumed session in a new process tells of no
-    /// guild, so it is asked for, once.
+    /// Ensures that the directory knows the event's guild and channel. A session resumed in a new
+    /// process receives no GUILD_CREATE, so they are fetched over REST, once. Returns the guild's
+    /// rooms if the guild was new.
     async fn look_up(&self, channel: u64, guild: Option<u64>) -> Option<WorldSync> {
         let guild = guild?;
         let mut sync = None;
@@ -171,7 +173,7 @@ impl Intake {
             match self.api.patient(path).await {
                 Ok(value) => self.directory.put_channel(&value, Some(guild)),
                 Err(failure) => {
-                    tracing::warn!(channel, error = %self.api.error(failure, "get channel"), "a channel is not known; taken for an ordinary one");
+                    tracing::warn!(channel, error = %self.api.error(failure, "get channel"), "failed to load a channel; treating it as an ordinary text channel");
                     self.directory.put(channel, Channel::unknown(guild));
                 }
             }
@@ -184,7 +186,7 @@ impl Intake {
             match self.api.patient(|| Call::new(template, guild, path.clone())).await {
                 Ok(value) => value,
                 Err(failure) => {
-                    tracing::warn!(guild, error = %self.api.error(failure, template), "a server is known in part only");
+                    tracing::warn!(guild, error = %self.api.error(failure, template), "failed to load part of a guild; continuing without it");
                     Value::Null
                 }
             }
@@ -208,7 +210,7 @@ impl Intake {
         self.directory.put_guild(&about, self.me.id);
     }
 
-    /// Direct message channels known, from the store.
+    /// The known direct message channels, read from the store on first use.
     async fn directs(&self) -> Vec<u64> {
         let mut known = self.direct.lock().await;
         if known.is_none() {
@@ -220,8 +222,8 @@ impl Intake {
         known.clone().unwrap_or_default()
     }
 
-    /// Notes direct message channels in the order they were used, so that what is said there while
-    /// away can be looked for.
+    /// Stores direct message channels in the order of their use, so that a new session can catch up
+    /// on them.
     async fn remember_directs(&self, used: &[u64]) {
         let mut known = self.directs().await;
         if !directs::note(&mut known, used) {
@@ -236,7 +238,7 @@ impl Intake {
         match stored {
             Ok(_) => *self.direct.lock().await = Some(known),
             Err(error) => {
-                tracing::debug!(error = %error, "a direct message channel could not be noted; tried again with its next message")
+                tracing::debug!(error = %error, "failed to store a direct message channel; retrying with its next message")
             }
         }
     }

@@ -1,5 +1,5 @@
-//! A brake on IDENTIFY: 1,000 in 24 hours, and Discord ends every session and resets the token
-//! ("Session Start Limit").
+//! Limits how often the shards send IDENTIFY. After 1,000 in 24 hours Discord ends every session
+//! and resets the token ("Session Start Limit").
 
 use galatea_core::{Error, ErrorKind, Gateway, Result, Retry, StateKeeper, Timestamp};
 use serde::Deserialize;
@@ -8,20 +8,20 @@ use tokio::sync::{Mutex, MutexGuard};
 
 use crate::error::codes;
 
-/// Key of the state that holds the times of earlier ones.
+/// Key of the connector state that holds the times of earlier IDENTIFYs.
 const KEY: &str = "identify";
 const HOUR: Duration = Duration::from_secs(3600);
 const DAY: Duration = Duration::from_secs(24 * 3600);
-/// Beyond this many an hour, per shard, each waits twice as long as the one before.
+/// After this many in an hour, per shard, each further one waits twice as long as the one before.
 const PER_HOUR: usize = 5;
 const FIRST_WAIT: Duration = Duration::from_secs(10);
-/// Beyond this many a day, per shard, one an hour: a loop of crashes costs 44 a day, and what
-/// happens now and then is not held up.
+/// After this many in a day, per shard, one is allowed per hour. A crash loop then costs 44 a day,
+/// and occasional restarts are not delayed.
 const PER_SHARD_AND_DAY: usize = 20;
-/// Full stop: a tenth is left for other programs with the same token.
+/// Hard limit per day: a tenth of Discord's 1,000 is left for other programs with the same token.
 const PER_DAY: usize = 900;
-/// Between two of one concurrency bucket (Discord, "Rate Limiting": gateway), with something for
-/// the way.
+/// Pause between two IDENTIFYs of one concurrency bucket (Discord, "Rate Limiting": gateway), with
+/// a margin for network delay.
 const SPACING: Duration = Duration::from_millis(5_100);
 
 /// `session_start_limit` of GET /gateway/bot.
@@ -50,11 +50,11 @@ impl Default for StartLimit {
     }
 }
 
-/// Gives turns to identify. Shared by all shards.
+/// Decides when a shard may identify. Shared by all shards.
 pub(crate) struct Quota {
     gateway: Gateway,
     shards: usize,
-    /// One turn at a time in each concurrency bucket.
+    /// One lock per concurrency bucket: only one of its shards identifies at a time.
     turns: Vec<Mutex<()>>,
     state: Mutex<State>,
 }
@@ -66,7 +66,7 @@ struct State {
     buckets: HashMap<u16, Timestamp>,
 }
 
-/// SendPermit to identify once.
+/// Permission to send one IDENTIFY.
 pub(crate) struct Turn<'a> {
     quota: &'a Quota,
     bucket: u16,
@@ -74,7 +74,7 @@ pub(crate) struct Turn<'a> {
 }
 
 impl Quota {
-    /// Reads what earlier runs noted.
+    /// Loads the times that earlier runs stored.
     pub(crate) async fn open(gateway: &Gateway, shards: u16, limit: &StartLimit) -> Result<Self> {
         let known: Vec<i64> = StateKeeper::new(KEY).restore(gateway).await?.unwrap_or_default();
         let times: Vec<Timestamp> = known.into_iter().map(Timestamp).collect();
@@ -98,11 +98,12 @@ impl Quota {
         })
     }
 
-    /// Waits for a turn; `braked` hears how long, when that is because of many earlier ones. Only
-    /// [`Turn::take`] counts: whoever does not even reach Discord in its turn spends nothing.
+    /// Waits until the shard may identify. Calls `braked` with the wait if many earlier IDENTIFYs
+    /// cause it. Only [`Turn::take`] counts, so a shard that does not reach Discord uses up
+    /// nothing.
     ///
     /// # Errors
-    /// `RateLimited` with `GAL-DC-IDENTIFY` when none is left for today.
+    /// `RateLimited` with `GAL-DC-IDENTIFY` if no IDENTIFY is left for today.
     pub(crate) async fn turn(&self, shard: u16, braked: impl Fn(Duration)) -> Result<Turn<'_>> {
         let at = usize::from(shard) % self.turns.len();
         let bucket = u16::try_from(at).unwrap_or(0);
@@ -122,10 +123,10 @@ impl Quota {
 }
 
 impl Turn<'_> {
-    /// Notes it durably, before Discord hears of it.
+    /// Stores the time of the IDENTIFY. Called before it is sent, so that a crash cannot lose it.
     ///
     /// # Errors
-    /// What the store says.
+    /// Those of the store.
     pub(crate) async fn take(self) -> Result<()> {
         let mut state = self.quota.state.lock().await;
         let now = self.quota.gateway.clock().now();
@@ -138,14 +139,14 @@ impl Turn<'_> {
     }
 }
 
-/// A wait for many earlier sessions, for people.
+/// The error that the health report shows while a shard waits because of many earlier sessions.
 pub(crate) fn braked() -> Error {
     Error::new(ErrorKind::RateLimited, "many sessions were begun lately, so the next one waits: too many would cost the bot its token")
         .with_code(codes::IDENTIFY)
         .with_fix("nothing to do when Discord has a fault; otherwise find out what restarts it again and again")
 }
 
-/// How long the next one has to wait. Pure.
+/// How long the next IDENTIFY has to wait. Pure.
 fn wait(state: &State, bucket: u16, shards: usize, now: Timestamp) -> Result<Duration> {
     let today: Vec<Timestamp> =
         state.times.iter().copied().filter(|at| now.since(*at) < DAY).collect();
@@ -162,8 +163,7 @@ fn wait(state: &State, bucket: u16, shards: usize, now: Timestamp) -> Result<Dur
     if let Some(oldest) = today.first().filter(|_| today.len() >= PER_DAY) {
         return Err(over(oldest.plus(DAY)));
     }
-    // No wait is longer than its rule asks for, wherever the machine's clock was when the last one
-    // was noted.
+    // A wait is never longer than its rule, even if the clock was set back since the last IDENTIFY.
     let after = |last: Option<&Timestamp>, delay: Duration| {
         last.map_or(Duration::ZERO, |last| last.plus(delay).since(now).min(delay))
     };
@@ -212,7 +212,8 @@ mod tests {
         assert!(wait(&state(vec![now; 100]), 0, 1, Timestamp(now)).unwrap() <= HOUR);
     }
 
-    /// A program that identifies whenever it may, and forgets all but what is stored.
+    /// Number of IDENTIFYs in a day by a program that identifies as soon as it may and keeps
+    /// nothing but the stored state.
     fn in_a_day(shards: usize) -> usize {
         let (mut now, mut state) = (Timestamp(100_000_000), state(Vec::new()));
         let end = now.plus(DAY);
@@ -222,7 +223,7 @@ mod tests {
                 return state.times.len();
             }
             state.times.push(now);
-            // A start, a crash and the next start take no time at all.
+            // The worst case: start, crash and next start take no time.
             state.buckets.insert(0, now.plus(SPACING));
         }
     }

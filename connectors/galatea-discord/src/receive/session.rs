@@ -1,37 +1,37 @@
-//! How far a shard's stream has been read: enough to go on in another process without identifying
-//! again.
+//! How far a shard's event stream has been stored. Another process can resume from here without
+//! IDENTIFY.
 
 use galatea_core::Cursor;
 use serde::{Deserialize, Serialize};
 use std::sync::{Mutex, PoisonError};
 use url::Url;
 
-/// What Discord calls a session.
+/// A gateway session, in Discord's sense.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Session {
-    /// Its id.
+    /// Discord's id of the session.
     pub(crate) id: String,
-    /// Where it is resumed.
+    /// The gateway address at which it is resumed.
     pub(crate) address: Url,
-    /// The last event of it.
+    /// Sequence number of the last event received.
     pub(crate) sequence: u64,
 }
 
-/// How far a session is stored. Another session's events may still be on their way to the store
-/// when a new one has begun.
+/// How far a session's events are stored. It names its session, because events of an old session
+/// may still be on their way to the store when a new one has begun.
 #[derive(Debug)]
 pub(crate) struct Committed(Mutex<Option<Session>>);
 
 impl Committed {
-    /// As the last process left it.
+    /// Starts from what the last process stored.
     pub(crate) fn new(session: Option<Session>) -> Self {
         Self(Mutex::new(session))
     }
-    /// After a commit.
+    /// Called after each commit.
     pub(crate) fn set(&self, session: Option<Session>) {
         *self.0.lock().unwrap_or_else(PoisonError::into_inner) = session;
     }
-    /// The last event of this session that is stored.
+    /// Sequence number of this session's last stored event.
     pub(crate) fn of(&self, session: &Session) -> Option<u64> {
         let committed = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         committed
@@ -41,28 +41,28 @@ impl Committed {
     }
 }
 
-/// The cursor of one shard.
+/// The stored position of one shard, its cursor.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Position {
-    /// The API it belongs to: another one knows nothing of it.
+    /// Address of the API it belongs to; another API does not know the session.
     root: String,
-    /// Of how many shards it was one.
+    /// The number of shards at that time.
     shards: u16,
-    /// The session; none before the first.
+    /// `None` before the first session.
     pub(crate) session: Option<Session>,
-    /// The newest message stored: ids are ordered by time over all channels.
+    /// Id of the newest stored message. Ids are ordered by time across all channels.
     pub(crate) newest: u64,
-    /// No message was heard yet: `newest` is the time of the first session.
+    /// True until the first message: `newest` then stands for the start of the first session.
     #[serde(default)]
     pub(crate) assumed: bool,
-    /// Messages after this one may be missing, since a session was lost.
+    /// Messages after this id may be missing, because a session was lost.
     pub(crate) gap: Option<u64>,
-    /// A guild of this shard, to be asked about when the session is quiet.
+    /// A guild of this shard, for probing a quiet session.
     #[serde(default)]
     pub(crate) guild: Option<u64>,
 }
 
-/// Name of a shard's stream.
+/// Name of the stream in which a shard's cursor is stored.
 pub(crate) fn stream(shard: u16) -> String {
     format!("gateway/{shard}")
 }
@@ -73,8 +73,8 @@ impl Position {
         Self { root: root.to_string(), shards, ..Self::default() }
     }
 
-    /// What was stored, as far as it fits. With another number of shards the session is another
-    /// one; the newest message stays.
+    /// Reads a stored position. If the number of shards changed, the session is dropped and the
+    /// message ids stay. If the API changed, everything is dropped.
     pub(crate) fn read(cursor: Option<Cursor>, root: &Url, shards: u16) -> Self {
         let start = Self::start(root, shards);
         match cursor
@@ -89,7 +89,7 @@ impl Position {
         }
     }
 
-    /// As it is stored.
+    /// The cursor to store.
     pub(crate) fn cursor(&self, shard: u16) -> Cursor {
         Cursor { stream: stream(shard), position: serde_json::to_string(self).unwrap_or_default() }
     }

@@ -1,5 +1,5 @@
-//! One shard: connect, greet, identify or resume, keep the heart beating, hand events over in
-//! order, and come back after every kind of end.
+//! One shard of the gateway connection. It identifies or resumes, sends heartbeats, passes events
+//! on in order, and reconnects after every disconnect that is not final.
 
 use galatea_core::{Error, ErrorKind, Gap, Result, SecretString, secret::ExposeSecret};
 use galatea_http::Tunnels;
@@ -34,13 +34,14 @@ const INVALID_SESSION: u64 = 9;
 const HELLO: u64 = 10;
 const HEARTBEAT_ACK: u64 = 11;
 
-/// Resumes in a row that Discord took without a word, after which a new session is begun.
+/// After this many resumes in a row that Discord neither accepted nor refused, a new session is
+/// begun.
 const MAX_UNHEARD: u32 = 5;
-/// Longest wait between attempts to connect.
+/// Longest pause between connection attempts.
 const MAX_PAUSE: Duration = Duration::from_secs(8);
-/// A connection that ended earlier did not get anywhere.
+/// A connection that ends sooner counts as brief; see [`calm`].
 const BRIEF: Duration = Duration::from_secs(10);
-/// Events that wait for the store; beyond that nothing more is read from Discord.
+/// Most events that wait for the store. When the queue is full, nothing more is read from Discord.
 const QUEUE: usize = 1024;
 
 /// What all shards share.
@@ -59,13 +60,13 @@ pub(crate) struct Fleet {
 
 /// How a connection ended.
 enum End {
-    /// We were asked to.
+    /// The process is stopping.
     Stop,
-    /// Go on with the session.
+    /// Resume the session after this pause.
     Resume(Duration),
-    /// Begin a new one.
+    /// Begin a new session after this pause.
     Fresh(Duration),
-    /// It could not even be made.
+    /// The connection failed before READY or RESUMED.
     Missed(Error),
 }
 
@@ -75,27 +76,28 @@ struct Shard {
     session: Option<Session>,
     committed: Arc<Committed>,
     items: mpsc::Sender<Item>,
-    /// Received, and waiting for room in the queue. It outlives its connection: a session is
-    /// resumed behind it.
+    /// A received event that waits for room in the queue. It outlives its connection, because a
+    /// resume continues after it.
     held: Option<Item>,
     misses: u32,
-    /// Resumes that were sent and neither taken nor refused.
+    /// Resumes in a row that Discord neither accepted nor refused.
     unheard: u32,
-    /// Connections in a row that ended soon after they were made.
+    /// Brief connections in a row; see [`BRIEF`].
     brief: u32,
-    /// Connections in a row whose session brought no events, though asked for one.
+    /// Connections in a row whose session brought no events, even after a probe.
     deaf: u32,
-    /// A guild of this shard.
+    /// A guild of this shard, for probing a quiet session.
     guild: Option<u64>,
-    /// The event of a session behind which something broke the connection that can be neither too
-    /// short nor misheard.
+    /// The session as it was when a payload that is too large or not text broke the connection. If
+    /// the next one breaks at the same sequence number, the event is skipped.
     poison: Option<Session>,
 }
 
 /// Runs one shard until stopped.
 ///
 /// # Errors
-/// What needs a person (`Retry::Never`), or that no session may be begun for now.
+/// An error that needs a person (`Retry::Never`), one of the store, or `RateLimited` if no session
+/// may be begun for now.
 pub(crate) async fn run(fleet: Fleet, number: u16) -> Result<()> {
     let stored = fleet.intake.gateway.cursor(&stream(number)).await?;
     let position = Position::read(stored, fleet.intake.api.root(), fleet.shards);
@@ -122,20 +124,20 @@ pub(crate) async fn run(fleet: Fleet, number: u16) -> Result<()> {
     };
     let receiving = async {
         let outcome = shard.run().await;
-        // What the worker holds back then is not committed and comes again.
+        // Events that the worker still holds are not committed, so Discord sends them again.
         quit.cancel();
         outcome
     };
     tokio::join!(receiving, worker).0
 }
 
-/// Discord tells where to resume; it must be no weaker than where it told to connect.
+/// Whether the resume address that Discord named is at least as secure as the gateway's address.
 fn trusted(resume: &Url, address: &Url) -> bool {
     resume.scheme() == "wss" || (resume.scheme() == "ws" && address.scheme() == "ws")
 }
 
-/// The pause after so many brief connections in a row: one may happen, several are a gateway that
-/// is out of order.
+/// The pause after this many brief connections in a row. A single one is normal; several mean that
+/// the gateway is out of order.
 fn calm(brief: u32) -> Duration {
     if brief < 2 {
         Duration::ZERO
@@ -144,8 +146,7 @@ fn calm(brief: u32) -> Duration {
     }
 }
 
-/// A guild to ask about after this event: the last one something was told of, until the bot is out
-/// of it.
+/// The guild to probe with after this event: the last one an event named, until the bot leaves it.
 pub(super) fn guild_of(name: &str, data: &Value, known: Option<u64>) -> Option<u64> {
     match name {
         "GUILD_CREATE" => id(&data["id"]).or(known),
@@ -174,10 +175,10 @@ impl Shard {
                     pause.max(calm(self.brief))
                 }
                 End::Missed(error) => {
-                    tracing::warn!(shard = self.number, error = %error, "Discord's gateway is cut off; trying again");
+                    tracing::warn!(shard = self.number, error = %error, "failed to connect to Discord's gateway; reconnecting");
                     self.misses = self.misses.saturating_add(1);
-                    // A gateway that cannot be reached says nothing about the session: Discord
-                    // tells when it is gone, and asking costs nothing.
+                    // An unreachable gateway does not end the session. Discord says if it is gone,
+                    // and a resume costs nothing.
                     if self.unheard >= MAX_UNHEARD {
                         (self.session, self.unheard) = (None, 0);
                     }
@@ -194,7 +195,7 @@ impl Shard {
         }
     }
 
-    /// One connection, from beginning to end.
+    /// Runs one connection until it ends.
     async fn once(&mut self) -> Result<End> {
         let stop = self.fleet.intake.stop.clone();
         let begun = stop.run_until_cancelled(self.begin()).await;
@@ -205,7 +206,8 @@ impl Shard {
             Some(Err(error)) => return Ok(End::Missed(self.fleet.intake.api.placed(error))),
         };
         let clock = self.fleet.intake.gateway.clock().clone();
-        // Not all clients at once after an outage (Discord, "Sending Heartbeats").
+        // A random first delay, so that not all clients beat at once after an outage (Discord,
+        // "Sending Heartbeats").
         let mut beat = clock.sleep(interval.mul_f64(rand::rng().random_range(0.0..1.0)));
         let (mut acknowledged, mut ready) = (true, false);
         let mut watch = Watch::new(self.fleet.patience, Instant::now());
@@ -218,9 +220,10 @@ impl Shard {
                     return Ok(End::Stop);
                 }
                 () = &mut beat => {
-                    // While one is held nothing is read, so the acknowledgement may well be there.
+                    // While an event is held nothing is read, so the acknowledgement may have
+                    // arrived unread.
                     if !acknowledged && self.held.is_none() {
-                        tracing::info!(shard = self.number, "Discord does not answer heartbeats; connecting anew");
+                        tracing::info!(shard = self.number, "Discord does not answer heartbeats; reconnecting");
                         socket.leave().await;
                         return Ok(End::Resume(Duration::ZERO));
                     }
@@ -235,14 +238,14 @@ impl Shard {
                         room.send(item);
                         watch.resume_reading(Instant::now());
                     }
-                    // The worker is gone: nothing can be stored any more.
+                    // The worker has ended, so no event can be stored any more.
                     _ => return Err(Error::unexpected("events of Discord are not stored any more").with("shard", self.number)),
                 },
                 got = socket.next(), if self.held.is_none() => {
                     let frame = match got {
                         Got::Frame(frame) => frame,
                         Got::Unreadable(bytes) => {
-                            tracing::warn!(shard = self.number, bytes, "the gateway sent what cannot be read; it is passed over");
+                            tracing::warn!(shard = self.number, bytes, "malformed gateway payload; skipping it");
                             self.note_unread("what the gateway sent cannot be read and is passed over").await;
                             continue;
                         }
@@ -266,14 +269,14 @@ impl Shard {
                         }
                         INVALID_SESSION => {
                             socket.leave().await;
-                            // Between one and five seconds (Discord, "Resuming").
+                            // Discord asks for a pause of one to five seconds ("Resuming").
                             let pause = Duration::from_secs(1).mul_f64(rand::rng().random_range(1.0..5.0));
                             return Ok(if frame.d == true { End::Resume(pause) } else { End::Fresh(pause) });
                         }
                         _ => {}
                     }
                 }
-                // Last: whatever can be read was no silence.
+                // Last in the select, because a readable payload ends the silence.
                 () = tokio::time::sleep_until(watch.until()), if self.held.is_none() => {
                     if let Some(end) = self.silent(&mut socket, &mut watch, ready).await {
                         socket.leave().await;
@@ -284,7 +287,8 @@ impl Shard {
         }
     }
 
-    /// Nothing came for long: ask, or end the connection.
+    /// Handles a silence that has lasted too long: probes the gateway, or ends the connection.
+    /// Returns `None` if the connection goes on.
     async fn silent(&mut self, socket: &mut Socket, watch: &mut Watch, ready: bool) -> Option<End> {
         let now = Instant::now();
         let seconds = |wait: Duration| wait.as_secs();
@@ -294,7 +298,7 @@ impl Shard {
                 tracing::warn!(
                     shard = self.number,
                     seconds = seconds(patience.beginning),
-                    "Discord took a resume and does not go on with the session; beginning a new one"
+                    "Discord accepted a resume but sent no RESUMED; beginning a new session"
                 );
                 Some(End::Fresh(Duration::ZERO))
             }
@@ -312,8 +316,8 @@ impl Shard {
                 )))
             }
             Silence::Ask => {
-                // Answered by GUILD_MEMBERS_CHUNK; ids may be asked for without the privileged
-                // intent (Discord, "Request Guild Members").
+                // The probe: Discord answers it with GUILD_MEMBERS_CHUNK. A request by id needs no
+                // privileged intent (Discord, "Request Guild Members").
                 let Some(guild) = self.guild else {
                     watch.cannot_ask(now);
                     return None;
@@ -328,28 +332,30 @@ impl Shard {
             }
             Silence::Deaf => {
                 self.deaf = self.deaf.saturating_add(1);
-                // Resuming costs nothing, so that first. A guild it has left does not answer
-                // either.
+                // Resume first, because it costs nothing. Then drop the guild: if the bot has left
+                // it, Discord does not answer the probe either.
                 let fresh = self.deaf > 1;
                 self.guild = self.guild.filter(|_| !fresh);
                 tracing::warn!(
                     shard = self.number,
                     fresh,
-                    "Discord answers heartbeats and sends no events; connecting anew"
+                    "Discord answers heartbeats but sends no events; reconnecting"
                 );
                 Some(if fresh { End::Fresh(Duration::ZERO) } else { End::Resume(Duration::ZERO) })
             }
         }
     }
 
-    /// Connects, is greeted, and identifies or resumes.
+    /// Connects, waits for HELLO, and identifies or resumes. Returns the socket and the heartbeat
+    /// interval.
     async fn begin(&mut self) -> Result<(Socket, Duration)> {
         let fleet = self.fleet.clone();
         let turn = match &self.session {
             Some(_) => None,
             None => Some(fleet.quota.turn(self.number, |wait| self.wait_for_turn(wait)).await?),
         };
-        // Where the session is may be out of order, so every other attempt goes to the front door.
+        // The session's own address may be out of order, so every other attempt uses the general
+        // one.
         let own = self.session.as_ref().filter(|_| self.misses.is_multiple_of(2));
         let address = own.map_or(&fleet.address, |s| &s.address);
         let mut socket = Socket::connect(address, &self.fleet.tunnels).await?;
@@ -390,19 +396,23 @@ impl Shard {
             shard = self.number,
             code = codes::IDENTIFY,
             seconds = wait.as_secs(),
-            "many sessions were begun lately; the next one waits"
+            "too many recent session starts; delaying the next one"
         );
         self.fleet.shard_health.down(self.number, &braked(), wait);
     }
 
-    /// Something too large, or no text, broke the connection. It may have been damaged on its way,
-    /// so it is asked for once more; an event that comes like that again is passed over, or it
-    /// would come for ever.
+    /// Handles a payload that broke the connection because it is too large or not text. It may have
+    /// been damaged in transit, so the first time the shard resumes and receives it again. The
+    /// second time the shard skips the event, which would otherwise come back forever.
     async fn poisoned(&mut self, ready: bool) -> End {
-        // After a resume it comes before RESUMED.
+        // Compare sessions, not `ready`: after a resume the payload comes before RESUMED.
         let here = self.session.clone();
         let again = here.is_some() && self.poison == here;
-        tracing::warn!(shard = self.number, again, "the gateway sent what is too large or no text");
+        tracing::warn!(
+            shard = self.number,
+            again,
+            "gateway payload too large or not text; requesting it again once, then skipping it"
+        );
         self.poison = here;
         if !again {
             return self.broken(ready);
@@ -420,14 +430,14 @@ impl Shard {
             if self.items.send(skipped).await.is_err() {
                 tracing::debug!(
                     shard = self.number,
-                    "nothing is stored any more; the event comes again"
+                    "the worker has ended; Discord sends the event again"
                 );
             }
         }
         End::Resume(Duration::ZERO)
     }
 
-    /// Notes that an event is missing: its number, nothing of what it holds.
+    /// Records the gap of an unreadable event: its sequence number, none of its content.
     async fn note_unread(&self, what: &str) {
         let (gateway, stop) = (&self.fleet.intake.gateway, &self.fleet.intake.stop);
         let number = self.session.as_ref().map_or(0, |session| session.sequence + 1);
@@ -436,11 +446,12 @@ impl Shard {
             ..Gap::new(gateway.clock().now(), what)
         };
         if let Some(Err(error)) = stop.run_until_cancelled(gateway.note_gap(gap)).await {
-            tracing::warn!(shard = self.number, event = number, error = %error, "what is missing could not be noted");
+            tracing::warn!(shard = self.number, event = number, error = %error, "failed to record a skipped event as a gap; continuing without it");
         }
     }
 
-    /// What heartbeats tell: the last event that is stored, so that Discord keeps the rest for us.
+    /// The sequence number for heartbeats: that of the last stored event, so that Discord keeps the
+    /// later ones for a resume.
     fn sequence(&self) -> Value {
         self.session
             .as_ref()
@@ -463,11 +474,11 @@ impl Shard {
                 self.guild =
                     frame.d["guilds"].as_array().into_iter().flatten().find_map(|g| id(&g["id"]));
                 watch.begin(now);
-                self.arrived(ready, "a session begins");
+                self.arrived(ready, "gateway session started");
             }
             "RESUMED" => {
                 watch.begin(now);
-                self.arrived(ready, "the session goes on");
+                self.arrived(ready, "gateway session resumed");
             }
             _ => {
                 watch.hear(now);
@@ -505,8 +516,8 @@ impl Shard {
         }
         tracing::info!(shard = self.number, code, "Discord closed the connection");
         Ok(match code {
-            // Not authenticated, invalid sequence: this session is of no use. 1000 and 1001 end it,
-            // too.
+            // The session is lost: not authenticated (4003), invalid sequence (4007). 1000 and 1001
+            // end it, too.
             4003 | 4007 | 1000 | 1001 => End::Fresh(Duration::from_millis(500)),
             _ => self.broken(ready),
         })

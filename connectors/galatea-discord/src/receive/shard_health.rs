@@ -1,4 +1,4 @@
-//! How all shards together are doing.
+//! Combines the health of all shards into one report.
 
 use galatea_core::{Error, Gateway, Health};
 use std::{
@@ -8,7 +8,7 @@ use std::{
 
 use crate::{decode::directory::Directory, error::codes};
 
-/// Reports when it changes.
+/// The health of all shards. Every change is reported to the gateway.
 pub(crate) struct ShardHealth {
     gateway: Gateway,
     name: String,
@@ -19,22 +19,23 @@ pub(crate) struct ShardHealth {
 
 struct State {
     shards: Vec<Shard>,
-    /// All calls rest, since too many were refused.
+    /// The guard has paused all calls, because too many were refused.
     resting: bool,
-    /// Where it was addressed and cannot write.
+    /// The channels in which the bot was addressed but cannot write, as text.
     muted: Option<String>,
 }
 
 #[derive(Clone)]
 struct Shard {
-    /// Why it receives nothing.
+    /// Why the shard receives nothing.
     cut_off: Option<Health>,
-    /// Why what it hears cannot be stored.
+    /// Why its events cannot be stored.
     unstored: Option<Health>,
 }
 
 impl ShardHealth {
-    /// `lacking` is what it works without.
+    /// All shards begin as starting. `lacking` is a limitation to report for the whole run, such as
+    /// a missing intent.
     pub(crate) fn new(
         gateway: Gateway,
         name: String,
@@ -47,12 +48,12 @@ impl ShardHealth {
         Self { gateway, name, lacking, directory, state: Mutex::new(state) }
     }
 
-    /// A shard receives.
+    /// The shard has a session.
     pub(crate) fn up(&self, shard: u16) {
         self.change(shard, |mine| mine.cut_off.take().is_some());
     }
 
-    /// A shard has no session at the moment: it connects again at once.
+    /// The shard has lost its session and reconnects at once.
     pub(crate) fn between(&self, shard: u16) {
         self.change(shard, |mine| {
             let was_up = mine.cut_off.is_none();
@@ -63,7 +64,7 @@ impl ShardHealth {
         });
     }
 
-    /// A shard is cut off; it is tried again after `pause`.
+    /// The shard cannot connect; it retries after `pause`.
     pub(crate) fn down(&self, shard: u16, error: &Error, pause: Duration) {
         let reason = format!("{error}; next try in {} s", pause.as_secs().max(1));
         self.change(shard, |mine| {
@@ -72,19 +73,19 @@ impl ShardHealth {
         });
     }
 
-    /// What a shard hears cannot be stored.
+    /// The shard's events cannot be stored; the worker retries.
     pub(crate) fn unstored(&self, shard: u16, error: &Error) {
         self.change(shard, |mine| {
             mine.unstored.replace(retrying(error.to_string(), error)).is_none()
         });
     }
 
-    /// What a shard hears is stored again.
+    /// The shard's events can be stored again.
     pub(crate) fn stored(&self, shard: u16) {
         self.change(shard, |mine| mine.unstored.take().is_some());
     }
 
-    /// Whether all calls rest because too many were refused.
+    /// Records whether the guard has paused all calls because too many were refused.
     pub(crate) fn rests(&self, resting: bool) {
         let mut state = self.lock();
         if std::mem::replace(&mut state.resting, resting) != resting {
@@ -92,7 +93,7 @@ impl ShardHealth {
         }
     }
 
-    /// Where it was addressed and cannot write.
+    /// Records in which channels the bot was addressed but cannot write.
     pub(crate) fn muted(&self, muted: Option<String>) {
         let mut state = self.lock();
         if state.muted != muted {
@@ -108,7 +109,8 @@ impl ShardHealth {
         }
     }
 
-    /// The worst there is: nothing is heard, nothing is stored, not everything works.
+    /// Reports the worst problem: a shard that receives nothing, then one whose events cannot be
+    /// stored, then a limitation.
     fn tell(&self, state: &State) {
         let trouble = |pick: fn(&Shard) -> &Option<Health>| {
             state.shards.iter().find_map(|shard| pick(shard).clone())

@@ -1,4 +1,4 @@
-//! The WebSocket of a shard: frames in and out, nothing of what they mean.
+//! The WebSocket of a shard. It sends and receives payloads without interpreting them.
 
 use futures::{SinkExt, StreamExt};
 use galatea_core::{Error, ErrorKind, Result};
@@ -18,15 +18,16 @@ use url::Url;
 
 use crate::error::codes;
 
-/// Longest wait for a connection, TLS and greeting included.
+/// Longest wait for a connection, including TLS and the WebSocket handshake, and for a payload to
+/// be sent.
 const CONNECT: Duration = Duration::from_secs(10);
-/// Longest event: a guild of many thousand channels and members stays below.
+/// Largest payload in bytes; a guild with many thousand channels and members stays below it.
 const MAX_FRAME: usize = 64 << 20;
-/// Says that we mean to come back; 1000 and 1001 would end the session (Discord, "Initiating a
-/// Disconnect").
+/// Close code that keeps the session for a resume; 1000 and 1001 would end it (Discord, "Initiating
+/// a Disconnect").
 const COME_BACK: u16 = 4000;
 
-/// One gateway payload.
+/// One gateway payload: opcode, data, sequence number and event name.
 #[derive(Debug, Deserialize)]
 pub(crate) struct Frame {
     pub(crate) op: u64,
@@ -38,21 +39,20 @@ pub(crate) struct Frame {
     pub(crate) t: Option<String>,
 }
 
-/// What came.
+/// The result of reading from the socket.
 #[derive(Debug)]
 pub(crate) enum Got {
     Frame(Frame),
-    /// A payload that cannot be read, of so many bytes; the connection goes on.
+    /// A malformed payload of this many bytes. The connection goes on.
     Unreadable(usize),
-    /// A payload that is too large or no text: the connection is over, and the same payload comes
-    /// after a resume.
+    /// A payload that is too large or not text. The connection is over, and the same payload comes
+    /// again after a resume.
     Poison,
-    /// The connection is over; Discord may have said why.
+    /// The connection is over, with Discord's close code if it sent one.
     Closed(Option<u16>),
 }
 
-/// Reads a payload. One field in a form nobody knows costs only itself; none when not even the
-/// opcode can be told.
+/// Parses a payload. A malformed field is lost alone; `None` if the opcode cannot be read.
 pub(crate) fn frame(text: &[u8]) -> Option<Frame> {
     if let Ok(frame) = json::read(text) {
         return Some(frame);
@@ -66,11 +66,11 @@ pub(crate) fn frame(text: &[u8]) -> Option<Frame> {
     })
 }
 
-/// A connection.
+/// An open WebSocket connection.
 pub(crate) struct Socket(WebSocketStream<MaybeTlsStream<TcpStream>>);
 
 impl Socket {
-    /// Connects, through a proxy where there is one for this address.
+    /// Connects, through a proxy if one is configured for this address.
     ///
     /// # Errors
     /// `Unavailable` or `Timeout`, naming the host.
@@ -79,8 +79,8 @@ impl Socket {
         if address.path().is_empty() {
             address.set_path("/");
         }
-        // Compression is not asked for: it saves traffic where there are many guilds, and costs a
-        // window per shard.
+        // No compression: it would save traffic with many guilds, but costs the memory of a window
+        // per shard.
         address.set_query(Some("v=10&encoding=json"));
         let place = address.host_str().unwrap_or("unknown host").to_owned();
         let config = WebSocketConfig::default()
@@ -92,7 +92,7 @@ impl Socket {
         let connecting = async {
             let stream =
                 tunnels.connect(&address).await.map_err(|e| e.with_code(codes::CONNECT))?;
-            // Small frames that wait for more would come late.
+            // Heartbeats are small and must not wait until more data fills a packet.
             let _ = stream.set_nodelay(true);
             let begun =
                 client_async_tls_with_config(address.as_str(), stream, Some(config), None).await;
@@ -108,7 +108,7 @@ impl Socket {
         }
     }
 
-    /// The next payload.
+    /// Waits for the next payload.
     pub(crate) async fn next(&mut self) -> Got {
         loop {
             let text = match self.0.next().await {
@@ -131,14 +131,14 @@ impl Socket {
         matches!(tokio::time::timeout(CONNECT, self.0.send(Message::text(text))).await, Ok(Ok(())))
     }
 
-    /// Leaves so that the session goes on.
+    /// Closes the connection so that the session can be resumed.
     pub(crate) async fn leave(mut self) {
         let frame = CloseFrame { code: CloseCode::from(COME_BACK), reason: "".into() };
         let _ = tokio::time::timeout(Duration::from_secs(1), self.0.close(Some(frame))).await;
     }
 }
 
-/// What happened, without addresses.
+/// Describes an error without naming addresses.
 fn brief(error: &Ws) -> String {
     match error {
         Ws::Io(error) => error.kind().to_string(),
@@ -158,7 +158,7 @@ mod tests {
         net::TcpListener,
     };
 
-    /// A gateway that greets once.
+    /// A gateway that accepts one connection and sends HELLO.
     async fn gateway() -> SocketAddr {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
@@ -174,8 +174,8 @@ mod tests {
         address
     }
 
-    /// A proxy that knows CONNECT and leads to `target` whatever it is asked for; gives what it was
-    /// asked.
+    /// A proxy that answers CONNECT and leads to `target`, whatever host is requested; without a
+    /// target it refuses. The task returns the request.
     async fn proxy(target: Option<SocketAddr>) -> (SocketAddr, tokio::task::JoinHandle<String>) {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
@@ -260,7 +260,7 @@ mod tests {
 
     #[tokio::test]
     async fn excepted_and_loopback_hosts_are_reached_directly() {
-        // Nothing listens at the proxy's address: whoever asks it fails.
+        // Nothing listens at the proxy's address, so a connection through it fails.
         let tunnels = Tunnels::through("http://127.0.0.1:1", "excepted.example");
         assert!(
             Socket::connect(&url(&format!("ws://{}", gateway().await)), &tunnels).await.is_ok()

@@ -1,37 +1,37 @@
-//! Silence of the gateway: a session that never begins, and one that begins and brings nothing any
-//! more while its heartbeats are answered. Pure: told what came and when, it says what is due.
+//! Detects a silent gateway: a session that never begins, or one that brings no events although its
+//! heartbeats are answered. Pure: the caller passes in what arrived and the time.
 
 use std::time::Duration;
 use tokio::time::Instant;
 
 use crate::config::Patience;
 
-/// Far enough to be never, near enough to be added.
+/// Stands for "never", but is small enough to add to an `Instant` without overflow.
 const NEVER: Duration = Duration::from_secs(365 * 24 * 3600);
 
-/// What a silence has come to.
+/// What a long silence means.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Silence {
     /// Neither READY nor RESUMED came.
     Unbegun,
-    /// Quiet for long: ask for something that is answered by an event.
+    /// No event for long: probe with a request that Discord answers with an event.
     Ask,
-    /// What was asked for was not answered.
+    /// The probe was not answered.
     Deaf,
 }
 
-/// Watches one connection.
+/// Watches one connection for silence.
 pub(super) struct Watch {
     patience: Patience,
     begun: bool,
-    /// Something that is not the beginning itself was heard on this connection.
+    /// An event other than READY or RESUMED came on this connection.
     heard: bool,
     last: Instant,
     asked: Option<Instant>,
 }
 
 impl Watch {
-    /// From identify or resume on.
+    /// Called right after IDENTIFY or RESUME was sent.
     pub(super) fn new(patience: Patience, now: Instant) -> Self {
         Self { patience, begun: false, heard: false, last: now, asked: None }
     }
@@ -46,23 +46,23 @@ impl Watch {
         (self.heard, self.last, self.asked) = (true, now, None);
     }
 
-    /// Nothing was read until now, so silence is counted from here.
+    /// Nothing was read until `now`, so the silence counts from here.
     pub(super) fn resume_reading(&mut self, now: Instant) {
         self.last = now;
         self.asked = self.asked.map(|_| now);
     }
 
-    /// Something was asked for.
+    /// The probe was sent.
     pub(super) fn ask(&mut self, now: Instant) {
         self.asked = Some(now);
     }
 
-    /// Nothing can be asked: wait as long again.
+    /// No guild is known to probe with, so wait for another quiet period.
     pub(super) fn cannot_ask(&mut self, now: Instant) {
         (self.last, self.heard) = (now, true);
     }
 
-    /// When [`Self::due`] is to be looked at, unless something comes.
+    /// The time at which to call [`Self::due`], unless an event comes first.
     pub(super) fn until(&self) -> Instant {
         let wait = match (self.begun, self.asked, self.heard) {
             (false, ..) => self.patience.beginning,
@@ -73,7 +73,7 @@ impl Watch {
         self.last + wait.min(NEVER)
     }
 
-    /// What the silence has come to.
+    /// What the silence means, if it has lasted until [`Self::until`].
     pub(super) fn due(&self, now: Instant) -> Option<Silence> {
         (now >= self.until()).then_some(match (self.begun, self.asked) {
             (false, _) => Silence::Unbegun,
@@ -104,7 +104,7 @@ mod tests {
         let mut watch = Watch::new(patience(), start);
         assert_eq!(watch.due(start + 9 * SECOND), None);
         assert_eq!(watch.due(start + 10 * SECOND), Some(Silence::Unbegun));
-        // A replayed event: RESUMED comes behind all of them.
+        // A replayed event; RESUMED comes after all of them.
         watch.hear(start + 9 * SECOND);
         assert_eq!(watch.due(start + 18 * SECOND), None);
         assert_eq!(watch.due(start + 19 * SECOND), Some(Silence::Unbegun));

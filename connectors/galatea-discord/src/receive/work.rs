@@ -1,5 +1,5 @@
-//! Events → the store, in order: learn the places, decode, commit with the sequence, and only then
-//! let Discord forget.
+//! A shard's worker: decodes events in order and commits them together with the sequence number.
+//! Heartbeats confirm only committed events, so Discord sends the others again.
 
 use galatea_core::{Batch, Cursor, Gap, Incoming, Result, message::WorldSync};
 use std::{collections::HashSet, sync::Arc, time::Duration};
@@ -22,41 +22,41 @@ use crate::snowflake_at;
 
 /// Most events of one commit.
 const BATCH: usize = 100;
-/// Longest time a sequence waits for company that only our own messages have moved on: they come
-/// back with every answer, nothing of them is stored, and Discord may tell of them again.
+/// Longest delay of a commit that would hold only echoes of our own messages. Echoes come with
+/// every answer, nothing of them is stored, and Discord may send them again.
 const COMPANY: Duration = Duration::from_millis(200);
 /// First and longest wait between attempts to store.
 const FIRST_PAUSE: Duration = Duration::from_millis(50);
 const MAX_PAUSE: Duration = Duration::from_secs(5);
-/// How far back a search for missed messages begins before the newest known one: ids of different
-/// channels are not in perfect order.
+/// How far before the newest known message catching up begins, as a difference of ids (one minute):
+/// ids of different channels are not in perfect order.
 const OVERLAP: u64 = 60_000 << 22;
 
-/// What became of an event.
+/// What an event turned out to be.
 #[derive(PartialEq)]
 enum Taken {
-    /// It was our own message, coming back.
+    /// An echo of our own message.
     Echo,
-    /// Something to store, or a new state of the session.
+    /// Something to store, or a change of the session.
     News,
 }
 
-/// What one shard does with its events.
+/// State of one shard's worker.
 struct Work {
     intake: Intake,
     shard_health: Arc<ShardHealth>,
     shard: u16,
     position: Position,
     committed: Arc<Committed>,
-    /// Guilds of a new session that are still to come.
+    /// Guilds that READY listed and whose GUILD_CREATE has not come yet.
     awaited: HashSet<u64>,
     events: Vec<Incoming>,
     syncs: Vec<WorldSync>,
-    /// Direct message channels that were used.
+    /// Direct message channels used since the last commit.
     directs: Vec<u64>,
 }
 
-/// Works until stopped or until the queue is closed.
+/// Runs until stopped or until the queue is closed.
 pub(super) async fn run(
     fleet: Fleet,
     shard: u16,
@@ -79,7 +79,7 @@ pub(super) async fn run(
     };
     let mut items = Vec::with_capacity(BATCH);
     let working = async {
-        // Since when the sequence waits.
+        // Since when a commit of echoes is delayed.
         let mut waits: Option<Instant> = None;
         loop {
             let more = queue.recv_many(&mut items, BATCH);
@@ -102,7 +102,7 @@ pub(super) async fn run(
             }
         }
     };
-    // What is cut off in the middle is not committed, and comes again.
+    // Events interrupted here are not committed, so Discord sends them again.
     stop.run_until_cancelled(working).await;
 }
 
@@ -110,7 +110,8 @@ impl Work {
     async fn take(&mut self, item: Item) -> Taken {
         let fresh = self.position.session.as_ref().is_none_or(|s| s.id != item.session.id);
         if fresh && item.name != "READY" {
-            // Left over from a session that is gone: its events were stored or will be looked for.
+            // Left over from a lost session. Catching up reads its messages if they were not
+            // stored.
             return Taken::News;
         }
         self.position.session = Some(item.session);
@@ -132,7 +133,7 @@ impl Work {
             tracing::warn!(
                 id = id(&data["id"]),
                 place,
-                "a message on Discord cannot be read and is passed over"
+                "malformed message from Discord; skipping it"
             );
             self.note(Gap {
                 place,
@@ -141,9 +142,10 @@ impl Work {
             .await;
         }
         if let Some(acknowledged) = item.acknowledged {
-            // The answer needs the place that the acknowledgement makes.
+            // The answer replaces the message that the acknowledgement creates.
             let _ = acknowledged.await;
-            // Before the command is stored: from then on another process may have to answer it.
+            // Before the command is stored, because from then on another process may have to answer
+            // it.
             intake.keep_asked().await;
         }
         let echo = decoded.echo.is_some()
@@ -175,14 +177,14 @@ impl Work {
         if echo { Taken::Echo } else { Taken::News }
     }
 
-    /// A new session: everything that was said since the last event of the old one has to be looked
-    /// for.
+    /// Begins a new session and catches up on direct messages since the last event of the old one.
+    /// Guild channels follow with each GUILD_CREATE.
     async fn begin(&mut self, ready: &serde_json::Value) {
         self.awaited =
             ready["guilds"].as_array().into_iter().flatten().filter_map(|g| id(&g["id"])).collect();
         if self.position.newest == 0 {
-            // The bot's first session: from here on everything is heard, or looked for in the
-            // session after this one.
+            // The bot's first session. Messages from now on arrive as events, or the next session
+            // catches up on them.
             self.position.newest = snowflake_at(self.intake.gateway.clock().now());
             self.position.assumed = true;
             return;
@@ -200,7 +202,8 @@ impl Work {
         }
     }
 
-    /// A message's own id counts more than the time we took the session to begin at: clocks differ.
+    /// Advances `newest`. The first message id replaces the assumed start time even if it is older,
+    /// because clocks differ.
     fn heard_up_to(&mut self, newest: u64) {
         if newest > 0 {
             self.position.newest =
@@ -211,7 +214,7 @@ impl Work {
 
     async fn guild_came(&mut self, guild: u64) {
         if let Some(gap) = self.position.gap {
-            // The places first: messages need them.
+            // Store the guild's rooms first, because messages refer to them.
             self.commit_events().await;
             for (channel, about) in self.intake.directory.channels_of(guild) {
                 if about.holds_messages() && about.newest.is_some_and(|newest| newest > gap) {
@@ -237,17 +240,17 @@ impl Work {
         }
     }
 
-    /// Notes what is missing; returns only when it is noted.
+    /// Records a gap; retries until it is stored.
     async fn note(&self, gap: Gap) {
         let (gateway, mut pause) = (&self.intake.gateway, FIRST_PAUSE);
         while let Err(error) = gateway.note_gap(gap.clone()).await {
-            tracing::debug!(error = %error, "a gap could not be noted; trying again");
+            tracing::debug!(error = %error, "failed to record a gap; retrying");
             gateway.clock().sleep(pause).await;
             pause = (pause * 2).min(MAX_PAUSE);
         }
     }
 
-    /// Stores events and sequence; returns only when they are.
+    /// Stores the events together with the sequence number; retries until they are stored.
     async fn commit(&mut self) {
         let cursor = self.position.cursor(self.shard);
         self.store(Some(cursor)).await;
@@ -259,7 +262,7 @@ impl Work {
     }
 
     async fn store(&mut self, cursor: Option<Cursor>) {
-        // Before what was said there: from then on it is not told again.
+        // Before the events: once those are committed, Discord does not send them again.
         let directs = std::mem::take(&mut self.directs);
         if !directs.is_empty() {
             self.intake.remember_directs(&directs).await;
@@ -287,7 +290,7 @@ impl Work {
             let Err(error) = attempt else { break };
             if !told {
                 told = true;
-                tracing::warn!(error = %error.report(), events = events.len(), "events of Discord cannot be stored and are kept");
+                tracing::warn!(error = %error.report(), events = events.len(), "failed to store events from Discord; keeping them and retrying");
                 self.shard_health.unstored(self.shard, &error);
             }
             gateway.clock().sleep(pause).await;

@@ -1,5 +1,5 @@
-//! Discord's REST API over our own HTTP client: one call each, one pool of kept connections, limits
-//! and the token in one place.
+//! Calls Discord's REST API through the shared HTTP client. Adds the token, respects rate limits,
+//! and makes one attempt per call.
 
 use bytes::Bytes;
 use galatea_core::{Clock, Error, ErrorKind, ExposeSecret, Result, SecretString};
@@ -18,21 +18,22 @@ use crate::{
     error::{Failure, Refusal, Room},
 };
 
-/// Longest wait for a connection and for an ordinary answer.
+/// Timeouts for connecting and for an ordinary call.
 const CONNECT: Duration = Duration::from_secs(3);
 const TOTAL: Duration = Duration::from_secs(15);
-/// Uploads get longer: 25 MB over a slow line.
+/// Timeout for uploads: 25 MB over a slow line.
 const UPLOAD: Duration = Duration::from_secs(120);
-/// An interaction is lost after three seconds (Discord, "Receiving and Responding").
+/// Timeout for acknowledging an interaction, which expires after three seconds (Discord, "Receiving
+/// and Responding").
 const ACKNOWLEDGE: Duration = Duration::from_millis(2_500);
-/// Longest answer: 100 messages of full size stay far below.
+/// Largest answer in bytes; 100 messages of full size stay far below it.
 const MAX_ANSWER: usize = 16 << 20;
-/// Longest wait between tries of [`Api::patient`].
+/// Longest wait between attempts of [`Api::patient`].
 const PATIENT: Duration = Duration::from_secs(10);
-/// Where Discord keeps files.
+/// Hosts from which Discord serves files.
 const FILE_HOSTS: [&str; 2] = ["cdn.discordapp.com", "media.discordapp.net"];
 
-/// Calls of one application. Clones share pool and limits.
+/// The REST client of one application. Clones share the connection pool and the rate limits.
 #[derive(Clone)]
 pub(crate) struct Api {
     http: HttpClient,
@@ -50,7 +51,7 @@ impl fmt::Debug for Api {
     }
 }
 
-/// One call: what it is, where it goes, and what goes along.
+/// One REST call: route, path and body.
 pub(crate) struct Call {
     method: Method,
     route: Route,
@@ -66,8 +67,8 @@ enum Body {
 }
 
 impl Call {
-    /// A call without a body. `template` names it without ids, such as `GET /channels/{}/messages`;
-    /// `major` is the id limits are kept apart by.
+    /// A call without a body. `template` is the method and the path without ids, such as `GET
+    /// /channels/{}/messages`. `major` is the id by which Discord separates rate limits.
     pub(crate) fn new(template: &'static str, major: impl fmt::Display, path: String) -> Self {
         let method = match template.split(' ').next() {
             Some("POST") => Method::POST,
@@ -85,20 +86,20 @@ impl Call {
         }
     }
 
-    /// With JSON.
+    /// Adds a JSON body.
     pub(crate) fn json(mut self, body: Value) -> Self {
         self.body = Body::Json(body);
         self
     }
 
-    /// With files.
+    /// Adds a form with files.
     pub(crate) fn form(mut self, form: Form) -> Self {
         self.body = Body::Form(form);
         self
     }
 
-    /// As part of an interaction, whose token is in the path: no other authorization, and no global
-    /// limit.
+    /// Marks the call as part of an interaction. The path holds the interaction's token, so the
+    /// bot's token is not sent and the global rate limit does not apply.
     pub(crate) fn interaction(mut self) -> Self {
         self.interaction = true;
         self
@@ -121,10 +122,10 @@ struct Wrong {
 }
 
 impl Api {
-    /// Prepares calls. No network calls.
+    /// Builds the client. Makes no network calls.
     ///
     /// # Errors
-    /// As [`HttpClient::new`].
+    /// Those of [`HttpClient::new`].
     pub(crate) fn new(
         config: &DiscordConfig,
         user_agent: String,
@@ -133,8 +134,7 @@ impl Api {
         let (root, token) = (&config.api_root, &config.token);
         let address =
             root.as_str().trim_end_matches('/').trim_end_matches("/v10").trim_end_matches("/api");
-        // Files may come from the machine that is the API itself, where the operator runs one of
-        // their own.
+        // If the operator runs an API of their own at an IP address, files may come from there.
         let own = match root.host() {
             Some(url::Host::Ipv4(ip)) => vec![ip.into()],
             Some(url::Host::Ipv6(ip)) => vec![ip.into()],
@@ -160,42 +160,41 @@ impl Api {
         })
     }
 
-    /// A failure as an error that knows where the setting it is about comes from.
+    /// Converts a failure to an error that names the place of the setting it is about.
     pub(crate) fn error(&self, failure: Failure, call: &'static str) -> Error {
         self.origins.add(failure.into_error(call))
     }
 
-    /// The same about a room that has a name.
+    /// Like [`Self::error`], but names the room.
     pub(crate) fn error_in(&self, room: &Room, failure: Failure, call: &'static str) -> Error {
         self.origins.add(failure.into_error_in(room, call))
     }
 
-    /// An error with that place.
+    /// Adds to an error the place of the setting it is about.
     pub(crate) fn placed(&self, error: Error) -> Error {
         self.origins.add(error)
     }
 
-    /// Host of the API.
+    /// The API's host, for messages.
     pub(crate) fn host(&self) -> &str {
         self.root.host_str().unwrap_or("unknown host")
     }
 
-    /// The API's address.
+    /// The API's address as configured.
     pub(crate) fn root(&self) -> &Url {
         &self.root
     }
 
-    /// The clock.
     pub(crate) fn clock(&self) -> &Arc<dyn Clock> {
         &self.clock
     }
 
-    /// The guard against a ban of the address.
+    /// The guard against a ban of our IP address.
     pub(crate) fn guard(&self) -> &Guard {
         self.limits.guard()
     }
 
-    /// One attempt. JSON of the answer; null when it is empty.
+    /// Makes one attempt. Returns the answer's JSON, or null if it is empty.
     pub(crate) async fn call(&self, call: Call) -> Result<Value, Failure> {
         if let Some((wait, guard)) =
             self.limits.wait(&call.route, call.interaction, self.clock.now())
@@ -237,7 +236,7 @@ impl Api {
         let read = json::read::<Wrong>(&body);
         let wrong = match read {
             Ok(wrong) => wrong,
-            // A ban of the address comes as a page of Cloudflare with 429.
+            // A ban of the IP address comes as a 429 with a page of Cloudflare's.
             Err(_) if status == 429 => Wrong {
                 code: 0,
                 message: String::new(),
@@ -281,8 +280,8 @@ impl Api {
         Err(Failure::Refused(refusal))
     }
 
-    /// A call of our own that may be repeated without harm: tried again while Discord asks to wait
-    /// or cannot be reached, about a minute at most.
+    /// Makes an idempotent call with up to seven attempts, for about a minute at most. Retries
+    /// after rate limits, server errors, timeouts and failed connections.
     pub(crate) async fn patient(&self, make: impl Fn() -> Call) -> Result<Value, Failure> {
         let mut pause = Duration::from_millis(500);
         for _ in 0..6 {
@@ -311,10 +310,10 @@ impl Api {
         self.call(make()).await
     }
 
-    /// Bytes of a file of Discord's.
+    /// Downloads a file from Discord, at most `limit` bytes.
     ///
     /// # Errors
-    /// `Invalid` for an address elsewhere or a larger file.
+    /// `Invalid` for an address that is not Discord's, or for a larger file.
     pub(crate) async fn download(&self, url: &str, limit: usize) -> Result<Bytes> {
         let wrong = || {
             galatea_core::Error::invalid("not a file of Discord")
@@ -336,8 +335,8 @@ impl Api {
     }
 }
 
-/// Discord's words with the first field at fault:
-/// `Invalid Form Body: content: Must be 2000 or fewer in length.`
+/// Discord's message with the first invalid field: `Invalid Form Body: content: Must be 2000 or
+/// fewer in length.`
 fn told_field(message: &str, errors: &Value) -> String {
     fn first(at: &Value, path: &str) -> Option<String> {
         let fields = at.as_object()?;

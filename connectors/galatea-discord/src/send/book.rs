@@ -1,5 +1,5 @@
-//! What sending has to remember for a while: interactions that wait for an answer, and messages of
-//! ours that came back over the gateway.
+//! State that sending keeps in memory: interactions that wait for an answer, and the nonces of our
+//! own messages that came back over the gateway.
 
 use dashmap::DashMap;
 use galatea_core::{ExposeSecret, RemoteId, SecretString, Timestamp};
@@ -8,32 +8,33 @@ use std::{sync::OnceLock, time::Duration};
 
 use super::muted::Muted;
 
-/// An interaction can be answered for 15 minutes (Discord, "Followup Messages"); the last moments
-/// are not trusted.
+/// An interaction can be answered for 15 minutes (Discord, "Followup Messages"), less a margin of
+/// 30 seconds.
 const ANSWERABLE: Duration = Duration::from_secs(14 * 60 + 30);
-/// So long it is known who asked: no answer goes out later.
+/// How long the caller of an interaction is remembered. No answer is sent later than that.
 const KNOWN: Duration = Duration::from_secs(24 * 3600);
-/// Most entries of each kind; beyond that the old ones go.
+/// Most entries of each kind; when full, expired interactions are removed and echoes are cleared.
 const MAX: usize = 10_000;
-/// Most interactions kept for the next process, the newest.
+/// Most interactions stored for the next process; the newest are kept.
 const KEPT: usize = 200;
 
-/// An interaction that was acknowledged and waits for its answer.
+/// An acknowledged interaction that waits for its answer.
 #[derive(Clone)]
 pub(crate) struct Pending {
     /// The application it belongs to.
     pub(crate) application: u64,
-    /// Its token: whoever has it can answer, until it runs out.
+    /// The interaction's token, which authorizes the answer until it expires. `None` once it has
+    /// expired.
     pub(crate) token: Option<SecretString>,
-    /// Who asked.
+    /// User id of the caller.
     pub(crate) who: Option<u64>,
-    /// Only who asked sees the answer.
+    /// Only the caller sees the answer.
     pub(crate) private: bool,
-    /// When it was asked.
+    /// When the interaction arrived.
     pub(crate) at: Timestamp,
 }
 
-/// A [`Pending`] as the store keeps it. Its token is worth something for a quarter of an hour.
+/// A [`Pending`] as it is stored. Its token is valid for a quarter of an hour.
 #[derive(Serialize, Deserialize)]
 struct Kept {
     id: String,
@@ -47,34 +48,34 @@ struct Kept {
     at: i64,
 }
 
-/// Interactions and echoes.
+/// Interactions that wait for an answer, and the nonces of posted messages.
 #[derive(Default)]
 pub(crate) struct Book {
-    /// Where nothing can be said.
+    /// Channels in which the bot cannot write.
     pub(crate) muted: Muted,
     interactions: DashMap<String, Pending>,
     echoes: DashMap<String, RemoteId>,
-    /// The same, the other way around.
+    /// The inverse of `echoes`.
     nonces: DashMap<RemoteId, String>,
-    /// What people address us by.
+    /// The bot's name on Discord.
     handle: OnceLock<String>,
 }
 
 impl Book {
-    /// Who we are is known now.
+    /// Records the bot's name once Discord has returned it.
     pub(crate) fn introduce(&self, handle: &str) {
         if !handle.is_empty() {
-            // It stays the same for as long as this runs.
+            // The first name stays for the life of the process.
             let _ = self.handle.set(handle.to_owned());
         }
     }
 
-    /// What people address us by, once that is known.
+    /// The bot's name on Discord, once it is known.
     pub(crate) fn handle(&self) -> Option<String> {
         self.handle.get().cloned()
     }
 
-    /// An interaction waits for an answer from now on.
+    /// Adds an interaction that waits for an answer.
     pub(crate) fn asked(&self, id: String, pending: Pending) {
         if self.interactions.len() >= MAX {
             self.interactions.retain(|_, p| pending.at.since(p.at) < ANSWERABLE);
@@ -82,26 +83,28 @@ impl Book {
         self.interactions.insert(id, pending);
     }
 
-    /// The interaction with its token, while it can be answered.
+    /// An interaction and its token, as long as it can be answered.
     pub(crate) fn pending(&self, id: &str, now: Timestamp) -> Option<(Pending, SecretString)> {
         let known = self.known(id, now).filter(|p| now.since(p.at) < ANSWERABLE)?;
         let token = known.token.clone()?;
         Some((known, token))
     }
 
-    /// The interaction, also when it can be answered no more.
+    /// An interaction, even if it can no longer be answered.
     pub(crate) fn known(&self, id: &str, now: Timestamp) -> Option<Pending> {
         self.interactions.get(id).filter(|p| now.since(p.at) < KNOWN).map(|p| p.clone())
     }
 
-    /// Discord takes no answer to it any more.
+    /// Drops an interaction's token, because Discord no longer accepts an answer. The caller stays
+    /// known.
     pub(crate) fn ran_out(&self, id: &str) {
         if let Some(mut pending) = self.interactions.get_mut(id) {
             pending.token = None;
         }
     }
 
-    /// What the next process has to know to answer, or to name who asked.
+    /// Serializes the interactions for the next process, which needs them to answer or to name the
+    /// caller.
     pub(crate) fn keep(&self, now: Timestamp) -> String {
         let mut kept: Vec<Kept> = self
             .interactions
@@ -128,7 +131,7 @@ impl Book {
         serde_json::to_string(&kept).unwrap_or_default()
     }
 
-    /// Takes up what the process before kept.
+    /// Loads the interactions that the previous process stored.
     pub(crate) fn restore(&self, kept: &str) {
         for Kept { id, application, token, who, private, at } in
             serde_json::from_str::<Vec<Kept>>(kept).unwrap_or_default()
@@ -144,12 +147,12 @@ impl Book {
         }
     }
 
-    /// The interaction is over.
+    /// Removes an interaction that was answered or cannot be.
     pub(crate) fn answered(&self, id: &str) {
         self.interactions.remove(id);
     }
 
-    /// A message of ours with this nonce exists.
+    /// Records that a message of ours with this nonce exists.
     pub(crate) fn echo(&self, nonce: String, id: RemoteId) {
         if self.echoes.len() >= MAX {
             self.echoes.clear();
@@ -159,12 +162,12 @@ impl Book {
         self.echoes.insert(nonce, id);
     }
 
-    /// What became of a nonce.
+    /// The message that was posted with this nonce, if it is known.
     pub(crate) fn by_nonce(&self, nonce: &str) -> Option<RemoteId> {
         self.echoes.get(nonce).map(|id| id.clone())
     }
 
-    /// Whether a message is another delivery's than the one with this nonce.
+    /// Whether a message is known to belong to a delivery with another nonce.
     pub(crate) fn is_anothers(&self, id: &RemoteId, nonce: &str) -> bool {
         self.nonces.get(id).is_some_and(|known| *known != nonce)
     }
@@ -193,7 +196,7 @@ mod tests {
             next.pending("a", late).is_none()
                 && next.known("a", late).is_some_and(|p| p.who == Some(9))
         );
-        assert!(!next.keep(late).contains("\"t\""), "a token that is worth nothing is not kept");
+        assert!(!next.keep(late).contains("\"t\""), "an expired token is not stored");
         let last = Book::default();
         last.restore(&next.keep(late));
         assert!(
@@ -202,13 +205,13 @@ mod tests {
         last.restore("no JSON");
     }
 
-    /// While the history is read the message may come back over the gateway: looked for by its own
-    /// nonce it is still free to be found.
+    /// While the history is read, the message may come back over the gateway. Under its own nonce
+    /// it must still be found.
     #[test]
     fn a_message_is_anothers_only_by_another_nonce() {
         let book = Book::default();
         let id = RemoteId::new(7);
-        assert!(!book.is_anothers(&id, "a"), "nobody knows it yet");
+        assert!(!book.is_anothers(&id, "a"), "no nonce is known yet");
         book.echo("a".to_owned(), id.clone());
         assert!(!book.is_anothers(&id, "a"));
         assert!(book.is_anothers(&id, "b"));

@@ -1,5 +1,5 @@
-//! Read-back: was a message of unknown outcome posted? Its nonce comes back over the gateway; after
-//! that, the channel's history tells.
+//! Read-back: finds out whether a message of unknown outcome was posted. First from the nonce that
+//! comes back over the gateway, then from the channel's history.
 
 use galatea_core::{Delivery, ReadBackContext, ReadBackResult, Receipt, RemoteId, Result};
 use serde_json::{Map, Value};
@@ -8,23 +8,23 @@ use std::time::Duration;
 use super::{DiscordSender, api::Call};
 use crate::{decode::directory::id, encode::Part, error::Failure, snowflake, snowflake_at};
 
-/// Discord's clock and ours may differ by this much. More would find earlier messages with the same
-/// words; where less is too little, the nonce makes the repeat harmless.
+/// Assumed difference between Discord's clock and ours. A larger value would match earlier messages
+/// with the same text. If it is too small, the nonce still prevents a duplicate.
 const SLACK: Duration = Duration::from_secs(10);
-/// Pages of 100 messages that are looked through.
+/// Most pages of 100 messages that are searched.
 const PAGES: usize = 5;
-/// Discord enforces a nonce for "a few minutes" ("Create Message"): within this much of it a repeat
-/// is surely harmless.
+/// Discord enforces a nonce for "a few minutes" ("Create Message"). Within this time a repeated
+/// call surely posts no duplicate.
 pub(super) const NONCE_HOLDS: Duration = Duration::from_secs(120);
 
-/// Looks for a delivery.
+/// Looks for the message of a delivery.
 pub(super) async fn find(
     sender: &DiscordSender,
     delivery: &Delivery,
     context: &ReadBackContext,
 ) -> Result<ReadBackResult> {
     let Part::Post { body, reply_to, .. } = Part::read(&delivery.body)? else {
-        // Edits, deletions and reactions can be repeated without anybody seeing it twice.
+        // Edits, deletions and reactions are idempotent, so they can be repeated.
         return Ok(ReadBackResult::NotSent);
     };
     if let Some(id) = sender.book.by_nonce(&delivery.key) {
@@ -40,7 +40,7 @@ pub(super) async fn find(
     for number in 0..PAGES {
         let page = match history(sender, channel, &format!("after={after}&limit=100")).await {
             Ok(page) => page,
-            // Without the history only the nonce can tell.
+            // Without access to the history, only the nonce prevents a duplicate.
             Err(failure) if matches!(failure.code(), Some(50001 | 50013)) => {
                 return Ok(unreadable(sender, delivery));
             }
@@ -48,8 +48,8 @@ pub(super) async fn find(
         };
         let Some(messages) = page.as_array() else { return Ok(ReadBackResult::Unknown) };
         if number == 0 && messages.is_empty() {
-            // Without Read Message History Discord answers with an empty list ("Get Channel
-            // Messages"); so does a channel in which nothing was said since.
+            // The list is empty if nothing was written since, but also without Read Message History
+            // ("Get Channel Messages"). The newest message tells the two apart.
             let newest = history(sender, channel, "limit=1")
                 .await
                 .map_err(|f| sender.api.error(f, "get messages"))?;
@@ -89,7 +89,7 @@ async fn history(sender: &DiscordSender, channel: u64, query: &str) -> Result<Va
 }
 
 fn unreadable(sender: &DiscordSender, delivery: &Delivery) -> ReadBackResult {
-    // The nonce makes a repeat harmless, while Discord remembers it.
+    // While Discord remembers the nonce, a repeated call posts no duplicate.
     if sender.api.clock().now().since(delivery.created_at) < NONCE_HOLDS {
         ReadBackResult::NotSent
     } else {
@@ -97,12 +97,12 @@ fn unreadable(sender: &DiscordSender, delivery: &Delivery) -> ReadBackResult {
     }
 }
 
-/// The same words, in answer to the same message. Discord trims what it posts.
+/// Whether a message has the same text and answers the same message. Discord trims texts.
 fn is_it(message: &Value, body: &Map<String, Value>, reply_to: Option<&RemoteId>) -> bool {
     let words = |v: &Value| v.as_str().unwrap_or_default().trim().to_owned();
     let (said, wanted) =
         (words(&message["content"]), body.get("content").map(words).unwrap_or_default());
-    // An answer to a command may name who asked.
+    // An answer to a command may begin with a mention of the caller.
     let unnamed = said
         .strip_prefix("<@")
         .and_then(|rest| rest.split_once('>'))
@@ -111,6 +111,6 @@ fn is_it(message: &Value, body: &Map<String, Value>, reply_to: Option<&RemoteId>
     let same = said == wanted || unnamed == Some(wanted.as_str());
     let answered = id(&message["message_reference"]["message_id"]).map(|id| id.to_string());
     let asked = reply_to.map(|r| r.as_str().to_owned()).filter(|r| r.parse::<u64>().is_ok());
-    // A reply whose question is gone is posted without a reference.
+    // A reply to a deleted message is posted without a reference.
     same && (answered == asked || answered.is_none())
 }

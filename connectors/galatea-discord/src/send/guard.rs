@@ -1,6 +1,6 @@
-//! Guard: calls that Discord refuses (401, 403, 429) count against the address, which it bans at
-//! 10,000 of them in ten minutes ("Invalid Request Limit"). The count outlives the process, or a
-//! program that crashes again and again would spend it anew each time.
+//! Protects our IP address from a ban. Discord counts refused calls (401, 403, 429) and bans an
+//! address at 10,000 of them in ten minutes ("Invalid Request Limit"). The count is stored, because
+//! a crash loop would otherwise start from zero each time.
 
 use galatea_core::{Gateway, Result, StateKeeper, Timestamp};
 use serde::{Deserialize, Serialize};
@@ -15,40 +15,41 @@ use std::{
 };
 use tokio::sync::watch;
 
-/// Key of the state that holds the refusals of earlier runs.
+/// Key of the connector state that holds the refusals of earlier runs.
 const KEY: &str = "refused";
-/// Calls refused within [`WINDOW`] at which everything rests: half of Discord's number, so that
-/// other programs of this machine have some.
+/// At this many refused calls within [`WINDOW`] all calls pause. It is half of Discord's number, so
+/// that other programs on this machine have a share.
 const MAX_REFUSED: u32 = 5_000;
 const WINDOW: Duration = Duration::from_secs(600);
-/// Refusals this close together are one entry of what is kept.
+/// Refusals this close together share one entry of the stored count.
 const GRAIN: Duration = Duration::from_secs(10);
-/// Refused calls in a row, no other answer between them, at which calls are made one by one: all of
-/// Discord refuses, not a channel.
+/// After this many refused calls in a row, without any other answer, Discord refuses the bot and
+/// not just a channel. From then on calls are made one by one: a storm.
 const STORM: u32 = 20;
-/// Pauses between such calls, doubled each time: a storm costs fifty calls in its first ten minutes
-/// and ten in each that follows.
+/// First and longest pause between calls in a storm; it doubles each time. A storm costs fifty
+/// calls in its first ten minutes and ten in each ten minutes after that.
 const FIRST_PAUSE: Duration = Duration::from_secs(1);
 const LONGEST_PAUSE: Duration = Duration::from_secs(60);
 
-/// What was refused lately.
+/// The count of recently refused calls.
 #[derive(Debug)]
 pub(crate) struct Guard {
     refused: Mutex<Refused>,
-    /// What earlier processes kept is known; what a later run in this one reads is its own.
+    /// Whether the count of earlier processes was loaded. Later runs in this process would only
+    /// load their own count.
     restored: AtomicBool,
     keeper: StateKeeper,
-    /// Until when everything rests, for whoever shows it.
+    /// Until when all calls pause, for the health report.
     resting: watch::Sender<Option<Timestamp>>,
 }
 
 #[derive(Debug, Default, Clone, PartialEq, Serialize, Deserialize)]
 struct Refused {
-    /// How many, from when on.
+    /// Start of each entry, and the number of refusals in it.
     times: VecDeque<(Timestamp, u32)>,
-    /// Without another answer between them.
+    /// Refusals in a row, without another answer between them.
     in_a_row: u32,
-    /// No call before then.
+    /// In a storm, the time of the next call.
     until: Timestamp,
 }
 
@@ -64,7 +65,7 @@ impl Refused {
         }
     }
 
-    /// Between two calls of a storm; none when there is none.
+    /// The pause between two calls of a storm; `None` if there is no storm.
     fn pause(&self) -> Option<Duration> {
         let over = self.in_a_row.checked_sub(STORM)?;
         Some(FIRST_PAUSE.saturating_mul(1_u32 << over.min(6)).min(LONGEST_PAUSE))
@@ -89,7 +90,7 @@ impl Default for Guard {
 }
 
 impl Guard {
-    /// How long everything has to rest because too much was refused.
+    /// How long all calls have to pause because too many were refused.
     pub(super) fn full(&self, now: Timestamp) -> Option<Duration> {
         let mut refused = self.lock();
         refused.forget(now);
@@ -98,27 +99,28 @@ impl Guard {
         (count >= MAX_REFUSED).then(|| WINDOW.saturating_sub(now.since(oldest)))
     }
 
-    /// SendPermit for one call of a storm, or how long to wait for it.
+    /// In a storm, admits one call or returns how long to wait for the next. `None` admits the
+    /// call.
     pub(super) fn turn(&self, now: Timestamp) -> Option<Duration> {
         let mut refused = self.lock();
         let pause = refused.pause()?;
-        // A clock that was set back must not make it longer.
+        // The wait must not grow because the clock was set back.
         let wait = refused.until.since(now).min(pause);
         if wait.is_zero() {
-            // One at a time: whoever comes beside waits for what becomes of this one.
+            // One call at a time: the next call waits for the outcome of this one.
             refused.until = now.plus(pause);
             return None;
         }
         Some(wait)
     }
 
-    /// Notes a call that counts against the address.
+    /// Counts a refused call against the address.
     pub(super) fn refused(&self, now: Timestamp) {
         self.lock().count(now);
         self.keeper.changed();
     }
 
-    /// Notes an answer that shows that not everything is refused.
+    /// Records an answer that was not a refusal, which ends a storm.
     pub(super) fn taken(&self) {
         if std::mem::take(&mut self.lock().in_a_row) > 0 {
             self.keeper.changed();
@@ -126,28 +128,28 @@ impl Guard {
         self.rests(None);
     }
 
-    /// Shows until when everything rests.
+    /// Publishes until when all calls pause; `None` if they do not.
     pub(super) fn rests(&self, until: Option<Timestamp>) {
         self.resting.send_if_modified(|known| std::mem::replace(known, until) != until);
     }
 
-    /// Until when everything rests because too much was refused; none when nothing does.
+    /// Watches until when all calls pause; `None` if they do not.
     pub(crate) fn resting(&self) -> watch::Receiver<Option<Timestamp>> {
         self.resting.subscribe()
     }
 
-    /// Takes up what earlier runs kept, once.
+    /// Adds the stored count of earlier processes, the first time it is called.
     ///
     /// # Errors
-    /// What the store says.
+    /// Those of the store.
     pub(crate) async fn restore(&self, gateway: &Gateway) -> Result<()> {
         let kept = self.keeper.restore::<Refused>(gateway).await?;
         let now = gateway.clock().now();
         let first = !self.restored.swap(true, Ordering::AcqRel);
         if let Some(mut kept) = kept.filter(|_| first) {
             let mut own = self.lock();
-            // Noted by a clock that was set back since, they would count for longer than the rule
-            // asks for.
+            // If the clock was set back since, times in the future would count for longer than
+            // [`WINDOW`].
             kept.times.iter_mut().for_each(|(since, _)| *since = (*since).min(now));
             kept.times.append(&mut own.times);
             *own = Refused { in_a_row: kept.in_a_row.saturating_add(own.in_a_row), ..kept };
@@ -155,17 +157,17 @@ impl Guard {
         Ok(())
     }
 
-    /// Keeps what changes, as long as it is polled.
+    /// Stores changes of the count for as long as it is polled.
     pub(crate) async fn keep(&self, gateway: &Gateway) -> Infallible {
         self.keeper.keep(gateway, || self.snapshot()).await
     }
 
-    /// Keeps what there is. Losing it costs what one run may be refused.
+    /// Stores the count now. If that fails, the refusals of this run are not counted by the next.
     pub(crate) async fn keep_now(&self, gateway: &Gateway) {
         self.keeper.keep_now(gateway, self.snapshot()).await;
     }
 
-    /// What there is to keep; none before the first refusal.
+    /// The count to store; `None` before the first refusal.
     fn snapshot(&self) -> Option<Refused> {
         let refused = self.lock().clone();
         (refused != Refused::default()).then_some(refused)
@@ -191,7 +193,7 @@ mod tests {
         assert_eq!(
             (next.full(Timestamp(500_000)), next.turn(Timestamp(500_000)).is_some()),
             (None, true),
-            "a storm goes on"
+            "a storm continues in the next process"
         );
         next.refused(Timestamp(500_000));
         assert_eq!(next.full(Timestamp(500_000)), Some(Duration::from_secs(100)));

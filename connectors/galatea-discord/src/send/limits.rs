@@ -1,5 +1,5 @@
-//! Discord's rate limits as it tells them. Nothing here waits: whoever would have to is told how
-//! long.
+//! Tracks Discord's rate limits from the headers of its answers. Nothing here waits;
+//! [`Limits::wait`] returns how long the caller has to.
 
 use dashmap::DashMap;
 use galatea_core::{Deadline, Timestamp};
@@ -11,44 +11,44 @@ use std::{
 
 use super::guard::Guard;
 
-/// Buckets remembered; those that are over are dropped first.
+/// Number of entries from which expired ones are removed.
 const MAX_BUCKETS: usize = 10_000;
 
-/// A route without its ids but for the one that limits are kept apart by: a channel, a guild or an
-/// interaction.
+/// A route without ids, except the one by which Discord separates rate limits: of a channel, a
+/// guild or an interaction.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(crate) struct Route {
-    /// Such as `POST /channels/{}/messages`.
+    /// Method and path without ids, such as `POST /channels/{}/messages`.
     pub(crate) template: &'static str,
-    /// The id that limits are kept apart by.
+    /// The id by which rate limits are separated.
     pub(crate) major: String,
 }
 
-/// What is known about limits.
+/// The known rate limits.
 #[derive(Debug, Default)]
 pub(crate) struct Limits {
-    /// Which bucket a route is in.
+    /// The bucket of each route template.
     buckets: DashMap<&'static str, String>,
-    /// How much is left of a bucket, per major id, and when it is full again.
+    /// Calls left in a bucket, per major id, and when the bucket is full again.
     left: DashMap<(String, String), (u64, Deadline)>,
-    /// One route rests until then.
+    /// Until when a route pauses after a 429.
     routes: DashMap<Route, Deadline>,
     global: Mutex<Deadline>,
     guard: Guard,
 }
 
-/// What a 429 is about (Discord, `X-RateLimit-Scope` and `global`).
+/// What a 429 applies to (Discord, `X-RateLimit-Scope` and `global`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Scope {
-    /// This route.
+    /// The route of the call.
     Route,
-    /// Everything.
+    /// Every call of the application.
     Global,
-    /// This resource, by what others do: does not count against the address.
+    /// This resource, because of other users' calls. It does not count against the address.
     Shared,
 }
 
-/// Limits of one answer.
+/// The rate limit headers of one answer.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub(crate) struct Told {
     bucket: Option<String>,
@@ -72,8 +72,8 @@ impl Told {
 }
 
 impl Limits {
-    /// How long a call has to wait, if it has to; true when the guard says so. `interaction` calls
-    /// are exempt from the global limit.
+    /// How long a call has to wait; `None` if it may be made. The flag is true if the guard
+    /// requires the wait. `interaction` calls are exempt from the global limit.
     pub(crate) fn wait(
         &self,
         route: &Route,
@@ -98,7 +98,8 @@ impl Limits {
                 if left.0 == 0 {
                     wait = wait.max(left.1.left(now));
                 } else if left.1.left(now).is_some() {
-                    // Calls made side by side must not all see the same last one.
+                    // Count the call now, so that concurrent calls do not all take the same last
+                    // one.
                     left.0 -= 1;
                 }
             }
@@ -109,12 +110,12 @@ impl Limits {
         self.guard.turn(now).and_then(rests)
     }
 
-    /// The guard against a ban of the address.
+    /// The guard against a ban of our IP address.
     pub(crate) fn guard(&self) -> &Guard {
         &self.guard
     }
 
-    /// Notes an answer.
+    /// Records the headers of an answer.
     pub(crate) fn note(&self, route: &Route, told: Told, now: Timestamp) {
         let (Some(bucket), Some(remaining), Some(after)) =
             (told.bucket, told.remaining, told.reset_after)
@@ -130,7 +131,7 @@ impl Limits {
         self.left.insert((bucket, route.major.clone()), (remaining, Deadline::after(now, after)));
     }
 
-    /// Notes a 429.
+    /// Records a 429.
     pub(crate) fn limited(&self, route: &Route, scope: Scope, wait: Duration, now: Timestamp) {
         let until = Deadline::after(now, wait);
         if scope == Scope::Global {
@@ -214,7 +215,7 @@ mod tests {
         assert_eq!(
             shared.wait(&route("1"), false, Timestamp(6_001)),
             None,
-            "what others do does not count"
+            "a shared limit does not count"
         );
     }
 
@@ -222,7 +223,7 @@ mod tests {
     fn an_hour_in_which_all_is_refused_costs_less_than_a_hundredth_of_the_quota() {
         let limits = Limits::default();
         let mut calls: Vec<i64> = Vec::new();
-        // Somebody wants to call ten times a second.
+        // The caller attempts ten calls a second.
         for now in (0..3_600_000).step_by(100).map(Timestamp) {
             if limits.wait(&route("1"), false, now).is_none() {
                 limits.guard.refused(now);

@@ -1,5 +1,5 @@
-//! Deliveries → calls. One attempt each; whoever retries is told by the error whether the message
-//! may have been posted.
+//! Sends deliveries with REST calls. Each send is one attempt; the error says whether the message
+//! may have been posted, and the runtime decides about a retry.
 
 pub(crate) mod api;
 pub(crate) mod book;
@@ -30,12 +30,12 @@ use crate::{
 use api::{Api, Call};
 use book::{Book, Pending};
 
-/// Shown to whoever asked only (Discord, "Message Flags").
+/// Message flag: only the caller sees the message (Discord, "Message Flags").
 const EPHEMERAL: u64 = 1 << 6;
 /// Longest nonce (Discord, "Create Message").
 const MAX_NONCE: usize = 25;
 
-/// The outbound side of one application.
+/// The send handler of one application.
 pub(crate) struct DiscordSender {
     api: Api,
     book: Arc<Book>,
@@ -55,7 +55,8 @@ impl DiscordSender {
         Self { api, book, directory, folder, me }
     }
 
-    /// A failure as an error that names the room and what is missing there.
+    /// Converts a failure to an error that names the room and the missing permission. Records
+    /// channels in which the bot cannot write.
     fn error(&self, failure: Failure, channel: u64, part: &Part, call: &'static str) -> Error {
         let known = self.directory.channel(channel);
         let thread = known.as_ref().is_some_and(|c| is_thread(c.kind));
@@ -83,7 +84,8 @@ impl DiscordSender {
         error
     }
 
-    /// Why nothing can be written in a channel, as far as its permissions tell.
+    /// Why the bot cannot write in a channel, by its known permissions or by a recent refusal.
+    /// `None` if neither forbids it.
     fn cannot_write(&self, channel: u64) -> Option<Error> {
         let now = self.api.clock().now();
         let missing = match self.directory.missing(channel, self.me, now) {
@@ -102,7 +104,7 @@ impl DiscordSender {
         Some(error)
     }
 
-    /// JSON alone, or a form with the files.
+    /// Adds the body to a call: JSON alone, or a form with the files.
     async fn with_body(
         &self,
         call: Call,
@@ -173,8 +175,8 @@ impl DiscordSender {
         };
         let posted = self.api.call(self.with_body(call(), body.clone(), files).await?).await;
         let posted = match posted {
-            // The question may be there, but not for us to read: answer without pointing at it.
-            // Provably nothing was posted yet.
+            // The bot may not read the message it replies to: post without the reference. The
+            // refusal proves that nothing was posted yet.
             Err(failure)
                 if failure.code() == Some(160_002)
                     && body.remove("message_reference").is_some() =>
@@ -188,8 +190,7 @@ impl DiscordSender {
         Ok(Receipt { id: Some(id), moved_to: None })
     }
 
-    /// Fills the place that the acknowledgement holds in the channel. Repeating it changes nothing
-    /// more.
+    /// Answers an interaction by editing the message that the acknowledgement created. Idempotent.
     async fn answer(
         &self,
         pending: &Pending,
@@ -208,9 +209,9 @@ impl DiscordSender {
         Ok(Receipt { id: Some(message_id(&answered)?), moved_to: None })
     }
 
-    /// Takes the place of the answer away, which everybody sees, and tells whoever asked, who alone
-    /// sees it. In this order: the first follow-up would fill the place, and be as public as it is
-    /// (Discord, "Create Followup Message").
+    /// Deletes the public message that the acknowledgement created, then sends the reason to the
+    /// caller only. In this order, because the first follow-up would replace that message and be as
+    /// public as it is (Discord, "Create Followup Message").
     async fn withdraw(
         &self,
         pending: &Pending,
@@ -224,7 +225,7 @@ impl DiscordSender {
                 .interaction();
         match self.api.call(call).await {
             Ok(_) => {}
-            // Somebody else took it away.
+            // The message is deleted already.
             Err(failure) if failure.code() == Some(10008) => {}
             Err(failure) => return Err(failure),
         }
@@ -262,7 +263,8 @@ impl DiscordSender {
                     }
                     return Ok(receipt);
                 }
-                // It ran out, or its acknowledgement never arrived: say it in the channel instead.
+                // The interaction expired, or its acknowledgement never arrived: post in the
+                // channel instead.
                 Err(failure) if matches!(failure.code(), Some(10008 | 10015 | 10062 | 50027)) => {
                     self.book.ran_out(asked.as_str())
                 }
@@ -271,14 +273,14 @@ impl DiscordSender {
         }
         if let Some(known) = interaction.and_then(|asked| self.book.known(asked.as_str(), now)) {
             if known.private {
-                // Only who asked was to read it.
+                // The answer was meant for the caller only, so it must not be posted.
                 return Err(Failure::Refused(Refusal {
                     status: 404,
                     code: 10062,
                     ..Refusal::default()
                 }));
             }
-            // There is no message to reply to, so whom it answers is said.
+            // There is no message to reply to, so begin with a mention of the caller.
             known.who.into_iter().for_each(|who| name(&mut body, who));
         }
         let message =
@@ -286,7 +288,7 @@ impl DiscordSender {
         self.post(delivery, channel, body, files, message).await
     }
 
-    /// Sets a reaction, or takes all of ours back.
+    /// Sets a reaction, or removes all of ours if `emoji` is `None`.
     async fn react(&self, channel: u64, message: u64, emoji: Option<&str>) -> Result<(), Failure> {
         let path = |emoji: &str| {
             format!("/channels/{channel}/messages/{message}/reactions/{}/@me", escape(emoji))
@@ -333,7 +335,8 @@ fn message_id(message: &Value) -> Result<RemoteId, Failure> {
         .ok_or_else(|| Failure::Garbage { status: 200, place: "Discord".to_owned() })
 }
 
-/// Puts a person in front of an answer, where there is room. Nobody is notified by it.
+/// Puts a mention in front of an answer, if it fits. It notifies nobody, because `allowed_mentions`
+/// is empty.
 fn name(body: &mut Map<String, Value>, who: u64) {
     let named =
         format!("<@{who}> {}", body.get("content").and_then(Value::as_str).unwrap_or_default());
@@ -362,7 +365,8 @@ impl SendHandler for DiscordSender {
     }
 
     fn priority(&self, body: &Encoded) -> Priority {
-        // The tag alone: it is asked for at every attempt, and the whole is read only to be sent.
+        // Read the tag only, because this is called at every attempt; the whole body is parsed to
+        // send it.
         match body.0["call"].as_str() {
             Some("edit" | "delete" | "react") => Priority::Change,
             _ => Priority::Answer,
@@ -376,8 +380,8 @@ impl SendHandler for DiscordSender {
         let told = |failure, call| self.error(failure, channel, &part, call);
         match &part {
             Part::Post { body, files, reply_to } => {
-                // Discord forgets nonces after a few minutes: an old attempt is looked for before
-                // it could be doubled.
+                // Discord forgets nonces after a few minutes, so look for an old attempt before
+                // posting again.
                 let age = self.api.clock().now().since(delivery.created_at);
                 if delivery.attempt > 0
                     && age > find::NONCE_HOLDS
@@ -441,7 +445,7 @@ impl SendHandler for DiscordSender {
             ))
             .await
         {
-            // Not worth a wait: the next one shows it.
+            // Not worth a wait, because the next call shows it.
             Ok(_) | Err(Failure::Held { guard: false, .. }) => Ok(()),
             Err(failure) => Err(self.api.error(failure, "typing")),
         }
@@ -453,7 +457,7 @@ impl SendHandler for DiscordSender {
     }
 
     fn barred(&self, at: &Address, asked: &RemoteId) -> Option<Error> {
-        // A command is answered in its own place, which takes no permission.
+        // A command is answered through its interaction, which needs no permission.
         if asked.as_str().starts_with(INTERACTION) {
             return None;
         }
@@ -465,7 +469,7 @@ impl SendHandler for DiscordSender {
     }
 
     async fn unanswered(&self, _: &Address, message: &RemoteId, why: &str) -> Result<()> {
-        // A press shows nothing; what was asked long ago Discord has ended itself.
+        // A button press shows nothing, and Discord has ended an expired command itself.
         let Some((pending, token)) = self.book.pending(message.as_str(), self.api.clock().now())
         else {
             return Ok(());

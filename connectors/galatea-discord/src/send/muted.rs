@@ -1,5 +1,5 @@
-//! Channels in which it was addressed and cannot write: shown in `status`, and no model is asked
-//! there.
+//! Remembers channels in which the bot was addressed but cannot write. `status` shows them, and no
+//! model is called for messages there.
 
 use galatea_core::{Error, ErrorKind, Timestamp};
 use std::{
@@ -9,27 +9,27 @@ use std::{
 };
 use tokio::sync::watch;
 
-/// Channels remembered; of more the oldest ids stay.
+/// Most channels remembered; further ones are not recorded.
 const MAX: usize = 100;
-/// Channels that are named.
+/// Most channels that the health report names.
 const NAMED: usize = 3;
-/// After a refusal that the permissions known here do not explain, it is tried again this much
-/// later.
+/// Pause after a refusal that the known permissions do not explain; then the bot tries again.
 const AGAIN: Duration = Duration::from_secs(600);
 
-/// The channels.
+/// The channels, with the error for each.
 pub(crate) struct Muted {
     rooms: Mutex<BTreeMap<u64, Room>>,
     changed: watch::Sender<u64>,
 }
 
-/// What an error told.
+/// The parts of an error from which it can be built again.
 struct Room {
     message: String,
     code: Option<&'static str>,
     fix: Option<String>,
     context: Vec<(&'static str, String)>,
-    /// Until then it is believed without a look; none where the permissions tell.
+    /// Until when a refusal counts without another attempt; `None` if the permissions forbid
+    /// writing.
     until: Option<Timestamp>,
 }
 
@@ -66,17 +66,17 @@ impl Default for Muted {
 }
 
 impl Muted {
-    /// It was addressed there, and its permissions do not let it write.
+    /// Records that the bot was addressed in a channel and its permissions forbid writing.
     pub(crate) fn note(&self, channel: u64, error: &Error) {
         self.put(channel, Room::of(error, None));
     }
 
-    /// Discord refused a message there.
+    /// Records that Discord refused a message in a channel.
     pub(crate) fn refused(&self, channel: u64, error: &Error, now: Timestamp) {
         self.put(channel, Room::of(error, Some(now.plus(AGAIN))));
     }
 
-    /// What Discord refused lately.
+    /// The error of a refusal in this channel that still counts.
     pub(crate) fn holds(&self, channel: u64, now: Timestamp) -> Option<Error> {
         self.rooms()
             .get(&channel)
@@ -84,7 +84,7 @@ impl Muted {
             .map(Room::error)
     }
 
-    /// Permissions changed: keeps what still holds.
+    /// Called when permissions changed. Keeps the channels for which `holds` returns true.
     pub(crate) fn recheck(&self, holds: impl Fn(u64) -> bool) {
         let mut rooms = self.rooms();
         let before = rooms.len();
@@ -94,7 +94,7 @@ impl Muted {
         }
     }
 
-    /// For people; none when all is well.
+    /// The channels for the health report; `None` if there are none.
     pub(crate) fn told(&self) -> Option<String> {
         let rooms = self.rooms();
         let named = rooms
@@ -109,7 +109,7 @@ impl Muted {
         (!told.is_empty()).then(|| told.join(", "))
     }
 
-    /// Tells when [`Self::told`] changes.
+    /// Notifies when [`Self::told`] changes.
     pub(crate) fn changes(&self) -> watch::Receiver<u64> {
         self.changed.subscribe()
     }

@@ -1,4 +1,4 @@
-//! Speak: whether Discord lets a member write in a channel, as it stands now.
+//! Finds out whether a member may currently write in a channel.
 
 use galatea_core::{Result, Speak, Timestamp};
 use serde_json::Value;
@@ -9,16 +9,18 @@ use crate::{
     error::Failure,
 };
 
-/// Bits of Discord's permissions (Discord, "Permissions").
+/// Permission bits (Discord, "Permissions").
 const ADMINISTRATOR: u64 = 1 << 3;
 const VIEW: u64 = 1 << 10;
 const SEND: u64 = 1 << 11;
 const MANAGE_THREADS: u64 = 1 << 34;
 const SEND_IN_THREADS: u64 = 1 << 38;
-/// A private thread: only the person who was added is in it (Discord, "Channel Types").
+/// Channel type of a private thread. Only people who were added are in it (Discord, "Channel
+/// Types").
 const PRIVATE_THREAD: u64 = 12;
 
-/// Asks for the channel with its overwrites, the guild with its roles, and the member.
+/// Fetches the channel with its overwrites, the guild with its roles, and the member, and computes
+/// the permission.
 pub(super) async fn may_speak(
     api: &Api,
     channel: u64,
@@ -27,11 +29,11 @@ pub(super) async fn may_speak(
 ) -> Result<Speak> {
     match ask(api, channel, person, now).await {
         Ok(said) => Ok(said),
-        // Unknown channel, guild, member or user: not there, so not to be spoken for.
+        // Unknown channel, guild, member or user: the person is not there and cannot write.
         Err(failure) if matches!(failure.code(), Some(10003 | 10004 | 10007 | 10013)) => {
             Ok(Speak::No)
         }
-        // Missing access.
+        // Missing access: the bot cannot see the channel's permissions.
         Err(failure) if matches!(failure.code(), Some(50001 | 50013)) => Ok(Speak::Unknown),
         Err(failure) => Err(api.error(failure, "who may write")),
     }
@@ -66,8 +68,8 @@ async fn get_channel(api: &Api, channel: u64) -> Result<Value, Failure> {
     api.call(Call::new("GET /channels/{}", channel, format!("/channels/{channel}"))).await
 }
 
-/// As Discord computes it (Discord, "Permission Hierarchy" and "Permission Overwrites"); a time-out
-/// leaves reading only.
+/// Computes the permission in Discord's order (Discord, "Permission Hierarchy" and "Permission
+/// Overwrites"). A timed-out member may only read.
 fn permitted(
     guild: &Value,
     member: &Value,
@@ -109,7 +111,7 @@ fn permitted(
     }
 }
 
-/// Whether a member is timed out; none for a time that cannot be read.
+/// Whether a member is timed out; `None` for a malformed time.
 fn timed_out(member: &Value, now: Timestamp) -> Option<bool> {
     match &member["communication_disabled_until"] {
         Value::Null => Some(false),
@@ -120,7 +122,8 @@ fn timed_out(member: &Value, now: Timestamp) -> Option<bool> {
     }
 }
 
-/// The channel's overwrites: of everybody, then of all roles together, then of the member.
+/// Applies the channel's overwrites: of `@everyone`, then of all roles together, then of the
+/// member.
 fn overwritten(base: u64, channel: &Value, everyone: u64, mine: &[u64], person: u64) -> u64 {
     let all: Vec<(u64, u64, u64)> = channel["permission_overwrites"]
         .as_array()

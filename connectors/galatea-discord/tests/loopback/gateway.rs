@@ -1,5 +1,5 @@
-//! The gateway's bad days: nothing is lost, nothing is doubled, no rule is broken, and it is back
-//! soon.
+//! Tests of gateway faults: no event is lost or doubled, no rule of Discord's is broken, and the
+//! connector reconnects soon.
 
 use crate::support::{Running, config, gateway, start, with};
 use galatea_core::SystemClock;
@@ -10,7 +10,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// It has to be back this soon.
+/// Longest time to reconnect.
 const SOON: Duration = Duration::from_secs(15);
 
 async fn stage(options: Options) -> (DiscordApi, User, Running) {
@@ -26,8 +26,8 @@ async fn texts(running: &Running, count: usize) -> Vec<String> {
     running.heard(count).await.into_iter().map(|m| m.content.text).collect()
 }
 
-/// With this order between two messages, and one said in the middle of it, all three are heard
-/// once, in order.
+/// Gives this order between two messages, with a third sent during it, and asserts that all three
+/// arrive once and in order. `resumes` says whether the session is kept.
 async fn survives(order: Order, resumes: bool) {
     let (api, ann, running) = stage(Options::default()).await;
     let direct = ann.direct();
@@ -46,7 +46,7 @@ async fn survives(order: Order, resumes: bool) {
     assert_eq!(
         api.identified() == 1,
         resumes,
-        "{order:?}: a session that can be resumed costs no identify"
+        "{order:?}: a session that can be resumed needs no IDENTIFY"
     );
 }
 
@@ -124,7 +124,7 @@ async fn a_new_process_goes_on_with_the_session() {
     let running = with(config(&api), gateway, Arc::new(SystemClock));
     assert_eq!(texts(&running, 2).await, ["one", "two"]);
     assert_eq!((api.identified(), api.resumed()), (1, 1));
-    // A resumed session tells of no guild, so its places are asked for.
+    // A resumed session brings no GUILD_CREATE, so the connector fetches the guild.
     let events = running.gateway.events();
     let rooms: Vec<_> = events
         .iter()
@@ -143,7 +143,7 @@ async fn what_is_not_stored_is_not_told_as_heard() {
     running.gateway.fail_receives(usize::MAX);
     ann.says(&ann.direct(), "one").send();
     running.until("a refusal", |g| (!g.refused().is_empty()).then_some(())).await;
-    // Killed here, as it were: another process has to hear it.
+    // As if killed here: another process has to receive the event.
     let gateway = running.end().await;
     gateway.fail_receives(0);
     let running = with(config(&api), gateway, Arc::new(SystemClock));
@@ -206,7 +206,7 @@ async fn identifies_are_remembered_across_processes() {
     let first: Arc<RecordingGateway> = running.end().await;
     let times: Vec<i64> = serde_json::from_value(first.stored_state("identify").unwrap()).unwrap();
     assert_eq!(times.len(), 1);
-    // Nine hundred in a day are the end, whatever Discord says.
+    // 900 in a day are the limit, whatever Discord allows.
     let now = galatea_core::Clock::now(&SystemClock).0;
     let times: Vec<i64> = (0..900).map(|n| now - 4_000_000 - n).rev().collect();
     let gateway = gateway();
@@ -216,8 +216,8 @@ async fn identifies_are_remembered_across_processes() {
     assert_eq!(api.identified(), 1);
 }
 
-/// While the store is away the queue fills up, and one more event has been taken from the socket:
-/// it must not go with its connection, since the session is resumed behind it.
+/// While the store is unavailable the queue fills up, and one more event is read from the socket.
+/// It must outlive its connection, because the session resumes after it.
 #[tokio::test]
 async fn an_event_that_waits_for_the_store_outlives_its_connection() {
     let (api, ann, running) =
@@ -230,8 +230,8 @@ async fn an_event_that_waits_for_the_store_outlives_its_connection() {
         ann.says(&direct, &n.to_string()).send();
     }
     running.until("the store to be waited for", |g| (g.held() > 0).then_some(())).await;
-    // Some heartbeats, in which the queue fills up; in less time this would show nothing, and be
-    // right.
+    // Several heartbeats, so that the queue fills up. If it did not, the test would pass without
+    // testing anything.
     tokio::time::sleep(Duration::from_secs(1)).await;
     api.set_reachable(false);
     api.wait_for("the connection to be gone", |h| (h.connected() == 0).then_some(())).await;

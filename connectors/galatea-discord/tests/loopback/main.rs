@@ -1,4 +1,4 @@
-//! The connector against the loopback Discord: what the shared suite does not ask.
+//! Tests of the connector against a loopback Discord, beyond the shared suite.
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test fails by panicking")]
 
 mod support;

@@ -1,6 +1,6 @@
-//! An hour without Discord, and days of sessions that end at once: nothing is lost, and no quota of
-//! Discord's is spent. The bot's clock is the test's; sockets and calls are real, so what is
-//! counted is what Discord would count.
+//! Tests of an hour without Discord and of days of sessions that end at once: no event is lost, and
+//! no quota of Discord's is used up. The clock is manual. Sockets and calls are real, so the tests
+//! count what Discord would count.
 
 use crate::support::{Running, config, deliveries, gateway, with};
 use galatea_core::{Clock, Content, Health, Outgoing, Timestamp};
@@ -14,10 +14,11 @@ use std::{sync::Arc, time::Duration};
 const HOUR: Duration = Duration::from_secs(3600);
 const DAY: Duration = Duration::from_secs(24 * 3600);
 
-/// A Discord whose bot lives by a clock of its own.
+/// A Discord, and a manual clock for the bot.
 async fn stage() -> (DiscordApi, ManualClock) {
     let api = DiscordApi::with(Options { own_time: true, ..Options::default() }).await;
-    // Discord's ids tell the machine's time, and what is older than a day is not read back.
+    // Starts at the machine's time: Discord's ids contain it, and messages older than a day are not
+    // read.
     (api, ManualClock::at(galatea_core::SystemClock.now()))
 }
 
@@ -25,7 +26,7 @@ fn start(api: &DiscordApi, gateway: &Arc<RecordingGateway>, clock: &ManualClock)
     with(config(api), gateway.clone(), clock.shared())
 }
 
-/// Lets time pass from wait to wait until then. Whatever answers at once is answered in between.
+/// Advances the clock from sleep to sleep until `until`. Tasks that need no sleep run in between.
 async fn pass(clock: &ManualClock, until: Timestamp) {
     while clock.now() < until {
         if tokio::time::timeout(Duration::from_millis(500), clock.wait_for_sleepers(1))
@@ -34,7 +35,7 @@ async fn pass(clock: &ManualClock, until: Timestamp) {
         {
             clock.advance_to_next();
         } else {
-            // Nobody waits: it is gone, or takes its time.
+            // No task sleeps: the connector has ended or is busy.
             clock.advance(Duration::from_secs(1));
         }
         tokio::task::yield_now().await;
@@ -66,8 +67,8 @@ async fn after_an_hour_in_which_nothing_could_be_reached_it_goes_on_with_its_ses
     pass(&clock, clock.now().plus(HOUR)).await;
     assert_eq!((api.identified(), api.resumed(), api.invalid_calls()), (1, 0, 0));
     api.set_reachable(true);
-    // Only its pause is shortened: once connected, a clock that runs ahead would ask for heartbeats
-    // faster than sockets carry them.
+    // Advance only until it is connected. After that, a clock that runs ahead would demand
+    // heartbeats faster than sockets carry them.
     while api.connected() == 0 {
         if clock.sleepers() > 0 && api.connected() == 0 {
             clock.advance(Duration::from_secs(1));
@@ -90,7 +91,7 @@ async fn after_an_hour_in_which_nothing_could_be_reached_it_goes_on_with_its_ses
     assert_eq!(
         (api.identified(), api.invalid_calls()),
         (1, 0),
-        "a session that was not ended costs nothing"
+        "resuming a session needs no IDENTIFY"
     );
     assert!(gateway.gaps().is_empty());
     running.end().await;
@@ -107,7 +108,7 @@ async fn a_day_of_sessions_that_are_closed_at_once_costs_less_than_fifty() {
     assert!((10..=50).contains(&spent), "{spent}");
     assert_eq!(api.invalid_calls(), 0);
     let braked = |h: &Health| matches!(h, Health::Retrying { code: Some(code), .. } if code == "GAL-DC-IDENTIFY");
-    assert!(gateway.health().iter().any(braked), "it is shown why it waits");
+    assert!(gateway.health().iter().any(braked), "the health report says why it waits");
     running.kill().await;
 }
 
@@ -115,7 +116,7 @@ async fn a_day_of_sessions_that_are_closed_at_once_costs_less_than_fifty() {
 async fn a_day_of_crashes_costs_less_than_fifty() {
     let (api, clock) = stage().await;
     let gateway = gateway();
-    // So that there is never a session to be resumed.
+    // Closed without READY, so that there is never a session to resume.
     api.refuse_sessions(Some(1006));
     let end = clock.now().plus(DAY);
     let mut processes = 0;
@@ -123,19 +124,19 @@ async fn a_day_of_crashes_costs_less_than_fifty() {
         let before = api.identified();
         let running = start(&api, &gateway, &clock);
         processes += 1;
-        // One that could not even start is started again by whoever watches over it.
+        // A run that failed to start is started again, as a supervisor does.
         while api.identified() == before && clock.now() < end && !running.task.is_finished() {
             pass(&clock, clock.now().plus(Duration::from_millis(1))).await;
         }
         running.kill().await;
-        // Discord's limit of 50 calls a second goes by the machine's clock.
+        // Discord's limit of 50 calls a second uses the machine's clock.
         tokio::time::sleep(Duration::from_millis(100)).await;
     }
     let spent = api.identified();
     assert!((20..=50).contains(&spent) && processes >= 20, "{spent} in {processes} processes");
     let noted: Vec<i64> =
         serde_json::from_value(gateway.stored_state("identify").unwrap()).unwrap();
-    assert!(noted.len() >= spent, "noted before Discord hears of it");
+    assert!(noted.len() >= spent, "stored before IDENTIFY is sent");
 }
 
 #[tokio::test]
@@ -151,7 +152,7 @@ async fn a_process_that_crashes_again_and_again_resumes() {
         running.kill().await;
         api.wait_for("the connection to be gone", |h| (h.connected() == 0).then_some(())).await;
     }
-    assert_eq!((api.identified(), api.resumed()), (1, 7), "resuming costs none");
+    assert_eq!((api.identified(), api.resumed()), (1, 7), "resuming needs no IDENTIFY");
 }
 
 #[tokio::test]
@@ -170,7 +171,7 @@ async fn an_hour_in_which_every_call_is_refused_spends_less_than_a_hundredth_of_
                 .on("POST /channels/{}/messages")
                 .times(usize::MAX),
         );
-        // Somebody wants to say something every second, and never gives up.
+        // One send every second, without giving up.
         for _ in 0..3600 {
             let delivery =
                 deliveries(&*handler, &ann.direct().id.to_string(), &outgoing).swap_remove(0);
@@ -191,7 +192,7 @@ async fn refusals_are_counted_across_processes() {
     let (api, clock) = stage().await;
     let ann = api.user("Ann", "ann_b");
     let gateway = gateway();
-    // Earlier processes were refused almost as often as is let happen.
+    // Earlier processes have almost used up the limit.
     let refused =
         serde_json::json!({ "times": [[clock.now().0, 4_990]], "in_a_row": 0, "until": 0 });
     gateway.put_state("refused", refused);
@@ -219,7 +220,7 @@ async fn refusals_are_counted_across_processes() {
         })
         .await;
     running.kill().await;
-    // The next process asks nothing, and says why.
+    // The next process makes no call and reports why.
     let before = api.calls().len();
     assert_eq!(start(&api, &gateway, &clock).failure().await.code(), Some("GAL-DC-GUARD"));
     assert_eq!(api.calls().len(), before);

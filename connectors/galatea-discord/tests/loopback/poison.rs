@@ -1,5 +1,5 @@
-//! Events that cannot be read: each costs itself only, is noted by its number, and never comes
-//! again and again.
+//! Tests of malformed events: each is lost alone, is recorded as a gap by its number, and does not
+//! come back forever.
 
 use crate::support::{Running, config, gateway, start, with};
 use galatea_core::SystemClock;
@@ -19,13 +19,13 @@ async fn texts(running: &Running, count: usize) -> Vec<String> {
     running.heard(count).await.into_iter().map(|m| m.content.text).collect()
 }
 
-/// An id of the same millisecond that the server never gives: it counts up from `first` when the
+/// An id close to `first` that the server never assigns. The server counts up from `first` if the
 /// clock steps back.
 fn raw_id(first: u64, n: u64) -> u64 {
     first + (1 << 20) + n
 }
 
-/// A message event of Ann's with these fields besides.
+/// A message event of Ann's with additional fields.
 fn event(ann: &User, channel: &Channel, id: u64, more: &str) -> String {
     format!(
         r#"{{"op":0,"s":{{s}},"t":"MESSAGE_CREATE","d":{{"id":"{id}","channel_id":"{}","author":{{"id":"{}","username":"ann_b"}},"timestamp":"2026-01-01T00:00:00Z",{more}}}}}"#,
@@ -43,7 +43,7 @@ async fn half_a_surrogate_and_deep_nesting_cost_no_message() {
     api.sends_raw(&event(&ann, &direct, raw_id(first, 2), &deep));
     ann.says(&direct, "last").send();
     assert_eq!(texts(&running, 4).await, ["first", "half \u{FFFD} here", "deep", "last"]);
-    assert_eq!((api.identified(), api.resumed()), (1, 0), "nothing is connected anew for it");
+    assert_eq!((api.identified(), api.resumed()), (1, 0), "it needs no reconnect");
     api.wait_acknowledged().await;
 }
 
@@ -80,7 +80,7 @@ async fn what_nobody_knows_is_passed_over_and_noted_without_its_words() {
     api.wait_acknowledged().await;
 }
 
-/// It comes again after every resume.
+/// The event comes again after every resume.
 #[tokio::test]
 async fn an_event_over_the_limit_is_asked_for_once_more_and_then_passed_over() {
     let (api, ann, direct, running) = stage().await;
@@ -96,7 +96,7 @@ async fn an_event_over_the_limit_is_asked_for_once_more_and_then_passed_over() {
     let gaps = running.gateway.gaps();
     assert!(gaps.len() == 1 && gaps[0].reason.contains("too large"), "{gaps:?}");
     assert_eq!((api.identified(), api.resumed()), (1, 2));
-    // Nor does the next process meet it again.
+    // The next process does not receive it again.
     api.wait_acknowledged().await;
     let gateway = running.end().await;
     let running = with(config(&api), gateway, Arc::new(SystemClock));
@@ -135,7 +135,7 @@ async fn a_history_with_a_message_that_cannot_be_read_is_heard_all_the_same() {
     );
 }
 
-/// What is said while nobody has spoken yet belongs to nobody's memory but Discord's.
+/// A new bot without any message yet must catch up from the time of its first session.
 #[tokio::test]
 async fn what_a_new_bot_misses_in_its_first_lost_session_is_read() {
     let api = DiscordApi::start().await;

@@ -1,4 +1,4 @@
-//! What people do, as events.
+//! Tests of receiving: what people do on Discord arrives as events.
 
 use crate::support::{Running, config, send, start, with};
 use galatea_core::{
@@ -222,11 +222,7 @@ async fn without_message_content_it_hears_what_is_meant_for_it() {
     let guild = api.guild("Garden", &[&ann, &bob]);
     let running = start(config(&api));
     api.wait_connected(1).await;
-    assert_eq!(
-        api.intents()[0] & (1 << 15 | 1 << 1),
-        0,
-        "nothing is asked for that is not granted"
-    );
+    assert_eq!(api.intents()[0] & (1 << 15 | 1 << 1), 0, "only granted intents are requested");
     ann.says(&guild.general(), "to nobody").send();
     ann.says(&guild.general(), &format!("{} to you", api.mention())).send();
     ann.says(&ann.direct(), "in private").send();
@@ -252,7 +248,7 @@ async fn without_message_content_it_hears_what_is_meant_for_it() {
     });
     assert!(
         matches!(after.await, Health::Degraded { reason } if reason.contains("Message Content")),
-        "what it works without has not come with the store"
+        "the limitation is reported again after the store is back"
     );
 }
 
@@ -268,19 +264,15 @@ async fn commands_are_registered_once_and_become_commands() {
         ("ask", "how do roses grow?", "/ask how do roses grow?")
     );
     assert_eq!(heard.id.as_str(), format!("interaction:{id}"));
-    assert_eq!(
-        api.acknowledged(id),
-        Some(5),
-        "acknowledged before anybody thinks about the answer"
-    );
+    assert_eq!(api.acknowledged(id), Some(5), "acknowledged before the answer is made");
     let again =
         with(config(&api), running.end().await, std::sync::Arc::new(galatea_core::SystemClock));
     api.wait_for("it to be back", |h| (h.resumed() == 1).then_some(())).await;
     again.end().await;
-    assert_eq!(api.command_writes(), 1, "commands that are there already are not written again");
+    assert_eq!(api.command_writes(), 1, "existing commands are not written again");
 }
 
-/// Our own message brings nothing to store, but the sequence goes on.
+/// An echo of our own message has nothing to store, but its sequence number is committed.
 #[tokio::test]
 async fn a_message_of_ours_is_acknowledged_without_company() {
     let (api, ann, running) = stage().await;
@@ -296,7 +288,7 @@ async fn a_message_of_ours_is_acknowledged_without_company() {
     .await;
     assert!(sent.iter().all(Result::is_ok));
     api.wait_acknowledged().await;
-    assert_eq!(running.heard(1).await.len(), 1, "it is no message to be answered");
+    assert_eq!(running.heard(1).await.len(), 1, "an echo is not a message to answer");
     running.end().await;
 }
 

@@ -1,4 +1,4 @@
-//! What is sent, and what a bad day does to it.
+//! Tests of sending, with and without faults.
 
 use crate::support::{self, Running, address, config, deliveries, send, start, with};
 use galatea_core::{
@@ -48,7 +48,7 @@ async fn a_message_carries_its_nonce_and_notifies_nobody() {
         (&serde_json::json!([]), &serde_json::json!(false))
     );
     assert_eq!(api.shown(general.id)[0].reply_to, Some(asked));
-    // The same delivery once more is the same message.
+    // Sending the same delivery again gives the same message.
     let again = handler.send(&delivery).await.unwrap();
     assert_eq!(
         (api.shown(general.id).len(), again.id),
@@ -56,7 +56,8 @@ async fn a_message_carries_its_nonce_and_notifies_nobody() {
     );
 }
 
-/// With this fault on the first attempt, the delivery as the runtime repeats it is shown once.
+/// Injects a fault into the first attempt, repeats the delivery as the runtime does, and asserts
+/// that the message is shown once.
 async fn survives(effect: Effect, sent: Sent) {
     let (api, _, general, running) = stage().await;
     let handler = running.connector.send_handler();
@@ -93,7 +94,7 @@ async fn nothing_is_said_twice() {
 
 #[tokio::test]
 async fn the_history_tells_after_the_nonce_is_forgotten() {
-    // Two programs at once, each of which begins a session.
+    // Two connectors run at once, and each begins a session.
     let (api, ann, general, running) =
         stage_with(Options { own_time: true, ..Options::default() }).await;
     let handler = running.connector.send_handler();
@@ -112,7 +113,7 @@ async fn the_history_tells_after_the_nonce_is_forgotten() {
     );
     handler.send(&delivery).await.unwrap();
     api.forget_nonces();
-    // Another process has neither the receipt nor the echo.
+    // Another process knows neither the receipt nor the echo.
     let other = start(config(&api));
     let found =
         other.connector.send_handler().find(&delivery, &ReadBackContext::default()).await.unwrap();
@@ -127,14 +128,10 @@ async fn the_history_tells_after_the_nonce_is_forgotten() {
     let mut old = delivery.clone();
     (old.attempt, old.created_at.0) = (1, old.created_at.0 - 300_000);
     other.connector.send_handler().send(&old).await.unwrap();
-    assert_eq!(
-        api.shown(general.id).len(),
-        4,
-        "an old attempt is looked for before it is repeated"
-    );
+    assert_eq!(api.shown(general.id).len(), 4, "an old attempt is read back before it is repeated");
     general.allows(1 << 10 | 1 << 11);
-    // While the nonce holds a repeat is harmless; after that nobody can tell, and an empty history
-    // is no proof.
+    // While Discord remembers the nonce, a repeat is harmless. After that the outcome is unknown,
+    // because an empty history proves nothing without Read Message History.
     let mut lost = deliveries(&*handler, &general.id.to_string(), &text("x")).swap_remove(0);
     let finds = async |delivery: &galatea_core::Delivery| {
         other.connector.send_handler().find(delivery, &ReadBackContext::default()).await.unwrap()
@@ -143,7 +140,11 @@ async fn the_history_tells_after_the_nonce_is_forgotten() {
     lost.created_at.0 -= 300_000;
     assert_eq!(finds(&lost).await, ReadBackResult::Unknown);
     general.allows(1 << 10 | 1 << 11 | 1 << 16);
-    assert_eq!(finds(&lost).await, ReadBackResult::NotSent, "it can be read, and it is not there");
+    assert_eq!(
+        finds(&lost).await,
+        ReadBackResult::NotSent,
+        "the history can be read, and the message is not there"
+    );
 }
 
 #[tokio::test]
@@ -167,13 +168,13 @@ async fn limits_are_obeyed_before_discord_has_to_say_so() {
         }
     }
     assert_eq!(api.shown(general.id).len(), 12);
-    assert!(waited >= 2, "there was something to wait for");
+    assert!(waited >= 2, "some calls had to wait");
     let refused = api
         .calls_of(CREATE)
         .iter()
         .filter(|c| c.answer.as_ref().is_some_and(|a| a.0 == 429))
         .count();
-    assert_eq!(refused, 0, "the headers tell beforehand");
+    assert_eq!(refused, 0, "the headers announce the limit beforehand");
 }
 
 #[tokio::test]
@@ -189,7 +190,7 @@ async fn a_global_limit_holds_everything_and_a_shared_one_only_its_channel() {
         "{}",
         held.report()
     );
-    assert_eq!(api.calls_of(CREATE).len(), 1, "nothing is called meanwhile");
+    assert_eq!(api.calls_of(CREATE).len(), 1, "no call is made during the wait");
     let Retry::After(wait) = held.retry() else { panic!("After") };
     tokio::time::sleep(wait).await;
     let invalid = api.invalid_calls();
@@ -393,8 +394,8 @@ async fn who_may_write_in_a_channel_is_asked_of_discord() {
     );
 }
 
-/// Killed between the question and its answer: the place of the answer is filled by the next
-/// process, or who asked is named.
+/// A process is killed between the command and its answer. The next process answers through the
+/// interaction or, if it expired, mentions the caller.
 #[tokio::test]
 async fn a_command_that_a_crash_cut_off_is_answered_by_the_next_process() {
     for expired in [false, true] {
@@ -428,7 +429,7 @@ async fn a_command_that_a_crash_cut_off_is_answered_by_the_next_process() {
                 .unwrap();
             assert!(
                 matches!(found, ReadBackResult::Sent(_)),
-                "it is known by its words though it names somebody"
+                "it is found by its text, though it begins with a mention"
             );
             fresh.kill().await;
         } else {
@@ -453,7 +454,7 @@ async fn what_only_one_person_asked_for_only_they_read() {
     );
     assert!(["ask", "help", "privacy"].map(hidden).iter().all(serde_json::Value::is_null));
     let mut heard = 0;
-    // Bob is no admin, so "mute" will be refused; Ann owns the server.
+    // Bob is not an admin, so "mute" will be refused. Ann owns the server.
     for (who, command, private) in [
         (&bob, "help", true),
         (&bob, "privacy", true),
@@ -474,7 +475,7 @@ async fn what_only_one_person_asked_for_only_they_read() {
             (api.whispered(general.id).len() - before.0, api.shown(general.id).len() - before.1);
         assert_eq!(after, if private { (1, 0) } else { (0, 1) }, "{command}");
     }
-    // Too late, it is not said to everybody instead.
+    // If it is too late, the answer is not posted publicly instead.
     let id = bob.uses(&general, "privacy", None);
     running.heard(heard + 1).await;
     api.expire_interactions();
@@ -506,7 +507,7 @@ async fn where_it_may_not_write_no_answer_is_asked_for_and_status_names_the_chan
         let (channel, asked) = (channel.clone(), asked.clone());
         let handler = handler.clone();
         async move {
-            // The event has to arrive.
+            // Wait until the event arrives.
             for _ in 0..600 {
                 if handler
                     .barred(&address(&channel.id.to_string()), &asked)
@@ -526,7 +527,7 @@ async fn where_it_may_not_write_no_answer_is_asked_for_and_status_names_the_chan
     assert_eq!(
         code(&general, &RemoteId("interaction:1".into())),
         None,
-        "a command is answered in its own place"
+        "a command is answered through its interaction"
     );
     let degraded = |h: &Health| matches!(h, Health::Degraded { reason } if reason.contains("#general") && reason.contains("Send Messages"));
     running
@@ -541,7 +542,7 @@ async fn where_it_may_not_write_no_answer_is_asked_for_and_status_names_the_chan
             g.health().last().is_some_and(|h| matches!(h, Health::Up { .. })).then_some(())
         })
         .await;
-    // What the permissions do not explain is believed for a while.
+    // A refusal that the permissions do not explain counts for a while.
     api.fault(Fault::new(Effect::Refuse(403, 50013)).on(CREATE));
     assert!(send(&*handler, &general.id.to_string(), &text("hi")).await.swap_remove(0).is_err());
     assert_eq!(code(&general, &asked), Some("GAL-DC-50013"));

@@ -1,5 +1,5 @@
-//! A gateway that falls silent, at every step: it is noticed, shown, and got over; nothing said
-//! meanwhile is lost.
+//! Tests of a gateway that falls silent, at every step: the connector notices, reports it and
+//! recovers, and no message is lost.
 
 use crate::support::{Running, config, start};
 use galatea_core::Health;
@@ -25,7 +25,7 @@ fn at_work(api: &Handle) -> Running {
 }
 
 async fn stage() -> (DiscordApi, User) {
-    // Sessions are begun as often as the silence makes it necessary.
+    // No limit on session starts, because silences cause many.
     let api = DiscordApi::with(Options { own_time: true, ..Options::default() }).await;
     let ann = api.user("Ann", "ann_b");
     api.guild("Garden", &[&ann]);
@@ -41,7 +41,7 @@ fn is_up(health: &Health) -> bool {
     matches!(health, Health::Up { .. } | Health::Degraded { .. })
 }
 
-/// The health as told, up or not, without repetitions.
+/// The reported health, as up or not up, without repetitions.
 fn ups(running: &Running) -> Vec<bool> {
     let mut ups: Vec<bool> = running.gateway.health().iter().map(is_up).collect();
     ups.dedup();
@@ -102,7 +102,7 @@ async fn a_resume_without_resumed_is_not_up_and_a_new_session_reads_what_was_mis
     assert_eq!(
         (api.identified(), api.silences_left()),
         (2, 0),
-        "a session that is not gone on with is given up"
+        "a session without RESUMED is given up"
     );
     assert_eq!(ups(&running), [true, false, true]);
 }
@@ -121,13 +121,13 @@ async fn a_resumed_session_without_events_is_asked_resumed_again_and_then_given_
     assert_eq!(
         (api.identified(), api.silences_left()),
         (2, 0),
-        "resuming costs nothing, so that was tried first"
+        "resuming is tried first, because it needs no IDENTIFY"
     );
     assert!(api.resumed() >= 2 && api.member_requests() >= 2);
     hears(&running, &ann, 2).await;
 }
 
-/// Quiet is no fault: the gateway answers when asked, and the session stays.
+/// A quiet session is not a fault: the gateway answers the probe, and the session continues.
 #[tokio::test]
 async fn a_session_in_which_nothing_happens_is_asked_and_kept() {
     let (api, ann) = stage().await;

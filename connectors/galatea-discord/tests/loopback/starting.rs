@@ -1,4 +1,4 @@
-//! Starting: what is checked, what a person is told, and who is contacted.
+//! Tests of the start: what is checked, what is reported, and which hosts are contacted.
 
 use crate::support::{build, config, start};
 use galatea_core::{Connector, ErrorKind, Retry, SecretString, Severity, SystemClock};
@@ -6,7 +6,7 @@ use galatea_discord::DiscordConfig;
 use galatea_testkit::discord::{DiscordApi, Effect, Fault, Options, Order};
 use std::sync::Arc;
 
-/// The same bot, another secret.
+/// A token of the same bot with another secret.
 fn wrong_token(token: &str) -> SecretString {
     let (head, _) = token.rsplit_once('.').unwrap();
     SecretString::from(format!("{head}.dc-canary-another-secret-0123456789abcdef"))
@@ -41,14 +41,14 @@ async fn close_codes_that_need_a_person_stop_this_connector_only() {
         let error = running.failure().await;
         assert_eq!((error.code(), error.retry()), (Some(name), Retry::Never), "{code}");
         assert!(error.fix().is_some());
-        assert_eq!(api.identified(), 1, "no storm");
+        assert_eq!(api.identified(), 1, "no repeated IDENTIFY");
     }
 }
 
 #[tokio::test]
 async fn an_intent_withdrawn_in_the_portal_is_4014() {
     let api = DiscordApi::start().await;
-    // Between the look at the flags and identify.
+    // Stops the start between reading the flags and IDENTIFY.
     api.fault(Fault::new(Effect::Hang).on("GET /gateway/bot"));
     let running = start(config(&api));
     api.wait_for("the flags to be read", |h| {
@@ -59,7 +59,7 @@ async fn an_intent_withdrawn_in_the_portal_is_4014() {
     api.set_content(false);
     let again = start(config(&api));
     api.wait_connected(1).await;
-    assert_eq!(api.intents()[0] & 1 << 15, 0, "asked for is what the flags allow");
+    assert_eq!(api.intents()[0] & 1 << 15, 0, "only intents that the flags allow are requested");
     again.end().await;
 }
 
@@ -91,7 +91,7 @@ async fn with_the_api_unreachable_nothing_else_is_contacted_and_it_may_be_tried_
     api.set_reachable(false);
     let error = start(config(&api)).failure().await;
     assert_eq!((error.code(), error.retry()), (Some("GAL-DC-CONNECT"), Retry::Soon));
-    // A host that refuses: the error names it, and no other was asked.
+    // A host that refuses connections: the error names it, and no other host is contacted.
     let mut nowhere = DiscordConfig::new(SecretString::from(api.token()));
     nowhere.api_root = "http://127.0.0.1:9".parse().unwrap();
     let error = start(nowhere).failure().await;

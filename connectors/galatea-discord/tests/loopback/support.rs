@@ -1,4 +1,4 @@
-//! The connector between a loopback platform and a recording gateway.
+//! Runs the connector between a loopback Discord and a recording gateway.
 
 use galatea_core::{
     Account, Address, Clock, Delivery, Outgoing, Receipt, RemoteId, Result, RoomId, SecretString,
@@ -11,7 +11,7 @@ use galatea_testkit::{
 };
 use std::{path::Path, sync::Arc};
 
-/// This connector at work.
+/// A running connector.
 pub(crate) type Running = running::Running<DiscordConnector>;
 
 pub(crate) fn config(api: &Handle) -> DiscordConfig {
@@ -28,12 +28,12 @@ pub(crate) fn build(
     config.connector(&running::host(folder, clock)).unwrap()
 }
 
-/// At work, with a gateway and a folder of its own.
+/// Starts a connector with a new gateway and a new data folder.
 pub(crate) fn start(config: DiscordConfig) -> Running {
     with(config, RecordingGateway::new(running::identity()), Arc::new(SystemClock))
 }
 
-/// At work, with a gateway that outlives it.
+/// Starts a connector with a gateway that outlives it.
 pub(crate) fn with(
     config: DiscordConfig,
     gateway: Arc<RecordingGateway>,
@@ -56,7 +56,7 @@ pub(crate) fn address(room: &str) -> Address {
     }
 }
 
-/// The deliveries of something to be sent to a room.
+/// The deliveries of an outgoing message to a room.
 pub(crate) fn deliveries(
     handler: &dyn SendHandler,
     room: &str,

@@ -1,4 +1,5 @@
-//! Telegram's chats and people as World, Room and Entity. World = chat; a topic is a Room in it.
+//! Converts Telegram's chats and people to World, Room and Entity. The World is the chat; a topic
+//! is a Room in it.
 
 use galatea_core::{ChannelType, Connection, EntityRef, RemoteId, RoomRef, WorldRef};
 use serde_json::{Map, Value, json};
@@ -6,7 +7,7 @@ use teloxide::types::{Chat, ChatKind, Message, PublicChatKind, User};
 
 use super::place::room_id;
 
-/// Kind of a chat as elizaOS names it.
+/// Converts a chat's type to elizaOS's.
 pub(super) fn kind(chat: &Chat) -> ChannelType {
     match &chat.kind {
         ChatKind::Private(_) => ChannelType::Dm,
@@ -17,7 +18,7 @@ pub(super) fn kind(chat: &Chat) -> ChannelType {
     }
 }
 
-/// What a chat is called: its title, or the other person's name.
+/// The name of a chat: its title, or the other person's name.
 pub(super) fn chat_name(chat: &Chat) -> Option<String> {
     if let Some(title) = chat.title() {
         return Some(title.to_owned());
@@ -27,12 +28,12 @@ pub(super) fn chat_name(chat: &Chat) -> Option<String> {
     if name.is_empty() { chat.username().map(str::to_owned) } else { Some(name) }
 }
 
-/// True for a supergroup with topics.
+/// Whether the chat is a supergroup with topics.
 pub(super) fn is_forum(chat: &Chat) -> bool {
     matches!(&chat.kind, ChatKind::Public(public) if matches!(&public.kind, PublicChatKind::Supergroup(s) if s.is_forum))
 }
 
-/// The World of a chat.
+/// Converts a chat to a World.
 pub(super) fn world(chat: &Chat) -> WorldRef {
     let mut world = WorldRef::new(RemoteId::new(chat.id.0), chat_name(chat));
     if let Some(name) = chat.username() {
@@ -41,7 +42,8 @@ pub(super) fn world(chat: &Chat) -> WorldRef {
     world
 }
 
-/// The Room of a chat or of a topic in it. A topic's name is told only by service messages.
+/// The Room of a chat or of a topic in it. A topic has no name here, because only service messages
+/// contain it.
 pub(super) fn room(chat: &Chat, thread: Option<i32>) -> RoomRef {
     let mut metadata = Map::new();
     if let Some(name) = chat.username() {
@@ -67,7 +69,7 @@ pub(super) fn room(chat: &Chat, thread: Option<i32>) -> RoomRef {
     RoomRef { remote, name: chat_name(chat), kind: kind(chat), parent: None, metadata }
 }
 
-/// A person or another bot.
+/// Converts a person or another bot to an Entity.
 pub(super) fn person(user: &User) -> EntityRef {
     let mut entity =
         EntityRef::new(RemoteId::new(user.id.0), Some(user.full_name()), user.username.clone());
@@ -75,19 +77,20 @@ pub(super) fn person(user: &User) -> EntityRef {
     entity
 }
 
-/// A chat that speaks: an anonymous administrator, a channel, a linked channel.
+/// Converts a chat that posts in its own name to an Entity: an anonymous administrator, a channel,
+/// a linked channel.
 pub(super) fn speaking_chat(chat: &Chat) -> EntityRef {
     EntityRef::new(RemoteId::new(chat.id.0), chat_name(chat), chat.username().map(str::to_owned))
 }
 
-/// The topic a message is in; reply threads outside forums carry a thread id too but are no topics.
+/// The topic of a message. Reply threads outside forums also have a thread id, but are not topics.
 pub(super) fn thread(message: &Message) -> Option<i32> {
     message.thread_id.filter(|_| message.is_topic_message).map(|t| t.0.0)
 }
 
-/// Where and by whom a message was said.
+/// The place and the sender of a message.
 pub(super) fn of(message: &Message) -> Connection {
-    // `from` is a stand-in account when a chat speaks (Bot API, Message.sender_chat).
+    // If a chat posts, `from` is a placeholder account (Bot API, Message.sender_chat).
     let entity = match (&message.sender_chat, &message.from) {
         (Some(chat), _) => speaking_chat(chat),
         (None, Some(user)) => person(user),
@@ -100,8 +103,8 @@ pub(super) fn of(message: &Message) -> Connection {
     }
 }
 
-/// Address of a message in a public chat, or in a supergroup or channel for its members; none
-/// elsewhere. (teloxide's own helper panics on chat ids out of range.)
+/// Link to a message in a public chat, or in a supergroup or channel for its members; `None`
+/// elsewhere. teloxide's own helper is not used, because it panics on chat ids out of range.
 pub(super) fn link(message: &Message) -> Option<String> {
     let chat = &message.chat;
     let place = match (kind(chat), chat.username()) {

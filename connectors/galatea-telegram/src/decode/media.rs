@@ -1,12 +1,14 @@
-//! What a message carries besides words: files as attachments, everything else as a line of text.
+//! Decodes what a message contains besides text: files become attachments, everything else a line
+//! of text.
 
 use galatea_core::{Media, MediaKind};
 use teloxide::types::{FileMeta, MediaKind as Telegram, Message, MessageKind, PhotoSize};
 
-/// teloxide's value for a size Telegram did not tell.
+/// teloxide's value for a size that Telegram did not send.
 const UNKNOWN_SIZE: u32 = u32::MAX;
 
-/// Files of a message. `telegram:<file_id>` names the bytes without a token.
+/// The files of a message. The address `telegram:<file_id>` identifies a file without containing
+/// the token.
 pub(super) fn attachments(message: &Message) -> Vec<Media> {
     let MessageKind::Common(common) = &message.kind else { return Vec::new() };
     let file = |meta: &FileMeta, content_type: MediaKind, source: &str| Media {
@@ -99,7 +101,7 @@ fn largest(sizes: &[PhotoSize]) -> Option<&PhotoSize> {
     sizes.iter().max_by_key(|s| u64::from(s.width) * u64::from(s.height))
 }
 
-/// Content without words of its own, said in words.
+/// Describes content without text, such as a location, in a line of text.
 pub(super) fn in_words(message: &Message) -> Option<String> {
     let common = match &message.kind {
         MessageKind::Common(common) => common,

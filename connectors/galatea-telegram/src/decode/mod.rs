@@ -1,5 +1,5 @@
-//! Telegram's updates → what happened, in the house's words. Pure; tested with recordings and
-//! mutated ones.
+//! Decodes Telegram's updates into [`Incoming`] events. Pure; tested with recordings and with
+//! mutated updates.
 
 mod connection;
 mod media;
@@ -24,10 +24,9 @@ use teloxide::types::{
 use place::{message_id, room_id};
 pub(crate) use service::chat_sync;
 
-/// Who we are on Telegram, from getMe.
+/// The bot's own identity on Telegram, from getMe.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Me {
-    /// The bot's id.
     pub(crate) id: i64,
     /// Its user name without `@`.
     pub(crate) user_name: String,
@@ -39,29 +38,29 @@ impl Me {
     }
 }
 
-/// What one update means.
+/// The result of decoding one update.
 #[derive(Debug, Default)]
 pub(crate) struct Decoded {
-    /// What happened, in order; usually none or one.
+    /// Events in order; usually none or one.
     pub(crate) events: Vec<Incoming>,
     /// The album the message belongs to.
     pub(crate) album: Option<(i64, String)>,
-    /// A button press to acknowledge.
+    /// Id of a button press to acknowledge.
     pub(crate) press: Option<String>,
-    /// Names and rights that changed without anything being said.
+    /// Names and roles that changed.
     pub(crate) syncs: Vec<WorldSync>,
-    /// A group or channel, whose administrators may be asked for.
+    /// The group or channel, if its administrators can be fetched.
     pub(crate) place: Option<Chat>,
-    /// We were taken in, or rights changed: ask for the administrators again.
+    /// The bot was added or its rights changed, so fetch the administrators again.
     pub(crate) refresh: bool,
-    /// The newest message number seen in a chat.
+    /// Chat and number of the message.
     pub(crate) seen: Option<(i64, i32)>,
-    /// The chat has topics.
+    /// The chat's id, if it has topics.
     pub(crate) forum: Option<i64>,
 }
 
-/// Decodes one update that arrived `now`. Never fails: what means nothing to us gives an empty
-/// answer.
+/// Decodes one update that arrived at `now`. Never fails: an update that does not concern us gives
+/// an empty result.
 pub(crate) fn decode(update: &Update, me: &Me, now: Timestamp) -> Decoded {
     match &update.kind {
         UpdateKind::Message(m) | UpdateKind::ChannelPost(m) => message(m, me),
@@ -139,7 +138,7 @@ fn message(m: &Message, me: &Me) -> Decoded {
 }
 
 fn topic_name(m: &Message, name: Option<&str>) -> Vec<WorldSync> {
-    // The creating message is the topic: its thread id is its own number.
+    // The message that creates a topic is its first; its own number is the thread id.
     let thread = m.thread_id.map_or(m.id.0, |t| t.0.0);
     name.map(|name| service::topic_named(&m.chat, thread, name)).into_iter().collect()
 }
@@ -173,8 +172,8 @@ fn addressed(m: &Message, me: &Me) -> Addressed {
     Addressed { mention: text::mentions(words, entities, me), reply }
 }
 
-/// The message it answers. In topics Telegram names the topic's first message when nothing was
-/// answered; that is no reply.
+/// The message that this one replies to. In a topic Telegram names the topic's first message if
+/// there is no reply; that one does not count.
 fn real_reply(m: &Message) -> Option<&Message> {
     m.reply_to_message().filter(|r| {
         let root = m.is_topic_message && m.thread_id.is_some_and(|t| t.0 == r.id);
@@ -249,7 +248,7 @@ fn edited(m: &Message, me: &Me) -> Decoded {
 
 fn pressed(q: &CallbackQuery, now: Timestamp) -> Decoded {
     let mut out = Decoded { press: Some(q.id.0.clone()), ..Decoded::default() };
-    // Presses on messages of inline mode name no chat; there is no room to put them in.
+    // Presses on inline-mode messages name no chat, so there is no Room for them.
     if let (Some(message), Some(data)) = (&q.message, &q.data) {
         let chat = message.chat();
         let thread = message.regular_message().and_then(connection::thread);
@@ -263,7 +262,7 @@ fn pressed(q: &CallbackQuery, now: Timestamp) -> Decoded {
             message: Some(message_id(chat.id.0, message.id().0)),
             data: data.clone(),
         };
-        // Presses carry no time of their own.
+        // Presses have no timestamp.
         out.events = one(connection, event, now);
     }
     out
@@ -287,7 +286,7 @@ fn reacted(r: &MessageReactionUpdated) -> Decoded {
         (None, Some(chat)) => connection::speaking_chat(chat),
         (None, None) => return Decoded::default(),
     };
-    // Reactions do not say which topic the message is in.
+    // Reactions do not name the message's topic.
     let connection = Connection {
         world: connection::world(&r.chat),
         room: connection::room(&r.chat, None),

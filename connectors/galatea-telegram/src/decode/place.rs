@@ -1,12 +1,13 @@
-//! Ids: Telegram's chat, topic and message numbers as the text the rest of the house carries
-//! around.
+//! Converts Telegram's chat, topic and message numbers to the text ids that the rest of the program
+//! uses.
 //!
-//! A chat is `-100123`, a topic `-100123-42` (elizaOS's spelling), a message `-100123:7`.
+//! A chat is `-100123`, a topic `-100123-42` (as in elizaOS), a message `-100123:7`.
 
 use galatea_core::{Error, RemoteId, Result};
 
-/// Thread id of a forum's General topic. It is omitted when sending and given when showing that
-/// somebody types (Bot API, "Forum topics"; tdlib/telegram-bot-api server behaviour).
+/// Thread id of a forum's General topic. It is omitted when sending a message and included when
+/// showing that the bot is typing (Bot API, "Forum topics"; tdlib/telegram-bot-api server
+/// behaviour).
 pub(crate) const GENERAL_TOPIC: i32 = 1;
 
 /// A chat, or one topic in it.
@@ -14,12 +15,12 @@ pub(crate) const GENERAL_TOPIC: i32 = 1;
 pub(crate) struct Target {
     /// Chat id: positive for people, negative for groups and channels.
     pub(crate) chat: i64,
-    /// Topic, none for the chat itself and for General.
+    /// Thread id of the topic; `None` for the chat itself and for General.
     pub(crate) thread: Option<i32>,
 }
 
 impl Target {
-    /// Reads what [`room_id`] wrote.
+    /// Parses what [`room_id`] wrote.
     ///
     /// # Errors
     /// `Invalid` for anything else.
@@ -46,12 +47,12 @@ pub(crate) fn room_id(chat: i64, thread: Option<i32>) -> RemoteId {
     }
 }
 
-/// The id of a message. Telegram numbers per chat, so the chat belongs to it.
+/// The id of a message. Telegram numbers messages per chat, so the id includes the chat.
 pub(crate) fn message_id(chat: i64, message: i32) -> RemoteId {
     RemoteId(format!("{chat}:{message}"))
 }
 
-/// Reads what [`message_id`] wrote; a bare number (elizaOS) has no chat.
+/// Parses what [`message_id`] wrote. A bare number, as in elizaOS, has no chat.
 pub(crate) fn parse_message(id: &RemoteId) -> Option<(Option<i64>, i32)> {
     match id.as_str().split_once(':') {
         Some((chat, message)) => Some((Some(chat.parse().ok()?), message.parse().ok()?)),
@@ -59,12 +60,12 @@ pub(crate) fn parse_message(id: &RemoteId) -> Option<(Option<i64>, i32)> {
     }
 }
 
-/// Understands what people paste when they mean a message: a link from Telegram's "copy message
-/// link" (`https://t.me/c/<internal>/<message>`, `https://t.me/c/<internal>/<topic>/<message>`) or
+/// Parses a reference to a message as people paste it: a link from Telegram's "copy message link"
+/// (`https://t.me/c/<internal>/<message>`, `https://t.me/c/<internal>/<topic>/<message>`) or
 /// `chat:message`.
 ///
-/// Returns the room, where the text tells it, and the message. Links of public groups carry no chat
-/// id: see [`parse_public_link`].
+/// Returns the room, if the text names it, and the message; `None` for any other text. Links of
+/// public groups contain no chat id: see [`parse_public_link`].
 pub fn parse_link(text: &str) -> Option<(Option<RemoteId>, RemoteId)> {
     let text = text.trim();
     let Some(path) = ["https://t.me/c/", "http://t.me/c/", "t.me/c/"]
@@ -84,11 +85,11 @@ pub fn parse_link(text: &str) -> Option<(Option<RemoteId>, RemoteId)> {
     Some((Some(room_id(chat, thread)), message_id(chat, message)))
 }
 
-/// Understands links of public groups and channels: `https://t.me/<name>/<message>`,
+/// Parses links of public groups and channels: `https://t.me/<name>/<message>`,
 /// `https://t.me/<name>/<topic>/<message>`.
 ///
-/// Returns the chat's user name, and how the link reads as by [`parse_link`] once the chat's id is
-/// known.
+/// Returns the chat's user name, and a function that takes the chat's id and returns the same as
+/// [`parse_link`].
 #[allow(clippy::type_complexity, reason = "one use, and the caller names it")]
 pub fn parse_public_link(
     text: &str,
@@ -96,7 +97,7 @@ pub fn parse_public_link(
     let path = ["https://t.me/", "http://t.me/", "t.me/"]
         .iter()
         .find_map(|prefix| text.trim().strip_prefix(prefix))?;
-    // The preview page of a channel.
+    // Links to a channel's preview page have `s/` in front.
     let path = path.strip_prefix("s/").unwrap_or(path);
     let (name, thread, message) = parts(path)?;
     // User names have 4 to 32 letters, digits and underscores and begin with a letter
@@ -113,7 +114,7 @@ pub fn parse_public_link(
     Some((name.to_owned(), Box::new(read)))
 }
 
-/// What a link's path holds: the place, the topic if there is one, the message.
+/// Splits a link's path into the place, the topic if there is one, and the message.
 fn parts(path: &str) -> Option<(&str, Option<i32>, i32)> {
     let path = path.split(['?', '#']).next().unwrap_or(path).trim_end_matches('/');
     let mut parts = path.split('/');

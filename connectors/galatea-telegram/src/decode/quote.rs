@@ -1,11 +1,12 @@
-//! What a message replies to, with the words Telegram sends along: they need not be stored here.
+//! Decodes the quote of a reply. Telegram sends the quoted text along, so the quoted message need
+//! not be in the store.
 
 use galatea_core::{Quote, QuoteKind};
 use teloxide::types::{Message, MessageKind};
 
 use super::{Me, connection, is_me, media, origin_name, real_reply, text, words};
 
-/// The message it answers; where a part of it was chosen, that part.
+/// The message replied to, or the part of it that the sender selected.
 pub(super) fn of(m: &Message, me: &Me) -> Vec<Quote> {
     let MessageKind::Common(common) = &m.kind else { return Vec::new() };
     let chosen = common.quote.as_ref().map(|quote| text::to_markdown(&quote.text, &quote.entities));
@@ -20,13 +21,13 @@ pub(super) fn of(m: &Message, me: &Me) -> Vec<Quote> {
                 ..Quote::new(QuoteKind::Reply, author(replied), said)
             }
         }
-        // A message of another chat.
+        // A reply to a message of another chat.
         (None, Some(external)) => Quote::new(
             QuoteKind::Reply,
             Some(origin_name(&external.origin)),
             chosen.unwrap_or_default(),
         ),
-        // A story, or a message that the reader could not make out.
+        // A reply to a story, or to a message that could not be parsed.
         (None, None) => match chosen {
             Some(chosen) => Quote::new(QuoteKind::Reply, None, chosen),
             None => return Vec::new(),
@@ -35,7 +36,7 @@ pub(super) fn of(m: &Message, me: &Me) -> Vec<Quote> {
     if quote.is_empty() && !quote.own { Vec::new() } else { vec![quote] }
 }
 
-/// Everything it says, files without words in words.
+/// The whole text of a message, with a description of content without text.
 fn all(m: &Message) -> String {
     let (words, entities) = words(m);
     let said = text::to_markdown(words, entities);

@@ -1,6 +1,6 @@
-//! Bytes of getUpdates or of a webhook call → updates, one by one. teloxide gives up on a whole
-//! message for one field it does not know, and its reader can panic; here everything else of such a
-//! message is kept, and every update keeps its number so that the offset can pass it.
+//! Parses the updates of a getUpdates answer or of a webhook call, one by one. teloxide rejects a
+//! whole message for one field it does not know, and its parser can panic. This module keeps the
+//! rest of such a message, and the number of every update, so that the offset can move past it.
 
 use galatea_http::json;
 use serde::Deserialize;
@@ -13,33 +13,33 @@ use teloxide::types::{Message, MessageEntity, MessageKind, MessageOrigin, Update
 
 const MESSAGES: [&str; 4] = ["message", "edited_message", "channel_post", "edited_channel_post"];
 
-/// Longest name of a field that is shown; the Bot API's longest update type has 28 letters.
+/// Longest field name that is logged; the Bot API's longest update type has 28 letters.
 const NAME: usize = 40;
 
-/// One update as it came.
+/// One update, parsed as far as possible.
 #[derive(Debug)]
 pub(crate) struct Item {
-    /// Its number.
+    /// The `update_id`.
     pub(crate) id: i64,
-    /// What it says; none when even a reduced form could not be read.
+    /// The update; `None` if even a reduced form cannot be parsed.
     pub(crate) update: Option<Update>,
-    /// Name of its field, for the log: short, and of plain letters only.
+    /// Name of its type field, for the log: short, and of plain characters only.
     pub(crate) kind: String,
-    /// It could not be read and may hold what somebody said. Kinds that were never asked for and
-    /// service messages do not.
+    /// Whether the update is malformed and may contain a message or a press. False for types that
+    /// were not requested and for service messages.
     pub(crate) lost: bool,
 }
 
-/// What getUpdates answered.
+/// The answer of getUpdates.
 #[derive(Debug, Default)]
 pub(crate) struct Answer {
     /// The updates, in order.
     pub(crate) items: Vec<Item>,
-    /// How many more had no number, so that no offset passes them.
+    /// How many more updates have no number, so that no offset can move past them.
     pub(crate) without_number: usize,
 }
 
-/// Reads the answer of getUpdates. None when it is no JSON object with a list of updates.
+/// Parses the answer of getUpdates. `None` if it is not a JSON object with a list of updates.
 pub(crate) fn answer(body: &[u8]) -> Option<Answer> {
     #[derive(Deserialize)]
     struct Typed {
@@ -53,14 +53,14 @@ pub(crate) fn answer(body: &[u8]) -> Option<Answer> {
             without_number: 0,
         });
     }
-    // One by one, so that what makes one of them unreadable is no other's trouble.
+    // Parse one by one, so that a malformed update does not affect the others.
     let body = json::mend(body);
     let found = json::items(json::member(&body, "result")?)?;
     let items: Vec<Item> = found.iter().filter_map(|text| item(text)).collect();
     Some(Answer { without_number: found.len() - items.len(), items })
 }
 
-/// Reads the body of one webhook call.
+/// Parses the body of one webhook call.
 pub(crate) fn single(body: &[u8]) -> Option<Item> {
     if let Ok(Ok(update)) = catch_unwind(|| serde_json::from_slice::<Update>(body))
         && !lossy(&update)
@@ -70,14 +70,14 @@ pub(crate) fn single(body: &[u8]) -> Option<Item> {
     item(&json::mend(body))
 }
 
-/// The number of the first update of an answer that was too long to be read whole.
+/// The number of the first update in an answer that was too long to read.
 pub(crate) fn first_of(beginning: &[u8]) -> Option<Item> {
     let list = json::opened(beginning, "result")?;
     let at = list.iter().position(|b| *b == b'{')?;
     cut(list.get(at..)?)
 }
 
-/// The number of an update that was too long to be read whole.
+/// The number of an update that was too long to read.
 pub(crate) fn cut(beginning: &[u8]) -> Option<Item> {
     Some(Item {
         id: number(beginning)?,
@@ -107,12 +107,13 @@ fn item(text: &[u8]) -> Option<Item> {
     Some(Item { id, update, kind, lost })
 }
 
-/// The number, also of an update whose rest is no JSON or missing.
+/// The `update_id`, even if the rest of the update is malformed or missing.
 fn number(text: &[u8]) -> Option<i64> {
     serde_json::from_slice(json::member(text, "update_id")?).ok()
 }
 
-/// teloxide's numbers are of 32 bits; ours is kept beside.
+/// Replaces an `update_id` that does not fit into teloxide's 32 bits; [`Item::id`] keeps the real
+/// one.
 fn renumbered(value: &Value) -> Cow<'_, Value> {
     let fits = |id: &Value| id.as_u64().is_some_and(|id| u32::try_from(id).is_ok());
     if value.get("update_id").is_some_and(fits) {
@@ -125,8 +126,8 @@ fn renumbered(value: &Value) -> Cow<'_, Value> {
     Cow::Owned(value)
 }
 
-/// A press, or a message with words: not what only the list of members or a medium that nobody here
-/// knows is about.
+/// Whether an update is a press or a message with text. Member changes and unknown media do not
+/// count.
 fn says_something(value: &Value) -> bool {
     let has_words =
         |message: &Value| ["text", "caption"].iter().any(|words| message.get(words).is_some());
@@ -138,7 +139,7 @@ fn parse(value: &Value) -> Option<Update> {
     catch_unwind(AssertUnwindSafe(|| Update::deserialize(value).ok())).ok().flatten()
 }
 
-/// True when teloxide dropped what the update says.
+/// Whether teloxide dropped the content of the update.
 fn lossy(update: &Update) -> bool {
     let message: &Message = match &update.kind {
         UpdateKind::Error(_) => return true,
@@ -151,7 +152,7 @@ fn lossy(update: &Update) -> bool {
     matches!(message.kind, MessageKind::Empty {})
 }
 
-/// First without the fields that break most often, then reduced to the words.
+/// Parses a message without the fields that fail most often, then reduced to its text.
 fn salvage(value: &Value) -> Option<Update> {
     let key = MESSAGES.into_iter().find(|k| value.get(k).is_some_and(Value::is_object))?;
     let message = value.get(key)?.as_object()?;
@@ -180,7 +181,7 @@ fn repaired(whole: &Map<String, Value>) -> Map<String, Value> {
     }
     message.extend(quoted(whole));
     for field in ["voice", "audio", "video", "animation"] {
-        // Optional in the Bot API, required by teloxide's reader.
+        // Optional in the Bot API, but required by teloxide's parser.
         if let Some(Value::Object(file)) = message.get_mut(field) {
             file.entry("mime_type").or_insert(Value::Null);
             file.remove("thumbnail");
@@ -219,9 +220,9 @@ fn reduced(message: &Map<String, Value>) -> Option<Map<String, Value>> {
     Some(out)
 }
 
-/// What a message replies to in another chat and the part of it that was chosen, as teloxide can
-/// read them. Its reader demands a medium of every such reply, also of a reply to plain text, so a
-/// die stands in for it; only the origin is used.
+/// The external reply and the selected quote of a message, in a form that teloxide can parse. Its
+/// parser requires a medium in every external reply, even to plain text, so a die stands in for it;
+/// only the origin is used.
 fn quoted(message: &Map<String, Value>) -> Map<String, Value> {
     let mut out = Map::new();
     if let Some(text) =
@@ -240,7 +241,7 @@ fn quoted(message: &Map<String, Value>) -> Map<String, Value> {
     out
 }
 
-/// Who, where and when, with its words; nothing else of it.
+/// Sender, chat, date and text of a message, without its other fields.
 fn spoken(message: &Map<String, Value>) -> Map<String, Value> {
     let mut out = bare(message);
     if let Some(text) =
@@ -251,7 +252,7 @@ fn spoken(message: &Map<String, Value>) -> Map<String, Value> {
     out
 }
 
-/// Who, where and when, with nothing said.
+/// Sender, chat and date of a message, without content.
 fn bare(message: &Map<String, Value>) -> Map<String, Value> {
     const PEOPLE: [&str; 5] = ["id", "is_bot", "first_name", "last_name", "username"];
     const CHATS: [&str; 7] =

@@ -1,4 +1,4 @@
-//! Who came, who left, who may what, and how places are called.
+//! Decodes membership, roles and names of chats.
 
 use galatea_core::{
     ChannelType, EntityRef, OwnStatus, RemoteId, RoomRef, WorldRef, message::WorldSync, world::Role,
@@ -7,7 +7,7 @@ use teloxide::types::{Chat, ChatMember, ChatMemberKind, User};
 
 use super::{connection, place};
 
-/// True while the person is in the chat.
+/// Whether the person is in the chat.
 pub(super) fn present(kind: &ChatMemberKind) -> bool {
     match kind {
         ChatMemberKind::Owner(_) | ChatMemberKind::Administrator(_) | ChatMemberKind::Member(_) => {
@@ -18,7 +18,7 @@ pub(super) fn present(kind: &ChatMemberKind) -> bool {
     }
 }
 
-/// elizaOS: creator OWNER, administrators ADMIN.
+/// The role of a member. As in elizaOS, the creator is OWNER and administrators are ADMIN.
 pub(super) fn role(kind: &ChatMemberKind) -> Role {
     match kind {
         ChatMemberKind::Owner(_) => Role::Owner,
@@ -27,7 +27,7 @@ pub(super) fn role(kind: &ChatMemberKind) -> Role {
     }
 }
 
-/// Our own standing.
+/// The bot's own status in a chat.
 pub(super) fn own_status(kind: &ChatMemberKind) -> OwnStatus {
     match kind {
         ChatMemberKind::Owner(_) | ChatMemberKind::Administrator(_) => OwnStatus::Admin,
@@ -40,7 +40,7 @@ pub(super) fn own_status(kind: &ChatMemberKind) -> OwnStatus {
     }
 }
 
-/// One member's right, for a World already known.
+/// Adds a member's role to a World.
 pub(super) fn role_of(world: &mut WorldRef, member: &ChatMember) {
     let who = RemoteId::new(member.user.id.0);
     let role = role(&member.kind);
@@ -50,7 +50,8 @@ pub(super) fn role_of(world: &mut WorldRef, member: &ChatMember) {
     world.roles.push((who, role));
 }
 
-/// Chat sync: the World with its owner and administrators, the chat's own Room, and those people.
+/// A sync of a chat: the World with its owner and administrators, the chat's own Room, and those
+/// people.
 pub(crate) fn chat_sync(chat: &Chat, administrators: &[(User, Role)]) -> WorldSync {
     let mut world = connection::world(chat);
     for (user, role) in administrators {
@@ -69,14 +70,14 @@ pub(crate) fn chat_sync(chat: &Chat, administrators: &[(User, Role)]) -> WorldSy
     WorldSync { world, rooms: vec![room], entities }
 }
 
-/// A new name of a topic.
+/// A sync for a topic's new name.
 pub(super) fn topic_named(chat: &Chat, thread: i32, name: &str) -> WorldSync {
     let mut room = connection::room(chat, Some(thread));
     room.name = Some(name.to_owned());
     WorldSync { world: connection::world(chat), rooms: vec![room], entities: Vec::new() }
 }
 
-/// A new name of a chat.
+/// A sync for a chat's new name.
 pub(super) fn chat_named(chat: &Chat, name: &str) -> WorldSync {
     let mut world = connection::world(chat);
     world.name = Some(name.to_owned());
@@ -89,7 +90,7 @@ pub(super) fn chat_named(chat: &Chat, name: &str) -> WorldSync {
     WorldSync { world, rooms: vec![room], entities: Vec::new() }
 }
 
-/// True where administrators can be asked for: groups, supergroups, channels.
+/// Whether a chat's administrators can be fetched: in groups, supergroups and channels.
 pub(super) fn has_administrators(chat: &Chat) -> bool {
     connection::kind(chat) != ChannelType::Dm
 }

@@ -1,4 +1,4 @@
-//! Decoding: updates in the shape of the Bot API's documentation.
+//! Tests of decoding, with updates in the form of the Bot API's documentation.
 
 mod events;
 mod messages;
@@ -31,7 +31,7 @@ fn dm() -> Value {
     json!({"id": 501, "type": "private", "first_name": "Ann", "last_name": "B", "username": "ann_b"})
 }
 
-/// A message update in a chat, with more fields.
+/// A message update in a chat, with additional fields.
 fn message_in(chat: Value, more: Value) -> Value {
     let mut message = json!({"message_id": 7, "from": ann(), "chat": chat, "date": 1_767_225_600});
     message.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
@@ -68,13 +68,14 @@ fn unreadable_updates_keep_their_number() {
         [(1, false), (2, false), (3, false), (9, true)]
     );
     assert_eq!(items[0].kind, "something_new");
-    assert!(items.iter().all(|i| !i.lost), "nobody said anything in them");
+    assert!(items.iter().all(|i| !i.lost), "none of them contains a message");
     for broken in ["<html>", r#"{"ok":true}"#, r#"{"ok":true,"result":[{"update_id":1}"#] {
         assert!(raw::answer(broken.as_bytes()).is_none(), "{broken}");
     }
 }
 
-/// Four updates, the first of them, or a part of it, as it is given.
+/// Parses an answer with the given update and three good ones, and asserts that the good ones
+/// survive.
 fn among(poison: &str) -> Vec<raw::Item> {
     let fine = message_in(dm(), json!({"text": "fine"}));
     let answer = raw::answer(
@@ -101,7 +102,7 @@ fn one_poisonous_update_is_no_others_trouble() {
     let said =
         |item: &raw::Item| decode(item.update.as_ref().unwrap(), &me(), NOW).events.remove(0).event;
     let deep = |depth: usize| format!("{}1{}", "[".repeat(depth), "]".repeat(depth));
-    // Read with what is wrong replaced.
+    // Parsed, with the malformed part replaced or dropped.
     let half = among(&text(r#""a\ud83db""#));
     let IncomingEvent::Message(message) = said(&half[0]) else { panic!("a message") };
     assert_eq!(message.content.text, "a\u{FFFD}b");
@@ -112,7 +113,7 @@ fn one_poisonous_update_is_no_others_trouble() {
             "{depth}"
         );
     }
-    // Passed over by its number, and told when somebody may have said something in it.
+    // Skipped by number; reported as lost if the update may contain a message.
     for (poison, id, lost) in [
         (text("1e999"), 8, true),
         (text(&deep(200)), 8, true),

@@ -1,4 +1,5 @@
-//! Text with entities → Markdown; mentions and commands found by entity, never by searching words.
+//! Converts text with entities to Markdown. Finds mentions and commands by entity, never by
+//! searching the text.
 
 use galatea_core::Command;
 use std::ops::Range;
@@ -6,20 +7,19 @@ use teloxide::types::{MessageEntity, MessageEntityKind};
 
 use super::Me;
 
-/// More entities than a message can have (Telegram keeps 100); what lies beyond is ignored, so that
-/// nesting stays shallow.
+/// Most entities that are read. Telegram allows 100 per message; a bound keeps the nesting shallow.
 const MAX_ENTITIES: usize = 128;
 
-/// One entity with its place in bytes.
+/// One entity with its byte range.
 #[derive(Debug, Clone)]
 struct Mark<'a> {
     range: Range<usize>,
     kind: &'a MessageEntityKind,
 }
 
-/// Bold, italic, strike, spoiler, code, links, mentions by name and quotations become Markdown.
-/// Words are left as they are: an asterisk somebody typed is not escaped, since models and people
-/// read this text.
+/// Converts bold, italic, strike, spoiler, code, links, mentions by name and quotations to
+/// Markdown. The text itself stays unchanged: a typed asterisk is not escaped, because models and
+/// people read this text.
 pub(super) fn to_markdown(text: &str, entities: &[MessageEntity]) -> String {
     if !entities.iter().any(|e| styled(&e.kind)) {
         return text.to_owned();
@@ -59,8 +59,7 @@ fn render(text: &str, range: Range<usize>, marks: &[Mark<'_>], out: &mut String)
         let (children, others) = after.split_at(inside);
         rest = others;
         if start >= end {
-            // It lies in what was written already (crossing ranges, which Telegram does not make);
-            // its children still may not.
+            // The range is written already (ranges cross, which Telegram never sends).
             continue;
         }
         out.push_str(&text[at..start]);
@@ -100,7 +99,7 @@ fn wrap(
             return;
         }
     };
-    // Markdown markers stick to words: white space at the edges goes outside.
+    // Markdown markers must touch the text, so white space at the edges goes outside.
     let trimmed = shown.trim();
     if trimmed.is_empty() {
         out.push_str(shown);
@@ -125,7 +124,7 @@ fn wrap(
 }
 
 fn code(shown: &str, out: &mut String) {
-    // As many backticks as needed (CommonMark §6.1).
+    // One backtick more than the longest run inside (CommonMark §6.1).
     let longest = shown.split(|c| c != '`').map(str::len).max().unwrap_or(0);
     let ticks = "`".repeat(longest + 1);
     let pad = if shown.starts_with('`') || shown.ends_with('`') { " " } else { "" };
@@ -167,8 +166,8 @@ fn quote(inner: &str, next: Option<char>, out: &mut String) {
     }
 }
 
-/// Entities with byte ranges; those that begin or end inside a character or outside the text are
-/// left out.
+/// Entities with byte ranges. Those that begin or end inside a character or outside the text are
+/// dropped.
 fn marks<'a>(text: &str, entities: &'a [MessageEntity]) -> Vec<Mark<'a>> {
     let at = Units::new(text);
     entities
@@ -181,7 +180,7 @@ fn marks<'a>(text: &str, entities: &'a [MessageEntity]) -> Vec<Mark<'a>> {
         .collect()
 }
 
-/// UTF-16 offsets → byte offsets.
+/// Converts UTF-16 offsets to byte offsets.
 struct Units<'a> {
     text: &'a str,
     map: Option<Vec<usize>>,
@@ -211,7 +210,8 @@ impl<'a> Units<'a> {
     }
 }
 
-/// Whether an entity mentions this account: `@name` in any case, or a mention of its id.
+/// Whether an entity mentions the bot: `@name` or `/command@name` in any letter case, or a mention
+/// of its id.
 pub(super) fn mentions(text: &str, entities: &[MessageEntity], me: &Me) -> bool {
     marks(text, entities).iter().any(|mark| match mark.kind {
         MessageEntityKind::Mention => {
@@ -227,7 +227,7 @@ pub(super) fn mentions(text: &str, entities: &[MessageEntity], me: &Me) -> bool 
     })
 }
 
-/// A command at the very start that is meant for us: `/name args` or `/name@OurName args`.
+/// A command for the bot at the very start of the text: `/name args` or `/name@OurName args`.
 pub(super) fn command(text: &str, entities: &[MessageEntity], me: &Me) -> Option<Command> {
     let first = entities
         .iter()

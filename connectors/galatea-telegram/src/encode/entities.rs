@@ -1,11 +1,11 @@
-//! Styled ranges → Bot API message entities with UTF-16 offsets.
+//! Converts styled ranges to Bot API message entities with UTF-16 offsets.
 
 use serde_json::Value;
 use teloxide::types::{MessageEntity, MessageEntityKind};
 
 use super::style::{Style, Styled};
 
-/// Entities beyond this number are ignored by Telegram (Bot API, limits of messages; TDLib
+/// Telegram ignores entities beyond this number (Bot API, limits of messages; TDLib
 /// `MAX_ENTITIES`).
 const MAX_ENTITIES: usize = 100;
 
@@ -16,8 +16,8 @@ pub(crate) fn entities(styled: &Styled) -> Vec<MessageEntity> {
         .spans
         .iter()
         .filter_map(|span| {
-            // Telegram shortens ranges that begin or end in white space; doing it here keeps both
-            // sides' offsets the same.
+            // Telegram shortens ranges that begin or end with white space. Do the same here, so
+            // that both sides have the same offsets.
             let shown = &styled.text[span.range.clone()];
             let (start, end) = match span.style {
                 Style::Pre(_) => (span.range.start, span.range.start + shown.trim_end().len()),
@@ -46,7 +46,7 @@ pub(crate) fn entities(styled: &Styled) -> Vec<MessageEntity> {
         .collect()
 }
 
-/// The entities as the `entities` parameter.
+/// The entities as JSON for the `entities` parameter.
 pub(crate) fn to_json(entities: &[MessageEntity]) -> Value {
     let mut value = serde_json::to_value(entities).unwrap_or_default();
     for entity in value.as_array_mut().into_iter().flatten() {
@@ -57,10 +57,11 @@ pub(crate) fn to_json(entities: &[MessageEntity]) -> Value {
     value
 }
 
-/// Byte offset → UTF-16 offset, for character boundaries of `text`.
+/// Returns a function that converts byte offsets at character boundaries of `text` to UTF-16
+/// offsets.
 fn offsets(text: &str) -> impl Fn(usize) -> usize + use<> {
-    // Only the places where the two differ are kept: (byte after the character, bytes minus units
-    // so far).
+    // Holds only the places where the two differ: (byte after the character, bytes minus units so
+    // far).
     let mut drift: Vec<(usize, usize)> = Vec::new();
     let mut total = 0;
     for (at, c) in text.char_indices() {

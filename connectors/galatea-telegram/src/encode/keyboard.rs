@@ -1,4 +1,4 @@
-//! Buttons → an inline keyboard.
+//! Encodes buttons as an inline keyboard.
 
 use galatea_core::{Button, Error, Press, Result};
 use serde_json::Value;
@@ -9,7 +9,7 @@ use super::markdown::linkable;
 /// Longest data of a button in bytes (Bot API, InlineKeyboardButton.callback_data: 1–64).
 const MAX_DATA: usize = 64;
 
-/// The `reply_markup` parameter; none without buttons.
+/// The `reply_markup` parameter; `None` without buttons.
 ///
 /// # Errors
 /// `Invalid`, with the button's place, for an empty label, data of other than 1–64 bytes, an

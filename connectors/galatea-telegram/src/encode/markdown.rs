@@ -1,5 +1,5 @@
-//! Markdown → plain text and styled ranges, parsed once with pulldown-cmark. Telegram's own parse
-//! modes are never used: entities cannot be broken by what a model writes.
+//! Converts Markdown to plain text and styled ranges, with pulldown-cmark. Telegram's parse modes
+//! are never used, because a model's text could break them; it cannot break entities.
 
 use galatea_core::markdown::is_arithmetic;
 use pulldown_cmark::{CodeBlockKind, Event, LinkType, Options, Parser, Tag, TagEnd};
@@ -11,9 +11,9 @@ use super::{
     table::Table,
 };
 
-/// Renders Markdown (CommonMark with tables, `~~strike~~`, `||spoiler||` and task lists). No word
-/// is lost: HTML stays literal, unused link definitions stay text, addresses Telegram cannot link
-/// to are written out.
+/// Renders Markdown (CommonMark with tables, `~~strike~~`, `||spoiler||` and task lists). No text
+/// is lost: HTML stays literal, unused link definitions stay text, and addresses that Telegram
+/// cannot link to are written out.
 pub(crate) fn render(markdown: &str) -> Styled {
     match escape_unused_definitions(markdown) {
         Some(escaped) => run(&escaped),
@@ -25,8 +25,8 @@ fn options() -> Options {
     Options::ENABLE_TABLES | Options::ENABLE_STRIKETHROUGH | Options::ENABLE_TASKLISTS
 }
 
-/// A line such as `[note]: hello` is a link definition to CommonMark and would vanish; one that no
-/// link uses is kept as text.
+/// Escapes link definitions that no link uses. CommonMark would drop a line such as `[note]:
+/// hello`. `None` if there is nothing to escape.
 fn escape_unused_definitions(markdown: &str) -> Option<String> {
     if !markdown.contains("]:") {
         return None;
@@ -139,7 +139,7 @@ impl Renderer {
         match tag {
             Tag::Heading { .. } | Tag::Strong => self.enter(Some(Style::Bold)),
             Tag::Emphasis => self.enter(Some(Style::Italic)),
-            // One tilde is an "about" sign in chats, not a strike.
+            // In chats a single tilde means "about", not strikethrough.
             Tag::Strikethrough if source.starts_with("~~") => self.enter(Some(Style::Strike)),
             Tag::Strikethrough => {
                 self.write("~");
@@ -186,7 +186,7 @@ impl Renderer {
             }
             Tag::Link { dest_url, .. } | Tag::Image { dest_url, .. } => {
                 self.flush();
-                // Links inside links (a picture that is a link) keep the outer address.
+                // A link inside a link, such as a linked picture, keeps the outer address.
                 if self.link.is_none() {
                     self.link = Some((self.text.len(), dest_url.into_string()));
                     self.open.push((self.text.len(), None));
@@ -328,7 +328,7 @@ impl Renderer {
     }
 
     fn indent(&mut self, level: usize) {
-        // Deeper nesting than anybody can read is not worth more spaces.
+        // Deeper nesting is unreadable in any case, so the indent stops there.
         self.text.extend(std::iter::repeat_n("  ", level.min(8)));
     }
 
@@ -340,7 +340,7 @@ impl Renderer {
     }
 }
 
-/// An address Telegram accepts behind words.
+/// The address, if Telegram accepts it for a text link.
 pub(crate) fn linkable(address: &str) -> Option<Url> {
     Url::parse(address).ok().filter(|url| match url.scheme() {
         "http" | "https" => url.has_host(),
@@ -349,7 +349,8 @@ pub(crate) fn linkable(address: &str) -> Option<Url> {
     })
 }
 
-/// Splits at the first `||hidden||` whose inside neither starts nor ends with a space.
+/// Splits at the first `||hidden||`. `None` if there is none, or if its inside is empty or starts
+/// or ends with white space.
 fn spoiler(text: &str) -> Option<(&str, &str, &str)> {
     let open = text.find("||")?;
     let inside = &text[open + 2..];

@@ -1,4 +1,4 @@
-//! Attachments → Bot API methods and files.
+//! Encodes attachments as Bot API methods and files.
 
 use galatea_core::{Error, Media, MediaKind, Result};
 use serde::{Deserialize, Serialize};
@@ -9,12 +9,12 @@ use super::Method;
 /// Largest file a bot may upload (Bot API, "Sending files").
 pub(crate) const MAX_UPLOAD: usize = 50 * 1024 * 1024;
 
-/// A file whose bytes go along with the request.
+/// A file that is uploaded with the request.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Upload {
     /// Name of the form field.
     pub(crate) field: String,
-    /// `data:` or `file:` address of the bytes.
+    /// `data:` or `file:` address of the file.
     pub(crate) url: String,
     /// File name shown in the chat.
     pub(crate) name: String,
@@ -25,11 +25,11 @@ pub(crate) struct Upload {
 /// How an attachment is sent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Class {
-    /// Picture or film; albums may mix them.
+    /// Photo or video; albums may mix them.
     Visual,
-    /// File; albums hold nothing else.
+    /// Document; an album of documents contains nothing else.
     Document,
-    /// Music; albums hold nothing else.
+    /// Audio; an album of audio files contains nothing else.
     Audio,
     /// Cannot be part of an album.
     Alone,
@@ -42,7 +42,7 @@ pub(crate) fn form(media: &Media) -> (Method, &'static str, Class) {
         MediaKind::Image if mime == "image/gif" => {
             (Method::SendAnimation, "animation", Class::Alone)
         }
-        // Telegram re-encodes photos; vector pictures are files to it.
+        // Telegram re-encodes photos and accepts vector images only as documents.
         MediaKind::Image if mime == "image/svg+xml" => {
             (Method::SendDocument, "document", Class::Document)
         }
@@ -58,10 +58,11 @@ pub(crate) fn form(media: &Media) -> (Method, &'static str, Class) {
     }
 }
 
-/// Where Telegram gets the bytes: an address or file id it knows, or an upload under `field`.
+/// Where Telegram gets the file: a web address, a file id, or an upload under `field`. `position`
+/// is the attachment's index, for errors.
 ///
 /// # Errors
-/// `Invalid` for an address of another kind, a broken or too large `data:` address.
+/// `Invalid` for another kind of address, or for a `data:` address that is too large.
 pub(crate) fn place(
     media: &Media,
     field: &str,

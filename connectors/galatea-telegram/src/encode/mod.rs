@@ -1,5 +1,5 @@
-//! Outgoing → Bot API calls. Pure: the same answer for the same input, no I/O; each part fits one
-//! call.
+//! Encodes outgoing messages as Bot API calls, each part fitting one call. Pure: no I/O, and the
+//! same input gives the same output.
 
 mod entities;
 mod keyboard;
@@ -22,18 +22,18 @@ pub(crate) use split::MAX_TEXT;
 use split::{MAX_CAPTION, split, units};
 use style::{Span, Style, Styled};
 
-/// One Bot API call without its chat, which the address adds when it is sent.
+/// One Bot API call without its chat, which the delivery's address adds when it is sent.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Part {
-    /// Which call.
+    /// The Bot API method.
     pub(crate) method: Method,
-    /// Its parameters; `chat_id` is present only where an id named the chat.
+    /// Its parameters. `chat_id` is present only if a message id named the chat.
     pub(crate) params: Map<String, Value>,
     /// Files to upload with it.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(crate) files: Vec<Upload>,
-    /// The message it answers; becomes `reply_parameters` if that message is in the chat it is sent
-    /// to.
+    /// The message it answers. It becomes `reply_parameters` if it is in the chat to which the part
+    /// is sent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) reply_to: Option<RemoteId>,
 }
@@ -59,7 +59,7 @@ pub(crate) enum Method {
 }
 
 impl Method {
-    /// Its name in the Bot API.
+    /// The method's name in the Bot API.
     pub(crate) fn as_str(self) -> &'static str {
         match self {
             Self::SendMessage => "sendMessage",
@@ -78,8 +78,8 @@ impl Method {
         }
     }
 
-    /// True where a new message appears, so that a thread can be named and a repeat would show
-    /// twice.
+    /// Whether the method posts a new message. It then takes a topic, and a repeated call would
+    /// post a duplicate.
     pub(crate) fn posts(self) -> bool {
         !matches!(
             self,
@@ -102,7 +102,7 @@ impl Part {
         self
     }
 
-    /// Reads what [`encode`] wrote.
+    /// Parses what [`encode`] wrote.
     ///
     /// # Errors
     /// `Invalid` for a body of another connector or version.
@@ -115,11 +115,11 @@ impl Part {
     }
 }
 
-/// Renders and splits for Telegram.
+/// Renders a message for Telegram and splits it into calls.
 ///
 /// # Errors
-/// `Invalid` for nothing to say, a button that breaks a rule, an attachment or message id Telegram
-/// cannot be given.
+/// `Invalid` for an empty message, an invalid button, or an attachment or message id that Telegram
+/// does not accept.
 pub(crate) fn encode(outgoing: &Outgoing) -> Result<Vec<Encoded>> {
     parts(outgoing)?
         .iter()
@@ -176,7 +176,7 @@ fn edit(id: &RemoteId, content: &Content) -> Result<Vec<Part>> {
         first.method = Method::EditMessageText;
         first.params.extend(target.params);
     }
-    // An edit cannot add files to a text, so new ones follow as messages of their own.
+    // An edit cannot add files to a text message, so they follow in new messages.
     let files = Content {
         attachments: media.into_iter().filter(|m| m.content_type != MediaKind::Link).collect(),
         ..Content::default()
@@ -202,7 +202,7 @@ fn message(content: &Content, reply_to: Option<&RemoteId>) -> Result<Vec<Part>> 
     Ok(parts)
 }
 
-/// The words, and attached links as lines of their own.
+/// The text, with attached links on lines of their own.
 fn styled(content: &Content, attachments: &[Media]) -> Styled {
     let mut styled = render(&content.text);
     for link in
@@ -272,7 +272,8 @@ fn add_keyboard(part: &mut Part, content: &Content) -> Result<()> {
     Ok(())
 }
 
-/// Files first, the words as the first caption, what does not fit a caption as messages after them.
+/// Files first, with the text as the first caption. Text that does not fit into the caption follows
+/// in messages.
 fn with_media(text: &Styled, media: &[&Media], content: &Content) -> Result<Vec<Part>> {
     let mut pieces = if units(&text.text) <= MAX_CAPTION {
         vec![text.clone()]
@@ -301,7 +302,8 @@ fn with_media(text: &Styled, media: &[&Media], content: &Content) -> Result<Vec<
     Ok(parts)
 }
 
-/// How many attachments from the front make one album of 2–10 (Bot API, sendMediaGroup).
+/// How many attachments from the front form one album; 1 means no album. Albums have 2–10 items
+/// (Bot API, sendMediaGroup).
 fn album_len(media: &[&Media]) -> usize {
     let Some(first) = media.first() else { return 0 };
     let class = media::form(first).2;

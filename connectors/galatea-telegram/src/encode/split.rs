@@ -1,5 +1,5 @@
-//! Splitting styled text into parts that fit one message, at the best place near the limit, losing
-//! no character.
+//! Splits styled text into parts that fit one message, at the best place near the limit, without
+//! losing a character.
 
 use galatea_core::{
     markdown::table_head,
@@ -14,18 +14,18 @@ pub(crate) const MAX_TEXT: usize = 4096;
 /// Longest caption in UTF-16 units, after entity parsing (Bot API, sendPhoto and the like).
 pub(crate) const MAX_CAPTION: usize = 1024;
 
-/// UTF-16 length.
+/// Length in UTF-16 code units.
 pub(crate) fn units(text: &str) -> usize {
     if text.is_ascii() { text.len() } else { text.chars().map(char::len_utf16).sum() }
 }
 
-/// Cuts into parts of at most `limit` UTF-16 units, the first of at most `first`. Put together
-/// again the parts are exactly the text, but for the head of a table, which is repeated in every
-/// part that goes on with it; ranges are cut at the boundary and go on in the next part, so a code
-/// block stays one in each.
+/// Splits into parts of at most `limit` UTF-16 units, the first of at most `first`. Joined again,
+/// the parts are exactly the text, except that the head of a table is repeated in every part that
+/// continues it. Styled ranges are cut at the boundary and continue in the next part, so a code
+/// block is a code block in each part.
 ///
-/// Preferred places: after a blank line, a line, a sentence, a word, a grapheme; a block of code
-/// that fits one message moves as a whole.
+/// Preferred places for a cut: after a blank line, a line, a sentence, a word, a grapheme. A code
+/// block that fits one message moves as a whole.
 pub(crate) fn split(styled: &Styled, first: usize, limit: usize) -> Vec<Styled> {
     let mut parts = Vec::new();
     let mut start = 0;
@@ -47,8 +47,8 @@ pub(crate) fn split(styled: &Styled, first: usize, limit: usize) -> Vec<Styled> 
     parts
 }
 
-/// The head of the table that goes on at `start`; empty where none does, or where it would take
-/// more than a sixteenth of a message.
+/// The head of the table that continues at `start`. Empty if no table does, or if the head would
+/// take more than a sixteenth of a message.
 fn head(styled: &Styled, start: usize, limit: usize) -> &str {
     let block = styled
         .spans
@@ -60,7 +60,7 @@ fn head(styled: &Styled, start: usize, limit: usize) -> &str {
     head.filter(|head| units(head) * 16 <= limit).unwrap_or_default()
 }
 
-/// A part with that head in front, in the same block.
+/// Puts the table's head in front of a part, inside the same block.
 fn under(head: &str, mut part: Styled) -> Styled {
     if !head.is_empty() {
         part.text.insert_str(0, head);
@@ -72,7 +72,7 @@ fn under(head: &str, mut part: Styled) -> Styled {
     part
 }
 
-/// One piece with its ranges.
+/// A piece of the text with its styled ranges.
 fn slice(styled: &Styled, range: Range<usize>) -> Styled {
     let spans = styled
         .spans
@@ -89,7 +89,7 @@ fn slice(styled: &Styled, range: Range<usize>) -> Styled {
     Styled { text: styled.text[range].to_owned(), spans }
 }
 
-/// How many bytes of `rest` go into a part of `room` units. At least one character, at most all.
+/// How many bytes of `rest` to put into a part of `room` units; at least one character.
 fn cut(rest: &str, room: usize, spans: &[Span], offset: usize, limit: usize) -> usize {
     let at = cut_text(rest, room, char::len_utf16);
     if at == rest.len() {

@@ -1,4 +1,4 @@
-//! Styled text: what rendering makes, splitting cuts and entities are made from.
+//! Styled text: the result of rendering, the input of splitting and of entities.
 
 use std::ops::Range;
 use url::Url;
@@ -6,29 +6,27 @@ use url::Url;
 /// Plain text with styled ranges.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(crate) struct Styled {
-    /// What is shown.
+    /// The visible text.
     pub(crate) text: String,
     /// Styles, in byte ranges of `text` at character boundaries, outer before inner.
     pub(crate) spans: Vec<Span>,
 }
 
-/// One styled range.
+/// A range of text with its style.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Span {
-    /// Bytes of the text.
+    /// Byte range of the text.
     pub(crate) range: Range<usize>,
-    /// How it looks.
+    /// Style of the range.
     pub(crate) style: Style,
 }
 
-/// How a range looks.
+/// Style of a range of text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Style {
     /// Quotation; may contain every other style.
     Quote,
-    /// Bold.
     Bold,
-    /// Italic.
     Italic,
     /// Struck through.
     Strike,
@@ -36,7 +34,7 @@ pub(crate) enum Style {
     Spoiler,
     /// Link to this address (`http`, `https` or `tg`).
     Link(Url),
-    /// Monospaced words.
+    /// Inline monospaced text.
     Code,
     /// Monospaced block, with the language if named.
     Pre(Option<String>),
@@ -56,9 +54,9 @@ impl Style {
     }
 }
 
-/// Makes ranges obey Telegram's nesting rules (Bot API, "Formatting options"): code contains
-/// nothing and is in nothing but a quotation; links win over code inside them; the same style twice
-/// is once.
+/// Makes ranges obey Telegram's nesting rules (Bot API, "Formatting options"). Code contains no
+/// other style and may be inside a quotation only; a link replaces code inside it; a style inside
+/// the same style is dropped.
 pub(super) fn nest(spans: Vec<Span>) -> Vec<Span> {
     if spans.len() < 2 {
         return spans;

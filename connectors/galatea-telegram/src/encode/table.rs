@@ -1,9 +1,9 @@
-//! A Markdown table as aligned plain text: Telegram has no tables, a monospaced block keeps the
-//! columns.
+//! Renders a Markdown table as aligned plain text. Telegram has no tables; in a monospaced block
+//! the columns stay aligned.
 
 use pulldown_cmark::{Event, Tag, TagEnd};
 
-/// A table while its events arrive.
+/// A table that is built from parser events.
 #[derive(Debug, Default)]
 pub(super) struct Table {
     rows: Vec<Vec<String>>,
@@ -12,7 +12,7 @@ pub(super) struct Table {
 }
 
 impl Table {
-    /// Takes one event; false once the table has ended.
+    /// Adds one parser event; returns false once the table has ended.
     pub(super) fn event(&mut self, event: &Event<'_>) -> bool {
         match event {
             Event::Start(Tag::TableHead | Tag::TableRow) => self.rows.push(Vec::new()),
@@ -53,7 +53,7 @@ impl Table {
         }
     }
 
-    /// The rows, aligned.
+    /// The rows as aligned text.
     pub(super) fn render(&self) -> String {
         galatea_core::markdown::table(&self.rows, self.heads)
     }

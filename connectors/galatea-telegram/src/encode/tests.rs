@@ -1,4 +1,5 @@
-//! Encoding: examples a reader can check by eye, and laws that hold for any text.
+//! Tests of encoding: examples that a reader can check by eye, and properties that hold for any
+//! text.
 
 use galatea_core::{Button, ErrorKind, Press};
 use proptest::prelude::*;
@@ -9,7 +10,7 @@ fn say(text: &str) -> Vec<Part> {
     parts(&Outgoing::Message { content: Content::text(text), reply_to: None }).unwrap()
 }
 
-/// Text and entities, written `kind(offset,length)`.
+/// Text and entities of rendered Markdown, written `kind(offset,length)`.
 fn shown(markdown: &str) -> (String, Vec<String>) {
     let styled = render(markdown);
     let list = entities::to_json(&entities(&styled));
@@ -169,7 +170,7 @@ fn long_text_is_split_at_paragraphs_lines_sentences_words() {
     let families = texts(&"👩‍👩‍👧".repeat(600));
     assert!(
         families.iter().all(|t| t.starts_with('👩') && t.ends_with('👧')),
-        "no family is torn apart"
+        "graphemes are not cut"
     );
 }
 
@@ -378,7 +379,7 @@ fn edits_deletions_and_reactions_name_their_message() {
     assert!(parts(&Outgoing::Delete { id: RemoteId("abc".into()) }).is_err());
 }
 
-/// Text that looks like what models write, mixed with what nobody should.
+/// Text such as models write, mixed with arbitrary characters.
 fn markdown() -> impl Strategy<Value = String> {
     const PIECES: [&str; 26] = [
         "word",
@@ -436,8 +437,7 @@ proptest! {
             let room = if i == 0 { first } else { limit };
             prop_assert!(units(&part.text) <= room);
         }
-        // Every styled character is styled the same way in its part: fences are closed and opened
-        // again, nothing else changes.
+        // Every styled character has the same style in its part.
         let mut start = 0;
         for part in &parts {
             let end = start + part.text.len();

@@ -1,6 +1,6 @@
-//! Albums: Telegram delivers each picture as an update of its own. Pictures of one album become one
-//! message; an album at the end of what was fetched is waited for, and the cursor waits with it, so
-//! a crash in between loses nothing.
+//! Merges the pictures of an album, which Telegram delivers as separate updates, into one message.
+//! An album at the end of a fetched batch may still grow, so it is not stored yet. The cursor does
+//! not pass it either, so a crash loses nothing.
 
 use galatea_core::{Incoming, IncomingEvent, Timestamp};
 use std::{
@@ -8,17 +8,17 @@ use std::{
     time::Duration,
 };
 
-/// An album within the account: chat and `media_group_id`.
+/// Identifies an album of the account: chat id and `media_group_id`.
 pub(super) type Key = (i64, String);
 
 /// An album that did not grow for this long is complete.
 const QUIET: Duration = Duration::from_millis(400);
-/// Nothing waits longer.
+/// Longest wait for an album.
 const LONGEST: Duration = Duration::from_secs(1);
 /// An album has at most ten items (Bot API, sendMediaGroup).
 const FULL: usize = 10;
 
-/// Albums being waited for.
+/// Albums that may still grow.
 #[derive(Debug, Default)]
 pub(super) struct Waiting(HashMap<Key, Growth>);
 
@@ -30,8 +30,8 @@ struct Growth {
 }
 
 impl Waiting {
-    /// How many of the fetched updates may be stored now, and how long to wait before fetching
-    /// again if not all. `fetched` has, per update, its album and its chat.
+    /// Returns how many of the fetched updates may be stored now and, if not all, how long to wait
+    /// before fetching again. `fetched` has one entry per update: its album and its chat.
     pub(super) fn ready(
         &mut self,
         fetched: &[(Option<Key>, Option<i64>)],
@@ -46,8 +46,8 @@ impl Waiting {
         }
         self.0.retain(|key, _| counts.contains_key(key));
         let mut closed: HashSet<&Key> = HashSet::new();
-        // Something else from the same chat came after it: Telegram sends a chat's updates in
-        // order, so the album is complete.
+        // An album is complete if another update of the same chat follows, because Telegram sends a
+        // chat's updates in order.
         for (at, (key, chat)) in fetched.iter().enumerate() {
             for (earlier, _) in &fetched[..at] {
                 if let Some(earlier) = earlier
@@ -80,7 +80,7 @@ impl Waiting {
     }
 }
 
-/// Puts the pictures of each album into its first message, in order.
+/// Moves the pictures of each album into its first message, in order.
 pub(super) fn merge(decoded: Vec<(Option<Key>, Vec<Incoming>)>) -> Vec<Incoming> {
     let mut out: Vec<Incoming> = Vec::with_capacity(decoded.len());
     let mut heads: HashMap<Key, usize> = HashMap::new();
@@ -139,7 +139,7 @@ mod tests {
         assert_eq!(
             waiting.ready(&grown, Timestamp(300)),
             (0, Some(QUIET)),
-            "it grew, so it is waited for again"
+            "it grew, so the wait starts again"
         );
         assert_eq!(waiting.ready(&grown, Timestamp(700)), (2, None));
     }
@@ -167,7 +167,7 @@ mod tests {
         assert_eq!(
             Waiting::default().ready(&[album("a"), (None, Some(8))], Timestamp(0)).0,
             0,
-            "another chat proves nothing"
+            "an update of another chat does not complete it"
         );
         assert_eq!(
             Waiting::default().ready(&[album("a"), album("b")], Timestamp(0)).0,

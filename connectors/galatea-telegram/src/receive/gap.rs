@@ -1,21 +1,22 @@
-//! Gaps: updates that Telegram dropped before they were asked for. They can be told by their
-//! numbers, and not be had back.
+//! Detects lost updates by their numbers: those that Telegram dropped before they were fetched, and
+//! those that cannot be read.
 
 use galatea_core::{Gap, Timestamp};
 use std::time::Duration;
 
 /// How long Telegram keeps updates (Bot API, "Getting updates").
 const KEPT: Duration = Duration::from_secs(24 * 3600);
-/// A larger step is no count: after a week without updates the next number is chosen at random (Bot
-/// API, Update.update_id). Telegram keeps 100,000 updates (tdlib, TQueue.cpp), and nobody misses
-/// ten times as many in a day.
+/// A larger step does not count lost updates: after a week without updates Telegram chooses the
+/// next number at random (Bot API, Update.update_id). Telegram keeps 100,000 updates (tdlib,
+/// TQueue.cpp), and ten times as many do not get lost in a day.
 const LARGEST_STEP: i64 = 1_000_000;
 
-/// Most numbers that one sentence names.
+/// Most update numbers that a gap's reason names.
 const NAMED: usize = 10;
 
-/// What is missing before the first update of an answer. `offset` was asked for; `polled` is when
-/// Telegram was last known to be asked, within an hour. Pure.
+/// The gap before the first update of an answer. `offset` is the number that was requested, `first`
+/// the number that came, `to` the time of that update, and `polled` the time of the last known
+/// poll, accurate to an hour. Pure.
 pub(super) fn before(
     offset: i64,
     first: i64,
@@ -35,21 +36,21 @@ pub(super) fn before(
             u64::try_from(step).ok(),
         ));
     }
-    // Another row of numbers: whether anything lay between cannot be told, and after a day
-    // something may.
+    // Telegram restarted the numbers, so they do not show whether updates were lost. After a day
+    // they may have been.
     (away > KEPT).then(|| gap("it was away for longer than the 24 hours that Telegram keeps updates; what came before may be lost", None))
 }
 
-/// Updates below the offset that Telegram may repeat at once: two answers of the largest size (Bot
-/// API, getUpdates.limit).
+/// How far below the offset an update counts as repeated: two answers of the largest size (Bot API,
+/// getUpdates.limit).
 const REPEATED: i64 = 200;
-/// Answers in a row that hold nothing but repeated updates. A fourth one means that the numbers
-/// begin anew there, and an offset above them would bring the same updates for ever.
+/// Most answers in a row with nothing but repeated updates. One more means that the numbers
+/// restarted below the offset; keeping the offset would fetch the same updates forever.
 const MOST_REPEATS: u8 = 3;
 
-/// The offset to ask for after an answer that ends with the update `last`. Repeated updates do not
-/// move it back: the step up to the next new one would look like a gap. `repeats` counts the
-/// answers in a row that held nothing else. Pure.
+/// The offset to request after an answer that ends with the update `last`. Repeated updates do not
+/// move the offset back, because the step to the next new update would look like a gap. `repeats`
+/// counts answers in a row with nothing else. Pure.
 pub(super) fn following(offset: Option<i64>, last: i64, repeats: &mut u8) -> i64 {
     let next = last.saturating_add(1);
     let repeated = offset.filter(|offset| (1..=REPEATED).contains(&offset.saturating_sub(next)));
@@ -65,7 +66,8 @@ pub(super) fn following(offset: Option<i64>, last: i64, repeats: &mut u8) -> i64
     }
 }
 
-/// Updates that were passed over because they could not be read; none for none. Pure.
+/// The gap for updates that were skipped because they cannot be read; `None` without such updates.
+/// Pure.
 pub(super) fn unread(numbers: &[i64], now: Timestamp) -> Option<Gap> {
     let named = |numbers: &[i64]| numbers.iter().map(i64::to_string).collect::<Vec<_>>().join(", ");
     let reason = match numbers {
@@ -99,7 +101,7 @@ mod tests {
         assert_eq!(
             before(7, 7, before_now(100), None, NOW),
             None,
-            "nothing was dropped, however long it was away"
+            "no update was dropped, however long the outage"
         );
         let gap = before(7, 10, before_now(30), Some(NOW), NOW).unwrap();
         assert_eq!((gap.count, gap.from, gap.to), (Some(3), before_now(30), Some(NOW)));
@@ -119,10 +121,10 @@ mod tests {
         let mut repeats = 0;
         assert_eq!(following(None, 6, &mut repeats), 7);
         assert_eq!(following(Some(7), 9, &mut repeats), 10);
-        assert_eq!(following(Some(10), 4, &mut repeats), 10, "these came before");
+        assert_eq!(following(Some(10), 4, &mut repeats), 10, "these are repeated");
         assert_eq!(following(Some(10), 12, &mut repeats), 13);
-        assert_eq!(repeats, 0, "a new one ends the row");
-        assert_eq!(following(Some(900_000_000), 5, &mut repeats), 6, "numbers begin anew");
+        assert_eq!(repeats, 0, "a new update resets the count");
+        assert_eq!(following(Some(900_000_000), 5, &mut repeats), 6, "the numbers restarted");
     }
 
     #[test]

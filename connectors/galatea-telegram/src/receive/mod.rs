@@ -1,4 +1,5 @@
-//! Updates in: decode, store, and what has to be done besides. Polling and webhook share all of it.
+//! Receives updates: decodes them, stores them, acknowledges button presses and fetches
+//! administrators. This module holds what polling and webhook share.
 
 mod album;
 mod gap;
@@ -24,8 +25,8 @@ use crate::{
     send::{api::Api, chat_state::ChatState},
 };
 
-/// What is asked for. Reactions and member changes are off unless named (Bot API,
-/// getUpdates.allowed_updates).
+/// Kinds of updates to receive. Telegram sends reactions and member changes only if they are named
+/// (Bot API, getUpdates.allowed_updates).
 pub(crate) const ALLOWED: [AllowedUpdate; 8] = [
     AllowedUpdate::Message,
     AllowedUpdate::EditedMessage,
@@ -36,12 +37,13 @@ pub(crate) const ALLOWED: [AllowedUpdate; 8] = [
     AllowedUpdate::MyChatMember,
     AllowedUpdate::ChatMember,
 ];
-/// Chats whose administrators are asked for at the same time.
+/// Most chats whose administrators are fetched at the same time.
 const SYNCS: usize = 2;
-/// Groups remembered as synced; beyond that they are asked for again.
+/// Most groups remembered as synced. At this number all are forgotten and fetched again when
+/// needed.
 const MAX_KNOWN: usize = 100_000;
 
-/// Takes updates in for one bot.
+/// What polling and webhook of one bot need to receive updates.
 #[derive(Clone)]
 pub(crate) struct Intake {
     pub(crate) api: Api,
@@ -54,7 +56,7 @@ pub(crate) struct Intake {
     syncs: Arc<Semaphore>,
 }
 
-/// Updates decoded and not yet stored.
+/// Updates that are decoded but not stored yet.
 pub(crate) struct Ready {
     decoded: Vec<(Option<album::Key>, Vec<Incoming>)>,
     renamed: Vec<WorldSync>,
@@ -83,17 +85,18 @@ impl Intake {
         }
     }
 
-    /// Decodes, for the second time too when an album was waited for: it has no effect.
+    /// Decodes updates. It has no side effect, so updates that wait for the rest of an album may be
+    /// decoded twice.
     fn decode(&self, items: &[Item]) -> Vec<Decoded> {
         let now = self.gateway.clock().now();
         let read = |item: &Item| match &item.update {
-            // An update that makes the decoder panic must not stop all that follow: it would come
+            // A panic must not stop the later updates, because Telegram would send this update
             // again and again.
             Some(update) => catch_unwind(AssertUnwindSafe(|| decode(update, &self.me, now)))
                 .unwrap_or_else(|_| {
                     tracing::error!(
                         update = item.id,
-                        "an update of Telegram could not be decoded and is passed over"
+                        "panic while decoding an update from Telegram; skipping it"
                     );
                     Decoded::default()
                 }),
@@ -102,8 +105,8 @@ impl Intake {
         items.iter().map(read).collect()
     }
 
-    /// Notes what does not wait for the store: message numbers, forums; presses are answered at
-    /// once.
+    /// Does what need not wait for the store: records message numbers and forums, and acknowledges
+    /// button presses.
     fn prepare(&self, items: &[Item], decoded: Vec<Decoded>) -> Ready {
         let mut ready = Ready {
             decoded: Vec::with_capacity(decoded.len()),
@@ -115,10 +118,10 @@ impl Intake {
         for (item, one) in items.iter().zip(decoded) {
             if item.update.is_none() {
                 if item.lost {
-                    tracing::warn!(update = item.id, kind = %item.kind, "an update of Telegram could not be read and is passed over");
+                    tracing::warn!(update = item.id, kind = %item.kind, "malformed update from Telegram; skipping it");
                     ready.lost.push(item.id);
                 } else {
-                    tracing::debug!(update = item.id, kind = %item.kind, "an update of Telegram is of no known kind and is passed over");
+                    tracing::debug!(update = item.id, kind = %item.kind, "update from Telegram of an unknown kind; skipping it");
                 }
             }
             if let Some((chat, message)) = one.seen {
@@ -150,7 +153,8 @@ impl Intake {
         ready
     }
 
-    /// Stores events, names and cursor, and before them what could not be read. Ok means durable.
+    /// Stores gaps, names, events and the cursor, in this order. `Ok` means that they are durable.
+    /// Then starts to fetch the administrators of new groups.
     async fn store(&self, ready: Ready, cursor: Option<Cursor>) -> Result<()> {
         if let Some(gap) = gap::unread(&ready.lost, self.gateway.clock().now()) {
             self.gateway.note_gap(gap).await?;
@@ -168,20 +172,20 @@ impl Intake {
         Ok(())
     }
 
-    /// Acknowledges a press, so that the button stops turning. Telegram forgets presses soon: no
-    /// retry.
+    /// Acknowledges a button press in the background, so that the button stops showing progress.
+    /// There is no retry, because a press expires soon.
     fn answer(&self, press: String) {
         let (api, stop) = (self.api.clone(), self.stop.clone());
         self.tasks.spawn(async move {
             let request = AnswerCallbackQuery::new(CallbackQueryId(press));
             let call = api.request::<_, serde::de::IgnoredAny>(&request);
             if let Some(Err(failure)) = stop.run_until_cancelled(call).await {
-                tracing::debug!(error = %failure.into_error("answerCallbackQuery"), "a button press could not be acknowledged");
+                tracing::debug!(error = %failure.into_error("answerCallbackQuery"), "failed to acknowledge a button press; not retrying, because it expires soon");
             }
         });
     }
 
-    /// Asks for a chat's administrators and stores them, beside everything else.
+    /// Fetches and stores a chat's administrators in the background, once per chat.
     fn sync(&self, place: Chat) {
         if self.known.len() >= MAX_KNOWN {
             self.known.clear();
@@ -199,14 +203,14 @@ impl Intake {
                 }
             };
             if let Some(Err(error)) = this.stop.run_until_cancelled(work).await {
-                // The next message of the chat tries again.
+                // Forget the chat, so that its next message retries.
                 this.known.remove(&place.id.0);
-                tracing::debug!(chat = place.id.0, error = %error, "the administrators of a chat are not known yet");
+                tracing::debug!(chat = place.id.0, error = %error, "failed to sync a chat's administrators; retrying with its next message");
             }
         });
     }
 
-    /// Waits for what runs beside.
+    /// Waits for the background tasks to end.
     pub(crate) async fn finish(&self) {
         self.tasks.close();
         self.tasks.wait().await;

@@ -1,4 +1,5 @@
-//! Long polling: ask, store, and only then ask for what comes after.
+//! Long polling: fetches updates, stores them, and only then requests the next ones, which confirms
+//! the stored ones to Telegram.
 
 use galatea_core::{Batch, Cursor, Error, Gap, Result, Retry, StateKeeper, Timestamp};
 use std::time::Duration;
@@ -10,11 +11,12 @@ use crate::{
     send::api::Fetched,
 };
 
-/// Name of the stream whose cursor is the next offset.
+/// Stream whose cursor is the next offset.
 pub(crate) const STREAM: &str = "updates";
-/// Key of the state that tells when Telegram was last asked, which tells how long we were away.
+/// Key of the connector state that holds the time of the last poll, from which the length of an
+/// outage follows.
 const POLLED: &str = "polled";
-/// How often that is noted.
+/// How often that time is stored.
 const NOTE: Duration = Duration::from_secs(3600);
 /// Most updates of one answer (Bot API, getUpdates.limit).
 const LIMIT: u8 = 100;
@@ -22,8 +24,8 @@ const LIMIT: u8 = 100;
 /// Polls until stopped, or until a person has to act.
 ///
 /// # Errors
-/// `Retry::Never` failures: a refused token, a webhook in the way. Everything else is retried in
-/// here.
+/// `Retry::Never` failures that need a person, such as a rejected token or another program's
+/// webhook, and failures to read the stored position. Everything else is retried here.
 pub(crate) async fn run(intake: Intake, hold: Duration, detail: &str) -> Result<()> {
     let offset: Option<i64> =
         intake.gateway.cursor(STREAM).await?.and_then(|c| c.position.parse().ok());
@@ -41,8 +43,8 @@ pub(crate) async fn run(intake: Intake, hold: Duration, detail: &str) -> Result<
     };
     loop {
         poll.intake.chat_state.set_behind(poll.behind);
-        // At the beginning and after a failure an answer is wanted at once, to know whether
-        // anything waits.
+        // At the start and after a failure, poll without waiting, to learn at once whether updates
+        // are pending.
         let hold = if poll.behind { Duration::ZERO } else { hold };
         let fetched = tokio::select! {
             biased;
@@ -56,7 +58,8 @@ pub(crate) async fn run(intake: Intake, hold: Duration, detail: &str) -> Result<
             Err(failure) => {
                 poll.behind = true;
                 if failure.refusal().is_some_and(|r| r.code == 409 && !r.webhook_active()) {
-                    // Whoever holds the other poll must not find ours still open.
+                    // Drop our connections, so that our poll does not stay open and conflict with
+                    // the other program's.
                     poll.intake.api = poll.intake.api.reconnected()?;
                 }
                 Err(poll.intake.api.error(failure, "getUpdates"))
@@ -81,23 +84,24 @@ pub(crate) async fn run(intake: Intake, hold: Duration, detail: &str) -> Result<
     }
 }
 
-/// How far the updates are read.
+/// State of the polling loop.
 struct Poll {
     intake: Intake,
-    /// The number to ask for: the one after the last that is stored.
+    /// The update number to request: the one after the last stored.
     offset: Option<i64>,
     polled: Polled,
     waiting: Waiting,
-    /// How many to ask for: fewer while answers are too long.
+    /// How many updates to request; fewer while answers are too long.
     limit: u8,
-    /// Answers in a row that held nothing but repeated updates.
+    /// Answers in a row with nothing but repeated updates; see [`gap::following`].
     repeats: u8,
-    /// More may wait at Telegram.
+    /// Whether more updates may be pending at Telegram.
     behind: bool,
 }
 
 impl Poll {
-    /// Stores what can be stored now. How long to wait before asking again, when an album may grow.
+    /// Stores the updates that can be stored now. Returns how long to wait before the next poll if
+    /// an album may still grow.
     async fn take(&mut self, answer: Answer) -> Result<Option<Duration>> {
         let Answer { items, without_number } = answer;
         self.behind = items.len() + without_number >= usize::from(self.limit);
@@ -117,7 +121,8 @@ impl Poll {
             decoded.iter().map(|d| (d.album.clone(), d.seen.map(|(chat, _)| chat))).collect();
         let (ready, wait) = self.waiting.ready(&keys, self.intake.gateway.clock().now());
         let Some(last) = items.get(..ready).and_then(|r| r.last()) else { return Ok(wait) };
-        // Not the largest number ever seen: after a quiet week Telegram goes on at random.
+        // Not the largest number ever seen, because after a quiet week Telegram continues at a
+        // random number.
         let next = gap::following(self.offset, last.id, &mut self.repeats);
         let prepared =
             self.intake.prepare(&items[..ready], decoded.into_iter().take(ready).collect());
@@ -125,7 +130,7 @@ impl Poll {
             && let Some(gap) =
                 gap::before(offset, first, self.polled.last, at, self.intake.gateway.clock().now())
         {
-            // Before the offset moves past it.
+            // Record the gap before the offset moves past it.
             self.intake.gateway.note_gap(gap).await?;
         }
         self.intake.store(prepared, Some(position(next))).await?;
@@ -134,15 +139,15 @@ impl Poll {
         Ok(wait)
     }
 
-    /// After an answer that was too long: fewer next time. One update alone that is too long is
-    /// passed over.
+    /// Handles an answer that was too long: requests fewer updates next time, and skips a single
+    /// update that is too long.
     async fn shorten(&mut self, beginning: &[u8]) -> Result<Option<Duration>> {
         self.behind = true;
         if self.limit > 1 {
             self.limit = (self.limit / 2).max(1);
             tracing::info!(
                 limit = self.limit,
-                "an answer of Telegram was too long; fewer updates are asked for at once"
+                "an answer from Telegram was too long; requesting fewer updates at once"
             );
             return Ok(None);
         }
@@ -152,7 +157,7 @@ impl Poll {
         }
     }
 
-    /// Passes over what cannot be stored.
+    /// Skips an update that cannot be read, and records it as a gap.
     async fn skip(&mut self, item: &Item) -> Result<Option<Duration>> {
         let next = item.id.saturating_add(1);
         let prepared = self
@@ -163,7 +168,8 @@ impl Poll {
         Ok(None)
     }
 
-    /// Passes over an update that has no number: the number asked for is its own or lies before it.
+    /// Skips one update without a number by moving the offset up by one. The update's own number is
+    /// the offset or higher.
     async fn skip_nameless(&mut self) -> Result<Option<Duration>> {
         self.behind = true;
         let Some(offset) = self.offset else {
@@ -178,7 +184,7 @@ impl Poll {
             .receive(Batch { cursor: Some(position(offset.saturating_add(1))), ..Batch::default() })
             .await?;
         self.offset = Some(offset.saturating_add(1));
-        // With a growing pause: where the real number lies is not known.
+        // Return an error for a growing pause: the update's number is unknown, so this may repeat.
         Err(self.intake.api.placed(error::without_number()))
     }
 }
@@ -187,7 +193,7 @@ fn position(next: i64) -> Cursor {
     Cursor { stream: STREAM.to_owned(), position: next.to_string() }
 }
 
-/// When Telegram was last asked, as it is stored.
+/// The stored time of the last poll.
 struct Polled {
     last: Option<Timestamp>,
 }
@@ -197,7 +203,7 @@ impl Polled {
         Ok(Self { last: StateKeeper::new(POLLED).restore(&intake.gateway).await?.map(Timestamp) })
     }
 
-    /// Notes it, once an hour.
+    /// Stores the current time, at most once an hour.
     async fn note(&mut self, intake: &Intake) -> Result<()> {
         let now = intake.gateway.clock().now();
         if self.last.is_some_and(|last| now.since(last) < NOTE) {
@@ -209,8 +215,8 @@ impl Polled {
     }
 }
 
-/// Only a person can repair it. A store that refuses a batch is not among these: the updates stay
-/// with Telegram until it works.
+/// Whether only a person can repair the error. A failure of the store is not final: Telegram keeps
+/// the updates until the store works again.
 fn is_final(error: &Error) -> bool {
     matches!(
         error.code(),

@@ -1,4 +1,4 @@
-//! Polls that fail: how long to wait before the next, and what is said about it.
+//! Decides how long to wait after a poll or its storing failed, and what to report.
 
 use galatea_core::{Error, Health, Retry};
 use std::time::Duration;
@@ -6,18 +6,18 @@ use std::time::Duration;
 use super::Intake;
 use crate::error::{CONFLICT_WAIT, codes};
 
-/// First pause, doubled each time.
+/// First pause; it doubles with each failure.
 const FIRST: Duration = Duration::from_millis(500);
-/// Longest pause while nothing answers: such a try costs Telegram nothing, and a network that comes
-/// back is noticed at once.
+/// Longest pause while no server answers. Such an attempt costs Telegram nothing, and a short pause
+/// notices at once when the network comes back.
 const UNREACHABLE: Duration = Duration::from_secs(2);
-/// Longest pause after a server's fault, and after so many of them in a row, a minute or so.
+/// Longest pause after a server error; after [`MANY`] failures in a row, which is about a minute,
+/// it is [`LASTING`].
 const FAULTY: Duration = Duration::from_secs(3);
 const LASTING: Duration = Duration::from_secs(15);
 const MANY: u32 = 20;
 
-/// How long to wait after so many failures in a row, the last of them included, before jitter.
-/// Pure.
+/// The pause after this many failures in a row, before jitter. Pure.
 fn pause(failures: u32, reached: bool) -> Duration {
     let longest = match (reached, failures) {
         (false, _) => UNREACHABLE,
@@ -27,28 +27,29 @@ fn pause(failures: u32, reached: bool) -> Duration {
     FIRST.saturating_mul(1 << failures.saturating_sub(1).min(8)).min(longest)
 }
 
-/// A quarter more or less, so that many bots do not come back in step.
+/// Varies a pause by up to a quarter, so that many bots do not retry at the same moment.
 fn jitter(pause: Duration) -> Duration {
     use rand::RngExt as _;
     pause.mul_f64(rand::rng().random_range(0.75..=1.25))
 }
 
-/// Failures in a row: told once each kind, with growing waits.
+/// Failures in a row. Reports each kind once and makes the pauses grow.
 pub(super) struct Troubles<'a> {
     detail: &'a str,
-    /// How many of one sort: with a server that answers, or without.
+    /// Failures in a row of one sort: with a server that answers, or without.
     failures: u32,
     reached: bool,
     told: Option<&'static str>,
 }
 
 impl<'a> Troubles<'a> {
-    /// `detail` is what is reported once it works again.
+    /// `detail` is the health detail to report once polling works again.
     pub(super) fn new(detail: &'a str) -> Self {
         Self { detail, failures: 0, reached: false, told: None }
     }
 
-    /// Counts a failure, tells of it, and says how long to wait. `reached` when a server answered.
+    /// Counts and reports a failure, and returns how long to wait. `reached` says whether a server
+    /// answered.
     pub(super) fn meet(&mut self, intake: &Intake, error: &Error, reached: bool) -> Duration {
         self.failures = if reached == self.reached { self.failures.saturating_add(1) } else { 1 };
         self.reached = reached;
@@ -60,7 +61,7 @@ impl<'a> Troubles<'a> {
         let code = error.code().unwrap_or("GAL-UNEXPECTED");
         if self.told != Some(code) {
             self.told = Some(code);
-            tracing::debug!(code, error = %error.report(), seconds = pause.as_secs_f32(), "receiving from Telegram is interrupted and tried again");
+            tracing::debug!(code, error = %error.report(), seconds = pause.as_secs_f32(), "failed to receive updates from Telegram; retrying");
             let reason = format!("{error}; next try in {} s", pause.as_secs().max(1));
             intake
                 .gateway
@@ -69,11 +70,11 @@ impl<'a> Troubles<'a> {
         pause
     }
 
-    /// It works again.
+    /// Called after updates were received and stored; reports the recovery.
     pub(super) fn over(&mut self, intake: &Intake) {
         self.failures = 0;
         if self.told.take().is_some() {
-            tracing::debug!("receiving from Telegram again");
+            tracing::debug!("receiving updates from Telegram again");
             intake.gateway.report(Health::Up { detail: self.detail.to_owned() });
         }
     }

@@ -1,6 +1,6 @@
-//! Webhook: Telegram calls us. An update is stored before it is answered with 200; a store that
-//! fails is answered with 503, so that Telegram keeps the update and tries again. Nothing of a body
-//! is read before the secret is right.
+//! Receives updates by webhook: Telegram calls this server. An update is stored before the call is
+//! answered with 200. If storing fails, the answer is 503, so that Telegram keeps the update and
+//! retries. A body is read only if the call has the right secret.
 
 use axum::{
     Router,
@@ -33,13 +33,13 @@ use crate::{
 
 /// Header that carries the secret (Bot API, setWebhook.secret_token).
 const SECRET_HEADER: &str = "x-telegram-bot-api-secret-token";
-/// Largest update taken. A message has 4,096 characters and up to 100 entities; quoted replies
-/// double that.
+/// Largest update that is decoded, in bytes. A message has 4,096 characters and up to 100 entities;
+/// quoted replies double that.
 const MAX_BODY: usize = 1 << 20;
-/// What is read of a larger one, so that it can be answered: refused, it would come again for ever
-/// and hold up everything behind it.
+/// How much of a larger body is read, so that it can be answered with 200. If it were refused,
+/// Telegram would send it forever and block the updates behind it.
 const MAX_TAKEN: usize = 16 << 20;
-/// Longest time for a body. An update is a few packets.
+/// Timeout for reading a body. An update is a few packets.
 const BODY: Duration = Duration::from_secs(15);
 
 #[derive(Clone)]
@@ -50,10 +50,11 @@ struct Hook {
     failing: Arc<AtomicBool>,
 }
 
-/// Opens the port, before Telegram is told to call it.
+/// Opens the port. Called before the webhook is registered with Telegram.
 ///
 /// # Errors
-/// `Conflict` when it is taken, `Invalid` when this machine does not have the address.
+/// `Conflict` if the port is in use; `Invalid` if it cannot be opened for another reason, such as
+/// an address that this machine does not have.
 pub(crate) async fn bind(listen: SocketAddr) -> Result<TcpListener> {
     TcpListener::bind(listen).await.map_err(|e| {
         let kind = if e.kind() == std::io::ErrorKind::AddrInUse {
@@ -71,10 +72,10 @@ pub(crate) async fn bind(listen: SocketAddr) -> Result<TcpListener> {
     })
 }
 
-/// Answers calls until stopped.
+/// Serves calls until stopped.
 ///
 /// # Errors
-/// `Unavailable` when the listener breaks.
+/// `Unavailable` if the listener fails.
 pub(crate) async fn serve(
     intake: Intake,
     listener: TcpListener,
@@ -95,8 +96,8 @@ pub(crate) async fn serve(
 }
 
 fn router(hook: Hook, path: &str) -> Router {
-    // The path is the operator's; axum would read braces and colons in it as patterns, so every
-    // path is taken and compared.
+    // The operator chooses the path, and axum would read braces and colons in it as patterns. So
+    // every path is routed here and compared.
     let path: Arc<str> = path.trim_end_matches('/').into();
     let guard = move |State(hook): State<Hook>, request: Request| async move {
         if request.uri().path().trim_end_matches('/') != &*path {
@@ -111,7 +112,7 @@ fn router(hook: Hook, path: &str) -> Router {
     Router::new().route("/", handler.clone()).route("/{*rest}", handler).with_state(hook)
 }
 
-/// To somebody who is not Telegram: an answer, and the connection is closed.
+/// The answer to a caller that is not Telegram; the connection is closed.
 fn refused(status: StatusCode) -> Response {
     (status, [(header::CONNECTION, "close")]).into_response()
 }
@@ -124,15 +125,15 @@ impl Hook {
     }
 
     async fn receive(&self, request: Request) -> Response {
-        // From here on it is Telegram: refusing what cannot be read would only bring it again and
-        // hold up everything behind it.
+        // The caller is Telegram. Do not refuse a malformed body: Telegram would send it again and
+        // block the updates behind it.
         let (length, item) = match read_body(request.into_body(), MAX_BODY, MAX_TAKEN, BODY).await {
             Body::Whole(body) => (body.len(), raw::single(&body)),
             Body::TooLong(beginning) => (beginning.len(), raw::cut(&beginning)),
             Body::Broken => return refused(StatusCode::REQUEST_TIMEOUT),
         };
         let Some(item) = item else {
-            tracing::warn!(bytes = length, "a webhook call held no update and is passed over");
+            tracing::warn!(bytes = length, "webhook call without an update; skipping it");
             return StatusCode::OK.into_response();
         };
         self.store(item).await.into_response()
@@ -151,7 +152,7 @@ impl Hook {
             }
             Err(error) => {
                 self.failing.store(true, Ordering::Relaxed);
-                tracing::warn!(error = %error.report(), "an update could not be stored; Telegram keeps it and tries again");
+                tracing::warn!(error = %error.report(), "failed to store an update; Telegram keeps it and retries");
                 let reason =
                     "messages cannot be stored; Telegram keeps them and tries again".to_owned();
                 self.intake.gateway.report(Health::Degraded { reason });
@@ -161,21 +162,21 @@ impl Hook {
     }
 }
 
-/// What is kept about our webhook between runs.
+/// The content of the webhook file.
 #[derive(Debug, Default, Serialize, Deserialize)]
 struct Kept {
     secret: Option<String>,
     url: Option<String>,
 }
 
-/// Our webhook's secret and address as kept in the connector's folder.
+/// The file in the data folder that keeps our webhook's secret and address between runs.
 pub(crate) struct Keep {
     path: std::path::PathBuf,
     kept: Kept,
 }
 
 impl Keep {
-    /// Reads what is kept; a missing or broken file counts as nothing.
+    /// Reads the file. A missing or malformed file counts as empty.
     pub(crate) fn open(folder: &Path) -> Self {
         let path = folder.join("webhook.json");
         let kept = std::fs::read(&path)
@@ -185,12 +186,13 @@ impl Keep {
         Self { path, kept }
     }
 
-    /// The address we registered last.
+    /// The address that was registered last.
     pub(crate) fn url(&self) -> Option<&str> {
         self.kept.url.as_deref()
     }
 
-    /// The secret kept, or a new one: 43 letters and digits from the operating system's generator.
+    /// The stored secret, or a new one: 43 random letters and digits from a cryptographic
+    /// generator. [`Self::save`] stores a new one.
     pub(crate) fn secret(&mut self) -> SecretString {
         use rand::{RngExt, distr::Alphanumeric};
         let secret = self.kept.secret.take().filter(|s| s.len() >= 16).unwrap_or_else(|| {
@@ -200,10 +202,10 @@ impl Keep {
         SecretString::from(secret)
     }
 
-    /// Keeps the registered address, readable by this user only.
+    /// Stores the registered address and the secret in a file that only this user can read.
     ///
     /// # Errors
-    /// `Unexpected` when the folder cannot be written.
+    /// `Unexpected` if the folder cannot be written.
     pub(crate) fn save(&mut self, url: Option<&Url>) -> Result<()> {
         use std::io::Write;
         self.kept.url = url.map(Url::to_string);
@@ -217,7 +219,7 @@ impl Keep {
         options.create(true).write(true).truncate(true);
         #[cfg(unix)]
         std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-        // Written beside and renamed, so that a kill leaves one or the other.
+        // Write a second file and rename it, so that a kill leaves the old or the new content.
         let beside = self.path.with_extension("json.new");
         let bytes = serde_json::to_vec(&self.kept).unwrap_or_default();
         let mut file = options.open(&beside).map_err(failed)?;

@@ -1,5 +1,5 @@
-//! The Bot API over our own HTTP client: one POST per call, one pool of kept connections, the token
-//! in one place.
+//! Calls the Bot API through the shared HTTP client, with one POST per call. Only this module
+//! handles the token.
 
 use bytes::{Bytes, BytesMut};
 use futures::StreamExt as _;
@@ -21,27 +21,26 @@ use crate::{
 };
 use galatea_core::world::Role;
 
-/// Longest wait for a connection and for an ordinary answer.
+/// Timeouts for connecting and for an ordinary call.
 const CONNECT: Duration = Duration::from_secs(3);
 const TOTAL: Duration = Duration::from_secs(20);
-/// Uploads get longer: 50 MB over a slow line.
+/// Timeout for uploads and downloads: 50 MB over a slow line.
 const UPLOAD: Duration = Duration::from_secs(120);
-/// What a poll gets on top of the time Telegram may hold it.
+/// Timeout of a poll, on top of the time for which Telegram may hold it open.
 const POLL_EXTRA: Duration = Duration::from_secs(10);
-/// Longest answer: 100 updates of full size stay far below.
+/// Largest answer in bytes; 100 updates of full size stay far below it.
 const MAX_ANSWER: usize = 16 << 20;
 /// Largest file a bot may download (Bot API, getFile).
 pub(crate) const MAX_DOWNLOAD: usize = 20 << 20;
 
-/// What a poll brought.
+/// The result of a poll.
 pub(crate) enum Fetched {
-    /// Updates.
     Answer(Answer),
-    /// The beginning of an answer that was longer than may be read.
+    /// The beginning of an answer that was too long to read.
     TooLong(Bytes),
 }
 
-/// Calls of one bot. Clones share the pool.
+/// The Bot API client of one bot. Clones share the connection pool.
 #[derive(Clone)]
 pub(crate) struct Api {
     http: HttpClient,
@@ -75,11 +74,10 @@ fn none<T>() -> Option<T> {
     None
 }
 
-/// The bot, as getMe tells. More lenient than teloxide's type, so that an older Bot API server will
-/// do.
+/// The bot, as getMe returns it. More lenient than teloxide's type, so that older Bot API servers
+/// work.
 #[derive(Debug, Clone, Deserialize)]
 pub(crate) struct Myself {
-    /// Its id.
     pub(crate) id: i64,
     /// Its user name without `@`.
     #[serde(default)]
@@ -89,22 +87,22 @@ pub(crate) struct Myself {
     pub(crate) can_read_all_group_messages: bool,
 }
 
-/// The webhook, as getWebhookInfo tells.
+/// The webhook, as getWebhookInfo returns it.
 #[derive(Debug, Clone, Default, Deserialize)]
 pub(crate) struct Webhook {
-    /// Empty without a webhook.
+    /// Its address; empty if no webhook is set.
     #[serde(default)]
     pub(crate) url: String,
-    /// Updates that wait.
+    /// Number of pending updates.
     #[serde(default)]
     pub(crate) pending_update_count: u64,
-    /// Why the last call failed.
+    /// Why Telegram's last call failed.
     #[serde(default)]
     pub(crate) last_error_message: Option<String>,
 }
 
 impl Webhook {
-    /// Host of the webhook, for people.
+    /// The webhook's host, for messages.
     pub(crate) fn host(&self) -> String {
         Url::parse(&self.url)
             .ok()
@@ -114,10 +112,10 @@ impl Webhook {
 }
 
 impl Api {
-    /// Prepares calls to a Bot API server. No network calls.
+    /// Builds the client. Makes no network calls.
     ///
     /// # Errors
-    /// As [`HttpClient::new`].
+    /// Those of [`HttpClient::new`].
     pub(crate) fn new(config: &TelegramConfig, clock: Arc<dyn Clock>) -> Result<Self> {
         let (root, token) = (&config.api_root, &config.token);
         let base = root.as_str().trim_end_matches('/');
@@ -132,25 +130,25 @@ impl Api {
         })
     }
 
-    /// The same calls over new connections.
+    /// The same client with new connections.
     ///
     /// # Errors
-    /// As [`HttpClient::new`].
+    /// Those of [`HttpClient::new`].
     pub(crate) fn reconnected(&self) -> Result<Self> {
         Ok(Self { http: client(self.clock.clone())?, ..self.clone() })
     }
 
-    /// A failure as an error that knows where the setting it is about comes from.
+    /// Converts a failure to an error that names the place of the setting it is about.
     pub(crate) fn error(&self, failure: Failure, method: &'static str) -> Error {
         self.origins.add(failure.into_error(method))
     }
 
-    /// An error with that place.
+    /// Adds to an error the place of the setting it is about.
     pub(crate) fn placed(&self, error: Error) -> Error {
         self.origins.add(error)
     }
 
-    /// Host of the Bot API server.
+    /// The Bot API server's host, for messages.
     pub(crate) fn host(&self) -> &str {
         &self.host
     }
@@ -159,7 +157,7 @@ impl Api {
         SecretString::from(format!("{}{method}", self.methods.expose_secret()))
     }
 
-    /// One call with JSON parameters.
+    /// Makes one call with JSON parameters.
     pub(crate) async fn call<T: DeserializeOwned>(
         &self,
         method: &str,
@@ -168,7 +166,7 @@ impl Api {
         self.call_with(method, params, &SendPermit::always()).await
     }
 
-    /// One call that goes out only while leave is given.
+    /// Makes one call, if `permit` still allows it when the request is sent.
     pub(crate) async fn call_with<T: DeserializeOwned>(
         &self,
         method: &str,
@@ -181,7 +179,7 @@ impl Api {
         answer(response).await
     }
 
-    /// One of teloxide's requests, read as `T`.
+    /// Makes one of teloxide's requests and reads the result as `T`.
     pub(crate) async fn request<P: Payload + Serialize, T: DeserializeOwned>(
         &self,
         payload: &P,
@@ -189,7 +187,7 @@ impl Api {
         self.call(&method_name(P::NAME), payload).await
     }
 
-    /// One call with files.
+    /// Makes one call with files.
     pub(crate) async fn upload<T: DeserializeOwned>(
         &self,
         method: &str,
@@ -206,14 +204,15 @@ impl Api {
         answer(response).await
     }
 
-    /// Waits for at most `limit` updates from a number on, at most `hold` and ten seconds more.
+    /// Fetches at most `limit` updates from the number `offset` on. Telegram may hold the call open
+    /// for `hold`; the timeout is ten seconds longer.
     pub(crate) async fn updates(
         &self,
         offset: Option<i64>,
         limit: u8,
         hold: Duration,
     ) -> Result<Fetched, Failure> {
-        // Not teloxide's request: its offset has 32 bits.
+        // Not teloxide's request, because its offset has only 32 bits.
         let mut params = serde_json::json!({ "limit": limit, "timeout": hold.as_secs(), "allowed_updates": ALLOWED });
         if let Some(offset) = offset {
             params["offset"] = offset.into();
@@ -245,17 +244,17 @@ impl Api {
         }
     }
 
-    /// Who we are.
+    /// Calls getMe.
     pub(crate) async fn me(&self) -> Result<Myself, Failure> {
         self.request(&teloxide::payloads::GetMe::new()).await
     }
 
-    /// Which webhook is set.
+    /// Calls getWebhookInfo.
     pub(crate) async fn webhook(&self) -> Result<Webhook, Failure> {
         self.request(&teloxide::payloads::GetWebhookInfo::new()).await
     }
 
-    /// Administrators of a group or channel: who, and as what.
+    /// The administrators of a group or channel, with their roles.
     pub(crate) async fn administrators(&self, chat: &Chat) -> Result<Vec<(User, Role)>, Failure> {
         #[derive(Deserialize)]
         struct Member {
@@ -273,11 +272,11 @@ impl Api {
             .collect())
     }
 
-    /// Bytes of a file somebody sent, at most 20 MB.
+    /// Downloads a file that was sent to the bot, at most 20 MB.
     ///
     /// # Errors
-    /// `Invalid` when it is larger, `NotFound` when Telegram does not have it any more; no error
-    /// holds its address.
+    /// `Invalid` if the file is larger; `NotFound` if Telegram no longer has it. No error contains
+    /// its address.
     pub(crate) async fn download(&self, file_id: &str) -> Result<Bytes> {
         #[derive(Deserialize)]
         struct File {
@@ -310,7 +309,7 @@ impl Api {
         let path = file.file_path.ok_or_else(|| {
             Error::not_found("Telegram does not offer this file").with_code(codes::NOT_FOUND)
         })?;
-        // A hostile server must not lead us elsewhere: only plain relative paths.
+        // Accept plain relative paths only, so that a hostile server cannot redirect the download.
         if path.starts_with('/')
             || path.split('/').any(|p| p == "..")
             || path.contains(['?', '#', '\\', ':'])
@@ -343,7 +342,7 @@ fn client(clock: Arc<dyn Clock>) -> Result<HttpClient> {
     })
 }
 
-/// teloxide writes `GetMe`; the Bot API's own spelling is `getMe`.
+/// Converts teloxide's `GetMe` to the Bot API's `getMe`.
 fn method_name(name: &str) -> String {
     let mut name = name.to_owned();
     if let Some(first) = name.get_mut(..1) {
@@ -359,7 +358,7 @@ async fn answer<T: DeserializeOwned>(response: Response) -> Result<T, Failure> {
     read(status, &place, &body)
 }
 
-/// Reads an answer. Content types are not looked at: proxies change them.
+/// Parses an answer. Ignores the content type, because proxies change it.
 fn read<T: DeserializeOwned>(status: u16, place: &str, body: &[u8]) -> Result<T, Failure> {
     let garbage = || Failure::Garbage { status, place: place.to_owned() };
     match galatea_http::json::read::<Reply<T>>(body) {

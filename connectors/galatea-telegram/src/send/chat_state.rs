@@ -1,4 +1,4 @@
-//! What is remembered about chats while the connector runs: flood waits, forums, and message
+//! Keeps state of chats in memory while the connector runs: flood waits, forums, and message
 //! numbers for read-back.
 
 use dashmap::DashMap;
@@ -13,21 +13,22 @@ use std::{
 };
 use tokio::sync::watch;
 
-/// Own messages remembered per chat, enough for the read-back's window.
+/// Most own messages remembered per chat, enough for the read-back's window.
 const OWN: usize = 32;
-/// More chats than this are not remembered; those without a running wait go first.
+/// Most chats remembered. Beyond that, chats without flood wait, forum or attempt are dropped
+/// first, then all.
 const MAX_CHATS: usize = 100_000;
 
-/// Notes about chats; cheap to read and write from any task.
+/// State of all chats. Cheap to read and write from any task.
 #[derive(Debug, Default)]
 pub(crate) struct ChatState {
     chats: DashMap<i64, Notes>,
-    /// Newest number in private chats and basic groups, which share one count per account (TDLib's
-    /// common message box).
+    /// The newest message number in private chats and basic groups, which share one count per
+    /// account (TDLib's common message box).
     shared: AtomicI32,
-    /// Whether Telegram holds messages that were not fetched yet, as far as anybody knows.
+    /// Whether Telegram may hold messages that were not fetched yet.
     behind: watch::Sender<bool>,
-    /// What people address us by.
+    /// The bot's user name.
     handle: OnceLock<String>,
 }
 
@@ -40,10 +41,10 @@ struct Notes {
     forum: bool,
 }
 
-/// Flood waits of a chat, by what the refused call was worth. Telegram limits "the given method
+/// Flood waits of a chat, by the priority of the refused call. Telegram limits "the given method
 /// with the given input parameters" (core.telegram.org/api/errors, 420) and, together, the messages
-/// of a chat (Bots FAQ, "My bot is hitting limits"): all that posts shares one wait, and neither a
-/// change nor typing that was refused says anything about messages.
+/// of a chat (Bots FAQ, "My bot is hitting limits"). So all calls that post share one wait, and a
+/// refused change or typing call does not delay messages.
 #[derive(Debug, Default, PartialEq)]
 struct Waits {
     answers: Deadline,
@@ -60,7 +61,8 @@ impl Waits {
         }
     }
 
-    /// What is left for such a call. What is worth less keeps quiet while messages wait.
+    /// The remaining wait of a call with this priority. Calls of lower priority also wait while
+    /// messages have to.
     fn left(&self, priority: Priority, now: Timestamp) -> Option<Duration> {
         let answers = self.answers.left(now);
         match priority {
@@ -71,21 +73,22 @@ impl Waits {
     }
 }
 
-/// Supergroups and channels count their messages on their own (Bot API ids below -10^12).
+/// Whether a chat numbers its messages separately, as supergroups and channels do (Bot API ids
+/// below -10^12).
 pub(super) fn counts_alone(chat: i64) -> bool {
     chat < -1_000_000_000_000
 }
 
 impl ChatState {
-    /// Who we are is known now.
+    /// Records the bot's user name once Telegram has returned it.
     pub(crate) fn introduce(&self, handle: &str) {
         if !handle.is_empty() {
-            // It stays the same for as long as this runs.
+            // The first name stays for the life of the process.
             let _ = self.handle.set(handle.to_owned());
         }
     }
 
-    /// What people address us by, once that is known.
+    /// The bot's user name, once it is known.
     pub(crate) fn handle(&self) -> Option<String> {
         self.handle.get().cloned()
     }
@@ -102,7 +105,7 @@ impl ChatState {
         self.chats.entry(chat).or_default()
     }
 
-    /// A message with this number exists in the chat.
+    /// Records that a message with this number exists in the chat.
     pub(crate) fn seen(&self, chat: i64, message: i32) {
         let mut notes = self.notes(chat);
         notes.newest = notes.newest.max(message);
@@ -112,7 +115,7 @@ impl ChatState {
         }
     }
 
-    /// We posted this.
+    /// Records that the bot posted this message.
     pub(crate) fn posted(&self, chat: i64, message: i32) {
         {
             let mut notes = self.notes(chat);
@@ -125,7 +128,7 @@ impl ChatState {
         self.seen(chat, message);
     }
 
-    /// The chat has topics.
+    /// Records that the chat has topics.
     pub(crate) fn is_a_forum(&self, chat: i64) {
         if !self.forum(chat) {
             self.notes(chat).forum = true;
@@ -137,8 +140,8 @@ impl ChatState {
         self.chats.get(&chat).is_some_and(|n| n.forum)
     }
 
-    /// Remembers the newest number before a delivery is posted; the message it answers is one. A
-    /// second attempt keeps the first one's.
+    /// Records the newest known number before a delivery is posted, counting the message it
+    /// answers. A retry keeps the number of the first attempt.
     pub(crate) fn begin(&self, delivery: DeliveryId, chat: i64, answers: Option<i32>) {
         let newest = self.newest(chat).max(answers.unwrap_or(0));
         let mut notes = self.notes(chat);
@@ -147,12 +150,12 @@ impl ChatState {
         }
     }
 
-    /// The newest number before this delivery was first tried, if it was in this run.
+    /// The newest number before the delivery's first attempt, if that was in this run.
     pub(crate) fn floor(&self, delivery: DeliveryId, chat: i64) -> Option<i32> {
         self.chats.get(&chat)?.attempt.filter(|(id, _)| *id == delivery).map(|(_, floor)| floor)
     }
 
-    /// The newest number known in a chat, 0 when none is.
+    /// The newest known number in a chat; 0 if none is known.
     pub(crate) fn newest(&self, chat: i64) -> i32 {
         let own = self.chats.get(&chat).map_or(0, |n| n.newest);
         if counts_alone(chat) { own } else { own.max(self.shared.load(Ordering::Relaxed)) }
@@ -163,7 +166,8 @@ impl ChatState {
         self.chats.get(&chat).is_some_and(|n| n.own.contains(&message))
     }
 
-    /// Telegram asked to leave the chat alone for so long, with calls of this kind.
+    /// Records a flood wait of the chat for calls of this priority. A shorter wait does not replace
+    /// a longer one.
     pub(crate) fn block(&self, chat: i64, priority: Priority, now: Timestamp, wait: Duration) {
         let mut notes = self.notes(chat);
         let known = notes.waits.of(priority);
@@ -171,28 +175,28 @@ impl ChatState {
         *known = earlier.later(Deadline::after(now, wait));
     }
 
-    /// What is left of the waits that bind such a call.
+    /// The remaining wait of a call with this priority; `None` if it may be made.
     pub(crate) fn wait(&self, chat: i64, priority: Priority, now: Timestamp) -> Option<Duration> {
         self.chats.get(&chat)?.waits.left(priority, now)
     }
 
-    /// Whether messages may wait at Telegram, whose numbers are unknown here.
+    /// Records whether messages may be pending at Telegram, whose numbers are unknown here.
     pub(crate) fn set_behind(&self, behind: bool) {
         self.behind.send_if_modified(|was| std::mem::replace(was, behind) != behind);
     }
 
-    /// Whether some may wait.
+    /// Whether messages may be pending at Telegram.
     pub(super) fn is_behind(&self) -> bool {
         *self.behind.borrow()
     }
 
-    /// Completes when none wait any more.
+    /// Completes when no messages are pending at Telegram.
     pub(super) async fn caught_up(&self) {
-        // Fails only when the sender is gone, which is a part of this.
+        // Fails only if the sender is dropped, and `self` owns it.
         let _ = self.behind.subscribe().wait_for(|behind| !behind).await;
     }
 
-    /// The chat goes on under another id.
+    /// Drops the state of a chat that continues under another id.
     pub(crate) fn moved(&self, from: i64) {
         self.chats.remove(&from);
     }

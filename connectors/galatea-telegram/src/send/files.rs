@@ -1,4 +1,4 @@
-//! Bytes of attachments that go along with a call.
+//! Reads the attachments of a call and builds its upload form.
 
 use galatea_core::{Error, Result};
 use galatea_http::{Form, Part as FormPart, read_attachment};
@@ -10,10 +10,11 @@ use crate::{
     error::codes,
 };
 
-/// Parameters and files as a form.
+/// Builds a form from parameters and files. Files are read from `data:` addresses or from `folder`.
 ///
 /// # Errors
-/// `Invalid` for a file that is missing, too large, not ours, or a broken `data:` address.
+/// `Invalid` for a file that is missing, too large or outside `folder`, or a malformed `data:`
+/// address.
 pub(super) async fn form(
     params: &Map<String, Value>,
     files: &[Upload],

@@ -1,6 +1,7 @@
-//! Read-back: was a message of unknown outcome posted? Telegram cannot be asked for it, but a no-op
-//! edit of the keyboard tells of any number whether it is a message of ours (`not modified`),
-//! somebody else's (`can't be edited`) or none (`not found`), without a visible effect.
+//! Read-back: finds out whether a message of unknown outcome was posted. The Bot API cannot list
+//! messages. But a no-op edit of the keyboard shows for any message number whether it is our
+//! message (`not modified`), another sender's (`can't be edited`) or unused (`not found`), without
+//! a visible effect.
 
 use futures::{StreamExt as _, stream};
 use galatea_core::{
@@ -16,30 +17,29 @@ use crate::{
     error::{Failure, codes},
 };
 
-/// How far a chat is looked through.
+/// Limits of a search through message numbers.
 struct Reach {
-    /// Most numbers asked about.
+    /// Most numbers to probe.
     most: usize,
-    /// Numbers without a message, in a row beyond the newest known one, after which no more is
-    /// expected.
+    /// The search ends after this many unused numbers in a row beyond the newest known one.
     margin: usize,
-    /// Numbers asked about at once.
+    /// Numbers to probe concurrently.
     at_once: usize,
 }
 
 /// Groups allow about 20 edits a minute.
 const IN_GROUPS: Reach = Reach { most: 20, margin: 5, at_once: 1 };
-/// All private chats of an account share one count: what others said lies between, and what came
-/// during a restart is not stored yet. At 100 ms each the calls stay at the 30 a second that are
-/// free (Bot API, "Broadcasting to users").
+/// All private chats of an account share one count, so other people's messages lie between, and
+/// those that came during a restart are not stored yet. At 100 ms per call, the probes stay at the
+/// 30 a second that are free (Bot API, "Broadcasting to users").
 const IN_PRIVATE: Reach = Reach { most: 100, margin: 25, at_once: 3 };
 
-/// How long to wait for what waits at Telegram, far below the longest time of an attempt, and the
-/// pause before looking then.
+/// How long to wait for pending updates, far below the timeout of an attempt, and the pause before
+/// the next attempt.
 const CATCHING_UP: Duration = Duration::from_secs(10);
 const AGAIN: Duration = Duration::from_millis(100);
 
-/// What a number turned out to be.
+/// What a probe of a message number shows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Probe {
     Ours,
@@ -48,7 +48,7 @@ enum Probe {
     Unclear,
 }
 
-/// Looks for a delivery.
+/// Looks for the message of a delivery.
 pub(super) async fn find(
     sender: &TelegramSender,
     delivery: &Delivery,
@@ -56,15 +56,15 @@ pub(super) async fn find(
 ) -> Result<ReadBackResult> {
     let part = Part::read(&delivery.body)?;
     if !part.method.posts() {
-        // Edits, deletions and reactions can be repeated without anybody seeing it twice.
+        // Edits, deletions and reactions are idempotent, so they can be repeated.
         return Ok(ReadBackResult::NotSent);
     }
     if let Some(id) = sender.receipts.get(&delivery.id) {
         return Ok(ReadBackResult::Sent(Receipt { id: Some(id.clone()), moved_to: None }));
     }
     if sender.chat_state.is_behind() {
-        // The numbers of what waits at Telegram would look like the end of all messages, and the
-        // context was read without them.
+        // Pending updates would make the search end too early, because their numbers are unknown,
+        // and the context was read without them.
         let _ = tokio::time::timeout(CATCHING_UP, sender.chat_state.caught_up()).await;
         return Err(Error::new(ErrorKind::Conflict, "messages that wait at Telegram have to be received before an earlier send can be looked for")
             .with_retry(Retry::After(AGAIN)));
@@ -73,7 +73,7 @@ pub(super) async fn find(
     let floor =
         sender.chat_state.floor(delivery.id, target.chat).or_else(|| floor(context, &part, target));
     let Some(floor) = floor.filter(|_| !context.cut) else { return Ok(ReadBackResult::Unknown) };
-    // Topics share their chat's numbers: another one's lost message looks the same.
+    // Topics share their chat's numbers, so an unconfirmed message of another topic looks the same.
     let doubtful = 1 + context
         .doubtful
         .iter()
@@ -90,13 +90,13 @@ pub(super) async fn find(
             sender.remember(target, std::slice::from_ref(&id), delivery.id);
             ReadBackResult::Sent(Receipt { id: Some(id), moved_to: None })
         }
-        // All of them arrived; which is which nobody can tell.
+        // All unconfirmed messages arrived, but which is which is unknown.
         all if all.len() == doubtful => ReadBackResult::Sent(Receipt::default()),
         _ => ReadBackResult::Unknown,
     })
 }
 
-/// The message's number is above this one.
+/// A number that the message's own number must exceed.
 fn floor(context: &ReadBackContext, part: &Part, target: Target) -> Option<i32> {
     let known = numbers(context.received.iter().chain(&context.sent), target.chat).max();
     answered(part, target).max(known)
@@ -113,7 +113,7 @@ fn numbers<'a>(
         .map(|(_, number)| number)
 }
 
-/// Numbers of messages in any of the chats that share one count: each number is given once.
+/// Numbers of messages in the chats that share one count, where each number occurs once.
 fn shared_numbers<'a>(
     messages: impl IntoIterator<Item = &'a RemoteId>,
 ) -> impl Iterator<Item = i32> {
@@ -123,11 +123,11 @@ fn shared_numbers<'a>(
         .filter_map(|(of, number)| of.filter(|chat| !counts_alone(*chat)).map(|_| number))
 }
 
-/// What lies above a number.
+/// The messages above a number.
 enum Survey {
-    /// Messages of ours that no delivery accounts for; there are no others, or as many as wanted.
+    /// Our messages that no known delivery accounts for: all of them, or as many as were wanted.
     Whole(Vec<i32>),
-    /// It could not be looked at whole.
+    /// The search could not be completed.
     Cut,
 }
 
@@ -142,8 +142,8 @@ async fn survey(
     let chat_state = &sender.chat_state;
     let Reach { mut most, mut margin, at_once } = if chat > 0 { IN_PRIVATE } else { IN_GROUPS };
     if !counts_alone(chat) {
-        // What was under way to others when the program died may have arrived there just before,
-        // and nobody has stored those numbers either.
+        // Messages in flight to other chats when the process ended may have been posted, too, and
+        // their numbers are not stored either.
         let under_way = context
             .doubtful
             .iter()
@@ -190,7 +190,7 @@ async fn survey(
             return Ok(Survey::Whole(strangers));
         }
     }
-    // More numbers than may be asked about.
+    // There are more numbers than may be probed.
     Ok(Survey::Cut)
 }
 
@@ -205,9 +205,9 @@ async fn probe(api: &Api, part: &Part, chat: i64, id: i32) -> Result<Probe> {
     }
 }
 
-/// An edit that succeeded: the message is ours, and only its buttons were not those of this
-/// delivery (somebody took them away, or Telegram keeps them in another form). It is told by its
-/// words; a message of ours with other words is none that is looked for.
+/// Handles a probe that changed something: the message is ours, but its buttons differed from this
+/// delivery's (they were removed, or Telegram stores them in another form). The text decides. Our
+/// message with another text is not the one sought.
 fn recognise(part: &Part, edited: &Value) -> Probe {
     let words = |text: Option<&Value>, caption: Option<&Value>| {
         let found = text.or(caption).and_then(Value::as_str).unwrap_or_default();
@@ -241,9 +241,12 @@ fn judge(failure: Failure) -> Result<Probe> {
     if failure.refusal().is_some_and(|r| r.code == 403) {
         return Ok(Probe::Unclear);
     }
-    // Nothing can be concluded now; asking again later may.
+    // Inconclusive; a later attempt may succeed.
     let error: Error = failure.into_error("editMessageReplyMarkup");
-    tracing::debug!(code = error.code().unwrap_or(codes::INVALID), "a read-back was cut short");
+    tracing::debug!(
+        code = error.code().unwrap_or(codes::INVALID),
+        "read-back inconclusive; retrying later"
+    );
     Err(error)
 }
 

@@ -1,5 +1,5 @@
-//! Deliveries → calls. One attempt each; whoever retries is told by the error whether the message
-//! may have been posted.
+//! Sends deliveries with Bot API calls. The error of a failed send says whether the message may
+//! have been posted, and the runtime decides about a retry.
 
 pub(crate) mod api;
 pub(crate) mod chat_state;
@@ -30,10 +30,10 @@ use crate::{
 use api::Api;
 use chat_state::ChatState;
 
-/// Receipts kept for read-back within one run.
+/// Most receipts kept in memory for read-back.
 const MAX_RECEIPTS: usize = 4096;
 
-/// The outbound side of one bot.
+/// The send handler of one bot.
 pub(crate) struct TelegramSender {
     api: Api,
     chat_state: Arc<ChatState>,
@@ -42,8 +42,8 @@ pub(crate) struct TelegramSender {
     folder: PathBuf,
 }
 
-/// A posted message, as far as anything here needs it. The whole object is not decoded: thousands
-/// of answers a second would pay for it.
+/// The fields of a posted message that are needed here. Decoding the whole object would cost too
+/// much at thousands of answers a second.
 #[derive(Deserialize)]
 struct Posted {
     message_id: i32,
@@ -56,7 +56,7 @@ struct ChatOnly {
 }
 
 impl TelegramSender {
-    /// Prepares sending; files that go along lie in `folder`.
+    /// Builds the send handler. Attachments with `file:` addresses are read from `folder`.
     pub(crate) fn new(
         api: Api,
         chat_state: Arc<ChatState>,
@@ -66,7 +66,7 @@ impl TelegramSender {
         Self { api, chat_state, receipts: DashMap::new(), clock, folder: folder.to_owned() }
     }
 
-    /// Bytes of an attachment `telegram:<file_id>`.
+    /// Downloads an attachment `telegram:<file_id>`.
     pub(crate) async fn download(&self, url: &str) -> Result<Bytes> {
         let id = url.strip_prefix("telegram:").ok_or_else(|| {
             Error::invalid("not an attachment of Telegram").with_code(codes::INVALID)
@@ -79,7 +79,7 @@ impl TelegramSender {
             self.chat_state.posted(chat.unwrap_or(target.chat), message);
         }
         if let Some(first) = ids.first() {
-            // Only the newest matter: an older delivery is settled by now.
+            // Only the newest receipts matter, because older deliveries are settled.
             if self.receipts.len() >= MAX_RECEIPTS {
                 self.receipts.clear();
             }
@@ -173,8 +173,8 @@ impl SendHandler for TelegramSender {
             self.chat_state.begin(delivery.id, target.chat, answered(&part, target));
         }
         let mut moved_to = None;
-        // Each round but the first follows a refusal below 500: the call before provably did
-        // nothing. Every rule can apply once.
+        // Each round after the first follows a refusal below 500, so the call before it had no
+        // effect. Every remedy applies at most once.
         for _ in 0..4 {
             let failure = match self.attempt(&part, target, permit).await {
                 Ok(ids) => {
@@ -230,7 +230,7 @@ impl SendHandler for TelegramSender {
 
     async fn may_speak(&self, at: &Address, person: &RemoteId) -> Result<Speak> {
         let target = Target::parse(&at.remote)?;
-        // A group's anonymous administrator speaks as the group: nobody can be asked about.
+        // An anonymous administrator writes as the group, so there is no person to look up.
         let Some(person) = person.as_str().parse().ok().filter(|person: &i64| *person > 0) else {
             return Ok(Speak::Unknown);
         };
@@ -271,12 +271,12 @@ impl SendHandler for TelegramSender {
     }
 }
 
-/// What a part is worth beside others.
+/// The priority of a part.
 fn worth(part: &Part) -> Priority {
     if part.method.posts() { Priority::Answer } else { Priority::Change }
 }
 
-/// Adds chat, topic and reply. Pure.
+/// Adds chat, topic and reply to the parameters. Pure.
 fn address(part: &mut Part, target: Target, forum: bool) {
     part.params.insert("chat_id".into(), json!(target.chat));
     let thread = match part.method {
@@ -295,7 +295,7 @@ fn address(part: &mut Part, target: Target, forum: bool) {
     }
 }
 
-/// The number of the message it answers, if that is in the same chat.
+/// The number of the message that the part answers, if it is in the same chat.
 fn answered(part: &Part, target: Target) -> Option<i32> {
     part.reply_to
         .as_ref()
@@ -304,19 +304,19 @@ fn answered(part: &Part, target: Target) -> Option<i32> {
         .map(|(_, message)| message)
 }
 
-/// What can be done about a refusal.
+/// What to do about a refusal.
 #[derive(Debug, PartialEq)]
 enum Remedy {
-    /// The same call, a little different.
+    /// Repeat the call with this change.
     Change(Box<Part>),
-    /// What was wanted is the case already.
+    /// The wanted state exists already.
     Done,
-    /// Nothing.
+    /// No remedy; report the refusal.
     None,
 }
 
-/// Refusals a correct client answers by itself. Each removes what it reacts to, so none applies
-/// twice.
+/// The remedy for a refusal that a client can handle itself. Each remedy removes its own cause, so
+/// none applies twice.
 fn remedy(part: &Part, refusal: &Refusal) -> Remedy {
     let without = |field: &str| {
         let mut changed = part.clone();

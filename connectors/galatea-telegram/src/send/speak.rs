@@ -1,4 +1,4 @@
-//! Speak: whether Telegram lets a person write in a chat, as it stands now.
+//! Finds out whether a person may currently write in a chat.
 
 use galatea_core::{Error, Result, Speak};
 use serde_json::{Value, json};
@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use super::api::Api;
 use crate::{decode::place::Target, error::Failure};
 
-/// Asks for the person's standing, and for members what the chat lets everybody do.
+/// Fetches the person's membership and, unless that decides, the chat's permissions.
 pub(super) async fn may_speak(api: &Api, target: Target, person: i64) -> Result<Speak> {
     if target.chat > 0 {
         return Ok(if target.chat == person { Speak::Yes } else { Speak::No });
@@ -28,7 +28,8 @@ pub(super) async fn may_speak(api: &Api, target: Target, person: i64) -> Result<
     }
 }
 
-/// Telegram knows no such person there, or the bot may not ask.
+/// `Unknown` if Telegram does not know the person there or the bot may not ask; otherwise the
+/// error.
 fn unknown(failure: Failure, method: &'static str) -> Result<Speak> {
     match failure.refusal() {
         Some(refusal) if refusal.code == 400 || refusal.code == 403 => Ok(Speak::Unknown),
@@ -36,7 +37,7 @@ fn unknown(failure: Failure, method: &'static str) -> Result<Speak> {
     }
 }
 
-/// By the person's own standing (Bot API, `ChatMember`).
+/// What the person's own membership allows (Bot API, `ChatMember`).
 fn of_member(member: &Value) -> Speak {
     match member["status"].as_str() {
         Some("creator" | "administrator" | "member") => Speak::Yes,
@@ -50,8 +51,8 @@ fn of_member(member: &Value) -> Speak {
     }
 }
 
-/// By what the chat is: in a channel only those post who are let to, and a group may have everybody
-/// but its administrators silent.
+/// What the chat allows. In a channel only administrators with the right to post may write; a group
+/// may allow only its administrators to write.
 fn in_chat(member: &Value, chat: &Value) -> Speak {
     let administers = member["status"] == "administrator";
     match chat["type"].as_str() {
@@ -95,7 +96,7 @@ mod tests {
         assert_eq!(
             in_chat(&plain, &json!({ "type": "group" })),
             Speak::No,
-            "what is not told is not granted"
+            "a missing permission is not granted"
         );
         assert_eq!(in_chat(&admin, &chat("group", false)), Speak::Yes);
         assert_eq!(in_chat(&plain, &chat("channel", true)), Speak::No);

@@ -1,4 +1,4 @@
-//! Addressing and remedies, without a network. Everything with one is in the crate's `tests`
+//! Tests of addressing and remedies, without a network. Tests with one are in the crate's `tests`
 //! folder.
 
 use galatea_core::Content;

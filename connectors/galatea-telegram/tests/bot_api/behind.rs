@@ -1,5 +1,5 @@
-//! Until everything that waits at Telegram is received, nobody can tell whether an earlier send
-//! arrived.
+//! Tests that read-back waits until all pending updates are received, because before that its
+//! answer would be wrong.
 
 use futures::poll;
 use galatea_core::{Content, Outgoing, ReadBackContext, ReadBackResult, RemoteId, Retry};
@@ -19,7 +19,7 @@ async fn looking_for_a_send_waits_for_what_was_not_received() {
     api.fault(Fault::new(Effect::ServerError(502, ErrorBody::Html)).on("getUpdates"));
     let clock = ManualClock::new();
     let running = with(config(&api), gateway(), clock.shared());
-    // Between a poll that failed and the next.
+    // Between a failed poll and the next one.
     clock.wait_for_sleepers(1).await;
     let handler = running.connector.send_handler();
     let outgoing = Outgoing::Message {
@@ -34,8 +34,11 @@ async fn looking_for_a_send_waits_for_what_was_not_received() {
     assert!(poll!(&mut looking).is_pending());
     clock.advance(Duration::from_secs(60));
     let error = looking.await.unwrap_err();
-    assert!(matches!(error.retry(), Retry::After(_)), "the context was read before: {error}");
-    assert!(api.calls_of("editMessageReplyMarkup").is_empty(), "nothing was asked");
+    assert!(
+        matches!(error.retry(), Retry::After(_)),
+        "the context was read before the updates: {error}"
+    );
+    assert!(api.calls_of("editMessageReplyMarkup").is_empty(), "no number was probed");
     assert!(matches!(handler.find(&delivery, &context).await.unwrap(), ReadBackResult::Sent(_)));
     assert_eq!(api.shown(ann.id).len(), 1);
 }

@@ -1,4 +1,5 @@
-//! Flood waits: whom they bind, and for how long. Telegram's clock is the bot's.
+//! Tests of flood waits: which calls they delay, and for how long. Telegram and the bot share a
+//! manual clock.
 
 use galatea_core::{Content, ErrorKind, Outgoing, Retry, SendHandler, Sent, SystemClock};
 use galatea_testkit::{
@@ -76,7 +77,7 @@ async fn typing_or_a_change_that_has_to_wait_holds_no_answer_up() {
     assert_eq!(
         (s.api.calls_of("sendChatAction").len(), s.api.calls_of("editMessageText").len()),
         (1, 1),
-        "each was told to wait"
+        "each was refused once and then held back"
     );
     s.clock.advance(Duration::from_secs(60));
     s.handler.typing(&address(&room)).await.unwrap();

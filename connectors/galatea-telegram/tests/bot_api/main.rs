@@ -1,4 +1,4 @@
-//! The connector against a strict Bot API server on the loopback.
+//! Tests of the connector against a strict Bot API server on the loopback.
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,

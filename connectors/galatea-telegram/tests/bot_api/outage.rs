@@ -1,5 +1,5 @@
-//! An hour without Telegram, and what Telegram did not keep. The bot's clock is the test's; sockets
-//! and calls are real.
+//! Tests of an hour without Telegram and of updates that Telegram dropped. The clock is manual;
+//! sockets and calls are real.
 
 use galatea_core::{Clock, Health, SystemClock};
 use galatea_testkit::{
@@ -11,8 +11,9 @@ use std::time::Duration;
 
 use super::support::{config, gateway, with};
 
-/// Lets so much time pass from wait to wait, and counts the waits; at the end no call is under way.
-/// Only while every call fails: one that succeeds is followed by no wait.
+/// Advances the clock from sleep to sleep for this long and counts the sleeps. At the end no call
+/// is in flight. Works only while every call fails, because a successful call is not followed by a
+/// sleep.
 async fn waits_in(clock: &ManualClock, long: Duration) -> u32 {
     let (end, mut waits) = (clock.now().plus(long), 0);
     while clock.now() < end {
@@ -34,7 +35,7 @@ async fn after_an_hour_of_faults_everything_is_heard_once_in_order() {
     running.heard(1).await;
     api.wait_confirmed().await;
 
-    // This ends the open poll, too, or it would bring the first of them.
+    // This also ends the open poll, which would otherwise return the first message.
     api.set_reachable(false);
     running
         .until("it to notice", |g| {
@@ -59,7 +60,7 @@ async fn after_an_hour_of_faults_everything_is_heard_once_in_order() {
         tries += patient("twelve minutes of faults", waits_in(&clock, PART)).await;
     }
     assert!(clock.now().since(begun) >= Duration::from_secs(3600));
-    // 2 s while no answer comes (two of the five parts), 15 s once a server has been faulty for a
+    // 2 s while no server answers (two of the five parts), 15 s once a server has failed for a
     // minute; a quarter more or less.
     assert!((690..=1_200).contains(&tries), "{tries} tries in an hour");
     let asked = api.calls_of("getUpdates").len() - before;
@@ -75,7 +76,7 @@ async fn after_an_hour_of_faults_everything_is_heard_once_in_order() {
     };
     let heard = tokio::select! {
         heard = running.heard(31) => heard,
-        () = back => unreachable!("it waits for ever"),
+        () = back => unreachable!("it never receives them"),
     };
     api.wait_confirmed().await;
     assert_eq!(
@@ -118,7 +119,7 @@ async fn updates_that_telegram_dropped_are_a_gap() {
         "{gaps:?}"
     );
     let gateway = running.end().await;
-    // Another row of numbers within a day is none.
+    // Restarted numbers within a day are not a gap.
     api.jump_update_id(5);
     ann.says(&ann.direct(), "three").send();
     let running = with(config(&api), gateway, clock.shared());

@@ -1,4 +1,5 @@
-//! Updates that cannot be read: passed over and noted, and what comes after them is heard.
+//! Tests of malformed updates: each is skipped and recorded as a gap, and the updates after it
+//! arrive.
 
 use galatea_core::Health;
 use galatea_testkit::telegram::BotApi;
@@ -6,7 +7,7 @@ use serde_json::json;
 
 use super::support::{config, start};
 
-/// A private message of a person nobody made, so that only the bytes count.
+/// A private message of a person that the server does not know, written as bytes.
 fn message(update: i64, text: &str) -> String {
     let chat = r#"{"id":501,"type":"private","first_name":"Ann"}"#;
     let from = r#"{"id":501,"is_bot":false,"first_name":"Ann"}"#;
@@ -15,11 +16,10 @@ fn message(update: i64, text: &str) -> String {
     )
 }
 
-/// What it is called, whether it may have been something that somebody said, and its bytes for a
-/// number.
+/// Name of the case, whether the update may contain a message, and its bytes for an update number.
 type Poison = (&'static str, bool, fn(i64) -> String);
 
-/// What has no meaning.
+/// Malformed updates of every kind.
 fn poisons() -> Vec<Poison> {
     vec![
         ("a number out of range", true, |id| message(id, "1e999")),
@@ -117,7 +117,7 @@ async fn an_update_of_too_many_bytes_is_passed_over() {
         ["before", "after"]
     );
     api.wait_confirmed().await;
-    // A hundred, fifty, and so on down to one at a time, and up again: no spinning.
+    // From a hundred, by halves, down to one at a time and up again, without spinning.
     assert!(api.calls_of("getUpdates").len() < 40, "{} calls", api.calls_of("getUpdates").len());
     let gaps = running.end().await.gaps();
     assert!(gaps.len() == 1 && gaps[0].reason.contains(&id.to_string()), "{gaps:?}");

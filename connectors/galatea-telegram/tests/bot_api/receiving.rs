@@ -1,4 +1,4 @@
-//! Polling: nothing is confirmed before it is stored, and nothing is lost when something breaks.
+//! Tests of polling: no update is confirmed before it is stored, and none is lost after a fault.
 
 use galatea_core::{ChannelType, Health, IncomingEvent, OwnStatus, RemoteId, world::Role};
 use galatea_testkit::{
@@ -24,7 +24,7 @@ async fn messages_arrive_and_are_confirmed_after_they_are_stored() {
     api.wait_confirmed().await;
     let gateway = running.end().await;
     let cursor = gateway.stored_cursor("updates").unwrap();
-    // The next start goes on where the last one ended.
+    // The next start continues where the last one ended.
     ann.says(&ann.direct(), "again").send();
     let running = with(config(&api), gateway, std::sync::Arc::new(galatea_core::SystemClock));
     let messages = running.heard(2).await;
@@ -96,7 +96,7 @@ async fn trouble_on_the_line_is_waited_out() {
         }
         clock.advance(Duration::from_secs(60));
         if matches!(effect, Effect::RateLimited(_)) {
-            // The server keeps the machine's time; its wait may not be over yet, ours is.
+            // The server uses the machine's clock, so its wait may not be over when ours is.
             running.end().await;
             continue;
         }
@@ -181,7 +181,7 @@ async fn groups_are_synced_with_their_administrators() {
         (group.id.to_string().as_str(), ChannelType::Group)
     );
     running.heard(2).await;
-    assert_eq!(api.calls_of("getChatAdministrators").len(), 1, "asked once");
+    assert_eq!(api.calls_of("getChatAdministrators").len(), 1, "fetched once");
     group.promote(&bob);
     api.wait_confirmed().await;
     running.end().await;

@@ -1,4 +1,4 @@
-//! Deliveries: what people see, and what is reported when something breaks.
+//! Tests of sending: what people see, and what is reported after a fault.
 
 use galatea_core::{
     Content, Delivery, Error, ErrorKind, Media, MediaKind, Outgoing, ReadBackContext,
@@ -30,7 +30,7 @@ async fn scene() -> Scene {
 }
 
 impl Scene {
-    /// The same connector after its process was killed and started again.
+    /// The same connector after a kill and a restart of its process.
     fn restarted(&self) -> Arc<dyn SendHandler> {
         build(config(&self.api), self.folder.path(), self.clock.shared()).send_handler()
     }
@@ -73,7 +73,7 @@ async fn text_arrives_with_entities_as_a_reply() {
             .await
             .remove(0)
             .is_ok(),
-        "the question may be gone"
+        "the message replied to may be deleted"
     );
 }
 
@@ -246,7 +246,7 @@ async fn a_lost_answer_is_found_by_asking() {
         s.handler.find(&delivery, &ReadBackContext::default()).await.unwrap(),
         ReadBackResult::Sent(_)
     ));
-    assert_eq!(s.api.calls().len(), calls, "known now");
+    assert_eq!(s.api.calls().len(), calls, "the result is cached");
     assert_eq!(s.api.shown(ann.id).len(), 1);
 }
 
@@ -273,7 +273,7 @@ async fn a_killed_process_concludes_after_its_restart() {
     let (first_asked, second_asked) =
         (ann.says(&ann.direct(), "one").send(), ann.says(&ann.direct(), "two").send());
     let room = ann.id.to_string();
-    // An answer whose receipt was stored, and one whose answer never came.
+    // A message whose receipt was stored, and one whose response was lost.
     let first = one(&*s.handler, &room, &reply("to one", format!("{}:{first_asked}", ann.id)));
     s.handler.send(&first).await.unwrap();
     s.api.fault(Fault::new(Effect::LoseResponse).on("sendMessage"));
@@ -295,13 +295,13 @@ async fn a_killed_process_concludes_after_its_restart() {
     assert_eq!(
         after.find(&second, &second_trail).await.unwrap(),
         id(1),
-        "the earlier answer is known to be another's"
+        "the earlier message belongs to another delivery"
     );
     let third_trail = ReadBackContext { ours: vec![own(1), own(0)], ..ReadBackContext::default() };
     assert_eq!(
         after.find(&third, &third_trail).await.unwrap(),
         ReadBackResult::NotSent,
-        "it was never tried"
+        "it was never sent"
     );
 }
 
@@ -343,14 +343,14 @@ async fn topics_of_one_chat_do_not_take_each_others_message() {
     assert_eq!(
         after.find(&there, &rival).await.unwrap(),
         ReadBackResult::Unknown,
-        "one message, two that may have sent it"
+        "one message, two deliveries that may have sent it"
     );
     s.api.fault(Fault::new(Effect::LoseResponse).on("sendMessage"));
     s.handler.send(&one(&*s.handler, &group.id.to_string(), &say("too"))).await.unwrap_err();
     assert_eq!(
         after.find(&there, &rival).await.unwrap(),
         ReadBackResult::Sent(galatea_core::Receipt::default()),
-        "two for two"
+        "two messages for two deliveries"
     );
     assert!(matches!(after.find(&there, &known).await.unwrap(), ReadBackResult::Sent(_)));
 }
@@ -378,8 +378,8 @@ async fn nothing_is_claimed_when_nothing_is_known() {
     );
 }
 
-/// All private chats share one count, and a fresh process knows of the others what is stored: 200
-/// numbers, and 20 that are not yet.
+/// All private chats share one count. A new process knows the stored numbers of other chats, here
+/// 200, but not the latest 20.
 #[tokio::test]
 async fn other_peoples_chats_do_not_hide_what_was_sent() {
     let s = scene().await;
@@ -415,7 +415,7 @@ async fn other_peoples_chats_do_not_hide_what_was_sent() {
     assert_eq!(receipt.id.unwrap().as_str(), format!("{}:{}", ann.id, s.api.shown(ann.id)[0].id));
 }
 
-/// Forty answers were on their way to as many people when the program died, and all arrived.
+/// Forty messages to as many people were in flight when the process was killed, and all arrived.
 #[tokio::test]
 async fn what_was_under_way_to_others_does_not_hide_what_was_sent() {
     let s = scene().await;
@@ -491,7 +491,7 @@ async fn an_unreachable_server_means_not_sent_and_a_broken_answer_maybe() {
     s.api.fault(Fault::new(Effect::WrongType).on("sendMessage"));
     assert!(
         send(&*s.handler, &room, &say("x")).await.remove(0).is_ok(),
-        "content types are not looked at"
+        "content types are ignored"
     );
 }
 
@@ -523,10 +523,10 @@ async fn who_may_write_in_a_chat_is_asked_of_telegram() {
     assert_eq!(
         (asks(group.id, bob.id).await, asks(group.id, ann.id).await),
         (Speak::No, Speak::Yes),
-        "everybody but administrators is silent"
+        "only administrators may write"
     );
     assert_eq!((asks(bob.id, bob.id).await, asks(bob.id, ann.id).await), (Speak::Yes, Speak::No));
-    // As the group itself, and where the bot is not.
+    // The group itself as the sender, and a chat that the bot is not in.
     assert_eq!(asks(group.id, group.id).await, Speak::Unknown);
     assert_eq!(asks(-100_999, ann.id).await, Speak::Unknown);
 }

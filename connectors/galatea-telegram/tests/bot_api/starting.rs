@@ -1,4 +1,5 @@
-//! Start-up: tokens, webhooks in the way, commands, privacy mode, and what `check` finds.
+//! Tests of the start: tokens, other programs' webhooks, commands, privacy mode, and what `check`
+//! finds.
 
 use galatea_core::{Connector, Health, Retry, SecretString, Severity, SystemClock};
 use galatea_telegram::Mode;
@@ -60,7 +61,7 @@ async fn a_server_that_answers_rubbish_is_an_error_not_a_panic() {
         api.fault(Fault::new(effect.clone()).on("getMe"));
         let error = start(config(&api)).failure().await;
         assert_eq!(error.code(), Some(code), "{effect:?}: {error}");
-        assert_ne!(error.retry(), Retry::Never, "{effect:?} passes");
+        assert_ne!(error.retry(), Retry::Never, "{effect:?} is temporary");
         assert!(!format!("{error} {} {error:?}", error.report()).contains("canary"), "{error:?}");
     }
 }
@@ -76,7 +77,7 @@ async fn nobody_listening_is_told_with_a_fix() {
     assert!(!format!("{error} {} {error:?}", error.report()).contains("canary"));
 }
 
-/// Another program's webhook.
+/// Sets a webhook as another program would.
 async fn foreign_webhook(api: &BotApi) {
     let mut settings = config(api);
     settings.mode = Mode::Webhook;
@@ -123,7 +124,7 @@ async fn a_foreign_webhook_is_removed_after_a_yes_and_what_waits_is_kept() {
         (finding.id.as_str(), finding.repair.as_deref()),
         ("GAL-TG-WEBHOOK", Some("Remove the webhook to 127.0.0.1?"))
     );
-    // Other findings, and a yes to another webhook than the one that is set, change nothing.
+    // Neither another finding nor consent to remove another webhook changes anything.
     let error = connector.repair(&found[0]).await.unwrap_err();
     assert_eq!(error.kind(), galatea_core::ErrorKind::Invalid);
     let other = finding.clone().with_repair("Remove the webhook to example.com?");

@@ -1,4 +1,5 @@
-//! Webhook mode: stored before 200, 503 when the store fails, nothing without the secret.
+//! Tests of webhook mode: an update is stored before the answer 200, a failing store gives 503, and
+//! calls without the secret are refused.
 
 use galatea_core::Health;
 use galatea_http::{HttpClient, HttpOptions};
@@ -12,7 +13,8 @@ use tokio::{
 
 use super::support::{config, gateway, start, with};
 
-/// A free port, released again. The server retries its calls, so a short gap does no harm.
+/// Settings with a free port, which is released again. The server retries its calls, so a short gap
+/// does no harm.
 fn webhook(api: &BotApi) -> TelegramConfig {
     let port = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
     let mut settings = config(api);
@@ -96,7 +98,7 @@ async fn nothing_is_taken_without_the_secret() {
     assert_eq!(
         post(url.to_string(), Some(secret.clone()), serde_json::json!("no update")).await,
         200,
-        "refusing it would only bring it again"
+        "a refused update would come again"
     );
     assert_eq!(
         post(
@@ -106,7 +108,7 @@ async fn nothing_is_taken_without_the_secret() {
         )
         .await,
         200,
-        "and this, too"
+        "so would an update that is too large"
     );
     assert!(running.gateway.events().is_empty());
     let gaps = running.gateway.gaps();
@@ -116,7 +118,7 @@ async fn nothing_is_taken_without_the_secret() {
     running.end().await;
 }
 
-/// The webhook at work, its address and its secret.
+/// Starts the webhook; returns its address and secret.
 async fn hook(api: &BotApi) -> (super::support::Running, String, String) {
     api.allow_violation("https");
     api.allow_violation("port");
@@ -128,7 +130,7 @@ async fn hook(api: &BotApi) -> (super::support::Running, String, String) {
     (running, listen, secret)
 }
 
-/// A call whose body is not sent.
+/// The head of a call, without its body.
 fn head(secret: &str, length: usize) -> String {
     format!(
         "POST /tele%7Bgram%7D HTTP/1.1\r\nHost: h\r\nX-Telegram-Bot-Api-Secret-Token: {secret}\r\nContent-Length: {length}\r\n\r\n"
@@ -172,7 +174,7 @@ async fn nothing_of_a_body_is_read_before_the_secret_is_right() {
             .await
             .unwrap();
         let mut answer = String::new();
-        // Not one byte of the body is sent, and it closes by itself.
+        // The body is never sent, and the server closes the connection.
         stream.read_to_string(&mut answer).await.unwrap();
         assert!(answer.starts_with(&format!("HTTP/1.1 {status} ")), "{answer}");
     }
@@ -186,7 +188,7 @@ async fn a_true_call_is_answered_among_1500_half_sent_ones() {
     let mut halves = Vec::new();
     for n in 0..1_500 {
         let mut stream = TcpStream::connect(&listen).await.unwrap();
-        // Half a head, and a whole one with a wrong secret and half a body.
+        // Half a head, or a whole one with a wrong secret and half a body.
         let bytes =
             if n % 2 == 0 { head("x", 9)[..60].to_owned() } else { head("wrong", 9) + "half" };
         stream.write_all(bytes.as_bytes()).await.unwrap();
@@ -197,8 +199,8 @@ async fn a_true_call_is_answered_among_1500_half_sent_ones() {
     ann.says(&ann.direct(), "hello").send();
     assert_eq!(running.heard(1).await[0].content.text, "hello");
     api.wait_confirmed().await;
-    // Not asserted: a busy machine takes its time. That room is made and not waited for is asserted
-    // where the deadlines are an hour.
+    // Not asserted, because a busy machine may be slow. Another test, with deadlines of an hour,
+    // asserts that idle connections are closed at once.
     println!("a true call was stored and answered after {:?}", begun.elapsed());
     for stream in halves.iter_mut().take(1_000) {
         let mut all = Vec::new();

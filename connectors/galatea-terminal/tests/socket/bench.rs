@@ -1,4 +1,4 @@
-//! The connector at work, with a gateway that remembers.
+//! Test support: a running connector with a gateway that records its events.
 
 use async_trait::async_trait;
 use galatea_core::{
@@ -15,7 +15,7 @@ use std::{
 use tokio::{sync::watch, task::JoinHandle};
 use tokio_util::sync::CancellationToken;
 
-/// What the connector told its gateway.
+/// What the gateway recorded.
 pub(crate) struct Recorder {
     pub(crate) ids: Mutex<Vec<String>>,
     pub(crate) broken: Mutex<bool>,

@@ -1,4 +1,4 @@
-//! What is said and answered: stored before it is confirmed, shown once per key.
+//! Tests of conversations: a message is stored before it is confirmed, and shown once per key.
 
 use crate::bench::{Bench, address, agent, heard};
 use galatea_core::{ErrorKind, ReadBackContext, ReadBackResult, RemoteId, TurnId, error::Sent};
@@ -72,7 +72,7 @@ async fn an_answer_waits_for_its_room_and_reaches_nobody_else() {
     assert_eq!(
         (error.kind(), error.sent(), error.code()),
         (ErrorKind::RateLimited, Sent::No, Some("GAL-TERM-OFFLINE")),
-        "its room waits, no breaker opens"
+        "only its room is paused, and no breaker opens"
     );
 
     let mut maria = bench.client("maria").await;
@@ -85,7 +85,11 @@ async fn an_answer_waits_for_its_room_and_reaches_nobody_else() {
     sent.unwrap();
     assert_eq!(message.part.text, "Hello.");
     bench.handler().typing(&address("terminal-other")).await.unwrap();
-    assert_eq!(heard(&mut other).await, Heard::Typing, "the first thing the other room hears");
+    assert_eq!(
+        heard(&mut other).await,
+        Heard::Typing,
+        "the first frame that the other room receives"
+    );
     bench.end().await;
 }
 
@@ -94,7 +98,7 @@ async fn a_key_is_shown_once_however_often_it_is_sent() {
     let bench = Bench::start().await;
     let [delivery] = bench.deliveries("maria", "k", "Hello.", None).try_into().unwrap();
 
-    // The terminal goes away before it confirms: nobody knows whether it was read.
+    // The terminal closes before it confirms, so it is unknown whether the message was read.
     let mut gone = bench.client("maria").await;
     let handler = bench.handler();
     let (sent, ()) = tokio::join!(handler.send(&delivery), async move {
@@ -107,7 +111,7 @@ async fn a_key_is_shown_once_however_often_it_is_sent() {
         ReadBackResult::Unknown
     );
 
-    // One that stays confirms the repetition by itself and shows it once.
+    // A client that stays connected confirms the repeated message by itself and shows it once.
     let mut maria = bench.client("maria").await;
     let (sent, ()) = tokio::join!(handler.send(&delivery), async {
         let Heard::Message(message) = heard(&mut maria).await else { panic!() };
@@ -152,7 +156,7 @@ async fn a_key_known_to_the_client_is_confirmed_after_the_server_forgot_it() {
     while read.matches("\"ack\"").count() < 2 {
         let mut buffer = [0; 1024];
         let n = stream.read(&mut buffer).await.unwrap();
-        assert!(n > 0, "both were to be confirmed: {read}");
+        assert!(n > 0, "both must be confirmed: {read}");
         read.push_str(std::str::from_utf8(&buffer[..n]).unwrap());
     }
     drop(stream);

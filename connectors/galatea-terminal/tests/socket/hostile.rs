@@ -1,4 +1,4 @@
-//! Clients that keep to no rule.
+//! Tests with clients that violate the protocol.
 
 use crate::bench::{Bench, heard};
 use galatea_core::{ReadBackContext, ReadBackResult};
@@ -12,7 +12,7 @@ use tokio::{
     net::UnixStream,
 };
 
-/// Writes lines as they are and reads frames until the other side closes or `until` frames came.
+/// Writes raw lines and reads frames until the other side closes or `until` frames arrived.
 async fn raw(bench: &Bench, lines: &str, until: usize) -> Vec<serde_json::Value> {
     let mut stream = UnixStream::connect(bench.socket()).await.unwrap();
     stream.write_all(lines.as_bytes()).await.unwrap();
@@ -46,7 +46,7 @@ async fn hostile_lines_end_in_a_clear_error_and_disturb_nobody() {
     assert_eq!(
         codes,
         ["hello", "GAL-TERM-FRAME", "GAL-TERM-SAY", "received"],
-        "one bad line does not end the conversation"
+        "a malformed line does not end the conversation"
     );
 
     let endless = format!("{hello}{}", "x".repeat(galatea_terminal::frame::MAX_LINE + 1));
@@ -55,8 +55,8 @@ async fn hostile_lines_end_in_a_clear_error_and_disturb_nobody() {
     let mut answer = Vec::new();
     let (_, read) =
         tokio::join!(write.write_all(endless.as_bytes()), read.read_to_end(&mut answer));
-    // The rest of the line is still on its way when the other side closes, which the system may
-    // report as a reset.
+    // Part of the line is still unread when the other side closes, which the system may report as a
+    // reset.
     drop(read);
     assert!(
         String::from_utf8_lossy(&answer).contains("GAL-TERM-LINE"),
@@ -85,7 +85,7 @@ async fn a_client_cannot_confirm_what_it_was_not_given() {
         assert_eq!(
             handler.find(&delivery, &ReadBackContext::default()).await.unwrap(),
             ReadBackResult::Unknown,
-            "eve's word does not count"
+            "eve's confirmation does not count"
         );
         before.lock().unwrap().insert(message.key.clone());
         maria.confirm(&message).await.unwrap();

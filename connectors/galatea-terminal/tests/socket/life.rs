@@ -1,4 +1,4 @@
-//! The socket: where it lies, who may open it, when it goes away.
+//! Tests of the socket file: its path, its permissions, and its removal.
 
 use crate::bench::{Bench, agent, connector, heard};
 use galatea_core::{ConnectorConfig, Gateway, Host, Settings, SystemClock};

@@ -1,4 +1,4 @@
-//! Settings of this connector, under elizaOS's names; times are minutes, as there.
+//! Settings of the X connector. Names and units (minutes) follow elizaOS.
 
 mod origins;
 mod read;
@@ -206,7 +206,7 @@ impl XConfig {
         }
     }
 
-    /// [`ConnectorConfig::build`] with the concrete type.
+    /// Builds the connector; [`ConnectorConfig::build`] with the concrete type.
     ///
     /// # Errors
     /// `Invalid` for a token without an account id, `Unexpected` when the HTTP client or the data
@@ -217,10 +217,10 @@ impl XConfig {
 }
 
 impl Credentials {
-    /// The account's id, where the credentials tell: an access token of OAuth 1.0a begins with it.
+    /// The account's id: the digits at the front of an OAuth 1.0a access token. `None` for OAuth 2.
     ///
     /// # Errors
-    /// `Invalid` with `GAL-X-TOKEN` for a token of another shape. The token is not repeated.
+    /// `Invalid` with `GAL-X-TOKEN` for a malformed token. The error does not contain the token.
     pub fn account(&self) -> Result<Option<Account>> {
         let Self::OAuth1 { token, .. } = self else { return Ok(None) };
         let shape = || {
@@ -244,8 +244,8 @@ impl ConnectorConfig for XConfig {
         read::read(settings)
     }
 
-    /// elizaOS's list of people in the words of the runtime's gate, which applies it before a model
-    /// is asked, and says so.
+    /// Translates elizaOS's list of people into the runtime gate's setting. The gate applies it
+    /// before it asks a model, and records that it did.
     fn policy(settings: &Settings) -> Result<Vec<(&'static str, String)>> {
         let users = read::target_users(settings)?;
         Ok(if users.is_empty() {

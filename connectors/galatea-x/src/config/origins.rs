@@ -1,11 +1,12 @@
-//! Where settings come from, as people are told: `TWITTER_ACCESS_TOKEN from .env line 4`.
+//! Remembers which file and line each setting came from, for error messages: `TWITTER_ACCESS_TOKEN
+//! from .env line 4`.
 
 use galatea_core::{Error, Settings, Variable};
 
 use super::{Credentials, variables as v};
 use crate::error::codes;
 
-/// Of the settings that errors are about.
+/// Origins of the settings that errors refer to.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Origins {
     keys: Option<String>,
@@ -14,7 +15,7 @@ pub(crate) struct Origins {
 }
 
 impl Origins {
-    /// Reads them.
+    /// Looks up the origin of each setting.
     pub(super) fn read(settings: &Settings, credentials: &Credentials) -> Self {
         let from = |variable: &Variable| {
             settings
@@ -28,7 +29,7 @@ impl Origins {
         Self { keys: from(keys), root: from(&v::API_ROOT), dry_run: from(&v::DRY_RUN) }
     }
 
-    /// The error with the place of the setting it is about.
+    /// Adds the origin of the setting that `error` is about.
     pub(crate) fn add(&self, error: Error) -> Error {
         let place = match error.code() {
             Some(

@@ -1,4 +1,4 @@
-//! Settings → [`XConfig`]. Pure.
+//! Reads [`XConfig`] from the settings. Pure.
 
 use galatea_core::{
     Error, People, Result, Settings, Variable,
@@ -9,13 +9,13 @@ use url::Url;
 
 use super::{Credentials, Origins, PollPace, Posting, Quiet, Tier, XConfig, variables as v};
 
-/// Mentions may be asked for 300 times in 15 minutes (X API, rate limits): not more often than
+/// Shortest poll interval: X permits 300 reads of mentions in 15 minutes (X API, rate limits), one
 /// every 3 s.
 const FASTEST: Duration = Duration::from_secs(3);
-/// Longest interval believed: 30 days.
+/// Longest accepted interval, in minutes: 30 days.
 const LONGEST: f64 = 30.0 * 24.0 * 60.0;
 
-/// Reads the settings; none when no account is configured.
+/// Reads the settings; `None` when no account is configured.
 pub(super) fn read(settings: &Settings) -> Result<Option<XConfig>> {
     let Some(credentials) = credentials(settings)? else { return Ok(None) };
     let origins = Origins::read(settings, &credentials);
@@ -66,8 +66,8 @@ pub(super) fn read(settings: &Settings) -> Result<Option<XConfig>> {
     Ok(Some(config))
 }
 
-/// People who are answered; none means everybody. elizaOS lists handles without `@`; digits alone
-/// are an id.
+/// The people the agent answers; an empty list means everybody. elizaOS lists handles without `@`;
+/// an entry of digits only is an id.
 pub(super) fn target_users(settings: &Settings) -> Result<People> {
     let listed = settings.list(&v::TARGET_USERS)?.unwrap_or_default();
     if listed.iter().any(|name| name.trim().trim_start_matches('@') == "*") {
@@ -102,7 +102,8 @@ fn credentials(settings: &Settings) -> Result<Option<Credentials>> {
             redirect,
         }));
     }
-    // The access token is the account's own; the app's keys alone may be there for other programs.
+    // A missing key is an error only when the access token is set: it belongs to the account, while
+    // the app's keys alone may be set for another program.
     if missing.len() < 4 && !missing.contains(&v::TOKEN.name) {
         return Err(Error::invalid("X needs four keys, and some are missing")
             .with_code("GAL-CFG-VALUE")
@@ -120,7 +121,7 @@ fn posting(settings: &Settings) -> Result<Option<Posting>> {
     let usual = minutes(settings, &v::POST_INTERVAL)?.unwrap_or(Duration::from_secs(120 * 60));
     let (least, most) = (minutes(settings, &v::POST_MIN)?, minutes(settings, &v::POST_MAX)?);
     let (least, most) = match (least, most) {
-        // elizaOS varies its 120 minutes between 90 and 150.
+        // elizaOS varies its default of 120 minutes between 90 and 150.
         (None, None) => (usual.mul_f64(0.75), usual.mul_f64(1.25)),
         (Some(least), None) => (least, usual.max(least)),
         (None, Some(most)) => (usual.min(most), most),

@@ -1,4 +1,4 @@
-//! Reading settings.
+//! Tests of reading the settings.
 
 use super::*;
 

@@ -1,4 +1,4 @@
-//! Every variable this connector reads.
+//! The environment variables of the X connector.
 
 use galatea_core::Variable;
 

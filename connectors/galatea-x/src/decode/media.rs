@@ -1,11 +1,11 @@
-//! Pictures and films of a post.
+//! Decodes the pictures and videos of a post.
 
 use galatea_core::{Media, MediaKind};
 use twitter_v2::data::{Media as Theirs, MediaType};
 
 use super::raw::{Includes, Post};
 
-/// Attachments, in the post's order. Their addresses are public.
+/// The attachments, in the post's order. Their addresses are public.
 pub(super) fn attachments(post: &Post, includes: &Includes) -> Vec<Media> {
     let keys = post.tweet.attachments.iter().filter_map(|a| a.media_keys.as_ref()).flatten();
     keys.filter_map(|key| includes.media(key.as_str())).filter_map(attachment).collect()
@@ -26,7 +26,7 @@ fn attachment(media: &Theirs) -> Option<Media> {
     let (url, kind, mime) = match (&media.url, film.and_then(|v| v.url.as_ref())) {
         (Some(url), _) => (url, kind, mime),
         (None, Some(url)) => (url, kind, mime),
-        // A film whose address is not told is shown by its preview.
+        // A video without an address is represented by its preview image.
         (None, None) => (media.preview_image_url.as_ref()?, MediaKind::Image, None),
     };
     Some(Media {

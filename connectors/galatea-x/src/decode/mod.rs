@@ -1,4 +1,4 @@
-//! Posts of X → what happened, in the house's words. Pure.
+//! Decodes posts of X into Galatea's messages. Pure.
 
 mod media;
 pub(crate) mod raw;
@@ -17,12 +17,12 @@ use url::Url;
 
 use raw::{Includes, Post};
 
-/// Who we are on X.
+/// The connector's own account on X.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Me {
     /// The account's id.
     pub(crate) id: u64,
-    /// Its handle without `@`; empty while unknown.
+    /// The account's handle without `@`; empty while unknown.
     pub(crate) user_name: String,
 }
 
@@ -33,20 +33,20 @@ impl Me {
     }
 }
 
-/// A post's number.
+/// The numeric id of a post; `None` if `id` is not one.
 pub(crate) fn post_id(id: &RemoteId) -> Option<u64> {
     number(id.as_str())
 }
 
-/// A number as X writes ids: digits only, at most 19 (X API, id pattern).
+/// Parses a number as X writes ids: digits only, at most 19 (X API, id pattern).
 pub(crate) fn number(text: &str) -> Option<u64> {
     (!text.is_empty() && text.len() <= 19 && text.bytes().all(|b| b.is_ascii_digit()))
         .then(|| text.parse().ok())
         .flatten()
 }
 
-/// One post → one message; none for a repost, which says nothing of its own, and for one without
-/// author.
+/// Decodes one post into one message. `None` for a repost, which has no content of its own, and for
+/// a post without an author.
 pub(crate) fn decode(post: &Post, includes: &Includes, me: &Me) -> Option<Incoming> {
     let tweet = &post.tweet;
     if refers(post, &ReferencedTweetKind::Retweeted).is_some() {
@@ -74,7 +74,7 @@ pub(crate) fn decode(post: &Post, includes: &Includes, me: &Me) -> Option<Incomi
     Some(Incoming { connection: connection(conversation, author, user), event, at })
 }
 
-/// elizaOS's ids: the World is the author's, the Room is the conversation's.
+/// Uses elizaOS's ids: the World has the author's id, the Room has the conversation's.
 fn connection(conversation: u64, author: u64, user: Option<&User>) -> Connection {
     let name = user.map(|u| u.name.clone());
     let user_name = user.map(|u| u.username.clone());
@@ -98,20 +98,19 @@ fn connection(conversation: u64, author: u64, user: Option<&User>) -> Connection
     }
 }
 
-/// The post it refers to in this way.
+/// The id of the post that `post` refers to in this way.
 pub(crate) fn refers(post: &Post, kind: &ReferencedTweetKind) -> Option<u64> {
     post.tweet.referenced_tweets.iter().flatten().find(|r| r.kind == *kind).map(|r| r.id.as_u64())
 }
 
-/// Whether we are mentioned. A post without entities came from the list of our mentions, so it
-/// does.
+/// Whether the post mentions us. Without entities, the text is searched for our handle.
 pub(crate) fn mentions(post: &Post, me: &Me) -> bool {
     let Some(entities) = &post.tweet.entities else { return names(&post.tweet.text, me) };
     let listed = entities.mentions.iter().flatten().any(|m| match m.id {
         Some(id) => id.as_u64() == me.id,
         None => m.username.eq_ignore_ascii_case(&me.user_name),
     });
-    // Entities of a long post's end are not among those of its beginning.
+    // The entities cover only the beginning of a long post.
     listed || post.note.as_deref().is_some_and(|note| names(note, me))
 }
 
@@ -124,7 +123,7 @@ fn names(text: &str, me: &Me) -> bool {
         })
 }
 
-/// Whether it quotes a post of ours.
+/// Whether the post quotes one of ours.
 pub(crate) fn quotes(post: &Post, includes: &Includes, me: &Me) -> bool {
     let quoted = refers(post, &ReferencedTweetKind::Quoted).and_then(|id| includes.post(id));
     quoted
@@ -153,7 +152,7 @@ fn content(post: &Post, includes: &Includes, me: &Me, user: Option<&User>) -> Co
     }
 }
 
-/// What a post talks about: without it "is this true?" means nothing.
+/// The post that this one quotes or replies to. Without it, "is this true?" has no meaning.
 fn context(other: &Post, kind: QuoteKind, includes: &Includes, me: &Me) -> Option<Quote> {
     let author = other.tweet.author_id.map(twitter_v2::id::NumericId::as_u64);
     let by = author.and_then(|id| includes.user(id)).map(|user| format!("@{}", user.username));
@@ -165,8 +164,8 @@ fn context(other: &Post, kind: QuoteKind, includes: &Includes, me: &Me) -> Optio
     (!quote.is_empty()).then_some(quote)
 }
 
-/// The id of a post in its address, as people copy it: `https://x.com/name/status/123`. The address
-/// does not tell the conversation.
+/// Extracts a post's id from its address, such as `https://x.com/name/status/123`. The first value,
+/// the conversation, is always `None`: the address does not contain it.
 pub fn parse_link(link: &str) -> Option<(Option<RemoteId>, RemoteId)> {
     let url = Url::parse(link.trim()).ok()?;
     let host = url

@@ -1,5 +1,5 @@
-//! Pages of posts, read item by item: one with a part nobody knows yet keeps everything else, and
-//! never costs its neighbours.
+//! Parses pages of posts leniently: an unknown or malformed field is left out, and a malformed post
+//! does not affect the others.
 
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
@@ -13,22 +13,22 @@ use super::number;
 pub(crate) struct Page {
     /// Posts, newest first as X sends them.
     pub(crate) posts: Vec<Post>,
-    /// What the posts refer to.
+    /// The users, posts and media that the posts refer to.
     pub(crate) includes: Includes,
-    /// Where older ones go on.
+    /// Token of the page with older posts.
     pub(crate) next: Option<String>,
-    /// Ids of posts that could not be read at all, where even those can be told.
+    /// Posts that could not be read, each with its id if that is known.
     pub(crate) unreadable: Vec<Option<u64>>,
 }
 
 /// One post.
 #[derive(Debug, Clone)]
 pub(crate) struct Post {
-    /// As twitter-v2 knows it.
+    /// The fields that twitter-v2 supports.
     pub(crate) tweet: Tweet,
-    /// The whole text of a long post, which twitter-v2 does not know (X API, `note_tweet`).
+    /// The full text of a long post, which twitter-v2 does not support (X API, `note_tweet`).
     pub(crate) note: Option<String>,
-    /// Links of that text, which are not among the post's own.
+    /// Links of the full text, which the post's own entities lack.
     pub(crate) note_entities: Option<FullTextEntities>,
 }
 
@@ -41,19 +41,19 @@ pub(crate) struct Includes {
 }
 
 impl Includes {
-    /// A person.
+    /// The user with this id.
     pub(crate) fn user(&self, id: u64) -> Option<&User> {
         self.users.get(&id)
     }
-    /// A post another one refers to.
+    /// The referenced post with this id.
     pub(crate) fn post(&self, id: u64) -> Option<&Post> {
         self.posts.get(&id)
     }
-    /// A picture or film.
+    /// The medium with this key.
     pub(crate) fn media(&self, key: &str) -> Option<&Media> {
         self.media.get(key)
     }
-    /// Everything of another page too.
+    /// Adds the expansions of another page.
     pub(crate) fn extend(&mut self, other: Self) {
         self.users.extend(other.users);
         self.posts.extend(other.posts);
@@ -116,14 +116,14 @@ fn post(item: Value) -> Option<Post> {
     Some(Post { tweet: lenient(item)?, note, note_entities })
 }
 
-/// Reads a value; where a field stops that, it is left out.
+/// Deserialises a value. Optional fields that prevent this are left out.
 fn lenient<T: DeserializeOwned>(item: Value) -> Option<T> {
     if let Ok(read) = T::deserialize(&item) {
         return Some(read);
     }
     let Value::Object(whole) = item else { return None };
-    // Fields that are fine together, added one by one: the required ones first, or nothing can be
-    // read at all.
+    // Fields are added one at a time and kept if the value still parses; the required ones come
+    // first, since nothing parses without them.
     let required =
         |name: &str| matches!(name, "id" | "text" | "name" | "username" | "media_key" | "type");
     let (mut kept, optional): (Map<String, Value>, Map<String, Value>) =
@@ -134,7 +134,7 @@ fn lenient<T: DeserializeOwned>(item: Value) -> Option<T> {
         match T::deserialize(Value::Object(kept.clone())) {
             Ok(more) => read = more,
             Err(_) => {
-                tracing::debug!(field = %galatea_http::shorten(&name, 40), "a field of X has a form nobody knows and is left out");
+                tracing::debug!(field = %galatea_http::shorten(&name, 40), "unknown form of a field in X's answer; the field is ignored");
                 kept.remove(&name);
             }
         }

@@ -1,5 +1,5 @@
-//! Post ids tell the time: milliseconds since X's epoch stand above 22 bits of machine and
-//! sequence.
+//! Converts between post ids and times. An id holds the milliseconds since X's epoch above 22 bits
+//! of machine and sequence number.
 
 use galatea_core::Timestamp;
 use std::time::Duration;
@@ -14,12 +14,12 @@ pub(crate) fn made_at(id: u64) -> Timestamp {
     Timestamp(EPOCH + i64::try_from(id >> SHIFT).unwrap_or(i64::MAX - EPOCH))
 }
 
-/// The smallest id a post of this moment can have.
+/// The smallest id that a post made at `at` can have.
 pub(crate) fn first_at(at: Timestamp) -> u64 {
     u64::try_from(at.0.saturating_sub(EPOCH)).unwrap_or(0).checked_shl(SHIFT).unwrap_or(u64::MAX)
 }
 
-/// The id that stands for `by` before a post: everything later is above it.
+/// The smallest id of a post made `by` before post `id`.
 pub(crate) fn earlier(id: u64, by: Duration) -> u64 {
     let by = i64::try_from(by.as_millis()).unwrap_or(i64::MAX);
     first_at(Timestamp(made_at(id).0.saturating_sub(by)))

@@ -1,4 +1,4 @@
-//! Posts as X sends them.
+//! Tests with posts in the form X sends.
 
 use super::*;
 use proptest::prelude::*;
@@ -96,7 +96,7 @@ fn a_quotation_of_ours_is_a_summons() {
     assert_eq!(
         incoming.connection.room.remote.as_str(),
         "7",
-        "without a conversation it begins one"
+        "without a conversation id it begins a conversation"
     );
 }
 

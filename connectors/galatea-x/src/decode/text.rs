@@ -1,10 +1,10 @@
-//! The words of a post as people read them.
+//! Extracts the text of a post as people read it.
 
 use twitter_v2::data::{FullTextEntities, UrlEntity};
 
 use super::raw::Post;
 
-/// The text with its links written out, without those that only stand for its own pictures.
+/// The text with short links expanded. Links to the post's own pictures are removed.
 pub(crate) fn words(post: &Post) -> String {
     let mut text = post.note.as_deref().unwrap_or(&post.tweet.text).to_owned();
     for url in urls(post.tweet.entities.as_ref()).iter().chain(urls(post.note_entities.as_ref())) {
@@ -12,13 +12,13 @@ pub(crate) fn words(post: &Post) -> String {
             continue;
         }
         let replacement = if is_picture(url) { "" } else { url.expanded_url.as_str() };
-        // Short links are unlike anything else in a post, so their place need not be counted.
+        // A short link cannot occur as other text, so replacing by value is safe.
         text = text.replace(&url.url, replacement);
     }
     unescape(&text).trim().to_owned()
 }
 
-/// [`words`] without the mentions X put in front of a reply.
+/// [`words`] without the mentions that X puts in front of a reply.
 pub(crate) fn own_words(post: &Post) -> String {
     let words = words(post);
     let mut rest = words.as_str();
@@ -47,8 +47,8 @@ fn unescape(text: &str) -> String {
     text.replace("&lt;", "<").replace("&gt;", ">").replace("&amp;", "&")
 }
 
-/// Two texts say the same: white space, composition, and the scheme that X writes in front of a
-/// bare name (`example.com`, `README.md`) aside.
+/// Whether two texts are the same. Ignores white space, Unicode composition, and the scheme that X
+/// adds to a bare name (`example.com`, `README.md`).
 pub(crate) fn same(one: &str, other: &str) -> bool {
     use unicode_normalization::UnicodeNormalization;
     let bare = |text: &str| {

@@ -1,21 +1,21 @@
-//! Where X sees links: it replaces each by a short one of fixed length.
+//! Finds the links that X would see in a text. X replaces each by a short link of fixed length.
 
 use std::ops::Range;
 use unicode_segmentation::UnicodeSegmentation;
 
 use super::weigh::{LINK, cluster};
 
-/// A link, or what may be one.
+/// A link, or text that X may treat as one.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Link {
-    /// Bytes of the text.
+    /// Byte range in the text.
     pub(super) range: Range<usize>,
-    /// What X counts for it, or, where that is not sure, the most it can count.
+    /// Its weight in X's count; the largest possible one where that is uncertain.
     pub(super) weight: usize,
 }
 
-/// Endings that X certainly knows (IANA root zone; the commonest). Links with others are weighed
-/// for every reading.
+/// Top-level domains that X certainly knows (IANA root zone; the most common ones). For links with
+/// other endings, the heaviest reading counts.
 const ENDINGS: &[&str] = &[
     "com", "org", "net", "edu", "gov", "info", "biz", "app", "dev", "xyz", "blog", "news", "io",
     "co", "ai", "me", "tv", "eu", "uk", "de", "fr", "it", "es", "nl", "be", "ch", "at", "se", "no",
@@ -23,7 +23,7 @@ const ENDINGS: &[&str] = &[
     "in", "cn", "jp", "kr", "za", "gg", "ly", "sh",
 ];
 
-/// Every link, in order.
+/// Every link and possible link, in order.
 pub(super) fn links(text: &str) -> Vec<Link> {
     let mut found = Vec::new();
     // A dot is in every link, and most text has few.
@@ -82,8 +82,8 @@ fn host_char(c: char) -> bool {
     c.is_alphanumeric() || c == '-' || c == '.'
 }
 
-/// Whether X takes all of this link for one, `@` in its path included, so that nobody is mentioned
-/// by it.
+/// Whether X certainly treats this whole range as a link, including any `@` in its path, so that it
+/// mentions nobody.
 pub(super) fn swallows_at(text: &str, range: &Range<usize>) -> bool {
     let link = &text[range.clone()];
     let Some(rest) = link.strip_prefix("https://").or_else(|| link.strip_prefix("http://")) else {
@@ -97,8 +97,8 @@ pub(super) fn swallows_at(text: &str, range: &Range<usize>) -> bool {
             .all(|b| b.is_ascii_alphanumeric() || matches!(b, b'/' | b'_' | b'.' | b'@' | b'-'))
 }
 
-/// Letters, `@`, `$`, `#` and `.` in front make a link something else (twitter-text,
-/// `validUrlPrecedingChars`).
+/// Whether the character before `at` permits a link. Letters, `@`, `$`, `#` and `.` prevent one
+/// (twitter-text, `validUrlPrecedingChars`).
 fn free(text: &str, at: usize) -> bool {
     text[..at]
         .chars()
@@ -118,24 +118,25 @@ fn clean(host: &str) -> bool {
             .is_some_and(|ending| ENDINGS.contains(&ending.to_ascii_lowercase().as_str()))
 }
 
-/// What a name without `http` counts at most; none when it cannot be a link.
+/// Largest weight of a name without `http`; `None` if it cannot be a link.
 fn bare(run: &str) -> Option<usize> {
     let literal = weigh(run);
     let mut heaviest = None;
     for (dot, _) in run.match_indices('.') {
         let label = run[dot + 1..].split(['.', '-']).next().unwrap_or("");
-        // A link to here and the rest as it stands; names of digits end nothing.
+        // The reading in which a link ends here and the rest is text. A label of digits cannot be
+        // an ending.
         if label.chars().count() >= 2 && !label.chars().all(|c| c.is_ascii_digit()) {
             let rest = weigh(&run[dot + 1 + label.len()..]);
             heaviest = heaviest.max(Some(LINK + rest));
         }
     }
-    // Letters of other scripts end a name anywhere.
+    // Non-ASCII letters may end a name anywhere.
     let odd = if run.is_ascii() { 0 } else { literal + LINK * run.matches('.').count() };
     heaviest.map(|weight| weight.max(literal).max(odd))
 }
 
-/// What anything with links in it can count at most.
+/// Largest weight of a text in which every dot may belong to a link.
 fn most(text: &str) -> usize {
     weigh(text) + LINK * text.matches('.').count()
 }
@@ -144,7 +145,7 @@ fn weigh(text: &str) -> usize {
     text.graphemes(true).map(cluster).sum()
 }
 
-/// Bytes of port, path and query after the name.
+/// Length in bytes of port, path and query after the host name.
 fn tail(rest: &str) -> usize {
     let first = rest.chars().next();
     if !matches!(first, Some('/' | '?' | ':' | '#'))
@@ -166,8 +167,8 @@ fn tail(rest: &str) -> usize {
     seen.len()
 }
 
-/// Whether X certainly takes all of the tail for the link's. With rarer characters it may end
-/// earlier, and the rest counts.
+/// Whether X certainly counts the whole tail as part of the link. With less common characters the
+/// link may end earlier, and the rest has its own weight.
 fn plain_tail(tail: &str) -> bool {
     let Some(path) = tail.strip_prefix('/') else { return tail.is_empty() };
     let (path, query) =

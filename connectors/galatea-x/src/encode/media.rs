@@ -1,4 +1,5 @@
-//! Attachments → uploads. X carries pictures, animations and films; other files become words.
+//! Selects the attachments that X can carry (pictures, animations, videos) and groups them into
+//! posts. Other files become text.
 
 use galatea_core::{Error, Media, MediaKind, Result};
 use serde::{Deserialize, Serialize};
@@ -13,13 +14,13 @@ const ALT_TEXT: usize = 1000;
 /// A file to be uploaded before its post.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Upload {
-    /// Where the bytes are: `data:`, `file:` or a public address.
+    /// Source of the bytes: a `data:`, `file:` or public address.
     pub(crate) url: String,
     /// Media type.
     pub(crate) mime: String,
-    /// What it is to X.
+    /// X's category of the file.
     pub(crate) category: Category,
-    /// What it shows, for those who cannot see it.
+    /// Description for people who cannot see it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) alt: Option<String>,
 }
@@ -32,7 +33,7 @@ pub(crate) enum Category {
     Image,
     /// `tweet_gif`: one in a post, 15 MB.
     Gif,
-    /// `tweet_video`: one in a post, 512 MB; we read at most 64.
+    /// `tweet_video`: one in a post, 512 MB; this connector reads at most 64 MiB.
     Video,
 }
 
@@ -46,7 +47,8 @@ impl Category {
         }
     }
 
-    /// Most bytes (X, "Media best practices"); films are bounded by what is held in memory.
+    /// Most bytes (X, "Media best practices"). Videos are limited further, since they are held in
+    /// memory.
     pub(crate) fn limit(self) -> usize {
         match self {
             Self::Image => 5 << 20,
@@ -56,10 +58,10 @@ impl Category {
     }
 }
 
-/// The upload of an attachment; none for what X cannot carry.
+/// The upload of an attachment; `None` if X cannot carry its type.
 ///
 /// # Errors
-/// `Invalid` for a picture at an address nobody can read.
+/// `Invalid` for an address that cannot be read and for a file that is too large.
 pub(super) fn upload(media: &Media) -> Result<Option<Upload>> {
     let Some((mime, category)) = kind(media) else { return Ok(None) };
     let scheme = media.url.split(':').next().unwrap_or("").to_ascii_lowercase();
@@ -106,7 +108,7 @@ fn kind(media: &Media) -> Option<(String, Category)> {
     Some((mime, category))
 }
 
-/// Up to four pictures in a post, films and animations alone.
+/// Groups uploads into posts: up to four pictures each, videos and animations alone.
 pub(super) fn groups(uploads: Vec<Upload>) -> Vec<Vec<Upload>> {
     let mut groups: Vec<Vec<Upload>> = Vec::new();
     for upload in uploads {

@@ -1,16 +1,16 @@
-//! Mentions: what a stranger makes the agent say must not call people who are not in the
-//! conversation. X tells them, and takes the account for one that spams. A space behind the sign
-//! keeps the words readable and mentions nobody.
+//! Neutralises mentions. A stranger must not be able to make the agent mention people outside the
+//! conversation: X notifies them, and treats the account as a spammer. A space after the sign keeps
+//! the text readable and prevents the mention.
 
 use super::links::{links, swallows_at};
 
-/// Both signs that X takes for a mention's (twitter-text, `atSigns`).
+/// Both signs that X accepts in a mention (twitter-text, `atSigns`).
 const SIGNS: [char; 2] = ['@', '＠'];
-/// Longest handle that X links; longer ones are none, and are broken too.
+/// Longest name that is restored. Longer ones cannot be handles and stay neutralised.
 const LONGEST: usize = 64;
 
-/// The text without mentions: `@name` becomes `@ name`. Addresses of mail and links that X keeps
-/// whole stay as they are.
+/// Neutralises all mentions: `@name` becomes `@ name`. Mail addresses, and links that X keeps
+/// whole, stay as they are.
 pub(super) fn defuse(text: &str) -> String {
     if !text.contains(SIGNS) {
         return text.to_owned();
@@ -36,7 +36,7 @@ pub(super) fn defuse(text: &str) -> String {
     out
 }
 
-/// Gives back the mentions of people whom it may name.
+/// Restores the mentions for which `may` returns true.
 pub(crate) fn restore(text: &str, may: impl Fn(&str) -> bool) -> String {
     let mut out = String::with_capacity(text.len());
     let mut rest = text;
@@ -57,8 +57,8 @@ fn is_name(c: char) -> bool {
     c.is_ascii_alphanumeric() || c == '_'
 }
 
-/// A letter in front makes it no mention (twitter-text, `validMentionPrecedingChars`), but for
-/// `RT`.
+/// Whether the sign follows a letter, which prevents a mention (twitter-text,
+/// `validMentionPrecedingChars`). `RT` is the exception.
 fn is_inside_word(before: &str) -> bool {
     let word = &before[before
         .rfind(|c: char| !is_name(c))

@@ -1,5 +1,5 @@
-//! Outgoing → calls of the X API. Pure: the same answer for the same input, no I/O; each part is
-//! one post.
+//! Encodes outgoing messages as calls of the X API; each part of a message is one post. Pure: the
+//! same input gives the same result, and there is no I/O.
 
 mod links;
 mod media;
@@ -21,25 +21,26 @@ pub(crate) use media::Upload;
 pub(crate) use weigh::MAX_WEIGHT;
 pub use weigh::weight;
 
-/// Mark of what the house says in the agent's place, such as that no model answers.
+/// Marks a message from Galatea itself instead of the agent, such as the notice that no model
+/// answers.
 const NOTICE: &str = "notice";
 
-/// One call, without what only the address and earlier parts tell.
+/// One call of the API. The address and earlier parts, known when it is sent, supply the rest.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "call", rename_all = "snake_case")]
 pub(crate) enum Part {
-    /// Say something.
+    /// Create a post.
     Post(Post),
-    /// Remove a post of ours.
+    /// Delete a post of the account.
     Delete {
-        /// Which.
+        /// Id of the post.
         id: String,
     },
-    /// Like a post, or take that back.
+    /// Like a post, or remove the like.
     Like {
-        /// Which.
+        /// Id of the post.
         id: String,
-        /// False takes it back.
+        /// False removes the like.
         on: bool,
     },
 }
@@ -47,26 +48,25 @@ pub(crate) enum Part {
 /// One post.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub(crate) struct Post {
-    /// Plain text of at most 280 weighted.
+    /// Plain text with a weighted length of at most 280.
     #[serde(default)]
     pub(crate) text: String,
-    /// Pictures or a film to upload with it.
+    /// Pictures or a video to upload with it.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(crate) media: Vec<Upload>,
-    /// The post that is answered, also on later parts: they fall back on it when the part before is
-    /// not known.
+    /// The post that the message answers. Later parts reply to it if the part before is unknown.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) answers: Option<String>,
-    /// Number within its message, from 0: later ones reply to the one before.
+    /// Index within its message, from 0. Parts after the first reply to the one before.
     #[serde(default)]
     pub(crate) nth: u32,
 }
 
 impl Part {
-    /// Reads what [`encode`] wrote.
+    /// Reads a body that [`encode`] wrote.
     ///
     /// # Errors
-    /// `Invalid` for a body of another connector or version.
+    /// `Invalid` for a body that another connector or version wrote.
     pub(crate) fn read(body: &Encoded) -> Result<Self> {
         Self::deserialize(&body.0).map_err(|e| {
             Error::invalid("this delivery is not in X's form")
@@ -76,12 +76,12 @@ impl Part {
     }
 }
 
-/// Renders and splits for X. Without `notices` nothing is said of the house's own trouble:
-/// everybody would read it, under every mention, for money.
+/// Renders a message as plain text and splits it into posts. Without `notices`, failure notices are
+/// dropped: they would be public, under every mention, and each would cost money.
 ///
 /// # Errors
-/// `Invalid` for nothing to say or an id that is no post's, `Unsupported` for what X or the
-/// account's tier does not allow.
+/// `Invalid` for an empty message or an id that does not belong to a post, `Unsupported` for what X
+/// or the account's tier does not allow.
 pub(crate) fn encode(outgoing: &Outgoing, tier: Tier, notices: bool) -> Result<Vec<Encoded>> {
     if !notices && matches!(outgoing, Outgoing::Message { content, .. } if is_notice(content)) {
         return Ok(Vec::new());
@@ -124,7 +124,7 @@ fn number(id: &RemoteId) -> Result<String> {
 }
 
 fn message(content: &Content, reply_to: Option<&RemoteId>) -> Result<Vec<Part>> {
-    // "I cannot think right now" is said to somebody who asked, never to everybody.
+    // A failure notice is sent only in reply to a person, never as an original post.
     if is_notice(content) && reply_to.is_some_and(posts::is_request) {
         return Ok(Vec::new());
     }
@@ -156,8 +156,8 @@ fn message(content: &Content, reply_to: Option<&RemoteId>) -> Result<Vec<Part>> 
         )
         .with_code(codes::INVALID));
     }
-    // A reply to something that is no post, such as the prompt of a scheduled one, answers nothing
-    // on X.
+    // A message may reply to something other than a post, such as the request for a scheduled post.
+    // It then replies to nothing on X.
     let answers = reply_to.and_then(post_id).map(|id| id.to_string());
     for (nth, post) in (0_u32..).zip(&mut posts) {
         post.nth = nth;
@@ -170,7 +170,7 @@ fn is_notice(content: &Content) -> bool {
     content.extra.get(NOTICE).is_some_and(|mark| mark == true)
 }
 
-/// X has no buttons: people see what they would say, and answer in words.
+/// X has no buttons: the options are listed as text, and people answer in words.
 fn button(button: &Button) -> String {
     match &button.press {
         Press::Url(url) => format!("{} {url}", button.text),
@@ -188,7 +188,7 @@ fn add_line(text: &mut String, line: &str) {
     text.push_str(line);
 }
 
-/// What X cannot carry: its address where it has a public one, its name otherwise.
+/// The text for a file that X cannot carry: its address if that is public, otherwise its name.
 fn in_words(media: &galatea_core::Media) -> String {
     let title = media.title.trim();
     let public = media.url.starts_with("https://") || media.url.starts_with("http://");

@@ -1,4 +1,5 @@
-//! Markdown → the plain text X shows. Markup that X cannot show is left out; no word is.
+//! Renders Markdown as the plain text that X shows. Markup that X cannot show is dropped; no text
+//! is.
 
 use galatea_core::markdown::is_arithmetic;
 use pulldown_cmark::{Event, Options, Parser, Tag, TagEnd};
@@ -26,8 +27,8 @@ fn options() -> Options {
     Options::ENABLE_TABLES | Options::ENABLE_STRIKETHROUGH | Options::ENABLE_TASKLISTS
 }
 
-/// A line such as `[note]: hello` is a link definition to CommonMark and would vanish: it stays as
-/// text, unless a link uses it.
+/// Keeps link definitions as text. To CommonMark, a line such as `[note]: hello` is a definition
+/// and would vanish.
 fn keep_definitions(markdown: &str) -> String {
     let parser = Parser::new_ext(markdown, options());
     let mut starts: Vec<usize> =
@@ -48,7 +49,7 @@ struct Plain {
     /// Line breaks owed before the next words.
     owed: usize,
     lists: Vec<Option<u64>>,
-    /// A list has no item yet.
+    /// A list has begun and has no item yet.
     begun: bool,
     quotes: usize,
     code: bool,
@@ -173,15 +174,15 @@ impl Plain {
         }
     }
 
-    /// A block begins: a blank line between it and what came before, but none inside a list.
+    /// Begins a block: after a blank line, except inside a list.
     fn block(&mut self) {
         if !self.text.is_empty() && self.lists.is_empty() {
             self.owed = self.owed.max(2);
         }
     }
 
-    /// Writes the table that ended: a blank line between rows of several columns, at which a split
-    /// cuts first.
+    /// Writes the finished table. Rows of several columns are separated by a blank line, where a
+    /// split cuts first.
     fn table(&mut self) {
         let Some(table) = self.table.take() else { return };
         let rows = table.rows();
@@ -287,7 +288,7 @@ mod tests {
         #[test]
         fn no_word_is_lost(text in "([a-z]{1,6}|[ \n.,!]|\\*\\*|`|# |- |> |[0-9]\\. |\\[|\\]){0,60}") {
             let letters = |t: &str| t.chars().filter(char::is_ascii_alphabetic).collect::<String>();
-            // Words on the line of a code fence name its language.
+            // The text after an opening code fence names the language.
             prop_assume!(!text.contains("```"));
             prop_assert_eq!(letters(&plain(&text)), letters(&text));
         }

@@ -1,12 +1,12 @@
-//! Cutting into parts that fit one post each. Nothing is lost but white space around the cuts,
-//! which X would remove anyway.
+//! Splits a text into parts that fit one post each. Only white space around the cuts is lost, which
+//! X would remove anyway.
 
 use super::weigh::{MAX_WEIGHT, Piece, pieces, weight};
 use unicode_normalization::UnicodeNormalization;
 use unicode_segmentation::UnicodeSegmentation;
 
-/// Cuts text into posts of at most 280 weighted each: at a blank line, a line, a sentence, a word,
-/// a character; never within a link.
+/// Splits a text into posts of weight 280 or less. The preferred cuts are, in order: a blank line,
+/// a line end, a sentence end, a word end, any character; never within a link.
 pub(super) fn split(text: &str) -> Vec<String> {
     // X counts and stores NFC.
     let text: String = text.nfc().collect();
@@ -20,7 +20,7 @@ pub(super) fn split(text: &str) -> Vec<String> {
             continue;
         }
         let mut end = cut(text, &pieces, first);
-        // A cut can make a link of what was none before; then less fits.
+        // A cut can turn text into a link, which reduces what fits.
         while end > first + 1 && weight(slice(text, &pieces, first, end)) > MAX_WEIGHT {
             end -= 1;
         }
@@ -28,8 +28,8 @@ pub(super) fn split(text: &str) -> Vec<String> {
         if weight(part) <= MAX_WEIGHT {
             parts.push(part.to_owned());
         } else {
-            // One character of more code points than a post holds, or a word full of what may be
-            // links.
+            // Either one character with more code points than a post holds, or a word full of
+            // possible links.
             parts.extend(crumble(part));
         }
         first = end;
@@ -44,7 +44,7 @@ fn slice<'a>(text: &'a str, pieces: &[Piece], first: usize, end: usize) -> &'a s
     text[from..to].trim()
 }
 
-/// The piece before which to cut: behind at least one.
+/// Index of the piece before which to cut; at least one piece comes before it.
 fn cut(text: &str, pieces: &[Piece], first: usize) -> usize {
     let mut used = 0;
     let mut window = first;
@@ -58,7 +58,7 @@ fn cut(text: &str, pieces: &[Piece], first: usize) -> usize {
     if window >= pieces.len() {
         return pieces.len();
     }
-    // White space right after the window is removed: the window is full to the last word.
+    // The window ends at the end of a word, and the white space after it is removed.
     if is_space(text, &pieces[window]) && window > first {
         return window;
     }
@@ -71,7 +71,7 @@ fn cut(text: &str, pieces: &[Piece], first: usize) -> usize {
     best.map_or_else(|| window.max(first + 1), |(_, at)| at)
 }
 
-/// How good a place before piece `at` is to cut; none inside a word.
+/// Rank of a cut before piece `at`, higher is better; `None` inside a word.
 fn rank(text: &str, pieces: &[Piece], at: usize) -> Option<u8> {
     let before = pieces.get(at.checked_sub(1)?)?;
     let last = &text[before.range.clone()];
@@ -97,8 +97,8 @@ fn is_space(text: &str, piece: &Piece) -> bool {
     text[piece.range.clone()].chars().all(char::is_whitespace)
 }
 
-/// Cuts what cannot stay whole: as many characters at a time as fit, code points where one
-/// character is too heavy.
+/// Splits text that cannot stay whole: by characters, and by code points where one character is too
+/// heavy.
 fn crumble(text: &str) -> Vec<String> {
     let mut parts = Vec::new();
     let mut part = String::new();

@@ -1,7 +1,7 @@
-//! A Markdown table as a list: X has neither tables nor a monospaced font, and a post of 280 holds
-//! few columns.
+//! Renders a Markdown table as a list. X has neither tables nor a monospaced font, and 280
+//! characters hold few columns.
 
-/// A table while its cells arrive.
+/// A table under construction.
 #[derive(Debug, Default)]
 pub(super) struct Table {
     head: Vec<String>,
@@ -9,7 +9,7 @@ pub(super) struct Table {
 }
 
 impl Table {
-    /// A row below the head begins.
+    /// Begins a row below the head.
     pub(super) fn row(&mut self) {
         self.rows.push(Vec::new());
     }
@@ -19,8 +19,8 @@ impl Table {
         self.rows.last_mut().unwrap_or(&mut self.head).push(words.trim().to_owned());
     }
 
-    /// The rows, each as its lines of `head: cell`. Every line names its column, so that a row
-    /// which a split cuts is still understood. A table of a head alone is one line.
+    /// The rows, each as lines of `head: cell`. Every line names its column, so that a row that a
+    /// split cuts stays readable. A table with only a head is one line.
     pub(super) fn rows(&self) -> Vec<Vec<String>> {
         if self.rows.is_empty() {
             return vec![vec![self.head.join(" · ")]];

@@ -1,4 +1,4 @@
-//! Whole messages.
+//! Tests of encoding whole messages.
 
 use super::*;
 use galatea_core::Media;

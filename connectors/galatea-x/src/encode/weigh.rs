@@ -1,5 +1,5 @@
-//! X's weighted length (twitter-text, configuration v3): what a post may hold is counted neither in
-//! characters nor in bytes.
+//! Computes X's weighted length of a text (twitter-text, configuration v3), which is neither its
+//! characters nor its bytes.
 
 use std::ops::Range;
 use unicode_normalization::{UnicodeNormalization, is_nfc};
@@ -7,24 +7,24 @@ use unicode_segmentation::UnicodeSegmentation;
 
 use super::links::links;
 
-/// Longest post (twitter-text config v3, `maxWeightedTweetLength`).
+/// Largest weight of a post (twitter-text config v3, `maxWeightedTweetLength`).
 pub(crate) const MAX_WEIGHT: usize = 280;
-/// Every link counts as much, whatever its length (config v3, `transformedURLLength`).
+/// Weight of a link of any length (config v3, `transformedURLLength`).
 pub(crate) const LINK: usize = 23;
-/// Code points that count one (config v3, `ranges`); all others count two.
+/// Code points of weight one (config v3, `ranges`); all others weigh two.
 const LIGHT: [Range<u32>; 4] = [0..4352, 8192..8206, 8208..8224, 8242..8248];
 
-/// A piece that is never cut: a link, or what people see as one character.
+/// A piece of text that is not cut: a link, or one user-perceived character.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Piece {
-    /// Bytes of the text.
+    /// Byte range in the text.
     pub(super) range: Range<usize>,
-    /// What it counts.
+    /// Its weight.
     pub(super) weight: usize,
 }
 
-/// The weight of a text as X counts it, never less. What merely looks like a link counts as the
-/// heaviest of its readings.
+/// The weight of a text as X counts it, or more, never less. Text that may be a link has the weight
+/// of its heaviest reading.
 pub fn weight(text: &str) -> usize {
     if is_nfc(text) {
         pieces(text).iter().map(|piece| piece.weight).sum()
@@ -33,7 +33,7 @@ pub fn weight(text: &str) -> usize {
     }
 }
 
-/// Cuts into links and characters. `text` has to be in NFC for the weights to be X's.
+/// Divides a text into links and characters. The weights are X's only if `text` is in NFC.
 pub(super) fn pieces(text: &str) -> Vec<Piece> {
     let mut pieces = Vec::with_capacity(text.len());
     let mut start = 0;
@@ -44,8 +44,8 @@ pub(super) fn pieces(text: &str) -> Vec<Piece> {
             pieces.push(Piece { range: link.range, weight: link.weight });
             continue;
         }
-        // Too heavy in its worst reading to stay whole: every dot in it may be a link's, wherever
-        // it is cut.
+        // The heaviest reading does not fit into a post, so the text may be cut anywhere, and each
+        // dot in it may become part of a link.
         let first = pieces.len();
         characters(text, link.range, &mut pieces);
         for piece in
@@ -62,20 +62,21 @@ fn characters(text: &str, range: Range<usize>, pieces: &mut Vec<Piece>) {
     let from = range.start;
     let mut joined = false;
     for (at, seen) in text[range].grapheme_indices(true) {
-        // What stands behind a stray joiner may not be taken for an emoji.
+        // X may not count what follows a stray joiner as an emoji, so its code points are weighed
+        // one by one.
         let weight = if joined { seen.chars().map(point).sum() } else { cluster(seen) };
         joined = seen.ends_with('\u{200D}');
         pieces.push(Piece { range: from + at..from + at + seen.len(), weight });
     }
 }
 
-/// The weight of one grapheme: an emoji counts two however many code points make it.
+/// The weight of one grapheme. An emoji weighs two, whatever its number of code points.
 pub(super) fn cluster(seen: &str) -> usize {
     if seen.is_ascii() {
         return seen.len();
     }
     let sum = seen.chars().map(point).sum();
-    // Others than the recommended sequences are counted point by point.
+    // X counts emoji outside the recommended sequences by code point.
     let keycap = !seen.starts_with(|c: char| c.is_ascii()) || seen.ends_with('\u{20E3}');
     if sum > 2 && keycap && emojis::get(seen).is_some() { 2 } else { sum }
 }
@@ -89,7 +90,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// twitter-text's own reading.
+    /// The weight according to twitter-text.
     fn theirs(text: &str) -> usize {
         usize::try_from(
             twitter_text::parse_with_parser_backend(
@@ -103,8 +104,8 @@ mod tests {
         .unwrap()
     }
 
-    /// Of twitter-text's conformance suite (validate.yml, WeightedTweetsCounterTest and those with
-    /// emoji).
+    /// Cases of twitter-text's conformance suite (validate.yml, WeightedTweetsCounterTest and those
+    /// with emoji).
     #[test]
     fn vectors_of_the_conformance_suite() {
         for (text, expected) in [
@@ -134,8 +135,8 @@ mod tests {
     }
 
     proptest! {
-        // The oracle has quirks of its own around stray joiners; a fixed seed keeps them from
-        // failing somebody else's change.
+        // twitter-text treats stray joiners inconsistently; the fixed seed keeps such cases from
+        // failing an unrelated change.
         #![proptest_config(ProptestConfig { cases: 3000, rng_seed: proptest::test_runner::RngSeed::Fixed(2026), ..ProptestConfig::default() })]
 
         #[test]

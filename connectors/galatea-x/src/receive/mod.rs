@@ -1,4 +1,4 @@
-//! Mentions in, and the times at which original posts are due.
+//! The receiving side: polls mentions, and requests original posts when they are due.
 
 mod pace;
 pub(crate) mod poll;
@@ -18,7 +18,7 @@ use crate::{
     send::{api::Api, journal::Journal},
 };
 
-/// Takes in what happens for one account.
+/// What both receiving tasks of one account share.
 #[derive(Clone)]
 pub(crate) struct Intake {
     pub(crate) api: Arc<Api>,
@@ -42,7 +42,7 @@ impl Intake {
         Self { api, config, journal, me, gateway, stop, told: Arc::default() }
     }
 
-    /// Reports how it is going, when that changed.
+    /// Reports the health to the gateway if it changed.
     fn report(&self, health: Health) {
         let mut told = self.told.lock().unwrap_or_else(PoisonError::into_inner);
         if told.as_ref() != Some(&health) {
@@ -51,7 +51,7 @@ impl Intake {
         }
     }
 
-    /// After a look that worked: up, unless something keeps posts back.
+    /// Reports the health after a successful poll: up, unless something keeps posts from going out.
     pub(crate) fn going(&self) {
         let held = self.api.budget.exhausted().or_else(|| self.api.latched());
         let held = held
@@ -62,7 +62,7 @@ impl Intake {
         });
     }
 
-    /// After a look that did not work.
+    /// Reports the health after a failed poll. `pause` is the time until the next one.
     fn trouble(&self, error: &Error, pause: Duration) {
         self.report(match error.code() {
             Some(codes::BUDGET | codes::CREDITS) => degraded(error),
@@ -73,7 +73,7 @@ impl Intake {
         });
     }
 
-    /// Waits; true when it is time to stop.
+    /// Waits for `pause`; returns true if the connector was stopped meanwhile.
     async fn stopped_within(&self, pause: Duration) -> bool {
         tokio::select! {
             biased;
@@ -89,7 +89,7 @@ fn degraded(error: &Error) -> Health {
     Health::Degraded { reason: format!("{}{code}{fix}", error.message()) }
 }
 
-/// One line for people.
+/// The account's state as one line for people.
 fn detail(me: &Me, config: &XConfig) -> String {
     let name =
         if me.user_name.is_empty() { me.id.to_string() } else { format!("@{}", me.user_name) };
@@ -103,7 +103,7 @@ fn detail(me: &Me, config: &XConfig) -> String {
     format!("{name}, {reading}{posting}{dry}")
 }
 
-/// Only a person can repair it.
+/// Whether only the owner can fix this error.
 fn is_final(error: &Error) -> bool {
     error.retry() == Retry::Never
         && matches!(

@@ -1,11 +1,11 @@
-//! How long to wait between looks: short while people write, longer and longer while nobody does.
+//! The pause between polls: short after a poll with mentions, doubled after each poll without.
 //! Pure.
 
 use std::time::Duration;
 
 use crate::config::PollPace;
 
-/// The pause that follows a look.
+/// Computes the pause after each poll.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Pace {
     bounds: PollPace,
@@ -13,12 +13,12 @@ pub(crate) struct Pace {
 }
 
 impl Pace {
-    /// Begins fast.
+    /// Starts with the shortest pause.
     pub(crate) fn new(bounds: PollPace) -> Self {
         Self { bounds, next: bounds.fastest.min(bounds.slowest) }
     }
 
-    /// The pause after a look that found so much.
+    /// The pause after a poll that found `found` mentions.
     pub(crate) fn after(&mut self, found: usize) -> Duration {
         if found > 0 {
             *self = Self::new(self.bounds);

@@ -1,5 +1,5 @@
-//! Polling mentions: ask, store, and only then move on. The last minute is always asked for again,
-//! since X lists some posts late and with lower ids.
+//! Polls mentions. The cursor moves only after the mentions are stored. Each poll also asks for the
+//! last minute again, since X lists some posts late and with lower ids.
 
 use backon::{BackoffBuilder, ExponentialBackoff, ExponentialBuilder};
 use galatea_core::{Batch, Cursor, Error, Gap, Incoming, Result, Retry};
@@ -21,31 +21,33 @@ use crate::{
 };
 use galatea_http::error::codes::TOO_BIG;
 
-/// Name of the stream whose cursor is the newest post seen (X calls it `since_id`).
+/// Name of the stream. Its cursor is the newest post seen (X calls it `since_id`).
 pub(crate) const STREAM: &str = "mentions";
-/// What is asked for again: posts are listed up to this late.
+/// The period that each poll asks for again; the delay allowed for posts that X lists late.
 const OVERLAP: Duration = Duration::from_secs(60);
-/// At the very first start, what was said before that is not answered.
+/// The first poll of a new account reads this far back; older mentions stay unanswered.
 const FIRST_LOOK: Duration = Duration::from_secs(10 * 60);
-/// Mentions that X lists, whatever `since_id` says (X API, "User mention timeline": the most recent
-/// 800).
+/// Most mentions that X lists, whatever `since_id` is (X API, "User mention timeline": the most
+/// recent 800).
 const REACH: usize = 800;
-/// Most pages of one look. A server that goes on for ever must not keep us.
+/// Most pages read in one poll, so that a server that always names a next page cannot block
+/// polling.
 const PAGES: usize = 32;
-/// Longest pause after failures.
+/// Longest pause after a failed poll.
 const LONGEST: Duration = Duration::from_secs(120);
-/// First and longest pause after X did not let us read: one window of its limits, doubled. What
-/// stands behind it, such as a suspension or a changed plan, ends without anybody here being told.
+/// Shortest and longest pause after X refuses to let the account read. The pause starts at one
+/// window of X's limits and doubles. The cause, such as a suspension or a changed plan, can end
+/// without a notification.
 const REFUSED: Duration = Duration::from_secs(15 * 60);
 const LONG_REFUSED: Duration = Duration::from_secs(3600);
-/// Ids that a gap names; of more the number is told.
+/// Most ids that the record of a gap lists; it states only the number of further ones.
 const NAMED: usize = 10;
 
-/// Polls until stopped, or until a person has to act.
+/// Polls until stopped, or until an error that only the owner can fix.
 ///
 /// # Errors
-/// Failures only a person can repair: refused keys, an app that is not enrolled. Everything else is
-/// tried again in here.
+/// Errors that only the owner can fix: refused keys, an app that is not enrolled. All other errors
+/// are retried here.
 pub(crate) async fn run(intake: Intake) -> Result<()> {
     if !intake.config.replies {
         intake.going();
@@ -83,12 +85,12 @@ pub(crate) async fn run(intake: Intake) -> Result<()> {
 
 struct Look {
     newest: Option<u64>,
-    /// Posts stored in this run that the overlap brings again.
+    /// Posts already stored in this run, which the overlap returns again.
     seen: BTreeSet<u64>,
 }
 
 impl Look {
-    /// One look at all that is new; how much that was.
+    /// Reads and stores all new mentions once; returns their number.
     async fn once(&mut self, intake: &Intake) -> Result<usize> {
         if let Some(error) = intake.api.budget.exhausted() {
             return Err(error);
@@ -101,7 +103,7 @@ impl Look {
             )),
         };
         let Found { posts, includes, unreadable, cut } = self.fetch(intake, since).await?;
-        // Before the cursor moves past them.
+        // Record the gap before the cursor moves past it.
         if let (Some(reason), Some(newest)) = (&cut, self.newest) {
             let to = posts.first().map_or(begun, |oldest| made_at(oldest.tweet.id.as_u64()));
             intake
@@ -118,7 +120,7 @@ impl Look {
                 count = unreadable.len(),
                 first,
                 last,
-                "mentions on X cannot be read and are passed over"
+                "malformed mentions on X; they are skipped and recorded as a gap"
             );
             let named =
                 unreadable.iter().take(NAMED).map(u64::to_string).collect::<Vec<_>>().join(", ");
@@ -135,8 +137,8 @@ impl Look {
                 })
                 .await?;
         }
-        // A cursor from the first look on, or what is said while we are away before the first
-        // mention would be lost.
+        // Store a cursor from the first poll on. Otherwise mentions that arrive while the process
+        // is down, before the first stored one, would be lost.
         let listed =
             posts.last().map(|post| post.tweet.id.as_u64()).max(unreadable.last().copied());
         let unlisted = cut.is_some().then(|| first_at(begun));
@@ -159,8 +161,8 @@ impl Look {
         Ok(posts.len())
     }
 
-    /// Everything new, oldest first, to the last page: newer ones may not be stored before older
-    /// ones.
+    /// Reads every page of new mentions and returns them oldest first. Newer mentions must not be
+    /// stored before older ones, so no page is stored before the last one is read.
     async fn fetch(&self, intake: &Intake, since: u64) -> Result<Found> {
         let mut found = Found::default();
         let (mut token, mut listed, mut most) = (None::<String>, 0, 0);
@@ -174,7 +176,7 @@ impl Look {
             )
             .await
             {
-                // Fewer at once may fit.
+                // A page with fewer posts may fit into the size limit.
                 Err(error) if error.code() == Some(TOO_BIG) && most + 1 < calls::PAGE.len() => {
                     most += 1;
                     continue;
@@ -205,7 +207,7 @@ impl Look {
                 break;
             }
         }
-        // What the overlap brings again is no news.
+        // Posts that only the overlap returned are not a gap.
         if listed >= REACH && !found.posts.is_empty() {
             found.cut = Some(format!(
                 "X lists the last {REACH} mentions only, and there were more while nobody looked"
@@ -219,35 +221,35 @@ impl Look {
     }
 }
 
-/// What a look found.
+/// The result of a poll.
 #[derive(Default)]
 struct Found {
-    /// Oldest first.
+    /// Posts, oldest first.
     posts: Vec<Post>,
     includes: Includes,
     /// Ids of posts that cannot be read, oldest first.
     unreadable: Vec<u64>,
-    /// Why what is older than these was not read.
+    /// Why older mentions are missing, if they are.
     cut: Option<String>,
 }
 
 fn take(intake: &Intake, post: &Post, includes: &Includes) -> Option<Incoming> {
     let id = post.tweet.id.as_u64();
-    // A post that makes the decoder panic must not stop all that follow: it would come again and
+    // A post that makes the decoder panic must not block later ones: every poll would return it
     // again.
     let incoming = catch_unwind(AssertUnwindSafe(|| decode(post, includes, &intake.me)))
         .unwrap_or_else(|_| {
-            tracing::error!(post = id, "a post on X could not be decoded and is passed over");
+            tracing::error!(post = id, "the decoder panicked on a post on X; the post is skipped");
             None
         })?;
     if post.tweet.author_id.is_some_and(|author| author.as_u64() != intake.me.id) {
-        // Noted first: the answer may be on its way before `receive` returns.
+        // Noted before `receive` returns, because the answer may be sent before that.
         intake.journal.hear(id, &heard(post, includes));
     }
     Some(incoming)
 }
 
-/// Failures in a row, with growing waits.
+/// Consecutive failures and the backoff between them.
 #[derive(Default)]
 struct Failures {
     backoff: Option<ExponentialBackoff>,
@@ -274,11 +276,11 @@ impl Failures {
             _ => backoff.next().unwrap_or(LONGEST).min(LONGEST),
         };
         let code = error.code().unwrap_or("GAL-UNEXPECTED");
-        // Money that is spent was told where it ran out.
+        // An exhausted budget and missing credits are logged where they are detected.
         let alerted = matches!(code, codes::BUDGET | codes::CREDITS);
         if self.told != Some(code) && !alerted {
             self.told = Some(code);
-            tracing::warn!(code, error = %error.report(), seconds = pause.as_secs_f32(), "reading mentions on X is interrupted and tried again");
+            tracing::warn!(code, error = %error.report(), seconds = pause.as_secs_f32(), "failed to read mentions on X; retrying after the pause");
         }
         pause
     }

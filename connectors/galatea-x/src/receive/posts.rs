@@ -1,6 +1,7 @@
-//! Original posts: when one is due, the agent is asked for it in its own feed's room. From there it
-//! goes the way of every answer: one turn, one verdict, the outbox. The time of the next one is
-//! stored in the same commit, so that a restart neither skips nor doubles one.
+//! Schedules original posts. When one is due, the agent receives a request in the room of its own
+//! feed, and answers it like any message: one turn, one verdict, the outbox. The request and the
+//! time of the next post are stored in the same commit, so that a restart neither skips nor repeats
+//! a post.
 
 use galatea_core::{
     Addressed, Batch, ChannelType, Command, Connection, Content, Cursor, EntityRef, Incoming,
@@ -16,18 +17,20 @@ use crate::{
     decode::Me,
 };
 
-/// Name of the stream whose cursor tells when the last post was asked for and when the next is due.
+/// Name of the stream. Its cursor holds when the last post was requested and when the next one is
+/// due.
 pub(crate) const STREAM: &str = "posts";
-/// Longest sleep in one piece: clocks are set, machines sleep.
+/// Longest single sleep. The due time is checked again after it, since the clock may be set and the
+/// machine may be suspended.
 const NAP: Duration = Duration::from_secs(300);
-/// Ids of requests begin with it; posts' ids are numbers.
+/// Prefix of the ids of requests; ids of posts are numbers.
 const REQUEST: &str = "post-";
 const HOUR: i64 = 3600 * 1000;
 
 const PROMPT: &str = "Write your next original post for your feed on X. One thought of your own that stands by itself, at most 280 characters, \
 about something else and in other words than your recent posts here. Answer with the post alone.";
 
-/// When the last post was asked for, and when the next is due.
+/// When the last post was requested, and when the next one is due.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Plan {
     last: Option<Timestamp>,
@@ -44,21 +47,21 @@ impl Plan {
         format!("{}:{}", self.last.map_or_else(String::new, |at| at.0.to_string()), self.due.0)
     }
 
-    /// The plan at a start. `share` in 0..1 picks the time between least and most.
+    /// The plan at the start of a run. `share` in 0..1 picks the time between `least` and `most`.
     fn at_start(stored: Option<Self>, posting: &Posting, now: Timestamp, share: f64) -> Self {
         let last = stored.and_then(|plan| plan.last);
-        // A program that starts again and again must not post each time.
+        // A process that restarts repeatedly must not post at every start.
         let rested = last.is_none_or(|last| now.since(last) >= posting.least);
         let due = match stored {
             _ if posting.immediately && rested => now,
-            // Settings may ask for more posts than when it was planned.
+            // The settings may have been changed to post more often since this plan was stored.
             Some(plan) => plan.due.min(now.plus(posting.most)),
             None => now.plus(between(posting, share)),
         };
         Self { last, due: after_quiet(due, posting.quiet) }
     }
 
-    /// The plan after a post at `now`.
+    /// The plan after a post was requested at `now`.
     fn after(now: Timestamp, posting: &Posting, share: f64) -> Self {
         Self { last: Some(now), due: after_quiet(now.plus(between(posting, share)), posting.quiet) }
     }
@@ -68,12 +71,12 @@ fn between(posting: &Posting, share: f64) -> Duration {
     posting.least + posting.most.saturating_sub(posting.least).mul_f64(share.clamp(0.0, 1.0))
 }
 
-/// The time itself, or the end of the quiet hours it lies in.
+/// `at`, or the end of the quiet hours that contain it.
 fn after_quiet(at: Timestamp, quiet: Option<Quiet>) -> Timestamp {
     let Some(quiet) = quiet else { return at };
     let (hour, from, to) =
         (at.0.div_euclid(HOUR).rem_euclid(24), i64::from(quiet.from), i64::from(quiet.to));
-    // Counted from the first quiet hour, so that midnight is nothing special.
+    // Hours since the start of the quiet hours, which may span midnight.
     let (passed, length) = ((hour - from).rem_euclid(24), (to - from).rem_euclid(24));
     if passed >= length {
         return at;
@@ -81,10 +84,10 @@ fn after_quiet(at: Timestamp, quiet: Option<Quiet>) -> Timestamp {
     Timestamp((at.0.div_euclid(HOUR) + length - passed) * HOUR)
 }
 
-/// Asks for posts until stopped.
+/// Requests posts until stopped.
 ///
 /// # Errors
-/// When the store refuses; it is started again then.
+/// Errors of the store; the connector is restarted then.
 pub(crate) async fn run(intake: Intake) -> Result<()> {
     let Some(posting) = intake.config.posting else {
         intake.stop.cancelled().await;
@@ -104,10 +107,13 @@ pub(crate) async fn run(intake: Intake) -> Result<()> {
             }
             continue;
         }
-        // A post that could not go out would cost the model's money for nothing.
+        // A post that cannot be sent would waste the cost of the model call.
         let held = intake.api.budget.exhausted().or_else(|| intake.api.latched());
         if let Some(error) = held.filter(|_| !intake.config.dry_run) {
-            tracing::info!(code = error.code(), "an original post for X waits");
+            tracing::info!(
+                code = error.code(),
+                "an original post is due on X and cannot be sent now; checking again in 300 s"
+            );
             if intake.stopped_within(NAP).await {
                 return Ok(());
             }
@@ -134,12 +140,12 @@ fn cursor(plan: Plan) -> Cursor {
     Cursor { stream: STREAM.to_owned(), position: plan.write() }
 }
 
-/// Whether a message is a request of the schedule.
+/// Whether this message id belongs to a request of the schedule.
 pub(crate) fn is_request(id: &RemoteId) -> bool {
     id.as_str().starts_with(REQUEST)
 }
 
-/// What asks the agent for a post: a command of the schedule in the agent's own feed.
+/// The request for a post: a command from the schedule's Entity in the agent's own feed.
 fn request(me: &Me, due: Timestamp, now: Timestamp) -> Incoming {
     let name = format!("@{}", me.user_name);
     let mut clock = EntityRef::new(
@@ -155,7 +161,7 @@ fn request(me: &Me, due: Timestamp, now: Timestamp) -> Incoming {
             entity: Some(clock),
         },
         event: IncomingEvent::Message(IncomingMessage {
-            // The same request twice has the same id.
+            // The id is made from the due time, so that a repeated request is a duplicate.
             id: RemoteId(format!("{REQUEST}{}-{}", me.id, due.0)),
             legacy_id: None,
             content: Content {

@@ -1,5 +1,5 @@
-//! The X API over our own HTTP client: proof of who we are, limits obeyed, refusals that latch, one
-//! pool of kept connections.
+//! Calls the X API over Galatea's HTTP client: it authenticates each call, observes rate limits,
+//! and makes no further calls after a refusal that only the owner can fix.
 
 use bytes::Bytes;
 use dashmap::DashMap;
@@ -24,20 +24,20 @@ use crate::{
     error::{self, Failure, Problem, codes},
 };
 
-/// Longest wait for a connection and for an ordinary answer.
+/// Connect timeout, and the timeout of an ordinary call.
 const CONNECT: Duration = Duration::from_secs(3);
 const TOTAL: Duration = Duration::from_secs(15);
-/// A chunk of a film over a slow line.
+/// Timeout for uploading one chunk of a video over a slow line.
 const UPLOAD: Duration = Duration::from_secs(25);
-/// Longest answer: 100 posts with everything stay far below.
+/// Most bytes of an answer; a page of 100 posts with all fields is far smaller.
 const MAX_ANSWER: usize = 16 << 20;
-/// Longest wait believed: limits are per 15 minutes or per day (X API, rate limits).
+/// Longest wait accepted from X: limits are per 15 minutes or per day (X API, rate limits).
 const MAX_WAIT: Duration = Duration::from_secs(24 * 3600);
 
-/// Calls that share a limit.
+/// Calls that share a rate limit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) enum Class {
-    /// Who we are.
+    /// The account's id and handle.
     Me,
     /// Our mentions.
     Mentions,
@@ -45,24 +45,24 @@ pub(crate) enum Class {
     Timeline,
     /// One post.
     Lookup,
-    /// Saying something.
+    /// Posting.
     Post,
-    /// Removing something.
+    /// Deleting a post.
     Delete,
-    /// Liking and taking that back.
+    /// Liking a post and removing the like.
     Like,
     /// Uploads.
     Media,
 }
 
 impl Class {
-    /// Needs the permission to write.
+    /// Whether the call needs write permission.
     fn writes(self) -> bool {
         matches!(self, Self::Post | Self::Delete | Self::Like | Self::Media)
     }
 }
 
-/// One call.
+/// One call of the API.
 pub(crate) struct Call<'a> {
     pub(crate) method: Method,
     pub(crate) path: &'a str,
@@ -71,14 +71,14 @@ pub(crate) struct Call<'a> {
     pub(crate) class: Class,
 }
 
-/// What goes with it.
+/// The body of a call.
 #[derive(Debug, Clone)]
 pub(crate) enum Body {
     /// Nothing.
     None,
     /// JSON.
     Json(Value),
-    /// A piece of a file, with its number.
+    /// A chunk of a file, with its index.
     Chunk(Bytes, usize),
 }
 
@@ -99,7 +99,7 @@ impl<'a> Call<'a> {
     }
 }
 
-/// Calls of one account.
+/// Makes the API calls of one account.
 pub(crate) struct Api {
     http: HttpClient,
     clock: Arc<dyn Clock>,
@@ -107,7 +107,7 @@ pub(crate) struct Api {
     host: String,
     auth: Auth,
     origins: Origins,
-    /// What the day costs.
+    /// The day's spending and its limit.
     pub(crate) budget: Budget,
     gates: DashMap<Class, Deadline>,
     latch: Mutex<Option<Latch>>,
@@ -157,12 +157,12 @@ impl Api {
         }
     }
 
-    /// A failure as an error that knows where the setting it is about comes from.
+    /// Converts a failure of `call` into an error that names the origin of the setting at fault.
     pub(crate) fn error(&self, failure: Failure, call: &'static str) -> Error {
         self.origins.add(failure.into_error(call))
     }
 
-    /// An error with that place.
+    /// Adds the origin of the setting at fault to an error.
     pub(crate) fn placed(&self, error: Error) -> Error {
         self.origins.add(error)
     }
@@ -172,23 +172,22 @@ impl Api {
         &self.host
     }
 
-    /// The client, for files at public addresses.
+    /// The HTTP client, used to fetch files from public addresses.
     pub(crate) fn http(&self) -> &HttpClient {
         &self.http
     }
 
-    /// The clock.
     pub(crate) fn clock(&self) -> &Arc<dyn Clock> {
         &self.clock
     }
 
-    /// The access token may only read, as X said with its last answer. A warning: only a refused
-    /// post proves it.
+    /// Whether the access token may only read, according to X's last answer. Only a warning: a
+    /// refused post is the only proof.
     pub(crate) fn is_read_only(&self) -> bool {
         self.read_only.load(Ordering::Relaxed)
     }
 
-    /// What stands until a person acts, or for a while; none when all is well.
+    /// The latched refusal, if one is in force: until the owner acts, or until its time has passed.
     pub(crate) fn latched(&self) -> Option<Error> {
         let now = self.clock.now();
         let mut latch = self.latch.lock().unwrap_or_else(PoisonError::into_inner);
@@ -198,12 +197,12 @@ impl Api {
         latch.as_ref().map(|latch| latch.error(now))
     }
 
-    /// Forgets what stood: the configuration may have changed.
+    /// Clears the latched refusal, because the configuration may have changed.
     pub(crate) fn release(&self) {
         *self.latch.lock().unwrap_or_else(PoisonError::into_inner) = None;
     }
 
-    /// Why a call of this class may not be made now.
+    /// Why a call of this class must not be made now: a latched refusal or a rate limit.
     fn held(&self, class: Class) -> Option<Error> {
         if let Some(error) =
             self.latched().filter(|error| error.code() != Some(codes::PERMISSION) || class.writes())
@@ -213,7 +212,7 @@ impl Api {
         self.gates.get(&class)?.left(self.clock.now()).map(error::slow)
     }
 
-    /// Makes one call and reads JSON; `Null` for an empty answer.
+    /// Makes one call and reads its JSON; `Null` for an empty body.
     pub(crate) async fn call(&self, call: Call<'_>) -> Result<Value, Failure> {
         if let Some(error) = self.held(call.class) {
             return Err(Failure::Transport(error));
@@ -255,8 +254,8 @@ impl Api {
                 }
             };
             let response = request.send().await.map_err(Failure::Transport)?;
-            // A bearer token may end early. X refused, so nothing was done: once more with a new
-            // one.
+            // A bearer token may expire early. The refused call had no effect, so it is repeated
+            // once with a new token.
             if response.status() == 401 && refused.is_none() && proof.bearer.is_some() {
                 refused = proof.bearer;
                 continue;
@@ -284,7 +283,7 @@ impl Api {
             return Err(Failure::Garbage { status, place });
         };
         let failure = Failure::Refused(Box::new(Problem { reset, skew, ..problem.clone() }));
-        // The same words again, for those who come after.
+        // The latch gets an error of its own, to return for later calls.
         let error = Failure::Refused(Box::new(Problem { skew, reset, ..problem }))
             .into_error("an earlier call");
         let error = self.placed(error);
@@ -299,7 +298,7 @@ impl Api {
         Err(failure)
     }
 
-    /// Latches what a person has to repair, told once.
+    /// Latches an error that further calls would only repeat; logs it once per code.
     fn stop_on(&self, error: Error) -> Failure {
         if let Some(latch) = Latch::of(&error, self.clock.now()) {
             let mut standing = self.latch.lock().unwrap_or_else(PoisonError::into_inner);
@@ -311,11 +310,12 @@ impl Api {
         Failure::Transport(error)
     }
 
-    /// Limits, permission and clock from the headers (X API, "Rate limits"; `x-access-level`).
+    /// Reads rate limit, permission and clock difference from the headers (X API, "Rate limits";
+    /// `x-access-level`).
     fn learn(&self, response: &Response, class: Class) -> (Option<Duration>, Option<i64>) {
         let now = self.clock.now();
         let date = response.header("date").and_then(|date| parse_http_date(date, now));
-        // Counted from X's own time, so that clocks need not agree.
+        // The wait is computed from X's `date`, because this machine's clock may be off.
         let theirs = date.unwrap_or(now);
         let reset =
             response.header("x-rate-limit-reset").and_then(|at| at.parse::<i64>().ok()).map(|at| {
@@ -332,7 +332,7 @@ impl Api {
             if read_only != self.read_only.swap(read_only, Ordering::Relaxed) && read_only {
                 tracing::warn!(
                     code = codes::PERMISSION,
-                    "X calls the access token read-only: posts may be refused"
+                    "X reports the access token as read-only; X may refuse posts"
                 );
             }
         }
@@ -340,7 +340,7 @@ impl Api {
     }
 }
 
-/// An address without the slash at its end.
+/// The address without a trailing slash.
 pub(crate) fn base(root: &Url) -> String {
     root.as_str().trim_end_matches('/').to_owned()
 }

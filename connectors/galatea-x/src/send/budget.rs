@@ -1,6 +1,6 @@
-//! What X costs, and the day's cap on it: kept on disk before it is spent, so that a restart does
-//! not buy a second day, and in the store after it, so that another machine that gets the account
-//! does not either.
+//! Counts what the account spends on X per day and enforces the daily limit. An amount is written
+//! to disk before it is spent, so that a restart does not reset the day. It is written to the store
+//! afterwards, so that another machine that takes over the account continues the count.
 
 use galatea_core::{Clock, Error, ErrorKind, Gateway, Result, Retry, StateKeeper, Timestamp};
 use schemars::JsonSchema;
@@ -18,7 +18,7 @@ use super::keep;
 use crate::error::codes;
 
 const DAY: i64 = 24 * 3600 * 1000;
-/// Key of the state that holds the book.
+/// Key of the connector state that holds [`Spending`].
 const KEY: &str = "spent";
 
 /// US dollars, in millionths.
@@ -114,7 +114,7 @@ impl Prices {
     }
 }
 
-/// The day's spending.
+/// The daily budget of one account.
 pub(crate) struct Budget {
     limit: Usd,
     path: PathBuf,
@@ -129,14 +129,14 @@ struct Spending {
     /// Days since 1970 (UTC).
     day: i64,
     spent: Usd,
-    /// The cap was reached and somebody was told.
+    /// The limit was reached and logged.
     told: bool,
-    /// Which cap: another one may leave room.
+    /// The limit this was counted against. A new limit may leave room, so it resets `told`.
     cap: Usd,
 }
 
 impl Budget {
-    /// Opens the book in `path`. One that cannot be read begins anew.
+    /// Reads the day's spending from `path`. A file that cannot be read counts as nothing spent.
     pub(crate) fn open(limit: Usd, path: PathBuf, clock: Arc<dyn Clock>) -> Self {
         let book = std::fs::read(&path)
             .ok()
@@ -145,7 +145,7 @@ impl Budget {
         Self { limit, path, clock, book: Mutex::new(book), keeper: StateKeeper::new(KEY) }
     }
 
-    /// Takes money before it is spent.
+    /// Reserves the price of a call before the call is made.
     ///
     /// # Errors
     /// `RateLimited` with `GAL-X-BUDGET` until midnight (UTC) when the day's cap would be passed.
@@ -155,7 +155,7 @@ impl Budget {
         if book.spent.plus(price) > self.limit && price > Usd(0) {
             if !book.told {
                 book.told = true;
-                tracing::error!(code = codes::BUDGET, spent = %book.spent, limit = %self.limit, "the day's money for X is spent; reading and posting pause until midnight UTC");
+                tracing::error!(code = codes::BUDGET, spent = %book.spent, limit = %self.limit, "the daily spend limit for X is reached; reading and posting pause until midnight UTC");
                 self.save(&book);
             }
             return Err(self.spent_up(now));
@@ -165,7 +165,7 @@ impl Budget {
         Ok(())
     }
 
-    /// Adds what turned out to cost more, such as posts that were read.
+    /// Adds costs that are known only after a call, such as the number of posts read.
     pub(crate) fn add(&self, price: Usd, count: usize) {
         let more = price.times(count);
         if more > Usd(0) {
@@ -175,36 +175,36 @@ impl Budget {
         }
     }
 
-    /// Gives back what provably was not spent.
+    /// Returns the price of a call that certainly had no effect.
     pub(crate) fn give_back(&self, price: Usd) {
         let mut book = self.today(self.clock.now());
         book.spent = Usd(book.spent.0.saturating_sub(price.0));
         self.save(&book);
     }
 
-    /// The failure, while the day's money is spent.
+    /// The error to return while the day's budget is exhausted.
     pub(crate) fn exhausted(&self) -> Option<Error> {
         let now = self.clock.now();
         let book = self.today(now);
         (book.told || book.spent >= self.limit).then(|| self.spent_up(now))
     }
 
-    /// The failure, when something of this price cannot be paid any more today. Nothing is taken.
+    /// The error to return if `price` no longer fits into the day's budget. Reserves nothing.
     pub(crate) fn short_of(&self, price: Usd) -> Option<Error> {
         let now = self.clock.now();
         let book = self.today(now);
         (price > Usd(0) && book.spent.plus(price) > self.limit).then(|| self.spent_up(now))
     }
 
-    /// Takes up what was spent today by whoever had the account before.
+    /// Adds what was spent today by the process that had the account before.
     ///
     /// # Errors
-    /// What the store says.
+    /// Errors of the store.
     pub(crate) async fn restore(&self, gateway: &Gateway) -> Result<()> {
         let kept = self.keeper.restore::<Spending>(gateway).await?;
         let mut book = self.today(self.clock.now());
         if let Some(kept) = kept.filter(|kept| kept.day == book.day) {
-            // What we know of is in both.
+            // The two counts overlap, so the larger one is taken, not the sum.
             *book = Spending {
                 spent: book.spent.max(kept.spent),
                 told: book.told || kept.told && kept.cap == self.limit,
@@ -215,12 +215,13 @@ impl Budget {
         Ok(())
     }
 
-    /// Keeps what changes in the store, as long as it is polled.
+    /// Writes changes to the store for as long as the future is polled.
     pub(crate) async fn keep(&self, gateway: &Gateway) -> Infallible {
         self.keeper.keep(gateway, || Some(self.book())).await
     }
 
-    /// Keeps what there is. Losing it costs what one process may spend in a day.
+    /// Writes the current state to the store at once. If this fails, at most one day's limit is
+    /// spent twice.
     pub(crate) async fn keep_now(&self, gateway: &Gateway) {
         self.keeper.keep_now(gateway, Some(self.book())).await;
     }
@@ -254,7 +255,7 @@ impl Budget {
     fn save(&self, book: &Spending) {
         let bytes = serde_json::to_vec(book).unwrap_or_default();
         if let Err(error) = keep::replace(&self.path, &bytes, false) {
-            tracing::warn!(error = %error, "what X cost today cannot be noted; a restart would begin the day anew");
+            tracing::warn!(error = %error, "failed to write today's spending on X to disk; a restart may count the day from zero");
         }
         self.keeper.changed();
     }
@@ -292,7 +293,7 @@ mod tests {
         let error = open().take(Usd(15_000)).unwrap_err();
         assert_eq!((error.code(), error.kind()), (Some(codes::BUDGET), ErrorKind::RateLimited));
         let Retry::After(wait) = error.retry() else { panic!("until midnight") };
-        assert!(open().exhausted().is_some(), "told once, and kept");
+        assert!(open().exhausted().is_some(), "reported once, and stored");
         clock.advance(wait);
         let budget = open();
         assert!(budget.exhausted().is_none());
@@ -312,7 +313,7 @@ mod tests {
         let raised = open(3);
         assert!(raised.exhausted().is_none());
         raised.take(Usd(15_000)).unwrap();
-        assert!(raised.take(Usd(15_000)).is_err(), "what was spent before counts");
+        assert!(raised.take(Usd(15_000)).is_err(), "earlier spending counts");
     }
 
     #[test]

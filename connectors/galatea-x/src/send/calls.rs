@@ -1,4 +1,4 @@
-//! The calls this connector makes, each with its fields and its price.
+//! The API calls that this connector makes, each with its fields and its price.
 
 use galatea_core::{Error, Result};
 use serde_json::{Value, json};
@@ -22,11 +22,11 @@ const USER_FIELDS: &str = "name,username";
 const MEDIA_FIELDS: &str = "alt_text,media_key,preview_image_url,type,url,variants";
 const EXPANSIONS: &str =
     "author_id,attachments.media_keys,referenced_tweets.id,referenced_tweets.id.author_id";
-/// Most and fewest posts of one page (X API v2, `max_results`: 5 to 100), and what is asked for
-/// when so many are too large an answer.
+/// Values of `max_results` (X API v2: 5 to 100), largest first. A smaller one is tried when the
+/// answer exceeds the size limit.
 pub(crate) const PAGE: [&str; 3] = ["100", "20", "5"];
 
-/// A post to be made.
+/// A post to create.
 pub(crate) struct Draft<'a> {
     pub(crate) text: &'a str,
     pub(crate) reply_to: Option<&'a str>,
@@ -34,10 +34,10 @@ pub(crate) struct Draft<'a> {
 }
 
 impl Draft<'_> {
-    /// What making it costs (X, pay-per-use list).
+    /// The price of the post (X, pay-per-use list).
     pub(crate) fn price(&self, prices: &Prices) -> Usd {
-        // A link makes the weight differ from its characters' most of the time; asking for its
-        // marks is surer.
+        // A text counts as linked if it contains a scheme, or if its dots change its weight. A bare
+        // link whose weight equals that of its characters goes unnoticed.
         let linked =
             self.text.contains("://") || weight(self.text) != weight(&self.text.replace('.', " "));
         match (linked, self.reply_to) {
@@ -52,7 +52,7 @@ fn garbage(api: &Api) -> Failure {
     Failure::Garbage { status: 200, place: api.host().to_owned() }
 }
 
-/// Who we are: one paid read.
+/// Reads the account's id and handle: one paid read.
 pub(crate) async fn me(api: &Api, prices: &Prices) -> Result<Me> {
     const NAME: &str = "GET /2/users/me";
     api.budget.take(prices.user)?;
@@ -70,7 +70,7 @@ pub(crate) async fn me(api: &Api, prices: &Prices) -> Result<Me> {
     }
 }
 
-/// One page of our mentions after `since`, with so many posts at most.
+/// One page of mentions after the post `since`, with at most `most` posts.
 pub(crate) async fn mentions(
     api: &Api,
     me: u64,
@@ -83,7 +83,7 @@ pub(crate) async fn mentions(
         .map_err(|f| api.error(f, "GET /2/users/:id/mentions"))
 }
 
-/// One page of our own posts after `since`.
+/// One page of the account's own posts after the post `since`.
 pub(crate) async fn own_posts(api: &Api, me: u64, since: u64, page: Option<&str>) -> Result<Page> {
     timeline(api, &format!("/2/users/{me}/tweets"), Class::Timeline, since, page, PAGE[0])
         .await
@@ -116,7 +116,7 @@ async fn timeline(
     Ok(raw::page(answer))
 }
 
-/// One post; none when it is gone.
+/// One post; `None` if it does not exist any more.
 pub(crate) async fn post(api: &Api, prices: &Prices, id: &str) -> Result<Option<Page>> {
     api.budget.take(prices.read)?;
     let path = format!("/2/tweets/{id}");
@@ -137,7 +137,7 @@ pub(crate) async fn post(api: &Api, prices: &Prices, id: &str) -> Result<Option<
     }
 }
 
-/// Says something: its id.
+/// Creates a post and returns its id.
 pub(crate) async fn create(api: &Api, draft: &Draft<'_>) -> Result<String, Failure> {
     let mut body = json!({});
     if !draft.text.is_empty() {
@@ -154,7 +154,7 @@ pub(crate) async fn create(api: &Api, draft: &Draft<'_>) -> Result<String, Failu
     id.map(str::to_owned).ok_or_else(|| garbage(api))
 }
 
-/// Removes a post of ours; one that is gone already is fine.
+/// Deletes a post of the account. A post that does not exist any more counts as deleted.
 pub(crate) async fn delete(api: &Api, id: &str) -> Result<()> {
     match api.call(Call::delete(&format!("/2/tweets/{id}"), Class::Delete)).await {
         Ok(_) => Ok(()),
@@ -163,7 +163,7 @@ pub(crate) async fn delete(api: &Api, id: &str) -> Result<()> {
     }
 }
 
-/// Likes a post or takes that back.
+/// Likes a post, or removes the like.
 pub(crate) async fn like(api: &Api, me: u64, id: &str, on: bool) -> Result<()> {
     let (all, one) = (format!("/2/users/{me}/likes"), format!("/2/users/{me}/likes/{id}"));
     let call = if on {
@@ -174,7 +174,7 @@ pub(crate) async fn like(api: &Api, me: u64, id: &str, on: bool) -> Result<()> {
     api.call(call).await.map(drop).map_err(|f| api.error(f, "likes"))
 }
 
-/// The id in an answer of the media endpoints.
+/// Reads the id from an answer of the media endpoints.
 pub(crate) fn media_id(api: &Api, answer: &Value) -> Result<String> {
     let id = answer["data"]["id"].as_str().filter(|id| number(id).is_some());
     id.map(str::to_owned)

@@ -1,5 +1,5 @@
-//! Read-back: was a post of unknown outcome made? Our own timeline tells: it has the same words and
-//! answers the same post.
+//! Read-back: finds out whether a post of unknown outcome was made. It searches the account's own
+//! timeline for a post with the same text that replies to the same post.
 
 use galatea_core::{Delivery, ReadBackContext, ReadBackResult, Receipt, RemoteId, Result};
 use std::time::Duration;
@@ -17,19 +17,20 @@ use crate::{
     encode::{Part, Post},
 };
 
-/// Clocks of X and ours differ a little.
+/// The search starts this long before the delivery was made, because X's clock and ours differ a
+/// little.
 const EARLIER: Duration = Duration::from_secs(60);
-/// Most pages read: 100 posts each since the delivery was made.
+/// Most pages read: 100 posts each, from the time the delivery was made.
 const PAGES: usize = 10;
 
-/// Looks for a delivery.
+/// Determines whether a delivery was sent.
 pub(super) async fn find(
     sender: &XSender,
     delivery: &Delivery,
     context: &ReadBackContext,
 ) -> Result<ReadBackResult> {
     let Part::Post(post) = Part::read(&delivery.body)? else {
-        // Removing and liking can be repeated without anybody seeing it twice.
+        // Deleting and liking are idempotent: repeating them has no visible effect.
         return Ok(ReadBackResult::NotSent);
     };
     if let Some(id) = sender.journal.receipt(delivery.id) {
@@ -48,8 +49,8 @@ pub(super) async fn find(
     })
 }
 
-/// The post on our timeline that this delivery became. What the store or our notes know as
-/// another's is none.
+/// Searches our timeline for the post that this delivery became. Skips posts that the store or the
+/// journal assigns to another delivery.
 pub(super) async fn search(
     sender: &XSender,
     delivery: &Delivery,
@@ -74,7 +75,7 @@ pub(super) async fn search(
     let mut token = None;
     for _ in 0..PAGES {
         let page = calls::own_posts(&sender.api, me, since, token.as_deref()).await?;
-        // Looking is never refused for its price: posting twice costs more.
+        // A read-back is made even without budget: posting twice costs more.
         sender.api.budget.add(sender.config.prices.mention, page.posts.len());
         let found = page.posts.iter().find(|seen| {
             let id = seen.tweet.id.as_u64();

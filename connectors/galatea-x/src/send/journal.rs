@@ -1,5 +1,5 @@
-//! What was posted and who summoned us, appended to a file: a thread goes on after a killed
-//! process, a read-back concludes, and nobody is answered who did not ask.
+//! Append-only file of what was posted and which posts summoned us. It lets a thread continue and a
+//! read-back conclude after the process was killed, and proves which posts X permits a reply to.
 
 use galatea_core::{DeliveryId, Error, Result, TurnId};
 use std::{
@@ -13,21 +13,23 @@ use std::{
 use super::keep;
 use crate::decode::number;
 
-/// The file starts anew beyond this size; its predecessor is kept once.
+/// Largest size of the file in bytes. A larger one is renamed, and replaces the file renamed
+/// before.
 const MAX_BYTES: u64 = 4 << 20;
-/// Entries of each kind kept in memory; the oldest go first, since all ids are ordered by time.
+/// Most entries of each kind kept in memory. The smallest id is dropped first, and all ids are
+/// ordered by time.
 const MAX_KNOWN: usize = 50_000;
 
-/// A post that summoned us.
+/// A post that mentioned or quoted us, which permits a reply.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Heard {
-    /// Its conversation.
+    /// Id of its conversation.
     pub(crate) conversation: u64,
     /// Handle of its author, lower case.
     pub(crate) name: String,
 }
 
-/// The notes of one account.
+/// The journal of one account.
 pub(crate) struct Journal {
     path: PathBuf,
     state: Mutex<State>,
@@ -37,7 +39,7 @@ pub(crate) struct Journal {
 struct State {
     file: Option<(File, u64)>,
     broken: bool,
-    /// None of a dry run's posts has an id.
+    /// `None` for a post of a dry run, which has no id.
     receipts: BTreeMap<DeliveryId, Option<u64>>,
     parts: BTreeMap<(TurnId, u32), Option<u64>>,
     own: BTreeSet<u64>,
@@ -46,7 +48,7 @@ struct State {
 }
 
 impl Journal {
-    /// Reads what earlier runs noted in `folder`.
+    /// Reads the entries of earlier runs from `folder`.
     pub(crate) fn open(folder: &Path) -> Self {
         let path = folder.join("posts.log");
         let mut state = State::default();
@@ -58,47 +60,47 @@ impl Journal {
         Self { path, state: Mutex::new(state) }
     }
 
-    /// Notes what a delivery became; no id in a dry run.
+    /// Records the post that a delivery became; `None` in a dry run.
     pub(crate) fn posted(&self, turn: TurnId, part: u32, delivery: DeliveryId, post: Option<u64>) {
         let id = post.map_or_else(|| "-".to_owned(), |id| id.to_string());
         self.note(&format!("sent {turn} {part} {delivery} {id}"));
     }
 
-    /// Notes which post a delivery answers, where only the moment of sending told.
+    /// Records the post a delivery replies to, if that was decided only when it was sent.
     pub(crate) fn aim(&self, delivery: DeliveryId, target: u64) {
         if self.target(delivery) != Some(target) {
             self.note(&format!("to {delivery} {target}"));
         }
     }
 
-    /// The post a delivery was sent to answer.
+    /// The recorded post a delivery replies to.
     pub(crate) fn target(&self, delivery: DeliveryId) -> Option<u64> {
         self.state().targets.get(&delivery).copied()
     }
 
-    /// Notes posts that summoned us.
+    /// Records a post that summoned us.
     pub(crate) fn hear(&self, post: u64, heard: &Heard) {
         if self.state().heard.get(&post) != Some(heard) {
             self.note(&format!("heard {post} {} {}", heard.conversation, heard.name));
         }
     }
 
-    /// What a delivery became: `Some(None)` in a dry run.
+    /// The post that a delivery became; `Some(None)` in a dry run.
     pub(crate) fn receipt(&self, delivery: DeliveryId) -> Option<Option<u64>> {
         self.state().receipts.get(&delivery).copied()
     }
 
-    /// The post of a part.
+    /// The post that a part of an answer became; `Some(None)` in a dry run.
     pub(crate) fn part(&self, turn: TurnId, part: u32) -> Option<Option<u64>> {
         self.state().parts.get(&(turn, part)).copied()
     }
 
-    /// Whether a delivery of ours is known to be this post.
+    /// Whether a delivery of this account became this post.
     pub(crate) fn is_own(&self, post: u64) -> bool {
         self.state().own.contains(&post)
     }
 
-    /// A post that summoned us.
+    /// The entry of a post, if it summoned us.
     pub(crate) fn heard(&self, post: u64) -> Option<Heard> {
         self.state().heard.get(&post).cloned()
     }
@@ -117,7 +119,7 @@ impl Journal {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// A failure is not the delivery's: the post is out.
+    /// Appends a line. A failed write does not fail the delivery, because the post is out already.
     fn note(&self, line: &str) {
         let mut state = self.state();
         state.line(line);
@@ -126,7 +128,7 @@ impl Journal {
         }
         if let Err(error) = state.write(&self.path, line) {
             state.broken = true;
-            tracing::warn!(error = %error, "posts cannot be noted; threads and read-back will not survive a restart");
+            tracing::warn!(error = %error, "failed to write the list of posts; threads and read-backs of this run will not survive a restart");
         }
     }
 }
@@ -182,7 +184,7 @@ impl State {
                 keep::make(folder).map_err(failed)?;
             }
             let mut file = keep::private().create(true).append(true).open(path).map_err(failed)?;
-            // A line cut off by a kill must not swallow the next one.
+            // Ends a line that was cut off by a kill, so that the next one stays readable.
             file.write_all(b"\n").map_err(failed)?;
             let size = file.metadata().map(|m| m.len()).unwrap_or_default();
             self.file = Some((file, size));

@@ -1,5 +1,5 @@
-//! Small files that are whole at every moment: written beside, then renamed over the old one. Only
-//! their owner can read them.
+//! Writes small files atomically: a temporary file is renamed over the old one. Only the owner of
+//! the process can read them.
 
 use galatea_core::{Error, Result};
 use std::{
@@ -8,10 +8,10 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// Replaces a file. With `durable` it survives the machine going down right after.
+/// Replaces a file. With `durable` the change survives a crash of the machine right afterwards.
 ///
 /// # Errors
-/// `Unexpected` when it cannot be written; the old one is still there then.
+/// `Unexpected` when the file cannot be written; the old one is then unchanged.
 pub(crate) fn replace(path: &Path, bytes: &[u8], durable: bool) -> Result<()> {
     let beside = path.with_extension("new");
     let write = || {
@@ -20,7 +20,7 @@ pub(crate) fn replace(path: &Path, bytes: &[u8], durable: bool) -> Result<()> {
         {
             make(folder)?;
         }
-        // One left over from a kill may have other rights.
+        // A temporary file left by a killed process may have other permissions.
         let _ = std::fs::remove_file(&beside);
         let mut file = private().write(true).create_new(true).open(&beside)?;
         file.write_all(bytes)?;
@@ -38,7 +38,7 @@ pub(crate) fn replace(path: &Path, bytes: &[u8], durable: bool) -> Result<()> {
     })
 }
 
-/// Options that create files nobody else can read.
+/// Options that create files with mode 0600.
 pub(crate) fn private() -> OpenOptions {
     let mut options = OpenOptions::new();
     #[cfg(unix)]
@@ -46,7 +46,7 @@ pub(crate) fn private() -> OpenOptions {
     options
 }
 
-/// Makes a folder nobody else can look into.
+/// Creates a folder with mode 0700.
 pub(crate) fn make(folder: &Path) -> std::io::Result<()> {
     let mut builder = std::fs::DirBuilder::new();
     builder.recursive(true);
@@ -55,7 +55,7 @@ pub(crate) fn make(folder: &Path) -> std::io::Result<()> {
     builder.create(folder)
 }
 
-/// The folder of one account's files. It is made when something is written.
+/// Path of the folder with one account's files. It is created by the first write.
 pub(crate) fn folder(data: &Path, name: &str) -> PathBuf {
     let name: String = name
         .chars()

@@ -1,29 +1,29 @@
-//! Refusals that stand: asking again would only be refused again, so X is left alone until a person
-//! acted or some time passed.
+//! Latched refusals: errors that every further call would meet again. No call is made until the
+//! owner has acted or the pause has ended.
 
 use galatea_core::{Error, ErrorKind, Retry, Timestamp};
 
 use crate::error::codes;
 
 /// Codes that latch: keys, login, enrolment and permission until the configuration changes, credits
-/// for a while.
+/// for a limited time.
 const STANDING: [&str; 5] =
     [codes::UNAUTHORIZED, codes::LOGIN, codes::ENROLL, codes::PERMISSION, codes::CREDITS];
 
-/// One standing refusal.
+/// One latched refusal.
 #[derive(Debug, Clone)]
 pub(crate) struct Latch {
     kind: ErrorKind,
     code: &'static str,
     message: String,
     fix: Option<String>,
-    /// What was seen, and where the setting stands.
+    /// The error's context: its cause and the origin of the setting.
     context: Vec<(&'static str, String)>,
     until: Option<Timestamp>,
 }
 
 impl Latch {
-    /// The latch of a failure, if it is one that stands.
+    /// The latch for an error; `None` if its code does not latch.
     pub(crate) fn of(error: &Error, now: Timestamp) -> Option<Self> {
         let code = error.code().filter(|code| STANDING.contains(code))?;
         let until = match error.retry() {
@@ -40,17 +40,16 @@ impl Latch {
         })
     }
 
-    /// Its code.
     pub(crate) fn code(&self) -> &'static str {
         self.code
     }
 
-    /// It has ended by itself.
+    /// Whether its pause has ended.
     pub(crate) fn is_over(&self, now: Timestamp) -> bool {
         self.until.is_some_and(|until| until <= now)
     }
 
-    /// What it answers to whoever asks.
+    /// The error that a call returns while this is latched.
     pub(crate) fn error(&self, now: Timestamp) -> Error {
         let retry = self.until.map_or(Retry::Never, |until| Retry::After(until.since(now)));
         let mut error =

@@ -1,5 +1,5 @@
-//! Uploads before a post: initialize, append, finalize, wait, describe (X API v2, media upload).
-//! Nothing of it is visible yet.
+//! Uploads the media of a post before the post is made: initialize, append, finalize, wait,
+//! describe (X API v2, media upload). An upload is not visible until a post uses it.
 
 use bytes::Bytes;
 use galatea_core::{Error, ErrorKind, Result, Retry, Sent};
@@ -13,17 +13,17 @@ use super::{
 };
 use crate::{encode::Upload, error::codes};
 
-/// Bytes of one piece: at most 5 MB (X API v2, media upload, APPEND).
+/// Bytes of one chunk; X takes at most 5 MB (X API v2, media upload, APPEND).
 const CHUNK: usize = 4 << 20;
-/// How often and how long X is asked whether a film is ready. What takes longer is tried again by
-/// the outbox.
+/// Most checks of whether a video is processed, and the longest pause between two. After that the
+/// attempt fails and the outbox retries it.
 const CHECKS: u32 = 5;
 const LONGEST_CHECK: Duration = Duration::from_secs(5);
 
 /// Uploads every file of a post and returns their ids.
 ///
 /// # Errors
-/// `Invalid` for a file X does not take; none says that anything was posted.
+/// `Invalid` for a file that X does not accept. Every error has [`Sent::No`]: nothing was posted.
 pub(crate) async fn upload(api: &Api, uploads: &[Upload], folder: &Path) -> Result<Vec<String>> {
     let mut ids = Vec::with_capacity(uploads.len());
     for one in uploads {
@@ -67,7 +67,7 @@ async fn call(api: &Api, path: &str, body: Body) -> Result<Value> {
     api.call(Call::post(path, body, Class::Media)).await.map_err(|f| api.error(f, "media/upload"))
 }
 
-/// How long to wait before asking again; none when it is ready.
+/// The pause before the next check; `None` when X has finished processing.
 fn pending(answer: &Value) -> Result<Option<Duration>> {
     let info = &answer["data"]["processing_info"];
     match info["state"].as_str() {

@@ -1,5 +1,5 @@
-//! Deliveries → calls. One attempt each; whoever retries is told by the error whether the post may
-//! have been made.
+//! Sends deliveries as calls of the X API. Each delivery gets one attempt; its error says whether
+//! the post may have been made.
 
 pub(crate) mod api;
 pub(crate) mod auth;
@@ -37,11 +37,11 @@ use journal::{Heard, Journal};
 use repeats::Repeats;
 use similar::Recent;
 
-/// Until a post that X has is looked for again on the timeline: X does not say how soon it lists
-/// one.
+/// Pause before a duplicate that X reported is searched for again. X does not document how soon a
+/// timeline lists a new post.
 const LISTING: Duration = Duration::from_secs(20);
 
-/// The outbound side of one account.
+/// The send handler of one account.
 pub(crate) struct XSender {
     pub(crate) api: Arc<Api>,
     pub(crate) config: Arc<XConfig>,
@@ -53,7 +53,7 @@ pub(crate) struct XSender {
 }
 
 impl XSender {
-    /// Prepares sending. Reads what earlier runs noted in `folder`.
+    /// Creates the handler and reads what earlier runs recorded in `folder`.
     pub(crate) fn new(
         api: Arc<Api>,
         config: Arc<XConfig>,
@@ -73,16 +73,17 @@ impl XSender {
         }
     }
 
-    /// Who we are; known before the first event.
+    /// The account; known before the first event arrives.
     pub(crate) fn me(&self) -> Result<&Me> {
         self.me.get().ok_or_else(|| auth::oauth2::login_needed("nobody has logged in to X yet"))
     }
 
-    /// The post this one replies to, as far as our notes tell; none for an original one.
+    /// The post this one replies to, according to the journal and the delivery; `None` for an
+    /// original post.
     fn expected(&self, delivery: &Delivery, post: &Post) -> Result<Option<u64>> {
         let previous = previous(delivery);
         if post.nth > 0 {
-            // Our notes may be another machine's.
+            // The journal has no entry if another machine sent the earlier part.
             let noted = delivery
                 .part
                 .checked_sub(1)
@@ -104,7 +105,7 @@ impl XSender {
         Ok(answered.or_else(newest).or(previous))
     }
 
-    /// [`Self::expected`], allowed by X's rules and ours.
+    /// [`Self::expected`], after checking that X's rules and the settings permit the reply.
     async fn target(&self, delivery: &Delivery, post: &Post) -> Result<Option<u64>> {
         let target = self.expected(delivery, post)?;
         if delivery.address.remote == self.me()?.home() {
@@ -123,7 +124,7 @@ impl XSender {
             None => self.ask(id).await?.ok_or_else(error::not_summoned)?,
         };
         let wanted = &self.config.target_users;
-        // Our notes hold no ids of people: those were looked at before the model was asked.
+        // The journal records handles, not ids; the gate compared ids before the model was asked.
         let by_id = wanted.iter().any(|listed| matches!(listed, Listed::Id(_)));
         if !wanted.is_empty() && !by_id && !wanted.names(None, Some(&heard.name)) {
             return Err(Error::new(
@@ -136,7 +137,7 @@ impl XSender {
         Ok(target)
     }
 
-    /// Asks X whether a post summons us: one paid read, when our notes are lost.
+    /// Asks X whether a post summons us: one paid read, made when the journal has no entry.
     async fn ask(&self, id: u64) -> Result<Option<Heard>> {
         let me = self.me()?;
         let Some(page) = calls::post(&self.api, &self.config.prices, &id.to_string()).await? else {
@@ -159,8 +160,8 @@ impl XSender {
                 .with_code(codes::SIMILAR)
                 .with_fix("nothing to repair: the next one will differ"));
         }
-        // Later parts are one answer with the first; a later attempt may be about words that are
-        // out there already.
+        // Only the first attempt of a first part is checked: later parts belong to the same answer,
+        // and a retry may concern text that is already posted.
         if delivery.attempt == 0
             && post.nth == 0
             && post.media.is_empty()
@@ -178,7 +179,8 @@ impl XSender {
             self.done(delivery, post, original, None);
             return Ok(Receipt::default());
         }
-        // A read-back later must look for the same answer, whoever has spoken since.
+        // Record the target, so that a later read-back searches for the same reply even if the
+        // conversation has newer posts.
         if let Some(id) = target.filter(|_| post.answers.is_none() && post.nth == 0) {
             self.journal.aim(delivery.id, id);
         }
@@ -209,7 +211,7 @@ impl XSender {
         if error.sent() == Sent::No {
             self.api.budget.give_back(price);
         }
-        // X may mean this very post, whose answer was lost.
+        // The duplicate may be this very post, if the answer to an earlier attempt was lost.
         if !duplicate {
             return Err(error);
         }
@@ -220,7 +222,8 @@ impl XSender {
             self.done(delivery, post, original, Some(id));
             return Ok(Receipt { id: Some(RemoteId::new(id)), moved_to: None });
         }
-        // After an attempt of unknown outcome it most likely does, and does not list it yet.
+        // After an attempt of unknown outcome, the duplicate is most likely this post, which X does
+        // not list yet.
         Err(if delivery.attempt > 0 {
             error.with_sent(Sent::Maybe).with_retry(Retry::After(LISTING))
         } else {
@@ -228,7 +231,7 @@ impl XSender {
         })
     }
 
-    /// The text with the mentions it may have: of the person who is answered, and of those whom the
+    /// Restores the permitted mentions: of the person who is answered, and of the handles that the
     /// operator allows.
     fn named(&self, post: &Post) -> String {
         let asked = post.answers.as_deref().and_then(number).and_then(|id| self.journal.heard(id));
@@ -249,12 +252,12 @@ impl XSender {
     }
 }
 
-/// The post that the part before became, as the store tells.
+/// The post that the previous part became, according to the store.
 fn previous(delivery: &Delivery) -> Option<u64> {
     delivery.previous.as_ref().and_then(|id| number(&id.0))
 }
 
-/// What a post that summons us is noted as.
+/// The journal entry for a post that summons us.
 pub(crate) fn heard(post: &decode::raw::Post, includes: &decode::raw::Includes) -> Heard {
     let tweet = &post.tweet;
     let author = tweet.author_id.and_then(|id| includes.user(id.as_u64()));
@@ -300,7 +303,7 @@ impl SendHandler for XSender {
         find::find(self, delivery, context).await
     }
 
-    /// An answer that could not be posted would cost the model's money for nothing.
+    /// Bars an answer that could not be posted: it would waste the cost of the model call.
     fn barred(&self, _: &Address, _: &RemoteId) -> Option<Error> {
         if self.config.dry_run {
             return None;
@@ -308,7 +311,7 @@ impl SendHandler for XSender {
         self.api.latched().or_else(|| self.api.budget.short_of(self.config.prices.reply))
     }
 
-    /// X shows no typing.
+    /// X has no typing indicator.
     async fn typing(&self, _: &Address) -> Result<()> {
         Ok(())
     }

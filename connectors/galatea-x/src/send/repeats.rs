@@ -1,5 +1,5 @@
-//! The same words again and again, such as an apology under every mention, are held back: X takes
-//! accounts that do so for spam.
+//! Detects a text that was posted within the last hour, such as an apology under every mention. X
+//! treats accounts that repeat themselves as spam.
 
 use galatea_core::{Clock, Timestamp};
 use serde::{Deserialize, Serialize};
@@ -12,12 +12,13 @@ use std::{
 
 use super::keep;
 
-/// The same words may be said again after this long: two people may ask the same thing on one day.
+/// Period in which a text is not posted twice. A longer one would block the same answer to two
+/// people on one day.
 const WINDOW: Duration = Duration::from_secs(3600);
-/// Posts remembered; X takes 100 in a quarter of an hour.
+/// Most posts remembered; X permits 100 posts in 15 minutes.
 const KEPT: usize = 500;
 
-/// What was posted lately, as hashes.
+/// Hashes of recent posts.
 pub(crate) struct Repeats {
     path: PathBuf,
     clock: Arc<dyn Clock>,
@@ -31,7 +32,7 @@ struct Said {
 }
 
 impl Repeats {
-    /// Reads what earlier runs kept.
+    /// Reads the posts of earlier runs from `path`.
     pub(crate) fn open(path: PathBuf, clock: Arc<dyn Clock>) -> Self {
         let said = std::fs::read(&path)
             .ok()
@@ -40,7 +41,7 @@ impl Repeats {
         Self { path, clock, said: Mutex::new(said) }
     }
 
-    /// Whether these words were posted within the last hour.
+    /// Whether this text was posted within the last hour.
     pub(crate) fn holds(&self, text: &str) -> bool {
         let (words, now) = (hash(text), self.clock.now());
         self.said().iter().any(|said| said.words == words && now.since(Timestamp(said.at)) < WINDOW)
@@ -57,7 +58,7 @@ impl Repeats {
         }
         let bytes = serde_json::to_vec(&*said).unwrap_or_default();
         if let Err(error) = keep::replace(&self.path, &bytes, false) {
-            tracing::warn!(error = %error, "what was posted cannot be kept; after a restart the same words may be posted again");
+            tracing::warn!(error = %error, "failed to save the list of posted texts; after a restart the same text may be posted again");
         }
     }
 
@@ -66,8 +67,8 @@ impl Repeats {
     }
 }
 
-/// FNV-1a over letters and digits, case aside, or over everything where there are none. Stable over
-/// versions, which the standard hasher is not.
+/// FNV-1a over letters and digits, ignoring case, or over the whole text if it has none. Stable
+/// across versions, unlike the standard hasher.
 fn hash(text: &str) -> u64 {
     let letters = || text.chars().filter(|c| c.is_alphanumeric()).flat_map(char::to_lowercase);
     let add = |hash: u64, c: char| (hash ^ u64::from(u32::from(c))).wrapping_mul(0x0100_0000_01b3);

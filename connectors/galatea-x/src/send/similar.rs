@@ -1,5 +1,4 @@
-//! Original posts that say nearly the same as a recent one are not made: X forbids them, and nobody
-//! wants to read them.
+//! Detects original posts that are nearly the same as a recent one. X forbids such posts.
 
 use serde::{Deserialize, Serialize};
 use std::{
@@ -10,12 +9,14 @@ use std::{
 
 use super::keep;
 
-/// Posts remembered.
+/// Most posts remembered.
 const KEPT: usize = 50;
-/// Share of common pieces from which two posts are nearly the same.
+/// Similarity (common trigrams divided by all trigrams) from which two posts count as nearly the
+/// same.
 const TOO_MUCH: f64 = 0.7;
 
-/// Pieces of three letters, as hashes: enough to compare, nothing to read.
+/// Hashed trigrams of a post. They suffice for a comparison, and the text cannot be read from the
+/// file.
 type Pieces = BTreeSet<u32>;
 
 /// The recent original posts of one account.
@@ -29,7 +30,7 @@ pub(crate) struct Recent {
 struct Kept(VecDeque<Pieces>);
 
 impl Recent {
-    /// Reads what earlier runs kept.
+    /// Reads the posts of earlier runs from `path`.
     pub(crate) fn open(path: PathBuf) -> Self {
         let posts = std::fs::read(&path)
             .ok()
@@ -38,7 +39,7 @@ impl Recent {
         Self { path, posts: Mutex::new(posts) }
     }
 
-    /// Whether one of the recent posts says nearly this.
+    /// Whether a recent post is nearly the same as `text`.
     pub(crate) fn holds(&self, text: &str) -> bool {
         let new = pieces(text);
         self.posts
@@ -58,7 +59,7 @@ impl Recent {
         }
         let bytes = serde_json::to_vec(&*posts).unwrap_or_default();
         if let Err(error) = keep::replace(&self.path, &bytes, false) {
-            tracing::warn!(error = %error, "recent posts cannot be kept; after a restart a similar one may be posted");
+            tracing::warn!(error = %error, "failed to save the recent posts; after a restart a similar one may be posted");
         }
     }
 }
@@ -71,7 +72,7 @@ fn pieces(text: &str) -> Pieces {
     letters.windows(3).map(hash).collect()
 }
 
-/// FNV-1a: stable over versions, which the standard hasher is not.
+/// FNV-1a: stable across versions, unlike the standard hasher.
 fn hash(letters: &[char]) -> u32 {
     letters.iter().fold(0x811c_9dc5, |hash, c| (hash ^ u32::from(*c)).wrapping_mul(0x0100_0193))
 }

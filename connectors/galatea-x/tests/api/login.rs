@@ -1,4 +1,5 @@
-//! OAuth 2 with PKCE: the login, the rotating refresh token, and what a kill may not lose.
+//! Tests of OAuth 2 with PKCE: the login, the rotating refresh token, and that a kill does not lose
+//! the login.
 
 use galatea_core::{BrowserLogin, Connector, ConnectorConfig, ErrorKind, Retry, SystemClock};
 use galatea_testkit::x::{Effect, Fault, Options, XApi};
@@ -24,7 +25,7 @@ fn begin(api: &XApi, folder: &Path) -> Box<dyn BrowserLogin> {
     config(api, None).login(&host(folder, Arc::new(SystemClock))).unwrap().unwrap()
 }
 
-/// As another process of the same data folder has it.
+/// A connector as another process with the same data folder has it.
 fn connector(api: &XApi, folder: &Path) -> XConnector {
     config(api, None).connector(&host(folder, Arc::new(SystemClock))).unwrap()
 }
@@ -100,7 +101,7 @@ async fn answers_to_other_logins_are_refused() {
     }
     assert!(api.calls().is_empty(), "X was not asked");
     let code = api.allow(ours.page()).split("code=").nth(1).unwrap().to_owned();
-    assert_eq!(ours.finish(&code).await.unwrap(), "@galatea_test", "the code alone will do");
+    assert_eq!(ours.finish(&code).await.unwrap(), "@galatea_test", "the code alone is accepted");
 }
 
 #[tokio::test]
@@ -122,7 +123,7 @@ async fn a_refreshed_token_is_on_disk_before_it_is_used() {
     let ann = api.user("Ann", "ann_b");
     let gateway = gateway();
     api.expire_tokens();
-    // Whatever is asked with the fresh token hangs: the process dies between refresh and use.
+    // Every call with the new token hangs, so that the process dies between refresh and use.
     api.fault(Fault::new(Effect::Hang).on("GET /2/users/:id/mentions").nth(2));
     let running = start(config(&api, None), folder.path(), &gateway);
     api.wait_for("a use of the fresh token", |h| {
@@ -134,7 +135,7 @@ async fn a_refreshed_token_is_on_disk_before_it_is_used() {
     let said = ann.posts("@galatea_test after the kill");
     let running = start(config(&api, None), folder.path(), &gateway);
     assert_eq!(running.messages(1).await[0].1.id.0, said.to_string());
-    assert_eq!(api.refreshed(), 1, "the stored token is good");
+    assert_eq!(api.refreshed(), 1, "the stored token is valid");
     api.expire_tokens();
     let next = ann.posts("@galatea_test and again");
     assert_eq!(running.messages(2).await[1].1.id.0, next.to_string());
@@ -194,12 +195,12 @@ async fn two_processes_do_not_end_each_others_login() {
     api.expire_tokens();
     let findings = futures_join([one.check(), two.check()].into_iter()).await;
     assert!(findings.iter().all(|f| f[0].id == "GAL-X-TOKEN"), "{findings:?}");
-    assert_eq!(api.refreshed(), 1, "the second one found the first one's token");
+    assert_eq!(api.refreshed(), 1, "the second caller used the first caller's token");
 }
 
 const RENEWAL: &str = "POST /2/oauth2/token";
 
-/// X has forgotten the old token by then; what it answers is the only one that is still good.
+/// X has invalidated the old token by then; the one in its answer is the only valid one.
 #[tokio::test]
 async fn a_renewal_whose_asker_is_gone_is_kept() {
     let api = XApi::start().await;
@@ -221,7 +222,7 @@ async fn a_renewal_that_cannot_be_written_is_used_and_written_later() {
     let api = XApi::start().await;
     let folder = logged_in(&api).await;
     let account = std::fs::read_dir(folder.path()).unwrap().next().unwrap().unwrap().path();
-    // In the way of the file that is written beside the old one.
+    // Blocks the temporary file that is written beside the token file.
     let in_the_way = account.join("oauth2.new");
     std::fs::create_dir(&in_the_way).unwrap();
     let stored = std::fs::read(account.join("oauth2.json")).unwrap();

@@ -1,4 +1,4 @@
-//! The connector against a strict server of the X API on the loopback.
+//! Tests of the X connector against a strict loopback server of the X API.
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,

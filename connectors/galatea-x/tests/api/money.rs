@@ -1,4 +1,4 @@
-//! The day's cap.
+//! Tests of the daily spend limit.
 
 use galatea_core::{Connector, ErrorKind, Health, Retry, Severity};
 use galatea_testkit::{
@@ -18,7 +18,7 @@ async fn the_cap_holds_over_a_restart_with_one_alert() {
     let folder = tempfile::tempdir().unwrap();
     let capped = || {
         let mut config = config(&api);
-        // Who we are 0.010, the mention 0.001, two summoned replies 0.010 each.
+        // Costs: the account 0.010, the mention 0.001, two summoned replies 0.010 each.
         config.daily_limit = Usd(31_500);
         config
     };
@@ -53,8 +53,7 @@ async fn the_cap_holds_over_a_restart_with_one_alert() {
     running.end().await;
 }
 
-/// The account goes to another machine, with a folder of its own, and comes back; what both share
-/// is the store.
+/// The account moves to another machine with its own folder, and back. Only the store is shared.
 #[tokio::test]
 async fn the_cap_is_the_accounts_wherever_it_is() {
     let api = XApi::start().await;
@@ -63,7 +62,7 @@ async fn the_cap_is_the_accounts_wherever_it_is() {
     let mut spent = None;
     for (folder, words) in [(&here, "one"), (&there, "two"), (&here, "three"), (&there, "four")] {
         let mut config = config(&api);
-        // Who we are 0.010 on either machine; each time the mention 0.001 and a reply 0.010.
+        // Costs: the account 0.010 on each machine; each time the mention 0.001 and a reply 0.010.
         config.daily_limit = Usd(58_000);
         let gateway = gateway();
         spent.into_iter().for_each(|spent| gateway.put_state("spent", spent));
@@ -91,7 +90,7 @@ async fn reading_pauses_at_the_cap_and_goes_on_when_the_day_turns() {
     let (ann, folder, mut config) =
         (api.user("Ann", "ann_b"), tempfile::tempdir().unwrap(), config(&api));
     ann.posts("@galatea_test one");
-    // Who we are 0.010, and one mention 0.001.
+    // Costs: the account 0.010, and one mention 0.001.
     config.daily_limit = Usd(11_000);
     let running = at(config, folder.path(), &gateway(), clock.shared());
     running.messages(1).await;
@@ -104,26 +103,26 @@ async fn reading_pauses_at_the_cap_and_goes_on_when_the_day_turns() {
     clock.wait_for_sleepers(1).await;
     clock.advance_to_next();
     clock.wait_for_sleepers(1).await;
-    assert_eq!(api.calls_of(LOOK).len(), 1, "nothing is read while there is no money for it");
+    assert_eq!(api.calls_of(LOOK).len(), 1, "nothing is read while the budget is exhausted");
     clock.advance_to_next();
     assert_eq!(clock.shared().now().0.rem_euclid(24 * 3600 * 1000), 0, "it slept until midnight");
     assert_eq!(
         running.messages(2).await[1].1.content.text,
         "@galatea_test two",
-        "what was said meanwhile is read then"
+        "mentions made meanwhile are read then"
     );
     assert!(running.connector.remarks().is_empty());
     running.end().await;
 }
 
-/// A model that is asked for what cannot be posted costs money for nothing.
+/// Asking a model for an answer that cannot be posted wastes money.
 #[tokio::test]
 async fn at_the_cap_no_answer_is_asked_for() {
     let api = XApi::start().await;
     let asked = api.user("Ann", "ann_b").posts("@galatea_test hello");
     let folder = tempfile::tempdir().unwrap();
     let mut config = config(&api);
-    // Who we are 0.010, the mention 0.001, one summoned reply 0.010.
+    // Costs: the account 0.010, the mention 0.001, one summoned reply 0.010.
     config.daily_limit = Usd(21_000);
     let running = start(config, folder.path(), &gateway());
     running.messages(1).await;

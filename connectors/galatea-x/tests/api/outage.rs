@@ -1,5 +1,5 @@
-//! An hour without X, and what X does not list any more. The bot's clock is the test's; sockets and
-//! calls are real.
+//! Tests of an hour without X and of mentions that X does not list any more. The bot's clock is
+//! simulated; sockets and calls are real.
 
 use galatea_core::{Clock, SystemClock, Timestamp};
 use galatea_testkit::{
@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use super::support::{at, config, gateway};
 
-/// Lets time pass from wait to wait until then.
+/// Advances the clock from one sleep to the next until `until`.
 async fn pass(clock: &ManualClock, until: Timestamp) {
     while clock.now() < until {
         if tokio::time::timeout(Duration::from_millis(500), clock.wait_for_sleepers(1))

@@ -1,4 +1,4 @@
-//! Original posts: asked for when due, once, and never twice the same.
+//! Tests of original posts: requested when due, once, and never the same twice.
 
 use galatea_core::{ChannelType, IncomingEvent};
 use galatea_testkit::{clock::ManualClock, x::XApi};
@@ -55,7 +55,7 @@ async fn the_next_one_comes_when_it_is_due() {
     let (folder, gateway) = (tempfile::tempdir().unwrap(), gateway());
     let clock = ManualClock::new();
     let mut config = posting(&api, true);
-    // The clock of this test is not X's, so nothing is asked of X.
+    // The clock of this test differs from X's, so the test makes no call to X.
     config.replies = false;
     std::fs::create_dir_all(folder.path().join(format!("x-{}", api.account()))).unwrap();
     let me = serde_json::json!({ "id": api.account().to_string(), "userName": "galatea_test" })
@@ -81,7 +81,7 @@ async fn nothing_is_asked_for_that_could_not_be_posted() {
     let api = XApi::start().await;
     let (folder, gateway) = (tempfile::tempdir().unwrap(), gateway());
     let mut config = posting(&api, true);
-    // Who we are takes all of it.
+    // Reading the account's name uses up the whole budget.
     config.daily_limit = galatea_x::Usd(10_000);
     let running = start(config, folder.path(), &gateway);
     let spent = |h: &galatea_core::Health| matches!(h, galatea_core::Health::Degraded { reason } if reason.contains("GAL-X-BUDGET"));

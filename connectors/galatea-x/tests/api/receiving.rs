@@ -1,4 +1,5 @@
-//! Mentions: nothing lost, nothing twice, in order, whatever X and the network do.
+//! Tests of mentions: none is lost or repeated and the order is kept, whatever X and the network
+//! do.
 
 use galatea_core::{ChannelType, Health};
 use galatea_testkit::x::{Effect, ErrorBody, Fault, Options, XApi};
@@ -46,7 +47,7 @@ async fn every_page_is_read_oldest_first_and_stored_with_the_cursor() {
     assert_eq!(
         running.gateway.batches().iter().filter(|b| !b.events.is_empty()).count(),
         1,
-        "one commit: newer ones may not be stored before older ones"
+        "one commit: newer posts must not be stored before older ones"
     );
     running.end().await;
 }
@@ -65,7 +66,7 @@ async fn a_post_listed_late_with_a_lower_id_is_not_missed_and_none_comes_twice()
     let looks = api.calls_of("GET /2/users/:id/mentions").len();
     api.wait_calls("GET /2/users/:id/mentions", looks + 3).await;
     let handed: usize = running.gateway.batches().iter().map(|b| b.events.len()).sum();
-    assert_eq!(handed, 2, "what the overlap brings again is not handed over again");
+    assert_eq!(handed, 2, "posts that the overlap returns again are not delivered again");
     running.end().await;
 }
 
@@ -83,7 +84,7 @@ async fn what_was_said_while_away_comes_even_when_nobody_had_spoken_before() {
     assert_eq!(
         api.calls_of("GET /2/users/me").len(),
         1,
-        "who we are is a paid read: asked once, not at every start"
+        "the account is a paid read: asked for once, not at every start"
     );
     running.end().await;
 }
@@ -134,8 +135,8 @@ async fn troubles_are_told_once_and_it_goes_on() {
     running.end().await;
 }
 
-/// A page with something in it that cannot be read: the rest is heard, once, what is lost is noted
-/// by its id, and the look moves on.
+/// A page with a malformed post: the other posts arrive once, the lost one is recorded by its id,
+/// and polling goes on.
 #[tokio::test]
 async fn an_item_that_cannot_be_read_costs_only_itself() {
     const LOOK: &str = "GET /2/users/:id/mentions";
@@ -172,7 +173,7 @@ async fn an_item_that_cannot_be_read_costs_only_itself() {
     assert_eq!(
         gateway.stored_cursor("mentions").unwrap().position,
         odd.to_string(),
-        "it is not asked for again and again"
+        "it is not asked for repeatedly"
     );
     let looks = api.calls_of(LOOK).len();
     api.wait_calls(LOOK, looks + 2).await;
@@ -192,7 +193,7 @@ async fn a_page_that_is_too_large_is_asked_for_in_pieces_and_then_passed_over() 
     let too_large = || Effect::Body(format!(r#"{{"data":[],"pad":"{}"}}"#, "x".repeat(17 << 20)));
     api.fault(Fault::new(too_large()).on(LOOK));
     let said = ann.posts("@galatea_test second");
-    assert_eq!(running.messages(2).await[1].1.id.0, said.to_string(), "fewer at once fit");
+    assert_eq!(running.messages(2).await[1].1.id.0, said.to_string(), "a smaller page fits");
     assert!(gateway.gaps().is_empty());
     assert!(api.calls_of(LOOK).iter().any(|call| call.query["max_results"] == "20"));
     let before = gateway.stored_cursor("mentions");

@@ -1,4 +1,5 @@
-//! Refusals a person has to repair: one alert, no storm, no secret.
+//! Tests of refusals that only the owner can fix: one alert, no repeated calls, no secret in a
+//! message.
 
 use galatea_core::{Connector, ErrorKind, Health, Retry, Severity};
 use galatea_testkit::{
@@ -110,8 +111,8 @@ async fn an_app_that_is_not_enrolled_is_told_where_to_go() {
     assert!(error.fix().unwrap().contains("Pay-per-use"));
 }
 
-/// The header is a warning: X has been wrong about it. Its refusal is not, and is not asked for
-/// twice.
+/// The header is only a warning, since X has been wrong about it. A refused post is definite, and
+/// the post is not tried again.
 #[tokio::test]
 async fn a_read_only_token_is_a_warning_until_x_refuses_a_post() {
     let api = XApi::start().await;
@@ -148,12 +149,12 @@ async fn a_read_only_token_is_a_warning_until_x_refuses_a_post() {
             (Some("GAL-X-403-PERM"), ErrorKind::Forbidden, Retry::Never)
         );
     }
-    assert_eq!(api.calls_of("POST /2/tweets").len(), 1, "asked once, and then it stands");
-    assert_eq!(barred(), Some("GAL-X-403-PERM"), "nor is a model asked for what X does not take");
+    assert_eq!(api.calls_of("POST /2/tweets").len(), 1, "asked once, then latched");
+    assert_eq!(barred(), Some("GAL-X-403-PERM"), "no model is asked for an answer that X refuses");
     running.end().await;
 }
 
-/// What stands behind it (a suspension, a plan) ends without anybody here being told.
+/// The cause (a suspension, a plan) can end without a notification.
 #[tokio::test]
 async fn mentions_that_may_not_be_read_are_asked_for_again_slowly() {
     const LOOK: &str = "GET /2/users/:id/mentions";
@@ -237,7 +238,7 @@ async fn no_secret_is_told_whatever_x_answers() {
     running.messages(1).await;
     let handler = running.handler().await;
     let mut told = String::new();
-    // A hostile server repeats what it was sent.
+    // A hostile server repeats the secrets it received.
     let keys = api.keys();
     let echo = serde_json::json!({ "title": "Forbidden", "detail": format!("no {}", "x".repeat(500)), "status": 403, "keys": keys.token_secret });
     for effect in [
@@ -263,6 +264,6 @@ async fn no_secret_is_told_whatever_x_answers() {
     drop(guard);
     told.push_str(&log.text());
     for secret in api.secrets() {
-        assert!(!told.contains(&secret), "a secret is told");
+        assert!(!told.contains(&secret), "a secret is exposed");
     }
 }

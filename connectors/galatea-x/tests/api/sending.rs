@@ -1,4 +1,4 @@
-//! Posts: threads that go on where they broke, read-back, pictures, and what X permits.
+//! Tests of posts: resumed threads, read-back, pictures, and X's rules.
 
 use galatea_core::{
     Content, Delivery, Error, ErrorKind, Media, MediaKind, Outgoing, People, ReadBackContext,
@@ -148,7 +148,7 @@ async fn a_duplicate_is_looked_up_before_it_is_given_up() {
     s.handler.send(&delivery).await.unwrap_err();
     let receipt = s.handler.send(&delivery).await.unwrap();
     assert_eq!((receipt.id.unwrap().0, s.api.shown().len()), (s.api.shown()[0].id.to_string(), 1));
-    // After an attempt of unknown outcome X may have it and not list it yet.
+    // After an attempt of unknown outcome X may have the post without listing it yet.
     let again =
         Delivery { attempt: 1, ..s.deliveries(&reply("the same words", s.asked)).remove(0) };
     let error = s.handler.send(&again).await.unwrap_err();
@@ -162,7 +162,7 @@ async fn a_duplicate_is_looked_up_before_it_is_given_up() {
     s.running.end().await;
 }
 
-/// Such as an apology under every mention.
+/// An example of such a text is an apology under every mention.
 #[tokio::test]
 async fn the_same_words_under_one_mention_after_the_other_are_held_back() {
     let s = scene().await;
@@ -192,7 +192,7 @@ async fn the_same_words_under_one_mention_after_the_other_are_held_back() {
     s.running.end().await;
 }
 
-/// The loopback X records a violation for every mention of somebody outside.
+/// The loopback server records a violation for every mention of a person outside the conversation.
 #[tokio::test]
 async fn only_who_is_answered_and_who_the_operator_allows_is_mentioned() {
     let allowed = Options { may_mention: vec!["harbour".to_owned()], ..Options::default() };
@@ -224,7 +224,7 @@ async fn a_thread_goes_on_where_our_notes_are_lost() {
     s.handler.send(&parts[1]).await.unwrap_err();
     let gateway = s.running.gateway.clone();
     s.running.kill().await;
-    // Another machine: the store tells what the part before became, and nothing else is known.
+    // Another machine: it knows only what the store says about the part before.
     let elsewhere = tempfile::tempdir().unwrap();
     let told = gateway.health().len();
     let again = start(config(&s.api), elsewhere.path(), &gateway);
@@ -299,7 +299,7 @@ async fn only_those_who_summoned_are_answered() {
             .is_ok(),
         "a quotation summons"
     );
-    assert_eq!(s.api.calls_of("POST /2/tweets").len(), 2, "X was not asked in vain");
+    assert_eq!(s.api.calls_of("POST /2/tweets").len(), 2, "no further call was made to X");
     s.running.end().await;
 }
 
@@ -310,7 +310,7 @@ async fn with_lost_notes_x_is_asked_whether_we_were_summoned() {
     s.running.kill().await;
     let elsewhere = tempfile::tempdir().unwrap();
     let mut config = config(&s.api);
-    // The mention is not read again either.
+    // The mention is not read again, either.
     config.replies = false;
     let told = gateway.health().len();
     let again = start(config, elsewhere.path(), &gateway);
@@ -389,7 +389,11 @@ async fn pictures_and_films_are_uploaded_described_and_found_again() {
     assert_eq!(shown[0].media[1].2.as_deref(), Some("picture 2"));
     assert_eq!(shown[1].media[0].1, big, "in pieces of at most 4 MB, in order");
     assert_eq!(s.api.calls_of("POST /2/media/upload/:id/append").len(), 4);
-    assert_eq!(s.api.calls_of("GET /2/media/upload").len(), 1, "films are waited for");
+    assert_eq!(
+        s.api.calls_of("GET /2/media/upload").len(),
+        1,
+        "the upload waits until X has processed the video"
+    );
     s.running.end().await;
 }
 

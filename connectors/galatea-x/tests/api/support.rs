@@ -1,4 +1,4 @@
-//! A connector between a loopback X and a recording gateway.
+//! Test support: a connector between a loopback server of X and a recording gateway.
 
 use galatea_core::{
     Account, Address, Clock, Content, Delivery, Outgoing, Receipt, RemoteId, Result, RoomId,
@@ -12,10 +12,10 @@ use galatea_testkit::{
 use galatea_x::{Credentials, PollPace, Usd, XConfig, XConnector};
 use std::{path::Path, sync::Arc, time::Duration};
 
-/// This connector at work.
+/// A running X connector.
 pub(crate) type Running = running::Running<XConnector>;
 
-/// Posts for real, looks ten times a second, may spend.
+/// Settings that post for real, poll ten times a second and permit spending.
 pub(crate) fn config(api: &XApi) -> XConfig {
     let keys = api.keys();
     let credentials = Credentials::OAuth1 {
@@ -27,7 +27,7 @@ pub(crate) fn config(api: &XApi) -> XConfig {
     with(credentials, api)
 }
 
-/// The same with other credentials.
+/// Starts the connector with other credentials.
 pub(crate) fn with(credentials: Credentials, api: &XApi) -> XConfig {
     let mut config = XConfig::new(credentials);
     config.api_root = api.url().parse().unwrap();
@@ -38,7 +38,7 @@ pub(crate) fn with(credentials: Credentials, api: &XApi) -> XConfig {
     config
 }
 
-/// At work, with a folder and a gateway that outlive it.
+/// Starts the connector with a folder and a gateway that outlive it.
 pub(crate) fn start(config: XConfig, folder: &Path, gateway: &Arc<RecordingGateway>) -> Running {
     at(config, folder, gateway, Arc::new(SystemClock))
 }
@@ -69,7 +69,7 @@ fn address(api: &XApi, room: &str) -> Address {
     }
 }
 
-/// The deliveries of something to be sent to a conversation.
+/// The deliveries of a message to a conversation.
 pub(crate) fn deliveries(
     handler: &dyn SendHandler,
     api: &XApi,
@@ -87,7 +87,7 @@ pub(crate) fn say(text: &str) -> Outgoing {
     Outgoing::Message { content: Content::text(text), reply_to: None }
 }
 
-/// Sends every part once.
+/// Sends each part once.
 pub(crate) async fn send(
     handler: &dyn SendHandler,
     api: &XApi,

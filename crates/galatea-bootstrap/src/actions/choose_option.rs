@@ -1,4 +1,4 @@
-//! CHOOSE_OPTION: picks an option of a decision that waits in this room.
+//! CHOOSE_OPTION: picks an option of a choice that is open in this room.
 
 use async_trait::async_trait;
 use galatea_core::{
@@ -11,7 +11,6 @@ use serde_json::{Map, Value, json};
 use super::choices;
 use crate::rights;
 
-/// Picks an option.
 pub(crate) struct ChooseOption;
 
 /// Which.

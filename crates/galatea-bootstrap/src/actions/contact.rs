@@ -1,4 +1,4 @@
-//! UPDATE_CONTACT: remember something that the speaker tells about themselves.
+//! UPDATE_CONTACT: stores details that the speaker gives about themselves.
 
 use async_trait::async_trait;
 use galatea_core::{
@@ -14,10 +14,9 @@ use std::{collections::BTreeMap, sync::Arc};
 
 use crate::{known::Known, words};
 
-/// Remember something about the speaker.
 pub(crate) struct UpdateContact(pub(crate) Arc<Known>);
 
-/// Details taken at most per call, kept at most per person, and graphemes per detail.
+/// Limits: details per call, details per person, graphemes per detail.
 const PER_CALL: usize = 20;
 const MOST: usize = 50;
 const LONGEST: usize = 300;
@@ -81,16 +80,16 @@ impl Action for UpdateContact {
                 "there is nothing to remember, or too much is remembered already",
             ));
         }
-        // Under a key of its own: what people say of themselves must never touch what platforms say
-        // of them.
+        // Stored under a separate key, so that people's own statements never overwrite data of the
+        // platform.
         let metadata = Map::from_iter([("contact".to_owned(), Value::Object(contact))]);
         Ok(ActionResult::ok(format!("remembered: {}", changed.join(", ")))
             .effect(RequestedChange::MergeEntityMetadata { entity: speaker, metadata }))
     }
 }
 
-/// Keeps a detail as a fact of this room too, so that it is shown here later on and nowhere else.
-/// The id follows from who, where and what: a turn that is repeated keeps it once.
+/// Also stores a detail as a fact of this room, so that it is shown in this room only. The id is
+/// derived from agent, speaker, room and key, so a repeated turn stores it once.
 async fn keep(known: &Known, turn: &Turn<'_>, key: &str, value: &str) -> Result<()> {
     let (agent, speaker, room) = (turn.agent.identity.id(), turn.message.entity_id, turn.room.id);
     let id = MemoryId(uuid_of(&format!("contact:{agent}:{speaker}:{room}:{}", key.to_lowercase())));

@@ -1,5 +1,5 @@
-//! UPDATE_ROLE: give somebody a role. Nobody touches an owner, and nobody gives more than they
-//! have.
+//! UPDATE_ROLE: assigns a role to a person. Owners cannot be changed, and a speaker cannot assign a
+//! role above their own.
 
 use async_trait::async_trait;
 use galatea_core::{
@@ -10,7 +10,6 @@ use serde::Deserialize;
 
 use crate::{rights, words};
 
-/// Give somebody a role.
 pub(crate) struct UpdateRole;
 
 /// Who and what.

@@ -1,5 +1,5 @@
-//! FOLLOW_ROOM, UNFOLLOW_ROOM, MUTE_ROOM, UNMUTE_ROOM: whether the agent speaks here. No further
-//! model call.
+//! FOLLOW_ROOM, UNFOLLOW_ROOM, MUTE_ROOM, UNMUTE_ROOM: set whether the agent speaks in this room,
+//! without a further model call.
 
 use async_trait::async_trait;
 use galatea_core::{
@@ -29,7 +29,7 @@ macro_rules! room_action {
                 ActionDocs::of::<Self>($about, $similes)
             }
             async fn validate(&self, turn: &Turn<'_>) -> Result<bool> {
-                // Between two there is nothing to follow, and /mute is at hand.
+                // A direct chat cannot be followed, and /mute is available there.
                 Ok(!turn.room.kind.is_direct() && rights::may_change_room(turn))
             }
             async fn run(&self, turn: &Turn<'_>, _: NoParams, _: &[ActionResult]) -> Result<ActionResult> {

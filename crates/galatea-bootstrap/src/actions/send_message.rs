@@ -1,4 +1,4 @@
-//! SEND_MESSAGE: say something in another room that the agent knows, or to somebody in private.
+//! SEND_MESSAGE: sends a message to another room that the agent knows, or to a person in private.
 
 use async_trait::async_trait;
 use galatea_core::{
@@ -11,12 +11,11 @@ use unicode_segmentation::UnicodeSegmentation;
 
 use crate::{rights, words};
 
-/// Say something elsewhere.
 pub(crate) struct SendMessage;
 
-/// Longest message, in graphemes; connectors split it for their platform.
+/// In graphemes. Connectors split a message for their platform.
 const LONGEST: usize = 8_000;
-/// Worlds looked through for a room's name, when asked in private.
+/// Maximum number of Worlds searched for a room's name, when asked in private.
 const MOST_WORLDS: usize = 100;
 
 /// Where and what.
@@ -68,19 +67,19 @@ impl Action for SendMessage {
         if rooms.is_empty()
             && let Some(room) = private_room(turn, wanted).await?
         {
-            // A private chat is a World of its own on most platforms: whoever leads this one has no
-            // say there.
+            // A private chat is a World of its own on most platforms. Admins of this World have no
+            // rights there.
             let there = turn.store.world(room.world_id).await?.unwrap_or_else(|| world.clone());
             rooms.push((room, there));
         }
-        // A name may mean a room the speaker knows nothing of; then it means nothing.
+        // If a name matches a room the speaker must not know of, it counts as unknown.
         let mut allowed = Vec::new();
         for (room, world) in rooms {
             if rights::may_write(turn, &room, &world).await? {
                 allowed.push(room);
             }
         }
-        // Two accounts in one place: the one that is spoken to speaks.
+        // If two of our accounts are in the room, the one that was addressed sends.
         allowed.sort_by_key(|room| room.account != turn.room.account);
         let mut seen = std::collections::HashSet::new();
         allowed.retain(|room| seen.insert((room.source.clone(), room.remote.clone())));
@@ -111,8 +110,8 @@ impl Action for SendMessage {
     }
 }
 
-/// The room of that id, ours or the platform's: in this World, or in any when asked in private or
-/// by an owner.
+/// The room with this id, ours or the platform's. Searches this World; all Worlds if asked in
+/// private or by an owner.
 async fn room_of_id(
     turn: &Turn<'_>,
     here: &World,
@@ -139,7 +138,7 @@ async fn room_of_id(
     Ok(found)
 }
 
-/// Rooms of that name: in this World, or in any when asked in private or by an owner.
+/// Rooms with this name. Searches this World; all Worlds if asked in private or by an owner.
 async fn named_rooms(
     turn: &Turn<'_>,
     world: &World,
@@ -170,8 +169,8 @@ async fn named_rooms(
     Ok(found)
 }
 
-/// The open private conversation with somebody of this room. Where a platform gives it the person's
-/// own id it is known; elsewhere it is not.
+/// The open private chat with a person of this room. Known only on platforms that use the person's
+/// id as the chat's id.
 async fn private_room(turn: &Turn<'_>, wanted: &str) -> Result<Option<Room>> {
     let person = if same(wanted, "me") {
         Some(turn.message.entity_id)
@@ -189,7 +188,7 @@ async fn private_room(turn: &Turn<'_>, wanted: &str) -> Result<Option<Room>> {
     if room.is_some() {
         return Ok(room);
     }
-    // An account that is not the platform's first has ids of its own.
+    // For further accounts on a platform, room ids are derived from the account, too.
     let people = turn.store.entities(&[person]).await?;
     let remote = people.first().and_then(|p| {
         p.metadata.get(turn.room.source.as_str())?.get("id")?.as_str().map(str::to_owned)
@@ -202,7 +201,7 @@ async fn private_room(turn: &Turn<'_>, wanted: &str) -> Result<Option<Room>> {
     Ok(room.filter(private))
 }
 
-/// The only entity of that name or id.
+/// The entity with this name or id, if exactly one matches.
 pub(super) fn one_named(people: &[Entity], wanted: &str) -> Option<EntityId> {
     let mut found = people
         .iter()

@@ -1,4 +1,4 @@
-//! UPDATE_SETTINGS: settings of this room that an admin may change in words.
+//! UPDATE_SETTINGS: lets an admin change settings of this room in plain language.
 
 use async_trait::async_trait;
 use galatea_core::{
@@ -10,10 +10,9 @@ use serde_json::{Map, Value, json};
 
 use crate::{rights, words};
 
-/// Settings of this room.
 pub(crate) struct UpdateSettings;
 
-/// Settings kept at most per room, and letters per value.
+/// Limits: settings per room, characters per value.
 const MOST: usize = 50;
 const LONGEST: usize = 500;
 

@@ -1,16 +1,16 @@
-//! REPLY, IGNORE, NONE: the line's own words. The line carries them out itself; they are listed so
-//! that prompts can name them.
+//! REPLY, IGNORE, NONE: actions that the turn itself carries out. They are declared so that prompts
+//! can name them.
 
 use async_trait::async_trait;
 use galatea_core::{Action, ActionDocs, ActionResult, Content, Result, Turn, rights::Scope};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-/// Say something here.
+/// Sends a message to this room.
 pub(crate) struct Reply;
-/// Stay silent.
+/// Sends no answer.
 pub(crate) struct Ignore;
-/// Do nothing besides what is said.
+/// Does nothing besides the answer.
 pub(crate) struct Nothing;
 
 /// What to say.

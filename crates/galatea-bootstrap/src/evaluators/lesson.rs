@@ -1,26 +1,25 @@
-//! Lesson: what a model's reflection says, read leniently. Nested lists are expected; an odd item
-//! costs only itself.
+//! Parses a model's reflection leniently: accepts nested lists, and skips invalid items.
 
 use serde_json::Value;
 
-/// Objects tried before an answer counts as nonsense.
+/// Maximum number of JSON objects tried in an answer.
 const MOST_TRIED: usize = 16;
 
-/// What was learnt.
+/// Facts and relationships learnt.
 #[derive(Debug, Default, PartialEq)]
 pub(super) struct Lesson {
     pub(super) facts: Vec<Fact>,
     pub(super) ties: Vec<Tie>,
 }
 
-/// One sentence about somebody; about the speaker when nobody is named.
+/// One sentence about a person; about the speaker if `about` is empty.
 #[derive(Debug, PartialEq)]
 pub(super) struct Fact {
     pub(super) about: String,
     pub(super) text: String,
 }
 
-/// How two people are connected, by their names.
+/// A relationship of two people, by their names.
 #[derive(Debug, PartialEq)]
 pub(super) struct Tie {
     pub(super) from: String,
@@ -28,8 +27,8 @@ pub(super) struct Tie {
     pub(super) tags: Vec<String>,
 }
 
-/// The first object of an answer that holds facts or relationships; reasoning in front and words
-/// around it are passed over.
+/// The first object in an answer that contains facts or relationships. Skips reasoning before it
+/// and text around it.
 pub(super) fn read(answer: &str) -> Lesson {
     let answer = ["</think>", "</thinking>"]
         .iter()
@@ -65,7 +64,7 @@ fn fact(value: &Value) -> Option<Fact> {
         return Some(Fact { about: String::new(), text: text.to_owned() });
     }
     let text = word(value, &["fact", "claim", "text"])?;
-    // elizaOS asks the model itself what is new.
+    // elizaOS lets the model decide which facts are new.
     if value.get("already_known").or_else(|| value.get("alreadyKnown")) == Some(&Value::Bool(true))
     {
         return None;

@@ -1,4 +1,4 @@
-//! REFLECTION: facts and relationships learnt from a conversation, every few messages.
+//! REFLECTION: learns facts and relationships from a conversation every few messages.
 
 use async_trait::async_trait;
 use galatea_core::{
@@ -16,29 +16,28 @@ use std::{sync::Arc, time::Duration};
 use super::lesson::{self, Fact, Tie};
 use crate::{known::Known, meaning::Meaning, ties, words};
 
-/// How often to reflect.
+/// How often to reflect, in messages.
 pub(crate) const INTERVAL: Variable =
     Variable::new("REFLECTION_INTERVAL", "Messages in a room between two reflections that learn facts and relationships; 0 switches them off.").or("8");
 
-/// Learns facts and relationships.
 pub(crate) struct Reflection(pub(crate) Arc<Known>, pub(crate) Arc<Meaning>);
 
-/// Facts and relationships taken from one reflection at most.
+/// Maximum number of facts, and of relationships, per reflection.
 const MOST: usize = 10;
-/// Facts kept per room at most; beyond, each new one takes the place of the oldest.
+/// Maximum number of facts per room. Beyond it, each new fact replaces the oldest.
 const PER_ROOM: u32 = 500;
-/// How much of the conversation turns have at hand: the runtime's setting.
+/// Number of messages in a turn's context: the runtime's setting.
 const CONVERSATION: Variable = Variable::new("CONVERSATION_LENGTH", "The runtime's.").or("32");
-/// Times a model that finds the conversation too long is asked again with half of it.
+/// How often the question is halved and retried if the model finds it too long.
 const HALVINGS: u32 = 4;
-/// Tokens kept for the answer, and for what frames the question.
+/// Tokens reserved for the answer and the instructions.
 const KEPT: u64 = 1_500;
-/// Known facts told to the model.
+/// Maximum number of known facts in the question.
 const TOLD: usize = 30;
 /// Longest fact, in graphemes.
 const LONGEST: usize = 300;
-/// For the model's answer: a little less than an evaluator may take in all, so that a model that
-/// does not answer is found out.
+/// Timeout of the model call. A little less than the limit of an evaluator, so that a model that
+/// does not answer is detected.
 const PATIENCE: Duration = Duration::from_secs(110);
 
 #[async_trait]
@@ -99,7 +98,7 @@ Answer with one JSON object only: {\"facts\": [{\"about\": \"name of the speaker
 \"relationships\": [{\"from\": \"name\", \"to\": \"name\", \"tags\": [\"friend\"]}]}. Only lasting facts that people said of themselves; no guesses, \
 nothing that is known already, no passwords or keys. Empty lists when there is nothing.";
 
-/// Asks what is worth remembering of as much of the conversation as the model takes.
+/// Asks the model about as much of the conversation as fits into its context.
 async fn ask(
     turn: &Turn<'_>,
     model: &dyn TextModel,
@@ -126,12 +125,12 @@ async fn ask(
     ))
 }
 
-/// Takes the oldest facts out where more than a room may have were known.
+/// Deletes the oldest facts beyond the limit of a room.
 async fn make_room(turn: &Turn<'_>, known: &[Memory], new: usize) -> Result<()> {
     let over = (known.len() + new)
         .saturating_sub(usize::try_from(PER_ROOM).unwrap_or(usize::MAX))
         .min(known.len());
-    // The newest come first. What somebody asked to be remembered stays.
+    // The list is newest first. Facts that a person asked to remember stay.
     let oldest: Vec<MemoryId> = known
         .iter()
         .rev()
@@ -141,16 +140,15 @@ async fn make_room(turn: &Turn<'_>, known: &[Memory], new: usize) -> Result<()> 
         .collect();
     if !oldest.is_empty() {
         turn.store.delete_memories(turn.agent.identity.id(), &oldest).await?;
-        tracing::info!(room = %turn.room.id, facts = oldest.len(), "the oldest facts of a room made place for new ones");
+        tracing::info!(room = %turn.room.id, facts = oldest.len(), "deleted the oldest facts of a room, which reached its limit");
     }
     Ok(())
 }
 
-/// Whether enough messages were written here since the last reflection. If so, it counts from now
-/// on.
+/// Whether enough messages were written since the last reflection. If so, the count starts again.
 async fn is_due(known: &Known, turn: &Turn<'_>, interval: u64) -> Result<bool> {
-    // What is remembered can be too old only, where another process had the room meanwhile: its no
-    // holds, its yes is looked up.
+    // The cached time may be too old if another process handled the room meanwhile. A negative
+    // answer is therefore certain; a positive one is checked in the store.
     if let Some(last) = known.reflected(turn)
         && !is_enough(turn, last, interval).await?
     {
@@ -163,14 +161,14 @@ async fn is_due(known: &Known, turn: &Turn<'_>, interval: u64) -> Result<bool> {
     if !is_enough(turn, last, interval).await? {
         return Ok(false);
     }
-    // Before the model is asked: one that fails must not be asked again with every message.
+    // Stored before the model call, so that a failing model is not called again for every message.
     let newest = conversation(turn).map(|m| m.created_at).max().unwrap_or_default();
     turn.store.note(agent, &key, &json!(newest), None).await?;
     known.note_reflected(turn, Some(newest));
     Ok(true)
 }
 
-/// Whether so many messages are newer than the last reflection.
+/// Whether at least `interval` messages are newer than the last reflection.
 async fn is_enough(turn: &Turn<'_>, last: Option<Timestamp>, interval: u64) -> Result<bool> {
     let fresh = |m: &&Memory| last.is_none_or(|last| m.created_at > last);
     let mut new = conversation(turn).filter(fresh).count() as u64;
@@ -180,7 +178,7 @@ async fn is_enough(turn: &Turn<'_>, last: Option<Timestamp>, interval: u64) -> R
         && new == conversation(turn).count() as u64
         && turn.recent.len() as u64 >= at_hand
     {
-        // The interval may be longer than what is kept at hand of the conversation.
+        // The interval may be longer than the part of the conversation in memory.
         let since = last.map(|last| Timestamp(last.0.saturating_add(1)));
         new = turn
             .store
@@ -199,7 +197,7 @@ fn conversation<'a>(turn: &'a Turn<'_>) -> impl Iterator<Item = &'a Memory> {
     turn.recent.iter().map(AsRef::as_ref).chain(turn.merged).chain(std::iter::once(turn.message))
 }
 
-/// The newest messages, as many as the model takes, and what is known already.
+/// The question: the newest messages that fit, and the known facts.
 fn question(turn: &Turn<'_>, known: &[Memory], family: Family, most: Option<u64>) -> String {
     let names = Names::of(turn);
     let mut told = String::new();
@@ -231,7 +229,7 @@ fn question(turn: &Turn<'_>, known: &[Memory], family: Family, most: Option<u64>
     text
 }
 
-/// What everybody of the conversation is called, the agent included.
+/// Names of all speakers of the conversation, including the agent.
 struct Names {
     others: Speakers,
     own: (EntityId, String),
@@ -248,7 +246,7 @@ impl Names {
     }
 }
 
-/// The same sentence but for case, spaces and punctuation.
+/// Whether two sentences are equal except for case, spaces and punctuation.
 fn same(a: &str, b: &str) -> bool {
     let letters = |text: &str| {
         text.chars()
@@ -259,8 +257,8 @@ fn same(a: &str, b: &str) -> bool {
     letters(a) == letters(b)
 }
 
-/// Stored for the room and the person it is about, so that it is found again and surfaces nowhere
-/// else.
+/// Builds the memory of a fact. It belongs to the room and the person, so that it is shown in this
+/// room only.
 fn remember(turn: &Turn<'_>, fact: &Fact) -> Option<Memory> {
     let text = words::line(&fact.text, LONGEST);
     let about = if fact.about.is_empty() {
@@ -274,7 +272,7 @@ fn remember(turn: &Turn<'_>, fact: &Fact) -> Option<Memory> {
     }
     let mut metadata = Map::new();
     metadata.insert("type".into(), json!("fact"));
-    // What people say may inform words, never rights or arguments of actions.
+    // People's statements may influence the text of answers, never rights or arguments of actions.
     metadata.insert("trust".into(), json!("untrusted"));
     metadata.insert("learntFrom".into(), json!(turn.message.id));
     Some(Memory {
@@ -323,7 +321,8 @@ async fn relate(turn: &Turn<'_>, tie: &Tie, known_here: &Known) -> Result<()> {
     turn.store.save_relationship(&relationship).await
 }
 
-/// Who of this conversation goes by that name; people of one name go by different ones.
+/// The speaker with this name in the conversation. Speakers with equal names are shown under
+/// distinct ones.
 fn speaker_named(turn: &Turn<'_>, name: &str) -> Option<EntityId> {
     let (names, name) = (Names::of(turn), name.trim().to_lowercase());
     conversation(turn)

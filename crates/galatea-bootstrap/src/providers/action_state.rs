@@ -1,5 +1,5 @@
-//! ACTION_STATE: what actions did in this room lately. What they do within a turn the line itself
-//! tells the model.
+//! ACTION_STATE: results of recent actions in this room. Results of the current turn are passed to
+//! the model by the turn itself.
 
 use async_trait::async_trait;
 use galatea_core::{
@@ -8,10 +8,9 @@ use galatea_core::{
 
 use crate::words;
 
-/// What actions did in this room lately.
 pub(crate) struct ActionState;
 
-/// Results shown at most.
+/// Maximum number of results shown.
 const MOST: u32 = 5;
 /// Longest result shown, in graphemes.
 const LONGEST: usize = 300;

@@ -1,9 +1,8 @@
-//! ACTIONS: what the agent can do in this turn.
+//! ACTIONS: the actions available in this turn.
 
 use async_trait::async_trait;
 use galatea_core::{Fragment, Provider, ProviderUse, Result, Turn, rights::Words};
 
-/// What the agent can do in this turn.
 pub(crate) struct Actions;
 
 #[async_trait]
@@ -25,7 +24,8 @@ impl Provider for Actions {
     }
     async fn provide(&self, turn: &Turn<'_>) -> Result<Fragment> {
         let tools = turn.models.large.info().tools;
-        // A model with tools is told of them as tools; only templates and others need the list.
+        // A model with tool calls gets the actions as tools. Only templates and other models need
+        // the list.
         if tools && turn.agent.character.templates.is_empty() {
             return Ok(Fragment::default());
         }

@@ -1,11 +1,10 @@
-//! ATTACHMENTS: files that came with the message.
+//! ATTACHMENTS: files attached to the message.
 
 use async_trait::async_trait;
 use galatea_core::{Fragment, Provider, ProviderUse, Result, Turn, rights::Words};
 
 use crate::words;
 
-/// Files that came with the message.
 pub(crate) struct Attachments;
 
 #[async_trait]

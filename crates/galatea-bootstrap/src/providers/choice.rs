@@ -1,11 +1,10 @@
-//! CHOICE: decisions that wait for somebody here.
+//! CHOICE: choices that are open in this room.
 
 use async_trait::async_trait;
 use galatea_core::{Fragment, Provider, ProviderUse, Result, Turn, rights::Words};
 
 use crate::{actions::choices, words};
 
-/// Decisions that wait for somebody here.
 pub(crate) struct Choice;
 
 #[async_trait]

@@ -1,4 +1,4 @@
-//! ENTITIES: who is in this room.
+//! ENTITIES: the people in this room.
 
 use async_trait::async_trait;
 use galatea_core::{
@@ -10,15 +10,15 @@ use std::{
     time::Duration,
 };
 
-/// Who is in this room.
+/// Cached lists of people, by room.
 #[derive(Default)]
 pub(crate) struct Entities(Mutex<HashMap<RoomId, (Timestamp, Arc<str>)>>);
 
-/// People listed at most: some hundred tokens in every prompt of the room.
+/// Maximum number of people listed: some hundred tokens in every prompt of the room.
 const PEOPLE: usize = 40;
-/// How long a list is good: who comes and goes is not in a prompt at once.
+/// How long a cached list is used. People who join or leave appear in prompts with this delay.
 const GOOD: Duration = Duration::from_secs(300);
-/// Rooms remembered before all are asked for again: some megabytes.
+/// Entries in the cache before it is cleared: some megabytes.
 const ROOMS: usize = 5_000;
 
 #[async_trait]
@@ -39,7 +39,7 @@ impl Provider for Entities {
         Words::Own
     }
     async fn provide(&self, turn: &Turn<'_>) -> Result<Fragment> {
-        // Between two, everybody is known from the conversation.
+        // In a direct chat the conversation names everybody.
         if turn.room.kind.is_direct() {
             return Ok(Fragment::default());
         }

@@ -1,5 +1,5 @@
-//! FACTS: what was learnt about the speakers in this room; where that is much, what is like what is
-//! being said, and the newest.
+//! FACTS: facts learnt about the speakers in this room. If there are many, those most similar to
+//! the message and the newest are shown.
 
 use async_trait::async_trait;
 use galatea_core::{
@@ -13,14 +13,13 @@ use crate::{
     words,
 };
 
-/// What was learnt about the speakers in this room.
 pub(crate) struct Facts(pub(crate) Arc<Known>, pub(crate) Arc<Meaning>);
 
-/// Facts shown at most (elizaOS: two searches of 6).
+/// Maximum number of facts shown (elizaOS: two searches of 6).
 const MOST: usize = 12;
-/// Of these by similarity to what is being said, about each speaker; the others are the newest.
+/// How many of them are selected by similarity per speaker; the others are the newest.
 const LIKEST: u32 = 6;
-/// Facts of the room that are looked through.
+/// Number of the room's newest facts considered.
 const LOOKED_AT: u32 = 200;
 /// Longest fact shown, in graphemes.
 const LONGEST: usize = 300;
@@ -37,18 +36,19 @@ impl Provider for Facts {
         35
     }
     fn when(&self) -> ProviderUse {
-        // A room without facts costs no query, see `Known`.
+        // A room without facts needs no query, see `Known`.
         ProviderUse::Always
     }
     fn patience(&self, usual: Duration) -> Duration {
-        // It gives up on the embedding model by itself, in time to show what is known by age.
+        // The provider itself stops waiting for the embedding model early enough to show facts by
+        // age.
         usual + meaning::LONGEST
     }
     async fn provide(&self, turn: &Turn<'_>) -> Result<Fragment> {
         if !self.0.may_have_facts(turn).await? {
             return Ok(Fragment::default());
         }
-        // Of this room only: what was said elsewhere must not surface here.
+        // Facts of other rooms must not appear here.
         let query = MemoryQuery::new(turn.agent.identity.id(), LOOKED_AT)
             .room(turn.room.id)
             .kind(MemoryKind::Facts);
@@ -63,7 +63,7 @@ impl Provider for Facts {
             .iter()
             .filter(|fact| speakers.iter().any(|speaker| speaker.entity_id == fact.entity_id))
             .count();
-        // Only where a choice has to be made: an embedding is a call to a model.
+        // Only if facts must be selected, because an embedding is a call to a model.
         let older = facts.len() >= usize::try_from(LOOKED_AT).unwrap_or(usize::MAX);
         let (said, by_age) =
             match if of_speakers > MOST || older { self.1.said(turn).await } else { Ok(None) } {

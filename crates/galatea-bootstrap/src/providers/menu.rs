@@ -1,10 +1,9 @@
-//! PROVIDERS and EVALUATORS: what else the model may ask for, and what runs afterwards. For
-//! templates.
+//! PROVIDERS and EVALUATORS: list the providers the model may request, and the evaluators that run
+//! after a turn. For templates.
 
 use async_trait::async_trait;
 use galatea_core::{Fragment, Provider, ProviderUse, Result, Turn, rights::Words};
 
-/// Providers the model may ask for.
 pub(crate) struct Providers;
 
 #[async_trait]
@@ -32,7 +31,6 @@ impl Provider for Providers {
     }
 }
 
-/// Evaluators that run after the turn.
 pub(crate) struct Evaluators;
 
 #[async_trait]

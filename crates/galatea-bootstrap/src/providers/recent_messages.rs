@@ -1,4 +1,4 @@
-//! RECENT_MESSAGES: the conversation so far, for templates. The built-in prompt shows it as the
+//! RECENT_MESSAGES: the conversation so far, for templates. The built-in prompt passes it as the
 //! model's own turns.
 
 use async_trait::async_trait;
@@ -9,10 +9,9 @@ use galatea_core::{
 
 use crate::words;
 
-/// The conversation so far.
 pub(crate) struct RecentMessages;
 
-/// Graphemes shown of what a message replies to.
+/// In graphemes: the part of a quoted message that is shown.
 const QUOTED: usize = 300;
 
 #[async_trait]
@@ -33,7 +32,7 @@ impl Provider for RecentMessages {
         Words::Own
     }
     async fn provide(&self, turn: &Turn<'_>) -> Result<Fragment> {
-        // Only templates use it; without one, rendering the conversation twice would be wasted
+        // Only templates use it. Without one, rendering the conversation twice would be wasted
         // work.
         if turn.agent.character.templates.is_empty() {
             return Ok(Fragment::default());
@@ -58,8 +57,8 @@ impl Provider for RecentMessages {
     }
 }
 
-/// One line each, so that nobody can write a line in somebody else's name; newest last, older ones
-/// left out where the model takes no more.
+/// Renders one line per message, so that a person cannot fake a line of another speaker. The newest
+/// is last; older ones are omitted if they do not fit into the model's context.
 fn render<'a>(
     turn: &Turn<'_>,
     speakers: &Speakers,
@@ -68,7 +67,7 @@ fn render<'a>(
     let own = turn.agent.identity.entity();
     let info = turn.models.large.info();
     let family = Family::of(&info.model);
-    // Half of the window: the template has other parts.
+    // Half of the context window, because the template has other parts.
     let mut left = info.limits.window.map_or(u64::MAX, |window| u64::from(window) / 2);
     let lines: Vec<String> = memories
         .map(|memory| {

@@ -1,4 +1,4 @@
-//! RELATIONSHIPS: whom the speaker knows, as far as it was said in this room.
+//! RELATIONSHIPS: the people the speaker knows, as far as it was said in this room.
 
 use async_trait::async_trait;
 use galatea_core::{
@@ -8,7 +8,6 @@ use std::sync::Arc;
 
 use crate::{known::Known, ties, words};
 
-/// Whom the speaker knows.
 pub(crate) struct Relationships(pub(crate) Arc<Known>);
 
 /// elizaOS shows the 30 with most interactions.
@@ -26,7 +25,7 @@ impl Provider for Relationships {
         30
     }
     fn when(&self) -> ProviderUse {
-        // Where nothing was learnt it costs no query, see `Known`.
+        // A room where nothing was learnt needs no query, see `Known`.
         ProviderUse::Always
     }
     async fn provide(&self, turn: &Turn<'_>) -> Result<Fragment> {
@@ -35,7 +34,7 @@ impl Provider for Relationships {
         }
         let speaker = turn.message.entity_id;
         let all = turn.store.relationships(turn.agent.identity.id(), speaker).await?;
-        // What was said elsewhere must not surface here.
+        // Relationships learnt in other rooms must not appear here.
         let mut here: Vec<(Relationship, Vec<String>)> = all
             .into_iter()
             .filter_map(|tie| ties::tags_in(&tie, turn.room.id).map(|tags| (tie, tags)))

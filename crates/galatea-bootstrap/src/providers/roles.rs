@@ -1,4 +1,4 @@
-//! ROLES: who has a say in this group.
+//! ROLES: the speakers' roles in this group.
 
 use async_trait::async_trait;
 use galatea_core::{
@@ -7,7 +7,6 @@ use galatea_core::{
 
 use crate::rights;
 
-/// Who has a say in this group.
 pub(crate) struct Roles;
 
 #[async_trait]

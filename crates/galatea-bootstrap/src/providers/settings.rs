@@ -1,14 +1,13 @@
-//! SETTINGS: how admins have set up this room.
+//! SETTINGS: settings of this room, made by its admins.
 
 use async_trait::async_trait;
 use galatea_core::{Fragment, Provider, ProviderUse, Result, Turn, rights::Words};
 
 use crate::words;
 
-/// How admins have set up this room.
 pub(crate) struct WorldSettings;
 
-/// Settings shown at most, and graphemes of each.
+/// Limits: settings shown, graphemes of each.
 const MOST: usize = 50;
 const LONGEST: usize = 200;
 
@@ -24,7 +23,7 @@ impl Provider for WorldSettings {
         45
     }
     fn when(&self) -> ProviderUse {
-        // The room's metadata is at hand; no query.
+        // The room's metadata is already loaded, so no query is needed.
         ProviderUse::Always
     }
     fn words(&self) -> Words {

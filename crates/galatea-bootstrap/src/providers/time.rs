@@ -1,9 +1,9 @@
-//! TIME: what day and hour it is.
+//! TIME: the current date and time.
 
 use async_trait::async_trait;
 use galatea_core::{Fragment, Provider, ProviderUse, Result, Turn, rights::Words};
 
-/// What day and hour it is where the agent lives (`TIMEZONE`).
+/// The current date and time in the agent's time zone (`TIMEZONE`).
 pub(crate) struct Time;
 
 #[async_trait]
@@ -15,7 +15,7 @@ impl Provider for Time {
         "The current date and time"
     }
     fn position(&self) -> i32 {
-        // Behind all that stays the same from turn to turn.
+        // After all parts that stay the same from turn to turn.
         110
     }
     fn when(&self) -> ProviderUse {

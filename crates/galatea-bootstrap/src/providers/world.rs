@@ -1,14 +1,13 @@
-//! WORLD: where this conversation takes place.
+//! WORLD: the server or chat of this conversation.
 
 use async_trait::async_trait;
 use galatea_core::{Fragment, Provider, ProviderUse, Result, Role, Turn, rights::Words};
 
 use crate::{rights, words};
 
-/// Where this conversation takes place.
 pub(crate) struct WorldProvider;
 
-/// Rooms listed at most.
+/// Maximum number of rooms listed.
 const ROOMS: usize = 50;
 
 #[async_trait]
@@ -36,7 +35,8 @@ impl Provider for WorldProvider {
             words::name(&turn.room.name),
             turn.room.kind.as_str()
         );
-        // Names of rooms that the speaker may not see are nobody's business but an admin's.
+        // Only admins see the names of all rooms, because other speakers may not see the rooms
+        // themselves.
         if rights::of_speaker(turn) >= Role::Admin {
             let rooms = turn.store.rooms(world.id).await?;
             let list: Vec<String> = rooms

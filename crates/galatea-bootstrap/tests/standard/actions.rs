@@ -1,4 +1,4 @@
-//! What actions do to rooms and settings, and who may have them done.
+//! Effects of actions on rooms and settings, and who may request them.
 
 use galatea_core::{ParticipantState, Task, TaskId, store::RequestedChange};
 use serde_json::{Map, json};
@@ -141,7 +141,7 @@ async fn an_open_choice_is_made_by_those_who_may() {
     let asked = scene.double.tables().asked;
     assert_eq!(scene.shows("CHOICE").await.text, "");
     assert!(!scene.offers("CHOOSE_OPTION").await);
-    assert_eq!(scene.double.tables().asked, asked, "without the mark nobody looks");
+    assert_eq!(scene.double.tables().asked, asked, "without the mark there is no query");
 
     scene.room.metadata.insert("awaitingChoice".into(), json!(true));
     assert!(scene.shows("CHOICE").await.text.contains("post | cancel"));

@@ -1,4 +1,4 @@
-//! The part of a store that plugin code sees, in memory; it counts what it is asked.
+//! An in-memory store with the methods that plugins use. Counts its calls.
 
 use async_trait::async_trait;
 use galatea_core::{

@@ -1,5 +1,4 @@
-//! The standard plugin from outside: rights, composition, what is learnt, and that everything is
-//! bounded.
+//! Tests of the standard plugin through its public API: rights, prompts, learning, and limits.
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test fails by panicking")]
 
 mod actions;

@@ -1,5 +1,5 @@
-//! Meaning: with an embedding model, what was learnt is found by what it means; without one, or
-//! with one that fails, by its age.
+//! With an embedding model, facts are selected by meaning. Without one, or if it fails, they are
+//! selected by age.
 
 use async_trait::async_trait;
 use galatea_core::{
@@ -15,7 +15,7 @@ use crate::{
     scene::{MARIA, Scene, someone},
 };
 
-/// Tells tea from everything else.
+/// An embedding model that distinguishes tea from everything else.
 struct Tea {
     info: ModelInfo,
     width: usize,
@@ -67,7 +67,7 @@ impl EmbeddingModel for Tea {
     }
 }
 
-/// Forty facts about Maria in the order of their age, the oldest one about tea, all embedded.
+/// Forty embedded facts about Maria, ordered by age. The oldest is about tea.
 async fn much_is_known(model: &Arc<Tea>) -> Scene {
     let mut scene = after(8);
     scene.models.embedding = Some(model.clone());
@@ -94,7 +94,7 @@ async fn what_is_like_what_is_said_is_shown_before_the_newest() {
         "the newest are there, and nothing is there twice: {shown}"
     );
     assert_eq!(model.asked.lock().unwrap().last().unwrap(), &["what shall I drink? tea?"]);
-    // Of another room, or of another person, nothing is shown however like it is.
+    // Facts of another room or about another person are never shown, however similar they are.
     let elsewhere = galatea_core::RoomId(uuid::Uuid::from_u128(101));
     for (who, room, text) in
         [(MARIA, elsewhere, "secret tea"), (crate::scene::BOB, scene.room.id, "Bob's tea")]
@@ -124,7 +124,7 @@ async fn without_a_vector_the_newest_are_shown() {
     assert!(newest(&scene.shows("FACTS").await.text), "a model that fails");
     model.fails.store(false, Relaxed);
     model.hangs.store(true, Relaxed);
-    // A twentieth of the turn's time is waited for it.
+    // The wait for the embedding is a twentieth of the turn's time limit.
     scene.agent.settings = galatea_core::Settings::from_pairs([("TURN_TIMEOUT_SECONDS", 2)]);
     let shown = scene.shows("FACTS").await;
     assert!(newest(&shown.text), "one that does not answer");
@@ -211,8 +211,8 @@ async fn another_model_or_width_replaces_what_cannot_be_compared() {
         scene.models.embedding = Some(Tea::of(model, width));
         scene.model.enqueue(lesson);
         if width == 4 {
-            // How wide a model's vectors are now is known once it was asked for one: more is known
-            // of Bob than is shown.
+            // The width of a model's vectors is known only after one request, which needs more
+            // facts about Bob than are shown.
             (0..12).for_each(|n| {
                 scene.keep(
                     MemoryKind::Facts,
@@ -247,7 +247,7 @@ async fn one_text_that_is_refused_keeps_no_other_back() {
     reflects(&scene).await.unwrap();
     assert_eq!(scene.double.tables().embeddings.len(), 39);
     assert!(model.asked.lock().unwrap().len() < 15, "by halves");
-    // A service that refuses everything is soon left alone.
+    // After a service has refused several calls, no more are made.
     for n in 0..40 {
         scene.keep(
             MemoryKind::Facts,

@@ -1,4 +1,4 @@
-//! Roles, messages to other places, and what people tell about themselves.
+//! Roles, messages to other rooms, and details people give about themselves.
 
 use galatea_core::{
     Account, ChannelType, Entity, EntityId, MemoryKind, Participant, Role, RoomId, Settings,
@@ -80,7 +80,7 @@ async fn messages_go_only_where_the_speaker_is_or_has_a_say() {
     let refused = scene.does("SEND_MESSAGE", message.clone()).await;
     assert!(!refused.success && refused.elsewhere.is_empty());
     let unknown = scene.does("SEND_MESSAGE", json!({ "target": "nowhere", "text": "x" })).await;
-    assert_eq!(refused.text, unknown.text, "whether a room exists is not told");
+    assert_eq!(refused.text, unknown.text, "the answer must not reveal whether a room exists");
 
     scene.joins(MARIA, staff());
     let done = scene.does("SEND_MESSAGE", message.clone()).await;
@@ -135,7 +135,7 @@ async fn a_person_is_reached_in_private_by_themselves_or_an_owner_of_the_agent_a
         assert_eq!(done.elsewhere[0].0.room.0, someone(MARIA).0);
     }
     assert!(!scene.does("SEND_MESSAGE", json!({ "target": "Bob", "text": "x" })).await.success);
-    // Anybody can make a group and lead it.
+    // Any user can create a group and be its owner.
     for leads in [ADMIN, OWNER] {
         let scene = Scene::group().by(leads);
         private(&scene, BOB);
@@ -176,7 +176,7 @@ async fn another_account_speaks_where_it_is_and_finds_its_own_private_rooms() {
     }
     let done = scene.does("SEND_MESSAGE", json!({ "target": "#staff", "text": "x" })).await;
     assert_eq!(done.elsewhere[0].0.account.0, "2", "the account that is spoken to speaks");
-    // A room is somebody's own only once they are in it, and nobody else is.
+    // `me` means the room only if the person is in it and no other person is.
     assert!(!scene.does("SEND_MESSAGE", json!({ "target": "me", "text": "x" })).await.success);
     scene.joins(MARIA, second);
     let done = scene.does("SEND_MESSAGE", json!({ "target": "me", "text": "x" })).await;
@@ -296,10 +296,10 @@ async fn an_owner_of_the_agent_reaches_every_room_by_name_or_id() {
             "{target}: {}",
             done.text
         );
-        // The same number on another platform is another person.
+        // The same id on another platform is another person.
         scene.message.entity_id = EntityId(scene.agent.identity.swizzle("8"));
         assert!(!scene.does("SEND_MESSAGE", params.clone()).await.success);
-        // Somebody else's words among those answered are not the owner's.
+        // The turn also answers another person's message, so it does not have the owner's rights.
         scene.message.entity_id = EntityId(scene.agent.identity.swizzle("7"));
         scene.merged = vec![scene.said(BOB, "and this")];
         assert!(!scene.does("SEND_MESSAGE", params).await.success);

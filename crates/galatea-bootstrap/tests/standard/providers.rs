@@ -1,5 +1,5 @@
-//! Composition: the same for the same message, without queries in an ordinary turn, bounded, and
-//! private to the room.
+//! Prompts: equal for the same message, without queries in an ordinary turn, bounded, and private
+//! to the room.
 
 use galatea_core::{
     ActionDocs, AgentView, ChannelType, Character, Content, Media, MemoryKind, ProviderUse,
@@ -260,7 +260,7 @@ async fn relationships_learnt_elsewhere_stay_there() {
         .note(scene.agent.identity.id(), "relationships", &json!(true), None)
         .await
         .unwrap();
-    // As after a restart: nothing is remembered of what was asked.
+    // As after a restart: the caches are empty.
     scene.plugin = galatea_bootstrap::plugin();
     let shown = scene.shows("RELATIONSHIPS").await.text;
     assert_eq!(shown, "# Whom Maria knows (hearsay, may be wrong)\n- Bob: friend");
@@ -345,7 +345,7 @@ async fn providers_have_names_and_places_of_their_own() {
     }
     let when = |name: &str| plugin.providers.iter().find(|p| p.name() == name).map(|p| p.when());
     assert_eq!(when("WORLD"), Some(ProviderUse::OnRequest));
-    // What only comes on request does not come: models with tools have no way to ask.
+    // These must not depend on a request, because models with tools cannot make one.
     assert_eq!(
         (when("ENTITIES"), when("RELATIONSHIPS")),
         (Some(ProviderUse::Always), Some(ProviderUse::Always))

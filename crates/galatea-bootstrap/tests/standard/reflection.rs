@@ -1,4 +1,4 @@
-//! Reflection: when it happens, and what it leaves behind.
+//! When a reflection happens, and what it stores.
 
 use galatea_core::{Error, FinishedTurn, Memory, MemoryKind, Settings, Verdict};
 use serde_json::json;
@@ -11,7 +11,7 @@ pub(crate) async fn reflects(scene: &Scene) -> galatea_core::Result<()> {
     scene.plugin.evaluators[0].evaluate(&finished).await
 }
 
-/// A group in which `count` messages have been written, the last one being answered.
+/// A group with `count` messages, the last of which is being answered.
 pub(crate) fn after(count: usize) -> Scene {
     let mut scene = Scene::group();
     say(&mut scene, count);

@@ -1,4 +1,4 @@
-//! A scene: an agent, people, a group with roles, and a turn in it.
+//! Builds a turn: an agent, people, and a group with roles.
 
 use async_trait::async_trait;
 use galatea_core::{
@@ -17,7 +17,7 @@ use std::sync::Arc;
 
 use crate::double::Double;
 
-/// Nobody is reached in these tests.
+/// Discards every message.
 struct Nowhere;
 
 #[async_trait]
@@ -53,15 +53,15 @@ pub(crate) fn someone(n: u128) -> EntityId {
     EntityId(uuid::Uuid::from_u128(n))
 }
 
-/// Owner, admin, and two without a role.
+/// Ids of the people: an owner, an admin, and two without a role.
 pub(crate) const OWNER: u128 = 1;
 pub(crate) const ADMIN: u128 = 2;
 pub(crate) const MARIA: u128 = 3;
 pub(crate) const BOB: u128 = 4;
 
 impl Scene {
-    /// A group "general" of which everybody is a member, with an empty room "staff" beside it;
-    /// Maria speaks.
+    /// A group "general" that everybody is a member of, with an empty room "staff" beside it. Maria
+    /// speaks.
     pub(crate) fn group() -> Self {
         let character = Character {
             name: "Eliza".into(),
@@ -73,7 +73,7 @@ impl Scene {
         Self::with(character)
     }
 
-    /// Maria in private.
+    /// A direct chat with Maria, who speaks.
     pub(crate) fn private() -> Self {
         let mut scene = Self::with(Character { name: "Eliza".into(), ..Character::default() });
         scene.world =
@@ -200,7 +200,7 @@ impl Scene {
         }
     }
 
-    /// A message of somebody, a second after the last one.
+    /// A new message of `who`, one second after the previous one.
     pub(crate) fn said(&self, who: u128, text: &str) -> Memory {
         self.clock.advance(std::time::Duration::from_secs(1));
         let name = match who {
@@ -222,7 +222,7 @@ impl Scene {
         }
     }
 
-    /// Another member speaks.
+    /// Replaces the speaker.
     pub(crate) fn by(mut self, who: u128) -> Self {
         self.message = self.said(who, "please do it");
         self
@@ -290,7 +290,7 @@ impl Scene {
         self.provider(name).provide(&self.turn()).await.unwrap()
     }
 
-    /// Everything that takes part in every turn, in prompt order.
+    /// The fragments of every provider that always runs, in prompt order.
     pub(crate) async fn composed(&self) -> Vec<Fragment> {
         let mut providers: Vec<_> =
             self.plugin.providers.iter().filter(|p| p.when() == ProviderUse::Always).collect();
@@ -306,7 +306,7 @@ impl Scene {
         self.clock.now()
     }
 
-    /// A stored memory of another sort.
+    /// Stores a memory.
     pub(crate) fn keep(
         &self,
         kind: MemoryKind,

@@ -1,4 +1,4 @@
-//! A request's body, read within bounds of bytes and time.
+//! Reads a request's body within limits of size and time.
 
 use axum::body::Body as Incoming;
 use bytes::{Bytes, BytesMut};
@@ -6,20 +6,20 @@ use futures::StreamExt as _;
 use std::time::Duration;
 use tokio::time::{Instant, timeout_at};
 
-/// What a body turned out to be.
+/// The result of reading a body.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Body {
-    /// All of it.
+    /// The whole body.
     Whole(Bytes),
-    /// The beginning of one that is longer than is kept. The rest came and is gone.
+    /// The first bytes of a body that is longer than `kept`. The rest was read and discarded.
     TooLong(Bytes),
-    /// It ended before its end, took too long, or went on beyond what is taken at all.
+    /// The body was incomplete, took too long, or exceeded `taken`.
     Broken,
 }
 
-/// Reads a body of at most `kept` bytes within a time. Of a longer one up to `taken` bytes are
-/// read, so that whoever sends it gets an answer and not a broken connection, which it would take
-/// for a reason to send it again.
+/// Reads a body and keeps at most `kept` bytes, within a time. Of a longer body, up to `taken`
+/// bytes are read, so that the sender gets an answer. A broken connection would make it send the
+/// request again.
 pub async fn read_body(body: Incoming, kept: usize, taken: usize, within: Duration) -> Body {
     let end = Instant::now() + within;
     let mut pieces = body.into_data_stream();

@@ -1,6 +1,6 @@
-//! The listener for calls from outside: webhooks and the health port. However many callers are
-//! silent or slow, it holds a bounded number of connections, and one that has something to say
-//! finds room: silent ones go, the oldest first.
+//! The listener for webhooks and the health port. It holds a bounded number of connections, however
+//! many callers are silent or slow: silent connections are closed to make room for active callers,
+//! the oldest first.
 
 mod body;
 mod stream;
@@ -22,31 +22,31 @@ use tokio::net::TcpListener;
 use stream::Stream;
 use table::{Connection, Room, Table};
 
-/// How long to wait when the system has no file for another connection.
+/// Pause after the system had no file descriptor for another connection.
 const OUT_OF_FILES: Duration = Duration::from_millis(100);
 
 /// Bounds of a listener.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Limits {
-    /// Most connections at once, and so most file descriptors; one more while it waits for its
-    /// place.
+    /// Most connections at once, and so most file descriptors; one further connection may wait for
+    /// a place.
     pub connections: usize,
-    /// Most connections of one public address (one /64 with IPv6). Private addresses have no share
-    /// of their own: a proxy calls for everybody.
+    /// Most connections of one public address (one /64 with IPv6). Private addresses have no such
+    /// limit, since a proxy calls on behalf of many clients.
     pub per_address: usize,
     /// Longest time from the first byte of a request, or from the connection, to the end of its
-    /// head.
+    /// headers.
     pub head: Duration,
-    /// Longest time without a request on a connection that had one.
+    /// Longest idle time of a connection that has had a request.
     pub idle: Duration,
-    /// Longest time from the end of the head to the answer, the body included.
+    /// Longest time from the end of the headers to the answer, including the body.
     pub answer: Duration,
 }
 
 impl Limits {
-    /// For a webhook. A head is one packet, so 5 s are plenty; Telegram opens at most 100
+    /// For a webhook. The headers fit into one packet, so 5 s are ample. Telegram opens at most 100
     /// connections (Bot API, setWebhook.max_connections), from several addresses. Most systems
-    /// allow 1,024 files.
+    /// allow 1,024 open files.
     pub const WEBHOOK: Self = Self {
         connections: 256,
         per_address: 64,
@@ -64,8 +64,8 @@ impl Limits {
     };
 }
 
-/// Answers calls until `stop` ends; calls under way then are answered, silent connections are
-/// closed.
+/// Serves requests until `stop` resolves. Requests in progress are then answered, and silent
+/// connections are closed.
 ///
 /// # Errors
 /// When the listener breaks.
@@ -87,7 +87,8 @@ pub async fn serve(
     axum::serve(Guarded { listener, table }, service).with_graceful_shutdown(stop).await
 }
 
-/// From the end of a request's head to its answer: such a connection is nobody's to close.
+/// Applies the answer timeout. The connection is busy from the end of the headers to the answer,
+/// and a busy connection is not evicted.
 async fn in_time(
     State(longest): State<Duration>,
     ConnectInfo(Peer(connection)): ConnectInfo<Peer>,
@@ -114,7 +115,7 @@ impl Listener for Guarded {
         loop {
             let (stream, address) = match self.listener.accept().await {
                 Ok(accepted) => accepted,
-                // The other side left before it was taken.
+                // The client closed the connection before it was accepted.
                 Err(error)
                     if matches!(
                         error.kind(),
@@ -124,7 +125,7 @@ impl Listener for Guarded {
                     continue;
                 }
                 Err(_) => {
-                    // No file for another connection: one that says nothing gives its own back.
+                    // No file descriptor is left: evicting a silent connection frees one.
                     self.table.evict_one();
                     tokio::time::sleep(OUT_OF_FILES).await;
                     continue;
@@ -138,7 +139,7 @@ impl Listener for Guarded {
                 }
             };
             if let Some(connection) = connection {
-                // Answers are one small packet.
+                // An answer is one small packet, so it must not be delayed.
                 let _ = stream.set_nodelay(true);
                 return (Stream::new(stream, connection), address);
             }
@@ -150,7 +151,7 @@ impl Listener for Guarded {
     }
 }
 
-/// The connection a request came over.
+/// The connection that a request arrived on.
 #[derive(Clone)]
 struct Peer(Connection);
 

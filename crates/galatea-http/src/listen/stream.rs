@@ -1,4 +1,4 @@
-//! A connection that ends when its time is over or its place is needed.
+//! A TCP stream that ends with an error when its timeout passes or it is evicted.
 
 use std::{
     future::Future,
@@ -29,7 +29,8 @@ impl Stream {
         self.connection.clone()
     }
 
-    /// Pending, or an error when it waited for too long.
+    /// Returns `Pending`, or an error once the connection has been silent for too long or was
+    /// evicted.
     fn wait<T>(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<T>> {
         match self.connection.silent(cx.waker()) {
             Silence::Over => Poll::Ready(Err(io::ErrorKind::ConnectionAborted.into())),
@@ -73,7 +74,7 @@ impl AsyncWrite for Stream {
         bytes: &[u8],
     ) -> Poll<io::Result<usize>> {
         match Pin::new(&mut self.inner).poll_write(cx, bytes) {
-            // The other side reads nothing of its answer.
+            // The client does not read its answer.
             Poll::Pending => self.wait(cx),
             done => done,
         }

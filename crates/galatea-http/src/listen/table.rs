@@ -1,5 +1,5 @@
-//! Who is connected, what each connection is doing, and which one goes when there is no room. Pure
-//! but for its clock and its wakers.
+//! Tracks a listener's open connections and their phases, and chooses which one to evict when there
+//! is no room. Pure except for its clock and its wakers.
 
 use std::{
     collections::HashMap,
@@ -12,14 +12,14 @@ use tokio::{sync::Notify, time::Instant};
 use super::Limits;
 use crate::guard::denied;
 
-/// What a connection is doing.
+/// The phase of a connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Phase {
-    /// Its request's head is not complete.
+    /// The headers of its request are incomplete.
     Head,
-    /// It has a request that is being read or answered.
+    /// Its request is being read or answered.
     Busy,
-    /// Its last request is answered.
+    /// Its last request was answered.
     Idle,
 }
 
@@ -28,7 +28,7 @@ struct Entry {
     address: IpAddr,
     phase: Phase,
     since: Instant,
-    /// It was looked at and had nothing to say. Until then nobody knows, and it stays.
+    /// It was polled and had no data. Until then it may have data, so it is not evicted.
     quiet: bool,
     evicted: bool,
     waker: Option<Waker>,
@@ -49,13 +49,13 @@ struct Inner {
     open: HashMap<u64, Entry>,
 }
 
-/// Whether one more connection has room.
+/// Whether there is room for one more connection.
 pub(super) enum Room {
-    /// It has; this is its place.
+    /// There is room; the connection is registered.
     Taken(Connection),
-    /// Its address has too many that are busy.
+    /// Its address has too many connections, and all of them are busy.
     Refused,
-    /// Not yet: ask again after a [change](Table::changed).
+    /// Not yet; try again after a [change](Table::changed).
     Wait,
 }
 
@@ -68,8 +68,7 @@ impl Table {
         self.inner.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// A place for a connection from an address. Where there is none, one that says nothing is told
-    /// to go.
+    /// Registers a connection from an address. If there is no room, evicts a silent connection.
     pub(super) fn room(self: &Arc<Self>, address: IpAddr) -> Room {
         let address = household(address);
         let mut inner = self.lock();
@@ -82,7 +81,7 @@ impl Table {
             return Room::Refused;
         }
         if inner.open.len() >= self.limits.connections {
-            // One at a time: whoever was told to go frees its place in a moment.
+            // Evicts one at a time: an evicted connection frees its place shortly.
             if !inner.open.values().any(|e| e.evicted) {
                 inner.evict(|_| true);
             }
@@ -102,17 +101,17 @@ impl Table {
         Room::Taken(Connection(Arc::new(Place { id, table: self.clone() })))
     }
 
-    /// Waits until a connection ended or fell silent.
+    /// Waits until a connection ended or became silent or busy.
     pub(super) async fn changed(&self) {
         self.changed.notified().await;
     }
 
-    /// Tells the one that has been silent for longest to go.
+    /// Evicts the connection that has been silent for longest.
     pub(super) fn evict_one(&self) {
         self.lock().evict(|_| true);
     }
 
-    /// Tells all that are silent to go, now and from now on.
+    /// Evicts all silent connections, and each further one when it becomes silent.
     pub(super) fn close(&self) {
         let mut inner = self.lock();
         inner.closing = true;
@@ -126,7 +125,8 @@ impl Table {
 }
 
 impl Inner {
-    /// Tells a silent one to go: first those that never completed a request, the oldest first.
+    /// Evicts one silent connection: first those that never completed a request, the oldest first.
+    /// Returns false if there is none.
     fn evict(&mut self, among: impl Fn(&Entry) -> bool) -> bool {
         let silent = self
             .open
@@ -143,7 +143,8 @@ impl Inner {
     }
 }
 
-/// Addresses that one subscriber has: an IPv6 network of 64 bits, a mapped address is its IPv4 one.
+/// Maps an address to its subscriber: for IPv6 the /64 network, for a mapped address the IPv4
+/// address.
 fn household(address: IpAddr) -> IpAddr {
     match address.to_canonical() {
         IpAddr::V6(v6) if denied(IpAddr::V6(v6)).is_none() => {
@@ -153,7 +154,7 @@ fn household(address: IpAddr) -> IpAddr {
     }
 }
 
-/// One connection's place; free again when the last clone is gone.
+/// A registered connection. Its place is freed when the last clone is dropped.
 #[derive(Debug, Clone)]
 pub(super) struct Connection(Arc<Place>);
 
@@ -170,14 +171,14 @@ impl Drop for Place {
     }
 }
 
-/// What became of a connection that had nothing to say.
+/// How long a connection without data may wait.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Silence {
-    /// It has to go.
+    /// It was evicted.
     Over,
-    /// It may wait until then.
+    /// It may wait until this time.
     Until(Instant),
-    /// It has a request, whose time others watch.
+    /// It has a request, which has a timeout of its own.
     Busy,
 }
 
@@ -187,12 +188,12 @@ impl Connection {
         table.lock().open.get_mut(&self.0.id).map(|entry| change(entry, &table.limits))
     }
 
-    /// It was told to go.
+    /// Whether it was evicted.
     pub(super) fn is_evicted(&self) -> bool {
         self.with(|entry, _| entry.evicted && entry.phase != Phase::Busy).unwrap_or(true)
     }
 
-    /// Bytes came.
+    /// Records that bytes arrived.
     pub(super) fn heard(&self) {
         self.with(|entry, _| {
             entry.quiet = false;
@@ -202,7 +203,8 @@ impl Connection {
         });
     }
 
-    /// Nothing came. How long it may stay so; `waker` is called when it has to go sooner.
+    /// Records that no bytes arrived, and returns how long the connection may wait. `waker` is
+    /// called if it is evicted before that.
     pub(super) fn silent(&self, waker: &Waker) -> Silence {
         let silence = self.with(|entry, limits| {
             entry.quiet = true;
@@ -218,16 +220,18 @@ impl Connection {
         silence.unwrap_or(Silence::Over)
     }
 
-    /// A request's head is complete; until the value is dropped its answer is on the way.
+    /// Records that a request's headers are complete. The connection is busy until the returned
+    /// value is dropped.
     pub(super) fn begin(&self) -> Busy {
-        // Told to go in the same moment: it had something to say after all, and somebody else goes.
+        // A connection that was evicted at the same moment is active after all, so the eviction is
+        // withdrawn; another connection is evicted in its place.
         self.with(|entry, _| (entry.phase, entry.evicted) = (Phase::Busy, false));
         self.0.table.changed.notify_one();
         Busy(self.clone())
     }
 }
 
-/// A request is being answered.
+/// Marks a connection as busy until it is dropped.
 #[derive(Debug)]
 pub(super) struct Busy(Connection);
 
@@ -316,14 +320,17 @@ mod tests {
             taken(&table, "203.0.114.1").is_none() && !first.is_evicted(),
             "refused: both may have something to say"
         );
-        assert!(taken(&table, "203.0.114.2").is_some(), "its neighbour is not in it");
+        assert!(taken(&table, "203.0.114.2").is_some(), "the limit is per address");
         let _ = silent(&second);
         let third = taken(&table, "203.0.114.1").unwrap();
-        assert!(second.is_evicted() && !first.is_evicted(), "its own silent one goes");
+        assert!(
+            second.is_evicted() && !first.is_evicted(),
+            "the address's own silent connection is evicted"
+        );
         drop((first, second, third));
         let v6: Vec<_> =
             ["2a00:1450:1:2::1", "2a00:1450:1:2:ffff::7"].map(|a| taken(&table, a).unwrap()).into();
-        assert!(taken(&table, "2a00:1450:1:2::9").is_none(), "a /64 is one household");
+        assert!(taken(&table, "2a00:1450:1:2::9").is_none(), "a /64 counts as one address");
         assert!(taken(&table, "2a00:1450:1:3::9").is_some());
         drop(v6);
         for proxy in ["127.0.0.1", "10.1.2.3", "::1", "192.168.0.7", "fd00::1"] {
@@ -338,11 +345,15 @@ mod tests {
         let connection = taken(&table, "127.0.0.1").unwrap();
         let Silence::Until(first) = silent(&connection) else { panic!("it waits for a head") };
         connection.heard();
-        assert_eq!(silent(&connection), Silence::Until(first), "a drip wins no time");
+        assert_eq!(
+            silent(&connection),
+            Silence::Until(first),
+            "single bytes do not extend the deadline"
+        );
         let busy = connection.begin();
         assert_eq!(silent(&connection), Silence::Busy);
         table.close();
-        assert!(!connection.is_evicted(), "what is being answered is answered");
+        assert!(!connection.is_evicted(), "a busy connection is not evicted");
         drop(busy);
         assert!(connection.is_evicted());
     }

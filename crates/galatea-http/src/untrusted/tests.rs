@@ -1,4 +1,4 @@
-//! The guard against a canary server on loopback that must never be reached.
+//! Tests of the guard with a canary server on loopback, which no request may reach.
 
 use super::*;
 use crate::HttpOptions;
@@ -11,8 +11,8 @@ use tokio::net::TcpListener;
 
 const FRIEND: IpAddr = IpAddr::V4(Ipv4Addr::new(127, 0, 0, 2));
 
-/// Serves on 127.0.0.2 (exempt, standing for the public internet) and counts connections on
-/// 127.0.0.1 (the inside).
+/// Serves on 127.0.0.2 (exempt, representing the public internet) and counts connections on
+/// 127.0.0.1 (representing the internal network).
 async fn servers() -> (u16, Arc<AtomicUsize>) {
     let public = TcpListener::bind((FRIEND, 0)).await.unwrap();
     let port = public.local_addr().unwrap().port();
@@ -52,7 +52,7 @@ fn clients() -> (HttpClient, reqwest::Client) {
             "public.example" => vec![public],
             "inside.example" => vec![inside],
             "mixed.example" => vec![public, inside],
-            // Answers with a public address first and an inside one ever after.
+            // Answers with a public address first, and with an internal one from then on.
             "rebind.example" if flips.fetch_add(1, Ordering::SeqCst) == 0 => vec![public],
             "rebind.example" => vec![inside],
             _ => vec![],

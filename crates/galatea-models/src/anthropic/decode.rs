@@ -1,4 +1,4 @@
-//! Body of an answer → [`TextAnswer`].
+//! Decodes the body of an answer into a [`TextAnswer`].
 
 use galatea_core::model::{Finish, TextAnswer, ToolCall, Usage};
 use serde::Deserialize;
@@ -29,7 +29,7 @@ enum Block {
     Other,
 }
 
-/// Token counts; the prompt is counted in three parts when caches take part.
+/// Token counts. With caching, the prompt's tokens are divided into three counts.
 #[derive(Deserialize, Default)]
 pub(super) struct Tokens {
     pub(super) input_tokens: Option<u64>,
@@ -39,8 +39,7 @@ pub(super) struct Tokens {
 }
 
 impl Tokens {
-    /// Counts given here replace earlier ones: a stream tells them at its start and again,
-    /// complete, at its end.
+    /// Replaces earlier counts: a stream sends them at its start, and the complete ones at its end.
     pub(super) fn update(&self, usage: &mut Usage) {
         let parts =
             [self.input_tokens, self.cache_creation_input_tokens, self.cache_read_input_tokens];

@@ -1,4 +1,4 @@
-//! Error bodies of Anthropic (API reference, "Errors").
+//! Reads Anthropic's error bodies (API reference, "Errors").
 
 use serde_json::Value;
 
@@ -10,7 +10,7 @@ pub(crate) fn read(status: u16, body: &[u8]) -> Refusal {
     Refusal::new(hint(status, word.as_deref(), &sentence), word.as_deref(), &sentence)
 }
 
-/// Reads an error that came inside a stream.
+/// Reads an error inside a stream.
 pub(super) fn in_band(error: &Value) -> Fail {
     let word = error["type"].as_str();
     let sentence = error["message"].as_str().unwrap_or_default();

@@ -1,4 +1,4 @@
-//! Events of a streamed answer → [`TextAnswer`].
+//! Decodes the events of a streamed answer into a [`TextAnswer`].
 
 use std::collections::BTreeMap;
 
@@ -73,7 +73,7 @@ struct Ending {
     stop_reason: Option<String>,
 }
 
-/// An answer coming together.
+/// An answer being assembled from events.
 #[derive(Default)]
 pub(crate) struct Pieces {
     answer: TextAnswer,
@@ -122,9 +122,9 @@ impl Gather for Pieces {
             }
             Event::MessageStop => return Ok(Progress::Done),
             Event::Error { error } => return Err(error::in_band(&error)),
-            // Its thoughts: it is at work.
+            // Thinking: the model is working.
             Event::ContentBlockStart { .. } | Event::ContentBlockDelta { .. } => {}
-            // A `ping` among them, which comes whatever the model does.
+            // Events such as `ping`, which the service sends whatever the model does.
             Event::Other => return Ok(Progress::Nothing),
         }
         Ok(Progress::More)

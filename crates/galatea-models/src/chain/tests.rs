@@ -1,4 +1,4 @@
-//! Who is asked after whom, who is passed over, and what is told in the end.
+//! Tests of the order in which links are asked, of skipped links, and of the final error.
 
 use super::*;
 use galatea_core::{
@@ -16,8 +16,8 @@ use crate::guarded::{Allowed, Guarded, limits};
 const TOTAL: Duration = Duration::from_secs(120);
 const ALLOWED: Allowed = Allowed { total: TOTAL, fair: Duration::from_secs(30) };
 
-/// A clock that moves only by sleeping; waits of a minute and more never end, as nothing here takes
-/// so long.
+/// A clock that advances only by sleeping. Sleeps of a minute or more never end, as no call in
+/// these tests takes so long.
 #[derive(Default)]
 struct Jump(Mutex<i64>);
 
@@ -134,8 +134,8 @@ async fn the_first_that_answers_says_who_did_not() {
 async fn what_cannot_help_is_not_asked() {
     type Case = (fn() -> Error, [bool; 4]);
     let cases: [Case; 6] = [
-        // Asked besides: another key, a sibling with the first key, a sibling with another key,
-        // another provider.
+        // Whether these are asked too: another key, a sibling with the first key, a sibling with
+        // another key, another provider.
         (refused_key, [true, false, true, true]),
         (
             || Error::new(ErrorKind::Forbidden, "no money").with_code(codes::QUOTA),
@@ -230,7 +230,7 @@ async fn nothing_is_begun_after_the_deadline_of_whoever_asks() {
         .await
         .unwrap_err();
     assert_eq!((error.code(), calls(&second)), (Some(codes::FAULT), 0));
-    // A wish to wait beyond it is not waited for.
+    // A `Retry-After` beyond the deadline is not waited for.
     let busy = bad("a", || {
         Error::new(ErrorKind::RateLimited, "x").with_retry(Retry::After(Duration::from_secs(30)))
     });
@@ -345,7 +345,7 @@ async fn a_refused_key_is_left_alone_for_seconds_and_always_tells_the_same() {
     assert!(told.iter().all(|text| *text == told[0]), "{told:?}");
 }
 
-/// Never answers.
+/// A model that never answers.
 struct Silent(ModelInfo);
 
 #[async_trait]
@@ -358,12 +358,12 @@ impl TextModel for Silent {
         request: &TextRequest,
         _: &(dyn for<'t> Fn(&'t str) + Send + Sync),
     ) -> Result<TextAnswer> {
-        assert!(request.stream, "streamed inside");
+        assert!(request.stream, "streamed internally");
         std::future::pending().await
     }
 }
 
-/// A silent model behind its breaker.
+/// A model that never answers, behind its breaker.
 fn silent(clock: &Arc<Jump>) -> (Arc<Guarded<Silent>>, Arc<SharedBreaker>) {
     let breaker =
         Arc::new(SharedBreaker::new("p", limits(TOTAL), EventBus::default(), Timestamp(0)));
@@ -413,8 +413,8 @@ async fn one_that_hangs_leaves_the_others_half_of_the_time() {
     assert_eq!((answer.text.as_str(), clock.now()), ("of b", Timestamp(50_000)));
 }
 
-/// What a hanging service costs whoever asks: its second model gets a short while for its first
-/// word, and one elsewhere as long as ever.
+/// The cost of a hanging service for the caller: its second model gets a short time for its first
+/// token, and a model of another service the usual time.
 #[tokio::test]
 async fn a_sibling_of_one_that_hangs_is_not_waited_for_as_long_again() {
     let clock = Arc::<Jump>::default();
@@ -443,7 +443,7 @@ async fn a_sibling_of_one_that_hangs_is_not_waited_for_as_long_again() {
             .generate(&until(&clock, 110), &|_| ())
             .await
             .is_ok(),
-        "a fault is no silence"
+        "a fault is not a timeout"
     );
 }
 
@@ -473,7 +473,8 @@ async fn the_last_who_can_help_gets_all_that_is_left() {
     };
     let (a, b) = (noting("a"), noting("b"));
     let clock = Arc::<Jump>::default();
-    // Behind the last but one is only itself with another key, which a silence would rule out.
+    // Only the same model with another key follows the last but one, and a timeout would rule that
+    // out.
     let links = vec![link(&a, "s", 1), link(&b, "t", 2), link(&b, "t", 3)];
     chain(links, &clock).generate(&until(&clock, 100), &|_| ()).await.unwrap_err();
     assert_eq!(*told.lock().unwrap(), [50, 100, 100]);

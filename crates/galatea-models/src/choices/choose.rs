@@ -1,14 +1,13 @@
-//! Choose: the newest generally available model of a preferred family, out of a provider's list.
-//! Pure.
+//! Chooses the newest generally available model of a preferred family from a provider's list. Pure.
 
 use std::cmp::Reverse;
 
 use super::Listed;
 use crate::families::{Families, Role, pattern::without_date};
 
-/// Names suggested in place of one that does not exist.
+/// Most names suggested for one that does not exist.
 const SUGGESTED: usize = 3;
-/// Parts of names of models that do something else than write.
+/// Parts of the names of models that do not write text.
 const OTHER_WORK: [&str; 13] = [
     "embed",
     "minilm",
@@ -25,7 +24,7 @@ const OTHER_WORK: [&str; 13] = [
     "guard",
 ];
 
-/// The model for a purpose; none when the list has no preferred family and not `any` will do.
+/// The model for a purpose. `None` if the list has no preferred family and `any` is false.
 pub(super) fn choose(
     families: &Families,
     provider: &str,
@@ -35,7 +34,8 @@ pub(super) fn choose(
 ) -> Option<String> {
     let available: Vec<&&Listed> =
         list.iter().filter(|model| !model.ends && !is_preview(&model.id)).collect();
-    // Elsewhere variants of a model, such as a free one with other terms.
+    // A colon marks a tag at Ollama, and elsewhere a variant of a model, such as a free one with
+    // other terms.
     let plain = |model: &&&&Listed| provider == "ollama" || !model.id.contains(':');
     let wanted =
         families.preference(provider).map(|preference| preference.of(role)).unwrap_or_default();
@@ -44,8 +44,8 @@ pub(super) fn choose(
             .iter()
             .filter(plain)
             .filter_map(|model| Some((pattern.version_of(&model.id)?, model)));
-        // Of one version, the name that stays the same comes before those with a date, the newest
-        // of these first.
+        // Within a version, names without a date are preferred to dated ones, and newer dated ones
+        // to older ones.
         let best = fitting.max_by_key(|(version, model)| {
             (version.clone(), Reverse(is_dated(&model.id)), model.created, model.id.clone())
         });
@@ -63,7 +63,7 @@ pub(super) fn choose(
     picked.filter(|_| any && role != Role::Embedding).map(|model| model.id.clone())
 }
 
-/// Names that are withdrawn or swapped at short notice.
+/// Whether a model of this name may be withdrawn or replaced at short notice.
 fn is_preview(name: &str) -> bool {
     let name = name.to_lowercase();
     let moves = name.ends_with("-latest") || name.starts_with('~');
@@ -74,7 +74,7 @@ fn is_dated(name: &str) -> bool {
     without_date(name).len() < name.trim_end_matches(":latest").len()
 }
 
-/// Names of a list that are most like one that is not in it: of the same beginning first.
+/// The names of a list that are most similar to `name`; a common beginning counts most.
 pub(crate) fn closest(name: &str, names: &[String]) -> Vec<String> {
     let plain = |name: &str| name.rsplit('/').next().unwrap_or(name).to_lowercase();
     let wanted = plain(name);

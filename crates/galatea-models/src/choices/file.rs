@@ -1,4 +1,4 @@
-//! File: what was chosen, on disk.
+//! Stores the chosen models in a file.
 
 use std::path::Path;
 
@@ -6,10 +6,10 @@ use galatea_core::{Error, ErrorKind, Result};
 
 use super::Kept;
 
-/// A real one has some kilobytes.
+/// Largest file read, in bytes. A genuine one has a few kilobytes.
 const MOST: u64 = 1 << 20;
 
-/// Reads it. What cannot be read is as good as nothing.
+/// Reads the file. A file that cannot be read counts as empty.
 pub(super) fn read(path: &Path) -> Kept {
     let size = match std::fs::metadata(path) {
         Ok(found) => found.len(),
@@ -26,11 +26,11 @@ pub(super) fn read(path: &Path) -> Kept {
 }
 
 fn unread(path: &Path, why: &dyn std::fmt::Display) -> Kept {
-    tracing::warn!(file = %path.display(), error = %why, "the remembered choice of models cannot be read; models are chosen again");
+    tracing::warn!(file = %path.display(), error = %why, "failed to read the stored choice of models; models are chosen again");
     Kept::default()
 }
 
-/// Writes it whole or not at all: beside, flushed, then renamed.
+/// Writes the file atomically: to a temporary file, flushed, then renamed.
 pub(super) fn write(path: &Path, kept: &Kept) -> Result<()> {
     let failed = |error: std::io::Error| {
         Error::new(ErrorKind::Unavailable, "the choice of models cannot be remembered")

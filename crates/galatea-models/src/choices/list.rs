@@ -1,4 +1,4 @@
-//! List: what a provider tells of its models, by the shape of its answer. Pure.
+//! Reads a provider's list of models; there is one reader per shape of answer. Pure.
 
 use galatea_core::model::{ModelLimits, Price};
 use serde_json::Value;
@@ -8,13 +8,13 @@ use super::Facts;
 /// One model of a list.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Listed {
-    /// Its name there.
+    /// The model's name at the provider.
     pub(crate) id: String,
-    /// When it appeared, in Unix seconds, where that is told.
+    /// When it was created, in Unix seconds, if the list says so.
     pub(crate) created: Option<i64>,
-    /// Its end is announced, or it is switched off.
+    /// Whether its end is announced or it is switched off.
     pub(crate) ends: bool,
-    /// The rest.
+    /// Limits and price.
     pub(crate) facts: Facts,
 }
 
@@ -24,7 +24,7 @@ impl Listed {
         Self { id: id.to_owned(), created: None, ends: false, facts: Facts::default() }
     }
 
-    /// Whether a name means this model: Ollama adds a tag, Google a folder.
+    /// Whether `name` refers to this model. Ollama adds a tag, Google a prefix.
     pub(crate) fn is(&self, name: &str) -> bool {
         let bare =
             |name: &str| name.trim_start_matches("models/").trim_end_matches(":latest").to_owned();
@@ -32,11 +32,12 @@ impl Listed {
     }
 }
 
-/// `{"data":[{"id"…}]}`: OpenAI, Groq, OpenRouter, Anthropic, and servers like them.
+/// Reads `{"data":[{"id"…}]}`: OpenAI, Groq, OpenRouter, Anthropic, and compatible servers.
 pub(crate) fn by_id(list: &Value) -> Vec<Listed> {
     let one = |model: &Value| {
         let told = |name: &str| model.get(name).is_some_and(|value| !value.is_null());
-        // Windows as OpenRouter, Groq, Anthropic and vLLM name them, then longest answers.
+        // The fields of OpenRouter, Groq, Anthropic and vLLM, in this order, for the window and
+        // then for the longest answer.
         let window = number(
             model,
             &["context_length", "context_window", "max_input_tokens", "max_model_len"],
@@ -56,7 +57,7 @@ pub(crate) fn by_id(list: &Value) -> Vec<Listed> {
     list["data"].as_array().into_iter().flatten().filter_map(one).collect()
 }
 
-/// `{"models":[{"name"…}]}`: Google; only what writes or makes vectors.
+/// Reads `{"models":[{"name"…}]}`: Google. Only models that write text or make vectors.
 pub(crate) fn by_google(list: &Value) -> Vec<Listed> {
     let one = |model: &Value| {
         let methods = model["supportedGenerationMethods"].as_array();
@@ -83,7 +84,7 @@ pub(crate) fn by_google(list: &Value) -> Vec<Listed> {
     list["models"].as_array().into_iter().flatten().filter_map(one).collect()
 }
 
-/// `{"models":[{"name"…}]}`: Ollama, what is installed.
+/// Reads `{"models":[{"name"…}]}`: Ollama's installed models.
 pub(crate) fn by_name(list: &Value) -> Vec<Listed> {
     let one = |model: &Value| {
         Some(Listed {
@@ -104,15 +105,14 @@ fn number(value: &Value, names: &[&str]) -> Option<u32> {
         .filter(|tokens| *tokens > 0)
 }
 
-/// OpenRouter's: US dollars for one token, as text.
+/// Reads OpenRouter's prices: US dollars for one token, as text.
 fn price(pricing: &Value) -> Option<Price> {
     let of = |name: &str| pricing[name].as_str().and_then(per_million);
     let (input, output) = (of("prompt")?, of("completion")?);
     Some(Price { input, cached: of("input_cache_read").unwrap_or(input), output })
 }
 
-/// Micro-dollars for a million tokens: twelve places further left. What is less than one counts as
-/// one.
+/// Converts dollars per token to micro-dollars per million tokens, a factor of 10^12. Rounds up.
 fn per_million(dollars: &str) -> Option<u64> {
     let (whole, part) = dollars.split_once('.').unwrap_or((dollars, ""));
     let digits = |text: &str| text.bytes().all(|b| b.is_ascii_digit());

@@ -1,4 +1,4 @@
-//! What is remembered, when it changes, and what a broken file costs.
+//! Tests of stored choices: what is stored, when it changes, and the effect of a broken file.
 
 use super::*;
 use time::macros::date;
@@ -45,7 +45,7 @@ fn a_choice_stays_until_it_is_gone_refused_or_asked_for_and_outlives_the_process
     assert_eq!(
         take(&choices, &["gpt-6-luna", "gpt-6.1-luna"], When::Needed),
         [],
-        "a newer one is no reason"
+        "a newer model is no reason for a change"
     );
     let made = take(&choices, &["gpt-6-luna", "gpt-6.1-luna"], When::Now);
     assert_eq!(
@@ -62,7 +62,7 @@ fn a_choice_stays_until_it_is_gone_refused_or_asked_for_and_outlives_the_process
     assert_eq!(
         take(&choices, &["whisper-1"], When::Needed),
         [],
-        "nothing that fits: what was chosen stays"
+        "no model fits, so the choice stays"
     );
     assert_eq!(small(&Choices::open(path)), Some("gpt-6-luna".to_owned()));
 }
@@ -106,10 +106,14 @@ fn a_broken_file_is_as_good_as_none_and_one_that_cannot_be_written_is_told() {
             .take(&reading(&listed(&["gpt-6-luna"]), &[Role::Small], &[]), When::Needed)
             .is_err()
     );
-    assert_eq!(small(&nowhere).as_deref(), Some("gpt-6-luna"), "it counts until the process ends");
+    assert_eq!(
+        small(&nowhere).as_deref(),
+        Some("gpt-6-luna"),
+        "the choice applies until the process ends"
+    );
     assert_eq!(
         std::fs::read_dir(folder.path()).unwrap().count(),
         1,
-        "nothing half written is left behind"
+        "no partial file is left behind"
     );
 }

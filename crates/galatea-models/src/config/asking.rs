@@ -1,4 +1,4 @@
-//! Asking: a provider's list of models, read to choose from and to see what is gone.
+//! Reads a provider's list of models, to choose from it and to find models that no longer exist.
 
 use std::{collections::BTreeSet, time::Duration};
 
@@ -13,27 +13,27 @@ use crate::{
     wire::{Endpoint, codes},
 };
 
-/// Longest wait for a list, and for all windows after it. Nothing waits for them but the choice.
+/// Timeout for a list, and for all windows after it. Only the choice of models waits for them.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// A list that can be asked for.
+/// A provider's list that can be read.
 #[derive(Clone)]
 pub(crate) struct Asking {
     endpoint: Endpoint,
     probe: Probe,
     uses: Vec<Use>,
-    /// A server of one's own, which need not have any preferred family.
+    /// True for a self-hosted server, which may have no model of a preferred family.
     any: bool,
 }
 
-/// What came of reading lists.
+/// The result of reading lists.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Looked {
-    /// Choices that were made.
+    /// Choices that changed.
     pub changes: Vec<Change>,
-    /// Names that somebody set and the provider does not have.
+    /// Names from settings that the provider does not have.
     pub findings: Vec<Finding>,
-    /// Lists that could not be read. Whoever asks for an answer hears more about it.
+    /// Lists that could not be read. An actual call reports the problem in more detail.
     pub unread: Vec<Finding>,
 }
 
@@ -43,7 +43,7 @@ impl Asking {
         Some(Self { endpoint: probe.endpoint()?.clone(), probe: probe.clone(), uses, any })
     }
 
-    /// Reads the list and takes it in.
+    /// Reads the list and updates `choices` and `looked`.
     pub(super) async fn look(
         &self,
         choices: &Choices,
@@ -78,7 +78,7 @@ impl Asking {
         match choices.take(&reading, when) {
             Ok(changes) => looked.changes.extend(changes),
             Err(error) => {
-                tracing::warn!(error = %error.report(), "which models were chosen cannot be remembered; they are chosen again at the next start")
+                tracing::warn!(error = %error.report(), "failed to store the chosen models; they are chosen again at the next start")
             }
         }
         self.learn(choices, &list).await;
@@ -94,13 +94,13 @@ impl Asking {
         }
     }
 
-    /// Whether models have to be asked one by one for their windows.
+    /// Whether windows have to be asked for model by model.
     pub(super) fn asks_each(&self) -> bool {
         matches!(self.probe, Probe::Ollama { .. })
     }
 
-    /// Asks Ollama for the window of each text model in use that is there, once per look. Without
-    /// an answer the one told earlier counts, else the default.
+    /// Asks Ollama for the window of each installed text model in use, once per look. Without an
+    /// answer, the window stored earlier applies, or else the default.
     async fn learn(&self, choices: &Choices, list: &[Listed]) {
         if !self.asks_each() {
             return;
@@ -122,7 +122,7 @@ impl Asking {
                 match ollama::show::window(&self.endpoint, &model).await {
                     Ok(window) => windows.push((model, window)),
                     Err(error) => {
-                        tracing::info!(model, error = %error.report(), "Ollama did not tell the model's window; the known one or 8192 counts")
+                        tracing::info!(model, error = %error.report(), "failed to read the model's window from Ollama; the stored one or 8192 applies")
                     }
                 }
             }
@@ -130,11 +130,11 @@ impl Asking {
         if tokio::time::timeout(PATIENCE, asking).await.is_err() {
             tracing::info!(
                 service,
-                "Ollama did not tell the windows of all models in time; the known ones or 8192 count"
+                "Ollama did not report the windows of all models in time; the stored ones or 8192 apply"
             );
         }
         if let Err(error) = choices.learn(&service, &windows) {
-            tracing::warn!(error = %error.report(), "windows of models cannot be remembered; they are read again at the next start");
+            tracing::warn!(error = %error.report(), "failed to store the windows of models; they are read again at the next start");
         }
     }
 

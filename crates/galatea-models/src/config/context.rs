@@ -1,5 +1,5 @@
-//! Context: what the builders of providers share: settings, time limits, and the way from a setting
-//! to an endpoint.
+//! What the builders of providers share: settings, time limits, and the construction of endpoints
+//! from settings.
 
 use std::{sync::Arc, time::Duration};
 
@@ -23,14 +23,14 @@ use crate::{
     wire::{Auth, Endpoint, Names, Origins, Times},
 };
 
-/// Numbers that further keys may have, as further accounts of a platform do.
+/// Suffixes of further keys, the same as for further accounts of a platform.
 const FURTHER_KEYS: std::ops::RangeInclusive<u8> = 2..=9;
 
-/// Longest time of one call for vectors: they are small models, and whoever waits for one shows
-/// things in another order instead.
+/// Longest time of one call for vectors. Embedding models are small, and a caller without a result
+/// falls back to another order.
 const EMBEDDING: Duration = Duration::from_secs(30);
 
-/// What builders need.
+/// What the builders need.
 pub(super) struct Context<'a> {
     pub(super) settings: &'a Settings,
     http: &'a HttpClient,
@@ -38,10 +38,10 @@ pub(super) struct Context<'a> {
     pub(super) dependencies: &'a Dependencies,
     times: Times,
     tools: Option<bool>,
-    /// Format of OpenAI's API, where somebody chose one.
+    /// Format of OpenAI's API, if a setting chooses one.
     wire: Option<Wire>,
     windows: Windows,
-    /// Answers are streamed inside.
+    /// Whether answers are streamed internally.
     pub(super) stream: bool,
 }
 
@@ -54,7 +54,7 @@ impl<'a> Context<'a> {
     ) -> Result<Self> {
         let seconds = |variable: &Variable| -> Result<Duration> {
             let seconds: f64 = settings.parse(variable, "a number of seconds")?.unwrap_or(30.0);
-            // A day is more than any answer takes, and keeps sums of times in range.
+            // A day is longer than any answer takes, and keeps sums of times in range.
             if (0.001..=86_400.0).contains(&seconds) {
                 Ok(Duration::from_secs_f64(seconds))
             } else {
@@ -86,8 +86,8 @@ impl<'a> Context<'a> {
         Ok(Self { settings, http, clock, dependencies, times, tools, wire, windows, stream })
     }
 
-    /// One endpoint per key: `OPENAI_API_KEY`, then `OPENAI_API_KEY_2`, … The first stands for a
-    /// server that needs none.
+    /// One endpoint per key: `OPENAI_API_KEY`, then `OPENAI_API_KEY_2`, … Without a key, the first
+    /// endpoint has none, for a server that needs none.
     pub(super) fn endpoints(
         &self,
         names: Names,
@@ -118,7 +118,7 @@ impl<'a> Context<'a> {
         auth: Auth,
         key: &Variable,
     ) -> Result<Endpoint> {
-        // A model on this machine may have to be loaded first, which takes as long as it takes.
+        // A model on this machine may have to be loaded first, which can take up to the total time.
         let loads = names.provider == "ollama"
             && self.settings.find(&var::MODEL_FIRST_TOKEN_TIMEOUT).is_none();
         let times =
@@ -127,7 +127,7 @@ impl<'a> Context<'a> {
             .with_origins(self.origins(names, key)))
     }
 
-    /// Where key, address and model names of a provider come from.
+    /// The origins of a provider's key, address and model names.
     fn origins(&self, names: Names, key: &Variable) -> Origins {
         let from = |variable: &Variable| {
             self.settings
@@ -153,8 +153,8 @@ impl<'a> Context<'a> {
         }
     }
 
-    /// The model for a purpose: what the provider's own variable or the common one names, what was
-    /// chosen from the provider's list, or what was newest when the table of families was written.
+    /// The model for a purpose. The first of these applies: the provider's own variable, the common
+    /// variable, the choice from the provider's list, the newest model in the table of families.
     pub(super) fn model(
         &self,
         endpoint: &Endpoint,
@@ -172,7 +172,7 @@ impl<'a> Context<'a> {
         if let Some((name, on)) = self.dependencies.choices().chosen(&endpoint.service(), role) {
             return Named { name, why: Why::Chosen(on) };
         }
-        // A server of one's own need not have OpenAI's models, and many take any name for the one
+        // A self-hosted server may not have OpenAI's models, and many accept any name for the one
         // they have.
         let Names { provider, label, .. } = endpoint.names();
         let elsewhere =
@@ -202,9 +202,9 @@ impl<'a> Context<'a> {
     ) -> ModelInfo {
         let provider = endpoint.names().provider;
         let family = families::known().of(provider, model);
-        // The provider's own list knows better than the table, and a window that is set counts
-        // before both. Ollama is given a window with each call, smaller than what the model takes:
-        // each token of it costs the machine's memory.
+        // The provider's list is more current than the table, and a window from settings has
+        // precedence over both. Each call to Ollama sets a window, smaller than the model's
+        // maximum: each token of it uses the machine's memory.
         let facts =
             self.dependencies.choices().facts(&endpoint.service(), model).unwrap_or_default();
         let table = family.map(|family| family.limits).unwrap_or_default();
@@ -227,8 +227,8 @@ impl<'a> Context<'a> {
         }
     }
 
-    /// In which format a model behind OpenAI's API is asked: what its family demands, and Chat
-    /// Completions of those of no known family, unless OPENAI_API says otherwise.
+    /// The format for a model behind OpenAI's API: the one that OPENAI_API sets, otherwise the one
+    /// its family demands, otherwise Chat Completions.
     pub(super) fn wire(&self, rules: &Rules) -> Wire {
         self.wire.unwrap_or(rules.wire)
     }
@@ -238,18 +238,19 @@ impl<'a> Context<'a> {
         self.times.total
     }
 
-    /// Longest time of one answer, and the least that is a fair chance. Not a local model's longer
-    /// one: one that always hangs has to be found out.
+    /// Longest time of one answer, and the shortest that a timeout is judged by. The longer loading
+    /// time of a local model is not used here, so that a model that always hangs is detected.
     pub(super) fn allowed(&self) -> Allowed {
         Allowed { total: self.times.total, fair: self.times.first.min(self.times.total) }
     }
 
-    /// How often and how long; `patience` where others can answer instead.
+    /// The retry policy; `patience` is set if other links can answer.
     pub(super) fn policy(&self, patience: Option<Duration>) -> RetryPolicy {
         RetryPolicy { total: self.times.total, patience, ..RetryPolicy::default() }
     }
 
-    /// Behind its breaker and budget. Vectors are not streamed: no wire format has it.
+    /// Wraps an embedding model in its breaker and retries. Vectors are not streamed, since no wire
+    /// format supports it.
     pub(super) fn embedding(
         &self,
         endpoint: &Endpoint,

@@ -1,4 +1,4 @@
-//! Fallback: which providers stand in for the chosen one, by `MODEL_FALLBACK`.
+//! Reads `MODEL_FALLBACK`: which models answer when the chosen one fails.
 
 use galatea_core::{Result, Settings};
 
@@ -8,20 +8,21 @@ use super::{
     variables::MODEL_FALLBACK,
 };
 
-/// Who stands in.
+/// The fallbacks of the chosen provider.
 pub(super) struct Fallback {
-    /// The same provider's model of the other tier.
+    /// Whether the same provider's model of the other tier is a fallback.
     pub(super) sibling: bool,
     /// Other providers, in order.
     pub(super) providers: Vec<&'static Provider>,
-    /// Nobody named them, so what people write must not leave the house for them.
+    /// Set for `auto`. The owner did not name these providers, so a remote one must not receive
+    /// conversations that would otherwise stay on a private network.
     pub(super) is_auto: bool,
 }
 
 /// Reads the setting.
 ///
 /// # Errors
-/// `Invalid` for a name that is no provider, or one that is not configured.
+/// `Invalid` for an unknown provider, or one that is not configured.
 pub(super) fn read(settings: &Settings, chosen: &Provider) -> Result<Fallback> {
     let text = settings.text(&MODEL_FALLBACK).unwrap_or_default();
     let words: Vec<String> = text

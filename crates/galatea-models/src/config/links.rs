@@ -1,4 +1,4 @@
-//! Links: from what providers offer to the chains of an agent's models.
+//! Builds the chains of an agent's models from what the providers offer.
 
 use std::{sync::Arc, time::Duration};
 
@@ -23,7 +23,7 @@ use crate::{
 type Make<'a> = Box<dyn Fn(Endpoint, &str) -> Arc<dyn TextModel> + 'a>;
 type MakeProbe<'a> = Box<dyn Fn(Endpoint, Vec<String>) -> Probe + 'a>;
 
-/// One endpoint per key.
+/// A provider's endpoints, one per key.
 pub(super) struct Endpoints {
     pub(super) first: Endpoint,
     pub(super) further: Vec<Endpoint>,
@@ -34,7 +34,7 @@ impl Endpoints {
         std::iter::once(&self.first).chain(&self.further)
     }
 
-    /// With a public header on every call.
+    /// Adds a public header to every call.
     pub(super) fn with_header(self, name: &'static str, value: &str) -> Self {
         let further =
             self.further.into_iter().map(|endpoint| endpoint.with_header(name, value)).collect();
@@ -42,23 +42,23 @@ impl Endpoints {
     }
 }
 
-/// What one provider has: endpoints and models.
+/// The endpoints and models of one provider.
 pub(super) struct Offer<'a> {
     endpoints: Endpoints,
     small: Named,
     large: Named,
-    /// Model that describes pictures and the longest description; none where the large one sees or
-    /// nobody does.
+    /// Model that describes pictures, and the length limit of a description in tokens. `None` if
+    /// the large model can see, or no model can.
     pub(super) vision: Option<(Named, Option<u32>)>,
     pub(super) embedding: Option<Arc<dyn EmbeddingModel>>,
-    /// What it is called, where it is at the same service.
+    /// Name of the embedding model, if it is at the same service.
     pub(super) embedding_name: Option<Named>,
     make: Make<'a>,
     probe: MakeProbe<'a>,
 }
 
 impl<'a> Offer<'a> {
-    /// `models` are the small and the large one.
+    /// Creates an offer. `models` are the small and the large model.
     pub(super) fn new(
         endpoints: Endpoints,
         models: (Named, Named),
@@ -88,12 +88,12 @@ impl<'a> Offer<'a> {
         format!("{} {}", self.main().names().provider, self.large.name)
     }
 
-    /// Whether it is on this machine or a private network.
+    /// Whether the service is on this machine or a private network.
     pub(super) fn is_at_home(&self) -> bool {
         is_private(self.main().site())
     }
 
-    /// The main key's probe, then those of the others.
+    /// The probe of the first key, then those of the further keys.
     pub(super) fn probes(&self) -> Vec<Probe> {
         self.endpoints
             .all()
@@ -113,7 +113,7 @@ impl<'a> Offer<'a> {
         }
     }
 
-    /// Its models, each with what it is for.
+    /// Its models, each with its purpose.
     pub(super) fn uses(&self) -> Vec<Use> {
         let provider = self.main().names().provider;
         let vision = self.vision.as_ref().map(|(named, _)| named);
@@ -129,7 +129,7 @@ impl<'a> Offer<'a> {
         all.into_iter().filter_map(one).collect()
     }
 
-    /// Its list, to choose from.
+    /// The reader of its list of models.
     pub(super) fn asking(&self) -> Option<Asking> {
         let probe = (self.probe)(self.main().clone(), Vec::new());
         let private = self.is_at_home()
@@ -137,12 +137,12 @@ impl<'a> Offer<'a> {
         Asking::of(&probe, self.uses(), private)
     }
 
-    /// A model at the first key.
+    /// A model with the first key.
     fn at_first<'b>(&'b self, model: &'b str) -> Rung<'b, 'a> {
         Rung { offer: self, endpoint: &self.endpoints.first, model }
     }
 
-    /// A model at the other keys.
+    /// A model with each further key.
     fn at_further<'b>(&'b self, model: &'b str) -> impl Iterator<Item = Rung<'b, 'a>> {
         self.endpoints.further.iter().map(move |endpoint| Rung { offer: self, endpoint, model })
     }
@@ -152,7 +152,7 @@ impl<'a> Offer<'a> {
     }
 }
 
-/// A link to be made.
+/// Describes a link to build.
 struct Rung<'b, 'a> {
     offer: &'b Offer<'a>,
     endpoint: &'b Endpoint,
@@ -198,7 +198,8 @@ impl Rung<'_, '_> {
     }
 }
 
-/// Names without a dot are those of a machine or container nearby.
+/// Whether an address is private. A host name without a dot is one of a nearby machine or
+/// container.
 fn is_private(site: &str) -> bool {
     let host = url::Url::parse(site).ok().and_then(|url| url.host().map(|host| host.to_owned()));
     match host {
@@ -214,8 +215,8 @@ fn is_private(site: &str) -> bool {
     }
 }
 
-/// The models of an agent: small, large and, if named or able, vision. `sibling` says whether the
-/// one tier's model stands in for the other's.
+/// Builds the models of an agent: small, large, and vision if one is named or the large model can
+/// see. With `sibling`, each tier's model is a fallback of the other's.
 pub(super) fn assemble(
     context: &Context<'_>,
     chosen: &Offer<'_>,

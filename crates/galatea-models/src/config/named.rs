@@ -1,4 +1,4 @@
-//! Named: a model's name, and why it is this one.
+//! Names of models and the reasons for their choice.
 
 use std::fmt;
 
@@ -6,36 +6,36 @@ use serde::Serialize;
 
 use crate::families;
 
-/// A model's name, and why it is this one.
+/// A model's name and the reason for its choice.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Named {
     /// The name at its provider.
     pub name: String,
-    /// Where it comes from.
+    /// The source of the name.
     pub why: Why,
 }
 
-/// Where a model's name comes from.
+/// The source of a model's name.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase", tag = "from", content = "detail")]
 pub enum Why {
-    /// A setting of this name.
+    /// The setting with this name.
     Set(&'static str),
-    /// The provider's list, on this day.
+    /// Chosen from the provider's list on this day.
     Chosen(String),
-    /// The table of families: the provider's list has not been read yet.
+    /// The table of families, because the provider's list has not been read yet.
     BuiltIn,
 }
 
 impl Named {
-    /// Whether somebody named it; then it is never replaced.
+    /// Whether a setting names it; such a model is never replaced.
     pub fn is_set(&self) -> bool {
         matches!(self.why, Why::Set(_))
     }
 }
 
 impl Why {
-    /// The setting that names it, or what could.
+    /// The setting that names the model, or a phrase for messages if there is none.
     pub(crate) fn variable(&self) -> &'static str {
         if let Self::Set(variable) = self { variable } else { "the model's name" }
     }

@@ -1,4 +1,5 @@
-//! Sampling parameters from settings: `<TYPE>_<PARAM>` > `DEFAULT_<PARAM>` > the oldest names.
+//! Reads sampling parameters from settings. `<TYPE>_<PARAM>` has precedence over `DEFAULT_<PARAM>`,
+//! and that over the oldest names.
 
 use std::str::FromStr;
 
@@ -9,7 +10,7 @@ use galatea_core::{
 
 use super::variables::{DEFAULT, LEGACY, TEXT_LARGE, TEXT_SMALL};
 
-/// What settings say for a tier; the call's own values go before these.
+/// The sampling parameters that the settings give to a tier. The call's own values have precedence.
 pub(super) fn sampling(settings: &Settings, tier: Tier) -> Result<Sampling> {
     let own = match tier {
         Tier::TextSmall => &TEXT_SMALL,

@@ -1,4 +1,4 @@
-//! The providers, one builder each, and the plain list of them.
+//! The list of providers, with one builder for each.
 
 use std::{path::PathBuf, sync::Arc};
 
@@ -22,19 +22,19 @@ use crate::{
     wire::{Auth, Endpoint, Names, codes},
 };
 
-/// Largest script file read.
+/// Largest script file that is read, in bytes.
 const MAX_SCRIPT: u64 = 1 << 20;
 
 /// One provider.
 pub(super) struct Provider {
     pub(super) name: &'static str,
-    /// The variable that switches it on.
+    /// The variable that enables it.
     pub(super) key: &'static str,
     pub(super) configured: fn(&Settings) -> bool,
     pub(super) build: for<'a> fn(&'a Context<'a>) -> Result<Offer<'a>>,
 }
 
-/// In the order in which the first configured one is taken (elizaOS's order of plug-ins).
+/// In order of precedence: the first configured one is used (elizaOS's order of plug-ins).
 pub(super) const PROVIDERS: &[Provider] = &[
     Provider {
         name: "anthropic",
@@ -74,7 +74,7 @@ pub(super) const PROVIDERS: &[Provider] = &[
     },
 ];
 
-/// A server of one's own may need no key; OpenAI itself does.
+/// OpenAI itself needs a key; a self-hosted server may not.
 fn openai_configured(settings: &Settings) -> bool {
     settings.find(&var::OPENAI_API_KEY).is_some()
         || settings.find(&var::OPENAI_BASE_URL).is_some_and(|url| !is_openai(&url.text()))
@@ -85,7 +85,7 @@ pub(super) fn is_openai(url: &str) -> bool {
         .is_ok_and(|url| url.host_str().is_some_and(|host| host == "api.openai.com"))
 }
 
-/// What is looked for at a service: its models for text, and the one for vectors.
+/// The models that a probe looks for: the text models and the embedding model.
 fn with(models: Vec<String>, embedding: &Option<String>) -> Vec<String> {
     models.into_iter().chain(embedding.clone()).collect()
 }
@@ -113,7 +113,7 @@ fn openai<'a>(context: &'a Context<'a>) -> Result<Offer<'a>> {
         Auth::Bearer,
     )?;
     let dialect = if own { Dialect::Strict } else { Dialect::Extended };
-    // Another server need not have OpenAI's own models.
+    // Another server may not have OpenAI's own models.
     let first = endpoints.first.clone();
     let vision = (own || context.set(&var::OPENAI_IMAGE_DESCRIPTION_MODEL).is_some())
         .then(|| context.model(&first, Role::Vision, &var::OPENAI_IMAGE_DESCRIPTION_MODEL, None));
@@ -192,7 +192,7 @@ fn openrouter<'a>(context: &'a Context<'a>) -> Result<Offer<'a>> {
     offer.vision = context
         .set(&var::OPENROUTER_IMAGE_MODEL)
         .map(|name| (Named { name, why: Why::Set(var::OPENROUTER_IMAGE_MODEL.name) }, None));
-    // Its list of models has none for vectors, so the check does not look for it there.
+    // OpenRouter's list contains no embedding models, so the check does not look for this one.
     if let Some(model) = context.set(&var::OPENROUTER_EMBEDDING_MODEL) {
         let width =
             context.settings.parse(&var::OPENROUTER_EMBEDDING_DIMENSIONS, "a whole number")?;
@@ -235,7 +235,7 @@ fn anthropic<'a>(context: &'a Context<'a>) -> Result<Offer<'a>> {
         url: "ANTHROPIC_BASE_URL",
     };
     let base = context.text_or_default(&var::ANTHROPIC_BASE_URL);
-    // Anthropic's own tools are configured without the version.
+    // Anthropic's own tools are configured without `/v1`.
     let base = if url::Url::parse(base.trim()).is_ok_and(|url| url.path() == "/") {
         format!("{}/v1", base.trim().trim_end_matches('/'))
     } else {
@@ -324,7 +324,7 @@ fn ollama_models<'a>(context: &'a Context<'a>) -> Result<Offer<'a>> {
     Ok(offer)
 }
 
-/// The offline script.
+/// Builds the offline script.
 pub(super) fn offline(context: &Context<'_>) -> Result<Configured> {
     let (script, from) = match context.set(&var::OFFLINE_SCRIPT) {
         Some(path) => (read_script(context.settings, PathBuf::from(path))?, "own rules"),
@@ -364,7 +364,7 @@ fn read_script(settings: &Settings, path: PathBuf) -> Result<Script> {
         .map_err(|error: Error| error.with("file", path.display()).with_code(codes::SCRIPT))
 }
 
-/// The small and the large model.
+/// Names of the small and the large model.
 fn pair(
     context: &Context<'_>,
     at: &Endpoint,
@@ -386,13 +386,13 @@ fn keyed(
     context.endpoints(names, &context.text_or_default(base), key, Auth::Bearer)
 }
 
-/// Which parameters a model takes, by its family.
+/// Which parameters a model accepts, according to its family.
 fn rules(provider: &str, model: &str) -> Rules {
     families::known().of(provider, model).map(|family| family.rules.clone()).unwrap_or_default()
 }
 
-/// Whether a model sees pictures, by its family or its name. Unknown names count as blind: a
-/// picture would be an error there.
+/// Whether a model accepts pictures, according to its family or name. Unknown names count as
+/// unable: a picture would be an error there.
 fn sees(model: &str) -> bool {
     families::known().sees(model)
 }

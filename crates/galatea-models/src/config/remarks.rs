@@ -1,4 +1,5 @@
-//! Remarks: what is amiss with the models of an agent, told by their names and settings alone.
+//! Finds problems with an agent's models from their names and settings alone, without a network
+//! call.
 
 use galatea_core::{
     Finding, Result, Severity,
@@ -14,7 +15,8 @@ use crate::{
     wire::codes,
 };
 
-/// Announced ends of models that somebody named, settings that are not taken, and data that is old.
+/// Findings for names that the last list did not contain, announced ends of models, parameters that
+/// are not sent, and outdated data.
 pub(super) fn of(context: &Context<'_>, uses: &[Use]) -> Result<Vec<Finding>> {
     let today = families::day(context.clock.now());
     let known = families::known();
@@ -32,7 +34,7 @@ pub(super) fn of(context: &Context<'_>, uses: &[Use]) -> Result<Vec<Finding>> {
             let fix = format!("correct {}", named.why.variable());
             push(&mut found, finding.with_fix(crate::check::with_names(provider, &fix, &like)));
         }
-        // A server of one's own keeps what its owner keeps.
+        // A self-hosted server keeps its models as long as its owner wants.
         let theirs = *provider != "openai" || is_openai(&context.text_or_default(&OPENAI_BASE_URL));
         if let Some(end) = known.end_of(provider, &named.name).filter(|_| theirs) {
             let (severity, word) =
@@ -88,7 +90,7 @@ fn push(found: &mut Vec<Finding>, finding: Finding) {
     }
 }
 
-/// Parameters that are set and not sent.
+/// Parameters that are set but not sent, because the model does not accept them.
 fn dropped(set: &Sampling, rules: &Rules) -> Vec<&'static str> {
     let effort = rules.effort(set.effort);
     let samples = rules.samples(effort);

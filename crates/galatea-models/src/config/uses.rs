@@ -1,11 +1,11 @@
-//! Uses: which model does what.
+//! A model and the purpose an agent uses it for.
 
 use serde::Serialize;
 
 use super::named::Named;
 use crate::families::Role;
 
-/// A model and what it is for.
+/// A model in use.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Use {
     /// Its provider.
@@ -13,9 +13,9 @@ pub struct Use {
     /// Provider and base address.
     #[serde(skip)]
     pub service: String,
-    /// What it does.
+    /// Its purpose.
     pub role: Role,
-    /// Its name, and why it is this one.
+    /// Its name, and the reason for its choice.
     #[serde(flatten)]
     pub named: Named,
 }

@@ -1,60 +1,60 @@
-//! Every setting of the models, declared once. Names and defaults are elizaOS's where it has them.
+//! Declares every setting of the models. Names and defaults are those of elizaOS where it has them.
 
 use galatea_core::Variable;
 
-/// Which provider answers, whatever else is set.
+/// The provider to use; has precedence over all other settings.
 pub const GALATEA_MODEL_PROVIDER: Variable = Variable::new(
     "GALATEA_MODEL_PROVIDER",
     "Provider that answers: anthropic, openrouter, openai, google, groq, ollama or offline; unset takes the first that is configured.",
 );
-/// A character's older `modelProvider`.
+/// The `modelProvider` of an older character.
 pub const MODEL_PROVIDER: Variable = Variable::new(
     "MODEL_PROVIDER",
     "Provider preferred by the character (`modelProvider` of elizaOS v1), used if it is configured.",
 );
-/// Small model of any provider.
+/// Small model, for any provider.
 pub const SMALL_MODEL: Variable = Variable::new(
     "SMALL_MODEL",
     "Model for quick decisions, where the provider's own variable is unset.",
 );
-/// Large model of any provider.
+/// Large model, for any provider.
 pub const LARGE_MODEL: Variable =
     Variable::new("LARGE_MODEL", "Model for answers, where the provider's own variable is unset.");
 /// Whether tool calls are used.
 pub const MODEL_TOOLS: Variable =
     Variable::new("MODEL_TOOLS", "Let models call tools natively: true, false, or auto (true everywhere but with Ollama, where it depends on the model).")
         .or("auto");
-/// Windows of models.
+/// Context windows of models, in tokens.
 pub const MODEL_CONTEXT_WINDOW: Variable = Variable::new(
     "MODEL_CONTEXT_WINDOW",
     "Tokens of prompt and answer together that models take: one number for all, or by model: llama3.1:8b=32768,gpt-4o=128000. Unset, what is known of the model. \
      Without any, a refusal tells it. Ollama is sent it as num_ctx; unset, OLLAMA_CONTEXT_LENGTH, else num_ctx of the Modelfile, else what the model takes, \
      at most 8192.",
 );
-/// Patience before the first piece.
+/// Timeout for the first piece of an answer, in seconds.
 pub const MODEL_FIRST_TOKEN_TIMEOUT: Variable = Variable::new(
     "MODEL_FIRST_TOKEN_TIMEOUT",
     "Seconds until the first piece of an answer; with Ollama, which may have to load the model first, MODEL_TOTAL_TIMEOUT until this is set.",
 )
 .or("30");
-/// Patience between pieces.
+/// Timeout between two pieces of an answer, in seconds.
 pub const MODEL_IDLE_TIMEOUT: Variable =
     Variable::new("MODEL_IDLE_TIMEOUT", "Seconds between two pieces of an answer.").or("30");
-/// Patience in all.
+/// Timeout for one answer in total, in seconds.
 pub const MODEL_TOTAL_TIMEOUT: Variable = Variable::new(
     "MODEL_TOTAL_TIMEOUT",
     "Seconds for one answer in all, retries and fallbacks included.",
 )
 .or("120");
 
-/// Who stands in.
+/// Fallback models.
 pub const MODEL_FALLBACK: Variable = Variable::new(
     "MODEL_FALLBACK",
     "Who answers when a model does not, after its further keys: auto (its sibling of the same provider, then every other configured provider; from a \
      server of one's own only to another of one's own), none, or a list in order, such as sibling, anthropic.",
 )
 .or("auto");
-/// Streams inside.
+/// Whether answers are streamed internally.
 pub const MODEL_STREAM: Variable =
     Variable::new("MODEL_STREAM", "Let models stream their answers to this program, so that a silent one is noticed early; false for servers that cannot.")
         .or("true");
@@ -80,7 +80,7 @@ pub const OPENAI_API_KEY: Variable = Variable::new("OPENAI_API_KEY", "Key of Ope
 pub const OPENAI_BASE_URL: Variable =
     Variable::new("OPENAI_BASE_URL", "Address of a server that speaks OpenAI's API (LM Studio, vLLM, llama.cpp, …); such servers may need no key.")
         .or("https://api.openai.com/v1");
-/// OpenAI: format.
+/// OpenAI: wire format.
 pub const OPENAI_API: Variable = Variable::new(
     "OPENAI_API",
     "Format in which models are asked: auto (what OpenAI's own models need; Chat Completions for every other model), chat or responses.",
@@ -108,7 +108,7 @@ pub const OPENAI_EMBEDDING_URL: Variable =
 pub const OPENAI_EMBEDDING_API_KEY: Variable =
     Variable::new("OPENAI_EMBEDDING_API_KEY", "Key of the server named by OPENAI_EMBEDDING_URL.")
         .secret();
-/// OpenAI: width of vectors.
+/// OpenAI: dimensions of embedding vectors.
 pub const OPENAI_EMBEDDING_DIMENSIONS: Variable = Variable::new(
     "OPENAI_EMBEDDING_DIMENSIONS",
     "Width of the vectors; sent only if set. The default model has 1536.",
@@ -118,7 +118,7 @@ pub const OPENAI_IMAGE_DESCRIPTION_MODEL: Variable = Variable::new(
     "OPENAI_IMAGE_DESCRIPTION_MODEL",
     "Model that describes pictures; unset: chosen from the provider's list.",
 );
-/// OpenAI: longest description.
+/// OpenAI: longest description of a picture, in tokens.
 pub const OPENAI_IMAGE_DESCRIPTION_MAX_TOKENS: Variable = Variable::new(
     "OPENAI_IMAGE_DESCRIPTION_MAX_TOKENS",
     "Longest description of a picture, in tokens.",
@@ -189,7 +189,7 @@ pub const OPENROUTER_EMBEDDING_MODEL: Variable = Variable::new(
     "OPENROUTER_EMBEDDING_MODEL",
     "Model for memory search, such as openai/text-embedding-3-small; unset searches by keywords.",
 );
-/// OpenRouter: width of vectors.
+/// OpenRouter: dimensions of embedding vectors.
 pub const OPENROUTER_EMBEDDING_DIMENSIONS: Variable =
     Variable::new("OPENROUTER_EMBEDDING_DIMENSIONS", "Width of the vectors; sent only if set.");
 /// OpenRouter: the application's address.
@@ -233,7 +233,7 @@ pub const GOOGLE_SMALL_MODEL: Variable = Variable::new(
     "GOOGLE_SMALL_MODEL",
     "Model for quick decisions; unset: chosen from the provider's list.",
 );
-/// Google: large model. elizaOS names a preview of it that has been withdrawn.
+/// Google: large model. Not elizaOS's default, a preview that has been withdrawn.
 pub const GOOGLE_LARGE_MODEL: Variable = Variable::new(
     "GOOGLE_LARGE_MODEL",
     "Model for answers; unset: chosen from the provider's list.",
@@ -303,7 +303,7 @@ pub const OLLAMA_EMBEDDING_MODEL: Variable = Variable::new(
     "OLLAMA_EMBEDDING_MODEL",
     "Model for memory search, such as nomic-embed-text; unset searches by keywords.",
 );
-/// Ollama: window.
+/// Ollama: context window, in tokens.
 pub const OLLAMA_CONTEXT_LENGTH: Variable = Variable::new(
     "OLLAMA_CONTEXT_LENGTH",
     "Tokens of prompt and answer together for every model of Ollama, as its server reads it; sent as num_ctx. MODEL_CONTEXT_WINDOW counts before it.",
@@ -320,12 +320,12 @@ pub const OLLAMA: &[Variable] = &[
     OLLAMA_CONTEXT_LENGTH,
 ];
 
-/// A script of one's own.
+/// File with a custom offline script.
 pub const OFFLINE_SCRIPT: Variable = Variable::new(
     "OFFLINE_SCRIPT",
     "File with rules for the offline script, instead of the built-in ones.",
 );
-/// Whether strangers meet the script.
+/// Whether the offline script also answers on public platforms.
 pub const OFFLINE_RESPONDER_PUBLIC: Variable = Variable::new(
     "OFFLINE_RESPONDER_PUBLIC",
     "Let the offline script answer on public platforms too, not only on this machine.",
@@ -377,14 +377,14 @@ macro_rules! parameters {
     };
 }
 
-/// Sampling of the small model.
+/// Sampling parameters of the small model.
 pub const TEXT_SMALL: [Variable; 10] = parameters!("TEXT_SMALL", " of the small model");
-/// Sampling of the large model.
+/// Sampling parameters of the large model.
 pub const TEXT_LARGE: [Variable; 10] = parameters!("TEXT_LARGE", " of the large model");
-/// Sampling of both.
+/// Sampling parameters of both models.
 pub const DEFAULT: [Variable; 10] = parameters!("DEFAULT", "");
-/// Sampling by elizaOS's oldest names, weakest of all: longest answer, randomness, frequency and
-/// presence penalty.
+/// Sampling parameters under elizaOS's oldest names, with the lowest precedence: longest answer,
+/// temperature, frequency and presence penalty.
 pub const LEGACY: [Variable; 4] = [
     Variable::new("MODEL_MAX_TOKEN", "Older name of DEFAULT_MAX_TOKENS."),
     Variable::new("MODEL_TEMPERATURE", "Older name of DEFAULT_TEMPERATURE."),
@@ -392,7 +392,7 @@ pub const LEGACY: [Variable; 4] = [
     Variable::new("MODEL_PRESENCE_PENALTY", "Older name of DEFAULT_PRESENCE_PENALTY."),
 ];
 
-/// The keys of providers: each may be followed by further ones, `OPENAI_API_KEY_2` to `_9`.
+/// The providers' key variables. Each may have further ones, such as `OPENAI_API_KEY_2` to `_9`.
 pub fn provider_keys() -> impl Iterator<Item = &'static Variable> {
     const KEYS: &[Variable] = &[
         OPENAI_API_KEY,

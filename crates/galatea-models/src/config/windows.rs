@@ -1,13 +1,13 @@
-//! Windows: how many tokens models take, as the settings say.
+//! Reads the context windows that the settings give to models.
 
 use galatea_core::{Result, Settings};
 
 use super::variables::{MODEL_CONTEXT_WINDOW, OLLAMA_CONTEXT_LENGTH};
 
-/// The least that a prompt with a character in it needs.
+/// Smallest window accepted, in tokens: the least that a prompt with a character needs.
 const LEAST: u32 = 512;
 
-/// What `MODEL_CONTEXT_WINDOW` and `OLLAMA_CONTEXT_LENGTH` say.
+/// Windows from `MODEL_CONTEXT_WINDOW` and `OLLAMA_CONTEXT_LENGTH`, in tokens.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(super) struct Windows {
     all: Option<u32>,

@@ -1,4 +1,4 @@
-//! The algorithm: a sentence and a state in, an answer and the next state out.
+//! The ELIZA algorithm: computes an answer and the next state from a sentence and a state.
 
 use std::{collections::VecDeque, ops::Range};
 
@@ -7,16 +7,16 @@ use super::{
     script::{Match, Piece, Rule, Script, Step, Substitution, Template},
 };
 
-/// Longest input considered, in characters; the rest says nothing new.
+/// Most characters of an input that are considered.
 const MAX_INPUT: usize = 2_000;
-/// Longest clause considered, in words.
+/// Most words of a clause that are considered.
 const MAX_WORDS: usize = 80;
-/// Longest remembered list of topics.
+/// Most topics remembered.
 const MAX_MEMORY: usize = 16;
-/// Most hand-overs between keywords for one answer: scripts may contain circles.
+/// Most jumps between keywords for one answer; scripts may contain cycles.
 const MAX_JUMPS: usize = 16;
 
-/// What a conversation has led to: whose turn it is among the answers, and what is remembered.
+/// State of a conversation: the rotation of answers, and the remembered topics.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct State {
     turns: Vec<usize>,
@@ -28,7 +28,7 @@ pub struct State {
 }
 
 impl State {
-    /// The beginning of a conversation.
+    /// The state at the beginning of a conversation.
     pub fn new(script: &Script) -> Self {
         Self {
             turns: vec![0; script.choices],
@@ -57,7 +57,8 @@ pub(super) fn respond(script: &Script, state: &mut State, input: &str) -> String
                 let remembered = remember(script, state, words, &stack);
                 let answer = by_keyword(script, state, words, stack)
                     .unwrap_or_else(|| fall_back(script, state));
-                // Only now, so that a topic does not come back as the answer to itself.
+                // Stored after the answer, so that a topic does not come back as the answer to
+                // itself.
                 if let Some(topic) = remembered {
                     if state.memory.len() == MAX_MEMORY {
                         state.memory.pop_front();
@@ -73,7 +74,8 @@ pub(super) fn respond(script: &Script, state: &mut State, input: &str) -> String
     answer
 }
 
-/// Clauses of words, already substituted; separators are punctuation and `but`.
+/// Divides the input into clauses, with substitutions applied. Punctuation and `but` separate
+/// clauses.
 fn clauses(script: &Script, input: &str) -> Vec<Vec<Word>> {
     let input: String = input
         .chars()
@@ -97,7 +99,7 @@ fn clauses(script: &Script, input: &str) -> Vec<Vec<Word>> {
         .collect()
 }
 
-/// Replaces phrases from left to right; lists are sorted by length, so the longest wins.
+/// Replaces phrases from left to right. The list is sorted by length, so the longest phrase wins.
 fn substitute(words: &[Word], list: &[Substitution]) -> Vec<Word> {
     let mut out = Vec::with_capacity(words.len());
     let mut at = 0;
@@ -128,7 +130,7 @@ fn is_farewell(script: &Script, clauses: &[Vec<Word>]) -> bool {
         })
 }
 
-/// The clause with the best keyword, the earliest of equals, and its stack of keywords.
+/// The clause with the best keyword, and its stack of keywords. Of equal clauses, the first.
 fn best<'s, 'w>(
     script: &'s Script,
     clauses: &'w [Vec<Word>],
@@ -148,8 +150,8 @@ fn best<'s, 'w>(
     found
 }
 
-/// A keyword of higher rank than the top goes on top, any other to the bottom (Weizenbaum 1966, p.
-/// 39).
+/// Builds the stack of keywords. A keyword of higher rank than the top goes on top, any other to
+/// the bottom (Weizenbaum 1966, p. 39).
 fn stack<'s>(script: &'s Script, words: &[Word]) -> VecDeque<&'s Rule> {
     let mut stack: VecDeque<&Rule> = VecDeque::new();
     for rule in words
@@ -202,7 +204,7 @@ enum Outcome {
     Next,
 }
 
-/// The first match that leads anywhere.
+/// The outcome of the first match that has one.
 fn apply(script: &Script, state: &mut State, rule: &Rule, words: &[Word]) -> Option<Outcome> {
     rule.matches.iter().find_map(|m| {
         let parts = decompose(&m.pattern, words, &script.classes)?;
@@ -210,8 +212,8 @@ fn apply(script: &Script, state: &mut State, rule: &Rule, words: &[Word]) -> Opt
     })
 }
 
-/// The step whose turn it is. One that would say nothing, or the same as just before, gives way to
-/// the next.
+/// The next step in the rotation. A step whose text is empty, or the same as the last answer, is
+/// skipped.
 fn next_step(
     script: &Script,
     state: &mut State,
@@ -240,7 +242,8 @@ fn next_step(
     repeated.map(Outcome::Said)
 }
 
-/// Text for people, with parts turned around (my → your). None when a part is empty.
+/// Renders a template, with the pronouns of its parts exchanged (my → your). `None` when a part is
+/// empty.
 fn render(
     script: &Script,
     template: &Template,
@@ -279,7 +282,8 @@ fn turn_around(script: &Script, part: &[Word]) -> Vec<Word> {
     }
 }
 
-/// Words for another rule, not turned around: that happens when something is said.
+/// Renders words for another rule. Pronouns are not exchanged, since that happens when the answer
+/// is rendered.
 fn restate(template: &Template, parts: &[Range<usize>], words: &[Word]) -> Vec<Word> {
     let mut out = Vec::new();
     for piece in &template.0 {
@@ -299,7 +303,7 @@ fn restate(template: &Template, parts: &[Range<usize>], words: &[Word]) -> Vec<W
     out
 }
 
-/// What to bring up later, when the best keyword is the one that memory watches.
+/// The topic to bring up later, if the best keyword is the memory's.
 fn remember(
     script: &Script,
     state: &mut State,
@@ -319,7 +323,7 @@ fn remember(
     })
 }
 
-/// No keyword led anywhere: an earlier topic, or something that fits always.
+/// The answer when no keyword leads to one: a remembered topic, or a text that always fits.
 fn fall_back(script: &Script, state: &mut State) -> String {
     if let Some(topic) = state.memory.pop_front() {
         return topic;

@@ -1,11 +1,11 @@
-//! Decomposition: a pattern against the words of a clause.
+//! Matches a decomposition pattern against the words of a clause.
 
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Words that belong together, such as the members of a family.
+/// Named sets of words, such as the members of a family.
 pub(super) type Classes = BTreeMap<String, BTreeSet<String>>;
 
-/// A word as it is compared and as it was written.
+/// A word in the form for comparison and the form for display.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Word {
     pub(super) key: String,
@@ -23,7 +23,7 @@ impl Word {
 pub(super) enum Token {
     /// `0`: any number of words, the fewest that fit.
     Any,
-    /// `n`: exactly so many words.
+    /// `n`: exactly n words.
     Exactly(usize),
     /// This word.
     Word(String),
@@ -33,15 +33,15 @@ pub(super) enum Token {
     Class(String),
 }
 
-/// Takes the words apart: for each token the range of words it covers. Of several ways the one with
-/// the shortest first part, and so on.
+/// Matches a pattern and returns the range of words that each token covers. If several matches are
+/// possible, the first part is as short as possible, then the second, and so on.
 pub(super) fn decompose(
     pattern: &[Token],
     words: &[Word],
     classes: &Classes,
 ) -> Option<Vec<std::ops::Range<usize>>> {
-    // `fits[t][w]`: tokens from t on can cover exactly the words from w on. Filled from the end, so
-    // the cost is bounded.
+    // `fits[t][w]`: the tokens from t on can cover exactly the words from w on. The table is filled
+    // from the end, so the cost is bounded.
     let (tokens, count) = (pattern.len(), words.len());
     let mut fits = vec![vec![false; count + 1]; tokens + 1];
     fits[tokens][count] = true;

@@ -1,4 +1,4 @@
-//! Scripts: what the offline responder says, as a text file.
+//! Scripts of the offline responder, written as text files in this format:
 //!
 //! ```text
 //! # A line that begins with # is a comment. Indentation is for the eye.
@@ -34,7 +34,7 @@ use galatea_core::{Error, Result};
 
 use super::pattern::{Classes, Token, Word};
 
-/// The built-in rules.
+/// Text of the built-in script.
 const BUILT_IN: &str = include_str!("rules.txt");
 
 /// A parsed script.
@@ -54,7 +54,7 @@ pub struct Script {
     pub(super) choices: usize,
 }
 
-/// Words and what stands for them.
+/// A phrase and its replacement.
 #[derive(Debug, Clone)]
 pub(super) struct Substitution {
     pub(super) from: Vec<String>,
@@ -69,16 +69,16 @@ pub(super) struct Rule {
     pub(super) matches: Vec<Match>,
 }
 
-/// A pattern with what follows from it.
+/// A pattern with its steps.
 #[derive(Debug, Clone)]
 pub(super) struct Match {
     pub(super) pattern: Vec<Token>,
     pub(super) steps: Vec<Step>,
-    /// Which counter tells whose turn it is.
+    /// Index of the counter that rotates the steps.
     pub(super) choice: usize,
 }
 
-/// What follows from a match.
+/// A step after a match.
 #[derive(Debug, Clone)]
 pub(super) enum Step {
     Say(Template),
@@ -87,7 +87,7 @@ pub(super) enum Step {
     Restate(Template, String),
 }
 
-/// Text with places for parts of the sentence.
+/// Text with placeholders for parts of the sentence.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Template(pub(super) Vec<Piece>);
 
@@ -99,7 +99,7 @@ pub(super) enum Piece {
 }
 
 impl Script {
-    /// The built-in rules.
+    /// The built-in script.
     ///
     /// # Errors
     /// Never in a tested build: a test parses them.
@@ -120,12 +120,12 @@ impl Script {
         })
     }
 
-    /// What opens a conversation.
+    /// The text that opens a conversation.
     pub fn greeting(&self) -> &str {
         self.greetings.first().map_or("Hello.", String::as_str)
     }
 
-    /// How many words have rules.
+    /// Number of words that have rules.
     pub fn keywords(&self) -> usize {
         self.keys.len()
     }

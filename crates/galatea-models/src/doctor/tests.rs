@@ -1,4 +1,4 @@
-//! The behaviour that made ELIZA famous, with our rules and with small scripts of its own.
+//! Tests of ELIZA's famous behaviour, with the built-in rules and with small scripts.
 
 use super::*;
 use proptest::prelude::*;
@@ -106,7 +106,7 @@ fn the_highest_rank_wins_wherever_it_stands() {
     assert_eq!(model.answer(["low then high up"]), "High up");
     assert_eq!(model.answer(["low. and high noon"]), "High noon", "also in a later clause");
     assert_eq!(model.answer(["high"]), "None", "an empty part cannot be quoted");
-    assert_eq!(model.answer(["low high"]), "Low", "then the next keyword has its turn");
+    assert_eq!(model.answer(["low high"]), "Low", "then the next keyword is used");
     assert_eq!(model.answer(["skips low"]), "Low", "NEWKEY");
 }
 
@@ -197,7 +197,7 @@ fn greeting_farewell_and_silence() {
     assert_ne!(
         model.answer(["we said goodbye to my old dog"]),
         "Goodbye. Come back whenever you like.",
-        "a sentence about a farewell is none"
+        "a sentence about a farewell is not a farewell"
     );
 }
 

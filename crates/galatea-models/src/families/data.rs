@@ -1,4 +1,4 @@
-//! Data: the file of families, read and checked.
+//! Reads and checks the data file of model families.
 
 use galatea_core::{
     Error, Result,
@@ -11,18 +11,18 @@ use super::{
     pattern::{Pattern, Version, version},
 };
 
-/// The wire format of OpenAI.
+/// The wire format of OpenAI's API.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Wire {
-    /// Chat Completions, which many other services speak, too.
+    /// Chat Completions, which many other services support too.
     #[default]
     Chat,
-    /// Responses, which several of OpenAI's models demand for tools.
+    /// Responses, which several of OpenAI's models require for tools.
     Responses,
 }
 
-/// What the longest answer is called.
+/// Name of the parameter that limits the answer's length.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Limit {
@@ -33,7 +33,7 @@ pub enum Limit {
     MaxCompletionTokens,
 }
 
-/// Whether temperature and its like are taken.
+/// When sampling parameters such as temperature are accepted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Sampling {
@@ -125,10 +125,10 @@ fn yes() -> bool {
     true
 }
 
-/// Reads the file.
+/// Parses the data file.
 ///
 /// # Errors
-/// `Invalid` with what is wrong with it.
+/// `Invalid` with the reason.
 pub(super) fn parse(text: &str) -> Result<Families> {
     let file: File =
         toml::from_str(text).map_err(|error| bad("is no table of models", error.message()))?;
@@ -195,7 +195,7 @@ fn day(text: &str) -> Result<time::Date> {
     time::Date::parse(text, format).map_err(|_| bad("has a date that is none", text))
 }
 
-/// Dollars, written with at most six decimals, in micro-dollars.
+/// Converts dollars, written with at most six decimals, to micro-dollars.
 pub(crate) fn micros(dollars: &str) -> Result<u64> {
     let wrong = || bad("has a price that is none", dollars);
     let (whole, part) = dollars.split_once('.').unwrap_or((dollars, ""));

@@ -1,13 +1,14 @@
-//! Pattern: the names of one family, such as `gpt-{version}-luna`, and which version a name is of.
+//! Matches model names against the pattern of a family, such as `gpt-{version}-luna`, and extracts
+//! the version.
 
 use std::fmt;
 
 const VERSION: &str = "{version}";
 
-/// Numbers of a version, in the order of their weight. Of one that is not named, none.
+/// Numbers of a version, most significant first; empty if the pattern has no version.
 pub type Version = Vec<u32>;
 
-/// The names of a family.
+/// Pattern of the names of a family.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Pattern(String);
 
@@ -22,15 +23,15 @@ impl Pattern {
         &self.0
     }
 
-    /// The version of a name of this family; none when the name is of another. Dates behind the
-    /// name are left out.
+    /// The version in a name of this family; `None` if the name does not match. A date after the
+    /// name is ignored.
     pub fn version_of(&self, name: &str) -> Option<Version> {
         let name = without_date(name);
         let (body, open) = match self.0.strip_suffix('*') {
             Some(body) => (body, true),
             None => (self.0.as_str(), false),
         };
-        // Ollama's sizes and OpenRouter's variants stand behind a colon.
+        // Ollama's sizes and OpenRouter's variants follow a colon.
         let fits = |rest: &str, end: &str| {
             rest.strip_prefix(end)
                 .is_some_and(|more| open || more.is_empty() || more.starts_with(':'))
@@ -49,13 +50,12 @@ impl fmt::Display for Pattern {
     }
 }
 
-/// A version as people write it: `6.1`, `5-5`.
+/// Parses a version as people write it: `6.1`, `5-5`.
 pub fn version(text: &str) -> Option<Version> {
     leading_version(text).filter(|(_, rest)| rest.is_empty()).map(|(version, _)| version)
 }
 
-/// A name without the date of its snapshot: eight digits or `YYYY-MM-DD` behind it; nor the tag
-/// that Ollama adds by itself.
+/// Removes a snapshot date (eight digits or `YYYY-MM-DD`) and the tag `:latest` that Ollama adds.
 pub fn without_date(name: &str) -> &str {
     let name = name.strip_suffix(":latest").unwrap_or(name);
     let digits =
@@ -77,14 +77,14 @@ pub fn without_date(name: &str) -> &str {
     }
 }
 
-/// The numbers at the beginning, and what follows them. A separator belongs to it only before
-/// another number.
+/// The numbers at the beginning and the rest of the text. A separator is part of the version only
+/// before another number.
 fn leading_version(text: &str) -> Option<(Version, &str)> {
     let mut version = Version::new();
     let mut rest = text;
     loop {
         let end = rest.find(|c: char| !c.is_ascii_digit()).unwrap_or(rest.len());
-        // Longer numbers are sizes or dates.
+        // Numbers of more than three digits are sizes or dates.
         let number = rest[..end].parse().ok().filter(|_| end <= 3)?;
         version.push(number);
         rest = &rest[end..];

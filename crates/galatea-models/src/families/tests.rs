@@ -1,4 +1,4 @@
-//! The data file keeps its form, and names are understood.
+//! Tests of the data file's form and of the matching of names.
 
 use super::*;
 use time::macros::date;

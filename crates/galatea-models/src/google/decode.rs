@@ -1,4 +1,4 @@
-//! Bodies and events of an answer → [`TextAnswer`]; both have the same shape.
+//! Decodes bodies and stream events into a [`TextAnswer`]; both have the same shape.
 
 use galatea_core::model::{Finish, TextAnswer, ToolCall, Usage};
 use serde::Deserialize;
@@ -66,7 +66,7 @@ struct Tokens {
     thoughts_token_count: u64,
 }
 
-/// An answer coming together.
+/// An answer being assembled from events.
 #[derive(Default)]
 pub(crate) struct Pieces {
     answer: TextAnswer,

@@ -1,4 +1,4 @@
-//! `batchEmbedContents`.
+//! Computes embeddings with `batchEmbedContents`.
 
 use async_trait::async_trait;
 use galatea_core::{EmbeddingModel, ModelInfo, Result};
@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use super::{error, path};
 use crate::wire::{Call, Endpoint, Fail, extend_vectors, not_empty};
 
-/// Texts of one call; more are refused (error text of `batchEmbedContents`).
+/// Most texts per call; the API refuses more (error text of `batchEmbedContents`).
 const BATCH: usize = 100;
 
 /// An embedding model behind `batchEmbedContents`.
@@ -48,7 +48,7 @@ struct Vector {
 }
 
 impl GoogleEmbedding {
-    /// A model at an endpoint whose base address ends in `/v1beta`.
+    /// Creates a model at an endpoint whose base address ends in `/v1beta`.
     pub fn new(endpoint: Endpoint, info: ModelInfo) -> Self {
         Self { endpoint, info }
     }

@@ -1,4 +1,4 @@
-//! [`TextRequest`] → body of `generateContent`.
+//! Encodes a [`TextRequest`] as the body of `generateContent`.
 
 use std::borrow::Cow;
 
@@ -11,7 +11,7 @@ use crate::{families::Rules, wire::object_schema};
 /// Most stop texts (API reference, `GenerationConfig.stopSequences`).
 const MAX_STOP: usize = 5;
 
-/// Stands first when a conversation begins with the model's side, which the API refuses.
+/// First message of a conversation that would begin with the model's side, which the API refuses.
 const OPENING: &str = "(the conversation so far)";
 
 #[derive(Serialize)]
@@ -59,7 +59,7 @@ struct Tools<'a> {
 struct Function<'a> {
     name: &'a str,
     description: &'a str,
-    // `parameters` takes a dialect of OpenAPI only and refuses `$schema` and
+    // `parameters` supports only a dialect of OpenAPI, without `$schema` and
     // `additionalProperties`.
     parameters_json_schema: Cow<'a, Value>,
 }

@@ -1,4 +1,4 @@
-//! Error bodies of Google (google.rpc.Status with ErrorInfo and RetryInfo).
+//! Reads Google's error bodies (google.rpc.Status with ErrorInfo and RetryInfo).
 
 use serde_json::Value;
 
@@ -10,7 +10,7 @@ pub(crate) fn read(status: u16, body: &[u8]) -> Refusal {
     refusal(status, &value["error"])
 }
 
-/// Reads an error that came inside a stream.
+/// Reads an error inside a stream.
 pub(super) fn in_band(error: &Value) -> Fail {
     let status = error["code"]
         .as_u64()
@@ -30,7 +30,7 @@ fn refusal(status: u16, error: &Value) -> Refusal {
     refusal
 }
 
-/// A protobuf duration in JSON: `17s`, `0.5s`.
+/// Parses a protobuf duration in JSON, such as `17s` or `0.5s`, into milliseconds; at most a day.
 fn millis(text: &str) -> Option<u64> {
     let seconds: f64 = text.strip_suffix('s')?.parse().ok()?;
     let day = 86_400.0;
@@ -65,8 +65,8 @@ fn hint(status: u16, reason: Option<&str>, sentence: &str) -> Option<Hint> {
             Some(Hint::NoTools)
         }
         (413, _) => Some(Hint::TooLong),
-        // "You exceeded your current quota" also stands under a limit per minute, so it is not
-        // about money.
+        // "You exceeded your current quota" also accompanies a limit per minute, so it does not
+        // mean that the credit is used up.
         (429, _) => Some(Hint::RateLimited),
         (500.., _) => Some(Hint::Busy),
         _ => None,

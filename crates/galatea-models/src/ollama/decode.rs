@@ -1,4 +1,4 @@
-//! Lines of an answer → [`TextAnswer`].
+//! Decodes the lines of an answer into a [`TextAnswer`].
 
 use galatea_core::model::{Finish, TextAnswer, ToolCall, Usage};
 use serde::Deserialize;
@@ -41,7 +41,7 @@ struct Function {
     arguments: Value,
 }
 
-/// An answer coming together.
+/// An answer being assembled from lines.
 #[derive(Default)]
 pub(crate) struct Pieces {
     answer: TextAnswer,
@@ -103,7 +103,7 @@ impl Gather for Pieces {
     }
 
     fn complete(&self) -> bool {
-        // Only a line that says so ends an answer.
+        // Only a line marked as the last ends an answer.
         false
     }
 

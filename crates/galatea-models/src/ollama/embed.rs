@@ -1,4 +1,4 @@
-//! `POST /api/embed`.
+//! Computes embeddings with `POST /api/embed`.
 
 use async_trait::async_trait;
 use galatea_core::{EmbeddingModel, ModelInfo, Result};
@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use super::error;
 use crate::wire::{Call, Endpoint, Fail, extend_vectors, not_empty};
 
-/// Texts of one call, so that a slow machine answers within the time limit.
+/// Texts per call, few enough that a slow machine answers within the time limit.
 const BATCH: usize = 32;
 
 /// An embedding model behind `/embed`.
@@ -28,7 +28,7 @@ struct Vectors {
 }
 
 impl OllamaEmbedding {
-    /// A model at an endpoint whose base address ends in `/api`.
+    /// Creates a model at an endpoint whose base address ends in `/api`.
     pub fn new(endpoint: Endpoint, info: ModelInfo) -> Self {
         Self { endpoint, info }
     }

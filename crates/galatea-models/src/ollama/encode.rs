@@ -1,4 +1,4 @@
-//! [`TextRequest`] → body of `POST /api/chat`.
+//! Encodes a [`TextRequest`] as the body of `POST /api/chat`.
 
 use std::borrow::Cow;
 
@@ -14,7 +14,7 @@ pub(super) struct Body<'a> {
     messages: Vec<Message<'a>>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     tools: Vec<Tool<'a>>,
-    // Left out, Ollama streams.
+    // Always sent, since Ollama streams by default.
     stream: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
     options: Option<Options<'a>>,
@@ -41,10 +41,10 @@ struct Function<'a> {
     parameters: Cow<'a, Value>,
 }
 
-/// Names of docs/modelfile.md, "Valid parameters and values".
+/// Parameter names of docs/modelfile.md, "Valid parameters and values".
 #[derive(Serialize, PartialEq)]
 struct Options<'a> {
-    // Prompt and answer together; Ollama silently forgets the beginning of what is longer.
+    // Tokens of prompt and answer together. Ollama silently drops the beginning of a longer prompt.
     #[serde(skip_serializing_if = "Option::is_none")]
     num_ctx: Option<u32>,
     #[serde(skip_serializing_if = "Option::is_none")]

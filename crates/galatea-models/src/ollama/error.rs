@@ -1,4 +1,4 @@
-//! Error bodies of Ollama: `{"error":"…"}`.
+//! Reads Ollama's error bodies: `{"error":"…"}`.
 
 use crate::wire::{Fail, Hint, Refusal, says};
 
@@ -8,7 +8,7 @@ pub(crate) fn read(status: u16, body: &[u8]) -> Refusal {
     Refusal::new(hint(status, &sentence), word.as_deref(), &sentence)
 }
 
-/// Reads an error that came inside a stream.
+/// Reads an error inside a stream.
 pub(super) fn in_band(sentence: &str) -> Fail {
     Fail::Refused(500, Refusal::new(hint(500, sentence), None, sentence))
 }

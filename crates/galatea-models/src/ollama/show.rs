@@ -1,14 +1,14 @@
-//! `POST /api/show`: what Ollama tells of one model. Only the window is read.
+//! Reads a model's context window from `POST /api/show`.
 
 use serde::Serialize;
 use serde_json::Value;
 
 use crate::wire::{Call, Endpoint, Fail};
 
-/// Window of a model where nothing else is known, in tokens: twice Ollama's own least default
+/// Window in tokens if neither settings nor server give one: twice Ollama's own smallest default
 /// (docs/context-length: 4k below 24 GiB), about a gigabyte of memory with a model of 8B.
 pub(crate) const DEFAULT_WINDOW: u32 = 8_192;
-/// Smallest window that is believed, in tokens: a prompt with a character in it needs as much.
+/// Smallest window accepted, in tokens; a prompt with a character needs as much.
 const LEAST: u64 = 512;
 
 #[derive(Serialize)]
@@ -16,11 +16,11 @@ struct Body<'a> {
     model: &'a str,
 }
 
-/// The window to use for a model: `num_ctx` of its Modelfile, else as much as the model takes, at
-/// most [`DEFAULT_WINDOW`].
+/// The window to use for a model: `num_ctx` of its Modelfile, limited to the model's maximum;
+/// without `num_ctx` the model's maximum, limited to [`DEFAULT_WINDOW`].
 ///
 /// # Errors
-/// When Ollama cannot be asked or does not have the model.
+/// When Ollama cannot be reached or does not have the model.
 pub(crate) async fn window(endpoint: &Endpoint, model: &str) -> galatea_core::Result<Option<u32>> {
     let response = endpoint
         .post("/show", &Body { model }, false, &Call { model, read: super::error::read })
@@ -31,7 +31,7 @@ pub(crate) async fn window(endpoint: &Endpoint, model: &str) -> galatea_core::Re
     Ok(read(&told))
 }
 
-/// Reads the answer. None where it tells neither number.
+/// Reads the window from the answer; `None` if it contains neither number.
 fn read(told: &Value) -> Option<u32> {
     let info = &told["model_info"];
     let most = info["general.architecture"]
@@ -45,7 +45,7 @@ fn read(told: &Value) -> Option<u32> {
     }
 }
 
-/// Of `parameters`, one to a line: a name, spaces, a value.
+/// Reads `num_ctx` from `parameters`, which has one parameter per line: a name, spaces, a value.
 fn num_ctx(parameters: &str) -> Option<u32> {
     let value = parameters
         .lines()

@@ -1,4 +1,4 @@
-//! Body of an answer → [`TextAnswer`].
+//! Decodes the body of an answer into a [`TextAnswer`].
 
 use galatea_core::model::{Finish, TextAnswer, ToolCall, Usage};
 use serde::Deserialize;
@@ -28,7 +28,7 @@ struct Message {
     tool_calls: Option<Vec<Call>>,
 }
 
-/// Text, or parts of which some are text, as a few servers write it.
+/// Text, or a list of parts that contains text, as a few servers send it.
 #[derive(Deserialize)]
 #[serde(untagged)]
 pub(super) enum Text {

@@ -1,4 +1,4 @@
-//! `POST /embeddings`.
+//! Computes embeddings with `POST /embeddings`.
 
 use async_trait::async_trait;
 use galatea_core::{EmbeddingModel, ModelInfo, Result};
@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use super::error;
 use crate::wire::{Call, Endpoint, Fail, extend_vectors, not_empty};
 
-/// Texts of one call; OpenAI takes 2,048 but counts 300,000 tokens at most (API reference,
+/// Texts per call. OpenAI accepts 2,048, but at most 300,000 tokens in total (API reference,
 /// embeddings, `input`).
 const BATCH: usize = 100;
 
@@ -38,7 +38,8 @@ struct Item {
 }
 
 impl OpenAiEmbedding {
-    /// A model at an endpoint; `dimensions` is sent only if set, since older models refuse it.
+    /// Creates a model at an endpoint. `dimensions` is sent only if set, since older models refuse
+    /// it.
     pub fn new(endpoint: Endpoint, info: ModelInfo, dimensions: Option<u32>) -> Self {
         Self { endpoint, info, dimensions }
     }

@@ -1,4 +1,4 @@
-//! [`TextRequest`] → body of `POST /chat/completions`.
+//! Encodes a [`TextRequest`] as the body of `POST /chat/completions`.
 
 use galatea_core::model::{ChatMessage, ChatPart, ChatRole, Effort, TextRequest, ToolSpec};
 use serde::Serialize;
@@ -102,8 +102,8 @@ pub(super) fn encode<'a>(
     rules: &Rules,
 ) -> Body<'a> {
     let params = &request.params;
-    // Tools with another effort are refused in this format by those that could be asked in the
-    // other one.
+    // In this format, models that also support Responses refuse tools with any effort other than
+    // none.
     let only_none = rules.wire == Wire::Responses
         && !request.tools.is_empty()
         && rules.efforts.contains(&Effort::None);

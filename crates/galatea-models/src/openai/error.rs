@@ -1,4 +1,4 @@
-//! Error bodies of OpenAI and its family.
+//! Reads error bodies of OpenAI and compatible services.
 
 use serde_json::Value;
 
@@ -11,7 +11,7 @@ pub(crate) fn read(status: u16, body: &[u8]) -> Refusal {
     Refusal::new(hint(status, word.as_deref(), kind, &sentence), word.as_deref(), &sentence)
 }
 
-/// Reads an error that came inside a success: OpenRouter and vLLM write the status into `code`.
+/// Reads an error inside a successful answer: OpenRouter and vLLM write the status into `code`.
 pub(super) fn in_band(error: &Value) -> Fail {
     let (code, kind) = (error["code"].as_str(), error["type"].as_str());
     let number = error["code"]
@@ -27,15 +27,15 @@ pub(super) fn in_band(error: &Value) -> Fail {
     Fail::Refused(status, Refusal::new(hint(status, word, kind, sentence), word, sentence))
 }
 
-/// The failure of a single answer: OpenRouter writes what a provider failed with after the answer
-/// had begun beside the half of it.
+/// The failure of a single choice. If a provider fails after the answer has begun, OpenRouter sends
+/// the error beside the partial answer.
 pub(super) fn of_choice(told: Option<Value>, finish_reason: Option<&str>) -> Option<Fail> {
     let told = told.filter(|e| !e.is_null());
     (told.is_some() || finish_reason == Some("error")).then(|| in_band(&told.unwrap_or_default()))
 }
 
-/// The status that comes with a word where an error is an answer of its own (OpenAI, "Error
-/// codes"): the status of a success says nothing.
+/// The status that belongs to an error word (OpenAI, "Error codes"). Needed where an error arrives
+/// as an answer with a success status.
 fn stands_for(word: &str) -> Option<u16> {
     Some(match word {
         "invalid_request_error" | "context_length_exceeded" => 400,
@@ -51,8 +51,8 @@ fn stands_for(word: &str) -> Option<u16> {
     })
 }
 
-/// How OpenAI, vLLM, llama.cpp, LM Studio, OpenRouter's upstreams, Groq, text-generation-inference,
-/// Together and Mistral say it.
+/// Phrases for a conversation that is too long, from OpenAI, vLLM, llama.cpp, LM Studio,
+/// OpenRouter's upstreams, Groq, text-generation-inference, Together and Mistral.
 const TOO_LONG: &[&str] = &[
     "context length",
     "context window",

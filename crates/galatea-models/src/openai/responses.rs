@@ -1,5 +1,5 @@
-//! Responses: OpenAI's newer format (`POST /responses`), which several of its models demand for
-//! tools. Nothing is stored there.
+//! OpenAI's newer format Responses (`POST /responses`), which several of its models require for
+//! tools. Conversations are not stored at OpenAI.
 
 mod decode;
 mod encode;
@@ -21,7 +21,7 @@ use crate::{
     wire::{Call, Endpoint, drive, event_frames, require_answer},
 };
 
-/// One call.
+/// Makes one call.
 pub(super) async fn generate(
     endpoint: &Endpoint,
     info: &ModelInfo,

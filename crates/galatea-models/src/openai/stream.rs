@@ -1,4 +1,4 @@
-//! Events of a streamed answer → [`TextAnswer`].
+//! Decodes the events of a streamed answer into a [`TextAnswer`].
 
 use std::collections::BTreeMap;
 
@@ -32,14 +32,15 @@ struct Delta {
     content: Option<Text>,
     refusal: Option<String>,
     tool_calls: Option<Vec<Piece>>,
-    /// Thoughts, as OpenRouter calls them.
+    /// Reasoning, under OpenRouter's name.
     reasoning: Option<Value>,
-    /// Thoughts, as most servers call them.
+    /// Reasoning, under most servers' name.
     reasoning_content: Option<Value>,
 }
 
 impl Delta {
-    /// Whether the model is at work; the first delta of a service often names the role alone.
+    /// Whether the delta shows that the model is working. The first delta of a service often
+    /// contains only the role.
     fn holds_something(&self) -> bool {
         let thoughts = [&self.reasoning, &self.reasoning_content];
         let said = match &self.content {
@@ -66,7 +67,7 @@ struct Function {
     arguments: Option<Value>,
 }
 
-/// An answer coming together.
+/// An answer being assembled from events.
 #[derive(Default)]
 pub(crate) struct Pieces {
     answer: TextAnswer,
@@ -93,7 +94,7 @@ impl Gather for Pieces {
             self.answer.usage = Usage::from(usage);
         }
         let mut held = Progress::Nothing;
-        // Only one answer is asked for; others would be a server's mistake.
+        // Only one choice is requested; further ones would be the server's mistake.
         if let Some(choice) = chunk.choices.into_iter().next() {
             if let Some(fail) = error::of_choice(choice.error, choice.finish_reason.as_deref()) {
                 return Err(fail);
@@ -125,8 +126,8 @@ impl Gather for Pieces {
         });
         self.answer.tool_calls = calls.filter(|call| !call.name.is_empty()).collect();
         if !self.ended && !self.answer.tool_calls.is_empty() {
-            // Some relays end a stream that broke off like one that was finished, but for the
-            // reason.
+            // Some relays end a broken stream like a complete one, except that the finish reason is
+            // missing.
             self.answer.finish = Finish::Length;
         }
         complete_arguments(&mut self.answer);
@@ -144,7 +145,7 @@ impl Pieces {
             self.show(&text.into_string(), on_text);
         }
         for piece in delta.tool_calls.unwrap_or_default() {
-            // Servers that leave out the index send each call whole.
+            // Servers that omit the index send each call whole.
             let index =
                 piece.index.unwrap_or_else(|| u64::try_from(self.calls.len()).unwrap_or(u64::MAX));
             let begun = || {

@@ -1,4 +1,4 @@
-//! Which failures are tried again, how often, and after what wait.
+//! Tests of retries: for which failures, how often, and after what wait.
 
 use super::*;
 use galatea_core::{Retry, SystemClock, model::TextAnswer};
@@ -10,7 +10,7 @@ use std::{
     },
 };
 
-/// A clock that moves only by sleeping, and remembers each sleep. Deadlines longer than `patience`
+/// A clock that advances only by sleeping, and records each sleep. Deadlines longer than `patience`
 /// never pass.
 struct Jump {
     now: Mutex<Timestamp>,
@@ -137,7 +137,7 @@ async fn a_wait_beyond_the_deadline_is_not_begun() {
     assert_eq!(
         error.retry(),
         Retry::After(Duration::from_secs(121)),
-        "whoever asks later learns when"
+        "later callers get the remaining wait"
     );
     assert!(clock.sleeps.lock().unwrap().is_empty());
 }

@@ -8,7 +8,7 @@ pub const FORBIDDEN: &str = "GAL-MODEL-403";
 pub const UNKNOWN: &str = "GAL-MODEL-404";
 /// Too many requests.
 pub const RATE: &str = "GAL-MODEL-429";
-/// The money is gone.
+/// The account has no credit left.
 pub const QUOTA: &str = "GAL-MODEL-QUOTA";
 /// The conversation is longer than the model's context.
 pub const TOO_LONG: &str = "GAL-MODEL-413";
@@ -24,25 +24,25 @@ pub const CONNECT: &str = "GAL-MODEL-CONNECT";
 pub const CUT: &str = "GAL-MODEL-CUT";
 /// No answer in time.
 pub const TIMEOUT: &str = "GAL-MODEL-TIMEOUT";
-/// An answer without anything in it.
+/// The answer is empty.
 pub const EMPTY: &str = "GAL-MODEL-EMPTY";
-/// An answer that cannot be understood.
+/// The answer is malformed.
 pub const GARBAGE: &str = "GAL-MODEL-GARBAGE";
-/// The base address is unusable.
+/// The base address is invalid.
 pub const URL: &str = "GAL-MODEL-URL";
-/// The model has no tools.
+/// The model does not support tools.
 pub const TOOLS: &str = "GAL-MODEL-TOOLS";
 /// A chosen provider is not configured.
 pub const CONFIG: &str = "GAL-MODEL-CONFIG";
 /// The offline script is faulty.
 pub const SCRIPT: &str = "GAL-OFFLINE-SCRIPT";
-/// Another model answers than was asked.
+/// Another model than the requested one answers.
 pub const SERVED: &str = "GAL-MODEL-SERVED";
 /// The provider has announced the model's end.
 pub const ENDS: &str = "GAL-MODEL-ENDS";
-/// What is known of models is old.
+/// The built-in data about models is old.
 pub const DATA: &str = "GAL-MODEL-DATA";
-/// A parameter that somebody set is not taken by the model.
+/// The model does not accept a parameter from the settings.
 pub const DROPPED: &str = "GAL-MODEL-DROPPED";
-/// It keeps failing and is left alone for a while.
+/// The model keeps failing, and its breaker pauses calls.
 pub const PAUSED: &str = "GAL-MODEL-PAUSED";

@@ -1,4 +1,5 @@
-//! `Endpoint`: where a service is, how to sign in, and how its failures read to people.
+//! Calls a service: its address, its authentication, and the conversion of its failures into errors
+//! for people.
 
 use std::{borrow::Cow, fmt, time::Duration};
 
@@ -15,12 +16,12 @@ use super::{
     refusal::{Hint, Refusal},
 };
 
-/// Time for the body of a refusal.
+/// Timeout for the body of a refusal.
 const ERROR_BODY: Duration = Duration::from_secs(5);
-/// Longest error body read.
+/// Most bytes read of an error body.
 const MAX_ERROR_BODY: usize = 64 << 10;
 
-/// Where a service is and how to call it.
+/// A service's address and how to call it.
 #[derive(Clone)]
 pub struct Endpoint {
     http: HttpClient,
@@ -46,11 +47,11 @@ impl fmt::Debug for Endpoint {
 }
 
 impl Endpoint {
-    /// An endpoint at a base address such as `https://api.openai.com/v1`.
+    /// Creates an endpoint at a base address such as `https://api.openai.com/v1`.
     ///
     /// # Errors
-    /// `Invalid` with [`codes::URL`] when the address is no http or https URL, or holds a user name
-    /// or a query (keys belong in the key's variable).
+    /// `Invalid` with [`codes::URL`] when the address is not an http or https URL, or contains a
+    /// user name or a query (keys belong in the key's variable).
     pub fn new(
         http: HttpClient,
         names: Names,
@@ -88,14 +89,14 @@ impl Endpoint {
         })
     }
 
-    /// With a public header on every call.
+    /// Adds a public header to every call.
     #[must_use]
     pub fn with_header(mut self, name: &'static str, value: impl Into<String>) -> Self {
         self.headers.push((name, value.into()));
         self
     }
 
-    /// With another key, from this variable at this place.
+    /// Replaces the key; `variable` and `origin` name its source.
     #[must_use]
     pub fn with_key(mut self, auth: Auth, variable: String, origin: String) -> Self {
         self.auth = auth;
@@ -104,14 +105,14 @@ impl Endpoint {
         self
     }
 
-    /// With the places its settings come from, for messages.
+    /// Sets the origins of its settings, for messages.
     #[must_use]
     pub fn with_origins(mut self, origins: Origins) -> Self {
         self.origins = origins;
         self
     }
 
-    /// How it is called.
+    /// Names of the service and its settings, for messages.
     pub fn names(&self) -> Names {
         self.names
     }
@@ -121,7 +122,7 @@ impl Endpoint {
         &self.key
     }
 
-    /// How it signs in.
+    /// Its authentication.
     pub fn auth(&self) -> &Auth {
         &self.auth
     }
@@ -136,7 +137,7 @@ impl Endpoint {
         &self.site
     }
 
-    /// Provider and base address: what a choice of models is remembered for.
+    /// Provider and base address, the key under which chosen models are stored.
     pub fn service(&self) -> String {
         format!("{} {}", self.names.provider, self.base)
     }
@@ -146,7 +147,7 @@ impl Endpoint {
         self.times
     }
 
-    /// The same, as impatient as the request.
+    /// The endpoint with the request's limit for the first token, if that is shorter.
     pub(crate) fn of(&self, request: &TextRequest) -> Cow<'_, Self> {
         match request.first_within {
             Some(within) if within < self.times.first => {
@@ -166,7 +167,7 @@ impl Endpoint {
         self.headers.iter().fold(request, |request, (name, value)| request.header(name, value))
     }
 
-    /// Posts JSON; any answer that is no success becomes an error.
+    /// Posts JSON. An answer without a success status becomes an error.
     pub(crate) async fn post<T: Serialize>(
         &self,
         path: &str,
@@ -175,12 +176,12 @@ impl Endpoint {
         call: &Call<'_>,
     ) -> Result<Response> {
         let request = self.request(self.http.post(&format!("{}{path}", self.base))).json(body);
-        // Without a stream, headers come only with the finished answer.
+        // Without a stream, the headers arrive only with the finished answer.
         let request = if stream { request.head_timeout(self.times.first) } else { request };
         self.send(request, call).await
     }
 
-    /// Gets JSON; any answer that is no success becomes an error.
+    /// Gets JSON. An answer without a success status becomes an error.
     pub(crate) async fn get(&self, path: &str, call: &Call<'_>) -> Result<Bytes> {
         let response =
             self.send(self.request(self.http.get(&format!("{}{path}", self.base))), call).await?;
@@ -203,9 +204,9 @@ impl Endpoint {
         response.bytes().await.map_err(|error| self.transport(error))
     }
 
-    /// A failure of the connection, in words about this service.
+    /// The error for a failed connection, described in terms of this service.
     pub(crate) fn transport(&self, error: Error) -> Error {
-        // Nothing about the service: it was not asked.
+        // This machine lacks a resource; the service was not called.
         if error.kind() == ErrorKind::Exhausted {
             return error;
         }
@@ -258,7 +259,7 @@ impl Endpoint {
         told.with_source(error)
     }
 
-    /// A refusal of the service, in words about it.
+    /// The error for a refusal by the service, with a fix in terms of its settings.
     pub(crate) fn refused(
         &self,
         status: u16,
@@ -373,7 +374,8 @@ impl Endpoint {
             Some(place) => error.with("where", place),
             None => error,
         };
-        // A sentence about a refused key may hold parts of it that no search finds.
+        // A sentence about a refused key may contain parts of the key, which redaction does not
+        // find.
         if refusal.sentence.is_empty() || matches!(hint, Some(Hint::BadKey)) {
             error
         } else {
@@ -381,7 +383,7 @@ impl Endpoint {
         }
     }
 
-    /// The variable that names a model, and its place.
+    /// The variable that names a model, and its origin.
     fn origin_of(&self, model: &str) -> Option<(&'static str, &str)> {
         self.origins
             .models
@@ -390,7 +392,7 @@ impl Endpoint {
             .map(|(_, variable, place)| (*variable, place.as_str()))
     }
 
-    /// A failure found while decoding.
+    /// The error for an answer that could not be decoded.
     pub(crate) fn fail(&self, fail: Fail, model: &str) -> Error {
         match fail {
             Fail::Garbage(expected) => {
@@ -412,7 +414,7 @@ impl Endpoint {
         }
     }
 
-    /// An answer without anything in it.
+    /// The error for an empty answer.
     pub(crate) fn empty(&self, model: &str, finish: Finish) -> Error {
         let error =
             Error::unexpected(format!("{model} at {} answered with nothing", self.names.label))
@@ -426,7 +428,7 @@ impl Endpoint {
         }
     }
 
-    /// The stream ended before the answer did.
+    /// The error for a stream that ended before the answer was complete.
     pub(crate) fn cut(&self) -> Error {
         Error::new(
             ErrorKind::Unavailable,
@@ -437,7 +439,7 @@ impl Endpoint {
         .with("host", &self.place)
     }
 
-    /// Silence.
+    /// The error for a timeout of the first piece or of a later one.
     pub(crate) fn silent(&self, first: bool, after: Duration) -> Error {
         let what =
             if first { "gave no answer in time" } else { "stopped in the middle of its answer" };
@@ -455,14 +457,14 @@ impl Endpoint {
     }
 }
 
-/// Who asks, and who reads an error body.
+/// The model that is called, and the reader of its service's error bodies.
 pub(crate) struct Call<'a> {
     pub(crate) model: &'a str,
     pub(crate) read: fn(u16, &[u8]) -> Refusal,
 }
 
-/// What comes of it in time: the status alone says most, and what it asks for must not be waited
-/// away.
+/// Reads as much of the body as arrives in time: the status alone says most, and a `Retry-After`
+/// must not expire meanwhile.
 async fn read_error_body(response: Response) -> Vec<u8> {
     use futures::StreamExt;
     let mut stream = response.stream();

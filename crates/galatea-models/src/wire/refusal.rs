@@ -1,44 +1,44 @@
-//! What a service's error body says, in words of ours.
+//! Reads the error bodies of services.
 
 use galatea_http::shorten;
 use serde_json::Value;
 
 use super::surrogate;
 
-/// Longest text of a service that is kept for the log.
+/// Most characters of a service's message that are kept for the log.
 const MAX_TEXT: usize = 300;
 
-/// A service's error body, read.
+/// A parsed error body.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(crate) struct Refusal {
-    /// What it means.
+    /// Meaning of the error, if it is recognised.
     pub(crate) hint: Option<Hint>,
-    /// The service's own word for it, such as `invalid_api_key`.
+    /// The service's identifier of the error, such as `invalid_api_key`.
     pub(crate) word: Option<String>,
-    /// The service's sentence; for logs only, since it may repeat what was sent.
+    /// The service's message; for logs only, since it may repeat what was sent.
     pub(crate) sentence: String,
-    /// Wait told in the body, in milliseconds.
+    /// Wait stated in the body, in milliseconds.
     pub(crate) wait_ms: Option<u64>,
 }
 
-/// What a refusal means.
+/// Meaning of a refusal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Hint {
-    /// The key is refused.
+    /// The key is invalid.
     BadKey,
-    /// The money is gone.
+    /// The account has no credit left.
     NoMoney,
-    /// There is no such model.
+    /// The model does not exist.
     UnknownModel,
-    /// The conversation is too long.
+    /// The conversation exceeds the model's context.
     TooLong,
-    /// The model has no tools.
+    /// The model does not support tools.
     NoTools,
-    /// Slow down.
+    /// The rate limit is exceeded.
     RateLimited,
-    /// Overloaded or broken for now.
+    /// The service is overloaded or has a fault.
     Busy,
-    /// The address leads nowhere.
+    /// The address has no such interface.
     WrongPath,
 }
 
@@ -52,7 +52,7 @@ impl Refusal {
     /// `{"message"|"detail":"…"}`.
     pub(crate) fn read(body: &[u8]) -> (Option<String>, String, Value) {
         let value: Value = surrogate::parse_bytes(body).unwrap_or(Value::Null);
-        // Google wraps the object of an early stream failure into a list.
+        // Google wraps the object of an early stream failure in a list.
         let value = match value {
             Value::Array(mut list) if !list.is_empty() => list.swap_remove(0),
             other => other,
@@ -71,7 +71,7 @@ impl Refusal {
     }
 }
 
-/// Only what an identifier consists of: anything else could be text of a conversation.
+/// Keeps only the characters of an identifier, since others could be text of a conversation.
 fn identifier(word: &str) -> String {
     word.chars()
         .filter(|c| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.'))
@@ -79,7 +79,7 @@ fn identifier(word: &str) -> String {
         .collect()
 }
 
-/// Whether a sentence holds one of the phrases, whatever their case.
+/// Whether a sentence contains one of the phrases, ignoring case.
 pub(crate) fn says(sentence: &str, phrases: &[&str]) -> bool {
     let sentence = sentence.to_lowercase();
     phrases.iter().any(|phrase| sentence.contains(phrase))

@@ -1,11 +1,11 @@
-//! Tool schemas as the services demand them.
+//! Converts tool schemas to the form that the services require.
 
 use std::borrow::Cow;
 
 use serde_json::{Map, Value, json};
 
-/// A JSON Schema whose top is an object, as all services demand; an action without arguments gets
-/// an empty one.
+/// A JSON Schema whose top level is an object, as all services require. An action without arguments
+/// gets an empty object.
 pub(crate) fn object_schema(schema: &Value) -> Cow<'_, Value> {
     match schema.as_object() {
         Some(map) if map.get("type").and_then(Value::as_str) == Some("object") => {

@@ -1,5 +1,5 @@
-//! What an endpoint is made of: time limits, names for people, the key, and where settings come
-//! from.
+//! The parts of an endpoint: time limits, names for people, the key, and the origins of its
+//! settings.
 
 use std::{fmt, time::Duration};
 
@@ -12,7 +12,7 @@ pub struct Times {
     pub first: Duration,
     /// Between two pieces of a streamed answer.
     pub idle: Duration,
-    /// In all, retries included.
+    /// In total, retries included.
     pub total: Duration,
 }
 
@@ -26,12 +26,12 @@ impl Default for Times {
     }
 }
 
-/// How a service and its settings are called in messages.
+/// Names of a service and its settings, for messages.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Names {
-    /// In [`galatea_core::ModelInfo`]: `openai`.
+    /// The provider in [`galatea_core::ModelInfo`]: `openai`.
     pub provider: &'static str,
-    /// To people: `OpenAI`.
+    /// Name for people: `OpenAI`.
     pub label: &'static str,
     /// The key's variable.
     pub key: &'static str,
@@ -39,14 +39,14 @@ pub struct Names {
     pub url: &'static str,
 }
 
-/// How to sign in.
+/// Authentication.
 #[derive(Clone)]
 pub enum Auth {
-    /// Not at all: local servers.
+    /// None, for local servers.
     None,
     /// `Authorization: Bearer`.
     Bearer(SecretString),
-    /// A header of its own.
+    /// A header specific to the service.
     Header(&'static str, SecretString),
 }
 
@@ -60,13 +60,13 @@ impl fmt::Debug for Auth {
     }
 }
 
-/// Where the settings of an endpoint come from, for messages.
+/// Origins of an endpoint's settings, for messages.
 #[derive(Debug, Clone, Default)]
 pub struct Origins {
-    /// Of the key: `.env line 4`.
+    /// Origin of the key: `.env line 4`.
     pub key: Option<String>,
-    /// Of the address: `OPENAI_BASE_URL from .env line 3`. None while it is the default.
+    /// Origin of the address: `OPENAI_BASE_URL from .env line 3`. `None` for the default address.
     pub url: Option<String>,
-    /// Of each model's name: the name, its variable, and the variable with its place.
+    /// For each model's name: the name, its variable, and the variable with its origin.
     pub models: Vec<(String, &'static str, String)>,
 }

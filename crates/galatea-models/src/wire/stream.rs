@@ -1,4 +1,5 @@
-//! Streams: frames out of bytes, answers out of frames, and the two timers.
+//! Reads streamed answers: divides bytes into frames, assembles an answer from frames, and applies
+//! the two stream timeouts.
 
 use std::time::Duration;
 
@@ -14,36 +15,36 @@ use tokio::time::{Instant, timeout, timeout_at};
 
 use super::{Endpoint, Fail};
 
-/// How long the rest of a finished stream is awaited, so that its connection can be used again.
+/// Longest time to read the rest of a finished stream, so that its connection can be reused.
 const DRAIN: Duration = Duration::from_secs(2);
 
-/// Puts an answer together from frames.
+/// Assembles an answer from frames.
 pub(crate) trait Gather {
-    /// Takes one frame; visible text goes to `on_text`.
+    /// Processes one frame and passes visible text to `on_text`.
     fn take(
         &mut self,
         frame: &str,
         on_text: &(dyn for<'t> Fn(&'t str) + Send + Sync),
     ) -> Result<Progress, Fail>;
-    /// Whether the answer may end here, although no frame said so.
+    /// Whether the answer is complete if the stream ends here without a final frame.
     fn complete(&self) -> bool;
-    /// The answer.
+    /// Returns the answer.
     fn finish(self) -> TextAnswer;
 }
 
-/// What a frame meant.
+/// What a frame means for the stream.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Progress {
-    /// More will come.
+    /// A part of the answer; more frames follow.
     More,
-    /// More will come, and this held nothing of the answer: a sign of life of the service says
-    /// nothing about its model.
+    /// Nothing of the answer, such as a heartbeat; more frames follow. A heartbeat comes from the
+    /// service and says nothing about its model, so it does not reset a timeout.
     Nothing,
-    /// That was the last.
+    /// The last frame.
     Done,
 }
 
-/// What a frame source can fail with.
+/// The failure of a frame source.
 pub(crate) enum FrameError {
     Transport(galatea_core::Error),
     Garbage,
@@ -51,7 +52,7 @@ pub(crate) enum FrameError {
 
 type Frames = BoxStream<'static, Result<String, FrameError>>;
 
-/// Server-sent events (WHATWG HTML §9.2): the data of each.
+/// Frames of server-sent events (WHATWG HTML §9.2): the data of each event.
 pub(crate) fn event_frames(response: Response) -> Frames {
     single_lines(response.stream())
         .eventsource()
@@ -65,9 +66,9 @@ pub(crate) fn event_frames(response: Response) -> Frames {
         .boxed()
 }
 
-/// The same bytes, a line at a time: the parser begins a line anew with every piece of it and moves
-/// what is behind a line for every line, so one that never ends, or very many in one piece, would
-/// cost the square of their length.
+/// Divides the bytes into pieces of one line each. The event parser starts again with every piece
+/// of a line, and moves the remaining bytes after every line. Without this, a line that never ends,
+/// or many lines in one piece, would take time proportional to the square of their length.
 fn single_lines(
     bytes: BoxStream<'static, galatea_core::Result<Bytes>>,
 ) -> BoxStream<'static, galatea_core::Result<Bytes>> {
@@ -97,7 +98,7 @@ fn single_lines(
     .boxed()
 }
 
-/// Lines, as Ollama streams JSON; the last needs no line end.
+/// Frames of lines, as Ollama streams JSON; the last line may lack its line end.
 pub(crate) fn line_frames(response: Response) -> Frames {
     struct Lines {
         bytes: BoxStream<'static, galatea_core::Result<bytes::Bytes>>,
@@ -148,7 +149,7 @@ pub(crate) fn line_frames(response: Response) -> Frames {
     .boxed()
 }
 
-/// Reads a stream to its end.
+/// Reads a stream to its end and returns the assembled answer.
 pub(crate) async fn drive<G: Gather>(
     endpoint: &Endpoint,
     model: &str,
@@ -182,8 +183,8 @@ pub(crate) async fn drive<G: Gather>(
     Ok(gather.finish())
 }
 
-/// Reads what is left after the last frame: a connection whose body was not read to its end cannot
-/// be used again.
+/// Reads what follows the last frame, in the background: a connection whose body was not read to
+/// its end cannot be reused.
 fn drain(mut frames: Frames) {
     if matches!(frames.next().now_or_never(), Some(None)) {
         return;

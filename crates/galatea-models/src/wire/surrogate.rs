@@ -1,24 +1,26 @@
-//! Surrogates: halves of characters that JSON may carry as escapes, and Rust's strings may not.
+//! Handles single surrogates: halves of characters, which JSON may contain as escapes and Rust
+//! strings may not.
 //!
-//! JSON escapes a character beyond U+FFFF as two halves (RFC 8259 §7), and a stream may end one of
-//! its pieces between them: `"\ud83d"`, then `"\ude00"`. The parser refuses each by itself. So
-//! halves that stand alone are written as characters of the last private plane before a frame is
-//! parsed, joined again where the pieces come together, and become U+FFFD where the other half
-//! never comes. Characters that really are of those 2,048 in that plane, which no font has, become
-//! U+FFFD, too.
+//! JSON escapes a character beyond U+FFFF as two halves (RFC 8259 §7), and a stream may end a piece
+//! between them: `"\ud83d"`, then `"\ude00"`. The parser refuses each half on its own. Before a
+//! frame is parsed, single halves are therefore replaced by stand-ins: characters of the last
+//! private plane. Where the pieces are joined, two stand-ins become one character, and a stand-in
+//! without its other half becomes U+FFFD. Genuine characters among these 2,048 private ones, which
+//! no font has, also become U+FFFD.
 
 use std::borrow::Cow;
 
 use serde::de::DeserializeOwned;
 
-/// Surrogates begin here, high ones first.
+/// First surrogate; high surrogates come before low ones.
 const HIGH: u32 = 0xD800;
 const LOW: u32 = 0xDC00;
 const END: u32 = 0xE000;
-/// Stand-ins begin here, one for each surrogate, up to the last character there is.
+/// First stand-in. There is one for each surrogate, up to the last code point.
 const STAND_IN: u32 = 0x10_F800;
 
-/// Parses JSON that may hold halves; strings in it hold stand-ins, see [`Joined`].
+/// Parses JSON that may contain single halves. Its strings then contain stand-ins, which [`Joined`]
+/// resolves.
 pub(crate) fn parse<T: DeserializeOwned>(json: &str) -> Option<T> {
     serde_json::from_str(&rewritten(json, |half| {
         char::from_u32(half - HIGH + STAND_IN).unwrap_or(char::REPLACEMENT_CHARACTER)
@@ -26,13 +28,13 @@ pub(crate) fn parse<T: DeserializeOwned>(json: &str) -> Option<T> {
     .ok()
 }
 
-/// [`parse`] of a whole body.
+/// Does the same as [`parse`] for a whole body.
 pub(crate) fn parse_bytes<T: DeserializeOwned>(json: &[u8]) -> Option<T> {
     parse(std::str::from_utf8(json).ok()?)
 }
 
-/// JSON text without halves: arguments of a tool call are a text of JSON in a text of JSON, so
-/// their own escapes may be halves.
+/// Replaces single halves in JSON text by U+FFFD. The arguments of a tool call are JSON inside a
+/// JSON string, so they may contain escaped halves of their own.
 pub(crate) fn mended(json: String) -> String {
     match rewritten(&json, |_| char::REPLACEMENT_CHARACTER) {
         Cow::Borrowed(_) => json,
@@ -40,23 +42,23 @@ pub(crate) fn mended(json: String) -> String {
     }
 }
 
-/// Text without stand-ins.
+/// Resolves the stand-ins in a whole text.
 pub(crate) fn whole(text: &str) -> String {
     let mut joined = Joined::default();
     joined.push(text);
     joined.finish()
 }
 
-/// A text that comes together from pieces.
+/// A text that is joined from pieces.
 #[derive(Debug, Default, Clone)]
 pub(crate) struct Joined {
     text: String,
-    /// A high half whose other one may come with the next piece.
+    /// A high half whose low half may come with the next piece.
     open: Option<u32>,
 }
 
 impl Joined {
-    /// Adds a piece and returns what has become of it, without a half that is still open.
+    /// Adds a piece and returns the text it added, without a half that is still open.
     pub(crate) fn push(&mut self, piece: &str) -> &str {
         let before = self.text.len();
         for c in piece.chars() {
@@ -81,7 +83,7 @@ impl Joined {
         &self.text[before..]
     }
 
-    /// The text; a half that is still open stays one.
+    /// Returns the text. A half that is still open becomes U+FFFD.
     pub(crate) fn finish(mut self) -> String {
         if self.open.is_some() {
             self.text.push(char::REPLACEMENT_CHARACTER);
@@ -90,9 +92,9 @@ impl Joined {
     }
 }
 
-/// The JSON with another character for each escaped half that stands alone.
+/// Replaces each single escaped half in JSON.
 fn rewritten(json: &str, stand_in: impl Fn(u32) -> char) -> Cow<'_, str> {
-    // Nearly all of it: halves are escapes that begin with `\ud`.
+    // Fast path for almost all JSON: halves are escapes that begin with `\ud`.
     if !json
         .as_bytes()
         .windows(3)
@@ -106,7 +108,7 @@ fn rewritten(json: &str, stand_in: impl Fn(u32) -> char) -> Cow<'_, str> {
     while let Some(found) = json[at..].find('\\') {
         let start = at + found;
         let Some(half) = escaped(&json[start..]) else {
-            // The escaped character is one byte or the beginning of a longer one, which holds no
+            // The escaped character is one byte, or the start of a longer one, which contains no
             // backslash.
             at = json[start + 1..].chars().next().map_or(json.len(), |c| start + 1 + c.len_utf8());
             continue;
@@ -127,7 +129,7 @@ fn rewritten(json: &str, stand_in: impl Fn(u32) -> char) -> Cow<'_, str> {
     Cow::Owned(out)
 }
 
-/// The surrogate whose escape a text begins with.
+/// The surrogate whose escape the text begins with.
 fn escaped(text: &str) -> Option<u32> {
     let digits = text.strip_prefix("\\u")?.get(..4)?;
     let number = u32::from_str_radix(digits, 16)

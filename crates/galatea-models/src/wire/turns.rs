@@ -1,12 +1,12 @@
-//! Turns: a conversation for services that want the two sides to take turns.
+//! Joins messages for services that require the two sides of a conversation to alternate.
 
 use std::borrow::Cow;
 
 use galatea_core::model::{ChatMessage, ChatPart, TextRequest};
 
-/// The request with messages of one side in a row joined into one: some services refuse them
-/// otherwise, as do the templates of many models on servers of one's own. Each text says by itself
-/// whose it is, so nothing is lost with the name.
+/// Joins consecutive messages of the same side. Some services refuse them otherwise, as do the chat
+/// templates of many models on self-hosted servers. Each message's text names its author, so
+/// dropping the `name` field loses nothing.
 pub(crate) fn take_turns(request: &TextRequest) -> Cow<'_, TextRequest> {
     let messages = &request.messages;
     if !messages.windows(2).any(|pair| pair[0].role == pair[1].role) {

@@ -1,4 +1,4 @@
-//! What every provider's models do when nothing fails, or not for long.
+//! Test cases for every provider's models without failures, or with passing ones.
 
 use galatea_core::{
     Severity,
@@ -13,7 +13,8 @@ use crate::{
 };
 
 impl<D: Dialect> Pair<D> {
-    /// Text, tools, usage and finish, whole and streamed, torn into single bytes too.
+    /// Text, tools, usage and finish, for whole and streamed answers, also when split into single
+    /// bytes.
     pub(crate) async fn answers(&self) {
         for (stream, tear) in [(false, 0), (true, 0), (true, 1), (true, 7), (false, 3)] {
             self.server.tear(tear);
@@ -76,7 +77,7 @@ impl<D: Dialect> Pair<D> {
         self.server.assert_clean();
     }
 
-    /// A failure that passes is not seen by the caller.
+    /// A passing failure is not visible to the caller.
     pub(crate) async fn recovers(&self) {
         self.server.enqueue(Fault::Overloaded);
         self.server.enqueue(Fault::CutAfter(0));

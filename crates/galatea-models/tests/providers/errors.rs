@@ -1,4 +1,4 @@
-//! Failures of one service or of none, and what a person reads of them.
+//! Tests of failures, specific to a service or common to all, and of the messages for people.
 
 use galatea_core::{ErrorKind, Severity, model::TextRequest};
 use galatea_http::{HttpClient, HttpOptions};

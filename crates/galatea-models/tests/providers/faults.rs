@@ -1,4 +1,4 @@
-//! What every provider's models make of a failure.
+//! Test cases for failures of every provider's models.
 
 use std::time::Duration;
 
@@ -10,13 +10,13 @@ use crate::{
     pairs::Pair,
 };
 
-/// Limits that pass soon, for a server that never goes on.
+/// Short limits, for a server that never continues.
 const SHORT: [(&str, &str); 2] =
     [("MODEL_FIRST_TOKEN_TIMEOUT", "0.3"), ("MODEL_IDLE_TIMEOUT", "0.3")];
 
 impl<D: Dialect> Pair<D> {
-    /// Fails as often as a call is tried again, with one fault: the last error. Only a server that
-    /// falls silent is waited for shortly.
+    /// Lets every attempt of a call fail with one fault and returns the last error. Short limits
+    /// apply only if the server goes silent.
     pub(crate) async fn fails(&self, fault: &Fault, stream: bool) -> Error {
         let silent = matches!(fault, Fault::Hang | Fault::StallAfter(_));
         let limits = if silent { &SHORT[..] } else { &[] };
@@ -31,7 +31,7 @@ impl<D: Dialect> Pair<D> {
         clean(&error);
         let used = self.server.count() - before;
         assert!((1..=3).contains(&used), "{fault:?}: {used}");
-        // What was not used must not hit the next case.
+        // Use up the remaining faults, so that they do not affect the next case.
         for _ in used..3 {
             let _ = ask(&self.fresh(limits).small, &TextRequest::prompt(None, "drain")).await;
         }
@@ -88,7 +88,7 @@ impl<D: Dialect> Pair<D> {
         assert_eq!(
             error.retry(),
             Retry::After(Duration::from_secs(90)),
-            "the wait is longer than the deadline, so it is handed up"
+            "the wait exceeds the deadline, so the error is returned"
         );
         for (fault, stream) in [
             (Fault::Garbage, false),

@@ -1,4 +1,4 @@
-//! Lists of models: what is read of them, chosen from them and suggested.
+//! Tests of model lists: facts read from them, choices, and suggestions.
 
 use std::sync::Arc;
 
@@ -12,8 +12,8 @@ use serde_json::{Value, json};
 
 use crate::ask::{KEY, Patient, configure};
 
-/// What every provider's list leads to: facts of models in use, a choice, and names in place of one
-/// that is not there.
+/// For every provider's list: facts of models in use, a choice, and similar names for a missing
+/// one.
 #[tokio::test]
 async fn lists_are_read_chosen_from_and_suggested_from() {
     let list = |server: &str| match server {
@@ -57,7 +57,7 @@ async fn lists_are_read_chosen_from_and_suggested_from() {
     assert_eq!(
         (names(&built), looked.changes.len()),
         (pair("gpt-6-luna", "gpt-4o"), 0),
-        "what somebody set is never replaced"
+        "a model from settings is never replaced"
     );
     let fix = looked.findings[0].fix.clone().unwrap();
     assert!(
@@ -75,12 +75,12 @@ async fn lists_are_read_chosen_from_and_suggested_from() {
     assert_eq!(
         built.models.small.info().limits.window,
         Some(500_000),
-        "the list knows better than the table"
+        "the list has precedence over the table"
     );
     assert_eq!(
         built.models.large.info().limits.window,
         Some(1_000_000),
-        "where the list says nothing, the table does"
+        "the table applies where the list has no value"
     );
 
     let server = GoogleServer::start(KEY).await.unwrap();
@@ -94,10 +94,10 @@ async fn lists_are_read_chosen_from_and_suggested_from() {
     let server = OllamaServer::with(Ollama, None).await.unwrap();
     server.answer_with(move |_| Reply::Json(list("ollama")));
     let (built, _) = choose(&[("OLLAMA_API_ENDPOINT", &server.base_url())]).await;
-    assert_eq!(names(&built), pair("phi4:latest", "phi4:latest"), "what is installed");
+    assert_eq!(names(&built), pair("phi4:latest", "phi4:latest"), "the installed model");
 }
 
-/// Models with what was chosen and told.
+/// Builds models with stored choices and facts.
 pub(crate) fn with_choices(choices: &Choices, pairs: &[(&str, &str)]) -> Configured {
     let settings =
         Settings::from_pairs(pairs.iter().map(|(k, v)| ((*k).to_owned(), Value::from(*v))));
@@ -114,7 +114,7 @@ pub(crate) fn with_choices(choices: &Choices, pairs: &[(&str, &str)]) -> Configu
 
 pub(crate) const TODAY: time::Date = time::macros::date!(2026 - 11 - 23);
 
-/// Models after the lists were read.
+/// Builds models after the lists were read.
 pub(crate) async fn choose(pairs: &[(&str, &str)]) -> (Configured, galatea_models::config::Looked) {
     let choices = Choices::default();
     let looked = with_choices(&choices, pairs).look(&choices, TODAY, When::Needed).await;
@@ -137,5 +137,5 @@ async fn a_list_that_hangs_or_fails_changes_nothing() {
 }
 
 fn clean_findings(findings: &[galatea_core::Finding]) {
-    assert!(!format!("{findings:?}").contains("CANARY"), "a secret is told: {findings:?}");
+    assert!(!format!("{findings:?}").contains("CANARY"), "a secret is exposed: {findings:?}");
 }

@@ -1,4 +1,4 @@
-//! One server of each provider with the models that speak to it.
+//! Test support: one server per provider, with models that use it.
 
 use galatea_core::Models;
 use galatea_models::Configured;
@@ -9,7 +9,7 @@ use galatea_testkit::models::{
 
 use crate::ask::{KEY, configure};
 
-/// One server with the models that speak to it.
+/// A server with models that use it.
 pub(crate) struct Pair<D: Dialect> {
     pub(crate) server: ModelServer<D>,
     pub(crate) models: Models,
@@ -29,7 +29,7 @@ impl<D: Dialect> Pair<D> {
         Self { models: configured.models.clone(), server, configured, settings }
     }
 
-    /// The same models once more, whose breakers know of no failure, with these settings besides.
+    /// Builds the same models again with fresh breakers and with additional settings.
     pub(crate) fn fresh(&self, more: &[(&str, &str)]) -> Models {
         let own = self.settings.iter().map(|(k, v)| (k.as_str(), v.as_str()));
         configure(&own.chain(more.iter().copied()).collect::<Vec<_>>()).models
@@ -50,7 +50,7 @@ pub(crate) async fn openai() -> Pair<OpenAi> {
     )
 }
 
-/// The same service in its newer format, with models that demand it.
+/// OpenAI with the Responses format, and models that require it.
 pub(crate) async fn responses() -> Pair<OpenAi> {
     let server = OpenAiServer::start(KEY).await.unwrap();
     let models = [("OPENAI_SMALL_MODEL", "gpt-6-luna"), ("OPENAI_LARGE_MODEL", "gpt-6.1-terra")];

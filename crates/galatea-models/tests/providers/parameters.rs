@@ -1,4 +1,4 @@
-//! What is sent to which service: headers, and the parameters that each family of models takes.
+//! Tests of the requests: headers, and the parameters that each family of models accepts.
 
 use std::sync::Arc;
 
@@ -65,7 +65,7 @@ async fn groq_gets_only_what_it_takes() {
     server.assert_clean();
 }
 
-/// Each model's parameters, as the strict server checks them; what is sent is read here.
+/// The strict server checks each model's parameters; this test reads what was sent.
 #[tokio::test]
 async fn every_family_gets_the_parameters_it_takes() {
     let server =
@@ -95,12 +95,12 @@ async fn every_family_gets_the_parameters_it_takes() {
         (body.get("reasoning"), body.get("temperature"), body["max_output_tokens"].as_u64()),
         (None, None, Some(500))
     );
-    // Behind a server that has only the older format.
+    // With a server that supports only Chat Completions.
     let (path, body) = ask_openai("gpt-6-luna", &[chat, effort]).await;
     assert_eq!(
         (path.as_str(), &body["reasoning_effort"]),
         ("/v1/chat/completions", &json!("none")),
-        "tools are taken with no other effort"
+        "tools are accepted with no other effort"
     );
     let (_, body) = ask_openai("gpt-5-nano", &[effort]).await;
     assert_eq!(

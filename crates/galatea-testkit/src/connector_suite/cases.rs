@@ -1,4 +1,4 @@
-//! The cases, one file per part of the contract.
+//! The cases of the suite, one file per part of the connector contract.
 
 pub mod cursor;
 pub mod faults;
@@ -6,7 +6,8 @@ pub mod lifecycle;
 pub mod receive;
 pub mod send;
 
-/// Starts a scene and a spot in it; the case does not apply where the platform has no such spot.
+/// Starts a scene and takes a spot in it. The case is not applicable where the platform has no such
+/// spot.
 macro_rules! scene_with_spot {
     ($harness:ty, $kind:ident) => {{
         let scene = $crate::connector_suite::Scene::<$harness>::start().await;
@@ -20,7 +21,7 @@ macro_rules! scene_with_spot {
     }};
 }
 
-/// Ends a case as not applicable unless the condition holds.
+/// Ends the case as not applicable unless the condition is true.
 macro_rules! applies_if {
     ($condition:expr, $why:literal) => {
         if !$condition {

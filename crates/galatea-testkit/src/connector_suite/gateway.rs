@@ -1,4 +1,5 @@
-//! A gateway that remembers, derives ids as the runtime does, and fails when told.
+//! A gateway for connector tests: it records what it receives, derives ids as the runtime does, and
+//! fails on request.
 
 use std::{
     collections::{HashMap, HashSet},
@@ -13,7 +14,7 @@ use galatea_core::{
 };
 use tokio::sync::watch;
 
-/// The runtime's side of [`galatea_core::Gateway`], in memory.
+/// In-memory stand-in for the runtime behind [`galatea_core::Gateway`].
 pub struct RecordingGateway {
     identity: AgentIdentity,
     state: Mutex<State>,
@@ -51,48 +52,48 @@ impl State {
 }
 
 impl RecordingGateway {
-    /// An empty one for this agent.
+    /// An empty gateway for this agent.
     pub fn new(identity: AgentIdentity) -> Arc<Self> {
         Arc::new(Self { identity, state: Mutex::default(), changed: watch::Sender::new(0) })
     }
 
-    /// Lets the next `count` calls of `receive` fail as a full disk does; their batches are not
+    /// Makes the next `count` calls of `receive` fail as a full disk does; their batches are not
     /// stored.
     pub fn fail_receives(&self, count: usize) {
         self.change(|s| s.failures = count);
     }
 
-    /// Holds every `receive` back until [`RecordingGateway::release`].
+    /// Holds every call of `receive` until [`RecordingGateway::release`].
     pub fn hold(&self) {
         self.change(|s| s.held = true);
     }
 
-    /// Lets held calls go on.
+    /// Lets the held calls of `receive` continue.
     pub fn release(&self) {
         self.change(|s| s.held = false);
     }
 
-    /// Calls of `receive` that are held back now.
+    /// Number of calls of `receive` that are held now.
     pub fn held(&self) -> usize {
         self.lock().waiting
     }
 
-    /// Batches that were stored, in order.
+    /// Stored batches, in order.
     pub fn batches(&self) -> Vec<Batch> {
         self.lock().batches.clone()
     }
 
-    /// Batches that were refused.
+    /// Batches whose `receive` failed, in order.
     pub fn refused(&self) -> Vec<Batch> {
         self.lock().refused.clone()
     }
 
-    /// Bulk syncs so far.
+    /// World syncs received so far, in order.
     pub fn syncs(&self) -> Vec<WorldSync> {
         self.lock().syncs.clone()
     }
 
-    /// Connections ensured outside of batches.
+    /// Connections ensured outside of batches, in order.
     pub fn connections(&self) -> Vec<Connection> {
         self.lock().connections.clone()
     }
@@ -102,17 +103,17 @@ impl RecordingGateway {
         self.lock().stored.clone()
     }
 
-    /// Events that came again.
+    /// Number of events received more than once.
     pub fn duplicates(&self) -> usize {
         self.lock().duplicates
     }
 
-    /// What it was told to be missing.
+    /// Gaps the connector reported, in order.
     pub fn gaps(&self) -> Vec<Gap> {
         self.lock().gaps.clone()
     }
 
-    /// Messages stored for the first time, in order, without echoes of the account itself.
+    /// Messages stored for the first time, in order, without echoes of the account's own messages.
     pub fn messages(&self) -> Vec<(Incoming, IncomingMessage)> {
         let events = self.events().into_iter();
         events
@@ -125,49 +126,50 @@ impl RecordingGateway {
             .collect()
     }
 
-    /// Stores a cursor, as an earlier run would have.
+    /// Stores a cursor as if an earlier run had stored it.
     pub fn put_cursor(&self, cursor: Cursor) {
         self.change(|s| {
             s.cursors.insert(cursor.stream.clone(), cursor);
         });
     }
 
-    /// The cursor stored last.
+    /// The last stored cursor of a stream.
     pub fn stored_cursor(&self, stream: &str) -> Option<Cursor> {
         self.lock().cursors.get(stream).cloned()
     }
 
-    /// Stores a value of the account's state, as an earlier run would have.
+    /// Stores a value of the account's state as if an earlier run had stored it.
     pub fn put_state(&self, key: &str, value: serde_json::Value) {
         self.change(|s| s.put_state(key, value));
     }
 
-    /// The value stored last under this key.
+    /// The value last stored under this key.
     pub fn stored_state(&self, key: &str) -> Option<serde_json::Value> {
         self.lock().state.get(key).cloned()
     }
 
-    /// All that is stored of the account's state.
+    /// All stored state of the account, by key.
     pub fn states(&self) -> HashMap<String, serde_json::Value> {
         self.lock().state.clone()
     }
 
-    /// The send handler, once registered.
+    /// The send handler, once the connector has registered it.
     pub fn handler(&self) -> Option<Arc<dyn SendHandler>> {
         self.lock().handler.clone()
     }
 
-    /// Whether the handler was there when the first batch came; none before the first batch.
+    /// Whether the send handler was registered before the first batch; `None` before the first
+    /// batch.
     pub fn handler_came_first(&self) -> Option<bool> {
         self.lock().handler_before_events
     }
 
-    /// Health as reported, in order.
+    /// Reported health, in order.
     pub fn health(&self) -> Vec<Health> {
         self.lock().health.clone()
     }
 
-    /// Waits, by notification, until `look` finds something.
+    /// Waits until `look` returns something; checks after every change.
     pub async fn wait_for<T>(&self, look: impl Fn(&Self) -> Option<T>) -> T {
         let mut changes = self.changed.subscribe();
         loop {
@@ -180,7 +182,7 @@ impl RecordingGateway {
         }
     }
 
-    /// Waits until at least `count` messages are stored.
+    /// Waits until at least `count` messages are stored, and returns all of them.
     pub async fn wait_messages(&self, count: usize) -> Vec<(Incoming, IncomingMessage)> {
         self.wait_for(|g| Some(g.messages()).filter(|m| m.len() >= count)).await
     }
@@ -210,7 +212,7 @@ impl RecordingGateway {
     }
 }
 
-/// What makes an event the same as another: a message's id; anything else, everything about it.
+/// Key by which duplicates are recognised: a message's id; for any other event, its whole content.
 fn key(incoming: &Incoming) -> String {
     match &incoming.event {
         IncomingEvent::Message(message) => format!("message {}", message.id),

@@ -1,4 +1,4 @@
-//! What a connector's tests provide: a loopback platform and people on it.
+//! Interface between the suite and a connector's tests: a loopback platform with people on it.
 
 use std::{sync::Arc, time::Duration};
 
@@ -6,75 +6,78 @@ use async_trait::async_trait;
 use bytes::Bytes;
 use galatea_core::{ChannelType, Connector, Media, MediaKind, RemoteId};
 
-/// A loopback platform with one account, and the connector for it. One harness serves one case.
+/// A loopback platform with one account, and the connector for it. Each case uses a harness of its
+/// own.
 #[async_trait]
 pub trait ConnectorHarness: Send + Sync + Sized + 'static {
     /// Starts a fresh platform.
     async fn start() -> Self;
 
-    /// A connector for the platform's account. Asked again for a restart: nothing of the first one
-    /// is kept but what the platform and the gateway remember.
+    /// A connector for the platform's account. Called again for a restart: the new connector shares
+    /// nothing with the old one but what the platform and the gateway store.
     fn connector(&self) -> Arc<dyn Connector>;
 
-    /// Secrets that must appear nowhere.
+    /// Secrets that must not appear in any output.
     fn canaries(&self) -> Vec<String>;
 
-    /// A place with one person in it who has written to the agent before, or whom it may write to.
-    /// None when the platform has no such place.
+    /// A spot with one person whom the agent may write to. `None` when the platform has no spot of
+    /// this kind.
     async fn spot(&self, kind: SpotKind) -> Option<Spot>;
 
-    /// Lets the spot's person say something. Returns the id the connector must report.
+    /// Makes the spot's person send a message. Returns the id the connector must report.
     async fn say(&self, spot: &Spot, said: Said) -> RemoteId;
 
-    /// Lets the person change what they said; false when the platform does not tell agents.
+    /// Makes the person edit their message; false when the platform does not report edits to
+    /// agents.
     async fn edit(&self, spot: &Spot, id: &RemoteId, text: &str) -> bool;
 
-    /// Lets the person remove what they said; false when the platform does not tell agents.
+    /// Makes the person delete their message; false when the platform does not report deletions to
+    /// agents.
     async fn delete(&self, spot: &Spot, id: &RemoteId) -> bool;
 
-    /// Lets the person react to a message of the agent; false when the platform does not tell
-    /// agents.
+    /// Makes the person react to the agent's message; false when the platform does not report
+    /// reactions to agents.
     async fn react(&self, spot: &Spot, id: &RemoteId, emoji: &str) -> bool;
 
-    /// Lets the person press the button with this data under a message of the agent.
+    /// Makes the person press the button with this data under the agent's message.
     async fn press(&self, spot: &Spot, id: &RemoteId, data: &str);
 
-    /// Messages of the agent as people at the spot see them, oldest first; waits until there are at
+    /// The agent's messages as people at the spot see them, oldest first; waits until there are at
     /// least `count`.
     async fn shown(&self, spot: &Spot, count: usize) -> Vec<Shown>;
 
     /// Emoji the agent has set on a message.
     async fn reactions(&self, spot: &Spot, id: &RemoteId) -> Vec<String>;
 
-    /// Whether the agent has been shown typing at the spot.
+    /// Whether the agent has shown typing at the spot.
     async fn typing(&self, spot: &Spot) -> bool;
 
-    /// Orders a fault for the next send to the spot.
+    /// Schedules a fault for the next send to the spot.
     async fn inject(&self, spot: &Spot, fault: PlatformFault);
 
-    /// Cuts the platform off, or connects it again.
+    /// Makes the platform unreachable, or reachable again.
     fn set_reachable(&self, reachable: bool);
 
-    /// Delivers everything once more that the connector had already.
+    /// Delivers every event again that the connector has already received.
     async fn redeliver(&self);
 
-    /// How many events the platform has not been told to forget; none when the platform has no such
-    /// thing.
+    /// Number of events the connector has not acknowledged; `None` when the platform has no
+    /// acknowledgement.
     fn unacknowledged(&self) -> Option<usize>;
 
-    /// Waits until everything is acknowledged.
+    /// Waits until every event is acknowledged.
     async fn wait_acknowledged(&self);
 
-    /// Whether what is said while the connector is away comes when it is back.
+    /// Whether the platform keeps messages for the connector while it is stopped.
     fn queues_while_away(&self) -> bool;
 
-    /// The platform tells the agent only of what mentions it, so the harness adds the mention to
-    /// everything.
+    /// True when the platform reports only messages that mention the agent; the harness then adds
+    /// the mention to every message.
     fn hears_only_mentions(&self) -> bool {
         false
     }
 
-    /// A file the platform takes, with its bytes.
+    /// A file the platform accepts, with its bytes.
     fn file(&self) -> (Media, Bytes) {
         let media = Media {
             id: "note".into(),
@@ -89,49 +92,49 @@ pub trait ConnectorHarness: Send + Sync + Sized + 'static {
     }
 }
 
-/// Kind of place.
+/// Kind of spot.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SpotKind {
     /// One person and the agent.
     Direct,
-    /// Several people; the agent sees everything.
+    /// Several people; the agent sees every message.
     Group,
     /// A thread or topic.
     Thread,
 }
 
-/// A place with a person in it, in the ids the connector must report.
+/// A place on the platform with one person in it, by the ids the connector must report.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Spot {
-    /// Which kind.
+    /// Kind of spot.
     pub kind: SpotKind,
-    /// The World's id.
+    /// Platform id of the World.
     pub world: RemoteId,
-    /// The Room's id.
+    /// Platform id of the Room.
     pub room: RemoteId,
-    /// The Room it is a thread of.
+    /// Platform id of the parent Room, for a thread.
     pub parent: Option<RemoteId>,
-    /// The kind the connector must report.
+    /// Channel type the connector must report.
     pub channel: ChannelType,
-    /// The person's id.
+    /// Platform id of the person.
     pub speaker: RemoteId,
     /// The person's display name.
     pub speaker_name: String,
 }
 
-/// Something to be said.
+/// A message for a person to send.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Said {
-    /// The words; the harness adds the mention where `mention` is set.
+    /// Text of the message; the harness adds the mention when `mention` is set.
     pub text: String,
-    /// It mentions the agent.
+    /// Whether it mentions the agent.
     pub mention: bool,
-    /// It replies to this message.
+    /// Message it replies to.
     pub reply_to: Option<RemoteId>,
 }
 
 impl Said {
-    /// Plain words.
+    /// A message with this text, without mention or reply.
     pub fn text(text: &str) -> Self {
         Self { text: text.to_owned(), ..Self::default() }
     }
@@ -140,29 +143,29 @@ impl Said {
 /// A message of the agent as people see it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Shown {
-    /// Its id, in the form the connector reports ids.
+    /// Id of the message, in the form the connector reports.
     pub id: RemoteId,
-    /// Its text without markup.
+    /// Text without markup.
     pub text: String,
-    /// The pieces of it shown as code; none when the platform cannot show code.
+    /// Parts of the text shown as code; `None` when the platform cannot show code.
     pub code: Option<Vec<String>>,
-    /// The message it replies to.
+    /// Message it replies to.
     pub reply_to: Option<RemoteId>,
-    /// Buttons: text, and data or address.
+    /// Rows of buttons: text, and data or URL.
     pub buttons: Vec<Vec<(String, String)>>,
     /// Files: name and bytes.
     pub files: Vec<(String, Bytes)>,
 }
 
-/// What goes wrong with the next send.
+/// Fault of the next send.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PlatformFault {
-    /// Refused for now: wait this long.
+    /// Rate limit: the client has to wait this long.
     SlowDown(Duration),
-    /// The platform fails (5xx); nothing is shown.
+    /// The platform answers 5xx and shows nothing.
     ServerError,
-    /// The message is shown, the answer never arrives.
+    /// The platform shows the message, but its answer is lost.
     LostResponse,
-    /// Refused for good: the agent may not write there.
+    /// Final refusal: the agent may not write there.
     Forbidden,
 }

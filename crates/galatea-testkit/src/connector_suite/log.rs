@@ -1,4 +1,4 @@
-//! Everything logged by one thread, as text.
+//! Captures everything one thread logs, as text.
 
 use std::{
     fmt::{Debug, Write as _},
@@ -11,7 +11,7 @@ use tracing::{
     span::{Attributes, Record},
 };
 
-/// Captures spans and events of the current thread, at every level, while its guard lives.
+/// Captures the current thread's spans and events at every level while its guard lives.
 #[derive(Clone, Default)]
 pub struct CapturedLog {
     text: Arc<Mutex<String>>,
@@ -19,14 +19,14 @@ pub struct CapturedLog {
 }
 
 impl CapturedLog {
-    /// Starts capturing until the guard is dropped.
+    /// Starts capturing; dropping the guard ends it.
     pub fn start() -> (Self, tracing::subscriber::DefaultGuard) {
         let log = Self::default();
         let guard = tracing::subscriber::set_default(log.clone());
         (log, guard)
     }
 
-    /// What was logged so far: one line per span, record or event, with every field.
+    /// The captured log: one line per span, record or event, with every field.
     pub fn text(&self) -> String {
         self.text.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }

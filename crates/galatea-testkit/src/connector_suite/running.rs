@@ -1,4 +1,4 @@
-//! A connector at work between a platform and a recording gateway, for a connector's own tests.
+//! Runs a connector between a platform and a recording gateway, for a connector's own tests.
 
 use std::{any::Any, path::Path, sync::Arc, time::Duration};
 
@@ -11,44 +11,44 @@ use tokio_util::sync::CancellationToken;
 
 use super::RecordingGateway;
 
-/// After this long a wait fails: only a wrong test waits so long.
+/// Limit for one wait; only a faulty test or connector reaches it.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// The agent all of them serve.
+/// Identity of the agent that all of these connectors serve.
 pub fn identity() -> AgentIdentity {
     AgentIdentity::new(None, "Eliza")
 }
 
-/// What a connector is built with.
+/// The host that a connector under test is built with.
 pub fn host(folder: &Path, clock: Arc<dyn Clock>) -> Host {
     Host { agent: identity(), agent_name: "Eliza".into(), data_dir: folder.to_owned(), clock }
 }
 
-/// Waits, but not for ever.
+/// Awaits `waiting` for at most a minute.
 ///
 /// # Panics
-/// After a minute.
+/// After a minute, naming `what`.
 pub async fn patient<T>(what: &str, waiting: impl Future<Output = T>) -> T {
     tokio::time::timeout(PATIENCE, waiting)
         .await
         .unwrap_or_else(|_| panic!("waited in vain for {what}"))
 }
 
-/// A connector at work, as the runtime runs it once.
+/// A connector that runs once, without a restart after it ends.
 pub struct Running<C> {
-    /// It.
+    /// The connector.
     pub connector: Arc<C>,
-    /// What it hands over.
+    /// Records what the connector hands over.
     pub gateway: Arc<RecordingGateway>,
-    /// Stops it.
+    /// Stops the connector when cancelled.
     pub stop: CancellationToken,
-    /// Its run.
+    /// The task of the connector's `run`.
     pub task: JoinHandle<Result<()>>,
     kept: Option<Box<dyn Any + Send>>,
 }
 
 impl<C: Connector + 'static> Running<C> {
-    /// Starts it.
+    /// Starts the connector.
     pub fn start(connector: C, gateway: Arc<RecordingGateway>, clock: Arc<dyn Clock>) -> Self {
         let (connector, stop) = (Arc::new(connector), CancellationToken::new());
         let handle = Gateway::new(connector.info().clone(), identity(), gateway.clone(), clock);
@@ -59,42 +59,42 @@ impl<C: Connector + 'static> Running<C> {
         Self { connector, gateway, stop, task, kept: None }
     }
 
-    /// Keeps something, such as its folder, as long as it runs.
+    /// Keeps a value, such as its data folder, alive as long as the connector runs.
     #[must_use]
     pub fn keeping(mut self, what: impl Any + Send) -> Self {
         self.kept = Some(Box::new(what));
         self
     }
 
-    /// The handler, once registered.
+    /// Waits for the send handler.
     pub async fn handler(&self) -> Arc<dyn SendHandler> {
         patient("the send handler", self.gateway.wait_for(RecordingGateway::handler)).await
     }
 
-    /// At least so many messages, with all that came with them.
+    /// Waits for at least `count` messages and returns them with their events.
     pub async fn messages(&self, count: usize) -> Vec<(Incoming, IncomingMessage)> {
         patient(&format!("{count} messages"), self.gateway.wait_messages(count)).await
     }
 
-    /// At least so many messages.
+    /// Waits for at least `count` messages and returns them.
     pub async fn heard(&self, count: usize) -> Vec<IncomingMessage> {
         self.messages(count).await.into_iter().map(|(_, message)| message).collect()
     }
 
-    /// Something of the first event that has it.
+    /// Waits for an event in which `pick` finds something, and returns it.
     pub async fn event<T>(&self, what: &str, pick: impl Fn(&Incoming) -> Option<T>) -> T {
         self.until(what, |gateway| gateway.events().iter().find_map(&pick)).await
     }
 
-    /// Something the gateway shows sooner or later.
+    /// Waits until `look` finds something in the gateway, and returns it.
     pub async fn until<T>(&self, what: &str, look: impl Fn(&RecordingGateway) -> Option<T>) -> T {
         patient(what, self.gateway.wait_for(look)).await
     }
 
-    /// Stops it the normal way.
+    /// Stops the connector through its token and waits for its end.
     ///
     /// # Panics
-    /// When it ends with a failure.
+    /// When `run` returns an error.
     pub async fn end(self) -> Arc<RecordingGateway> {
         self.stop.cancel();
         match patient("the end", self.task).await {
@@ -103,16 +103,16 @@ impl<C: Connector + 'static> Running<C> {
         }
     }
 
-    /// Kills it: nothing gets to finish.
+    /// Aborts the connector's task, as a crash does.
     pub async fn kill(self) {
         self.task.abort();
         let _ = self.task.await;
     }
 
-    /// What it ends with by itself.
+    /// Waits until the connector ends by itself, and returns its error.
     ///
     /// # Panics
-    /// When it ends without a failure.
+    /// When `run` returns Ok.
     pub async fn failure(self) -> Error {
         match patient("the failure", self.task).await {
             Ok(Err(error)) => error,
@@ -121,10 +121,10 @@ impl<C: Connector + 'static> Running<C> {
     }
 }
 
-/// The deliveries of something to be sent.
+/// Encodes outgoing content into deliveries, as the outbox would hold them.
 ///
 /// # Panics
-/// When it cannot be encoded.
+/// When the content cannot be encoded.
 pub fn deliveries(
     handler: &dyn SendHandler,
     address: &Address,
@@ -134,7 +134,7 @@ pub fn deliveries(
     let turn = TurnId::fresh();
     let one = |(part, body)| {
         let id = DeliveryId::fresh();
-        // As short as the runtime's keys are, 22 characters.
+        // 22 characters, as the runtime's keys are.
         let key = id.0.simple().to_string()[10..].to_owned();
         Delivery {
             id,
@@ -152,7 +152,7 @@ pub fn deliveries(
     (0..).zip(bodies).map(one).collect()
 }
 
-/// Sends every part once.
+/// Sends every delivery once.
 pub async fn send(
     handler: &dyn SendHandler,
     address: &Address,

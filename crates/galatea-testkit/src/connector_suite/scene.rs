@@ -1,4 +1,4 @@
-//! A connector at work between its loopback platform and a recording gateway.
+//! Runs a connector between its loopback platform and a recording gateway, for the suite's cases.
 
 use std::{
     sync::{Arc, Mutex, PoisonError},
@@ -14,11 +14,11 @@ use tokio_util::sync::CancellationToken;
 
 use super::{ConnectorHarness, RecordingGateway, Spot};
 
-/// A running connector, restarted like the runtime does it.
+/// A running connector that is restarted after each failure, as the runtime does.
 pub struct Scene<H> {
-    /// The platform.
+    /// The platform and its people.
     pub platform: H,
-    /// The runtime's side.
+    /// The gateway in place of the runtime.
     pub gateway: Arc<RecordingGateway>,
     connector: Arc<dyn Connector>,
     identity: AgentIdentity,
@@ -28,13 +28,13 @@ pub struct Scene<H> {
 }
 
 impl<H: ConnectorHarness> Scene<H> {
-    /// Starts platform and connector.
+    /// Starts a fresh platform and its connector.
     pub async fn start() -> Self {
         let identity = AgentIdentity::new(None, "Galatea");
         Self::with(H::start().await, RecordingGateway::new(identity))
     }
 
-    /// Starts a connector for a platform and gateway that exist.
+    /// Starts a connector for an existing platform and gateway.
     pub fn with(platform: H, gateway: Arc<RecordingGateway>) -> Self {
         let identity = AgentIdentity::new(None, "Galatea");
         let connector = platform.connector();
@@ -49,22 +49,22 @@ impl<H: ConnectorHarness> Scene<H> {
         Self { platform, gateway, connector, identity, errors, stop, task }
     }
 
-    /// What the connector can do.
+    /// Capabilities the connector declares.
     pub fn can(&self) -> &Capabilities {
         &self.connector.info().capabilities
     }
 
-    /// The connector.
+    /// The running connector.
     pub fn connector(&self) -> &Arc<dyn Connector> {
         &self.connector
     }
 
-    /// The send handler, once registered.
+    /// Waits for the send handler.
     pub async fn handler(&self) -> Arc<dyn SendHandler> {
         self.gateway.wait_for(RecordingGateway::handler).await
     }
 
-    /// Failures of `run` so far, as their reports.
+    /// Errors that `run` has returned so far, as reports.
     pub fn failures(&self) -> Vec<String> {
         self.errors
             .lock()
@@ -74,14 +74,15 @@ impl<H: ConnectorHarness> Scene<H> {
             .collect()
     }
 
-    /// Stops the connector and returns what `run` returned last, with the parts to start another.
+    /// Stops the connector. Returns the last result of `run`, and what is needed to start another
+    /// one.
     pub async fn stop(self) -> (Result<()>, H, Arc<RecordingGateway>) {
         self.stop.cancel();
         let outcome = self.task.await.unwrap_or_else(|e| panic!("run() panicked: {e}"));
         (outcome, self.platform, self.gateway)
     }
 
-    /// Where a spot is delivered to.
+    /// Address of deliveries to a spot.
     pub fn address(&self, spot: &Spot) -> Address {
         let info = self.connector.info();
         let room = RoomId(self.identity.swizzle(spot.room.as_str()));
@@ -93,7 +94,7 @@ impl<H: ConnectorHarness> Scene<H> {
         }
     }
 
-    /// The deliveries an outgoing makes, as the outbox would hold them.
+    /// Encodes outgoing content into deliveries, as the outbox would hold them.
     pub async fn deliveries(&self, spot: &Spot, outgoing: &Outgoing) -> Vec<Delivery> {
         let encoded = self
             .handler()
@@ -103,7 +104,7 @@ impl<H: ConnectorHarness> Scene<H> {
         let turn = TurnId::fresh();
         let one = |(part, body)| {
             let id = DeliveryId::fresh();
-            // Its end: ids of one millisecond begin alike.
+            // The end of the id is used: ids of one millisecond begin alike.
             let key: String = id.0.simple().to_string().chars().skip(10).collect();
             let created_at = galatea_core::Clock::now(&SystemClock);
             let agent = self.identity.id();
@@ -123,7 +124,8 @@ impl<H: ConnectorHarness> Scene<H> {
         encoded.into_iter().enumerate().map(one).collect()
     }
 
-    /// Encodes and sends every part once, as the delivery worker does when nothing goes wrong.
+    /// Encodes content and sends every part once, as the delivery worker does when every send
+    /// succeeds.
     pub async fn send(&self, spot: &Spot, outgoing: &Outgoing) -> Vec<Receipt> {
         let handler = self.handler().await;
         let mut receipts = Vec::new();
@@ -138,7 +140,7 @@ impl<H: ConnectorHarness> Scene<H> {
         receipts
     }
 
-    /// Sends plain text and returns the id the platform gave.
+    /// Sends plain text and returns the platform's message id.
     pub async fn send_text(&self, spot: &Spot, text: &str) -> RemoteId {
         let receipts = self.send(spot, &text_of(text)).await;
         receipts
@@ -148,7 +150,7 @@ impl<H: ConnectorHarness> Scene<H> {
             .unwrap_or_else(|| panic!("a sent message has an id"))
     }
 
-    /// Sends one part that must fail, and returns the delivery and the failure.
+    /// Sends one part that must fail; returns the delivery and the error.
     pub async fn send_failing(&self, spot: &Spot, text: &str) -> (Delivery, Error) {
         let delivery = self.deliveries(spot, &text_of(text)).await.swap_remove(0);
         match self.handler().await.send(&delivery).await {
@@ -158,7 +160,7 @@ impl<H: ConnectorHarness> Scene<H> {
     }
 }
 
-/// An outgoing message of plain text.
+/// An outgoing message with plain text.
 pub(super) fn text_of(text: &str) -> Outgoing {
     Outgoing::Message { content: Content::text(text), reply_to: None }
 }
@@ -177,8 +179,8 @@ async fn supervise(
             }
             done => return done,
         }
-        // The runtime's first wait is of this order; without one a connector that fails at once
-        // would keep the processor.
+        // About as long as the runtime's first backoff. Without a pause, a connector that fails at
+        // once would keep the processor busy.
         tokio::select! {
             () = stop.cancelled() => return Ok(()),
             () = tokio::time::sleep(Duration::from_millis(20)) => {}

@@ -1,4 +1,4 @@
-//! The application, its commands, the way to the gateway, and guilds.
+//! REST routes of the application, its commands, the gateway's address, and guilds.
 
 use serde_json::{Value, json};
 
@@ -30,7 +30,8 @@ pub(crate) fn application(state: &mut State, _: &Request) -> Answer {
     }))
 }
 
-/// Only the three limited intent flags can be changed (Discord, "Edit Current Application").
+/// Edits the application. Only the three limited intent flags can be changed (Discord, "Edit
+/// Current Application").
 pub(crate) fn change(state: &mut State, request: &Request) -> Answer {
     let wanted = request.body["flags"]
         .as_u64()
@@ -49,7 +50,7 @@ pub(crate) fn commands(state: &mut State, request: &Request) -> Answer {
     Ok(json!(state.commands))
 }
 
-/// Bulk overwrite (Discord, "Application Commands").
+/// Overwrites all commands (Discord, "Application Commands").
 pub(crate) fn set_commands(state: &mut State, request: &Request) -> Answer {
     own(state, request)?;
     let list =

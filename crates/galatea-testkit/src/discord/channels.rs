@@ -1,4 +1,4 @@
-//! Channels and messages, as the bot uses them.
+//! REST routes of channels and messages.
 
 use serde_json::{Value, json};
 
@@ -12,7 +12,7 @@ use super::{
 };
 
 impl State {
-    /// The channel, if the bot may do this there.
+    /// Finds the channel, if the bot has these permissions there.
     fn allowed_in(&self, channel: u64, needs: u64) -> Result<&Channel, Refusal> {
         let found = self.world.channels.get(&channel).ok_or_else(Refusal::unknown_channel)?;
         if let Some(guild) = found.guild {
@@ -48,7 +48,7 @@ impl State {
         Ok(found)
     }
 
-    /// Tells sessions about a message.
+    /// Sends a message event to the sessions that asked for it.
     pub(crate) fn tell(&mut self, name: &str, message: &Message) {
         let guild = self.world.channels.get(&message.channel).and_then(|c| c.guild);
         let wanted = if guild.is_some() { intent::GUILD_MESSAGES } else { intent::DIRECT_MESSAGES };
@@ -56,7 +56,7 @@ impl State {
         self.sessions.dispatch(guild, wanted, name, &data, self.world.bot);
     }
 
-    /// Files of a form, as attachments.
+    /// Takes the files of a form as attachments.
     pub(crate) fn files(&mut self, request: &Request) -> Vec<File> {
         let now = self.now();
         let described = request.body["attachments"].as_array().cloned().unwrap_or_default();
@@ -76,7 +76,7 @@ impl State {
         request.files.iter().map(one).collect()
     }
 
-    /// Posts a message of the bot.
+    /// Posts a message as the bot.
     pub(crate) fn post(&mut self, message: Message) -> Value {
         if let Some(channel) = self.world.channels.get_mut(&message.channel) {
             channel.archived = false;
@@ -122,7 +122,7 @@ pub(crate) fn list(state: &mut State, request: &Request) -> Answer {
             .rev()
             .collect(),
     };
-    // The newest first, always.
+    // Newest first, whatever the request asks for.
     Ok(found
         .into_iter()
         .filter(|_| readable)
@@ -138,7 +138,7 @@ pub(crate) fn create(state: &mut State, request: &Request) -> Answer {
     state.allowed_in(channel, needs)?;
     let nonce = validate::nonce(&body)?;
     if let Some(first) = nonce.as_ref().and_then(|n| state.nonces.get(&(channel, n.clone()))) {
-        // "… the message created by the first will be returned", if it is still there.
+        // "… the message created by the first will be returned", provided it still exists.
         return match state.world.message(channel, *first) {
             Some(first) => Ok(state.world.message_json(first, &state.base)),
             None => Err(Refusal::unknown_message()),
@@ -169,7 +169,7 @@ pub(crate) fn create(state: &mut State, request: &Request) -> Answer {
     Ok(state.post(message))
 }
 
-/// The message that is replied to.
+/// The message that the body's reference names, for a reply.
 fn reference(state: &State, channel: u64, told: &Value) -> Result<Option<u64>, Refusal> {
     let id = told["message_id"]
         .as_str()
@@ -210,12 +210,12 @@ pub(crate) fn edit(state: &mut State, request: &Request) -> Answer {
         == state.world.bot;
     if !own {
         return Err(Refusal::new(403, 50005, "Cannot edit a message authored by another user")
-            .wrong("edited somebody else's message"));
+            .wrong("edited another author's message"));
     }
     Ok(change(state, channel, id, &body))
 }
 
-/// Changes a message of the bot.
+/// Edits a message of the bot.
 pub(crate) fn change(
     state: &mut State,
     channel: u64,
@@ -255,7 +255,9 @@ pub(crate) fn react(state: &mut State, request: &Request) -> Answer {
     state.allowed_in(request.id(0), may::HISTORY | may::ADD_REACTIONS)?;
     let emoji = request.ids.get(2).cloned().unwrap_or_default();
     if emoji.is_empty() || (emoji.is_ascii() && !emoji.contains(':')) {
-        return Err(Refusal::new(400, 10014, "Unknown Emoji").wrong("a reaction that is no emoji"));
+        return Err(
+            Refusal::new(400, 10014, "Unknown Emoji").wrong("a reaction that is not an emoji")
+        );
     }
     let bot = state.world.bot;
     state.set_reaction(request.id(0), request.id(1), bot, &emoji, true)?;

@@ -1,4 +1,4 @@
-//! What happens in the world, whoever did it, and who is told.
+//! Changes of the world by any actor, and the events they cause.
 
 use serde_json::{Value, json};
 use std::{collections::BTreeSet, time::Instant};
@@ -22,7 +22,7 @@ impl State {
         self.sessions.dispatch(guild, wanted, name, data, bot);
     }
 
-    /// Removes messages, whoever wrote them.
+    /// Removes messages by any author.
     pub(crate) fn remove(&mut self, channel: u64, ids: &[u64]) {
         let guild = self.guild_of(channel);
         if let Some(place) = self.world.channels.get_mut(&channel) {
@@ -45,7 +45,7 @@ impl State {
         }
     }
 
-    /// Sets or takes back a reaction.
+    /// Sets or removes a reaction.
     pub(crate) fn set_reaction(
         &mut self,
         channel: u64,
@@ -98,7 +98,7 @@ impl State {
         Ok(())
     }
 
-    /// Adds a channel or thread and tells of it.
+    /// Adds a channel or thread and sends the event.
     pub(crate) fn add_channel(&mut self, channel: Channel) -> u64 {
         let now = self.now();
         let (id, guild, thread) = (self.world.id(now), channel.guild, channel.is_thread());
@@ -116,7 +116,7 @@ impl State {
         id
     }
 
-    /// Removes a channel and tells of it.
+    /// Removes a channel and sends the event.
     pub(crate) fn remove_channel(&mut self, id: u64) {
         let Some(channel) = self.world.channels.remove(&id) else { return };
         let data = self.world.channel_json(id, &channel);
@@ -128,16 +128,16 @@ impl State {
         );
     }
 
-    /// A guild takes the bot in, or becomes available again.
+    /// Sends GUILD_CREATE: a guild adds the bot, or becomes available again.
     pub(crate) fn tell_guild(&mut self, guild: u64) {
         let with_members = self.world.guild_create(guild, true);
-        // All sessions of a test ask for the same intents.
+        // One session decides for all: every session of a test asks for the same intents.
         let members = self.sessions.all.values().any(|s| s.intents & intent::MEMBERS != 0);
         let data = if members { with_members } else { self.world.guild_create(guild, false) };
         self.event(Some(guild), intent::GUILDS, "GUILD_CREATE", &data);
     }
 
-    /// Somebody comes or goes.
+    /// Adds or removes a member of a guild and sends the event.
     pub(crate) fn member(&mut self, guild: u64, who: u64, comes: bool) {
         let mut data = json!({ "guild_id": guild.to_string(), "user": self.world.user_json(who) });
         if let Some(place) = self.world.guilds.get_mut(&guild) {
@@ -160,7 +160,8 @@ impl State {
         );
     }
 
-    /// Somebody uses a command or presses a button. `kind` 2 or 3, `data` as Discord puts it.
+    /// Creates an interaction: a command (`kind` 2) or a pressed button (3), with `data` in
+    /// Discord's form.
     pub(crate) fn interact(
         &mut self,
         who: u64,
@@ -171,7 +172,7 @@ impl State {
     ) -> u64 {
         let now = self.now();
         let id = self.world.id(now);
-        // Tokens may hold anything; in a path they have to be escaped.
+        // Discord may put any character into a token; these must be escaped in a path.
         let token = format!("dc-canary/interaction?{id}#+%");
         let place = &self.world.channels[&channel];
         let guild = place.guild;

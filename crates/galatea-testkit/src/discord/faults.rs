@@ -1,71 +1,72 @@
-//! What can go wrong with a call; and what the gateway does out of turn.
+//! Faults of REST calls and of the gateway.
 
 use std::time::Duration;
 
 use crate::loopback::ErrorBody;
 
-/// What goes wrong with a call.
+/// Effect of a fault on a REST call.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Effect {
-    /// 429 for this route; nothing is done, and calls of it before then are violations.
+    /// 429 for this route. The call is not applied, and calls of the route before the wait ends are
+    /// violations.
     RateLimited(Duration),
-    /// 429 for everything.
+    /// 429 for all routes.
     GlobalLimit(Duration),
     /// 429 with scope `shared`.
     SharedLimit(Duration),
-    /// A 5xx answer; nothing is done.
+    /// A 5xx answer; the call is not applied.
     ServerError(u16, ErrorBody),
-    /// The call is done, and the answer is a 5xx.
+    /// The call is applied, and the answer is a 5xx.
     ApplyThenError(u16),
-    /// The call is done, and the connection closes without a byte of an answer.
+    /// The call is applied, and the connection closes without a byte of an answer.
     LoseResponse,
-    /// The connection closes without an answer and nothing is done until
+    /// The connection closes without an answer. The call is applied when the test calls
     /// [`super::Handle::apply_late`].
     ApplyLate,
-    /// The call is done and never answered.
+    /// The call is applied and never answered.
     ApplyAndHang,
-    /// Nothing is done and nothing is ever answered.
+    /// The call is neither applied nor answered.
     Hang,
-    /// The call is done, and the connection closes after this many bytes of the answer, head
+    /// The call is applied, and the connection closes after this many bytes of the answer, headers
     /// included.
     CutAfter(usize),
-    /// The call is done; the answer is 200 with a body that is not JSON.
+    /// The call is applied; the answer is 200 with a body that is not JSON.
     Garbage,
-    /// The call is done; the answer is 200 with this body.
+    /// The call is applied; the answer is 200 with this body.
     Body(String),
-    /// Refused with this status and Discord's number.
+    /// The call is refused with this status and this Discord error code.
     Refuse(u16, u32),
 }
 
-/// What the gateway does out of turn, to every connection there is.
+/// An unsolicited action of the gateway, on every open connection.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Order {
     /// Op 7: reconnect.
     Reconnect,
     /// Op 9: the session is invalid; true when it may be resumed.
     InvalidSession(bool),
-    /// Closes with this code. 4009 ends the session, too.
+    /// Closes with this code; 4009 also ends the session.
     Close(u16),
-    /// Answers no heartbeat on this connection any more.
+    /// Stops acknowledging heartbeats on this connection.
     StopAcks,
-    /// Asks for a heartbeat at once.
+    /// Requests an immediate heartbeat.
     AskHeartbeat,
-    /// Drops the connection without a word.
+    /// Drops the connection without a close frame.
     Drop,
-    /// Lets this many bytes more through, then drops the connection.
+    /// Drops the connection after this many more bytes.
     CutAfter(usize),
 }
 
-/// A step at which the gateway falls silent on its next connection that gets there. Heartbeats are
-/// still acknowledged.
+/// A step at which the gateway stops sending, on the next connection that reaches it. It still
+/// acknowledges heartbeats.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Silent {
-    /// No greeting (op 10).
+    /// Does not send the greeting (op 10).
     Hello,
-    /// Takes an identify and never says READY.
+    /// Accepts an identify but never sends READY.
     Ready,
-    /// Takes a resume and never says RESUMED.
+    /// Accepts a resume but never sends RESUMED.
     Resumed,
-    /// Says RESUMED, and no event ever after.
+    /// Sends RESUMED, and no event afterwards.
     Events,
 }

@@ -1,5 +1,5 @@
-//! The gateway: greeting, identify and resume with their checks, heartbeats, events in order, close
-//! codes.
+//! The gateway: greeting, identify and resume with their checks, heartbeats, events in order, and
+//! close codes.
 
 use std::{
     sync::{Arc, atomic::Ordering},
@@ -17,14 +17,14 @@ use super::{
 };
 use crate::{load::Load, loopback::Wire};
 
-/// Payloads a connection may send within a minute (Discord, "Rate Limiting": gateway).
+/// Payloads that a connection may send per minute (Discord, "Rate Limiting": gateway).
 const MAX_PAYLOADS: usize = 120;
-/// Between two identifies of a concurrency bucket.
+/// Least time between two identifies of one concurrency bucket.
 const SPACING: Duration = Duration::from_millis(4_900);
-/// How much later than the interval a heartbeat may come.
+/// Tolerance for a late heartbeat, added to the interval.
 const TOLERANCE: Duration = Duration::from_secs(5);
 
-/// Why a connection ends from our side.
+/// How the server ends a connection.
 enum Over {
     Close(u16),
     Silent,
@@ -34,16 +34,16 @@ struct Connection {
     shared: Arc<Shared>,
     number: u64,
     session: Option<String>,
-    /// The last event that was sent on this connection.
+    /// Number of the last event sent on this connection.
     sent: u64,
     acks: bool,
-    /// No event is sent any more.
+    /// Whether events are held back for good.
     silent: bool,
     payloads: Vec<Instant>,
     last_beat: Instant,
 }
 
-/// Serves one connection.
+/// Serves one connection until it ends.
 pub(crate) async fn serve(shared: Arc<Shared>, wire: Wire, mut socket: WebSocket) {
     let mut changes = shared.changed.subscribe();
     let (number, mut orders, interval, greets) = {
@@ -85,7 +85,7 @@ pub(crate) async fn serve(shared: Arc<Shared>, wire: Wire, mut socket: WebSocket
             (connection.last_beat + interval + TOLERANCE).saturating_duration_since(Instant::now());
         let load = connection.load();
         tokio::select! {
-            // What was ordered first happens first.
+            // Orders of the test precede traffic.
             biased;
             () = shared.stop.cancelled() => return,
             order = orders.recv() => match order {
@@ -93,7 +93,7 @@ pub(crate) async fn serve(shared: Arc<Shared>, wire: Wire, mut socket: WebSocket
                 Err(RecvError::Lagged(_)) => {}
                 Err(RecvError::Closed) => return,
             },
-            // Heartbeats before events: under load there is always one more event.
+            // Heartbeats precede events: under load there is always another event.
             got = socket.recv() => match got {
                 Some(Ok(Message::Text(text))) => match connection.take(text.as_str()) {
                     Ok(answers) => {
@@ -134,7 +134,7 @@ async fn send(socket: &mut WebSocket, payload: &Value) -> bool {
 }
 
 impl Connection {
-    /// Events that were not sent on this connection yet.
+    /// Events that were not yet sent on this connection, as text.
     fn ready(&mut self) -> Vec<String> {
         let mut state = self.shared.lock();
         if self.session.is_some() {
@@ -154,7 +154,7 @@ impl Connection {
         events
     }
 
-    /// Ends when a load has something more to say.
+    /// Completes when the next question of the load is due.
     fn load(&self) -> impl Future<Output = ()> + use<> {
         let due = if self.session.is_some() {
             self.shared.lock().load.as_ref().and_then(Load::next_due)
@@ -202,8 +202,8 @@ impl Connection {
         state.sessions.all.retain(|_, s| s.connection != Some(number));
     }
 
-    /// The connection is over. Closing with 1000 or 1001 ends the session, anything else leaves it
-    /// for a while.
+    /// Detaches the session from the connection. Close codes 1000 and 1001 end the session; after
+    /// any other end it can be resumed.
     fn left(&self, code: Option<u16>) {
         let mut state = self.shared.lock();
         if matches!(code, Some(1000 | 1001)) {
@@ -217,7 +217,7 @@ impl Connection {
         self.shared.bump();
     }
 
-    /// A payload of the client.
+    /// Handles a payload of the client and returns the answers.
     fn take(&mut self, text: &str) -> Result<Vec<Value>, Over> {
         let shared = self.shared.clone();
         let mut state = shared.lock();
@@ -265,15 +265,14 @@ impl Connection {
             (told, Some(session)) => match told.as_u64() {
                 Some(told) if told <= sent => session.acknowledge(told),
                 _ => {
-                    state.violate("gateway", "a heartbeat tells an event that was not sent");
+                    state.violate("gateway", "a heartbeat acknowledges an event that was not sent");
                     return Err(Over::Close(4007));
                 }
             },
-            // The session goes on over another connection, of which this client cannot know yet.
+            // The session has moved to another connection; this client cannot know that yet.
             (_, None) if self.session.is_some() => {}
-            (_, None) => {
-                state.violate("gateway", "a heartbeat tells an event before there is a session")
-            }
+            (_, None) => state
+                .violate("gateway", "a heartbeat acknowledges an event before there is a session"),
         }
         Ok(if self.acks { vec![json!({ "op": 11, "d": null })] } else { Vec::new() })
     }
@@ -309,12 +308,12 @@ impl Connection {
             (Some(number), Some(count)) if number < count => (number, count),
             (None, None) if data.get("shard").is_none() => (0, 1),
             _ => {
-                state.violate("gateway", "a shard that cannot be");
+                state.violate("gateway", "an impossible shard");
                 return Err(Over::Close(4010));
             }
         };
         let now = Instant::now();
-        // One concurrency bucket is all that is offered.
+        // The server offers a single concurrency bucket.
         if state.options.checks
             && !state.options.own_time
             && state.identified.last().is_some_and(|(at, _)| now - *at < SPACING)
@@ -341,7 +340,7 @@ impl Connection {
         Ok(Vec::new())
     }
 
-    /// READY, then each guild.
+    /// READY, followed by GUILD_CREATE for each guild.
     fn greet(&self, state: &mut State, id: &str, shard: (u64, u64), intents: u64) {
         let mine: Vec<u64> =
             state.world.guilds.keys().copied().filter(|g| (g >> 22) % shard.1 == shard.0).collect();
@@ -403,7 +402,7 @@ impl Connection {
         if deaf {
             self.sent = session.sequence;
         }
-        // RESUMED itself, though nothing else will follow.
+        // Only RESUMED is sent when the connection is to stay silent afterwards.
         let told = if deaf {
             vec![json!({ "op": 0, "s": session.sequence, "t": "RESUMED", "d": { "_trace": [] } })]
         } else {
@@ -413,7 +412,7 @@ impl Connection {
         Ok(told)
     }
 
-    /// Members of a guild by their ids (Discord, "Request Guild Members"): needs no privileged
+    /// Members of a guild by their ids (Discord, "Request Guild Members"). This needs no privileged
     /// intent.
     fn members(&mut self, state: &mut State, data: &Value) -> Result<Vec<Value>, Over> {
         state.member_requests += 1;
@@ -428,7 +427,7 @@ impl Connection {
         let (Some(guild), false) =
             (guild, wanted.is_empty() || wanted.len() > 100 || data.get("query").is_some())
         else {
-            state.violate("gateway", "members asked for without one guild and up to 100 ids");
+            state.violate("gateway", "requested members without one guild and up to 100 ids");
             return Err(Over::Close(4002));
         };
         let Some(known) =

@@ -1,4 +1,4 @@
-//! The test's side of the server: set the scene, wait, look, order faults.
+//! The handle of a test: sets up the world, waits, reads the result, schedules faults.
 
 use std::time::Duration;
 
@@ -17,25 +17,25 @@ use super::{
 };
 use crate::load::{LoadPlan, Trip};
 
-/// The test's side of a running server.
+/// A test's handle to a running server.
 pub type Handle = crate::loopback::Handle<State>;
 
 /// A message of the bot as people see it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Shown {
-    /// Its id.
+    /// Id of the message.
     pub id: u64,
-    /// Its words, markup included.
+    /// Text, with markup.
     pub text: String,
-    /// The pieces of it in code blocks.
+    /// Contents of its code blocks.
     pub code: Vec<String>,
-    /// The message it replies to.
+    /// Message it replies to.
     pub reply_to: Option<u64>,
-    /// Texts and data or addresses of its buttons.
+    /// Rows of buttons: text, and data or URL.
     pub buttons: Vec<Vec<(String, String)>>,
-    /// Names and bytes of its files.
+    /// Files: name and bytes.
     pub files: Vec<(String, Bytes)>,
-    /// It was edited.
+    /// Whether it was edited.
     pub edited: bool,
 }
 
@@ -50,7 +50,7 @@ impl Handle {
         self.shared.lock().world.bot
     }
 
-    /// How the bot is mentioned.
+    /// Text that mentions the bot.
     pub fn mention(&self) -> String {
         format!("<@{}>", self.bot_id())
     }
@@ -73,17 +73,17 @@ impl Handle {
         User { api: self.clone(), id }
     }
 
-    /// A new person.
+    /// Adds a person.
     pub fn user(&self, name: &str, username: &str) -> User {
         self.person(name, username, false)
     }
 
-    /// Another bot.
+    /// Adds another bot.
     pub fn other_bot(&self, name: &str, username: &str) -> User {
         self.person(name, username, true)
     }
 
-    /// A guild with these members, the first its owner, and the bot.
+    /// Adds a guild with the bot and these members; the first one is its owner.
     pub fn guild(&self, name: &str, members: &[&User]) -> Guild {
         let members: Vec<u64> = members.iter().map(|m| m.id).collect();
         let id = self.change(|s| {
@@ -95,10 +95,10 @@ impl Handle {
         Guild { api: self.clone(), id }
     }
 
-    /// The guild of a channel.
+    /// Guild of a channel.
     ///
     /// # Panics
-    /// When it is in none.
+    /// When the channel is not in a guild.
     pub fn guild_of(&self, channel: u64) -> Guild {
         let id = self
             .change(|s| s.guild_of(channel))
@@ -106,34 +106,33 @@ impl Handle {
         Guild { api: self.clone(), id }
     }
 
-    /// Grants or withdraws the Message Content intent in the portal.
+    /// Grants or withdraws the Message Content intent, as in the developer portal.
     pub fn set_content(&self, granted: bool) {
         self.change(|s| s.options.content = granted);
     }
 
-    /// How many sessions may still be begun.
+    /// Sets how many more sessions may begin.
     pub fn set_identifies(&self, left: u64) {
         self.change(|s| s.options.identifies = left);
     }
 
-    /// Takes every identify and resume from now on and closes the connection with this code; none:
-    /// as usual again.
+    /// Answers every identify and resume with this close code; `None` accepts them again.
     pub fn refuse_sessions(&self, code: Option<u16>) {
         self.change(|s| s.options.refuse = code);
     }
 
-    /// Orders something of every gateway connection there is.
+    /// Makes the gateway perform an action on every open connection.
     pub fn order(&self, order: Order) {
         let _ = self.shared.lock().orders.send(order);
     }
 
-    /// Lets the gateway fall silent at these steps, one connection each, in order.
+    /// Makes the gateway stop sending at these steps, on one connection each, in this order.
     pub fn silence(&self, steps: &[Silent]) {
         self.change(|s| s.silences.extend(steps));
     }
 
-    /// Sends every session an event as this text stands, whatever it is; `{s}` becomes the event's
-    /// number. It comes again after a resume.
+    /// Sends this text as an event to every session, unchanged except that `{s}` becomes the
+    /// event's number. A resume repeats it.
     pub fn sends_raw(&self, text: &str) {
         self.change(|s| {
             let bot = s.world.bot;
@@ -141,7 +140,7 @@ impl Handle {
         });
     }
 
-    /// Makes every message there is so much older, its id with it.
+    /// Makes every message older by this much, and its id with it.
     pub fn age_messages(&self, by: Duration) {
         let less = u64::try_from(by.as_millis()).unwrap_or(0) << 22;
         self.change(|s| {
@@ -160,17 +159,17 @@ impl Handle {
         });
     }
 
-    /// Silences that no connection has met yet.
+    /// Silences that no connection has reached yet.
     pub fn silences_left(&self) -> usize {
         self.shared.lock().silences.len()
     }
 
-    /// How often members were asked for over the gateway (op 8).
+    /// Number of requests for members over the gateway (op 8).
     pub fn member_requests(&self) -> usize {
         self.shared.lock().member_requests
     }
 
-    /// Forgets all sessions, as after some minutes without a connection.
+    /// Ends all sessions, as Discord does after some minutes without a connection.
     pub fn forget_sessions(&self) {
         self.change(|s| s.sessions.all.clear());
     }
@@ -180,19 +179,19 @@ impl Handle {
         self.change(|s| s.interactions.values_mut().for_each(|i| i.expired = true));
     }
 
-    /// Forgets enforced nonces, as after a few minutes.
+    /// Forgets enforced nonces, as Discord does after a few minutes.
     pub fn forget_nonces(&self) {
         self.change(|s| s.nonces.clear());
     }
 
-    /// Applies what [`super::Effect::ApplyLate`] held back.
+    /// Applies the calls that [`super::Effect::ApplyLate`] held back.
     pub fn apply_late(&self) {
         for request in self.change(|s| std::mem::take(&mut s.late)) {
             let _ = http::perform(&self.shared, &request);
         }
     }
 
-    /// Sends the last event once more.
+    /// Sends the last event again.
     pub fn redeliver(&self) {
         self.change(|s| {
             let bot = s.world.bot;
@@ -200,7 +199,7 @@ impl Handle {
         });
     }
 
-    /// Events that no heartbeat has told of yet.
+    /// Number of events that no heartbeat has acknowledged.
     pub fn unacknowledged(&self) -> usize {
         let state = self.shared.lock();
         state
@@ -217,40 +216,40 @@ impl Handle {
             && state.sessions.all.values().all(|s| s.acknowledged == s.sequence)
     }
 
-    /// Asks for heartbeats until all events are told of.
+    /// Requests heartbeats until all events are acknowledged.
     pub async fn wait_acknowledged(&self) {
         let asking = async {
             let mut pause = Duration::from_millis(10);
             loop {
                 self.order(Order::AskHeartbeat);
-                // What the client has stored by now nobody announces; asking without a pause would
-                // break the limit of 120 a minute.
+                // The client does not announce what it has stored, so it must be asked; without a
+                // pause this would break the limit of 120 payloads a minute.
                 tokio::time::sleep(pause).await;
                 pause = (pause * 2).min(Duration::from_secs(1));
             }
         };
         tokio::select! {
-            () = self.wait_for("all events to be told of", |h| h.all_told().then_some(())) => {}
+            () = self.wait_for("all events acknowledged", |h| h.all_told().then_some(())) => {}
             () = asking => {}
         }
     }
 
-    /// Sessions begun so far.
+    /// Number of sessions begun so far.
     pub fn identified(&self) -> usize {
         self.shared.lock().identified.len()
     }
 
-    /// Sessions resumed so far.
+    /// Number of sessions resumed so far.
     pub fn resumed(&self) -> usize {
         self.shared.lock().resumed
     }
 
-    /// Sessions with a connection.
+    /// Number of sessions with a connection.
     pub fn connected(&self) -> usize {
         self.shared.lock().sessions.all.values().filter(|s| s.connection.is_some()).count()
     }
 
-    /// Intents the sessions asked for.
+    /// Intents each session asked for.
     pub fn intents(&self) -> Vec<u64> {
         self.shared.lock().sessions.all.values().map(|s| s.intents).collect()
     }
@@ -260,32 +259,32 @@ impl Handle {
         self.shared.lock().calls.clone()
     }
 
-    /// Calls of one route.
+    /// Calls of one route, in order.
     pub fn calls_of(&self, route: &str) -> Vec<Call> {
         self.shared.lock().calls.iter().filter(|c| c.route == route).cloned().collect()
     }
 
-    /// The commands that are registered.
+    /// Commands that are registered.
     pub fn commands(&self) -> Vec<Value> {
         self.shared.lock().commands.clone()
     }
 
-    /// How often commands were written.
+    /// Number of times the commands were written.
     pub fn command_writes(&self) -> usize {
         self.shared.lock().command_writes
     }
 
-    /// Calls that count against the address.
+    /// Number of calls that count against the client's IP address (401, 403, 429).
     pub fn invalid_calls(&self) -> usize {
         self.shared.lock().limits.invalid
     }
 
-    /// Messages of the bot in a channel, oldest first, placeholders left out.
+    /// The bot's messages in a channel, oldest first, without placeholders.
     pub fn shown(&self, channel: u64) -> Vec<Shown> {
         self.last_shown(channel, usize::MAX)
     }
 
-    /// The newest of them, at most so many, oldest first.
+    /// The newest `count` of the bot's messages in a channel, oldest first.
     pub fn last_shown(&self, channel: u64, count: usize) -> Vec<Shown> {
         let state = self.shared.lock();
         let Some(place) = state.world.channels.get(&channel) else { return Vec::new() };
@@ -300,7 +299,7 @@ impl Handle {
         newest
     }
 
-    /// How many messages of the bot there are, in all channels.
+    /// Number of the bot's messages in all channels.
     pub fn said(&self) -> usize {
         let state = self.shared.lock();
         state
@@ -312,7 +311,7 @@ impl Handle {
             .count()
     }
 
-    /// Ephemeral lines in a channel, oldest first.
+    /// Ephemeral answers in a channel, oldest first.
     pub fn whispered(&self, channel: u64) -> Vec<String> {
         self.shared
             .lock()
@@ -323,7 +322,7 @@ impl Handle {
             .collect()
     }
 
-    /// Places of answers in a channel that still say that the bot is thinking.
+    /// Number of deferred answers in a channel that still show that the bot is thinking.
     pub fn thinking(&self, channel: u64) -> usize {
         let state = self.shared.lock();
         let messages = state
@@ -347,12 +346,12 @@ impl Handle {
             .collect()
     }
 
-    /// Channels in which typing was shown.
+    /// Channels in which the bot showed typing.
     pub fn typing(&self) -> Vec<u64> {
         self.shared.lock().typing.clone()
     }
 
-    /// With which type an interaction was acknowledged, if it was.
+    /// Type with which an interaction was acknowledged, if it was.
     pub fn acknowledged(&self, interaction: u64) -> Option<u64> {
         self.shared.lock().interactions.get(&interaction).and_then(|i| i.acknowledged)
     }
@@ -365,7 +364,7 @@ impl Handle {
         .await
     }
 
-    /// Waits until so many sessions have a connection.
+    /// Waits until `count` sessions have a connection.
     pub async fn wait_connected(&self, count: usize) {
         self.wait_for(&format!("{count} connected sessions"), |h| {
             (h.connected() >= count).then_some(())
@@ -378,8 +377,7 @@ impl Handle {
         self.change(|s| load::start(s, plan));
     }
 
-    /// Waits until every message of the load is answered, without a limit of its own, and returns
-    /// the trips.
+    /// Waits, without a limit, until every message of the load is answered, and returns the trips.
     pub async fn wait_load(&self) -> Vec<Trip> {
         let mut changes = self.shared.changed.subscribe();
         loop {
@@ -394,7 +392,7 @@ impl Handle {
         }
     }
 
-    /// Answers of the load that came out of turn, twice, or to nothing.
+    /// Number of the load's answers that were out of order, repeated or unasked.
     pub fn misplaced(&self) -> usize {
         self.shared.lock().load.as_ref().map_or(0, |l| l.misplaced())
     }
@@ -423,8 +421,8 @@ fn shown(message: &super::world::Message) -> Shown {
     }
 }
 
-/// What Discord shows in code blocks: between pairs of three backticks, a language on the first
-/// line left out.
+/// Contents of code blocks: text between pairs of three backticks, without the language on the
+/// first line.
 fn code(text: &str) -> Vec<String> {
     let blocks = text.split("```").skip(1).step_by(2);
     blocks

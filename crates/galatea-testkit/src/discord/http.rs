@@ -1,4 +1,4 @@
-//! The HTTP side: authorization, limits, faults, downloads, and the way to the gateway.
+//! The HTTP side: authorization, rate limits, faults, downloads, and the upgrade to the gateway.
 
 use std::{
     collections::HashMap,
@@ -33,15 +33,16 @@ use crate::{
     telegram::multipart,
 };
 
-/// Longest request (Discord, "Uploading Files": 25 MiB in all).
+/// Largest request body (Discord, "Uploading Files": 25 MiB in all), with some room for the form
+/// around the files.
 const MAX_BODY: usize = 26 << 20;
 
-/// A call taken apart.
+/// A decoded call.
 #[derive(Debug, Clone)]
 pub(crate) struct Request {
     /// Method and path without ids.
     pub(crate) route: &'static str,
-    /// What stands in the path's places, percent-decoded.
+    /// Values of the path's placeholders, percent-decoded.
     pub(crate) ids: Vec<String>,
     pub(crate) query: HashMap<String, String>,
     pub(crate) body: Value,
@@ -49,7 +50,7 @@ pub(crate) struct Request {
 }
 
 impl Request {
-    /// The nth id of the path.
+    /// The nth placeholder as an id.
     pub(crate) fn id(&self, n: usize) -> u64 {
         self.ids.get(n).and_then(|id| id.parse().ok()).unwrap_or(0)
     }
@@ -119,7 +120,7 @@ fn query(text: Option<&str>) -> HashMap<String, String> {
     url::form_urlencoded::parse(text.unwrap_or_default().as_bytes()).into_owned().collect()
 }
 
-/// Who calls what, with what.
+/// Decodes a call and checks its authorization.
 fn read(shared: &Arc<Shared>, head: &Parts, body: &Bytes) -> Result<Request, Refusal> {
     let mut state = shared.lock();
     let path = head.uri.path();
@@ -136,7 +137,7 @@ fn read(shared: &Arc<Shared>, head: &Parts, body: &Bytes) -> Result<Request, Ref
     if !header("user-agent").starts_with("DiscordBot (") {
         state.violate(route, "a User-Agent that is not DiscordBot (url, version)");
     }
-    // Interactions carry their token in the path.
+    // Interaction routes carry their token in the path instead of a header.
     let token_in_path = route.contains("/callback") || route.contains("/webhooks/");
     if !token_in_path && header("authorization") != format!("Bot {}", state.options.token()) {
         state.limits.invalid += 1;
@@ -242,7 +243,7 @@ async fn call(shared: Arc<Shared>, wire: &Wire, request: Request) -> Response {
     }
 }
 
-/// Remembers the call, counts it, and finds the fault that meets it.
+/// Records and counts the call, and finds the fault that applies to it.
 fn begin(
     shared: &Arc<Shared>,
     request: &Request,

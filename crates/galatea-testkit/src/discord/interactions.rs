@@ -1,4 +1,4 @@
-//! Interactions: three seconds to acknowledge, fifteen minutes to answer.
+//! Interactions: the bot has three seconds to acknowledge one and fifteen minutes to answer it.
 
 use serde_json::Value;
 use std::time::{Duration, Instant};
@@ -14,10 +14,10 @@ use super::{
 
 const ACKNOWLEDGE: Duration = Duration::from_secs(3);
 const ANSWER: Duration = Duration::from_secs(15 * 60);
-/// The placeholder of a deferred answer (Discord, "Message Flags": LOADING).
+/// Flag of a deferred answer's placeholder (Discord, "Message Flags": LOADING).
 pub(crate) const LOADING: u64 = 1 << 7;
 
-/// One interaction.
+/// An interaction that a person caused.
 #[derive(Debug, Clone)]
 pub(crate) struct Interaction {
     pub(crate) token: String,
@@ -27,10 +27,11 @@ pub(crate) struct Interaction {
     pub(crate) at: Instant,
     pub(crate) acknowledged: Option<u64>,
     pub(crate) original: Option<u64>,
-    /// The answer is ephemeral: whispered, with its place among the whispers once it is given.
+    /// Whether the answer is ephemeral. `whisper` is then its place among the ephemeral answers,
+    /// once it is given.
     pub(crate) hidden: bool,
     pub(crate) whisper: Option<usize>,
-    /// Treated as older than 15 minutes.
+    /// Whether it counts as older than 15 minutes.
     pub(crate) expired: bool,
 }
 
@@ -155,7 +156,7 @@ pub(crate) fn delete_original(state: &mut State, request: &Request) -> Answer {
     Ok(Value::Null)
 }
 
-/// Whoever asked sees it, and nobody else.
+/// Flag of an answer that only the asking person sees.
 const EPHEMERAL: u64 = 1 << 6;
 
 pub(crate) fn follow_up(state: &mut State, request: &Request) -> Answer {
@@ -167,8 +168,8 @@ pub(crate) fn follow_up(state: &mut State, request: &Request) -> Answer {
     let body = validate::message(request, state.options.pings, true)?.clone();
     let (now, files) = (state.now(), state.files(request));
     if body.get("flags").and_then(Value::as_u64).is_some_and(|flags| flags & EPHEMERAL != 0) {
-        // While a deferred answer waits, the first follow-up fills its place and is as public as it
-        // (Discord, "Create Followup Message").
+        // While a deferred answer is open, the first follow-up replaces its placeholder and takes
+        // over its visibility (Discord, "Create Followup Message").
         let loading = known
             .original
             .and_then(|id| state.world.message(known.channel, id))

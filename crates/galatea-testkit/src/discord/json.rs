@@ -1,4 +1,4 @@
-//! The world as JSON, in the form of Discord's objects.
+//! The world as JSON, in the form of Discord's API objects.
 
 use galatea_core::Timestamp;
 use serde_json::{Value, json};
@@ -31,7 +31,7 @@ fn text(id: u64) -> Value {
     json!(id.to_string())
 }
 
-/// `👍` or `name:id` as an emoji object.
+/// An emoji object for `👍` or `name:id`.
 pub(crate) fn emoji(path: &str) -> Value {
     match path.split_once(':') {
         Some((name, id)) => json!({ "id": id, "name": name }),
@@ -52,7 +52,7 @@ impl World {
         }
     }
 
-    /// A member, without its user where the event has it elsewhere.
+    /// A guild member, optionally without its user, where the event has the user elsewhere.
     pub(crate) fn member_json(&self, guild: u64, user: u64, with_user: bool) -> Value {
         let Some(guild) = self.guilds.get(&guild) else { return Value::Null };
         let member = guild.members.get(&user).cloned().unwrap_or_default();
@@ -67,7 +67,7 @@ impl World {
         json
     }
 
-    /// What a member may do in a guild.
+    /// Permissions of a member in a guild.
     pub(crate) fn permissions(&self, guild: u64, user: u64) -> u64 {
         let Some(g) = self.guilds.get(&guild) else { return 0 };
         if g.owner == user {
@@ -94,7 +94,8 @@ impl World {
                 json["position"] = json!(0);
                 let silenced = |who: &u64| json!({ "id": text(*who), "type": u8::from(self.people.contains_key(who)), "allow": "0", "deny": (may::SEND | may::SEND_IN_THREADS).to_string() });
                 let mut overwrites: Vec<Value> = c.silenced.iter().map(silenced).collect();
-                // What the bot may do here, as moderators set it: an overwrite of its own.
+                // Permissions that moderators gave the bot in this channel, as an overwrite of its
+                // own.
                 let (allow, deny) = (c.may & !may::INVITED, may::INVITED & !c.may);
                 if !c.is_thread() && allow | deny != 0 {
                     overwrites.push(json!({ "id": text(self.bot), "type": 1, "allow": allow.to_string(), "deny": deny.to_string() }));
@@ -147,8 +148,8 @@ impl World {
         some.map(|(id, c)| self.channel_json(*id, c)).collect()
     }
 
-    /// What GUILD_CREATE carries. Without the members intent only the bot itself is among the
-    /// members.
+    /// Payload of GUILD_CREATE. Without the members intent the bot itself is the only member
+    /// listed.
     pub(crate) fn guild_create(&self, id: u64, members: bool) -> Value {
         let mut json = self.guild_json(id);
         let Some(g) = self.guilds.get(&id) else { return json };
@@ -175,7 +176,7 @@ impl World {
         if let Some(referenced) =
             referenced.filter(|r| m.author != self.bot && !mentions.contains(&r.author))
         {
-            // Replies of people notify whom they answer.
+            // A person's reply mentions the person it answers.
             mentions.push(referenced.author);
         }
         let file = |f: &super::world::File| {
@@ -232,7 +233,7 @@ impl World {
         json
     }
 
-    /// What MESSAGE_CREATE and MESSAGE_UPDATE carry besides.
+    /// Payload of MESSAGE_CREATE and MESSAGE_UPDATE: a message with the fields only events have.
     pub(crate) fn message_event(&self, m: &Message, base: &str) -> Value {
         let mut json = self.message_json(m, base);
         if let Some(guild) = self.channels.get(&m.channel).and_then(|c| c.guild) {

@@ -1,5 +1,5 @@
-//! Rate limits: a bucket per route and top-level id, the global one, and calls that count against
-//! the address.
+//! Rate limits: a bucket per route and top-level id, the global limit, and the count of invalid
+//! calls per address.
 
 use std::{
     collections::{HashMap, VecDeque},
@@ -8,17 +8,17 @@ use std::{
 
 use super::refusal::{Limit, Refusal};
 
-/// Calls a second over all routes (Discord, "Global Rate Limit").
+/// Calls per second over all routes (Discord, "Global Rate Limit").
 const GLOBAL: usize = 50;
 
-/// How calls are limited.
+/// State of all rate limits.
 #[derive(Debug, Default)]
 pub(crate) struct Limits {
     buckets: HashMap<(String, String), Bucket>,
     recent: VecDeque<Instant>,
     rest: HashMap<(String, String), Instant>,
     global_rest: Option<Instant>,
-    /// Calls answered 401, 403 or 429 (not shared).
+    /// Number of calls answered 401, 403 or 429 (without scope `shared`).
     pub(crate) invalid: usize,
 }
 
@@ -28,7 +28,7 @@ struct Bucket {
     until: Instant,
 }
 
-/// What the headers of an answer tell.
+/// Content of an answer's rate limit headers.
 #[derive(Debug, Clone)]
 pub(crate) struct Told {
     pub(crate) bucket: String,
@@ -38,7 +38,7 @@ pub(crate) struct Told {
 }
 
 impl Told {
-    /// A bucket that is never empty, for benchmarks.
+    /// Limits that are never reached, for benchmarks.
     pub(crate) fn unlimited() -> Self {
         Self {
             bucket: "unlimited".to_owned(),
@@ -50,7 +50,7 @@ impl Told {
 }
 
 impl Limits {
-    /// Counts a call. `size` is how many calls a bucket takes within `window`.
+    /// Counts a call in its bucket, which accepts `size` calls within `window`.
     pub(crate) fn count(
         &mut self,
         route: &str,
@@ -103,7 +103,8 @@ impl Limits {
             self.recent.push_back(now);
         }
         if bucket.used >= size {
-            // Whoever was told that nothing is left has no excuse.
+            // The client knew from the headers that the bucket was empty, so this call is a
+            // violation.
             let wait = bucket.until - now;
             return (
                 told(bucket),
@@ -114,7 +115,7 @@ impl Limits {
         (told(bucket), None)
     }
 
-    /// An ordered limit begins.
+    /// Starts a rate limit that a fault demands.
     pub(crate) fn order(&mut self, route: &str, major: &str, wait: Duration, global: bool) {
         let until = Instant::now() + wait;
         if global {
@@ -125,7 +126,7 @@ impl Limits {
     }
 }
 
-/// Opaque to clients.
+/// Opaque bucket name.
 fn hash(route: &str) -> String {
     format!(
         "{:016x}",

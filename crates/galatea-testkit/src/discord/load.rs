@@ -1,5 +1,5 @@
-//! Load: messages over many direct message channels, and the short way through the server that goes
-//! with it: no history, no checks, no stored messages, no limits.
+//! Load over many direct message channels, and the short path for its calls: no history, no checks,
+//! no stored messages, no limits.
 
 use std::{collections::BTreeMap, time::Instant};
 
@@ -15,12 +15,12 @@ use super::{
 };
 use crate::load::{Load, LoadPlan};
 
-/// The first room of a load: a person and, by the same number, the channel with them.
+/// Id of the load's first room. The person and the channel of a room share one id.
 const FIRST_ROOM: u64 = 6_000_000_000 << 22;
-/// Most messages that leave at once, as many as the largest page of any platform.
+/// Most messages sent at once, as many as the largest page of any platform.
 const AT_ONCE: usize = 100;
 
-/// Starts a load: rooms now, messages as the gateway's connection takes them.
+/// Starts a load. Rooms are created now, messages when the gateway connection is ready to send.
 pub(crate) fn start(state: &mut State, plan: LoadPlan) {
     for (n, id) in (0..plan.rooms).zip(FIRST_ROOM..) {
         state.world.people.entry(id).or_insert_with(|| Person {
@@ -45,7 +45,7 @@ pub(crate) fn start(state: &mut State, plan: LoadPlan) {
 }
 
 impl State {
-    /// Says what is due of a load, some of it at a time, and stamps it: it leaves at once.
+    /// Sends the questions that are due, at most [`AT_ONCE`] of them, and records the time.
     pub(crate) fn say_due(&mut self) {
         let now = Instant::now();
         for _ in 0..AT_ONCE {
@@ -74,7 +74,8 @@ struct Create {
     nonce: Option<Value>,
 }
 
-/// The answer to a call that a load consists of; none for others, or when checks are on. Empty for 204.
+/// Body of the answer to a call that is part of a load, empty for 204. `None` for other calls and
+/// when checks are on.
 pub(crate) fn answer(
     shared: &std::sync::Arc<Shared>,
     method: &Method,
@@ -103,7 +104,7 @@ pub(crate) fn answer(
             if let (Some(load), Some(room)) = (&mut state.load, channel.checked_sub(FIRST_ROOM)) {
                 load.answered(usize::try_from(room).unwrap_or(usize::MAX), &message.content);
             }
-            // Discord tells a bot of its own messages, too.
+            // Discord sends a bot its own messages, too.
             let told = state.world.message_event(&message, &state.base);
             let bot = state.world.bot;
             state.sessions.dispatch(None, intent::DIRECT_MESSAGES, "MESSAGE_CREATE", &told, bot);

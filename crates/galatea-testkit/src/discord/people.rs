@@ -1,4 +1,5 @@
-//! People, guilds and channels as a test moves them: `ann.says(&channel, "hi").reply_to(7).send()`.
+//! People, guilds and channels, and the actions a test makes them perform: `ann.says(&channel,
+//! "hi").reply_to(7).send()`.
 
 use bytes::Bytes;
 use serde_json::{Value, json};
@@ -13,7 +14,7 @@ use super::{
 #[derive(Clone)]
 pub struct User {
     pub(super) api: Handle,
-    /// Their id.
+    /// Id of the person.
     pub id: u64,
 }
 
@@ -21,7 +22,7 @@ pub struct User {
 #[derive(Clone)]
 pub struct Guild {
     pub(super) api: Handle,
-    /// Its id.
+    /// Id of the guild.
     pub id: u64,
 }
 
@@ -29,11 +30,11 @@ pub struct Guild {
 #[derive(Clone)]
 pub struct Channel {
     pub(super) api: Handle,
-    /// Its id.
+    /// Id of the channel.
     pub id: u64,
 }
 
-/// Something about to be said; [`Saying::send`] says it.
+/// A message being prepared; [`Saying::send`] sends it.
 #[must_use = "nothing is said before `send`"]
 pub struct Saying {
     api: Handle,
@@ -41,14 +42,14 @@ pub struct Saying {
 }
 
 impl Saying {
-    /// As a reply to this message of the same channel.
+    /// Makes it a reply to this message of the same channel.
     pub fn reply_to(mut self, message: u64) -> Self {
         self.message.reference = Some(message);
         self.message.kind = 19;
         self
     }
 
-    /// With a file.
+    /// Attaches a file.
     pub fn with_file(mut self, name: &str, mime: &str, bytes: &[u8]) -> Self {
         let id = self.message.id + 1 + self.message.files.len() as u64;
         self.message.files.push(File {
@@ -61,7 +62,7 @@ impl Saying {
         self
     }
 
-    /// Says it; returns its id.
+    /// Sends the message and returns its id.
     pub fn send(mut self) -> u64 {
         self.api.change(|s| {
             let now = s.now();
@@ -80,7 +81,7 @@ impl Saying {
 }
 
 impl User {
-    /// Their direct messages with the bot.
+    /// The person's direct message channel with the bot.
     pub fn direct(&self) -> Channel {
         let id = self.api.change(|s| {
             let now = s.now();
@@ -89,7 +90,7 @@ impl User {
         Channel { api: self.api.clone(), id }
     }
 
-    /// Says something; `<@id>` mentions.
+    /// Prepares a message; `<@id>` in the text is a mention.
     pub fn says(&self, channel: &Channel, text: &str) -> Saying {
         let message = Message {
             channel: channel.id,
@@ -100,7 +101,7 @@ impl User {
         Saying { api: self.api.clone(), message }
     }
 
-    /// Changes what they said.
+    /// Edits the person's message.
     pub fn edits(&self, channel: &Channel, id: u64, text: &str) {
         self.api.change(|s| {
             let now = s.now();
@@ -112,29 +113,29 @@ impl User {
         });
     }
 
-    /// Removes messages: several at once as moderators do.
+    /// Deletes messages; several ids make one bulk deletion, as moderators can do.
     pub fn deletes(&self, channel: &Channel, ids: &[u64]) {
         self.api.change(|s| s.remove(channel.id, ids));
     }
 
-    /// Reacts; custom emoji as `name:id`.
+    /// Adds a reaction; custom emoji are written `name:id`.
     pub fn reacts(&self, channel: &Channel, id: u64, emoji: &str) {
         self.api
             .change(|s| s.set_reaction(channel.id, id, self.id, emoji, true))
             .unwrap_or_else(|_| panic!("no message {id} to react to"));
     }
 
-    /// Takes a reaction back.
+    /// Removes a reaction.
     pub fn unreacts(&self, channel: &Channel, id: u64, emoji: &str) {
         self.api
             .change(|s| s.set_reaction(channel.id, id, self.id, emoji, false))
             .unwrap_or_else(|_| panic!("no message {id}"));
     }
 
-    /// Presses the button with this `custom_id`; returns the interaction.
+    /// Presses the button with this `custom_id` and returns the interaction's id.
     ///
     /// # Panics
-    /// When there is no such button.
+    /// When the message has no such button.
     pub fn presses(&self, channel: &Channel, message: u64, custom_id: &str) -> u64 {
         self.api.change(|s| {
             let rows = s
@@ -156,10 +157,10 @@ impl User {
         })
     }
 
-    /// Uses a slash command with the text of its one option; returns the interaction.
+    /// Uses a slash command with the text of its one option, and returns the interaction's id.
     ///
     /// # Panics
-    /// When no such command is registered.
+    /// When the command is not registered.
     pub fn uses(&self, channel: &Channel, command: &str, option: Option<&str>) -> u64 {
         self.api.change(|s| {
             let known = s
@@ -204,7 +205,7 @@ impl User {
         self.api.change(|s| s.member(guild.id, self.id, false));
     }
 
-    /// Takes no direct messages of the bot any more, or does again.
+    /// Sets whether the person accepts direct messages from the bot.
     pub fn takes_direct(&self, takes: bool) {
         self.api.change(|s| {
             if let Some(person) = s.world.people.get_mut(&self.id) {
@@ -215,13 +216,13 @@ impl User {
 }
 
 impl Guild {
-    /// Its first channel.
+    /// The guild's first channel.
     pub fn general(&self) -> Channel {
         let id = self.api.change(|s| s.world.guilds[&self.id].general);
         Channel { api: self.api.clone(), id }
     }
 
-    /// A new channel of a kind (Discord, "Channel Types"): 0 text, 5 news, 15 forum, ….
+    /// Adds a channel of this kind (Discord, "Channel Types"): 0 text, 5 news, 15 forum, ….
     pub fn channel(&self, name: &str, kind: u8) -> Channel {
         let id = self.api.change(|s| {
             let channel = s.world.channel(self.id, kind, name, None);
@@ -230,7 +231,7 @@ impl Guild {
         Channel { api: self.api.clone(), id }
     }
 
-    /// A new role for some members.
+    /// Adds a role for some members.
     pub fn role(&self, name: &str, permissions: u64, members: &[u64]) -> u64 {
         self.api.change(|s| {
             let now = s.now();
@@ -245,7 +246,7 @@ impl Guild {
         })
     }
 
-    /// A member is timed out until then (ISO 8601), or not any more.
+    /// Times a member out until this moment (ISO 8601); `None` ends the time-out.
     pub fn times_out(&self, user: &User, until: Option<&str>) {
         self.api.change(|s| {
             if let Some(member) =
@@ -256,7 +257,7 @@ impl Guild {
         });
     }
 
-    /// The role Discord made for the bot.
+    /// The role that Discord created for the bot.
     pub fn own_role(&self) -> u64 {
         self.api.change(|s| {
             s.world.guilds[&self.id]
@@ -267,7 +268,7 @@ impl Guild {
         })
     }
 
-    /// Has another name from now on.
+    /// Renames the guild.
     pub fn renames(&self, name: &str) {
         self.api.change(|s| {
             if let Some(guild) = s.world.guilds.get_mut(&self.id) {
@@ -278,7 +279,7 @@ impl Guild {
         });
     }
 
-    /// Throws the bot out.
+    /// Removes the bot from the guild.
     pub fn removes_bot(&self) {
         self.api.change(|s| {
             let bot = s.world.bot;
@@ -296,7 +297,7 @@ impl Guild {
 }
 
 impl Channel {
-    /// The bot may do only this here; bits of Discord's permissions.
+    /// Sets the bot's permissions in this channel to exactly these bits.
     pub fn allows(&self, permissions: u64) {
         self.api.change(|s| {
             if let Some(channel) = s.world.channels.get_mut(&self.id) {
@@ -311,7 +312,7 @@ impl Channel {
         });
     }
 
-    /// A role, everybody (the guild's id) or a person may not write here any more.
+    /// Forbids a role, everyone (the guild's id) or a person to write in this channel.
     pub fn silences(&self, who: u64) {
         self.api.change(|s| {
             if let Some(channel) = s.world.channels.get_mut(&self.id) {
@@ -320,12 +321,12 @@ impl Channel {
         });
     }
 
-    /// The bot may not write here any more.
+    /// Forbids the bot to write in this channel.
     pub fn silences_bot(&self) {
         self.allows(may::INVITED & !may::SEND & !may::SEND_IN_THREADS);
     }
 
-    /// Is removed.
+    /// Deletes the channel.
     pub fn is_removed(&self) {
         self.api.change(|s| s.remove_channel(self.id));
     }

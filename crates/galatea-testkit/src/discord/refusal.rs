@@ -1,9 +1,9 @@
-//! Discord's error bodies.
+//! Discord's error answers.
 
 use serde_json::{Value, json};
 use std::time::Duration;
 
-/// What a call came to; null stands for 204.
+/// Result of a call; null stands for 204.
 pub(crate) type Answer = Result<Value, Refusal>;
 
 /// An answer with an error body.
@@ -11,19 +11,19 @@ pub(crate) type Answer = Result<Value, Refusal>;
 pub(crate) struct Refusal {
     /// HTTP status.
     pub(crate) status: u16,
-    /// Discord's number.
+    /// Discord's error code.
     pub(crate) code: u32,
-    /// Discord's words.
+    /// Discord's error message.
     pub(crate) message: &'static str,
-    /// Fields at fault.
+    /// Errors per field.
     pub(crate) errors: Value,
-    /// For 429.
+    /// Rate limit, for 429.
     pub(crate) limit: Option<Limit>,
-    /// No correct client would have asked for this.
+    /// Set when a correct client would not have sent the call.
     pub(crate) violation: Option<String>,
 }
 
-/// A rate limit that was met.
+/// A rate limit that refused a call.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Limit {
     pub(crate) retry_after: Duration,
@@ -36,7 +36,7 @@ impl Refusal {
         Self { status, code, message, errors: Value::Null, limit: None, violation: None }
     }
 
-    /// 50035 with the field at fault; always a violation.
+    /// 50035 for a faulty field; always a violation.
     pub(crate) fn form(field: &str, told: impl Into<String>) -> Self {
         let told = told.into();
         let mut errors = json!({ "_errors": [{ "code": "BASE_TYPE_BAD", "message": told }] });
@@ -50,7 +50,7 @@ impl Refusal {
         }
     }
 
-    /// As a violation, too.
+    /// Marks the refusal as a violation.
     pub(crate) fn wrong(mut self, why: impl Into<String>) -> Self {
         self.violation = Some(why.into());
         self
@@ -68,12 +68,12 @@ impl Refusal {
         Self::new(404, 10008, "Unknown Message")
     }
 
-    /// Missing a permission.
+    /// 50013: the bot lacks a permission.
     pub(crate) fn permission() -> Self {
         Self::new(403, 50013, "Missing Permissions")
     }
 
-    /// Cannot even see it.
+    /// 50001: the bot cannot see the object.
     pub(crate) fn access() -> Self {
         Self::new(403, 50001, "Missing Access")
     }

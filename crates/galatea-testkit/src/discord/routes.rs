@@ -1,4 +1,4 @@
-//! The routes there are, and what each does.
+//! All REST routes and their handlers.
 
 use super::{
     applications, channels,
@@ -36,7 +36,7 @@ const ROUTES: &[(&str, Does)] = &[
     ("POST /webhooks/{}/{}", interactions::follow_up),
 ];
 
-/// The route of a path, and what stands in its places.
+/// Finds the route of a path, and the values of its placeholders.
 pub(crate) fn find(method: &str, path: &str) -> Option<(&'static str, Vec<String>)> {
     let parts: Vec<&str> = path.split('/').collect();
     ROUTES.iter().find_map(|(route, _)| {
@@ -63,7 +63,7 @@ pub(crate) fn find(method: &str, path: &str) -> Option<(&'static str, Vec<String
 }
 
 fn decode(segment: &str) -> String {
-    // Form decoding would turn a plus into a space; in paths it is one.
+    // Form decoding turns a plus into a space, but a path means a plus.
     let text = segment.replace('+', "%2B");
     url::form_urlencoded::parse(text.as_bytes())
         .next()
@@ -71,7 +71,7 @@ fn decode(segment: &str) -> String {
         .unwrap_or_default()
 }
 
-/// Does what a call asks for.
+/// Runs a call.
 pub(crate) fn run(state: &mut State, request: &Request) -> Answer {
     match ROUTES.iter().find(|(route, _)| *route == request.route) {
         Some((_, does)) => does(state, request),

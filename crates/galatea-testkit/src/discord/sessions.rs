@@ -1,9 +1,10 @@
-//! Gateway sessions: what each was sent, how far it may be resumed, and who gets which event.
+//! Gateway sessions: the events each was sent, how far it can be resumed, and which session gets
+//! which event.
 
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, VecDeque};
 
-/// Intents (Discord, "Gateway Intents").
+/// Intent bits (Discord, "Gateway Intents").
 pub(crate) mod intent {
     pub(crate) const GUILDS: u64 = 1;
     pub(crate) const MEMBERS: u64 = 1 << 1;
@@ -13,14 +14,14 @@ pub(crate) mod intent {
     pub(crate) const DIRECT_MESSAGES: u64 = 1 << 12;
     pub(crate) const DIRECT_REACTIONS: u64 = 1 << 13;
     pub(crate) const CONTENT: u64 = 1 << 15;
-    /// All that exist: 0–16, 20, 21, 24, 25.
+    /// All intents that exist: 0–16, 20, 21, 24, 25.
     pub(crate) const KNOWN: u64 = 0x1_ffff | 1 << 20 | 1 << 21 | 1 << 24 | 1 << 25;
 }
 
-/// Name of an event that is sent as its text stands, `{s}` replaced by its number.
+/// Name of an event whose text is sent unchanged, except that `{s}` becomes its number.
 pub(crate) const RAW: &str = "__RAW__";
 
-/// Events kept for a resume; Discord keeps some minutes' worth.
+/// Number of events kept for a resume. Discord keeps those of some minutes.
 const KEPT: usize = 10_000;
 
 /// One session.
@@ -29,12 +30,12 @@ pub(crate) struct Session {
     pub(crate) id: String,
     pub(crate) intents: u64,
     pub(crate) shard: (u64, u64),
-    /// The last event's number.
+    /// Number of the last event.
     pub(crate) sequence: u64,
     pub(crate) history: VecDeque<(u64, String, Value)>,
-    /// The last number a heartbeat told; what is older is not kept.
+    /// Last number a heartbeat acknowledged; events up to it are dropped.
     pub(crate) acknowledged: u64,
-    /// The connection that has it.
+    /// Connection that serves the session.
     pub(crate) connection: Option<u64>,
 }
 
@@ -48,8 +49,8 @@ impl Session {
         }
     }
 
-    /// A heartbeat told this number. What came before it need not be kept: a client that tells more
-    /// than it has stored loses it.
+    /// Handles a heartbeat with this number and drops the events up to it. A client that
+    /// acknowledges events before it has stored them loses them.
     pub(crate) fn acknowledge(&mut self, sequence: u64) {
         self.acknowledged = self.acknowledged.max(sequence);
         while self.history.front().is_some_and(|(s, ..)| *s <= self.acknowledged) {
@@ -57,12 +58,12 @@ impl Session {
         }
     }
 
-    /// Events after this one, oldest first.
+    /// Events after this number, oldest first.
     pub(crate) fn after(&self, sequence: u64) -> impl Iterator<Item = &(u64, String, Value)> {
         self.history.range(self.history.partition_point(|(s, ..)| *s <= sequence)..)
     }
 
-    /// Whether everything after this number is still there.
+    /// Whether all events after this number are still kept.
     pub(crate) fn resumable(&self, sequence: u64) -> bool {
         sequence >= self.acknowledged
             && self
@@ -78,12 +79,11 @@ impl Session {
     }
 }
 
-/// All sessions there are.
 #[derive(Debug, Default)]
 pub(crate) struct Sessions {
     pub(crate) all: BTreeMap<String, Session>,
     made: u64,
-    /// The last event sent, for a second delivery.
+    /// Last event sent, for [`Sessions::redeliver`].
     last: Option<(Option<u64>, u64, String, Value)>,
 }
 
@@ -108,7 +108,7 @@ impl Sessions {
         self.all.values_mut().find(|s| s.connection == Some(connection))
     }
 
-    /// Sends an event of a guild, or of a direct message, to the sessions that asked for it.
+    /// Sends an event of a guild, or of a direct message, to the sessions with its intent.
     pub(crate) fn dispatch(
         &mut self,
         guild: Option<u64>,
@@ -132,7 +132,7 @@ impl Sessions {
         self.last = Some((guild, intent, name.to_owned(), data.clone()));
     }
 
-    /// The last event once more.
+    /// Sends the last event again.
     pub(crate) fn redeliver(&mut self, bot: u64) {
         if let Some((guild, intent, name, data)) = self.last.clone() {
             self.dispatch(guild, intent, &name, &data, bot);
@@ -140,8 +140,8 @@ impl Sessions {
     }
 }
 
-/// Without the Message Content intent (Discord, "Message Content Intent"): words only in direct
-/// messages, in the bot's own, and where it is mentioned.
+/// Removes the content that needs the Message Content intent (Discord, "Message Content Intent").
+/// Content stays in direct messages, in the bot's own messages, and where the bot is mentioned.
 fn without_content(data: &Value, guild: Option<u64>, bot: u64) -> Value {
     let bot = json!(bot.to_string());
     let mentioned = data["mentions"].as_array().is_some_and(|m| m.iter().any(|u| u["id"] == bot));

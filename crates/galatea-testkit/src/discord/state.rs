@@ -1,4 +1,4 @@
-//! Everything the server knows.
+//! State of the server, and the options it starts with.
 
 use std::{
     collections::{HashMap, VecDeque},
@@ -31,33 +31,34 @@ use crate::{
 /// How the server behaves.
 #[derive(Clone)]
 pub struct Options {
-    /// The bot's id, which its token spells.
+    /// The bot's id, which is encoded in its token.
     pub bot: u64,
     /// The application's id.
     pub application: u64,
     /// The bot's name.
     pub name: String,
-    /// Milliseconds between heartbeats, as the greeting tells.
+    /// Interval between heartbeats, as the greeting states it in milliseconds.
     pub heartbeat: Duration,
-    /// Shards that are recommended.
+    /// Number of shards that the server recommends.
     pub shards: u64,
-    /// The Message Content intent is granted.
+    /// Whether the Message Content intent is granted.
     pub content: bool,
-    /// The Guild Members intent is granted.
+    /// Whether the Guild Members intent is granted.
     pub members: bool,
-    /// How many sessions may still be begun today.
+    /// Number of sessions that may still begin today.
     pub identifies: u64,
-    /// Messages a bucket takes, and within how long. Discord: 5 in 5 s; more here, so that suites
-    /// need not wait.
+    /// Number of messages that a channel's bucket accepts, and its time window. Discord: 5 in 5 s;
+    /// the default is higher, so that suites need not wait.
     pub bucket: (u32, Duration),
-    /// Messages may notify people.
+    /// Whether messages may notify people.
     pub pings: bool,
-    /// Check calls, limit them and remember them. Off for benchmarks: then messages and typing are
-    /// fast, and sessions may begin at any time.
+    /// Whether calls are checked, limited and recorded. Off for benchmarks: messages and typing
+    /// then take the short path, and sessions may begin at any time.
     pub checks: bool,
-    /// The bot lives by a clock of its own: how far apart its sessions are begun is not checked.
+    /// Whether the bot runs on a clock of its own; the time between two identifies is then not
+    /// checked.
     pub own_time: bool,
-    /// Takes every identify and resume, and closes the connection with this code.
+    /// Close code for every identify and resume; `None` accepts them.
     pub refuse: Option<u16>,
 }
 
@@ -82,7 +83,7 @@ impl Default for Options {
 }
 
 impl Options {
-    /// For load: nothing limited, nothing checked, no message remembered.
+    /// Options for load: no limits, no checks, no recorded messages.
     pub fn fast() -> Self {
         Self { checks: false, ..Self::default() }
     }
@@ -94,20 +95,20 @@ impl Options {
     }
 }
 
-/// One call.
+/// One recorded call.
 #[derive(Debug, Clone)]
 pub struct Call {
-    /// When.
+    /// When it arrived.
     pub instant: Instant,
     /// Method and path without ids: `POST /channels/{}/messages`.
     pub route: String,
-    /// The channel, where the path names one.
+    /// Channel that the path names, if any.
     pub channel: Option<u64>,
-    /// JSON of the body; of a form, its `payload_json`.
+    /// JSON body; of a form, its `payload_json`.
     pub body: Value,
     /// Files of a form: name and bytes.
     pub files: Vec<(String, Bytes)>,
-    /// Status and body of the answer; none when it was not answered.
+    /// Status and body of the answer; `None` when it was not answered.
     pub answer: Option<(u16, Value)>,
 }
 
@@ -123,27 +124,27 @@ pub struct State {
     pub(crate) commands: Vec<Value>,
     pub(crate) command_writes: usize,
     pub(crate) interactions: HashMap<u64, Interaction>,
-    /// Enforced nonces: author's nonce and channel to message.
+    /// Messages by channel and enforced nonce.
     pub(crate) nonces: HashMap<(u64, String), u64>,
     /// A benchmark's load.
     pub(crate) load: Option<Load>,
     pub(crate) typing: Vec<u64>,
-    /// Ephemeral lines: application, channel, text.
+    /// Ephemeral answers: application, channel, text.
     pub(crate) whispers: Vec<(u64, u64, String)>,
     pub(crate) identified: Vec<(Instant, u64)>,
     pub(crate) resumed: usize,
-    /// What the gateway is to do out of turn, to every connection.
+    /// Unsolicited actions, sent to every gateway connection.
     pub(crate) orders: broadcast::Sender<Order>,
-    /// Gateway connections so far.
+    /// Number of gateway connections so far.
     pub(crate) connections: u64,
-    /// Steps at which coming connections fall silent, in order.
+    /// Steps at which the next connections stop sending, in order.
     pub(crate) silences: VecDeque<Silent>,
-    /// Members that were asked for over the gateway (op 8).
+    /// Number of requests for members over the gateway (op 8).
     pub(crate) member_requests: usize,
 }
 
 impl State {
-    /// Whether the connection that got to this step is to fall silent at it.
+    /// Whether the connection that reached this step stops sending here.
     pub(crate) fn falls_silent(&mut self, step: Silent) -> bool {
         let meant = self.silences.front() == Some(&step);
         if meant {
@@ -161,7 +162,7 @@ impl State {
     }
 }
 
-/// The scene, and waiting for its changes.
+/// The state and a notification of its changes.
 pub(crate) type Shared = crate::loopback::Shared<State>;
 
 impl Scene for State {

@@ -1,4 +1,4 @@
-//! The rules of a message (Discord, "Create Message", "Component Reference", "Allowed Mentions
+//! Rules of a message body (Discord, "Create Message", "Component Reference", "Allowed Mentions
 //! Object").
 
 use serde_json::{Map, Value};
@@ -26,7 +26,7 @@ const FIELDS: [&str; 13] = [
 const MAX_CONTENT: usize = 2000;
 const MAX_FILE: usize = 10 << 20;
 
-/// Checks what every message body has in common. `new` when it posts one.
+/// Checks the rules that all message bodies share. `new` is true for a post, false for an edit.
 pub(crate) fn message(
     request: &Request,
     pings: bool,
@@ -90,7 +90,7 @@ fn mentions(allowed: Option<&Value>, pings: bool) -> Result<(), Refusal> {
         || !empty("roles")
         || allowed["replied_user"] == true
     {
-        return Err(Refusal::form("allowed_mentions", "somebody would be notified"));
+        return Err(Refusal::form("allowed_mentions", "people would be notified"));
     }
     Ok(())
 }
@@ -137,7 +137,7 @@ fn components(rows: &Value) -> Result<(), Refusal> {
     Ok(())
 }
 
-/// Every file is described, every description has its file.
+/// Checks that every file has a description and every description a file.
 fn attachments(request: &Request, body: &Map<String, Value>) -> Result<(), Refusal> {
     let described = body.get("attachments").and_then(Value::as_array).cloned().unwrap_or_default();
     if request.files.len() > 10 {
@@ -167,7 +167,7 @@ fn attachments(request: &Request, body: &Map<String, Value>) -> Result<(), Refus
     Ok(())
 }
 
-/// The nonce of a new message.
+/// Reads and checks the nonce of a new message.
 pub(crate) fn nonce(body: &Map<String, Value>) -> Result<Option<String>, Refusal> {
     let nonce = match body.get("nonce") {
         None | Some(Value::Null) => None,

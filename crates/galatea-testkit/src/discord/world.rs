@@ -18,7 +18,7 @@ pub(crate) mod may {
     pub(crate) const ATTACH: u64 = 1 << 15;
     pub(crate) const HISTORY: u64 = 1 << 16;
     pub(crate) const SEND_IN_THREADS: u64 = 1 << 38;
-    /// What the invite link asks for.
+    /// Permissions that the invite link asks for.
     pub(crate) const INVITED: u64 = 274_878_024_768;
 }
 
@@ -41,7 +41,7 @@ pub(crate) struct Role {
 pub(crate) struct Member {
     pub(crate) nick: Option<String>,
     pub(crate) roles: Vec<u64>,
-    /// Timed out until then, as Discord writes it.
+    /// End of the member's time-out, as Discord writes it.
     pub(crate) timed_out: Option<String>,
 }
 
@@ -62,12 +62,12 @@ pub(crate) struct Channel {
     pub(crate) kind: u8,
     pub(crate) name: String,
     pub(crate) parent: Option<u64>,
-    /// The other person of a direct message.
+    /// The person of a direct message channel.
     pub(crate) recipient: Option<u64>,
-    /// What the bot may do here.
+    /// Permissions of the bot in this channel.
     pub(crate) may: u64,
     pub(crate) archived: bool,
-    /// Roles and people that may not write here.
+    /// Roles and people that may not write in this channel.
     pub(crate) silenced: Vec<u64>,
     pub(crate) messages: BTreeMap<u64, Message>,
 }
@@ -98,14 +98,14 @@ pub(crate) struct Message {
     pub(crate) reference: Option<u64>,
     pub(crate) edited: Option<Timestamp>,
     pub(crate) nonce: Option<Value>,
-    /// Emoji as paths write them, and who set them.
+    /// Emoji as paths write them, with the people who set them.
     pub(crate) reactions: Vec<(String, BTreeSet<u64>)>,
     pub(crate) flags: u64,
     pub(crate) kind: u8,
     pub(crate) application: Option<u64>,
 }
 
-/// Everything there is.
+/// Everything that exists on the server.
 #[derive(Debug)]
 pub(crate) struct World {
     pub(crate) bot: u64,
@@ -130,7 +130,7 @@ impl World {
         Self { bot, people, guilds: BTreeMap::new(), channels: BTreeMap::new(), last: 0 }
     }
 
-    /// A new id, later than every other.
+    /// A fresh id, greater than every earlier one.
     pub(crate) fn id(&mut self, now: Timestamp) -> u64 {
         let id = u64::try_from(now.0 - EPOCH).unwrap_or(0) << 22;
         self.last = id.max(self.last + 1);
@@ -141,7 +141,7 @@ impl World {
         self.channels.get(&channel)?.messages.get(&message)
     }
 
-    /// The direct message channel with a person, made when it is first used.
+    /// The direct message channel with a person; created on first use.
     pub(crate) fn direct(&mut self, person: u64, now: Timestamp) -> u64 {
         let known =
             self.channels.iter().find(|(_, c)| c.recipient == Some(person)).map(|(id, _)| *id);
@@ -163,7 +163,7 @@ impl World {
         })
     }
 
-    /// A guild with a general channel, the bot in it with a role of its own.
+    /// Adds a guild with a general channel and the bot, which gets a role of its own.
     pub(crate) fn add_guild(&mut self, name: &str, members: &[u64], now: Timestamp) -> u64 {
         let (id, general, role) = (self.id(now), self.id(now), self.id(now));
         let owner = members.first().copied().unwrap_or(self.bot);
@@ -189,7 +189,7 @@ impl World {
         id
     }
 
-    /// A channel of a guild, not yet in the world.
+    /// A channel of a guild, not yet added to the world.
     pub(crate) fn channel(&self, guild: u64, kind: u8, name: &str, parent: Option<u64>) -> Channel {
         let may = parent.and_then(|p| self.channels.get(&p)).map_or(may::INVITED, |p| p.may);
         Channel {
@@ -205,7 +205,7 @@ impl World {
         }
     }
 
-    /// People named in a text, and roles.
+    /// People and roles mentioned in a text.
     pub(crate) fn mentions(&self, text: &str) -> (Vec<u64>, Vec<u64>) {
         let (mut people, mut roles) = (Vec::new(), Vec::new());
         for piece in text.split("<@").skip(1) {

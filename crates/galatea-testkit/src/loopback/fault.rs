@@ -1,15 +1,16 @@
-//! Faults a test can order: which call, and what goes wrong with it.
+//! Faults that tests schedule: which call fails, and how.
 
 /// Body of a 5xx answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ErrorBody {
-    /// A proxy's page.
+    /// An HTML page, as a proxy sends.
     Html,
-    /// The API's own form.
+    /// JSON in the API's own error format.
     Json,
 }
 
-/// A fault and the calls it meets. Every condition narrows it; without any it meets the next call.
+/// A fault and the calls it applies to. Each condition narrows it; without conditions it applies to
+/// the next call.
 #[derive(Debug, Clone)]
 pub struct Fault<E> {
     effect: E,
@@ -20,41 +21,41 @@ pub struct Fault<E> {
 }
 
 impl<E: Clone> Fault<E> {
-    /// Once, on the next call.
+    /// A fault for the next call, once.
     pub fn new(effect: E) -> Self {
         Self { effect, call: None, place: None, skip: 0, left: 1 }
     }
 
-    /// Only calls of this method (Telegram: `sendMessage`, whatever its case) or route
-    /// (`POST /channels/{}/messages`, `POST /2/tweets`).
+    /// Applies only to calls of this method (Telegram: `sendMessage`, in any case) or route (`POST
+    /// /channels/{}/messages`, `POST /2/tweets`).
     #[must_use]
     pub fn on(mut self, call: &str) -> Self {
         self.call = Some(call.to_owned());
         self
     }
 
-    /// Only calls about this chat or channel.
+    /// Applies only to calls for this chat or channel.
     #[must_use]
     pub fn at(mut self, place: impl Into<i128>) -> Self {
         self.place = Some(place.into());
         self
     }
 
-    /// From the nth matching call on, counted from 1.
+    /// Applies from the nth matching call on, counted from 1.
     #[must_use]
     pub fn nth(mut self, n: usize) -> Self {
         self.skip = n.saturating_sub(1);
         self
     }
 
-    /// This many matching calls in a row instead of one.
+    /// Applies to this many matching calls in a row instead of one.
     #[must_use]
     pub fn times(mut self, times: usize) -> Self {
         self.left = times;
         self
     }
 
-    /// Whether this call meets it; counts the call.
+    /// Whether the fault applies to this call; counts matching calls.
     fn meets(&mut self, call: &str, place: Option<i128>) -> bool {
         if self.left == 0
             || self.call.as_ref().is_some_and(|c| !c.eq_ignore_ascii_case(call))
@@ -71,7 +72,7 @@ impl<E: Clone> Fault<E> {
     }
 }
 
-/// The first fault that meets a call.
+/// Takes the effect of the first fault that applies to a call.
 pub(super) fn pick<E: Clone>(
     faults: &mut Vec<Fault<E>>,
     call: &str,

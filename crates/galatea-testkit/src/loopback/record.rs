@@ -1,5 +1,4 @@
-//! What a server holds besides its platform's world: faults that are ordered, rules that were
-//! broken.
+//! Scheduled faults and recorded violations of one platform server.
 
 use super::fault::{self, Fault};
 
@@ -18,32 +17,32 @@ impl<E> Default for Record<E> {
 }
 
 impl<E: Clone> Record<E> {
-    /// Orders a fault.
+    /// Schedules a fault.
     pub(super) fn order(&mut self, fault: Fault<E>) {
         self.faults.push(fault);
     }
 
-    /// How many faults were ordered and not met yet.
+    /// Number of scheduled faults that have not occurred yet.
     pub(super) fn waiting_faults(&self) -> usize {
         self.faults.len()
     }
 
-    /// Forgets the faults that were not met yet.
+    /// Removes the faults that have not occurred yet.
     pub(super) fn end_faults(&mut self) {
         self.faults.clear();
     }
 
-    /// What goes wrong with this call, if anything; counts the call.
+    /// The effect of the fault that applies to this call, if any; counts the call.
     pub(crate) fn effect(&mut self, call: &str, place: Option<impl Into<i128>>) -> Option<E> {
         fault::pick(&mut self.faults, call, place.map(Into::into))
     }
 
-    /// Records a broken rule, with the call it came with.
+    /// Records a violation and the call that caused it.
     pub(crate) fn violate(&mut self, call: &str, what: &str) {
         self.violations.push(format!("{call}: {what}"));
     }
 
-    /// Expects violations that contain this text.
+    /// Allows violations that contain this text.
     pub(super) fn allow(&mut self, text: &str) {
         self.allowed.push(text.to_owned());
     }
@@ -53,7 +52,7 @@ impl<E: Clone> Record<E> {
         &self.violations
     }
 
-    /// Violations nobody allowed.
+    /// Violations that the test did not allow.
     pub(super) fn unexpected(&self) -> Vec<String> {
         self.violations
             .iter()

@@ -1,4 +1,5 @@
-//! A platform's scene, and the test's side of it: change, wait, look, order faults.
+//! State of a platform server, and the handle with which a test changes it, waits and schedules
+//! faults.
 
 use std::{
     sync::{
@@ -14,31 +15,31 @@ use tokio_util::sync::CancellationToken;
 
 use super::{Fault, Record};
 
-/// After this long a wait fails with what was seen: only a test that is wrong waits so long.
+/// Limit for one wait; it then fails with the calls seen. Only a faulty test reaches it.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// Everything one platform's server holds, behind a lock that is never kept across an await.
+/// State of one platform server, behind a lock that is never held across an await.
 pub trait Scene: Sized + Send + 'static {
-    /// How it behaves.
+    /// Options of the server.
     type Options: Default;
-    /// What can go wrong with a call.
+    /// Effects of faults on this platform.
     type Effect: Clone + Send;
-    /// Whose rules a client breaks, for failure messages.
+    /// Name of the rules that violations break, for failure messages.
     const RULES: &'static str;
 
-    /// A fresh one, served at this address (`http://127.0.0.1:<port>`).
+    /// A fresh state for a server at this address (`http://127.0.0.1:<port>`).
     fn new(options: Self::Options, base: &str) -> Self;
-    /// Its HTTP side.
+    /// The server's HTTP routes.
     fn router(shared: Arc<Shared<Self>>) -> Router;
-    /// Its faults and violations.
+    /// Faults and violations.
     fn record(&self) -> &Record<Self::Effect>;
-    /// The same, to be changed.
+    /// Faults and violations, mutable.
     fn record_mut(&mut self) -> &mut Record<Self::Effect>;
-    /// The calls so far, one per line. No secrets.
+    /// The calls so far, one per line, without secrets.
     fn story(&self) -> Vec<String>;
 }
 
-/// A scene with the means to wait for its changes.
+/// The state and a notification of its changes.
 pub struct Shared<S> {
     state: Mutex<S>,
     pub(crate) changed: watch::Sender<u64>,
@@ -56,12 +57,12 @@ impl<S> Shared<S> {
         }
     }
 
-    /// The scene, also after a test panicked while holding it.
+    /// Locks the state, also after a test panicked while holding the lock.
     pub(crate) fn lock(&self) -> MutexGuard<'_, S> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Wakes everybody who waits for a change.
+    /// Wakes every task that waits for a change.
     pub(crate) fn bump(&self) {
         self.changed.send_modify(|n| *n = n.wrapping_add(1));
     }
@@ -84,7 +85,7 @@ impl<S: Scene> Handle<S> {
         Self { shared, base: base.into() }
     }
 
-    /// `http://127.0.0.1:<port>`: what takes the place of the platform's address.
+    /// Base URL of the server, `http://127.0.0.1:<port>`, to be used in place of the platform's.
     pub fn url(&self) -> &str {
         &self.base
     }
@@ -95,28 +96,29 @@ impl<S: Scene> Handle<S> {
         made
     }
 
-    /// Orders a fault.
+    /// Schedules a fault.
     pub fn fault(&self, fault: Fault<S::Effect>) {
         self.change(|s| s.record_mut().order(fault));
     }
 
-    /// How many faults were ordered and not met yet.
+    /// Number of scheduled faults that have not occurred yet.
     pub fn waiting_faults(&self) -> usize {
         self.shared.lock().record_mut().waiting_faults()
     }
 
-    /// Forgets the faults that were not met yet.
+    /// Removes the faults that have not occurred yet.
     pub fn end_faults(&self) {
         self.change(|s| s.record_mut().end_faults());
     }
 
-    /// Whether connections are answered at all; sockets that stay open (a gateway) are dropped.
+    /// Sets whether the server answers connections; while it does not, open sockets (a gateway) are
+    /// dropped.
     pub fn set_reachable(&self, reachable: bool) {
         self.shared.unreachable.store(!reachable, Ordering::Release);
         self.shared.bump();
     }
 
-    /// Waits, by notification, until `look` finds something.
+    /// Waits until `look` returns something; checks after every change.
     ///
     /// # Panics
     /// After a minute, with the calls seen.
@@ -138,8 +140,7 @@ impl<S: Scene> Handle<S> {
         }
     }
 
-    /// The calls and violations so far, one per line, for failure messages. Secrets are not part of
-    /// it.
+    /// The calls and violations so far, one per line, for failure messages. It contains no secrets.
     pub fn story(&self) -> String {
         let state = self.shared.lock();
         let mut lines = state.story();
@@ -147,20 +148,20 @@ impl<S: Scene> Handle<S> {
         lines.join("\n")
     }
 
-    /// Violations so far, allowed ones included.
+    /// Violations so far, including allowed ones.
     pub fn violations(&self) -> Vec<String> {
         self.shared.lock().record().violations().to_vec()
     }
 
-    /// Expects violations that contain this text.
+    /// Allows violations that contain this text.
     pub fn allow_violation(&self, text: &str) {
         self.change(|s| s.record_mut().allow(text));
     }
 
-    /// Fails when there was a violation nobody allowed.
+    /// Fails when there was a violation that the test did not allow.
     ///
     /// # Panics
-    /// With the list.
+    /// With the list of violations.
     pub fn assert_clean(&self) {
         let found = self.shared.lock().record().unexpected();
         assert!(found.is_empty(), "the client broke {}:\n{}", S::RULES, found.join("\n"));

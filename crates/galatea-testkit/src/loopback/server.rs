@@ -1,4 +1,4 @@
-//! A running server on the loopback.
+//! A running platform server on the loopback.
 
 use std::{net::SocketAddr, ops::Deref, sync::Arc};
 
@@ -7,14 +7,14 @@ use super::{
     wire::{Door, Wire},
 };
 
-/// A running server; stops and checks when dropped. Everything a test does goes through its
-/// [`Handle`].
+/// A running server. Dropping it stops the server and fails the test on violations. Tests use it
+/// through its [`Handle`].
 pub struct Server<S: Scene> {
     handle: Handle<S>,
 }
 
 impl<S: Scene> Server<S> {
-    /// Starts with the default options.
+    /// Starts with default options on a free port.
     ///
     /// # Panics
     /// When the loopback has no free port.
@@ -30,10 +30,10 @@ impl<S: Scene> Server<S> {
         Self::on(SocketAddr::from(([127, 0, 0, 1], 0)), options).await
     }
 
-    /// Starts on an address of the loopback.
+    /// Starts on this address.
     ///
     /// # Panics
-    /// When it is taken.
+    /// When the address is in use.
     pub async fn on(address: SocketAddr, options: S::Options) -> Self {
         let bound = async {
             let listener = tokio::net::TcpListener::bind(address).await?;
@@ -53,7 +53,7 @@ impl<S: Scene> Server<S> {
         Self { handle: Handle::new(shared, base) }
     }
 
-    /// A handle that outlives borrows; the server itself lives as long as this value.
+    /// A handle without a lifetime. The server still stops when this value is dropped.
     pub fn handle(&self) -> Handle<S> {
         self.handle.clone()
     }

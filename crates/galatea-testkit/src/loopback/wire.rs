@@ -1,4 +1,4 @@
-//! Connections that can be cut after any byte.
+//! Connections that the server can cut after any byte.
 
 use std::{
     io,
@@ -19,23 +19,23 @@ use tokio::{
 
 const WHOLE: i64 = -1;
 
-/// One connection's switch, in the hands of its request handler.
+/// Switch of one connection, held by its request handler.
 #[derive(Debug, Clone)]
 pub(crate) struct Wire(Arc<AtomicI64>);
 
 impl Wire {
-    /// Lets everything through.
+    /// Removes the limit on bytes.
     pub(crate) fn open(&self) {
         self.0.store(WHOLE, Ordering::Release);
     }
 
-    /// Lets `bytes` more through, then closes the connection.
+    /// Lets `bytes` more bytes through, then closes the connection.
     pub(crate) fn cut_after(&self, bytes: usize) {
         self.0.store(i64::try_from(bytes).unwrap_or(i64::MAX), Ordering::Release);
     }
 }
 
-/// A TCP stream under a [`Wire`].
+/// A TCP stream controlled by a [`Wire`].
 pub(crate) struct Line {
     stream: TcpStream,
     wire: Wire,
@@ -79,7 +79,7 @@ impl AsyncWrite for Line {
     }
 }
 
-/// Accepts connections and puts each under a [`Wire`].
+/// A listener that puts a [`Wire`] on each accepted connection.
 pub(crate) struct Door(pub(crate) TcpListener);
 
 impl axum::serve::Listener for Door {
@@ -93,8 +93,8 @@ impl axum::serve::Listener for Door {
                     let _ = stream.set_nodelay(true);
                     return (Line { stream, wire: Wire(Arc::new(AtomicI64::new(WHOLE))) }, from);
                 }
-                // Out of descriptors or a client that is gone already: others must get their turn
-                // before the next try.
+                // Accepting failed: no file descriptors are left, or the client has gone. Other
+                // tasks run before the next attempt.
                 Err(_) => tokio::task::yield_now().await,
             }
         }

@@ -10,7 +10,7 @@ use super::{
     shape::{Shape, pieces, vector},
 };
 
-/// The dialect.
+/// Dialect of Google's API.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Google;
 
@@ -23,7 +23,7 @@ impl Dialect for Google {
         if (request.method.as_str(), request.path.as_str()) == ("GET", "/v1beta/models") {
             shape.require(
                 request.query.is_empty() || request.query == "pageSize=1000",
-                "query: neither nothing nor the largest page",
+                "query: neither empty nor the largest page size",
             );
             return Route::Models(None);
         }

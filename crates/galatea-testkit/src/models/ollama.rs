@@ -10,7 +10,7 @@ use super::{
     shape::{Shape, pieces, vector},
 };
 
-/// The dialect.
+/// Dialect of Ollama's API.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Ollama;
 
@@ -214,7 +214,7 @@ fn chat(body: &Value, shape: &mut Shape<'_>) -> Route {
             );
         }
     }
-    // Ollama streams unless told otherwise.
+    // Ollama streams unless the request turns it off.
     Route::Chat {
         model: body["model"].as_str().unwrap_or_default().to_owned(),
         stream: body["stream"].as_bool().unwrap_or(true),

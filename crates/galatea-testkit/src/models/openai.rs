@@ -13,12 +13,13 @@ use super::{
     shape::{Shape, pieces, vector},
 };
 
-/// The dialect. `Default` is OpenAI itself.
+/// Dialect of OpenAI's API. `Default` is OpenAI itself; the fields turn on extensions of other
+/// services.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct OpenAi {
-    /// Accept `top_k`, `min_p` and `repetition_penalty` too, as OpenRouter and vLLM do.
+    /// Whether `top_k`, `min_p` and `repetition_penalty` are accepted, as by OpenRouter and vLLM.
     pub extended: bool,
-    /// Send an SSE comment before the first event, as OpenRouter does while it waits.
+    /// Whether streams begin with an SSE comment, as OpenRouter sends while it waits.
     pub comments: bool,
 }
 
@@ -87,7 +88,7 @@ impl Dialect for OpenAi {
         let head = head.trim_end_matches('}');
         let mut chunk = |choices: Value, usage: Option<&Value>| {
             let usage = usage.map(|usage| format!(",\"usage\":{usage}")).unwrap_or_default();
-            // Writing to a String does not fail.
+            // Writing to a String cannot fail.
             let _ = write!(out, "data: {head},\"choices\":{choices}{usage}}}\n\n");
         };
         let delta = |delta: Value, finish: Value| json!([{ "index": 0, "delta": delta, "finish_reason": finish }]);
@@ -257,7 +258,7 @@ impl OpenAi {
             ["o1", "o3", "o4", "gpt-5", "gpt-6"].iter().any(|prefix| model.starts_with(prefix));
         let at_ease = model.starts_with("gpt-6") && effort == Some("none");
         if model.starts_with("gpt-6") && fields.contains_key("tools") {
-            // Guide "Using the latest model": the others take tools in Responses only.
+            // Guide "Using the latest model": other models accept tools only in the Responses API.
             let takes = at_ease && (model.ends_with("-luna") || model == "gpt-6-sol");
             shape.require(takes, format_args!("Function tools with reasoning_effort are not supported for {model} in /v1/chat/completions"));
         }
@@ -337,7 +338,7 @@ fn message_shape(i: usize, message: &Value, shape: &mut Shape<'_>) {
                         shape.require(
                             url.starts_with("https://")
                                 || data.is_some_and(|(_, data)| !data.is_empty()),
-                            format_args!("{at}: not a picture's address"),
+                            format_args!("{at}: not the URL of a picture"),
                         );
                     }
                     _ => shape.fail(format!("{at}.type: unknown")),

@@ -1,27 +1,27 @@
-//! What a scripted server answers.
+//! Replies that tests script for a model server.
 
 use galatea_core::model::Finish;
 
 /// One answer of a model server.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Reply {
-    /// What the service would answer by itself: a short text, vectors, or its list of models.
+    /// The server's default: a short text, vectors, or its list of models.
     Auto,
-    /// This answer.
+    /// This answer of the model.
     Answer(Answer),
-    /// This body, whatever was asked for.
+    /// This JSON body, whatever the request.
     Json(serde_json::Value),
     /// This failure.
     Fault(Fault),
 }
 
 impl Reply {
-    /// A text.
+    /// A reply with this text.
     pub fn text(text: impl Into<String>) -> Self {
         Self::Answer(Answer { text: text.into(), ..Answer::default() })
     }
 
-    /// One tool call with arguments as text.
+    /// A reply with one tool call; `arguments` is JSON text.
     pub fn tool(name: impl Into<String>, arguments: impl Into<String>) -> Self {
         Self::Answer(Answer {
             tools: vec![(name.into(), arguments.into())],
@@ -40,13 +40,13 @@ impl From<Fault> for Reply {
 /// A model's answer.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Answer {
-    /// Visible text; in a stream it comes in pieces of a few characters.
+    /// Text for the user; a stream sends it in pieces of a few characters.
     pub text: String,
-    /// Tool calls: name and arguments as text; in a stream the arguments come in pieces.
+    /// Tool calls: name, and arguments as JSON text; a stream sends the arguments in pieces.
     pub tools: Vec<(String, String)>,
-    /// Why it ended.
+    /// Why the model stopped.
     pub finish: Finish,
-    /// Tokens read and written.
+    /// Input and output tokens.
     pub usage: (u64, u64),
 }
 
@@ -56,56 +56,56 @@ impl Default for Answer {
     }
 }
 
-/// A failure, with the error bodies that the services really send.
+/// A failure, with the error body that the services really send.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Fault {
-    /// The key is refused; the body repeats it, as some proxies do.
+    /// The key is refused. The body repeats the key, as some proxies do.
     BadKey,
-    /// The money is gone.
+    /// The account has no credit left.
     NoMoney,
-    /// Too many requests; the value is sent as `Retry-After`.
+    /// Too many requests; the value becomes `Retry-After`.
     RateLimited(Option<&'static str>),
-    /// The model does not exist, or is not pulled.
+    /// The model does not exist or is not installed.
     UnknownModel,
     /// The conversation is longer than the model's context.
     TooLong,
     /// The request has too many bytes (413).
     TooBig,
-    /// The model has no tools.
+    /// The model does not support tools.
     NoTools,
     /// The service is overloaded.
     Overloaded,
-    /// The service has a fault (500).
+    /// The service has an internal error (500).
     Internal,
     /// The request took too long on the server's side (408).
     ServerTimeout,
-    /// Any status and body.
+    /// This status and body.
     Status {
-        /// Status.
+        /// HTTP status.
         status: u16,
-        /// `Retry-After`, if any.
+        /// Value of `Retry-After`.
         retry_after: Option<&'static str>,
-        /// Body.
+        /// Body of the answer.
         body: &'static str,
     },
-    /// Success with a body that is no JSON.
+    /// Success with a body that is not JSON.
     Garbage,
-    /// Success with a page of HTML, as a captive portal sends.
+    /// Success with an HTML page, as a captive portal sends.
     Html,
-    /// Success with JSON of another shape.
+    /// Success with JSON of an unexpected shape.
     OtherShape,
-    /// Success without any answer in it.
+    /// Success without an answer in it.
     Empty,
-    /// The normal answer under a wrong content type.
+    /// The normal answer with a wrong content type.
     WrongContentType,
     /// An error in the middle of a stream, after some text.
     ErrorInStream,
     /// The connection is cut after this many bytes of the normal body.
     CutAfter(usize),
-    /// Silence after this many bytes of the normal body.
+    /// No more bytes after this many of the normal body; the connection stays open.
     StallAfter(usize),
     /// No answer at all.
     Hang,
-    /// A body without end.
+    /// A body that never ends.
     Endless,
 }

@@ -1,4 +1,4 @@
-//! A text model in the same process: no wire, no wait.
+//! A text model inside the test process: no network, no delay.
 
 use std::{
     collections::VecDeque,
@@ -13,7 +13,7 @@ use galatea_core::{
 
 type Script = dyn FnMut(&TextRequest) -> Result<TextAnswer> + Send;
 
-/// A [`TextModel`] that answers from a queue or a function and remembers what it was asked.
+/// A [`TextModel`] that answers from a queue or a function and records its requests.
 pub struct ScriptedModel {
     info: ModelInfo,
     queue: Mutex<VecDeque<Result<TextAnswer>>>,
@@ -29,7 +29,7 @@ impl Default for ScriptedModel {
 }
 
 impl ScriptedModel {
-    /// A model without answers yet: asked then, it fails.
+    /// A model without answers; a request fails until one is queued.
     pub fn new() -> Self {
         let info = ModelInfo {
             provider: "scripted".to_owned(),
@@ -47,7 +47,7 @@ impl ScriptedModel {
         }
     }
 
-    /// Answers by this function whenever the queue is empty.
+    /// A model that calls this function whenever the queue is empty.
     pub fn answering(
         script: impl FnMut(&TextRequest) -> Result<TextAnswer> + Send + 'static,
     ) -> Self {
@@ -56,27 +56,27 @@ impl ScriptedModel {
         model
     }
 
-    /// Always the same text.
+    /// A model that always answers with this text.
     pub fn saying(text: impl Into<String>) -> Self {
         let text = text.into();
         Self::answering(move |_| Ok(Self::text(text.clone())))
     }
 
-    /// With other abilities.
+    /// Sets the model's name and abilities.
     #[must_use]
     pub fn with_info(mut self, info: ModelInfo) -> Self {
         self.info = info;
         self
     }
 
-    /// Without remembering requests: for benchmarks.
+    /// Stops recording requests, for benchmarks.
     #[must_use]
     pub fn forgetful(mut self) -> Self {
         self.record = false;
         self
     }
 
-    /// A plain answer.
+    /// An answer with this text and a small usage.
     pub fn text(text: impl Into<String>) -> TextAnswer {
         TextAnswer {
             text: text.into(),
@@ -85,17 +85,17 @@ impl ScriptedModel {
         }
     }
 
-    /// Answers next in line with this text.
+    /// Queues an answer with this text.
     pub fn enqueue(&self, text: impl Into<String>) {
         self.enqueue_result(Ok(Self::text(text)));
     }
 
-    /// Answers next in line with this.
+    /// Queues this result.
     pub fn enqueue_result(&self, answer: Result<TextAnswer>) {
         lock(&self.queue).push_back(answer);
     }
 
-    /// What it was asked, oldest first.
+    /// All requests, oldest first.
     pub fn requests(&self) -> Vec<TextRequest> {
         lock(&self.requests).clone()
     }
@@ -139,9 +139,7 @@ impl TextModel for ScriptedModel {
     }
 }
 
-/// Shows a piece. As written today, the contract gives `on_text` one lifetime that begins before
-/// the answer exists, so only text that lives for ever can be shown; few enough pieces are shown in
-/// tests.
+/// Passes a piece of a streamed answer to the caller.
 fn show(on_text: &(dyn Fn(&str) + Send + Sync), piece: &str) {
     on_text(piece);
 }

@@ -1,4 +1,4 @@
-//! The server that all dialects share: recording, script, faults.
+//! The server that all dialects share: recording, scripted replies, faults.
 
 mod respond;
 
@@ -29,101 +29,102 @@ use super::{
     shape::Shape,
 };
 
-/// Largest request accepted.
+/// Largest accepted request, in bytes.
 const MAX_REQUEST: usize = 64 << 20;
-/// Requests kept for inspection; older ones are forgotten, so that a benchmark does not fill
-/// memory.
+/// Number of requests kept for inspection; older ones are dropped, so that a benchmark does not
+/// fill the memory.
 const KEEP: usize = 4096;
 
-/// One wire format: what it demands and how it answers.
+/// A wire format: the requests it accepts and the answers it gives.
 pub trait Dialect: Send + Sync + Sized + 'static {
-    /// What the key is called in this dialect's header, and how it is written before the key.
+    /// Name of the header that carries the key, and the text before the key.
     const KEY: Option<(&'static str, &'static str)>;
-    /// Path that clients configure as part of the base address, such as `/v1`.
+    /// Path that belongs to the configured base URL, such as `/v1`.
     const BASE: &'static str;
 
-    /// Checks the request against the document and says what is asked.
+    /// Checks a request against the document, adds violations to `shape`, and returns what is
+    /// requested.
     fn inspect(&self, request: &Recorded, shape: &mut Vec<String>) -> Route;
-    /// A complete body, and its content type.
+    /// A complete answer: body and content type.
     fn answer(&self, route: &Route, answer: &Answer) -> (Vec<u8>, &'static str);
-    /// What is answered when nothing is scripted and the route is not a chat.
+    /// Default answer of a route that is not a chat.
     fn other(&self, route: &Route) -> Value;
-    /// Status and body of a failure; `key` is what the client sent.
+    /// Status and body of a failure; `key` is the key the client sent.
     fn failure(&self, fault: &Fault, route: &Route, key: &str) -> (u16, Value);
-    /// A success without an answer in it.
+    /// A success without an answer in it: body and content type.
     fn empty(&self, route: &Route) -> (Vec<u8>, &'static str);
-    /// A piece of a stream that tells of an error.
+    /// Event that reports an error within a stream.
     fn stream_error(&self, route: &Route) -> Vec<u8>;
-    /// How many of an answer's tokens read it says were cached.
+    /// Number of cached tokens that an answer reports for this number of input tokens.
     fn cached(&self, input: u64) -> u64 {
         input.min(2)
     }
 }
 
-/// What a request asks for.
+/// Kind of a request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Route {
     /// An answer of a text model.
     Chat {
-        /// Which.
+        /// Name of the model.
         model: String,
-        /// As a stream.
+        /// Whether the answer is streamed.
         stream: bool,
-        /// With token counts at the end of the stream.
+        /// Whether the stream ends with token counts.
         usage: bool,
     },
-    /// An answer of a text model in OpenAI's newer format.
+    /// An answer of a text model in OpenAI's Responses format.
     Respond {
-        /// Which.
+        /// Name of the model.
         model: String,
-        /// As a stream.
+        /// Whether the answer is streamed.
         stream: bool,
     },
-    /// Vectors for these texts.
+    /// Embeddings of texts.
     Embed {
-        /// Which model.
+        /// Name of the model.
         model: String,
         /// The texts.
         texts: Vec<String>,
-        /// Width asked for.
+        /// Requested width of the vectors.
         width: usize,
     },
-    /// The models there are, or one of them.
+    /// The list of models, or one of them by name.
     Models(Option<String>),
-    /// Facts about one model (Ollama).
+    /// Details of one model (Ollama).
     Details(String),
-    /// Facts about the key (OpenRouter).
+    /// Details of the key (OpenRouter).
     Key,
-    /// Nothing this service has.
+    /// A route that the service does not have.
     Unknown,
 }
 
-/// A request as it came.
+/// A recorded request.
 #[derive(Debug, Clone)]
 pub struct Recorded {
     /// Method.
     pub method: String,
-    /// Path, the base included.
+    /// Path, including the base path.
     pub path: String,
-    /// Query, empty if none.
+    /// Query; empty if there is none.
     pub query: String,
     /// Headers.
     pub headers: HeaderMap,
-    /// Body as JSON; null if it is none.
+    /// JSON body; null for any other body.
     pub body: Value,
 }
 
 impl Recorded {
-    /// A header as text.
+    /// A header as text; `None` when it is missing or not text.
     pub fn header(&self, name: &str) -> Option<&str> {
         self.headers.get(name)?.to_str().ok()
     }
 }
 
-/// A request, its body as it came: thousands of taken apart ones would cost the machine more than
-/// those who send them.
+/// A recorded request with its body as bytes. Parsing thousands of bodies would cost a benchmark
+/// more than sending them.
 struct Kept {
-    /// Without its body.
+    /// The request without its body.
     head: Recorded,
     body: Bytes,
 }
@@ -140,7 +141,7 @@ fn parse(body: &[u8]) -> Value {
 
 type Script = dyn FnMut(&Recorded) -> Reply + Send;
 
-/// A model server on loopback; stops when dropped.
+/// A model server on the loopback; it stops when dropped.
 pub struct ModelServer<D: Dialect> {
     shared: Arc<Shared<D>>,
     address: std::net::SocketAddr,
@@ -159,7 +160,7 @@ struct Shared<D> {
 }
 
 impl<D: Dialect + Default> ModelServer<D> {
-    /// Starts a server that accepts this key only.
+    /// Starts a server that accepts only this key.
     ///
     /// # Errors
     /// When no loopback port is free.
@@ -169,7 +170,8 @@ impl<D: Dialect + Default> ModelServer<D> {
 }
 
 impl<D: Dialect> ModelServer<D> {
-    /// Starts a server of a dialect with options; `key` none asks for no key and refuses any.
+    /// Starts a server with this dialect. With `key` none it requires no key and refuses requests
+    /// with one.
     ///
     /// # Errors
     /// When no loopback port is free.
@@ -190,7 +192,7 @@ impl<D: Dialect> ModelServer<D> {
         let app = Router::new().fallback(handle::<D>).with_state(shared.clone());
         let stop = shared.stop.clone();
         let listener = listener.tap_io(|socket| {
-            // Small answers must not wait for the client's acknowledgement.
+            // Small answers are sent at once instead of waiting for the client's acknowledgement.
             let _ = socket.set_nodelay(true);
         });
         tokio::spawn(async move {
@@ -202,38 +204,38 @@ impl<D: Dialect> ModelServer<D> {
         Ok(Self { shared, address })
     }
 
-    /// The base address as an operator would configure it, such as `http://127.0.0.1:4000/v1`.
+    /// Base URL as an operator would configure it, such as `http://127.0.0.1:4000/v1`.
     pub fn base_url(&self) -> String {
         format!("http://{}{}", self.address, D::BASE)
     }
 
-    /// Where it listens.
+    /// Address on which the server listens.
     pub fn address(&self) -> std::net::SocketAddr {
         self.address
     }
 
-    /// Answers next in line with this.
+    /// Queues a reply.
     pub fn enqueue(&self, reply: impl Into<Reply>) {
         lock(&self.shared.queue).push_back(reply.into());
     }
 
-    /// Answers with what the function says whenever the queue is empty.
+    /// Answers with this function whenever the queue is empty.
     pub fn answer_with(&self, script: impl FnMut(&Recorded) -> Reply + Send + 'static) {
         *lock(&self.shared.script) = Some(Box::new(script));
     }
 
-    /// Sends bodies in pieces of this many bytes, so that characters and events are torn apart; 0
-    /// sends them whole.
+    /// Sends bodies in pieces of this many bytes, which splits characters and events; 0 sends them
+    /// whole.
     pub fn tear(&self, bytes: usize) {
         self.shared.chunk.store(bytes, Ordering::Relaxed);
     }
 
-    /// How many of so many tokens read it says were cached.
+    /// Number of cached tokens that an answer reports for this number of input tokens.
     pub fn cached(&self, input: u64) -> u64 {
         self.shared.dialect.cached(input)
     }
 
-    /// How many requests came.
+    /// Number of requests so far.
     pub fn count(&self) -> usize {
         self.shared.count.load(Ordering::Relaxed)
     }
@@ -248,12 +250,12 @@ impl<D: Dialect> ModelServer<D> {
         lock(&self.shared.requests).back().map(Kept::recorded)
     }
 
-    /// What clients did against the document.
+    /// Requests of clients that broke a rule of the document.
     pub fn violations(&self) -> Vec<String> {
         lock(&self.shared.violations).clone()
     }
 
-    /// Forgets the violations and returns them: for tests that provoke them.
+    /// Removes and returns the violations, for tests that provoke them.
     pub fn take_violations(&self) -> Vec<String> {
         std::mem::take(&mut *lock(&self.shared.violations))
     }
@@ -322,7 +324,7 @@ async fn handle<D: Dialect>(State(shared): State<Arc<Shared<D>>>, request: Reque
     respond(&shared, &route, reply, &key).await
 }
 
-/// Checks what all dialects have in common and returns the key that was sent.
+/// Checks the headers that all dialects share, and returns the key the client sent.
 fn check_head<D: Dialect>(
     shared: &Shared<D>,
     request: &Recorded,

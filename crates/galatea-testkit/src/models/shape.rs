@@ -1,9 +1,9 @@
-//! Strict checks of JSON against an API document.
+//! Strict checks of JSON values against an API document.
 
 use serde_json::{Map, Value};
 use std::fmt::Display;
 
-/// Collects what a document forbids, with the place.
+/// Collects violations, each with its place in the JSON.
 pub(super) struct Shape<'a> {
     pub(super) violations: &'a mut Vec<String>,
 }
@@ -19,7 +19,7 @@ impl Shape<'_> {
         }
     }
 
-    /// An object with only these fields, `required` among them.
+    /// Requires an object that has only these fields, and all of `required`.
     pub(super) fn object<'v>(
         &mut self,
         at: impl Display,
@@ -47,7 +47,7 @@ impl Shape<'_> {
         Some(object)
     }
 
-    /// A number within bounds, if present.
+    /// Requires a number within bounds, if present.
     pub(super) fn number(&mut self, at: impl Display, value: Option<&Value>, low: f64, high: f64) {
         if let Some(value) = value {
             let good = value.as_f64().is_some_and(|n| (low..=high).contains(&n));
@@ -55,7 +55,7 @@ impl Shape<'_> {
         }
     }
 
-    /// An integer of at least `low`, if present.
+    /// Requires an integer of at least `low`, if present.
     pub(super) fn integer(&mut self, at: impl Display, value: Option<&Value>, low: i64) {
         if let Some(value) = value {
             let good = value.as_i64().is_some_and(|n| n >= low);
@@ -63,18 +63,18 @@ impl Shape<'_> {
         }
     }
 
-    /// A string, not empty.
+    /// Requires a non-empty string.
     pub(super) fn text(&mut self, at: impl Display, value: Option<&Value>) {
         let good = value.is_some_and(|v| v.as_str().is_some_and(|s| !s.is_empty()));
         self.require(good, format_args!("{at}: not a non-empty string"));
     }
 
-    /// A boolean, if present.
+    /// Requires a boolean, if present.
     pub(super) fn flag(&mut self, at: impl Display, value: Option<&Value>) {
         self.require(value.is_none_or(Value::is_boolean), format_args!("{at}: not a boolean"));
     }
 
-    /// A list of at most `most` non-empty strings, if present.
+    /// Requires a list of at most `most` non-empty strings, if present.
     pub(super) fn texts(&mut self, at: impl Display, value: Option<&Value>, most: usize) {
         if let Some(value) = value {
             let good = value.as_array().is_some_and(|list| {
@@ -85,7 +85,7 @@ impl Shape<'_> {
         }
     }
 
-    /// A non-empty list.
+    /// Requires a non-empty list.
     pub(super) fn list<'v>(&mut self, at: impl Display, value: Option<&'v Value>) -> &'v [Value] {
         match value.and_then(Value::as_array) {
             Some(list) if !list.is_empty() => list,
@@ -96,7 +96,7 @@ impl Shape<'_> {
         }
     }
 
-    /// A tool's name: letters, digits, `_`, `-`, at most 64.
+    /// Requires a tool's name: at most 64 letters, digits, `_` or `-`.
     pub(super) fn tool_name(&mut self, at: impl Display, value: Option<&Value>) {
         let good = value.and_then(Value::as_str).is_some_and(|name| {
             (1..=64).contains(&name.len())
@@ -105,13 +105,13 @@ impl Shape<'_> {
         self.require(good, format_args!("{at}: not a tool name"));
     }
 
-    /// A JSON Schema of an object.
+    /// Requires a JSON Schema of an object.
     pub(super) fn schema(&mut self, at: impl Display, value: Option<&Value>) {
         let good = value.is_some_and(|v| v.get("type").and_then(Value::as_str) == Some("object"));
         self.require(good, format_args!("{at}: not a JSON Schema with type object"));
     }
 
-    /// Base64 of the standard alphabet.
+    /// Requires base64 in the standard alphabet.
     pub(super) fn base64(&mut self, at: impl Display, value: Option<&Value>) {
         let good = value.and_then(Value::as_str).is_some_and(|text| {
             !text.is_empty()
@@ -125,13 +125,13 @@ impl Shape<'_> {
     }
 }
 
-/// Pieces of about `size` characters.
+/// Splits a text into pieces of `size` characters.
 pub(super) fn pieces(text: &str, size: usize) -> Vec<String> {
     let characters: Vec<char> = text.chars().collect();
     characters.chunks(size.max(1)).map(|chunk| chunk.iter().collect()).collect()
 }
 
-/// A made-up vector that depends on the text only.
+/// A vector that depends only on the text.
 pub(super) fn vector(text: &str, width: usize) -> Vec<f64> {
     let mut hash = text.bytes().fold(0xcbf2_9ce4_8422_2325_u64, |hash, b| {
         (hash ^ u64::from(b)).wrapping_mul(0x0100_0000_01b3)

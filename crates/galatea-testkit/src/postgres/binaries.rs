@@ -1,4 +1,4 @@
-//! The server's programs: found, or installed for the tests.
+//! Finds the PostgreSQL server programs, or installs them for the tests.
 
 use std::{
     env, fs,
@@ -7,10 +7,11 @@ use std::{
     process::Command,
 };
 
-/// Names the folder with `initdb`, `pg_ctl` and `postgres`, before all other places.
+/// Environment variable for the folder with `initdb`, `pg_ctl` and `postgres`; it precedes all
+/// other places.
 pub const VARIABLE: &str = "GALATEA_TEST_POSTGRES_BIN";
 
-/// Where packages put every version into a folder of its own, each with a `bin`.
+/// Folders in which packages put each version into a folder of its own, with a `bin` inside.
 const VERSIONED: &[&str] = &[
     "/usr/lib/postgresql",
     "/usr/local/lib/postgresql",
@@ -19,16 +20,16 @@ const VERSIONED: &[&str] = &[
     "/usr/local/pgsql",
 ];
 
-/// The folder of the server's programs. Installs them into the system (as root, where `apt-get` is)
-/// or into `folder` when there are none.
+/// Returns the folder of the server programs. If there are none, installs them into the system (as
+/// root, with `apt-get`) or into `folder`.
 pub(super) fn find_or_install(folder: &Path) -> PathBuf {
     find().or_else(install_by_apt).or_else(|| unpack(&folder.join("programs"))).unwrap_or_else(|| {
         panic!("no PostgreSQL server programs: install PostgreSQL 14 or newer, or set {VARIABLE} to the folder that holds initdb, pg_ctl and postgres")
     })
 }
 
-/// The same, of a server that has pgvector. Distributions have it as a package of its own, if at
-/// all, so it comes out of a Python package first.
+/// As [`find_or_install`], with pgvector. Not every distribution packages pgvector, so a Python
+/// package is tried first.
 pub(super) fn with_pgvector(folder: &Path) -> PathBuf {
     let has = |programs: &PathBuf| has_pgvector(programs);
     let found = || find().filter(has);
@@ -42,7 +43,8 @@ pub(super) fn with_pgvector(folder: &Path) -> PathBuf {
         .unwrap_or_else(|| panic!("no PostgreSQL with pgvector: install pgvector for the PostgreSQL that is there, or python3 with pip"))
 }
 
-/// Whether the server's share folder, beside its programs or in Debian's place, has the extension.
+/// Whether the extension is in the server's share folder: next to its programs, or where Debian
+/// puts it.
 fn has_pgvector(programs: &Path) -> bool {
     let Some(prefix) = programs.parent() else { return false };
     let debian = prefix.file_name().map(|version| Path::new("/usr/share/postgresql").join(version));
@@ -67,7 +69,7 @@ fn find() -> Option<PathBuf> {
         return Some(folder);
     }
     let path = env::var_os("PATH").unwrap_or_default();
-    // Distributions link single programs into other folders; beside the program itself are all of
+    // Distributions link single programs into other folders; the link's target folder has all of
     // them.
     let linked = env::split_paths(&path).filter_map(|folder| {
         fs::canonicalize(folder.join("initdb")).ok()?.parent().map(Path::to_owned)
@@ -75,7 +77,7 @@ fn find() -> Option<PathBuf> {
     linked.chain(versioned()).find(|folder| complete(folder))
 }
 
-/// Newest first.
+/// Folders of versions, newest first.
 fn versioned() -> Vec<PathBuf> {
     let mut found: Vec<(u32, PathBuf)> = VERSIONED
         .iter()
@@ -117,12 +119,12 @@ fn apt(packages: &[&str]) -> Option<()> {
             .output()
             .is_ok_and(|o| o.status.success())
     };
-    // Lists may be there already, and the update may fail where they are.
+    // The update may fail, and package lists may be present anyway.
     let _ = apt(&["update"]);
     apt(&[&["install", "-y", "--no-install-recommends"], packages].concat()).then_some(())
 }
 
-/// Takes the programs out of a Python package, which needs no rights.
+/// Unpacks the programs from a Python package, which needs no privileges.
 fn unpack(folder: &Path) -> Option<PathBuf> {
     if let Some(found) = find_below(folder) {
         return Some(found);
@@ -152,7 +154,7 @@ fn unpack(folder: &Path) -> Option<PathBuf> {
         .find(|e| e.path().extension().is_some_and(|x| x == "whl"))?
         .file_name();
     python(&["-m", "zipfile", "-e", wheel.to_str()?, "."]).then_some(())?;
-    // A zip file keeps no right to execute.
+    // Unpacking a zip file loses the permission to execute.
     let found = find_below(folder)?;
     for program in fs::read_dir(&found).ok()?.flatten() {
         fs::set_permissions(program.path(), fs::Permissions::from_mode(0o755)).ok()?;

@@ -1,5 +1,5 @@
-//! A database in which messages cannot be finished: whoever tries waits, and is told that the disk
-//! is full.
+//! Blocks updates of inbox states: a blocked transaction waits, and then fails as if the disk were
+//! full.
 
 use sqlx::{AssertSqlSafe, Connection, Executor, PgConnection, query_scalar};
 use std::time::Duration;
@@ -9,12 +9,12 @@ use super::Database;
 const WAITS: &str = "SELECT EXISTS (SELECT FROM pg_locks JOIN pg_database d ON d.oid = database
     WHERE locktype = 'advisory' AND NOT granted AND d.datname = current_database())";
 
-/// In the way until it is taken away.
+/// Blocks transactions until it is removed.
 pub struct Obstacle(PgConnection);
 
 impl Obstacle {
-    /// From now on no message of this store comes into one of these states, such as "done" or
-    /// "skipped". Its tables must be there.
+    /// From now on no message can enter one of these states, such as "done" or "skipped". The
+    /// store's tables must exist.
     pub async fn set(database: &Database, states: &[&str]) -> Self {
         let states = states.iter().map(|state| format!("'{state}'")).collect::<Vec<_>>().join(", ");
         let set = format!(
@@ -30,14 +30,14 @@ impl Obstacle {
         Self(connection)
     }
 
-    /// Completes when somebody has come to it.
+    /// Completes when a transaction waits at the obstacle.
     pub async fn reached(&mut self) {
         while !query_scalar::<_, bool>(WAITS).fetch_one(&mut self.0).await.unwrap() {
             tokio::time::sleep(Duration::from_millis(2)).await;
         }
     }
 
-    /// Whoever waits is refused, and the next one gets through.
+    /// Fails the waiting transactions and lets later ones pass.
     pub async fn remove(mut self) {
         self.0.execute("SELECT pg_advisory_unlock(1)").await.unwrap();
         self.0.execute("DROP TRIGGER obstacle ON inbox; DROP FUNCTION obstacle()").await.unwrap();

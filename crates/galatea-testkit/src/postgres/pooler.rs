@@ -1,5 +1,5 @@
-//! A pooler in transaction mode, as PgBouncer is one: all clients take turns with one session, a
-//! transaction each.
+//! A connection pooler in transaction mode, as PgBouncer: all clients share one session, one
+//! transaction at a time.
 
 use std::sync::Arc;
 use tokio::{
@@ -14,10 +14,10 @@ use super::Database;
 /// (<https://www.postgresql.org/docs/current/protocol-message-formats.html>, `SSLRequest`).
 const TLS: u32 = 80_877_103;
 
-/// The one session, and what the server said when it began.
+/// The shared session, and the server's messages from its login.
 struct Session {
     server: TcpStream,
-    /// Everything from `AuthenticationOk` to `ReadyForQuery`.
+    /// Messages from `AuthenticationOk` to `ReadyForQuery`, repeated to every later client.
     welcome: Vec<u8>,
 }
 
@@ -27,7 +27,7 @@ pub struct TransactionPooler {
 }
 
 impl TransactionPooler {
-    /// On a port of its own.
+    /// Starts the pooler on a free port.
     pub async fn start(database: &Database) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let (server, port) = (database.server().port(), listener.local_addr().unwrap().port());
@@ -36,14 +36,14 @@ impl TransactionPooler {
         tokio::spawn(async move {
             while let Ok((client, _)) = listener.accept().await {
                 let session = Arc::clone(&session);
-                // Whoever hangs up is gone.
+                // A failed connection has ended; there is no one to report it to.
                 tokio::spawn(async move { serve(client, server, &session).await.ok() });
             }
         });
         Self { url }
     }
 
-    /// The database's address, by this way.
+    /// URL of the database through the pooler.
     pub fn url(&self) -> &str {
         &self.url
     }
@@ -89,7 +89,7 @@ async fn serve(
     }
 }
 
-/// Lets the first client log in.
+/// Passes the first client's login to the server.
 async fn begin(client: &mut TcpStream, server: u16, startup: &[u8]) -> std::io::Result<Session> {
     let mut server = TcpStream::connect(("127.0.0.1", server)).await?;
     server.write_all(startup).await?;
@@ -110,7 +110,7 @@ async fn begin(client: &mut TcpStream, server: u16, startup: &[u8]) -> std::io::
     }
 }
 
-/// Passes on all there is to one request. True when no transaction is open after it.
+/// Passes on the complete answer to one request. True when no transaction is open afterwards.
 async fn answer(server: &mut TcpStream, client: &mut TcpStream) -> std::io::Result<bool> {
     loop {
         let told = read(server).await?;
@@ -121,7 +121,7 @@ async fn answer(server: &mut TcpStream, client: &mut TcpStream) -> std::io::Resu
     }
 }
 
-/// One message: its letter, its length, its body.
+/// Reads one message: type, length, body.
 async fn read(from: &mut TcpStream) -> std::io::Result<Vec<u8>> {
     let mut message = vec![0; 5];
     from.read_exact(&mut message).await?;

@@ -1,4 +1,5 @@
-//! A way to a server that loses an answer when told to, and lets nobody through while it is shut.
+//! A proxy in front of a database that loses an answer on request, and refuses connections while it
+//! is shut.
 
 use std::sync::{
     Arc,
@@ -12,22 +13,22 @@ use tokio::{
 
 use super::Database;
 
-/// Passes bytes on between a store and a database.
+/// Passes bytes between a store and a database.
 pub struct Proxy {
     url: String,
     shared: Arc<Shared>,
 }
 
 struct Shared {
-    /// Answers until one is lost; 0 for none.
+    /// Number of answers until one is lost; 0 when none is to be lost.
     losing: AtomicUsize,
-    /// It is shut behind the lost answer.
+    /// Whether the proxy shuts after the lost answer.
     shuts: AtomicBool,
     open: watch::Sender<bool>,
 }
 
 impl Proxy {
-    /// On a port of its own.
+    /// Starts the proxy on a free port.
     pub async fn start(database: &Database) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let (server, port) = (database.server().port(), listener.local_addr().unwrap().port());
@@ -40,7 +41,7 @@ impl Proxy {
         let passing = Arc::clone(&shared);
         tokio::spawn(async move {
             while let Ok((client, _)) = listener.accept().await {
-                // Somebody who comes while it is shut is sent away.
+                // While it is shut, the connection is dropped.
                 if *passing.open.borrow() {
                     let upstream = TcpStream::connect(("127.0.0.1", server)).await.unwrap();
                     tokio::spawn(pass(client, upstream, Arc::clone(&passing)));
@@ -50,18 +51,18 @@ impl Proxy {
         Self { url, shared }
     }
 
-    /// The database's address, by this way.
+    /// URL of the database through the proxy.
     pub fn url(&self) -> &str {
         &self.url
     }
 
-    /// The `nth` answer from now on is thrown away together with its connection: what was asked for
-    /// is done, and nobody hears of it.
+    /// Drops the `nth` answer from now on together with its connection: the statement took effect,
+    /// and the client does not learn of it.
     pub fn lose(&self, nth: usize) {
         self.shared.losing.store(nth, Ordering::SeqCst);
     }
 
-    /// The same, and then nobody is let through until [`Proxy::open`].
+    /// As [`Proxy::lose`]; afterwards the proxy refuses connections until [`Proxy::open`].
     pub fn lose_and_shut(&self, nth: usize) {
         self.shared.shuts.store(true, Ordering::SeqCst);
         self.lose(nth);
@@ -72,7 +73,7 @@ impl Proxy {
         self.shared.losing.load(Ordering::SeqCst) > 0
     }
 
-    /// Lets everybody through again. An answer that was still to be lost is not.
+    /// Accepts connections again, and cancels an answer that was still to be lost.
     pub fn open(&self) {
         self.lose(0);
         self.shared.shuts.store(false, Ordering::SeqCst);
@@ -101,7 +102,7 @@ async fn pass(client: TcpStream, server: TcpStream, shared: Arc<Shared>) {
     let answering = async {
         let mut buffer = vec![0; 64 << 10];
         while let Ok(n @ 1..) = from_server.read(&mut buffer).await {
-            // An answer ends with ReadyForQuery in idle state, so its transaction is over
+            // An answer that ends with ReadyForQuery in idle state has ended its transaction
             // (<https://www.postgresql.org/docs/current/protocol-message-formats.html>).
             let finished = buffer[..n].ends_with(&[b'Z', 0, 0, 0, 5, b'I']);
             if (finished && shared.loses()) || to_client.write_all(&buffer[..n]).await.is_err() {

@@ -1,4 +1,5 @@
-//! One server: made, shared, stopped, and ended when nobody uses it any more.
+//! A PostgreSQL server for tests: created, shared between processes, stopped, and removed when it
+//! is no longer in use.
 
 use serde::{Deserialize, Serialize};
 use std::{
@@ -20,12 +21,13 @@ use nix::{
 
 use super::binaries;
 
-/// How often a process says that it still uses a server; the watcher ends one that nobody has used
-/// for two minutes.
+/// Interval at which a process marks a server as in use. The watcher stops a server that was not
+/// marked for two minutes.
 const SIGN_OF_LIFE: Duration = Duration::from_secs(20);
 
-/// Ends the server in `$1` when its file `used` has not been touched for two minutes. It takes the
-/// description away first and looks once more, so that whoever came in between keeps it.
+/// Shell script that stops the server in `$1` when its file `used` has not been touched for two
+/// minutes. It moves the description away and checks once more before it stops the server, so that
+/// a process that came in between keeps it.
 const WATCHER: &str = r#"
 cd / ; here=$1 ; stop=$2
 fresh() { [ -n "$(find "$here/used" -mmin -2 2>/dev/null)" ]; }
@@ -48,19 +50,19 @@ pub struct Server {
     programs: PathBuf,
     port: u16,
     password: String,
-    /// User and group it runs as, when the tests run as root: PostgreSQL refuses root.
+    /// User and group of the server when the tests run as root: PostgreSQL refuses to run as root.
     runs_as: Option<(u32, u32)>,
-    /// Every commit is on the disk before it counts.
+    /// Whether every commit is flushed to the disk.
     durable: bool,
 }
 
 impl Server {
-    /// The one shared by all test processes; started when there is none.
+    /// The server shared by all test processes; started when there is none.
     pub fn shared() -> Self {
         Self::shared_as("current", binaries::find_or_install)
     }
 
-    /// The same for tests that need pgvector.
+    /// As [`Server::shared`], for tests that need pgvector.
     pub fn shared_with_pgvector() -> Self {
         Self::shared_as("current-with-pgvector", binaries::with_pgvector)
     }
@@ -81,7 +83,7 @@ impl Server {
         server
     }
 
-    /// One that only the caller knows, to be stopped and started.
+    /// A server for the caller alone, which may stop and start it.
     pub fn private() -> Self {
         let root = root();
         let lock = fs::File::create(root.join("lock")).unwrap();
@@ -89,8 +91,7 @@ impl Server {
         Self::make(&root, binaries::find_or_install(&root), false)
     }
 
-    /// As [`Server::private`], with every commit on the disk before it counts: for measurements,
-    /// slow.
+    /// As [`Server::private`], with every commit flushed to the disk. Slow; for measurements.
     pub fn durable() -> Self {
         let root = root();
         let lock = fs::File::create(root.join("lock")).unwrap();
@@ -99,7 +100,7 @@ impl Server {
     }
 
     fn described(folder: &Path) -> Option<Self> {
-        // In use first, then looked at: the watcher does it the other way round.
+        // Marks the server as in use before looking at it; the watcher works in the reverse order.
         fs::metadata(folder).ok()?;
         in_use(folder);
         let server: Self =
@@ -112,7 +113,7 @@ impl Server {
         fs::create_dir(&folder).unwrap();
         let runs_as = nix::unistd::geteuid().is_root().then(unprivileged);
         if let Some((user, group)) = runs_as {
-            // The one above as well: the watcher, which is no root either, removes the server's
+            // `root` as well: the watcher runs without root privileges and removes the server's
             // folder from it.
             for folder in [root, &folder] {
                 chown(folder, Some(user), Some(group)).unwrap();
@@ -153,7 +154,7 @@ impl Server {
         server
     }
 
-    /// Starts it (again), on the same port.
+    /// Starts the server, also again after a stop, on the same port.
     pub fn start(&self) {
         let safety = if self.durable {
             ""
@@ -182,7 +183,7 @@ impl Server {
                 ],
             )
         };
-        // After a kill sessions of the old one may still hold its memory for a moment.
+        // After a kill, sessions of the old server may hold its shared memory for a moment.
         let started = (0..50).any(|_| {
             let started = start();
             if !started {
@@ -193,40 +194,40 @@ impl Server {
         assert!(started, "PostgreSQL does not start:\n{}", self.log());
     }
 
-    /// Stops it as a power cut would, for everybody who uses it.
+    /// Stops the server for all its users, as a power cut would.
     pub fn stop(&self) {
         self.run("pg_ctl", &["-D", &self.data(), "-m", "immediate", "-w", "stop"]);
     }
 
-    /// Stops it as an administrator does who restarts it: sessions are ended, nothing is left to be
-    /// recovered.
+    /// Stops the server as an administrator does for a restart: it ends the sessions, and no
+    /// recovery is needed.
     pub fn stop_fast(&self) {
         self.run("pg_ctl", &["-D", &self.data(), "-m", "fast", "-w", "stop"]);
     }
 
-    /// Kills all its processes (SIGKILL), as the system does when memory runs out. It recovers with
-    /// the next [`Server::start`].
+    /// Kills all processes of the server (SIGKILL), as the kernel does when memory runs out. The
+    /// next [`Server::start`] recovers the data.
     pub fn kill_9(&self) {
         kill(Pid::from_raw(self.pid().try_into().unwrap()), Signal::SIGKILL).unwrap();
-        // Its sessions end by themselves once they notice; a new server refuses to start beside
-        // them.
+        // Session processes end by themselves once they notice; a new server refuses to start
+        // before that.
         while self.is_running() {
             thread::sleep(Duration::from_millis(10));
         }
     }
 
-    /// Stops it for good and removes its folder.
+    /// Stops the server and removes its folder.
     pub fn end(&self) {
         self.stop();
         fs::remove_dir_all(&self.folder).unwrap();
     }
 
-    /// True when somebody listens on its port.
+    /// Whether a process listens on the server's port.
     pub fn is_running(&self) -> bool {
         TcpStream::connect(("127.0.0.1", self.port)).is_ok()
     }
 
-    /// The address of one of its databases.
+    /// Connection URL of one of the server's databases.
     pub fn url(&self, database: &str) -> String {
         format!(
             "postgres://galatea:{}@127.0.0.1:{}/{database}?sslmode=disable",
@@ -234,18 +235,18 @@ impl Server {
         )
     }
 
-    /// Its first process, the parent of all others.
+    /// Process id of the main process, the parent of all others.
     pub fn pid(&self) -> u32 {
         let told = fs::read_to_string(Path::new(&self.data()).join("postmaster.pid")).unwrap();
         told.lines().next().unwrap().trim().parse().unwrap()
     }
 
-    /// The port it listens on.
+    /// The port the server listens on.
     pub fn port(&self) -> u16 {
         self.port
     }
 
-    /// The password of its user.
+    /// Password of the server's user.
     pub fn password(&self) -> &str {
         &self.password
     }
@@ -268,8 +269,8 @@ impl Server {
         let output = self.folder.join("output");
         let file = || fs::File::options().create(true).append(true).open(&output).unwrap();
         let mut command = Command::new(self.programs.join(program));
-        // To a file: the server inherits it, and whoever reads a pipe would wait for the server's
-        // end.
+        // The output goes to a file: the server inherits it, and reading from a pipe would last
+        // until the server ends.
         command
             .args(arguments)
             .current_dir("/")
@@ -289,7 +290,7 @@ impl Server {
         if let Some((user, group)) = self.runs_as {
             command.uid(user).gid(group);
         }
-        // Out of the test's group, which is killed as a whole.
+        // The server leaves the test's process group, which is killed as a whole.
         command.process_group(0);
     }
 
@@ -305,14 +306,14 @@ impl Server {
     }
 }
 
-/// Folder of all servers of this user.
+/// Folder of all test servers of this user.
 fn root() -> PathBuf {
     let root = env::temp_dir().join(format!("galatea-test-postgres-{}", nix::unistd::geteuid()));
     fs::create_dir_all(&root).unwrap();
     root
 }
 
-/// Says that this process uses the server in `folder`, now and as long as it lives.
+/// Marks the server in `folder` as in use, now and as long as this process lives.
 fn in_use(folder: &Path) {
     static FOLDERS: LazyLock<Mutex<HashSet<PathBuf>>> = LazyLock::new(Mutex::default);
     let sign = |folder: &Path| fs::write(folder.join("used"), "");
@@ -327,7 +328,7 @@ fn in_use(folder: &Path) {
     }
 }
 
-/// User and group `postgres`, or `nobody` where there is none.
+/// User and group `postgres`, or `nobody` where it does not exist.
 fn unprivileged() -> (u32, u32) {
     let account = ["postgres", "nobody"]
         .into_iter()

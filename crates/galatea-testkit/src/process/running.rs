@@ -1,4 +1,4 @@
-//! A program under way: its output line by line, its input, signals, its end.
+//! A running program: its output line by line, its input, signals, its end.
 
 use std::{
     process::ExitStatus,
@@ -16,11 +16,11 @@ use tokio::{
     sync::watch,
 };
 
-/// After this long a wait fails with the output so far: only a test or program that is wrong takes
-/// so long.
+/// Limit for one wait; it then fails with the output so far. Only a faulty test or program reaches
+/// it.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// Which stream a line came from.
+/// Stream of an output line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Stream {
     /// Standard output.
@@ -32,7 +32,7 @@ pub enum Stream {
 #[derive(Debug)]
 struct Output {
     lines: Mutex<Vec<(Stream, String)>>,
-    /// Counts lines and ended streams.
+    /// Number of lines and ended streams so far.
     changed: watch::Sender<usize>,
     ended: Mutex<usize>,
 }
@@ -75,7 +75,7 @@ async fn collect(output: Arc<Output>, stream: Stream, from: impl AsyncRead + Unp
     output.changed.send_modify(|n| *n += 1);
 }
 
-/// A program under way.
+/// A running program.
 #[derive(Debug)]
 pub struct Running {
     child: Child,
@@ -84,19 +84,19 @@ pub struct Running {
     output: Arc<Output>,
 }
 
-/// How a program ended.
+/// Result of a program that ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Finished {
-    /// Exit code; none when a signal ended it.
+    /// Exit code; `None` when a signal ended the program.
     pub code: Option<i32>,
-    /// Everything on standard output.
+    /// All of standard output.
     pub stdout: String,
-    /// Everything on standard error.
+    /// All of standard error.
     pub stderr: String,
 }
 
 impl Running {
-    /// A child just started, its streams piped.
+    /// Takes over a child that was just started with piped streams.
     pub(super) fn of(mut child: Child) -> Self {
         let output = Arc::new(Output::default());
         if let Some(stdout) = child.stdout.take() {
@@ -108,46 +108,46 @@ impl Running {
         Self { stdin: child.stdin.take(), pid: child.id(), child, output }
     }
 
-    /// Its process id.
+    /// Process id, kept after the program has ended.
     pub fn pid(&self) -> Option<u32> {
         self.pid
     }
 
-    /// Everything it wrote so far, both streams as they came.
+    /// All output so far, both streams in the order of arrival.
     pub fn output(&self) -> String {
         self.output.text(None)
     }
 
-    /// Its standard output so far.
+    /// Standard output so far.
     pub fn stdout(&self) -> String {
         self.output.text(Some(Stream::Out))
     }
 
-    /// Its standard error so far.
+    /// Standard error so far.
     pub fn stderr(&self) -> String {
         self.output.text(Some(Stream::Err))
     }
 
-    /// Waits for a line with this text, on either stream, and returns it.
+    /// Waits for a line that contains `text` on either stream, and returns it.
     ///
     /// # Panics
-    /// When the program ends or a minute passes without it; with the output.
+    /// When the program ends, or a minute passes, without such a line; shows the output.
     pub async fn wait_for_line(&self, text: &str) -> String {
         self.wait_for(text, |line| line.contains(text).then(|| line.to_owned())).await
     }
 
-    /// Waits for a line with this text, or for the end: whether the line came.
+    /// Waits for a line that contains `text`, or for the end. Returns whether the line came.
     ///
     /// # Panics
-    /// When a minute passes without either; with the output.
+    /// When a minute passes without either; shows the output.
     pub async fn line_or_end(&self, text: &str) -> bool {
         self.look_for(text, |line| line.contains(text).then_some(())).await.is_some()
     }
 
-    /// Waits for a line in which `look` finds something.
+    /// Waits for a line in which `look` finds something, and returns that.
     ///
     /// # Panics
-    /// When the program ends or a minute passes without one; with the output.
+    /// When the program ends, or a minute passes, without such a line; shows the output.
     pub async fn wait_for<T>(&self, what: &str, look: impl Fn(&str) -> Option<T>) -> T {
         self.look_for(what, look).await.unwrap_or_else(|| {
             panic!("the program ended without a line with {what:?}:\n{}", self.output())
@@ -158,7 +158,7 @@ impl Running {
         let mut changes = self.output.changed.subscribe();
         let waiting = async {
             loop {
-                // Asked before the lines are read, so that the last ones are not missed.
+                // Checked before the lines are read, so that the last lines are not missed.
                 let over = self.output.is_over();
                 if let Some(found) = self.output.all().iter().find_map(|(_, l)| look(l)) {
                     return Some(found);
@@ -174,10 +174,10 @@ impl Running {
         }
     }
 
-    /// Writes a line to its standard input.
+    /// Writes a line to standard input.
     ///
     /// # Panics
-    /// When it does not listen.
+    /// When the program does not read its input.
     pub async fn write_line(&mut self, line: &str) {
         let Some(stdin) = &mut self.stdin else { panic!("standard input is closed") };
         let wrote = async {
@@ -188,43 +188,43 @@ impl Running {
         wrote.await.unwrap_or_else(|e| panic!("cannot write to standard input: {e}"));
     }
 
-    /// Closes its standard input.
+    /// Closes standard input.
     pub fn close_stdin(&mut self) {
         self.stdin = None;
     }
 
-    /// Ends it at once, as a crash does (SIGKILL), and waits until it is gone.
+    /// Kills the program (SIGKILL), as a crash does, and waits until it has ended.
     pub async fn kill_9(&mut self) {
         let _ = self.child.kill().await;
         self.pid = None;
     }
 
-    /// `kill -9`, without waiting for its end.
+    /// Kills the program (SIGKILL) without waiting for its end.
     pub fn kill_now(&self) {
         self.signal(Signal::SIGKILL);
     }
 
-    /// Asks it to stop (SIGTERM).
+    /// Asks the program to stop (SIGTERM).
     pub fn terminate(&self) {
         self.signal(Signal::SIGTERM);
     }
 
-    /// Closes its terminal (SIGHUP).
+    /// Sends SIGHUP, as a closed terminal does.
     pub fn hang_up(&self) {
         self.signal(Signal::SIGHUP);
     }
 
-    /// Presses Ctrl-C (SIGINT).
+    /// Sends SIGINT, as Ctrl-C does.
     pub fn interrupt(&self) {
         self.signal(Signal::SIGINT);
     }
 
-    /// Freezes it (SIGSTOP).
+    /// Suspends the program (SIGSTOP).
     pub fn freeze(&self) {
         self.signal(Signal::SIGSTOP);
     }
 
-    /// Lets it go on (SIGCONT).
+    /// Resumes the program (SIGCONT).
     pub fn thaw(&self) {
         self.signal(Signal::SIGCONT);
     }
@@ -235,15 +235,15 @@ impl Running {
         }
     }
 
-    /// Whether it still runs.
+    /// Whether the program is still running.
     pub fn is_running(&mut self) -> bool {
         matches!(self.child.try_wait(), Ok(None))
     }
 
-    /// Waits for its end and its last output.
+    /// Waits for the end of the program and of its output.
     ///
     /// # Panics
-    /// When it does not end within a minute; with the output.
+    /// When it does not end within a minute; shows the output.
     pub async fn finish(&mut self) -> Finished {
         let mut changes = self.output.changed.subscribe();
         let ending = async {

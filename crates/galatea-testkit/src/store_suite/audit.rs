@@ -1,5 +1,5 @@
-//! What became of every message, operators' decisions, and the agreement of the store with the pure
-//! protocol.
+//! The audit of all messages, operators' decisions on deliveries, and the agreement of the store
+//! with the pure delivery protocol.
 
 use galatea_core::{
     Account, DeliveryId, Gap, Store, Timestamp, TurnId,
@@ -14,7 +14,7 @@ use std::sync::Arc;
 
 use super::fixtures::{SOURCE, Scene, finished, settlement};
 
-/// One message, answered, its part in this state.
+/// Stores one answered message whose only delivery is in this state; returns the delivery's id.
 async fn answered(store: &Arc<dyn Store>, scene: Scene, part: OutboxState) -> DeliveryId {
     let message = scene.message("hello", 1);
     store.ingest(Scene::batch(std::slice::from_ref(&message))).await.unwrap();
@@ -27,7 +27,7 @@ async fn answered(store: &Arc<dyn Store>, scene: Scene, part: OutboxState) -> De
     id
 }
 
-/// One message without an answer.
+/// Stores one message without an answer, in this state.
 async fn unanswered(store: &Arc<dyn Store>, scene: Scene, state: InboxState) -> InboxEntry {
     let message = scene.message("hello", 1);
     store.ingest(Scene::batch(std::slice::from_ref(&message))).await.unwrap();
@@ -43,7 +43,8 @@ async fn unanswered(store: &Arc<dyn Store>, scene: Scene, state: InboxState) -> 
     message
 }
 
-/// Received is the sum of what became of it, and every sort is told from the others.
+/// The number of received messages equals the sum of all outcomes, and each outcome is counted
+/// apart.
 pub async fn every_message_is_accounted_for(store: Arc<dyn Store>) {
     let scene = Scene::new();
     assert_eq!(store.audit().await.unwrap(), []);
@@ -69,8 +70,8 @@ pub async fn every_message_is_accounted_for(store: Arc<dyn Store>) {
             unanswered(&store, scene, state).await;
         }
     }
-    // One that was deleted, and one that was deleted while a turn was under way: no turn finished
-    // it, and it says why.
+    // One was deleted before its turn, one during it. No turn finished either, and the verdict
+    // states the deletion.
     let deleted = [
         unanswered(&store, scene, InboxState::New).await,
         unanswered(&store, scene, InboxState::New).await,
@@ -96,7 +97,8 @@ pub async fn every_message_is_accounted_for(store: Arc<dyn Store>) {
     assert_eq!((few.messages.len(), few.parts.len(), few.more), (4, 4, true));
 }
 
-/// A part of several goes wrong: the answer is not delivered. All in time: it is still on its way.
+/// One dead part makes the whole answer undelivered; an answer with an open part still counts as
+/// being delivered.
 pub async fn an_answer_is_as_good_as_its_worst_part(store: Arc<dyn Store>) {
     let scene = Scene::new();
     let message = scene.message("hello", 1);
@@ -115,7 +117,7 @@ pub async fn an_answer_is_as_good_as_its_worst_part(store: Arc<dyn Store>) {
     assert_eq!((line().await.answered, line().await.undelivered), (1, 0));
 }
 
-/// Retry begins anew; drop ends; neither touches what it does not fit.
+/// Retry resets a delivery and drop ends it; both change only deliveries in states they fit.
 pub async fn operators_decide_where_it_fits(store: Arc<dyn Store>) {
     let scene = Scene::new();
     for state in OutboxState::ALL {
@@ -140,7 +142,7 @@ pub async fn operators_decide_where_it_fits(store: Arc<dyn Store>) {
     assert!(!store.resolve(DeliveryId::fresh(), Resolution::Retry, Timestamp(0)).await.unwrap());
 }
 
-/// By state, newest first, limited.
+/// The outbox is listed by state, newest first, up to the limit.
 pub async fn outbox_rows_are_selected(store: Arc<dyn Store>) {
     let scene = Scene::new();
     let mut ids = Vec::new();
@@ -165,7 +167,7 @@ pub async fn outbox_rows_are_selected(store: Arc<dyn Store>) {
     assert_eq!(select(&[OutboxState::Dead, OutboxState::Ambiguous], 100).await, [ids[0], ids[2]]);
 }
 
-/// It outlives the attempts that follow it.
+/// An unknown outcome is stored with the delivery until a later settlement clears it.
 pub async fn a_doubt_is_stored(store: Arc<dyn Store>) {
     let scene = Scene::new();
     let id = answered(&store, scene, OutboxState::Pending).await;
@@ -178,10 +180,10 @@ pub async fn a_doubt_is_stored(store: Arc<dyn Store>) {
         .unwrap();
     assert!(outcome_unknown().await);
     store.settle(vec![settlement(id, OutboxState::Pending)]).await.unwrap();
-    assert!(!outcome_unknown().await, "a look that found nothing takes it back");
+    assert!(!outcome_unknown().await, "a later settlement clears it");
 }
 
-/// What is missing on a platform is kept in the account's state, and found whoever noted it.
+/// Gaps are kept in the account's state and listed for every account.
 pub async fn gaps_are_listed_with_their_account(store: Arc<dyn Store>) {
     let scene = Scene::new();
     assert!(store.missing().await.unwrap().is_empty());
@@ -210,14 +212,14 @@ pub async fn gaps_are_listed_with_their_account(store: Arc<dyn Store>) {
     assert_eq!(told, [(SOURCE, "8", gap(1)), (SOURCE, "8", gap(2)), (SOURCE, "9", gap(3))]);
 }
 
-/// Three hundred steps of a seeded walk: the store takes and refuses what [`Tables`] takes and
-/// refuses, and ends in its states.
+/// A seeded random walk of 300 steps: the store accepts and refuses the same steps as [`Tables`]
+/// and ends in the same states.
 pub async fn the_store_and_the_protocol_agree(store: Arc<dyn Store>) {
     let scene = Scene::new();
     let (mut tables, mut messages, mut turns) = (Tables::default(), Vec::new(), Vec::new());
     let mut seed = 0x9e37_79b9_7f4a_7c15_u64;
     let mut dice = |sides: usize| {
-        // xorshift64 (Marsaglia, 2003): any walk does, as long as it is the same one every time.
+        // xorshift64 (Marsaglia, 2003). Any walk will do, as long as it is the same in every run.
         seed ^= seed << 13;
         seed ^= seed >> 7;
         seed ^= seed << 17;
@@ -278,7 +280,7 @@ pub async fn the_store_and_the_protocol_agree(store: Arc<dyn Store>) {
     }
     assert!(
         tables.inbox.len() > 20 && tables.outbox.len() > 20,
-        "a walk that goes nowhere shows nothing"
+        "the walk must create enough rows to prove anything"
     );
     for (id, (state, begun)) in &tables.inbox {
         let item = store.inbox_item(*id).await.unwrap().unwrap();

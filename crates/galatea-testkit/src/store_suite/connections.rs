@@ -1,4 +1,5 @@
-//! Connections: merged field by field, whoever comes first.
+//! Worlds, Rooms, entities and participants: stored once and merged field by field, in any order of
+//! arrival.
 
 use galatea_core::{
     Entity, EntityId, ParticipantState, RemoteId, Role, Room, RoomId, Store, World, WorldId,
@@ -11,7 +12,7 @@ use std::{collections::BTreeMap, sync::Arc};
 
 use super::fixtures::{SOURCE, Scene, account, object};
 
-/// Fifty tasks see the same room for the first time.
+/// Fifty tasks that connect the same new room store it once, with two participants.
 pub async fn fifty_connects_at_once_make_one_room_with_two_participants(store: Arc<dyn Store>) {
     let scene = Scene::new();
     let tasks: Vec<_> = (0..50)
@@ -31,7 +32,8 @@ pub async fn fifty_connects_at_once_make_one_room_with_two_participants(store: A
     assert_eq!(entities.iter().find(|e| e.id == scene.person).unwrap().names, ["Pygmalion"]);
 }
 
-/// The platform's id stands in until a name is told; a name that an event does not tell is kept.
+/// The platform's id serves as the name until an event carries one; an event without a name keeps
+/// the stored name.
 pub async fn names_told_replace_and_names_missing_keep(store: Arc<dyn Store>) {
     let scene = Scene::new();
     let named = |name: Option<&str>| ConnectionChange {
@@ -54,7 +56,8 @@ pub async fn names_told_replace_and_names_missing_keep(store: Arc<dyn Store>) {
     assert_eq!(names().await, ("Paphos".to_owned(), "Paphos".to_owned()));
 }
 
-/// Keys are merged, objects one level deep, null removes; deeper objects are replaced.
+/// Metadata is merged by key, objects one level deep. Null removes a key; deeper objects are
+/// replaced.
 pub async fn metadata_is_merged_one_level_deep(store: Arc<dyn Store>) {
     let scene = Scene::new();
     let (a, b) = (scene.itself(), scene.person);
@@ -105,7 +108,7 @@ pub async fn metadata_is_merged_one_level_deep(store: Arc<dyn Store>) {
     assert_eq!(stored, object(json!({"threadId": {"now": "an object"}, "isForumTopic": true})));
 }
 
-/// Names told now come first, those known follow.
+/// New names come first, known names follow, without repeats.
 pub async fn newest_names_come_first_without_repeats(store: Arc<dyn Store>) {
     let scene = Scene::new();
     for names in [&["Ann", "ann1"][..], &["Anna", "ann1"], &["Ann"], &["Ann", "Ann"], &[]] {
@@ -120,7 +123,7 @@ pub async fn newest_names_come_first_without_repeats(store: Arc<dyn Store>) {
     assert_eq!(store.entities(&[scene.person]).await.unwrap()[0].names, ["Ann", "Anna", "ann1"]);
 }
 
-/// A parent told once stays; kind and place follow the newest.
+/// A stored parent is kept when later events have none; kind and place follow the newest event.
 pub async fn a_known_parent_is_kept(store: Arc<dyn Store>) {
     let scene = Scene::new();
     let parent = Some(RoomId::fresh());
@@ -141,7 +144,7 @@ pub async fn a_known_parent_is_kept(store: Arc<dyn Store>) {
     );
 }
 
-/// A participant seen again keeps its state.
+/// Connecting a known participant keeps its state.
 pub async fn participants_are_inserted_only_if_absent(store: Arc<dyn Store>) {
     let scene = Scene::new();
     store.connect(scene.connections()).await.unwrap();
@@ -157,7 +160,7 @@ pub async fn participants_are_inserted_only_if_absent(store: Arc<dyn Store>) {
     assert_eq!(store.participants(scene.room).await.unwrap().len(), 2);
 }
 
-/// Set, replaced, cleared; inserted when missing; gone with the participant.
+/// A state is set, replaced and cleared; it inserts a missing participant and is removed with it.
 pub async fn participant_states_are_set_and_cleared(store: Arc<dyn Store>) {
     let scene = Scene::new();
     let state = || store.participant_state(scene.room, scene.person);
@@ -172,7 +175,7 @@ pub async fn participant_states_are_set_and_cleared(store: Arc<dyn Store>) {
     assert_eq!(store.participants(scene.room).await.unwrap(), []);
 }
 
-/// Nothing to do is no failure.
+/// Empty changes succeed.
 pub async fn an_empty_change_is_fine(store: Arc<dyn Store>) {
     store.connect(ConnectionChange::default()).await.unwrap();
     assert_eq!(
@@ -184,7 +187,7 @@ pub async fn an_empty_change_is_fine(store: Arc<dyn Store>) {
     store.begin_turn(&[]).await.unwrap();
 }
 
-/// `save_…` replaces what `connect` would merge, and reads back equal.
+/// `save_…` replaces what `connect` would merge, and the saved value is read back unchanged.
 pub async fn saving_replaces(store: Arc<dyn Store>) {
     let scene = Scene::new();
     let mut full = scene.connections();
@@ -228,7 +231,7 @@ pub async fn saving_replaces(store: Arc<dyn Store>) {
     assert_eq!(store.entities(&[scene.person]).await.unwrap(), [entity]);
 }
 
-/// Lists hold what belongs to them, missing ids are left out.
+/// Lists contain what belongs to them; unknown ids are left out.
 pub async fn worlds_rooms_and_entities_are_listed(store: Arc<dyn Store>) {
     let scene = Scene::new();
     let second = Scene { world: WorldId::fresh(), ..scene.other_room() };

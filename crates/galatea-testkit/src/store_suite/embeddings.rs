@@ -1,4 +1,4 @@
-//! Embeddings: kept with their memories, and search by similarity.
+//! Embeddings: stored with their memories, and searched by similarity.
 
 use galatea_core::{
     AgentId, Content, Embedding, EntityId, Memory, MemoryKind, Store, Timestamp, WorldId,
@@ -10,7 +10,7 @@ use super::fixtures::Scene;
 
 const MODEL: &str = "test small";
 
-/// A direction in a plane, in degrees.
+/// A unit vector in a plane, at this angle in degrees.
 fn towards(degrees: f32) -> Embedding {
     let (y, x) = degrees.to_radians().sin_cos();
     Embedding::new(vec![x, y, 0.0]).unwrap()
@@ -38,7 +38,7 @@ async fn texts(store: &Arc<dyn Store>, query: &SimilarityQuery) -> Vec<String> {
     found(store, query).await.into_iter().map(|(text, _)| text).collect()
 }
 
-/// Memories in a room, with these embeddings.
+/// Stores memories in a room, with these texts and angles of their embeddings.
 async fn stored(store: &Arc<dyn Store>, scene: Scene, all: &[(&str, f32)]) -> Vec<Memory> {
     let memories: Vec<Memory> =
         all.iter().zip(0..).map(|((text, _), at)| scene.memory(text, at)).collect();
@@ -55,8 +55,8 @@ async fn stored(store: &Arc<dyn Store>, scene: Scene, all: &[(&str, f32)]) -> Ve
     memories
 }
 
-/// By cosine similarity, with threshold and limit; the newest of equals first; memories come back
-/// whole.
+/// Results are ordered by cosine similarity, newest first among equals; threshold and limit apply,
+/// and memories are returned whole.
 pub async fn the_likest_come_first(store: Arc<dyn Store>) {
     let scene = Scene::new();
     let all = [
@@ -78,7 +78,7 @@ pub async fn the_likest_come_first(store: Arc<dyn Store>) {
         assert_eq!(text, expected);
         assert!((similarity - degrees.to_radians().cos()).abs() < 1e-5, "{text}: {similarity}");
     }
-    assert_eq!(similarities.len(), 4, "west is less like than asked for");
+    assert_eq!(similarities.len(), 4, "west is below the threshold");
     assert_eq!(texts(&store, &query(scene, towards(10.0), -1.0)).await.len(), 5);
     assert_eq!(texts(&store, &query(scene, towards(10.0), 0.9)).await, ["east"]);
     let two = SimilarityQuery { of: MemoryQuery::new(scene.agent, 2), ..nearly.clone() };
@@ -90,7 +90,7 @@ pub async fn the_likest_come_first(store: Arc<dyn Store>) {
     assert_eq!(store.search_similar(&two).await.unwrap()[0].0, memories[0]);
 }
 
-/// Agent, room, person, kind, time and words hold as they do without similarity.
+/// The filters for agent, room, person, kind, time and words apply to a search by similarity too.
 pub async fn likeness_keeps_to_the_query(store: Arc<dyn Store>) {
     let (scene, stranger) = (Scene::new(), Scene::new());
     let elsewhere = scene.other_room();
@@ -149,7 +149,8 @@ pub async fn likeness_keeps_to_the_query(store: Arc<dyn Store>) {
     );
 }
 
-/// It is its own agent's to set, replaced by a later one, and gone with the text it was made of.
+/// Only its own agent can set an embedding. A later one replaces it, and it is removed with the
+/// text it was made of.
 pub async fn an_embedding_goes_with_its_memory(store: Arc<dyn Store>) {
     let (scene, stranger) = (Scene::new(), Scene::new());
     let memories = stored(&store, scene, &[("one", 0.0), ("two", 0.0), ("three", 0.0)]).await;
@@ -187,7 +188,7 @@ pub async fn an_embedding_goes_with_its_memory(store: Arc<dyn Store>) {
             .await
             .unwrap()
     );
-    assert_eq!(texts(&store, &east).await, ["three"], "what was said is not what it says now");
+    assert_eq!(texts(&store, &east).await, ["three"], "an edited text loses its embedding");
     assert_eq!(
         store.save_embeddings(scene.agent, MODEL, &[(&memories[1], towards(0.0))]).await.unwrap(),
         0,
@@ -200,7 +201,7 @@ pub async fn an_embedding_goes_with_its_memory(store: Arc<dyn Store>) {
     );
     store.delete_memories(scene.agent, &[memories[2].id]).await.unwrap();
     assert_eq!(texts(&store, &east).await, Vec::<String>::new());
-    // What takes a deleted one's place in the table has no embedding of it.
+    // A new row may reuse the deleted memory's place in the table, but not its embedding.
     store.save_memories(&[scene.memory("new", 9)]).await.unwrap();
     assert_eq!(texts(&store, &east).await, Vec::<String>::new());
     let message = scene.message("forget me", 10);
@@ -213,11 +214,12 @@ pub async fn an_embedding_goes_with_its_memory(store: Arc<dyn Store>) {
     assert_eq!(
         texts(&store, &east).await,
         Vec::<String>::new(),
-        "whoever is forgotten is not found by what was meant"
+        "a forgotten person's messages are not found by similarity"
     );
 }
 
-/// A change of the model leaves nothing behind that looks as if it could be searched.
+/// Memories without an embedding of the current model and width are listed, so that a change of the
+/// model re-embeds them all.
 pub async fn what_has_no_embedding_is_found(store: Arc<dyn Store>) {
     let scene = Scene::new();
     let memories = stored(&store, scene, &[("one", 0.0), ("two", 0.0)]).await;
@@ -238,12 +240,12 @@ pub async fn what_has_no_embedding_is_found(store: Arc<dyn Store>) {
     assert_eq!(
         missing(&here, "test large", Some(3)).await,
         ["three", "two", "one"],
-        "another model's cannot be compared"
+        "embeddings of another model cannot be compared"
     );
     assert_eq!(
         missing(&here, MODEL, Some(4)).await,
         ["three", "two", "one"],
-        "nor those of another width"
+        "embeddings of another width cannot be compared"
     );
     assert_eq!(missing(&here, MODEL, None).await, ["three"], "of any width");
     assert_eq!(missing(&MemoryQuery { limit: 1, ..here.clone() }, MODEL, Some(4)).await, ["three"]);
@@ -276,7 +278,8 @@ pub async fn what_has_no_embedding_is_found(store: Arc<dyn Store>) {
     );
 }
 
-/// More than is read at a time, of the width of a usual model: the same order as by the definition.
+/// With more vectors than one read fetches, at a common model's width, the order equals that of the
+/// exact definition.
 pub async fn many_vectors_are_ranked_exactly(store: Arc<dyn Store>) {
     let scene = Scene::new();
     let memories: Vec<Memory> = (0..600).map(|n| scene.memory(&n.to_string(), n)).collect();
@@ -311,7 +314,7 @@ pub async fn many_vectors_are_ranked_exactly(store: Arc<dyn Store>) {
     }
 }
 
-/// Whatever letters it has, a text is compared with itself.
+/// A memory is found by its embedding, whatever characters its text contains.
 pub async fn odd_text_is_embedded(store: Arc<dyn Store>) {
     let scene = Scene::new();
     let odd = ["", "\0", "a\0b", "\\u0000 \\", "'\"`", "line\nfeed", "\u{FFFD}", "ﷺ"];
@@ -331,7 +334,7 @@ pub async fn odd_text_is_embedded(store: Arc<dyn Store>) {
     );
 }
 
-/// A model's name is a value.
+/// A model's name is stored as a plain value, whatever characters it contains.
 pub async fn odd_model_names_are_kept_apart(store: Arc<dyn Store>) {
     let scene = Scene::new();
     let memory = scene.memory("one", 1);

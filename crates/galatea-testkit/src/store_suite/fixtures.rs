@@ -1,4 +1,4 @@
-//! Values the suite is made of: one agent, its rooms, people and messages.
+//! Test values of the suite: one agent with its rooms, people and messages.
 
 use galatea_core::{
     Account, Address, AgentId, ChannelType, Content, Delivery, DeliveryId, Encoded, EntityId,
@@ -11,29 +11,29 @@ use galatea_core::{
 };
 use serde_json::{Map, Value, json};
 
-/// A platform that does not exist.
+/// Source of a platform that does not exist.
 pub const SOURCE: Source = Source::new("suite");
 
-/// The login used throughout.
+/// The account used by every test.
 pub fn account() -> Account {
     Account("7".to_owned())
 }
 
-/// A place of one agent, with one person in it.
+/// One room of one agent, with one person in it.
 #[derive(Debug, Clone, Copy)]
 pub struct Scene {
     /// The agent.
     pub agent: AgentId,
-    /// The container.
+    /// The World of the room.
     pub world: WorldId,
     /// The room.
     pub room: RoomId,
-    /// Who speaks.
+    /// The person who speaks.
     pub person: EntityId,
 }
 
 impl Scene {
-    /// A new agent in a new place.
+    /// A new agent in a new room.
     pub fn new() -> Self {
         Self {
             agent: AgentId::fresh(),
@@ -43,23 +43,23 @@ impl Scene {
         }
     }
 
-    /// The same agent elsewhere.
+    /// The same agent and person in another room.
     #[must_use]
     pub fn other_room(self) -> Self {
         Self { room: RoomId::fresh(), ..self }
     }
 
-    /// The agent as an entity.
+    /// The agent's own entity.
     pub fn itself(self) -> EntityId {
         EntityId(self.agent.0)
     }
 
-    /// The room's platform id.
+    /// Platform id of the room.
     pub fn room_remote(self) -> RemoteId {
         RemoteId::new(format!("room-{}", self.room))
     }
 
-    /// The World as first seen.
+    /// The World as its first event reports it.
     pub fn world_change(self) -> WorldChange {
         WorldChange {
             id: self.world,
@@ -71,7 +71,7 @@ impl Scene {
         }
     }
 
-    /// The Room as first seen.
+    /// The Room as its first event reports it.
     pub fn room_change(self) -> RoomChange {
         RoomChange {
             id: self.room,
@@ -97,7 +97,7 @@ impl Scene {
         }
     }
 
-    /// Everything of the place.
+    /// World, Room, entities and participants together.
     pub fn connections(self) -> ConnectionChange {
         ConnectionChange {
             worlds: vec![self.world_change()],
@@ -110,7 +110,7 @@ impl Scene {
         }
     }
 
-    /// Something the person said at `at`.
+    /// A memory of a message the person sent at `at`, in milliseconds.
     pub fn memory(self, text: &str, at: i64) -> Memory {
         Memory {
             id: MemoryId::fresh(),
@@ -125,7 +125,7 @@ impl Scene {
         }
     }
 
-    /// The same as a message on its way in.
+    /// The same message as an inbox entry.
     pub fn message(self, text: &str, at: i64) -> InboxEntry {
         let memory = self.memory(text, at);
         let remote = RemoteId::new(format!("message-{}", memory.id));
@@ -145,7 +145,7 @@ impl Scene {
         Ingest { messages: messages.to_vec(), ..Ingest::default() }
     }
 
-    /// One part of an answer.
+    /// Part number `part` of an answer.
     pub fn delivery(self, turn: TurnId, part: u32) -> NewDelivery {
         let address = Address {
             source: SOURCE,
@@ -194,14 +194,14 @@ impl Default for Scene {
     }
 }
 
-/// A message finished as `state`, with a verdict that has a step.
+/// A message finished in `state`, with a verdict of one step.
 pub fn finished(id: MemoryId, state: InboxState) -> FinishedMessage {
     let mut verdict = Verdict::default();
     verdict.step("mention", StepOutcome::Answer, "it was \"mentioned\"");
     FinishedMessage { id, state, verdict }
 }
 
-/// An outcome of a delivery.
+/// A settlement that puts a delivery in `state`.
 pub fn settlement(id: DeliveryId, state: OutboxState) -> Settlement {
     Settlement {
         id,
@@ -215,7 +215,7 @@ pub fn settlement(id: DeliveryId, state: OutboxState) -> Settlement {
     }
 }
 
-/// A JSON object as a map.
+/// A JSON object as a map; anything else becomes an empty map.
 pub fn object(value: Value) -> Map<String, Value> {
     value.as_object().cloned().unwrap_or_default()
 }

@@ -1,4 +1,5 @@
-//! T1: messages go in once, in order, with connections and cursor.
+//! Transaction T1: messages are stored once and in order, in one commit with connections and
+//! cursor.
 
 use galatea_core::{
     Account, Addressed, Command, Content, Cursor, EntityId, Memory, MemoryId, RemoteId, RoomId,
@@ -19,7 +20,7 @@ async fn unfinished_ids(store: &Arc<dyn Store>, scene: Scene, limit: u32) -> Vec
         .collect()
 }
 
-/// A second delivery of the platform changes nothing.
+/// Storing a message again changes nothing.
 pub async fn a_message_is_stored_once(store: Arc<dyn Store>) {
     let scene = Scene::new();
     let message = scene.message("hello", 1);
@@ -37,7 +38,7 @@ pub async fn a_message_is_stored_once(store: Arc<dyn Store>) {
     assert_eq!(unfinished_ids(&store, scene, 10).await.len(), 2);
 }
 
-/// The platform delivers twice at the same moment.
+/// Storing the same message from many tasks at once stores it once.
 pub async fn the_same_message_from_many_tasks_is_stored_once(store: Arc<dyn Store>) {
     let message = Scene::new().message("hello", 1);
     let tasks: Vec<_> = (0..20)
@@ -53,8 +54,8 @@ pub async fn the_same_message_from_many_tasks_is_stored_once(store: Arc<dyn Stor
     assert_eq!(stored, 1);
 }
 
-/// An imported message has elizaOS's id; the same id in another room or of another agent is another
-/// message.
+/// An imported message has elizaOS's id. The same legacy id in another room or of another agent is
+/// a different message.
 pub async fn a_legacy_id_in_the_same_room_is_the_same_message(store: Arc<dyn Store>) {
     let scene = Scene::new();
     let imported = scene.memory("imported", 1);
@@ -70,7 +71,7 @@ pub async fn a_legacy_id_in_the_same_room_is_the_same_message(store: Arc<dyn Sto
     assert_eq!(store.inbox_item(same.memory.id).await.unwrap(), None);
 }
 
-/// By id and by legacy id, against earlier messages of the same batch.
+/// Duplicates are recognised by id and by legacy id, also within one batch.
 pub async fn duplicates_within_a_batch_are_seen(store: Arc<dyn Store>) {
     let scene = Scene::new();
     let first = scene.message("one", 1);
@@ -81,7 +82,7 @@ pub async fn duplicates_within_a_batch_are_seen(store: Arc<dyn Store>) {
     assert_eq!(unfinished_ids(&store, scene, 10).await.len(), 2);
 }
 
-/// A long backlog arrives at once.
+/// A batch of a thousand messages keeps its order.
 pub async fn a_batch_of_a_thousand_keeps_its_order(store: Arc<dyn Store>) {
     let scene = Scene::new();
     let batch: Vec<_> = (0..1_000).map(|n| scene.message(&format!("message {n}"), n)).collect();
@@ -91,7 +92,7 @@ pub async fn a_batch_of_a_thousand_keeps_its_order(store: Arc<dyn Store>) {
     assert_eq!(unfinished_ids(&store, scene, 2_000).await, expected);
 }
 
-/// A platform's clock decides nothing about the order of turns.
+/// Turns follow the order of commit; the platform's timestamps do not affect it.
 pub async fn the_order_is_that_of_commit(store: Arc<dyn Store>) {
     let scene = Scene::new();
     let messages =
@@ -102,7 +103,7 @@ pub async fn the_order_is_that_of_commit(store: Arc<dyn Store>) {
     assert_eq!(unfinished_ids(&store, scene, 10).await, messages.map(|m| m.memory.id));
 }
 
-/// What belongs to a batch is there with it.
+/// Connections, memories and the cursor of a batch are stored in its commit.
 pub async fn connections_memories_and_cursor_are_in_the_same_commit(store: Arc<dyn Store>) {
     let scene = Scene::new();
     let joined = scene.memory("joined", 1);
@@ -120,14 +121,18 @@ pub async fn connections_memories_and_cursor_are_in_the_same_commit(store: Arc<d
     assert!(store.room(scene.room).await.unwrap().is_some());
     assert_eq!(store.participants(scene.room).await.unwrap().len(), 2);
     assert_eq!(store.memory(joined.id).await.unwrap(), Some(joined.clone()));
-    assert_eq!(store.inbox_item(joined.id).await.unwrap(), None, "no turn for it");
+    assert_eq!(
+        store.inbox_item(joined.id).await.unwrap(),
+        None,
+        "a memory without an inbox entry starts no turn"
+    );
     assert_eq!(
         store.cursor(scene.agent, &SOURCE, &account(), "updates").await.unwrap(),
         Some(cursor)
     );
 }
 
-/// Edits, deletions, people who come and go and moved Rooms: all of them with the messages and the
+/// Edits, deletions, joins, leaves and moved Rooms are stored in the commit of the messages and the
 /// cursor.
 pub async fn mutations_are_in_the_same_commit(store: Arc<dyn Store>) {
     let scene = Scene::new();
@@ -189,8 +194,8 @@ pub async fn mutations_are_in_the_same_commit(store: Arc<dyn Store>) {
     assert_eq!(stored, Some(cursor));
 }
 
-/// Each batch leaves its own position, also when all of it was known; streams, accounts and agents
-/// have their own.
+/// Every batch stores its cursor, also when all its messages are known. Streams, accounts and
+/// agents have cursors of their own.
 pub async fn the_cursor_follows_its_batches(store: Arc<dyn Store>) {
     let scene = Scene::new();
     let message = scene.message("hello", 1);
@@ -233,7 +238,7 @@ pub async fn the_cursor_follows_its_batches(store: Arc<dyn Store>) {
     );
 }
 
-/// One login's backlog, or one room's, never somebody else's.
+/// Unfinished messages are listed for one account or one room only, up to the limit.
 pub async fn unfinished_is_scoped_and_limited(store: Arc<dyn Store>) {
     let scene = Scene::new();
     let elsewhere = scene.other_room();
@@ -266,7 +271,7 @@ pub async fn unfinished_is_scoped_and_limited(store: Arc<dyn Store>) {
     assert_eq!(in_room(elsewhere, 10).await, [b]);
 }
 
-/// Only rows that are still new count a begun turn.
+/// Beginning a turn counts an attempt only for messages in state `new`.
 pub async fn begun_turns_are_counted(store: Arc<dyn Store>) {
     let scene = Scene::new();
     let messages = [scene.message("a", 1), scene.message("b", 2)];
@@ -280,7 +285,8 @@ pub async fn begun_turns_are_counted(store: Arc<dyn Store>) {
     assert_eq!(store.inbox_item(b).await.unwrap().unwrap().attempts, 1);
 }
 
-/// For `explain`: by message, by room and message, newest first.
+/// Messages are found by platform id, with or without the room's, newest first; `explain` uses
+/// this.
 pub async fn rows_are_found_by_platform_ids(store: Arc<dyn Store>) {
     let scene = Scene::new();
     let elsewhere = scene.other_room();
@@ -305,7 +311,7 @@ pub async fn rows_are_found_by_platform_ids(store: Arc<dyn Store>) {
     assert_eq!(find(None, 43).await, []);
 }
 
-/// A restart decides the same, because nothing the gate needs is lost.
+/// Every field of an inbox entry is read back, so that a restart makes the same decision.
 pub async fn everything_of_an_entry_is_read_back(store: Arc<dyn Store>) {
     let scene = Scene::new();
     let entry = InboxEntry {
@@ -331,12 +337,12 @@ pub async fn everything_of_an_entry_is_read_back(store: Arc<dyn Store>) {
         (item.state, item.attempts, item.turn, item.verdict, item.finished_at),
         (InboxState::New, 0, None, None, None)
     );
-    assert!(item.received_at > Timestamp(0), "told by the store's own clock");
+    assert!(item.received_at > Timestamp(0), "the time comes from the store's own clock");
     assert_eq!(store.inbox_item(MemoryId::fresh()).await.unwrap(), None);
 }
 
-/// Somebody takes back what they said before its turn: no answer, no trace of the words, and a
-/// replay is no new message.
+/// A message deleted before its turn is not answered, its text is removed, and a repeated delivery
+/// does not count as new.
 pub async fn a_deleted_message_is_not_answered_and_not_new_again(store: Arc<dyn Store>) {
     let scene = Scene::new();
     let mut message = scene.message("/say secret", 1);
@@ -354,7 +360,7 @@ pub async fn a_deleted_message_is_not_answered_and_not_new_again(store: Arc<dyn 
     assert_eq!(store.memory(id).await.unwrap(), None);
 }
 
-/// A connector's state is stored with the batch it comes with, or not at all; each account has its
+/// A connector's state is stored in the commit of its batch or not at all; each account has its
 /// own.
 pub async fn connector_state_is_in_the_same_commit(store: Arc<dyn Store>) {
     let scene = Scene::new();

@@ -1,5 +1,5 @@
-//! Leases: one holder at a time, and nothing from one that was late. Members stand for processes; a
-//! store that cannot be shared gives everybody what they ask for.
+//! Leases: one owner at a time, and no commit under a lost lease. A member stands for a process. A
+//! store that cannot be shared grants every claim.
 
 use galatea_core::{
     AgentId, Cursor, ErrorKind, Event, MemberId, RemoteId, RoomId, Source, Store,
@@ -27,8 +27,7 @@ fn fence(member: MemberId, lease: &Lease) -> Option<Fence> {
     Some(Fence { member, lease: lease.clone() })
 }
 
-/// Nobody gets what another one holds, nor more than asked for, and together they hold each part
-/// once.
+/// Each partition has one owner, and a member gets no more partitions than it asks for.
 pub async fn parts_are_shared_out(store: Arc<dyn Store>) {
     let (a, b, all) =
         (MemberId::fresh(), MemberId::fresh(), Partition::all_rooms(AgentId::fresh()));
@@ -49,7 +48,7 @@ pub async fn parts_are_shared_out(store: Arc<dyn Store>) {
     assert_eq!(
         store.claim(a, &all, 32, LONG).await.unwrap().len(),
         64,
-        "giving back is another word"
+        "claiming fewer partitions releases none"
     );
     store.release(a, &all[..40]).await.unwrap();
     store.release(b, &all[40..]).await.unwrap();
@@ -72,10 +71,10 @@ pub async fn parts_are_shared_out(store: Arc<dyn Store>) {
     for task in tasks {
         holders += task.await.unwrap();
     }
-    assert_eq!(holders, 1, "of many at the same moment one takes it");
+    assert_eq!(holders, 1, "exactly one of many concurrent claims succeeds");
 }
 
-/// Whoever beats is counted in each of its groups, until its time is over.
+/// A live member counts in each of its groups until its heartbeat expires.
 pub async fn members_are_counted_by_group(store: Arc<dyn Store>) {
     let (a, b, late) = (MemberId::fresh(), MemberId::fresh(), MemberId::fresh());
     let group = |name: &str| Group(name.to_owned());
@@ -102,15 +101,15 @@ pub async fn members_are_counted_by_group(store: Arc<dyn Store>) {
     assert_eq!(
         store.beat(a, &of(&["x"]), LONG).await.unwrap(),
         alive(&[("x", 1), ("y", 1), ("z", 1)]),
-        "as it says now"
+        "the latest heartbeat decides its groups"
     );
     let members = store.members().await.unwrap();
     assert!(members.iter().all(|member| member.membership.role == ProcessRole::Worker));
     assert_eq!(members.iter().find(|member| member.id == late).unwrap().left, Duration::ZERO);
 }
 
-/// Each hears what the others publish, once and in order, from when it began to listen; what was
-/// told just before may come, too.
+/// A member receives the events of the others once and in order, from the moment it subscribes.
+/// Events published just before that may arrive too.
 pub async fn events_reach_the_others(store: Arc<dyn Store>) {
     let (here, there) = (MemberId::fresh(), MemberId::fresh());
     let event = || Event::AgentStarted { agent: AgentId::fresh() };
@@ -136,7 +135,7 @@ pub async fn events_reach_the_others(store: Arc<dyn Store>) {
     assert_eq!(store.events_after(here, Some(at), 10).await.unwrap(), (at, Vec::new()));
 }
 
-/// What has ended may be taken; what was taken is lost, and its old holder is told.
+/// Another member may claim an expired lease; the old owner then fails to renew it.
 pub async fn a_lease_ends_by_the_stores_clock(store: Arc<dyn Store>) {
     let (a, b, all) = (
         MemberId::fresh(),
@@ -156,7 +155,7 @@ pub async fn a_lease_ends_by_the_stores_clock(store: Arc<dyn Store>) {
     assert_eq!(
         store.renew(a, LONG).await.unwrap(),
         [Lease { part: all[1].clone(), epoch: 1 }],
-        "nobody came for the other one"
+        "an expired lease that no member claimed can be renewed"
     );
     assert_eq!(store.claim(b, &all, 1, LONG).await.unwrap(), taken);
     let list = store.leases().await.unwrap();
@@ -167,8 +166,7 @@ pub async fn a_lease_ends_by_the_stores_clock(store: Arc<dyn Store>) {
     assert!(list.iter().all(|l| l.left > LONG / 2 && l.left <= LONG));
 }
 
-/// A worker that slept past its lease finishes no turn and moves no cursor; the one that took over
-/// does both.
+/// A worker whose lease was lost can finish no turn and move no cursor; the new owner can do both.
 pub async fn whoever_lost_a_part_commits_nothing(store: Arc<dyn Store>) {
     let scene = Scene::new();
     let message = scene.message("hello", 1);
@@ -214,7 +212,7 @@ pub async fn whoever_lost_a_part_commits_nothing(store: Arc<dyn Store>) {
         (turn.unwrap_err().kind(), ingest.unwrap_err().kind()),
         (ErrorKind::Conflict, ErrorKind::Conflict)
     );
-    assert_eq!(unfenced.unwrap().new, [true], "what is committed beside it stands");
+    assert_eq!(unfenced.unwrap().new, [true], "a commit beside it is not affected");
     assert_eq!(store.deliveries_of(refused.turn).await.unwrap(), []);
     assert_eq!(store.memory(refused.memories[0].id).await.unwrap(), None);
     let position = || async {
@@ -222,7 +220,7 @@ pub async fn whoever_lost_a_part_commits_nothing(store: Arc<dyn Store>) {
     };
     assert_eq!(position().await, "in time");
     let state = store.connector_state(scene.agent, &SOURCE, &account(), "said").await.unwrap();
-    assert_eq!(state, Some("in time".into()), "nor does it store a connector's state");
+    assert_eq!(state, Some("in time".into()), "a refused batch stores no connector state");
     for forged in [Fence { member: late, lease: new.clone() }, Fence { member: next, lease: old }] {
         let record = TurnRecord { fence: Some(forged), ..scene.turn(&[&message]) };
         assert_eq!(store.finish_turn(record).await.unwrap_err().kind(), ErrorKind::Conflict);
@@ -232,8 +230,8 @@ pub async fn whoever_lost_a_part_commits_nothing(store: Arc<dyn Store>) {
     assert_eq!(position().await, "taken over");
 }
 
-/// Whoever lost an account cannot undo what the next one does with a part; that it was sent is true
-/// all the same.
+/// A process that lost an account cannot change the state of its deliveries, except to report that
+/// one was sent.
 pub async fn whoever_lost_an_account_settles_nothing_but_the_truth(store: Arc<dyn Store>) {
     let scene = Scene::new();
     let part = [Partition::account(&SOURCE, scene.agent, &account())];
@@ -259,14 +257,14 @@ pub async fn whoever_lost_an_account_settles_nothing_but_the_truth(store: Arc<dy
     assert_eq!(
         settle(late, &old, OutboxState::Pending).await,
         (OutboxState::Sending, true),
-        "and is told so"
+        "the refused settlement is returned"
     );
     assert_eq!(settle(late, &old, OutboxState::Dead).await, (OutboxState::Sending, true));
     assert_eq!(settle(next, &new, OutboxState::Pending).await, (OutboxState::Pending, false));
     assert_eq!(settle(late, &old, OutboxState::Sent).await, (OutboxState::Sent, false));
 }
 
-/// At once, not when the lease ends.
+/// Leaving releases all leases at once.
 pub async fn leaving_gives_everything_back(store: Arc<dyn Store>) {
     let (a, b, all) =
         (MemberId::fresh(), MemberId::fresh(), Partition::all_rooms(AgentId::fresh()));
@@ -288,7 +286,8 @@ pub async fn leaving_gives_everything_back(store: Arc<dyn Store>) {
     assert!(store.leases().await.unwrap().iter().all(|lease| lease.member == Some(b)));
 }
 
-/// By the Room's part, in the order of commit; a Room that moves takes its rows to its new part.
+/// Unfinished messages are listed by the Room's partition, in the order of commit. A moved Room
+/// takes its messages to its new partition.
 pub async fn unfinished_is_listed_by_part(store: Arc<dyn Store>) {
     let scene = Scene::new();
     let places: Vec<Scene> = (0..40).map(|_| scene.other_room()).collect();
@@ -323,13 +322,17 @@ pub async fn unfinished_is_listed_by_part(store: Arc<dyn Store>) {
     assert_eq!(
         in_parts(all.clone(), 3).await,
         [messages[38].memory.id, messages[39].memory.id],
-        "what is in hand is left out, not counted"
+        "messages in flight are left out and do not count towards the limit"
     );
     *besides.lock().unwrap() = InHand {
         messages: Vec::new(),
         rooms: places[1..].iter().map(|place| place.room).collect(),
     };
-    assert_eq!(in_parts(all.clone(), 3).await, [messages[0].memory.id], "and so are Rooms");
+    assert_eq!(
+        in_parts(all.clone(), 3).await,
+        [messages[0].memory.id],
+        "Rooms in flight are left out, too"
+    );
     let nothing = InHand::default();
     *besides.lock().unwrap() = InHand::default();
     assert_eq!(
@@ -356,7 +359,7 @@ pub async fn unfinished_is_listed_by_part(store: Arc<dyn Store>) {
     );
 }
 
-/// Begun and finished ones do not count.
+/// Messages whose turn has begun or finished are not counted as unstarted.
 pub async fn the_oldest_unstarted_message_is_known(store: Arc<dyn Store>) {
     let scene = Scene::new();
     assert_eq!(store.oldest_unstarted().await.unwrap(), None);

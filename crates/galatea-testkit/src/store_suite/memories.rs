@@ -1,4 +1,4 @@
-//! Memories: selected, counted, searched; always one agent's.
+//! Memories: selected, counted and searched within one agent.
 
 use galatea_core::{
     Content, EntityId, Memory, MemoryId, MemoryKind, Store, Timestamp, WorldId, store::MemoryQuery,
@@ -22,7 +22,8 @@ fn matching(scene: Scene, words: &str) -> MemoryQuery {
     MemoryQuery { matching: Some(words.to_owned()), ..all(scene) }
 }
 
-/// Every condition, alone and together; newest first, the later stored first when times are equal.
+/// Every filter works alone and combined. Results are newest first; at equal times the later stored
+/// comes first.
 pub async fn queries_select_and_order(store: Arc<dyn Store>) {
     let scene = Scene::new();
     let elsewhere = scene.other_room();
@@ -91,7 +92,7 @@ pub async fn queries_select_and_order(store: Arc<dyn Store>) {
     assert_eq!(texts(&store, MemoryQuery { limit: 0, ..all(scene) }).await, Vec::<String>::new());
 }
 
-/// A page over several kinds is as long and in the same order as one over all.
+/// A page over several kinds has the same length and order as a page over all kinds.
 pub async fn one_page_of_several_kinds(store: Arc<dyn Store>) {
     let scene = Scene::new();
     let kinds = [MemoryKind::Messages, MemoryKind::ActionResult, MemoryKind::Facts];
@@ -110,7 +111,7 @@ pub async fn one_page_of_several_kinds(store: Arc<dyn Store>) {
     assert_eq!(texts(&store, query).await, ["28", "27", "25", "24"]);
 }
 
-/// Ids in a range, its ends included, in order and not more than asked for.
+/// Ids in a range are returned in order, both ends included, up to the limit.
 pub async fn ids_that_begin_alike_are_found(store: Arc<dyn Store>) {
     let scene = Scene::new();
     let id = |text: &str| text.parse::<MemoryId>().unwrap();
@@ -142,7 +143,7 @@ pub async fn ids_that_begin_alike_are_found(store: Arc<dyn Store>) {
     );
 }
 
-/// The count is of all that match.
+/// Counting covers all matches and ignores the limit.
 pub async fn counting_ignores_the_limit(store: Arc<dyn Store>) {
     let scene = Scene::new();
     let stored: Vec<Memory> =
@@ -172,7 +173,7 @@ pub async fn counting_ignores_the_limit(store: Arc<dyn Store>) {
     assert_eq!(store.count_memories(&all(Scene::new())).await.unwrap(), 0);
 }
 
-/// The first one stays.
+/// Saving a memory under a known id keeps the first one.
 pub async fn saved_memories_are_never_overwritten(store: Arc<dyn Store>) {
     let scene = Scene::new();
     let memory = scene.memory("first", 1);
@@ -184,7 +185,7 @@ pub async fn saved_memories_are_never_overwritten(store: Arc<dyn Store>) {
     assert_eq!(texts(&store, all(scene)).await, ["beside", "first"]);
 }
 
-/// An edit reaches the memory and the search, and only the owner's.
+/// An edit changes the memory and the search index, and only for its own agent.
 pub async fn content_is_replaced_for_its_agent_only(store: Arc<dyn Store>) {
     let scene = Scene::new();
     let memory = scene.memory("the marble statue", 1);
@@ -201,7 +202,7 @@ pub async fn content_is_replaced_for_its_agent_only(store: Arc<dyn Store>) {
     assert_eq!(after, Memory { content: edited, ..memory });
 }
 
-/// Gone from lists and search; what came later is still found.
+/// Deleted memories disappear from lists and search; later ones are still found.
 pub async fn memories_are_deleted_for_their_agent_only(store: Arc<dyn Store>) {
     let scene = Scene::new();
     let memories = [
@@ -225,11 +226,12 @@ pub async fn memories_are_deleted_for_their_agent_only(store: Arc<dyn Store>) {
     assert_eq!(
         texts(&store, matching(scene, "apple new")).await,
         ["new apple"],
-        "what takes a deleted one's place is indexed"
+        "a row that reuses a deleted one's place is indexed"
     );
 }
 
-/// Twenty agents with the same words in their rooms; every query of each, full text included.
+/// Twenty agents hold the same words in their rooms. Each query, also by full text, returns only
+/// the asking agent's memories.
 pub async fn another_agents_memories_are_never_returned(store: Arc<dyn Store>) {
     let scenes: Vec<Scene> = (0..20).map(|_| Scene::new()).collect();
     let shared = scenes[0].room;
@@ -264,8 +266,8 @@ pub async fn another_agents_memories_are_never_returned(store: Arc<dyn Store>) {
     }
 }
 
-/// All words, in any order and case; also those stored since the last search; conditions hold as
-/// well.
+/// A search finds all words in any order and case, also in memories saved since the last search;
+/// other filters still apply.
 pub async fn words_are_found_in_full_text(store: Arc<dyn Store>) {
     let scene = Scene::new();
     let elsewhere = scene.other_room();
@@ -297,10 +299,14 @@ pub async fn words_are_found_in_full_text(store: Arc<dyn Store>) {
         ["the statue smiled; the statue moved"]
     );
     assert_eq!(texts(&store, MemoryQuery { limit: 1, ..matching(scene, "statue") }).await.len(), 1);
-    assert_eq!(texts(&store, matching(scene, " ?! ")).await.len(), 3, "no word, no condition");
+    assert_eq!(
+        texts(&store, matching(scene, " ?! ")).await.len(),
+        3,
+        "a search text without words selects everything"
+    );
 }
 
-/// What people type is words, never syntax.
+/// Search text is taken as words and never as query syntax.
 pub async fn hostile_search_text_is_harmless(store: Arc<dyn Store>) {
     let scene = Scene::new();
     store.save_memories(&[scene.memory("don't drop tables", 1)]).await.unwrap();
@@ -332,7 +338,7 @@ pub async fn hostile_search_text_is_harmless(store: Arc<dyn Store>) {
     );
 }
 
-/// Nothing that JSON or a platform can carry is changed on the way.
+/// Text survives storing unchanged, whatever characters JSON or a platform can carry.
 pub async fn odd_text_survives(store: Arc<dyn Store>) {
     let scene = Scene::new();
     let odd = [

@@ -1,4 +1,4 @@
-//! The queue out: order of commit, final states, moved rooms.
+//! The outbox: order of commit, final states, moved rooms, and the context of a read-back.
 
 use galatea_core::{
     Account, Delivery, DeliveryId, MemoryKind, ParticipantState, ReadBackContext, RemoteId, RoomId,
@@ -20,7 +20,7 @@ async fn unsettled_ids(store: &Arc<dyn Store>, scene: Scene, limit: u32) -> Vec<
         .collect()
 }
 
-/// Not that of ids, parts or time.
+/// Unsettled deliveries are in the order of commit, not that of ids, parts or time.
 pub async fn unsettled_is_in_the_order_of_commit(store: Arc<dyn Store>) {
     let scene = Scene::new();
     let mut expected = Vec::new();
@@ -39,13 +39,13 @@ pub async fn unsettled_is_in_the_order_of_commit(store: Arc<dyn Store>) {
     assert_eq!(
         rest.iter().map(|item| item.delivery.id).collect::<Vec<_>>(),
         expected[2..3],
-        "what is in hand is left out, not counted"
+        "deliveries in flight are left out and do not count towards the limit"
     );
     let memories = store.memories(&MemoryQuery::new(scene.agent, 10)).await.unwrap();
     assert_eq!(memories.len(), 2);
 }
 
-/// pending → sending → pending → sent; what is final is never undone.
+/// A delivery goes pending → sending → pending → sent; a final state never changes.
 pub async fn settling_moves_a_row_and_final_states_stay(store: Arc<dyn Store>) {
     let scene = Scene::new();
     let delivery = scene.delivery(TurnId::fresh(), 0);
@@ -98,7 +98,7 @@ pub async fn settling_moves_a_row_and_final_states_stay(store: Arc<dyn Store>) {
         assert_eq!(
             store.settle(vec![undo]).await.unwrap(),
             [id],
-            "and whoever marks it is told so"
+            "the refused settlement is returned"
         );
         assert_eq!(item().await, after);
     }
@@ -124,7 +124,7 @@ pub async fn settling_moves_a_row_and_final_states_stay(store: Arc<dyn Store>) {
     assert_eq!(store.outbox_item(DeliveryId::fresh()).await.unwrap(), None);
 }
 
-/// From one call and from many.
+/// Many deliveries settle at once, in one call and in many.
 pub async fn many_rows_settle_at_once(store: Arc<dyn Store>) {
     let scene = Scene::new();
     let turn = TurnId::fresh();
@@ -164,7 +164,7 @@ pub async fn many_rows_settle_at_once(store: Arc<dyn Store>) {
     }
 }
 
-/// One login's queue, never somebody else's.
+/// Unsettled deliveries are listed for one account only, up to the limit.
 pub async fn unsettled_is_scoped_and_limited(store: Arc<dyn Store>) {
     let (scene, stranger) = (Scene::new(), Scene::new());
     let mine = scene.delivery(TurnId::fresh(), 0);
@@ -178,7 +178,7 @@ pub async fn unsettled_is_scoped_and_limited(store: Arc<dyn Store>) {
     assert_eq!(unsettled_ids(&store, scene, 0).await, []);
 }
 
-/// The room goes on under another id: history, queue and switch with it.
+/// A room that gets another id keeps its history, its queue and its participants' states.
 pub async fn a_moved_room_takes_everything_along(store: Arc<dyn Store>) {
     let scene = Scene::new();
     let mut place = scene.connections();
@@ -225,11 +225,12 @@ pub async fn a_moved_room_takes_everything_along(store: Arc<dyn Store>) {
     assert_eq!(
         store.participants(to).await.unwrap().len(),
         2,
-        "a room that keeps its id keeps its people"
+        "a room that keeps its id keeps its participants"
     );
 }
 
-/// The first message from the new id may come before the news of the move.
+/// The first message under the new id may arrive before the platform reports the move; both rooms
+/// are then merged.
 pub async fn a_room_moves_into_one_that_exists(store: Arc<dyn Store>) {
     let old = Scene::new();
     let new = old.other_room();
@@ -277,7 +278,7 @@ pub async fn a_room_moves_into_one_that_exists(store: Arc<dyn Store>) {
     assert_eq!(store.unfinished_in_room(new.room, 10).await.unwrap().len(), 2);
 }
 
-/// Per source and state.
+/// Deliveries are counted per source and state.
 pub async fn outbox_rows_are_counted(store: Arc<dyn Store>) {
     let scene = Scene::new();
     assert_eq!(store.outbox_counts().await.unwrap(), []);
@@ -302,7 +303,8 @@ pub async fn outbox_rows_are_counted(store: Arc<dyn Store>) {
     );
 }
 
-/// Where a read-back has to look, and what it need not take for the lost one.
+/// The read-back context names the messages around a lost delivery: where to search, and which
+/// messages are not the lost one.
 pub async fn a_trail_tells_what_lies_around_a_delivery(store: Arc<dyn Store>) {
     let (scene, stranger) = (Scene::new(), Scene::new());
     let mut lost = scene.delivery(TurnId::fresh(), 0);
@@ -310,7 +312,7 @@ pub async fn a_trail_tells_what_lies_around_a_delivery(store: Arc<dyn Store>) {
     assert_eq!(
         store.read_back_context(&lost.delivery).await.unwrap(),
         ReadBackContext::default(),
-        "nothing is known of it"
+        "the store does not know the delivery"
     );
 
     store
@@ -359,12 +361,11 @@ pub async fn a_trail_tells_what_lies_around_a_delivery(store: Arc<dyn Store>) {
     assert_eq!(
         store.read_back_context(&lost.delivery).await.unwrap().received,
         [],
-        "what came later tells nothing"
+        "messages received later do not belong to the context"
     );
 }
 
-/// What waited long for its turn lies far behind the newest, and what lies around it is told all
-/// the same.
+/// A delivery that waited long has a read-back context too, however many messages came later.
 pub async fn a_trail_reaches_back_to_what_waited_long(store: Arc<dyn Store>) {
     let scene = Scene::new();
     let asked = scene.message("asked", 1);
@@ -406,11 +407,11 @@ pub async fn a_trail_reaches_back_to_what_waited_long(store: Arc<dyn Store>) {
     assert_eq!(
         context.doubtful,
         std::slice::from_ref(&lost.delivery.address.remote),
-        "the one before it that came to no clear end"
+        "the earlier delivery with an unknown outcome"
     );
 }
 
-/// What came after the answer is no floor for finding it, whatever the clock said then.
+/// The read-back context follows the order of commit, whatever times the clock reported.
 pub async fn a_trail_goes_by_commits_and_not_by_the_clock(store: Arc<dyn Store>) {
     let scene = Scene::new();
     let asked = scene.message("first", 1);

@@ -8,7 +8,7 @@ use std::{collections::BTreeSet, sync::Arc};
 
 use super::fixtures::{Scene, object};
 
-/// Listed by name; saved again under the same id it is the same agent.
+/// Agents are listed by name; saving under a known id updates the agent.
 pub async fn agents_are_saved_without_secrets(store: Arc<dyn Store>) {
     let (a, b) = (AgentId::fresh(), AgentId::fresh());
     let named = |name: &str| Character {
@@ -39,7 +39,8 @@ fn task(agent: AgentId, name: &str, due: i64, tags: &[&str]) -> Task {
     }
 }
 
-/// Due ones oldest first; by tags all of which must be there; one agent's only.
+/// Due tasks are listed oldest first, filtered by tags that must all be present, for one agent
+/// only.
 pub async fn tasks_are_due_found_and_deleted(store: Arc<dyn Store>) {
     let agent = AgentId::fresh();
     let late = task(agent, "late", 300, &["queue"]);
@@ -72,7 +73,7 @@ pub async fn tasks_are_due_found_and_deleted(store: Arc<dyn Store>) {
     assert_eq!(store.tasks(foreign.agent_id, &[]).await.unwrap(), [foreign]);
 }
 
-/// At its moment of expiry a value is gone; values are one agent's.
+/// A cached value disappears at its time of expiry; each agent has its own values.
 pub async fn cached_values_expire(store: Arc<dyn Store>) {
     let (agent, other) = (AgentId::fresh(), AgentId::fresh());
     let value = json!({"a": [1, null, "x"]});
@@ -94,7 +95,7 @@ pub async fn cached_values_expire(store: Arc<dyn Store>) {
     assert_eq!(store.cached(agent, "k", Timestamp(500)).await.unwrap(), None);
 }
 
-/// One per (agent, source, target); found from both ends.
+/// A relationship is unique per agent, source and target, and found from both ends.
 pub async fn relationships_are_unique(store: Arc<dyn Store>) {
     let (agent, a, b, c) =
         (AgentId::fresh(), EntityId::fresh(), EntityId::fresh(), EntityId::fresh());

@@ -1,4 +1,4 @@
-//! The journal of turns that are not committed yet.
+//! The journal of steps of turns that are not committed yet.
 
 use galatea_core::{
     MemoryId, Store, Timestamp,
@@ -20,7 +20,8 @@ fn step(message: MemoryId, n: u32) -> Step {
     }
 }
 
-/// Begun without a result, then with one; in order, and one turn's only.
+/// A step is stored when it begins and gets its result later. Steps are listed in order, for one
+/// turn only.
 pub async fn a_step_is_begun_and_gets_its_result(store: Arc<dyn Store>) {
     let (message, other) = (MemoryId::fresh(), MemoryId::fresh());
     assert_eq!(store.steps(message).await.unwrap(), []);
@@ -41,7 +42,7 @@ pub async fn a_step_is_begun_and_gets_its_result(store: Arc<dyn Store>) {
     assert_eq!(store.steps(other).await.unwrap(), [step(other, 0)]);
 }
 
-/// With the commit that finishes the message, and not with one that fails.
+/// The commit that finishes the message removes its steps; a failed commit keeps them.
 pub async fn steps_go_with_their_message(store: Arc<dyn Store>) {
     let scene = Scene::new();
     let messages: Vec<_> = (0..2).map(|n| scene.message("pay", n)).collect();

@@ -1,4 +1,4 @@
-//! Tasks as effects of a turn: saved and removed in its commit, or not at all.
+//! Tasks as effects of a turn: saved and deleted in the turn's commit, or not at all.
 
 use galatea_core::{
     AgentId, EntityId, ErrorKind, Store, Task, TaskId, Timestamp,
@@ -40,8 +40,8 @@ async fn names(store: &Arc<dyn Store>, agent: AgentId) -> Vec<String> {
     names
 }
 
-/// What asks leaves a task, what answers removes it, each in the commit of its turn and in the
-/// order of the effects.
+/// One turn saves a task and a later one deletes it, each in its commit and in the order of its
+/// effects.
 pub async fn a_turn_saves_and_removes_tasks(store: Arc<dyn Store>) {
     let scene = Scene::new();
     store.connect(scene.connections()).await.unwrap();
@@ -56,7 +56,7 @@ pub async fn a_turn_saves_and_removes_tasks(store: Arc<dyn Store>) {
     assert_eq!(
         store.tasks(scene.agent, &["waits".to_owned()]).await.unwrap(),
         std::slice::from_ref(&kept),
-        "whole, as it was given"
+        "the task is read back unchanged"
     );
     assert_eq!(store.due_tasks(scene.agent, Timestamp(2_000)).await.unwrap().len(), 1);
 
@@ -86,11 +86,10 @@ pub async fn a_turn_saves_and_removes_tasks(store: Arc<dyn Store>) {
         .finish_turn(TurnRecord { effects: vec![delete(&later)], ..scene.turn(&[]) })
         .await
         .unwrap();
-    assert!(names(&store, scene.agent).await.is_empty(), "and one that is gone is no error");
+    assert!(names(&store, scene.agent).await.is_empty(), "deleting a missing task is not an error");
 }
 
-/// A refused turn neither leaves its task nor removes another's: what it would have asked or
-/// answered never happened.
+/// A refused turn neither saves its task nor deletes another one.
 pub async fn a_conflict_leaves_tasks_as_they_were(store: Arc<dyn Store>) {
     let scene = Scene::new();
     store.connect(scene.connections()).await.unwrap();
@@ -103,7 +102,7 @@ pub async fn a_conflict_leaves_tasks_as_they_were(store: Arc<dyn Store>) {
         .await
         .unwrap();
 
-    // One of its messages has been answered meanwhile.
+    // Another turn has answered one of its messages meanwhile.
     let turn = TurnRecord {
         effects: vec![delete(&waits), save(&refused)],
         ..scene.turn(&[&messages[1], &messages[0]])
@@ -116,8 +115,8 @@ pub async fn a_conflict_leaves_tasks_as_they_were(store: Arc<dyn Store>) {
     );
 }
 
-/// Of two turns that answer one press, one commits: what waited is removed by it, and what the
-/// other brought is not there.
+/// Two turns answer the same button press. Only one commits: it deletes the waiting task, and the
+/// other turn's task is not saved.
 pub async fn of_two_answers_one_takes_the_task(store: Arc<dyn Store>) {
     for _ in 0..20 {
         let scene = Scene::new();
@@ -140,8 +139,8 @@ pub async fn of_two_answers_one_takes_the_task(store: Arc<dyn Store>) {
     }
 }
 
-/// What somebody was asked or has waiting goes with them; others' tasks stay, and the same person's
-/// with another agent.
+/// Forgetting a person deletes their tasks. Tasks of other people stay, and so do the person's
+/// tasks with another agent.
 pub async fn a_forgotten_persons_tasks_go(store: Arc<dyn Store>) {
     let (scene, somebody) = (Scene::new(), EntityId::fresh());
     let abroad = Scene { person: scene.person, ..Scene::new() };

@@ -1,4 +1,4 @@
-//! T2: a turn is committed exactly once, and whole.
+//! Transaction T2: a turn is committed exactly once and as a whole.
 
 use galatea_core::{
     AgentId, ErrorKind, MemoryId, ParticipantState, Role, StepOutcome, Store, Timestamp, TurnId,
@@ -10,7 +10,7 @@ use std::{collections::HashMap, sync::Arc};
 
 use super::fixtures::{SOURCE, Scene, account, finished, object};
 
-/// Memories, deliveries and inbox rows.
+/// A turn stores its memories, deliveries and inbox states.
 pub async fn a_turn_is_written_whole(store: Arc<dyn Store>) {
     let scene = Scene::new();
     let message = scene.message("hello", 1);
@@ -46,7 +46,7 @@ pub async fn a_turn_is_written_whole(store: Arc<dyn Store>) {
     assert_eq!(store.unfinished(scene.agent, &SOURCE, &account(), 10).await.unwrap(), []);
 }
 
-/// Two workers answer the same message; each message has one answer in the end.
+/// Two turns for the same message: exactly one commits.
 pub async fn of_two_turns_for_one_message_one_wins(store: Arc<dyn Store>) {
     for _ in 0..20 {
         let scene = Scene::new();
@@ -71,7 +71,7 @@ pub async fn of_two_turns_for_one_message_one_wins(store: Arc<dyn Store>) {
     }
 }
 
-/// Not a row of a refused turn stays, while turns committed beside it stand.
+/// A refused turn stores nothing, and turns committed at the same time are not affected.
 pub async fn a_conflict_writes_nothing(store: Arc<dyn Store>) {
     let scene = Scene::new();
     store.connect(scene.connections()).await.unwrap();
@@ -106,7 +106,7 @@ pub async fn a_conflict_writes_nothing(store: Arc<dyn Store>) {
     assert_eq!(store.finish_turn(unknown).await.unwrap_err().kind(), ErrorKind::Conflict);
 }
 
-/// Messages answered together end in one commit, each with its own state and reason.
+/// Messages answered together finish in one commit, each with its own state and verdict.
 pub async fn merged_messages_finish_together(store: Arc<dyn Store>) {
     let scene = Scene::new();
     let messages = [scene.message("a", 1), scene.message("b", 2), scene.message("c", 3)];
@@ -125,7 +125,7 @@ pub async fn merged_messages_finish_together(store: Arc<dyn Store>) {
     }
 }
 
-/// (turn, part) is unique, for turns and for what belongs to none.
+/// The pair of turn and part is unique, also for deliveries outside a turn.
 pub async fn a_part_is_written_once(store: Arc<dyn Store>) {
     let scene = Scene::new();
     let record = scene.turn(&[]);
@@ -147,7 +147,7 @@ pub async fn a_part_is_written_once(store: Arc<dyn Store>) {
     assert_eq!(store.memory(again.memories[0].id).await.unwrap(), None);
 }
 
-/// All four, in their order.
+/// All kinds of effects are applied, in their order.
 pub async fn effects_are_applied(store: Arc<dyn Store>) {
     let scene = Scene::new();
     let mut place = scene.connections();
@@ -209,8 +209,8 @@ pub async fn effects_are_applied(store: Arc<dyn Store>) {
     assert_eq!(store.participant_state(scene.room, scene.itself()).await.unwrap(), None);
 }
 
-/// All that somebody wrote goes, with the answers to it and their names; nobody else loses
-/// anything.
+/// Forgetting a person deletes their messages, the answers to them and their names; other people's
+/// data stays.
 pub async fn a_person_is_forgotten(store: Arc<dyn Store>) {
     let scene = Scene::new();
     store.connect(scene.connections()).await.unwrap();
@@ -238,11 +238,11 @@ pub async fn a_person_is_forgotten(store: Arc<dyn Store>) {
     assert_eq!(
         (row.state, row.entry.envelope.user_name),
         (InboxState::Done, None),
-        "the row stays, without what was said"
+        "the row stays, without its text"
     );
 }
 
-/// A hijacked turn cannot mute, promote or rewrite in another agent's places.
+/// A turn with forged effects cannot change another agent's rooms, roles or people.
 pub async fn effects_stay_within_their_agent(store: Arc<dyn Store>) {
     let (scene, victim) = (Scene::new(), Scene::new());
     store.connect(victim.connections()).await.unwrap();
@@ -277,7 +277,7 @@ pub async fn effects_stay_within_their_agent(store: Arc<dyn Store>) {
     assert!(metadata.roles.is_empty());
 }
 
-/// Another agent's turn is a conflict, not a theft.
+/// A turn that finishes another agent's message is a conflict.
 pub async fn a_turn_finishes_its_own_agents_messages_only(store: Arc<dyn Store>) {
     let (scene, other) = (Scene::new(), Scene::new());
     let message = scene.message("hello", 1);
@@ -289,7 +289,7 @@ pub async fn a_turn_finishes_its_own_agents_messages_only(store: Arc<dyn Store>)
     assert_eq!(store.inbox_item(message.memory.id).await.unwrap().unwrap().state, InboxState::New);
 }
 
-/// A caller's mistake is told before anything is written.
+/// An invalid turn is refused before anything is stored.
 pub async fn impossible_turns_are_refused(store: Arc<dyn Store>) {
     let scene = Scene::new();
     let message = scene.message("hello", 1);
@@ -306,7 +306,7 @@ pub async fn impossible_turns_are_refused(store: Arc<dyn Store>) {
     store.finish_turn(scene.turn(&[&message])).await.unwrap();
 }
 
-/// A hundred rooms answer at the same moment, one of ten twice.
+/// A hundred rooms commit turns at the same moment, and every tenth commits twice; nothing is lost.
 pub async fn a_hundred_turns_at_once_lose_nothing(store: Arc<dyn Store>) {
     let agent = AgentId::fresh();
     let scenes: Vec<Scene> = (0..100).map(|_| Scene { agent, ..Scene::new() }).collect();

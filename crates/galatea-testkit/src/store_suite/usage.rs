@@ -1,4 +1,4 @@
-//! The ledger of what answers cost, and the block list.
+//! The ledger of model usage, and the block list.
 
 use galatea_core::{
     AgentId, EntityId, RemoteId, RoomId, Source, Store, Timestamp, WorldId,
@@ -33,8 +33,7 @@ const CALL: Amount = Amount {
     micros: 420,
 };
 
-/// A turn that commits adds its usage, one that is refused adds nothing, and what is added twice is
-/// added up.
+/// A committed turn adds its usage, a refused turn adds nothing, and repeated rows are summed.
 pub async fn a_turn_adds_to_the_ledger_in_its_commit(store: Arc<dyn Store>) {
     let scene = Scene::new();
     let message = scene.message("hello", 1);
@@ -71,7 +70,7 @@ pub async fn a_turn_adds_to_the_ledger_in_its_commit(store: Arc<dyn Store>) {
     store.add_usage(&[]).await.unwrap();
 }
 
-/// Days before the given one go, of one agent only; later days stay as they are.
+/// Pruning deletes the days before the given one, for one agent only.
 pub async fn old_days_of_the_ledger_are_deleted(store: Arc<dyn Store>) {
     let scene = Scene::new();
     let other = UsageRow { agent: AgentId::fresh(), ..row(scene, 20_000, "openai a", CALL) };
@@ -84,7 +83,8 @@ pub async fn old_days_of_the_ledger_are_deleted(store: Arc<dyn Store>) {
     assert_eq!(store.prune_usage(scene.agent, Day(20_001)).await.unwrap(), 0);
 }
 
-/// Each holder's own, of one day; whether a person was answered on an earlier day.
+/// Usage is summed per holder and day. A person counts as known when the agent answered them on an
+/// earlier day.
 pub async fn standings_tell_days_and_holders_apart(store: Arc<dyn Store>) {
     let scene = Scene::new();
     let other = UsageRow {
@@ -126,7 +126,10 @@ pub async fn standings_tell_days_and_holders_apart(store: Arc<dyn Store>) {
         (2, 1)
     );
     assert_eq!(calls(Holder::Person(EntityId::fresh())).await, 0);
-    assert!(!of(Holder::Person(scene.person)).await.earlier, "being refused is not being known");
+    assert!(
+        !of(Holder::Person(scene.person)).await.earlier,
+        "a refused person does not count as known"
+    );
     assert_eq!(calls(Holder::Strangers).await, 3);
     store
         .add_usage(&[row(scene, 3, "", Amount { answers: 1, ..Amount::default() })])
@@ -146,7 +149,7 @@ pub async fn standings_tell_days_and_holders_apart(store: Arc<dyn Store>) {
     assert_eq!(of(Holder::Person(scene.person)).await.today, two);
 }
 
-/// Nothing is lost when many add to the same row.
+/// Concurrent additions to one row are all counted.
 pub async fn many_add_to_one_row_at_once(store: Arc<dyn Store>) {
     let scene = Scene::new();
     let adding = (0..50).map(|_| {
@@ -160,7 +163,7 @@ pub async fn many_add_to_one_row_at_once(store: Arc<dyn Store>) {
     assert_eq!((sum.calls, sum.micros, sum.cached), (50, 50 * CALL.micros, 50 * CALL.cached));
 }
 
-/// An entry is replaced, listed in order for its agent only, and removed once.
+/// An entry is replaced by a later one, listed in order for its agent only, and removed once.
 pub async fn the_block_list_is_kept(store: Arc<dyn Store>) {
     let agent = AgentId::fresh();
     let block = |kind, remote: &str, reason: &str| Block {

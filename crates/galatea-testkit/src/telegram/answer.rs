@@ -1,12 +1,10 @@
-//! What the server answers: a result, or a refusal in the Bot API's own words.
+//! Answers of the server: a result, or an error in the Bot API's wording.
 
 use serde_json::{Value, json};
 
-/// A method's outcome.
 pub(crate) type Answer = Result<Value, Refusal>;
 
-/// An unsuccessful answer: HTTP status, description and `ResponseParameters` (Bot API, "Making
-/// requests").
+/// An error answer: HTTP status, description and `ResponseParameters` (Bot API, "Making requests").
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Refusal {
     /// `error_code` and HTTP status.
@@ -15,7 +13,7 @@ pub(crate) struct Refusal {
     pub(crate) description: String,
     /// `parameters`.
     pub(crate) parameters: Option<Value>,
-    /// A correct client must not have sent this request, whatever the state of the world.
+    /// Whether a correct client would never have sent this request.
     pub(crate) violation: bool,
 }
 
@@ -24,12 +22,12 @@ impl Refusal {
         Self { code, description: description.into(), parameters: None, violation: false }
     }
 
-    /// 400 that the state of the world explains: a correct client can run into it.
+    /// 400 caused by the state of the world; a correct client can run into it.
     pub(crate) fn bad(what: impl std::fmt::Display) -> Self {
         Self::new(400, format!("Bad Request: {what}"))
     }
 
-    /// 400 that only a faulty client can cause.
+    /// 400 that only a faulty client can cause; a violation.
     pub(crate) fn broken(what: impl std::fmt::Display) -> Self {
         Self { violation: true, ..Self::bad(what) }
     }
@@ -44,7 +42,7 @@ impl Refusal {
         Self::new(409, format!("Conflict: {what}"))
     }
 
-    /// 404 for a path the server does not know; only a faulty client asks for it.
+    /// 404 for an unknown path; only a faulty client requests one.
     pub(crate) fn not_found(what: &str) -> Self {
         Self { violation: true, ..Self::new(404, what) }
     }
@@ -74,7 +72,7 @@ impl Refusal {
         Self { parameters, ..Self::bad("group chat was upgraded to a supergroup chat") }
     }
 
-    /// The refusal as a violation.
+    /// Marks the refusal as a violation.
     pub(crate) fn into_violation(mut self) -> Self {
         self.violation = true;
         self

@@ -1,4 +1,4 @@
-//! What people do, as changes of the world and the updates that follow from them.
+//! Actions of people: changes of the world and the updates they cause.
 
 use serde_json::{Value, json};
 
@@ -8,7 +8,7 @@ use super::{
     world::{Chat, ChatKind, Standing},
 };
 
-/// Stores a message and delivers it if the bot may see it.
+/// Stores a message and delivers it if the bot may see it; returns its id.
 pub(crate) fn arrive(state: &mut State, message: Message) -> i64 {
     let id = message.id;
     let kind = kind_of(state, message.chat, false);
@@ -21,7 +21,7 @@ pub(crate) fn arrive(state: &mut State, message: Message) -> i64 {
     id
 }
 
-/// Delivers an edit.
+/// Delivers the update of an edit.
 pub(crate) fn edited(state: &mut State, message: &Message) {
     if sees(state, message) {
         let kind = kind_of(state, message.chat, true);
@@ -40,7 +40,7 @@ fn kind_of(state: &State, chat: i64, edited: bool) -> &'static str {
     }
 }
 
-/// Whether the bot is shown a message (Bot API, "Privacy mode").
+/// Whether the bot may see a message (Bot API, "Privacy mode").
 fn sees(state: &State, message: &Message) -> bool {
     let Some(chat) = state.world.chats.get(&message.chat) else { return false };
     let standing = chat.standing(state.world.bot);
@@ -48,7 +48,7 @@ fn sees(state: &State, message: &Message) -> bool {
         ChatKind::Private => !chat.blocked,
         ChatKind::Channel => standing.is_in(),
         ChatKind::Group | ChatKind::Supergroup => {
-            // Bots never see what other bots say, whatever their mode.
+            // A bot never sees messages of other bots, in any mode.
             let by_bot =
                 message.from.and_then(|f| state.world.people.get(&f)).is_some_and(|p| p.is_bot);
             standing.is_in()
@@ -85,7 +85,7 @@ fn addressed(state: &State, message: &Message) -> bool {
     reply || named
 }
 
-/// A service message: something happened rather than was said.
+/// Stores and delivers a service message: one that reports an event instead of carrying text.
 pub(crate) fn service(state: &mut State, chat: i64, from: i64, field: &str, value: Value) -> i64 {
     let id = state.world.next_message(chat);
     let mut message = Message::new(id, chat, Some(from), state.date());
@@ -93,7 +93,7 @@ pub(crate) fn service(state: &mut State, chat: i64, from: i64, field: &str, valu
     arrive(state, message)
 }
 
-/// Changes somebody's standing and delivers `my_chat_member` or `chat_member`.
+/// Changes a member's status and delivers `my_chat_member` or `chat_member`.
 pub(crate) fn restand(state: &mut State, chat: i64, actor: i64, who: i64, standing: Standing) {
     let before = member(state, chat, who);
     let Some(place) = state.world.chats.get_mut(&chat) else { return };
@@ -118,7 +118,7 @@ fn member(state: &State, chat: i64, who: i64) -> Value {
     state.world.chats.get(&chat).map(|c| state.world.member_json(c, who)).unwrap_or(Value::Null)
 }
 
-/// A group becomes a supergroup: both chats tell, each in its own message.
+/// Turns a group into a supergroup; each of the two chats gets a message about it.
 pub(crate) fn migrate(state: &mut State, group: i64, actor: i64) -> i64 {
     let Some(old) = state.world.chats.get(&group).cloned() else { return group };
     let to = state.world.add_chat(ChatKind::Supergroup, &old.title, &[]);
@@ -133,7 +133,7 @@ pub(crate) fn migrate(state: &mut State, group: i64, actor: i64) -> i64 {
     to
 }
 
-/// A reaction is set or taken back.
+/// Sets or removes reactions and delivers the update.
 pub(crate) fn react(state: &mut State, chat: i64, message: i64, who: i64, emoji: &[&str]) {
     let after: Vec<Value> = emoji.iter().map(|e| json!({ "type": "emoji", "emoji": e })).collect();
     let Some(target) = state.world.chats.get_mut(&chat).and_then(|c| c.messages.get_mut(&message))
@@ -162,7 +162,7 @@ pub(crate) fn react(state: &mut State, chat: i64, message: i64, who: i64, emoji:
     }
 }
 
-/// A button is pressed. `None` when the message shows no such button.
+/// Presses a button. `None` when the message has no such button.
 pub(crate) fn press(
     state: &mut State,
     chat: i64,

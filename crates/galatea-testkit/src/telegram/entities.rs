@@ -35,12 +35,11 @@ const KINDS: &[&str] = &[
     "date_time",
 ];
 
-/// Formatted text as the server keeps it.
+/// Formatted text as the server stores it.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub(crate) struct Formatted {
-    /// The words.
     pub(crate) text: String,
-    /// `MessageEntity` objects, by offset.
+    /// `MessageEntity` objects, ordered by offset.
     pub(crate) entities: Vec<Value>,
 }
 
@@ -49,8 +48,8 @@ pub(crate) fn utf16_len(text: &str) -> usize {
     text.chars().map(char::len_utf16).sum()
 }
 
-/// Checks entities a client sent against their text. Broken ones refuse; what the server would mend
-/// silently is noted as a violation.
+/// Checks a client's entities against their text. Invalid ones are refused; errors that the real
+/// server corrects silently are recorded as violations.
 pub(crate) fn check(text: &str, raw: &Value, params: &Params) -> Result<Vec<Value>, Refusal> {
     let Some(list) = raw.as_array() else {
         return Err(Refusal::broken("expected an Array of MessageEntity"));
@@ -77,7 +76,7 @@ struct Span {
 }
 
 struct Bounds {
-    /// For every UTF-16 offset up to the end: the byte offset of a character that begins there.
+    /// For every UTF-16 offset up to the end: the byte offset of the character that begins there.
     starts: Vec<Option<usize>>,
 }
 
@@ -188,9 +187,9 @@ fn field<'a, T>(
     })
 }
 
-/// "Entities can be nested" (Bot API, Formatting options): no partial overlap; code and pre hold
-/// nothing and are held by quotes only; quotes can't be nested; other kinds than the plain styles
-/// can't contain each other.
+/// Checks nesting as "Entities can be nested" (Bot API, Formatting options) states it: no partial
+/// overlap; code and pre contain nothing and lie only within quotes; quotes cannot be nested; other
+/// kinds than the plain styles cannot contain each other.
 fn check_nesting(spans: &mut [Span], params: &Params) {
     spans.sort_by_key(|s| (s.from, std::cmp::Reverse(s.to)));
     for (i, outer) in spans.iter().enumerate() {
@@ -228,7 +227,7 @@ fn clash(outer: &Span, inner: &Span) -> Option<&'static str> {
     Some("these kinds can't contain each other")
 }
 
-/// Removes surrounding white space, as the server does, and moves entities along.
+/// Removes surrounding white space, as the server does, and shifts the entities.
 pub(crate) fn trimmed(text: &str, entities: Vec<Value>) -> Formatted {
     let kept = text.trim();
     let before = utf16_len(&text[..text.len() - text.trim_start().len()]);
@@ -250,8 +249,7 @@ pub(crate) fn trimmed(text: &str, entities: Vec<Value>) -> Formatted {
     Formatted { text: kept.to_owned(), entities }
 }
 
-/// Entities the server finds by itself in what people and bots write: mentions, commands, links,
-/// hashtags.
+/// Entities that the server itself detects in messages: mentions, commands, links, hashtags.
 pub(crate) fn detect(text: &str, taken: &[Value]) -> Vec<Value> {
     let mut found = Vec::new();
     let mut at = 0;

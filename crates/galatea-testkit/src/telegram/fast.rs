@@ -1,4 +1,4 @@
-//! The short way through the server for benchmarks: no history, no checks, no stored messages.
+//! Short path through the server for benchmarks: no history, no checks, no stored messages.
 
 use bytes::Bytes;
 use serde::Deserialize;
@@ -13,7 +13,7 @@ struct Send<'a> {
     text: std::borrow::Cow<'a, str>,
 }
 
-/// A complete answer for the calls a load consists of; none for others, or when checks are on.
+/// Answer to a call that is part of a load; `None` for other calls and when checks are on.
 pub(crate) fn answer(shared: &Shared, method: &Method, body: &Bytes) -> Option<Bytes> {
     let mut state = shared.lock();
     if state.options.checks {
@@ -31,7 +31,7 @@ pub(crate) fn answer(shared: &Shared, method: &Method, body: &Bytes) -> Option<B
             });
             let from = state.world.person_json(state.world.bot);
             drop(state);
-            // Waiters look at the load's end only; waking them for every message would cost more
+            // Tasks wait only for the load's end; waking them for every message would cost more
             // than the answer.
             if finished {
                 shared.bump();

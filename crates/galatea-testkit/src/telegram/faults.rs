@@ -1,29 +1,29 @@
-//! What can go wrong with a call.
+//! Faults of calls.
 
 use crate::loopback::ErrorBody;
 
-/// What goes wrong with a call.
+/// Effect of a fault on a call.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Effect {
-    /// 429 with this `retry_after` in seconds; nothing is done, and sends to the chat before then
-    /// are violations.
+    /// 429 with this `retry_after` in seconds. The call is not applied, and sends to the chat
+    /// before the wait ends are violations.
     RateLimited(u64),
-    /// A 5xx answer with a page or a JSON body; nothing is done.
+    /// A 5xx answer with a page or a JSON body; the call is not applied.
     ServerError(u16, ErrorBody),
-    /// The call is done, and the connection closes without a byte of an answer.
+    /// The call is applied, and the connection closes without a byte of an answer.
     LoseResponse,
-    /// The call is done and never answered; the connection stays open.
+    /// The call is applied and never answered; the connection stays open.
     ApplyAndHang,
-    /// The connection closes without an answer and nothing is done until
+    /// The connection closes without an answer. The call is applied when the test calls
     /// [`super::Handle::apply_late`].
     ApplyLate,
-    /// The call is done, and the connection closes after this many bytes of the answer, head
+    /// The call is applied, and the connection closes after this many bytes of the answer, headers
     /// included.
     CutAfter(usize),
-    /// Nothing is done and nothing is ever answered.
+    /// The call is neither applied nor answered.
     Hang,
-    /// The call is done; the answer is 200 with a body that is not JSON.
+    /// The call is applied; the answer is 200 with a body that is not JSON.
     Garbage,
-    /// The call is done; the answer is right but called `text/html`.
+    /// The call is applied; the answer is correct but has the type `text/html`.
     WrongType,
 }

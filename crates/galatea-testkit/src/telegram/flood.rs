@@ -1,4 +1,4 @@
-//! Flood waits: deadlines that were handed out, and optional pacing rules.
+//! Flood waits: deadlines of answered 429s, and optional pacing rules.
 
 use std::{collections::BTreeMap, time::Duration};
 
@@ -9,13 +9,13 @@ use super::{
     world::{Chat, ChatKind},
 };
 
-/// Pacing the server may enforce. Numbers from the Bot API's FAQ, "My bot is hitting limits": one
-/// message per second in a chat, 20 per minute in a group.
+/// Pacing that the server can enforce. Numbers from the Bot API's FAQ, "My bot is hitting limits":
+/// one message per second in a chat, 20 per minute in a group.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Pace {
-    /// Messages a second to one chat; unlimited when none.
+    /// Messages per second to one chat; `None` for no limit.
     pub per_chat_second: Option<usize>,
-    /// Messages a minute to one group; unlimited when none.
+    /// Messages per minute to one group; `None` for no limit.
     pub per_group_minute: Option<usize>,
 }
 
@@ -26,9 +26,9 @@ impl Pace {
     }
 }
 
-/// Deadlines of flood waits. A wait is about "the given method with the given input parameters"
-/// (core.telegram.org/api/errors, 420); what posts into one chat counts as one, since the published
-/// limits are about messages in a chat (Bots FAQ).
+/// Deadlines of flood waits. A wait applies to "the given method with the given input parameters"
+/// (core.telegram.org/api/errors, 420). All sends to one chat share a wait, because the published
+/// limits count messages in a chat (Bots FAQ).
 #[derive(Debug, Default)]
 pub(crate) struct Flood(BTreeMap<Call, Timestamp>);
 
@@ -45,7 +45,7 @@ impl Call {
 }
 
 impl Flood {
-    /// Remembers a wait that was answered.
+    /// Records the deadline of a flood wait.
     pub(crate) fn start(
         &mut self,
         method: &'static str,
@@ -56,7 +56,8 @@ impl Flood {
         self.0.insert(Call::of(method, is_send, chat), until);
     }
 
-    /// Refuses such a call before its deadline. That is a violation: the client was told.
+    /// Refuses a call before its deadline. This is a violation, because the client knew the
+    /// deadline.
     pub(crate) fn check(
         &self,
         method: &'static str,
@@ -73,7 +74,7 @@ impl Flood {
     }
 }
 
-/// Refuses a message that comes faster than the pace allows; not a violation by itself.
+/// Refuses a message that exceeds the pace; this alone is not a violation.
 pub(crate) fn check_pace(pace: Pace, chat: &mut Chat, now: Timestamp) -> Result<(), Refusal> {
     let minute = Duration::from_secs(60);
     while chat.sends.front().is_some_and(|t| now.since(*t) >= minute) {

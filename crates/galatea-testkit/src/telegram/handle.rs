@@ -1,4 +1,4 @@
-//! The test's side of the server: set the scene, wait, look, order faults.
+//! The handle of a test: sets up the world, waits, reads the result, schedules faults.
 
 use bytes::Bytes;
 use serde_json::Value;
@@ -11,7 +11,7 @@ use super::{
 };
 use crate::load::{LoadPlan, Trip};
 
-/// The test's side of a running server.
+/// A test's handle to a running server.
 pub type Handle = crate::loopback::Handle<State>;
 
 /// A message of the bot as people see it.
@@ -23,15 +23,15 @@ pub struct Shown {
     pub text: String,
     /// Entities of the text or caption.
     pub entities: Vec<Value>,
-    /// The message it replies to.
+    /// Message it replies to.
     pub reply_to: Option<i64>,
     /// Thread or topic.
     pub thread: Option<i64>,
-    /// Texts and data or addresses of its buttons.
+    /// Rows of buttons: text, and data or URL.
     pub buttons: Vec<Vec<(String, String)>>,
     /// Kind, name and bytes of its file.
     pub file: Option<(String, String, Bytes)>,
-    /// It was edited.
+    /// Whether it was edited.
     pub edited: bool,
     /// The whole `Message` object.
     pub json: Value,
@@ -53,7 +53,7 @@ impl Handle {
         self.shared.lock().options.bot_username.clone()
     }
 
-    /// A new person; an empty username means none.
+    /// Adds a person; an empty username means none.
     pub fn user(&self, first_name: &str, username: &str) -> User {
         let id = self.change(|s| {
             s.world.add_person(first_name, Some(username).filter(|u| !u.is_empty()), false)
@@ -61,37 +61,37 @@ impl Handle {
         User { api: self.clone(), id }
     }
 
-    /// Another bot.
+    /// Adds another bot.
     pub fn other_bot(&self, first_name: &str, username: &str) -> User {
         let id = self.change(|s| s.world.add_person(first_name, Some(username), true));
         User { api: self.clone(), id }
     }
 
-    /// A group with these members, the first its owner, and the bot.
+    /// Adds a group with the bot and these members; the first one is its owner.
     pub fn group(&self, title: &str, members: &[&User]) -> Chat {
         self.chat(ChatKind::Group, title, members)
     }
 
-    /// A supergroup, likewise.
+    /// Adds a supergroup with the bot and these members; the first one is its owner.
     pub fn supergroup(&self, title: &str, members: &[&User]) -> Chat {
         self.chat(ChatKind::Supergroup, title, members)
     }
 
-    /// A supergroup with topics, General (1) among them.
+    /// Adds a supergroup with topics, among them General (1).
     pub fn forum(&self, title: &str, members: &[&User]) -> Chat {
         let made = self.chat(ChatKind::Supergroup, title, members);
         self.change(|s| {
             if let Some(chat) = s.world.chats.get_mut(&made.id) {
                 chat.forum = true;
                 chat.topics.insert(1, "General".to_owned());
-                // The chat's own creation is message 1, which is General's thread id.
+                // The chat's creation is message 1, which is also General's thread id.
                 chat.last_message = 1;
             }
         });
         made
     }
 
-    /// A channel with the bot as administrator.
+    /// Adds a channel with the bot as administrator.
     pub fn channel(&self, title: &str, members: &[&User]) -> Chat {
         self.chat(ChatKind::Channel, title, members)
     }
@@ -106,8 +106,8 @@ impl Handle {
         self.change(|s| s.options.privacy = on);
     }
 
-    /// Applies what [`super::Effect::ApplyLate`] held back: messages appear although their requests
-    /// failed long ago.
+    /// Applies the calls that [`super::Effect::ApplyLate`] held back: their messages appear
+    /// although the requests failed earlier.
     pub fn apply_late(&self) {
         self.change(|s| {
             for (method, params) in std::mem::take(&mut s.late) {
@@ -116,33 +116,34 @@ impl Handle {
         });
     }
 
-    /// Delivers the last `count` confirmed updates once more, with the same ids.
+    /// Delivers the last `count` confirmed updates again, with the same ids.
     pub fn redeliver(&self, count: usize) {
         self.change(|s| s.updates.redeliver(count));
     }
 
-    /// Delivers everything that waits twice.
+    /// Delivers every unconfirmed update twice.
     pub fn duplicate_pending(&self) {
         self.change(|s| s.updates.duplicate_pending());
     }
 
-    /// Drops what waits, as after 24 hours (Bot API, "Getting updates"). The numbers go on.
+    /// Drops unconfirmed updates, as after 24 hours (Bot API, "Getting updates"). Their numbers are
+    /// not reused.
     pub fn expire_updates(&self) {
         self.change(|s| s.updates.drop_pending());
     }
 
-    /// Goes on with this `update_id`, as after a week without updates (Bot API, Update.update_id).
-    /// Forgets what waits: such an old queue is empty.
+    /// Continues with this `update_id`, as after a week without updates (Bot API,
+    /// Update.update_id). Drops unconfirmed updates, because the queue is empty after that time.
     pub fn jump_update_id(&self, to: i64) {
         self.change(|s| s.updates.jump(to));
     }
 
-    /// An update that is sent in exactly the bytes made from its number, whatever they are.
+    /// Queues an update whose bytes are exactly those `make` returns for its id.
     pub fn sends_raw(&self, make: impl FnOnce(i64) -> String) -> i64 {
         self.change(|s| s.updates.push_raw(make))
     }
 
-    /// Updates not confirmed yet.
+    /// Number of updates that are not confirmed yet.
     pub fn pending_updates(&self) -> usize {
         self.shared.lock().updates.pending()
     }
@@ -152,7 +153,7 @@ impl Handle {
         self.shared.lock().calls.clone()
     }
 
-    /// Calls of one method.
+    /// Calls of one method, in order.
     pub fn calls_of(&self, method: &str) -> Vec<Call> {
         self.shared
             .lock()
@@ -163,12 +164,12 @@ impl Handle {
             .collect()
     }
 
-    /// Messages of the bot in a chat, oldest first.
+    /// The bot's messages in a chat, oldest first.
     pub fn shown(&self, chat: i64) -> Vec<Shown> {
         self.last_shown(chat, usize::MAX)
     }
 
-    /// The newest messages of the bot in a chat, at most so many, oldest first.
+    /// The newest `count` of the bot's messages in a chat, oldest first.
     pub fn last_shown(&self, chat: i64, count: usize) -> Vec<Shown> {
         let state = self.shared.lock();
         let Some(place) = state.world.chats.get(&chat) else { return Vec::new() };
@@ -183,7 +184,7 @@ impl Handle {
         newest
     }
 
-    /// How many messages of the bot there are, in all chats.
+    /// Number of the bot's messages in all chats.
     pub fn said(&self) -> usize {
         let state = self.shared.lock();
         state
@@ -195,7 +196,7 @@ impl Handle {
             .count()
     }
 
-    /// A message as JSON; null when there is none.
+    /// A message as JSON; null when it does not exist.
     pub fn message_json(&self, chat: i64, id: i64) -> Value {
         let state = self.shared.lock();
         state.world.message(chat, id).map(|m| state.world.message_json(m)).unwrap_or(Value::Null)
@@ -218,7 +219,7 @@ impl Handle {
         self.shared.lock().actions.clone()
     }
 
-    /// Whether a message was deleted by the bot.
+    /// Whether the bot deleted a message.
     pub fn is_deleted(&self, chat: i64, id: i64) -> bool {
         self.shared.lock().deleted.contains(&(chat, id))
     }
@@ -228,7 +229,7 @@ impl Handle {
         self.shared.lock().callbacks.get(callback).copied().unwrap_or(false)
     }
 
-    /// Commands set for the default scope.
+    /// Commands of the default scope.
     pub fn default_commands(&self) -> Vec<Value> {
         self.shared.lock().commands.get("default/").cloned().unwrap_or_default()
     }
@@ -241,8 +242,8 @@ impl Handle {
         .await
     }
 
-    /// Waits until a method was called at least `count` times and every one of them is answered,
-    /// and returns the calls.
+    /// Waits until a method was called at least `count` times and each call is answered; returns
+    /// the calls.
     pub async fn wait_calls(&self, method: &str, count: usize) -> Vec<Call> {
         self.wait_for(&format!("{count} calls of {method}"), |h| {
             Some(h.calls_of(method))
@@ -251,7 +252,7 @@ impl Handle {
         .await
     }
 
-    /// Waits until everything offered is confirmed.
+    /// Waits until every delivered update is confirmed.
     pub async fn wait_confirmed(&self) {
         self.wait_for("all updates to be confirmed", |h| (h.pending_updates() == 0).then_some(()))
             .await;
@@ -266,8 +267,7 @@ impl Handle {
         }
     }
 
-    /// Waits until every update of the load is answered, without a limit of its own, and returns
-    /// the trips.
+    /// Waits, without a limit, until every update of the load is answered, and returns the trips.
     pub async fn wait_load(&self) -> Vec<Trip> {
         let mut changes = self.shared.changed.subscribe();
         loop {
@@ -287,7 +287,7 @@ impl Handle {
         }
     }
 
-    /// Answers of the load that came out of turn, twice, or to nothing.
+    /// Number of the load's answers that were out of order, repeated or unasked.
     pub fn misplaced(&self) -> usize {
         self.shared.lock().load.as_ref().map_or(0, |l| l.load.misplaced())
     }

@@ -33,7 +33,7 @@ const OTHER_POLL: &str =
     "terminated by other getUpdates request; make sure that only one bot instance is running";
 const WEBHOOK_ACTIVE: &str = "can't use getUpdates method while webhook is active; use deleteWebhook to delete the webhook first";
 
-/// Every path leads to [`handle`]; axum's router is not needed for two of them.
+/// Routes every path to [`handle`]; two kinds of path do not need axum's router.
 pub(crate) fn router(shared: Arc<Shared>) -> Router {
     Router::new().fallback(handle).with_state(shared)
 }
@@ -76,8 +76,8 @@ async fn handle(
     }
 }
 
-/// Token and method of a path. A malformed token is 404, a wrong one 401, as the hosted server
-/// answers.
+/// Token and method of a path. A malformed token is answered 404 and a wrong one 401, as by the
+/// hosted server.
 fn route(shared: &Shared, path: &str) -> Result<&'static Method, Refusal> {
     let mut state = shared.lock();
     let parts = path.strip_prefix("/bot").and_then(|p| p.split_once('/'));
@@ -162,7 +162,7 @@ async fn call(
     }
 }
 
-/// Remembers the call and finds the fault that meets it.
+/// Records the call and finds the fault that applies to it.
 fn begin(
     shared: &Shared,
     method: &'static Method,
@@ -194,7 +194,7 @@ fn finish(shared: &Shared, index: Option<usize>, body: &Value) {
     shared.bump();
 }
 
-/// A flood wait that begins now.
+/// Starts a flood wait and returns its refusal.
 fn limit(shared: &Shared, method: &'static Method, params: &Params, seconds: u64) -> Refusal {
     let mut state = shared.lock();
     let until = state.now().plus(Duration::from_secs(seconds));
@@ -239,9 +239,9 @@ async fn perform(shared: &Arc<Shared>, method: &'static Method, params: Params) 
     outcome
 }
 
-/// getUpdates: offset, limit, timeout, one poller (telegram-bot-api, process_get_updates_query and
-/// do_get_updates). Left out: the real server delays a second 409 within 3 s, and slows a client
-/// that repeats an offset within 0.5 s.
+/// getUpdates: offset, limit, timeout, one poller at a time (telegram-bot-api,
+/// process_get_updates_query and do_get_updates). Not implemented: the real server delays a second
+/// 409 within 3 s, and slows a client that repeats an offset within 0.5 s.
 async fn get_updates(shared: &Arc<Shared>, params: Params) -> Answer {
     let mut changes = shared.changed.subscribe();
     let (limit, timeout, mine) = {
@@ -263,7 +263,7 @@ async fn get_updates(shared: &Arc<Shared>, params: Params) -> Answer {
         (limit, timeout, state.updates.poll)
     };
     let clock = shared.lock().options.clock.clone();
-    // The older poll, if there is one, must notice.
+    // Wakes an older poll, so that it ends with 409.
     shared.bump();
     let over = clock.sleep(timeout);
     tokio::pin!(over);
@@ -317,7 +317,7 @@ fn begin_poll(
     Ok((limit, Duration::from_secs(timeout.clamp(0, MAX_POLL).unsigned_abs())))
 }
 
-/// `/file/bot<token>/<path>`.
+/// Serves `/file/bot<token>/<path>`.
 fn download(shared: &Shared, rest: &str) -> Response {
     let mut state = shared.lock();
     let Some((token, path)) = rest.split_once('/') else {

@@ -1,4 +1,4 @@
-//! Load: updates over many private chats.
+//! Load over many private chats.
 
 use std::time::{Duration, Instant};
 
@@ -10,10 +10,10 @@ use super::{
 };
 use crate::load::{Load, LoadPlan};
 
-/// First person id of a load's rooms.
+/// Id of the first person of a load; the ids of the others follow.
 const FIRST_ROOM: i64 = 6_000_000_000;
 
-/// A load under way.
+/// A load that is running.
 #[derive(Debug)]
 pub(crate) struct LoadState {
     pub(crate) load: Load,
@@ -21,14 +21,14 @@ pub(crate) struct LoadState {
 }
 
 impl LoadState {
-    /// A message to a chat arrived.
+    /// Records a message to a chat.
     pub(crate) fn answered(&mut self, chat: i64, text: &str) {
         if let Ok(room) = usize::try_from(chat - FIRST_ROOM) {
             self.load.answered(room, text);
         }
     }
 
-    /// An offset was given: what is below it is confirmed.
+    /// Records an offset, which confirms all updates below it.
     pub(crate) fn confirmed(&mut self, offset: i64) {
         if let Ok(below) = usize::try_from(offset - self.first_update) {
             self.load.confirmed(below, Instant::now());
@@ -36,7 +36,7 @@ impl LoadState {
     }
 }
 
-/// Starts a load: rooms now, updates as they are fetched.
+/// Starts a load. Rooms are created now, updates when the client fetches them.
 pub(crate) fn start(state: &mut State, plan: LoadPlan) {
     for room in 0..plan.rooms {
         let id = FIRST_ROOM + i64::try_from(room).unwrap_or_default();
@@ -55,7 +55,8 @@ pub(crate) fn start(state: &mut State, plan: LoadPlan) {
 }
 
 impl State {
-    /// What a poll gets: a load's updates that are due are made first, and stamped as they leave.
+    /// Updates for a poll. Creates the load's updates that are due, and records when they are
+    /// handed out.
     pub(crate) fn hand_out(&mut self, limit: usize) -> Vec<Value> {
         if self.load.is_some() {
             self.make_due(limit);
@@ -88,7 +89,7 @@ impl State {
     }
 }
 
-/// Wakes polls as a paced load's updates come due.
+/// Wakes polls when updates of a load with a rate become due.
 pub(crate) async fn pace(shared: std::sync::Arc<Shared>) {
     let mut tick = tokio::time::interval(Duration::from_millis(1));
     loop {

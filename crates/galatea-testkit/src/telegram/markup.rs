@@ -1,4 +1,4 @@
-//! `reply_markup`: keyboards checked field by field.
+//! Checks `reply_markup` field by field.
 
 use serde_json::Value;
 
@@ -17,7 +17,7 @@ const INLINE: &[&str] = &[
     "callback_game",
     "pay",
 ];
-/// Fields every inline button may have besides.
+/// Further fields that every inline button may have.
 const PLAIN: &[&str] = &["text", "style", "icon_custom_emoji_id"];
 /// Buttons one keyboard can hold (tdlib: inline keyboards over 100 buttons are cut).
 const MAX_BUTTONS: usize = 100;

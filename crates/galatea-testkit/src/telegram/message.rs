@@ -1,4 +1,4 @@
-//! One message as the server keeps it, and as JSON.
+//! A message as the server stores it, and its JSON.
 
 use serde_json::{Map, Value, json};
 
@@ -9,27 +9,27 @@ use super::{entities::Formatted, world::World};
 pub(crate) struct Message {
     pub(crate) id: i64,
     pub(crate) chat: i64,
-    /// Who wrote it; none for channel posts.
+    /// Author; `None` for channel posts.
     pub(crate) from: Option<i64>,
     /// Topic or reply thread.
     pub(crate) thread: Option<i64>,
-    /// The thread is a forum topic.
+    /// Whether the thread is a forum topic.
     pub(crate) in_topic: bool,
     pub(crate) date: i64,
     pub(crate) edited: Option<i64>,
-    /// The message it replies to, in the same chat.
+    /// Message of the same chat that it replies to.
     pub(crate) reply_to: Option<i64>,
-    /// Text, or a caption when there is media.
+    /// Text, or the caption when it has media.
     pub(crate) words: Formatted,
-    /// Content fields besides words: `photo`, `document`, `new_chat_members`, …
+    /// Content fields besides text: `photo`, `document`, `new_chat_members`, …
     pub(crate) extra: Map<String, Value>,
     /// Inline keyboard.
     pub(crate) markup: Option<Value>,
-    /// Reactions, by person.
+    /// Reactions by person.
     pub(crate) reactions: std::collections::BTreeMap<i64, Vec<Value>>,
 }
 
-/// Content fields that make the words a caption.
+/// Content fields with which the text is a caption.
 const MEDIA: &[&str] =
     &["photo", "document", "voice", "audio", "video", "animation", "sticker", "video_note"];
 
@@ -51,17 +51,17 @@ impl Message {
         }
     }
 
-    /// It carries a file, so that its words are a caption.
+    /// Whether it carries a file, so that its text is a caption.
     pub(crate) fn has_media(&self) -> bool {
         MEDIA.iter().any(|m| self.extra.contains_key(*m))
     }
 
-    /// It tells of an event rather than saying something.
+    /// Whether it is a service message.
     pub(crate) fn is_service(&self) -> bool {
         !self.extra.is_empty() && !self.has_media()
     }
 
-    /// As a `Message` object.
+    /// The `Message` object.
     pub(crate) fn json(&self, world: &World, with_reply: bool) -> Value {
         let chat = world.chats.get(&self.chat);
         let mut message = json!({ "message_id": self.id });
@@ -81,7 +81,7 @@ impl Message {
         if let Some(edited) = self.edited {
             message["edit_date"] = json!(edited);
         }
-        // In a topic, a message that replies to nothing "replies" to the topic's first message;
+        // In a topic, a message that replies to nothing refers to the topic's first message;
         // clients must not take that for a reply.
         let replied = self.reply_to.or(self.thread.filter(|t| self.in_topic && *t != self.id));
         if with_reply && let Some(replied) = replied.and_then(|id| world.message(self.chat, id)) {

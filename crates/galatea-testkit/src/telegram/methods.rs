@@ -1,4 +1,4 @@
-//! The Bot API's methods against the world: one file per family.
+//! The Bot API's methods, one file per family.
 
 mod access;
 mod callback;
@@ -24,8 +24,8 @@ use super::{
 pub(crate) use files::photo_sizes;
 pub(crate) use identity::me;
 
-/// Runs a call: declared parameters first, then the method itself. `getUpdates` waits, so it lives
-/// with the HTTP side.
+/// Runs a call: checks the declared parameters, then runs the method. `getUpdates` waits, so it is
+/// part of the HTTP side.
 pub(crate) fn run(state: &mut State, method: &'static Method, params: &Params) -> Answer {
     check_declared(method, params)?;
     match method.name {
@@ -58,7 +58,7 @@ pub(crate) fn run(state: &mut State, method: &'static Method, params: &Params) -
     }
 }
 
-/// Unknown parameters are noted, missing ones refused.
+/// Records unknown parameters as violations, and refuses a call without the required ones.
 pub(crate) fn check_declared(method: &Method, params: &Params) -> Result<(), Refusal> {
     for name in params.values().keys() {
         if !method.knows(name) {
@@ -74,7 +74,7 @@ pub(crate) fn check_declared(method: &Method, params: &Params) -> Result<(), Ref
     }
     for name in method.required {
         if !params.has(name) {
-            // The real server's words differ per parameter; these are the ones clients meet.
+            // The real server's wording differs per parameter; these are the common ones.
             let what = match *name {
                 "chat_id" => "chat_id is empty".to_owned(),
                 "text" => "message text is empty".to_owned(),

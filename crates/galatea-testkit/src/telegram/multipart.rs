@@ -1,4 +1,4 @@
-//! A multipart/form-data body taken apart (RFC 7578).
+//! Parses a multipart/form-data body (RFC 7578).
 
 use bytes::Bytes;
 
@@ -7,11 +7,11 @@ use bytes::Bytes;
 pub(crate) struct Part {
     /// Field name.
     pub(crate) name: String,
-    /// File name, when the part is a file.
+    /// File name, for a file.
     pub(crate) file_name: Option<String>,
-    /// Its `Content-Type`.
+    /// `Content-Type` of the part.
     pub(crate) mime: Option<String>,
-    /// Its bytes.
+    /// Content of the part.
     pub(crate) bytes: Bytes,
 }
 
@@ -21,7 +21,7 @@ pub(crate) fn boundary(content_type: &str) -> Option<&str> {
     Some(value.trim_matches('"'))
 }
 
-/// The parts in order; `None` when the body is not well formed.
+/// Parts in order; `None` for a malformed body.
 pub(crate) fn parts(body: &Bytes, boundary: &str) -> Option<Vec<Part>> {
     let delimiter = format!("--{boundary}");
     let mut at = find(body, delimiter.as_bytes(), 0)? + delimiter.len();

@@ -1,4 +1,4 @@
-//! A call's parameters, whichever way they came, with typed and checked access.
+//! Parameters of a call, in any transport form, with typed and checked access.
 
 use std::{cell::RefCell, collections::BTreeMap};
 
@@ -18,7 +18,7 @@ pub struct Upload {
     pub bytes: Bytes,
 }
 
-/// Chat as a client names it.
+/// A chat as the client names it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum ChatRef {
     /// By number.
@@ -36,7 +36,8 @@ pub(crate) struct Params {
 }
 
 impl Params {
-    /// Reads query and body as the Bot API allows: query string, JSON, urlencoded, multipart.
+    /// Reads query and body in every form the Bot API allows: query string, JSON, urlencoded,
+    /// multipart.
     pub(crate) fn read(
         query: Option<&str>,
         content_type: &str,
@@ -62,7 +63,7 @@ impl Params {
                     params.add_part(part)?;
                 }
             }
-            other => params.note(format!("content type `{other}` is none the Bot API documents")),
+            other => params.note(format!("the Bot API does not document content type `{other}`")),
         }
         Ok(params)
     }
@@ -85,27 +86,27 @@ impl Params {
         Ok(())
     }
 
-    /// Records something a correct client does not do although the server puts up with it.
+    /// Notes a mistake of the client that the real server tolerates; it becomes a violation.
     pub(crate) fn note(&self, what: impl Into<String>) {
         self.notes.borrow_mut().push(what.into());
     }
 
-    /// The notes so far.
+    /// Takes the notes so far.
     pub(crate) fn take_notes(&self) -> Vec<String> {
         self.notes.take()
     }
 
-    /// The values as they came.
+    /// Values as sent.
     pub(crate) fn values(&self) -> &Map<String, Value> {
         &self.values
     }
 
-    /// The files as they came, by field name.
+    /// Files as sent, by field name.
     pub(crate) fn files(&self) -> &BTreeMap<String, Upload> {
         &self.files
     }
 
-    /// True when the parameter is there and not null.
+    /// Whether the parameter is present and not null.
     pub(crate) fn has(&self, name: &str) -> bool {
         self.get(name).is_some() || self.files.contains_key(name)
     }
@@ -114,7 +115,7 @@ impl Params {
         self.values.get(name).filter(|v| !v.is_null())
     }
 
-    /// A String parameter.
+    /// An optional String parameter.
     pub(crate) fn text(&self, name: &str) -> Result<Option<&str>, Refusal> {
         match self.get(name) {
             None => Ok(None),
@@ -125,12 +126,13 @@ impl Params {
         }
     }
 
-    /// A String that must be there.
+    /// A required String parameter.
     pub(crate) fn required_text(&self, name: &str) -> Result<&str, Refusal> {
         self.text(name)?.ok_or_else(|| Refusal::broken(format!("parameter \"{name}\" is required")))
     }
 
-    /// An Integer parameter; text holding one is accepted, as forms have nothing else.
+    /// An optional Integer parameter. A text with a number is accepted, because forms carry only
+    /// text.
     pub(crate) fn int(&self, name: &str) -> Result<Option<i64>, Refusal> {
         let wrong = || Refusal::broken(format!("field \"{name}\" must be of type Integer"));
         match self.get(name) {
@@ -155,7 +157,7 @@ impl Params {
         }
     }
 
-    /// A structured parameter: JSON, or text holding JSON ("JSON-serialized").
+    /// A structured parameter: JSON, or a text that contains JSON ("JSON-serialized").
     pub(crate) fn json(&self, name: &str) -> Result<Option<Value>, Refusal> {
         match self.get(name) {
             None => Ok(None),
@@ -167,7 +169,7 @@ impl Params {
         }
     }
 
-    /// `chat_id` or another chat, Integer or String.
+    /// The chat in `chat_id` or another parameter, Integer or String.
     pub(crate) fn chat(&self, name: &str) -> Result<ChatRef, Refusal> {
         match self.get(name) {
             None => Err(Refusal::broken(format!("{name} is empty"))),
@@ -176,7 +178,7 @@ impl Params {
     }
 }
 
-/// A chat reference of JSON: an Integer, a decimal String or `@username`; anything else is none.
+/// A chat reference in JSON: an Integer, a decimal String or `@username`.
 pub(crate) fn chat_ref(value: &Value) -> Option<ChatRef> {
     match value {
         Value::Number(n) => n.as_i64().map(ChatRef::Id),

@@ -1,5 +1,5 @@
-//! `parse_mode`: text in HTML, MarkdownV2 or Markdown becomes plain text with entities, or is
-//! refused as the server refuses it.
+//! `parse_mode`: converts text in HTML, MarkdownV2 or Markdown to plain text with entities, or
+//! refuses it as the server does.
 
 mod html;
 mod markdown;
@@ -12,8 +12,8 @@ use super::{
     params::Params,
 };
 
-/// Reads `text` with `parse_mode` or entities from a call: checked, trimmed, with the server's own
-/// finds. Length limits are the caller's.
+/// Reads `text` of a call with its `parse_mode` or entities: checked, trimmed, and with the
+/// entities the server detects. The caller checks length limits.
 pub(crate) fn formatted(
     params: &Params,
     text: &str,
@@ -44,7 +44,7 @@ fn cannot_parse(why: String) -> Refusal {
     Refusal::broken(format!("can't parse entities: {why}"))
 }
 
-/// Plain text under construction, with entities still open.
+/// Plain text under construction, with its open entities.
 #[derive(Default)]
 struct Builder {
     text: String,
@@ -63,7 +63,7 @@ impl Builder {
         self.offset += utf16_len(s);
     }
 
-    /// Adds an entity from `from` to here; an empty one vanishes, as in the server.
+    /// Adds an entity from `from` to the current end. Empty entities are dropped, as by the server.
     fn entity(&mut self, kind: &str, from: usize, extra: Map<String, Value>) {
         if self.offset > from {
             let mut entity = json!({ "type": kind, "offset": from, "length": self.offset - from });
@@ -81,7 +81,7 @@ impl Builder {
     }
 }
 
-/// What a link's target makes of the text over it.
+/// Entity kind and fields for a link with this target.
 fn link(url: &str) -> (&'static str, Map<String, Value>) {
     let mut extra = Map::new();
     if let Some(id) = url.strip_prefix("tg://user?id=").and_then(|id| id.parse::<i64>().ok()) {

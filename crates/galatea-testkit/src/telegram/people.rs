@@ -1,4 +1,5 @@
-//! People and chats as a test moves them: `ann.says(&group, "hi").reply_to(7).send()`.
+//! People and chats, and the actions a test makes them perform: `ann.says(&group,
+//! "hi").reply_to(7).send()`.
 
 use bytes::Bytes;
 use serde_json::{Map, Value, json};
@@ -16,7 +17,7 @@ use super::{
 #[derive(Clone)]
 pub struct User {
     pub(super) api: Handle,
-    /// Their id.
+    /// Id of the person.
     pub id: i64,
 }
 
@@ -24,11 +25,11 @@ pub struct User {
 #[derive(Clone)]
 pub struct Chat {
     pub(super) api: Handle,
-    /// Its id.
+    /// Id of the chat.
     pub id: i64,
 }
 
-/// Something about to be said; [`Saying::send`] says it.
+/// A message being prepared; [`Saying::send`] sends it.
 #[must_use = "nothing is said before `send`"]
 pub struct Saying {
     api: Handle,
@@ -42,25 +43,25 @@ pub struct Saying {
 }
 
 impl Saying {
-    /// As a reply to this message of the same chat.
+    /// Makes it a reply to this message of the same chat.
     pub fn reply_to(mut self, message: i64) -> Self {
         self.reply_to = Some(message);
         self
     }
 
-    /// In this topic of a forum.
+    /// Puts it into this topic of a forum.
     pub fn in_topic(mut self, topic: i64) -> Self {
         self.topic = Some(topic);
         self
     }
 
-    /// With an entity the server would not find by itself (`bold`, `text_mention`, …).
+    /// Adds an entity that the server would not detect itself (`bold`, `text_mention`, …).
     pub fn entity(mut self, entity: Value) -> Self {
         self.entities.push(entity);
         self
     }
 
-    /// Says it and returns the message's id.
+    /// Sends the message and returns its id.
     pub fn send(self) -> i64 {
         let api = self.api.clone();
         api.change(|state| {
@@ -85,8 +86,8 @@ impl Saying {
     }
 }
 
-/// Thread of a message: its topic; or, in a supergroup without topics, the thread its reply belongs
-/// to.
+/// Thread of a message: its topic or, in a supergroup without topics, the thread of the message it
+/// replies to.
 fn place(
     state: &State,
     chat: i64,
@@ -102,13 +103,13 @@ fn place(
 }
 
 impl User {
-    /// The private chat with the bot.
+    /// The person's private chat with the bot.
     pub fn direct(&self) -> Chat {
         self.api.change(|state| state.world.private(self.id).id);
         Chat { api: self.api.clone(), id: self.id }
     }
 
-    /// Says something; mentions, commands, links and hashtags become entities.
+    /// Prepares a message; mentions, commands, links and hashtags become entities.
     pub fn says(&self, chat: &Chat, text: &str) -> Saying {
         self.sends(chat, text, Map::new())
     }
@@ -127,13 +128,13 @@ impl User {
         }
     }
 
-    /// Sends a photo.
+    /// Prepares a photo.
     pub fn sends_photo(&self, chat: &Chat, bytes: impl Into<Bytes>, caption: &str) -> Saying {
         let extra = self.api.change(|state| photo(state, bytes.into()));
         self.sends(chat, caption, extra)
     }
 
-    /// Sends a document.
+    /// Prepares a document.
     pub fn sends_document(
         &self,
         chat: &Chat,
@@ -147,7 +148,8 @@ impl User {
         self.sends_large_document(chat, name, mime, bytes, size, caption)
     }
 
-    /// Sends a document whose stated size differs from its bytes, to test limits without the bytes.
+    /// Prepares a document whose stated size differs from its bytes, to test size limits with small
+    /// files.
     pub fn sends_large_document(
         &self,
         chat: &Chat,
@@ -162,7 +164,7 @@ impl User {
         self.sends(chat, caption, Map::from_iter([("document".to_owned(), object)]))
     }
 
-    /// Sends a voice note.
+    /// Prepares a voice note.
     pub fn sends_voice(&self, chat: &Chat, bytes: impl Into<Bytes>, seconds: u32) -> Saying {
         let bytes = bytes.into();
         let size = bytes.len();
@@ -171,7 +173,7 @@ impl User {
         self.sends(chat, "", Map::from_iter([("voice".to_owned(), object)]))
     }
 
-    /// Sends a static sticker.
+    /// Prepares a static sticker.
     pub fn sends_sticker(&self, chat: &Chat, emoji: &str) -> Saying {
         let id = self.api.change(|state| {
             state.keep_file("stickers", "sticker.webp", Bytes::from_static(b"RIFF"), 4)
@@ -184,7 +186,7 @@ impl User {
     }
 
     /// Sends photos as one album: separate messages and updates with one `media_group_id`, the
-    /// caption on the first.
+    /// caption on the first. Returns the messages' ids.
     pub fn sends_album(&self, chat: &Chat, photos: &[&[u8]], caption: &str) -> Vec<i64> {
         let group = self.api.change(State::media_group);
         let mut ids = Vec::new();
@@ -197,7 +199,7 @@ impl User {
         ids
     }
 
-    /// Edits a message of their own.
+    /// Edits the person's message.
     pub fn edits(&self, chat: &Chat, message: i64, text: &str) {
         self.api.change(|state| {
             let date = state.date();
@@ -213,22 +215,22 @@ impl User {
         });
     }
 
-    /// Deletes a message; bots are not told.
+    /// Deletes a message; the Bot API does not report this.
     pub fn deletes(&self, chat: &Chat, message: i64) {
         self.api.change(|state| {
             state.world.chats.get_mut(&chat.id).and_then(|c| c.messages.remove(&message))
         });
     }
 
-    /// Sets their reactions on a message; none takes them back.
+    /// Sets the person's reactions on a message; an empty list removes them.
     pub fn reacts(&self, chat: &Chat, message: i64, emoji: &[&str]) {
         self.api.change(|state| doings::react(state, chat.id, message, self.id, emoji));
     }
 
-    /// Presses the button with this data and returns the callback query's id.
+    /// Presses the button with this data, and returns the callback query's id.
     ///
     /// # Panics
-    /// When the message shows no such button.
+    /// When the message has no such button.
     pub fn presses(&self, chat: &Chat, message: i64, data: &str) -> String {
         let pressed =
             self.api.change(|state| doings::press(state, chat.id, message, self.id, data));
@@ -256,7 +258,7 @@ impl User {
         });
     }
 
-    /// Gives the bot a standing: adds, promotes, restricts, removes it.
+    /// Sets the bot's status in a chat: adds, promotes, restricts or removes it.
     pub fn sets_bot(&self, chat: &Chat, standing: Standing) {
         self.api.change(|state| {
             let bot = state.world.bot;
@@ -268,7 +270,8 @@ impl User {
             if group && !was_in && standing.is_in() {
                 doings::service(state, chat.id, self.id, "new_chat_members", json!([member]));
             } else if group && was_in && standing == Standing::Kicked {
-                // A removed bot is told by my_chat_member only; the message is for the others.
+                // A removed bot receives only my_chat_member; the service message is for the other
+                // members.
                 let id = state.world.next_message(chat.id);
                 let mut message = Message::new(id, chat.id, Some(self.id), state.date());
                 message.extra.insert("left_chat_member".to_owned(), member);
@@ -297,7 +300,7 @@ impl User {
         self.block(true);
     }
 
-    /// Takes the block back.
+    /// Unblocks the bot.
     pub fn unblocks_bot(&self) {
         self.block(false);
     }
@@ -316,7 +319,7 @@ impl User {
         });
     }
 
-    /// Turns a group into a supergroup, which it returns.
+    /// Turns a group into a supergroup, and returns it.
     pub fn migrates(&self, chat: &Chat) -> Chat {
         let id = self.api.change(|state| doings::migrate(state, chat.id, self.id));
         Chat { api: self.api.clone(), id }
@@ -340,7 +343,7 @@ impl User {
         })
     }
 
-    /// Deletes a topic with its messages; bots are not told.
+    /// Deletes a topic with its messages; the Bot API does not report this.
     pub fn deletes_topic(&self, chat: &Chat, topic: i64) {
         self.api.change(|state| {
             if let Some(chat) = state.world.chats.get_mut(&chat.id) {
@@ -352,19 +355,19 @@ impl User {
 }
 
 impl Chat {
-    /// Makes somebody an administrator.
+    /// Makes a person an administrator.
     pub fn promote(&self, user: &User) {
         self.api.change(|state| {
             doings::restand(state, self.id, user.id, user.id, Standing::Administrator)
         });
     }
 
-    /// Gives somebody a standing: restricts, removes, lets in.
+    /// Sets a person's status: restricts, removes or admits them.
     pub fn sets(&self, user: &User, standing: Standing) {
         self.api.change(|state| doings::restand(state, self.id, user.id, user.id, standing));
     }
 
-    /// Lets everybody but its administrators write, or not.
+    /// Sets whether members who are not administrators may write.
     pub fn lets_members_write(&self, may: bool) {
         self.api.change(|state| {
             if let Some(chat) = state.world.chats.get_mut(&self.id) {
@@ -373,7 +376,7 @@ impl Chat {
         });
     }
 
-    /// Makes it public under this username.
+    /// Makes the chat public under this username.
     pub fn publish(&self, username: &str) {
         self.api.change(|state| {
             if let Some(chat) = state.world.chats.get_mut(&self.id) {

@@ -1,19 +1,19 @@
-//! Every method the server knows with the parameters the Bot API documents for it. Anything else is
-//! a violation.
+//! All methods the server knows, with the parameters that the Bot API documents. Any other
+//! parameter is a violation.
 
-/// A method's declaration.
+/// Declaration of a method.
 pub(crate) struct Method {
-    /// As documented.
+    /// Name as documented.
     pub(crate) name: &'static str,
-    /// Parameters that must be there.
+    /// Required parameters.
     pub(crate) required: &'static [&'static str],
-    /// Parameters that may be there, besides those of `groups`.
+    /// Optional parameters besides those of `groups`.
     pub(crate) optional: &'static [&'static str],
-    /// Shared sets of optional parameters.
+    /// Sets of optional parameters that several methods share.
     pub(crate) groups: &'static [&'static [&'static str]],
 }
 
-/// Parameters of every method that sends a message.
+/// Optional parameters of every method that sends a message.
 const SEND: &[&str] = &[
     "business_connection_id",
     "message_thread_id",
@@ -137,27 +137,27 @@ pub(crate) const METHODS: &[Method] = &[
     method("getFile", &["file_id"], &[], &[]),
 ];
 
-/// A method by name; methods are case-insensitive (Bot API, "Making requests").
+/// Finds a method by name; names are case-insensitive (Bot API, "Making requests").
 pub(crate) fn find(name: &str) -> Option<&'static Method> {
     METHODS.iter().find(|m| m.name.eq_ignore_ascii_case(name))
 }
 
 impl Method {
-    /// Whether it documents a parameter.
+    /// Whether the Bot API documents this parameter for the method.
     pub(crate) fn knows(&self, parameter: &str) -> bool {
         self.required.contains(&parameter)
             || self.optional.contains(&parameter)
             || self.groups.iter().any(|g| g.contains(&parameter))
     }
 
-    /// Whether it puts something into a chat, so that flood waits of that chat apply.
+    /// Whether the method sends to a chat, so that the chat's flood waits apply.
     pub(crate) fn is_send(&self) -> bool {
         self.name.starts_with("send") && self.name != "sendChatAction"
     }
 }
 
-/// Update types, and whether they are delivered when `allowed_updates` was never given (Bot API,
-/// getUpdates).
+/// Update types, and whether they are delivered as long as `allowed_updates` was never given (Bot
+/// API, getUpdates).
 pub(crate) const UPDATE_KINDS: &[(&str, bool)] = &[
     ("message", true),
     ("edited_message", true),

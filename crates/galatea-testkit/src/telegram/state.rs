@@ -1,4 +1,4 @@
-//! Everything the server holds, behind one lock that is never kept across an await.
+//! State of the server, behind one lock that is never held across an await.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -26,7 +26,7 @@ use super::{
 };
 use crate::loopback::{Record, Scene};
 
-/// How the server behaves. `Options::default()` is strict and remembers everything.
+/// How the server behaves. `Options::default()` is strict and records everything.
 #[derive(Clone)]
 pub struct Options {
     /// The bot's token.
@@ -35,21 +35,22 @@ pub struct Options {
     pub bot_name: String,
     /// The bot's username, without `@`.
     pub bot_username: String,
-    /// Privacy mode: unaddressed group text isn't delivered (on by default for real bots).
+    /// Privacy mode: group messages that do not address the bot are not delivered (on by default
+    /// for real bots).
     pub privacy: bool,
-    /// Dates, long polls, flood waits and webhook retries follow this clock.
+    /// Clock of dates, long polls, flood waits and webhook retries.
     pub clock: Arc<dyn Clock>,
-    /// Pacing; none by default, so that tests need no real time.
+    /// Pacing rules; none by default, so that tests need no real time.
     pub pace: Pace,
-    /// Remember every call. Off for benchmarks.
+    /// Whether every call is recorded. Off for benchmarks.
     pub history: bool,
-    /// Check parameters. Off for benchmarks: then only `getMe`, `getUpdates`, `sendMessage` and
-    /// `sendChatAction` are fast.
+    /// Whether parameters are checked. Off for benchmarks: `getMe`, `getUpdates`, `sendMessage` and
+    /// `sendChatAction` then take a short path.
     pub checks: bool,
-    /// First `update_id`.
+    /// `update_id` of the first update.
     pub first_update: i64,
-    /// Longest request body in bytes: 50 MB and some for the form around it (Bot API, "Sending
-    /// files").
+    /// Largest request body in bytes: 50 MB, with some room for the form around it (Bot API,
+    /// "Sending files").
     pub max_upload: usize,
 }
 
@@ -71,31 +72,31 @@ impl Default for Options {
 }
 
 impl Options {
-    /// For load: nothing remembered, nothing checked.
+    /// Options for load: nothing is recorded or checked.
     pub fn fast() -> Self {
         Self { history: false, checks: false, ..Self::default() }
     }
 }
 
-/// One call the server received.
+/// One recorded call.
 #[derive(Debug, Clone)]
 pub struct Call {
-    /// When, by the server's clock.
+    /// When it arrived, by the server's clock.
     pub at: Timestamp,
-    /// When, by the machine's.
+    /// When it arrived, by the machine's clock.
     pub instant: Instant,
-    /// Method as documented, whatever case the client used.
+    /// Method in its documented spelling; clients may use any case.
     pub method: String,
-    /// Parameters as they came; values of forms are strings.
+    /// Parameters as sent; values of forms are strings.
     pub params: Map<String, Value>,
-    /// Files as they came.
+    /// Files as sent.
     pub files: BTreeMap<String, Upload>,
-    /// Body of the answer; none while it is pending, or when none was given.
+    /// Body of the answer; `None` while it is pending, or when there was none.
     pub answer: Option<Value>,
 }
 
 impl Call {
-    /// The chat it is about, when given by number.
+    /// Chat of the call, when given by number.
     pub fn chat(&self) -> Option<i64> {
         let chat = self.params.get("chat_id")?;
         chat.as_i64().or_else(|| chat.as_str()?.parse().ok())
@@ -106,23 +107,23 @@ impl Call {
         self.params.get(name)?.as_str()
     }
 
-    /// It was answered with `"ok":true`.
+    /// Whether the answer has `"ok":true`.
     pub fn is_ok(&self) -> bool {
         self.answer.as_ref().is_some_and(|a| a["ok"] == true)
     }
 }
 
-/// A file the server keeps.
+/// A stored file.
 #[derive(Debug, Clone)]
 pub(crate) struct StoredFile {
     pub(crate) name: String,
     pub(crate) path: String,
     pub(crate) bytes: Bytes,
-    /// As the server states it; may be larger than `bytes` to test size limits.
+    /// Size that the server states; may exceed `bytes`, to test size limits.
     pub(crate) size: u64,
 }
 
-/// A webhook that is set.
+/// The current webhook.
 #[derive(Debug)]
 pub(crate) struct Webhook {
     pub(crate) url: String,
@@ -141,14 +142,14 @@ pub struct State {
     pub(crate) commands: BTreeMap<String, Vec<Value>>,
     pub(crate) files: BTreeMap<String, StoredFile>,
     pub(crate) next_file: u64,
-    /// Callback queries, and whether they were answered.
+    /// Callback queries by id, and whether they were answered.
     pub(crate) callbacks: BTreeMap<String, bool>,
     pub(crate) record: Record<Effect>,
     pub(crate) flood: Flood,
     pub(crate) calls: Vec<Call>,
     pub(crate) late: Vec<(&'static Method, Params)>,
     pub(crate) load: Option<LoadState>,
-    /// Chats with a typing note, in order of the calls.
+    /// Chat actions in the order of the calls: chat, thread, action.
     pub(crate) actions: Vec<(i64, Option<i64>, String)>,
     pub(crate) deleted: BTreeSet<(i64, i64)>,
     next_group: u64,
@@ -184,17 +185,17 @@ impl State {
         }
     }
 
-    /// Now, by the server's clock.
+    /// The time by the server's clock.
     pub(crate) fn now(&self) -> Timestamp {
         self.options.clock.now()
     }
 
-    /// Now, as the Bot API counts: Unix seconds.
+    /// The time as the Bot API counts it, in Unix seconds.
     pub(crate) fn date(&self) -> i64 {
         self.now().0.div_euclid(1000)
     }
 
-    /// Records a violation, with the method it came with.
+    /// Records a violation and the method that caused it.
     pub(crate) fn violate(&mut self, method: &str, what: &str) {
         self.record.violate(method, what);
     }
@@ -205,7 +206,7 @@ impl State {
         self.next_group.to_string()
     }
 
-    /// Puts a file away and returns its `file_id`.
+    /// Stores a file and returns its `file_id`.
     pub(crate) fn keep_file(
         &mut self,
         folder: &str,
@@ -222,7 +223,7 @@ impl State {
         id
     }
 
-    /// Runs one call against the world, checks first. Notes become violations.
+    /// Runs one call against the world, after its checks. Notes become violations.
     pub(crate) fn run(
         &mut self,
         method: &'static Method,
@@ -242,7 +243,7 @@ impl State {
     }
 }
 
-/// The scene, and waiting for its changes.
+/// The state and a notification of its changes.
 pub(crate) type Shared = crate::loopback::Shared<State>;
 
 impl Scene for State {

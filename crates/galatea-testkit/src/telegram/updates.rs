@@ -1,4 +1,4 @@
-//! The update queue: ids, confirmation by offset, `allowed_updates`.
+//! The update queue: ids, confirmation by offset, and `allowed_updates`.
 
 use std::collections::{BTreeSet, VecDeque};
 
@@ -6,13 +6,13 @@ use serde_json::Value;
 
 use super::{answer::Refusal, params::Params, schema::UPDATE_KINDS};
 
-/// Updates the server keeps per bot before it drops the oldest (tdlib, TQueue.cpp).
+/// Updates that the server keeps per bot before it drops the oldest (tdlib, TQueue.cpp).
 const MAX_QUEUE: usize = 100_000;
 
-/// Member of an update that is sent as this text says and as nothing else.
+/// Key that marks an update whose text is sent unchanged.
 const RAW: &str = "\u{0}raw";
 
-/// The bytes of updates as they are sent.
+/// The bytes of an update.
 pub(crate) fn wire(value: &Value) -> String {
     match value {
         Value::Array(list) if list.iter().any(|update| update.get(RAW).is_some()) => {
@@ -25,22 +25,21 @@ pub(crate) fn wire(value: &Value) -> String {
     }
 }
 
-/// The queue of one bot.
 #[derive(Debug)]
 pub(crate) struct Updates {
     queue: VecDeque<(i64, Value)>,
-    /// Delivered again with the next answer, whatever its offset.
+    /// Updates to deliver again with the next answer, whatever its offset.
     replay: Vec<Value>,
-    /// Confirmed ones, newest last, for replays.
+    /// Confirmed updates, newest last, for [`Updates::redeliver`].
     confirmed: VecDeque<Value>,
     next: i64,
     allowed: Option<BTreeSet<String>>,
-    /// Number of the poll that owns the queue; a newer one ends it.
+    /// Number of the poll that owns the queue; a newer poll ends it.
     pub(crate) poll: u64,
 }
 
 impl Updates {
-    /// Starts at this `update_id`.
+    /// A queue that starts at this `update_id`.
     pub(crate) fn new(first: i64) -> Self {
         Self {
             queue: VecDeque::new(),
@@ -52,8 +51,8 @@ impl Updates {
         }
     }
 
-    /// Whether updates of a kind are wanted now. Applies when an update is made, as documented: not
-    /// to earlier ones.
+    /// Whether updates of a kind are delivered. As documented, the setting applies when an update
+    /// is created and not to earlier ones.
     pub(crate) fn wants(&self, kind: &str) -> bool {
         match &self.allowed {
             Some(allowed) => allowed.contains(kind),
@@ -61,7 +60,7 @@ impl Updates {
         }
     }
 
-    /// Adds an update and returns its id; none when it is not wanted.
+    /// Adds an update and returns its id; `None` when its kind is not delivered.
     pub(crate) fn push(&mut self, kind: &str, body: Value) -> Option<i64> {
         if !self.wants(kind) {
             return None;
@@ -75,7 +74,7 @@ impl Updates {
         Some(id)
     }
 
-    /// Adds an update that is sent in exactly these bytes.
+    /// Adds an update that is sent in exactly the bytes `make` returns for its id.
     pub(crate) fn push_raw(&mut self, make: impl FnOnce(i64) -> String) -> i64 {
         let id = self.next;
         self.next += 1;
@@ -83,40 +82,41 @@ impl Updates {
         id
     }
 
-    /// The id the next update gets.
+    /// Id of the next update.
     pub(crate) fn next_id(&self) -> i64 {
         self.next
     }
 
-    /// Goes on at another id, as after a week without updates. Only an empty queue can be that old.
+    /// Continues at another id, as after a week without updates. The queue is emptied, because it
+    /// would be empty after that time.
     pub(crate) fn jump(&mut self, to: i64) {
         self.queue.clear();
         self.next = to;
     }
 
-    /// Forgets everything that waits.
+    /// Drops all unconfirmed updates.
     pub(crate) fn drop_pending(&mut self) {
         self.queue.clear();
     }
 
-    /// How many wait.
+    /// Number of unconfirmed updates.
     pub(crate) fn pending(&self) -> usize {
         self.queue.len()
     }
 
-    /// Delivers the last `count` confirmed updates once more.
+    /// Delivers the last `count` confirmed updates again.
     pub(crate) fn redeliver(&mut self, count: usize) {
         let from = self.confirmed.len().saturating_sub(count);
         self.replay.extend(self.confirmed.range(from..).cloned());
     }
 
-    /// Delivers the waiting updates twice: now, and once more after they were confirmed.
+    /// Delivers the unconfirmed updates twice: now, and again after they are confirmed.
     pub(crate) fn duplicate_pending(&mut self) {
         self.replay.extend(self.queue.iter().map(|(_, u)| u.clone()));
     }
 
-    /// Remembers `allowed_updates`; a list that is missing leaves the setting, an empty one
-    /// restores the default.
+    /// Stores `allowed_updates`. A missing list keeps the setting, an empty one restores the
+    /// default.
     pub(crate) fn allow(&mut self, params: &Params) -> Result<(), Refusal> {
         let Some(list) = params.json("allowed_updates")? else { return Ok(()) };
         let list = list
@@ -129,21 +129,21 @@ impl Updates {
             if UPDATE_KINDS.iter().any(|(known, _)| *known == name) {
                 allowed.insert(name.to_owned());
             } else {
-                params.note(format!("allowed_updates names {kind}, which is no update type"));
+                params.note(format!("allowed_updates names {kind}, which is not an update type"));
             }
         }
         self.allowed = (!list.is_empty()).then_some(allowed);
         Ok(())
     }
 
-    /// The remembered list, for getWebhookInfo.
+    /// The stored list, for getWebhookInfo.
     pub(crate) fn allowed(&self) -> Option<&BTreeSet<String>> {
         self.allowed.as_ref()
     }
 
-    /// Confirms by offset (telegram-bot-api, do_get_updates): ids below a positive one are
-    /// forgotten; a negative one keeps the last |offset|; one beyond the queue's end counts as
-    /// none, which is how clients survive ids that jump.
+    /// Confirms by offset (telegram-bot-api, do_get_updates). A positive offset drops the ids below
+    /// it, a negative one keeps the last |offset|, and one beyond the queue's end counts as none,
+    /// which lets clients survive ids that jump.
     pub(crate) fn confirm(&mut self, offset: i64) {
         if offset < 0 {
             let keep = usize::try_from(offset.unsigned_abs()).unwrap_or(usize::MAX);
@@ -161,7 +161,7 @@ impl Updates {
         }
     }
 
-    /// Up to `limit` updates, oldest first, replays before them.
+    /// Up to `limit` updates, oldest first, after those to deliver again.
     pub(crate) fn take(&mut self, limit: usize) -> Vec<Value> {
         let mut answer = std::mem::take(&mut self.replay);
         answer.extend(
@@ -170,7 +170,7 @@ impl Updates {
         answer
     }
 
-    /// The oldest waiting update, for webhooks.
+    /// The oldest unconfirmed update, for webhooks.
     pub(crate) fn first(&mut self) -> Option<Value> {
         if self.replay.is_empty() {
             self.queue.front().map(|(_, u)| u.clone())

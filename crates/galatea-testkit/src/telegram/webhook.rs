@@ -1,4 +1,4 @@
-//! Posting updates to a webhook: one at a time, in order, again until it is answered with 2xx.
+//! Posts updates to a webhook: one at a time, in order, repeated until it answers 2xx.
 
 use std::{sync::Arc, time::Duration};
 
@@ -10,21 +10,21 @@ use super::{
     updates,
 };
 
-/// First wait after a failed post; doubled up to [`LONGEST`]. The real server's waits are
-/// unpublished; they follow the server's clock here.
+/// Backoff after the first failed post; it doubles up to [`LONGEST`]. The real server's values are
+/// not published; these follow the server's clock.
 const FIRST: Duration = Duration::from_millis(50);
 const LONGEST: Duration = Duration::from_secs(60);
-/// The header with the secret (Bot API, setWebhook.secret_token).
+/// Header with the secret (Bot API, setWebhook.secret_token).
 const SECRET: &str = "X-Telegram-Bot-Api-Secret-Token";
 
-/// What the posting task needs to know.
+/// Data that the posting task needs.
 pub(crate) struct Job {
     url: String,
     secret: Option<String>,
     stop: CancellationToken,
 }
 
-/// The job of the webhook that is set.
+/// Data for the current webhook.
 pub(crate) fn job(state: &State) -> Option<Job> {
     state.webhook.as_ref().map(|w| Job {
         url: w.url.clone(),
@@ -33,9 +33,9 @@ pub(crate) fn job(state: &State) -> Option<Job> {
     })
 }
 
-/// Posts until the webhook is deleted or replaced, or the server stops.
+/// Posts updates until the webhook is deleted or replaced, or the server stops.
 pub(crate) async fn run(shared: Arc<Shared>, job: Job) {
-    // No proxy and no certificates: only the loopback is reached, and loading the system's roots
+    // Neither proxy nor certificates: only the loopback is reached, and loading the system's roots
     // takes longer than a test.
     let built = reqwest::Client::builder().no_proxy().tls_certs_only([]).build();
     let client = built.unwrap_or_else(|e| panic!("no HTTP client for the webhook: {e}"));

@@ -1,4 +1,4 @@
-//! The world behind the server: people, chats, members, topics, messages.
+//! The server's world: people, chats, members, topics, messages.
 
 use std::collections::BTreeMap;
 
@@ -13,14 +13,14 @@ pub enum ChatKind {
     Private,
     /// Basic group.
     Group,
-    /// Supergroup, a forum when it has topics.
+    /// Supergroup; a forum when it has topics.
     Supergroup,
     /// Channel.
     Channel,
 }
 
 impl ChatKind {
-    /// The Bot API's word.
+    /// Name in the Bot API.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Private => "private",
@@ -31,25 +31,25 @@ impl ChatKind {
     }
 }
 
-/// Somebody's standing in a chat (Bot API, ChatMember.status).
+/// Status of a member (Bot API, ChatMember.status).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Standing {
-    /// Owns it.
+    /// Owner.
     Creator,
     /// Administrator.
     Administrator,
-    /// Plain member.
+    /// Ordinary member.
     Member,
-    /// Member that may not write.
+    /// Member who may not write.
     Restricted,
-    /// Gone of its own accord.
+    /// Left the chat.
     Left,
-    /// Removed.
+    /// Removed from the chat.
     Kicked,
 }
 
 impl Standing {
-    /// The Bot API's word.
+    /// Name in the Bot API.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Creator => "creator",
@@ -61,12 +61,12 @@ impl Standing {
         }
     }
 
-    /// In the chat.
+    /// Whether the member is in the chat.
     pub fn is_in(self) -> bool {
         !matches!(self, Self::Left | Self::Kicked)
     }
 
-    /// May manage it.
+    /// Whether the member may manage the chat.
     pub fn is_admin(self) -> bool {
         matches!(self, Self::Creator | Self::Administrator)
     }
@@ -82,7 +82,7 @@ pub(crate) struct Person {
 }
 
 impl Person {
-    /// As a `User` object.
+    /// The `User` object.
     pub(crate) fn json(&self) -> Value {
         let mut user =
             json!({ "id": self.id, "is_bot": self.is_bot, "first_name": self.first_name });
@@ -105,19 +105,19 @@ pub(crate) struct Chat {
     pub(crate) username: Option<String>,
     pub(crate) forum: bool,
     pub(crate) members: BTreeMap<i64, Standing>,
-    /// Open topics by thread id, General (1) included for forums.
+    /// Open topics by thread id; forums include General (1).
     pub(crate) topics: BTreeMap<i64, String>,
     pub(crate) migrated_to: Option<i64>,
-    /// The person blocked the bot (private chats).
+    /// Whether the person blocked the bot (private chats).
     pub(crate) blocked: bool,
-    /// Only its administrators may write.
+    /// Whether only administrators may write.
     pub(crate) silent: bool,
-    /// The person has written first, without which a bot may not write (Bot API, bots FAQ).
+    /// Whether the person has written first; before that a bot may not write (Bot API, bots FAQ).
     pub(crate) opened: bool,
     pub(crate) messages: BTreeMap<i64, Message>,
-    /// Counter of supergroups and channels; private chats and groups share the account's.
+    /// Message counter of a supergroup or channel; private chats and groups share the account's.
     pub(crate) last_message: i64,
-    /// When anything that counts as a send reached it, for flood rules.
+    /// Times of all sends to the chat, for flood rules.
     pub(crate) sends: std::collections::VecDeque<galatea_core::Timestamp>,
 }
 
@@ -141,7 +141,7 @@ impl Chat {
         }
     }
 
-    /// As a `Chat` object inside messages.
+    /// The `Chat` object inside messages.
     pub(crate) fn json(&self) -> Value {
         let mut chat = json!({ "id": self.id, "type": self.kind.as_str() });
         if self.kind == ChatKind::Private {
@@ -158,19 +158,19 @@ impl Chat {
         chat
     }
 
-    /// Standing of somebody; `Left` when never there.
+    /// Status of a user; `Left` for one who was never in the chat.
     pub(crate) fn standing(&self, user: i64) -> Standing {
         self.members.get(&user).copied().unwrap_or(Standing::Left)
     }
 }
 
-/// Everything that exists.
+/// Everything that exists on the server.
 #[derive(Debug, Default)]
 pub(crate) struct World {
     pub(crate) people: BTreeMap<i64, Person>,
     pub(crate) chats: BTreeMap<i64, Chat>,
     pub(crate) bot: i64,
-    /// Message counter that private chats and groups share.
+    /// Message counter shared by private chats and groups.
     last_message: i64,
     next_person: i64,
     next_group: i64,
@@ -191,7 +191,7 @@ impl World {
         }
     }
 
-    /// A new person.
+    /// Adds a person.
     pub(crate) fn add_person(
         &mut self,
         first_name: &str,
@@ -212,8 +212,8 @@ impl World {
         id
     }
 
-    /// A new group, supergroup or channel with the bot in it as a member (an administrator in
-    /// channels, as bots must be).
+    /// Adds a group, supergroup or channel with the bot as a member (in channels as an
+    /// administrator, as bots must be).
     pub(crate) fn add_chat(&mut self, kind: ChatKind, title: &str, members: &[i64]) -> i64 {
         let next =
             if kind == ChatKind::Group { &mut self.next_group } else { &mut self.next_supergroup };
@@ -231,7 +231,7 @@ impl World {
         id
     }
 
-    /// The private chat with a person, made when missing.
+    /// The private chat with a person; created when missing.
     pub(crate) fn private(&mut self, user: i64) -> &mut Chat {
         let person = self.people.get(&user);
         let (name, username) =
@@ -246,8 +246,8 @@ impl World {
         })
     }
 
-    /// The next message id of a chat: supergroups and channels number their own, everything else
-    /// shares one counter.
+    /// Next message id of a chat: supergroups and channels count their own messages, all other
+    /// chats share one counter.
     pub(crate) fn next_message(&mut self, chat: i64) -> i64 {
         match self.chats.get_mut(&chat) {
             Some(chat) if matches!(chat.kind, ChatKind::Supergroup | ChatKind::Channel) => {
@@ -261,7 +261,6 @@ impl World {
         }
     }
 
-    /// A message.
     pub(crate) fn message(&self, chat: i64, id: i64) -> Option<&Message> {
         self.chats.get(&chat)?.messages.get(&id)
     }
@@ -273,17 +272,17 @@ impl World {
         }
     }
 
-    /// A `Message` object, with the message it replies to one level deep.
+    /// The `Message` object, with the message it replies to one level deep.
     pub(crate) fn message_json(&self, message: &Message) -> Value {
         message.json(self, true)
     }
 
-    /// Somebody as a `User` object.
+    /// A person's `User` object.
     pub(crate) fn person_json(&self, id: i64) -> Value {
         self.people.get(&id).map(Person::json).unwrap_or(Value::Null)
     }
 
-    /// A `ChatMember` object.
+    /// A member's `ChatMember` object.
     pub(crate) fn member_json(&self, chat: &Chat, user: i64) -> Value {
         let standing = chat.standing(user);
         let mut member = json!({ "user": self.person_json(user), "status": standing.as_str() });

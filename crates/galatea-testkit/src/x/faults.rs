@@ -1,32 +1,32 @@
-//! What can go wrong with a call.
+//! Faults of calls.
 
 use serde_json::Value;
 
 use crate::loopback::ErrorBody;
 
-/// What goes wrong with a call.
+/// Effect of a fault on a call.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Effect {
-    /// 429 with `x-rate-limit-reset` so many seconds from now; nothing is done, and calls of the
-    /// same route before then are violations.
+    /// 429 with `x-rate-limit-reset` this many seconds from now. The call is not applied, and calls
+    /// of the route before then are violations.
     RateLimited(u64),
-    /// A 5xx answer with a page or a problem; nothing is done.
+    /// A 5xx answer with a page or a problem; the call is not applied.
     ServerError(u16, ErrorBody),
-    /// The call is done, and the answer is a 500.
+    /// The call is applied, and the answer is a 500.
     ApplyThenFail,
-    /// The call is done, and the connection closes without a byte of an answer.
+    /// The call is applied, and the connection closes without a byte of an answer.
     LoseResponse,
-    /// The call is done and never answered.
+    /// The call is applied and never answered.
     ApplyAndHang,
-    /// The call is done, and the connection closes after this many bytes of the answer, head
+    /// The call is applied, and the connection closes after this many bytes of the answer, headers
     /// included.
     CutAfter(usize),
-    /// Nothing is done and nothing is ever answered.
+    /// The call is neither applied nor answered.
     Hang,
-    /// The call is done; the answer is 200 with a body that is not JSON.
+    /// The call is applied; the answer is 200 with a body that is not JSON.
     Garbage,
-    /// The call is done; the answer is 200 with this body.
+    /// The call is applied; the answer is 200 with this body.
     Body(String),
-    /// Refused with this status and body; nothing is done.
+    /// The call is refused with this status and body, and not applied.
     Refuse(u16, Value),
 }

@@ -1,4 +1,4 @@
-//! The test's side of the server: set the scene, wait, look, order faults.
+//! The handle of a test: sets up the world, waits, reads the result, schedules faults.
 
 use bytes::Bytes;
 use url::Url;
@@ -8,21 +8,21 @@ use super::{
     state::{Access, Call, Keys, State},
 };
 
-/// The test's side of a running server.
+/// A test's handle to a running server.
 pub type Handle = crate::loopback::Handle<State>;
 
 /// A post of the account as people see it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Shown {
-    /// Its id.
+    /// Id of the post.
     pub id: u64,
-    /// Its text as written.
+    /// Text as written.
     pub text: String,
-    /// The post it replies to.
+    /// Post it replies to.
     pub reply_to: Option<u64>,
-    /// Its conversation.
+    /// Id of its conversation.
     pub conversation: u64,
-    /// Media type, bytes and description of its pictures.
+    /// Pictures: media type, bytes and alt text.
     pub media: Vec<(String, Bytes, Option<String>)>,
 }
 
@@ -42,7 +42,7 @@ impl Handle {
         self.shared.lock().options.handle.clone()
     }
 
-    /// A new person.
+    /// Adds a person.
     pub fn user(&self, name: &str, handle: &str) -> Person {
         Person {
             api: self.clone(),
@@ -51,7 +51,7 @@ impl Handle {
         }
     }
 
-    /// An id for a post that is made later.
+    /// Reserves an id for a post that is created later.
     pub fn reserve(&self) -> u64 {
         self.change(|s| {
             let now = s.now();
@@ -59,7 +59,8 @@ impl Handle {
         })
     }
 
-    /// A post the account made elsewhere, such as with X's own app.
+    /// Creates a post of the account that the client did not send, as from X's own app. Returns its
+    /// id.
     pub fn account_posts(&self, text: &str) -> u64 {
         self.change(|s| {
             let (at, me) = (s.now(), s.world.me);
@@ -69,42 +70,42 @@ impl Handle {
         })
     }
 
-    /// Timelines show what they had not yet.
+    /// Makes timelines show the posts they held back.
     pub fn index_late(&self) {
         self.change(|s| s.world.posts.values_mut().for_each(|p| p.listed = true));
     }
 
-    /// The next looks at timelines ignore `since_id`.
+    /// Makes the next `looks` requests for timelines ignore `since_id`.
     pub fn ignore_since(&self, looks: usize) {
         self.change(|s| s.forgetful = looks);
     }
 
-    /// Whether the account has credits.
+    /// Sets whether the account has credits.
     pub fn set_credits(&self, there: bool) {
         self.change(|s| s.credits = there);
     }
 
-    /// Whether the app is enrolled.
+    /// Sets whether the app is enrolled.
     pub fn set_enrolled(&self, enrolled: bool) {
         self.change(|s| s.enrolled = enrolled);
     }
 
-    /// Permission of the access token.
+    /// Sets the permission of the access token.
     pub fn set_access(&self, access: Access) {
         self.change(|s| s.options.access = access);
     }
 
-    /// Whether the account is refused whatever it posts.
+    /// Sets whether the account is suspended: every post is then refused.
     pub fn set_suspended(&self, suspended: bool) {
         self.change(|s| s.suspended = suspended);
     }
 
-    /// Takes the keys back: from now on they are wrong.
+    /// Invalidates the keys of OAuth 1.0a.
     pub fn revoke_keys(&self) {
         self.change(|s| s.options.keys.token_secret.push_str("-regenerated"));
     }
 
-    /// Leaves so many calls of a route in this window.
+    /// Leaves this many calls of a route in the current window.
     pub fn leave(&self, route: &'static str, left: u32) {
         self.change(|s| {
             let now = s.seconds();
@@ -112,13 +113,13 @@ impl Handle {
         });
     }
 
-    /// What a person does who opens the page and allows the app: the address the browser is sent
-    /// to.
+    /// Acts as a person who opens the authorization page and allows the app. Returns the URL to
+    /// which the browser is redirected.
     ///
     /// # Panics
-    /// When the address breaks a rule of OAuth 2 with PKCE.
+    /// When the page's URL breaks a rule of OAuth 2 with PKCE.
     pub fn allow(&self, page: &str) -> String {
-        let page = Url::parse(page).unwrap_or_else(|e| panic!("the page's address is none: {e}"));
+        let page = Url::parse(page).unwrap_or_else(|e| panic!("the page's URL is invalid: {e}"));
         let options = self.shared.lock().options.clone();
         let back = self.change(|s| {
             let now = s.seconds();
@@ -132,17 +133,17 @@ impl Handle {
         self.change(|s| s.grants.expire());
     }
 
-    /// Ends the login of OAuth 2.
+    /// Revokes the grant of OAuth 2, with all its tokens.
     pub fn revoke_login(&self) {
         self.change(|s| s.grants.revoke());
     }
 
-    /// How often tokens were renewed.
+    /// Number of token refreshes.
     pub fn refreshed(&self) -> usize {
         self.shared.lock().grants.refreshed
     }
 
-    /// Every secret there is, for the search for them.
+    /// All secrets, to search outputs for them.
     pub fn secrets(&self) -> Vec<String> {
         let state = self.shared.lock();
         let keys = &state.options.keys;
@@ -193,7 +194,8 @@ impl Handle {
         .await
     }
 
-    /// Waits until a route was called and answered at least `count` times, and returns the calls.
+    /// Waits until a route was called at least `count` times and each call is answered; returns the
+    /// calls.
     pub async fn wait_calls(&self, route: &str, count: usize) -> Vec<Call> {
         self.wait_for(&format!("{count} calls of {route}"), |h| {
             Some(h.calls_of(route))

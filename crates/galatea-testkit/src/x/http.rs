@@ -1,4 +1,4 @@
-//! The HTTP side: proof of who asks, limits, faults, headers.
+//! The HTTP side: authentication, limits, faults, headers.
 
 use std::{
     sync::{Arc, atomic::Ordering},
@@ -26,14 +26,14 @@ use super::{
 };
 use crate::loopback::{ErrorBody, Wire};
 
-/// Longest request: one piece of an upload and the form around it.
+/// Largest request body: one piece of an upload and the form around it.
 const MAX_BODY: usize = 6 << 20;
 
 pub(super) fn router(shared: Arc<Shared>) -> Router {
     Router::new().fallback(handle).with_state(shared)
 }
 
-/// An answer in the making.
+/// An answer under construction.
 struct Answer {
     status: u16,
     body: Value,
@@ -111,7 +111,7 @@ fn query_of(head: &Parts) -> Vec<(String, String)> {
         .collect()
 }
 
-/// Remembers the call and finds the fault that meets it. Secrets of forms are not remembered.
+/// Records the call and finds the fault that applies to it. Secrets in forms are not recorded.
 fn begin(shared: &Shared, route: &Route, head: &Parts, raw: &Bytes) -> (usize, Option<Effect>) {
     let mut state = shared.lock();
     let body = serde_json::from_slice(raw).unwrap_or(Value::Null);
@@ -209,7 +209,7 @@ fn allowed(
     routes::run(state, route, &query, &body, raw, content_type)
 }
 
-/// Who asks; the permission of their token where it is one of OAuth 1.0a.
+/// Authenticates the caller. Returns the token's permission for OAuth 1.0a, `None` for OAuth 2.
 fn prove(state: &mut State, head: &Parts) -> Result<Option<Access>, Problem> {
     let header =
         head.headers.get(header::AUTHORIZATION).and_then(|v| v.to_str().ok()).unwrap_or_default();

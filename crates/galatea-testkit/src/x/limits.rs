@@ -1,16 +1,16 @@
-//! Rate limits: windows of 15 minutes per route and account (X API, "Rate limits"), told in three
-//! headers.
+//! Rate limits: windows of 15 minutes per route and account (X API, "Rate limits"), reported in
+//! three headers.
 
 use std::collections::HashMap;
 
 const WINDOW: i64 = 15 * 60;
 
-/// How a route stands.
+/// State of a route's window.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Standing {
     pub(super) limit: u32,
     pub(super) remaining: u32,
-    /// Unix seconds.
+    /// End of the window, in Unix seconds.
     pub(super) reset: i64,
 }
 
@@ -23,7 +23,7 @@ pub(super) struct Limits {
 struct Window {
     used: u32,
     reset: i64,
-    /// Nothing may be asked before the reset.
+    /// Whether all calls are refused until the reset.
     shut: bool,
 }
 
@@ -41,7 +41,7 @@ fn limit(route: &str) -> u32 {
 }
 
 impl Limits {
-    /// Counts a call; `Err` when there is none left.
+    /// Counts a call; `Err` when the window is used up.
     pub(super) fn count(&mut self, route: &'static str, now: i64) -> Result<Standing, Standing> {
         let window = self.window(route, now);
         let over = window.shut || window.used >= limit(route);
@@ -52,7 +52,7 @@ impl Limits {
         if over { Err(standing) } else { Ok(standing) }
     }
 
-    /// Shuts a route for so long.
+    /// Refuses all calls of a route for this many seconds.
     pub(super) fn shut(&mut self, route: &'static str, now: i64, seconds: u64) -> Standing {
         let window = self.window(route, now);
         window.shut = true;
@@ -60,7 +60,7 @@ impl Limits {
         standing(route, window)
     }
 
-    /// Leaves so many calls in the window.
+    /// Leaves this many calls in the window.
     pub(super) fn leave(&mut self, route: &'static str, now: i64, left: u32) {
         self.window(route, now).used = limit(route).saturating_sub(left);
     }

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use super::{posting::id, problem::Problem};
 use crate::telegram::multipart;
 
-/// Most bytes of one piece (X API v2, media upload, APPEND).
+/// Largest piece in bytes (X API v2, media upload, APPEND).
 const PIECE: usize = 5 << 20;
 
 #[derive(Debug, Default)]
@@ -17,7 +17,7 @@ pub(super) struct Uploads {
     next: u64,
 }
 
-/// A file on its way or there.
+/// A file during or after its upload.
 #[derive(Debug, Clone)]
 pub(super) struct File {
     pub(super) mime: String,
@@ -25,7 +25,7 @@ pub(super) struct File {
     total: usize,
     pieces: BTreeMap<usize, Bytes>,
     finished: bool,
-    /// Times the status still says "in progress".
+    /// Number of further status requests answered "in progress".
     busy: u32,
     pub(super) alt: Option<String>,
 }
@@ -89,7 +89,7 @@ impl Uploads {
     ) -> Result<(u16, Value), Problem> {
         let parts = multipart::boundary(content_type)
             .and_then(|b| multipart::parts(body, b))
-            .ok_or_else(|| Problem::invalid("the body is no form"))?;
+            .ok_or_else(|| Problem::invalid("the body is not a form"))?;
         let field = |name: &str| parts.iter().find(|p| p.name == name);
         let index = field("segment_index")
             .and_then(|p| std::str::from_utf8(&p.bytes).ok()?.parse::<usize>().ok())
@@ -150,7 +150,7 @@ impl Uploads {
         Ok((200, json!({ "data": { "id": body["id"], "associated_metadata": body["metadata"] } })))
     }
 
-    /// A post may name it.
+    /// Checks that a post may refer to the file.
     pub(super) fn check(&self, id: u64) -> Result<(), Problem> {
         match self.files.get(&id) {
             Some(file) if file.finished && file.busy == 0 => Ok(()),
@@ -158,7 +158,7 @@ impl Uploads {
         }
     }
 
-    /// Up to four pictures, or one animation or film.
+    /// Checks the combination: up to four pictures, or one animation or video.
     pub(super) fn mix(&self, ids: &[u64]) -> Result<(), Problem> {
         let pictures =
             ids.iter().filter_map(|id| self.files.get(id)).all(|f| f.category == "tweet_image");
@@ -169,17 +169,16 @@ impl Uploads {
         }
     }
 
-    /// It belongs to a post now.
+    /// Marks the file as part of a post.
     pub(super) fn attach(&mut self, id: u64) -> Result<(), Problem> {
         self.check(id)
     }
 
-    /// A file.
     pub(super) fn file(&self, id: u64) -> Option<&File> {
         self.files.get(&id)
     }
 
-    /// As `includes.media` has it.
+    /// Object of the file in `includes.media`.
     pub(super) fn json(&self, id: u64) -> Value {
         let alt = self.files.get(&id).and_then(|f| f.alt.clone()).unwrap_or_default();
         json!({ "media_key": format!("3_{id}"), "type": "photo", "url": format!("https://pbs.twimg.com/media/{id}.jpg"), "alt_text": alt })

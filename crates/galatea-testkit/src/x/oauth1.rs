@@ -1,5 +1,5 @@
-//! OAuth 1.0a as the server sees it (RFC 5849): the base string is computed again from the request
-//! and its signature compared.
+//! OAuth 1.0a on the server's side (RFC 5849): computes the signature again from the request and
+//! compares it.
 
 use std::collections::HashSet;
 
@@ -9,32 +9,32 @@ use sha1::Sha1;
 
 use super::state::Keys;
 
-/// X refuses timestamps further off than this, in seconds.
+/// Largest accepted difference of a timestamp, in seconds.
 const WINDOW: i64 = 300;
 
-/// What a request signed.
+/// The signed parts of a request.
 pub(super) struct Signed<'a> {
     pub(super) method: &'a str,
     /// Scheme, host and path.
     pub(super) url: &'a str,
-    /// Query and, for forms, body.
+    /// Parameters of the query and, for forms, of the body.
     pub(super) parameters: &'a [(String, String)],
 }
 
-/// Nonces that were used.
+/// Nonces used so far.
 #[derive(Debug, Default)]
 pub(super) struct Nonces(HashSet<(String, String)>);
 
 /// Why a request is refused.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Wrong {
-    /// Keys or signature are not right.
+    /// Wrong key or signature; a correct client can run into it.
     Keys,
-    /// A client that follows RFC 5849 does not send this.
+    /// Breach of RFC 5849 that only a faulty client commits.
     Breach(&'static str),
 }
 
-/// Checks one `Authorization` header.
+/// Verifies an `Authorization` header.
 pub(super) fn verify(
     header: &str,
     signed: &Signed<'_>,
@@ -83,7 +83,7 @@ pub(super) fn verify(
     }
     let at: i64 = get("oauth_timestamp")?
         .parse()
-        .map_err(|_| Wrong::Breach("oauth_timestamp is no number"))?;
+        .map_err(|_| Wrong::Breach("oauth_timestamp is not a number"))?;
     if (at - now).abs() > WINDOW {
         return Err(Wrong::Keys);
     }
@@ -93,7 +93,7 @@ pub(super) fn verify(
     Ok(())
 }
 
-/// RFC 5849 §3.4.1.
+/// Signature base string (RFC 5849 §3.4.1).
 fn base_string(method: &str, url: &str, parameters: &[(String, String)]) -> String {
     let mut encoded: Vec<(String, String)> =
         parameters.iter().map(|(n, v)| (encode(n), encode(v))).collect();
@@ -109,7 +109,7 @@ fn signature(key: &str, base: &str) -> String {
     base64::engine::general_purpose::STANDARD.encode(mac.finalize().into_bytes())
 }
 
-/// RFC 5849 §3.6.
+/// Percent encoding (RFC 5849 §3.6).
 fn encode(text: &str) -> String {
     text.bytes()
         .map(|b| {
@@ -123,7 +123,7 @@ fn encode(text: &str) -> String {
 }
 
 fn decode(text: &str) -> String {
-    // `+` is itself here, unlike in forms.
+    // A plus means itself here, unlike in forms.
     url::form_urlencoded::parse(format!("x={}", text.replace('+', "%2B")).as_bytes())
         .next()
         .map(|(_, v)| v.into_owned())

@@ -1,5 +1,5 @@
-//! OAuth 2 with PKCE as the server sees it (X, "OAuth 2.0 Authorization Code Flow with PKCE"; RFC
-//! 7636). Refresh tokens are good once.
+//! OAuth 2 with PKCE on the server's side (X, "OAuth 2.0 Authorization Code Flow with PKCE"; RFC
+//! 7636). A refresh token can be used once.
 
 use std::collections::HashMap;
 
@@ -9,19 +9,19 @@ use url::Url;
 
 use super::{problem::Problem, state::Options};
 
-/// A code is good for so long, in seconds.
+/// Lifetime of an authorization code in seconds.
 const CODE: i64 = 30;
-/// An access token is.
+/// Lifetime of an access token in seconds.
 const ACCESS: i64 = 7200;
 
 #[derive(Debug, Default)]
 pub(super) struct Grants {
     codes: HashMap<String, Code>,
     access: HashMap<String, i64>,
-    /// Refresh tokens, and whether they were used.
+    /// Refresh tokens, and whether each was used.
     refresh: HashMap<String, bool>,
     next: u64,
-    /// How often tokens were renewed.
+    /// Number of token refreshes.
     pub(super) refreshed: usize,
 }
 
@@ -34,7 +34,8 @@ struct Code {
 }
 
 impl Grants {
-    /// What happens when a person allows the app on the page: the address the browser is sent to.
+    /// A person allows the app on the authorization page. Returns the URL to which the browser is
+    /// redirected.
     pub(super) fn allow(&mut self, options: &Options, page: &Url, now: i64) -> Result<Url, String> {
         let pairs: HashMap<String, String> = page.query_pairs().into_owned().collect();
         let get = |name: &str| {
@@ -153,7 +154,7 @@ impl Grants {
                     .breach("token: unknown grant_type"));
             }
         };
-        // Older access tokens end with the grant.
+        // A new grant ends older access tokens.
         self.access.clear();
         let (access, refresh) = (self.fresh("access"), self.fresh("refresh"));
         self.access.insert(access.clone(), now + ACCESS);
@@ -165,23 +166,22 @@ impl Grants {
         Ok(answer)
     }
 
-    /// Whether a bearer token is good.
+    /// Whether a bearer token is valid.
     pub(super) fn is_good(&self, token: &str, now: i64) -> bool {
         self.access.get(token).is_some_and(|until| now < *until)
     }
 
-    /// Ends every access token.
     pub(super) fn expire(&mut self) {
         self.access.clear();
     }
 
-    /// Ends every refresh token too, as a person does who takes the permission back.
+    /// Ends every access and refresh token, as a person does who withdraws the permission.
     pub(super) fn revoke(&mut self) {
         self.access.clear();
         self.refresh.clear();
     }
 
-    /// Every token so far, for the search for secrets.
+    /// Every token so far, to search outputs for them.
     pub(super) fn secrets(&self) -> Vec<String> {
         self.access.keys().chain(self.refresh.keys()).cloned().collect()
     }

@@ -1,4 +1,4 @@
-//! Query parameters, as the documents list them per route.
+//! Query parameters that the documents list for each route.
 
 use std::collections::BTreeMap;
 
@@ -94,7 +94,7 @@ const EXPANSIONS: &[&str] = &[
 /// The query of a call.
 pub(super) type Query = BTreeMap<String, String>;
 
-/// Checks the query of a route.
+/// Checks a query against the parameters of its route.
 pub(super) fn check(route: &str, query: &Query) -> Result<(), Problem> {
     let timeline = matches!(route, "GET /2/users/:id/mentions" | "GET /2/users/:id/tweets");
     let fields = timeline || matches!(route, "GET /2/users/me" | "GET /2/tweets/:id");
@@ -150,7 +150,7 @@ fn listed(name: &str, value: &str, known: &[&str]) -> Result<bool, Problem> {
     }
 }
 
-/// X API, pattern of ids.
+/// Checks an id against the API's pattern.
 fn id(name: &str, value: &str) -> Result<bool, Problem> {
     if (1..=19).contains(&value.len()) && value.bytes().all(|b| b.is_ascii_digit()) {
         Ok(true)

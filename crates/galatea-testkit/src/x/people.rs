@@ -1,40 +1,40 @@
-//! What people do.
+//! People on X, and the actions a test makes them perform.
 
 use super::{handle::Handle, state::State, world::Post};
 
-/// Somebody on X.
+/// A person on X.
 #[derive(Clone)]
 pub struct Person {
     pub(super) api: Handle,
-    /// Their id.
+    /// Id of the person.
     pub id: u64,
-    /// Their handle.
+    /// Handle without `@`.
     pub handle: String,
 }
 
 impl Person {
-    /// Posts something; `@handle` mentions. Its id.
+    /// Creates a post and returns its id; `@handle` in the text is a mention.
     pub fn posts(&self, text: &str) -> u64 {
         self.say(text, None, None, true)
     }
 
-    /// Replies to a post. X puts the mentions in front by itself.
+    /// Replies to a post and returns the reply's id. X adds the mentions in front by itself.
     pub fn replies(&self, to: u64, text: &str) -> u64 {
         self.say(text, Some(to), None, true)
     }
 
-    /// Quotes a post.
+    /// Quotes a post and returns the quoting post's id.
     pub fn quotes(&self, post: u64, text: &str) -> u64 {
         self.say(text, None, Some(post), true)
     }
 
-    /// Posts something that timelines show only after [`Handle::index_late`], so that newer posts
-    /// are seen first.
+    /// Creates a post that timelines show only after [`Handle::index_late`], so that newer posts
+    /// appear first.
     pub fn posts_late(&self, text: &str) -> u64 {
         self.say(text, None, None, false)
     }
 
-    /// Posts under an id reserved with [`Handle::reserve`].
+    /// Creates a post under an id reserved with [`Handle::reserve`].
     pub fn posts_as(&self, id: u64, text: &str) {
         self.api.change(|s| {
             let at = s.now();
@@ -42,7 +42,7 @@ impl Person {
         });
     }
 
-    /// Removes a post of theirs.
+    /// Deletes the person's post.
     pub fn deletes(&self, post: u64) {
         self.api.change(|s| s.world.posts.remove(&post));
     }

@@ -1,4 +1,4 @@
-//! `POST /2/tweets`: what a post may be.
+//! `POST /2/tweets`: checks and creates posts of the account.
 
 use serde_json::{Map, Value, json};
 
@@ -8,7 +8,7 @@ use super::{
     state::State,
 };
 
-/// A checked request.
+/// A checked request for a post.
 struct Draft {
     text: String,
     reply_to: Option<u64>,
@@ -16,7 +16,7 @@ struct Draft {
     media: Vec<u64>,
 }
 
-/// Makes a post of the account.
+/// Creates a post of the account.
 pub(super) fn create(state: &mut State, body: &Value) -> Result<(u16, Value), Problem> {
     let draft = read(state, body)?;
     if state.suspended {
@@ -35,7 +35,7 @@ pub(super) fn create(state: &mut State, body: &Value) -> Result<(u16, Value), Pr
         let own = target.author == state.world.me;
         if !own && !state.options.enterprise && !state.world.summons(target) {
             return Err(Problem::not_summoned()
-                .breach("replied to somebody who had not summoned the account"));
+                .breach("replied to a post that had not summoned the account"));
         }
     }
     if draft.quotes.is_some() && !state.options.enterprise {
@@ -82,7 +82,7 @@ pub(super) fn create(state: &mut State, body: &Value) -> Result<(u16, Value), Pr
 }
 
 impl Problem {
-    /// Something that can happen to a correct client.
+    /// Marks the refusal as one that a correct client can run into.
     fn allowed(mut self) -> Self {
         self.violation = None;
         self
@@ -91,7 +91,7 @@ impl Problem {
 
 fn read(state: &State, body: &Value) -> Result<Draft, Problem> {
     let Some(body) = body.as_object() else {
-        return Err(Problem::invalid("the body is no JSON object"));
+        return Err(Problem::invalid("the body is not a JSON object"));
     };
     keys(body, &["text", "reply", "media", "quote_tweet_id", "reply_settings", "made_with_ai"])?;
     let text = match body.get("text") {

@@ -1,13 +1,13 @@
-//! Refusals in the API's form (X API v2, "Response codes and errors").
+//! Error answers in the API's form (X API v2, "Response codes and errors").
 
 use serde_json::{Value, json};
 
-/// A refusal.
+/// An error answer.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Problem {
     pub(super) status: u16,
     pub(super) body: Value,
-    /// A correct client never gets it.
+    /// Set when a correct client would never get this answer.
     pub(super) violation: Option<String>,
 }
 
@@ -20,13 +20,13 @@ impl Problem {
         }
     }
 
-    /// As a breach of the rules.
+    /// Marks the answer as a violation.
     pub(super) fn breach(mut self, what: impl Into<String>) -> Self {
         self.violation = Some(what.into());
         self
     }
 
-    /// A parameter or body that the documents do not allow.
+    /// 400 for a parameter or body that the documents do not allow; a violation.
     pub(super) fn invalid(what: &str) -> Self {
         let body = json!({
             "errors": [{ "message": what }], "title": "Invalid Request", "detail": "One or more parameters to your request was invalid.",
@@ -95,7 +95,7 @@ impl Problem {
         Self::about(429, "Too Many Requests", "Too Many Requests")
     }
 
-    /// OAuth 2's own form (RFC 6749 §5.2).
+    /// An error in OAuth 2's own form (RFC 6749 §5.2).
     pub(super) fn grant(error: &str, description: &str) -> Self {
         Self {
             status: 400,

@@ -1,4 +1,4 @@
-//! Posts and people as JSON (X API v2, object model), with the fields that were asked for.
+//! Posts and people as JSON (X API v2, object model), with the requested fields.
 
 use serde_json::{Value, json};
 use time_of::rfc3339;
@@ -8,14 +8,14 @@ use super::{state::State, world::Post};
 
 /// Links of a text, in order.
 pub(super) fn links(text: &str) -> Vec<String> {
-    // The library is somebody else's parser: what it cannot read has no links.
+    // The parser is a third-party library. Where it panics, the text has no links.
     std::panic::catch_unwind(|| {
         Extractor::with_parser_backend(ParserBackend::External).extract_urls(text)
     })
     .unwrap_or_default()
 }
 
-/// Handles that a text mentions, lower case.
+/// Mentioned handles, in lower case.
 pub(super) fn mentions(text: &str) -> Vec<String> {
     let found = std::panic::catch_unwind(|| {
         Extractor::with_parser_backend(ParserBackend::External).extract_mentioned_screennames(text)
@@ -27,7 +27,7 @@ pub(super) fn mentions(text: &str) -> Vec<String> {
         .collect()
 }
 
-/// X's weighted length.
+/// Weighted length by X's rules.
 pub(super) fn weight(text: &str) -> i32 {
     let parse = || {
         twitter_text::parse_with_parser_backend(
@@ -41,7 +41,7 @@ pub(super) fn weight(text: &str) -> i32 {
     std::panic::catch_unwind(parse).unwrap_or(0)
 }
 
-/// A post.
+/// A post as JSON, with the requested fields.
 pub(super) fn post(state: &State, post: &Post, fields: &str) -> Value {
     let world = &state.world;
     let has = |name: &str| fields.split(',').any(|f| f == name);
@@ -72,8 +72,8 @@ pub(super) fn post(state: &State, post: &Post, fields: &str) -> Value {
     out
 }
 
-/// The text as X shows it: mentions in front of replies, short links, three characters escaped; and
-/// its entities, counted in characters.
+/// The text as X shows it: mentions in front of replies, short links, three escaped characters.
+/// Also its entities, with offsets in characters.
 fn shown(state: &State, post: &Post) -> (String, Value) {
     let world = &state.world;
     let front: Vec<String> = world
@@ -129,7 +129,7 @@ fn shown(state: &State, post: &Post) -> (String, Value) {
     (text, entities)
 }
 
-/// `includes` of some posts, as far as expansions ask for it.
+/// `includes` for some posts, as far as the expansions request it.
 pub(super) fn includes(state: &State, posts: &[&Post], expansions: &str, fields: &str) -> Value {
     let world = &state.world;
     let has = |name: &str| expansions.split(',').any(|e| e == name);
@@ -163,7 +163,7 @@ pub(super) fn includes(state: &State, posts: &[&Post], expansions: &str, fields:
     out
 }
 
-/// A person.
+/// A person as JSON.
 pub(super) fn user(state: &State, id: u64) -> Option<Value> {
     state
         .world

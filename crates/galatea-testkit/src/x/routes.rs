@@ -1,4 +1,4 @@
-//! What each route answers.
+//! Routes and their answers.
 
 use bytes::Bytes;
 use serde_json::{Value, json};
@@ -10,11 +10,10 @@ use super::{params::Query, posting, problem::Problem, render, state::State, worl
 pub(super) struct Route {
     pub(super) name: &'static str,
     pub(super) ids: Vec<String>,
-    /// Needs the permission to write.
+    /// Whether the route needs write permission.
     pub(super) writes: bool,
 }
 
-/// Finds the route of a call.
 pub(super) fn find(method: &str, path: &str) -> Option<Route> {
     let parts: Vec<&str> = path.trim_start_matches('/').split('/').collect();
     let (name, ids): (&'static str, Vec<&str>) = match (method, &parts[..]) {
@@ -90,7 +89,7 @@ pub(super) fn run(
                 None => Err(Problem::not_found("tweet", &route.ids[0])),
                 Some(post) if post.author != state.world.me => {
                     Err(Problem::forbidden("You are not authorized to delete this Tweet.")
-                        .breach("removed somebody else's post"))
+                        .breach("deleted another author's post"))
                 }
                 Some(_) => {
                     state.world.posts.remove(&id);
@@ -130,14 +129,14 @@ fn own(state: &State, id: u64) -> Result<(), Problem> {
         Ok(())
     } else {
         Err(Problem::forbidden("The user id must be that of the authenticated user.")
-            .breach("asked for somebody else's"))
+            .breach("acted for another account"))
     }
 }
 
-/// Posts of a timeline that are within reach.
+/// Number of newest posts that a timeline can return.
 const REACH: usize = 800;
 
-/// Posts newest first, in pages.
+/// A page of posts, newest first.
 fn timeline(
     state: &mut State,
     query: &Query,
@@ -164,7 +163,7 @@ fn timeline(
         .map(|(_, p)| p)
         .filter(|p| p.listed && p.id > since && wanted(state, p))
         .collect();
-    // "The most recent 800", whatever is asked for (X API, user mention timeline).
+    // "The most recent 800", whatever the request asks for (X API, user mention timeline).
     let floor = state
         .world
         .posts

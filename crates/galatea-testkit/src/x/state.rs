@@ -1,4 +1,4 @@
-//! Everything the server holds, behind one lock that is never kept across an await.
+//! State of the server, behind one lock that is never held across an await.
 
 use std::{collections::BTreeMap, sync::Arc, time::Instant};
 
@@ -13,7 +13,7 @@ use super::{
 };
 use crate::loopback::{Record, Scene};
 
-/// The four values of OAuth 1.0a.
+/// Credentials of OAuth 1.0a.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Keys {
     /// API key.
@@ -26,7 +26,7 @@ pub struct Keys {
     pub token_secret: String,
 }
 
-/// Permission of the access token, told as `x-access-level`.
+/// Permission of the access token, reported in `x-access-level`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Access {
     /// Read only.
@@ -35,33 +35,33 @@ pub enum Access {
     Write,
 }
 
-/// How the server behaves. `Options::default()` is strict and remembers everything.
+/// How the server behaves. `Options::default()` is strict and records everything.
 #[derive(Clone)]
 pub struct Options {
     /// The account's id.
     pub account: u64,
-    /// Its name.
+    /// The account's name.
     pub name: String,
-    /// Its handle.
+    /// The account's handle.
     pub handle: String,
-    /// Keys of OAuth 1.0a.
+    /// Credentials of OAuth 1.0a.
     pub keys: Keys,
-    /// Client of OAuth 2.
+    /// Client id of OAuth 2.
     pub client_id: String,
-    /// Its secret; a public client has none.
+    /// Client secret of OAuth 2; a public client has none.
     pub client_secret: Option<String>,
-    /// Its redirect address.
+    /// Redirect URL of OAuth 2.
     pub redirect: String,
     /// Permission of the access token.
     pub access: Access,
-    /// The account may reply unsummoned, like and quote.
+    /// Whether the account may reply unsummoned, like and quote.
     pub enterprise: bool,
-    /// Handles that the account may mention besides those in the conversation; any other mention is
-    /// a violation.
+    /// Handles the account may mention besides those in the conversation; any other mention is a
+    /// violation.
     pub may_mention: Vec<String>,
-    /// Most posts on one page, whatever is asked for.
+    /// Most posts on one page, whatever the request asks for.
     pub page: usize,
-    /// Dates, windows and tokens follow this clock.
+    /// Clock of dates, windows and tokens.
     pub clock: Arc<dyn Clock>,
 }
 
@@ -90,22 +90,22 @@ impl Default for Options {
     }
 }
 
-/// One call the server received.
+/// One recorded call.
 #[derive(Debug, Clone)]
 pub struct Call {
-    /// When, by the server's clock.
+    /// When it arrived, by the server's clock.
     pub at: Timestamp,
-    /// When, by the machine's.
+    /// When it arrived, by the machine's clock.
     pub instant: Instant,
-    /// As documented: `GET /2/users/:id/mentions`.
+    /// Route as documented: `GET /2/users/:id/mentions`.
     pub route: String,
-    /// Its path.
+    /// Path of the request.
     pub path: String,
-    /// Query.
+    /// Query parameters.
     pub query: BTreeMap<String, String>,
-    /// JSON body; null for none or another kind.
+    /// JSON body; null for no body or another type.
     pub body: Value,
-    /// Status and body of the answer; none while it is pending, or when none was given.
+    /// Status and body of the answer; `None` while it is pending, or when there was none.
     pub answer: Option<(u16, Value)>,
 }
 
@@ -122,30 +122,30 @@ pub struct State {
     pub(super) calls: Vec<Call>,
     pub(super) credits: bool,
     pub(super) enrolled: bool,
-    /// The account may not write at all.
+    /// Whether every post of the account is refused.
     pub(super) suspended: bool,
-    /// The next looks ignore `since_id`.
+    /// Number of further timeline requests that ignore `since_id`.
     pub(super) forgetful: usize,
 }
 
 impl State {
-    /// Now, by the server's clock.
+    /// The time by the server's clock.
     pub(super) fn now(&self) -> Timestamp {
         self.options.clock.now()
     }
 
-    /// Now, in Unix seconds.
+    /// The same in Unix seconds.
     pub(super) fn seconds(&self) -> i64 {
         self.now().0.div_euclid(1000)
     }
 
-    /// Records a violation, with the call it came with.
+    /// Records a violation and the call that caused it.
     pub(super) fn violate(&mut self, route: &str, what: &str) {
         self.record.violate(route, what);
     }
 }
 
-/// The scene, and waiting for its changes.
+/// The state and a notification of its changes.
 pub(crate) type Shared = crate::loopback::Shared<State>;
 
 impl Scene for State {

@@ -1,4 +1,4 @@
-//! People and posts. Ids are snowflakes, as X makes them.
+//! People and posts. Ids are snowflakes, as X creates them.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -7,7 +7,7 @@ use galatea_core::Timestamp;
 /// X's epoch in Unix milliseconds.
 const EPOCH: i64 = 1_288_834_974_657;
 
-/// Somebody.
+/// A person, or the account itself.
 #[derive(Debug, Clone)]
 pub(super) struct Human {
     pub(super) id: u64,
@@ -15,19 +15,18 @@ pub(super) struct Human {
     pub(super) handle: String,
 }
 
-/// A post.
 #[derive(Debug, Clone)]
 pub(super) struct Post {
     pub(super) id: u64,
     pub(super) author: u64,
-    /// As it was written, without the mentions X puts in front of replies.
+    /// Text as written, without the mentions that X puts in front of replies.
     pub(super) text: String,
     pub(super) reply_to: Option<u64>,
     pub(super) quotes: Option<u64>,
     pub(super) conversation: u64,
     pub(super) media: Vec<u64>,
     pub(super) at: Timestamp,
-    /// Timelines show it.
+    /// Whether timelines show it.
     pub(super) listed: bool,
 }
 
@@ -58,14 +57,14 @@ impl World {
         id
     }
 
-    /// A fresh id of this moment, above every earlier one.
+    /// A fresh id for this moment, greater than every earlier one.
     pub(super) fn snowflake(&mut self, now: Timestamp) -> u64 {
         let id = u64::try_from(now.0 - EPOCH).unwrap_or(0) << 22;
         self.last = id.max(self.last + 1);
         self.last
     }
 
-    /// Adds a post; the conversation is its target's.
+    /// Adds a post. A reply joins the conversation of its target.
     #[allow(clippy::too_many_arguments, reason = "a post has this many sides")]
     pub(super) fn add(
         &mut self,
@@ -100,8 +99,8 @@ impl World {
         self.people.values().find(|p| p.handle.eq_ignore_ascii_case(handle))
     }
 
-    /// People X mentions in front of a reply: the one answered, and those they had mentioned; never
-    /// the author.
+    /// People whom X mentions in front of a reply: the author of the answered post and the people
+    /// that post mentions, but never the reply's author.
     pub(super) fn in_front(&self, post: &Post) -> Vec<u64> {
         let Some(target) = post.reply_to.and_then(|id| self.posts.get(&id)) else {
             return Vec::new();
@@ -115,7 +114,7 @@ impl World {
         front
     }
 
-    /// Mentions somebody wrote: who, and where in characters.
+    /// Mentions in a text: person, and start and end in characters.
     pub(super) fn typed(&self, text: &str) -> Vec<(u64, usize, usize)> {
         let chars: Vec<char> = text.chars().collect();
         let mut found = Vec::new();
@@ -134,7 +133,7 @@ impl World {
         found
     }
 
-    /// Everybody a post mentions.
+    /// All people a post mentions.
     pub(super) fn mentioned(&self, post: &Post) -> BTreeSet<u64> {
         self.in_front(post)
             .into_iter()
@@ -142,7 +141,7 @@ impl World {
             .collect()
     }
 
-    /// Whether a post's author summoned us with it: by mention or quotation (X, automation rules of
+    /// Whether a post summons the account: by a mention or a quotation (X, automation rules of
     /// 2026-02-23).
     pub(super) fn summons(&self, post: &Post) -> bool {
         let quoted = post

@@ -1,4 +1,4 @@
-//! Chats: who may write where, privacy, ids, migration, members.
+//! Chats: permission to write, privacy mode, ids, migration, members.
 
 use super::*;
 use galatea_testkit::telegram::{BotApi, Standing};

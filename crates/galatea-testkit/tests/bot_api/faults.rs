@@ -1,4 +1,4 @@
-//! Ordered faults.
+//! Scheduled faults.
 
 use super::*;
 use galatea_testkit::{

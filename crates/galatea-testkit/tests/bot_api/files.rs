@@ -1,4 +1,4 @@
-//! Files in both directions.
+//! Files: uploads and downloads.
 
 use super::*;
 use galatea_testkit::telegram::{BotApi, Options};

@@ -1,4 +1,4 @@
-//! The benchmark side.
+//! Load on the Bot API server, as benchmarks use it.
 
 use super::*;
 use galatea_testkit::{

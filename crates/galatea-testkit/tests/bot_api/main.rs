@@ -1,4 +1,4 @@
-//! The Bot API server's own rules, proven with plain HTTP requests.
+//! Tests the loopback Bot API server's own rules with plain HTTP requests.
 
 #![allow(clippy::unwrap_used, reason = "helpers of tests fail the test")]
 
@@ -16,17 +16,16 @@ use galatea_testkit::telegram::Handle;
 use serde_json::{Value, json};
 
 thread_local! {
-    /// One per test, as each test has its own thread and runtime. It loads no certificates: the
-    /// loopback needs none.
+    /// One client per test, because each test has its own thread and runtime. It loads no
+    /// certificates, which the loopback does not need.
     static CLIENT: reqwest::Client = reqwest::Client::builder().no_proxy().tls_certs_only([]).build().unwrap();
 }
 
-/// The test's client.
 pub(crate) fn client() -> reqwest::Client {
     CLIENT.with(Clone::clone)
 }
 
-/// Calls a method with a JSON body and returns status and body.
+/// Calls a method with a JSON body; returns status and body.
 pub(crate) async fn call(api: &Handle, method: &str, params: Value) -> (u16, Value) {
     let url = format!("{}/bot{}/{method}", api.url(), api.token());
     let response = client().post(url).json(&params).send().await.unwrap();
@@ -34,14 +33,15 @@ pub(crate) async fn call(api: &Handle, method: &str, params: Value) -> (u16, Val
     (status, response.json().await.unwrap())
 }
 
-/// A call that must succeed; its result.
+/// Makes a call that must succeed; returns its result.
 pub(crate) async fn ok(api: &Handle, method: &str, params: Value) -> Value {
     let (status, body) = call(api, method, params).await;
     assert_eq!((status, &body["ok"]), (200, &json!(true)), "{method}: {body}");
     body["result"].clone()
 }
 
-/// A call that must fail; status and description, which must agree with `error_code`.
+/// Makes a call that must fail; returns status and description, and checks that `error_code`
+/// agrees.
 pub(crate) async fn fails(api: &Handle, method: &str, params: Value) -> (u16, String) {
     let (status, body) = call(api, method, params).await;
     assert_eq!(
@@ -52,8 +52,8 @@ pub(crate) async fn fails(api: &Handle, method: &str, params: Value) -> (u16, St
     (status, body["description"].as_str().unwrap().to_owned())
 }
 
-/// Same, for a request a correct client must not send: it must be recorded as a violation; it is
-/// allowed here.
+/// As `fails`, for a request that a correct client must not send. Checks that it is recorded as a
+/// violation, and allows it.
 pub(crate) async fn violates(api: &Handle, method: &str, params: Value) -> (u16, String) {
     let before = api.violations().len();
     let answer = fails(api, method, params).await;
@@ -62,7 +62,7 @@ pub(crate) async fn violates(api: &Handle, method: &str, params: Value) -> (u16,
     answer
 }
 
-/// Text of the answer to `fails`, for refusals that are no violation.
+/// Makes a call that must fail without being a violation; returns the description.
 pub(crate) async fn refused(api: &Handle, method: &str, params: Value) -> String {
     let before = api.violations();
     let (_, text) = fails(api, method, params).await;

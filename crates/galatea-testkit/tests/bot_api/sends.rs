@@ -1,4 +1,4 @@
-//! sendMessage and its frame: length, entities, replies, threads, keyboards.
+//! sendMessage and the parameters all sends share: length, entities, replies, threads, keyboards.
 
 use super::*;
 use galatea_testkit::telegram::{BotApi, Options, Pace, User};

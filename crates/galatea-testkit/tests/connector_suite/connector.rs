@@ -1,4 +1,4 @@
-//! The toy connector, right or wrong in one chosen way, and its harness.
+//! The toy connector and its harness. A const parameter selects a bug, or none.
 
 use std::sync::Arc;
 
@@ -24,7 +24,7 @@ use super::{
 
 const SECRET: &str = "toy-secret-canary";
 
-/// Faults a toy can have.
+/// Bugs a toy connector can have.
 pub(crate) struct Bug;
 
 impl Bug {
@@ -47,7 +47,7 @@ impl Bug {
     pub(crate) const UNSTABLE: u8 = 16;
 }
 
-/// The harness and, by its platform, the connector.
+/// The harness and, through its platform, the connector.
 pub(crate) struct Toy<const BUG: u8>(Platform);
 
 struct ToyConnector<const BUG: u8> {
@@ -252,7 +252,7 @@ impl<const BUG: u8> ToyHandler<BUG> {
         let buttons: Vec<Vec<_>> = rows.iter().map(|r| r.iter().map(press).collect()).collect();
         let media: Vec<galatea_core::Media> =
             serde_json::from_value(body["files"].clone()).unwrap_or_default();
-        // The only file the suite sends.
+        // The only file that the suite sends.
         let files: Vec<_> =
             media.iter().map(|m| (m.title.clone(), Bytes::from_static(b"hello world"))).collect();
         let once = || {

@@ -1,5 +1,5 @@
-//! The connector suite, proven: a right toy connector passes every case, and each wrong one fails
-//! the case that is about its fault.
+//! Tests the connector suite itself: a correct toy connector passes every case, and a connector
+//! with a bug fails the case for that bug.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 mod connector;

@@ -1,5 +1,5 @@
-//! A platform in memory: one person, a direct chat and a group, numbered events that are kept until
-//! acknowledged.
+//! An in-memory platform with one person, a direct chat and a group. It keeps numbered events until
+//! they are acknowledged.
 
 use std::sync::{Arc, Mutex, MutexGuard};
 
@@ -8,7 +8,7 @@ use galatea_core::RemoteId;
 use galatea_testkit::connector_suite::{PlatformFault, Shown};
 use tokio::sync::watch;
 
-/// What somebody did.
+/// An action of a person.
 #[derive(Debug, Clone)]
 pub(crate) enum Did {
     Said { id: RemoteId, text: String, mention: bool, reply_to: Option<RemoteId>, to_us: bool },
@@ -28,7 +28,7 @@ pub(crate) struct Event {
 #[derive(Default)]
 pub(crate) struct State {
     pub(crate) events: Vec<Event>,
-    /// Events below this are acknowledged.
+    /// Events below this number are acknowledged.
     pub(crate) acknowledged: usize,
     pub(crate) again: bool,
     pub(crate) shown: Vec<(RemoteId, Shown)>,
@@ -51,7 +51,7 @@ impl Default for Platform {
     }
 }
 
-/// How a send ended.
+/// Result of a send.
 pub(crate) enum Sent {
     Shown(RemoteId),
     SlowDown(std::time::Duration),
@@ -85,7 +85,7 @@ impl Platform {
         });
     }
 
-    /// One call of the platform's send.
+    /// Sends a message to the platform.
     pub(crate) fn send(
         &self,
         room: &RemoteId,

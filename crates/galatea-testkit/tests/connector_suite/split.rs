@@ -1,11 +1,11 @@
-//! A splitter good enough for the toy: by words, with fences closed and opened again.
+//! A text splitter for the toy connector: by words, closing and reopening code fences.
 
 /// Longest part in code points.
 pub(crate) const MAX: usize = 120;
 /// Room for `\n```` at the end and "```\n" at the start.
 const FENCES: usize = 8;
 
-/// The parts; `fences` decides whether code stays in fences.
+/// Splits a text; `fences` keeps code in fences.
 pub(crate) fn split(text: &str, fences: bool) -> Vec<String> {
     let mut parts = vec![String::new()];
     let mut open = false;

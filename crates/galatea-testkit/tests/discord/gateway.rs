@@ -91,7 +91,8 @@ async fn a_resume_replays_what_was_not_told_of() {
     assert_eq!(payload(&mut again).await.unwrap()["d"]["content"], "two");
     assert_eq!(payload(&mut again).await.unwrap()["t"], "RESUMED");
     drop(again);
-    // What was told of is gone: a client that tells before it has stored would lose it.
+    // Acknowledged events are dropped, so this resume fails: a client that acknowledges before it
+    // stores would lose them.
     let mut late = connect(&api).await;
     send(&mut late, 6, json!({ "token": api.token(), "session_id": session, "seq": 1 })).await;
     assert_eq!(payload(&mut late).await.unwrap(), json!({ "op": 9, "d": false }));
@@ -114,7 +115,7 @@ async fn identifying_again_at_once_is_noticed() {
 async fn a_load_is_said_answered_and_measured() {
     let api = DiscordApi::with(Options::fast()).await;
     let mut socket = connect(&api).await;
-    // Direct messages with their words.
+    // Direct messages come with their content.
     send(&mut socket, 2, identify(&api, 1 << 12 | 1 << 15)).await;
     assert_eq!(payload(&mut socket).await.unwrap()["t"], "READY");
     api.load(LoadPlan::new(250, 10));

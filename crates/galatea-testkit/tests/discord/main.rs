@@ -1,5 +1,5 @@
-//! The loopback Discord itself: it answers as the documents say, and notices what a correct client
-//! would not do.
+//! Tests the loopback Discord server itself: it answers as documented and reports calls that a
+//! correct client would not make.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 mod gateway;

@@ -1,4 +1,4 @@
-//! REST: bodies, permissions, nonces, limits, faults.
+//! REST: message bodies, permissions, nonces, limits, faults.
 
 use galatea_testkit::discord::{Channel, DiscordApi, Effect, Fault, Options};
 use reqwest::{Client, Method, StatusCode};

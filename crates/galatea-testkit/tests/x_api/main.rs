@@ -1,11 +1,12 @@
-//! The loopback X itself: it answers as X does, and notices what a correct client must not send.
+//! Tests the loopback X server itself: it answers as X does and reports calls that a correct client
+//! would not make.
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test fails by panicking")]
 
 use galatea_testkit::x::{Effect, ErrorBody, Fault, Options, XApi};
 use reqwest::{Client, Method, StatusCode};
 use serde_json::{Value, json};
 
-/// A client with a bearer token from a login of its own.
+/// A client with the bearer token of its own login.
 struct Caller {
     http: Client,
     base: String,

@@ -1,5 +1,5 @@
-//! Catalogue: what every `GAL-…` code means, why it comes up and what to do. `galatea explain` and
-//! the reference print it.
+//! The explanation of every `GAL-…` code: meaning, cause and fix. `galatea explain` and the
+//! generated reference print it.
 
 mod agents;
 mod configuration;
@@ -28,13 +28,13 @@ use crate::{
 pub(crate) struct Entry(Explanation);
 
 impl Entry {
-    /// What to do.
+    /// The fix, for people.
     pub(crate) fn fix(self) -> &'static str {
         self.0.fix
     }
 }
 
-/// Shorthand of the lists in this folder: code, what happened, why, what to do.
+/// Builds a page from code, title, cause and fix.
 const fn page(
     code: &'static str,
     title: &'static str,
@@ -65,12 +65,12 @@ pub(crate) fn all() -> impl Iterator<Item = Entry> {
     .map(|page| Entry(*page))
 }
 
-/// The page of a code, in any case.
+/// The page of a code. Case is ignored.
 pub(crate) fn find(code: &str) -> Option<Entry> {
     all().find(|entry| entry.0.code.eq_ignore_ascii_case(code))
 }
 
-/// What to say to a code that has no page.
+/// The error for a code without a page, with the closest known code.
 pub(crate) fn unknown(code: &str) -> Error {
     let wanted = code.to_ascii_uppercase();
     let nearest = all()
@@ -96,7 +96,7 @@ pub(crate) fn unknown(code: &str) -> Error {
 }
 
 impl Entry {
-    /// The page as text, lines ending in newlines.
+    /// Renders the page. Every line ends with a newline.
     pub(crate) fn render(&self, style: Style) -> String {
         let Explanation { code, title, cause, fix } = self.0;
         let mut text = format!(

@@ -1,4 +1,5 @@
-//! Every code in the sources has a page, and every page is about a code in the sources.
+//! Checks that every code in the sources has a page, and that every page belongs to a code in the
+//! sources.
 
 use super::*;
 use crate::report::WIDTH;
@@ -8,7 +9,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// Every production source file of the workspace, those of the catalogue itself left out.
+/// Every production source file of the workspace except the catalogue.
 fn sources() -> Vec<PathBuf> {
     fn walk(folder: &Path, files: &mut Vec<PathBuf>) {
         for entry in fs::read_dir(folder).unwrap().map(|e| e.unwrap()) {
@@ -33,8 +34,8 @@ fn sources() -> Vec<PathBuf> {
     files
 }
 
-/// Codes in a text: `GAL-` with at least one part; a part cut off by a dash is a prefix and no
-/// code.
+/// The codes in a text: `GAL-` followed by at least one part. A match that ends with a dash is a
+/// prefix, not a code.
 fn codes(text: &str) -> BTreeSet<String> {
     let is_part = |c: char| c.is_ascii_uppercase() || c.is_ascii_digit() || c == '-';
     text.match_indices("GAL-")
@@ -47,7 +48,7 @@ fn used() -> BTreeMap<String, PathBuf> {
     let mut used = BTreeMap::new();
     for path in sources() {
         let text = fs::read_to_string(&path).unwrap();
-        // What only tests use needs no page.
+        // A code used only in tests needs no page.
         let production =
             text.find("#[cfg(test)]\nmod tests").map_or(text.as_str(), |at| &text[..at]);
         used.extend(codes(production).into_iter().map(|code| (code, path.clone())));
@@ -70,7 +71,7 @@ fn every_code_in_the_sources_has_a_page() {
 #[test]
 fn every_page_is_about_a_code_in_the_sources() {
     let used = used();
-    // The catalogue itself, which is not searched, answers with this one.
+    // Only the catalogue itself, which is not searched, uses this code.
     let idle: Vec<_> = all()
         .map(|e| e.0.code)
         .filter(|code| *code != "GAL-EXPLAIN-CODE" && !used.contains_key(*code))

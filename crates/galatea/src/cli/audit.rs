@@ -1,4 +1,4 @@
-//! audit: what became of every message, counted from the rows.
+//! `galatea audit`: counts the outcomes of all messages in the database.
 
 use clap::Args;
 use galatea_core::{
@@ -29,8 +29,8 @@ pub(crate) struct Audit {
 }
 
 impl Audit {
-    /// Counts and prints; works beside a running process. Exit 7 when something is missing or has
-    /// no reason.
+    /// Counts and prints. Works beside a running process. Exit 7 if a message is missing or has no
+    /// reason.
     pub(crate) async fn run(&self, context: &Context) -> Result<ExitCode> {
         let settings = &context.configuration()?.settings;
         let database =
@@ -53,7 +53,7 @@ impl Audit {
     }
 }
 
-/// Exceptions without message text.
+/// The exceptions as JSON, without message text.
 fn listed(exceptions: &Exceptions) -> serde_json::Value {
     let message = |item: &InboxItem| {
         json!({ "message": item.entry.memory.id, "source": item.entry.source, "room": item.entry.room_remote, "remote": item.entry.remote,
@@ -111,7 +111,7 @@ fn table(heads: &[&str], lines: &[AuditLine]) -> String {
     text
 }
 
-/// The same, below each other, for terminals that are narrower than the table.
+/// The counts as a list, for terminals narrower than the table.
 fn list(heads: &[&str], lines: &[AuditLine]) -> String {
     let mut text = String::new();
     for line in lines {
@@ -222,7 +222,7 @@ fn gap(missing: &Missing) -> String {
     )
 }
 
-/// Second and zone, as log lines have it.
+/// RFC 3339 in seconds and UTC, as in log lines.
 pub(super) fn utc(at: Timestamp) -> String {
     let told = time::OffsetDateTime::from_unix_timestamp(at.0 / 1000).ok();
     told.and_then(|t| t.format(&time::format_description::well_known::Rfc3339).ok())

@@ -1,4 +1,5 @@
-//! block: who and what is never answered, beside BLOCK_PEOPLE, BLOCK_ROOMS and BLOCK_WORLDS.
+//! `galatea block`: people, rooms and Worlds that are never answered, in addition to BLOCK_PEOPLE,
+//! BLOCK_ROOMS and BLOCK_WORLDS.
 
 use clap::{Args, Subcommand, ValueEnum};
 use galatea_core::{
@@ -83,7 +84,7 @@ impl From<Kind> for BlockKind {
 }
 
 impl Block {
-    /// Lists or changes; works beside a running process.
+    /// Lists or changes the blocks. Works beside a running process.
     pub(crate) async fn run(&self, context: &Context) -> Result<ExitCode> {
         let settings = &context.configuration()?.settings;
         let database =

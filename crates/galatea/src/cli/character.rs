@@ -1,4 +1,4 @@
-//! character: make, check, convert and compare character files.
+//! `galatea character`: creates, checks, converts and compares character files.
 
 mod read;
 mod validate;
@@ -83,7 +83,6 @@ struct Diff {
 }
 
 impl Character {
-    /// Runs the subcommand.
     pub(crate) fn run(&self, context: &Context) -> Result<ExitCode> {
         match &self.command {
             Command::New(new) => new.run(context),
@@ -123,7 +122,7 @@ impl New {
     }
 }
 
-/// Where a character of this name usually lies.
+/// Default path of the file of a character.
 pub(crate) fn usual_file(name: &str) -> PathBuf {
     let slug: String = name
         .trim()
@@ -136,10 +135,10 @@ pub(crate) fn usual_file(name: &str) -> PathBuf {
         .join(format!("{}.json", if slug.is_empty() { "character" } else { &slug }))
 }
 
-/// Writes the template and, unless it lies there already, its schema; says what was written.
+/// Writes the template, and its schema unless the current one is there. Prints the paths written.
 ///
 /// # Errors
-/// `GAL-FILE-EXISTS` unless forced, `GAL-FILE-WRITE`.
+/// `GAL-FILE-EXISTS` unless `force` is set, `GAL-FILE-WRITE`.
 pub(crate) fn write_new(context: &Context, name: &str, file: &Path, force: bool) -> Result<()> {
     let path = context.working_dir.join(file);
     let text = character::template(name);
@@ -152,7 +151,7 @@ pub(crate) fn write_new(context: &Context, name: &str, file: &Path, force: bool)
     let schema = file.with_file_name(SCHEMA_FILE);
     let path = context.working_dir.join(&schema);
     let text = format!("{:#}\n", character::schema());
-    // One of an earlier version would mark new fields as mistakes.
+    // A schema of an earlier version would mark new fields as mistakes.
     if std::fs::read_to_string(&path).ok().as_ref() != Some(&text) {
         files::replace(&path, &text, Access::Usual)?;
         wrote(&context.output, &schema);
@@ -179,7 +178,7 @@ impl Convert {
             !loaded.character.secrets.is_empty() || !loaded.character.settings_secrets.is_empty();
         let access = if private { Access::Private } else { Access::Usual };
         let Some(file) = self.output.as_ref().or(self.in_place.then_some(&self.file)) else {
-            // Not through the redactor: a converted file has to hold what the old one held.
+            // Not masked: a converted file must contain what the old one contained.
             context.output.raw(text.as_bytes());
             return Ok(ExitCode::SUCCESS);
         };

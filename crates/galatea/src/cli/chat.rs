@@ -1,5 +1,5 @@
-//! chat: talk to an agent from this terminal: the running one, or one started just for the
-//! conversation.
+//! `galatea chat`: talk to an agent from this terminal. Uses the running agent, or starts one for
+//! the conversation.
 
 #[cfg(unix)]
 mod exchange;
@@ -49,7 +49,7 @@ pub(crate) struct Chat {
 
 #[cfg(not(unix))]
 impl Chat {
-    /// Says that this build cannot.
+    /// Fails on Windows.
     pub(crate) async fn run(&self, _context: &Context) -> Result<ExitCode> {
         Err(galatea_core::Error::new(
             galatea_core::ErrorKind::Unsupported,
@@ -63,7 +63,7 @@ impl Chat {
 
 #[cfg(unix)]
 impl Chat {
-    /// Finds or starts the agent, and talks.
+    /// Connects to the agent or starts it, and talks.
     pub(crate) async fn run(&self, context: &Context) -> Result<ExitCode> {
         let configuration = context.configuration()?;
         let data_dir =
@@ -120,11 +120,11 @@ impl Chat {
     }
 }
 
-/// What the arrow keys bring back, within the data folder.
+/// File in the data folder with the history of lines typed.
 #[cfg(unix)]
 const HISTORY: &str = "chat_history";
 
-/// The login name; any name will do, as long as it is the same next time.
+/// Default name of the speaker: the login name. Any name works if it stays the same.
 #[cfg(unix)]
 fn own_name() -> String {
     ["USER", "LOGNAME"]

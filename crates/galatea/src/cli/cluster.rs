@@ -1,4 +1,4 @@
-//! cluster: who shares this database, and who does what.
+//! `galatea cluster`: the processes that share this database, and the work each of them does.
 
 use clap::{Args, Subcommand};
 use galatea_core::{
@@ -41,7 +41,7 @@ struct Status {
 }
 
 impl Cluster {
-    /// Looks and prints; works beside running processes.
+    /// Reads and prints. Works beside running processes.
     pub(crate) async fn run(&self, context: &Context) -> Result<ExitCode> {
         let Command::Status(status) = &self.command;
         let settings = &context.configuration()?.settings;
@@ -60,7 +60,7 @@ impl Cluster {
     }
 }
 
-/// Everything there is to show.
+/// Everything the command shows.
 struct View {
     shared: bool,
     here: Option<MemberId>,
@@ -72,7 +72,7 @@ struct View {
 
 impl View {
     async fn of(store: &dyn Store, here: Option<MemberId>) -> galatea_core::Result<Self> {
-        // What waits is dated by the database's clock.
+        // Waiting messages are dated by the database's clock.
         let now = store.store_clock().await?.unwrap_or_else(|| SystemClock.now());
         Ok(Self {
             shared: store.is_shared(),
@@ -91,7 +91,8 @@ impl View {
             .map_or_else(|| agent.to_owned(), |(_, name)| name.clone())
     }
 
-    /// Rooms per agent that this member answers in, then the accounts it has.
+    /// Number of room partitions per agent that this member answers in, and the accounts it
+    /// connects.
     fn work(&self, member: MemberId) -> (Vec<(String, usize)>, Vec<String>) {
         let (mut rooms, mut accounts): (Vec<(String, usize)>, Vec<String>) =
             (Vec::new(), Vec::new());
@@ -121,7 +122,7 @@ impl View {
         self.members.iter().filter(|member| !member.left.is_zero()).collect()
     }
 
-    /// What of the work of all agents nobody does now.
+    /// Work of all agents that no live process does.
     fn idle(&self) -> Vec<String> {
         if !self.shared {
             return Vec::new();
@@ -146,7 +147,7 @@ impl View {
             .collect()
     }
 
-    /// What should be looked at, though the work is done.
+    /// Conditions to check although the work is done.
     fn notes(&self) -> Vec<String> {
         let alive = self.alive();
         let one = alive.iter().find(|member| Some(member.id) == self.here).or(alive.first());

@@ -1,4 +1,4 @@
-//! completions: a script that lets a shell complete commands and options.
+//! `galatea completions`: prints a shell script that completes commands and options.
 
 use clap::Args;
 use clap_complete::Shell;
@@ -17,7 +17,6 @@ pub(crate) struct Completions {
 }
 
 impl Completions {
-    /// Prints it.
     pub(crate) fn run(&self, context: &Context) -> ExitCode {
         let mut script = Vec::new();
         clap_complete::generate(self.shell, &mut super::command(), "galatea", &mut script);

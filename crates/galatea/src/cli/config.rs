@@ -1,4 +1,4 @@
-//! config: what is configured, from where, and what could be.
+//! `galatea config`: shows settings, their origin, and the schema of the file.
 
 use clap::{Args, Subcommand};
 use galatea_core::{Error, Settings, Variable};
@@ -68,7 +68,6 @@ struct Path {
 }
 
 impl Config {
-    /// Runs the subcommand.
     pub(crate) fn run(&self, context: &Context) -> Result<ExitCode> {
         match &self.command {
             Command::Show(show) => show.run(context),
@@ -82,7 +81,7 @@ impl Config {
     }
 }
 
-/// The process's settings, or those of each character named.
+/// The settings of the process, or those of each character named.
 fn views(characters: &Characters, context: &Context) -> Result<Vec<(Option<String>, Settings)>> {
     let configuration = context.configuration()?;
     if characters.characters.is_empty() {
@@ -196,7 +195,7 @@ fn unknown(name: &str) -> Error {
     }
 }
 
-/// The value as it may be shown; a secret only as `set`.
+/// The value as it may be shown. A secret is shown as `set`.
 fn value(settings: &Settings, variable: &Variable) -> Option<String> {
     if variable.secret {
         return settings.find(variable).map(|_| "set".to_owned());
@@ -205,7 +204,7 @@ fn value(settings: &Settings, variable: &Variable) -> Option<String> {
 }
 
 fn origin(settings: &Settings, variable: &Variable) -> String {
-    // Under which name it was found matters where that is an alias.
+    // If the value was found under an alias, show it.
     let layer = settings.layers().iter().find(|layer| {
         std::iter::once(&variable.name).chain(variable.aliases).any(|n| layer.contains_key(*n))
     });

@@ -1,4 +1,4 @@
-//! connector: which platforms each agent is on, and whether their configuration works.
+//! `galatea connector`: lists, checks and logs in to platforms, and creates new connectors.
 
 mod login;
 mod new;
@@ -68,7 +68,6 @@ struct Check {
 }
 
 impl Connector {
-    /// Runs the subcommand.
     pub(crate) async fn run(&self, context: &Context) -> Result<ExitCode> {
         match &self.command {
             Command::Ls(list) => list.run(context).await,
@@ -84,9 +83,9 @@ struct Entry {
     agent: String,
     source: String,
     title: String,
-    /// Which of the agent's accounts there, from 1.
+    /// Number of the agent's account, from 1.
     number: u8,
-    /// A platform whose settings make no sense is one of the list like any other.
+    /// A platform with invalid settings is listed with its error.
     built: galatea_core::Result<Built>,
 }
 
@@ -137,7 +136,7 @@ fn configured(characters: &Characters, context: &Context) -> Result<(Vec<Entry>,
 impl List {
     async fn run(&self, context: &Context) -> Result<ExitCode> {
         let (entries, data_dir) = configured(&self.characters, context)?;
-        // A process that is running knows more; without one, the configuration is what there is.
+        // A running process knows the current state. Without one, only the configuration is shown.
         let live = status::readiness(&data_dir).await.ok();
         let live = |entry: &Entry| {
             let agent = live.as_ref()?.agents.iter().find(|a| a.name == entry.agent)?;
@@ -148,7 +147,7 @@ impl List {
                     .find(|c| c.account == built.info().account.0)
                     .or_else(|| there.next().filter(|_| entry.number == 1))
                     .cloned(),
-                // What runs was configured otherwise.
+                // The running process was started with another configuration.
                 _ => there.next().filter(|_| entry.number == 1).cloned(),
             }
         };
@@ -238,7 +237,7 @@ impl Check {
                     }
                     checked.push((entry, found));
                 }
-                // Only what was asked for by name is worth a word when it is off.
+                // A platform that is off is reported only if it was asked for by name.
                 Ok(Built::Off(why)) if wanted.is_some() => {
                     let off = Finding::new(
                         Severity::Error,
@@ -274,7 +273,7 @@ impl Check {
     }
 }
 
-/// A check, after a person agreed to what it costs.
+/// Runs a check, after the person agreed to its cost.
 async fn paid(
     connector: &dyn galatea_core::Connector,
     yes: bool,
@@ -283,7 +282,7 @@ async fn paid(
     let Some(cost) = connector.check_cost().filter(|_| !yes) else {
         return connector.check().await;
     };
-    // A prompt that ends without an answer is no consent.
+    // A prompt that ends without an answer is not consent.
     let agreed = context.may_ask()
         && cliclack::confirm(format!("{cost} Continue?"))
             .initial_value(false)
@@ -292,7 +291,7 @@ async fn paid(
     if agreed { connector.check().await } else { vec![unasked(&cost, &connector.info().source)] }
 }
 
-/// What stands in place of a check that nobody agreed to pay.
+/// The finding for a check that was skipped because its cost was not confirmed.
 pub(crate) fn unasked(cost: &str, source: &galatea_core::Source) -> Finding {
     Finding::new(
         Severity::Info,

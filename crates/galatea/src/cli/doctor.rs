@@ -1,5 +1,5 @@
-//! doctor: what works, what does not, and what to do about it. Only what is used is looked at, the
-//! gravest first.
+//! `galatea doctor`: checks what is configured, and reports problems with a fix. The most severe
+//! come first.
 
 mod answers;
 mod characters;
@@ -52,21 +52,21 @@ pub(crate) struct Doctor {
     json: Json,
 }
 
-/// What the checks of one run share.
+/// Shared by the checks of one run.
 struct Examined<'a> {
     context: &'a Context,
     configuration: &'a Configuration,
     data_dir: DataDir,
-    /// The galatea that runs here, if one does.
+    /// The process that uses this data folder, if one runs.
     running: Option<Holder>,
 }
 
 impl Doctor {
-    /// Looks at everything and prints it.
+    /// Runs every check and prints the findings.
     pub(crate) async fn run(&self, context: &Context) -> Result<ExitCode> {
         let mut found = if self.fix.fix { repair::repair(context) } else { Vec::new() };
         found.extend(self.examine(context).await?);
-        // Stable: within one severity, the order in which things depend on each other.
+        // The sort is stable: within one severity, the order of the checks remains.
         found.sort_by_key(|finding| Reverse(finding.severity));
         let broken = found.iter().any(|f| f.severity == Severity::Error);
         if self.json.json {
@@ -116,7 +116,7 @@ impl Doctor {
     }
 }
 
-/// Findings of a failure that has one report or several.
+/// Converts the reports of a failure into findings.
 fn failed(subject: &str, failure: &crate::failure::Failure) -> Vec<Finding> {
     failure.reports.iter().map(|report| findings::from_report(subject, report)).collect()
 }

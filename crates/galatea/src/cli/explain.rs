@@ -1,4 +1,4 @@
-//! explain: why a message was or was not answered, or what an error code means.
+//! `galatea explain`: why a message was or was not answered, or what an error code means.
 
 mod story;
 
@@ -30,16 +30,15 @@ pub(crate) struct Explain {
     json: Json,
 }
 
-/// What is asked for.
+/// The argument, parsed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Asked {
     Code(String),
-    /// Tried in order until one is known.
+    /// Queries to try in order until one finds a message.
     Message(Vec<ExplainQuery>),
 }
 
 impl Explain {
-    /// Prints the explanation.
     pub(crate) async fn run(&self, context: &Context) -> Result<ExitCode> {
         match parse(&self.what) {
             Asked::Code(code) => self.code(&code, context),
@@ -76,7 +75,8 @@ impl Explain {
             found = explain(&*store, &ExplainQuery::Memory(id)).await?;
         }
         database.close().await;
-        // What is under way may wait for a breaker, which only the running process knows.
+        // Unfinished work may wait for a circuit breaker, whose state only the running process
+        // knows.
         let under_way =
             |e: &Explanation| e.lane.is_some() || e.deliveries.iter().any(|d| d.state.is_open());
         let breakers = if found.iter().any(under_way) {
@@ -128,15 +128,15 @@ fn parse(what: &str) -> Asked {
     Asked::Message(links.chain(plain).collect())
 }
 
-/// Fewest digits of an id that are taken for its beginning.
+/// Minimum number of digits accepted as the beginning of an id.
 const LEAST: usize = 4;
-/// Ids listed where several begin alike.
+/// Number of ids listed if several begin alike.
 const MOST: u32 = 5;
 
-/// The one message whose id begins like this.
+/// The only message whose id begins with `what`.
 ///
 /// # Errors
-/// `Invalid` (`GAL-EXPLAIN-SEVERAL`) with the candidates where there are several.
+/// `Invalid` (`GAL-EXPLAIN-SEVERAL`) with the candidates if there are several.
 async fn begins(store: &dyn Store, what: &str) -> Result<Option<MemoryId>> {
     let Some((first, last)) = range(what.trim()) else { return Ok(None) };
     let ids = store.memory_ids(first, last, MOST + 1).await?;
@@ -154,7 +154,7 @@ async fn begins(store: &dyn Store, what: &str) -> Result<Option<MemoryId>> {
         .into())
 }
 
-/// The first and the last id that begin like this; none for what is no beginning of an id.
+/// The first and last id that begin with `what`. `None` if it is not the beginning of an id.
 fn range(what: &str) -> Option<(MemoryId, MemoryId)> {
     let is_at_dash = |(n, c): (usize, char)| {
         if matches!(n, 8 | 13 | 18 | 23) { c == '-' } else { c.is_ascii_hexdigit() }
@@ -172,8 +172,8 @@ fn range(what: &str) -> Option<(MemoryId, MemoryId)> {
     Some((padded('0')?, padded('f')?))
 }
 
-/// What a link by a public name means, if an agent knows the place of that name. Names are told
-/// apart without regard to case.
+/// Queries for a link that contains a public name, if an agent knows a place of that name. Case is
+/// ignored.
 async fn public(store: &dyn Store, what: &str) -> galatea_core::Result<Vec<ExplainQuery>> {
     let mut queries = Vec::new();
     for platform in PLATFORMS {

@@ -1,4 +1,4 @@
-//! init: connects a platform and a model, checks both, and writes `.env` and a character.
+//! `galatea init`: connects platforms and a model, checks them, and writes `.env` and a character.
 
 mod answers;
 mod ask;
@@ -55,9 +55,9 @@ pub(crate) struct Init {
 }
 
 impl Init {
-    /// Asks, checks, writes.
+    /// Asks, checks and writes.
     pub(crate) async fn run(&self, context: &Context) -> Result<ExitCode> {
-        // A broken .env is told before anything is asked.
+        // Report a faulty `.env` before the first question.
         context.configuration()?;
         let asks = !self.consent.yes && context.may_ask();
         if !asks && !self.consent.yes {
@@ -81,7 +81,7 @@ impl Init {
         Ok(ExitCode::SUCCESS)
     }
 
-    /// The answers of options and standard input, checked.
+    /// The answers in options and on standard input, checked.
     async fn answers_given(&self, context: &Context) -> Result<Answers> {
         let mut answers = answers::given(self, context, std::io::stdin().lock())?;
         if self.model == Some(Brain::Ollama) {

@@ -1,4 +1,4 @@
-//! man: the manual page, or all of them into a folder.
+//! `galatea man`: prints the manual page, or writes one per command into a folder.
 
 use clap::Args;
 use galatea_core::{Error, ErrorKind};

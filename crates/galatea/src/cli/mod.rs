@@ -1,5 +1,5 @@
-//! The command line: one file per command. Every command ends in an exit code or in reports with
-//! one.
+//! The command line, with one file per command. Every command returns an exit code, or reports that
+//! carry one.
 
 mod audit;
 mod block;
@@ -28,7 +28,7 @@ use std::process::ExitCode;
 
 use crate::{context::Context, failure::Result, report::WIDTH};
 
-/// What a help text shows, in this order: what it is, examples, usage, options.
+/// Order of a help text: description, examples, usage, options.
 const HELP: &str =
     "{about-with-newline}\n{before-help}{usage-heading} {usage}\n\n{all-args}{after-help}";
 
@@ -91,7 +91,7 @@ pub(crate) enum Command {
 /// Runs a command.
 ///
 /// # Errors
-/// Whatever keeps it from being done, with the exit code.
+/// Any error that prevents the command from finishing, with its exit code.
 pub(crate) async fn run(cli: Cli, context: &Context) -> Result<ExitCode> {
     match cli.command.unwrap_or_else(|| Command::Start(start::Start::default())) {
         Command::Start(start) => start.run(context).await,
@@ -116,7 +116,7 @@ pub(crate) async fn run(cli: Cli, context: &Context) -> Result<ExitCode> {
     }
 }
 
-/// The command tree, help made uniform.
+/// The command tree, with uniform help texts.
 pub(crate) fn command() -> clap::Command {
     uniform(Cli::command())
 }

@@ -1,4 +1,4 @@
-//! models: which model does what, and why; choosing anew.
+//! `galatea models`: shows which models are used and why, and chooses them again.
 
 use clap::{Args, Subcommand};
 use galatea_core::{Clock, EventBus, SystemClock, TextModel, model::Price};
@@ -58,7 +58,7 @@ impl Models {
     }
 }
 
-/// What a character's models are built of.
+/// A character's models, and the settings they were built from.
 struct Built {
     name: String,
     settings: galatea_core::Settings,
@@ -170,7 +170,7 @@ fn changed(change: &Change) -> String {
     }
 }
 
-/// A text model of the agent's own, by what it is for.
+/// The agent's text model of a role.
 fn model(configured: &Configured, role: families::Role) -> Option<&Arc<dyn TextModel>> {
     match role {
         families::Role::Small => Some(&configured.models.small),

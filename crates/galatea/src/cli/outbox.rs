@@ -1,4 +1,4 @@
-//! outbox: what is to be sent, what could not be, and what to do about it.
+//! `galatea outbox`: lists messages that wait or could not be delivered, and resends or drops them.
 
 use clap::{Args, Subcommand, ValueEnum};
 use galatea_core::{
@@ -17,10 +17,10 @@ use crate::{
     output::Color,
 };
 
-/// Far more than anybody reads; `--all` works on as many.
+/// Limit of rows, for `--all` too. Far more than a person reads.
 const MANY: u32 = 100_000;
-/// Last characters of an id that name it in lists: version 7 begins with the time, so beginnings
-/// are alike (RFC 9562 §5.7).
+/// Number of characters at the end of an id that identify it in lists. Version 7 ids begin with the
+/// time, so their beginnings are alike (RFC 9562 §5.7).
 const SHORT: usize = 8;
 
 /// Look at what is to be sent; send again or drop what could not be
@@ -101,7 +101,7 @@ impl State {
 }
 
 impl Outbox {
-    /// Works beside a running process, which takes up within seconds what is to be sent again.
+    /// Works beside a running process, which picks up resent messages within seconds.
     pub(crate) async fn run(&self, context: &Context) -> Result<ExitCode> {
         let settings = &context.configuration()?.settings;
         let database =
@@ -177,7 +177,7 @@ async fn decide(
     };
     let (mut done, word) =
         (0, if resolution == Resolution::Retry { "to be sent again" } else { "dropped" });
-    // Oldest first: what is sent again goes out in its order.
+    // Oldest first, so that resent messages keep their order.
     for item in chosen.iter().rev() {
         if store.resolve(item.delivery.id, resolution, SystemClock.now()).await? {
             done += 1;
@@ -234,7 +234,7 @@ fn does_not_fit(item: &OutboxItem, resolution: Resolution) -> Error {
         .with_fix(fix)
 }
 
-/// The end of an id, which tells parts apart.
+/// The end of an id, which distinguishes parts.
 pub(crate) fn short(item: &OutboxItem) -> String {
     let id = item.delivery.id.to_string();
     id.get(id.len().saturating_sub(SHORT)..).unwrap_or(&id).to_owned()
@@ -254,7 +254,7 @@ fn line(item: &OutboxItem) -> String {
     )
 }
 
-/// Without what is said in it: the outbox is about delivery.
+/// A part as JSON without its text, because the outbox is about delivery.
 fn told(item: &OutboxItem) -> serde_json::Value {
     let address = &item.delivery.address;
     json!({

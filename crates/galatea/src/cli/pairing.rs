@@ -1,4 +1,4 @@
-//! pairing: strangers who wait for the owner's approval (DM_POLICY=pairing).
+//! `galatea pairing`: approves strangers who wait for the owner (DM_POLICY=pairing).
 
 use clap::{Args, Subcommand};
 use galatea_core::{Clock, Error, SystemClock};
@@ -32,7 +32,7 @@ enum Verb {
 }
 
 impl Pairing {
-    /// Lists or approves; works beside a running process.
+    /// Lists or approves. Works beside a running process.
     pub(crate) async fn run(&self, context: &Context) -> Result<ExitCode> {
         let settings = &context.configuration()?.settings;
         let database =

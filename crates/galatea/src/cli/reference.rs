@@ -1,4 +1,5 @@
-//! reference: what the generated documents are made of. Hidden: `cargo xtask gen` calls it.
+//! `galatea reference`: prints the data for generated documents. Hidden; `cargo xtask gen` calls
+//! it.
 
 mod rights;
 
@@ -34,7 +35,7 @@ enum Topic {
 }
 
 impl Reference {
-    /// Prints one.
+    /// Prints the topic.
     pub(crate) fn run(&self, context: &Context) -> ExitCode {
         let text = match self.topic {
             Topic::Env => {
@@ -57,7 +58,7 @@ impl Reference {
     }
 }
 
-/// Every family of models, as the data file has it.
+/// Every family of models in the data file, as Markdown.
 fn models() -> String {
     let known = families::known();
     let mut text = format!(

@@ -1,5 +1,4 @@
-//! Repairs: `--fix` of connectors. Every question is asked before anything is changed, and
-//! afterwards the platform is asked again.
+//! `--fix` of connectors: asks for consent, repairs, and checks the platform again.
 
 use galatea_core::{Connector, Error, Finding, Severity};
 use std::io;
@@ -15,16 +14,16 @@ use crate::{
 /// How the questions of `--fix` are answered.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Repairs {
-    /// `--yes` was given.
+    /// Whether `--yes` was given.
     pub(crate) yes: bool,
 }
 
 impl Repairs {
-    /// Repairs what a person agrees to. The findings that stand after it: those of a second look,
-    /// or the same when nothing was done.
+    /// Performs the repairs that a person agrees to, and returns the findings of a second check.
+    /// Returns `found` unchanged if nothing was repaired.
     ///
     /// # Errors
-    /// Exit 2 when there is a question and nobody to ask; exit 130 when the person leaves.
+    /// Exit 2 if a question cannot be asked; exit 130 if the person leaves.
     pub(crate) async fn offer(
         self,
         connector: &dyn Connector,
@@ -80,7 +79,7 @@ impl Repairs {
     }
 }
 
-/// A question that was not answered.
+/// The failure for a question that was not answered.
 fn ended(error: io::Error) -> Failure {
     if error.kind() == io::ErrorKind::Interrupted {
         return Failure::interrupted();

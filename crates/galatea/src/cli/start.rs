@@ -1,4 +1,4 @@
-//! start: runs the agents until told to stop.
+//! `galatea start`: runs the agents until a signal stops the process.
 
 mod overview;
 mod signals;
@@ -31,8 +31,8 @@ use crate::{
 };
 use signals::Signals;
 
-/// Longest time for turns and sends in flight after the wish to stop. Service managers kill after
-/// 30 s or more.
+/// Longest wait for turns and sends in flight after the first signal. Service managers kill a
+/// process after 30 s or more.
 const DRAIN: Duration = Duration::from_secs(25);
 
 /// Run the agents until Ctrl-C
@@ -117,7 +117,8 @@ impl Start {
             () = signals.next() => {}
             broken = booted.database.broken() => {
                 stopping.store(true, Ordering::Relaxed);
-                // Nothing can be finished: whoever restarts it goes on with what is really there.
+                // Nothing can be finished. After a restart, work continues from what the database
+                // contains.
                 booted.stop(Duration::ZERO).await;
                 return Err(broken.into());
             }
@@ -131,14 +132,14 @@ impl Start {
     }
 }
 
-/// Finishes what is under way. A second signal ends the process without waiting for anything: what
-/// is committed is recovered at the next start.
+/// Finishes work in flight. A second signal ends the process immediately; committed work continues
+/// at the next start.
 async fn drain(booted: &Booted, signals: &mut Signals) -> ExitCode {
     tokio::select! {
         () = booted.stop(DRAIN) => ExitCode::SUCCESS,
         () = signals.next() => {
-            tracing::warn!("stopped at once; what was under way goes on at the next start");
-            // Leaving main would wait for the work that is to be given up.
+            tracing::warn!("stopped at once; unfinished work continues at the next start");
+            // Returning from main would wait for the work that is to be abandoned.
             std::process::exit(Exit::Interrupted as i32)
         }
     }

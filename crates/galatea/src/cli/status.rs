@@ -1,4 +1,4 @@
-//! status: how the running process does, as it says itself.
+//! `galatea status`: asks the running process for its state.
 
 use clap::Args;
 use galatea_core::{Error, ErrorKind, Finding, Severity};
@@ -21,9 +21,9 @@ use crate::{
     report::hang,
 };
 
-/// Longest wait: the process asks its own database at most.
+/// Longest wait for the answer. The process only queries its own database.
 const PATIENCE: Duration = Duration::from_secs(5);
-/// Far more than any answer holds.
+/// Limit of the answer in bytes, far more than needed.
 const MAX_ANSWER: usize = 1 << 20;
 
 /// Tell how the running galatea does: exit 0 when it is ready
@@ -37,7 +37,6 @@ pub(crate) struct Status {
 }
 
 impl Status {
-    /// Asks and prints.
     pub(crate) async fn run(&self, context: &Context) -> Result<ExitCode> {
         let data_dir = DataDir::locate(&context.configuration()?.settings, &context.working_dir);
         let readiness = match readiness(&data_dir).await {
@@ -67,7 +66,7 @@ impl Status {
 /// Asks the process that runs with this data folder.
 ///
 /// # Errors
-/// `Unavailable` when there is none, or one without a health server; whatever the call may return.
+/// `Unavailable` if no process runs, or one without a health server; errors of the HTTP call.
 pub(crate) async fn readiness(data_dir: &DataDir) -> galatea_core::Result<Readiness> {
     let holder = lock::holder(data_dir.path())?.ok_or_else(|| not_running(data_dir))?;
     let address = holder.health.ok_or_else(|| no_health(holder))?;
@@ -76,7 +75,7 @@ pub(crate) async fn readiness(data_dir: &DataDir) -> galatea_core::Result<Readin
         max_body: MAX_ANSWER,
         ..HttpOptions::default()
     })?;
-    // 503 carries the reasons, so the status is not looked at.
+    // An unready process answers 503 with its reasons, so the status is ignored.
     http.get(&format!("http://{address}/readyz")).send().await?.json().await
 }
 
@@ -156,7 +155,7 @@ fn finding(reason: &Reason) -> Finding {
     }
 }
 
-/// What others make good.
+/// A finding that does not prevent work, because other models answer.
 pub(crate) fn remark(reason: &Reason) -> Finding {
     Finding { severity: Severity::Warning, ..finding(reason) }
 }

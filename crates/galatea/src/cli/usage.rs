@@ -1,4 +1,4 @@
-//! usage: what answers cost, from the ledger that turns write.
+//! `galatea usage`: shows what answers cost, from the usage ledger.
 
 use clap::{Args, ValueEnum};
 use galatea_core::{
@@ -60,7 +60,7 @@ impl std::fmt::Display for By {
     }
 }
 
-/// Names of what the ledger knows by id.
+/// Names for the ids in the ledger.
 #[derive(Debug, Default)]
 struct Names {
     agents: HashMap<AgentId, String>,
@@ -69,7 +69,7 @@ struct Names {
 }
 
 impl Usage {
-    /// Adds up and prints; works beside a running process.
+    /// Sums and prints. Works beside a running process.
     pub(crate) async fn run(&self, context: &Context) -> Result<ExitCode> {
         let since = day(&self.since, SystemClock.now())?;
         let settings = &context.configuration()?.settings;
@@ -90,7 +90,7 @@ impl Usage {
     }
 }
 
-/// `7d`, or a date.
+/// Parses `7d` or a date.
 fn day(text: &str, now: Timestamp) -> Result<Day> {
     let today = Day::of(now);
     let text = text.trim();
@@ -143,10 +143,10 @@ async fn names(store: &dyn Store, rows: &[UsageRow], by: &[By]) -> galatea_core:
     Ok(names)
 }
 
-/// One line: what it stands for, each with its id where the name may be another's, too.
+/// One line: the name of each group with its id if the name may be ambiguous, and the sum.
 type Line = (Vec<(String, Option<String>)>, Amount);
 
-/// Rows added up, the dearest first; by day, the days in order.
+/// Sums per group, the most expensive first. Grouped by day, they are in the order of days.
 fn lines(rows: &[UsageRow], by: &[By], names: &Names) -> Vec<Line> {
     let mut sums: BTreeMap<Vec<(String, Option<String>)>, Amount> = BTreeMap::new();
     for row in rows {
@@ -185,7 +185,7 @@ fn date(day: Day) -> String {
     at.map_or_else(|| day.0.to_string(), |at| at.date().to_string())
 }
 
-/// Dollars with as many places as small sums need.
+/// Dollars, with four decimals for sums below one dollar.
 pub(crate) fn dollars(micros: u64) -> String {
     let places = if micros > 0 && micros < 1_000_000 { 4 } else { 2 };
     let unit = 10_u64.pow(6 - places);
@@ -261,7 +261,7 @@ fn render(lines: &[Line], by: &[By]) -> String {
     text
 }
 
-/// A name from outside, fit for a line.
+/// A name from outside, without control characters and short enough for a line.
 fn short(name: &str) -> String {
     let clean: String = name.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
     if clean.chars().count() <= 32 {

@@ -1,11 +1,11 @@
-//! Variables of one character in a layer meant for all (elizaOS): `CHARACTER.<NAME>.X`, `<NAME>_X`,
+//! Environment variables for one character, as in elizaOS: `CHARACTER.<NAME>.X`, `<NAME>_X` and
 //! `CHARACTER.<ID>.X`.
 
 use galatea_core::{Character, settings::Layer};
 
 use super::variables::find;
 
-/// What of a layer is meant for this character only, the strongest first.
+/// The settings in `layer` that apply to this character only, strongest first.
 pub(super) fn layers(layer: &Layer, character: &Character) -> Vec<Layer> {
     let name = plain(&character.name);
     let identity = character.identity().id().to_string();
@@ -19,31 +19,32 @@ pub(super) fn layers(layer: &Layer, character: &Character) -> Vec<Layer> {
     let prefix = format!("{name}_");
     let prefixed: Layer = layer
         .iter()
-        // A name of ours stays what it is, even for an agent called OpenAI.
+        // A known setting keeps its meaning, even for an agent whose name is its prefix, such as
+        // OpenAI.
         .filter(|(key, _)| !name.is_empty() && find(key).is_none())
         .filter_map(|(key, setting)| Some((strip(key, &prefix)?, setting)))
         .filter(|(key, _)| is_setting(key))
         .map(|(key, setting)| (key.to_owned(), setting.clone()))
         .collect();
-    // The id as the file writes it, and as it is derived.
+    // The id as written in the file, and the id derived from it.
     let ids = character.id.iter().map(String::as_str).chain([identity.as_str()]).map(dotted);
     [dotted(&name), prefixed].into_iter().chain(ids).filter(|layer| !layer.is_empty()).collect()
 }
 
-/// A prefix alone is too common to take everything behind it (`HOME_…`): only names that something
-/// reads.
+/// Whether `key` is a known setting. A prefix alone is too common to accept every key that starts
+/// with it (`HOME_…`).
 fn is_setting(key: &str) -> bool {
     find(key).is_some()
         || key.strip_suffix("_FILE").is_some_and(|base| find(base).is_some_and(|v| v.secret))
 }
 
-/// A character's name as it stands in variables: upper case, anything but letters and digits as
-/// `_`.
+/// A character's name as used in variables: upper case, with every character except letters and
+/// digits replaced by `_`.
 fn plain(name: &str) -> String {
     name.trim().to_uppercase().chars().map(|c| if c.is_alphanumeric() { c } else { '_' }).collect()
 }
 
-/// The rest behind a prefix, whatever its case.
+/// The rest of `key` after `prefix`. Case is ignored.
 fn strip<'a>(key: &'a str, prefix: &str) -> Option<&'a str> {
     let (head, rest) = (key.get(..prefix.len())?, key.get(prefix.len()..)?);
     (head.eq_ignore_ascii_case(prefix) && !rest.is_empty()).then_some(rest)

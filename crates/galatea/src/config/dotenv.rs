@@ -1,5 +1,5 @@
-//! `.env`: parsed by dotenvy, one line handed over at a time, so that every value knows its line
-//! and every fault its column.
+//! Reads `.env` with dotenvy, line by line, so that every value knows its line and every fault its
+//! column.
 
 use galatea_core::settings::{Origin, Setting};
 use std::{
@@ -12,7 +12,8 @@ use std::{
 use super::text_file::{Named, Parsed, masked};
 use crate::report::{Place, Report};
 
-/// Reads a `.env`. The last of several values of one name counts, as in elizaOS and in a shell.
+/// Reads a `.env`. If a name occurs several times, the last value counts, as in elizaOS and in a
+/// shell.
 pub(super) fn parse(path: &Path, text: &str) -> Parsed {
     let lines: Vec<&str> = text.lines().collect();
     let mut parsed = Parsed::default();
@@ -27,7 +28,7 @@ pub(super) fn parse(path: &Path, text: &str) -> Parsed {
         let first = taken.get();
         let Some(entry) = entries.next() else { break };
         let range = first..taken.get();
-        // Blank lines and comments are eaten together with the entry behind them.
+        // dotenvy consumes blank lines and comments together with the entry that follows.
         let start = range.clone().find(|i| !is_comment(lines[*i])).unwrap_or(range.start);
         match entry {
             Ok((name, value)) => parsed.entry(path, start, &lines[start..range.end], name, value),
@@ -52,7 +53,7 @@ fn is_comment(line: &str) -> bool {
 }
 
 impl Parsed {
-    /// Adds an entry that begins at line `index` (from 0) and is written on `lines`.
+    /// Adds an entry that starts at line `index` (from 0) and consists of `lines`.
     fn entry(&mut self, path: &Path, index: usize, lines: &[&str], name: String, value: String) {
         let line = lines.first().copied().unwrap_or_default();
         let column = name_at(line, &name).map_or(1, |at| line[..at].chars().count() + 1);
@@ -92,15 +93,14 @@ impl Parsed {
     }
 }
 
-/// Where a name stands in the line of its entry, in bytes: right before the `=`, maybe behind
-/// `export`.
+/// Byte offset of a name in the line of its entry: right before the `=`, possibly after `export`.
 fn name_at(line: &str, name: &str) -> Option<usize> {
     let (head, _) = line.split_once('=')?;
     head.trim_end().strip_suffix(name).map(str::len)
 }
 
-/// Whether the value of an entry holds a `$` that dotenvy replaces: outside single quotes, without
-/// a backslash, before any comment.
+/// Whether the value contains a `$` that dotenvy substitutes: outside single quotes, not escaped,
+/// and before any comment.
 fn inserts(entry: &str) -> bool {
     let value = entry.split_once('=').map_or("", |(_, value)| value.trim_start());
     if value.starts_with('#') {
@@ -123,8 +123,8 @@ fn inserts(entry: &str) -> bool {
     false
 }
 
-/// What is wrong with an entry that dotenvy refuses. It tells an index into the logical line or
-/// into the value only.
+/// The report for an entry that dotenvy rejects. dotenvy only supplies an index, which is relative
+/// to the logical line or to the value.
 fn fault(path: &Path, index: usize, range: &[&str], logical: &str, at: usize) -> Report {
     let line = range.iter().find(|l| !is_comment(l)).copied().unwrap_or_default();
     let indent = line.chars().count() - line.trim_start().chars().count();
@@ -145,7 +145,7 @@ fn fault(path: &Path, index: usize, range: &[&str], logical: &str, at: usize) ->
             )
         }
         Some(equal) => {
-            // `at` counts characters of the value, which begins at its first character that is not
+            // `at` counts characters of the value, which starts at its first character that is not
             // a space.
             let value = &line[equal + 1..];
             let start = line[..=equal].chars().count()
@@ -188,7 +188,7 @@ fn open_quote(value: &str) -> bool {
     }
 }
 
-/// Hands dotenvy at most one line per read, so that what it took for one entry can be counted.
+/// Gives dotenvy at most one line per read, so that the lines of each entry can be counted.
 struct Lines<'a> {
     lines: Vec<&'a str>,
     line: usize,

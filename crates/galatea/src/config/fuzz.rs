@@ -1,4 +1,4 @@
-//! The reader of `.env`, for the fuzzer (`fuzz/`). Compiled with the feature `fuzz` only.
+//! Entry point of the fuzzer (`fuzz/`) for `.env` files. Only compiled with the feature `fuzz`.
 
 use std::{collections::BTreeMap, path::Path};
 
@@ -8,12 +8,12 @@ use super::{
 };
 use crate::report::{Place, Report};
 
-/// More `$` are not tried: each can repeat all that was read before, so few lines make gigabytes.
-/// The file is the operator's own, who gains nothing by that.
+/// Inputs with more `$` are skipped. Each `$` can repeat all previous values, so a few lines can
+/// grow to gigabytes. The operator writes the file and gains nothing from that.
 const MOST_INSERTIONS: usize = 8;
 
-/// The bytes of a `.env`: every value is dotenvy's, everything has its place in the text, and no
-/// place shows a value.
+/// Reads `bytes` as a `.env` and checks the result: values equal dotenvy's, places lie inside the
+/// text, and no place shows a value.
 pub fn dotenv(bytes: &[u8]) {
     let text = match text_file::decode(bytes.to_vec()) {
         Ok(text) => text,
@@ -47,8 +47,8 @@ fn reports(parsed: &Parsed) -> impl Iterator<Item = &Report> {
     parsed.errors.iter().chain(&parsed.warnings)
 }
 
-/// The values are those that dotenvy reads in the whole text, the last of a name; its faults are
-/// ours.
+/// Checks that the values equal those dotenvy reads from the whole text (the last one of each
+/// name), and that its faults are reported.
 fn same_as_dotenvy(parsed: &Parsed, text: &str) {
     let text: String = text.lines().flat_map(|line| [line, "\n"]).collect();
     let mut expected = BTreeMap::new();
@@ -69,7 +69,8 @@ fn same_as_dotenvy(parsed: &Parsed, text: &str) {
     assert_eq!(parsed.errors.len(), faults);
 }
 
-/// A place lies inside the text, and what is quoted of it has the line's length but not its value.
+/// Checks that a place lies inside the text, and that its quoted line has the line's length but not
+/// its value.
 fn shown(place: &Place, text: &str) {
     let line = place.line.checked_sub(1).and_then(|index| text.lines().nth(index));
     let length = line.map_or(0, |line| line.chars().count());

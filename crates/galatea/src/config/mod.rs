@@ -1,5 +1,5 @@
-//! Configuration: every source read once, each value with its place. Strongest first: the character
-//! file, variables meant for this character only, the environment, `.env`, `galatea.toml`,
+//! Reads every source of settings once and records the origin of each value. Strongest first: the
+//! character file, variables for this character only, the environment, `.env`, `galatea.toml`,
 //! defaults.
 
 mod character_env;
@@ -39,9 +39,9 @@ pub(crate) use variables::{
     PROCESS, find as find_variable, gate as gate_variables, groups, names as names_of,
 };
 
-/// File read when no other is named.
+/// Default path of the `.env`.
 pub(crate) const ENV_FILE: &str = ".env";
-/// File read when no other is named.
+/// Default path of the TOML file.
 pub(crate) const CONFIG_FILE: &str = "galatea.toml";
 
 /// Which files to read.
@@ -55,26 +55,26 @@ pub(crate) struct Sources {
 /// A configuration file and whether it was there.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct SourceFile {
-    /// As the user writes it.
+    /// Path as the user writes it.
     pub(crate) path: PathBuf,
-    /// It exists and was read.
+    /// Whether it exists and was read.
     pub(crate) found: bool,
 }
 
-/// Everything that was configured.
+/// The configuration of a process.
 pub(crate) struct Configuration {
     /// Settings of the process: environment, `.env`, `galatea.toml`.
     pub(crate) settings: Settings,
-    /// The files looked for, the strongest first.
+    /// The files considered, strongest first.
     pub(crate) files: Vec<SourceFile>,
-    /// What is probably not as meant; nothing here stops a command.
+    /// Probable mistakes that do not stop a command.
     pub(crate) warnings: Vec<Report>,
     redactor: Redactor,
     working_dir: PathBuf,
 }
 
 impl Sources {
-    /// The files named by flags, else the usual ones in the working folder.
+    /// The files named by flags; otherwise the default ones in the working folder.
     pub(crate) fn new(
         working_dir: PathBuf,
         env_file: Option<PathBuf>,
@@ -83,13 +83,13 @@ impl Sources {
         Self { working_dir, env_file, config }
     }
 
-    /// The `.env` to read.
+    /// Path of the `.env` to read.
     pub(crate) fn env_file(&self) -> &Path {
         self.env_file.as_deref().unwrap_or(Path::new(ENV_FILE))
     }
 }
 
-/// The values in the text of a `.env`, for a command that is going to change it.
+/// The values in a `.env`, for a command that changes it.
 pub(crate) fn values_of(path: &Path, text: &str) -> BTreeMap<String, String> {
     dotenv::parse(path, text)
         .layer
@@ -102,7 +102,7 @@ impl Configuration {
     /// Reads the process environment and the files.
     ///
     /// # Errors
-    /// Every broken place found.
+    /// Every fault found.
     pub(crate) fn load(sources: &Sources, redactor: &Redactor) -> Result<Self, Vec<Report>> {
         Self::read(sources, std::env::vars_os(), redactor)
     }
@@ -132,7 +132,7 @@ impl Configuration {
             };
             files.push(SourceFile { path, found: parsed.is_some() });
             let parsed = parsed.unwrap_or_default();
-            // Learned before anything is reported: no message may hold one.
+            // Register secrets before anything is reported, so that no message contains one.
             learn(&parsed.layer, redactor);
             warnings.extend(names::unknown(&parsed));
             errors.extend(parsed.errors);
@@ -157,11 +157,11 @@ impl Configuration {
         })
     }
 
-    /// Settings of one agent: those of its character and those of the environment that are meant
-    /// for it, then everybody's.
+    /// Settings of one agent: those of its character, then environment variables for this character
+    /// only, then the shared ones.
     ///
     /// # Errors
-    /// Exit 3 when a secret's file named for this character cannot be read.
+    /// Exit 3 if a file named by a secret's `_FILE` variable cannot be read.
     pub(crate) fn settings_for(
         &self,
         character: &Character,
@@ -184,7 +184,7 @@ impl Configuration {
     }
 }
 
-/// The environment as a layer. What is not Unicode is no setting of ours.
+/// The environment as a layer. Non-UTF-8 variables are ignored.
 fn environment_layer(environment: impl Iterator<Item = (OsString, OsString)>) -> Layer {
     environment
         .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)))

@@ -1,4 +1,4 @@
-//! Names: which are ours, and what a misspelt one was probably meant to be.
+//! Detects unknown setting names, and suggests the name that was probably meant.
 
 use galatea_core::settings::Layer;
 use std::collections::BTreeSet;
@@ -9,8 +9,8 @@ use super::{
 };
 use crate::{accounts, report::Report};
 
-/// elizaOS's names that mean nothing in this build. They are no mistakes: people bring their `.env`
-/// along.
+/// Names used by elizaOS that have no effect here. They are accepted silently, because people reuse
+/// their `.env` files.
 pub(crate) const ELIZAOS_ONLY: &[&str] = &[
     "DISCORD_VOICE_CHANNEL_ID",
     "DISCORD_AUDIT_LOG_ENABLED",
@@ -63,14 +63,14 @@ pub(crate) const ELIZAOS_ONLY: &[&str] = &[
     "TEXT_PROVIDER",
 ];
 
-/// First words of names that others use too (`MODEL_PATH`, `SMALL_WORLD`); an unknown name of these
-/// is no mistake.
+/// First words of names that other programs use, too (`MODEL_PATH`, `SMALL_WORLD`). An unknown name
+/// with such a word is not reported.
 const COMMON_WORDS: &[&str] = &[
     "ALLOW", "ALWAYS", "MODEL", "SMALL", "LARGE", "DEFAULT", "TEXT", "LOG", "SERVER", "DATABASE",
     "POSTGRES", "MESSAGE", "GROUP", "TERMINAL", "GOOGLE",
 ];
 
-/// Whether a value under this name has to be kept out of every output.
+/// Whether a value under this name must be masked in every output.
 pub(crate) fn looks_secret(name: &str) -> bool {
     let upper = name.to_uppercase();
     let upper = accounts::split(&upper).map_or(upper.as_str(), |(base, _)| base);
@@ -80,8 +80,8 @@ pub(crate) fn looks_secret(name: &str) -> bool {
         || is_declared_secret(upper)
 }
 
-/// Whether a name is that of a declared secret, or a character's form of it (`CHARACTER.<NAME>.X`,
-/// `<NAME>_X`).
+/// Whether this is the name of a declared secret, or a character's form of it
+/// (`CHARACTER.<NAME>.X`, `<NAME>_X`).
 pub(super) fn is_declared_secret(name: &str) -> bool {
     let base = name.rsplit('.').next().unwrap_or(name);
     let base = accounts::split(base).map_or(base, |(base, _)| base);
@@ -91,7 +91,7 @@ pub(super) fn is_declared_secret(name: &str) -> bool {
     all_variables().filter(|v| v.secret).any(|v| std::iter::once(&v.name).chain(v.aliases).any(&is))
 }
 
-/// Warnings about names in a file that nobody reads and that look as if they were meant for us.
+/// Warnings about unknown names in a file that look like settings of Galatea.
 pub(super) fn unknown(parsed: &Parsed) -> Vec<Report> {
     parsed
         .names
@@ -107,8 +107,9 @@ pub(super) fn unknown(parsed: &Parsed) -> Vec<Report> {
         .collect()
 }
 
-/// The same for the process environment, which is full of others' names: `GALATEA_…`, and what
-/// begins like a platform's or provider's and is nearly one of ours (`TELEGRAM_BOT_TOKE`).
+/// Warnings about unknown names in the environment, which contains many names of other programs.
+/// Reported are names that start with `GALATEA_`, and names that start like a platform's or
+/// provider's and are close to a known name (`TELEGRAM_BOT_TOKE`).
 pub(super) fn unknown_in_environment(layer: &Layer) -> Vec<Report> {
     let told = |name: &String| {
         let meant = nearest(name);
@@ -136,7 +137,7 @@ fn is_known(name: &str) -> bool {
     let ours = |name: &str| find(name).is_some() || ELIZAOS_ONLY.contains(&name);
     ours(name)
         || name.strip_suffix("_FILE").is_some_and(|base| find(base).is_some_and(|v| v.secret))
-        // `<NAME>_X` of a character nobody has named yet.
+        // `<NAME>_X` of a character that is not loaded.
         || name.char_indices().filter(|(_, c)| *c == '_').any(|(at, _)| is_prefixed(name, at))
 }
 
@@ -147,7 +148,8 @@ fn is_prefixed(name: &str, at: usize) -> bool {
             || rest.strip_suffix("_FILE").is_some_and(|base| find(base).is_some_and(|v| v.secret)))
 }
 
-/// What a name was probably meant to be, a character's part kept: `CHARACTER.<NAME>.X`, `<NAME>_X`.
+/// The name that was probably meant. A character's prefix is kept: `CHARACTER.<NAME>.X`,
+/// `<NAME>_X`.
 fn meant(name: &str) -> Option<String> {
     if let Some((who, rest)) = name.strip_prefix("CHARACTER.").and_then(|rest| rest.split_once('.'))
     {
@@ -161,7 +163,7 @@ fn meant(name: &str) -> Option<String> {
     whole().or_else(|| name.char_indices().filter(|(_, c)| *c == '_').find_map(prefixed))
 }
 
-/// Whether a name begins like ours.
+/// Whether a name starts like one of ours.
 fn is_family(name: &str) -> bool {
     let Some((word, _)) = name.split_once('_') else { return false };
     let families: BTreeSet<&str> = all_variables()
@@ -171,10 +173,10 @@ fn is_family(name: &str) -> bool {
     word == "GALATEA" || families.contains(word)
 }
 
-/// The known name that was probably meant: at most a fifth of the letters away.
+/// The closest known name, at most a fifth of the letters away.
 pub(crate) fn nearest(name: &str) -> Option<&'static str> {
-    // The distance takes time in proportion to the product of the lengths; no name of ours is this
-    // long.
+    // Computing the distance takes time proportional to the product of the lengths. No known name
+    // is this long.
     if name.len() > 64 {
         return None;
     }

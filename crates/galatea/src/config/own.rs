@@ -1,33 +1,33 @@
-//! Settings that the binary itself reads and no other file of it declares.
+//! Settings that the program itself reads and that no other file of it declares.
 
 use galatea_core::{Result, Settings, Variable};
 
 use crate::redact::Redactor;
 
-/// A database elsewhere.
+/// Address of a PostgreSQL server.
 pub(crate) const DATABASE_URL: Variable =
     Variable::new("DATABASE_URL", "PostgreSQL in place of the SQLite file in GALATEA_DATA_DIR: postgres://user:password@host:5432/database; a sign like @ or / in a password is written %40 or %2F.")
         .alias(&["POSTGRES_URL"])
         .secret();
-/// What a process does of the work that several share.
+/// Role of this process in a cluster.
 pub(crate) const GALATEA_ROLE: Variable = Variable::new(
     "GALATEA_ROLE",
     "What this process does where several share a PostgreSQL: all; ingress (connects and sends), worker (answers), api (only tells how things are).",
 )
 .or("all");
-/// How much is logged.
+/// Log level or filter.
 pub(crate) const LOG_LEVEL: Variable =
     Variable::new("LOG_LEVEL", "Log lines from this level on: trace, debug, info, warn, error; or filters such as warn,galatea_telegram=debug.").or("info");
-/// Log form.
+/// Format of log lines.
 pub(crate) const LOG_JSON_FORMAT: Variable = Variable::new(
     "LOG_JSON_FORMAT",
     "Write log lines as JSON: true or false; unset writes text on a terminal and JSON elsewhere.",
 );
 
-/// Every setting read here.
+/// Every setting this module declares.
 pub(crate) const VARIABLES: &[Variable] = &[DATABASE_URL, GALATEA_ROLE, LOG_LEVEL, LOG_JSON_FORMAT];
 
-/// Refuses a database that this build cannot use, in place of quietly storing elsewhere.
+/// Rejects an unsupported `DATABASE_URL`, instead of silently storing in SQLite.
 ///
 /// # Errors
 /// `Invalid` (`GAL-CFG-VALUE`) for anything but PostgreSQL.
@@ -43,7 +43,7 @@ pub(crate) fn check_database(settings: &Settings) -> Result<()> {
     Ok(())
 }
 
-/// The password inside a database's address is a secret of its own.
+/// Registers the password inside a database URL as a secret.
 pub(super) fn learn_password(text: &str, redactor: &Redactor) {
     if let Some(password) = url::Url::parse(text).ok().as_ref().and_then(url::Url::password) {
         redactor.learn(password);

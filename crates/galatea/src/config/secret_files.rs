@@ -1,5 +1,5 @@
-//! `<NAME>_FILE`: a secret from a file, as container platforms mount them. Works for one
-//! character's variables too.
+//! `<NAME>_FILE`: reads a secret from a file, as container platforms mount them. Works for
+//! variables of one character, too.
 
 use galatea_core::settings::{Layer, Origin, Setting};
 use std::{
@@ -11,12 +11,12 @@ use std::{
 use super::names::is_declared_secret;
 use crate::report::Report;
 
-/// No key or token comes near this.
+/// In bytes. No key or token is nearly this long.
 const MAX_SIZE: u64 = 64 << 10;
 const SUFFIX: &str = "_FILE";
 
-/// Replaces every `<NAME>_FILE` of a secret by the secret itself; relative paths start in the
-/// working folder.
+/// Replaces every `<NAME>_FILE` of a secret by the contents of the file. Relative paths start in
+/// the working folder.
 pub(super) fn resolve(layer: &mut Layer, working_dir: &Path) -> Vec<Report> {
     let mut errors = Vec::new();
     let named: Vec<(String, String)> = layer
@@ -42,8 +42,8 @@ pub(super) fn resolve(layer: &mut Layer, working_dir: &Path) -> Vec<Report> {
         }
         match read(&working_dir.join(&path)) {
             Ok(secret) => {
-                // Gone with its question: a character's layer is cut from this one and resolved
-                // again.
+                // Remove the variable, because a character's layer is derived from this one and
+                // resolved again.
                 layer.remove(&key);
                 layer.insert(
                     name,

@@ -1,4 +1,4 @@
-//! A configuration file as text: read with bounds, its lines quoted without secrets.
+//! Reads a configuration file as text with a size limit, and quotes its lines without secrets.
 
 use galatea_core::settings::Layer;
 use std::{
@@ -9,37 +9,37 @@ use std::{
 
 use crate::report::{Place, Report};
 
-/// Far more than any configuration holds; a device or a database named by mistake stops here.
+/// In bytes, far more than any configuration needs. Stops the read of a device or database named by
+/// mistake.
 const MAX_SIZE: u64 = 1 << 20;
 
-/// What a file gave.
+/// Result of parsing a file.
 #[derive(Default)]
 pub(super) struct Parsed {
-    /// Values with their places.
     pub(super) layer: Layer,
-    /// Where each name stands in the text, in order; repeated names too.
+    /// The place of every name in the text, in order, including repeated ones.
     pub(super) names: Vec<Named>,
-    /// Every name is meant for us (`galatea.toml`), so an unknown one is a mistake.
+    /// Whether the file contains settings of Galatea only (`galatea.toml`), so that every unknown
+    /// name is a mistake.
     pub(super) only_ours: bool,
-    /// Broken places.
+    /// Faults that make the file unusable.
     pub(super) errors: Vec<Report>,
-    /// Odd places.
+    /// Probable mistakes.
     pub(super) warnings: Vec<Report>,
 }
 
 /// A name in a file.
 #[derive(Debug, Clone)]
 pub(super) struct Named {
-    /// As a setting.
+    /// Name of the setting.
     pub(super) name: String,
-    /// Where.
     pub(super) place: Place,
 }
 
-/// Text to values.
+/// Parses the text of a file.
 pub(super) type Reader = fn(&Path, &str) -> Parsed;
 
-/// The text of a file; none if it does not exist and nobody asked for it.
+/// The text of a file. `None` if it does not exist and is not `asked_for`.
 ///
 /// # Errors
 /// A report for a file that cannot be read, is too large, or is not UTF-8.
@@ -88,8 +88,8 @@ pub(super) fn decode(bytes: Vec<u8>) -> Result<String, usize> {
     }
 }
 
-/// A line as it may be quoted: the name stays, every letter and digit of the value becomes a dot,
-/// so that a caret still points right.
+/// A line as it may be quoted. The name remains; every letter and digit of the value becomes a dot,
+/// so that the caret still points to the right column.
 pub(super) fn masked(line: &str) -> String {
     let keep = line.find('=').map_or(0, |at| at + 1);
     let hide = |c: char| {

@@ -1,5 +1,5 @@
-//! `galatea.toml`: flat names or tables. `[telegram] bot_token` is `TELEGRAM_BOT_TOKEN`;
-//! `[character.helper] x` is `CHARACTER.HELPER.X`.
+//! Reads `galatea.toml`, which has flat names or tables. `[telegram] bot_token` is
+//! `TELEGRAM_BOT_TOKEN`; `[character.helper] x` is `CHARACTER.HELPER.X`.
 
 use galatea_core::settings::{Origin, Setting};
 use serde_json::Value;
@@ -9,7 +9,7 @@ use toml::de::{DeTable, DeValue};
 use super::text_file::{Named, Parsed, masked};
 use crate::report::{Place, Report};
 
-/// Tables deeper than this mean nothing to us.
+/// No setting is nested deeper than this.
 const MAX_DEPTH: usize = 8;
 
 /// Reads a `galatea.toml`.
@@ -18,8 +18,8 @@ pub(super) fn parse(path: &Path, text: &str) -> Parsed {
     let (table, errors) = DeTable::parse_recoverable(text);
     for error in errors {
         let place = place(path, text, &error.span().unwrap_or(0..0));
-        // Some of its messages quote the text, which may hold a secret: the first line says what is
-        // wrong.
+        // Some messages quote the text, which may contain a secret. The first line states the
+        // fault.
         let message = error.message().lines().next().unwrap_or_default().to_owned();
         parsed.errors.push(
             Report::error(format!("{} is not valid TOML: {message}", path.display()))
@@ -72,7 +72,7 @@ impl Parsed {
     }
 }
 
-/// The setting's name of a path of keys.
+/// The setting's name for a path of keys.
 fn name(parts: &[String]) -> String {
     let upper: Vec<String> =
         parts.iter().map(|p| p.to_uppercase().replace(['-', ' '], "_")).collect();
@@ -117,7 +117,7 @@ fn place(path: &Path, text: &str, span: &Range<usize>) -> Place {
     }
 }
 
-/// The nearest character boundary at or before a byte.
+/// The nearest character boundary at or before a byte offset.
 fn floor(text: &str, at: usize) -> usize {
     (0..=at.min(text.len())).rev().find(|i| text.is_char_boundary(*i)).unwrap_or(0)
 }

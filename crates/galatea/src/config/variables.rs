@@ -1,4 +1,4 @@
-//! Every setting there is, in groups: from the crates that read them.
+//! Every setting of the program in groups, collected from the crates that read them.
 
 use galatea_core::Variable;
 use std::sync::LazyLock;
@@ -12,14 +12,13 @@ use crate::{
 /// Settings of one part of the program.
 #[derive(Debug, Clone)]
 pub(crate) struct Group {
-    /// Heading.
+    /// Heading in the reference.
     pub(crate) title: &'static str,
-    /// Its settings; none occurs in two groups.
     pub(crate) variables: Vec<&'static Variable>,
 }
 
-/// The gate's settings for each of [`PLATFORMS`]: none where there is no login, since nobody but
-/// the owner of the machine is there.
+/// The gate's settings for each of [`PLATFORMS`]. Empty for platforms without a login, which only
+/// the machine's owner uses.
 static GATES: LazyLock<Vec<Vec<Variable>>> = LazyLock::new(|| {
     let of = |p: &Platform| {
         if p.has_login() {
@@ -31,7 +30,7 @@ static GATES: LazyLock<Vec<Vec<Variable>>> = LazyLock::new(|| {
     PLATFORMS.iter().map(of).collect()
 });
 
-/// Heading of what belongs to one process and may differ from machine to machine.
+/// Heading of settings that belong to one process and may differ between machines.
 pub(crate) const PROCESS: &str = "Process";
 
 static GROUPS: LazyLock<Vec<Group>> = LazyLock::new(|| {
@@ -72,17 +71,15 @@ static GROUPS: LazyLock<Vec<Group>> = LazyLock::new(|| {
     groups
 });
 
-/// Every setting, by group.
 pub(crate) fn groups() -> &'static [Group] {
     &GROUPS
 }
 
-/// Every setting.
+/// Every setting, in the order of its group.
 pub(crate) fn all_variables() -> impl Iterator<Item = &'static Variable> {
     GROUPS.iter().flat_map(|g| g.variables.iter().copied())
 }
 
-/// The gate's settings for a platform.
 pub(crate) fn gate(platform: &Platform) -> &'static [Variable] {
     PLATFORMS
         .iter()
@@ -91,19 +88,20 @@ pub(crate) fn gate(platform: &Platform) -> &'static [Variable] {
         .map_or(&[], Vec::as_slice)
 }
 
-/// Every name of a setting.
+/// A setting's name and aliases.
 pub(crate) fn names(variable: &Variable) -> impl Iterator<Item = &'static str> + use<> {
     std::iter::once(variable.name).chain(variable.aliases.iter().copied())
 }
 
-/// The setting of this name or alias; that of another account (`DISCORD_API_TOKEN_2`) is the
-/// platform's own, a further key is the provider's.
+/// The setting with this name or alias. The name of another account (`DISCORD_API_TOKEN_2`) is
+/// found as the platform's setting, and a further key as the provider's.
 pub(crate) fn find(name: &str) -> Option<&'static Variable> {
     let plain = |name: &str| all_variables().find(|v| names(v).any(|known| known == name));
     plain(name).or_else(|| plain(accounts::split(name)?.0).filter(|v| is_of_account(v)))
 }
 
-/// Whether every account of a platform may have its own, or a model provider several.
+/// Whether the setting may be repeated with a number: per account of a platform, or per key of a
+/// provider.
 fn is_of_account(variable: &Variable) -> bool {
     let logins = PLATFORMS.iter().filter(|p| p.has_login());
     let keys = galatea_models::config::variables::provider_keys();

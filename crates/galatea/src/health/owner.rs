@@ -1,9 +1,10 @@
-//! Owner: which process listens on a port. Linux only, from /proc; elsewhere nobody is named.
+//! Determines which process listens on a port, from /proc. On systems other than Linux it finds
+//! none.
 
 use std::{fs, net::SocketAddr};
 
-/// Name and process id of who listens on this address, such as `node (4711)`; none when it cannot
-/// be told.
+/// Name and process id of the process that listens on this address, such as `node (4711)`. `None`
+/// if it cannot be determined.
 pub(crate) fn of(address: SocketAddr) -> Option<String> {
     let inode = ["/proc/net/tcp", "/proc/net/tcp6"].iter().find_map(|table| {
         inode_in(&fs::read_to_string(table).ok()?, address.port()).map(str::to_owned)
@@ -13,8 +14,8 @@ pub(crate) fn of(address: SocketAddr) -> Option<String> {
     Some(format!("{} ({pid})", name.trim()))
 }
 
-/// The inode of the listening socket (state 0A) on a port, from a table of the form proc_net_tcp(5)
-/// describes.
+/// The inode of the listening socket (state 0A) on a port, from a table in the format of
+/// proc_net_tcp(5).
 fn inode_in(table: &str, port: u16) -> Option<&str> {
     table.lines().skip(1).find_map(|line| {
         let fields: Vec<&str> = line.split_ascii_whitespace().collect();

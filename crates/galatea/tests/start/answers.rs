@@ -1,4 +1,4 @@
-//! It answers, or says why not.
+//! The program answers, or reports why it cannot.
 
 use crate::home::{Home, Running, err, get, json, out};
 use std::{io::Write, net::TcpListener, process::Stdio};
@@ -169,7 +169,7 @@ fn a_terminal_that_is_off_is_told() {
 #[test]
 fn a_model_that_does_not_answer_shows_in_readyz_and_in_the_chat() {
     let home = Home::new();
-    // A port that was free a moment ago: nobody answers there.
+    // A port that was free a moment ago, so no server answers there.
     let address = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
     let mut command = home.command(&["start", "--port", "0"]);
     command

@@ -1,4 +1,4 @@
-//! A folder of its own, the program in it, and what it says.
+//! Runs the program in an empty folder and captures its output.
 
 use std::{
     io::{BufRead, BufReader, Read, Write},
@@ -9,7 +9,7 @@ use std::{
     time::Duration,
 };
 
-/// A folder with nothing in it, and an environment with nothing in it.
+/// A temporary folder without files, and an empty environment.
 pub(crate) struct Home(tempfile::TempDir);
 
 impl Home {
@@ -42,7 +42,7 @@ impl Home {
     }
 }
 
-/// A `galatea start` that said it is ready.
+/// A running `galatea start` that has reported readiness.
 pub(crate) struct Running {
     pub(crate) child: Child,
     pub(crate) banner: String,
@@ -66,7 +66,7 @@ impl Running {
         running
     }
 
-    /// Everything said up to and including the line that holds `word`.
+    /// The output up to and including the line that contains `word`.
     pub(crate) fn until(&self, word: &str) -> String {
         let mut text = String::new();
         loop {
@@ -82,7 +82,7 @@ impl Running {
         }
     }
 
-    /// Waits until this was said, before or after the banner.
+    /// Waits until `word` was printed, in the banner or after it.
     pub(crate) fn said(&self, word: &str) -> String {
         if self.banner.contains(word) { self.banner.clone() } else { self.until(word) }
     }

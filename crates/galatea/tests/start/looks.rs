@@ -1,4 +1,4 @@
-//! Commands that look and change nothing, or only what they say.
+//! Commands that only read, and commands that write a single file.
 
 use crate::home::{Home, err, json, out};
 
@@ -112,8 +112,8 @@ fn a_new_character_comes_with_a_schema_that_editors_find_and_it_keeps() {
     let beside = character["$schema"].as_str().unwrap().strip_prefix("./").unwrap().to_owned();
     let schema = read(&beside);
     assert_eq!(schema["$schema"], "https://json-schema.org/draft/2020-12/schema");
-    // Without a validator at hand: every field of the file is one the schema knows, so an editor
-    // completes and marks nothing.
+    // Without a validator, check that the schema knows every field of the file. Editors then
+    // complete them and mark none.
     let known = schema["properties"].as_object().unwrap();
     assert!(
         character.as_object().unwrap().keys().all(|key| known.contains_key(key)),
@@ -133,7 +133,7 @@ fn a_new_character_comes_with_a_schema_that_editors_find_and_it_keeps() {
     );
     let valid = home.run(&["character", "validate", "characters/ada-b.json"]);
     assert!(valid.status.success() && !out(&valid).contains("remark"), "{}", out(&valid));
-    // A schema of an earlier version is renewed, a character never.
+    // An outdated schema is replaced, a character file never.
     std::fs::write(folder.join(&beside), "{}").unwrap();
     assert!(home.run(&["character", "new", "Bob"]).status.success());
     assert_eq!(read(&beside), schema);
@@ -222,7 +222,7 @@ fn forty_columns_are_enough_for_every_table() {
     let mut start = home.command(&["start", "--port", "0"]);
     start.env("COLUMNS", "40");
     let running = crate::home::Running::of(start);
-    // Paths and addresses stay whole, so that they can be copied; log lines are not ours to break.
+    // Paths and addresses stay whole, so that they can be copied. Log lines are not wrapped.
     let banner: String = running
         .banner
         .lines()

@@ -1,5 +1,5 @@
-//! start, status, chat, explain and connector through the real binary, on the loopback interface
-//! and in folders of their own.
+//! Tests of start, status, chat, explain and connector with the real binary, on the loopback
+//! interface and in temporary folders.
 #![cfg(unix)]
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test fails by panicking")]
 

@@ -1,4 +1,4 @@
-//! What keeps it from starting, told with the way out.
+//! Errors that prevent a start, each with its fix.
 
 use crate::home::{Home, err};
 use std::net::TcpListener;

@@ -1,4 +1,4 @@
-//! How it ends: asked to, pressed to, killed.
+//! How the program ends: after one signal, after a second one, and when killed.
 
 use crate::home::{Home, Running, err, out};
 use std::{
@@ -9,7 +9,7 @@ use std::{
     time::Duration,
 };
 
-/// A model server of the OpenAI kind that answers when it is told to.
+/// A model server with OpenAI's API that answers on the test's signal.
 struct SlowModel {
     address: SocketAddr,
     asked: mpsc::Receiver<()>,
@@ -28,7 +28,7 @@ impl SlowModel {
                 if read_request(&mut stream).starts_with("POST ") {
                     break stream;
                 }
-                // The list of models, which this server does not have.
+                // The request for the list of models, which this server does not have.
                 write!(
                     stream,
                     "HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\nConnection: close\r\n\r\n"
@@ -64,7 +64,7 @@ impl SlowModel {
     }
 }
 
-/// Reads a request to its end, and returns its first line.
+/// Reads a whole request and returns its first line.
 fn read_request(stream: &mut TcpStream) -> String {
     let mut reader = BufReader::new(stream);
     let (mut length, mut first) = (0, String::new());
@@ -130,7 +130,7 @@ fn a_second_signal_ends_it_at_once_and_the_message_is_answered_after_the_next_st
 
     let again = home.start(&[]);
     again.said("answered");
-    // The answer waits in the outbox until somebody of that name is there.
+    // The answer waits in the outbox until a client of that name connects.
     let answer = home.run(&["chat", "-m", "are you back?"]);
     assert!(answer.status.success(), "{}", err(&answer));
     assert_eq!(again.stop(), Some(0));

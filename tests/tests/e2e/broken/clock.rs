@@ -1,4 +1,4 @@
-//! The clock.
+//! The machine's clock is set while the program runs or is stopped.
 
 use galatea_testkit::{
     machine::Machine,
@@ -64,7 +64,7 @@ async fn set_forward_while_an_answer_waits_it_is_no_older() {
     stage.telegram.fault(Fault::new(Effect::RateLimited(3)).on("sendMessage"));
     stage.ann.says(&direct, "Q1").send();
     galatea.wait_for_line("GAL-TG-429").await;
-    // It is told just before the wait begins.
+    // The line is logged just before the wait begins.
     tokio::time::sleep(Duration::from_millis(500)).await;
     machine.set_clock(HOUR);
     assert_eq!(stage.wait_text(&direct, "A1").await, ["A1"], "{}", galatea.output());

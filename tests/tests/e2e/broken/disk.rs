@@ -1,4 +1,4 @@
-//! The disk.
+//! The disk is full, cannot flush, or is slow.
 
 use galatea_testkit::{
     machine::Machine,
@@ -29,7 +29,11 @@ async fn full_while_polling_the_offset_stays() {
         .telegram
         .wait_for("two more polls", |t| (t.calls_of("getUpdates").len() >= polls + 2).then_some(()))
         .await;
-    assert_eq!(stage.telegram.pending_updates(), 1, "nothing is confirmed that is not stored");
+    assert_eq!(
+        stage.telegram.pending_updates(),
+        1,
+        "an update that is not stored is not confirmed"
+    );
     until_status(&stage.program(), false, "GAL-DB-FULL").await;
     machine.fill_disk(false);
     assert_eq!(stage.wait_text(&direct, "A2").await, ["A1", "A2"]);
@@ -81,7 +85,8 @@ async fn full_under_discord_the_sequence_stays() {
     stage.ann.says(&direct, "Q2").send();
     galatea.wait_for_line("GAL-DB-FULL").await;
     until_status(&stage.program(), false, "GAL-DB-FULL").await;
-    // Killed now, another process has to hear it from Discord, by the same session.
+    // After a kill, the next process must get the event from Discord again, through the resumed
+    // session.
     galatea.kill_9().await;
     machine.fill_disk(false);
     let galatea = program.clone().arg("start").spawn();
@@ -108,7 +113,7 @@ async fn full_while_answering_nothing_is_lost_or_said_twice() {
         for (n, person) in people.iter().enumerate() {
             person.says(&person.direct(), &format!("Q{}", round * 10 + n)).send();
         }
-        // In the middle of what the last round set off.
+        // The disk fills up while the answers of the last round are in flight.
         machine.fill_disk(true);
         galatea.wait_for_line("GAL-DB-FULL").await;
         tokio::time::sleep(Duration::from_millis(200)).await;
@@ -123,7 +128,7 @@ async fn full_while_answering_nothing_is_lost_or_said_twice() {
     sound(&stage.program(), 32).await;
 }
 
-/// What a service manager does: it is started again until it stays.
+/// Starts the program again, as a service manager does, and waits until it is ready.
 async fn restarted(stage: &Stage, machine: &Machine) -> galatea_testkit::process::Running {
     let galatea = machine.runs(stage.program()).arg("start").spawn();
     galatea.wait_for_line("ready in").await;
@@ -148,8 +153,12 @@ async fn a_failed_flush_ends_the_process_and_the_next_one_goes_on() {
         "{}",
         all(&ended)
     );
-    assert_eq!(stage.telegram.pending_updates(), 1, "what may not be on the disk is not confirmed");
-    // While the disk refuses it does not start either.
+    assert_eq!(
+        stage.telegram.pending_updates(),
+        1,
+        "an update that may not be on the disk is not confirmed"
+    );
+    // The program does not start as long as flushes fail.
     let refused = machine.runs(stage.program()).arg("start").run().await;
     assert!(
         refused.code == Some(1) && all(&refused).contains("GAL-DB-SYNC"),
@@ -177,7 +186,7 @@ async fn flushes_that_fail_under_load_lose_nothing_and_double_nothing() {
         for (n, person) in people.iter().enumerate() {
             person.says(&person.direct(), &format!("Q{}", round * 10 + n)).send();
         }
-        // Some of it is on its way.
+        // At least one answer of this round is being sent.
         let some =
             |t: &Handle| (t.calls_of("sendMessage").len() > round * people.len()).then_some(());
         stage.telegram.wait_for("an answer", some).await;
@@ -211,7 +220,7 @@ async fn slow_the_next_run_does_not_look_before_a_late_message_can_have_arrived(
     galatea.wait_for_line("ready in").await;
     let direct = stage.ann.direct();
     stage.telegram.fault(Fault::new(Effect::ApplyLate).on("sendMessage"));
-    // Between storing that it is sent and sending it, all the time for a late arrival passes.
+    // More time than a late arrival can take passes between storing the send intent and the send.
     machine.slow_disk(Duration::from_secs(3));
     stage.ann.says(&direct, "Q1").send();
     stage
@@ -222,7 +231,7 @@ async fn slow_the_next_run_does_not_look_before_a_late_message_can_have_arrived(
     machine.slow_disk(Duration::ZERO);
     let galatea = program.arg("start").spawn();
     galatea.wait_for_line("ready in").await;
-    // Within the time that a late arrival has, counted from the send.
+    // Less than a late arrival can take, counted from the send.
     tokio::time::sleep(Duration::from_millis(500)).await;
     stage.telegram.apply_late();
     stage.ann.says(&direct, "Q2").send();

@@ -1,6 +1,6 @@
-//! A machine that breaks under the program: the disk is full or cannot flush, the clock is set, the
-//! database server goes away. It stops acknowledging, says why, goes on by itself, loses nothing
-//! and says nothing twice.
+//! A machine that fails under the program: the disk is full or cannot flush, the clock is set, the
+//! database server goes away. The program stops acknowledging, reports why, recovers by itself,
+//! loses nothing and sends nothing twice.
 
 #[cfg(target_os = "linux")]
 mod clock;
@@ -12,18 +12,18 @@ use galatea_testkit::process::{Finished, Program};
 use serde_json::Value;
 use std::time::Duration;
 
-/// Both streams.
+/// Standard output and standard error together.
 fn all(finished: &Finished) -> String {
     format!("{}{}", finished.stdout, finished.stderr)
 }
 
-/// What `status` says: whether it is ready (as `/readyz` answers 200 or 503), and its text.
+/// Output of `status`, and whether it reports ready (as `/readyz` answers 200 or 503).
 async fn status(program: &Program) -> (bool, String) {
     let told = program.clone().arg("status").run().await;
     (told.code == Some(0), all(&told))
 }
 
-/// Completes when `status` says so.
+/// Waits until `status` reports this readiness and contains `word`.
 async fn until_status(program: &Program, ready: bool, word: &str) {
     let mut told = String::new();
     for _ in 0..200 {
@@ -37,7 +37,7 @@ async fn until_status(program: &Program, ready: bool, word: &str) {
     panic!("status never became {ready} with {word:?}: {told}");
 }
 
-/// Everything received is answered, and the sum is right.
+/// Checks that every received message is answered and that the audit balances.
 async fn sound(program: &Program, answered: u64) {
     let mut audit = Value::Null;
     let sum = |audit: &Value, name: &str| -> u64 {
@@ -47,7 +47,7 @@ async fn sound(program: &Program, answered: u64) {
         let told = program.clone().args(["audit", "--json"]).run().await;
         audit =
             serde_json::from_str(&told.stdout).unwrap_or_else(|e| panic!("{e}: {}", all(&told)));
-        // That the last ones were sent may not be stored yet.
+        // The settlement of the last sends may not be stored yet.
         if sum(&audit, "answering") == 0 {
             break;
         }

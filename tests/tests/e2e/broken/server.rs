@@ -1,4 +1,4 @@
-//! The PostgreSQL server: stopped, restarted and killed while people write.
+//! The PostgreSQL server is stopped, restarted or killed while people write.
 
 use galatea_testkit::{
     postgres::{Database, Server},
@@ -10,11 +10,11 @@ use crate::stage::Stage;
 
 #[derive(Debug, Clone, Copy)]
 enum Fault {
-    /// As an administrator restarts it.
+    /// A clean restart, as an administrator does.
     Restart,
-    /// As a power cut.
+    /// An immediate stop, like a power cut.
     Cut,
-    /// kill -9 of all its processes.
+    /// SIGKILL to all its processes.
     Kill,
 }
 
@@ -56,7 +56,7 @@ async fn restarted_cut_off_and_killed_under_load_nothing_is_lost_or_said_twice()
             until_status(&program, false, "GAL-DB-HOST").await;
             assert!(
                 stage.telegram.pending_updates() > 0,
-                "{fault:?}: nothing is confirmed that is not stored"
+                "{fault:?}: an update that is not stored is not confirmed"
             );
         }
         on(&server, Server::start).await;

@@ -1,4 +1,5 @@
-//! Fifty rooms on two platforms, and who talks there.
+//! Environment of the chaos test: fifty rooms on two platforms, with people who ask questions
+//! there.
 
 use std::{
     collections::BTreeSet,
@@ -22,15 +23,16 @@ use crate::{
     truth::{self, Question, Room},
 };
 
-/// How long the last answers may make no progress: more than the longest pause between two attempts
-/// of one of them (64 s after seven failures) and an open breaker after it.
+/// How long the last answers may make no progress: longer than the longest backoff between two
+/// attempts of one of them (64 s after seven failures) plus an open circuit breaker.
 const PATIENCE: Duration = Duration::from_secs(150);
 
-/// Questions of a room that are looked at while it goes on; what is open is among them. Their
-/// answers have at most so many parts each.
+/// Number of newest questions per room that are examined during the run; all unanswered ones are
+/// among them. Each answer has at most this many parts.
 const RECENT: usize = 40;
 const PARTS: usize = 6;
-/// Calls in a chat shown around one in question.
+/// Telegram calls in an affected chat are shown as evidence when they lie within this time of an
+/// affected call.
 const NEAR: Duration = Duration::from_secs(20);
 
 pub(crate) struct House {
@@ -40,7 +42,7 @@ pub(crate) struct House {
     home: Home,
     places: Vec<Place>,
     asked: Mutex<Vec<Vec<Question>>>,
-    /// What each run of the program complained of.
+    /// Warnings and errors that each run of the program logged.
     complaints: Mutex<Vec<String>>,
     next: AtomicUsize,
 }
@@ -57,7 +59,7 @@ impl House {
         let model = OpenAiServer::start(KEY).await.unwrap();
         model.answer_with(truth::answer);
         telegram.set_privacy(false);
-        // Whoever dies between hearing of a limit and storing it asks too early, once.
+        // A process killed between receiving a rate limit and storing it makes one call too early.
         for server in ["retry_after", "rate limit"] {
             telegram.allow_violation(server);
             discord.allow_violation(server);
@@ -111,7 +113,7 @@ impl House {
         self.places.len()
     }
 
-    /// Asks in a room, with so many words in the answer.
+    /// Asks a question in a room, with this many words in the answer.
     pub(crate) fn ask(&self, room: usize, words: u32) {
         let number = u32::try_from(self.next.fetch_add(1, Ordering::Relaxed)).unwrap();
         let question = Question { number, words };
@@ -127,17 +129,18 @@ impl House {
         }
     }
 
-    /// Questions so far.
+    /// Number of questions so far.
     pub(crate) fn asked(&self) -> usize {
         self.next.load(Ordering::Relaxed) - 1
     }
 
-    /// Questions that have no answer yet, among the newest of each room.
+    /// Number of unanswered questions among the newest of each room.
     pub(crate) fn open(&self) -> usize {
         self.look(RECENT).iter().map(truth::open).sum()
     }
 
-    /// Keeps what a run that ended complained of, apart from what the faults bring anyway.
+    /// Keeps the warnings and errors of a run that ended, except those that the faults always
+    /// cause.
     pub(crate) fn hear(&self, output: &str) {
         let told = output.lines().filter(|line| {
             ["\"WARN\"", "\"ERROR\"", "looking for"].iter().any(|sign| line.contains(sign))
@@ -148,7 +151,8 @@ impl House {
             .extend(told.map(str::to_owned));
     }
 
-    /// Everything that was complained of, and each call to the platforms about these words.
+    /// All kept warnings and errors, and the Telegram calls around those that contain one of these
+    /// words.
     pub(crate) fn evidence(&self, words: &[String]) -> String {
         let mut lines =
             std::mem::take(&mut *self.complaints.lock().unwrap_or_else(PoisonError::into_inner));
@@ -180,12 +184,12 @@ impl House {
         lines.join("\n")
     }
 
-    /// Messages of the agent so far, on both platforms.
+    /// Number of the agent's messages so far, on both platforms.
     pub(crate) fn said(&self) -> usize {
         self.telegram.said() + self.discord.said()
     }
 
-    /// Waits until one more is said than `before`.
+    /// Waits until the agent has sent more than `before` messages.
     pub(crate) async fn speaks(&self, before: usize) {
         let more = || (self.said() > before).then_some(());
         tokio::select! {
@@ -198,7 +202,7 @@ impl House {
         self.look(usize::MAX)
     }
 
-    /// The newest questions of each room, and at least the answers to these.
+    /// The newest questions of each room with at least their answers.
     fn look(&self, newest: usize) -> Vec<Room> {
         let asked = self.asked.lock().unwrap_or_else(PoisonError::into_inner);
         let parts = newest.saturating_mul(PARTS);
@@ -219,8 +223,8 @@ impl House {
         self.places.iter().zip(asked.iter()).map(room).collect()
     }
 
-    /// Waits until everything is answered, as long as answers come. The truth shows the questions
-    /// that never are.
+    /// Waits until every question is answered, as long as answers keep coming. The check of the
+    /// results then reports those that are not.
     pub(crate) async fn answered(&self) {
         let (mut said, mut since) = (self.said(), Instant::now());
         let mut pause = tokio::time::interval(Duration::from_millis(250));
@@ -232,11 +236,13 @@ impl House {
         }
     }
 
-    /// Gaps that were reported. The platforms keep everything in a run, so each is a false alarm.
+    /// Gaps that the program reported. The platforms keep every event during a run, so each gap is
+    /// a false alarm.
     pub(crate) fn gaps(&self) -> Vec<String> {
         let complaints = self.complaints.lock().unwrap_or_else(PoisonError::into_inner);
         let gaps = complaints.iter().filter(|line| line.contains("GAL-GAP"));
-        gaps.map(|line| format!("a gap was reported that is none: {line}")).collect()
+        gaps.map(|line| format!("a gap was reported although no event is missing: {line}"))
+            .collect()
     }
 
     pub(crate) async fn audit(&self) -> Value {

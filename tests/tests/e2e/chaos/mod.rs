@@ -1,9 +1,9 @@
-//! Chaos: `kill -9` at random instants under load over fifty rooms, while platforms lose answers,
-//! apply late, deliver twice and limit.
+//! Chaos test: SIGKILL at random moments under load in fifty rooms, while the platforms lose
+//! answers, apply calls late, deliver events twice and limit rates.
 //!
-//! The suite kills 300 times, in quarters that run side by side. `GALATEA_CHAOS_SEED` repeats the
-//! choices of a run (its instants stay those of the machine); `GALATEA_CHAOS_KILLS` is for
-//! `cargo xtask chaos`, the long run, which is the first quarter with more of them.
+//! The suite kills 300 times, in four quarters that run in parallel. `GALATEA_CHAOS_SEED` repeats
+//! the random choices of a run, but not its timing. `GALATEA_CHAOS_KILLS` sets the number of kills
+//! for `cargo xtask chaos`, a long run of the first quarter.
 
 mod house;
 mod storm;
@@ -22,21 +22,21 @@ fn setting<T: std::str::FromStr>(name: &str) -> Option<T> {
     std::env::var(name).ok().and_then(|text| text.parse().ok())
 }
 
-/// Kills it so often; returns how long it took from each start to the first answer, where it was
-/// left alone until then.
+/// Kills the program `count` times. Returns the times from start to first answer of those runs that
+/// were not killed before it.
 async fn kills(house: &House, count: usize, random: &mut StdRng) -> Vec<Duration> {
     let mut answering = Vec::new();
     for _ in 0..count {
         let begun = Instant::now();
         let mut running = house.program().arg("start").spawn();
-        // What the one before had on its way may still arrive.
+        // Sends of the previous run may still arrive.
         tokio::time::sleep(Duration::from_millis(20)).await;
         let before = house.said();
         if random.random_bool(0.6) {
             house.speaks(before).await;
             answering.push(begun.elapsed());
         }
-        // On a slow machine a read-back takes its time; killed in the middle of each, it would
+        // A slow machine needs time for a read-back; if every read-back were killed, the run would
         // never end.
         tokio::time::sleep(Duration::from_millis(random.random_range(0..1_500))).await;
         assert!(running.is_running(), "it ended by itself:\n{}", running.output());
@@ -50,21 +50,21 @@ async fn chaos(count: usize, seed: u64) {
     let (house, mut random) = (Arc::new(House::set().await), StdRng::seed_from_u64(seed));
     let begun = Instant::now();
     let mut first = house.program().arg("start").spawn();
-    // Before its first session Discord keeps nothing for a bot; a heartbeat tells of an event once
-    // it is stored.
+    // Discord keeps no events for a bot before its first session. A heartbeat acknowledges an event
+    // once it is stored.
     house.discord.wait_connected(1).await;
     house.discord.wait_acknowledged().await;
     first.kill_9().await;
     let (asking, breaking) =
         (StdRng::seed_from_u64(random.random()), StdRng::seed_from_u64(random.random()));
-    // Each by itself: what is held back has to be applied in time, whatever the others are at.
+    // Separate tasks: late calls must be applied in time, whatever the other tasks do.
     let storm = [
         tokio::spawn(storm::questions(Arc::clone(&house), asking)),
         tokio::spawn(storm::faults(Arc::clone(&house), breaking)),
     ];
     let mut answering = kills(&house, count, &mut random).await;
     for task in storm {
-        assert!(!task.is_finished(), "it goes on for ever");
+        assert!(!task.is_finished(), "the background load ended early");
         task.abort();
         let _ = task.await;
     }
@@ -103,7 +103,7 @@ async fn chaos(count: usize, seed: u64) {
     assert!(faults.is_empty(), "seed {seed}:\n{told}\n{}\n{}\n{told}", evidence(), last.output());
 }
 
-/// One of four, each with choices of its own.
+/// One of four runs, each with its own seed.
 async fn quarter(n: u64) {
     let (kills, seed) = (
         setting("GALATEA_CHAOS_KILLS").unwrap_or(75),

@@ -1,4 +1,4 @@
-//! What goes on all the while: questions in every room, and platforms that misbehave.
+//! Background load of the chaos test: questions in every room, and faults of the platforms.
 
 use std::{
     sync::Arc,
@@ -13,21 +13,21 @@ use rand::{RngExt as _, rngs::StdRng};
 
 use super::house::House;
 
-/// Questions that may be without an answer at a time.
+/// Most questions that may be unanswered at a time.
 const OPEN: usize = 60;
-/// Between two questions, and between two faults: random up to twice this. About one send in six
-/// fails: with more, one of thousands would fail as often in a row as makes it dead, which is right
-/// and not what is asked here.
+/// Mean pause between two questions and between two faults; each pause is random up to twice this.
+/// About one send in six fails. With more faults, some of thousands of sends would fail so often in
+/// a row that they become dead, which is correct but not the subject of this test.
 const QUESTION: Duration = Duration::from_millis(40);
-/// Between two counts of what is open.
+/// Interval between two counts of unanswered questions.
 const COUNT: Duration = Duration::from_secs(1);
 const FAULT: Duration = Duration::from_millis(300);
 
-/// Asks until it is dropped. One answer in 20 takes two parts or more.
+/// Asks questions until it is dropped. One answer in 20 has two parts or more.
 pub(crate) async fn questions(house: Arc<House>, mut random: StdRng) {
     let (mut looked, mut room) = (Instant::now(), OPEN);
     loop {
-        // Counting takes a while.
+        // Counting is expensive.
         if looked.elapsed() >= COUNT {
             (looked, room) = (Instant::now(), OPEN.saturating_sub(house.open()));
         }
@@ -40,12 +40,12 @@ pub(crate) async fn questions(house: Arc<House>, mut random: StdRng) {
     }
 }
 
-/// Faults that may wait for a call at each platform. On a busy machine few calls are made; a pile
-/// of faults would then meet every one of the last calls, and the breaker would hold them all back.
+/// Most scheduled faults per platform. On a busy machine few calls are made; a backlog of faults
+/// would then hit every one of the last calls, and the circuit breaker would hold them all back.
 const WAITING_FAULTS: usize = 2;
 
-/// Orders faults until it is dropped. What is held back is applied before anybody may look for it:
-/// later, no one could know.
+/// Schedules faults until it is dropped. Late calls are applied before a read-back may look for
+/// them; a later arrival could not be detected by anyone.
 pub(crate) async fn faults(house: Arc<House>, mut random: StdRng) {
     loop {
         if random.random_bool(0.6) {

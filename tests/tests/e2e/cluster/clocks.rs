@@ -1,15 +1,15 @@
-//! Machines whose clocks differ by more than an answer lives: nothing expires by it, and the
-//! difference is told.
+//! Processes whose clocks differ by more than an answer's lifetime: no answer expires because of
+//! it, and the difference is reported.
 
 use galatea_testkit::{machine::Machine, process::Home};
 
 use super::crowd::Crowd;
 
-/// Longer than a question or an answer may wait.
+/// Longer than a question or an answer may wait, in seconds.
 const AHEAD: i64 = 3 * 3600;
 
-/// Asks in a process of each role, one of which has another time, and gives what `cluster status`
-/// notes.
+/// Asks a question with one process per role, one of them with a wrong clock. Checks what `cluster
+/// status` notes.
 async fn asked_with(role_ahead: &str, other_role: &str) {
     let mut crowd = Crowd::of(1).await;
     crowd.discord.allow_violation("no heartbeat within its interval");

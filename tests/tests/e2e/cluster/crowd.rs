@@ -1,4 +1,4 @@
-//! A crowd that talks in many rooms at once, and processes that share the work of answering it.
+//! Many rooms with people who ask at once, and processes that share the work of answering them.
 
 use galatea_testkit::{
     discord::{Channel, DiscordApi, Guild, User},
@@ -14,7 +14,7 @@ use std::{
 
 use crate::stage::Stage;
 
-/// Everything of one test: two platforms, a model, a database, and rooms on both.
+/// Environment of one test: two platforms, a model, a database, and rooms on both platforms.
 pub(super) struct Crowd {
     pub(super) stage: Stage,
     pub(super) discord: DiscordApi,
@@ -26,14 +26,14 @@ pub(super) struct Crowd {
     asked: u32,
 }
 
-/// A process with a data folder of its own.
+/// A process with its own data folder.
 pub(super) struct Node {
     pub(super) running: Running,
     home: Home,
 }
 
 impl Crowd {
-    /// Rooms on each of both platforms.
+    /// An environment with this many rooms on each platform.
     pub(super) async fn of(rooms: usize) -> Self {
         let (stage, discord, database) =
             (Stage::set().await, DiscordApi::start().await, Database::fresh().await);
@@ -50,7 +50,7 @@ impl Crowd {
         Self { stage, discord, database, guild, dora, channels, chats, asked: 0 }
     }
 
-    /// The program on this database, with a data folder of its own.
+    /// The program on this database, with its own data folder.
     pub(super) fn program(&self, home: &Home) -> Program {
         self.stage
             .program()
@@ -62,21 +62,21 @@ impl Crowd {
             .env("LOG_LEVEL", "debug")
     }
 
-    /// Starts a process.
+    /// Starts a process and waits until it is ready.
     pub(super) async fn node(&self, role: &str) -> Node {
         let node = self.begin(role);
         node.running.wait_for_line("ready in").await;
         node
     }
 
-    /// Starts a process and does not wait for it.
+    /// Starts a process without waiting.
     pub(super) fn begin(&self, role: &str) -> Node {
         let home = Home::new();
         let running = self.program(&home).args(["start", "--role", role]).spawn();
         Node { running, home }
     }
 
-    /// One more question in every room.
+    /// Asks one more question in every room.
     pub(super) fn ask(&mut self) {
         self.asked += 1;
         let question = format!("Q{}: and now?", self.asked);
@@ -88,7 +88,7 @@ impl Crowd {
         }
     }
 
-    /// What was shown, by room.
+    /// The agent's messages by room.
     fn shown(&self) -> BTreeMap<String, Vec<String>> {
         let telegram = self
             .chats
@@ -102,12 +102,12 @@ impl Crowd {
         telegram.chain(discord).collect()
     }
 
-    /// How many questions each room was asked.
+    /// Number of questions asked in each room.
     pub(super) fn asked(&self) -> usize {
         self.asked as usize
     }
 
-    /// How many answers each room shows, in an order that stays.
+    /// Number of answers in each room, always in the same order of rooms.
     pub(super) fn answered(&self) -> Vec<usize> {
         self.shown().values().map(Vec::len).collect()
     }
@@ -117,13 +117,13 @@ impl Crowd {
         self.shown().values().all(|texts| texts.last() == Some(&last))
     }
 
-    /// Waits until every question has its answer, each once and in order; how long that took.
+    /// Waits until every question is answered, once and in order. Returns the time it took.
     pub(super) async fn is_all_answered(&self) -> Duration {
         let begun = Instant::now();
         while !self.is_answered() {
             assert!(
                 begun.elapsed() < Duration::from_secs(120),
-                "not all is answered: {:#?}",
+                "unanswered or wrongly answered rooms: {:#?}",
                 self.unlike()
             );
             tokio::time::sleep(Duration::from_millis(50)).await;
@@ -133,7 +133,7 @@ impl Crowd {
         took
     }
 
-    /// Asks in every room, and how long each waits for that answer.
+    /// Asks a question in every room and returns how long each waited for its answer.
     pub(super) async fn silence(&mut self) -> Vec<Duration> {
         self.ask();
         let (begun, last) = (Instant::now(), format!("A{}", self.asked));
@@ -146,7 +146,7 @@ impl Crowd {
             }
             assert!(
                 begun.elapsed() < Duration::from_secs(120),
-                "not all is answered: {:#?}",
+                "unanswered or wrongly answered rooms: {:#?}",
                 self.unlike()
             );
             tokio::time::sleep(Duration::from_millis(20)).await;
@@ -154,7 +154,7 @@ impl Crowd {
         waited.into_values().collect()
     }
 
-    /// Every message that was to be sent on Telegram, when, and what came of it.
+    /// Every send on Telegram with its time and answer.
     fn sends(&self) -> String {
         let calls = self.stage.telegram.calls_of("sendMessage");
         let line = |call: &telegram::Call| {
@@ -169,13 +169,13 @@ impl Crowd {
         calls.iter().map(line).collect::<Vec<_>>().join("\n")
     }
 
-    /// Rooms that show anything but every answer once and in order.
+    /// Rooms whose answers are not exactly one per question, in order.
     fn unlike(&self) -> BTreeMap<String, Vec<String>> {
         let expected: Vec<String> = (1..=self.asked).map(|n| format!("A{n}")).collect();
         self.shown().into_iter().filter(|(_, texts)| *texts != expected).collect()
     }
 
-    /// Asks at this pace until the time is over.
+    /// Asks `times` rounds of questions with this pause between them.
     pub(super) async fn talk(&mut self, times: u32, pause: Duration) {
         for _ in 0..times {
             self.ask();
@@ -183,14 +183,14 @@ impl Crowd {
         }
     }
 
-    /// What `galatea audit --json` tells.
+    /// Output of `galatea audit --json`.
     pub(super) async fn audit(&self) -> Value {
         let told = self.program(&Home::new()).args(["audit", "--json"]).run().await;
         assert_eq!(told.code, Some(0), "{}{}", told.stdout, told.stderr);
         serde_json::from_str(&told.stdout).unwrap()
     }
 
-    /// Everything received is answered, and nothing is in doubt.
+    /// Checks that every received message is answered and no outcome is unknown.
     pub(super) async fn is_accounted_for(&self) {
         let audit = self.audit().await;
         let received = u64::from(self.asked) * self.chats.len() as u64;
@@ -206,14 +206,14 @@ impl Crowd {
         }
     }
 
-    /// What `galatea cluster status --json` tells.
+    /// Output of `galatea cluster status --json`.
     pub(super) async fn status(&self) -> Value {
         let told = self.program(&Home::new()).args(["cluster", "status", "--json"]).run().await;
         serde_json::from_str(&told.stdout)
             .unwrap_or_else(|e| panic!("{e}: {}{}", told.stdout, told.stderr))
     }
 
-    /// Waits until `cluster status` looks like this.
+    /// Waits until the output of `cluster status` satisfies `look`.
     pub(super) async fn wait_status(&self, what: &str, look: impl Fn(&Value) -> bool) -> Value {
         let begun = Instant::now();
         loop {
@@ -227,7 +227,7 @@ impl Crowd {
     }
 }
 
-/// How many parts of the rooms each living member has.
+/// Number of room partitions that each live member owns.
 pub(super) fn spread(status: &Value) -> Vec<usize> {
     let of = |member: &Value| {
         let leases = status["leases"].as_array().unwrap().iter();
@@ -241,7 +241,7 @@ pub(super) fn spread(status: &Value) -> Vec<usize> {
     status["members"].as_array().unwrap().iter().map(of).collect()
 }
 
-/// What a process said tells why a test failed.
+/// Shows the process's output when a test fails.
 impl Drop for Node {
     fn drop(&mut self) {
         if std::thread::panicking() {
@@ -251,7 +251,7 @@ impl Drop for Node {
 }
 
 impl Node {
-    /// `galatea status` beside it.
+    /// Output of `galatea status` for this process.
     pub(super) async fn status(&self, crowd: &Crowd) -> Value {
         let told = crowd.program(&self.home).args(["status", "--json"]).run().await;
         serde_json::from_str(&told.stdout)

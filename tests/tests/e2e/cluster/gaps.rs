@@ -1,6 +1,6 @@
-//! Gaps: how long rooms stay silent when processes are killed, paused, added and replaced, while
-//! everybody keeps talking. `cargo xtask cluster` runs it with forty rooms. Only that all is
-//! answered once and in order is a verdict; how long it takes is printed.
+//! Measures how long rooms wait for answers when processes are killed, paused, added and replaced
+//! under constant load. `cargo xtask cluster` runs it with forty rooms. The test fails only when
+//! answers are lost, repeated or out of order; it prints the times.
 
 use galatea_testkit::process::Running;
 use std::{
@@ -10,10 +10,10 @@ use std::{
 
 use super::crowd::{Crowd, Node};
 
-/// How long a paused process is away: longer than a lease.
+/// Length of the pause of a process: longer than a lease.
 const PAUSED: Duration = Duration::from_secs(9);
 
-/// Rooms on both platforms together, and how long it is quiet before and after what happens in a
+/// Number of rooms on both platforms together, and the quiet time before and after the event of a
 /// phase.
 fn measure() -> (usize, Duration) {
     match std::env::var("GALATEA_CLUSTER_ROOMS").ok().and_then(|rooms| rooms.parse().ok()) {
@@ -22,14 +22,14 @@ fn measure() -> (usize, Duration) {
     }
 }
 
-/// A moment of a phase, and what happens then: false as long as it is too early for it.
+/// A step of a phase: its time, and its action, which returns false while it is too early.
 type Step<'a> = (Duration, Box<dyn FnMut(&Crowd) -> bool + 'a>);
 
 fn is_ready(node: &Node) -> bool {
     node.running.output().contains("ready in")
 }
 
-/// Does something to a process.
+/// A step that acts on a process.
 fn does<'a>(node: &'a Node, what: fn(&Running)) -> Box<dyn FnMut(&Crowd) -> bool + 'a> {
     Box::new(move |_| {
         what(&node.running);
@@ -37,7 +37,7 @@ fn does<'a>(node: &'a Node, what: fn(&Running)) -> Box<dyn FnMut(&Crowd) -> bool
     })
 }
 
-/// Begins another process.
+/// A step that starts another process.
 fn begins<'a>(
     fresh: &'a RefCell<Vec<Node>>,
     role: &'static str,
@@ -48,7 +48,7 @@ fn begins<'a>(
     })
 }
 
-/// Stops a process once its successor is there.
+/// A step that stops a process once its successor is ready.
 fn gives_way<'a>(
     fresh: &'a RefCell<Vec<Node>>,
     node: &'a Node,
@@ -62,11 +62,11 @@ fn gives_way<'a>(
     })
 }
 
-/// Between two questions in a room: platforms let an account write once a second there.
+/// Time between two questions in a room: platforms allow an account one message per second there.
 const PACE: Duration = Duration::from_millis(1_500);
 
-/// One line of the table. What happens in a phase happens right before a question is asked in every
-/// room, so that the whole silence is measured.
+/// Runs a phase and prints its line of the table. Each step happens right before a question is
+/// asked in every room, so that the whole wait is measured.
 async fn phase(crowd: &mut Crowd, what: &str, lasts: Duration, mut steps: Vec<Step<'_>>) {
     let begun = Instant::now();
     let (mut asked, mut waits) = (Vec::<Instant>::new(), Vec::new());
@@ -94,7 +94,7 @@ async fn phase(crowd: &mut Crowd, what: &str, lasts: Duration, mut steps: Vec<St
         if !goes_on && seen.iter().all(|answered| *answered == crowd.asked()) {
             break;
         }
-        assert!(now < Duration::from_secs(180), "not all is answered in {what}");
+        assert!(now < Duration::from_secs(180), "unanswered questions in {what}");
         tokio::time::sleep(Duration::from_millis(20)).await;
     }
     waits.sort_unstable();

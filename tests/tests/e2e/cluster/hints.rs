@@ -1,4 +1,4 @@
-//! Processes that wake each other through the database.
+//! Processes that wake each other through the database instead of waiting for the next poll.
 
 use galatea_testkit::process::Home;
 use sqlx::postgres::PgListener;
@@ -30,7 +30,7 @@ async fn new_work_wakes_the_others() {
             }
         };
         let told = tokio::time::timeout(Duration::from_secs(30), told).await;
-        assert!(told.is_ok(), "nobody told of {hint}");
+        assert!(told.is_ok(), "no notification of {hint} arrived");
     }
     for running in [ingress, worker] {
         running.terminate();

@@ -1,5 +1,5 @@
-//! Several processes on one PostgreSQL: nothing lost, nothing said twice, in order, whatever
-//! becomes of one of them.
+//! Several processes on one PostgreSQL: nothing is lost, nothing is sent twice, and the order is
+//! kept, whatever happens to a process.
 
 mod clocks;
 mod crowd;

@@ -1,4 +1,4 @@
-//! Moves: processes come and go under load, planned and unplanned.
+//! Processes join and leave under load, planned and unplanned.
 
 use std::time::Duration;
 

@@ -1,4 +1,4 @@
-//! Roles: who connects, who answers, who only tells.
+//! Process roles: which one connects, which one answers, which one serves the API.
 
 use galatea_testkit::{
     models::{Fault, Recorded, Reply},
@@ -18,7 +18,7 @@ async fn one_connects_another_answers_and_a_third_tells() {
     let api = crowd.node("api").await;
     crowd.talk(3, Duration::ZERO).await;
     crowd.is_all_answered().await;
-    // What happens in the worker is told by the third one.
+    // The API process reports what happens in the worker.
     api.running.wait_for_line("answered").await;
     let status = crowd.status().await;
     let mut roles: Vec<_> = status["members"]
@@ -46,7 +46,7 @@ async fn one_connects_another_answers_and_a_third_tells() {
     crowd.is_accounted_for().await;
 }
 
-/// More waits in one Room than a process keeps in memory, and its turn does not end.
+/// More messages wait in one Room than a process keeps in memory, and the Room's turn does not end.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_flooded_room_keeps_no_other_room_waiting() {
     const MORE_THAN_MEMORY: usize = 600;
@@ -68,8 +68,8 @@ async fn a_flooded_room_keeps_no_other_room_waiting() {
     assert_eq!(stage.texts(&flooded), [""; 0], "and not because the flood was over");
 }
 
-/// Discord shows that an answer is coming; the process that decides against one is not the one that
-/// has to say so.
+/// Discord shows that an answer is coming. The process that decides not to answer is not the one
+/// that has to tell the person.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn whoever_used_a_command_is_told_when_another_process_does_not_answer() {
     let crowd = Crowd::of(1).await;

@@ -1,4 +1,4 @@
-//! The whole: each process reports which work has no live owner, and which processes run another
+//! Cluster health: each process reports work without a live owner, and processes with a different
 //! configuration.
 
 use galatea_testkit::process::Home;
@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use super::crowd::{Crowd, Node};
 
-/// Why a process says it is not ready.
+/// Reasons why a process reports not ready.
 fn reasons(status: &Value) -> Vec<&str> {
     status["reasons"]
         .as_array()
@@ -16,7 +16,7 @@ fn reasons(status: &Value) -> Vec<&str> {
         .collect()
 }
 
-/// Waits until it says this, and gives what it says.
+/// Waits until the process reports this reason, and returns its status.
 async fn says(crowd: &Crowd, node: &Node, what: &str) -> Value {
     let begun = std::time::Instant::now();
     loop {
@@ -98,7 +98,7 @@ async fn a_process_with_other_settings_is_named() {
     );
 }
 
-/// Six for each process, however much it has to do: docs/operating.md says so.
+/// At most seven per process, whatever its load, as docs/operating.md states.
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn three_processes_need_twenty_one_connections_at_most() {
     let mut crowd = Crowd::of(8).await;

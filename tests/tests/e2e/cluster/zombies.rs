@@ -1,4 +1,4 @@
-//! Zombies: a process that was paused past its lease wakes up while another one does its work.
+//! A process that was paused past its leases resumes while another one does its work.
 
 use serde_json::Value;
 use std::{collections::BTreeMap, time::Duration};
@@ -8,7 +8,7 @@ use super::crowd::{Crowd, spread};
 /// Longer than a lease.
 const PAUSED: Duration = Duration::from_secs(9);
 
-/// On a slow machine a paused process misses a heartbeat, too.
+/// On a slow machine a paused process may also miss a gateway heartbeat.
 async fn crowd(rooms: usize) -> Crowd {
     let crowd = Crowd::of(rooms).await;
     crowd.discord.allow_violation("no heartbeat within its interval");
@@ -57,8 +57,8 @@ async fn a_paused_connector_wakes_up_and_sends_nothing_twice() {
     crowd.is_accounted_for().await;
 }
 
-/// What it had on its way to the database when it was paused must not be let through beside what it
-/// does afterwards.
+/// Writes that were in flight when the process was paused must not be committed along with those it
+/// makes afterwards.
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn a_paused_process_that_nobody_replaced_begins_anew() {
     let mut crowd = crowd(2).await;
@@ -84,7 +84,7 @@ async fn a_paused_process_that_nobody_replaced_begins_anew() {
     crowd.is_accounted_for().await;
 }
 
-/// How often each part has changed hands.
+/// Epoch of each partition: how often it has changed its owner.
 fn epochs(status: &Value) -> BTreeMap<String, u64> {
     let leases = status["leases"].as_array().unwrap().iter();
     leases

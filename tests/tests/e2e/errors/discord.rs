@@ -1,4 +1,4 @@
-//! Discord's rows: what is no token, a refused one, intents, permissions, limits, addresses.
+//! Errors of Discord: malformed and refused tokens, intents, permissions, limits, addresses.
 
 use std::time::Duration;
 
@@ -14,7 +14,7 @@ const RESET: &str = "Reset Token, then set DISCORD_API_TOKEN";
 const TOKEN_LINE: &str = "where: DISCORD_API_TOKEN from .env line 5";
 const ROOT_LINE: &str = "where: DISCORD_API_ROOT from .env line 6";
 
-/// `.env` as ever, Discord's token in line 5 and its address in line 6.
+/// A scene whose `.env` has Discord's token in line 5 and its address in line 6.
 async fn set() -> (Scene, DiscordApi, User, Guild) {
     let (mut scene, discord) = (Scene::set().await, DiscordApi::start().await);
     let ann = discord.user("Ann", "ann_b");
@@ -31,7 +31,8 @@ async fn start(scene: &Scene, discord: &DiscordApi) -> Running {
     running
 }
 
-/// Looks at something wrong wherever somebody may look; nobody else is disturbed.
+/// Checks that a problem is reported by every command, in the log and in the status, and that
+/// Telegram still works. Returns the program's standard error.
 async fn is_told(scene: &Scene, code: &str, state: &str, parts: &[&str]) -> String {
     let check = scene.run(&["connector", "check", "discord"]).await;
     assert_eq!(check.code, Some(7), "{}{}", check.stdout, check.stderr);
@@ -143,7 +144,7 @@ async fn a_refused_token_is_told_with_its_line_and_the_fix_works() {
         "{}",
         discord.story()
     );
-    assert_eq!(discord.identified(), 0, "the gateway was not troubled with it");
+    assert_eq!(discord.identified(), 0, "no session was begun with a refused token");
     scene.env("DISCORD_API_TOKEN", &right);
     let running = start(&scene, &discord).await;
     ann.says(&ann.direct(), "Q2").send();
@@ -216,7 +217,7 @@ async fn check_tells_intent_and_invitation_and_the_fix_switches_it_on() {
     let unasked = scene.run(&["connector", "check", "discord", "--fix"]).await;
     assert!(
         discord.calls_of("PATCH /applications/@me").is_empty(),
-        "nobody agreed: {}",
+        "the fix was applied without consent: {}",
         unasked.stdout
     );
     let fixed = scene.run(&["connector", "check", "discord", "--fix", "--yes"]).await;
@@ -238,13 +239,13 @@ async fn a_bot_without_a_server_gets_its_invitation() {
     assert!(check.stdout.split_whitespace().collect::<String>().contains(link), "{}", check.stdout);
 }
 
-/// Ann asks in a channel, and while the answer is on its way the bot is left with these
-/// permissions. What `explain` tells.
+/// Ann asks in a channel, and before the answer is sent the bot keeps only these permissions.
+/// Returns the output of `explain`.
 async fn may_only(permissions: u64) -> (Scene, DiscordApi, u64, String) {
     let (scene, discord, ann, guild) = set().await;
     let general = guild.general();
     let running = start(&scene, &discord).await;
-    // Held back for a moment by a rate limit.
+    // A rate limit delays the answer for a moment.
     discord.fault(Fault::new(Effect::RateLimited(Duration::from_secs(1))).on(SEND));
     let asked = ann.says(&general, &format!("{} Q1", discord.mention())).send();
     discord
@@ -286,7 +287,7 @@ async fn where_it_may_not_write_the_channel_is_named() {
     assert_eq!(
         discord.calls_of(SEND).iter().filter(|c| c.channel == Some(general)).count(),
         2,
-        "nobody insists"
+        "a final refusal is not retried"
     );
     says(&scene.run(&["explain", "GAL-DC-50013"]).await.stdout, &["Fix"]);
 }
@@ -307,7 +308,7 @@ async fn where_it_may_not_look_the_channel_is_named() {
     assert_eq!(
         discord.calls_of(SEND).iter().filter(|c| c.channel == Some(general)).count(),
         2,
-        "nobody insists"
+        "a final refusal is not retried"
     );
     says(&scene.run(&["explain", "GAL-DC-50001"]).await.stdout, &["Fix"]);
 }
@@ -322,7 +323,7 @@ async fn a_rate_limit_is_waited_for_and_is_no_error() {
     running.wait_for_line("GAL-DC-429").await;
     let waiting = scene.run(&["explain", &format!("{}:{asked}", direct.id)]).await;
     says(&waiting.stdout, &["Discord asked to wait", "cause: create message answered 429"]);
-    // Sends to the channel before its time are violations of the server.
+    // A send to the channel before its deadline would be a violation.
     assert_eq!(discord.wait_shown(direct.id, 1).await[0].text, "A1");
     assert_eq!(scene.run(&["status"]).await.code, Some(0), "nothing is wrong");
     let said = scene.end(running).await.stderr;

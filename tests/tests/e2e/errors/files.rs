@@ -1,10 +1,10 @@
-//! Files and variables: unknown names, broken text, missing files.
+//! Errors in files and variables: unknown names, malformed text, missing files.
 
 use super::{Scene, finding, says};
 
 const UNKNOWN: &str = "{\n  \"name\": \"Ada\",\n  \"bio\": \"x\",\n  \"topcs\": [\"tea\"]\n}\n";
 
-/// A start and a doctor with a faulty character file.
+/// Checks that `start` and `doctor` refuse a faulty character file.
 async fn is_refused(file: &str, text: &str, code: &str, form: &[&str], place: &str) {
     let scene = Scene::set().await;
     scene.stage.home.write(file, text);

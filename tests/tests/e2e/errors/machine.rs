@@ -1,4 +1,4 @@
-//! The machine: a taken port, a second start.
+//! Errors of the machine: a port in use, a second start.
 
 use std::net::TcpListener;
 
@@ -32,7 +32,7 @@ async fn a_taken_port_names_its_owner_and_is_not_dodged() {
     );
     let json = program.clone().args(["doctor", "--json"]).run().await;
     assert_eq!(finding(&json, "GAL-PORT")["subject"], "port");
-    // What it advises works.
+    // The advice in the message works.
     let running = program.args(["start", "--port", "0"]).spawn();
     running.wait_for_line("ready in").await;
     scene.end(running).await;

@@ -1,5 +1,5 @@
-//! Every row of the error table, by the real program: code, cause, place and fix; and no secret
-//! anywhere.
+//! Every row of the error table, produced by the real program: code, cause, place and fix, and no
+//! secret in any output.
 
 mod discord;
 mod files;
@@ -21,7 +21,7 @@ use tokio::{
 
 use crate::{secrets::search, stage::Stage};
 
-/// A stage whose settings stand in a `.env`, so that every message can tell its line.
+/// A stage whose settings stand in a `.env`, so that every message can name a line.
 pub(crate) struct Scene {
     pub(crate) stage: Stage,
     lines: Vec<(String, String)>,
@@ -48,7 +48,7 @@ impl Scene {
         Self { stage, lines, canaries }
     }
 
-    /// Another value in the same line, or a new line.
+    /// Sets a variable in its line of `.env`, or in a new line.
     pub(crate) fn env(&mut self, name: &str, value: &str) {
         match self.lines.iter_mut().find(|(known, _)| known == name) {
             Some((_, old)) => value.clone_into(old),
@@ -56,12 +56,13 @@ impl Scene {
         }
     }
 
-    /// Something else that must be seen nowhere.
+    /// Adds a secret that must not appear in any output.
     pub(crate) fn canary(&mut self, secret: &str) {
         self.canaries.push(secret.to_owned());
     }
 
-    /// The program; only what says nothing about a setting's place stands in its environment.
+    /// The program. Its environment contains only variables that do not affect the place of a
+    /// setting.
     pub(crate) fn program(&self) -> Program {
         let text: String =
             self.lines.iter().map(|(name, value)| format!("{name}={value}\n")).collect();
@@ -81,21 +82,21 @@ impl Scene {
         plain.env("LOG_JSON_FORMAT", "false")
     }
 
-    /// Runs it to its end.
+    /// Runs the program until it ends.
     pub(crate) async fn run(&self, args: &[&str]) -> Finished {
         let finished = self.program().args(args.iter().copied()).run().await;
         self.assert_clean(&finished);
         finished
     }
 
-    /// Starts it and waits until it is ready.
+    /// Starts the program and waits until it is ready.
     pub(crate) async fn start(&self) -> Running {
         let running = self.program().arg("start").spawn();
         running.wait_for_line("ready in").await;
         running
     }
 
-    /// Ends a start and gives all it said.
+    /// Stops a started program and returns its output.
     pub(crate) async fn end(&self, mut running: Running) -> Finished {
         running.terminate();
         let finished = running.finish().await;
@@ -104,7 +105,7 @@ impl Scene {
         finished
     }
 
-    /// No secret was printed or stored, and nobody saw how the program is built.
+    /// Checks that no secret was printed or stored, and that no internal detail was shown.
     fn assert_clean(&self, finished: &Finished) {
         for line in finished.stdout.lines().chain(finished.stderr.lines()) {
             let hidden =
@@ -123,8 +124,8 @@ impl Scene {
     }
 }
 
-/// The address of something that is no Bot API server: it says the same to everybody who asks, and
-/// hangs up.
+/// Address of a server that is not a Bot API server: it sends the same answer to every request and
+/// closes the connection.
 pub(crate) async fn something_else(answer: String) -> String {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap();
@@ -137,7 +138,7 @@ pub(crate) async fn something_else(answer: String) -> String {
     format!("http://{address}")
 }
 
-/// An HTTP answer.
+/// Text of an HTTP answer.
 pub(crate) fn http(status: &str, kind: &str, body: &str) -> String {
     format!(
         "HTTP/1.1 {status}\r\nContent-Type: {kind}\r\nContent-Length: {}\r\nConnection: close\r\n\r\n{body}",
@@ -145,7 +146,7 @@ pub(crate) fn http(status: &str, kind: &str, body: &str) -> String {
     )
 }
 
-/// Asserts that the parts come one after another, however the lines are wrapped.
+/// Asserts that the parts follow one another, wherever lines are wrapped.
 #[track_caller]
 pub(crate) fn says(text: &str, parts: &[&str]) {
     let words = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
@@ -154,7 +155,7 @@ pub(crate) fn says(text: &str, parts: &[&str]) {
     for part in parts {
         match rest.split_once(words(part).as_str()) {
             Some((_, after)) => rest = after,
-            None => panic!("{part:?} does not come, or not in this place:\n{text}"),
+            None => panic!("{part:?} is missing or out of order in:\n{text}"),
         }
     }
 }

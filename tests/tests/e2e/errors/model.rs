@@ -1,4 +1,5 @@
-//! The model: key refused, name unknown, not pulled, no embeddings, nobody there.
+//! Errors of the model: key refused, unknown name, not installed, no embeddings, server
+//! unreachable.
 
 use galatea_testkit::{
     models::{Fault, Ollama, OllamaServer, Reply},
@@ -7,8 +8,8 @@ use galatea_testkit::{
 
 use super::{Scene, finding, http, says, something_else};
 
-/// A refused model wherever somebody may look: before the start, in the chat, while it runs, and on
-/// the platform.
+/// Checks that a refused model is reported before the start, in `chat`, while the program runs, and
+/// on the platform.
 async fn is_told(scene: &Scene, code: &str, expected: &[&str], refuse: impl FnOnce()) {
     let doctor = scene.run(&["doctor"]).await;
     says(&doctor.stdout, &[code]);
@@ -17,7 +18,7 @@ async fn is_told(scene: &Scene, code: &str, expected: &[&str], refuse: impl FnOn
     assert_eq!(found["subject"], "model");
     let (message, rest) = (expected[0], &expected[1..]);
     refuse();
-    // Without a running one, the chat tells it by itself.
+    // Without a running process, `chat` reports it by itself.
     let alone = scene.run(&["chat", "-m", "Q1"]).await;
     assert_eq!(alone.code, Some(5), "{}{}", alone.stdout, alone.stderr);
     says(
@@ -49,7 +50,7 @@ async fn is_told(scene: &Scene, code: &str, expected: &[&str], refuse: impl FnOn
     assert_eq!(
         said.matches(&format!("error[{code}]")).count(),
         1,
-        "two messages, one trouble:\n{said}"
+        "the problem is reported once for two messages:\n{said}"
     );
 }
 

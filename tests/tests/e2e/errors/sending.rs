@@ -1,18 +1,17 @@
-//! What can go wrong with an answer: a person who blocked the bot, a group that moved, a flood
-//! wait.
+//! Errors of a send: the person blocked the bot, the group moved, a flood wait.
 
 use galatea_testkit::telegram::{Chat, Effect, Fault};
 
 use super::{Scene, says};
 
-/// What `explain` tells of a message.
+/// Output of `explain` for a message.
 async fn explained(scene: &Scene, chat: i64, message: i64) -> String {
     let told = scene.run(&["explain", &format!("{chat}:{message}")]).await;
     assert_eq!(told.code, Some(0), "{}", told.stderr);
     told.stdout
 }
 
-/// Ann asks, and the answer is on its way, held back for a moment by a flood wait.
+/// Ann asks, and a flood wait delays the answer for a moment. Returns the message's id.
 async fn ask_and_hold(scene: &Scene, chat: &Chat, text: &str) -> i64 {
     scene.stage.telegram.fault(Fault::new(Effect::RateLimited(1)).on("sendMessage"));
     let asked = scene.stage.ann.says(chat, text).send();
@@ -50,13 +49,13 @@ async fn a_person_who_blocked_the_bot_is_told_and_others_are_answered() {
             .filter(|c| c.chat() == Some(ann.id))
             .count(),
         2,
-        "nobody insists"
+        "a final refusal is not retried"
     );
     says(
         &scene.run(&["explain", "GAL-TG-403"]).await.stdout,
         &["The person blocked the bot", "Fix"],
     );
-    // Whoever comes back is answered again.
+    // A person who unblocks the bot is answered again.
     ann.unblocks_bot();
     ann.says(&ann.direct(), "Q3").send();
     scene.stage.wait_text(&ann.direct(), "A3").await;
@@ -76,7 +75,7 @@ async fn a_flood_wait_is_waited_for_and_is_no_error() {
         &waiting,
         &["Telegram asked to wait", "cause: sendMessage answered 429 Too Many Requests"],
     );
-    // Sends to the chat before its time are violations of the server.
+    // A send to the chat before its deadline would be a violation.
     assert_eq!(scene.stage.wait_text(&ann.direct(), "A1").await, ["A1"]);
     assert_eq!(scene.run(&["status"]).await.code, Some(0), "nothing is wrong");
     let said = scene.end(running).await.stderr;

@@ -1,5 +1,5 @@
-//! Telegram's server has a bad day at the very start: no crash, tried again with growing pauses,
-//! and said wherever somebody looks.
+//! Telegram's server fails during the start: the program does not crash, retries with growing
+//! backoff, and reports the problem in every command.
 
 use super::{Scene, http, says, something_else};
 
@@ -34,7 +34,7 @@ async fn is_survived(answer: String, code: &str, parts: &[&str]) {
     );
     says(&scene.end(running).await.stderr, parts);
 
-    // The same settings with the right address: the fix works.
+    // The fix works: the same settings with the right address.
     scene.env("TELEGRAM_API_ROOT", &real);
     let running = scene.start().await;
     running.wait_for_line("polling").await;
@@ -132,7 +132,7 @@ async fn it_comes_up_by_itself_when_telegram_does() {
     assert_eq!(
         running.stderr().matches("error[GAL-TG-GARBAGE]").count(),
         1,
-        "two attempts, one trouble:\n{}",
+        "the problem is reported once for two attempts:\n{}",
         running.stderr()
     );
     let status = scene.run(&["status"]).await;

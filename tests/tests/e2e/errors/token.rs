@@ -2,7 +2,7 @@
 
 use super::{Scene, finding, http, says, something_else};
 
-/// What people paste in place of a token, and how it is named.
+/// Texts that people paste in place of a token, and how the message describes each.
 const PASTED: &[(&str, &str, &str)] = &[
     (
         "bot123456789:AAcanaryCANARYcanaryCANARYcanaryCAN",
@@ -65,7 +65,7 @@ async fn a_token_in_quotes_is_understood() {
     assert_eq!(check.code, Some(0), "{}", check.stdout);
 }
 
-/// Looks at a refused token wherever somebody may look.
+/// Checks that every command reports a refused token.
 async fn is_refused(scene: &Scene, cause: &str) {
     let expected = [
         "Telegram refused the bot token: it was revoked or replaced, or it belongs to no bot",
@@ -84,7 +84,7 @@ async fn is_refused(scene: &Scene, cause: &str) {
     assert_eq!((&found["severity"], &found["subject"]), (&"error".into(), &"connector".into()));
     assert_eq!(found["origin"], "TELEGRAM_BOT_TOKEN from .env line 1");
 
-    // The agent goes on without Telegram.
+    // The agent works without Telegram.
     let running = scene.start().await;
     running.wait_for_line("error[GAL-TG-401]").await;
     running.wait_for_line("more:").await;
@@ -111,7 +111,10 @@ async fn a_log_for_programs_holds_the_same_in_fields() {
     assert_eq!(told["cause"], "getMe answered 401 Unauthorized", "{line}");
     assert_eq!(told["where"], "TELEGRAM_BOT_TOKEN from .env line 1", "{line}");
     assert!(told["fix"].as_str().unwrap().starts_with("copy the token again"), "{line}");
-    assert!(!scene.end(running).await.stderr.contains("error["), "one form at a time");
+    assert!(
+        !scene.end(running).await.stderr.contains("error["),
+        "with logs in JSON no report is printed as text"
+    );
 }
 
 #[tokio::test]

@@ -1,10 +1,10 @@
-//! What stands between Telegram and the bot: another poller, a webhook, privacy mode.
+//! Conflicts between Telegram and the bot: another poller, a webhook, privacy mode.
 
 use serde_json::json;
 
 use super::{Scene, finding, says};
 
-/// Calls the Bot API as another program that knows the token.
+/// Calls the Bot API as another program that has the token.
 async fn other_program(
     scene: &Scene,
     method: &str,
@@ -16,7 +16,7 @@ async fn other_program(
     client.post(url).json(&params).send().await.unwrap().json().await.unwrap()
 }
 
-/// A scene with another program's webhook and a message that waits for it.
+/// A scene in which another program has set a webhook, and a message waits for it.
 async fn with_a_webhook() -> Scene {
     let scene = Scene::set().await;
     assert_eq!(
@@ -52,7 +52,10 @@ async fn a_webhook_in_the_way_is_named_by_its_host() {
     running.wait_for_line("more:").await;
     says(&scene.run(&["status"]).await.stdout, OWNED);
     says(&scene.end(running).await.stderr, OWNED);
-    assert!(scene.stage.telegram.calls_of("deleteWebhook").is_empty(), "nobody agreed");
+    assert!(
+        scene.stage.telegram.calls_of("deleteWebhook").is_empty(),
+        "the fix was applied without consent"
+    );
 }
 
 #[tokio::test]
@@ -123,7 +126,7 @@ async fn a_repair_while_the_program_runs_is_noticed_without_a_restart() {
     assert_eq!(scene.run(&["status"]).await.code, Some(1));
     let fixed = scene.run(&["connector", "check", "telegram", "--fix", "--yes"]).await;
     assert_eq!(fixed.code, Some(0), "{}{}", fixed.stdout, fixed.stderr);
-    // It looks again 30 s after it was parked.
+    // The connector checks again 30 s after it was parked.
     running.wait_for_line("polling").await;
     assert_eq!(scene.stage.wait_text(&ann.direct(), "A1").await, ["A1"]);
     let status = scene.run(&["status"]).await;
@@ -131,7 +134,7 @@ async fn a_repair_while_the_program_runs_is_noticed_without_a_restart() {
     scene.end(running).await;
 }
 
-/// Lines of warnings and errors with a text.
+/// Lines of warnings and errors that contain a text.
 fn warnings(output: &str, text: &str) -> Vec<String> {
     let is_loud = |line: &&str| {
         let read: serde_json::Value = serde_json::from_str(line).unwrap_or_default();
@@ -142,7 +145,7 @@ fn warnings(output: &str, text: &str) -> Vec<String> {
 
 #[tokio::test]
 async fn a_connector_that_fails_is_told_once() {
-    // What needs a person, as a person reads it and as a machine does.
+    // A failure that needs a person, in text and in JSON.
     let scene = with_a_webhook().await;
     let running = scene.start().await;
     running.wait_for_line("more:").await;
@@ -154,8 +157,8 @@ async fn a_connector_that_fails_is_told_once() {
     let said = running.finish().await.stderr;
     assert_eq!(warnings(&said, "GAL-TG-WEBHOOK").len(), 1, "{said}");
 
-    // What is tried again: the first failure is told, the further ones are for whoever looks
-    // closer.
+    // A failure that is retried: the first one is logged as a warning, the further ones only at a
+    // finer level.
     let nowhere = format!("http://127.0.0.1:{}", galatea_testkit::process::free_port());
     let mut running = scene
         .stage

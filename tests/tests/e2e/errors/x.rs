@@ -1,4 +1,4 @@
-//! X's rows: keys, clock, permission, enrolment, credits, summons, limits, addresses.
+//! Errors of X: keys, clock, permission, enrolment, credits, summons, limits, addresses.
 
 use galatea_testkit::{
     process::Running,
@@ -13,7 +13,7 @@ const SEND: &str = "POST /2/tweets";
 const KEYS_LINE: &str = "where: TWITTER_ACCESS_TOKEN from .env line 7";
 const ROOT_LINE: &str = "where: TWITTER_API_ROOT from .env line 9";
 
-/// `.env` as ever, the four keys in lines 5 to 8, X's address in line 9.
+/// A scene whose `.env` has the four keys in lines 5 to 8 and X's address in line 9.
 async fn set() -> (Scene, XApi) {
     let (mut scene, x) = (Scene::set().await, XApi::start().await);
     let keys = x.keys();
@@ -23,20 +23,20 @@ async fn set() -> (Scene, XApi) {
     scene.env("TWITTER_ACCESS_TOKEN_SECRET", &keys.token_secret);
     scene.env("TWITTER_API_ROOT", x.url());
     scene.env("TWITTER_DRY_RUN", "false");
-    // Three seconds, the shortest X allows.
+    // Three seconds, the shortest interval X allows.
     scene.env("TWITTER_POLL_INTERVAL", "0.05");
     x.secrets().iter().for_each(|secret| scene.canary(secret));
     (scene, x)
 }
 
-/// Runs, and waits until mentions were looked for.
+/// Starts the program and waits until it has looked for mentions.
 async fn start(scene: &Scene, x: &XApi) -> Running {
     let running = scene.start().await;
     x.wait_calls(LOOK, 1).await;
     running
 }
 
-/// What the paid checks tell.
+/// Checks the output of the paid checks.
 async fn check_says(scene: &Scene, code: &str, parts: &[&str]) {
     let check = scene.run(&["connector", "check", "x", "--yes"]).await;
     assert_eq!(check.code, Some(7), "{}{}", check.stdout, check.stderr);
@@ -46,7 +46,8 @@ async fn check_says(scene: &Scene, code: &str, parts: &[&str]) {
     assert_eq!((&found["severity"], &found["subject"]), (&"error".into(), &"connector".into()));
 }
 
-/// Looks at something wrong wherever somebody may look; nobody else is disturbed.
+/// Checks that a problem is reported by the paid check, in the log and in the status, and that
+/// Telegram still works.
 async fn is_told(scene: &Scene, code: &str, state: &str, parts: &[&str]) {
     check_says(scene, code, parts).await;
     let running = scene.start().await;
@@ -64,7 +65,7 @@ async fn is_told(scene: &Scene, code: &str, state: &str, parts: &[&str]) {
     says(&said, parts);
 }
 
-/// What `explain` tells of a post of Ann's.
+/// Output of `explain` for a post of Ann's.
 async fn explained(scene: &Scene, post: u64) -> String {
     let told = scene.run(&["explain", &format!("https://x.com/ann_x/status/{post}")]).await;
     assert_eq!(told.code, Some(0), "{}", told.stderr);
@@ -131,7 +132,7 @@ async fn a_clock_that_is_off_is_told_with_the_difference() {
     let body =
         r#"{"title":"Unauthorized","type":"about:blank","status":401,"detail":"Unauthorized"}"#;
     let refusal = http("401 Unauthorized", "application/problem+json", body);
-    // Years ahead of any machine that runs this.
+    // A time years after that of any machine that runs this test.
     let answer = refusal.replacen(
         "Connection: close",
         "Date: Fri, 01 Jan 2100 00:00:00 GMT\r\nConnection: close",
@@ -148,7 +149,8 @@ async fn a_clock_that_is_off_is_told_with_the_difference() {
     is_told(&scene, "GAL-X-401", "down", &parts).await;
 }
 
-/// What X says with every answer is a warning; a post that X refuses proves it, and is tried once.
+/// The access level in X's answers causes a warning. Only a post that X refuses proves it, and that
+/// post is tried once.
 #[tokio::test]
 async fn a_read_only_token_is_a_warning_until_x_refuses_a_post() {
     let (scene, x) = set().await;
@@ -201,7 +203,7 @@ async fn check_asks_before_it_pays_and_tells_dry_run_and_cap() {
             "fix: `galatea connector check x --yes` asks",
         ],
     );
-    assert!(x.calls().is_empty(), "nobody agreed to pay");
+    assert!(x.calls().is_empty(), "a paid call was made without consent");
     let check = scene.run(&["connector", "check", "x", "--yes"]).await;
     assert_eq!(check.code, Some(0), "{}", check.stdout);
     let cap = "cap $1.00/day: mention read $0.001*, post $0.015, with link $0.20, reply when summoned $0.01";
@@ -274,7 +276,8 @@ async fn what_nobody_summoned_is_not_sent() {
     let asked = ann.posts("@galatea_test Q1");
     x.wait_calls(SEND, 1).await;
     running.kill_9().await;
-    // The notes are lost, and so is the summons: X is asked before anything is sent.
+    // The stored data is lost and the summons with it, so the program asks X before it sends
+    // anything.
     let mut folders = vec![scene.stage.home.path().join(".galatea")];
     while let Some(folder) = folders.pop() {
         for entry in std::fs::read_dir(folder).unwrap().map(Result::unwrap) {
@@ -321,7 +324,7 @@ async fn what_x_takes_for_unsummoned_is_told_alike() {
         ],
     );
     scene.end(running).await;
-    assert_eq!(x.calls_of(SEND).len(), 1, "nobody insists");
+    assert_eq!(x.calls_of(SEND).len(), 1, "a final refusal is not retried");
 }
 
 #[tokio::test]
@@ -335,7 +338,7 @@ async fn a_limit_of_posting_is_waited_for_and_is_no_error() {
         &explained(&scene, asked).await,
         &["X asked to wait", "cause: POST /2/tweets answered 429"],
     );
-    // Posts before the time are violations of the server.
+    // A post before the deadline would be a violation.
     assert_eq!(x.wait_shown(1).await[0].text, "A1");
     assert_eq!(scene.run(&["status"]).await.code, Some(0), "nothing is wrong");
     let said = scene.end(running).await.stderr;

@@ -1,4 +1,5 @@
-//! The gateway breaks in every way it knows; sends are refused, limited, done but not confirmed.
+//! Faults of Discord: every failure of the gateway; sends that are refused, limited, or applied
+//! without an answer.
 
 use std::time::{Duration, Instant};
 
@@ -7,10 +8,10 @@ use galatea_testkit::discord::{Effect, Fault, Handle, Options, Order};
 use crate::discord::Stage;
 
 const SEND: &str = "POST /channels/{}/messages";
-/// From the fault to the answer of what was said in the middle of it.
+/// Limit for the time from a fault to the answer of a message sent during it.
 const SOON: Duration = Duration::from_secs(15);
 
-/// Said before, in the middle of and after what this order does: each is answered once, in order,
+/// Messages before, during and after this action of the gateway are each answered once, in order
 /// and soon.
 async fn recovers(options: Options, order: Order, resumes: bool) {
     let stage = Stage::with(options).await;
@@ -89,7 +90,7 @@ async fn an_event_that_comes_twice_is_answered_once() {
     assert_eq!(stage.wait_text(&direct, "A2").await, ["A1", "A2"]);
 }
 
-/// With this fault on the first send and a kill in the middle of it, Q1 is answered once.
+/// With this fault on the first send and a kill during the send, Q1 is answered once.
 async fn killed_in(effect: Effect) {
     let stage = Stage::set().await;
     let mut galatea = stage.start().await;
@@ -130,7 +131,7 @@ async fn a_limit_of_everything_is_waited_for_and_each_answer_comes_once() {
     stage.ann.says(&direct, "Q1").send();
     galatea.wait_for_line("GAL-DC-429").await;
     stage.ann.says(&general, &format!("{} Q2", stage.discord.mention())).send();
-    // Calls before the time are violations of the server.
+    // A call before the deadline would be a violation.
     stage.wait_text(&direct, "A1").await;
     stage.wait_text(&general, "A2").await;
     let limited = stage
@@ -147,7 +148,8 @@ async fn a_limit_of_everything_is_waited_for_and_each_answer_comes_once() {
     );
 }
 
-/// Ten questions while every send is refused so: how many sends were tried.
+/// Asks ten questions while every send is refused with this error. Returns the number of attempted
+/// sends.
 async fn refused(status: u16, code: u32) -> usize {
     let stage = Stage::set().await;
     let mut galatea = stage.start().await;
@@ -156,7 +158,7 @@ async fn refused(status: u16, code: u32) -> usize {
     for n in 1..=10 {
         stage.ann.says(&direct, &format!("Q{n}")).send();
     }
-    // Once a permission is known to be missing, no answer is asked for any more.
+    // Once a missing permission is known, no answer is requested from the model.
     let undelivered = |galatea: &galatea_testkit::process::Running| {
         let said = galatea.stderr();
         said.matches("not delivered").count() + said.matches("discord  skipped").count()

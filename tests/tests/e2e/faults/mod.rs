@@ -1,5 +1,5 @@
-//! Faults of Discord and X under the real program, judged by what the strict servers remember:
-//! nothing lost, nothing doubled, no storm.
+//! Faults of Discord and X under the real program. The strict servers' records decide: nothing is
+//! lost, nothing is sent twice, and the retries stay few.
 
 mod discord;
 mod nowhere;

@@ -1,4 +1,4 @@
-//! With an API unreachable at the start, nobody but the configured hosts is ever contacted.
+//! With an API unreachable at the start, the program contacts no hosts but the configured ones.
 
 use std::time::Duration;
 
@@ -12,7 +12,8 @@ use crate::{
 };
 use galatea_testkit::{process::Program, x::XApi};
 
-/// Where everything goes that is meant for another host than this machine: what was asked for.
+/// Catches requests meant for other hosts than this machine. Returns the trap's address and the
+/// requested targets.
 async fn trap() -> (String, mpsc::UnboundedReceiver<String>) {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = format!("http://{}", listener.local_addr().unwrap());
@@ -37,12 +38,11 @@ fn trapped(program: Program, trap: &str) -> Program {
     let names =
         ["HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "http_proxy", "https_proxy", "all_proxy"];
     let program = names.into_iter().fold(program, |program, name| program.env(name, trap));
-    // Each attempt of a connector is logged at this level.
+    // The connector logs each attempt at this level.
     program.env("LOG_LEVEL", "debug").env("NO_PROXY", "127.0.0.1").env("no_proxy", "127.0.0.1")
 }
 
-/// Remote ends of the program's sockets that are not on this machine; sockets that look for a name
-/// server count.
+/// Remote ends of the program's sockets outside this machine; DNS lookups count.
 fn elsewhere(galatea: &Running) -> Vec<String> {
     let pid = galatea.pid().unwrap();
     let own: Vec<String> = std::fs::read_dir(format!("/proc/{pid}/fd"))
@@ -77,7 +77,7 @@ fn elsewhere(galatea: &Running) -> Vec<String> {
     tables.iter().flat_map(|table| table.lines().skip(1)).filter_map(remote).collect()
 }
 
-/// Waits until so many attempts failed, looking at the sockets all the while.
+/// Waits until this many attempts have failed, and checks the sockets all the while.
 async fn fails(galatea: &Running, line: &str, times: usize) {
     let mut pause = tokio::time::interval(Duration::from_millis(100));
     let waiting = async {
@@ -106,7 +106,7 @@ async fn an_unreachable_discord_leads_nowhere_else() {
     assert_eq!(stage.wait_text(&direct, "A1").await, ["A1"], "it comes up by itself");
     assert_eq!(elsewhere(&galatea), [""; 0]);
     drop(galatea);
-    assert!(caught.try_recv().is_err(), "somebody else was asked");
+    assert!(caught.try_recv().is_err(), "another host was contacted");
 }
 
 #[tokio::test]
@@ -123,7 +123,7 @@ async fn an_unreachable_x_leads_nowhere_else() {
     assert_eq!(api.wait_shown(1).await[0].reply_to, Some(asked), "it comes up by itself");
     assert_eq!(elsewhere(&galatea), [""; 0]);
     drop(galatea);
-    assert!(caught.try_recv().is_err(), "somebody else was asked");
+    assert!(caught.try_recv().is_err(), "another host was contacted");
 }
 
 #[tokio::test]

@@ -1,5 +1,5 @@
-//! Posts done but not confirmed, keys taken back, an account that is suspended, tokens that rotate
-//! around a kill.
+//! Faults of X: posts applied without an answer, revoked keys, a suspended account, tokens that
+//! rotate around a kill.
 
 use galatea_testkit::{
     process::{Program, Running, free_port},
@@ -23,7 +23,7 @@ async fn set() -> (Stage, XApi, Program) {
     (stage, api, program)
 }
 
-/// `Q7` is answered under itself; the answers are all there are so far.
+/// Checks that `Q7` gets its answer as a reply, and that there are no other answers.
 async fn answers(api: &XApi, n: u32) {
     let asked =
         api.user(&format!("Ann {n}"), &format!("ann_{n}")).posts(&format!("@galatea_test Q{n}"));
@@ -78,7 +78,7 @@ async fn a_limit_is_waited_for_and_each_answer_comes_once() {
 async fn killed_the_instant_x_did_the_post() {
     let (_stage, api, program) = set().await;
     let mut galatea = start(program.clone()).await;
-    // Many bytes of head: the answer is cut off, and then the program.
+    // The headers alone are longer: the answer is cut within them, and then the program is killed.
     api.fault(Fault::new(Effect::CutAfter(10)).on(SEND));
     let asked = api.user("Ann", "ann_x").posts("@galatea_test Q1");
     api.wait_shown(1).await;
@@ -123,7 +123,7 @@ async fn a_suspended_account_makes_no_storm() {
     assert!(tried <= 5, "{tried} posts: at most one per answer");
 }
 
-/// Somebody logged in with a browser. The program with the settings of that.
+/// The program with the settings and tokens of a login in the browser.
 async fn logged_in() -> (Stage, XApi, Program) {
     let (stage, redirect) =
         (Stage::set().await, format!("http://127.0.0.1:{}/callback", free_port()));
@@ -178,7 +178,8 @@ async fn a_kill_right_after_a_renewal_costs_no_login() {
     let (_stage, api, program) = logged_in().await;
     let galatea = start(program.clone()).await;
     answers(&api, 1).await;
-    // Whatever is asked with the fresh token hangs: the program dies between renewal and use.
+    // The first request with the fresh token hangs, so that the program is killed between
+    // refreshing and using the token.
     let seen = api.calls_of(LOOK).len();
     api.expire_tokens();
     api.fault(Fault::new(Effect::Hang).on(LOOK).nth(2));
@@ -209,8 +210,8 @@ async fn a_renewal_that_never_arrived_is_tried_again() {
 #[tokio::test]
 async fn a_renewal_whose_answer_was_lost_asks_for_a_login_once_and_loses_nothing() {
     let (stage, api, program) = logged_in().await;
-    // X gave the next refresh token to nobody: the old one is spent, and to try it is all that is
-    // left.
+    // The new refresh token was lost with the answer. The old one is spent, and using it again is
+    // all the program can do.
     api.allow_violation("a refresh token was used twice");
     let mut galatea = start(program.clone()).await;
     answers(&api, 1).await;
@@ -234,7 +235,7 @@ async fn a_renewal_whose_answer_was_lost_asks_for_a_login_once_and_loses_nothing
     let finished = galatea.finish().await;
     let said = format!("{}{}", finished.stdout, finished.stderr);
     assert!(api.secrets().iter().all(|secret| !said.contains(secret)), "a secret is told");
-    // The fix works, and what was asked meanwhile is answered.
+    // The fix works, and the question asked meanwhile is answered.
     log_in(&program, &api).await;
     let _again = start(program).await;
     let look = |x: &galatea_testkit::x::Handle| {

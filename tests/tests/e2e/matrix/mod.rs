@@ -1,5 +1,5 @@
-//! The crash matrix: every kill point × one and two crashes × platform × database. Whatever
-//! happens, every question is answered once and in order, and the audit says so.
+//! The crash matrix: every kill point × one and two crashes × platform × database. Every question
+//! is answered once and in order, and the audit balances.
 
 mod point;
 mod removal;
@@ -15,10 +15,11 @@ use self::{
 };
 use crate::truth;
 
-/// Cells under way at once: most of their time is waiting for a settle time or the next look.
+/// Cells that run in parallel; they spend most of their time waiting for a settle time or the next
+/// poll.
 const SIDE_BY_SIDE: usize = 8;
 
-/// The crashes of one run.
+/// The crashes of each cell.
 fn cells() -> Vec<Vec<Point>> {
     let on_the_way = LINE.into_iter().flat_map(|p| [vec![p], vec![p, p]]);
     let taking_up =
@@ -52,14 +53,14 @@ async fn cell(platform: Platform, store: Store, crashes: Vec<Point>) {
     assert!(faults.is_empty(), "{}\n{}\n{}", faults.join("\n"), world.story(), running.output());
 }
 
-/// Runs every cell of a platform and a database. A cell that fails is named.
+/// Runs every cell of a platform and a database, and names those that fail.
 async fn all(platform: Platform, store: Store) {
     let (begun, cells) = (Instant::now(), cells());
     let count = cells.len();
     let runs = cells.into_iter().map(|crashes| async move {
         let name = crashes.iter().map(Point::to_string).collect::<Vec<_>>().join(", then ");
-        // A thread and a runtime each: one that fails does not end the others, and one whose
-        // database is removed does not hold them up.
+        // Each cell has its own thread and runtime: a failing cell does not end the others, and
+        // dropping a cell's database does not block them.
         let ended = tokio::task::spawn_blocking(move || {
             let runtime =
                 tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();

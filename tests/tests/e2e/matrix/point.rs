@@ -1,4 +1,4 @@
-//! Where a process dies.
+//! Points at which a process is killed.
 
 use std::fmt;
 
@@ -6,16 +6,16 @@ use galatea_testkit::process::Program;
 
 use super::world::World;
 
-/// A place to die at.
+/// A kill point.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Point {
-    /// In the program, at one of its kill points.
+    /// Inside the program, at one of its named kill points.
     Inside(&'static str),
-    /// Killed from outside when the platform has come so far with a send.
+    /// From outside, when a send has reached this step on the platform.
     Outside(At),
 }
 
-/// How far a platform has come with a send.
+/// Steps of a send on the platform.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum At {
     Arrived,
@@ -23,7 +23,7 @@ pub(crate) enum At {
     Answered,
 }
 
-/// The points of a message's way, in its order.
+/// The points on a message's way through the program, in order.
 pub(crate) const LINE: [Point; 18] = [
     Point::Inside("ingest.before"),
     Point::Inside("ingest.after"),
@@ -45,7 +45,7 @@ pub(crate) const LINE: [Point; 18] = [
     Point::Inside("evaluate"),
 ];
 
-/// The points of taking up what a crash left, each with the crash that leads there.
+/// The points during the recovery after a crash, each with the crash that leads there.
 pub(crate) const TAKING_UP: [(Point, Point); 4] = [
     (Point::Inside("commit.after"), Point::Inside("takeover.sends")),
     (Point::Inside("model.before"), Point::Inside("takeover.turns")),
@@ -53,12 +53,11 @@ pub(crate) const TAKING_UP: [(Point, Point); 4] = [
     (Point::Inside("send.before"), Point::Inside("find.not_there")),
 ];
 
-/// The points around the commit of a batch that changes what is stored: edits, deletions, moved
-/// Rooms.
+/// The points around the commit of a batch that changes stored data: edits, deletions, moved Rooms.
 pub(crate) const MUTATING: [Point; 2] =
     [Point::Inside("mutate.before"), Point::Inside("mutate.after")];
 
-/// Crashes at different points, one after another.
+/// Two crashes at different points, one after the other.
 pub(crate) const MIXED: [[Point; 2]; 4] = [
     [Point::Inside("ingest.after"), Point::Inside("commit.after")],
     [Point::Inside("commit.before"), Point::Outside(At::Applied)],
@@ -76,8 +75,8 @@ impl fmt::Display for Point {
 }
 
 impl Point {
-    /// Runs the program until it dies here. `once_ready` is what happens when it is up, if it comes
-    /// so far.
+    /// Runs the program until it is killed at this point. `once_ready` is called when the program
+    /// is ready, or has ended before.
     pub(crate) async fn dies(self, world: &mut World, once_ready: impl FnOnce(&mut World)) {
         let armed = |program: Program| match self {
             Self::Inside(name) => program.env("FAILPOINTS", format!("{name}=return")),

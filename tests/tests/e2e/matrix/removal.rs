@@ -1,5 +1,5 @@
-//! A message is deleted, and the program dies around the commit: after the restart the message is
-//! gone.
+//! A message is deleted, and the program is killed around the commit: after the restart the message
+//! is gone.
 
 use galatea_core::{
     AgentIdentity, MemoryId,

@@ -1,4 +1,4 @@
-//! One platform with two rooms, a model and a database: where a cell of the matrix takes place.
+//! Environment of one cell of the matrix: a platform with two rooms, a model and a database.
 
 use galatea_testkit::{
     discord::{self, DiscordApi},
@@ -39,14 +39,14 @@ pub(crate) struct World {
     next: u32,
 }
 
-/// Somebody to talk to and where, twice: in private and among people; on X two conversations.
+/// The platform with two conversations: one in private and one in a group; on X two threads.
 enum Scene {
     Telegram { api: BotApi, ann: telegram::User, rooms: [telegram::Chat; 2] },
     Discord { api: DiscordApi, ann: discord::User, rooms: [discord::Channel; 2] },
     X { api: XApi, people: [x::Person; 2], roots: [Option<u64>; 2] },
 }
 
-/// The same on whichever platform it is.
+/// Evaluates the same expression for the handle of each platform.
 macro_rules! on {
     ($scene:expr, $api:ident => $what:expr) => {
         match $scene {
@@ -118,7 +118,7 @@ impl Scene {
         }
     }
 
-    /// A word count whose answer takes two parts at least.
+    /// Number of words whose answer takes at least two parts.
     fn long(&self) -> u32 {
         match self {
             Self::Telegram { .. } => 800,
@@ -161,8 +161,9 @@ impl World {
         }
     }
 
-    /// Discord keeps nothing for a bot before its first session, and every session is stored:
-    /// without a message that waits in it, dying at the intake would be about the session only.
+    /// Discord keeps no events for a bot before its first session, and the session itself is
+    /// stored. Without a message that waits in it, a kill during intake would affect only the
+    /// session.
     pub(crate) async fn prepare(&mut self) {
         if let Scene::Discord { api, .. } = &self.scene {
             let mut running = self.program().arg("start").spawn();
@@ -175,7 +176,7 @@ impl World {
         }
     }
 
-    /// Asks a question in each room, `long` ones with an answer of two parts.
+    /// Asks a question in each room; with `long` its answer has two parts.
     pub(crate) fn ask(&mut self, long: bool) {
         for room in 0..2 {
             let question =
@@ -202,7 +203,7 @@ impl World {
             .unwrap_or_else(|_| panic!("audit: {}{}", done.stdout, done.stderr))
     }
 
-    /// Lets the platform stop at the next message it is given.
+    /// Makes the platform hang at this step of the next send.
     pub(crate) fn hold(&self, at: At) {
         match &self.scene {
             Scene::Telegram { api, .. } => {
@@ -235,7 +236,7 @@ impl World {
         }
     }
 
-    /// Sends that came so far, and of these the answered ones; and how many messages there are.
+    /// Number of sends so far, number of answered ones, and number of messages shown.
     pub(crate) fn sends(&self) -> Sends {
         let shown = (0..2).map(|room| self.scene.shown(room).len()).sum();
         let count = |answers: Vec<bool>| Sends {
@@ -259,7 +260,7 @@ impl World {
         }
     }
 
-    /// Waits for the instant: something more than `before`.
+    /// Waits until one more send than `before` has reached this step.
     pub(crate) async fn reaches(&self, at: At, before: Sends) {
         let look = || {
             let now = self.sends();

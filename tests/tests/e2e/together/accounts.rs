@@ -1,8 +1,7 @@
-//! Two accounts of one character on each of two platforms: one process, one persona, four logins,
-//! and what happens to one happens to no other.
+//! Two accounts of one character on each of two platforms in one process. Nothing that happens to
+//! one account affects another.
 //!
-//! Both servers of a platform number their rooms and messages alike, so every id there is taken
-//! twice.
+//! Both servers of a platform number their rooms and messages alike, so every id exists twice.
 
 use galatea_testkit::{
     discord::{self, DiscordApi},
@@ -21,7 +20,7 @@ struct Accounts {
     stage: Stage,
     telegram: [BotApi; 2],
     discord: [DiscordApi; 2],
-    /// The same person with the same number on both.
+    /// The same person, with the same id, on both servers.
     anns: [telegram::User; 2],
 }
 
@@ -77,7 +76,7 @@ impl Accounts {
         running
     }
 
-    /// Somebody asks `Q<n>` in private, and the account that was asked answers.
+    /// Asks `Q<n>` in private, and waits for the answer of the account that was asked.
     async fn telegram_answers(&self, account: usize, n: u32) {
         let (api, ann) = (&self.telegram[account], &self.anns[account]);
         ann.says(&ann.direct(), &format!("Q{n}")).send();
@@ -128,7 +127,7 @@ async fn every_account_answers_what_it_is_asked_and_keeps_its_own_cursor() {
         all.discord_answers(&doras[0], 0, 3),
         all.discord_answers(&doras[1], 1, 4),
     );
-    // Each was said once, by the account that was asked.
+    // The account that was asked has answered, once.
     let on_telegram = [0, 1].map(|n| all.telegram[n].shown(all.anns[n].direct().id).len());
     let on_discord = [0, 1].map(|n| all.discord[n].shown(doras[n].direct().id).len());
     assert_eq!((on_telegram, on_discord), ([1, 1], [1, 1]));
@@ -137,7 +136,7 @@ async fn every_account_answers_what_it_is_asked_and_keeps_its_own_cursor() {
         let heard = (1..=4).filter(|n| prompt.contains(&format!("Q{n}"))).count();
         assert_eq!(heard, 1, "two accounts' conversations are mixed: {prompt}");
     }
-    // What is delivered twice is a duplicate for the account that had it, and for no other.
+    // A repeated delivery is a duplicate for its own account and for no other.
     all.telegram[0].redeliver(1);
     all.telegram_answers(0, 5).await;
     all.telegram_answers(1, 6).await;
@@ -157,7 +156,8 @@ async fn every_account_answers_what_it_is_asked_and_keeps_its_own_cursor() {
         database.rows("SELECT DISTINCT account FROM cursors WHERE source = 'telegram'").await;
     assert_eq!(cursors.len(), 2, "{cursors:?}");
 
-    // The other way round: ids stay what they are, so that nothing counts as known or is lost.
+    // With the accounts swapped, ids stay the same, so that no message counts as known and none is
+    // lost.
     let ([t1, t2], telegram_root) = (&all.telegram, "TELEGRAM_API_ROOT");
     let turned = all.program().env("TELEGRAM_BOT_TOKEN", t2.token()).env(telegram_root, t2.url());
     let turned =

@@ -1,5 +1,5 @@
-//! From any room to any other: an owner on Telegram has it speak on Discord and on X; what cannot
-//! be reached is told.
+//! Messages from one room to another: an owner on Telegram makes the agent write on Discord and on
+//! X, and unreachable targets are reported.
 
 use galatea_core::model::Finish;
 use galatea_testkit::models::{Answer, OpenAiServer, Recorded, Reply};
@@ -8,7 +8,8 @@ use std::sync::{Arc, Mutex};
 
 use super::Everywhere;
 
-/// The model calls SEND_MESSAGE with these arguments, and then puts the results into words.
+/// Makes the model call SEND_MESSAGE with these arguments, and then report the results. Returns the
+/// later requests.
 fn speaks_elsewhere(model: &OpenAiServer, messages: &[Value]) -> Arc<Mutex<Vec<Recorded>>> {
     let tools = messages.iter().map(|m| ("SEND_MESSAGE".to_owned(), m.to_string())).collect();
     let mut call = Some(Answer { tools, finish: Finish::Tools, ..Answer::default() });
@@ -24,7 +25,7 @@ fn speaks_elsewhere(model: &OpenAiServer, messages: &[Value]) -> Arc<Mutex<Vec<R
     later
 }
 
-/// What the model was told of its calls.
+/// The results of its calls that the model was shown.
 fn results(later: &Mutex<Vec<Recorded>>) -> String {
     later.lock().unwrap().iter().map(|r| r.body["messages"].to_string()).collect()
 }
@@ -64,7 +65,7 @@ async fn an_owner_posts_from_telegram_to_discord_and_x() {
     );
     assert_eq!(results(&later).matches("SEND_MESSAGE worked").count(), 2, "{}", results(&later));
     assert_eq!((all.discord.shown(general.id).len(), all.x.shown().len()), (2, 2), "once each");
-    // Somebody else may not.
+    // Another person may not do this.
     let bob = all.stage.telegram.user("Bob", "bob_b");
     let later = speaks_elsewhere(&all.stage.model, std::slice::from_ref(&on_discord));
     bob.says(&bob.direct(), "Tell the garden that I say hello").send();
@@ -76,13 +77,13 @@ async fn an_owner_posts_from_telegram_to_discord_and_x() {
     let told = all.explain(&format!("{}:{wish}", direct.id)).await;
     assert_eq!(told.matches("  sent  ").count(), 3, "three parts: {told}");
 
-    // What is not connected is told to the model and kept in the verdict.
+    // The model learns that a target is not connected, and the verdict records it.
     let _again = {
         let running = owned.without_env("DISCORD_API_TOKEN").arg("start").spawn();
         running.wait_for_line("ready in").await;
         running
     };
-    // X finds nothing to say in an empty block; that costs nobody the answer here.
+    // An empty code block leaves nothing to post on X; the answer here is sent all the same.
     let nothing = json!({ "target": asked.to_string(), "text": "```\n```" });
     let later = speaks_elsewhere(&all.stage.model, &[on_discord, nothing]);
     let wish = all.stage.ann.says(&direct, "Once more").send();
@@ -102,15 +103,15 @@ async fn an_owner_posts_from_telegram_to_discord_and_x() {
     assert_eq!((all.discord.shown(general.id).len(), all.x.shown().len()), (2, 2));
 }
 
-/// Every platform's owner has it speak on the two others; each place knows afterwards what was said
-/// there.
+/// An owner on each platform makes the agent write on the two others; each room's history contains
+/// it afterwards.
 #[tokio::test]
 async fn from_every_platform_to_every_other_and_each_place_remembers() {
     let all = Everywhere::set().await;
     let owners =
         format!("telegram:{},discord:{},x:{}", all.stage.ann.id, all.dora.id, all.xenia.id);
-    // What others said in these places would have each wish confirmed first; that has tests of its
-    // own.
+    // Other people's words in these rooms would make each call need a confirmation, which other
+    // tests cover.
     let _galatea = all
         .run(all.program().env("AGENT_OWNERS", owners).env("ACTION_CONFIRMATION", "never"))
         .await;
@@ -169,7 +170,7 @@ async fn from_every_platform_to_every_other_and_each_place_remembers() {
             results(&later)
         );
     }
-    // Asked where it was said, it knows.
+    // Asked in the room where it wrote, the agent knows what it wrote.
     all.stage.model_wakes();
     let asked_after = [7, 8, 9];
     all.telegram_answers(asked_after[0]).await;

@@ -1,5 +1,5 @@
-//! What happens to one connector happens to no other: death, hang, ban. `status` tells which, and
-//! what to do.
+//! A failure of one connection affects no other: death, hang, ban. `status` names the connection
+//! and the fix.
 
 use galatea_testkit::{discord, x};
 

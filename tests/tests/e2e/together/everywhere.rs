@@ -1,4 +1,4 @@
-//! The stage with all platforms on it.
+//! The stage with all platforms.
 
 use galatea_testkit::{
     discord::{self, DiscordApi},
@@ -10,16 +10,16 @@ use serde_json::Value;
 
 use crate::stage::Stage;
 
-/// Telegram and the model of [`Stage`], with Discord and X beside them. Dropping it checks what the
-/// program did against the rules of all four.
+/// Telegram and the model of [`Stage`], with Discord and X beside them. Dropping it checks the
+/// program's calls against the rules of all four.
 pub(super) struct Everywhere {
     pub(super) stage: Stage,
     pub(super) discord: DiscordApi,
     pub(super) x: XApi,
-    /// Somebody on Discord.
+    /// A person on Discord.
     pub(super) dora: discord::User,
     pub(super) guild: discord::Guild,
-    /// Somebody on X.
+    /// A person on X.
     pub(super) xenia: Person,
 }
 
@@ -33,7 +33,7 @@ impl Everywhere {
         Self { stage, discord, x, dora, guild, xenia }
     }
 
-    /// The program with the settings of all four.
+    /// The program with the settings of all four services.
     pub(super) fn program(&self) -> Program {
         let keys = self.x.keys();
         self.stage
@@ -47,60 +47,60 @@ impl Everywhere {
             .env("TWITTER_API_ROOT", self.x.url())
             .env("TWITTER_DRY_RUN", "false")
             .env("TWITTER_DAILY_SPEND_LIMIT", "20")
-            // Three seconds, the shortest X allows.
+            // Three seconds, the shortest interval X allows.
             .env("TWITTER_POLL_INTERVAL", "0.05")
     }
 
-    /// Starts it and waits until every platform is heard.
+    /// Starts the program and waits until every platform is connected.
     pub(super) async fn start(&self) -> Running {
         self.run(self.program()).await
     }
 
-    /// The same with other settings.
+    /// Starts this program and waits until every platform is connected.
     pub(super) async fn run(&self, program: Program) -> Running {
         let running = program.arg("start").spawn();
         running.wait_for_line("ready in").await;
-        // Before its first session Discord keeps nothing for a bot.
+        // Discord keeps no events for a bot before its first session.
         self.discord.wait_connected(1).await;
         running
     }
 
-    /// What `galatea status --json` tells.
+    /// Output of `galatea status --json`.
     pub(super) async fn status(&self) -> Value {
         let told = self.program().args(["status", "--json"]).run().await;
         serde_json::from_str(&told.stdout)
             .unwrap_or_else(|e| panic!("{e}: {}{}", told.stdout, told.stderr))
     }
 
-    /// What `galatea explain` tells.
+    /// Output of `galatea explain`.
     pub(super) async fn explain(&self, what: &str) -> String {
         let told = self.program().args(["explain", what]).run().await;
         assert_eq!(told.code, Some(0), "{}{}", told.stdout, told.stderr);
         told.stdout
     }
 
-    /// `Q7` on Telegram is answered.
+    /// Asks `Q7` on Telegram and waits for the answer.
     pub(super) async fn telegram_answers(&self, n: u32) {
         let direct = self.stage.ann.direct();
         self.stage.ann.says(&direct, &format!("Q{n}")).send();
         self.stage.wait_text(&direct, &format!("A{n}")).await;
     }
 
-    /// `Q7` on Discord is answered.
+    /// Asks `Q7` on Discord and waits for the answer.
     pub(super) async fn discord_answers(&self, n: u32) {
         let direct = self.dora.direct();
         self.dora.says(&direct, &format!("Q{n}")).send();
         self.wait_discord(&direct, &format!("A{n}")).await;
     }
 
-    /// `Q7` on X is answered; the question's id.
+    /// Asks `Q7` on X and waits for the answer; returns the question's id.
     pub(super) async fn x_answers(&self, n: u32) -> u64 {
         let asked = self.xenia.posts(&format!("@galatea_test Q{n}"));
         self.wait_x(asked, &format!("A{n}")).await;
         asked
     }
 
-    /// Waits until the last word in a channel is this; its message's id.
+    /// Waits until the agent's last message in a channel has this text; returns its id.
     pub(super) async fn wait_discord(&self, channel: &discord::Channel, last: &str) -> u64 {
         let look = |d: &discord::Handle| {
             d.shown(channel.id).last().filter(|m| m.text == last).map(|m| m.id)
@@ -108,7 +108,7 @@ impl Everywhere {
         self.discord.wait_for(&format!("{last:?} in channel {}", channel.id), look).await
     }
 
-    /// Waits until a post is answered so; the answer's id.
+    /// Waits until a post has a reply with this text; returns the reply's id.
     pub(super) async fn wait_x(&self, asked: u64, text: &str) -> u64 {
         let look = |x: &galatea_testkit::x::Handle| {
             x.shown()
@@ -120,7 +120,7 @@ impl Everywhere {
     }
 }
 
-/// Waits until the last word in a chat is this.
+/// Waits until the agent's last message in a chat has this text.
 pub(super) async fn wait_telegram(api: &BotApi, chat: &Chat, last: &str) {
     let look = |t: &galatea_testkit::telegram::Handle| {
         t.shown(chat.id).last().filter(|m| m.text == last).map(drop)
@@ -128,7 +128,7 @@ pub(super) async fn wait_telegram(api: &BotApi, chat: &Chat, last: &str) {
     api.wait_for(&format!("{last:?} in chat {}", chat.id), look).await;
 }
 
-/// State, code and fix of a platform, of what `galatea status --json` tells.
+/// State, code and fix of a platform in the output of `galatea status --json`.
 pub(super) fn state_of<'a>(status: &'a Value, source: &str) -> (&'a str, &'a str, &'a str) {
     let list = |value: &'a Value| value.as_array().into_iter().flatten();
     let connector = list(&status["agents"])

@@ -1,4 +1,5 @@
-//! The bot's handle: on every platform the model reads by which one people there mean it.
+//! The bot's handle: on every platform the model is shown the name by which people there address
+//! it.
 
 use super::Everywhere;
 

@@ -1,4 +1,4 @@
-//! Long answers and code arrive whole, in order, on every platform at once, each within its limits.
+//! Long answers and code arrive whole and in order on every platform at once, within its limits.
 
 use galatea_testkit::models::Reply;
 
@@ -35,7 +35,8 @@ async fn long_answers_and_code_arrive_whole_everywhere_at_once() {
             .map(str::to_owned)
             .collect()
     };
-    // Telegram: 4,096 each; a block that goes on is a block of the same language again.
+    // Telegram: at most 4,096 each; a code block that continues is a block of the same language
+    // again.
     assert!(telegram.iter().all(|m| m.text.encode_utf16().count() <= 4_096));
     assert_eq!(heard(&mut telegram.iter().map(|m| m.text.as_str())), words);
     let blocks: Vec<_> = telegram
@@ -46,13 +47,13 @@ async fn long_answers_and_code_arrive_whole_everywhere_at_once() {
         .collect();
     assert!(blocks.len() > 1 && blocks.iter().all(|(_, e)| e["language"] == "rust"), "{blocks:?}");
     let within = blocks.iter().flat_map(|(text, e)| {
-        // All of it is ASCII, so that UTF-16 units are bytes.
+        // The text is ASCII, so that UTF-16 units equal bytes.
         let at = |name: &str| usize::try_from(e[name].as_u64().unwrap()).unwrap();
         text[at("offset")..at("offset") + at("length")].lines()
     });
     assert_eq!(within.filter(|l| !l.is_empty()).collect::<Vec<_>>(), lines);
 
-    // Discord: 2,000 each, every fence closed where it was opened.
+    // Discord: at most 2,000 each, and every fence is closed in the message that opened it.
     assert!(
         discord
             .iter()
@@ -70,7 +71,8 @@ async fn long_answers_and_code_arrive_whole_everywhere_at_once() {
         lines
     );
 
-    // X: a thread, each post below the one before; the server refuses what weighs more than 280.
+    // X: a thread in which each post replies to the one before; the server refuses posts heavier
+    // than 280.
     assert_eq!(x[0].reply_to, Some(asked));
     assert!(x.windows(2).all(|pair| pair[1].reply_to == Some(pair[0].id)), "a thread");
     assert!(x.iter().all(|p| p.text.chars().count() <= 280));

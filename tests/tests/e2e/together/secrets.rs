@@ -1,4 +1,4 @@
-//! With every platform on and everything logged, no secret of any of them is told or stored.
+//! With every platform connected and everything logged, no secret is printed or stored.
 
 use galatea_testkit::{discord, telegram, x};
 

@@ -1,16 +1,16 @@
-//! Each question is answered in its own thread, topic or conversation, out of its own conversation
-//! only, and stored under elizaOS's ids.
+//! Each question is answered in its own thread, topic or conversation, from that conversation only,
+//! and stored under elizaOS's ids.
 
 use galatea_core::ids::string_to_uuid;
 
 use super::Everywhere;
 use crate::places::Database;
 
-/// Words said on one platform only, for the first question and the second.
+/// Words used on one platform only, for the first and the second question.
 const WORDS: [[&str; 2]; 3] =
     [["apricot", "avocado"], ["bilberry", "barberry"], ["cranberry", "currant"]];
 
-/// elizaOS's `createUniqueUuid` for Eliza, told by elizaOS itself (npm core 1.7.2).
+/// elizaOS's `createUniqueUuid` for Eliza, as elizaOS itself computes it (npm core 1.7.2).
 const VECTORS: [(&str, &str); 3] = [
     ("123456789012345678", "270b9075-fe57-01b4-838a-eadec6854efb"),
     ("987654321098765432", "eebe9cac-2d38-0aa5-b0c5-0b27dd97e45a"),
@@ -36,7 +36,7 @@ async fn one_start_answers_everywhere_at_once_and_mixes_nothing() {
     let mut asked = (0, 0, 0);
     let mut answer_on_x = root;
     for (n, [a, b, c]) in [0, 1].map(|n| (n, [WORDS[0][n], WORDS[1][n], WORDS[2][n]])) {
-        // All three are asked before any is answered.
+        // All three questions are asked before any is answered.
         asked = (
             stage.ann.says(&forum, &format!("{on_telegram} Q1{n} {a}")).in_topic(topic).send(),
             all.dora.says(&thread, &format!("{on_discord} Q2{n} {b}")).send(),
@@ -95,7 +95,7 @@ async fn one_start_answers_everywhere_at_once_and_mixes_nothing() {
     stored(&all, "x", &all.xenia.id, &root, "", &all.xenia.id, &asked.2).await;
 }
 
-/// The rows of one platform, each under the id elizaOS derives from the platform's.
+/// Checks that the rows of one platform have the ids that elizaOS derives from the platform's ids.
 async fn stored(
     all: &Everywhere,
     source: &str,

@@ -1,4 +1,4 @@
-//! Two characters in one process, each on an account of its own; one account serves one of them.
+//! Two characters in one process, each with its own account; an account can serve only one of them.
 
 use galatea_testkit::{
     process::{Home, Program, Running},
@@ -69,7 +69,7 @@ async fn two_characters_answer_on_two_accounts_at_once() {
         character(&stage.home, "Bob", &second, tokens[1]),
     ];
     let mut galatea = start(&stage, &files[0], &files[1]).await;
-    // The same person, with the same number on both.
+    // The same person, with the same id, on both servers.
     let (here, there) = (first.user("Ann", "ann_b"), second.user("Ann", "ann_b"));
     here.says(&here.direct(), "Q1 marmalade").send();
     there.says(&there.direct(), "Q2 nougat").send();
@@ -96,7 +96,7 @@ async fn two_characters_answer_on_two_accounts_at_once() {
 #[tokio::test]
 async fn one_account_serves_the_first_and_the_second_is_told() {
     let token = "7000000011:AAada-canary-token-ada-canary-tokenx";
-    // The second has an older token of the same account.
+    // The second character has an older token of the same account.
     for (again, words) in [
         (token, "TELEGRAM_BOT_TOKEN is Ada's"),
         ("7000000011:AAold-canary-token-old-canary-tokenx", "account 7000000011 is Ada's"),

@@ -1,4 +1,4 @@
-//! What a reader of the table sees.
+//! Tests of the rendered table.
 
 use super::*;
 use crate::bench::figures::{Load, Spread, Start};

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Sets of nodes that can all reach each other, each with two members or more.
+/// Sets of at least two nodes that can all reach each other.
 pub(super) fn circles<'a>(
     nodes: &BTreeSet<&'a str>,
     edges: &[(&'a str, &'a str)],
@@ -26,7 +26,7 @@ struct Search<'a, 'e> {
 }
 
 impl<'a> Search<'a, '_> {
-    /// Gives the lowest index that can be reached from a node.
+    /// Returns the lowest index reachable from a node.
     fn visit(&mut self, node: &'a str) -> usize {
         let index = self.index.len();
         self.index.insert(node, index);

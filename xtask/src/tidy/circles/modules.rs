@@ -1,4 +1,4 @@
-//! The modules of a crate, and what each imports. Tests are left out.
+//! Reads the modules of a crate and their imports. Tests are excluded.
 
 use anyhow::{Context, Result};
 use proc_macro2::{TokenStream, TokenTree};
@@ -9,10 +9,10 @@ use std::{
 };
 use syn::{Attribute, Item, Macro, UseTree, visit::Visit};
 
-/// A module, by its names from the crate's root on.
+/// Path of a module: its names, starting at the crate's root.
 pub(super) type ModulePath = Vec<String>;
 
-/// Passed-on names may lead to passed-on names; further than this is a mistake.
+/// Longest chain of re-exports that is followed. A longer one is a mistake.
 const DEPTH: usize = 8;
 
 /// All modules of one crate.
@@ -21,19 +21,19 @@ pub(super) struct Modules(BTreeMap<ModulePath, Module>);
 
 #[derive(Default)]
 struct Module {
-    /// Names that `use` brings in, each with its full path; `*` is not among them.
+    /// Names imported by `use`, each with its full path. `*` is not included.
     names: BTreeMap<String, Vec<String>>,
-    /// Paths in its code, with `crate`, `super` or `self` in front.
+    /// Paths in its code that start with `crate`, `super` or `self`.
     used: BTreeSet<Vec<String>>,
-    /// Paths of `use` that only pass a name on.
+    /// Paths of `use` declarations that only re-export a name.
     passed_on: BTreeSet<Vec<String>>,
 }
 
 impl Modules {
-    /// Reads a crate from its first file on.
+    /// Reads a crate, starting at its root file.
     ///
     /// # Errors
-    /// A file that is missing or no Rust.
+    /// If a file is missing or is not valid Rust.
     pub(super) fn read(library: &Path) -> Result<Self> {
         let mut modules = Self::default();
         let folder = library.parent().unwrap_or(library).to_owned();
@@ -46,7 +46,7 @@ impl Modules {
         self.0.keys()
     }
 
-    /// Which module uses which.
+    /// Pairs of modules where the first uses the second.
     pub(super) fn imports(&self) -> BTreeSet<(ModulePath, ModulePath)> {
         let mut imports = BTreeSet::new();
         for (path, module) in &self.0 {
@@ -62,7 +62,7 @@ impl Modules {
         imports
     }
 
-    /// The module that defines what a path names; none for another crate's.
+    /// The module that defines the target of a path. `None` for a path into another crate.
     fn target(&self, from: &ModulePath, path: &[String], depth: usize) -> Option<ModulePath> {
         let mut rest = path.iter();
         let mut at = match rest.next()?.as_str() {
@@ -146,7 +146,7 @@ fn is_test(attributes: &[Attribute]) -> bool {
     attributes.iter().any(|attribute| test(&attribute))
 }
 
-/// Collects the paths in one module's items.
+/// Collects the paths used in one module's items.
 #[derive(Default)]
 struct Seen(Module);
 
@@ -189,7 +189,7 @@ impl Seen {
         self.0.names.insert(name, full);
     }
 
-    /// A macro's arguments are no syntax tree yet: paths in them are found by their first word.
+    /// Arguments of macros are not parsed. Paths in them are recognised by their first word.
     fn tokens(&mut self, tokens: TokenStream) {
         let mut path: Vec<String> = Vec::new();
         let mut colons = 0;

@@ -1,4 +1,4 @@
-//! Small crates with and without circles.
+//! Tests with small crates that have and do not have cycles.
 
 use super::*;
 use std::fs;

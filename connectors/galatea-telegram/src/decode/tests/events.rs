@@ -1,4 +1,4 @@
-//! What happens besides: edits, presses, reactions, people and rights.
+//! Tests of other updates: edits, presses, reactions, members and roles.
 
 use super::*;
 use galatea_core::{OwnStatus, world::Role};
@@ -14,7 +14,7 @@ fn edits_name_their_message() {
     assert_eq!((id.as_str(), content.text.as_str()), ("501:7", "better"));
 }
 
-/// A mention that an edit adds is one: the same words, new or edited, address the bot alike.
+/// A mention added by an edit addresses the bot like one in a new message.
 #[test]
 fn an_edit_that_mentions_the_bot_addresses_it() {
     let addressed = |text: &str, entities: Value| {

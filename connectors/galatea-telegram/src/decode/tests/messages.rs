@@ -1,4 +1,4 @@
-//! What is said: where, by whom, to whom, with which words and files.
+//! Tests of messages: place, sender, whom they address, text and files.
 
 use super::*;
 use galatea_core::ChannelType;
@@ -58,7 +58,7 @@ fn a_topic_is_a_room_of_its_own_and_general_is_the_chat() {
     assert_eq!(
         (message.reply_to, message.addressed.reply),
         (None, false),
-        "the topic's root is no reply, even if we opened it"
+        "the topic's root does not make a reply, even if the bot opened it"
     );
     let (general, _) = said(&message_in(forum, json!({"text": "hi"})));
     assert_eq!(general.room.remote.as_str(), "-1001234");
@@ -66,7 +66,7 @@ fn a_topic_is_a_room_of_its_own_and_general_is_the_chat() {
     assert_eq!(
         thread.room.remote.as_str(),
         "-1001234",
-        "a reply thread outside a forum is no topic"
+        "a reply thread outside a forum is not a topic"
     );
 }
 
@@ -129,7 +129,7 @@ fn mentions_are_found_by_entity_in_any_case() {
         said(&message_in(group(), json!({"text": text, "entities": entities}))).1.addressed.mention
     };
     assert!(mention("🤖 @galatea_bot hi", json!([{"type": "mention", "offset": 3, "length": 12}])));
-    assert!(!mention("🤖 @galatea_bot hi", json!([])), "words alone are no mention");
+    assert!(!mention("🤖 @galatea_bot hi", json!([])), "a name without an entity is not a mention");
     assert!(!mention("@galatea_bots", json!([{"type": "mention", "offset": 0, "length": 13}])));
     assert!(mention(
         "hey you",
@@ -141,7 +141,7 @@ fn mentions_are_found_by_entity_in_any_case() {
     ));
     assert!(
         !mention("🤖", json!([{"type": "mention", "offset": 1, "length": 1}])),
-        "half a character is nothing"
+        "an entity inside a character is dropped"
     );
     assert!(!mention("x", json!([{"type": "mention", "offset": 0, "length": 900}])));
 }

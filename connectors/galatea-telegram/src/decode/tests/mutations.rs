@@ -1,4 +1,4 @@
-//! Hostile updates: mutations of every kind of update, and garbage.
+//! Tests with hostile input: mutations of every kind of update, and garbage.
 
 use super::{
     events::{administrator, member_update},
@@ -7,7 +7,7 @@ use super::{
 use proptest::prelude::*;
 use teloxide::types::MessageEntity;
 
-/// Every recording used for mutation.
+/// The updates that are mutated.
 fn recordings() -> Vec<Value> {
     let emoji = json!([{"type": "emoji", "emoji": "👍"}]);
     let photo = json!([{"file_id": "s", "file_unique_id": "s", "width": 1, "height": 1}]);
@@ -122,7 +122,7 @@ proptest! {
         let kinds = ["bold", "italic", "code", "pre", "blockquote", "spoiler", "mention"];
         let entities: Vec<MessageEntity> = entities.iter().map(|(offset, length, kind)| serde_json::from_value(json!({"type": kinds[*kind], "offset": offset, "length": length})).unwrap()).collect();
         let made = text::to_markdown(&text, &entities);
-        // Every character is there, in order: markers are only added.
+        // Every character is kept in order; markers are only added.
         let mut rest = made.chars();
         for c in text.chars().filter(|c| !c.is_whitespace()) {
             prop_assert!(rest.any(|m| m == c), "{c:?} is missing in {made:?}");

@@ -1,4 +1,5 @@
-//! Logging in with a browser: the page a person opens, and what comes back.
+//! Browser login with OAuth 2: makes the address of the page that a person opens, and exchanges the
+//! code that comes back for tokens.
 
 use async_trait::async_trait;
 use galatea_core::{BrowserLogin, Error, ExposeSecret, Result};
@@ -12,10 +13,10 @@ use super::{
 };
 use crate::error::{Failure, Problem, codes};
 
-/// What is asked for: reading and writing posts, media, and tokens that renew themselves.
+/// Requested scopes: reading and writing posts, uploading media, and refresh tokens.
 const SCOPES: &str = "tweet.read tweet.write users.read media.write offline.access";
 
-/// A login in the making.
+/// A login in progress.
 pub(crate) struct Login {
     app: App,
     root: String,
@@ -27,7 +28,7 @@ pub(crate) struct Login {
 }
 
 impl Login {
-    /// Makes up state and verifier, and the page's address with both.
+    /// Generates state and verifier, and builds the page's address from them.
     pub(crate) fn begin(
         app: App,
         root: String,
@@ -49,7 +50,8 @@ impl Login {
         Self { app, root, file, page: page.into(), redirect, state, verifier }
     }
 
-    /// The code in what was pasted: the whole address, its query, or the code alone.
+    /// Extracts the code from what the person pasted: the whole address, its query, or the code
+    /// alone.
     fn code(&self, answer: &str) -> Result<String> {
         let answer = answer.trim();
         let wrong = |what: &'static str| {
@@ -75,7 +77,7 @@ impl Login {
                 wrong("X was not allowed to log in").with("x", galatea_http::shorten(error, 60))
             );
         }
-        // RFC 6749 §10.12: an answer to somebody else's login must not become ours.
+        // RFC 6749 §10.12: the answer to another login must not be accepted for this account.
         if value("state") != Some(self.state.secret()) {
             return Err(wrong("this address belongs to another login"));
         }

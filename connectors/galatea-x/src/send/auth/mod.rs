@@ -1,4 +1,4 @@
-//! Who we are: a signature (OAuth 1.0a) or a bearer token (OAuth 2) on every request.
+//! Authenticates requests with a signature (OAuth 1.0a) or a bearer token (OAuth 2).
 
 pub(crate) mod login;
 pub(crate) mod oauth1;
@@ -7,7 +7,7 @@ pub(crate) mod tokens;
 
 use galatea_core::{Result, SecretString, Timestamp};
 
-/// One of the two ways.
+/// The account's way of authentication.
 pub(crate) enum Auth {
     /// Signed requests.
     OAuth1(oauth1::Keys),
@@ -15,19 +15,19 @@ pub(crate) enum Auth {
     OAuth2(oauth2::Session),
 }
 
-/// What goes into one request's `Authorization` header.
+/// The content of one request's `Authorization` header.
 pub(crate) struct Proof {
-    /// The header.
+    /// Value of the header.
     pub(crate) header: SecretString,
-    /// The bearer token in it, to be replaced when X refuses it.
+    /// The bearer token it contains, so that the token can be replaced when X refuses it.
     pub(crate) bearer: Option<SecretString>,
 }
 
 impl Auth {
-    /// The proof for one request; `refused` is the token of a try before.
+    /// The proof for one request. `refused` is the token that X refused in the attempt before.
     ///
     /// # Errors
-    /// `Unauthorized` with `GAL-X-LOGIN` without a login.
+    /// `Unauthorized` with `GAL-X-LOGIN` if there is no login.
     pub(crate) async fn proof(
         &self,
         method: &str,

@@ -4,7 +4,7 @@ use galatea_core::{ExposeSecret, SecretString, Timestamp};
 use oauth1_request::{Builder, Credentials, HmacSha1};
 use std::{collections::BTreeSet, num::NonZeroU64};
 
-/// The four values.
+/// The four keys from the developer console.
 pub(crate) struct Keys {
     pub(crate) api_key: SecretString,
     pub(crate) api_secret: SecretString,
@@ -40,7 +40,7 @@ impl Keys {
         builder.token(pair(&self.token, &self.token_secret));
         builder.version(true);
         builder.timestamp(u64::try_from(now.0 / 1000).ok().and_then(NonZeroU64::new));
-        // None makes a fresh random one.
+        // `None` generates a random nonce.
         builder.nonce(nonce);
         let parameters: BTreeSet<(&str, &str)> = query.iter().copied().collect();
         SecretString::from(builder.build(method, url, &parameters))
@@ -51,7 +51,7 @@ impl Keys {
 mod tests {
     use super::*;
 
-    /// X, "Creating a signature": the published example.
+    /// The published example of X, "Creating a signature".
     #[test]
     fn the_published_example_is_signed_as_published() {
         let keys = Keys {

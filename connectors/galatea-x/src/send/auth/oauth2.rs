@@ -1,5 +1,5 @@
-//! OAuth 2 with PKCE: bearer tokens that renew themselves (X, "OAuth 2.0 Authorization Code Flow
-//! with PKCE"; RFC 6749, RFC 7636).
+//! OAuth 2 with PKCE: keeps a valid bearer token and renews it (X, "OAuth 2.0 Authorization Code
+//! Flow with PKCE"; RFC 6749, RFC 7636).
 
 use galatea_core::{Clock, Error, ErrorKind, ExposeSecret, Result, Retry, SecretString, Sent};
 use galatea_http::HttpClient;
@@ -10,7 +10,7 @@ use tokio::sync::Mutex;
 use super::tokens::{TokenFile, Tokens};
 use crate::error::{Failure, Problem, codes};
 
-/// A token that ends within this time is renewed first.
+/// A token that expires within this time is renewed before use.
 const MARGIN: Duration = Duration::from_secs(60);
 const TIMEOUT: Duration = Duration::from_secs(15);
 
@@ -23,7 +23,7 @@ pub(crate) struct App {
     pub(crate) clock: Arc<dyn Clock>,
 }
 
-/// What the token endpoint answers.
+/// The answer of the token endpoint.
 #[derive(Deserialize)]
 struct Granted {
     access_token: SecretString,
@@ -45,18 +45,18 @@ pub(crate) struct Session(Arc<Renewal>);
 struct Renewal {
     app: App,
     file: TokenFile,
-    /// Held while renewing: whoever comes second finds it done.
+    /// Locked during a renewal, so that a concurrent caller waits for it and uses its result.
     known: Mutex<Option<Known>>,
 }
 
 /// The newest tokens.
 struct Known {
     tokens: Tokens,
-    /// They are on disk.
+    /// Whether they are on disk.
     stored: bool,
 }
 
-/// No login yet, or one that ended.
+/// The error for a missing or expired login.
 pub(crate) fn login_needed(why: &'static str) -> Error {
     Error::new(ErrorKind::Unauthorized, why)
         .with_code(codes::LOGIN)
@@ -64,7 +64,8 @@ pub(crate) fn login_needed(why: &'static str) -> Error {
 }
 
 impl App {
-    /// Trades a code or refresh token for tokens; the account is not known to it.
+    /// Exchanges a code or refresh token for tokens. The account's id and name stay empty: the
+    /// endpoint does not return them.
     pub(crate) async fn grant(&self, pairs: &[(&str, &str)]) -> Result<Tokens> {
         let mut pairs = pairs.to_vec();
         let mut request = self.http.post(&self.endpoint).total_timeout(TIMEOUT);
@@ -86,8 +87,8 @@ impl App {
             response.bytes().await.map_err(|e| Failure::Transport(e).into_error("oauth2/token"))?;
         if status != 200 {
             return Err(match Problem::read(status, &body) {
-                // invalid_grant and invalid_request: the code or token is spent, invalid_client:
-                // the app is not known (RFC 6749 §5.2).
+                // invalid_grant and invalid_request: the code or token was used before.
+                // invalid_client: the app is unknown (RFC 6749 §5.2).
                 Some(problem) if matches!(status, 400 | 401) => {
                     login_needed("X does not accept the login any more")
                         .with("x", galatea_http::shorten(&problem.detail, 120))
@@ -96,7 +97,7 @@ impl App {
                 None => Failure::Garbage { status, place }.into_error("oauth2/token"),
             });
         }
-        // The parser's words would repeat parts of the answer.
+        // The parser's message would repeat parts of the answer, which contains tokens.
         let granted: Granted = serde_json::from_slice(&body)
             .map_err(|_| Failure::Garbage { status, place }.into_error("oauth2/token"))?;
         let Some(refresh_token) = granted.refresh_token else {
@@ -121,15 +122,15 @@ impl Session {
         Self(Arc::new(Renewal { app, file, known: Mutex::new(None) }))
     }
 
-    /// A token that is good now, renewed if need be.
+    /// A valid access token, renewed if necessary.
     ///
     /// # Errors
-    /// `Unauthorized` with `GAL-X-LOGIN` before a login and after it ended.
+    /// `Unauthorized` with `GAL-X-LOGIN` before the first login and after the login has expired.
     pub(crate) async fn access_token(&self) -> Result<SecretString> {
         self.token(None).await
     }
 
-    /// After X refused `refused`: another one.
+    /// Another access token, after X refused `refused`.
     ///
     /// # Errors
     /// As [`Session::access_token`].
@@ -137,8 +138,8 @@ impl Session {
         self.token(Some(refused.clone())).await
     }
 
-    /// In a task of its own: whoever asks may be gone before X has answered, and what X gives then
-    /// is the only token that is still good.
+    /// Renews in a task of its own. The caller may be cancelled before X answers, and the refresh
+    /// token in that answer is the only one that is still valid.
     async fn token(&self, refused: Option<SecretString>) -> Result<SecretString> {
         let renewal = Arc::clone(&self.0);
         let token = tokio::spawn(async move { renewal.token(refused.as_ref()).await }).await;
@@ -162,9 +163,9 @@ impl Renewal {
             Error::unexpected("waiting for the tokens of X ended").with("cause", e)
         })??;
         let last = match known.as_ref().filter(|known| !known.stored) {
-            // X has forgotten those in the file.
+            // X has already invalidated the tokens in the file.
             Some(unstored) => unstored.tokens.clone(),
-            // Another process may have renewed them, or logged in.
+            // Another process may have renewed the tokens or logged in since.
             None => {
                 self.file.read()?.ok_or_else(|| login_needed("nobody has logged in to X yet"))?
             }
@@ -174,7 +175,7 @@ impl Renewal {
         } else {
             self.renew(last).await?
         };
-        // Before anybody uses it: X has forgotten the old one already.
+        // Store the tokens before they are used: X has already invalidated the old ones.
         fresh.store(&self.file);
         drop(lock);
         let token = fresh.tokens.access_token.clone();
@@ -186,11 +187,11 @@ impl Renewal {
         let pairs =
             [("grant_type", "refresh_token"), ("refresh_token", old.refresh_token.expose_secret())];
         let granted = self.app.grant(&pairs).await.map_err(|error| match error.retry() {
-            // Nothing was posted, whatever became of the renewal.
+            // Nothing was posted, even if the outcome of the renewal is unknown.
             Retry::Never => error,
             _ => error.with_sent(Sent::No),
         })?;
-        tracing::debug!("the tokens of X were renewed");
+        tracing::debug!("renewed the OAuth 2 tokens of X");
         Ok(Known {
             tokens: Tokens { user_id: old.user_id, user_name: old.user_name, ..granted },
             stored: false,
@@ -199,8 +200,8 @@ impl Renewal {
 }
 
 impl Known {
-    /// Writes them if they are not on disk yet. When that fails they are good as long as this
-    /// process lives, and are written at the next use.
+    /// Writes the tokens to disk if they are not there yet. If this fails, they stay valid in this
+    /// process, and the next use writes them again.
     fn store(&mut self, file: &TokenFile) {
         if self.stored {
             return;
@@ -208,7 +209,7 @@ impl Known {
         match file.write(&self.tokens) {
             Ok(()) => self.stored = true,
             Err(error) => {
-                tracing::error!(code = codes::LOGIN, error = %error.report(), "the login of X is not on disk: it would end with this process")
+                tracing::error!(code = codes::LOGIN, error = %error.report(), "failed to write the tokens of X to disk; the next use tries again, and the login is lost if the process ends before")
             }
         }
     }

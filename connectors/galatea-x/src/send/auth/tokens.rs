@@ -1,5 +1,5 @@
-//! The tokens of OAuth 2 on disk. The refresh token is replaced by every refresh, so the new one is
-//! durable before anything uses it.
+//! Stores the OAuth 2 tokens on disk. Each refresh replaces the refresh token, so the new one is
+//! made durable before it is used.
 
 use galatea_core::{Error, Result, SecretString, Timestamp};
 use secrecy::ExposeSecret;
@@ -11,44 +11,44 @@ use std::{
 
 use crate::{error::codes, send::keep};
 
-/// What a login or refresh brought.
+/// The tokens that a login or a refresh returned.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) struct Tokens {
-    /// Good for two hours (X, OAuth 2).
+    /// Valid for two hours (X, OAuth 2).
     #[serde(serialize_with = "written")]
     pub(crate) access_token: SecretString,
-    /// Good once.
+    /// Can be used once.
     #[serde(serialize_with = "written")]
     pub(crate) refresh_token: SecretString,
-    /// When the access token ends.
+    /// When the access token expires.
     pub(crate) expires_at: Timestamp,
-    /// What was allowed.
+    /// The granted scopes.
     pub(crate) scope: String,
-    /// The account.
+    /// The account's id.
     pub(crate) user_id: String,
-    /// Its handle.
+    /// The account's handle.
     pub(crate) user_name: String,
 }
 
-/// The file is the one place where they may be written out.
+/// Writes a token in plain text. Used for the file only.
 fn written<S: Serializer>(secret: &SecretString, serializer: S) -> Result<S::Ok, S::Error> {
     serializer.serialize_str(secret.expose_secret())
 }
 
-/// Where the tokens are.
+/// The file that holds the tokens.
 #[derive(Debug, Clone)]
 pub(crate) struct TokenFile(PathBuf);
 
 impl TokenFile {
-    /// In an account's folder.
+    /// The token file in an account's folder.
     pub(crate) fn in_folder(folder: &Path) -> Self {
         Self(folder.join("oauth2.json"))
     }
 
-    /// What is there; none before the first login.
+    /// The stored tokens; `None` before the first login.
     ///
     /// # Errors
-    /// `Invalid` for a file that is broken.
+    /// `Invalid` for a malformed file, `Unexpected` for one that cannot be read.
     pub(crate) fn read(&self) -> Result<Option<Tokens>> {
         let bytes = match std::fs::read(&self.0) {
             Ok(bytes) => bytes,
@@ -59,7 +59,7 @@ impl TokenFile {
                     .with("cause", e.kind()));
             }
         };
-        // The parser's words would repeat parts of the file.
+        // The parser's message would repeat parts of the file, which contains tokens.
         serde_json::from_slice(&bytes).map(Some).map_err(|_| {
             Error::invalid("the file with the tokens of X is broken")
                 .with_code(codes::LOGIN)
@@ -67,18 +67,18 @@ impl TokenFile {
         })
     }
 
-    /// Replaces them, durably.
+    /// Replaces the stored tokens, durably.
     ///
     /// # Errors
-    /// `Unexpected` when the disk refuses; the old ones are still there then.
+    /// `Unexpected` when the file cannot be written; the old tokens are then still there.
     pub(crate) fn write(&self, tokens: &Tokens) -> Result<()> {
         let bytes = serde_json::to_vec_pretty(tokens)
             .map_err(|_| Error::unexpected("the tokens of X cannot be written as JSON"))?;
         keep::replace(&self.0, &bytes, true)
     }
 
-    /// Keeps other processes from refreshing meanwhile: a second refresh with the same token would
-    /// end the login. Blocks.
+    /// Locks out other processes during a refresh: a second refresh with the same token would end
+    /// the login. Blocks the thread.
     pub(crate) fn lock(&self) -> Result<File> {
         let failed = |e: std::io::Error| {
             Error::unexpected("the tokens of X cannot be locked")

@@ -1,4 +1,4 @@
-//! Who is chosen, with which models and parameters.
+//! Tests of the chosen provider, its models and their parameters.
 
 use crate::{
     Dependencies,
@@ -72,7 +72,7 @@ fn explicit_and_older_choices() {
     assert_eq!(with(("GALATEA_MODEL_PROVIDER", "OpenAI")).provider, "openai");
     assert_eq!(with(("MODEL_PROVIDER", "openai")).provider, "openai");
     let kept = with(("MODEL_PROVIDER", "groq"));
-    assert_eq!((kept.provider, kept.notes.len()), ("anthropic", 2), "and who stands in");
+    assert_eq!((kept.provider, kept.notes.len()), ("anthropic", 2), "and the fallbacks");
     assert!(with(("MODEL_PROVIDER", "eternalai")).notes[0].contains("eternalai"));
     assert_eq!(
         of(&[("GALATEA_MODEL_PROVIDER", "ollama")]).provider,

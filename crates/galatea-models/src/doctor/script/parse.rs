@@ -1,13 +1,12 @@
-//! The script format: lines → [`Script`].
+//! Parses the script format into a [`Script`].
 
 use super::{Match, Piece, Rule, Script, Step, Substitution, Template};
 use crate::doctor::pattern::{Token, Word};
 
-/// Most elements of a pattern, and largest fixed number of words in it: bounds for the work that a
-/// match costs.
+/// Most elements of a pattern, and largest fixed number of words in it. Bounds the cost of a match.
 const MAX_TOKENS: usize = 32;
 
-/// A mistake with its place, both from 1.
+/// A mistake in a script. Line and column count from 1.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Fault {
     pub(crate) line: usize,
@@ -15,12 +14,12 @@ pub(crate) struct Fault {
     pub(crate) what: String,
 }
 
-/// A piece of a line that knows where it stands.
+/// A piece of a line with its position.
 #[derive(Clone, Copy)]
 struct Span<'a> {
     text: &'a str,
     line: usize,
-    /// Characters before it.
+    /// Number of characters before it in the line.
     before: usize,
 }
 
@@ -64,7 +63,7 @@ impl<'a> Span<'a> {
     }
 }
 
-/// What the lines belong to.
+/// The section that the current lines belong to.
 #[derive(Clone, Copy, PartialEq)]
 enum Section {
     None,
@@ -304,7 +303,7 @@ impl<'a> Parser<'a> {
             )));
         }
         for list in [&mut self.script.pre, &mut self.script.post, &mut self.script.post_end] {
-            // The longest phrase wins, so that `i am` goes before `i`.
+            // Longer phrases first, so that `i am` is tried before `i`.
             list.sort_by_key(|s| std::cmp::Reverse(s.from.len()));
         }
         Ok(self.script)
@@ -318,7 +317,7 @@ fn substitution(value: Span<'_>) -> Result<Substitution, Fault> {
     Ok(Substitution { from: from.words(), to: to.text.split_whitespace().map(Word::new).collect() })
 }
 
-/// Text with `{n}`; `elements` is how many the pattern above has.
+/// Parses text with placeholders `{n}`; `elements` is the number of elements of the pattern above.
 fn template(value: Span<'_>, elements: usize) -> Result<Template, Fault> {
     let mut pieces = Vec::new();
     let mut rest = value;

@@ -1,4 +1,4 @@
-//! Body of an answer → [`TextAnswer`].
+//! Decodes the body of an answer into a [`TextAnswer`].
 
 use galatea_core::model::{Finish, TextAnswer, ToolCall, Usage};
 use serde::Deserialize;
@@ -7,7 +7,7 @@ use serde_json::Value;
 use super::error;
 use crate::wire::{Fail, complete_arguments, surrogate};
 
-/// A response, whole or as the events of a stream carry it.
+/// A response: a whole body, or part of a stream event.
 #[derive(Deserialize)]
 pub(super) struct Response {
     pub(super) status: Option<String>,
@@ -23,16 +23,16 @@ pub(super) struct Incomplete {
     pub(super) reason: Option<String>,
 }
 
-/// An item of the output. Reasoning and the results of tools that run there are passed over.
+/// An item of the output. Reasoning and the results of tools that run at OpenAI are ignored.
 #[derive(Deserialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
 pub(super) enum Item {
-    /// Something said.
+    /// A message of the model.
     Message {
         #[serde(default)]
         content: Vec<Part>,
     },
-    /// A call of a tool of ours.
+    /// A call of one of the request's tools.
     FunctionCall {
         call_id: Option<String>,
         id: Option<String>,
@@ -130,14 +130,14 @@ pub(crate) fn decode(bytes: &[u8]) -> Result<TextAnswer, Fail> {
     Ok(answer)
 }
 
-/// The failure that a response tells of.
+/// The failure that a response reports.
 pub(super) fn failure(response: &Response) -> Option<Fail> {
     let told = response.error.as_ref().filter(|error| !error.is_null());
     let failed = matches!(response.status.as_deref(), Some("failed" | "cancelled"));
     (told.is_some() || failed).then(|| error::in_band(told.unwrap_or(&Value::Null)))
 }
 
-/// Why it ended; none while it has not.
+/// Why the response ended; `None` while it is in progress.
 pub(super) fn finish(response: &Response) -> Option<Finish> {
     match response.status.as_deref() {
         Some("completed") => Some(Finish::Stop),

@@ -1,4 +1,4 @@
-//! [`TextRequest`] → body of `POST /responses`.
+//! Encodes a [`TextRequest`] as the body of `POST /responses`.
 
 use galatea_core::model::{ChatMessage, ChatPart, ChatRole, TextRequest};
 use serde::Serialize;
@@ -7,7 +7,7 @@ use std::borrow::Cow;
 
 use crate::{families::Rules, wire::object_schema};
 
-/// Least `max_output_tokens` that is taken (API reference, Responses).
+/// Smallest `max_output_tokens` that the API accepts (API reference, Responses).
 const LEAST_OUTPUT: u32 = 16;
 
 #[derive(Serialize)]
@@ -26,7 +26,7 @@ pub(super) struct Body<'a> {
     top_p: Option<f32>,
     #[serde(skip_serializing_if = "Option::is_none")]
     reasoning: Option<Reasoning>,
-    // What people write is not left behind there.
+    // Always false, so that OpenAI does not store conversations.
     store: bool,
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     stream: bool,
@@ -63,8 +63,8 @@ struct Tool<'a> {
     name: &'a str,
     description: &'a str,
     parameters: Cow<'a, Value>,
-    // Strict by default, which demands schemas of another kind (all fields required, no further
-    // ones).
+    // Always sent: the default is strict, which requires another kind of schema (all fields
+    // required, no additional ones).
     strict: bool,
 }
 

@@ -1,4 +1,4 @@
-//! Events of a streamed answer → [`TextAnswer`].
+//! Decodes the events of a streamed answer into a [`TextAnswer`].
 
 use std::collections::BTreeMap;
 
@@ -47,14 +47,14 @@ enum Event {
     Other,
 }
 
-/// A call coming together.
+/// A tool call being assembled.
 struct Called {
     id: String,
     name: String,
     arguments: surrogate::Joined,
 }
 
-/// An answer coming together.
+/// An answer being assembled from events.
 #[derive(Default)]
 pub(crate) struct Pieces {
     text: surrogate::Joined,
@@ -70,7 +70,7 @@ impl Gather for Pieces {
         frame: &str,
         on_text: &(dyn for<'t> Fn(&'t str) + Send + Sync),
     ) -> Result<Progress, Fail> {
-        // Relays of other formats end with it.
+        // Relays from other formats end a stream with `[DONE]`.
         if frame.trim() == "[DONE]" {
             return Ok(if self.complete() { Progress::Done } else { Progress::Nothing });
         }
@@ -100,7 +100,7 @@ impl Gather for Pieces {
                     .ok_or(Fail::Garbage("arguments after the start of their tool call"))?;
                 called.arguments.push(&delta);
             }
-            // Who sends no pieces sends it whole.
+            // A service that sends no deltas sends the whole call here.
             Event::Done {
                 output_index,
                 item: Item::FunctionCall { call_id, id, name, arguments },
@@ -126,7 +126,7 @@ impl Gather for Pieces {
             Event::Error { told } => {
                 return Err(error::in_band(told.get("error").unwrap_or(&told)));
             }
-            // That it was taken on, and signs of life: they say nothing about the model.
+            // Acknowledgements and heartbeats of the service, which say nothing about the model.
             Event::Other => return Ok(Progress::Nothing),
         }
         Ok(Progress::More)

@@ -1,4 +1,4 @@
-//! What ends the wait for the first piece, and for the next one.
+//! Tests of the timeouts for the first piece of a stream and for later ones.
 
 use std::time::Duration;
 
@@ -7,7 +7,7 @@ use galatea_http::{HttpClient, HttpOptions};
 use super::*;
 use crate::wire::{Auth, Names, Times, codes};
 
-/// Words of the frames; an empty frame holds nothing.
+/// Joins the text of the frames; an empty frame contains nothing of the answer.
 #[derive(Default)]
 struct Words(TextAnswer);
 
@@ -28,7 +28,7 @@ impl Gather for Words {
     }
 }
 
-/// One frame every 50 ms, with 400 ms of patience.
+/// Reads one frame every 50 ms with timeouts of 400 ms.
 async fn read(frames: Vec<&'static str>) -> Result<TextAnswer> {
     let patience = Duration::from_millis(400);
     let names = Names { provider: "p", label: "P", key: "K", url: "U" };

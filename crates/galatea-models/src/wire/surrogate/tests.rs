@@ -1,4 +1,4 @@
-//! Halves of characters, in every provider's text and tool calls, streamed and whole.
+//! Tests of single surrogates in every provider's text and tool calls, streamed and whole.
 
 use galatea_core::model::TextAnswer;
 use proptest::prelude::*;
@@ -19,7 +19,7 @@ fn streamed<G: Gather>(mut pieces: G, frames: &[&str]) -> (TextAnswer, String) {
     (pieces.finish(), shown.into_inner().unwrap())
 }
 
-/// A call's arguments have to be JSON for whoever reads them.
+/// The argument `to` of the first call; the arguments must be valid JSON.
 fn argument(answer: &TextAnswer) -> String {
     let call = answer.tool_calls.first().unwrap_or_else(|| panic!("no call in {answer:?}"));
     let value: Value = serde_json::from_str(&call.arguments)
@@ -27,7 +27,8 @@ fn argument(answer: &TextAnswer) -> String {
     value["to"].as_str().unwrap_or_default().to_owned()
 }
 
-/// What comes in place of `A` and `B`, and what it has to be when they are in one piece or torn.
+/// Replacements for `A` and `B` in the frames, and the expected text whether they arrive in one
+/// piece or in two.
 const CASES: [(&str, &str, &str); 5] = [
     (r"\ud83d", r"\ude00", "😀"),
     (r"\uD83D", r"\uDE00", "😀"),
@@ -49,7 +50,7 @@ fn every_provider_joins_halves_in_text_and_tool_calls() {
         };
         let stream = |frames: &[&str]| fill(frames);
         let check = |name: &str, (answer, shown): (TextAnswer, String)| {
-            // A half that stays alone is known to do so only at the end.
+            // Whether a half stays single is known only at the end.
             assert!(expected.starts_with(&shown), "{name}: {shown:?} was shown of {expected:?}");
             is(name, Ok(answer), expected);
         };
@@ -147,7 +148,7 @@ fn every_provider_joins_halves_in_text_and_tool_calls() {
 
 #[test]
 fn halves_inside_of_the_arguments_own_json_are_mended() {
-    // Escaped twice: the outer text is sound, the arguments are not.
+    // Escaped twice: the outer text is valid, the arguments are not.
     let body = r#"{"choices":[{"message":{"content":null,"tool_calls":[{"function":{"name":"X","arguments":"{\"to\":\"a\\ud83db\"}"}}]}}]}"#;
     assert_eq!(argument(&openai::decode(body.as_bytes()).unwrap()), "a\u{fffd}b");
 }
@@ -165,7 +166,7 @@ fn other_escapes_are_left_alone() {
         let parsed: String = parse(json).unwrap();
         assert_eq!(whole(&parsed), expected, "{json}");
     }
-    assert_eq!(parse::<String>(r#""\ud83"#), None, "torn escapes are no JSON");
+    assert_eq!(parse::<String>(r#""\ud83"#), None, "an incomplete escape is not JSON");
     assert_eq!(parse::<String>(r#""\ud8ä3""#), None);
 }
 

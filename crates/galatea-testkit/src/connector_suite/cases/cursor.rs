@@ -1,9 +1,10 @@
-//! G1: nothing is acknowledged that is not stored, nothing is lost, duplicates do no harm.
+//! Guarantee G1: the connector acknowledges only stored events, loses none, and duplicates do no
+//! harm.
 
 use super::{applies_if, scene_with_spot};
 use crate::connector_suite::{ConnectorHarness, Outcome, RecordingGateway, Said, Scene};
 
-/// While `receive` has not returned, the platform is not told to forget.
+/// While `receive` is pending, the connector acknowledges nothing to the platform.
 pub async fn acknowledges_only_what_is_stored<H: ConnectorHarness>() -> Outcome {
     let (scene, spot) = scene_with_spot!(H, Direct);
     applies_if!(scene.platform.unacknowledged().is_some(), "the platform has no acknowledgement");
@@ -19,7 +20,7 @@ pub async fn acknowledges_only_what_is_stored<H: ConnectorHarness>() -> Outcome 
     Outcome::Holds
 }
 
-/// After a failed `receive` the same events come again, and nothing is skipped.
+/// After a failed `receive` the connector delivers the same events again and skips none.
 pub async fn brings_again_what_was_not_stored<H: ConnectorHarness>() -> Outcome {
     let (scene, spot) = scene_with_spot!(H, Direct);
     applies_if!(scene.platform.unacknowledged().is_some(), "the platform has no acknowledgement");
@@ -38,7 +39,7 @@ pub async fn brings_again_what_was_not_stored<H: ConnectorHarness>() -> Outcome 
     Outcome::Holds
 }
 
-/// The same events once more change nothing and stop nothing.
+/// Events that the platform delivers twice change nothing and do not stop the connector.
 pub async fn duplicates_are_harmless<H: ConnectorHarness>() -> Outcome {
     let (scene, spot) = scene_with_spot!(H, Direct);
     let first = scene.platform.say(&spot, Said::text("one")).await;
@@ -52,12 +53,12 @@ pub async fn duplicates_are_harmless<H: ConnectorHarness>() -> Outcome {
     Outcome::Holds
 }
 
-/// What was said while the connector was away comes when it is back, once.
+/// Messages sent while the connector was stopped arrive once when it is back.
 pub async fn brings_what_was_said_while_away<H: ConnectorHarness>() -> Outcome {
     let (scene, spot) = scene_with_spot!(H, Direct);
     applies_if!(
         scene.platform.queues_while_away(),
-        "the platform keeps nothing for those who are away"
+        "the platform does not keep messages for a stopped connector"
     );
     let first = scene.platform.say(&spot, Said::text("before")).await;
     scene.gateway.wait_messages(1).await;

@@ -1,5 +1,5 @@
-//! Failures of a send: what they say about trying again and about what may have happened, and the
-//! read-back.
+//! Failed sends: what each error says about retrying and about whether the message was sent; and
+//! the read-back.
 
 use std::time::Duration;
 
@@ -10,7 +10,7 @@ use galatea_core::{
 use super::applies_if;
 use crate::connector_suite::{ConnectorHarness, Outcome, PlatformFault, Said, Scene, Spot};
 
-/// What a case starts from: one message in, one out, and one that failed.
+/// State after one received message, one successful send and one failed send.
 struct Failed<H> {
     scene: Scene<H>,
     spot: Spot,
@@ -29,7 +29,7 @@ async fn failing<H: ConnectorHarness>(fault: PlatformFault) -> Failed<H> {
     scene.platform.say(&spot, Said::text("hello")).await;
     let received =
         scene.gateway.wait_messages(1).await.into_iter().map(|(_, message)| message.id).collect();
-    // One message goes well first: read-back starts from what is known.
+    // One send succeeds first, because the read-back starts from a known message.
     let sent = scene.send_text(&spot, "before").await;
     scene.platform.inject(&spot, fault).await;
     let (delivery, error) = scene.send_failing(&spot, "the one in doubt").await;
@@ -42,7 +42,7 @@ async fn failing<H: ConnectorHarness>(fault: PlatformFault) -> Failed<H> {
     Failed { scene, spot, delivery, error, context }
 }
 
-/// "Slow down" becomes `RateLimited` with the platform's time, and provably nothing was sent.
+/// A rate limit becomes `RateLimited` with the platform's wait, and states that nothing was sent.
 pub async fn slow_down_is_rate_limited_with_its_time<H: ConnectorHarness>() -> Outcome {
     let Failed { scene, spot, error, .. } =
         failing::<H>(PlatformFault::SlowDown(Duration::from_secs(2))).await;
@@ -62,7 +62,7 @@ pub async fn slow_down_is_rate_limited_with_its_time<H: ConnectorHarness>() -> O
     Outcome::Holds
 }
 
-/// A 5xx answer leaves open whether the message was sent.
+/// A 5xx answer leaves the outcome of the send unknown.
 pub async fn a_server_error_may_have_been_sent<H: ConnectorHarness>() -> Outcome {
     let Failed { scene: _scene, error, .. } = failing::<H>(PlatformFault::ServerError).await;
     assert_eq!(error.sent(), Sent::Maybe, "{}", error.report());
@@ -70,7 +70,7 @@ pub async fn a_server_error_may_have_been_sent<H: ConnectorHarness>() -> Outcome
     Outcome::Holds
 }
 
-/// So does an answer that never arrives.
+/// A lost answer leaves the outcome of the send unknown.
 pub async fn a_lost_response_may_have_been_sent<H: ConnectorHarness>() -> Outcome {
     let Failed { scene, spot, error, .. } = failing::<H>(PlatformFault::LostResponse).await;
     assert_eq!(error.sent(), Sent::Maybe, "{}", error.report());
@@ -82,7 +82,7 @@ pub async fn a_lost_response_may_have_been_sent<H: ConnectorHarness>() -> Outcom
     Outcome::Holds
 }
 
-/// "You may not write here" is final and says so.
+/// Missing permission to write is a final error with its own kind.
 pub async fn a_refusal_is_final<H: ConnectorHarness>() -> Outcome {
     let Failed { scene: _scene, error, .. } = failing::<H>(PlatformFault::Forbidden).await;
     assert_eq!(
@@ -94,7 +94,7 @@ pub async fn a_refusal_is_final<H: ConnectorHarness>() -> Outcome {
     Outcome::Holds
 }
 
-/// The read-back finds a message whose answer was lost, with its id.
+/// The read-back finds a message whose answer was lost and returns its id.
 pub async fn finds_what_was_sent<H: ConnectorHarness>() -> Outcome {
     let Failed { scene, spot, delivery, context, .. } =
         failing::<H>(PlatformFault::LostResponse).await;
@@ -115,12 +115,12 @@ pub async fn finds_what_was_sent<H: ConnectorHarness>() -> Outcome {
     assert_eq!(
         (shown.len(), shown[1].text.as_str()),
         (2, "the one in doubt"),
-        "looking changes nothing"
+        "the read-back sends nothing"
     );
     Outcome::Holds
 }
 
-/// The read-back never finds what is not there.
+/// The read-back does not find a message that was never sent.
 pub async fn finds_nothing_where_nothing_was_sent<H: ConnectorHarness>() -> Outcome {
     let Failed { scene, spot, delivery, context, .. } =
         failing::<H>(PlatformFault::ServerError).await;

@@ -1,4 +1,4 @@
-//! Starting, stopping, trouble, secrets.
+//! Starting, stopping, outages, and secrets in output.
 
 use std::time::Duration;
 
@@ -9,11 +9,11 @@ use crate::connector_suite::{
     CapturedLog, ConnectorHarness, Outcome, PlatformFault, Said, Scene, SpotKind,
 };
 
-/// Stopping must not wait for a long poll (up to 50 s on Telegram); this is far below it and far
-/// above any scheduling delay.
+/// Limit for stopping. It must not wait for a long poll (up to 50 s on Telegram); 10 s is far below
+/// that and far above any scheduling delay.
 const PROMPT: Duration = Duration::from_secs(10);
 
-/// `run` returns Ok soon after stop.
+/// `run` returns Ok soon after it is stopped.
 pub async fn stops_promptly<H: ConnectorHarness>() -> Outcome {
     let (scene, spot) = scene_with_spot!(H, Direct);
     scene.platform.say(&spot, Said::text("hello")).await;
@@ -22,11 +22,11 @@ pub async fn stops_promptly<H: ConnectorHarness>() -> Outcome {
     let stopped = tokio::time::timeout(PROMPT, scene.stop()).await;
     let (outcome, ..) =
         stopped.unwrap_or_else(|_| panic!("run() did not return within {PROMPT:?} of stop"));
-    outcome.unwrap_or_else(|e| panic!("a wanted stop is no failure: {}", e.report()));
+    outcome.unwrap_or_else(|e| panic!("stopping must not be an error: {}", e.report()));
     Outcome::Holds
 }
 
-/// A connector that receives reports `Up` with something for people to read.
+/// A connector that receives events reports `Up` with a text for the operator.
 pub async fn reports_its_health<H: ConnectorHarness>() -> Outcome {
     let scene = Scene::<H>::start().await;
     let up = |h: &Health| match h {
@@ -44,7 +44,7 @@ pub async fn reports_its_health<H: ConnectorHarness>() -> Outcome {
     Outcome::Holds
 }
 
-/// A platform that goes away and comes back costs nothing that was said.
+/// An outage of the platform loses no message.
 pub async fn survives_an_unreachable_platform<H: ConnectorHarness>() -> Outcome {
     let (scene, spot) = scene_with_spot!(H, Direct);
     scene.platform.say(&spot, Said::text("before")).await;
@@ -67,7 +67,7 @@ pub async fn survives_an_unreachable_platform<H: ConnectorHarness>() -> Outcome 
     Outcome::Holds
 }
 
-/// No secret appears in errors, health, findings or logs, whatever goes wrong.
+/// No secret appears in errors, health, findings or logs, whatever fails.
 pub async fn tells_no_secret<H: ConnectorHarness>() -> Outcome {
     let (log, guard) = CapturedLog::start();
     let (scene, spot) = scene_with_spot!(H, Direct);

@@ -1,4 +1,4 @@
-//! Receiving: ids, kinds, flags, and everything else people do.
+//! Receiving: ids, room kinds, flags, edits, deletions, reactions and button presses.
 
 use galatea_core::{Button, Content, Incoming, IncomingEvent, IncomingMessage, Outgoing, Press};
 
@@ -46,25 +46,25 @@ async fn heard<H: ConnectorHarness>(scene: &Scene<H>, nth: usize) -> (Incoming, 
     scene.gateway.wait_messages(nth).await.swap_remove(nth - 1)
 }
 
-/// A direct message comes with its ids.
+/// A direct message arrives with the platform's ids.
 pub async fn receives_a_direct_message<H: ConnectorHarness>() -> Outcome {
     hear::<H>(SpotKind::Direct).await
 }
 
-/// So does one in a group.
+/// A group message arrives with the platform's ids.
 pub async fn receives_a_group_message<H: ConnectorHarness>() -> Outcome {
     hear::<H>(SpotKind::Group).await
 }
 
-/// So does one in a thread, whose room has its parent.
+/// A thread message arrives with the platform's ids, and its room names its parent.
 pub async fn receives_a_thread_message<H: ConnectorHarness>() -> Outcome {
     hear::<H>(SpotKind::Thread).await
 }
 
-/// A mention is flagged, a name in the text alone is not.
+/// A mention is flagged; the agent's name in plain text is not.
 pub async fn flags_mentions<H: ConnectorHarness>() -> Outcome {
     let (scene, spot) = scene_with_spot!(H, Group);
-    applies_if!(!scene.platform.hears_only_mentions(), "the platform tells only of mentions");
+    applies_if!(!scene.platform.hears_only_mentions(), "the platform reports only mentions");
     scene.platform.say(&spot, Said::text("Galatea said so")).await;
     scene.platform.say(&spot, Said { mention: true, ..Said::text("are you there?") }).await;
     assert!(!heard(&scene, 1).await.1.addressed.mention, "a name is no mention");
@@ -73,7 +73,7 @@ pub async fn flags_mentions<H: ConnectorHarness>() -> Outcome {
     Outcome::Holds
 }
 
-/// A reply to the agent is flagged with its target; one to somebody else is not flagged.
+/// A reply to the agent is flagged and names its target; a reply to another person is not flagged.
 pub async fn flags_replies<H: ConnectorHarness>() -> Outcome {
     let (scene, spot) = scene_with_spot!(H, Group);
     let theirs = scene.platform.say(&spot, Said::text("hello")).await;
@@ -91,14 +91,14 @@ pub async fn flags_replies<H: ConnectorHarness>() -> Outcome {
     Outcome::Holds
 }
 
-/// A person's edit is told with the message's id.
+/// A person's edit is reported with the message's id.
 pub async fn tells_edits<H: ConnectorHarness>() -> Outcome {
     let (scene, spot) = scene_with_spot!(H, Direct);
     let said = scene.platform.say(&spot, Said::text("tpyo")).await;
     heard(&scene, 1).await;
     applies_if!(
         scene.platform.edit(&spot, &said, "typo").await,
-        "the platform does not tell edits"
+        "the platform does not report edits"
     );
     let found = |incoming: &Incoming| match &incoming.event {
         IncomingEvent::Edited { id, content, .. } => Some((id.clone(), content.text.clone())),
@@ -109,12 +109,15 @@ pub async fn tells_edits<H: ConnectorHarness>() -> Outcome {
     Outcome::Holds
 }
 
-/// A person's deletion is told with the message's id.
+/// A person's deletion is reported with the message's id.
 pub async fn tells_deletions<H: ConnectorHarness>() -> Outcome {
     let (scene, spot) = scene_with_spot!(H, Direct);
     let said = scene.platform.say(&spot, Said::text("oops")).await;
     heard(&scene, 1).await;
-    applies_if!(scene.platform.delete(&spot, &said).await, "the platform does not tell deletions");
+    applies_if!(
+        scene.platform.delete(&spot, &said).await,
+        "the platform does not report deletions"
+    );
     let found = |incoming: &Incoming| match &incoming.event {
         IncomingEvent::Deleted { ids } => Some(ids.clone()),
         _ => None,
@@ -123,7 +126,7 @@ pub async fn tells_deletions<H: ConnectorHarness>() -> Outcome {
     Outcome::Holds
 }
 
-/// A person's reaction to a message of ours is told.
+/// A person's reaction to the agent's message is reported.
 pub async fn tells_reactions<H: ConnectorHarness>() -> Outcome {
     let (scene, spot) = scene_with_spot!(H, Direct);
     scene.platform.say(&spot, Said::text("hello")).await;
@@ -131,7 +134,7 @@ pub async fn tells_reactions<H: ConnectorHarness>() -> Outcome {
     let ours = scene.send_text(&spot, "hi").await;
     applies_if!(
         scene.platform.react(&spot, &ours, "👍").await,
-        "the platform does not tell reactions"
+        "the platform does not report reactions"
     );
     let found = |incoming: &Incoming| match &incoming.event {
         IncomingEvent::Reacted { id, added, removed } => {
@@ -144,7 +147,7 @@ pub async fn tells_reactions<H: ConnectorHarness>() -> Outcome {
     Outcome::Holds
 }
 
-/// A pressed button is told with message and data.
+/// A pressed button is reported with its message and data.
 pub async fn tells_presses<H: ConnectorHarness>() -> Outcome {
     let (scene, spot) = scene_with_spot!(H, Direct);
     applies_if!(scene.can().buttons, "the platform has no buttons");
@@ -168,7 +171,7 @@ pub async fn tells_presses<H: ConnectorHarness>() -> Outcome {
     Outcome::Holds
 }
 
-/// What is said in a room comes in that order.
+/// Messages of one room arrive in the order in which they were sent.
 pub async fn keeps_order_in_a_room<H: ConnectorHarness>() -> Outcome {
     let (scene, spot) = scene_with_spot!(H, Direct);
     let mut said = Vec::new();

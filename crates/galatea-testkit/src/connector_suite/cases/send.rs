@@ -1,11 +1,11 @@
-//! Sending: text in every length, and everything else the connector claims to be able to.
+//! Sending: text of every length, and every other capability the connector declares.
 
 use galatea_core::{Button, Content, Outgoing, Press};
 
 use super::{applies_if, scene_with_spot};
 use crate::connector_suite::{ConnectorHarness, Outcome, Said, Scene, Shown, Spot};
 
-/// A scene in which the person has been heard, so that the agent may answer.
+/// Receives one message from the spot's person, so that the agent may answer. Returns its id.
 async fn talking<H: ConnectorHarness>(scene: &Scene<H>, spot: &Spot) -> galatea_core::RemoteId {
     let id = scene.platform.say(spot, Said::text("hello")).await;
     scene.gateway.wait_messages(1).await;
@@ -16,7 +16,7 @@ fn words(shown: &[Shown]) -> Vec<&str> {
     shown.iter().flat_map(|s| s.text.split_whitespace()).collect()
 }
 
-/// The handler is there before the first event, so that an answer finds it.
+/// The send handler is registered before the first event, so that an answer can be sent at once.
 pub async fn registers_its_handler_before_the_first_event<H: ConnectorHarness>() -> Outcome {
     let (scene, spot) = scene_with_spot!(H, Direct);
     scene.platform.say(&spot, Said::text("hello")).await;
@@ -25,7 +25,7 @@ pub async fn registers_its_handler_before_the_first_event<H: ConnectorHarness>()
     Outcome::Holds
 }
 
-/// The same input gives the same parts.
+/// Encoding the same content twice gives the same parts.
 pub async fn encoding_is_pure<H: ConnectorHarness>() -> Outcome {
     let scene = Scene::<H>::start().await;
     let handler = scene.handler().await;
@@ -41,7 +41,7 @@ pub async fn encoding_is_pure<H: ConnectorHarness>() -> Outcome {
     Outcome::Holds
 }
 
-/// Text arrives, whatever characters it has, in every kind of place.
+/// Text arrives unchanged, whatever characters it contains, in every kind of spot.
 pub async fn sends_text<H: ConnectorHarness>() -> Outcome {
     let (scene, spot) = scene_with_spot!(H, Direct);
     talking(&scene, &spot).await;
@@ -61,8 +61,8 @@ pub async fn sends_text<H: ConnectorHarness>() -> Outcome {
     Outcome::Holds
 }
 
-/// Text over the limit is split: every part fits (the platform checks), nothing is lost, the order
-/// holds.
+/// Text over the limit is split: every part fits (the platform checks), nothing is lost, and the
+/// order is kept.
 pub async fn sends_long_text_whole<H: ConnectorHarness>() -> Outcome {
     let (scene, spot) = scene_with_spot!(H, Direct);
     talking(&scene, &spot).await;
@@ -97,7 +97,7 @@ pub async fn sends_long_text_whole<H: ConnectorHarness>() -> Outcome {
     Outcome::Holds
 }
 
-/// A code block over the limit stays code in every part.
+/// A code block over the limit is shown as code in every part.
 pub async fn sends_long_code_as_code<H: ConnectorHarness>() -> Outcome {
     let (scene, spot) = scene_with_spot!(H, Direct);
     talking(&scene, &spot).await;
@@ -127,7 +127,7 @@ pub async fn sends_long_code_as_code<H: ConnectorHarness>() -> Outcome {
     Outcome::Holds
 }
 
-/// A reply points at the message it answers.
+/// A reply refers to the message it answers.
 pub async fn replies_to_the_right_message<H: ConnectorHarness>() -> Outcome {
     let (scene, spot) = scene_with_spot!(H, Direct);
     let asked = talking(&scene, &spot).await;
@@ -145,7 +145,7 @@ pub async fn replies_to_the_right_message<H: ConnectorHarness>() -> Outcome {
     Outcome::Holds
 }
 
-/// A message of ours is changed in place.
+/// The agent's message is edited in place.
 pub async fn edits<H: ConnectorHarness>() -> Outcome {
     let (scene, spot) = scene_with_spot!(H, Direct);
     applies_if!(scene.can().edit, "the platform has no edits");
@@ -160,7 +160,7 @@ pub async fn edits<H: ConnectorHarness>() -> Outcome {
     Outcome::Holds
 }
 
-/// A message of ours is removed; removing it again is no failure.
+/// The agent's message is deleted; deleting it again is not an error.
 pub async fn deletes<H: ConnectorHarness>() -> Outcome {
     let (scene, spot) = scene_with_spot!(H, Direct);
     applies_if!(scene.can().delete, "the platform has no deletions");
@@ -172,7 +172,7 @@ pub async fn deletes<H: ConnectorHarness>() -> Outcome {
     Outcome::Holds
 }
 
-/// A reaction is set and taken back.
+/// A reaction is set and removed.
 pub async fn reacts<H: ConnectorHarness>() -> Outcome {
     let (scene, spot) = scene_with_spot!(H, Direct);
     applies_if!(scene.can().react, "the platform has no reactions");
@@ -184,7 +184,7 @@ pub async fn reacts<H: ConnectorHarness>() -> Outcome {
     Outcome::Holds
 }
 
-/// Buttons are shown in their rows, once, also under a text of several parts.
+/// Buttons appear once, in their rows, also under a text of several parts.
 pub async fn shows_buttons<H: ConnectorHarness>() -> Outcome {
     let (scene, spot) = scene_with_spot!(H, Direct);
     applies_if!(scene.can().buttons, "the platform has no buttons");
@@ -213,7 +213,7 @@ pub async fn shows_buttons<H: ConnectorHarness>() -> Outcome {
     Outcome::Holds
 }
 
-/// A file arrives with its name and bytes, and its text with it.
+/// A file arrives with its name, bytes and text.
 pub async fn sends_files<H: ConnectorHarness>() -> Outcome {
     let (scene, spot) = scene_with_spot!(H, Direct);
     applies_if!(scene.can().files, "the platform has no files");
@@ -230,7 +230,7 @@ pub async fn sends_files<H: ConnectorHarness>() -> Outcome {
     Outcome::Holds
 }
 
-/// Typing is shown.
+/// The typing indicator is shown.
 pub async fn shows_typing<H: ConnectorHarness>() -> Outcome {
     let (scene, spot) = scene_with_spot!(H, Direct);
     applies_if!(scene.can().typing, "the platform has no typing");

@@ -1,4 +1,4 @@
-//! OpenAI's Responses (API reference, `POST /responses`, and its streaming events).
+//! OpenAI's Responses API (API reference, `POST /responses`, and its streaming events).
 
 use galatea_core::model::Finish;
 use serde_json::{Value, json};
@@ -68,7 +68,7 @@ pub(super) fn inspect(body: &Value, shape: &mut Shape<'_>) -> Route {
     if fields.contains_key("tools") {
         for (i, tool) in shape.list("tools", fields.get("tools")).iter().enumerate() {
             let at = format_args!("tools[{i}]");
-            // Without `strict` it would be true, which demands schemas of another kind.
+            // An absent `strict` counts as true, which requires schemas of another form.
             shape.object(at, tool, &["type", "name", "parameters", "strict"], &["description"]);
             shape.require(
                 tool["type"] == "function" && tool["strict"] == false,
@@ -108,7 +108,7 @@ fn message(i: usize, item: &Value, shape: &mut Shape<'_>) {
                     url.strip_prefix("data:image/").and_then(|rest| rest.split_once(";base64,"));
                 shape.require(
                     url.starts_with("https://") || data.is_some_and(|(_, data)| !data.is_empty()),
-                    format_args!("{at}: not a picture's address"),
+                    format_args!("{at}: not the URL of a picture"),
                 );
             }
             _ => shape.fail(format!("{at}.type: unknown")),
@@ -116,7 +116,7 @@ fn message(i: usize, item: &Value, shape: &mut Shape<'_>) {
     }
 }
 
-/// The response object in its last state.
+/// The response object in its final state.
 fn response(model: &str, answer: &Answer, output: &[Value], cached: u64) -> Value {
     let (status, details) = match answer.finish {
         Finish::Length => ("incomplete", json!({ "reason": "max_output_tokens" })),
@@ -134,7 +134,7 @@ fn response(model: &str, answer: &Answer, output: &[Value], cached: u64) -> Valu
     })
 }
 
-/// Items of the output; `whole` puts their contents in.
+/// Output items; `whole` includes their contents.
 fn items(answer: &Answer, whole: bool) -> Vec<Value> {
     let mut output = vec![json!({ "type": "reasoning", "id": "rs_1", "summary": [] })];
     if !answer.text.is_empty() {
@@ -223,6 +223,6 @@ pub(super) fn stream_error() -> Vec<u8> {
     let failed = json!({ "type": "response.failed", "response": {
         "id": "resp_1", "object": "response", "status": "failed", "output": [], "error": { "code": "server_error", "message": "The model failed" },
     } });
-    // Behind whatever was begun.
+    // The blank lines end an event that the body may have begun.
     format!("\n\nevent: response.failed\ndata: {failed}\n\n").into_bytes()
 }

@@ -1,4 +1,4 @@
-//! Respond: what was scripted, on the wire, whole, torn or broken.
+//! Sends a scripted reply: whole, in pieces, or faulty.
 
 use std::{io, sync::atomic::Ordering};
 
@@ -13,7 +13,7 @@ use serde_json::Value;
 use super::{Dialect, Route, Shared};
 use crate::models::reply::{Answer, Fault, Reply};
 
-/// Answers as scripted.
+/// Builds the HTTP response for a reply.
 pub(super) async fn respond<D: Dialect>(
     shared: &Shared<D>,
     route: &Route,

@@ -1,4 +1,4 @@
-//! The servers notice what the documents forbid.
+//! Tests that the servers report violations of the documents.
 
 use super::super::{AnthropicServer, GoogleServer, OllamaServer, OpenAiServer};
 use serde_json::{Value, json};
@@ -7,7 +7,7 @@ use tokio::{
     net::TcpStream,
 };
 
-/// A request by hand, so that nothing helpful is added.
+/// Sends a request without the defaults that a client library would add.
 async fn send(
     address: std::net::SocketAddr,
     method: &str,

@@ -1,4 +1,5 @@
-//! May the bot do this in that chat? Words and order follow telegram-bot-api's check_chat_access.
+//! Checks whether the bot may act in a chat. Wording and order follow telegram-bot-api's
+//! check_chat_access.
 
 use crate::telegram::{
     answer::Refusal,
@@ -7,20 +8,20 @@ use crate::telegram::{
     world::{ChatKind, Standing},
 };
 
-/// What a call wants in a chat.
+/// Kind of access that a call needs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Access {
-    /// Look.
+    /// Read the chat.
     Read,
-    /// See its members.
+    /// List its members.
     Members,
-    /// Change own messages.
+    /// Change the bot's own messages.
     Edit,
-    /// Say something.
+    /// Send messages.
     Write,
 }
 
-/// The chat a parameter names.
+/// The chat that a parameter names, if the bot has this access.
 pub(super) fn chat(
     state: &State,
     params: &Params,
@@ -31,7 +32,7 @@ pub(super) fn chat(
     allowed(state, &wanted, access)
 }
 
-/// The chat a JSON value names.
+/// The chat that a JSON value names, if the bot has this access.
 pub(super) fn chat_of(
     state: &State,
     value: &serde_json::Value,

@@ -11,7 +11,7 @@ use crate::telegram::{
 /// Longest notification, in characters (Bot API, answerCallbackQuery.text).
 const MAX_NOTE: usize = 200;
 
-/// answerCallbackQuery: each query once.
+/// answerCallbackQuery: each query can be answered once.
 pub(super) fn answer(state: &mut State, params: &Params) -> Answer {
     let id = params.required_text("callback_query_id")?;
     if params.text("text")?.is_some_and(|t| t.chars().count() > MAX_NOTE) {

@@ -1,4 +1,4 @@
-//! getChat, members, leaveChat.
+//! getChat, its relatives about members, and leaveChat.
 
 use serde_json::{Value, json};
 
@@ -16,7 +16,7 @@ fn found<'a>(state: &'a State, params: &Params, access: Access) -> Result<&'a Ch
     state.world.chats.get(&id).ok_or_else(|| Refusal::bad("chat not found"))
 }
 
-/// getChat: a `ChatFullInfo`.
+/// getChat: returns a `ChatFullInfo`.
 pub(super) fn get(state: &mut State, params: &Params) -> Answer {
     let chat = found(state, params, Access::Read)?;
     let mut info = chat.json();
@@ -45,7 +45,7 @@ pub(super) fn get(state: &mut State, params: &Params) -> Answer {
     Ok(info)
 }
 
-/// getChatAdministrators: bots other than the asking one are left out.
+/// getChatAdministrators: other bots are left out.
 pub(super) fn administrators(state: &mut State, params: &Params) -> Answer {
     let chat = found(state, params, Access::Members)?;
     if chat.kind == ChatKind::Private {
@@ -62,7 +62,6 @@ pub(super) fn administrators(state: &mut State, params: &Params) -> Answer {
     Ok(json!(list))
 }
 
-/// getChatMember.
 pub(super) fn member(state: &mut State, params: &Params) -> Answer {
     let user = params.int("user_id")?.unwrap_or_default();
     let chat = found(state, params, Access::Members)?;
@@ -72,13 +71,11 @@ pub(super) fn member(state: &mut State, params: &Params) -> Answer {
     Ok(state.world.member_json(chat, user))
 }
 
-/// getChatMemberCount.
 pub(super) fn count(state: &mut State, params: &Params) -> Answer {
     let chat = found(state, params, Access::Members)?;
     Ok(json!(chat.members.values().filter(|s| s.is_in()).count()))
 }
 
-/// leaveChat.
 pub(super) fn leave(state: &mut State, params: &Params) -> Answer {
     let chat = found(state, params, Access::Members)?;
     if chat.kind == ChatKind::Private {

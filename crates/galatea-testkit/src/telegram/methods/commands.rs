@@ -12,7 +12,6 @@ use crate::telegram::{
 /// Most commands of one scope (Bot API, setMyCommands).
 const MAX_COMMANDS: usize = 100;
 
-/// setMyCommands.
 pub(super) fn set(state: &mut State, params: &Params) -> Answer {
     let commands = params.json("commands")?.unwrap_or_default();
     let list = commands
@@ -32,8 +31,8 @@ pub(super) fn set(state: &mut State, params: &Params) -> Answer {
     Ok(json!(true))
 }
 
-/// 1-32 lower case letters, digits and underscores; description 1-256 characters (Bot API,
-/// BotCommand).
+/// Checks a `BotCommand`: 1-32 lower case letters, digits and underscores; description of 1-256
+/// characters (Bot API, BotCommand).
 fn check(command: &Value) -> Result<(), Refusal> {
     let name = command["command"]
         .as_str()
@@ -51,13 +50,11 @@ fn check(command: &Value) -> Result<(), Refusal> {
     Ok(())
 }
 
-/// getMyCommands.
 pub(super) fn get(state: &mut State, params: &Params) -> Answer {
     let key = scope(state, params)?;
     Ok(json!(state.commands.get(&key).cloned().unwrap_or_default()))
 }
 
-/// deleteMyCommands.
 pub(super) fn delete(state: &mut State, params: &Params) -> Answer {
     let key = scope(state, params)?;
     state.commands.remove(&key);

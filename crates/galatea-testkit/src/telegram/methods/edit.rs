@@ -16,10 +16,9 @@ use crate::telegram::{
 };
 
 const NOT_MODIFIED: &str = "message is not modified: specified new message content and reply markup are exactly the same as a current content and reply markup of the message";
-/// A message can be deleted only if it was sent less than 48 hours ago (Bot API, deleteMessage).
+/// Seconds within which a message can be deleted: less than 48 hours (Bot API, deleteMessage).
 const DELETE_WITHIN: i64 = 48 * 3600;
 
-/// editMessageText.
 pub(super) fn text(state: &mut State, params: &Params) -> Answer {
     let words = read_text(params)?;
     let markup = keyboard::read(params, true)?;
@@ -37,7 +36,6 @@ pub(super) fn text(state: &mut State, params: &Params) -> Answer {
     })
 }
 
-/// editMessageCaption.
 pub(super) fn caption(state: &mut State, params: &Params) -> Answer {
     let words = read_caption(params)?;
     let markup = keyboard::read(params, true)?;
@@ -55,7 +53,6 @@ pub(super) fn caption(state: &mut State, params: &Params) -> Answer {
     })
 }
 
-/// editMessageReplyMarkup.
 pub(super) fn markup(state: &mut State, params: &Params) -> Answer {
     let markup = keyboard::read(params, true)?;
     let (chat, id) = own_message(state, params)?;
@@ -68,7 +65,7 @@ pub(super) fn markup(state: &mut State, params: &Params) -> Answer {
     })
 }
 
-/// The message a call names; it must exist and be the bot's own. Order and words of
+/// The message that a call names; it must exist and be the bot's own. Order and wording follow
 /// telegram-bot-api's check_message and tdlib's can_edit_message.
 fn own_message(state: &State, params: &Params) -> Result<(i64, i64), Refusal> {
     if params.has("inline_message_id") && !params.has("chat_id") {
@@ -104,7 +101,6 @@ fn change(
     Ok(shown(state, chat, id))
 }
 
-/// deleteMessage.
 pub(super) fn delete(state: &mut State, params: &Params) -> Answer {
     let place = chat(state, params, "chat_id", Access::Edit)?;
     let id = params.int("message_id")?.unwrap_or_default();

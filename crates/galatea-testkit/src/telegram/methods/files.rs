@@ -1,4 +1,4 @@
-//! Files: taking them in, `getFile`, and the objects that describe them.
+//! Files: uploads, `getFile`, and the objects that describe files.
 
 use bytes::Bytes;
 use serde_json::{Map, Value, json};
@@ -16,7 +16,7 @@ const MAX_FILE: usize = 50 * 1024 * 1024;
 /// Largest download in bytes (Bot API, getFile).
 const MAX_DOWNLOAD: u64 = 20 * 1024 * 1024;
 
-/// A file of a call, taken in.
+/// A file of a call, now stored.
 pub(super) struct Taken {
     pub(super) id: String,
     pub(super) name: String,
@@ -24,8 +24,8 @@ pub(super) struct Taken {
     pub(super) size: u64,
 }
 
-/// Takes the file a parameter or an `InputMedia.media` names: an upload, `attach://`, a `file_id`,
-/// or an HTTP URL.
+/// Stores the file that a parameter or an `InputMedia.media` names: an upload, `attach://`, a
+/// `file_id`, or an HTTP URL.
 pub(super) fn take(
     state: &mut State,
     params: &Params,
@@ -84,7 +84,7 @@ fn folder(kind: &str) -> &'static str {
     }
 }
 
-/// `PhotoSize` list: a small and the full one share the file here.
+/// A `PhotoSize` list; the small and the full size share one file.
 pub(crate) fn photo_sizes(id: &str, size: u64) -> Value {
     let one = |w: u32, size: u64| json!({ "file_id": id, "file_unique_id": unique(id), "file_size": size, "width": w, "height": w * 3 / 4 });
     json!([one(90, size.min(1_000)), one(800, size)])
@@ -94,7 +94,7 @@ fn unique(id: &str) -> String {
     format!("AQAD{}", &id[id.len().saturating_sub(8)..])
 }
 
-/// The content fields a sent file makes.
+/// Content fields for a file that was sent.
 pub(super) fn describe(kind: &str, file: &Taken, params: Option<&Params>) -> Map<String, Value> {
     let number = |name: &str| params.and_then(|p| p.int(name).ok().flatten()).unwrap_or(0);
     let mut object =
@@ -144,7 +144,6 @@ pub(super) fn describe(kind: &str, file: &Taken, params: Option<&Params>) -> Map
     fields
 }
 
-/// getFile.
 pub(super) fn get(state: &mut State, params: &Params) -> Answer {
     let id = params.required_text("file_id")?;
     let file = state.files.get(id).ok_or_else(|| Refusal::bad("invalid file_id"))?;

@@ -1,4 +1,4 @@
-//! sendPhoto and its relatives, sendMediaGroup.
+//! sendPhoto and the other sends of one file, and sendMediaGroup.
 
 use serde_json::{Value, json};
 
@@ -15,7 +15,7 @@ use crate::telegram::{
     state::State,
 };
 
-/// One file.
+/// Sends one file; serves sendPhoto, sendDocument and the like.
 pub(super) fn one(state: &mut State, method: &Method, params: &Params) -> Answer {
     let kind = method.required[1];
     let words = if kind == "sticker" { Formatted::default() } else { caption(params)? };
@@ -54,7 +54,7 @@ const FIELDS: &[&str] = &[
     "disable_content_type_detection",
 ];
 
-/// sendMediaGroup: 2–10 items; documents and audio only among themselves.
+/// sendMediaGroup: 2–10 items; documents and audio cannot be mixed with other kinds.
 pub(super) fn group(state: &mut State, params: &Params) -> Answer {
     let media = params.json("media")?.unwrap_or_default();
     let items = media

@@ -10,7 +10,7 @@ use crate::telegram::{
     state::State,
 };
 
-/// setMessageReaction: bots set at most one reaction, out of the documented emoji.
+/// setMessageReaction: a bot can set at most one reaction, from the documented emoji.
 pub(super) fn set(state: &mut State, params: &Params) -> Answer {
     let reactions = params.json("reaction")?.unwrap_or_else(|| json!([]));
     let list = reactions.as_array().ok_or_else(|| {

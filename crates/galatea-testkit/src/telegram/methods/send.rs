@@ -1,4 +1,4 @@
-//! sendMessage, sendChatAction, and what every send has in common.
+//! sendMessage, sendChatAction, and the checks that all sends share.
 
 use serde_json::{Map, Value, json};
 
@@ -15,7 +15,6 @@ use crate::telegram::{
     world::ChatKind,
 };
 
-/// sendMessage.
 pub(super) fn message(state: &mut State, params: &Params) -> Answer {
     let words = text(params)?;
     link_preview(params)?;
@@ -24,7 +23,7 @@ pub(super) fn message(state: &mut State, params: &Params) -> Answer {
     Ok(shown(state, frame.chat, id))
 }
 
-/// The `text` of a call, parsed and within its limit.
+/// The `text` of a call, parsed and within its length limit.
 pub(super) fn text(params: &Params) -> Result<Formatted, Refusal> {
     let raw = params.required_text("text")?;
     if raw.is_empty() {
@@ -41,7 +40,7 @@ pub(super) fn text(params: &Params) -> Result<Formatted, Refusal> {
     Ok(words)
 }
 
-/// The `caption` of a call, likewise.
+/// The `caption` of a call, parsed and within its length limit.
 pub(super) fn caption(params: &Params) -> Result<Formatted, Refusal> {
     let raw = params.text("caption")?.unwrap_or_default();
     let entities = params.json("caption_entities")?;
@@ -65,7 +64,7 @@ fn link_preview(params: &Params) -> Result<(), Refusal> {
     Ok(())
 }
 
-/// Where a send goes and what hangs on it.
+/// Destination of a send, with the reply and keyboard of the message.
 pub(super) struct Frame {
     pub(super) chat: i64,
     thread: Option<i64>,
@@ -89,7 +88,7 @@ impl Frame {
         Ok(Self { chat: to, thread, reply_to, markup })
     }
 
-    /// Puts a message of the bot into the chat and returns its id.
+    /// Stores a message of the bot in the chat and returns its id.
     pub(super) fn put(
         &self,
         state: &mut State,
@@ -126,12 +125,12 @@ impl Frame {
     }
 }
 
-/// A stored message as the answer shows it.
+/// A stored message in the form of an answer.
 pub(super) fn shown(state: &State, chat: i64, id: i64) -> Value {
     state.world.message(chat, id).map(|m| state.world.message_json(m)).unwrap_or(Value::Null)
 }
 
-/// `reply_parameters`: the message replied to, when it is in this chat.
+/// Checks `reply_parameters`; returns the replied-to message when it is in this chat.
 fn reply(state: &State, params: &Params, to: i64) -> Result<Option<i64>, Refusal> {
     let Some(reply) = params.json("reply_parameters")? else { return Ok(None) };
     let map =
@@ -177,8 +176,8 @@ fn reply(state: &State, params: &Params, to: i64) -> Result<Option<i64>, Refusal
     Ok((place == to).then_some(id))
 }
 
-/// `message_thread_id`: it must exist, and General (1) is left out when sending (Bot API changelog
-/// 6.3; sends answer "not found").
+/// Checks `message_thread_id`. The thread must exist, and sends must omit General (1) (Bot API
+/// changelog 6.3; sends answer "not found").
 fn thread(state: &State, params: &Params, to: i64, sends: bool) -> Result<Option<i64>, Refusal> {
     let Some(thread) = params.int("message_thread_id")? else { return Ok(None) };
     let missing = "message thread not found";
@@ -194,7 +193,6 @@ fn thread(state: &State, params: &Params, to: i64, sends: bool) -> Result<Option
     if exists { Ok(Some(thread)) } else { Err(Refusal::bad(missing)) }
 }
 
-/// sendChatAction.
 pub(super) fn action(state: &mut State, params: &Params) -> Answer {
     let action = params.required_text("action")?.to_owned();
     if !CHAT_ACTIONS.contains(&action.as_str()) {

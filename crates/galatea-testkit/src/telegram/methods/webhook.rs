@@ -1,4 +1,4 @@
-//! setWebhook, deleteWebhook, getWebhookInfo. The sending itself is `telegram/webhook.rs`.
+//! setWebhook, deleteWebhook, getWebhookInfo. `telegram/webhook.rs` posts the updates.
 
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
@@ -9,8 +9,8 @@ use crate::telegram::{
     state::{State, Webhook},
 };
 
-/// setWebhook. The real server wants https and the ports 443, 80, 88, 8443; here plain http to the
-/// loopback is right and nothing else is reached.
+/// setWebhook. The real server requires https and the ports 443, 80, 88 or 8443; this one accepts
+/// plain http to the loopback and nothing else.
 pub(super) fn set(state: &mut State, params: &Params) -> Answer {
     let url = params.required_text("url")?.to_owned();
     if url.is_empty() {
@@ -53,7 +53,6 @@ pub(super) fn set(state: &mut State, params: &Params) -> Answer {
     Ok(json!(true))
 }
 
-/// deleteWebhook.
 pub(super) fn delete(state: &mut State, params: &Params) -> Answer {
     if params.flag("drop_pending_updates")? {
         state.updates.drop_pending();
@@ -64,7 +63,6 @@ pub(super) fn delete(state: &mut State, params: &Params) -> Answer {
     Ok(json!(true))
 }
 
-/// getWebhookInfo.
 pub(super) fn info(state: &State) -> Value {
     let mut info = json!({ "url": "", "has_custom_certificate": false, "pending_update_count": state.updates.pending() });
     if let Some(webhook) = &state.webhook {

@@ -11,7 +11,7 @@ struct Open {
     extra: Map<String, Value>,
 }
 
-/// Parses HTML style text; the error is the server's sentence.
+/// Parses HTML style text; an error carries the server's wording.
 pub(super) fn parse(text: &str) -> Result<(String, Vec<Value>), String> {
     let mut out = Builder::default();
     let mut stack: Vec<Open> = Vec::new();
@@ -147,7 +147,8 @@ fn value_of(attributes: &str, key: &str) -> Option<String> {
     None
 }
 
-/// One character reference and its length in bytes; an unknown one stays an ampersand.
+/// Decodes one character reference and returns its length in bytes. An unknown one stays an
+/// ampersand.
 fn entity(text: &str) -> (char, usize) {
     let Some(end) = text.bytes().take(12).position(|b| b == b';') else { return ('&', 1) };
     let decoded = match &text[1..end] {

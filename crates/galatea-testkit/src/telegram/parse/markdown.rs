@@ -25,7 +25,7 @@ fn kind_of(mark: &str) -> &'static str {
     }
 }
 
-/// Parses MarkdownV2; the error is the server's sentence.
+/// Parses MarkdownV2; an error carries the server's wording.
 pub(super) fn parse_v2(text: &str) -> Result<(String, Vec<Value>), String> {
     let mut out = Builder::default();
     let mut stack: Vec<Open> = Vec::new();
@@ -136,7 +136,7 @@ fn close_quote(out: &mut Builder, quote: &mut Option<usize>, kind: &str) {
     }
 }
 
-/// Inline code or a fence; returns its length in bytes.
+/// Parses inline code or a fence, and returns its length in bytes.
 fn code(out: &mut Builder, rest: &str, at: usize, escapes: bool) -> Result<usize, String> {
     let fence = if rest.starts_with("```") { "```" } else { "`" };
     let (kind, name) = if fence.len() == 3 { ("pre", "Pre") } else { ("code", "Code") };
@@ -167,7 +167,7 @@ fn code(out: &mut Builder, rest: &str, at: usize, escapes: bool) -> Result<usize
     Err(format!("Can't find end of {name} entity at byte offset {at}"))
 }
 
-/// `(url)` after a link's text, with its length.
+/// Parses `(url)` after a link's text, and returns its length in bytes.
 fn target(rest: &str) -> Option<(String, usize)> {
     let inside = rest.strip_prefix('(')?;
     let mut url = String::new();
@@ -182,7 +182,7 @@ fn target(rest: &str) -> Option<(String, usize)> {
     None
 }
 
-/// Parses legacy Markdown: no nesting, marks that do not pair are refused.
+/// Parses legacy Markdown: no nesting, and unpaired marks are refused.
 pub(super) fn parse_legacy(text: &str) -> Result<(String, Vec<Value>), String> {
     let mut out = Builder::default();
     let mut at = 0;

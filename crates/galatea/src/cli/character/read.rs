@@ -1,4 +1,4 @@
-//! Reading a character file that was named on the command line.
+//! Reads character files named on the command line.
 
 use galatea_core::{
     Error, ErrorKind,
@@ -15,13 +15,13 @@ use crate::failure::Result;
 /// Reads a character file.
 ///
 /// # Errors
-/// `GAL-FILE-READ` when it cannot be read; every fault in it with its place.
+/// `GAL-FILE-READ` if it cannot be read; every fault in it with its place.
 pub(crate) fn read(file: &Path, working_dir: &Path) -> Result<Loaded> {
     let bytes = bytes(file, working_dir)?;
     Ok(character::load_bytes(&file.display().to_string(), &bytes).map_err(Error::from)?)
 }
 
-/// The bytes of a file, at most one more than a character file may have.
+/// The bytes of a file, up to one more than the maximum size, so that a larger file is detected.
 pub(super) fn bytes(file: &Path, working_dir: &Path) -> galatea_core::Result<Vec<u8>> {
     let limit = u64::try_from(MAX_SIZE).unwrap_or(u64::MAX).saturating_add(1);
     let mut bytes = Vec::new();

@@ -1,4 +1,4 @@
-//! validate: every fault of character files, each with its place.
+//! `galatea character validate`: reports every fault of character files with its place.
 
 use clap::Args;
 use galatea_core::{
@@ -32,11 +32,11 @@ pub(super) struct Validate {
     json: Json,
 }
 
-/// What became of one file.
+/// Result of reading one file.
 enum Outcome {
     Read(Box<Loaded>, Vec<Report>),
     Refused(Refused),
-    /// A JSON Schema, which lies beside characters and matches their names.
+    /// A JSON Schema, which is stored next to character files and matches their names.
     Schema,
     Unreadable(Error),
 }

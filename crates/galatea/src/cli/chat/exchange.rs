@@ -1,29 +1,30 @@
-//! Exchange: one thing said and everything that is answered to it.
+//! Sends one message to the agent and receives everything it answers.
 
 use galatea_core::{Error, ErrorKind, MemoryId, Result, TurnId};
 use galatea_terminal::{Heard, TerminalClient, frame::Message};
 use std::time::Duration;
 use tokio::time::{Instant, timeout_at};
 
-/// Longest wait for an answer: a turn's deadline (TURN_TIMEOUT_SECONDS is 120 unless set).
+/// Longest wait for an answer: the default deadline of a turn (TURN_TIMEOUT_SECONDS = 120).
 pub(crate) const PATIENCE: Duration = Duration::from_secs(120);
-/// Further messages of a turn are committed together with the first and follow it closely.
+/// Wait for further messages of a turn after the first. They are committed together, so they follow
+/// closely.
 const QUIET: Duration = Duration::from_millis(250);
 
-/// What happens meanwhile.
+/// Events while waiting for an answer.
 pub(crate) enum Progress<'a> {
     /// An answer is being prepared.
     Typing,
-    /// A message arrived, this or a late one.
+    /// A message arrived: this answer, or a late one to an earlier message.
     Message(&'a Message),
 }
 
-/// Says `text` and hands over what comes until the answer is complete. `silent` is asked now and
-/// then why there is no answer.
+/// Sends `text` and passes events to `on` until the answer is complete. `silent` is polled for the
+/// reason why there is no answer.
 ///
 /// # Errors
-/// `Timeout` (`GAL-CHAT-TIMEOUT`), `Unavailable` when the other side went away, what the agent's
-/// side refused, or what `silent` found.
+/// `Timeout` (`GAL-CHAT-TIMEOUT`), `Unavailable` if the connection closed, an error the agent's
+/// process reported, or the reason found by `silent`.
 pub(crate) async fn ask(
     client: &mut TerminalClient,
     text: &str,
@@ -33,7 +34,7 @@ pub(crate) async fn ask(
     let deadline = Instant::now() + PATIENCE;
     let id = client.say(text).await?;
     let mut stored = None;
-    // An answer can overtake the confirmation of what it answers.
+    // An answer may arrive before the confirmation of the message it answers.
     let mut complete: Vec<(MemoryId, TurnId)> = Vec::new();
     loop {
         if let Some(memory) = stored
@@ -88,13 +89,13 @@ async fn finish(
     Ok(())
 }
 
-/// Knows why a message stays without an answer.
+/// Finds out why a message gets no answer.
 pub(crate) trait Silence {
-    /// Why what was said is no answer but an apology; nothing when it was one.
+    /// The error behind a failure notice. `None` if the agent gave a real answer.
     fn failure(&self, memory: MemoryId) -> impl Future<Output = Option<Error>> + Send;
 
-    /// Completes when it is certain that no answer will come, with the reason; pends for ever
-    /// otherwise.
+    /// Resolves with the reason once it is certain that no answer will come. Otherwise stays
+    /// pending.
     fn reason(&self, memory: Option<MemoryId>) -> impl Future<Output = Error> + Send;
 }
 

@@ -1,4 +1,4 @@
-//! Find: the running agent to talk to, by its socket in the data folder.
+//! Finds the running agent by its socket in the data folder.
 
 use galatea_core::{Error, ErrorKind, Result};
 use galatea_terminal::{SOCKET_FILE, TerminalClient};
@@ -10,16 +10,16 @@ use tokio::time::Instant;
 
 use crate::lock::{self, Holder};
 
-/// How long a process may take from its lock to its terminal.
+/// Longest time between a process taking the lock and opening its terminal.
 const STARTING: Duration = Duration::from_secs(2);
-/// Between two looks.
+/// Pause between two attempts.
 const PAUSE: Duration = Duration::from_millis(50);
 
-/// Connects to a running agent: the one named, else the first. None when no agent answers at all.
+/// Connects to a running agent: the one named, or the first. `None` if no agent answers.
 ///
 /// # Errors
-/// `NotFound` (`GAL-CHAT-AGENT`) when agents answer, but none of this name; anything
-/// [`TerminalClient::connect`] refuses.
+/// `NotFound` (`GAL-CHAT-AGENT`) if agents answer, but none has this name; any error of
+/// [`TerminalClient::connect`].
 pub(crate) async fn connect(
     data_dir: &Path,
     agent: Option<&str>,
@@ -30,7 +30,7 @@ pub(crate) async fn connect(
     for socket in sockets(data_dir) {
         let client = match TerminalClient::connect(&socket, name).await {
             Ok(client) => client,
-            // Left behind by a crash.
+            // A crash leaves the socket's file behind.
             Err(error) if error.code() == Some("GAL-TERM-CONNECT") => continue,
             Err(error) => return Err(error),
         };
@@ -48,10 +48,10 @@ pub(crate) async fn connect(
     }
 }
 
-/// [`connect`], with patience for a process that holds the data folder and is only just starting.
+/// Like [`connect`], but waits for a process that holds the lock and is still starting.
 ///
 /// # Errors
-/// As [`connect`]; `Unavailable` (`GAL-CHAT-OFF`) when that process opens no terminal.
+/// As [`connect`]; `Unavailable` (`GAL-CHAT-OFF`) if that process opens no terminal.
 pub(crate) async fn running(
     data_dir: &Path,
     agent: Option<&str>,
@@ -68,7 +68,7 @@ pub(crate) async fn running(
                 Some(holder) if late => return Err(silent(holder)),
                 Some(_) => {}
             },
-            // Of several agents one may be up before the other.
+            // Another agent of the process may open its terminal later.
             Err(error) if error.code() == Some("GAL-CHAT-AGENT") && !late => {}
             Err(error) => return Err(error),
         }
@@ -95,7 +95,7 @@ pub(crate) fn unknown(wanted: &str, running: &[String]) -> Error {
         .with_fix(format!("choose one of: {}", running.join(", ")))
 }
 
-/// The first agent's socket, then the others'.
+/// The first agent's socket, then the others.
 fn sockets(data_dir: &Path) -> Vec<PathBuf> {
     let entries = std::fs::read_dir(data_dir).into_iter().flatten().flatten();
     let mut names: Vec<String> = entries

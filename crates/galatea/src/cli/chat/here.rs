@@ -1,4 +1,4 @@
-//! Here: the agent started in this process, just for the conversation, with only its terminal.
+//! Starts the agent in this process for the duration of the conversation, with its terminal only.
 
 use galatea_core::{Error, ErrorKind, Health, Store, store::ProcessRole};
 use std::{path::PathBuf, sync::Arc, time::Duration};
@@ -16,20 +16,20 @@ use crate::{
 
 /// Longest wait for a local socket to open.
 const OPENING: Duration = Duration::from_secs(10);
-/// Longest wait for what is under way at the end: the answer has been shown by then.
+/// Longest wait for work in flight at the end. The answer has been shown by then.
 const DRAIN: Duration = Duration::from_secs(5);
 
-/// A process of our own.
+/// The agents that run in this process.
 pub(crate) struct Here {
     booted: Booted,
     _lock: InstanceLock,
 }
 
-/// Starts it.
+/// Takes the lock, boots the agents and waits for their terminals.
 ///
 /// # Errors
-/// `Conflict` (`GAL-LOCK`) when a galatea without a terminal runs here, and whatever keeps an agent
-/// from starting.
+/// `Conflict` (`GAL-LOCK`) if a galatea without a terminal runs with this data folder, and any
+/// error that prevents an agent from starting.
 pub(crate) async fn start(
     characters: &[PathBuf],
     configuration: &Configuration,
@@ -89,17 +89,16 @@ pub(crate) async fn start(
 }
 
 impl Here {
-    /// Its storage.
     pub(crate) fn store(&self) -> Arc<dyn Store> {
         Arc::clone(&self.booted.store)
     }
 
-    /// Ends it.
+    /// Stops the agents within [`DRAIN`].
     pub(crate) async fn stop(&self) {
         self.booted.stop(DRAIN).await;
     }
 
-    /// Whether every terminal listens.
+    /// Whether every terminal is listening.
     fn terminals(&self) -> galatea_core::Result<bool> {
         let statuses = self.booted.orchestrator.statuses();
         if statuses.is_empty() {

@@ -1,4 +1,4 @@
-//! Interactive: a conversation at a terminal, with history.
+//! A conversation on a terminal, with line history.
 
 use galatea_core::{Error, Result};
 use galatea_terminal::{Heard, TerminalClient, frame::Message};
@@ -12,7 +12,7 @@ use super::{
 };
 use crate::output::{Color, Output};
 
-/// How a conversation ended.
+/// How the conversation ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum End {
     /// Ctrl-D or /quit.
@@ -21,7 +21,7 @@ pub(crate) enum End {
     Interrupted,
 }
 
-/// Lines kept for the arrow keys.
+/// Number of lines in the history.
 const HISTORY: usize = 1000;
 
 enum Input {
@@ -29,18 +29,18 @@ enum Input {
     End(End),
 }
 
-/// The keyboard, on its own thread because reading blocks. It reads one line for each prompt it is
-/// given.
+/// Reads the keyboard on its own thread, because reading blocks. Reads one line per prompt it
+/// receives.
 struct Keyboard {
     prompts: blocking::Sender<String>,
     lines: mpsc::Receiver<Input>,
     printer: Box<dyn FnMut(String) + Send>,
 }
 
-/// Talks until the person ends it.
+/// Talks until the person ends the conversation.
 ///
 /// # Errors
-/// `Unavailable` when the other side went away, or when there is no usable terminal.
+/// `Unavailable` if the connection closed, or if there is no usable terminal.
 pub(crate) async fn talk(
     client: &mut TerminalClient,
     output: &Output,
@@ -62,7 +62,7 @@ pub(crate) async fn talk(
             Ok(Input::Line(line)) => line,
             Ok(Input::End(end)) => return Ok(end),
             Err(error) => {
-                // The keyboard's thread holds the terminal in raw mode until it has its line.
+                // The keyboard thread keeps the terminal in raw mode until it has read its line.
                 (keyboard.printer)(format!("{}; press Enter to end\n", error.message()));
                 let _ = keyboard.lines.recv().await;
                 return Err(error);
@@ -105,7 +105,7 @@ pub(crate) async fn talk(
     }
 }
 
-/// The next line; what the agent says meanwhile appears above the prompt.
+/// Waits for the next line. Messages of the agent appear above the prompt.
 async fn next_line(
     client: &mut TerminalClient,
     keyboard: &mut Keyboard,
@@ -129,7 +129,7 @@ async fn next_line(
     }
 }
 
-/// What has been put on the screen.
+/// Writes the conversation to the screen.
 struct Page<'a> {
     agent: String,
     width: usize,
@@ -159,7 +159,7 @@ impl Page<'_> {
         self.overwrite("");
     }
 
-    /// The line after the last is only ever used for the note, so it can be cleared (ECMA-48 EL).
+    /// The line after the last contains only the note, so it can be cleared (ECMA-48 EL).
     fn overwrite(&self, note: &str) {
         if self.output.talk_style.is_colored() {
             let mut stderr = std::io::stderr().lock();
@@ -181,7 +181,7 @@ impl Keyboard {
             .auto_add_history(true)
             .build();
         let mut editor = DefaultEditor::with_config(config).map_err(unusable)?;
-        // A missing history is an empty one.
+        // A missing history file is an empty history.
         let _ = editor.load_history(&history);
         let mut outside = editor.create_external_printer().map_err(unusable)?;
         let (prompts, wanted) = blocking::channel::<String>();
@@ -193,7 +193,7 @@ impl Keyboard {
                     Err(ReadlineError::Interrupted) => Input::End(End::Interrupted),
                     Err(ReadlineError::Eof) => Input::End(End::Done),
                     Err(error) => {
-                        tracing::debug!(%error, "reading the keyboard failed");
+                        tracing::debug!(%error, "failed to read the keyboard; ending");
                         Input::End(End::Done)
                     }
                 };

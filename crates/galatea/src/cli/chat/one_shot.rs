@@ -1,4 +1,4 @@
-//! One shot: things said without a keyboard, and their answers on stdout.
+//! Sends messages from arguments or standard input, and prints the answers to stdout.
 
 use galatea_core::Result;
 use galatea_terminal::{TerminalClient, frame::Message};
@@ -12,11 +12,11 @@ use super::{
 };
 use crate::output::Output;
 
-/// Says one thing and prints what is answered.
+/// Sends one message and prints the answer.
 ///
 /// # Errors
-/// As [`exchange::ask`], and `Unavailable` (`GAL-CHAT-FAILED`) after an apology in place of an
-/// answer.
+/// As [`exchange::ask`], and `Unavailable` (`GAL-CHAT-FAILED`) after a failure notice in place of
+/// an answer.
 pub(crate) async fn say(
     client: &mut TerminalClient,
     text: &str,
@@ -45,7 +45,7 @@ pub(crate) async fn say(
     silence.failure(memory).await.map_or(Ok(()), Err)
 }
 
-/// Says every line of standard input, one after the other.
+/// Sends every line of standard input, one after the other.
 ///
 /// # Errors
 /// As [`exchange::ask`].
@@ -55,7 +55,7 @@ pub(crate) async fn say_lines(
     as_json: bool,
     output: &Output,
 ) -> Result<()> {
-    // Reading blocks, so it has a thread of its own; a full channel makes it wait for the answers.
+    // Reading blocks, so it has its own thread. The bounded channel makes it wait for the answers.
     let (put, mut lines) = mpsc::channel(1);
     std::thread::spawn(move || {
         for line in std::io::stdin().lock().lines().map_while(std::result::Result::ok) {

@@ -1,5 +1,4 @@
-//! Silence: why a message stays without an answer, read from the database beside the running
-//! process.
+//! Finds out why a message gets no answer, from the database of the running process.
 
 use galatea_core::{
     Decision, Error, ErrorKind, MemoryId, Settings, StepOutcome, Store, store::InboxState,
@@ -9,10 +8,11 @@ use std::{sync::Arc, time::Duration};
 use super::exchange::Silence;
 use crate::{data_dir::DataDir, database, trouble::Trouble};
 
-/// How often to look. Answers arrive by themselves; this only has to beat a person's patience.
+/// Interval of the checks. Answers arrive on their own; this only has to be faster than a person's
+/// patience.
 const PAUSE: Duration = Duration::from_millis(500);
 
-/// Looks at the message's inbox row; without a store it never knows anything.
+/// Reads the message's row in the inbox. Without a store it finds nothing.
 pub(crate) struct Verdicts(pub(crate) Option<Arc<dyn Store>>);
 
 impl Silence for Verdicts {
@@ -44,10 +44,10 @@ impl Silence for Verdicts {
         };
         loop {
             tokio::time::sleep(PAUSE).await;
-            // A database that cannot be read now may be readable next time; the deadline ends this.
+            // A read error may be temporary, and the caller's deadline ends the loop.
             let Ok(Some(item)) = store.inbox_item(memory).await else { continue };
             let (Some(turn), Some(verdict)) = (item.turn, item.verdict) else { continue };
-            // What is in the outbox is on its way.
+            // Parts in the outbox will still arrive.
             if item.state == InboxState::New
                 || !store.deliveries_of(turn).await.is_ok_and(|parts| parts.is_empty())
             {
@@ -77,12 +77,12 @@ impl Silence for Verdicts {
     }
 }
 
-/// The running process's database; none when it cannot be opened, which only costs the reason.
+/// Opens the running process's database. `None` if that fails, and then no reason can be shown.
 pub(crate) async fn beside(settings: &Settings, data_dir: &DataDir) -> Option<Arc<dyn Store>> {
     match database::open_beside(settings, data_dir).await {
         Ok(database) => Some(database.store()),
         Err(error) => {
-            tracing::debug!(error = %error.report(), "the running galatea's database cannot be read");
+            tracing::debug!(error = %error.report(), "no reasons for missing answers: database not opened");
             None
         }
     }

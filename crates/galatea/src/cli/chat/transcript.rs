@@ -1,9 +1,9 @@
-//! Transcript: how a conversation looks on paper.
+//! Formats a conversation as text.
 
-/// The person's own name in the transcript.
+/// Name of the person in the transcript.
 pub(crate) const YOU: &str = "you";
 
-/// Who speaks: the agent, with the mark its answer carries.
+/// Name of the agent, with the label of its answer.
 pub(crate) fn speaker(agent: &str, label: Option<&str>) -> String {
     match label {
         Some(label) if !label.is_empty() => format!("{agent} ({label})"),
@@ -11,7 +11,7 @@ pub(crate) fn speaker(agent: &str, label: Option<&str>) -> String {
     }
 }
 
-/// `name › text`, further lines below the text.
+/// Formats a message: `name › text`, with further lines indented below the text.
 pub(crate) fn said(speaker: &str, width: usize, text: &str) -> String {
     let head = prompt(speaker, width);
     let indent = " ".repeat(head.chars().count());
@@ -21,7 +21,7 @@ pub(crate) fn said(speaker: &str, width: usize, text: &str) -> String {
     format!("{head}{}", lines.collect::<Vec<_>>().join("\n"))
 }
 
-/// `name › `, padded so that all names end in one column.
+/// `name › `, padded so that all names end in the same column.
 pub(crate) fn prompt(speaker: &str, width: usize) -> String {
     format!("{speaker:width$} › ")
 }

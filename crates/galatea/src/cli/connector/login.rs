@@ -1,4 +1,4 @@
-//! connector login: a person agrees in a browser; the tokens are kept in the data folder.
+//! `galatea connector login`: logs in with a browser, and stores the tokens in the data folder.
 
 use clap::Args;
 use galatea_core::{BrowserLogin, Clock, Error, ErrorKind, Host, SystemClock};
@@ -20,9 +20,9 @@ use crate::{
     personas,
 };
 
-/// Longest request a browser may send us; the address with its code is far shorter.
+/// In bytes. The address with its code is far shorter.
 const MAX_REQUEST: usize = 16 << 10;
-/// A connection that says nothing must not keep the browser's waiting.
+/// Longest wait for a request, so that an idle connection does not block the browser's.
 const PATIENCE: Duration = Duration::from_secs(5);
 
 /// Log in to a platform with a browser
@@ -96,7 +96,7 @@ async fn wait(login: &dyn BrowserLogin, context: &Context) -> Result<String> {
             answer = from_browser(listener.as_ref(), login.redirect()) => answer,
             line = lines.recv(), if typing => match line {
                 Some(line) => Some(line).filter(|line| !line.trim().is_empty()),
-                // Whoever started us may have closed stdin; the browser can still come.
+                // The parent process may have closed stdin. The browser can still connect.
                 None if listener.is_some() => { typing = false; None }
                 None => return Err(Failure::usage("nothing was pasted", "run it in a terminal, or let the browser come back to this machine")),
             },
@@ -105,7 +105,7 @@ async fn wait(login: &dyn BrowserLogin, context: &Context) -> Result<String> {
         let Some(answer) = answer else { continue };
         match login.finish(&answer).await {
             Ok(who) => return Ok(who),
-            // Of another login, or mistyped: the right one can still come.
+            // The address belongs to another login, or is mistyped. The right one may still come.
             Err(error) if error.kind() == ErrorKind::Invalid => {
                 context.output.report(&crate::report::Report::from(&error))
             }
@@ -114,8 +114,8 @@ async fn wait(login: &dyn BrowserLogin, context: &Context) -> Result<String> {
     }
 }
 
-/// Lines of stdin. Read by a thread of its own that nobody waits for: the runtime's reader would
-/// keep the program until the next line.
+/// Lines of stdin, read by a thread that is not joined. The runtime's reader would keep the process
+/// alive until the next line.
 fn pasted() -> mpsc::Receiver<String> {
     let (put, lines) = mpsc::channel(16);
     std::thread::spawn(move || {
@@ -128,14 +128,14 @@ fn pasted() -> mpsc::Receiver<String> {
     lines
 }
 
-/// A listener on the redirect's address, if that is one of this machine.
+/// A listener on the address of the redirect, if it is on this machine.
 async fn listen(redirect: &str) -> Option<TcpListener> {
     let url = Url::parse(redirect).ok().filter(|url| url.scheme() == "http")?;
     let host = url.host_str().filter(|host| matches!(*host, "127.0.0.1" | "localhost"))?;
     TcpListener::bind((host, url.port_or_known_default()?)).await.ok()
 }
 
-/// The address a browser came back with; none for any other request.
+/// The address a browser was redirected to. `None` for any other request.
 async fn from_browser(listener: Option<&TcpListener>, redirect: &str) -> Option<String> {
     let Some(listener) = listener else { return std::future::pending().await };
     let (mut stream, _) = listener.accept().await.ok()?;
@@ -164,7 +164,7 @@ async fn from_browser(listener: Option<&TcpListener>, redirect: &str) -> Option<
     answer
 }
 
-/// The full address of a GET for the redirect's path.
+/// The full address of a GET request for the path of the redirect.
 fn address(request: &[u8], redirect: &str) -> Option<String> {
     let head = std::str::from_utf8(request).ok()?;
     let target = head.lines().next()?.strip_prefix("GET ")?.split(' ').next()?;

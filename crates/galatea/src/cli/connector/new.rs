@@ -1,5 +1,5 @@
-//! connector new: writes the crate of a new connector into a checkout of the sources, and tells the
-//! two lines that are left to add.
+//! `galatea connector new`: writes the crate of a new connector into a checkout of the sources, and
+//! prints the two lines to add by hand.
 
 use clap::Args;
 use galatea_core::{Error, ErrorKind};
@@ -22,7 +22,8 @@ use crate::{
 };
 
 const CODE: &str = "GAL-CONNECTOR-NEW";
-/// Longest name: it is part of file names, settings and lines of code that should stay short.
+/// In characters. The name is part of file names, settings and lines of code, which should stay
+/// short.
 const MAX_NAME: usize = 32;
 /// Folder of the connectors in a checkout.
 const CONNECTORS: &str = "connectors";
@@ -51,7 +52,6 @@ pub(super) struct New {
 }
 
 impl New {
-    /// Writes the crate.
     pub(super) fn run(&self, context: &Context) -> Result<ExitCode> {
         let start = self
             .path
@@ -79,7 +79,7 @@ impl New {
     }
 }
 
-/// What is left to do, for people.
+/// The remaining steps, for people.
 fn next_steps(name: &Spellings) -> String {
     let edits = name
         .edits()
@@ -92,7 +92,7 @@ fn next_steps(name: &Spellings) -> String {
     )
 }
 
-/// The checkout a folder is in.
+/// The root of the checkout that contains `folder`.
 fn checkout(folder: &Path) -> Option<&Path> {
     folder
         .ancestors()
@@ -106,7 +106,7 @@ fn nowhere(folder: &Path) -> Error {
         .with_fix("run it inside a checkout, or name one with --path FOLDER")
 }
 
-/// A name that can be part of a crate's name, of a setting's and of an error code's.
+/// Checks that a name can be part of a crate name, of a setting and of an error code.
 fn check_name(name: &str) -> Result<(), Error> {
     let refuse = |why: &str| {
         Err(Error::invalid(format!("a connector cannot be named {name:?}: {why}")).with_code(CODE))
@@ -114,7 +114,7 @@ fn check_name(name: &str) -> Result<(), Error> {
     let fix = "choose another, such as my-chat";
     let plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-';
     let why = if name.chars().count() > MAX_NAME {
-        // What was typed may be anything.
+        // The message omits the name, which may be arbitrarily long.
         return Err(Error::invalid(format!(
             "a connector's name has at most {MAX_NAME} characters"
         ))
@@ -134,11 +134,11 @@ fn check_name(name: &str) -> Result<(), Error> {
     refuse(why).map_err(|error| error.with_fix(fix))
 }
 
-/// Nothing has the name yet: no platform of this program, no crate of the checkout.
+/// Checks that no platform of this program and no crate of the checkout has the name.
 fn check_free(name: &str, spellings: &Spellings, root: &Path) -> Result<(), Error> {
     let package = &spellings.package;
     let places = [CONNECTORS, "crates"].map(|folder| format!("{folder}/{package}"));
-    // The end to end tests are a crate too.
+    // The end-to-end tests are a crate, too.
     let taken = places
         .iter()
         .find(|place| root.join(place).exists())
@@ -159,12 +159,12 @@ fn check_free(name: &str, spellings: &Spellings, root: &Path) -> Result<(), Erro
     })
 }
 
-/// Writes every file, or none.
+/// Writes all files, or none.
 fn write(folder: &Path, name: &Spellings) -> Result<Vec<&'static str>, Error> {
     let mut written = Vec::new();
     for (path, text) in name.files() {
         if let Err(error) = files::create(&folder.join(path), &text, Access::Usual) {
-            // The folder was not there before.
+            // The folder was created by this call.
             let _ = fs::remove_dir_all(folder);
             return Err(error);
         }

@@ -1,8 +1,7 @@
-//! The files of a new connector. They are a connector for an invented platform named parrot, kept
-//! in `crates/galatea/scaffold`.
+//! The files of a new connector. The templates form a connector for an invented platform named
+//! parrot, in `crates/galatea/scaffold`.
 
-/// A file of the new crate: its path in the crate's folder, and its text for a platform named
-/// parrot.
+/// Pairs of a path in the new crate's folder, and the text for the platform parrot.
 macro_rules! templates {
     ($($path:literal),+ $(,)?) => {
         &[("Cargo.toml", include_str!("../../../scaffold/Cargo.toml.in")), $(($path, include_str!(concat!("../../../scaffold/", $path)))),+]
@@ -24,22 +23,22 @@ const TEMPLATES: &[(&str, &str)] = templates![
     "tests/platform/mod.rs",
 ];
 
-/// A checked name in the spellings its places want.
+/// A checked name in every spelling the templates need.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Spellings {
     /// `galatea-my-chat`.
     pub(super) package: String,
     /// `galatea_my_chat`.
     pub(super) library: String,
-    /// `my_chat`: settings are its upper case with a suffix, and a hyphen cannot stand in a
-    /// variable's name.
+    /// `my_chat`. Settings start with its upper case, and the name of a variable cannot contain a
+    /// hyphen.
     pub(super) source: String,
     /// `MyChat`.
     pub(super) title: String,
 }
 
 impl Spellings {
-    /// Of a name such as `my-chat`.
+    /// The spellings of a name such as `my-chat`.
     pub(super) fn of(name: &str) -> Self {
         let source = name.replace('-', "_");
         let title = name.split('-').map(capital).collect();
@@ -59,12 +58,12 @@ impl Spellings {
             .replace("PARROT", &self.source.to_ascii_uppercase())
     }
 
-    /// The crate's files: path in its folder, and text.
+    /// The files of the crate: path in its folder, and text.
     pub(super) fn files(&self) -> impl Iterator<Item = (&'static str, String)> {
         TEMPLATES.iter().map(|(path, template)| (*path, self.apply(template)))
     }
 
-    /// The two lines outside the folder that the connector needs.
+    /// The two lines to add outside the new folder.
     pub(super) fn edits(&self) -> [Edit; 2] {
         let Self { package, library, title, .. } = self;
         [
@@ -84,14 +83,13 @@ impl Spellings {
     }
 }
 
-/// A line to be added by hand.
+/// A line to add by hand.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
 pub(super) struct Edit {
-    /// From the checkout's folder.
+    /// Relative to the root of the checkout.
     pub(super) file: &'static str,
-    /// The line it goes somewhere below, at best directly.
+    /// An existing line. The new one goes somewhere below it, at best directly.
     pub(super) below: &'static str,
-    /// The line.
     pub(super) line: String,
 }
 

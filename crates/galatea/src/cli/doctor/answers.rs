@@ -1,4 +1,4 @@
-//! Answers: whether people are answered at all where an agent reads them.
+//! Checks that messages can be answered on every platform an agent reads.
 
 use galatea_core::{Clock, Finding, Host, SystemClock};
 use galatea_http::{HttpClient, HttpOptions};
@@ -12,13 +12,13 @@ use crate::{
     silent,
 };
 
-/// Agents that read a platform and have no model to answer with. Asks nobody.
+/// Agents that read a platform but have no model to answer with. Makes no requests.
 pub(super) fn check(examined: &Examined<'_>, personas: &[Persona]) -> Vec<Finding> {
     let Ok(http) = HttpClient::new(HttpOptions::default()) else { return Vec::new() };
     personas.iter().filter_map(|persona| of(examined, persona, &http)).collect()
 }
 
-/// What cannot be built is told by whoever asks it.
+/// Errors of the model configuration are ignored here, because the model check reports them.
 fn of(examined: &Examined<'_>, persona: &Persona, http: &HttpClient) -> Option<Finding> {
     let clock: Arc<dyn Clock> = Arc::new(SystemClock);
     let name = persona.character.name.clone();

@@ -1,4 +1,4 @@
-//! Characters: every file that would run can be read.
+//! Checks that every configured character file can be read.
 
 use galatea_core::{Finding, Severity};
 use galatea_runtime::config::GAL_LISTED;
@@ -10,7 +10,7 @@ use crate::{
     personas::{self, Persona},
 };
 
-/// The characters that would run, and what there is to say about them.
+/// The characters that would run, and the findings about them.
 pub(super) fn check(examined: &Examined<'_>, files: &[PathBuf]) -> (Vec<Persona>, Vec<Finding>) {
     let personas =
         match personas::load(files, examined.configuration, &examined.context.working_dir) {

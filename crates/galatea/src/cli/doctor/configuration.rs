@@ -1,4 +1,4 @@
-//! Configuration files: read, understood, and closed to others.
+//! Checks configuration files: readable, valid, and not accessible to other users.
 
 use galatea_core::{Finding, Severity};
 
@@ -8,7 +8,7 @@ use crate::{
     files, findings, logging,
 };
 
-/// The configuration, if it can be read at all, and what there is to say about it.
+/// The configuration, if it can be read, and the findings about it.
 pub(super) fn check(context: &Context) -> (Option<&Configuration>, Vec<Finding>) {
     let configuration = match context.quiet_configuration() {
         Ok(configuration) => configuration,
@@ -73,7 +73,7 @@ pub(super) fn check(context: &Context) -> (Option<&Configuration>, Vec<Finding>)
     (Some(configuration), found)
 }
 
-/// Whether a value under a secret's name comes from this file.
+/// Whether this file sets a value under the name of a secret.
 pub(super) fn holds_secrets(configuration: &Configuration, path: &std::path::Path) -> bool {
     configuration.settings.layers().iter().flatten().any(|(name, setting)| {
         crate::config::looks_secret(name)

@@ -1,4 +1,4 @@
-//! The machine: its clock and the health server's port.
+//! Checks the machine's clock and the port of the health server.
 
 use galatea_core::{Finding, Severity};
 use std::time::{Duration, SystemTime};
@@ -6,11 +6,11 @@ use std::time::{Duration, SystemTime};
 use super::Examined;
 use crate::health;
 
-/// 2026-01-01T00:00:00Z in Unix seconds: this version was made later, so no right clock shows an
-/// earlier time.
+/// 2026-01-01T00:00:00Z in Unix seconds. This version was released later, so a correct clock cannot
+/// show an earlier time.
 const MADE_AFTER: Duration = Duration::from_secs(1_767_225_600);
 
-/// A clock that is far behind; a right one is not worth a word.
+/// A finding if the clock is far behind.
 pub(super) fn clock() -> Option<Finding> {
     is_behind(SystemTime::now()).then(|| {
         Finding::new(
@@ -27,7 +27,7 @@ fn is_behind(now: SystemTime) -> bool {
     now < SystemTime::UNIX_EPOCH + MADE_AFTER
 }
 
-/// Whether the health server could listen, unless it does already.
+/// Whether the health server can bind its port. Skipped if the process is running.
 pub(super) async fn port(examined: &Examined<'_>) -> Vec<Finding> {
     if examined.running.is_some() {
         return Vec::new();

@@ -1,11 +1,11 @@
-//! Repair: what can be put right without a risk. Says what was done.
+//! `doctor --fix` for this machine: repairs that carry no risk.
 
 use galatea_core::{Finding, Result, Severity};
 
 use super::configuration::holds_secrets;
 use crate::{config::ENV_FILE, context::Context, data_dir::DataDir, files};
 
-/// Repairs and tells; a configuration that cannot be read repairs nothing.
+/// Repairs, and returns what was done. Does nothing if the configuration cannot be read.
 pub(super) fn repair(context: &Context) -> Vec<Finding> {
     let Ok(configuration) = context.quiet_configuration() else { return Vec::new() };
     let mut done = Vec::new();
@@ -20,7 +20,7 @@ pub(super) fn repair(context: &Context) -> Vec<Finding> {
                 format!("{} is now readable by this user only", file.path.display()),
             ));
         }
-        // Only the file that is made of secrets: a galatea.toml may well be meant to be shared.
+        // Only `.env`, which consists of secrets. A galatea.toml may be meant to be shared.
         if file.path.ends_with(ENV_FILE) {
             match files::ignore_in_git(&path) {
                 Ok(None) => {}

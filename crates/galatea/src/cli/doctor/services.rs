@@ -1,4 +1,4 @@
-//! Services: model providers and platforms, asked live.
+//! Checks model providers and platforms with live requests.
 
 use futures::future::join_all;
 use galatea_core::{Clock, EventBus, Finding, Host, Severity, SystemClock};
@@ -16,10 +16,10 @@ use crate::{
     wants,
 };
 
-/// Longest wait for one service; a platform that needs longer is as good as away.
+/// Longest wait for one service. A slower one counts as unavailable.
 const PATIENCE: Duration = Duration::from_secs(20);
 
-/// Asks the model provider of every agent; one that several agents share is asked once.
+/// Checks the model provider of every agent. A provider that several agents share is checked once.
 pub(super) async fn models(examined: &Examined<'_>, personas: &[Persona]) -> Vec<Finding> {
     let clock: Arc<dyn Clock> = Arc::new(SystemClock);
     let http = match HttpClient::new(HttpOptions::default()) {
@@ -56,8 +56,8 @@ pub(super) async fn models(examined: &Examined<'_>, personas: &[Persona]) -> Vec
     found
 }
 
-/// Asks every platform an agent is on. A platform that is off is worth a word only if somebody
-/// configured it.
+/// Checks every platform an agent is connected to. A platform that is off is reported only if it is
+/// partly configured or the character asks for it.
 ///
 /// # Errors
 /// As [`Repairs::offer`].
@@ -79,8 +79,8 @@ pub(super) async fn connectors(
             clock: Arc::clone(&clock),
         };
         for platform in PLATFORMS {
-            // The terminal's socket belongs to the process that runs, and needs a folder that a
-            // first start makes.
+            // The terminal's socket belongs to the running process, and needs the data folder that
+            // the first start creates.
             if platform.source == galatea_terminal::SOURCE
                 && (examined.running.is_some() || !examined.data_dir.path().exists())
             {
@@ -126,7 +126,7 @@ pub(super) async fn connectors(
     }
     let answers = join_all(asked.iter().map(|(title, connector)| async move {
         match connector.check_cost() {
-            // Nothing spends money unasked.
+            // Checks that cost money need consent.
             Some(cost) => {
                 let mut known = connector.remarks();
                 known.push(crate::cli::connector::unasked(&cost, &connector.info().source));

@@ -1,4 +1,4 @@
-//! Storage: the data folder can be written, and its database is sound.
+//! Checks that the data folder is writable and its database is sound.
 
 use galatea_core::{Finding, Severity};
 use std::{fs, path::Path};
@@ -6,7 +6,7 @@ use std::{fs, path::Path};
 use super::Examined;
 use crate::{config::check_database, data_dir::DataDir, database};
 
-/// Looks at the data folder; leaves the database to a process that has it.
+/// Checks the data folder. Skips the database if another process uses it.
 pub(super) async fn check(examined: &Examined<'_>) -> Vec<Finding> {
     let data_dir = &examined.data_dir;
     let shown = DataDir::show(data_dir.path(), &examined.context.working_dir);
@@ -31,7 +31,7 @@ pub(super) async fn check(examined: &Examined<'_>) -> Vec<Finding> {
     }
     let settings = &examined.configuration.settings;
     if check_database(settings).is_err() {
-        // The setting itself is wrong, which the look at the configuration has told.
+        // The setting is invalid, which the configuration check reports.
         return Vec::new();
     }
     let found = match database::look(settings).await {
@@ -63,7 +63,7 @@ pub(super) async fn check(examined: &Examined<'_>) -> Vec<Finding> {
     )]
 }
 
-/// Whether a file can be made in a folder: rights, quota and read-only mounts in one question.
+/// Whether a file can be created in a folder. Covers rights, quota and read-only mounts.
 fn probe(folder: &Path) -> std::io::Result<()> {
     let path = folder.join(format!(".galatea-probe-{}", std::process::id()));
     fs::OpenOptions::new().write(true).create_new(true).open(&path)?;

@@ -1,4 +1,4 @@
-//! Story: one message's way through the program, for people.
+//! Describes one message's way through the program, for people.
 
 use galatea_core::{StepOutcome, store::OutboxState};
 use galatea_runtime::explain::{ExplainedDelivery, Explanation};
@@ -10,7 +10,7 @@ use crate::{
     trouble::Trouble,
 };
 
-/// Tells it, lines ending in newlines.
+/// Renders the description. Every line ends with a newline.
 pub(crate) fn tell(explanation: &Explanation, style: Style) -> String {
     let mut text = String::new();
     let mut fact = |label: &str, value: &str| {
@@ -70,7 +70,7 @@ pub(crate) fn tell(explanation: &Explanation, style: Style) -> String {
         }
     }
     if let Some(change) = &explanation.change {
-        // Some are no settings but something to do.
+        // Some changes are instructions rather than settings.
         let what = if change.value.is_empty() && change.setting.contains(' ') {
             change.setting.clone()
         } else {
@@ -103,17 +103,17 @@ fn part(delivery: &ExplainedDelivery, style: Style) -> String {
     if let Some(remote) = &delivery.remote {
         let _ = write!(line, "  as {remote}");
     }
-    // An error of an earlier attempt still tells why it took several.
+    // The error of an earlier attempt explains why several were needed.
     if let Some(error) = &delivery.error {
         let trouble = Trouble::of_text(error);
         let code = trouble.code.map(|code| format!("  {code}")).unwrap_or_default();
         let _ =
             write!(line, "\n          {}", hang(10, &format!("{}{code}", trouble.message), style));
-        // What an attempt advised is out of date once there is no further one:
-        // `nothing to do, it is sent later`.
+        // The advice of an attempt, such as `nothing to do, it is sent later`, is out of date once
+        // no attempt follows.
         let again = format!("`galatea outbox retry {}` sends it again", delivery.id);
         let fix = match (delivery.state, trouble.fix) {
-            // A refusal lasts until its cause is mended, so that comes first.
+            // A refusal lasts until its cause is removed, so the fix comes first.
             (OutboxState::Dead, Some(fix)) if !fix.starts_with(NO_ACTION) => {
                 Some(format!("{fix}; then {again}"))
             }
@@ -134,10 +134,10 @@ fn part(delivery: &ExplainedDelivery, style: Style) -> String {
     line
 }
 
-/// How a fix begins that asks for patience only.
+/// Start of a fix that requires no action.
 const NO_ACTION: &str = "nothing to do";
 
-/// Whether nothing happens to a part any more, and it was not sent.
+/// Whether the part is final and was not sent.
 fn over(state: OutboxState) -> bool {
     matches!(state, OutboxState::Ambiguous | OutboxState::Expired | OutboxState::Dead)
 }

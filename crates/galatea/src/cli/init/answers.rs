@@ -1,4 +1,4 @@
-//! Answers: what is to be written, whoever gave it.
+//! The answers that `init` writes, from prompts, options or standard input.
 
 use clap::ValueEnum;
 use galatea_core::{
@@ -15,9 +15,9 @@ use crate::{
     failure::{Failure, Result},
 };
 
-/// Longest line of standard input that is taken for a secret, in bytes.
+/// Maximum length of a secret on standard input, in bytes.
 const MAX_SECRET: u64 = 16 << 10;
-/// Name of a character when none is given.
+/// Default name of a character.
 pub(super) const USUAL_NAME: &str = "Helper";
 /// Which model answers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -39,7 +39,7 @@ pub(super) enum Brain {
 }
 
 impl Brain {
-    /// The variable of its key, if it has one.
+    /// The variable of its API key, if it needs one.
     pub(super) fn key(self) -> Option<&'static str> {
         match self {
             Self::Openai => Some(models::OPENAI_API_KEY.name),
@@ -51,7 +51,7 @@ impl Brain {
         }
     }
 
-    /// Its name in `GALATEA_MODEL_PROVIDER`.
+    /// Its value for `GALATEA_MODEL_PROVIDER`.
     pub(super) fn provider(self) -> &'static str {
         match self {
             Self::Ollama => "ollama",
@@ -65,23 +65,22 @@ impl Brain {
     }
 }
 
-/// What is to be written.
+/// The values that are going to be written.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Answers {
-    /// Name of the character.
     pub(super) name: String,
     /// Settings for `.env`, in the order they are written.
     pub(super) settings: Vec<(String, String)>,
 }
 
 impl Answers {
-    /// For a character of this name.
+    /// Answers for a character of this name; [`USUAL_NAME`] if it is absent or empty.
     pub(super) fn named(name: Option<&str>) -> Self {
         let name = name.map(str::trim).filter(|n| !n.is_empty()).unwrap_or(USUAL_NAME);
         Self { name: name.to_owned(), settings: Vec::new() }
     }
 
-    /// Adds or replaces a setting; from now on a secret is masked in every output.
+    /// Adds or replaces a setting. A secret is masked in every output from now on.
     pub(super) fn set(&mut self, name: &str, value: &str, context: &Context) {
         if crate::config::looks_secret(name) {
             context.output.redactor.learn(value);
@@ -94,8 +93,8 @@ impl Answers {
         self.settings.push((name.to_owned(), value.to_owned()));
     }
 
-    /// Chooses a provider. The choice is written down, so that a key that is set later does not
-    /// change it unseen.
+    /// Chooses a provider. The choice is written explicitly, so that a key added later does not
+    /// change it silently.
     pub(super) fn choose(&mut self, brain: Brain) {
         self.put(models::GALATEA_MODEL_PROVIDER.name, brain.provider());
     }
@@ -114,7 +113,7 @@ impl Answers {
         }
     }
 
-    /// As a layer in front of what is configured, to check it before it is written.
+    /// The answers as a layer above the configuration, to check them before they are written.
     pub(super) fn layer(&self) -> Layer {
         let setting = |value: &str| Setting {
             value: value.into(),
@@ -123,14 +122,14 @@ impl Answers {
         self.settings.iter().map(|(name, value)| (name.clone(), setting(value))).collect()
     }
 
-    /// Whether the login of a platform is among them.
+    /// Whether the answers contain the platform's login.
     pub(super) fn connects(&self, platform: &Platform) -> bool {
         platform
             .login_secrets()
             .any(|secret| self.settings.iter().any(|(known, _)| known == secret.name))
     }
 
-    /// Whether anything but logins of platforms is among them.
+    /// Whether the answers contain anything but logins of platforms.
     pub(super) fn has_model(&self) -> bool {
         let login = |name: &str| {
             PLATFORMS.iter().flat_map(Platform::login_secrets).any(|secret| secret.name == name)
@@ -139,10 +138,10 @@ impl Answers {
     }
 }
 
-/// The platforms that options name, in the order their secrets are read.
+/// The platforms named by options, in the order their secrets are read.
 ///
 /// # Errors
-/// Exit 2 for a name that is none, or one without a login.
+/// Exit 2 for an unknown name, and for a platform without a login.
 pub(super) fn platforms(init: &Init) -> Result<Vec<&'static Platform>> {
     let known = || PLATFORMS.iter().filter(|p| p.has_login());
     for name in &init.connect {
@@ -162,10 +161,11 @@ pub(super) fn platforms(init: &Init) -> Result<Vec<&'static Platform>> {
     Ok(known().filter(wanted).collect())
 }
 
-/// The answers of options, secrets from `input`: one line each, those of the platforms first.
+/// The answers from options. Reads secrets from `input`, one per line, those of the platforms
+/// first.
 ///
 /// # Errors
-/// Exit 2 when a line is missing or a provider's key is neither given nor configured.
+/// Exit 2 if a line is missing, or if a provider's key is neither given nor configured.
 pub(super) fn given(init: &Init, context: &Context, mut input: impl BufRead) -> Result<Answers> {
     let mut answers = Answers::named(init.name.as_deref());
     for platform in platforms(init)? {
@@ -181,7 +181,7 @@ pub(super) fn given(init: &Init, context: &Context, mut input: impl BufRead) -> 
     }
     let Some(key) = brain.key() else { return Ok(answers) };
     let known = context.configuration()?.settings.raw(key).is_some();
-    // A server of one's own may need no key.
+    // A self-hosted server may need no key.
     let needless = brain == Brain::Openai && init.model_url.is_some();
     if init.model_key_stdin {
         answers.set(key, &line(&mut input, "the provider's key")?, context);

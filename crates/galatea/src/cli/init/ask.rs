@@ -1,5 +1,4 @@
-//! Ask: the questions, in the order a newcomer thinks in. Every credential is checked before the
-//! next question.
+//! The questions of `init`. Every credential is checked before the next question.
 
 use std::{io, path::Path};
 
@@ -16,19 +15,19 @@ use crate::{
 use galatea_core::Error;
 use galatea_models::config::variables as models;
 
-/// Choices of the second question.
+/// Choices for the model.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Choice {
     Keep,
     Known(Brain),
-    /// A server that speaks OpenAI's API.
+    /// A server with an OpenAI-compatible API.
     Compatible,
 }
 
 /// Asks everything that the options do not answer.
 ///
 /// # Errors
-/// Exit 130 when the person leaves; whatever the terminal reports.
+/// Exit 130 if the person leaves; any error of the terminal.
 pub(super) async fn answers(init: &Init, context: &Context) -> Result<Answers> {
     cliclack::intro("galatea init").map_err(ended)?;
     let mut answers = Answers::named(init.name.as_deref());
@@ -61,7 +60,7 @@ pub(super) async fn answers(init: &Init, context: &Context) -> Result<Answers> {
     Ok(answers)
 }
 
-/// Asks for a platform's secrets, each by what its declaration says it is, until the platform
+/// Asks for a platform's secrets, with the description of each declaration, until the platform
 /// accepts them.
 async fn login(
     platform: &Platform,
@@ -103,8 +102,8 @@ async fn login(
     }
 }
 
-/// Telegram's own description: digits, a colon, about 35 letters, digits, `_` and `-` (Bot API,
-/// "Authorizing your bot").
+/// Whether `text` has the format Telegram documents: digits, a colon, about 35 letters, digits, `_`
+/// and `-` (Bot API, "Authorizing your bot").
 fn looks_like_a_token(text: &str) -> bool {
     text.trim().split_once(':').is_some_and(|(id, rest)| {
         (5..=20).contains(&id.len())
@@ -198,10 +197,10 @@ fn choice(
         .map_err(ended)
 }
 
-/// Whether a value in `.env` may be replaced.
+/// Asks whether to replace a value in `.env`.
 ///
 /// # Errors
-/// Exit 130 when the person leaves.
+/// Exit 130 if the person leaves.
 pub(super) fn may_replace(name: &str, env: &Path) -> Result<bool> {
     cliclack::confirm(format!(
         "{} has another {} for {name}. Replace it?",
@@ -213,10 +212,10 @@ pub(super) fn may_replace(name: &str, env: &Path) -> Result<bool> {
     .map_err(ended)
 }
 
-/// Whether a character file may be replaced.
+/// Asks whether to replace a character file.
 ///
 /// # Errors
-/// Exit 130 when the person leaves.
+/// Exit 130 if the person leaves.
 pub(super) fn may_replace_file(file: &Path) -> Result<bool> {
     cliclack::confirm(format!("{} exists. Replace it?", file.display()))
         .initial_value(false)
@@ -224,7 +223,7 @@ pub(super) fn may_replace_file(file: &Path) -> Result<bool> {
         .map_err(ended)
 }
 
-/// A question that was not answered.
+/// The failure for a question that was not answered.
 fn ended(error: io::Error) -> Failure {
     if error.kind() == io::ErrorKind::Interrupted {
         return Failure::interrupted();

@@ -1,17 +1,17 @@
-//! `.env` as text: settings are changed in their lines, everything else stays as it was.
+//! Edits the text of a `.env`: changes the lines of settings and keeps everything else.
 
-/// What setting one name changes.
+/// Effect of setting one name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Change {
-    /// It is new, or was empty.
+    /// The name was absent or empty.
     Added,
-    /// Another value was there.
+    /// The name had another value.
     Replaced,
-    /// The same value is there.
+    /// The name already had this value.
     None,
 }
 
-/// Sets a name. `known` is the value it has in the text now, as a reader of `.env` sees it.
+/// Sets a name. `known` is its current value, as a reader of `.env` sees it.
 pub(super) fn set(text: &str, name: &str, value: &str, known: Option<&str>) -> (String, Change) {
     let change = match known {
         Some(known) if known == value => return (text.to_owned(), Change::None),
@@ -20,11 +20,11 @@ pub(super) fn set(text: &str, name: &str, value: &str, known: Option<&str>) -> (
     };
     let entry = format!("{name}={}", quoted(value));
     let mut lines: Vec<&str> = text.lines().collect();
-    // The last one counts.
+    // The last entry of a name counts.
     match lines.iter().rposition(|line| is_entry(line, name)) {
         Some(at) => {
             lines[at] = &entry;
-            // A value of several lines goes with its first.
+            // Also remove the further lines of a multi-line value.
             if change == Change::Replaced && known.is_some_and(|k| k.contains('\n')) {
                 let more = known.map_or(0, |k| k.matches('\n').count()).min(lines.len() - at - 1);
                 lines.drain(at + 1..=at + more);
@@ -41,7 +41,7 @@ fn is_entry(line: &str, name: &str) -> bool {
     line.strip_prefix(name).is_some_and(|rest| rest.trim_start().starts_with('='))
 }
 
-/// A value as dotenvy, elizaOS and shells read it: plain where possible, else in quotes that hold.
+/// A value as dotenvy, elizaOS and shells read it: plain if possible, otherwise quoted.
 fn quoted(value: &str) -> String {
     let plain = |c: char| {
         c.is_ascii_alphanumeric()

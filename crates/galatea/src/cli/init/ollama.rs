@@ -1,4 +1,4 @@
-//! Ollama: is it there, and which of its models to take.
+//! Detects Ollama, and chooses among its models.
 
 use galatea_http::{HttpClient, HttpOptions};
 use galatea_models::config::variables::OLLAMA_API_ENDPOINT;
@@ -7,28 +7,28 @@ use std::time::Duration;
 
 use crate::context::Context;
 
-/// It runs on this machine or near it: what does not answer at once is not there.
+/// Ollama runs on this machine or near it, so a slow answer means that it is absent.
 const PATIENCE: Duration = Duration::from_secs(2);
-/// The list of models is short.
+/// Limit of the answer in bytes. The list of models is short.
 const MAX_ANSWER: usize = 1 << 20;
 
-/// The models to take.
+/// The models chosen.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Found {
-    /// For answers.
+    /// Text model, for answers.
     pub(super) text: Option<String>,
-    /// For memory search.
+    /// Embedding model, for memory search.
     pub(super) embedding: Option<String>,
 }
 
 impl Found {
-    /// For a list of choices: `llama3.2, nomic-embed-text`.
+    /// The models for display: `llama3.2, nomic-embed-text`.
     pub(super) fn describe(&self) -> String {
         [&self.text, &self.embedding].into_iter().flatten().cloned().collect::<Vec<_>>().join(", ")
     }
 }
 
-/// Where Ollama is by the configuration.
+/// The configured address of Ollama.
 pub(super) fn endpoint(context: &Context) -> String {
     context
         .configuration()
@@ -37,7 +37,7 @@ pub(super) fn endpoint(context: &Context) -> String {
         .unwrap_or_else(|| "http://localhost:11434/api".to_owned())
 }
 
-/// Asks it for its models; none when nobody answers there.
+/// Asks Ollama for its models. `None` if it does not answer.
 pub(super) async fn probe(endpoint: &str) -> Option<Found> {
     let http = HttpClient::new(HttpOptions {
         total_timeout: PATIENCE,
@@ -59,7 +59,7 @@ fn choose(list: &Value) -> Found {
         .filter_map(|m| m["name"].as_str())
         .map(|n| n.strip_suffix(":latest").unwrap_or(n))
         .collect();
-    // Ollama lists the model used last first. Embedding models say so in their names.
+    // Ollama lists recent models first. Embedding models are recognised by their names.
     let embeds = |name: &&&str| ["embed", "bge", "minilm"].iter().any(|part| name.contains(part));
     Found {
         text: names.iter().find(|n| !embeds(n)).map(|n| (*n).to_owned()),

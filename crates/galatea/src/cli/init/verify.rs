@@ -1,4 +1,4 @@
-//! Verify: real calls with the answers, before anything is written.
+//! Checks the answers with live requests before they are written.
 
 use galatea_core::{AgentIdentity, Clock, Finding, Host, Settings, Severity, SystemClock};
 use galatea_http::{HttpClient, HttpOptions};
@@ -18,7 +18,7 @@ use crate::{
     report::Report,
 };
 
-/// Codes after which writing the answers would only move the failure to the first start.
+/// Codes that stop `init`, because the first start would fail with them.
 const FATAL: &[&str] = &[
     "GAL-TG-401",
     "GAL-TG-TOKEN",
@@ -33,10 +33,10 @@ const FATAL: &[&str] = &[
     "GAL-MODEL-CONFIG",
 ];
 
-/// Checks all that was answered.
+/// Checks all answers.
 ///
 /// # Errors
-/// When the configuration cannot be read.
+/// If the configuration cannot be read.
 pub(super) async fn everything(answers: &Answers, context: &Context) -> Result<Vec<Finding>> {
     let mut found = Vec::new();
     for connected in PLATFORMS.iter().filter(|p| answers.connects(p)) {
@@ -52,11 +52,11 @@ fn settings(answers: &Answers, context: &Context) -> Result<Settings> {
     Ok(context.configuration()?.settings.with_layer(answers.layer()))
 }
 
-/// Asks a platform about the login: who it is, what is in the way, what it sees. Where that costs
-/// something, only if `agreed` to it.
+/// Checks a platform's login: the account, problems, and what it can see. A check that costs money
+/// runs only if `agreed` returns true.
 ///
 /// # Errors
-/// When the configuration cannot be read.
+/// If the configuration cannot be read.
 pub(super) async fn platform(
     platform: &Platform,
     answers: &Answers,
@@ -96,10 +96,10 @@ pub(super) async fn platform(
     )
 }
 
-/// Asks the provider about key, address and models. Costs no tokens.
+/// Checks the provider's key, address and models. Uses no tokens.
 ///
 /// # Errors
-/// When the configuration cannot be read.
+/// If the configuration cannot be read.
 pub(super) async fn model(answers: &Answers, context: &Context) -> Result<Vec<Finding>> {
     let settings = settings(answers, context)?;
     let http = HttpClient::new(HttpOptions::default())?;
@@ -114,7 +114,7 @@ pub(super) async fn model(answers: &Answers, context: &Context) -> Result<Vec<Fi
     )
 }
 
-/// The exit code for findings after which nothing should be written.
+/// The exit code, if the findings contain one after which nothing should be written.
 pub(super) fn fatal(findings: &[Finding]) -> Option<Exit> {
     let worst = findings
         .iter()
@@ -126,7 +126,7 @@ pub(super) fn fatal(findings: &[Finding]) -> Option<Exit> {
     })
 }
 
-/// Shows findings as talk.
+/// Shows findings on stderr.
 pub(super) fn show(findings: &[Finding], context: &Context) {
     let text = findings::render(findings, context.output.talk_style);
     if !text.is_empty() {
@@ -134,7 +134,7 @@ pub(super) fn show(findings: &[Finding], context: &Context) {
     }
 }
 
-/// A finding in the form of an error.
+/// Converts a finding into a report.
 pub(super) fn report(finding: &Finding) -> Report {
     Report::error(finding.message.clone())
         .code(finding.id.clone())

@@ -1,4 +1,4 @@
-//! Plan and write: which files change and how; nothing is replaced unasked.
+//! Plans and writes the files of `init`. Existing values are replaced only with consent.
 
 use galatea_core::Error;
 use std::path::{Path, PathBuf};
@@ -20,27 +20,27 @@ use crate::{
     report::Report,
 };
 
-/// Names the character that was written.
+/// The setting that names the character file.
 const CHARACTER_FILES: &str = "CHARACTER_FILES";
 
-/// What is going to be written.
+/// The planned changes.
 #[derive(Debug)]
 pub(super) struct Plan {
     env: PathBuf,
     text: String,
-    /// Names that are set, in order.
+    /// Names of the settings to write, in order.
     names: Vec<String>,
     character: PathBuf,
     name: String,
-    /// The character file is there and stays.
+    /// Whether the character file exists and stays unchanged.
     keep_character: bool,
     force: bool,
 }
 
-/// Works out what changes. With `asks`, a person is asked before a value is replaced.
+/// Plans the changes. If `asks` is set, asks before replacing a value.
 ///
 /// # Errors
-/// `GAL-FILE-EXISTS` when another value is there and neither `force` nor a person allows replacing
+/// `GAL-FILE-EXISTS` if another value exists and neither `force` nor the person allows replacing
 /// it.
 pub(super) fn plan(answers: &Answers, context: &Context, force: bool, asks: bool) -> Result<Plan> {
     let env = context.env_file().to_path_buf();
@@ -97,7 +97,7 @@ pub(super) fn plan(answers: &Answers, context: &Context, force: bool, asks: bool
 }
 
 impl Plan {
-    /// Tells what would be written; values of secrets are not shown.
+    /// Prints the planned changes without the values of secrets.
     pub(super) fn show(&self, context: &Context) {
         context.output.data(format_args!(
             "{}: {}",
@@ -115,7 +115,7 @@ impl Plan {
         ));
     }
 
-    /// Writes it and tells.
+    /// Writes the files and prints what was written.
     ///
     /// # Errors
     /// `GAL-FILE-WRITE` with the path and the cause.
@@ -144,9 +144,9 @@ impl Plan {
     }
 }
 
-/// How `.env` names the character file. A relative path in it is taken from the folder it lies in,
-/// so it stays right when both are moved together: into a container, to `/etc/galatea`. Where that
-/// is another folder than this one, the whole path.
+/// The path of the character file as written into `.env`. A relative path in `.env` starts in the
+/// folder of the `.env`, so it stays valid when both are moved together: into a container, to
+/// `/etc/galatea`. If that folder is not the working folder, the path is absolute.
 fn named_in(env: &Path, character: &Path, working_dir: &Path) -> String {
     let path = working_dir.join(env);
     let folder = path.parent().unwrap_or(working_dir);
@@ -164,12 +164,12 @@ fn named_in(env: &Path, character: &Path, working_dir: &Path) -> String {
     }
 }
 
-/// Whether `.env` is meant, for its name in questions.
+/// The name of the `.env` in questions.
 pub(super) fn shown(env: &Path) -> String {
     if env == Path::new(ENV_FILE) { ENV_FILE.to_owned() } else { env.display().to_string() }
 }
 
-/// How a value is shown in a question.
+/// What a value is called in a question.
 pub(super) fn what(name: &str) -> &'static str {
     if looks_secret(name) { "secret" } else { "value" }
 }

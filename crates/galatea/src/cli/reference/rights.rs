@@ -1,9 +1,9 @@
-//! The table of rights and who may have which action done, as Markdown.
+//! Generates the reference of rights and of the actions each role may request, as Markdown.
 
 use galatea_core::rights::{Ruling, Scope, Site, Standing, Words, rule};
 use std::fmt::Write as _;
 
-/// The page.
+/// The whole page.
 pub(super) fn markdown() -> String {
     let mut text = INTRODUCTION.to_owned();
     text.push_str("\n## Actions\n\n| action | what it does | scope | in a private chat | in a group |\n|---|---|---|---|---|\n");
@@ -42,14 +42,14 @@ pub(super) fn markdown() -> String {
     text
 }
 
-/// What becomes of it without and with other people's words.
+/// The ruling for the requester's own words, and for other people's words if it differs.
 fn cell(scope: Scope, standing: Standing, site: Site) -> String {
     let (own, others) =
         (rule(scope, standing, site, Words::Own), rule(scope, standing, site, Words::Others));
     if own == others { own.to_string() } else { format!("{own}; with others' words {others}") }
 }
 
-/// Who may have it done here.
+/// The least standing that may request an action of this scope.
 fn who(scope: Scope, site: Site) -> String {
     let least = Standing::ALL
         .iter()

@@ -1,4 +1,4 @@
-//! Overview: the banner of a booted process.
+//! Builds the banner of a booted process.
 
 use std::net::SocketAddr;
 
@@ -10,7 +10,7 @@ use crate::{
     database,
 };
 
-/// What is shown at the start.
+/// The banner for the start.
 pub(crate) fn banner(
     booted: &Booted,
     data_dir: &DataDir,
@@ -65,7 +65,7 @@ pub(crate) fn banner(
     Banner { title, rows, next }
 }
 
-/// As a shell takes it.
+/// Quotes a name for a shell if necessary.
 fn quoted(name: &str) -> String {
     if name.chars().all(|c| c.is_alphanumeric() || matches!(c, '-' | '_' | '.')) {
         name.to_owned()

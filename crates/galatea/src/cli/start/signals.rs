@@ -1,24 +1,22 @@
-//! Signals: the wish to stop, from the keyboard or from a service manager.
+//! Listens for signals that stop the process, from the keyboard or a service manager.
 
 use galatea_core::{Error, Result};
 
-/// Listens from the moment it is made, so that no early signal is lost.
+/// Listens from creation on, so that no early signal is lost.
 pub(crate) struct Signals {
     #[cfg(unix)]
     terminate: tokio::signal::unix::Signal,
     #[cfg(unix)]
     interrupt: tokio::signal::unix::Signal,
-    /// A terminal that was closed; none where whoever started this wants it to go on then
-    /// (`nohup`).
+    /// The terminal was closed. `None` if the process was started with SIGHUP ignored (`nohup`).
     #[cfg(unix)]
     hangup: Option<tokio::signal::unix::Signal>,
 }
 
 impl Signals {
-    /// Begins to listen.
     ///
     /// # Errors
-    /// `Unexpected` when the system gives no signal handler.
+    /// `Unexpected` if a signal handler cannot be installed.
     pub(crate) fn listen() -> Result<Self> {
         #[cfg(unix)]
         {
@@ -39,7 +37,7 @@ impl Signals {
         Ok(Self {})
     }
 
-    /// The next wish to stop.
+    /// Waits for the next signal to stop.
     pub(crate) async fn next(&mut self) {
         #[cfg(unix)]
         tokio::select! {
@@ -64,15 +62,15 @@ async fn hung_up(hangup: &mut Option<tokio::signal::unix::Signal>) {
     }
 }
 
-/// Whether this process was started with SIGHUP ignored. Linux tells; elsewhere nobody is asked,
-/// and it counts as not ignored.
+/// Whether this process was started with SIGHUP ignored. Read from Linux's /proc; false on other
+/// systems.
 #[cfg(unix)]
 fn ignores_hangup() -> bool {
     std::fs::read_to_string("/proc/self/status").is_ok_and(|status| is_ignored(&status, 1))
 }
 
-/// Whether a signal's bit is set in the mask of ignored ones, in a text of the form
-/// proc_pid_status(5) describes.
+/// Whether a signal's bit is set in the mask of ignored signals, in a text in the format of
+/// proc_pid_status(5).
 #[cfg(unix)]
 fn is_ignored(status: &str, signal: u32) -> bool {
     let mask = status
