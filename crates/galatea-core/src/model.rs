@@ -153,6 +153,11 @@ pub struct TextRequest {
     /// another model of the service has just hung.
     #[serde(skip)]
     pub first_within: Option<std::time::Duration>,
+    /// How many of the first messages the next request of this conversation is expected to begin
+    /// with as well, within minutes. Wire formats that mark what to cache mark the instructions and
+    /// these; 0 when no such request is expected.
+    #[serde(skip)]
+    pub stable: usize,
 }
 
 impl TextRequest {

@@ -60,6 +60,12 @@ pub trait Provider: Send + Sync {
     fn words(&self) -> Words {
         Words::Others
     }
+    /// Whether its text is the same in every turn of a Room for a day, such as the description of
+    /// the agent. Such text stands in front of the conversation, so that the provider of the model
+    /// can keep what it has read of it; any other text stands behind the conversation.
+    fn lasting(&self) -> bool {
+        false
+    }
     /// Its part of the prompt. Called once per turn, or when the model asks for it
     /// ([`ProviderUse::OnRequest`]).
     async fn provide(&self, turn: &Turn<'_>) -> Result<Fragment>;

@@ -17,6 +17,10 @@ pub struct Fragment {
     /// Whose words it holds; set by the runtime from [`crate::Provider::words`].
     #[serde(skip)]
     pub words: Words,
+    /// Whether the text is the same in every turn of a day; set by the runtime from
+    /// [`crate::Provider::lasting`].
+    #[serde(skip)]
+    pub lasting: bool,
     /// What `explain` should tell of how it was made; no message text.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<String>,

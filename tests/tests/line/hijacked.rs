@@ -20,6 +20,7 @@ use std::{
 
 use crate::{
     house::{House, Plan, Spot, character, dm, group},
+    models::prompt,
     rights::{ADMIN, BOSS, GROUPS, MEMBER, OTHER, OWNER, calls, settle, staff},
 };
 
@@ -341,7 +342,7 @@ async fn a_hijacked_model_breaks_no_rule_in_ten_thousand_calls() {
     let counted = Arc::clone(&made);
     let model = ScriptedModel::answering(move |request| {
         // The second call of a turn puts the results into words.
-        if request.system.as_deref().unwrap_or_default().contains("# What you have just done") {
+        if prompt(request).contains("# What you have just done") {
             return Ok(ScriptedModel::text("as you wish"));
         }
         let text = request

@@ -26,7 +26,7 @@ use crate::{
     platform::{PATIENCE, Platform, Plugged, SOURCE},
 };
 
-/// A running program with one agent called Eliza.
+/// A running program with one agent, called Eliza unless the plan says otherwise.
 pub(crate) struct House {
     pub(crate) store: Arc<dyn Store>,
     pub(crate) clock: Arc<dyn Clock>,
@@ -43,6 +43,7 @@ pub(crate) struct Plan {
     pub(crate) store: Option<Arc<dyn Store>>,
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) settings: Vec<(&'static str, &'static str)>,
+    pub(crate) character: Character,
     pub(crate) models: Models,
     pub(crate) plugins: Vec<Plugin>,
     pub(crate) platform: Arc<Platform>,
@@ -56,6 +57,7 @@ impl Plan {
             store: None,
             clock: Arc::new(SystemClock),
             settings: Vec::new(),
+            character: character("Eliza"),
             models: models::all(model),
             plugins: Vec::new(),
             platform: Platform::new("1000"),
@@ -142,7 +144,7 @@ impl Plan {
             cluster: self.cluster,
         })
         .unwrap();
-        let character = character("Eliza");
+        let character = self.character;
         let identity = character.identity();
         let agent = orchestrator
             .create_agent(AgentSpec {

@@ -22,6 +22,7 @@ use tokio::{runtime::Runtime, sync::watch};
 
 use crate::{
     house::{House, Plan, dm},
+    models,
     platform::{PATIENCE, Platform},
 };
 
@@ -108,8 +109,8 @@ fn model(amounts: &'static [u32]) -> Arc<ScriptedModel> {
         arguments: format!("{{\"amount\":{amount}}}"),
     };
     Arc::new(ScriptedModel::answering(move |request: &TextRequest| {
-        let system = request.system.as_deref().unwrap_or_default();
-        if let Some((_, done)) = system.split_once("# What you have just done\n") {
+        let prompt = models::prompt(request);
+        if let Some((_, done)) = prompt.split_once("# What you have just done\n") {
             let told: Vec<&str> = done.lines().take_while(|line| line.starts_with("- ")).collect();
             return Ok(ScriptedModel::text(told.join("\n")));
         }

@@ -23,6 +23,7 @@ mod gate;
 mod hijacked;
 mod plans;
 mod plugins;
+mod prompts;
 mod restart;
 mod rights;
 mod rooms;

@@ -21,6 +21,12 @@ pub(crate) fn asked(request: &TextRequest) -> String {
     request.messages[since..].iter().map(ChatMessage::text).collect::<Vec<_>>().join("\n")
 }
 
+/// All that the model reads of a request, in order: the instructions and the messages.
+pub(crate) fn prompt(request: &TextRequest) -> String {
+    let messages = request.messages.iter().map(ChatMessage::text);
+    request.system.iter().cloned().chain(messages).collect::<Vec<_>>().join("\n\n")
+}
+
 /// As [`asked`], without authors and times.
 pub(crate) fn words(request: &TextRequest) -> String {
     asked(request).lines().map(own).collect::<Vec<_>>().join("\n")

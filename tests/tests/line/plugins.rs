@@ -10,7 +10,10 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use std::{sync::Arc, time::Duration};
 
-use crate::house::{Plan, dm};
+use crate::{
+    house::{Plan, dm},
+    models::prompt,
+};
 
 /// Behaviour of the action WAVE.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -114,7 +117,7 @@ async fn broken_providers_are_left_out_and_noted() {
         .await;
     let id = house.say(&dm("7"), "hello").await;
     assert_eq!(house.platform.until_shown("7", 1).await, ["still here"]);
-    assert!(model.requests()[0].system.as_deref().unwrap().contains("The sky is green."));
+    assert!(prompt(&model.requests()[0]).contains("The sky is green."));
     house.quiet().await;
     let said = house.explain(id).await;
     for (name, reason) in

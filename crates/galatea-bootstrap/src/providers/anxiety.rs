@@ -1,4 +1,4 @@
-//! ANXIETY: reminders to be brief, by kind of place.
+//! ANXIETY: reminders to be brief, depending on the kind of room.
 
 use async_trait::async_trait;
 use galatea_core::{
@@ -7,7 +7,6 @@ use galatea_core::{
 
 use crate::choose;
 
-/// Reminders to be brief.
 pub(crate) struct Anxiety;
 
 const GROUP: &[&str] = &[
@@ -47,13 +46,16 @@ impl Provider for Anxiety {
     fn words(&self) -> Words {
         Words::Own
     }
+    fn lasting(&self) -> bool {
+        true
+    }
     async fn provide(&self, turn: &Turn<'_>) -> Result<Fragment> {
         let hints = match turn.room.kind {
             ChannelType::Feed => FEED,
             kind if kind.is_direct() => DIRECT,
             _ => GROUP,
         };
-        let text = choose::some(hints, 3, turn.message.id)
+        let text = choose::some(hints, 3, choose::of_the_day(turn))
             .into_iter()
             .copied()
             .collect::<Vec<_>>()

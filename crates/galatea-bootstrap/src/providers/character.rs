@@ -1,4 +1,4 @@
-//! CHARACTER: who the agent is and how it writes.
+//! CHARACTER: the agent's character and writing style.
 
 use async_trait::async_trait;
 use galatea_core::{
@@ -12,15 +12,14 @@ use std::fmt::{self, Write};
 
 use crate::choose;
 
-/// Who the agent is and how it writes.
 pub(crate) struct CharacterProvider;
 
-/// elizaOS shows so many of each.
+/// Number of items shown of each list, as in elizaOS.
 const BIO: usize = 10;
 const TOPICS: usize = 5;
 const EXAMPLES: usize = 5;
 const POSTS: usize = 50;
-/// Lines of knowledge shown; documents are searched instead.
+/// Maximum number of knowledge texts shown. Documents are searched instead.
 const KNOWLEDGE: usize = 40;
 
 #[async_trait]
@@ -39,6 +38,9 @@ impl Provider for CharacterProvider {
     }
     fn words(&self) -> Words {
         Words::Own
+    }
+    fn lasting(&self) -> bool {
+        true
     }
     async fn provide(&self, turn: &Turn<'_>) -> Result<Fragment> {
         let character = &turn.agent.character;
@@ -64,7 +66,7 @@ impl Provider for CharacterProvider {
                 .take(KNOWLEDGE),
         );
 
-        // The titles besides.
+        // Plus the headings.
         let mut text = String::with_capacity(
             bio.len()
                 + topics.len()
@@ -92,7 +94,8 @@ impl Provider for CharacterProvider {
             .value("topic", some(&character.topics, 1, turn).first().copied().unwrap_or_default())
             .value("adjective", adjective)
             .value("adjectives", character.adjectives.join(", "))
-            // Loaders put an old file's lore among the bio lines; the name stays for its templates.
+            // The loader moves `lore` of old files into the bio. The empty value remains for
+            // templates of such files.
             .value("lore", "")
             .value("knowledge", knowledge)
             .value(if feed { "postDirections" } else { "messageDirections" }, style)
@@ -104,18 +107,20 @@ impl Provider for CharacterProvider {
 }
 
 fn some<'a>(lines: &'a [String], count: usize, turn: &Turn<'_>) -> Vec<&'a str> {
-    choose::some(lines, count, turn.message.id).into_iter().map(String::as_str).collect()
+    choose::some(lines, count, choose::of_the_day(turn)).into_iter().map(String::as_str).collect()
 }
 
 fn talks(character: &Character, turn: &Turn<'_>) -> String {
     let mut text = String::new();
-    // Lines that are only an action would teach to say nothing; a talk in which nothing else is
-    // answered says nothing about style.
+    // Examples whose lines contain only an action would teach the model to say nothing. An example
+    // with a single speaking line shows no style.
     let speaks = |talk: &&Vec<MessageExample>| {
         talk.iter().filter(|line| says(line)).count() >= talk.len().clamp(1, 2)
     };
     let talks: Vec<_> = character.message_examples.iter().filter(speaks).collect();
-    for (nth, talk) in choose::some(&talks, EXAMPLES, turn.message.id).into_iter().enumerate() {
+    for (nth, talk) in
+        choose::some(&talks, EXAMPLES, choose::of_the_day(turn)).into_iter().enumerate()
+    {
         text.push_str(if nth == 0 { "" } else { "\n\n" });
         for (nth, line) in talk.iter().filter(|line| says(line)).enumerate() {
             text.push_str(if nth == 0 { "" } else { "\n" });
@@ -131,7 +136,7 @@ fn says(line: &MessageExample) -> bool {
     !line.content.text.trim().is_empty()
 }
 
-/// `{{user1}}` and the like stand for anybody; a template must not see them as its own.
+/// Replaces `{{user1}}` and similar placeholders, so that templates do not treat them as variables.
 fn push_speaker(out: &mut String, text: &str) {
     let mut rest = text;
     while let Some(at) = rest.find("{{") {
@@ -148,7 +153,7 @@ fn push_speaker(out: &mut String, text: &str) {
     out.push_str(rest);
 }
 
-/// The number of a placeholder that `text` begins with, and what follows.
+/// The number of a placeholder at the start of `text`, and the rest of the text.
 fn anybody(text: &str) -> Option<(char, &str)> {
     let inner = text.strip_prefix("{{user").or_else(|| text.strip_prefix("{{name"))?;
     let n = inner.chars().next().filter(|n| ('1'..='5').contains(n))?;

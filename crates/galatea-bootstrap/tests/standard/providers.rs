@@ -16,16 +16,23 @@ async fn the_same_message_composes_the_same() {
     let scene = Scene::group();
     let (first, again) = (scene.composed().await, scene.composed().await);
     assert_eq!(first, again);
-    let different = (0..5).map(|n| {
-        let mut other = Scene::group();
-        other.message.id = galatea_core::MemoryId(uuid::Uuid::from_u128(5_000 + n));
-        other
-    });
+}
+
+#[tokio::test]
+async fn the_description_of_the_character_changes_once_a_day() {
     let mut texts = BTreeSet::new();
-    for other in different {
-        texts.insert(other.shows("CHARACTER").await.text);
+    for day in 0..5 {
+        let mut of_the_day = BTreeSet::new();
+        for (n, hour) in [0, 9, 23].into_iter().enumerate() {
+            let mut scene = Scene::group();
+            scene.message.id = galatea_core::MemoryId(uuid::Uuid::from_u128(5_000 + n as u128));
+            scene.message.created_at = galatea_core::Timestamp((day * 24 + hour) * 3_600_000);
+            of_the_day.insert(scene.shows("CHARACTER").await.text);
+        }
+        assert_eq!(of_the_day.len(), 1, "day {day}");
+        texts.extend(of_the_day);
     }
-    assert!(texts.len() > 1, "chance picks other lines for other messages");
+    assert!(texts.len() > 1, "other days select other lines");
 }
 
 #[tokio::test]

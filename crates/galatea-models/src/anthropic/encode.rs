@@ -1,4 +1,4 @@
-//! [`TextRequest`] → body of `POST /messages`.
+//! Encodes a [`TextRequest`] as the body of `POST /messages`.
 
 use std::borrow::Cow;
 
@@ -11,22 +11,22 @@ use serde_json::Value;
 
 use crate::{families::Rules, wire::object_schema};
 
-/// `max_tokens` is required; elizaOS asks for this many, and it is the least limit of the models in
+/// Default of the required `max_tokens`: elizaOS's value, and the smallest limit of the models in
 /// use (Claude 3.5 Haiku).
 const MAX_TOKENS: u32 = 8192;
 
-/// Stands first when a conversation begins with the model's side, which the API refuses.
+/// First message of a conversation that would begin with the model's side, which the API refuses.
 const OPENING: &str = "(the conversation so far)";
 
-/// Stands last when a conversation ends with the model's side, which newer models refuse.
+/// Last message of a conversation that would end with the model's side, which newer models refuse.
 const GO_ON: &str = "(go on)";
 
 #[derive(Serialize)]
 pub(super) struct Body<'a> {
     model: &'a str,
     max_tokens: u32,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    system: Option<&'a str>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    system: Vec<Block<'a>>,
     messages: Vec<Message<'a>>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     tools: Vec<Tool<'a>>,
@@ -56,10 +56,33 @@ struct Message<'a> {
 }
 
 #[derive(Serialize)]
+struct Block<'a> {
+    #[serde(flatten)]
+    kind: Kind<'a>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    cache_control: Option<CacheControl>,
+}
+
+#[derive(Serialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
-enum Block<'a> {
+enum Kind<'a> {
     Text { text: &'a str },
     Image { source: Source<'a> },
+}
+
+/// Ends a part of the prompt that the service caches for five minutes after each use: to read it
+/// again costs a tenth, to write it a quarter more (Anthropic, "Prompt caching").
+#[derive(Clone, Copy, Serialize)]
+struct CacheControl {
+    r#type: &'static str,
+}
+
+const CACHED: CacheControl = CacheControl { r#type: "ephemeral" };
+
+impl<'a> Block<'a> {
+    fn text(text: &'a str) -> Self {
+        Self { kind: Kind::Text { text }, cache_control: None }
+    }
 }
 
 #[derive(Serialize)]
@@ -85,7 +108,7 @@ pub(super) fn encode<'a>(request: &'a TextRequest, info: &'a ModelInfo, rules: &
     Body {
         model,
         max_tokens: params.max_tokens.unwrap_or(MAX_TOKENS).clamp(1, most),
-        system: request.system.as_deref().filter(|text| !text.trim().is_empty()),
+        system: system(request),
         messages: messages(request, rules.prefill),
         tools: request
             .tools
@@ -96,13 +119,13 @@ pub(super) fn encode<'a>(request: &'a TextRequest, info: &'a ModelInfo, rules: &
                 input_schema: object_schema(&tool.parameters),
             })
             .collect(),
-        // Elsewhere the scale ends at 2, here at 1.
+        // Anthropic's scale ends at 1, that of other services at 2.
         temperature: params.temperature.filter(|_| samples).map(|t| t.clamp(0.0, 1.0)),
-        // Newer models refuse both together (API reference, `top_p`).
+        // Newer models refuse temperature and `top_p` together (API reference, `top_p`).
         top_p: params.top_p.filter(|_| samples && params.temperature.is_none()),
         top_k: params.top_k.filter(|_| samples),
         output_config: effort.map(|effort| OutputConfig { effort: effort.as_str() }),
-        // Stop texts of white space only are refused.
+        // The API refuses stop texts of only white space.
         stop_sequences: params
             .stop
             .iter()
@@ -113,12 +136,25 @@ pub(super) fn encode<'a>(request: &'a TextRequest, info: &'a ModelInfo, rules: &
     }
 }
 
-/// Roles take turns, the user's side first, no block is empty, and the last does not end in white
-/// space of the model's side. Without `prefill` the last is the user's.
+/// The instructions. Tools come before them, so one mark covers both.
+fn system(request: &TextRequest) -> Vec<Block<'_>> {
+    let cache_control = (request.stable > 0).then_some(CACHED);
+    let text = request.system.as_deref().filter(|text| !text.trim().is_empty());
+    text.map(|text| Block { cache_control, ..Block::text(text) }).into_iter().collect()
+}
+
+/// Converts the messages to the form the API requires: roles alternate, the user's side is first,
+/// no block is empty, and a final message of the model does not end in white space. Without
+/// `prefill`, the last message is the user's.
 fn messages(request: &TextRequest, prefill: bool) -> Vec<Message<'_>> {
     let mut out: Vec<Message<'_>> = Vec::with_capacity(request.messages.len());
-    for message in request.messages.iter() {
-        let content: Vec<Block<'_>> = message.parts.iter().filter_map(block).collect();
+    for (at, message) in request.messages.iter().enumerate() {
+        let mut content: Vec<Block<'_>> = message.parts.iter().filter_map(block).collect();
+        if at + 1 == request.stable
+            && let Some(last) = content.last_mut()
+        {
+            last.cache_control = Some(CACHED);
+        }
         if content.is_empty() {
             continue;
         }
@@ -128,17 +164,14 @@ fn messages(request: &TextRequest, prefill: bool) -> Vec<Message<'_>> {
         }
     }
     if out.first().is_none_or(|first| first.role == ChatRole::Assistant) {
-        out.insert(
-            0,
-            Message { role: ChatRole::User, content: vec![Block::Text { text: OPENING }] },
-        );
+        out.insert(0, Message { role: ChatRole::User, content: vec![Block::text(OPENING)] });
     }
     if !prefill && out.last().is_some_and(|last| last.role == ChatRole::Assistant) {
-        out.push(Message { role: ChatRole::User, content: vec![Block::Text { text: GO_ON }] });
+        out.push(Message { role: ChatRole::User, content: vec![Block::text(GO_ON)] });
     }
     if let Some(Message { role: ChatRole::Assistant, content }) = out.last_mut() {
         for block in content {
-            if let Block::Text { text } = block {
+            if let Kind::Text { text } = &mut block.kind {
                 *text = text.trim_end();
             }
         }
@@ -147,11 +180,48 @@ fn messages(request: &TextRequest, prefill: bool) -> Vec<Message<'_>> {
 }
 
 fn block(part: &ChatPart) -> Option<Block<'_>> {
-    match part {
-        ChatPart::Text { text } if text.trim().is_empty() => None,
-        ChatPart::Text { text } => Some(Block::Text { text }),
+    let kind = match part {
+        ChatPart::Text { text } if text.trim().is_empty() => return None,
+        ChatPart::Text { text } => Kind::Text { text },
         ChatPart::Image { mime, data } => {
-            Some(Block::Image { source: Source { r#type: "base64", media_type: mime, data } })
+            Kind::Image { source: Source { r#type: "base64", media_type: mime, data } }
         }
+    };
+    Some(Block { kind, cache_control: None })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use galatea_core::model::ChatMessage;
+    use serde_json::json;
+
+    fn encoded(stable: usize) -> Value {
+        let messages = vec![
+            ChatMessage::user("Ann: hi"),
+            ChatMessage::user("Bob: hi"),
+            ChatMessage::user("[Notes]"),
+            ChatMessage::user("Ann: why?"),
+        ];
+        let request = TextRequest { messages: messages.into(), stable, ..TextRequest::default() };
+        serde_json::to_value(super::messages(&request, false)).unwrap()
+    }
+
+    #[test]
+    fn what_the_next_request_begins_with_is_marked() {
+        let text = |text: &str| json!({ "type": "text", "text": text });
+        let mut marked = text("Bob: hi");
+        marked["cache_control"] = json!({ "type": "ephemeral" });
+        let content = |second| [text("Ann: hi"), second, text("[Notes]"), text("Ann: why?")];
+        assert_eq!(encoded(2), json!([{ "role": "user", "content": content(marked) }]));
+        assert_eq!(encoded(0), json!([{ "role": "user", "content": content(text("Bob: hi")) }]));
+
+        let request = |stable| TextRequest {
+            stable,
+            ..TextRequest::prompt(Some("You are Eliza.".to_owned()), "hi")
+        };
+        let marks = |stable| serde_json::to_value(system(&request(stable))).unwrap();
+        assert_eq!(marks(1)[0]["cache_control"], json!({ "type": "ephemeral" }));
+        assert_eq!(marks(0), json!([text("You are Eliza.")]));
     }
 }

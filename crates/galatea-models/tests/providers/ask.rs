@@ -1,4 +1,4 @@
-//! A question to a model, and models made of settings.
+//! Test support: builds models from settings and asks them a question.
 
 use std::{
     pin::Pin,
@@ -16,12 +16,12 @@ use serde_json::{Value, json};
 
 pub(crate) const KEY: &str = "CANARY-key-1234567890";
 
-/// Seconds that no answer of a loopback server takes, however busy the machine is, and no more than
-/// embeddings may take: every limit of time, unless a test waits for one to pass.
+/// Time limit in seconds for all limits that a test does not wait for: longer than any answer of a
+/// loopback server takes, however busy the machine is, and no longer than embeddings may take.
 const LONG: u64 = 30;
 
-/// Waits between attempts pass at once; the deadline of the whole call never passes, for the
-/// client's own time limits are tested.
+/// A clock whose waits between attempts end at once. The deadline of the whole call never passes,
+/// because the client's own time limits are tested.
 pub(crate) struct Patient;
 
 impl Clock for Patient {
@@ -37,8 +37,8 @@ impl Clock for Patient {
     }
 }
 
-/// Models of these settings, each by itself, and asked as the caller wants; a setting given twice
-/// counts as given last.
+/// Builds models from settings, without fallbacks or internal streaming. The last value of a
+/// repeated setting applies.
 pub(crate) fn configure(pairs: &[(&str, &str)]) -> Configured {
     let long = LONG.to_string();
     let plain = [
@@ -62,7 +62,7 @@ pub(crate) fn configure(pairs: &[(&str, &str)]) -> Configured {
 
 pub(crate) fn clean(error: &Error) {
     let all = format!("{error} {error:?} {} {:?}", error.report(), error.fix());
-    assert!(!all.contains("CANARY"), "a secret is told: {all}");
+    assert!(!all.contains("CANARY"), "a secret is exposed: {all}");
 }
 
 pub(crate) fn request(stream: bool) -> TextRequest {
@@ -103,6 +103,7 @@ pub(crate) fn request(stream: bool) -> TextRequest {
         stream,
         deadline: None,
         first_within: None,
+        stable: 0,
     }
 }
 

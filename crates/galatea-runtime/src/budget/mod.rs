@@ -1,6 +1,6 @@
 //! Budget: limits of answers and money, per person, Room, World, platform and agent.
 //!
-//! [`book`] is the pure machine; here it meets store, clock and owners. In one process the book is
+//! [`ledger`] is the pure machine; here it meets store, clock and owners. In one process the book is
 //! exact. Where several share a store each has a book of its own, reads what the others committed
 //! every [`FRESH`], and until then takes of the agent's caps no more than its part of what was left
 //! at that reading. So n processes that begin together stay within a cap, and those whose readings

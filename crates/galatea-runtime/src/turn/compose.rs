@@ -37,7 +37,9 @@ async fn provide(
     let work = AssertUnwindSafe(provider.provide(turn)).catch_unwind();
     let deadline = provider.patience(deadline);
     match tokio::time::timeout(deadline, work).await {
-        Ok(Ok(Ok(fragment))) => Ok(Fragment { words: provider.words(), ..fragment }),
+        Ok(Ok(Ok(fragment))) => {
+            Ok(Fragment { words: provider.words(), lasting: provider.lasting(), ..fragment })
+        }
         Ok(Ok(Err(error))) => Err(error.report()),
         Ok(Err(_)) => Err("it panicked".to_owned()),
         Err(_) => Err(format!("it took longer than {} ms", deadline.as_millis())),

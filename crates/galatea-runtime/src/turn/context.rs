@@ -135,8 +135,10 @@ impl TurnContext {
             }
         }
         self.merged_memories = self.merged.iter().map(|w| w.entry.memory.clone()).collect();
-        recent.truncate(usize::try_from(engine.limits.conversation).unwrap_or(usize::MAX));
+        let most = usize::try_from(engine.limits.conversation).unwrap_or(usize::MAX);
+        recent.truncate(most);
         recent.reverse();
+        recent.drain(..engine.state.beginnings.index(self.info.room.id, &recent, most));
         self.recent = recent;
         self.look_up_quotes(engine).await;
         Ok(())

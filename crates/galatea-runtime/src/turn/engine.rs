@@ -8,7 +8,7 @@ use moka::sync::Cache;
 use std::sync::Arc;
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
-use super::{hops::Hops, window::Windows};
+use super::{beginning::Beginnings, hops::Hops, window::Windows};
 use crate::{
     budget::Budget,
     config::{Limits, Policies},
@@ -72,6 +72,8 @@ pub(crate) struct EngineState {
     pub(super) notices: Cache<RoomId, Timestamp>,
     /// How much each model takes.
     pub(super) windows: Windows,
+    /// From which message on each Room's conversation is shown.
+    pub(super) beginnings: Beginnings,
     /// Answers to bots in a row.
     pub(super) hops: Hops,
     /// Held by a turn that may end the program: such turns run one at a time, so that only the
@@ -88,6 +90,7 @@ impl EngineState {
         Self {
             notices: Cache::new(NOTICES),
             windows: Windows::new(store),
+            beginnings: Beginnings::new(),
             hops: Hops::default(),
             suspects: tokio::sync::Mutex::default(),
             pairing: tokio::sync::Mutex::default(),

@@ -21,6 +21,9 @@ const SYSTEM: (u64, u64) = (6, 10);
 const ONE: u64 = 3;
 /// What stands first where something was left out.
 const LEFT_OUT: &str = "(Earlier messages are not shown.)";
+/// Heads the message that holds the sections that change from turn to turn. A person's message
+/// begins with a name, and a name has no brackets, so no person can write such a message.
+pub(super) const NOTES: &str = "[Notes for your next message]";
 
 /// A part of the instructions.
 #[derive(Debug, Clone)]
@@ -31,6 +34,10 @@ pub(super) struct Section {
     pub(super) text: String,
     /// The answer would not be the character's without it.
     pub(super) needed: bool,
+    /// The same from turn to turn, so it stands in front of the conversation: a provider charges
+    /// little for the beginning that a request has in common with the one before. The others stand
+    /// behind the earlier messages.
+    pub(super) lasting: bool,
 }
 
 /// A prompt before its length is looked at.
@@ -42,6 +49,8 @@ pub(super) struct Draft {
     pub(super) messages: Vec<ChatMessage>,
     /// How many of the last ones wait for an answer.
     pub(super) waiting: usize,
+    /// The conversation goes on quickly, so that the provider may still have its beginning cached.
+    pub(super) active: bool,
     /// Tools.
     pub(super) tools: Arc<Vec<ToolSpec>>,
 }
@@ -74,7 +83,7 @@ impl Budget {
 
 /// The request, and what was left out of it, for people.
 pub(super) fn fit(draft: &Draft, budget: Budget) -> (TextRequest, Vec<String>) {
-    let whole = assemble(&draft.sections, draft.messages.clone(), &draft.tools);
+    let whole = assemble(draft, &draft.sections, draft.messages.clone());
     let Some(most) = budget.tokens.filter(|most| budget.request(&whole) > *most) else {
         return (whole, Vec::new());
     };
@@ -84,27 +93,35 @@ pub(super) fn fit(draft: &Draft, budget: Budget) -> (TextRequest, Vec<String>) {
     let system = (most * SYSTEM.0 / SYSTEM.1).saturating_sub(tools);
     let sections = instructions(&draft.sections, system, budget, &mut notes);
     let taken = tools + sections.iter().map(|section| budget.of(&section.text) + 1).sum::<u64>();
-    // The frames of the instructions and of the message that says what is left out.
-    let room = most.saturating_sub(taken + 8 + budget.message(&ChatMessage::user(LEFT_OUT)));
+    // The frames of the instructions and of the messages that the program adds.
+    let frames: u64 =
+        [LEFT_OUT, NOTES].map(|own| budget.message(&ChatMessage::user(own))).iter().sum();
+    let room = most.saturating_sub(taken + 8 + frames);
     let messages = conversation(draft, room, budget, &mut notes);
-    (assemble(&sections, messages, &draft.tools), notes)
+    (assemble(draft, &sections, messages), notes)
 }
 
-fn assemble(
-    sections: &[Section],
-    messages: Vec<ChatMessage>,
-    tools: &Arc<Vec<ToolSpec>>,
-) -> TextRequest {
-    let texts: Vec<&str> = sections
-        .iter()
-        .map(|section| section.text.trim())
-        .filter(|text| !text.is_empty())
-        .collect();
-    let system = (!texts.is_empty()).then(|| texts.join("\n\n"));
+/// The request: the lasting sections, the earlier messages, the other sections, and what waits for
+/// an answer.
+fn assemble(draft: &Draft, sections: &[Section], mut messages: Vec<ChatMessage>) -> TextRequest {
+    let joined = |lasting: bool| {
+        let texts: Vec<&str> = sections
+            .iter()
+            .filter(|section| section.lasting == lasting)
+            .map(|section| section.text.trim())
+            .filter(|text| !text.is_empty())
+            .collect();
+        (!texts.is_empty()).then(|| texts.join("\n\n"))
+    };
+    let earlier = messages.len().saturating_sub(draft.waiting);
+    if let Some(passing) = joined(false) {
+        messages.insert(earlier, ChatMessage::user(format!("{NOTES}\n\n{passing}")));
+    }
     TextRequest {
-        system,
+        system: joined(true),
         messages: messages.into(),
-        tools: Arc::clone(tools),
+        tools: Arc::clone(&draft.tools),
+        stable: if draft.active { earlier } else { 0 },
         ..TextRequest::default()
     }
 }
@@ -302,14 +319,23 @@ mod tests {
             })
             .collect();
         messages.push(ChatMessage::user("Ann: the question"));
-        let section =
-            |name: &str, needed, text: String| Section { name: name.into(), text, needed };
+        let section = |name: &str, needed, text: String| Section {
+            name: name.into(),
+            text,
+            needed,
+            lasting: needed,
+        };
         let sections = vec![
             section("base", true, "You are Eliza.".into()),
             section("FACTS", false, "fact ".repeat(100)),
             section("CHARACTER", true, "Bio.".into()),
         ];
-        Draft { sections, messages, waiting: 1, tools: Arc::default() }
+        Draft { sections, messages, waiting: 1, ..Draft::default() }
+    }
+
+    /// The messages of a request without the one that holds the passing sections.
+    fn said(request: &TextRequest) -> Vec<&ChatMessage> {
+        request.messages.iter().filter(|message| !message.text().starts_with(NOTES)).collect()
     }
 
     #[test]
@@ -317,8 +343,22 @@ mod tests {
         let draft = draft(4, 10);
         for tokens in [Some(10_000), None] {
             let (request, notes) = fit(&draft, Budget { tokens, ..budget(0) });
-            assert_eq!((request.messages.as_ref(), notes.len()), (&draft.messages, 0));
+            assert_eq!(said(&request), draft.messages.iter().collect::<Vec<_>>());
+            assert_eq!(notes.len(), 0);
         }
+    }
+
+    #[test]
+    fn what_changes_stands_behind_the_earlier_messages() {
+        let draft = Draft { active: true, ..draft(4, 10) };
+        let (request, _) = fit(&draft, Budget { tokens: None, ..budget(0) });
+        assert_eq!(request.system.as_deref(), Some("You are Eliza.\n\nBio."));
+        assert_eq!(request.stable, 4);
+        assert!(request.messages[4].text().starts_with(&format!("{NOTES}\n\nfact fact")));
+        assert_eq!(request.messages[5].text(), "Ann: the question");
+        let (quiet, _) =
+            fit(&Draft { active: false, ..draft }, Budget { tokens: None, ..budget(0) });
+        assert_eq!((quiet.stable, &quiet.messages), (0, &request.messages));
     }
 
     #[test]
@@ -327,7 +367,8 @@ mod tests {
         assert!(budget(0).request(&request) <= 3_000);
         assert_eq!(request.messages.last().unwrap().text(), "Ann: the question");
         assert_eq!(request.messages[0].text(), LEFT_OUT);
-        let newest = &request.messages[request.messages.len() - 2];
+        let said = said(&request);
+        let newest = said[said.len() - 2];
         assert!(
             newest.role == ChatRole::Assistant
                 && newest.text().contains("characters left out")
@@ -340,10 +381,8 @@ mod tests {
                 && notes.iter().any(|n| n.contains("own were shortened")),
             "{notes:?}"
         );
-        let numbers: Vec<u32> = request.messages[1..]
-            .iter()
-            .filter_map(|m| m.text().split(' ').nth(1)?.parse().ok())
-            .collect();
+        let numbers: Vec<u32> =
+            said[1..].iter().filter_map(|m| m.text().split(' ').nth(1)?.parse().ok()).collect();
         assert!(
             numbers.windows(2).all(|pair| pair[0] + 1 == pair[1]),
             "whole messages, none from the middle: {numbers:?}"
@@ -355,7 +394,7 @@ mod tests {
         let mut draft = draft(6, 10);
         draft.messages[2] = ChatMessage::user(format!("Ann: {}", "long ".repeat(20_000)));
         let (request, notes) = fit(&draft, budget(3_000));
-        assert_eq!(request.messages.len(), 7, "{notes:?}");
+        assert_eq!(said(&request).len(), 7, "{notes:?}");
         assert!(request.messages[2].text().contains("characters left out"));
         draft.messages[6] = ChatMessage::user(format!("Ann: {} the end", "long ".repeat(20_000)));
         let (request, _) = fit(&draft, budget(3_000));

@@ -3,6 +3,7 @@
 
 mod act;
 mod answer;
+mod beginning;
 mod commands;
 mod commit;
 mod compose;

@@ -9,7 +9,7 @@ use super::{
     shape::{Shape, pieces},
 };
 
-/// The dialect.
+/// Dialect of Anthropic's API.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Anthropic;
 
@@ -161,8 +161,8 @@ impl Dialect for Anthropic {
     }
 }
 
-/// Models that reason by themselves take no sampling parameters, forced tools or prefill (models
-/// overview, migration guides).
+/// Whether a model reasons by itself. Such models accept no sampling parameters, forced tools or
+/// prefill (models overview, migration guides).
 fn is_new(model: &str) -> bool {
     ["claude-haiku-5", "claude-sonnet-5", "claude-opus-5", "claude-fable-5"]
         .iter()
@@ -211,11 +211,17 @@ fn messages(body: &Value, shape: &mut Shape<'_>) -> Route {
     }
     if let Some(config) = fields.get("output_config") {
         shape.object("output_config", config, &["effort"], &[]);
-        shape.require(is_new(model), "output_config: not taken");
+        shape.require(is_new(model), "output_config: not accepted by this model");
     }
-    if fields.contains_key("system") {
-        shape.text("system", fields.get("system"));
+    match fields.get("system") {
+        Some(Value::Array(_)) => content("system", &body["system"], false, shape),
+        Some(system) => shape.text("system", Some(system)),
+        None => {}
     }
+    shape.require(
+        cache_marks(body) <= MAX_CACHE_MARKS,
+        format_args!("a maximum of {MAX_CACHE_MARKS} blocks with cache_control may be provided"),
+    );
     let list = shape.list("messages", fields.get("messages"));
     for (i, message) in list.iter().enumerate() {
         let at = format_args!("messages[{i}]");
@@ -244,6 +250,21 @@ fn messages(body: &Value, shape: &mut Shape<'_>) -> Route {
         model: body["model"].as_str().unwrap_or_default().to_owned(),
         stream: body["stream"].as_bool().unwrap_or(false),
         usage: true,
+    }
+}
+
+/// Blocks that may end a cached part ("Prompt caching").
+const MAX_CACHE_MARKS: usize = 4;
+
+/// How many blocks end a cached part.
+fn cache_marks(body: &Value) -> usize {
+    match body {
+        Value::Object(fields) => {
+            usize::from(fields.contains_key("cache_control"))
+                + fields.values().map(cache_marks).sum::<usize>()
+        }
+        Value::Array(items) => items.iter().map(cache_marks).sum(),
+        _ => 0,
     }
 }
 
@@ -277,7 +298,7 @@ fn content(
             for (n, block) in blocks.iter().enumerate() {
                 let at = format_args!("{at}.content[{n}]");
                 if block["type"] == "image" {
-                    shape.object(at, block, &["type", "source"], &[]);
+                    shape.object(at, block, &["type", "source"], &["cache_control"]);
                     shape.object(at, &block["source"], &["type", "media_type", "data"], &[]);
                     let kind = block["source"]["media_type"].as_str().unwrap_or_default();
                     shape.require(
@@ -286,7 +307,11 @@ fn content(
                     );
                     shape.base64(at, block["source"].get("data"));
                 } else {
-                    shape.object(at, block, &["type", "text"], &[]);
+                    shape.object(at, block, &["type", "text"], &["cache_control"]);
+                }
+                if let Some(mark) = block.get("cache_control") {
+                    shape.object(at, mark, &["type"], &["ttl"]);
+                    shape.require(mark["type"] == "ephemeral", format_args!("{at}.cache_control"));
                 }
             }
         }
