@@ -115,12 +115,12 @@ pub async fn explain(store: &dyn Store, query: &ExplainQuery) -> Result<Vec<Expl
             }
             _ => None,
         };
-        all.push(Explanation { lane, ..tell(item, deliveries) });
+        all.push(Explanation { lane, ..explanation(item, deliveries) });
     }
     Ok(all)
 }
 
-fn tell(item: InboxItem, deliveries: Vec<OutboxItem>) -> Explanation {
+fn explanation(item: InboxItem, deliveries: Vec<OutboxItem>) -> Explanation {
     let verdict = item.verdict.unwrap_or_default();
     let reason = verdict
         .steps

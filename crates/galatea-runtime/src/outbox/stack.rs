@@ -173,14 +173,14 @@ impl Stack {
 fn settle<T>(permit: Permit<'_>, outcome: &Result<T>, started: Timestamp, now: Timestamp) {
     let call = match outcome {
         Ok(_) => Call::Done(now.since(started)),
-        Err(error) => judge(error),
+        Err(error) => outcome_of(error),
     };
     permit.settle(call, now, rand::random());
 }
 
 /// What a failure says about the platform's health. Refusals of one message say nothing; 429 is the
 /// limiter's.
-fn judge(error: &Error) -> Call {
+fn outcome_of(error: &Error) -> Call {
     match error.kind() {
         ErrorKind::Unauthorized => Call::Locked { cause: error.brief(), again: None },
         ErrorKind::Unavailable | ErrorKind::Timeout => Call::Failed { cause: error.brief() },
@@ -211,13 +211,13 @@ mod tests {
             ErrorKind::NotFound,
             ErrorKind::Conflict,
         ] {
-            assert_eq!(judge(&Error::new(kind, "x")), Call::Refused, "{kind:?}");
+            assert_eq!(outcome_of(&Error::new(kind, "x")), Call::Refused, "{kind:?}");
         }
         for kind in [ErrorKind::Unavailable, ErrorKind::Timeout] {
-            assert_eq!(judge(&Error::new(kind, "x")), Call::Failed { cause: "x".into() });
+            assert_eq!(outcome_of(&Error::new(kind, "x")), Call::Failed { cause: "x".into() });
         }
         assert_eq!(
-            judge(&Error::new(ErrorKind::Unauthorized, "x")),
+            outcome_of(&Error::new(ErrorKind::Unauthorized, "x")),
             Call::Locked { cause: "x".into(), again: None }
         );
     }

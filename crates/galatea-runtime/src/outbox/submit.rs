@@ -7,7 +7,7 @@ use galatea_core::{
 use serde_json::json;
 use std::{sync::Arc, time::Duration};
 
-use super::{job::Job, key::key, route::Route, state::Outbox};
+use super::{job::Job, key::idempotency_key, route::Route, state::Outbox};
 use crate::{in_flight::InFlightGuard, ownership::LeaseGuard};
 
 /// When rows were made, by a clock that may be set forward before they are sent.
@@ -59,7 +59,7 @@ impl Outbox {
             turn,
             part,
             address,
-            key: key(id),
+            key: idempotency_key(id),
             body,
             attempt: 0,
             created_at: stamp.at,

@@ -32,11 +32,16 @@ pub(super) async fn run(
     if options.role == ProcessRole::Api {
         listen(&*store, &options, &events).await
     } else {
-        tell(&*store, &options, &events, &heard).await
+        publish(&*store, &options, &events, &heard).await
     }
 }
 
-async fn tell(store: &dyn Store, options: &ClusterOptions, events: &EventBus, heard: &AtomicBool) {
+async fn publish(
+    store: &dyn Store,
+    options: &ClusterOptions,
+    events: &EventBus,
+    heard: &AtomicBool,
+) {
     let mut happening = events.subscribe();
     loop {
         let mut told: Vec<Event> = Vec::new();

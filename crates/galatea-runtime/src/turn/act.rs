@@ -12,7 +12,7 @@ use galatea_core::{ActionResult, AnyAction, Event, Timestamp, Turn, rights::Ruli
 use std::{panic::AssertUnwindSafe, time::Duration};
 
 use super::engine::Engine;
-use super::journal::{Journal, Known};
+use super::journal::{Journal, Recorded};
 use crate::{ownership::LeaseGuard, plan::PlannedAction};
 use judge::{Consent, Judged};
 use pending::Request;
@@ -22,11 +22,11 @@ const DEADLINE: Duration = Duration::from_secs(30);
 /// Actions of one plan; more is a model gone wild.
 const MOST: usize = 10;
 
-/// How long actions may be begun.
-pub(crate) struct Term<'a> {
-    /// Until then at most.
+/// Until when the actions of a turn may begin.
+pub(crate) struct ActionBounds<'a> {
+    /// The turn's deadline.
     pub(crate) until: Timestamp,
-    /// As long as the Room is this process's: another one would do them, too.
+    /// The Room's lease: without it another process runs the same actions.
     pub(crate) lease: &'a LeaseGuard,
 }
 
@@ -47,7 +47,7 @@ pub(crate) async fn process_actions(
     turn: &Turn<'_>,
     engine: &Engine,
     planned: &[PlannedAction],
-    term: &Term<'_>,
+    bounds: &ActionBounds<'_>,
 ) -> Acted {
     let mut acted = Acted::default();
     let mut journal = Journal::of(&*engine.store, turn);
@@ -61,7 +61,7 @@ pub(crate) async fn process_actions(
             action,
             &mut acted,
             &mut journal,
-            term,
+            bounds,
             Consent::Asked,
         )
         .await;
@@ -74,7 +74,7 @@ pub(super) async fn process_confirmed(
     turn: &Turn<'_>,
     engine: &Engine,
     requests: Vec<Request>,
-    term: &Term<'_>,
+    bounds: &ActionBounds<'_>,
 ) -> Acted {
     let mut acted = Acted::default();
     let mut journal = Journal::of(&*engine.store, turn);
@@ -88,7 +88,7 @@ pub(super) async fn process_confirmed(
                 &request.call,
                 &mut acted,
                 &mut journal,
-                term,
+                bounds,
                 Consent::Given,
             )
             .await;
@@ -118,7 +118,7 @@ async fn carry(
     planned: &PlannedAction,
     acted: &mut Acted,
     journal: &mut Journal<'_>,
-    term: &Term<'_>,
+    bounds: &ActionBounds<'_>,
     consent: Consent,
 ) {
     turn.events.publish(Event::ActionStarted {
@@ -127,7 +127,9 @@ async fn carry(
         action: planned.name.clone(),
     });
     let result = match known {
-        Some(action) => judged(turn, engine, action, planned, acted, journal, term, consent).await,
+        Some(action) => {
+            judged(turn, engine, action, planned, acted, journal, bounds, consent).await
+        }
         // Only what was offered: validate has passed for everything in the catalog.
         None => ActionResult::failed(format!("{} is not available here", planned.name)),
     };
@@ -160,7 +162,7 @@ async fn judged(
     planned: &PlannedAction,
     acted: &mut Acted,
     journal: &mut Journal<'_>,
-    term: &Term<'_>,
+    bounds: &ActionBounds<'_>,
     consent: Consent,
 ) -> ActionResult {
     let before = judge::scope(turn, engine, action.scope(), action.has_side_effect(), consent);
@@ -174,7 +176,7 @@ async fn judged(
         }
         Ruling::Confirm | Ruling::Allow => {}
     }
-    let result = run(turn, action, planned, &acted.results, journal, term).await;
+    let result = run(turn, action, planned, &acted.results, journal, bounds).await;
     if !result.success {
         return result;
     }
@@ -228,10 +230,10 @@ async fn run(
     planned: &PlannedAction,
     earlier: &[ActionResult],
     journal: &mut Journal<'_>,
-    term: &Term<'_>,
+    bounds: &ActionBounds<'_>,
 ) -> ActionResult {
-    let time = term.until.since(turn.now()).min(DEADLINE);
-    if !term.lease.is_held() {
+    let time = bounds.until.since(turn.now()).min(DEADLINE);
+    if !bounds.lease.is_held() {
         return ActionResult::failed(format!(
             "{} was not done: another process has the room now",
             planned.name
@@ -242,14 +244,14 @@ async fn run(
     }
     let begun = if action.has_side_effect() {
         match journal.begin(turn, planned).await {
-            Ok(Known::Done(result)) => return *result,
-            Ok(Known::Perhaps) => {
+            Ok(Recorded::Done(result)) => return *result,
+            Ok(Recorded::Begun) => {
                 return ActionResult::failed(format!(
                     "{} was begun before and may have been done; it is not done twice",
                     planned.name
                 ));
             }
-            Ok(Known::New(step)) => Some(step),
+            Ok(Recorded::New(step)) => Some(step),
             Err(error) => {
                 tracing::warn!(turn = %turn.id, action = planned.name, error = %error.report(), "an action could not be journaled and is not done");
                 return ActionResult::failed(format!(

@@ -140,7 +140,7 @@ pub(super) async fn commit(
     if effects.iter().any(|effect| matches!(effect, RequestedChange::ForgetPerson { .. })) {
         engine.directory.known.clear();
     }
-    unanswered.into_iter().for_each(|unanswered| unanswered.tell(engine));
+    unanswered.into_iter().for_each(|unanswered| unanswered.report(engine));
     engine.outbox.submit(prepared);
     Ok(replies)
 }
@@ -194,7 +194,7 @@ pub(super) async fn finish_unanswered(
             fence,
         })
         .await?;
-    unanswered.into_iter().for_each(|unanswered| unanswered.tell(engine));
+    unanswered.into_iter().for_each(|unanswered| unanswered.report(engine));
     for (memory, decision) in decided {
         tracing::debug!(room = %room, message = %memory, decision = ?decision, "decided");
         engine.events.publish(Event::TurnDecided { agent: id, room, turn, memory, decision });

@@ -71,7 +71,8 @@ async fn carry_out(
     verdict: &mut Verdict,
 ) -> Outcome {
     let acted =
-        act::process_confirmed(turn, engine, pending.requests, &act::Term { until, lease }).await;
+        act::process_confirmed(turn, engine, pending.requests, &act::ActionBounds { until, lease })
+            .await;
     let mut outcome = Outcome { remember: true, ..Outcome::default() };
     note_rulings(&acted.rulings, verdict);
     let mut told = Vec::new();

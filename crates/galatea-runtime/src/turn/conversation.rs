@@ -30,7 +30,7 @@ const BEGINNING: usize = 200;
 pub(super) const OPENING: &str = "(The conversation so far.)";
 
 /// A conversation as a model reads it.
-pub(super) struct Told {
+pub(super) struct RenderedConversation {
     /// Oldest first.
     pub(super) messages: Vec<ChatMessage>,
     /// How many of the last ones wait for an answer.
@@ -38,9 +38,9 @@ pub(super) struct Told {
 }
 
 /// The conversation as the model's own turns, what waits for an answer last.
-pub(super) fn tell(turn: &Turn<'_>) -> Told {
+pub(super) fn render(turn: &Turn<'_>) -> RenderedConversation {
     let own = turn.agent.identity.entity();
-    let teller = Teller {
+    let renderer = Renderer {
         speakers: Speakers::of(turn),
         shown: turn.recent.iter().map(|memory| memory.id).collect(),
     };
@@ -49,22 +49,22 @@ pub(super) fn tell(turn: &Turn<'_>) -> Told {
         .recent
         .iter()
         .rev()
-        .map(|memory| (memory.as_ref(), words(memory, &mut files)))
+        .map(|memory| (memory.as_ref(), words_of(memory, &mut files)))
         .collect();
     let waiting: Vec<(&Memory, Cow<'_, str>)> = turn
         .merged
         .iter()
         .chain(std::iter::once(turn.message))
-        .map(|m| (m, words(m, &mut usize::MAX.clone())))
+        .map(|m| (m, words_of(m, &mut usize::MAX.clone())))
         .collect();
     let mut times = Times::new(&turn.agent.zone, turn.now());
     let mut say = |(memory, words): &(&Memory, Cow<'_, str>)| {
         if memory.entity_id == own {
             return (!words.is_empty()).then(|| ChatMessage::assistant(words.as_ref()));
         }
-        teller
+        renderer
             .unit(memory, words, &mut times)
-            .map(|unit| ChatMessage::user(unit).named(teller.speakers.field(memory.entity_id)))
+            .map(|unit| ChatMessage::user(unit).named(renderer.speakers.field(memory.entity_id)))
     };
     let mut messages: Vec<ChatMessage> = earlier.iter().rev().filter_map(&mut say).collect();
     let before = messages.len();
@@ -74,7 +74,7 @@ pub(super) fn tell(turn: &Turn<'_>) -> Told {
     {
         messages.insert(0, ChatMessage::user(OPENING));
     }
-    Told { messages, waiting }
+    RenderedConversation { messages, waiting }
 }
 
 /// A script gets the person's words only.
@@ -102,12 +102,12 @@ pub(super) fn bare(turn: &Turn<'_>) -> Vec<ChatMessage> {
     messages
 }
 
-struct Teller {
+struct Renderer {
     speakers: Speakers,
     shown: HashSet<galatea_core::MemoryId>,
 }
 
-impl Teller {
+impl Renderer {
     /// One person's message; none when there is nothing to read.
     fn unit(&self, memory: &Memory, words: &str, times: &mut Times<'_>) -> Option<String> {
         let content = &memory.content;
@@ -216,7 +216,7 @@ impl<'a> Times<'a> {
 
 /// What a message says, with its files; `left` is what is left for these, of which each has its
 /// beginning in any case.
-fn words<'a>(memory: &'a Memory, left: &mut usize) -> Cow<'a, str> {
+fn words_of<'a>(memory: &'a Memory, left: &mut usize) -> Cow<'a, str> {
     let mut words = question(memory);
     for media in &memory.content.attachments {
         let (kind, about) = file(media);

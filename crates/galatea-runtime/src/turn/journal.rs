@@ -16,12 +16,12 @@ pub(super) struct Journal<'a> {
     next: u32,
 }
 
-/// What is known of an action that is about to be done.
-pub(super) enum Known {
+/// What the journal holds of an action that is about to run.
+pub(super) enum Recorded {
     /// An earlier run has done it, and this came of it.
     Done(Box<ActionResult>),
     /// An earlier run began it and did not get to its result: whether it was done is unknown.
-    Perhaps,
+    Begun,
     /// Nothing: to be done, and ended with this.
     New(Step),
 }
@@ -41,7 +41,7 @@ impl<'a> Journal<'a> {
         &mut self,
         turn: &Turn<'_>,
         planned: &PlannedAction,
-    ) -> Result<Known> {
+    ) -> Result<Recorded> {
         let left = match self.left.take() {
             Some(left) => left,
             None => {
@@ -60,7 +60,7 @@ impl<'a> Journal<'a> {
             let step = left.remove(at);
             tracing::info!(turn = %turn.id, action = planned.name, done = step.output.is_some(), "an earlier run of this turn has come to this action");
             let result = step.output.and_then(|output| serde_json::from_value(output).ok());
-            return Ok(result.map_or(Known::Perhaps, |result| Known::Done(Box::new(result))));
+            return Ok(result.map_or(Recorded::Begun, |result| Recorded::Done(Box::new(result))));
         }
         let step = Step {
             message: self.message,
@@ -72,7 +72,7 @@ impl<'a> Journal<'a> {
         };
         self.store.save_step(&step).await?;
         self.next += 1;
-        Ok(Known::New(step))
+        Ok(Recorded::New(step))
     }
 
     /// Notes down what came of it. Failing to costs only that a crash before the commit leaves it

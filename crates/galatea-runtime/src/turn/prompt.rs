@@ -9,7 +9,7 @@ use minijinja::{Environment, UndefinedBehavior, Value as Rendered};
 use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
 use super::{
-    conversation::{self, Told},
+    conversation::{self, RenderedConversation},
     fit::{Draft, NOTES, Section},
 };
 
@@ -41,7 +41,7 @@ pub(super) fn draft(turn: &Turn<'_>, state: &State, info: &ModelInfo, results: &
         }
     }
     let tools = if info.tools && results.is_empty() { tools(turn) } else { Vec::new() };
-    let Told { messages, waiting } = conversation::tell(turn);
+    let RenderedConversation { messages, waiting } = conversation::render(turn);
     let sections = sections(turn, state, info, results);
     Draft { sections, messages, waiting, active: is_active(turn), tools: tools.into() }
 }
@@ -67,7 +67,7 @@ pub(super) fn should_respond(turn: &Turn<'_>, state: &State) -> Draft {
          Answer with one word: RESPOND, IGNORE, or STOP (somebody asked {name} to be quiet).",
         turn.handle.map(|handle| format!(" (@{handle})")).unwrap_or_default()
     );
-    let Told { messages, waiting } = conversation::tell(turn);
+    let RenderedConversation { messages, waiting } = conversation::render(turn);
     Draft {
         sections: vec![Section {
             name: "the instructions".to_owned(),

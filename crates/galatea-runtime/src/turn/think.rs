@@ -195,7 +195,7 @@ async fn carry_out(
     let silent = words.iter().any(|a| prompt::SILENT.contains(&a.name.as_str()))
         && !words.iter().any(|a| a.name == prompt::REPLY);
     let act::Acted { mut results, requests, rulings } =
-        act::process_actions(turn, engine, &doing, &act::Term { until, lease }).await;
+        act::process_actions(turn, engine, &doing, &act::ActionBounds { until, lease }).await;
     confirm::note_rulings(&rulings, verdict);
     results.iter_mut().for_each(|result| only_reachable(engine, result));
     let others_words = galatea_core::standing::words(turn) == galatea_core::rights::Words::Others;
@@ -220,7 +220,7 @@ async fn carry_out(
         outcome.effects.extend(result.effects.iter().cloned());
     }
     if outcome.replies.is_empty() && !results.is_empty() && !silent {
-        let told: Vec<String> = results.iter().map(tell).collect();
+        let told: Vec<String> = results.iter().map(result_line).collect();
         let words = match decide::decide(
             turn,
             &engine.state.windows,
@@ -254,7 +254,7 @@ async fn carry_out(
     Ok(outcome)
 }
 
-fn tell(result: &ActionResult) -> String {
+fn result_line(result: &ActionResult) -> String {
     format!(
         "- {} {}: {}",
         result.action,

@@ -47,7 +47,7 @@ impl Unanswered {
         Some(Self { route, address, message: remote.clone(), why })
     }
 
-    pub(super) fn tell(self, engine: &Engine) {
+    pub(super) fn report(self, engine: &Engine) {
         let halt = engine.halt.clone();
         engine.tasks.spawn(async move {
             let Self { route, address, message, why } = self;
@@ -62,7 +62,7 @@ impl Engine {
     /// Ends the sign that an answer is coming for a message that another process has finished.
     pub(crate) fn tell_unanswered(&self, entry: &InboxEntry, verdict: &Verdict) {
         if let Some(unanswered) = Unanswered::of(self, entry, verdict) {
-            unanswered.tell(self);
+            unanswered.report(self);
         }
     }
 }

@@ -76,7 +76,7 @@ impl Windows {
         if !self.learnt.contains_key(&name) {
             let stored = self
                 .store
-                .cached(turn.agent.identity.id(), &key(&name), turn.now())
+                .cached(turn.agent.identity.id(), &cache_key(&name), turn.now())
                 .await
                 .ok()
                 .flatten();
@@ -104,7 +104,9 @@ impl Windows {
         let until = turn.now().plus(REMEMBERED);
         let stored = match serde_json::to_value(limits) {
             Ok(value) => {
-                self.store.cache(turn.agent.identity.id(), &key(&name), &value, Some(until)).await
+                self.store
+                    .cache(turn.agent.identity.id(), &cache_key(&name), &value, Some(until))
+                    .await
             }
             Err(_) => Ok(()),
         };
@@ -125,7 +127,7 @@ impl Windows {
     }
 }
 
-fn key(name: &str) -> String {
+fn cache_key(name: &str) -> String {
     format!("window:{name}")
 }
 

@@ -157,7 +157,7 @@ impl Pending {
             asker(turn)
         );
         for request in &self.requests {
-            text.push_str(&format!("\n{}", request.told(engine).await));
+            text.push_str(&format!("\n{}", request.description(engine).await));
         }
         let minutes = life.as_secs().div_ceil(60);
         text.push_str(&format!(
@@ -176,7 +176,7 @@ impl Pending {
 }
 
 impl Request {
-    async fn told(&self, engine: &Engine) -> String {
+    async fn description(&self, engine: &Engine) -> String {
         let name = &self.call.name;
         let Some(result) = &self.result else {
             let params = serde_json::to_string_pretty(&self.call.params).unwrap_or_default();
