@@ -124,6 +124,16 @@ impl Failure {
         self.refusal().map(|r| r.code)
     }
 
+    /// Whether the call surely had no effect.
+    pub(crate) fn had_no_effect(&self) -> bool {
+        match self {
+            Self::Refused(refusal) => refusal.status < 500,
+            Self::Held { .. } => true,
+            Self::Transport(error) => error.sent() == Sent::No,
+            Self::Garbage { .. } => false,
+        }
+    }
+
     /// Converts into the workspace's error. `call` names the call without ids.
     pub(crate) fn into_error(self, call: &'static str) -> Error {
         self.into_error_in(&Room::default(), call)

@@ -21,7 +21,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use crate::time_of;
 use directory::{Directory, id};
-pub(crate) use interaction::INTERACTION;
+pub(crate) use interaction::{is_interaction, is_private, remote_id};
 
 /// The bot's own identity on Discord.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -20,8 +20,8 @@ use std::{path::PathBuf, sync::Arc};
 
 use crate::{
     decode::{
-        INTERACTION,
         directory::{Directory, id, is_thread},
+        is_interaction, is_private,
     },
     encode::{self, MAX_UPLOAD, Part, Upload},
     error::{Failure, Refusal, Room, cannot_write, codes},
@@ -209,6 +209,21 @@ impl DiscordSender {
         Ok(Receipt { id: Some(message_id(&answered)?), moved_to: None })
     }
 
+    /// Adds a message to the answer of an interaction that only the caller sees.
+    async fn follow_up(
+        &self,
+        pending: &Pending,
+        token: &SecretString,
+        mut body: Map<String, Value>,
+        files: &[Upload],
+    ) -> Result<Receipt, Failure> {
+        let path = format!("/webhooks/{}/{}", pending.application, escape(token.expose_secret()));
+        let call = Call::new("POST /webhooks/{}/{}", pending.application, path).interaction();
+        body.insert("flags".into(), json!(EPHEMERAL));
+        let posted = self.api.call(self.with_body(call, body, files).await?).await?;
+        Ok(Receipt { id: Some(message_id(&posted)?), moved_to: None })
+    }
+
     /// Deletes the public message that the acknowledgement created, then sends the reason to the
     /// caller only. In this order, because the first follow-up would replace that message and be as
     /// public as it is (Discord, "Create Followup Message").
@@ -227,21 +242,18 @@ impl DiscordSender {
             Ok(_) => {}
             // The message is deleted already.
             Err(failure) if failure.code() == Some(10008) => {}
+            // Discord does not wait for an answer.
+            Err(failure) if expired(&failure) => return Ok(()),
             Err(failure) => return Err(failure),
         }
         let text: String = why.chars().take(encode::MAX_TEXT).collect();
-        let body =
-            json!({ "content": text, "flags": EPHEMERAL, "allowed_mentions": { "parse": [] } });
-        self.api
-            .call(
-                Call::new("POST /webhooks/{}/{}", pending.application, path)
-                    .json(body)
-                    .interaction(),
-            )
-            .await
-            .map(drop)
+        let body = json!({ "content": text, "allowed_mentions": { "parse": [] } });
+        let body = body.as_object().cloned().unwrap_or_default();
+        self.follow_up(pending, token, body, &[]).await.map(drop)
     }
 
+    /// Posts a message, or answers an interaction. A private answer that can no longer be given to
+    /// the caller alone is refused.
     async fn say(
         &self,
         delivery: &Delivery,
@@ -249,15 +261,25 @@ impl DiscordSender {
         mut body: Map<String, Value>,
         files: &[Upload],
         reply_to: Option<&RemoteId>,
+        follow_up: bool,
     ) -> Result<Receipt, Failure> {
         let now = self.api.clock().now();
-        let interaction = reply_to.filter(|r| r.as_str().starts_with(INTERACTION));
+        let interaction = reply_to.filter(|r| is_interaction(r));
+        let private = interaction.is_some_and(is_private);
         if let Some(asked) = interaction
-            && let Some((pending, token)) = self.book.pending(asked.as_str(), now)
+            && let Some((pending, token)) = self.book.pending(asked, now)
         {
-            match self.answer(&pending, &token, body.clone(), files).await {
+            let answered = if follow_up {
+                self.follow_up(&pending, &token, body.clone(), files).await
+            } else {
+                self.answer(&pending, &token, body.clone(), files).await
+            };
+            match answered {
                 Ok(receipt) => {
-                    self.book.answered(asked.as_str());
+                    // The token is still needed for the further parts of a private answer.
+                    if !private {
+                        self.book.answered(asked);
+                    }
                     if let Some(id) = &receipt.id {
                         self.book.echo(delivery.key.clone(), id.clone());
                     }
@@ -265,21 +287,20 @@ impl DiscordSender {
                 }
                 // The interaction expired, or its acknowledgement never arrived: post in the
                 // channel instead.
-                Err(failure) if matches!(failure.code(), Some(10008 | 10015 | 10062 | 50027)) => {
-                    self.book.ran_out(asked.as_str())
+                Err(failure) if failure.code() == Some(10008) || expired(&failure) => {
+                    self.book.ran_out(asked)
                 }
                 Err(failure) => return Err(failure),
             }
         }
-        if let Some(known) = interaction.and_then(|asked| self.book.known(asked.as_str(), now)) {
-            if known.private {
-                // The answer was meant for the caller only, so it must not be posted.
-                return Err(Failure::Refused(Refusal {
-                    status: 404,
-                    code: 10062,
-                    ..Refusal::default()
-                }));
-            }
+        if private {
+            return Err(Failure::Refused(Refusal {
+                status: 404,
+                code: 10062,
+                ..Refusal::default()
+            }));
+        }
+        if let Some(known) = interaction.and_then(|asked| self.book.known(asked, now)) {
             // There is no message to reply to, so begin with a mention of the caller.
             known.who.into_iter().for_each(|who| name(&mut body, who));
         }
@@ -335,6 +356,12 @@ fn message_id(message: &Value) -> Result<RemoteId, Failure> {
         .ok_or_else(|| Failure::Garbage { status: 200, place: "Discord".to_owned() })
 }
 
+/// Whether Discord does not wait for the answer to an interaction: it expired, or its
+/// acknowledgement never arrived.
+fn expired(failure: &Failure) -> bool {
+    matches!(failure.code(), Some(10015 | 10062 | 50027))
+}
+
 /// Puts a mention in front of an answer, if it fits. It notifies nobody, because `allowed_mentions`
 /// is empty.
 fn name(body: &mut Map<String, Value>, who: u64) {
@@ -379,7 +406,7 @@ impl SendHandler for DiscordSender {
         let part = Part::read(&delivery.body)?;
         let told = |failure, call| self.error(failure, channel, &part, call);
         match &part {
-            Part::Post { body, files, reply_to } => {
+            Part::Post { body, files, reply_to, follow_up } => {
                 // Discord forgets nonces after a few minutes, so look for an old attempt before
                 // posting again.
                 let age = self.api.clock().now().since(delivery.created_at);
@@ -390,7 +417,7 @@ impl SendHandler for DiscordSender {
                 {
                     return Ok(found);
                 }
-                self.say(delivery, channel, body.clone(), files, reply_to.as_ref())
+                self.say(delivery, channel, body.clone(), files, reply_to.as_ref(), *follow_up)
                     .await
                     .map_err(|f| told(f, "create message"))
             }
@@ -458,23 +485,22 @@ impl SendHandler for DiscordSender {
 
     fn barred(&self, at: &Address, asked: &RemoteId) -> Option<Error> {
         // A command is answered through its interaction, which needs no permission.
-        if asked.as_str().starts_with(INTERACTION) {
+        if is_interaction(asked) {
             return None;
         }
         self.cannot_write(at.remote.as_str().parse().ok()?)
     }
 
     fn awaits(&self, message: &RemoteId) -> bool {
-        message.as_str().starts_with(INTERACTION)
+        is_interaction(message)
     }
 
     async fn unanswered(&self, _: &Address, message: &RemoteId, why: &str) -> Result<()> {
         // A button press shows nothing, and Discord has ended an expired command itself.
-        let Some((pending, token)) = self.book.pending(message.as_str(), self.api.clock().now())
-        else {
+        let Some((pending, token)) = self.book.pending(message, self.api.clock().now()) else {
             return Ok(());
         };
-        self.book.answered(message.as_str());
+        self.book.answered(message);
         self.withdraw(&pending, &token, why).await.map_err(|f| f.into_error("withdraw the answer"))
     }
 
