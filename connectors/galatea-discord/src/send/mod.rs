@@ -100,7 +100,7 @@ impl DiscordSender {
         let error = self
             .api
             .placed(cannot_write(&Room { name: known.name, link, does: "write", needs }, missing));
-        self.book.muted.note(channel, &error);
+        self.book.muted.note(channel, &error, now);
         Some(error)
     }
 
