@@ -5,7 +5,7 @@ use galatea_core::{Error, ErrorKind, Reach, Retry, Sent};
 use galatea_http::{shorten, status_error};
 use std::time::Duration;
 
-use crate::decode::directory::Missing;
+use crate::decode::permissions::Missing;
 
 /// Stable error codes; `galatea explain` describes each.
 pub(crate) mod codes {

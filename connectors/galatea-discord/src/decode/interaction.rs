@@ -7,7 +7,8 @@ use serde_json::Value;
 
 use super::{
     Addressed, connection,
-    directory::{Channel, Directory, administers, id},
+    directory::{Channel, Directory, id},
+    permissions::administers,
     user,
 };
 use crate::time_of;

@@ -5,6 +5,7 @@ mod connection;
 pub(crate) mod directory;
 mod interaction;
 mod media;
+pub(crate) mod permissions;
 pub(crate) mod places;
 pub(crate) mod raw;
 #[cfg(test)]

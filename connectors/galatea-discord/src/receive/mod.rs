@@ -29,6 +29,7 @@ use crate::{
         remote_id,
     },
     send::{
+        EPHEMERAL,
         api::{Api, Call},
         book::{Book, Pending},
         escape,
@@ -40,8 +41,6 @@ use session::Session;
 const DIRECT: &str = "direct";
 /// Stream whose cursor holds the commands that wait for an answer.
 const ASKED: &str = "asked";
-/// Message flag: only the caller sees the answer (Discord, "Message Flags").
-const EPHEMERAL: u64 = 1 << 6;
 
 /// What the shards and workers of one application need to receive events.
 #[derive(Clone)]

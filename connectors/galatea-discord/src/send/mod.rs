@@ -31,7 +31,7 @@ use api::{Api, Call};
 use book::{Book, Pending};
 
 /// Message flag: only the caller sees the message (Discord, "Message Flags").
-const EPHEMERAL: u64 = 1 << 6;
+pub(crate) const EPHEMERAL: u64 = 1 << 6;
 /// Longest nonce (Discord, "Create Message").
 const MAX_NONCE: usize = 25;
 
