@@ -29,10 +29,10 @@ use crate::{
         remote_id,
     },
     send::{
-        EPHEMERAL,
         api::{Api, Call},
         book::{Book, Pending},
         escape,
+        interaction::EPHEMERAL,
     },
 };
 use session::Session;

@@ -5,16 +5,18 @@ pub(crate) mod api;
 pub(crate) mod book;
 mod find;
 pub(crate) mod guard;
+pub(crate) mod interaction;
 pub(crate) mod limits;
 pub(crate) mod muted;
+mod post;
+mod react;
 mod speak;
 
 use async_trait::async_trait;
 use galatea_core::{
-    Address, Delivery, Encoded, Error, ExposeSecret, Media, Outgoing, Priority, ReadBackContext,
-    ReadBackResult, Receipt, RemoteId, Result, SecretString, SendHandler, Speak,
+    Address, Delivery, Encoded, Error, Media, Outgoing, Priority, ReadBackContext, ReadBackResult,
+    Receipt, RemoteId, Result, SendHandler, Speak,
 };
-use galatea_http::{Form, Part as FormPart, read_attachment};
 use serde_json::{Map, Value, json};
 use std::{path::PathBuf, sync::Arc};
 
@@ -23,17 +25,13 @@ use crate::{
         directory::{Directory, id, is_thread},
         is_interaction, is_private,
     },
-    encode::{self, MAX_UPLOAD, Part, Upload},
-    error::{Failure, Refusal, Room, cannot_write, codes},
+    encode::{self, Part, Upload},
+    error::{Failure, Refusal, Room, cannot_write},
     snowflake,
 };
 use api::{Api, Call};
-use book::{Book, Pending};
-
-/// Message flag: only the caller sees the message (Discord, "Message Flags").
-pub(crate) const EPHEMERAL: u64 = 1 << 6;
-/// Longest nonce (Discord, "Create Message").
-const MAX_NONCE: usize = 25;
+use book::Book;
+use interaction::expired;
 
 /// The send handler of one application.
 pub(crate) struct DiscordSender {
@@ -104,154 +102,6 @@ impl DiscordSender {
         Some(error)
     }
 
-    /// Adds the body to a call: JSON alone, or a form with the files.
-    async fn with_body(
-        &self,
-        call: Call,
-        mut body: Map<String, Value>,
-        files: &[Upload],
-    ) -> Result<Call, Failure> {
-        if files.is_empty() {
-            return Ok(call.json(Value::Object(body)));
-        }
-        let invalid = |error: Error, name: &str| {
-            Failure::Transport(error.with_code(codes::INVALID).with("attachment", name))
-        };
-        let mut form = Form::new();
-        let mut described = Vec::new();
-        for (n, file) in files.iter().enumerate() {
-            let bytes = read_attachment(&file.url, &self.folder, MAX_UPLOAD)
-                .await
-                .map_err(|e| invalid(e, &file.name))?;
-            let length = bytes.len() as u64;
-            let mut part = FormPart::stream_with_length(bytes, length).file_name(file.name.clone());
-            if let Some(mime) = &file.mime {
-                let wrong = |_| {
-                    invalid(
-                        Error::invalid("an attachment has a media type that is none"),
-                        &file.name,
-                    )
-                };
-                part = part.mime_str(mime).map_err(wrong)?;
-            }
-            form = form.part(format!("files[{n}]"), part);
-            let mut about = json!({ "id": n, "filename": file.name });
-            if !file.description.is_empty() {
-                about["description"] = json!(file.description);
-            }
-            described.push(about);
-        }
-        body.insert("attachments".into(), Value::Array(described));
-        let payload = FormPart::text(Value::Object(body).to_string());
-        let payload = payload
-            .mime_str("application/json")
-            .map_err(|e| Failure::Transport(Error::unexpected("no form").with_source(e)))?;
-        Ok(call.form(form.part("payload_json", payload)))
-    }
-
-    async fn post(
-        &self,
-        delivery: &Delivery,
-        channel: u64,
-        mut body: Map<String, Value>,
-        files: &[Upload],
-        reply_to: Option<u64>,
-    ) -> Result<Receipt, Failure> {
-        let nonce: String = delivery.key.chars().take(MAX_NONCE).collect();
-        body.insert("nonce".into(), json!(nonce));
-        body.insert("enforce_nonce".into(), json!(true));
-        if let Some(message) = reply_to {
-            body.insert(
-                "message_reference".into(),
-                json!({ "type": 0, "message_id": message.to_string(), "channel_id": channel.to_string(), "fail_if_not_exists": false }),
-            );
-        }
-        let call = || {
-            Call::new(
-                "POST /channels/{}/messages",
-                channel,
-                format!("/channels/{channel}/messages"),
-            )
-        };
-        let posted = self.api.call(self.with_body(call(), body.clone(), files).await?).await;
-        let posted = match posted {
-            // The bot may not read the message it replies to: post without the reference. The
-            // refusal proves that nothing was posted yet.
-            Err(failure)
-                if failure.code() == Some(160_002)
-                    && body.remove("message_reference").is_some() =>
-            {
-                self.api.call(self.with_body(call(), body, files).await?).await?
-            }
-            other => other?,
-        };
-        let id = message_id(&posted)?;
-        self.book.echo(nonce, id.clone());
-        Ok(Receipt { id: Some(id), moved_to: None })
-    }
-
-    /// Answers an interaction by editing the message that the acknowledgement created. Idempotent.
-    async fn answer(
-        &self,
-        pending: &Pending,
-        token: &SecretString,
-        body: Map<String, Value>,
-        files: &[Upload],
-    ) -> Result<Receipt, Failure> {
-        let path = format!(
-            "/webhooks/{}/{}/messages/@original",
-            pending.application,
-            escape(token.expose_secret())
-        );
-        let call = Call::new("PATCH /webhooks/{}/{}/messages/@original", pending.application, path)
-            .interaction();
-        let answered = self.api.call(self.with_body(call, body, files).await?).await?;
-        Ok(Receipt { id: Some(message_id(&answered)?), moved_to: None })
-    }
-
-    /// Adds a message to the answer of an interaction that only the caller sees.
-    async fn follow_up(
-        &self,
-        pending: &Pending,
-        token: &SecretString,
-        mut body: Map<String, Value>,
-        files: &[Upload],
-    ) -> Result<Receipt, Failure> {
-        let path = format!("/webhooks/{}/{}", pending.application, escape(token.expose_secret()));
-        let call = Call::new("POST /webhooks/{}/{}", pending.application, path).interaction();
-        body.insert("flags".into(), json!(EPHEMERAL));
-        let posted = self.api.call(self.with_body(call, body, files).await?).await?;
-        Ok(Receipt { id: Some(message_id(&posted)?), moved_to: None })
-    }
-
-    /// Deletes the public message that the acknowledgement created, then sends the reason to the
-    /// caller only. In this order, because the first follow-up would replace that message and be as
-    /// public as it is (Discord, "Create Followup Message").
-    async fn withdraw(
-        &self,
-        pending: &Pending,
-        token: &SecretString,
-        why: &str,
-    ) -> Result<(), Failure> {
-        let path = format!("/webhooks/{}/{}", pending.application, escape(token.expose_secret()));
-        let original = format!("{path}/messages/@original");
-        let call =
-            Call::new("DELETE /webhooks/{}/{}/messages/@original", pending.application, original)
-                .interaction();
-        match self.api.call(call).await {
-            Ok(_) => {}
-            // The message is deleted already.
-            Err(failure) if failure.code() == Some(10008) => {}
-            // Discord does not wait for an answer.
-            Err(failure) if expired(&failure) => return Ok(()),
-            Err(failure) => return Err(failure),
-        }
-        let text: String = why.chars().take(encode::MAX_TEXT).collect();
-        let body = json!({ "content": text, "allowed_mentions": { "parse": [] } });
-        let body = body.as_object().cloned().unwrap_or_default();
-        self.follow_up(pending, token, body, &[]).await.map(drop)
-    }
-
     /// Posts a message, or answers an interaction. A private answer that can no longer be given to
     /// the caller alone is refused.
     async fn say(
@@ -308,58 +158,12 @@ impl DiscordSender {
             reply_to.filter(|_| interaction.is_none()).and_then(|r| r.as_str().parse().ok());
         self.post(delivery, channel, body, files, message).await
     }
-
-    /// Sets a reaction, or removes all of ours if `emoji` is `None`.
-    async fn react(&self, channel: u64, message: u64, emoji: Option<&str>) -> Result<(), Failure> {
-        let path = |emoji: &str| {
-            format!("/channels/{channel}/messages/{message}/reactions/{}/@me", escape(emoji))
-        };
-        if let Some(emoji) = emoji {
-            self.api
-                .call(Call::new(
-                    "PUT /channels/{}/messages/{}/reactions/{}/@me",
-                    channel,
-                    path(emoji),
-                ))
-                .await?;
-            return Ok(());
-        }
-        let told = self
-            .api
-            .call(Call::new(
-                "GET /channels/{}/messages/{}",
-                channel,
-                format!("/channels/{channel}/messages/{message}"),
-            ))
-            .await?;
-        for reaction in
-            told["reactions"].as_array().into_iter().flatten().filter(|r| r["me"] == true)
-        {
-            let name = reaction["emoji"]["name"].as_str().unwrap_or_default();
-            let emoji = id(&reaction["emoji"]["id"])
-                .map_or_else(|| name.to_owned(), |id| format!("{name}:{id}"));
-            self.api
-                .call(Call::new(
-                    "DELETE /channels/{}/messages/{}/reactions/{}/@me",
-                    channel,
-                    path(&emoji),
-                ))
-                .await?;
-        }
-        Ok(())
-    }
 }
 
 fn message_id(message: &Value) -> Result<RemoteId, Failure> {
     id(&message["id"])
         .map(RemoteId::new)
         .ok_or_else(|| Failure::Garbage { status: 200, place: "Discord".to_owned() })
-}
-
-/// Whether Discord does not wait for the answer to an interaction: it expired, or its
-/// acknowledgement never arrived.
-fn expired(failure: &Failure) -> bool {
-    matches!(failure.code(), Some(10015 | 10062 | 50027))
 }
 
 /// Puts a mention in front of an answer, if it fits. It notifies nobody, because `allowed_mentions`
