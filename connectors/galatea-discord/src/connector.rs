@@ -1,17 +1,17 @@
-//! The Discord connector: start-up checks, slash commands, gateway intents and the shards.
+//! The Discord connector: start-up checks, gateway intents and the shards.
+
+mod check;
+mod commands;
 
 use async_trait::async_trait;
 use galatea_core::{
-    ADMIN_COMMANDS, COMMANDS, Capabilities, Connector, ConnectorInfo, Error, Finding, Gateway,
-    Host, ReadBack, Result, SecretString, SendHandler, Severity, TextUnit, Timestamp,
+    Capabilities, Connector, ConnectorInfo, Error, Finding, Gateway, Host, ReadBack, Result,
+    SecretString, SendHandler, TextUnit, Timestamp,
 };
 use galatea_http::Tunnels;
 use serde::Deserialize;
 use serde_json::{Value, json};
-use serenity::{
-    all::{CommandOptionType, GatewayIntents, Permissions},
-    builder::{CreateCommand, CreateCommandOption},
-};
+use serenity::all::GatewayIntents;
 use std::{convert::Infallible, fmt, sync::Arc};
 use tokio::{sync::watch, task::JoinSet};
 use tokio_util::sync::CancellationToken;
@@ -25,7 +25,7 @@ use crate::{
         directory::{Directory, id},
     },
     encode::MAX_TEXT,
-    error::{GRANT, codes},
+    error::codes,
     receive::{
         Intake,
         quota::{Quota, StartLimit},
@@ -47,11 +47,6 @@ const CONTENT: u64 = 1 << 18 | 1 << 19;
 /// The flag that `--fix` sets. An application can set only the limited form itself (Discord, "Edit
 /// Current Application").
 const CONTENT_LIMITED: u64 = 1 << 19;
-/// Permissions that the invite link asks for: View Channel, Send Messages, Send Messages in
-/// Threads, Embed Links, Attach Files, Read Message History and Add Reactions; not Administrator.
-const PERMISSIONS: u64 = 274_878_024_768;
-/// `check` warns below this many session starts left for the day, of Discord's 1,000.
-const FEW_SESSIONS: u64 = 200;
 /// The limitation that `check` and the health report name when the intent is missing.
 const NO_CONTENT: &str =
     "without Message Content it hears direct messages and messages that mention it only";
@@ -198,52 +193,6 @@ impl DiscordConnector {
         Ok(application)
     }
 
-    /// Replaces the application's commands if they differ from [`COMMANDS`]. A failure is only
-    /// logged, because the bot works without a command menu.
-    async fn set_commands(&self, application: u64) {
-        let path = format!("/applications/{application}/commands");
-        let wanted: Vec<CreateCommand> = COMMANDS
-            .iter()
-            .map(|(name, what)| {
-                let command = CreateCommand::new(*name).description(*what);
-                // Discord hides these commands from members without the permission. A server's
-                // admins can grant them to others (Discord, "Permissions": commands).
-                let command = if ADMIN_COMMANDS.contains(name) {
-                    command.default_member_permissions(Permissions::MANAGE_GUILD)
-                } else {
-                    command
-                };
-                if *name == "ask" {
-                    command.add_option(
-                        CreateCommandOption::new(
-                            CommandOptionType::String,
-                            "question",
-                            "What you want to know",
-                        )
-                        .required(true),
-                    )
-                } else {
-                    command
-                }
-            })
-            .collect();
-        let wanted = serde_json::to_value(wanted).unwrap_or_default();
-        let known = self
-            .api
-            .call(Call::new("GET /applications/{}/commands", application, path.clone()))
-            .await;
-        if known.as_ref().is_ok_and(|known| same_commands(known, &wanted)) {
-            return;
-        }
-        if let Err(failure) = self
-            .api
-            .call(Call::new("PUT /applications/{}/commands", application, path).json(wanted))
-            .await
-        {
-            tracing::warn!(error = %self.api.error(failure, "set commands"), "failed to set the command menu; retrying at the next start");
-        }
-    }
-
     /// The gateway's address, the number of shards Discord recommends, and the session start limit.
     async fn entry(&self) -> Result<(Url, u16, StartLimit)> {
         let told = self.get("GET /gateway/bot", "/gateway/bot").await?;
@@ -328,35 +277,6 @@ impl DiscordConnector {
     }
 }
 
-/// Whether Discord already has these commands. Compares only the fields we set, because Discord
-/// adds its own.
-fn same_commands(known: &Value, wanted: &Value) -> bool {
-    let brief = |list: &Value| -> Vec<Value> {
-        let option = |o: &Value| {
-            json!([
-                o["type"],
-                o["name"],
-                o["description"],
-                o["required"].as_bool().unwrap_or(false)
-            ])
-        };
-        let options = |c: &Value| {
-            c["options"].as_array().into_iter().flatten().map(option).collect::<Vec<_>>()
-        };
-        let mut all: Vec<Value> = list
-            .as_array()
-            .into_iter()
-            .flatten()
-            .map(|c| {
-                json!([c["name"], c["description"], c["default_member_permissions"], options(c)])
-            })
-            .collect();
-        all.sort_by_key(ToString::to_string);
-        all
-    };
-    brief(known) == brief(wanted)
-}
-
 /// The intents to identify with. A privileged intent is included only if the flags grant it,
 /// because Discord closes the connection otherwise.
 fn intents(flags: u64) -> GatewayIntents {
@@ -374,12 +294,6 @@ fn intents(flags: u64) -> GatewayIntents {
     intents
 }
 
-fn invite(application: u64) -> String {
-    format!(
-        "https://discord.com/oauth2/authorize?client_id={application}&scope=bot+applications.commands&permissions={PERMISSIONS}"
-    )
-}
-
 #[async_trait]
 impl Connector for DiscordConnector {
     fn info(&self) -> &ConnectorInfo {
@@ -387,58 +301,7 @@ impl Connector for DiscordConnector {
     }
 
     async fn check(&self) -> Vec<Finding> {
-        let application = match self.application().await {
-            Ok(application) => application,
-            Err(error) => return vec![failed(&error)],
-        };
-        let cause = format!("GET /applications/@me answered on {}", self.api.host());
-        let mut findings = vec![
-            Finding::ok(
-                codes::TOKEN,
-                "connector",
-                format!("token valid: {} (app {})", application.name, application.id),
-            )
-            .with_cause(cause),
-        ];
-        findings.push(if application.flags & CONTENT != 0 {
-            Finding::ok(
-                codes::INTENTS,
-                "connector",
-                "Message Content intent is on: it hears every message of its channels",
-            )
-        } else {
-            Finding::new(
-                Severity::Warning,
-                codes::INTENTS,
-                "connector",
-                format!("Message Content intent is off: starts anyway; {NO_CONTENT}"),
-            )
-            .with_fix(GRANT)
-            .with_repair(format!("Switch on the Message Content intent of {}?", application.name))
-        });
-        let link = format!("invite it: {}", invite(application.id));
-        findings.push(match application.approximate_guild_count {
-            Some(0) => Finding::new(
-                Severity::Warning,
-                codes::INVITE,
-                "connector",
-                "it is in no server yet",
-            )
-            .with_fix(link),
-            Some(1) => Finding::ok(codes::INVITE, "connector", "in 1 server").with_fix(link),
-            Some(n) => {
-                Finding::ok(codes::INVITE, "connector", format!("in {n} servers")).with_fix(link)
-            }
-            None => Finding::new(
-                Severity::Info,
-                codes::INVITE,
-                "connector",
-                "Discord does not tell how many servers it is in",
-            )
-            .with_fix(link),
-        });
-        findings.extend(self.entry().await.ok().map(|(_, _, limit)| sessions(limit.remaining)));
-        findings
+        self.findings().await
     }
 
     async fn repair(&self, finding: &Finding) -> Result<()> {
@@ -493,20 +356,4 @@ async fn watch_muted(book: &Book, shard_health: &ShardHealth) -> Infallible {
             std::future::pending::<()>().await;
         }
     }
-}
-
-/// The finding about the number of session starts left today.
-fn sessions(left: u64) -> Finding {
-    if left < FEW_SESSIONS {
-        let message = format!(
-            "only {left} sessions may be begun until Discord counts anew; at none the token is reset"
-        );
-        return Finding::new(Severity::Warning, codes::IDENTIFY, "connector", message)
-            .with_fix("find out what restarts the bot again and again");
-    }
-    Finding::ok(codes::IDENTIFY, "connector", format!("{left} sessions may still be begun today"))
-}
-
-fn failed(error: &Error) -> Finding {
-    Finding::failure("connector", error)
 }

@@ -5,7 +5,7 @@ use galatea_core::{Error, ErrorKind, Reach, Retry, Sent};
 use galatea_http::{shorten, status_error};
 use std::time::Duration;
 
-use crate::decode::directory::Missing;
+use crate::decode::permissions::Missing;
 
 /// Stable error codes; `galatea explain` describes each.
 pub(crate) mod codes {
@@ -122,6 +122,16 @@ impl Failure {
     /// Discord's error number, under the same condition.
     pub(crate) fn code(&self) -> Option<u32> {
         self.refusal().map(|r| r.code)
+    }
+
+    /// Whether the call surely had no effect.
+    pub(crate) fn had_no_effect(&self) -> bool {
+        match self {
+            Self::Refused(refusal) => refusal.status < 500,
+            Self::Held { .. } => true,
+            Self::Transport(error) => error.sent() == Sent::No,
+            Self::Garbage { .. } => false,
+        }
     }
 
     /// Converts into the workspace's error. `call` names the call without ids.

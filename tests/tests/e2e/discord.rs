@@ -22,7 +22,7 @@ pub(crate) struct Stage {
 
 /// The model answers question `Q7` with `A7`; of several questions in the conversation it answers
 /// the last.
-fn answer(request: &Recorded) -> Reply {
+pub(crate) fn answer(request: &Recorded) -> Reply {
     let text = request.body.to_string();
     let numbers = text
         .split('Q')

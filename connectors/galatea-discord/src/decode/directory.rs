@@ -6,6 +6,8 @@ use galatea_core::Timestamp;
 use serde_json::Value;
 use std::collections::HashMap;
 
+use super::permissions::{self, ADMINISTRATOR, Member, Missing, Overwrite, administers};
+
 /// Most channels in the cache. At this number the cache is emptied, and channels are fetched again
 /// when needed.
 const MAX_CHANNELS: usize = 200_000;
@@ -51,15 +53,6 @@ pub(crate) struct Channel {
     pub(crate) overwrites: Option<Box<[Overwrite]>>,
 }
 
-/// A permission overwrite of a role or a member in one channel.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Overwrite {
-    /// Id of the role or the member.
-    pub(crate) id: u64,
-    allow: u64,
-    deny: u64,
-}
-
 /// The cache of guilds and channels. Shared by all shards.
 #[derive(Debug, Default)]
 pub(crate) struct Directory {
@@ -70,37 +63,6 @@ pub(crate) struct Directory {
 /// Reads an id from JSON. Discord writes ids as text; numbers are accepted, too.
 pub(crate) fn id(value: &Value) -> Option<u64> {
     value.as_str().and_then(|s| s.parse().ok()).or_else(|| value.as_u64())
-}
-
-/// `ADMINISTRATOR` and `MANAGE_GUILD` (Discord, "Permissions"): members with either may configure
-/// the agent in the guild.
-pub(crate) const ADMINISTERS: u64 = 1 << 3 | 1 << 5;
-
-/// Whether a permission set in JSON includes one of [`ADMINISTERS`].
-pub(crate) fn administers(permissions: &Value) -> bool {
-    set(permissions).is_some_and(|p| p & ADMINISTERS != 0)
-}
-
-/// Reads a permission set. Discord writes it as a number in text.
-fn set(permissions: &Value) -> Option<u64> {
-    permissions.as_str().and_then(|p| p.parse::<u64>().ok())
-}
-
-/// Permission bits (Discord, "Permissions").
-const ADMINISTRATOR: u64 = 1 << 3;
-const VIEW: u64 = 1 << 10;
-const SEND: u64 = 1 << 11;
-const SEND_IN_THREADS: u64 = 1 << 38;
-
-/// Why the bot cannot write in a channel.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Missing {
-    /// View Channel is missing.
-    View,
-    /// Send Messages is missing, or in a thread Send Messages in Threads.
-    Send,
-    /// A moderator timed the bot out.
-    TimedOut,
 }
 
 /// Whether a channel type is a thread: announcement, public or private (Discord, "Channel Types").
@@ -114,16 +76,6 @@ impl Channel {
         let kind = u8::try_from(value["type"].as_u64()?).ok()?;
         let parent = id(&value["parent_id"]).filter(|_| is_thread(kind));
         let name = value["name"].as_str().map(str::to_owned);
-        let overwrite = |o: &Value| {
-            Some(Overwrite {
-                id: id(&o["id"])?,
-                allow: set(&o["allow"]).unwrap_or(0),
-                deny: set(&o["deny"]).unwrap_or(0),
-            })
-        };
-        let overwrites = value["permission_overwrites"]
-            .as_array()
-            .map(|all| all.iter().filter_map(overwrite).collect());
         Some((
             id(&value["id"])?,
             Self {
@@ -132,7 +84,7 @@ impl Channel {
                 kind,
                 parent,
                 newest: id(&value["last_message_id"]),
-                overwrites,
+                overwrites: Overwrite::read_all(value),
             },
         ))
     }
@@ -176,32 +128,16 @@ impl Directory {
         let overwrites = place.overwrites?;
         let known = self.guilds.get(&guild).filter(|g| g.member && g.owner != Some(me))?;
         let everybody = *known.permissions.get(&guild)?;
-        let mut may = known
+        let of_roles = known
             .mine
             .iter()
             .filter_map(|role| known.permissions.get(role))
             .fold(everybody, |all, role| all | role);
-        if may & ADMINISTRATOR != 0 {
-            return None;
-        }
-        if known.timed_out.is_some_and(|until| now < until) {
+        if of_roles & ADMINISTRATOR == 0 && known.timed_out.is_some_and(|until| now < until) {
             return Some(Missing::TimedOut);
         }
-        let mut apply = |whose: &dyn Fn(u64) -> bool| {
-            let (allow, deny) = overwrites
-                .iter()
-                .filter(|o| whose(o.id))
-                .fold((0, 0), |(allow, deny), o| (allow | o.allow, deny | o.deny));
-            may = may & !deny | allow;
-        };
-        apply(&|id| id == guild);
-        apply(&|id| id != guild && known.mine.contains(&id));
-        apply(&|id| id == me);
-        if may & VIEW == 0 {
-            Some(Missing::View)
-        } else {
-            (may & if thread { SEND_IN_THREADS } else { SEND } == 0).then_some(Missing::Send)
-        }
+        let member = Member { guild, id: me, roles: &known.mine };
+        permissions::missing(member.permissions_in(of_roles, &overwrites), thread)
     }
 
     /// Empties the cache. Called when a run starts, because Discord sends everything again.
@@ -326,7 +262,7 @@ impl Guild {
         if administers(&role["permissions"]) {
             self.administrators.push(number);
         }
-        if let Some(may) = set(&role["permissions"]) {
+        if let Some(may) = permissions::read(&role["permissions"]) {
             self.permissions.insert(number, may);
         }
         if id(&role["tags"]["bot_id"]) == Some(me) && !self.mine.contains(&number) {
@@ -357,6 +293,7 @@ impl Guild {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::decode::permissions::{SEND, SEND_IN_THREADS, VIEW};
     use serde_json::json;
 
     const NOW: Timestamp = Timestamp(1_000_000_000_000);
@@ -386,39 +323,20 @@ mod tests {
     }
 
     #[test]
-    fn permissions_are_applied_in_discords_order() {
+    fn what_is_known_of_the_bot_decides_what_is_missing() {
         let (none, plain) = (json!({}), VIEW | SEND | SEND_IN_THREADS);
         let (view, send) = (Some(Missing::View), Some(Missing::Send));
         assert_eq!(may(0, plain, json!([]), &none), (None, None));
-        assert_eq!(may(VIEW, 0, json!([]), &none), (send, send));
-        assert_eq!(
-            may(VIEW | SEND, 0, json!([]), &none),
-            (None, send),
-            "threads have a permission of their own"
-        );
-        assert_eq!(may(plain, 0, json!([over("1", 0, 0, VIEW)]), &none), (view, view));
+        assert_eq!(may(0, 0, json!([]), &none), (view, view));
+        assert_eq!(may(VIEW | SEND, 0, json!([]), &none), (None, send));
         let denied = over("1", 0, 0, SEND);
         assert_eq!(may(plain, 0, json!([denied]), &none).0, send);
         assert_eq!(
             may(plain, 0, json!([denied, over("10", 0, SEND, 0)]), &none).0,
             None,
-            "an overwrite of a role beats @everyone's"
+            "10 is a role of ours"
         );
-        assert_eq!(
-            may(plain, 0, json!([over("10", 0, 0, SEND), over("11", 0, SEND, 0)]), &none).0,
-            None,
-            "one allowing role is enough"
-        );
-        assert_eq!(
-            may(plain, 0, json!([over("10", 0, SEND, 0), over("9", 1, 0, SEND)]), &none).0,
-            send,
-            "an overwrite of the member beats all others"
-        );
-        assert_eq!(
-            may(plain, 0, json!([over("77", 0, 0, SEND)]), &none).0,
-            None,
-            "another role's overwrite does not apply"
-        );
+        assert_eq!(may(plain, 0, json!([over("9", 1, 0, SEND)]), &none).0, send, "9 is the bot");
         assert_eq!(may(ADMINISTRATOR, 0, json!([denied]), &none), (None, None));
         assert_eq!(may(0, 0, json!([]), &json!({ "owner_id": "9" })), (None, None));
         assert_eq!(

@@ -1,18 +1,53 @@
 //! Decodes interactions: slash commands and button presses.
 
-use galatea_core::{Command, Content, Incoming, IncomingEvent, IncomingMessage, RemoteId};
+use galatea_core::{
+    ADMIN_COMMANDS, Command, Content, Incoming, IncomingEvent, IncomingMessage, RemoteId,
+};
 use serde_json::Value;
 
 use super::{
     Addressed, connection,
-    directory::{Channel, Directory, administers, id},
+    directory::{Channel, Directory, id},
+    permissions::administers,
     user,
 };
 use crate::time_of;
 
 /// Prefix of an interaction's id. An interaction is not a message, so a reply to it takes another
 /// call.
-pub(crate) const INTERACTION: &str = "interaction:";
+const INTERACTION: &str = "interaction:";
+/// Prefix of an interaction whose answer only the caller may read. It is part of the id, so that an
+/// answer stays private whatever the memory of this process has lost.
+const PRIVATE_INTERACTION: &str = "interaction:private:";
+/// Commands whose answer concerns only the caller.
+const PRIVATE: [&str; 2] = ["help", "privacy"];
+
+/// The id of an interaction, from its event.
+pub(crate) fn remote_id(data: &Value) -> Option<RemoteId> {
+    let number = id(&data["id"])?;
+    let prefix = if asks_privately(data) { PRIVATE_INTERACTION } else { INTERACTION };
+    Some(RemoteId(format!("{prefix}{number}")))
+}
+
+/// Whether a message is an interaction.
+pub(crate) fn is_interaction(message: &RemoteId) -> bool {
+    message.as_str().starts_with(INTERACTION)
+}
+
+/// Whether a message is an interaction whose answer only the caller may read.
+pub(crate) fn is_private(message: &RemoteId) -> bool {
+    message.as_str().starts_with(PRIVATE_INTERACTION)
+}
+
+/// Whether only the caller may read the answer to a command. The answer to an admin command is
+/// public, because the command changes the room, unless it will be refused.
+fn asks_privately(data: &Value) -> bool {
+    let name = data["data"]["name"].as_str().unwrap_or_default().to_lowercase();
+    let refused = id(&data["guild_id"]).is_some()
+        && ADMIN_COMMANDS.contains(&name.as_str())
+        && !administers(&data["member"]["permissions"]);
+    data["type"] == 2 && (PRIVATE.contains(&name.as_str()) || refused)
+}
 
 /// A slash command becomes a message, a button press a press. Other interactions (autocompletion,
 /// forms) are ignored.
@@ -35,7 +70,7 @@ pub(super) fn decode(data: &Value, directory: &Directory) -> Option<Incoming> {
     if administers(&member["permissions"]) {
         connection::administrator(&mut place, who.id.get());
     }
-    let remote = RemoteId(format!("{INTERACTION}{number}"));
+    let remote = remote_id(data)?;
     let event = match data["type"].as_u64()? {
         2 => command(remote, &data["data"])?,
         3 => {

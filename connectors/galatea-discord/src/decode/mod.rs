@@ -5,6 +5,7 @@ mod connection;
 pub(crate) mod directory;
 mod interaction;
 mod media;
+pub(crate) mod permissions;
 pub(crate) mod places;
 pub(crate) mod raw;
 #[cfg(test)]
@@ -21,7 +22,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use crate::time_of;
 use directory::{Directory, id};
-pub(crate) use interaction::INTERACTION;
+pub(crate) use interaction::{is_interaction, is_private, remote_id};
 
 /// The bot's own identity on Discord.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -3,7 +3,7 @@
 
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
-use serenity::all::Message;
+use serenity::all::{Message, User};
 
 /// Fields that fail to parse most often, and that the text does not need.
 const FRAGILE: [&str; 14] = [
@@ -23,7 +23,7 @@ const FRAGILE: [&str; 14] = [
     "sticker_items",
 ];
 /// Fields that are kept in the last attempt.
-const ESSENTIAL: [&str; 12] = [
+const ESSENTIAL: [&str; 11] = [
     "id",
     "channel_id",
     "guild_id",
@@ -35,7 +35,6 @@ const ESSENTIAL: [&str; 12] = [
     "mention_roles",
     "webhook_id",
     "nonce",
-    "mentions",
 ];
 
 /// Parses a message of the gateway or of REST. `None` if not even its text can be read.
@@ -82,9 +81,21 @@ fn reduced(fields: &Map<String, Value>) -> Map<String, Value> {
         .filter(|(k, _)| ESSENTIAL.contains(&k.as_str()))
         .map(|(k, v)| (k.clone(), v.clone()))
         .collect();
-    if let Some(Value::Object(author)) = kept.get_mut("author") {
-        author.retain(|k, _| matches!(k.as_str(), "id" | "username" | "global_name" | "bot"));
+    if let Some(author) = kept.get_mut("author") {
+        reduce_user(author);
     }
-    kept.insert("mentions".into(), json!([]));
+    // The text names the mentioned people by id only.
+    let mentions = fields.get("mentions").and_then(Value::as_array).into_iter().flatten();
+    let mentions = mentions.cloned().filter_map(|mut user| {
+        reduce_user(&mut user);
+        User::deserialize(&user).is_ok().then_some(user)
+    });
+    kept.insert("mentions".into(), mentions.collect());
     with_defaults(kept)
+}
+
+fn reduce_user(user: &mut Value) {
+    if let Value::Object(user) = user {
+        user.retain(|k, _| matches!(k.as_str(), "id" | "username" | "global_name" | "bot"));
+    }
 }

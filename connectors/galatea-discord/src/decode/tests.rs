@@ -153,6 +153,21 @@ fn one_field_nobody_knows_does_not_cost_the_words() {
     }
 }
 
+/// One mention cannot be read at all, another only in a field that its name does not need.
+#[test]
+fn one_mention_nobody_can_read_does_not_cost_the_names_of_the_others() {
+    let mut odd = said("<@900> ask <@3>, <@4> and <@5>");
+    odd["mentions"] = json!([
+        { "id": "900", "username": "galatea", "discriminator": "0", "avatar": null, "bot": true },
+        { "id": "3", "username": "bob", "global_name": "Bob", "discriminator": "0", "avatar": null },
+        { "id": "4", "username": 4 },
+        { "id": "5", "username": "eve", "global_name": "Eve", "avatar": 7, "member": { "roles": "all" } },
+    ]);
+    let (_, message) = heard(&odd).unwrap();
+    assert_eq!(message.content.text, "@Galatea ask @Bob, <@4> and @Eve");
+    assert!(message.addressed.mention);
+}
+
 #[test]
 fn an_outage_is_no_farewell() {
     let directory = guild();

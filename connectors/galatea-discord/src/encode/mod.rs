@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 use serenity::builder::CreateAllowedMentions;
 
-use crate::error::codes;
+use crate::{decode::is_private, error::codes};
 pub(crate) use media::{MAX_UPLOAD, Upload};
 
 /// Longest text of a message (Discord, "Create Message"), in UTF-16 code units. Discord does not
@@ -36,6 +36,9 @@ pub(crate) enum Part {
         /// The message, or the interaction, it answers.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         reply_to: Option<RemoteId>,
+        /// Whether it is a later part of a private answer, which is a follow-up of the interaction.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        follow_up: bool,
     },
     /// Changes a message.
     Edit {
@@ -156,7 +159,11 @@ fn message(content: &Content, reply_to: Option<&RemoteId>) -> Result<Vec<Part>> 
         {
             body.insert("components".into(), rows);
         }
-        Ok(Part::Post { body, files, reply_to: reply_to.filter(|_| at == 0).cloned() })
+        // A later part of a public answer is an ordinary message. One of a private answer must not
+        // be, so it keeps the interaction.
+        let follow_up = at > 0 && reply_to.is_some_and(is_private);
+        let reply_to = reply_to.filter(|_| at == 0 || follow_up).cloned();
+        Ok(Part::Post { body, files, reply_to, follow_up })
     };
     bodies.into_iter().enumerate().map(one).collect()
 }
@@ -172,7 +179,12 @@ fn edit(id: &RemoteId, content: &Content) -> Result<Vec<Part>> {
     let mut rest: Vec<Map<String, Value>> = texts.map(|t| body(&t)).collect::<Result<_>>()?;
     let rows = buttons::rows(&content.buttons)?.unwrap_or_else(|| json!([]));
     rest.last_mut().unwrap_or(&mut first).insert("components".into(), rows);
-    let more = rest.into_iter().map(|body| Part::Post { body, files: Vec::new(), reply_to: None });
+    let more = rest.into_iter().map(|body| Part::Post {
+        body,
+        files: Vec::new(),
+        reply_to: None,
+        follow_up: false,
+    });
     Ok(std::iter::once(Part::Edit { id, body: first }).chain(more).collect())
 }
 

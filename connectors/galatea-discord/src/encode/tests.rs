@@ -13,7 +13,7 @@ fn posts(content: Content) -> Vec<Post> {
     parts
         .iter()
         .map(|p| match Part::read(p).unwrap() {
-            Part::Post { body, files, reply_to } => (body, files, reply_to),
+            Part::Post { body, files, reply_to, .. } => (body, files, reply_to),
             other => panic!("{other:?}"),
         })
         .collect()

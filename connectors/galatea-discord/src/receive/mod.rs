@@ -14,9 +14,7 @@ mod work;
 #[cfg(feature = "fuzz")]
 pub(crate) use socket::frame;
 
-use galatea_core::{
-    ADMIN_COMMANDS, Batch, Cursor, Gateway, Result, SecretString, message::WorldSync,
-};
+use galatea_core::{Batch, Cursor, Gateway, Result, SecretString, message::WorldSync};
 use serde_json::{Value, json};
 use std::sync::Arc;
 use tokio::{sync::Mutex, task::JoinHandle};
@@ -24,14 +22,17 @@ use tokio_util::sync::CancellationToken;
 
 use crate::{
     decode::{
-        INTERACTION, Me,
-        directory::{Channel, Directory, administers, id},
+        Me,
+        directory::{Channel, Directory, id},
+        is_private,
         places::guild_sync,
+        remote_id,
     },
     send::{
         api::{Api, Call},
         book::{Book, Pending},
         escape,
+        interaction::EPHEMERAL,
     },
 };
 use session::Session;
@@ -40,10 +41,6 @@ use session::Session;
 const DIRECT: &str = "direct";
 /// Stream whose cursor holds the commands that wait for an answer.
 const ASKED: &str = "asked";
-/// Message flag: only the caller sees the answer (Discord, "Message Flags").
-const EPHEMERAL: u64 = 1 << 6;
-/// Commands whose answer concerns only the caller.
-const PRIVATE: [&str; 2] = ["help", "privacy"];
 
 /// What the shards and workers of one application need to receive events.
 #[derive(Clone)]
@@ -65,16 +62,6 @@ pub(crate) struct Item {
     data: Value,
     /// The task that acknowledges the interaction.
     acknowledged: Option<JoinHandle<()>>,
-}
-
-/// Whether only the caller sees the answer to a command. The answer to an admin command is public,
-/// because the command changes the room, unless it will be refused.
-fn is_private(data: &Value) -> bool {
-    let name = data["data"]["name"].as_str().unwrap_or_default();
-    let refused = id(&data["guild_id"]).is_some()
-        && ADMIN_COMMANDS.contains(&name)
-        && !administers(&data["member"]["permissions"]);
-    PRIVATE.contains(&name) || refused
 }
 
 impl Intake {
@@ -103,7 +90,8 @@ impl Intake {
             3 => 6,
             _ => return None,
         };
-        let private = kind == 5 && is_private(data);
+        let asked = remote_id(data)?;
+        let private = is_private(&asked);
         if kind == 5
             && let Some(application) = id(&data["application_id"])
         {
@@ -112,10 +100,9 @@ impl Intake {
                 application,
                 token: Some(SecretString::from(token.clone())),
                 who,
-                private,
                 at: self.gateway.clock().now(),
             };
-            self.book.asked(format!("{INTERACTION}{number}"), pending);
+            self.book.asked(asked.clone(), pending);
         }
         let (api, stop, book) = (self.api.clone(), self.stop.clone(), self.book.clone());
         Some(tokio::spawn(async move {
@@ -130,9 +117,18 @@ impl Intake {
                 .interaction();
             let Some(Err(failure)) = stop.run_until_cancelled(api.call(call)).await else { return };
             // 40060: already acknowledged, for example because the event came twice.
-            if failure.code() != Some(40060) {
-                book.answered(&format!("{INTERACTION}{number}"));
-                tracing::warn!(error = %api.error(failure, "acknowledge"), "failed to acknowledge a command or button press; answering it with an ordinary message");
+            if failure.code() == Some(40060) {
+                return;
+            }
+            // After a timeout the acknowledgement may have arrived, so the answer is tried.
+            if failure.had_no_effect() {
+                book.ran_out(&asked);
+            }
+            let error = api.error(failure, "acknowledge");
+            if private {
+                tracing::warn!(error = %error, "failed to acknowledge a command whose answer is private; answering only where the caller alone can read it");
+            } else {
+                tracing::warn!(error = %error, "failed to acknowledge a command or button press; answering it with an ordinary message");
             }
         }))
     }

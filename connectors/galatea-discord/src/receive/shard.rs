@@ -1,7 +1,11 @@
 //! One shard of the gateway connection. It identifies or resumes, sends heartbeats, passes events
 //! on in order, and reconnects after every disconnect that is not final.
 
-use galatea_core::{Error, ErrorKind, Gap, Result, SecretString, secret::ExposeSecret};
+mod begin;
+mod poison;
+mod silence;
+
+use galatea_core::{Error, ErrorKind, Result, SecretString};
 use galatea_http::Tunnels;
 use rand::RngExt;
 use serde_json::{Value, json};
@@ -11,11 +15,11 @@ use url::Url;
 
 use super::{
     Intake, Item,
-    quota::{Quota, braked},
+    quota::Quota,
     session::{Committed, Position, Session, stream},
     shard_health::ShardHealth,
-    socket::{Frame, Got, Socket},
-    watch::{Silence, Watch},
+    socket::{Frame, Got},
+    watch::Watch,
 };
 use crate::{
     config::Patience,
@@ -284,169 +288,6 @@ impl Shard {
                     }
                 }
             }
-        }
-    }
-
-    /// Handles a silence that has lasted too long: probes the gateway, or ends the connection.
-    /// Returns `None` if the connection goes on.
-    async fn silent(&mut self, socket: &mut Socket, watch: &mut Watch, ready: bool) -> Option<End> {
-        let now = Instant::now();
-        let seconds = |wait: Duration| wait.as_secs();
-        let patience = self.fleet.patience;
-        match watch.due(now)? {
-            Silence::Unbegun if self.session.is_some() => {
-                tracing::warn!(
-                    shard = self.number,
-                    seconds = seconds(patience.beginning),
-                    "Discord accepted a resume but sent no RESUMED; beginning a new session"
-                );
-                Some(End::Fresh(Duration::ZERO))
-            }
-            Silence::Unbegun => {
-                let error = Error::new(
-                    ErrorKind::Timeout,
-                    "Discord's gateway took the bot in and did not begin its session",
-                )
-                .with_code(codes::CONNECT);
-                Some(End::Missed(self.fleet.intake.api.placed(
-                    error.with(
-                        "cause",
-                        format!("no READY within {} s", seconds(patience.beginning)),
-                    ),
-                )))
-            }
-            Silence::Ask => {
-                // The probe: Discord answers it with GUILD_MEMBERS_CHUNK. A request by id needs no
-                // privileged intent (Discord, "Request Guild Members").
-                let Some(guild) = self.guild else {
-                    watch.cannot_ask(now);
-                    return None;
-                };
-                watch.ask(now);
-                let asked = json!({ "guild_id": guild.to_string(), "user_ids": [self.fleet.intake.me.id.to_string()] });
-                if socket.send(REQUEST_MEMBERS, &asked).await {
-                    None
-                } else {
-                    Some(self.broken(ready))
-                }
-            }
-            Silence::Deaf => {
-                self.deaf = self.deaf.saturating_add(1);
-                // Resume first, because it costs nothing. Then drop the guild: if the bot has left
-                // it, Discord does not answer the probe either.
-                let fresh = self.deaf > 1;
-                self.guild = self.guild.filter(|_| !fresh);
-                tracing::warn!(
-                    shard = self.number,
-                    fresh,
-                    "Discord answers heartbeats but sends no events; reconnecting"
-                );
-                Some(if fresh { End::Fresh(Duration::ZERO) } else { End::Resume(Duration::ZERO) })
-            }
-        }
-    }
-
-    /// Connects, waits for HELLO, and identifies or resumes. Returns the socket and the heartbeat
-    /// interval.
-    async fn begin(&mut self) -> Result<(Socket, Duration)> {
-        let fleet = self.fleet.clone();
-        let turn = match &self.session {
-            Some(_) => None,
-            None => Some(fleet.quota.turn(self.number, |wait| self.wait_for_turn(wait)).await?),
-        };
-        // The session's own address may be out of order, so every other attempt uses the general
-        // one.
-        let own = self.session.as_ref().filter(|_| self.misses.is_multiple_of(2));
-        let address = own.map_or(&fleet.address, |s| &s.address);
-        let mut socket = Socket::connect(address, &self.fleet.tunnels).await?;
-        let silent = || {
-            Error::new(ErrorKind::Unavailable, "Discord's gateway does not greet")
-                .with_code(codes::CONNECT)
-        };
-        let greeting = tokio::time::timeout(self.fleet.patience.greeting, socket.next())
-            .await
-            .map_err(|_| silent())?;
-        let interval = match greeting {
-            Got::Frame(Frame { op: HELLO, d, .. }) => {
-                d["heartbeat_interval"].as_u64().filter(|ms| *ms > 0)
-            }
-            _ => None,
-        };
-        let interval = interval.map(Duration::from_millis).ok_or_else(silent)?;
-        let token = self.fleet.token.expose_secret();
-        let sent = match &self.session {
-            Some(session) => {
-                self.unheard += 1;
-                socket.send(RESUME, &json!({ "token": token, "session_id": session.id, "seq": session.sequence })).await
-            }
-            None => {
-                if let Some(turn) = turn {
-                    turn.take().await?;
-                }
-                let properties = json!({ "os": std::env::consts::OS, "browser": "galatea", "device": "galatea" });
-                let identify = json!({ "token": token, "intents": self.fleet.intents, "properties": properties, "shard": [self.number, self.fleet.shards], "large_threshold": 50 });
-                socket.send(IDENTIFY, &identify).await
-            }
-        };
-        if sent { Ok((socket, interval)) } else { Err(silent()) }
-    }
-
-    fn wait_for_turn(&self, wait: Duration) {
-        tracing::warn!(
-            shard = self.number,
-            code = codes::IDENTIFY,
-            seconds = wait.as_secs(),
-            "too many recent session starts; delaying the next one"
-        );
-        self.fleet.shard_health.down(self.number, &braked(), wait);
-    }
-
-    /// Handles a payload that broke the connection because it is too large or not text. It may have
-    /// been damaged in transit, so the first time the shard resumes and receives it again. The
-    /// second time the shard skips the event, which would otherwise come back forever.
-    async fn poisoned(&mut self, ready: bool) -> End {
-        // Compare sessions, not `ready`: after a resume the payload comes before RESUMED.
-        let here = self.session.clone();
-        let again = here.is_some() && self.poison == here;
-        tracing::warn!(
-            shard = self.number,
-            again,
-            "gateway payload too large or not text; requesting it again once, then skipping it"
-        );
-        self.poison = here;
-        if !again {
-            return self.broken(ready);
-        }
-        self.note_unread("an event of Discord's is too large or no text, and is passed over").await;
-        if let Some(session) = &mut self.session {
-            // Events are numbered without gaps, so this one is the next.
-            session.sequence += 1;
-            let skipped = Item {
-                session: session.clone(),
-                name: String::new(),
-                data: Value::Null,
-                acknowledged: None,
-            };
-            if self.items.send(skipped).await.is_err() {
-                tracing::debug!(
-                    shard = self.number,
-                    "the worker has ended; Discord sends the event again"
-                );
-            }
-        }
-        End::Resume(Duration::ZERO)
-    }
-
-    /// Records the gap of an unreadable event: its sequence number, none of its content.
-    async fn note_unread(&self, what: &str) {
-        let (gateway, stop) = (&self.fleet.intake.gateway, &self.fleet.intake.stop);
-        let number = self.session.as_ref().map_or(0, |session| session.sequence + 1);
-        let gap = Gap {
-            place: Some(format!("shard {}, event {number}", self.number)),
-            ..Gap::new(gateway.clock().now(), what)
-        };
-        if let Some(Err(error)) = stop.run_until_cancelled(gateway.note_gap(gap)).await {
-            tracing::warn!(shard = self.number, event = number, error = %error, "failed to record a skipped event as a gap; continuing without it");
         }
     }
 

@@ -28,8 +28,6 @@ pub(crate) struct Pending {
     pub(crate) token: Option<SecretString>,
     /// User id of the caller.
     pub(crate) who: Option<u64>,
-    /// Only the caller sees the answer.
-    pub(crate) private: bool,
     /// When the interaction arrived.
     pub(crate) at: Timestamp,
 }
@@ -43,8 +41,6 @@ struct Kept {
     token: Option<String>,
     #[serde(default)]
     who: Option<u64>,
-    #[serde(default)]
-    private: bool,
     at: i64,
 }
 
@@ -53,7 +49,7 @@ struct Kept {
 pub(crate) struct Book {
     /// Channels in which the bot cannot write.
     pub(crate) muted: Muted,
-    interactions: DashMap<String, Pending>,
+    interactions: DashMap<RemoteId, Pending>,
     echoes: DashMap<String, RemoteId>,
     /// The inverse of `echoes`.
     nonces: DashMap<RemoteId, String>,
@@ -76,7 +72,7 @@ impl Book {
     }
 
     /// Adds an interaction that waits for an answer.
-    pub(crate) fn asked(&self, id: String, pending: Pending) {
+    pub(crate) fn asked(&self, id: RemoteId, pending: Pending) {
         if self.interactions.len() >= MAX {
             self.interactions.retain(|_, p| pending.at.since(p.at) < ANSWERABLE);
         }
@@ -84,20 +80,20 @@ impl Book {
     }
 
     /// An interaction and its token, as long as it can be answered.
-    pub(crate) fn pending(&self, id: &str, now: Timestamp) -> Option<(Pending, SecretString)> {
+    pub(crate) fn pending(&self, id: &RemoteId, now: Timestamp) -> Option<(Pending, SecretString)> {
         let known = self.known(id, now).filter(|p| now.since(p.at) < ANSWERABLE)?;
         let token = known.token.clone()?;
         Some((known, token))
     }
 
     /// An interaction, even if it can no longer be answered.
-    pub(crate) fn known(&self, id: &str, now: Timestamp) -> Option<Pending> {
+    pub(crate) fn known(&self, id: &RemoteId, now: Timestamp) -> Option<Pending> {
         self.interactions.get(id).filter(|p| now.since(p.at) < KNOWN).map(|p| p.clone())
     }
 
     /// Drops an interaction's token, because Discord no longer accepts an answer. The caller stays
     /// known.
-    pub(crate) fn ran_out(&self, id: &str) {
+    pub(crate) fn ran_out(&self, id: &RemoteId) {
         if let Some(mut pending) = self.interactions.get_mut(id) {
             pending.token = None;
         }
@@ -117,11 +113,10 @@ impl Book {
                     .filter(|_| now.since(p.at) < ANSWERABLE)
                     .map(|token| token.expose_secret().to_owned());
                 Kept {
-                    id: p.key().clone(),
+                    id: p.key().as_str().to_owned(),
                     application: p.application,
                     token,
                     who: p.who,
-                    private: p.private,
                     at: p.at.0,
                 }
             })
@@ -133,22 +128,21 @@ impl Book {
 
     /// Loads the interactions that the previous process stored.
     pub(crate) fn restore(&self, kept: &str) {
-        for Kept { id, application, token, who, private, at } in
+        for Kept { id, application, token, who, at } in
             serde_json::from_str::<Vec<Kept>>(kept).unwrap_or_default()
         {
             let pending = Pending {
                 application,
                 token: token.map(SecretString::from),
                 who,
-                private,
                 at: Timestamp(at),
             };
-            self.interactions.entry(id).or_insert(pending);
+            self.interactions.entry(RemoteId(id)).or_insert(pending);
         }
     }
 
     /// Removes an interaction that was answered or cannot be.
-    pub(crate) fn answered(&self, id: &str) {
+    pub(crate) fn answered(&self, id: &RemoteId) {
         self.interactions.remove(id);
     }
 
@@ -184,23 +178,23 @@ mod tests {
             application: 5,
             token: Some(SecretString::from("t".to_owned())),
             who: Some(9),
-            private: true,
             at: Timestamp(0),
         };
-        book.asked("a".to_owned(), pending);
+        let id = RemoteId("a".to_owned());
+        book.asked(id.clone(), pending);
         next.restore(&book.keep(Timestamp(60_000)));
-        let (known, token) = next.pending("a", Timestamp(60_000)).unwrap();
-        assert_eq!((known.who, known.private, token.expose_secret()), (Some(9), true, "t"));
+        let (known, token) = next.pending(&id, Timestamp(60_000)).unwrap();
+        assert_eq!((known.who, token.expose_secret()), (Some(9), "t"));
         let late = Timestamp(20 * 60_000);
         assert!(
-            next.pending("a", late).is_none()
-                && next.known("a", late).is_some_and(|p| p.who == Some(9))
+            next.pending(&id, late).is_none()
+                && next.known(&id, late).is_some_and(|p| p.who == Some(9))
         );
         assert!(!next.keep(late).contains("\"t\""), "an expired token is not stored");
         let last = Book::default();
         last.restore(&next.keep(late));
         assert!(
-            last.known("a", late).is_some() && last.known("a", Timestamp(25 * 3_600_000)).is_none()
+            last.known(&id, late).is_some() && last.known(&id, Timestamp(25 * 3_600_000)).is_none()
         );
         last.restore("no JSON");
     }

@@ -6,7 +6,12 @@ use serde_json::{Map, Value};
 use std::time::Duration;
 
 use super::{DiscordSender, api::Call};
-use crate::{decode::directory::id, encode::Part, error::Failure, snowflake, snowflake_at};
+use crate::{
+    decode::{directory::id, is_private},
+    encode::Part,
+    error::Failure,
+    snowflake, snowflake_at,
+};
 
 /// Assumed difference between Discord's clock and ours. A larger value would match earlier messages
 /// with the same text. If it is too small, the nonce still prevents a duplicate.
@@ -23,12 +28,17 @@ pub(super) async fn find(
     delivery: &Delivery,
     context: &ReadBackContext,
 ) -> Result<ReadBackResult> {
-    let Part::Post { body, reply_to, .. } = Part::read(&delivery.body)? else {
+    let Part::Post { body, reply_to, follow_up, .. } = Part::read(&delivery.body)? else {
         // Edits, deletions and reactions are idempotent, so they can be repeated.
         return Ok(ReadBackResult::NotSent);
     };
     if let Some(id) = sender.book.by_nonce(&delivery.key) {
         return Ok(ReadBackResult::Sent(Receipt { id: Some(id), moved_to: None }));
+    }
+    if reply_to.as_ref().is_some_and(is_private) {
+        // No history shows a private answer. Its first part can be repeated, because it edits the
+        // same message again; a follow-up would be said twice.
+        return Ok(if follow_up { ReadBackResult::Unknown } else { ReadBackResult::NotSent });
     }
     let channel = snowflake(&delivery.address.remote, "room")?;
     let mut after = snowflake_at(galatea_core::Timestamp(

@@ -5,35 +5,33 @@ pub(crate) mod api;
 pub(crate) mod book;
 mod find;
 pub(crate) mod guard;
+pub(crate) mod interaction;
 pub(crate) mod limits;
 pub(crate) mod muted;
+mod post;
+mod react;
 mod speak;
 
 use async_trait::async_trait;
 use galatea_core::{
-    Address, Delivery, Encoded, Error, ExposeSecret, Media, Outgoing, Priority, ReadBackContext,
-    ReadBackResult, Receipt, RemoteId, Result, SecretString, SendHandler, Speak,
+    Address, Delivery, Encoded, Error, Media, Outgoing, Priority, ReadBackContext, ReadBackResult,
+    Receipt, RemoteId, Result, SendHandler, Speak,
 };
-use galatea_http::{Form, Part as FormPart, read_attachment};
 use serde_json::{Map, Value, json};
 use std::{path::PathBuf, sync::Arc};
 
 use crate::{
     decode::{
-        INTERACTION,
         directory::{Directory, id, is_thread},
+        is_interaction, is_private,
     },
-    encode::{self, MAX_UPLOAD, Part, Upload},
-    error::{Failure, Refusal, Room, cannot_write, codes},
+    encode::{self, Part, Upload},
+    error::{Failure, Refusal, Room, cannot_write},
     snowflake,
 };
 use api::{Api, Call};
-use book::{Book, Pending};
-
-/// Message flag: only the caller sees the message (Discord, "Message Flags").
-const EPHEMERAL: u64 = 1 << 6;
-/// Longest nonce (Discord, "Create Message").
-const MAX_NONCE: usize = 25;
+use book::Book;
+use interaction::expired;
 
 /// The send handler of one application.
 pub(crate) struct DiscordSender {
@@ -100,148 +98,12 @@ impl DiscordSender {
         let error = self
             .api
             .placed(cannot_write(&Room { name: known.name, link, does: "write", needs }, missing));
-        self.book.muted.note(channel, &error);
+        self.book.muted.note(channel, &error, now);
         Some(error)
     }
 
-    /// Adds the body to a call: JSON alone, or a form with the files.
-    async fn with_body(
-        &self,
-        call: Call,
-        mut body: Map<String, Value>,
-        files: &[Upload],
-    ) -> Result<Call, Failure> {
-        if files.is_empty() {
-            return Ok(call.json(Value::Object(body)));
-        }
-        let invalid = |error: Error, name: &str| {
-            Failure::Transport(error.with_code(codes::INVALID).with("attachment", name))
-        };
-        let mut form = Form::new();
-        let mut described = Vec::new();
-        for (n, file) in files.iter().enumerate() {
-            let bytes = read_attachment(&file.url, &self.folder, MAX_UPLOAD)
-                .await
-                .map_err(|e| invalid(e, &file.name))?;
-            let length = bytes.len() as u64;
-            let mut part = FormPart::stream_with_length(bytes, length).file_name(file.name.clone());
-            if let Some(mime) = &file.mime {
-                let wrong = |_| {
-                    invalid(
-                        Error::invalid("an attachment has a media type that is none"),
-                        &file.name,
-                    )
-                };
-                part = part.mime_str(mime).map_err(wrong)?;
-            }
-            form = form.part(format!("files[{n}]"), part);
-            let mut about = json!({ "id": n, "filename": file.name });
-            if !file.description.is_empty() {
-                about["description"] = json!(file.description);
-            }
-            described.push(about);
-        }
-        body.insert("attachments".into(), Value::Array(described));
-        let payload = FormPart::text(Value::Object(body).to_string());
-        let payload = payload
-            .mime_str("application/json")
-            .map_err(|e| Failure::Transport(Error::unexpected("no form").with_source(e)))?;
-        Ok(call.form(form.part("payload_json", payload)))
-    }
-
-    async fn post(
-        &self,
-        delivery: &Delivery,
-        channel: u64,
-        mut body: Map<String, Value>,
-        files: &[Upload],
-        reply_to: Option<u64>,
-    ) -> Result<Receipt, Failure> {
-        let nonce: String = delivery.key.chars().take(MAX_NONCE).collect();
-        body.insert("nonce".into(), json!(nonce));
-        body.insert("enforce_nonce".into(), json!(true));
-        if let Some(message) = reply_to {
-            body.insert(
-                "message_reference".into(),
-                json!({ "type": 0, "message_id": message.to_string(), "channel_id": channel.to_string(), "fail_if_not_exists": false }),
-            );
-        }
-        let call = || {
-            Call::new(
-                "POST /channels/{}/messages",
-                channel,
-                format!("/channels/{channel}/messages"),
-            )
-        };
-        let posted = self.api.call(self.with_body(call(), body.clone(), files).await?).await;
-        let posted = match posted {
-            // The bot may not read the message it replies to: post without the reference. The
-            // refusal proves that nothing was posted yet.
-            Err(failure)
-                if failure.code() == Some(160_002)
-                    && body.remove("message_reference").is_some() =>
-            {
-                self.api.call(self.with_body(call(), body, files).await?).await?
-            }
-            other => other?,
-        };
-        let id = message_id(&posted)?;
-        self.book.echo(nonce, id.clone());
-        Ok(Receipt { id: Some(id), moved_to: None })
-    }
-
-    /// Answers an interaction by editing the message that the acknowledgement created. Idempotent.
-    async fn answer(
-        &self,
-        pending: &Pending,
-        token: &SecretString,
-        body: Map<String, Value>,
-        files: &[Upload],
-    ) -> Result<Receipt, Failure> {
-        let path = format!(
-            "/webhooks/{}/{}/messages/@original",
-            pending.application,
-            escape(token.expose_secret())
-        );
-        let call = Call::new("PATCH /webhooks/{}/{}/messages/@original", pending.application, path)
-            .interaction();
-        let answered = self.api.call(self.with_body(call, body, files).await?).await?;
-        Ok(Receipt { id: Some(message_id(&answered)?), moved_to: None })
-    }
-
-    /// Deletes the public message that the acknowledgement created, then sends the reason to the
-    /// caller only. In this order, because the first follow-up would replace that message and be as
-    /// public as it is (Discord, "Create Followup Message").
-    async fn withdraw(
-        &self,
-        pending: &Pending,
-        token: &SecretString,
-        why: &str,
-    ) -> Result<(), Failure> {
-        let path = format!("/webhooks/{}/{}", pending.application, escape(token.expose_secret()));
-        let original = format!("{path}/messages/@original");
-        let call =
-            Call::new("DELETE /webhooks/{}/{}/messages/@original", pending.application, original)
-                .interaction();
-        match self.api.call(call).await {
-            Ok(_) => {}
-            // The message is deleted already.
-            Err(failure) if failure.code() == Some(10008) => {}
-            Err(failure) => return Err(failure),
-        }
-        let text: String = why.chars().take(encode::MAX_TEXT).collect();
-        let body =
-            json!({ "content": text, "flags": EPHEMERAL, "allowed_mentions": { "parse": [] } });
-        self.api
-            .call(
-                Call::new("POST /webhooks/{}/{}", pending.application, path)
-                    .json(body)
-                    .interaction(),
-            )
-            .await
-            .map(drop)
-    }
-
+    /// Posts a message, or answers an interaction. A private answer that can no longer be given to
+    /// the caller alone is refused.
     async fn say(
         &self,
         delivery: &Delivery,
@@ -249,15 +111,25 @@ impl DiscordSender {
         mut body: Map<String, Value>,
         files: &[Upload],
         reply_to: Option<&RemoteId>,
+        follow_up: bool,
     ) -> Result<Receipt, Failure> {
         let now = self.api.clock().now();
-        let interaction = reply_to.filter(|r| r.as_str().starts_with(INTERACTION));
+        let interaction = reply_to.filter(|r| is_interaction(r));
+        let private = interaction.is_some_and(is_private);
         if let Some(asked) = interaction
-            && let Some((pending, token)) = self.book.pending(asked.as_str(), now)
+            && let Some((pending, token)) = self.book.pending(asked, now)
         {
-            match self.answer(&pending, &token, body.clone(), files).await {
+            let answered = if follow_up {
+                self.follow_up(&pending, &token, body.clone(), files).await
+            } else {
+                self.answer(&pending, &token, body.clone(), files).await
+            };
+            match answered {
                 Ok(receipt) => {
-                    self.book.answered(asked.as_str());
+                    // The token is still needed for the further parts of a private answer.
+                    if !private {
+                        self.book.answered(asked);
+                    }
                     if let Some(id) = &receipt.id {
                         self.book.echo(delivery.key.clone(), id.clone());
                     }
@@ -265,67 +137,26 @@ impl DiscordSender {
                 }
                 // The interaction expired, or its acknowledgement never arrived: post in the
                 // channel instead.
-                Err(failure) if matches!(failure.code(), Some(10008 | 10015 | 10062 | 50027)) => {
-                    self.book.ran_out(asked.as_str())
+                Err(failure) if failure.code() == Some(10008) || expired(&failure) => {
+                    self.book.ran_out(asked)
                 }
                 Err(failure) => return Err(failure),
             }
         }
-        if let Some(known) = interaction.and_then(|asked| self.book.known(asked.as_str(), now)) {
-            if known.private {
-                // The answer was meant for the caller only, so it must not be posted.
-                return Err(Failure::Refused(Refusal {
-                    status: 404,
-                    code: 10062,
-                    ..Refusal::default()
-                }));
-            }
+        if private {
+            return Err(Failure::Refused(Refusal {
+                status: 404,
+                code: 10062,
+                ..Refusal::default()
+            }));
+        }
+        if let Some(known) = interaction.and_then(|asked| self.book.known(asked, now)) {
             // There is no message to reply to, so begin with a mention of the caller.
             known.who.into_iter().for_each(|who| name(&mut body, who));
         }
         let message =
             reply_to.filter(|_| interaction.is_none()).and_then(|r| r.as_str().parse().ok());
         self.post(delivery, channel, body, files, message).await
-    }
-
-    /// Sets a reaction, or removes all of ours if `emoji` is `None`.
-    async fn react(&self, channel: u64, message: u64, emoji: Option<&str>) -> Result<(), Failure> {
-        let path = |emoji: &str| {
-            format!("/channels/{channel}/messages/{message}/reactions/{}/@me", escape(emoji))
-        };
-        if let Some(emoji) = emoji {
-            self.api
-                .call(Call::new(
-                    "PUT /channels/{}/messages/{}/reactions/{}/@me",
-                    channel,
-                    path(emoji),
-                ))
-                .await?;
-            return Ok(());
-        }
-        let told = self
-            .api
-            .call(Call::new(
-                "GET /channels/{}/messages/{}",
-                channel,
-                format!("/channels/{channel}/messages/{message}"),
-            ))
-            .await?;
-        for reaction in
-            told["reactions"].as_array().into_iter().flatten().filter(|r| r["me"] == true)
-        {
-            let name = reaction["emoji"]["name"].as_str().unwrap_or_default();
-            let emoji = id(&reaction["emoji"]["id"])
-                .map_or_else(|| name.to_owned(), |id| format!("{name}:{id}"));
-            self.api
-                .call(Call::new(
-                    "DELETE /channels/{}/messages/{}/reactions/{}/@me",
-                    channel,
-                    path(&emoji),
-                ))
-                .await?;
-        }
-        Ok(())
     }
 }
 
@@ -379,7 +210,7 @@ impl SendHandler for DiscordSender {
         let part = Part::read(&delivery.body)?;
         let told = |failure, call| self.error(failure, channel, &part, call);
         match &part {
-            Part::Post { body, files, reply_to } => {
+            Part::Post { body, files, reply_to, follow_up } => {
                 // Discord forgets nonces after a few minutes, so look for an old attempt before
                 // posting again.
                 let age = self.api.clock().now().since(delivery.created_at);
@@ -390,7 +221,7 @@ impl SendHandler for DiscordSender {
                 {
                     return Ok(found);
                 }
-                self.say(delivery, channel, body.clone(), files, reply_to.as_ref())
+                self.say(delivery, channel, body.clone(), files, reply_to.as_ref(), *follow_up)
                     .await
                     .map_err(|f| told(f, "create message"))
             }
@@ -458,23 +289,22 @@ impl SendHandler for DiscordSender {
 
     fn barred(&self, at: &Address, asked: &RemoteId) -> Option<Error> {
         // A command is answered through its interaction, which needs no permission.
-        if asked.as_str().starts_with(INTERACTION) {
+        if is_interaction(asked) {
             return None;
         }
         self.cannot_write(at.remote.as_str().parse().ok()?)
     }
 
     fn awaits(&self, message: &RemoteId) -> bool {
-        message.as_str().starts_with(INTERACTION)
+        is_interaction(message)
     }
 
     async fn unanswered(&self, _: &Address, message: &RemoteId, why: &str) -> Result<()> {
         // A button press shows nothing, and Discord has ended an expired command itself.
-        let Some((pending, token)) = self.book.pending(message.as_str(), self.api.clock().now())
-        else {
+        let Some((pending, token)) = self.book.pending(message, self.api.clock().now()) else {
             return Ok(());
         };
-        self.book.answered(message.as_str());
+        self.book.answered(message);
         self.withdraw(&pending, &token, why).await.map_err(|f| f.into_error("withdraw the answer"))
     }
 

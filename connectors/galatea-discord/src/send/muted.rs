@@ -9,7 +9,7 @@ use std::{
 };
 use tokio::sync::watch;
 
-/// Most channels remembered; further ones are not recorded.
+/// Most channels remembered; see [`first_to_go`].
 const MAX: usize = 100;
 /// Most channels that the health report names.
 const NAMED: usize = 3;
@@ -67,13 +67,13 @@ impl Default for Muted {
 
 impl Muted {
     /// Records that the bot was addressed in a channel and its permissions forbid writing.
-    pub(crate) fn note(&self, channel: u64, error: &Error) {
-        self.put(channel, Room::of(error, None));
+    pub(crate) fn note(&self, channel: u64, error: &Error, now: Timestamp) {
+        self.put(channel, Room::of(error, None), now);
     }
 
     /// Records that Discord refused a message in a channel.
     pub(crate) fn refused(&self, channel: u64, error: &Error, now: Timestamp) {
-        self.put(channel, Room::of(error, Some(now.plus(AGAIN))));
+        self.put(channel, Room::of(error, Some(now.plus(AGAIN))), now);
     }
 
     /// The error of a refusal in this channel that still counts.
@@ -114,18 +114,87 @@ impl Muted {
         self.changed.subscribe()
     }
 
-    fn put(&self, channel: u64, room: Room) {
+    fn put(&self, channel: u64, room: Room, now: Timestamp) {
         let mut rooms = self.rooms();
-        let known = rooms.contains_key(&channel);
-        if known || rooms.len() < MAX {
-            rooms.insert(channel, room);
+        if !rooms.contains_key(&channel) && rooms.len() >= MAX {
+            let Some(gone) = first_to_go(&rooms, &room, now) else { return };
+            rooms.remove(&gone);
         }
-        if !known {
+        let told = (room.message.clone(), room.code);
+        let before = rooms.insert(channel, room);
+        if before.is_none_or(|before| (before.message, before.code) != told) {
             self.changed.send_modify(|n| *n += 1);
         }
     }
 
     fn rooms(&self) -> MutexGuard<'_, BTreeMap<u64, Room>> {
         self.rooms.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// The channel that makes room for a new one: a refusal that no longer counts, then, for a refusal
+/// that counts, a channel whose permissions forbid writing (they are known without this entry, which
+/// `status` alone needs), then the refusal that counts for the shortest time.
+fn first_to_go(rooms: &BTreeMap<u64, Room>, new: &Room, now: Timestamp) -> Option<u64> {
+    let rank = |room: &Room| match room.until {
+        Some(until) if until <= now => (0, until),
+        None => (1, now),
+        Some(until) => (2, until),
+    };
+    let (channel, room) = rooms.iter().min_by_key(|(_, room)| rank(room))?;
+    (new.until.is_some() || rank(room).0 == 0).then_some(*channel)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const NOW: Timestamp = Timestamp(1_000_000);
+
+    fn error(of: u64) -> Error {
+        Error::new(ErrorKind::Forbidden, format!("cannot write in {of}"))
+    }
+
+    /// Whether a change was reported since the last call.
+    fn changed(changes: &mut watch::Receiver<u64>) -> bool {
+        let changed = changes.has_changed().unwrap();
+        changes.mark_unchanged();
+        changed
+    }
+
+    #[test]
+    fn a_channel_that_is_not_recorded_is_no_change() {
+        let muted = Muted::default();
+        let mut changes = muted.changes();
+        (1..=100).for_each(|channel| muted.note(channel, &error(channel), NOW));
+        assert!(changed(&mut changes));
+        muted.note(101, &error(101), NOW);
+        assert!(!changed(&mut changes), "it is not recorded");
+        muted.note(100, &error(100), NOW);
+        assert!(!changed(&mut changes), "the same again");
+        muted.note(100, &error(7), NOW);
+        assert!(changed(&mut changes), "another reason");
+        assert!(muted.told().unwrap().ends_with("and 97 more channels"));
+    }
+
+    #[test]
+    fn a_refusal_that_counts_is_recorded_and_kept_longest() {
+        let muted = Muted::default();
+        let (later, after) = (NOW.plus(Duration::from_secs(60)), NOW.plus(AGAIN));
+        muted.refused(1, &error(1), NOW);
+        muted.refused(2, &error(2), later);
+        (3..=100).for_each(|channel| muted.note(channel, &error(channel), NOW));
+        let kept = || muted.rooms().keys().copied().collect::<Vec<_>>();
+        // The refusal in 1 no longer counts.
+        muted.note(101, &error(101), after);
+        assert_eq!(kept(), (2..=101).collect::<Vec<_>>());
+        for channel in 200..299 {
+            muted.refused(channel, &error(channel), after);
+            assert!(muted.holds(channel, after).is_some());
+        }
+        assert_eq!(kept(), std::iter::once(2).chain(200..299).collect::<Vec<_>>());
+        muted.note(102, &error(102), after);
+        muted.refused(300, &error(300), after);
+        assert_eq!(kept(), (200..299).chain([300]).collect::<Vec<_>>(), "2 counts shortest");
     }
 }

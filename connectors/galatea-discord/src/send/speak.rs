@@ -5,16 +5,13 @@ use serde_json::Value;
 
 use super::api::{Api, Call};
 use crate::{
-    decode::directory::{id, is_thread},
+    decode::{
+        directory::{id, is_thread},
+        permissions::{self, ADMINISTRATOR, MANAGE_THREADS, Member, Overwrite},
+    },
     error::Failure,
 };
 
-/// Permission bits (Discord, "Permissions").
-const ADMINISTRATOR: u64 = 1 << 3;
-const VIEW: u64 = 1 << 10;
-const SEND: u64 = 1 << 11;
-const MANAGE_THREADS: u64 = 1 << 34;
-const SEND_IN_THREADS: u64 = 1 << 38;
 /// Channel type of a private thread. Only people who were added are in it (Discord, "Channel
 /// Types").
 const PRIVATE_THREAD: u64 = 12;
@@ -68,8 +65,7 @@ async fn get_channel(api: &Api, channel: u64) -> Result<Value, Failure> {
     api.call(Call::new("GET /channels/{}", channel, format!("/channels/{channel}"))).await
 }
 
-/// Computes the permission in Discord's order (Discord, "Permission Hierarchy" and "Permission
-/// Overwrites"). A timed-out member may only read.
+/// Computes the permission. A timed-out member may only read.
 fn permitted(
     guild: &Value,
     member: &Value,
@@ -83,12 +79,14 @@ fn permitted(
         return Speak::Yes;
     }
     let mine: Vec<u64> = member["roles"].as_array().into_iter().flatten().filter_map(id).collect();
-    let roles = guild["roles"].as_array().into_iter().flatten();
-    let base = roles.filter(|role| {
-        id(&role["id"]).is_some_and(|role| role == everyone || mine.contains(&role))
-    });
-    let base = base.fold(0, |all, role| all | bits(&role["permissions"]));
-    if base & ADMINISTRATOR != 0 {
+    let whose = Member { guild: everyone, id: person, roles: &mine };
+    let of_roles = guild["roles"]
+        .as_array()
+        .into_iter()
+        .flatten()
+        .filter(|role| id(&role["id"]).is_some_and(|role| whose.has(role)))
+        .fold(0, |all, role| all | permissions::read(&role["permissions"]).unwrap_or(0));
+    if of_roles & ADMINISTRATOR != 0 {
         return Speak::Yes;
     }
     match timed_out(member, now) {
@@ -96,14 +94,14 @@ fn permitted(
         Some(true) => return Speak::No,
         None => return Speak::Unknown,
     }
-    let may = overwritten(base, parent.unwrap_or(place), everyone, &mine, person);
-    if may & VIEW == 0 {
+    let overwrites = Overwrite::read_all(parent.unwrap_or(place)).unwrap_or_default();
+    let may = whose.permissions_in(of_roles, &overwrites);
+    if permissions::missing(may, parent.is_some()).is_some() {
         return Speak::No;
     }
-    let Some(_) = parent else { return if may & SEND == 0 { Speak::No } else { Speak::Yes } };
     let manages = may & MANAGE_THREADS != 0;
     match () {
-        () if may & SEND_IN_THREADS == 0 => Speak::No,
+        () if parent.is_none() => Speak::Yes,
         () if manages => Speak::Yes,
         () if place["thread_metadata"]["locked"] == true => Speak::No,
         () if place["type"] == PRIVATE_THREAD => Speak::Unknown,
@@ -122,35 +120,10 @@ fn timed_out(member: &Value, now: Timestamp) -> Option<bool> {
     }
 }
 
-/// Applies the channel's overwrites: of `@everyone`, then of all roles together, then of the
-/// member.
-fn overwritten(base: u64, channel: &Value, everyone: u64, mine: &[u64], person: u64) -> u64 {
-    let all: Vec<(u64, u64, u64)> = channel["permission_overwrites"]
-        .as_array()
-        .into_iter()
-        .flatten()
-        .filter_map(|one| Some((id(&one["id"])?, bits(&one["allow"]), bits(&one["deny"]))))
-        .collect();
-    let of = |wanted: &dyn Fn(u64) -> bool| {
-        all.iter()
-            .filter(|(who, ..)| wanted(*who))
-            .fold((0, 0), |(allow, deny), (_, more, less)| (allow | more, deny | less))
-    };
-    let steps = [
-        of(&|who| who == everyone),
-        of(&|who| who != everyone && mine.contains(&who)),
-        of(&|who| who == person),
-    ];
-    steps.into_iter().fold(base, |may, (allow, deny)| may & !deny | allow)
-}
-
-fn bits(permissions: &Value) -> u64 {
-    permissions.as_str().and_then(|text| text.parse().ok()).unwrap_or(0)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::decode::permissions::{SEND, SEND_IN_THREADS, VIEW};
     use serde_json::json;
 
     const NOW: Timestamp = Timestamp(1_800_000_000_000);

@@ -3,12 +3,13 @@
 use crate::support::{self, Running, address, config, deliveries, send, start, with};
 use galatea_core::{
     Button, Content, ErrorKind, Health, Outgoing, Press, ReadBackContext, ReadBackResult, RemoteId,
-    Retry, Sent, Speak,
+    Retry, Sent, Speak, SystemClock,
 };
 use galatea_testkit::discord::{Channel, DiscordApi, Effect, ErrorBody, Fault, Options, User};
 use std::{sync::Arc, time::Duration};
 
 const CREATE: &str = "POST /channels/{}/messages";
+const CALLBACK: &str = "POST /interactions/{}/{}/callback";
 
 async fn stage() -> (DiscordApi, User, Channel, Running) {
     stage_with(Options::default()).await
@@ -439,6 +440,11 @@ async fn a_command_that_a_crash_cut_off_is_answered_by_the_next_process() {
     }
 }
 
+/// The id of an interaction, as the connector hands it over.
+fn asked(id: u64, private: bool) -> RemoteId {
+    RemoteId(format!("interaction:{}{id}", if private { "private:" } else { "" }))
+}
+
 #[tokio::test]
 async fn what_only_one_person_asked_for_only_they_read() {
     let (api, ann, general, running) = stage().await;
@@ -468,7 +474,7 @@ async fn what_only_one_person_asked_for_only_they_read() {
         running.heard(heard).await;
         let outgoing = Outgoing::Message {
             content: Content::text(format!("{command} {heard}")),
-            reply_to: Some(RemoteId(format!("interaction:{id}"))),
+            reply_to: Some(asked(id, private)),
         };
         send(&*handler, &general.id.to_string(), &outgoing).await.swap_remove(0).unwrap();
         let after =
@@ -481,11 +487,84 @@ async fn what_only_one_person_asked_for_only_they_read() {
     api.expire_interactions();
     let outgoing = Outgoing::Message {
         content: Content::text("what I store"),
-        reply_to: Some(RemoteId(format!("interaction:{id}"))),
+        reply_to: Some(asked(id, true)),
     };
     let error =
         send(&*handler, &general.id.to_string(), &outgoing).await.swap_remove(0).unwrap_err();
     assert_eq!((error.code(), error.sent()), (Some("GAL-DC-404"), Sent::No));
+    running.end().await;
+}
+
+/// The acknowledgement fails, surely or perhaps. A private answer is given where only the caller
+/// reads it or not at all, also by a process that knows nothing of the interaction; a public one is
+/// given once.
+#[tokio::test]
+async fn a_private_answer_stays_private_when_the_acknowledgement_fails() {
+    for (effect, arrived) in [
+        (Effect::Refuse(404, 10062), false),
+        (Effect::ServerError(500, ErrorBody::Json), false),
+        (Effect::LoseResponse, true),
+        (Effect::ApplyThenError(500), true),
+        (Effect::ApplyAndHang, true),
+    ] {
+        for (command, private) in [("privacy", true), ("ask", false)] {
+            let told = format!("{effect:?} {command}");
+            let (api, ann, general, running) = stage().await;
+            let handler = running.handler().await;
+            api.fault(Fault::new(effect.clone()).on(CALLBACK));
+            let id = ann.uses(&general, command, None);
+            running.heard(1).await;
+            assert_eq!(api.acknowledged(id).is_some(), arrived, "{told}");
+            let outgoing = Outgoing::Message {
+                content: Content::text("what I store"),
+                reply_to: Some(asked(id, private)),
+            };
+            let sent = send(&*handler, &general.id.to_string(), &outgoing).await.swap_remove(0);
+            let (shown, whispered) = (api.shown(general.id).len(), api.whispered(general.id).len());
+            match (private, arrived) {
+                (true, true) => assert_eq!((shown, whispered), (0, 1), "{told}"),
+                (true, false) => {
+                    let error = sent.unwrap_err();
+                    assert_eq!((error.code(), error.sent()), (Some("GAL-DC-404"), Sent::No));
+                    assert_eq!((shown, whispered), (0, 0), "{told}");
+                }
+                (false, _) => {
+                    sent.unwrap();
+                    assert_eq!((shown, whispered, api.thinking(general.id)), (1, 0, 0), "{told}");
+                    if !arrived {
+                        let text = &api.shown(general.id)[0].text;
+                        assert_eq!(*text, format!("<@{}> what I store", ann.id), "{told}");
+                    }
+                }
+            }
+            if private {
+                let other = with(config(&api), support::gateway(), Arc::new(SystemClock));
+                let handler = other.handler().await;
+                send(&*handler, &general.id.to_string(), &outgoing)
+                    .await
+                    .swap_remove(0)
+                    .unwrap_err();
+                assert_eq!(api.shown(general.id).len(), 0, "{told}");
+                other.end().await;
+            }
+            running.end().await;
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_long_private_answer_is_private_to_its_end() {
+    let (api, ann, general, running) = stage().await;
+    let handler = running.handler().await;
+    let id = ann.uses(&general, "privacy", None);
+    running.heard(1).await;
+    let words = format!("{}\n\n{}", "one ".repeat(400), "two ".repeat(400));
+    let outgoing =
+        Outgoing::Message { content: Content::text(words), reply_to: Some(asked(id, true)) };
+    let receipts = send(&*handler, &general.id.to_string(), &outgoing).await;
+    assert!(receipts.len() > 1 && receipts.iter().all(Result::is_ok), "{receipts:?}");
+    assert_eq!((api.whispered(general.id).len(), api.shown(general.id).len()), (receipts.len(), 0));
+    assert!(api.violations().is_empty(), "{:?}", api.violations());
     running.end().await;
 }
 

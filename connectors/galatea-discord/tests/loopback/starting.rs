@@ -6,6 +6,9 @@ use galatea_discord::DiscordConfig;
 use galatea_testkit::discord::{DiscordApi, Effect, Fault, Options, Order};
 use std::sync::Arc;
 
+/// The Message Content intent (Discord, "Gateway Intents").
+const CONTENT: u64 = 1 << 15;
+
 /// A token of the same bot with another secret.
 fn wrong_token(token: &str) -> SecretString {
     let (head, _) = token.rsplit_once('.').unwrap();
@@ -45,21 +48,24 @@ async fn close_codes_that_need_a_person_stop_this_connector_only() {
     }
 }
 
+/// The flags are read at the start only, so a session begun after the intent was withdrawn asks for
+/// it once more. Discord refuses it, and the next start does not ask.
 #[tokio::test]
 async fn an_intent_withdrawn_in_the_portal_is_4014() {
-    let api = DiscordApi::start().await;
-    // Stops the start between reading the flags and IDENTIFY.
-    api.fault(Fault::new(Effect::Hang).on("GET /gateway/bot"));
+    // Two connectors run one after the other, and each begins a session.
+    let api = DiscordApi::with(Options { own_time: true, ..Options::default() }).await;
     let running = start(config(&api));
-    api.wait_for("the flags to be read", |h| {
-        (!h.calls_of("GET /gateway/bot").is_empty()).then_some(())
-    })
-    .await;
-    running.task.abort();
+    api.wait_connected(1).await;
+    assert_ne!(api.intents()[0] & CONTENT, 0, "the intent is granted and requested");
     api.set_content(false);
+    api.order(Order::InvalidSession(false));
+    let error = running.failure().await;
+    assert_eq!((error.code(), error.retry()), (Some("GAL-DC-4014"), Retry::Never));
+    assert!(error.fix().unwrap().contains("Message Content Intent"), "{}", error.report());
+    assert_eq!(api.identified(), 1, "no session was begun with the withdrawn intent");
     let again = start(config(&api));
     api.wait_connected(1).await;
-    assert_eq!(api.intents()[0] & 1 << 15, 0, "only intents that the flags allow are requested");
+    assert_eq!(api.intents()[0] & CONTENT, 0, "only intents that the flags allow are requested");
     again.end().await;
 }
 

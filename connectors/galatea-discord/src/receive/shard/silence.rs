@@ -1,0 +1,81 @@
+//! What a shard does when the gateway has sent nothing for too long.
+
+use galatea_core::{Error, ErrorKind};
+use serde_json::json;
+use std::time::Duration;
+use tokio::time::Instant;
+
+use super::{End, REQUEST_MEMBERS, Shard};
+use crate::{
+    error::codes,
+    receive::{
+        socket::Socket,
+        watch::{Silence, Watch},
+    },
+};
+
+impl Shard {
+    /// Handles a silence that has lasted too long: probes the gateway, or ends the connection.
+    /// Returns `None` if the connection goes on.
+    pub(super) async fn silent(
+        &mut self,
+        socket: &mut Socket,
+        watch: &mut Watch,
+        ready: bool,
+    ) -> Option<End> {
+        let now = Instant::now();
+        let seconds = |wait: Duration| wait.as_secs();
+        let patience = self.fleet.patience;
+        match watch.due(now)? {
+            Silence::Unbegun if self.session.is_some() => {
+                tracing::warn!(
+                    shard = self.number,
+                    seconds = seconds(patience.beginning),
+                    "Discord accepted a resume but sent no RESUMED; beginning a new session"
+                );
+                Some(End::Fresh(Duration::ZERO))
+            }
+            Silence::Unbegun => {
+                let error = Error::new(
+                    ErrorKind::Timeout,
+                    "Discord's gateway took the bot in and did not begin its session",
+                )
+                .with_code(codes::CONNECT);
+                Some(End::Missed(self.fleet.intake.api.placed(
+                    error.with(
+                        "cause",
+                        format!("no READY within {} s", seconds(patience.beginning)),
+                    ),
+                )))
+            }
+            Silence::Ask => {
+                // The probe: Discord answers it with GUILD_MEMBERS_CHUNK. A request by id needs no
+                // privileged intent (Discord, "Request Guild Members").
+                let Some(guild) = self.guild else {
+                    watch.cannot_ask(now);
+                    return None;
+                };
+                watch.ask(now);
+                let asked = json!({ "guild_id": guild.to_string(), "user_ids": [self.fleet.intake.me.id.to_string()] });
+                if socket.send(REQUEST_MEMBERS, &asked).await {
+                    None
+                } else {
+                    Some(self.broken(ready))
+                }
+            }
+            Silence::Deaf => {
+                self.deaf = self.deaf.saturating_add(1);
+                // Resume first, because it costs nothing. Then drop the guild: if the bot has left
+                // it, Discord does not answer the probe either.
+                let fresh = self.deaf > 1;
+                self.guild = self.guild.filter(|_| !fresh);
+                tracing::warn!(
+                    shard = self.number,
+                    fresh,
+                    "Discord answers heartbeats but sends no events; reconnecting"
+                );
+                Some(if fresh { End::Fresh(Duration::ZERO) } else { End::Resume(Duration::ZERO) })
+            }
+        }
+    }
+}
