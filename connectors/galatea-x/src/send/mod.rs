@@ -7,7 +7,6 @@ pub(crate) mod budget;
 pub(crate) mod calls;
 mod find;
 pub(crate) mod journal;
-pub(crate) mod keep;
 mod latch;
 mod media;
 mod repeats;

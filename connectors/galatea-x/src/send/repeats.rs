@@ -1,7 +1,7 @@
 //! Detects a text that was posted within the last hour, such as an apology under every mention. X
 //! treats accounts that repeat themselves as spam.
 
-use galatea_core::{Clock, Timestamp};
+use galatea_core::{Clock, Timestamp, private_file};
 use serde::{Deserialize, Serialize};
 use std::{
     collections::VecDeque,
@@ -9,8 +9,6 @@ use std::{
     sync::{Arc, Mutex, MutexGuard, PoisonError},
     time::Duration,
 };
-
-use super::keep;
 
 /// Period in which a text is not posted twice. A longer one would block the same answer to two
 /// people on one day.
@@ -57,7 +55,7 @@ impl Repeats {
             said.pop_front();
         }
         let bytes = serde_json::to_vec(&*said).unwrap_or_default();
-        if let Err(error) = keep::replace(&self.path, &bytes, false) {
+        if let Err(error) = private_file::replace(&self.path, &bytes) {
             tracing::warn!(error = %error, "failed to save the list of posted texts; after a restart the same text may be posted again");
         }
     }

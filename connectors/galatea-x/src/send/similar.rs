@@ -1,13 +1,12 @@
 //! Detects original posts that are nearly the same as a recent one. X forbids such posts.
 
+use galatea_core::private_file;
 use serde::{Deserialize, Serialize};
 use std::{
     collections::{BTreeSet, VecDeque},
     path::PathBuf,
     sync::{Mutex, PoisonError},
 };
-
-use super::keep;
 
 /// Most posts remembered.
 const KEPT: usize = 50;
@@ -58,7 +57,7 @@ impl Recent {
             posts.0.pop_front();
         }
         let bytes = serde_json::to_vec(&*posts).unwrap_or_default();
-        if let Err(error) = keep::replace(&self.path, &bytes, false) {
+        if let Err(error) = private_file::replace(&self.path, &bytes) {
             tracing::warn!(error = %error, "failed to save the recent posts; after a restart a similar one may be posted");
         }
     }
