@@ -269,7 +269,7 @@ impl Connector for XConnector {
     async fn run(&self, gateway: Gateway, stop: CancellationToken) -> Result<()> {
         // The owner may have fixed the cause of a latched refusal since the last run.
         self.api.release();
-        self.api.budget.restore(&gateway).await?;
+        self.sender.restore(&gateway).await?;
         let Some(me) = stop.run_until_cancelled(self.who()).await else { return Ok(()) };
         let me = me?;
         gateway.register_send_handler(self.sender.clone());
@@ -292,9 +292,9 @@ impl Connector for XConnector {
         );
         let ended = tokio::select! {
             ended = async { tokio::try_join!(poll::run(intake.clone()), posts::run(intake)) } => ended.map(drop),
-            never = self.api.budget.keep(&gateway) => match never {},
+            never = self.sender.keep(&gateway) => match never {},
         };
-        self.api.budget.keep_now(&gateway).await;
+        self.sender.keep_now(&gateway).await;
         ended
     }
 }

@@ -1,6 +1,10 @@
 //! Counts what the account spends on X per day and enforces the daily limit. An amount is written
-//! to disk before it is spent, so that a restart does not reset the day. It is written to the store
+//! to a file before it is spent, so that a restart does not reset the day. It is written to the store
 //! afterwards, so that another machine that takes over the account continues the count.
+//!
+//! The store alone is not enough. [`StateKeeper`] stores after the change, so a process that is
+//! killed again and again would spend amounts that are counted nowhere; and the checks of a process
+//! that does not connect the account read the file.
 
 use galatea_core::{
     Clock, Error, ErrorKind, Gateway, Result, Retry, StateKeeper, Timestamp, private_file,
