@@ -43,7 +43,10 @@ pub struct TelegramConnector {
     api: Api,
     chat_state: Arc<ChatState>,
     sender: Arc<TelegramSender>,
+    /// The account's own folder.
     folder: PathBuf,
+    /// The folder that all connectors share.
+    data_dir: PathBuf,
 }
 
 impl fmt::Debug for TelegramConnector {
@@ -76,13 +79,15 @@ impl TelegramConnector {
             read_back: ReadBack::Find,
             public: true,
         };
+        let folder = host.account_dir(&SOURCE, &account.0);
         Ok(Self {
             info: ConnectorInfo { source: SOURCE, account, capabilities },
             config,
             api,
             chat_state,
             sender,
-            folder: host.data_dir.clone(),
+            folder,
+            data_dir: host.data_dir.clone(),
         })
     }
 
@@ -137,7 +142,12 @@ impl TelegramConnector {
     fn is_ours(&self, found: &Webhook) -> bool {
         let same = |url: &str| Url::parse(url).ok() == Url::parse(&found.url).ok();
         self.config.webhook_url.as_ref().is_some_and(|u| same(u.as_str()))
-            || webhook::Keep::open(&self.folder).url().is_some_and(same)
+            || self.kept_webhook(&found.url).url().is_some_and(same)
+    }
+
+    /// What earlier runs stored of the webhook with this address.
+    fn kept_webhook(&self, address: &str) -> webhook::Keep {
+        webhook::Keep::open(&self.folder, &self.data_dir, address)
     }
 
     async fn clear_the_way(&self) -> Result<()> {
@@ -174,7 +184,7 @@ impl TelegramConnector {
             Error::invalid("webhook mode needs TELEGRAM_WEBHOOK_URL").with_code(codes::WEBHOOK)
         })?;
         let listener = webhook::bind(self.config.webhook_listen).await?;
-        let mut keep = webhook::Keep::open(&self.folder);
+        let mut keep = self.kept_webhook(address.as_str());
         let secret = match &self.config.webhook_secret {
             Some(secret) => secret.clone(),
             None => keep.secret(),

@@ -4,7 +4,7 @@
 use async_trait::async_trait;
 use galatea_core::{
     Account, BrowserLogin, Capabilities, Connector, ConnectorInfo, Error, Finding, Gateway, Host,
-    ReadBack, Result, SendHandler, Severity, TextUnit,
+    ReadBack, Result, SendHandler, Severity, TextUnit, private_file,
 };
 use serde_json::json;
 use std::{
@@ -32,7 +32,7 @@ use crate::{
             tokens::TokenFile,
         },
         budget::Budget,
-        calls, keep,
+        calls,
     },
 };
 
@@ -58,7 +58,7 @@ impl fmt::Debug for XConnector {
 /// Data folder of an OAuth 2 login. It is named after the agent, since the account is unknown
 /// before the login.
 fn login_folder(host: &Host) -> PathBuf {
-    keep::folder(&host.data_dir, &format!("login-{}", host.agent.id()))
+    host.account_dir(&SOURCE, &format!("login-{}", host.agent.id()))
 }
 
 fn app(config: &XConfig, host: &Host) -> Result<Option<App>> {
@@ -81,7 +81,7 @@ impl XConnector {
             (Credentials::OAuth1 { api_key, api_secret, token, token_secret }, _) => {
                 let account =
                     config.credentials.account()?.unwrap_or_else(|| Account("unknown".into()));
-                let folder = keep::folder(&host.data_dir, &account.0);
+                let folder = host.account_dir(&SOURCE, &account.0);
                 let keys = Keys {
                     api_key: api_key.clone(),
                     api_secret: api_secret.clone(),
@@ -185,7 +185,7 @@ impl XConnector {
             )));
         }
         let text = json!({ "id": me.id.to_string(), "userName": me.user_name }).to_string();
-        if let Err(error) = keep::replace(&self.folder.join("me.json"), text.as_bytes(), false) {
+        if let Err(error) = private_file::replace(&self.folder.join("me.json"), text.as_bytes()) {
             tracing::warn!(error = %error, "failed to save the X account's id and handle; the next start asks for them again, as a paid read");
         }
         Ok(me)
@@ -269,7 +269,7 @@ impl Connector for XConnector {
     async fn run(&self, gateway: Gateway, stop: CancellationToken) -> Result<()> {
         // The owner may have fixed the cause of a latched refusal since the last run.
         self.api.release();
-        self.api.budget.restore(&gateway).await?;
+        self.sender.restore(&gateway).await?;
         let Some(me) = stop.run_until_cancelled(self.who()).await else { return Ok(()) };
         let me = me?;
         gateway.register_send_handler(self.sender.clone());
@@ -292,9 +292,9 @@ impl Connector for XConnector {
         );
         let ended = tokio::select! {
             ended = async { tokio::try_join!(poll::run(intake.clone()), posts::run(intake)) } => ended.map(drop),
-            never = self.api.budget.keep(&gateway) => match never {},
+            never = self.sender.keep(&gateway) => match never {},
         };
-        self.api.budget.keep_now(&gateway).await;
+        self.sender.keep_now(&gateway).await;
         ended
     }
 }

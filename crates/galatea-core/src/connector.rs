@@ -145,8 +145,44 @@ pub struct Host {
     pub agent: crate::ids::AgentIdentity,
     /// The character's name, for help texts.
     pub agent_name: String,
-    /// Folder for this connector's own files (a socket, a download cache); exists.
+    /// Folder for this connector's own files (a socket, a download cache); exists. All connectors
+    /// of a process share it, so files of one account belong into [`Self::account_dir`].
     pub data_dir: std::path::PathBuf,
     /// The clock.
     pub clock: Arc<dyn crate::clock::Clock>,
+}
+
+impl Host {
+    /// Path of the folder with the files of one account: `telegram-7000000001`. `name` is the
+    /// account, or another name that is unique among the platform's accounts. Characters other than
+    /// ASCII letters, digits and `-` become `_`, and 60 of them are used, so that the name is valid
+    /// on every file system. [`crate::private_file`] creates the folder with its first file.
+    pub fn account_dir(&self, source: &Source, name: &str) -> std::path::PathBuf {
+        let name: String = name
+            .chars()
+            .map(|c| if c.is_ascii_alphanumeric() || c == '-' { c } else { '_' })
+            .take(60)
+            .collect();
+        self.data_dir.join(format!("{source}-{name}"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{AgentIdentity, SystemClock};
+
+    #[test]
+    fn an_account_has_a_folder_of_its_own_inside_the_data_folder() {
+        let host = Host {
+            agent: AgentIdentity::new(None, "Galatea"),
+            agent_name: "Galatea".into(),
+            data_dir: "/data".into(),
+            clock: Arc::new(SystemClock),
+        };
+        let dir = |name: &str| host.account_dir(&Source::new("x"), name);
+        assert_eq!(dir("12"), std::path::Path::new("/data/x-12"));
+        assert_eq!(dir("12/../3"), std::path::Path::new("/data/x-12____3"));
+        assert_eq!(dir(&"a".repeat(500)).as_os_str().len(), "/data/x-".len() + 60);
+    }
 }

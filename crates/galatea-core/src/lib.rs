@@ -185,6 +185,7 @@ pub mod middleware;
 pub mod model;
 pub mod people;
 pub mod plugin;
+pub mod private_file;
 #[doc(hidden)]
 pub mod protocol;
 pub mod provider;

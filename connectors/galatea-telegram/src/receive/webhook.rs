@@ -9,7 +9,7 @@ use axum::{
     response::{IntoResponse, Response},
     routing::post,
 };
-use galatea_core::{Error, ErrorKind, ExposeSecret, Health, Result, SecretString};
+use galatea_core::{Error, ErrorKind, ExposeSecret, Health, Result, SecretString, private_file};
 use galatea_http::listen::{Body, Limits, read_body};
 use serde::{Deserialize, Serialize};
 use std::{
@@ -169,21 +169,29 @@ struct Kept {
     url: Option<String>,
 }
 
-/// The file in the data folder that keeps our webhook's secret and address between runs.
+/// The file in the account's folder that keeps our webhook's secret and address between runs.
 pub(crate) struct Keep {
     path: std::path::PathBuf,
     kept: Kept,
 }
 
 impl Keep {
-    /// Reads the file. A missing or malformed file counts as empty.
-    pub(crate) fn open(folder: &Path) -> Self {
-        let path = folder.join("webhook.json");
-        let kept = std::fs::read(&path)
-            .ok()
-            .and_then(|bytes| serde_json::from_slice(&bytes).ok())
-            .unwrap_or_default();
-        Self { path, kept }
+    /// Reads the file in the account's folder. A missing or malformed file counts as empty.
+    ///
+    /// Earlier versions kept one file in the data folder for all accounts. It is used if the
+    /// account has none of its own, and only if it belongs to the webhook with this address: that
+    /// tells whose file it is.
+    pub(crate) fn open(folder: &Path, data_dir: &Path, address: &str) -> Self {
+        const FILE: &str = "webhook.json";
+        let read = |folder: &Path| -> Option<Kept> {
+            serde_json::from_slice(&std::fs::read(folder.join(FILE)).ok()?).ok()
+        };
+        let same = |kept: &Kept| {
+            let url = kept.url.as_deref().and_then(|url| Url::parse(url).ok());
+            url.is_some() && url == Url::parse(address).ok()
+        };
+        let kept = read(folder).or_else(|| read(data_dir).filter(same)).unwrap_or_default();
+        Self { path: folder.join(FILE), kept }
     }
 
     /// The address that was registered last.
@@ -202,29 +210,15 @@ impl Keep {
         SecretString::from(secret)
     }
 
-    /// Stores the registered address and the secret in a file that only this user can read.
+    /// Stores the registered address and the secret in a file that only this user can read. Durable,
+    /// because Telegram keeps both.
     ///
     /// # Errors
     /// `Unexpected` if the folder cannot be written.
     pub(crate) fn save(&mut self, url: Option<&Url>) -> Result<()> {
-        use std::io::Write;
         self.kept.url = url.map(Url::to_string);
-        let failed = |e: std::io::Error| {
-            Error::unexpected("the webhook's secret cannot be kept")
-                .with_code(codes::WEBHOOK)
-                .with("file", self.path.display())
-                .with("cause", e)
-        };
-        let mut options = std::fs::OpenOptions::new();
-        options.create(true).write(true).truncate(true);
-        #[cfg(unix)]
-        std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-        // Write a second file and rename it, so that a kill leaves the old or the new content.
-        let beside = self.path.with_extension("json.new");
         let bytes = serde_json::to_vec(&self.kept).unwrap_or_default();
-        let mut file = options.open(&beside).map_err(failed)?;
-        file.write_all(&bytes).and_then(|()| file.sync_all()).map_err(failed)?;
-        std::fs::rename(&beside, &self.path).map_err(failed)
+        private_file::replace_durably(&self.path, &bytes).map_err(|e| e.with_code(codes::WEBHOOK))
     }
 }
 
@@ -232,23 +226,40 @@ impl Keep {
 mod tests {
     use super::*;
 
+    const ADDRESS: &str = "https://bot.example/telegram";
+
     #[test]
     fn a_made_up_secret_is_kept_and_private() {
-        let folder = tempfile::tempdir().unwrap();
-        let mut keep = Keep::open(folder.path());
+        let data = tempfile::tempdir().unwrap();
+        let folder = data.path().join("telegram-7");
+        let mut keep = Keep::open(&folder, data.path(), ADDRESS);
         let secret = keep.secret();
-        let url = Url::parse("https://bot.example/telegram").unwrap();
+        let url = Url::parse(ADDRESS).unwrap();
         keep.save(Some(&url)).unwrap();
-        let mut again = Keep::open(folder.path());
+        let mut again = Keep::open(&folder, data.path(), ADDRESS);
         assert_eq!(again.url(), Some(url.as_str()));
         assert_eq!(again.secret().expose_secret(), secret.expose_secret());
         assert!(secret.expose_secret().len() >= 43);
         #[cfg(unix)]
         {
             use std::os::unix::fs::PermissionsExt;
-            let mode =
-                std::fs::metadata(folder.path().join("webhook.json")).unwrap().permissions().mode();
+            let mode = std::fs::metadata(folder.join("webhook.json")).unwrap().permissions().mode();
             assert_eq!(mode & 0o777, 0o600);
         }
+    }
+
+    #[test]
+    fn the_file_of_an_earlier_version_belongs_to_the_account_with_its_address() {
+        let data = tempfile::tempdir().unwrap();
+        let old = format!(r#"{{"secret":"a-secret-of-an-earlier-version","url":"{ADDRESS}"}}"#);
+        std::fs::write(data.path().join("webhook.json"), old).unwrap();
+        let (one, other) = (data.path().join("telegram-7"), data.path().join("telegram-8"));
+        let mut keep = Keep::open(&one, data.path(), ADDRESS);
+        assert_eq!(keep.secret().expose_secret(), "a-secret-of-an-earlier-version");
+        let elsewhere = "https://bot.example/other";
+        assert_eq!(Keep::open(&other, data.path(), elsewhere).url(), None);
+        // A file of its own is stronger, whatever its address.
+        keep.save(Some(&Url::parse(elsewhere).unwrap())).unwrap();
+        assert_eq!(Keep::open(&one, data.path(), ADDRESS).url(), Some(elsewhere));
     }
 }

@@ -1,17 +1,17 @@
 //! Tests of webhook mode: an update is stored before the answer 200, a failing store gives 503, and
 //! calls without the secret are refused.
 
-use galatea_core::Health;
+use galatea_core::{Health, SystemClock};
 use galatea_http::{HttpClient, HttpOptions};
 use galatea_telegram::{Mode, TelegramConfig};
-use galatea_testkit::telegram::BotApi;
-use std::time::Instant;
+use galatea_testkit::telegram::{BotApi, Options};
+use std::{sync::Arc, time::Instant};
 use tokio::{
     io::{AsyncReadExt, AsyncWriteExt},
     net::TcpStream,
 };
 
-use super::support::{config, gateway, start, with};
+use super::support::{Running, build, config, gateway, start, with};
 
 /// Settings with a free port, which is released again. The server retries its calls, so a short gap
 /// does no harm.
@@ -211,4 +211,45 @@ async fn a_true_call_is_answered_among_1500_half_sent_ones() {
         );
     }
     running.end().await;
+}
+
+#[tokio::test]
+async fn two_bots_in_one_data_folder_keep_their_own_webhooks() {
+    let data = tempfile::tempdir().unwrap();
+    let run = |config: TelegramConfig| {
+        let clock = Arc::new(SystemClock);
+        Running::start(build(config, data.path(), clock.clone()), gateway(), clock)
+    };
+    let mut bots = Vec::new();
+    for token in [
+        "7000000001:AAtestkit-first-token-0123456789abcde",
+        "7000000002:AAtestkit-second-token-0123456789abcd",
+    ] {
+        let api = BotApi::with(Options { token: token.into(), ..Options::default() }).await;
+        api.allow_violation("https");
+        api.allow_violation("port");
+        let settings = webhook(&api);
+        bots.push((run(settings.clone()), api, settings));
+    }
+    let up =
+        |health: &[Health]| health.iter().any(|h| matches!(h, Health::Up { .. })).then_some(());
+    let secret = |api: &BotApi, nth: usize| {
+        api.calls_of("setWebhook")[nth].params["secret_token"].as_str().unwrap().to_owned()
+    };
+    for (running, ..) in &bots {
+        running.until("up", |s| up(&s.health())).await;
+    }
+    assert_ne!(secret(&bots[0].1, 0), secret(&bots[1].1, 0));
+    for (running, api, settings) in bots {
+        running.end().await;
+        let again = run(settings);
+        again.until("up", |s| up(&s.health())).await;
+        assert_eq!(secret(&api, 0), secret(&api, 1));
+        again.end().await;
+        // Its address is known, so that polling may replace it.
+        let polling = run(config(&api));
+        polling.until("up", |s| up(&s.health())).await;
+        assert_eq!(api.calls_of("deleteWebhook").len(), 1);
+        polling.end().await;
+    }
 }

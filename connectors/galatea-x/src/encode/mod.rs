@@ -18,8 +18,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::{config::Tier, decode::post_id, error::codes, receive::posts};
 pub(crate) use media::Upload;
-pub(crate) use weigh::MAX_WEIGHT;
 pub use weigh::weight;
+pub(crate) use weigh::{MAX_WEIGHT, has_link};
 
 /// Marks a message from Galatea itself instead of the agent, such as the notice that no model
 /// answers.

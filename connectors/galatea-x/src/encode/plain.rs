@@ -3,13 +3,14 @@
 
 use galatea_core::markdown::is_arithmetic;
 use pulldown_cmark::{Event, Options, Parser, Tag, TagEnd};
+use std::collections::HashSet;
 
 use super::table::Table;
 
 /// Renders CommonMark with tables as plain text: bullets for lists, `> ` for quotations, addresses
 /// in parentheses after the words of a link, `head: cell` lines for the rows of a table.
 pub(super) fn plain(markdown: &str) -> String {
-    let escaped = keep_definitions(markdown);
+    let escaped = escape_unused_definitions(markdown);
     let mut out = Plain::default();
     for (event, range) in Parser::new_ext(&escaped, options()).into_offset_iter() {
         let stars = match event {
@@ -27,15 +28,29 @@ fn options() -> Options {
     Options::ENABLE_TABLES | Options::ENABLE_STRIKETHROUGH | Options::ENABLE_TASKLISTS
 }
 
-/// Keeps link definitions as text. To CommonMark, a line such as `[note]: hello` is a definition
-/// and would vanish.
-fn keep_definitions(markdown: &str) -> String {
-    let parser = Parser::new_ext(markdown, options());
-    let mut starts: Vec<usize> =
-        parser.reference_definitions().iter().map(|(_, def)| def.span.start).collect();
-    starts.sort_unstable_by_key(|at| std::cmp::Reverse(*at));
+/// Escapes link definitions that no link uses. To CommonMark, a line such as `[note]: hello` is a
+/// definition and would vanish. The address of a used one stands after the words of its link.
+fn escape_unused_definitions(markdown: &str) -> String {
     let mut text = markdown.to_owned();
-    for at in starts {
+    let parser = Parser::new_ext(markdown, options());
+    let mut definitions: Vec<(String, usize)> = parser
+        .reference_definitions()
+        .iter()
+        .map(|(label, def)| (label.to_lowercase(), def.span.start))
+        .collect();
+    if definitions.is_empty() {
+        return text;
+    }
+    // The id of a link without a definition, such as `[text](address)`, is empty.
+    let used: HashSet<String> = parser
+        .filter_map(|event| match event {
+            Event::Start(Tag::Link { id, .. } | Tag::Image { id, .. }) => Some(id.to_lowercase()),
+            _ => None,
+        })
+        .collect();
+    definitions.retain(|(label, _)| !used.contains(label));
+    definitions.sort_unstable_by_key(|(_, at)| std::cmp::Reverse(*at));
+    for (_, at) in definitions {
         if text.is_char_boundary(at) && text[at..].starts_with('[') {
             text.insert(at, '\\');
         }
@@ -247,7 +262,18 @@ mod tests {
             ),
             "wrack (https://a.org/b) https://a.org/ https://a.org pic (https://a.org/p.png)"
         );
+    }
+
+    #[test]
+    fn used_definitions_are_links_and_unused_ones_stay_text() {
         assert_eq!(plain("[note]: hello"), "[note]: hello");
+        assert_eq!(
+            plain(
+                "[wrack][1], [Tide Table][], [fog] and ![pic][1]\n\n[1]: https://a.org/b\n[tide  table]: https://t.org/ \"Times\"\n[FOG]: https://f.org/\n[note]: hello"
+            ),
+            "wrack (https://a.org/b), Tide Table (https://t.org/), fog (https://f.org/) and pic (https://a.org/b)\n\n[note]: hello"
+        );
+        assert_eq!(plain("[open][missing]\n\n[note]: x"), "[open][missing]\n\n[note]: x");
     }
 
     #[test]

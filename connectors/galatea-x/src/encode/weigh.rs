@@ -33,6 +33,15 @@ pub fn weight(text: &str) -> usize {
     }
 }
 
+/// Whether X may turn a part of the text into a link.
+pub(crate) fn has_link(text: &str) -> bool {
+    if is_nfc(text) {
+        !links(text).is_empty()
+    } else {
+        !links(&text.nfc().collect::<String>()).is_empty()
+    }
+}
+
 /// Divides a text into links and characters. The weights are X's only if `text` is in NFC.
 pub(super) fn pieces(text: &str) -> Vec<Piece> {
     let mut pieces = Vec::with_capacity(text.len());

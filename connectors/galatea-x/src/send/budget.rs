@@ -1,8 +1,14 @@
 //! Counts what the account spends on X per day and enforces the daily limit. An amount is written
-//! to disk before it is spent, so that a restart does not reset the day. It is written to the store
+//! to a file before it is spent, so that a restart does not reset the day. It is written to the store
 //! afterwards, so that another machine that takes over the account continues the count.
+//!
+//! The store alone is not enough. [`StateKeeper`] stores after the change, so a process that is
+//! killed again and again would spend amounts that are counted nowhere; and the checks of a process
+//! that does not connect the account read the file.
 
-use galatea_core::{Clock, Error, ErrorKind, Gateway, Result, Retry, StateKeeper, Timestamp};
+use galatea_core::{
+    Clock, Error, ErrorKind, Gateway, Result, Retry, StateKeeper, Timestamp, private_file,
+};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::{
@@ -14,7 +20,6 @@ use std::{
     time::Duration,
 };
 
-use super::keep;
 use crate::error::codes;
 
 const DAY: i64 = 24 * 3600 * 1000;
@@ -254,7 +259,7 @@ impl Budget {
 
     fn save(&self, book: &Spending) {
         let bytes = serde_json::to_vec(book).unwrap_or_default();
-        if let Err(error) = keep::replace(&self.path, &bytes, false) {
+        if let Err(error) = private_file::replace(&self.path, &bytes) {
             tracing::warn!(error = %error, "failed to write today's spending on X to disk; a restart may count the day from zero");
         }
         self.keeper.changed();

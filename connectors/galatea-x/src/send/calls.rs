@@ -12,7 +12,7 @@ use crate::{
         Me, number,
         raw::{self, Page},
     },
-    encode::weight,
+    encode::has_link,
     error::{Failure, codes},
 };
 
@@ -34,13 +34,10 @@ pub(crate) struct Draft<'a> {
 }
 
 impl Draft<'_> {
-    /// The price of the post (X, pay-per-use list).
+    /// The price of the post (X, pay-per-use list). Text that X may turn into a link has the price
+    /// of a link.
     pub(crate) fn price(&self, prices: &Prices) -> Usd {
-        // A text counts as linked if it contains a scheme, or if its dots change its weight. A bare
-        // link whose weight equals that of its characters goes unnoticed.
-        let linked =
-            self.text.contains("://") || weight(self.text) != weight(&self.text.replace('.', " "));
-        match (linked, self.reply_to) {
+        match (has_link(self.text), self.reply_to) {
             (true, _) => prices.link,
             (false, Some(_)) => prices.reply,
             (false, None) => prices.post,
@@ -180,4 +177,23 @@ pub(crate) fn media_id(api: &Api, answer: &Value) -> Result<String> {
     id.map(str::to_owned)
         .ok_or_else(|| api.error(garbage(api), "media/upload").with_code(codes::MEDIA))
         .map_err(|e: Error| e.with_sent(galatea_core::Sent::No))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_link_has_its_price_however_long_it_is() {
+        let prices = Prices::default();
+        let price = |text: &str, reply_to| Draft { text, reply_to, media: &[] }.price(&prices);
+        for length in 1..40 {
+            let text = format!("read {}.com today", "a".repeat(length));
+            assert_eq!(price(&text, None), prices.link, "{text}");
+            assert_eq!(price(&text, Some("7")), prices.link, "{text}");
+        }
+        assert_eq!(price("see https://example.org/a?b=c", None), prices.link);
+        assert_eq!(price("No link. Version 2.0, e.g. now...", None), prices.post);
+        assert_eq!(price("No link. Version 2.0, e.g. now...", Some("7")), prices.reply);
+    }
 }

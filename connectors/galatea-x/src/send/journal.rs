@@ -1,7 +1,7 @@
 //! Append-only file of what was posted and which posts summoned us. It lets a thread continue and a
 //! read-back conclude after the process was killed, and proves which posts X permits a reply to.
 
-use galatea_core::{DeliveryId, Error, Result, TurnId};
+use galatea_core::{DeliveryId, Error, Result, TurnId, private_file};
 use std::{
     collections::{BTreeMap, BTreeSet},
     fs::File,
@@ -10,7 +10,6 @@ use std::{
     sync::{Mutex, MutexGuard, PoisonError},
 };
 
-use super::keep;
 use crate::decode::number;
 
 /// Largest size of the file in bytes. A larger one is renamed, and replaces the file renamed
@@ -181,9 +180,10 @@ impl State {
         }
         if self.file.is_none() {
             if let Some(folder) = path.parent() {
-                keep::make(folder).map_err(failed)?;
+                private_file::create_folder(folder).map_err(failed)?;
             }
-            let mut file = keep::private().create(true).append(true).open(path).map_err(failed)?;
+            let mut file =
+                private_file::options().create(true).append(true).open(path).map_err(failed)?;
             // Ends a line that was cut off by a kill, so that the next one stays readable.
             file.write_all(b"\n").map_err(failed)?;
             let size = file.metadata().map(|m| m.len()).unwrap_or_default();

@@ -7,7 +7,6 @@ pub(crate) mod budget;
 pub(crate) mod calls;
 mod find;
 pub(crate) mod journal;
-pub(crate) mod keep;
 mod latch;
 mod media;
 mod repeats;
@@ -15,11 +14,13 @@ mod similar;
 
 use async_trait::async_trait;
 use galatea_core::{
-    Address, Delivery, Encoded, Error, ErrorKind, Outgoing, Priority, ReadBackContext,
+    Address, Delivery, Encoded, Error, ErrorKind, Gateway, Outgoing, Priority, ReadBackContext,
     ReadBackResult, Receipt, RemoteId, Result, Retry, SendHandler, Sent, people::Listed,
 };
+use serde::de::DeserializeOwned;
 use std::{
-    path::PathBuf,
+    convert::Infallible,
+    path::{Path, PathBuf},
     sync::{Arc, OnceLock},
     time::Duration,
 };
@@ -61,16 +62,35 @@ impl XSender {
         folder: PathBuf,
     ) -> Self {
         let journal = Arc::new(Journal::open(&folder));
-        let repeats = Repeats::open(folder.join("said.json"), api.clock().clone());
-        Self {
-            api,
-            config,
-            journal,
-            me,
-            recent: Recent::open(folder.join("recent.json")),
-            repeats,
-            folder,
+        let repeats = Repeats::new(folder.join("said.json"), api.clock().clone());
+        let recent = Recent::new(folder.join("recent.json"));
+        Self { api, config, journal, me, recent, repeats, folder }
+    }
+
+    /// Restores the account's state: spending, and posts that must not be repeated.
+    ///
+    /// # Errors
+    /// Errors of the store.
+    pub(crate) async fn restore(&self, gateway: &Gateway) -> Result<()> {
+        self.api.budget.restore(gateway).await?;
+        self.repeats.restore(gateway).await?;
+        self.recent.restore(gateway).await
+    }
+
+    /// Stores changes of the account's state for as long as the future is polled.
+    pub(crate) async fn keep(&self, gateway: &Gateway) -> Infallible {
+        tokio::select! {
+            never = self.api.budget.keep(gateway) => never,
+            never = self.repeats.keep(gateway) => never,
+            never = self.recent.keep(gateway) => never,
         }
+    }
+
+    /// Stores the account's state at once, when the run ends.
+    pub(crate) async fn keep_now(&self, gateway: &Gateway) {
+        self.api.budget.keep_now(gateway).await;
+        self.repeats.keep_now(gateway).await;
+        self.recent.keep_now(gateway).await;
     }
 
     /// The account; known before the first event arrives.
@@ -250,6 +270,11 @@ impl XSender {
             self.recent.add(&post.text);
         }
     }
+}
+
+/// What an earlier version kept in a file. A missing or malformed file counts as none.
+fn earlier<T: DeserializeOwned>(file: &Path) -> Option<T> {
+    serde_json::from_slice(&std::fs::read(file).ok()?).ok()
 }
 
 /// The post that the previous part became, according to the store.

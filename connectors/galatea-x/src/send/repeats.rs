@@ -1,44 +1,75 @@
 //! Detects a text that was posted within the last hour, such as an apology under every mention. X
-//! treats accounts that repeat themselves as spam.
+//! treats accounts that repeat themselves as spam. The texts are state of the account, so that they
+//! follow it to another machine.
 
-use galatea_core::{Clock, Timestamp};
+use galatea_core::{Clock, Gateway, Result, StateKeeper, Timestamp};
 use serde::{Deserialize, Serialize};
 use std::{
     collections::VecDeque,
+    convert::Infallible,
     path::PathBuf,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
     time::Duration,
 };
 
-use super::keep;
+use super::earlier;
 
 /// Period in which a text is not posted twice. A longer one would block the same answer to two
 /// people on one day.
 const WINDOW: Duration = Duration::from_secs(3600);
 /// Most posts remembered; X permits 100 posts in 15 minutes.
 const KEPT: usize = 500;
+/// Key of the connector state that holds the posts.
+const KEY: &str = "said";
 
 /// Hashes of recent posts.
 pub(crate) struct Repeats {
-    path: PathBuf,
     clock: Arc<dyn Clock>,
     said: Mutex<VecDeque<Said>>,
+    keeper: StateKeeper,
+    /// The file of an earlier version.
+    earlier: PathBuf,
 }
 
-#[derive(Debug, Clone, Copy, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 struct Said {
     words: u64,
     at: i64,
 }
 
 impl Repeats {
-    /// Reads the posts of earlier runs from `path`.
-    pub(crate) fn open(path: PathBuf, clock: Arc<dyn Clock>) -> Self {
-        let said = std::fs::read(&path)
-            .ok()
-            .and_then(|bytes| serde_json::from_slice(&bytes).ok())
-            .unwrap_or_default();
-        Self { path, clock, said: Mutex::new(said) }
+    /// Knows no posts until [`Self::restore`].
+    pub(crate) fn new(earlier: PathBuf, clock: Arc<dyn Clock>) -> Self {
+        Self { clock, said: Mutex::default(), keeper: StateKeeper::new(KEY), earlier }
+    }
+
+    /// Adds the posts of earlier runs and of other machines.
+    ///
+    /// # Errors
+    /// Errors of the store.
+    pub(crate) async fn restore(&self, gateway: &Gateway) -> Result<()> {
+        let kept = self.keeper.restore::<VecDeque<Said>>(gateway).await?;
+        let kept = kept.or_else(|| earlier(&self.earlier)).unwrap_or_default();
+        let mut said = self.said();
+        // Of an earlier run of this process, the list has most of these already.
+        let missing: Vec<Said> = kept.into_iter().filter(|one| !said.contains(one)).collect();
+        said.extend(missing);
+        said.make_contiguous().sort_by_key(|said| said.at);
+        self.trim(&mut said);
+        drop(said);
+        self.keeper.changed();
+        Ok(())
+    }
+
+    /// Writes changes to the store for as long as the future is polled.
+    pub(crate) async fn keep(&self, gateway: &Gateway) -> Infallible {
+        self.keeper.keep(gateway, || Some(self.said().clone())).await
+    }
+
+    /// Writes the current list to the store at once. If this fails, the next run may repeat a text.
+    pub(crate) async fn keep_now(&self, gateway: &Gateway) {
+        let said = self.said().clone();
+        self.keeper.keep_now(gateway, Some(said)).await;
     }
 
     /// Whether this text was posted within the last hour.
@@ -49,17 +80,17 @@ impl Repeats {
 
     /// Remembers a post.
     pub(crate) fn add(&self, text: &str) {
-        let now = self.clock.now();
         let mut said = self.said();
+        said.push_back(Said { words: hash(text), at: self.clock.now().0 });
+        self.trim(&mut said);
+        self.keeper.changed();
+    }
+
+    fn trim(&self, said: &mut VecDeque<Said>) {
+        let now = self.clock.now();
         said.retain(|said| now.since(Timestamp(said.at)) < WINDOW);
-        said.push_back(Said { words: hash(text), at: now.0 });
-        while said.len() > KEPT {
-            said.pop_front();
-        }
-        let bytes = serde_json::to_vec(&*said).unwrap_or_default();
-        if let Err(error) = keep::replace(&self.path, &bytes, false) {
-            tracing::warn!(error = %error, "failed to save the list of posted texts; after a restart the same text may be posted again");
-        }
+        let surplus = said.len().saturating_sub(KEPT);
+        said.drain(..surplus);
     }
 
     fn said(&self) -> MutexGuard<'_, VecDeque<Said>> {
@@ -86,18 +117,23 @@ mod tests {
     use galatea_testkit::clock::ManualClock;
 
     #[test]
-    fn the_same_words_are_held_back_for_an_hour_and_over_a_restart() {
-        let (folder, clock) = (tempfile::tempdir().unwrap(), ManualClock::new());
-        let open = || Repeats::open(folder.path().join("said.json"), clock.shared());
-        let repeats = open();
+    fn the_same_words_are_held_back_for_an_hour() {
+        let clock = ManualClock::new();
+        let repeats = Repeats::new(PathBuf::new(), clock.shared());
         repeats.add("Sorry, I cannot think right now.");
         repeats.add("👍");
-        assert!(open().holds("sorry – I cannot think right now!") && open().holds("👍"));
-        assert!(!open().holds("Sorry, I can think right now.") && !open().holds("👎"));
+        assert!(repeats.holds("sorry – I cannot think right now!") && repeats.holds("👍"));
+        assert!(!repeats.holds("Sorry, I can think right now.") && !repeats.holds("👎"));
+        assert!(!serde_json::to_string(&*repeats.said()).unwrap().contains("orry"));
         clock.advance(WINDOW);
         assert!(!repeats.holds("Sorry, I cannot think right now."));
-        assert!(
-            !std::fs::read_to_string(folder.path().join("said.json")).unwrap().contains("orry")
-        );
+    }
+
+    #[test]
+    fn the_list_is_bounded() {
+        let repeats = Repeats::new(PathBuf::new(), ManualClock::new().shared());
+        (0..=KEPT).for_each(|n| repeats.add(&format!("word{n}")));
+        assert_eq!(repeats.said().len(), KEPT);
+        assert!(!repeats.holds("word0") && repeats.holds("word1"));
     }
 }

@@ -1,66 +1,101 @@
-//! Detects original posts that are nearly the same as a recent one. X forbids such posts.
+//! Detects original posts that are nearly the same as a recent one. X forbids such posts. The posts
+//! are state of the account, so that they follow it to another machine.
 
+use galatea_core::{Gateway, Result, StateKeeper};
 use serde::{Deserialize, Serialize};
 use std::{
     collections::{BTreeSet, VecDeque},
+    convert::Infallible,
     path::PathBuf,
-    sync::{Mutex, PoisonError},
+    sync::{Mutex, MutexGuard, PoisonError},
 };
 
-use super::keep;
+use super::earlier;
 
 /// Most posts remembered.
 const KEPT: usize = 50;
 /// Similarity (common trigrams divided by all trigrams) from which two posts count as nearly the
 /// same.
 const TOO_MUCH: f64 = 0.7;
+/// Key of the connector state that holds the posts: at most 50 of 280 hashes, 150 kB.
+const KEY: &str = "recent";
 
 /// Hashed trigrams of a post. They suffice for a comparison, and the text cannot be read from the
-/// file.
+/// state.
 type Pieces = BTreeSet<u32>;
 
 /// The recent original posts of one account.
 pub(crate) struct Recent {
-    path: PathBuf,
     posts: Mutex<Kept>,
+    keeper: StateKeeper,
+    /// The file of an earlier version.
+    earlier: PathBuf,
 }
 
-#[derive(Debug, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
 #[serde(transparent)]
 struct Kept(VecDeque<Pieces>);
 
 impl Recent {
-    /// Reads the posts of earlier runs from `path`.
-    pub(crate) fn open(path: PathBuf) -> Self {
-        let posts = std::fs::read(&path)
-            .ok()
-            .and_then(|bytes| serde_json::from_slice(&bytes).ok())
-            .unwrap_or_default();
-        Self { path, posts: Mutex::new(posts) }
+    /// Knows no posts until [`Self::restore`].
+    pub(crate) fn new(earlier: PathBuf) -> Self {
+        Self { posts: Mutex::default(), keeper: StateKeeper::new(KEY), earlier }
+    }
+
+    /// Adds the posts of earlier runs and of other machines.
+    ///
+    /// # Errors
+    /// Errors of the store.
+    pub(crate) async fn restore(&self, gateway: &Gateway) -> Result<()> {
+        let kept = self.keeper.restore::<Kept>(gateway).await?;
+        let mut kept = kept.or_else(|| earlier(&self.earlier)).unwrap_or_default();
+        let mut posts = self.posts();
+        // Posts of this process that were not stored are newer than the stored ones.
+        let unstored = std::mem::take(&mut posts.0).into_iter().filter(|one| !kept.0.contains(one));
+        let unstored: Vec<Pieces> = unstored.collect();
+        kept.0.extend(unstored);
+        *posts = kept;
+        posts.trim();
+        drop(posts);
+        self.keeper.changed();
+        Ok(())
+    }
+
+    /// Writes changes to the store for as long as the future is polled.
+    pub(crate) async fn keep(&self, gateway: &Gateway) -> Infallible {
+        self.keeper.keep(gateway, || Some(self.posts().clone())).await
+    }
+
+    /// Writes the current list to the store at once. If this fails, the next run may post something
+    /// similar.
+    pub(crate) async fn keep_now(&self, gateway: &Gateway) {
+        let posts = self.posts().clone();
+        self.keeper.keep_now(gateway, Some(posts)).await;
     }
 
     /// Whether a recent post is nearly the same as `text`.
     pub(crate) fn holds(&self, text: &str) -> bool {
         let new = pieces(text);
-        self.posts
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .0
-            .iter()
-            .any(|old| similarity(old, &new) >= TOO_MUCH)
+        self.posts().0.iter().any(|old| similarity(old, &new) >= TOO_MUCH)
     }
 
     /// Remembers a post.
     pub(crate) fn add(&self, text: &str) {
-        let mut posts = self.posts.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut posts = self.posts();
         posts.0.push_back(pieces(text));
-        while posts.0.len() > KEPT {
-            posts.0.pop_front();
-        }
-        let bytes = serde_json::to_vec(&*posts).unwrap_or_default();
-        if let Err(error) = keep::replace(&self.path, &bytes, false) {
-            tracing::warn!(error = %error, "failed to save the recent posts; after a restart a similar one may be posted");
-        }
+        posts.trim();
+        self.keeper.changed();
+    }
+
+    fn posts(&self) -> MutexGuard<'_, Kept> {
+        self.posts.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Kept {
+    fn trim(&mut self) {
+        let surplus = self.0.len().saturating_sub(KEPT);
+        self.0.drain(..surplus);
     }
 }
 
@@ -89,24 +124,18 @@ mod tests {
     use super::*;
 
     #[test]
-    fn near_duplicates_are_known_over_a_restart_and_new_thoughts_are_not() {
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("recent.json");
-        let recent = Recent::open(path.clone());
+    fn near_duplicates_are_known_and_new_thoughts_are_not() {
+        let recent = Recent::new(PathBuf::new());
         recent.add("Eleven left-hand gloves since Sunday. No right ones.");
-        let recent = Recent::open(path);
         assert!(recent.holds("Eleven left-hand gloves since Sunday! no right ones"));
         assert!(recent.holds("Twelve left-hand gloves since Sunday. No right ones."));
         assert!(!recent.holds("Fog until ten. You hear the curlews decide where to stand."));
-        assert!(
-            !std::fs::read_to_string(folder.path().join("recent.json")).unwrap().contains("glove")
-        );
+        assert!(!serde_json::to_string(&*recent.posts()).unwrap().contains("glove"));
     }
 
     #[test]
     fn only_the_recent_ones_count() {
-        let folder = tempfile::tempdir().unwrap();
-        let recent = Recent::open(folder.path().join("recent.json"));
+        let recent = Recent::new(PathBuf::new());
         recent.add("the first of many posts");
         for n in 0..KEPT {
             recent.add(&format!("{}{}", "xyz".repeat(n), n));

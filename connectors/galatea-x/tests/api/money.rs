@@ -1,14 +1,15 @@
 //! Tests of the daily spend limit.
 
-use galatea_core::{Connector, ErrorKind, Health, Retry, Severity};
+use galatea_core::{Clock, Connector, ErrorKind, Health, Retry, Severity, SystemClock};
 use galatea_testkit::{
     clock::ManualClock,
-    connector_suite::{CapturedLog, running::patient},
+    connector_suite::{CapturedLog, RecordingGateway, running::patient},
     x::{Options, XApi},
 };
 use galatea_x::Usd;
+use std::{collections::HashMap, sync::Arc};
 
-use super::support::{at, config, gateway, reply, send, start};
+use super::support::{at, config, gateway, reply, say, send, start};
 
 #[tokio::test]
 async fn the_cap_holds_over_a_restart_with_one_alert() {
@@ -162,4 +163,87 @@ async fn links_cost_more_and_refused_posts_nothing() {
         "0.011 + 0.200 of 0.2115 are spent"
     );
     running.end().await;
+}
+
+/// A new gateway with this state. Its handler is the one of the next connector.
+fn with_state(state: HashMap<String, serde_json::Value>) -> Arc<RecordingGateway> {
+    let gateway = gateway();
+    state.into_iter().for_each(|(key, value)| gateway.put_state(&key, value));
+    gateway
+}
+
+/// The account moves to another machine with its own folder. Only the store is shared.
+#[tokio::test]
+async fn what_was_posted_is_known_on_another_machine() {
+    let api = XApi::start().await;
+    let asked = api.user("Ann", "ann_b").posts("@galatea_test hello");
+    let home = format!("{}-home", api.account());
+    let (words, thought) = ("Sorry, I cannot think.", "Eleven left-hand gloves since Sunday.");
+    let gateway = gateway();
+    let here = tempfile::tempdir().unwrap();
+    let running = start(config(&api), here.path(), &gateway);
+    let handler = running.handler().await;
+    running.messages(1).await;
+    send(&*handler, &api, &asked.to_string(), &reply(words, asked)).await.remove(0).unwrap();
+    send(&*handler, &api, &home, &say(thought)).await.remove(0).unwrap();
+    let stored = |g: &RecordingGateway| {
+        let count = |key| Some(g.stored_state(key)?.as_array()?.len());
+        (count("said") == Some(2) && count("recent") == Some(1)).then_some(())
+    };
+    patient("the state", gateway.wait_for(stored)).await;
+    // Killed: nothing more is stored.
+    running.kill().await;
+    let (there, gateway) = (tempfile::tempdir().unwrap(), with_state(gateway.states()));
+    let running = start(config(&api), there.path(), &gateway);
+    let handler = running.handler().await;
+    for (room, outgoing) in [
+        (asked.to_string(), reply("sorry – I cannot think!", asked)),
+        (home.clone(), say("Twelve left-hand gloves since Sunday.")),
+    ] {
+        let error = send(&*handler, &api, &room, &outgoing).await.remove(0).unwrap_err();
+        assert_eq!(error.code(), Some("GAL-X-SIMILAR"), "{room}");
+    }
+    assert_eq!(api.shown().len(), 2);
+    running.end().await;
+}
+
+/// An earlier version kept what was posted in files.
+#[tokio::test]
+async fn files_of_an_earlier_version_are_read_until_the_state_exists() {
+    let api = XApi::start().await;
+    let asked = api.user("Ann", "ann_b").posts("@galatea_test hello");
+    let home = format!("{}-home", api.account());
+    let data = tempfile::tempdir().unwrap();
+    let folder = data.path().join(format!("x-{}", api.account()));
+    std::fs::create_dir(&folder).unwrap();
+    // Two texts of one trigram, in FNV-1a.
+    let (hash, trigram) = ("abc".bytes(), "xyz".bytes());
+    let hash = hash
+        .fold(0xcbf2_9ce4_8422_2325_u64, |h, b| (h ^ u64::from(b)).wrapping_mul(0x0100_0000_01b3));
+    let trigram =
+        trigram.fold(0x811c_9dc5_u32, |h, b| (h ^ u32::from(b)).wrapping_mul(0x0100_0193));
+    let now = SystemClock.now().0;
+    let said = serde_json::json!([{ "words": hash, "at": now }]).to_string();
+    std::fs::write(folder.join("said.json"), said).unwrap();
+    std::fs::write(folder.join("recent.json"), serde_json::json!([[trigram]]).to_string()).unwrap();
+    let mut state = HashMap::new();
+    let rooms = [(asked.to_string(), reply("Abc.", asked)), (home, say("Xyz!"))];
+    for known in [true, false] {
+        let gateway = with_state(state);
+        let running = start(config(&api), data.path(), &gateway);
+        let handler = running.handler().await;
+        running.messages(1).await;
+        for (room, outgoing) in &rooms {
+            let posted = send(&*handler, &api, room, outgoing).await.remove(0);
+            let code = posted.err().and_then(|error| error.code());
+            assert_eq!(code, known.then_some("GAL-X-SIMILAR"), "{room}");
+        }
+        running.end().await;
+        assert_eq!(gateway.stored_state("said").unwrap()[0]["words"], hash);
+        assert_eq!(gateway.stored_state("recent").unwrap()[0][0], trigram);
+        // From now on, only the state counts.
+        state = gateway.states();
+        state.insert("said".to_owned(), serde_json::json!([]));
+        state.insert("recent".to_owned(), serde_json::json!([]));
+    }
 }

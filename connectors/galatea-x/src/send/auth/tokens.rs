@@ -1,7 +1,7 @@
 //! Stores the OAuth 2 tokens on disk. Each refresh replaces the refresh token, so the new one is
 //! made durable before it is used.
 
-use galatea_core::{Error, Result, SecretString, Timestamp};
+use galatea_core::{Error, Result, SecretString, Timestamp, private_file};
 use secrecy::ExposeSecret;
 use serde::{Deserialize, Serialize, Serializer};
 use std::{
@@ -9,7 +9,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use crate::{error::codes, send::keep};
+use crate::error::codes;
 
 /// The tokens that a login or a refresh returned.
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -74,7 +74,7 @@ impl TokenFile {
     pub(crate) fn write(&self, tokens: &Tokens) -> Result<()> {
         let bytes = serde_json::to_vec_pretty(tokens)
             .map_err(|_| Error::unexpected("the tokens of X cannot be written as JSON"))?;
-        keep::replace(&self.0, &bytes, true)
+        private_file::replace_durably(&self.0, &bytes)
     }
 
     /// Locks out other processes during a refresh: a second refresh with the same token would end
@@ -86,9 +86,9 @@ impl TokenFile {
                 .with("cause", e.kind())
         };
         if let Some(folder) = self.0.parent() {
-            keep::make(folder).map_err(failed)?;
+            private_file::create_folder(folder).map_err(failed)?;
         }
-        let file = keep::private()
+        let file = private_file::options()
             .create(true)
             .append(true)
             .open(self.0.with_extension("lock"))
