@@ -20,36 +20,18 @@ use super::{
     bucket::Bucket,
     refusal::{Refusal, Who, Why},
 };
-use crate::config::{Rate, Spending};
+use crate::config::Rate;
 use account::Account;
 use limits::{caps, percent, rates};
 
 pub(crate) use account::Spend;
+pub(super) use limits::{Case, Holders};
 
 /// Holders kept in memory. Past it, those idle for a minute go; the ledger knows their day.
 const MOST: usize = 20_000;
 const IDLE: Duration = Duration::from_secs(60);
 /// Per cent of a cap from which owners are warned and the small model answers.
 pub(super) const NEARLY: u64 = 80;
-
-/// Who speaks where, and what holds for them.
-#[derive(Debug, Clone)]
-pub(super) struct Case<'a> {
-    pub(super) spending: &'a Spending,
-    pub(super) holders: &'a Holders,
-    /// Not answered on an earlier day, neither listed nor approved.
-    pub(super) stranger: bool,
-    pub(super) now: Timestamp,
-}
-
-/// The keys of one message.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Holders {
-    pub(super) person: Holder,
-    pub(super) room: Holder,
-    pub(super) world: Holder,
-    pub(super) platform: Holder,
-}
 
 /// What is checked of a message before it is answered.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -1,12 +1,31 @@
 //! Limits: the rates and caps that hold for one message.
 
-use galatea_core::store::Holder;
+use galatea_core::{Timestamp, store::Holder};
 
-use super::{Case, Spend};
+use super::account::Spend;
 use crate::{
     budget::refusal::Who,
-    config::{Cap, Flow, Rate},
+    config::{Cap, Flow, Rate, Spending},
 };
+
+/// Who speaks where, and what holds for them.
+#[derive(Debug, Clone)]
+pub(crate) struct Case<'a> {
+    pub(crate) spending: &'a Spending,
+    pub(crate) holders: &'a Holders,
+    /// Not answered on an earlier day, neither listed nor approved.
+    pub(crate) stranger: bool,
+    pub(crate) now: Timestamp,
+}
+
+/// The keys of one message.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Holders {
+    pub(crate) person: Holder,
+    pub(crate) room: Holder,
+    pub(crate) world: Holder,
+    pub(crate) platform: Holder,
+}
 
 pub(super) fn percent(used: Spend, cap: &Cap) -> u64 {
     let of = |used: u64, cap: Option<u64>| {
