@@ -101,7 +101,7 @@ impl TextModel for OfflineModel {
         }
         let text = self.answer(turns.iter().map(String::as_str));
         if request.stream {
-            crate::wire::show(on_text, &text);
+            on_text(&text);
         }
         Ok(TextAnswer { text, ..TextAnswer::default() })
     }

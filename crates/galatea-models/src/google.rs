@@ -17,9 +17,7 @@ use galatea_core::{
 };
 
 use crate::families::Rules;
-use crate::wire::{
-    Call, Endpoint, Gather, drive, event_frames, require_answer, require_messages, show,
-};
+use crate::wire::{Call, Endpoint, Gather, drive, event_frames, require_answer, require_messages};
 
 /// A text model behind `generateContent`.
 pub struct GoogleText {
@@ -65,7 +63,6 @@ impl TextModel for GoogleText {
     ) -> Result<TextAnswer> {
         require_messages(request)?;
         let endpoint = &*self.endpoint.of(request);
-        let on_text = &|text: &str| show(on_text, text);
         let model = self.info.model.as_str();
         let body = encode::encode(request, &self.rules);
         let call = Call { model, read: error::read };

@@ -18,7 +18,7 @@ use galatea_core::{
 };
 
 use crate::wire::{
-    Call, Endpoint, Gather, Progress, drive, line_frames, require_answer, require_messages, show,
+    Call, Endpoint, Gather, Progress, drive, line_frames, require_answer, require_messages,
     take_turns,
 };
 
@@ -56,7 +56,6 @@ impl TextModel for OllamaText {
     ) -> Result<TextAnswer> {
         require_messages(request)?;
         let endpoint = &*self.endpoint.of(request);
-        let on_text = &|text: &str| show(on_text, text);
         let model = self.info.model.as_str();
         let turns = take_turns(request);
         let body = encode::encode(&turns, model, self.info.limits.window);

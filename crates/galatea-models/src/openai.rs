@@ -22,7 +22,7 @@ use galatea_core::{
 
 use crate::families::{Rules, Wire};
 use crate::wire::{
-    Call, Endpoint, drive, event_frames, require_answer, require_messages, show, take_turns,
+    Call, Endpoint, drive, event_frames, require_answer, require_messages, take_turns,
 };
 
 /// Which parameters a service of this API accepts.
@@ -71,7 +71,6 @@ impl TextModel for OpenAiText {
     ) -> Result<TextAnswer> {
         require_messages(request)?;
         let endpoint = &*self.endpoint.of(request);
-        let on_text = &|text: &str| show(on_text, text);
         if self.wire == Wire::Responses {
             return responses::generate(endpoint, &self.info, &self.rules, request, on_text).await;
         }

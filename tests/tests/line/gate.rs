@@ -1,6 +1,6 @@
 //! The decision whether to answer at all, and its reason in `explain`.
 
-use galatea_core::{Decision, ModelInfo, store::InboxState};
+use galatea_core::{ModelInfo, store::InboxState};
 use galatea_runtime::pairing;
 use galatea_testkit::{clock::ManualClock, models::ScriptedModel};
 use std::sync::Arc;
@@ -276,7 +276,6 @@ async fn ambient_groups_ask_a_model_whether_to_join_in() {
     house.quiet().await;
     assert_eq!(house.explain(quiet).await.state, InboxState::Skipped);
     let loud = house.say(&group("-100", "7"), "who knows Eliza?").await;
-    let _ = Decision::Answer;
     assert_eq!(house.platform.until_shown("-100", 1).await.len(), 1);
     house.quiet().await;
     assert_eq!(house.explain(loud).await.state, InboxState::Done);

@@ -8,29 +8,31 @@ use std::{collections::HashMap, sync::Arc, time::Duration};
 use crate::{
     house::{House, Plan, dm},
     models::echo,
-    platform::{Doing, Platform},
+    platform::{Doing, PATIENCE, Platform},
 };
 
 const MINUTE: Duration = Duration::from_secs(60);
 const TTL: Duration = Duration::from_secs(10 * 60);
 const ROOMS: [&str; 5] = ["7", "8", "9", "10", "11"];
 
-/// Advances the clock in steps. Between two steps all work that is ready runs; a short real wait
-/// without a new sleep shows that none was.
-async fn pass(clock: &ManualClock, time: Duration) {
+/// Advances the clock in steps. Between two steps all work that is ready runs: then no turn is
+/// under way, and each Room with something to send waits for its next attempt.
+async fn pass(house: &House, clock: &ManualClock, time: Duration) {
     let end = clock.now().plus(time);
     while clock.now() < end {
-        let more =
-            tokio::time::timeout(Duration::from_millis(20), clock.wait_for_sleepers(ROOMS.len()))
-                .await;
-        tokio::time::sleep(Duration::from_millis(1)).await;
+        let rests = async {
+            loop {
+                let (turns, sends) = house.orchestrator.active_lanes();
+                if turns == 0 && clock.sleepers() >= sends {
+                    return sends;
+                }
+                tokio::time::sleep(Duration::from_millis(1)).await;
+            }
+        };
+        let sends = tokio::time::timeout(PATIENCE, rests).await.expect("its work never rests");
         let left = end.since(clock.now());
-        if more.is_ok() {
-            // Never beyond `end`, because the next messages are sent then.
-            clock.advance(left.min(Duration::from_secs(1)));
-        } else {
-            clock.advance(left);
-        }
+        // Never beyond `end`, because the next messages are sent then.
+        clock.advance(if sends == 0 { left } else { left.min(Duration::from_secs(1)) });
     }
 }
 
@@ -48,9 +50,9 @@ async fn hour(house: &House, clock: &ManualClock, down: Vec<Doing>) -> HashMap<S
             house.say(&dm(room), &text).await;
             said.insert(format!("re: {text}"), clock.now());
         }
-        pass(clock, MINUTE).await;
+        pass(house, clock, MINUTE).await;
     }
-    pass(clock, TTL).await;
+    pass(house, clock, TTL).await;
     house.quiet().await;
     said
 }

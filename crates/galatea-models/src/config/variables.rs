@@ -1,6 +1,17 @@
 //! Declares every setting of the models. Names and defaults are those of elizaOS where it has them.
 
+mod openai;
+mod sampling;
+
 use galatea_core::Variable;
+
+pub use openai::{
+    OPENAI, OPENAI_API, OPENAI_API_KEY, OPENAI_BASE_URL, OPENAI_EMBEDDING_API_KEY,
+    OPENAI_EMBEDDING_DIMENSIONS, OPENAI_EMBEDDING_MODEL, OPENAI_EMBEDDING_URL,
+    OPENAI_IMAGE_DESCRIPTION_MAX_TOKENS, OPENAI_IMAGE_DESCRIPTION_MODEL, OPENAI_LARGE_MODEL,
+    OPENAI_SMALL_MODEL,
+};
+pub use sampling::{DEFAULT, LEGACY, TEXT_LARGE, TEXT_SMALL};
 
 /// The provider to use; has precedence over all other settings.
 pub const GALATEA_MODEL_PROVIDER: Variable = Variable::new(
@@ -72,72 +83,6 @@ pub const COMMON: &[Variable] = &[
     MODEL_FIRST_TOKEN_TIMEOUT,
     MODEL_IDLE_TIMEOUT,
     MODEL_TOTAL_TIMEOUT,
-];
-
-/// OpenAI: key.
-pub const OPENAI_API_KEY: Variable = Variable::new("OPENAI_API_KEY", "Key of OpenAI, or of the server named by OPENAI_BASE_URL. Further keys, asked when this one is refused or busy: OPENAI_API_KEY_2 to _9; so with every provider.").secret().required();
-/// OpenAI: address.
-pub const OPENAI_BASE_URL: Variable =
-    Variable::new("OPENAI_BASE_URL", "Address of a server that speaks OpenAI's API (LM Studio, vLLM, llama.cpp, …); such servers may need no key.")
-        .or("https://api.openai.com/v1");
-/// OpenAI: wire format.
-pub const OPENAI_API: Variable = Variable::new(
-    "OPENAI_API",
-    "Format in which models are asked: auto (what OpenAI's own models need; Chat Completions for every other model), chat or responses.",
-)
-.or("auto");
-/// OpenAI: small model.
-pub const OPENAI_SMALL_MODEL: Variable = Variable::new(
-    "OPENAI_SMALL_MODEL",
-    "Model for quick decisions; unset: chosen from the provider's list.",
-);
-/// OpenAI: large model.
-pub const OPENAI_LARGE_MODEL: Variable = Variable::new(
-    "OPENAI_LARGE_MODEL",
-    "Model for answers; unset: chosen from the provider's list.",
-);
-/// OpenAI: embedding model.
-pub const OPENAI_EMBEDDING_MODEL: Variable = Variable::new(
-    "OPENAI_EMBEDDING_MODEL",
-    "Model for memory search; with another server than OpenAI's, search uses keywords until this is set; unset: chosen from the provider's list.",
-);
-/// OpenAI: address for embeddings.
-pub const OPENAI_EMBEDDING_URL: Variable =
-    Variable::new("OPENAI_EMBEDDING_URL", "Address of another server for embeddings.");
-/// OpenAI: key for embeddings.
-pub const OPENAI_EMBEDDING_API_KEY: Variable =
-    Variable::new("OPENAI_EMBEDDING_API_KEY", "Key of the server named by OPENAI_EMBEDDING_URL.")
-        .secret();
-/// OpenAI: dimensions of embedding vectors.
-pub const OPENAI_EMBEDDING_DIMENSIONS: Variable = Variable::new(
-    "OPENAI_EMBEDDING_DIMENSIONS",
-    "Width of the vectors; sent only if set. The default model has 1536.",
-);
-/// OpenAI: vision model.
-pub const OPENAI_IMAGE_DESCRIPTION_MODEL: Variable = Variable::new(
-    "OPENAI_IMAGE_DESCRIPTION_MODEL",
-    "Model that describes pictures; unset: chosen from the provider's list.",
-);
-/// OpenAI: longest description of a picture, in tokens.
-pub const OPENAI_IMAGE_DESCRIPTION_MAX_TOKENS: Variable = Variable::new(
-    "OPENAI_IMAGE_DESCRIPTION_MAX_TOKENS",
-    "Longest description of a picture, in tokens.",
-)
-.or("8192");
-
-/// Settings of OpenAI and of servers that speak its API.
-pub const OPENAI: &[Variable] = &[
-    OPENAI_API_KEY,
-    OPENAI_BASE_URL,
-    OPENAI_API,
-    OPENAI_SMALL_MODEL,
-    OPENAI_LARGE_MODEL,
-    OPENAI_EMBEDDING_MODEL,
-    OPENAI_EMBEDDING_URL,
-    OPENAI_EMBEDDING_API_KEY,
-    OPENAI_EMBEDDING_DIMENSIONS,
-    OPENAI_IMAGE_DESCRIPTION_MODEL,
-    OPENAI_IMAGE_DESCRIPTION_MAX_TOKENS,
 ];
 
 /// Anthropic: key.
@@ -334,63 +279,6 @@ pub const OFFLINE_RESPONDER_PUBLIC: Variable = Variable::new(
 
 /// Settings of the offline script.
 pub const OFFLINE: &[Variable] = &[OFFLINE_SCRIPT, OFFLINE_RESPONDER_PUBLIC];
-
-macro_rules! parameters {
-    ($prefix:literal, $whose:literal) => {
-        [
-            Variable::new(
-                concat!($prefix, "_MAX_TOKENS"),
-                concat!("Longest answer", $whose, ", in tokens."),
-            ),
-            Variable::new(concat!($prefix, "_TEMPERATURE"), concat!("Randomness", $whose, ".")),
-            Variable::new(concat!($prefix, "_TOP_P"), concat!("Nucleus sampling", $whose, ".")),
-            Variable::new(concat!($prefix, "_TOP_K"), concat!("Number of candidates", $whose, ".")),
-            Variable::new(
-                concat!($prefix, "_MIN_P"),
-                concat!("Least probability of a candidate", $whose, "."),
-            ),
-            Variable::new(
-                concat!($prefix, "_SEED"),
-                concat!("Seed for repeatable answers", $whose, "."),
-            ),
-            Variable::new(
-                concat!($prefix, "_REPETITION_PENALTY"),
-                concat!("Repetition penalty", $whose, "."),
-            ),
-            Variable::new(
-                concat!($prefix, "_FREQUENCY_PENALTY"),
-                concat!("Frequency penalty", $whose, "."),
-            ),
-            Variable::new(
-                concat!($prefix, "_PRESENCE_PENALTY"),
-                concat!("Presence penalty", $whose, "."),
-            ),
-            Variable::new(
-                concat!($prefix, "_EFFORT"),
-                concat!(
-                    "How long a reasoning model thinks",
-                    $whose,
-                    ": none, minimal, low, medium, high, xhigh or max, as far as it takes that."
-                ),
-            ),
-        ]
-    };
-}
-
-/// Sampling parameters of the small model.
-pub const TEXT_SMALL: [Variable; 10] = parameters!("TEXT_SMALL", " of the small model");
-/// Sampling parameters of the large model.
-pub const TEXT_LARGE: [Variable; 10] = parameters!("TEXT_LARGE", " of the large model");
-/// Sampling parameters of both models.
-pub const DEFAULT: [Variable; 10] = parameters!("DEFAULT", "");
-/// Sampling parameters under elizaOS's oldest names, with the lowest precedence: longest answer,
-/// temperature, frequency and presence penalty.
-pub const LEGACY: [Variable; 4] = [
-    Variable::new("MODEL_MAX_TOKEN", "Older name of DEFAULT_MAX_TOKENS."),
-    Variable::new("MODEL_TEMPERATURE", "Older name of DEFAULT_TEMPERATURE."),
-    Variable::new("MODEL_FREQ_PENALTY", "Older name of DEFAULT_FREQUENCY_PENALTY."),
-    Variable::new("MODEL_PRESENCE_PENALTY", "Older name of DEFAULT_PRESENCE_PENALTY."),
-];
 
 /// The providers' key variables. Each may have further ones, such as `OPENAI_API_KEY_2` to `_9`.
 pub fn provider_keys() -> impl Iterator<Item = &'static Variable> {

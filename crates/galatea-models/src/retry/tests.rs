@@ -183,11 +183,20 @@ async fn the_deadline_ends_a_model_that_never_answers() {
     assert_eq!(error.code(), Some(codes::TIMEOUT));
 }
 
+/// Each of 200 waits is in the upper half of its range with a chance of one half, so that a wrong
+/// verdict is as likely as 200 equal tosses of a coin.
 #[test]
-fn jitter_is_bounded_and_ends() {
-    let waits: Vec<Duration> =
-        FullJitter { left: 100, ceiling: Duration::from_millis(500), cap: Duration::from_secs(8) }
-            .collect();
-    assert_eq!(waits.len(), 100);
-    assert!(waits.iter().all(|wait| *wait <= Duration::from_secs(8)));
+fn waits_are_spread_from_zero_to_a_ceiling_that_doubles() {
+    let jitter =
+        || FullJitter { left: 7, ceiling: Duration::from_millis(500), cap: Duration::from_secs(8) };
+    let runs: Vec<Vec<Duration>> = (0..200).map(|_| jitter().collect()).collect();
+    assert!(runs.iter().all(|waits| waits.len() == 7), "one wait for each retry");
+    for (retry, ceiling) in [500, 1_000, 2_000, 4_000, 8_000, 8_000, 8_000].into_iter().enumerate()
+    {
+        let ceiling = Duration::from_millis(ceiling);
+        let waits: Vec<_> = runs.iter().map(|waits| waits[retry]).collect();
+        assert!(waits.iter().all(|wait| *wait <= ceiling), "{ceiling:?}: {waits:?}");
+        assert!(waits.iter().any(|wait| *wait > ceiling / 2), "{ceiling:?}: {waits:?}");
+        assert!(waits.iter().any(|wait| *wait < ceiling / 2), "{ceiling:?}: {waits:?}");
+    }
 }

@@ -4,6 +4,9 @@
 //! A reservation is checked and made in one step, so that however many calls begin at once, what is
 //! used and set aside never passes a cap.
 
+mod account;
+mod limits;
+
 use galatea_core::{
     Timestamp,
     store::{Amount, Day, Holder, Standing},
@@ -17,118 +20,18 @@ use super::{
     bucket::Bucket,
     refusal::{Refusal, Who, Why},
 };
-use crate::config::{Cap, Flow, Rate, Spending};
+use crate::config::Rate;
+use account::Account;
+use limits::{caps, percent, rates};
+
+pub(crate) use account::Spend;
+pub(super) use limits::{Case, Holders};
 
 /// Holders kept in memory. Past it, those idle for a minute go; the ledger knows their day.
 const MOST: usize = 20_000;
 const IDLE: Duration = Duration::from_secs(60);
 /// Per cent of a cap from which owners are warned and the small model answers.
 pub(super) const NEARLY: u64 = 80;
-
-/// Money, and tokens whose price is not known.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(crate) struct Spend {
-    /// Millionths of a US dollar.
-    pub(crate) micros: u64,
-    /// Tokens.
-    pub(crate) tokens: u64,
-}
-
-impl Spend {
-    fn add(&mut self, more: Self) {
-        self.micros = self.micros.saturating_add(more.micros);
-        self.tokens = self.tokens.saturating_add(more.tokens);
-    }
-
-    fn sub(&mut self, less: Self) {
-        self.micros = self.micros.saturating_sub(less.micros);
-        self.tokens = self.tokens.saturating_sub(less.tokens);
-    }
-}
-
-/// One holder's day.
-#[derive(Debug, Clone)]
-struct Account {
-    day: Day,
-    /// As stored, without what was used here since.
-    base: Spend,
-    base_answers: u64,
-    notices: u64,
-    /// Told of the rate.
-    hurried: bool,
-    earlier: bool,
-    /// Used here, stored or about to be.
-    mine: Spend,
-    mine_answers: u64,
-    /// What everybody had used when it was read.
-    seen: Spend,
-    /// Set aside.
-    held: Spend,
-    calls: u32,
-    bucket: Option<Bucket>,
-    loaded: Option<Timestamp>,
-    touched: Timestamp,
-}
-
-impl Account {
-    fn new(now: Timestamp) -> Self {
-        Self {
-            day: Day::of(now),
-            base: Spend::default(),
-            base_answers: 0,
-            notices: 0,
-            hurried: false,
-            earlier: false,
-            mine: Spend::default(),
-            mine_answers: 0,
-            seen: Spend::default(),
-            held: Spend::default(),
-            calls: 0,
-            bucket: None,
-            loaded: None,
-            touched: now,
-        }
-    }
-
-    /// A new day begins with what is stored of it, which is to be read; what is under way goes on.
-    fn turn_over(&mut self, now: Timestamp) {
-        self.touched = now;
-        if self.day != Day::of(now) {
-            let kept =
-                Self { held: self.held, calls: self.calls, bucket: self.bucket, ..Self::new(now) };
-            *self = kept;
-        }
-    }
-
-    fn used(&self) -> Spend {
-        let mut used = self.base;
-        used.add(self.mine);
-        used
-    }
-
-    fn answers(&self) -> u64 {
-        self.base_answers + self.mine_answers
-    }
-}
-
-/// Who speaks where, and what holds for them.
-#[derive(Debug, Clone)]
-pub(super) struct Case<'a> {
-    pub(super) spending: &'a Spending,
-    pub(super) holders: &'a Holders,
-    /// Not answered on an earlier day, neither listed nor approved.
-    pub(super) stranger: bool,
-    pub(super) now: Timestamp,
-}
-
-/// The keys of one message.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Holders {
-    pub(super) person: Holder,
-    pub(super) room: Holder,
-    pub(super) world: Holder,
-    pub(super) platform: Holder,
-}
 
 /// What is checked of a message before it is answered.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -405,68 +308,6 @@ impl Ledger {
             self.accounts.retain(|key, account| shared(key) || account.calls > 0);
         }
     }
-}
-
-fn percent(used: Spend, cap: &Cap) -> u64 {
-    let of = |used: u64, cap: Option<u64>| {
-        cap.map_or(0, |cap| used.saturating_mul(100).checked_div(cap).unwrap_or(100))
-    };
-    of(used.micros, cap.micros).max(of(used.tokens, cap.tokens))
-}
-
-/// In the order in which a refusal names them: what is nearest to the person first.
-fn rates(case: &Case<'_>) -> Vec<(Holder, Who, Rate)> {
-    let Case { spending, holders, stranger, .. } = case;
-    let mut all = vec![
-        (holders.person.clone(), Who::Person, spending.person.clone()),
-        (holders.room.clone(), Who::Room, spending.room.clone()),
-        (holders.world.clone(), Who::World, spending.world.clone()),
-    ];
-    all.extend(
-        spending.platform.clone().map(|rate| (holders.platform.clone(), Who::Platform, rate)),
-    );
-    all.push((Holder::Agent, Who::Agent, spending.agent.clone()));
-    if *stranger {
-        let part = |n: u64| n.saturating_mul(spending.strangers) / 100;
-        let narrow = |n: u32| u32::try_from(part(u64::from(n))).unwrap_or(u32::MAX);
-        let flow = spending
-            .agent
-            .flow
-            .map(|flow| Flow { per_minute: narrow(flow.per_minute), burst: narrow(flow.burst) });
-        all.push((
-            Holder::Strangers,
-            Who::Strangers,
-            Rate {
-                flow,
-                day: spending.agent.day.map(part),
-                setting: spending.strangers_setting.clone(),
-            },
-        ));
-    }
-    all
-}
-
-fn caps(case: &Case<'_>) -> Vec<(Holder, Who, Cap)> {
-    let Case { spending, holders, stranger, .. } = case;
-    let person = if *stranger { &spending.stranger_cap } else { &spending.person_cap };
-    let mut all = vec![
-        (holders.person.clone(), Who::Person, person.clone()),
-        (holders.room.clone(), Who::Room, spending.room_cap.clone()),
-    ];
-    all.extend(
-        spending.platform_cap.clone().map(|cap| (holders.platform.clone(), Who::Platform, cap)),
-    );
-    all.push((Holder::Agent, Who::Agent, spending.agent_cap.clone()));
-    if *stranger {
-        let part = |n: u64| n.saturating_mul(spending.strangers) / 100;
-        let cap = Cap {
-            micros: spending.agent_cap.micros.map(part),
-            tokens: spending.agent_cap.tokens.map(part),
-            setting: spending.strangers_setting.clone(),
-        };
-        all.push((Holder::Strangers, Who::Strangers, cap));
-    }
-    all
 }
 
 #[cfg(test)]

@@ -1,18 +1,19 @@
 //! Supervise: owns every connector and service task; restarts what ends with backoff, parks what
 //! needs a person.
 
+use backon::{BackoffBuilder, ExponentialBackoff, ExponentialBuilder};
 use futures::FutureExt;
 use galatea_core::{
     Account, Connector, Error, ErrorKind, Event, Gateway, GatewayBackend, Health, Result, Retry,
     Service, Source,
 };
-use rand::RngExt;
 use std::{future::Future, panic::AssertUnwindSafe, sync::Arc, time::Duration};
 use tokio_util::sync::CancellationToken;
 
 use super::agent::Agent;
 use crate::ownership::LeaseGuard;
 
+/// Upper bounds of the first and of every later pause before a restart.
 const FIRST: Duration = Duration::from_secs(1);
 const LONGEST: Duration = Duration::from_secs(60);
 /// How long a connector may take to end once the account is given up.
@@ -148,8 +149,8 @@ async fn keep<F: Future<Output = Result<()>>>(
     run: impl Fn(CancellationToken) -> F,
     told: impl Fn(&Ended),
 ) {
-    let mut failures = 0_u32;
-    let mut parked: Option<(Option<String>, u32)> = None;
+    let mut pauses = restarts().build();
+    let mut parked: Option<(Option<String>, ExponentialBackoff)> = None;
     loop {
         let began = agent.clock.now();
         let outcome = AssertUnwindSafe(run(stop.child_token())).catch_unwind().await;
@@ -164,30 +165,31 @@ async fn keep<F: Future<Output = Result<()>>>(
             }
         };
         if agent.clock.now().since(began) >= HEALTHY {
-            failures = 0;
+            pauses = restarts().build();
         }
-        failures = failures.saturating_add(1);
+        let pause = pauses.next().unwrap_or(LONGEST);
         let delay = match error.retry() {
             Retry::Never => {
                 let code = error.code().map(str::to_owned);
-                let tries = parked
-                    .take()
-                    .filter(|(before, _)| *before == code)
-                    .map_or(1, |(_, tries)| tries + 1);
-                let again = again_after_a_repair(error.kind(), tries);
+                let repairable = is_repaired_elsewhere(error.kind());
                 told(&Ended::Parked(error));
-                let Some(pause) = again else {
+                if !repairable {
                     stop.cancelled().await;
                     return;
-                };
-                parked = Some((code, tries));
+                }
+                let mut pauses = parked
+                    .take()
+                    .filter(|(before, _)| *before == code)
+                    .map_or_else(|| repairs().build(), |(_, pauses)| pauses);
+                let pause = pauses.next().unwrap_or(REPAIRED_LATER);
+                parked = Some((code, pauses));
                 tokio::select! {
                     () = agent.clock.sleep(pause) => continue,
                     () = stop.cancelled() => return,
                 }
             }
             Retry::After(delay) => delay,
-            Retry::Soon => backoff(failures),
+            Retry::Soon => pause,
         };
         told(&Ended::Again { error, delay });
         tokio::select! {
@@ -197,19 +199,28 @@ async fn keep<F: Future<Output = Result<()>>>(
     }
 }
 
-/// Equal jitter: at least half the ceiling, so that a broken platform is not hammered.
-fn backoff(failures: u32) -> Duration {
-    let ceiling = FIRST.saturating_mul(1 << failures.saturating_sub(1).min(10)).min(LONGEST);
-    ceiling.mul_f64(0.5 + rand::rng().random::<f64>() / 2.0)
+/// Pauses before a restart. Equal jitter: at least half the upper bound, so that a broken platform
+/// is not hammered.
+fn restarts() -> ExponentialBuilder {
+    ExponentialBuilder::default()
+        .with_min_delay(FIRST / 2)
+        .with_max_delay(LONGEST / 2)
+        .with_jitter()
+        .without_max_times()
 }
 
-/// How long until what needs a person is tried again, after so many tries: only what can be
-/// repaired while this process runs. A refused token is a setting, and settings are read at the
-/// start.
-fn again_after_a_repair(kind: ErrorKind, tries: u32) -> Option<Duration> {
-    let elsewhere = matches!(kind, ErrorKind::Conflict | ErrorKind::Forbidden);
-    elsewhere
-        .then(|| REPAIRED.saturating_mul(1 << tries.saturating_sub(1).min(10)).min(REPAIRED_LATER))
+/// Pauses before what a person may have repaired is tried again.
+fn repairs() -> ExponentialBuilder {
+    ExponentialBuilder::default()
+        .with_min_delay(REPAIRED)
+        .with_max_delay(REPAIRED_LATER)
+        .without_max_times()
+}
+
+/// Whether a person can repair this while the process runs. A refused token is a setting, and
+/// settings are read at the start.
+fn is_repaired_elsewhere(kind: ErrorKind) -> bool {
+    matches!(kind, ErrorKind::Conflict | ErrorKind::Forbidden)
 }
 
 fn label(source: &Source, account: &Account) -> String {
@@ -227,26 +238,28 @@ mod tests {
 
     #[test]
     fn what_is_repaired_elsewhere_is_tried_again() {
-        let all: Vec<_> = (1..40)
-            .map(|tries| {
-                again_after_a_repair(ErrorKind::Conflict, tries)
-                    .unwrap_or_else(|| panic!("a pause"))
-            })
-            .collect();
-        assert!(all[0] == REPAIRED && all.is_sorted() && all[38] == REPAIRED_LATER, "{all:?}");
-        assert_eq!(
-            again_after_a_repair(ErrorKind::Unauthorized, 1),
-            None,
-            "a setting has to change"
+        let all: Vec<_> = repairs().build().take(39).collect();
+        assert!(
+            all[0] == REPAIRED && all[1] == 2 * REPAIRED && all[38] == REPAIRED_LATER,
+            "{all:?}"
         );
+        assert!(all.is_sorted(), "{all:?}");
+        assert!(is_repaired_elsewhere(ErrorKind::Conflict));
+        assert!(!is_repaired_elsewhere(ErrorKind::Unauthorized), "a setting has to change");
     }
 
     #[test]
-    fn pauses_grow_and_stay_bounded() {
-        for failures in 1..40 {
-            let pause = backoff(failures);
-            assert!(pause >= FIRST / 2 && pause <= LONGEST);
+    fn pauses_before_restarts_grow_with_equal_jitter_up_to_a_minute() {
+        let runs: Vec<Vec<Duration>> = (0..100)
+            .map(|seed| restarts().with_jitter_seed(seed).build().take(10).collect())
+            .collect();
+        for (failures, seconds) in [1, 2, 4, 8, 16, 32, 60, 60, 60, 60].into_iter().enumerate() {
+            let bound = Duration::from_secs(seconds);
+            let pauses: Vec<_> = runs.iter().map(|run| run[failures]).collect();
+            assert!(pauses.iter().all(|p| (bound / 2..=bound).contains(p)), "{pauses:?}");
+            let (low, high) = (bound.mul_f64(0.55), bound.mul_f64(0.95));
+            assert!(pauses.iter().any(|p| *p < low), "{pauses:?}");
+            assert!(pauses.iter().any(|p| *p > high), "{pauses:?}");
         }
-        assert!(backoff(20) >= LONGEST / 2);
     }
 }

@@ -1,6 +1,7 @@
 //! Wake-ups between processes that share a database: `NOTIFY galatea` announces new work, and each
 //! process listens on a connection of its own.
 
+use backon::{BackoffBuilder, ExponentialBuilder};
 use galatea_core::{Hint, Hints};
 use sqlx::postgres::PgListener;
 use std::{
@@ -99,7 +100,11 @@ struct Ear {
 impl Ear {
     /// Listens for ever, on another connection after each that broke.
     async fn listen(self) {
-        let mut pause = PAUSE[0];
+        let pauses = ExponentialBuilder::default()
+            .with_min_delay(PAUSE[0])
+            .with_max_delay(PAUSE[1])
+            .without_max_times();
+        let mut next = pauses.build();
         loop {
             let since = Instant::now();
             if let Err(failure) = self.hear().await {
@@ -110,8 +115,10 @@ impl Ear {
                     "wake-ups from other processes cannot be heard; this one looks for work ten times a second until it can listen again"
                 );
             }
-            pause = if since.elapsed() > PAUSE[1] { PAUSE[0] } else { (pause * 2).min(PAUSE[1]) };
-            sleep(pause).await;
+            if since.elapsed() > PAUSE[1] {
+                next = pauses.build();
+            }
+            sleep(next.next().unwrap_or(PAUSE[1])).await;
         }
     }
 

@@ -131,17 +131,12 @@ impl TextModel for ScriptedModel {
                 .map_or(0, |(at, _)| at);
             for piece in [&answer.text[..middle], &answer.text[middle..]] {
                 if !piece.is_empty() {
-                    show(on_text, piece);
+                    on_text(piece);
                 }
             }
         }
         Ok(answer)
     }
-}
-
-/// Passes a piece of a streamed answer to the caller.
-fn show(on_text: &(dyn Fn(&str) + Send + Sync), piece: &str) {
-    on_text(piece);
 }
 
 fn lock<T: ?Sized>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {

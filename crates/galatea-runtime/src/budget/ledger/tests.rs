@@ -4,6 +4,7 @@ use galatea_core::{EntityId, RoomId, Settings, Source, WorldId};
 use proptest::prelude::*;
 
 use super::*;
+use crate::config::Spending;
 
 const NOON: i64 = 20_000 * Day::MILLIS + Day::MILLIS / 2;
 const COST: Spend = Spend { micros: 4_000, tokens: 0 };

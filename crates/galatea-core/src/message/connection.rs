@@ -1,0 +1,101 @@
+//! Connection: where something was said and by whom, in the platform's ids and in ours.
+
+use serde_json::{Map, Value};
+
+use crate::{
+    ids::{EntityId, RemoteId, RoomId, WorldId},
+    room::ChannelType,
+    world::Role,
+};
+
+/// Where something was said: everything `ensure_connection` needs. Ids are the platform's; the
+/// runtime derives ours.
+///
+/// Field names of elizaOS: `world.remote` is `messageServerId` before hashing, `room.remote` is
+/// `channelId`, `entity.remote` is `userId`.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Connection {
+    /// The container.
+    pub world: WorldRef,
+    /// The place.
+    pub room: RoomRef,
+    /// The speaker; none for events without one.
+    pub entity: Option<EntityRef>,
+}
+
+/// A World as the platform tells it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct WorldRef {
+    /// Platform id.
+    pub remote: RemoteId,
+    /// Name; `None` when this event does not tell (a known name is kept).
+    pub name: Option<String>,
+    /// Owner, if told.
+    pub owner: Option<RemoteId>,
+    /// Roles, if told; merged into those known.
+    pub roles: Vec<(RemoteId, Role)>,
+    /// Free keys, merged into those known.
+    pub metadata: Map<String, Value>,
+}
+
+/// A Room as the platform tells it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct RoomRef {
+    /// Platform id; with threads it includes the parent's (`-100123-42`).
+    pub remote: RemoteId,
+    /// Name, if told.
+    pub name: Option<String>,
+    /// Kind of place.
+    pub kind: ChannelType,
+    /// The Room this is a thread or topic of.
+    pub parent: Option<RemoteId>,
+    /// Free keys, merged into those known.
+    pub metadata: Map<String, Value>,
+}
+
+/// A speaker as the platform tells them.
+#[derive(Debug, Clone, PartialEq)]
+pub struct EntityRef {
+    /// Platform id.
+    pub remote: RemoteId,
+    /// Display name.
+    pub name: Option<String>,
+    /// Handle without `@`.
+    pub user_name: Option<String>,
+    /// True for bots and webhooks.
+    pub is_bot: bool,
+    /// Free keys, merged into those known.
+    pub metadata: Map<String, Value>,
+}
+
+impl WorldRef {
+    /// A World of which only the id and a name are known.
+    pub fn new(remote: RemoteId, name: Option<String>) -> Self {
+        Self { remote, name, owner: None, roles: Vec::new(), metadata: Map::new() }
+    }
+}
+
+impl RoomRef {
+    /// A Room without a parent.
+    pub fn new(remote: RemoteId, name: Option<String>, kind: ChannelType) -> Self {
+        Self { remote, name, kind, parent: None, metadata: Map::new() }
+    }
+}
+
+impl EntityRef {
+    /// A person.
+    pub fn new(remote: RemoteId, name: Option<String>, user_name: Option<String>) -> Self {
+        Self { remote, name, user_name, is_bot: false, metadata: Map::new() }
+    }
+}
+
+/// Our ids of a [`Connection`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Place {
+    /// The World.
+    pub world: WorldId,
+    /// The Room.
+    pub room: RoomId,
+    /// The speaker; the agent itself when the connection names none.
+    pub entity: EntityId,
+}

@@ -1,0 +1,151 @@
+//! Outgoing: what to do on a platform, what is queued, what the platform answered.
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use crate::{
+    clock::Timestamp,
+    content::{Button, Content},
+    ids::{Account, AgentId, DeliveryId, RemoteId, RoomId, Source, TurnId},
+};
+
+/// What to do on a platform.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "do", rename_all = "snake_case")]
+pub enum Outgoing {
+    /// Say something, in as many parts as the platform needs.
+    Message {
+        /// What.
+        content: Content,
+        /// The platform message it answers.
+        reply_to: Option<RemoteId>,
+    },
+    /// Change what was said.
+    Edit {
+        /// Which message of ours.
+        id: RemoteId,
+        /// Its new content.
+        content: Content,
+    },
+    /// Set or take back a reaction.
+    React {
+        /// On which message.
+        id: RemoteId,
+        /// The emoji; none takes it back.
+        emoji: Option<String>,
+    },
+    /// Remove a message.
+    Delete {
+        /// Which.
+        id: RemoteId,
+    },
+    /// Show that an answer is being prepared. Never stored, never retried.
+    Typing,
+}
+
+impl Outgoing {
+    /// As it may go out: texts without what no reader sees ([`Content::made_visible`]).
+    #[must_use]
+    pub fn made_visible(self) -> Self {
+        match self {
+            Self::Message { content, reply_to } => {
+                Self::Message { content: content.made_visible(), reply_to }
+            }
+            Self::Edit { id, content } => Self::Edit { id, content: content.made_visible() },
+            other @ (Self::React { .. } | Self::Delete { .. } | Self::Typing) => other,
+        }
+    }
+
+    /// A message with these buttons and text.
+    pub fn ask(text: impl Into<String>, buttons: Vec<Vec<Button>>) -> Self {
+        Self::Message { content: Content { buttons, ..Content::text(text) }, reply_to: None }
+    }
+}
+
+/// Where to deliver.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Address {
+    /// Platform.
+    pub source: Source,
+    /// Login on it.
+    pub account: Account,
+    /// Our Room.
+    pub room: RoomId,
+    /// The platform's id of that Room, as its connector wrote it.
+    pub remote: RemoteId,
+}
+
+/// One outbox row on its way: one part of one answer, already in the platform's own form.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Delivery {
+    /// Outbox id.
+    pub id: DeliveryId,
+    /// Whose.
+    pub agent: AgentId,
+    /// The turn it belongs to; unique together with `part`.
+    pub turn: TurnId,
+    /// Number of this part, from 0.
+    pub part: u32,
+    /// Where to.
+    pub address: Address,
+    /// Idempotency key: at most 22 characters of base62, stable over retries.
+    pub key: String,
+    /// What to send, from [`crate::SendHandler::encode`].
+    pub body: Encoded,
+    /// Attempts made before this one.
+    pub attempt: u32,
+    /// When the row was committed.
+    pub created_at: Timestamp,
+    /// What the part before it became, where that is known: an answer in several parts goes on
+    /// there. Told with each attempt, not stored here.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub previous: Option<RemoteId>,
+}
+
+/// A platform's own form of one part: opaque to everybody but its connector.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Encoded(pub Value);
+
+/// What the platform answered to a [`Delivery`].
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Receipt {
+    /// The platform's id of what was sent, in the form incoming ids have.
+    pub id: Option<RemoteId>,
+    /// Set when the platform says that the room has moved; the delivery went to the new one.
+    pub moved_to: Option<RemoteId>,
+}
+
+/// What is stored around a delivery whose outcome is unknown: where a read-back has to look, and
+/// what it need not take for the lost one.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct ReadBackContext {
+    /// The newest messages received in the Room before the delivery was committed, newest first.
+    pub received: Vec<RemoteId>,
+    /// Messages sent to the Room before it, newest first.
+    pub sent: Vec<RemoteId>,
+    /// Messages of ours around it on this account, in any Room, whose outcome is known.
+    pub ours: Vec<RemoteId>,
+    /// Messages received on this account about then and lately, in any Room: where several Rooms
+    /// share one count of messages, these lie between.
+    pub others: Vec<RemoteId>,
+    /// Rooms of this account in which another delivery's outcome is unknown; its own Room once for
+    /// each earlier one that came to no clear end.
+    pub doubtful: Vec<RemoteId>,
+    /// So much was sent since that not all of ours is here.
+    pub cut: bool,
+}
+
+/// What a read-back found out about an ambiguous delivery.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum ReadBackResult {
+    /// It is there.
+    Sent(Receipt),
+    /// It is provably not there.
+    NotSent,
+    /// The platform gives no way to tell.
+    Unknown,
+}

@@ -1,0 +1,83 @@
+//! Answer: what a text model answered.
+
+use serde::{Deserialize, Serialize};
+
+use super::Price;
+
+/// What a text model answered.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+pub struct TextAnswer {
+    /// Visible text.
+    pub text: String,
+    /// Tools it wants called, arguments as the model wrote them.
+    pub tool_calls: Vec<ToolCall>,
+    /// Tokens used, as the provider counts.
+    pub usage: Usage,
+    /// Why it ended.
+    pub finish: Finish,
+    /// Who answered, where several could; none from a model that stands alone.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub by: Option<AnsweredBy>,
+    /// The model that really answered, where the service says that it was another than asked.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub served: Option<String>,
+    /// What the tokens of this answer cost: the price of the model that answered. None where that
+    /// is unknown.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub price: Option<Price>,
+}
+
+/// Which link of a fallback chain answered, and why those before it did not.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct AnsweredBy {
+    /// The link, for people: `openai gpt-6.1-terra (OPENAI_API_KEY_2)`.
+    pub link: String,
+    /// Its provider.
+    pub provider: String,
+    /// Its model.
+    pub model: String,
+    /// The links before it, each with the reason. No message text, no secrets.
+    pub passed: Vec<(String, String)>,
+    /// The first of them found the prompt too long.
+    #[serde(default)]
+    pub too_long: bool,
+}
+
+/// A tool call.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ToolCall {
+    /// Provider's id of the call.
+    pub id: String,
+    /// Tool.
+    pub name: String,
+    /// Arguments as text: JSON if the model kept to it.
+    pub arguments: String,
+}
+
+/// Tokens used.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Usage {
+    /// Read by the model, the cached part included.
+    pub input: u64,
+    /// Of those read, what the provider's cache held already, which is cheaper.
+    #[serde(default)]
+    pub cached: u64,
+    /// Written by the model, thoughts included.
+    pub output: u64,
+}
+
+/// Why an answer ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Finish {
+    /// Complete.
+    #[default]
+    Stop,
+    /// Cut at the token limit.
+    Length,
+    /// It wants tools called.
+    Tools,
+    /// Withheld by the provider's filter.
+    Filtered,
+}

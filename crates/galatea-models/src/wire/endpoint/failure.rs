@@ -1,0 +1,266 @@
+//! Failures of a service as errors for people.
+
+use std::time::Duration;
+
+use galatea_core::{Error, ErrorKind, Retry, Sent, model::Finish};
+use galatea_http::{codes as http, redact};
+
+use super::Endpoint;
+use crate::wire::{
+    Auth, Fail, Names, codes,
+    refusal::{Hint, Refusal},
+};
+
+impl Endpoint {
+    /// The error for a failed connection, described in terms of this service.
+    pub(crate) fn transport(&self, error: Error) -> Error {
+        // This machine lacks a resource; the service was not called.
+        if error.kind() == ErrorKind::Exhausted {
+            return error;
+        }
+        let (label, url) = (self.names.label, self.names.url);
+        let (code, message, fix) = match error.code() {
+            Some(http::REFUSED) => (
+                codes::CONNECT,
+                format!("nothing listens at {}", self.place),
+                Some(format!("start the model server there, or correct {url}")),
+            ),
+            Some(http::DNS | http::CONNECT) => (
+                codes::CONNECT,
+                format!("{label} cannot be reached at {}", self.place),
+                Some(format!("check the network and proxy, or correct {url}")),
+            ),
+            Some(http::TIMEOUT) => {
+                (codes::TIMEOUT, format!("{label} gave no answer in time"), None)
+            }
+            Some(http::BROKEN) => (
+                codes::CUT,
+                format!("the connection to {label} broke before the answer was complete"),
+                None,
+            ),
+            Some(http::TOO_BIG | http::JSON) => (
+                codes::GARBAGE,
+                format!("{label} answered with something that is no model answer"),
+                Some(format!("check {url}")),
+            ),
+            _ => (
+                codes::URL,
+                format!("{label} cannot be called with these settings"),
+                Some(format!("check {url} and {}", self.key)),
+            ),
+        };
+        let told = Error::new(error.kind(), message)
+            .with_code(code)
+            .with_retry(error.retry())
+            .with_sent(error.sent());
+        let told = told
+            .with("cause", format!("the call to {}: {}", self.place, error.message()))
+            .with("host", &self.place);
+        let told = match &self.origins.url {
+            Some(place) => told.with("where", place),
+            None => told,
+        };
+        let told = match fix {
+            Some(fix) => told.with_fix(fix),
+            None => told,
+        };
+        told.with_source(error)
+    }
+
+    /// The error for a refusal by the service, with a fix in terms of its settings.
+    pub(crate) fn refused(
+        &self,
+        status: u16,
+        wait: Option<Duration>,
+        refusal: &Refusal,
+        model: &str,
+    ) -> Error {
+        let Names { label, url, provider, .. } = self.names;
+        let key = self.key.as_ref();
+        let wait = wait.max(refusal.wait_ms.map(Duration::from_millis));
+        let retry = wait.map_or(Retry::Soon, Retry::After);
+        let hint = refusal.hint.or(match status {
+            401 => Some(Hint::BadKey),
+            402 => Some(Hint::NoMoney),
+            413 => Some(Hint::TooLong),
+            429 => Some(Hint::RateLimited),
+            300..=399 => Some(Hint::WrongPath),
+            500..=599 => Some(Hint::Busy),
+            _ => None,
+        });
+        let error = match hint {
+            Some(Hint::BadKey) => {
+                Error::new(ErrorKind::Unauthorized, format!("{label} rejected {key}"))
+                    .with_code(codes::KEY)
+                    .with_fix(format!("put a valid key of {label} into {key}"))
+            }
+            Some(Hint::NoMoney) => Error::new(
+                ErrorKind::Forbidden,
+                format!("the account at {label} has no money left"),
+            )
+            .with_code(codes::QUOTA)
+            .with_fix(format!("add credit or raise the spending limit at {label}")),
+            Some(Hint::UnknownModel) if provider == "ollama" => {
+                Error::not_found(format!("Ollama has not pulled the model {model}"))
+                    .with_code(codes::UNKNOWN)
+                    .with_fix(format!("ollama pull {model}"))
+            }
+            Some(Hint::UnknownModel) => {
+                Error::not_found(format!("{label} has no model {model} for this key"))
+                    .with_code(codes::UNKNOWN)
+                    .with_fix(match self.origin_of(model) {
+                        Some((variable, _)) => {
+                            format!("set {variable} to a model that {label} offers")
+                        }
+                        None => format!(
+                            "set {0}_SMALL_MODEL and {0}_LARGE_MODEL to models that {label} offers",
+                            provider.to_uppercase()
+                        ),
+                    })
+            }
+            Some(Hint::TooLong) => Error::new(
+                ErrorKind::TooLong,
+                format!("the conversation is too long for {model}"),
+            )
+            .with_code(codes::TOO_LONG)
+            .with_fix(
+                "shorten the character or the history, or choose a model with a longer context",
+            ),
+            Some(Hint::NoTools) => {
+                Error::new(ErrorKind::Unsupported, format!("{model} at {label} has no tool calls"))
+                    .with_code(codes::TOOLS)
+                    .with_fix("set MODEL_TOOLS=false, or choose a model with tools")
+            }
+            Some(Hint::RateLimited) => {
+                Error::new(ErrorKind::RateLimited, format!("{label} asked to slow down"))
+                    .with_code(codes::RATE)
+                    .with_retry(retry)
+            }
+            Some(Hint::Busy) => {
+                Error::new(ErrorKind::Unavailable, format!("{label} has a fault or is overloaded"))
+                    .with_code(codes::FAULT)
+                    .with_retry(retry)
+                    .with_sent(Sent::Maybe)
+            }
+            Some(Hint::WrongPath) => {
+                Error::not_found(format!("there is no such interface at {}", self.place))
+                    .with_code(codes::URL)
+                    .with_fix(format!("correct {url}; it usually ends in the version, such as /v1"))
+            }
+            None => match status {
+                403 => Error::new(ErrorKind::Forbidden, format!("{label} refuses this to {key}"))
+                    .with_code(codes::FORBIDDEN)
+                    .with_fix(format!("check what the key in {key} may do")),
+                408 => Error::new(ErrorKind::Timeout, format!("{label} gave up on the request"))
+                    .with_code(codes::TIMEOUT)
+                    .with_retry(retry),
+                409 => Error::new(
+                    ErrorKind::Conflict,
+                    format!("{label} is busy with a conflicting request"),
+                )
+                .with_code(codes::CONFLICT)
+                .with_retry(retry),
+                _ => Error::invalid(format!("{label} found the request invalid"))
+                    .with_code(codes::INVALID),
+            },
+        };
+        let mut cause = format!("HTTP {status}");
+        if let Some(word) = &refusal.word {
+            cause.push(' ');
+            cause.push_str(word);
+        }
+        let error = error.with("cause", self.clean(&cause)).with("host", &self.place);
+        let place = match hint {
+            Some(Hint::BadKey | Hint::NoMoney) => {
+                self.origins.key.as_ref().map(|origin| format!("{key} from {origin}"))
+            }
+            Some(Hint::UnknownModel) => self.origin_of(model).map(|(_, place)| place.to_owned()),
+            Some(Hint::WrongPath) => self.origins.url.clone(),
+            _ => None,
+        };
+        let error = match place {
+            Some(place) => error.with("where", place),
+            None => error,
+        };
+        // A sentence about a refused key may contain parts of the key, which redaction does not
+        // find.
+        if refusal.sentence.is_empty() || matches!(hint, Some(Hint::BadKey)) {
+            error
+        } else {
+            error.with_source(self.clean(&refusal.sentence))
+        }
+    }
+
+    /// The variable that names a model, and its origin.
+    fn origin_of(&self, model: &str) -> Option<(&'static str, &str)> {
+        self.origins
+            .models
+            .iter()
+            .find(|(name, ..)| name == model)
+            .map(|(_, variable, place)| (*variable, place.as_str()))
+    }
+
+    /// The error for an answer that could not be decoded.
+    pub(crate) fn fail(&self, fail: Fail, model: &str) -> Error {
+        match fail {
+            Fail::Garbage(expected) => {
+                let error = Error::unexpected(format!(
+                    "{} answered with something that is no model answer",
+                    self.names.label
+                ))
+                .with_code(codes::GARBAGE)
+                .with("host", &self.place)
+                .with("expected", expected)
+                .with_sent(Sent::Maybe)
+                .with_fix(format!("check {}", self.names.url));
+                match &self.origins.url {
+                    Some(place) => error.with("where", place),
+                    None => error,
+                }
+            }
+            Fail::Refused(status, refusal) => self.refused(status, None, &refusal, model),
+        }
+    }
+
+    /// The error for an empty answer.
+    pub(crate) fn empty(&self, model: &str, finish: Finish) -> Error {
+        let error =
+            Error::unexpected(format!("{model} at {} answered with nothing", self.names.label))
+                .with_code(codes::EMPTY)
+                .with_sent(Sent::Maybe)
+                .with("host", &self.place);
+        if finish == Finish::Length {
+            error.with_fix("raise MAX_TOKENS: the answer was cut before its first visible word")
+        } else {
+            error
+        }
+    }
+
+    /// The error for a stream that ended before the answer was complete.
+    pub(crate) fn cut(&self) -> Error {
+        Error::new(
+            ErrorKind::Unavailable,
+            format!("the connection to {} broke before the answer was complete", self.names.label),
+        )
+        .with_code(codes::CUT)
+        .with_sent(Sent::Maybe)
+        .with("host", &self.place)
+    }
+
+    /// The error for a timeout of the first piece or of a later one.
+    pub(crate) fn silent(&self, first: bool, after: Duration) -> Error {
+        let what =
+            if first { "gave no answer in time" } else { "stopped in the middle of its answer" };
+        Error::new(ErrorKind::Timeout, format!("{} {what}", self.names.label))
+            .with_code(codes::TIMEOUT)
+            .with("host", &self.place)
+            .with("seconds", after.as_secs_f32())
+    }
+
+    fn clean(&self, text: &str) -> String {
+        match &self.auth {
+            Auth::None => redact(text, &[]),
+            Auth::Bearer(key) | Auth::Header(_, key) => redact(text, &[key]),
+        }
+    }
+}

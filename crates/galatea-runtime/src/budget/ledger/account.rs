@@ -1,0 +1,91 @@
+//! Account: one holder's day.
+
+use galatea_core::{Timestamp, store::Day};
+
+use crate::budget::bucket::Bucket;
+
+/// Money, and tokens whose price is not known.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) struct Spend {
+    /// Millionths of a US dollar.
+    pub(crate) micros: u64,
+    /// Tokens.
+    pub(crate) tokens: u64,
+}
+
+impl Spend {
+    pub(super) fn add(&mut self, more: Self) {
+        self.micros = self.micros.saturating_add(more.micros);
+        self.tokens = self.tokens.saturating_add(more.tokens);
+    }
+
+    pub(super) fn sub(&mut self, less: Self) {
+        self.micros = self.micros.saturating_sub(less.micros);
+        self.tokens = self.tokens.saturating_sub(less.tokens);
+    }
+}
+
+/// One holder's day.
+#[derive(Debug, Clone)]
+pub(super) struct Account {
+    pub(super) day: Day,
+    /// As stored, without what was used here since.
+    pub(super) base: Spend,
+    pub(super) base_answers: u64,
+    pub(super) notices: u64,
+    /// Told of the rate.
+    pub(super) hurried: bool,
+    pub(super) earlier: bool,
+    /// Used here, stored or about to be.
+    pub(super) mine: Spend,
+    pub(super) mine_answers: u64,
+    /// What everybody had used when it was read.
+    pub(super) seen: Spend,
+    /// Set aside.
+    pub(super) held: Spend,
+    pub(super) calls: u32,
+    pub(super) bucket: Option<Bucket>,
+    pub(super) loaded: Option<Timestamp>,
+    pub(super) touched: Timestamp,
+}
+
+impl Account {
+    pub(super) fn new(now: Timestamp) -> Self {
+        Self {
+            day: Day::of(now),
+            base: Spend::default(),
+            base_answers: 0,
+            notices: 0,
+            hurried: false,
+            earlier: false,
+            mine: Spend::default(),
+            mine_answers: 0,
+            seen: Spend::default(),
+            held: Spend::default(),
+            calls: 0,
+            bucket: None,
+            loaded: None,
+            touched: now,
+        }
+    }
+
+    /// A new day begins with what is stored of it, which is to be read; what is under way goes on.
+    pub(super) fn turn_over(&mut self, now: Timestamp) {
+        self.touched = now;
+        if self.day != Day::of(now) {
+            let kept =
+                Self { held: self.held, calls: self.calls, bucket: self.bucket, ..Self::new(now) };
+            *self = kept;
+        }
+    }
+
+    pub(super) fn used(&self) -> Spend {
+        let mut used = self.base;
+        used.add(self.mine);
+        used
+    }
+
+    pub(super) fn answers(&self) -> u64 {
+        self.base_answers + self.mine_answers
+    }
+}

@@ -1,0 +1,90 @@
+//! Limits: the rates and caps that hold for one message.
+
+use galatea_core::{Timestamp, store::Holder};
+
+use super::account::Spend;
+use crate::{
+    budget::refusal::Who,
+    config::{Cap, Flow, Rate, Spending},
+};
+
+/// Who speaks where, and what holds for them.
+#[derive(Debug, Clone)]
+pub(crate) struct Case<'a> {
+    pub(crate) spending: &'a Spending,
+    pub(crate) holders: &'a Holders,
+    /// Not answered on an earlier day, neither listed nor approved.
+    pub(crate) stranger: bool,
+    pub(crate) now: Timestamp,
+}
+
+/// The keys of one message.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Holders {
+    pub(crate) person: Holder,
+    pub(crate) room: Holder,
+    pub(crate) world: Holder,
+    pub(crate) platform: Holder,
+}
+
+pub(super) fn percent(used: Spend, cap: &Cap) -> u64 {
+    let of = |used: u64, cap: Option<u64>| {
+        cap.map_or(0, |cap| used.saturating_mul(100).checked_div(cap).unwrap_or(100))
+    };
+    of(used.micros, cap.micros).max(of(used.tokens, cap.tokens))
+}
+
+/// In the order in which a refusal names them: what is nearest to the person first.
+pub(super) fn rates(case: &Case<'_>) -> Vec<(Holder, Who, Rate)> {
+    let Case { spending, holders, stranger, .. } = case;
+    let mut all = vec![
+        (holders.person.clone(), Who::Person, spending.person.clone()),
+        (holders.room.clone(), Who::Room, spending.room.clone()),
+        (holders.world.clone(), Who::World, spending.world.clone()),
+    ];
+    all.extend(
+        spending.platform.clone().map(|rate| (holders.platform.clone(), Who::Platform, rate)),
+    );
+    all.push((Holder::Agent, Who::Agent, spending.agent.clone()));
+    if *stranger {
+        let part = |n: u64| n.saturating_mul(spending.strangers) / 100;
+        let narrow = |n: u32| u32::try_from(part(u64::from(n))).unwrap_or(u32::MAX);
+        let flow = spending
+            .agent
+            .flow
+            .map(|flow| Flow { per_minute: narrow(flow.per_minute), burst: narrow(flow.burst) });
+        all.push((
+            Holder::Strangers,
+            Who::Strangers,
+            Rate {
+                flow,
+                day: spending.agent.day.map(part),
+                setting: spending.strangers_setting.clone(),
+            },
+        ));
+    }
+    all
+}
+
+pub(super) fn caps(case: &Case<'_>) -> Vec<(Holder, Who, Cap)> {
+    let Case { spending, holders, stranger, .. } = case;
+    let person = if *stranger { &spending.stranger_cap } else { &spending.person_cap };
+    let mut all = vec![
+        (holders.person.clone(), Who::Person, person.clone()),
+        (holders.room.clone(), Who::Room, spending.room_cap.clone()),
+    ];
+    all.extend(
+        spending.platform_cap.clone().map(|cap| (holders.platform.clone(), Who::Platform, cap)),
+    );
+    all.push((Holder::Agent, Who::Agent, spending.agent_cap.clone()));
+    if *stranger {
+        let part = |n: u64| n.saturating_mul(spending.strangers) / 100;
+        let cap = Cap {
+            micros: spending.agent_cap.micros.map(part),
+            tokens: spending.agent_cap.tokens.map(part),
+            setting: spending.strangers_setting.clone(),
+        };
+        all.push((Holder::Strangers, Who::Strangers, cap));
+    }
+    all
+}

@@ -1,0 +1,196 @@
+//! Scene: the program with one agent on one platform, its starts and its loads.
+
+use anyhow::{Context, Result};
+use std::{path::Path, time::Duration};
+
+use super::{
+    Plan,
+    child::{Child, Launch},
+    figures::{Load, OnPlatform, Start, percentile},
+    load::{self, Amount},
+    proc,
+    stage::Platform,
+};
+use galatea_testkit::postgres::{Database, Server};
+
+/// Pause between readiness and measuring the memory of an idle process.
+const REST: Duration = Duration::from_secs(3);
+
+/// Pause between the end of the loads and the second measurement of memory. When idle, the program
+/// returns the memory of a burst to the system.
+const REST_AFTER_LOADS: Duration = Duration::from_secs(30);
+
+/// Results of the loads with SQLite.
+pub(super) struct OnSqlite {
+    one_room: Load,
+    rooms: Load,
+    flood: Load,
+    half: Load,
+    large: Load,
+    idle: f64,
+    after_load: f64,
+    rested: f64,
+}
+
+/// The program with one agent on one platform.
+pub(super) struct Scene<'a> {
+    pub(super) name: &'static str,
+    pub(super) platform: Platform,
+    pub(super) settings: Vec<(&'static str, String)>,
+    pub(super) root: &'a Path,
+    pub(super) binary: &'a Path,
+    pub(super) folder: &'a Path,
+}
+
+impl Scene<'_> {
+    fn start(&self, data: &str) -> Result<Child> {
+        self.start_with(data, &self.settings)
+    }
+
+    fn start_with(&self, data: &str, settings: &[(&'static str, String)]) -> Result<Child> {
+        let (data, helper) = (
+            self.folder.join(format!("{}-{data}", self.name)),
+            [self.root.join("characters/helper.json")],
+        );
+        Child::start(&Launch {
+            binary: self.binary,
+            home: self.folder,
+            data: &data,
+            characters: &helper,
+            settings,
+        })
+    }
+
+    /// Measures first starts and restarts.
+    pub(super) async fn starts(&self, count: usize) -> Result<(Start, Start)> {
+        eprintln!("--- {}: {count} first starts and {count} restarts", self.name);
+        let (mut first, mut again) = (Vec::new(), Vec::new());
+        for n in 0..count {
+            for times in [&mut first, &mut again] {
+                let child = self.start(&format!("start-{n}"))?;
+                times.push(child.ready().await?);
+                child.stop().await?;
+            }
+        }
+        self.platform.forget();
+        Ok((median(first)?, median(again)?))
+    }
+
+    pub(super) async fn loads(
+        &self,
+        plan: &Plan,
+        (first_start, restart): (Start, Start),
+    ) -> Result<OnPlatform> {
+        let OnSqlite { one_room, rooms, flood, half, large, idle, after_load, rested } =
+            self.on_sqlite(plan).await?;
+        let postgres = self.on_postgres(plan).await?;
+        Ok(OnPlatform {
+            one_room,
+            rooms,
+            flood,
+            half,
+            large,
+            postgres,
+            first_start,
+            restart,
+            idle,
+            after_load,
+            rested,
+        })
+    }
+
+    pub(super) async fn on_sqlite(&self, plan: &Plan) -> Result<OnSqlite> {
+        let child = self.start("load")?;
+        child.ready().await?;
+        let idle = rested(&child).await?;
+        eprintln!("--- {}: {idle:.1} MiB at rest", self.name);
+        load::run(&self.platform, &child, plan.warm_up)
+            .await
+            .with_context(|| format!("warming up on {}", self.name))?;
+        let one_room = self.step("one room, one question at a time", &child, plan.one_room).await?;
+        let rooms = self.step("100 rooms, one question each", &child, plan.rooms).await?;
+        let flood = self.step("100 rooms, flood", &child, plan.flood).await?;
+        let half = self
+            .step(
+                "100 rooms, half the pace of the flood",
+                &child,
+                Amount::paced(flood.per_second / 2.0, plan.half),
+            )
+            .await?;
+        let large = self.step("1,000 rooms at once", &child, plan.large).await?;
+        let after_load = proc::resident(child.pid())?;
+        tokio::time::sleep(REST_AFTER_LOADS).await;
+        let rested = proc::resident(child.pid())?;
+        eprintln!(
+            "--- {}: {after_load:.1} MiB after the loads, {rested:.1} MiB {} s later",
+            self.name,
+            REST_AFTER_LOADS.as_secs()
+        );
+        child.stop().await?;
+        Ok(OnSqlite { one_room, rooms, flood, half, large, idle, after_load, rested })
+    }
+
+    /// The flood with a PostgreSQL server on this machine, with its default durability (`fsync` and
+    /// `synchronous_commit` on).
+    pub(super) async fn on_postgres(&self, plan: &Plan) -> Result<Load> {
+        self.platform.forget();
+        let server = tokio::task::spawn_blocking(Server::durable)
+            .await
+            .context("no PostgreSQL could be started")?;
+        let database = Database::on(server.clone()).await;
+        let mut settings = self.settings.clone();
+        settings.push(("DATABASE_URL", database.url()));
+        let child = self.start_with("postgres", &settings)?;
+        child.ready().await?;
+        load::run(&self.platform, &child, plan.warm_up)
+            .await
+            .with_context(|| format!("warming up on {} with PostgreSQL", self.name))?;
+        let (before, first) = (proc::cpu_of_family(server.pid())?, database.writes().await);
+        let load = self.step("PostgreSQL, 100 rooms, flood", &child, plan.flood).await?;
+        let used = proc::cpu_of_family(server.pid())?.saturating_sub(before).as_secs_f64() * 1000.0
+            / load.answers as f64;
+        let commits = (database.writes().await - first) as f64 / load.answers as f64;
+        let statements = load.statements.unwrap_or_default();
+        eprintln!(
+            "--- {}: PostgreSQL itself: {used:.2} ms of processor time, {statements:.2} statements and {commits:.2} commits per answer",
+            self.name
+        );
+        child.stop().await?;
+        drop(database);
+        tokio::task::spawn_blocking(move || server.end())
+            .await
+            .context("PostgreSQL did not end")?;
+        Ok(load)
+    }
+
+    /// Runs a load and prints its result at once, so that it is not lost if a later load fails.
+    async fn step(&self, what: &str, child: &Child, amount: Amount) -> Result<Load> {
+        let name = format!("{}: {what}", self.name);
+        eprintln!("--- {name}");
+        let load = load::run(&self.platform, child, amount).await.with_context(|| name.clone())?;
+        let Load { answers, per_second, wait, cpu, misplaced, .. } = &load;
+        let out =
+            if *misplaced == 0 { String::new() } else { format!(", {misplaced} OUT OF TURN") };
+        let held = proc::resident(child.pid())?;
+        eprintln!(
+            "--- {name}: {answers} answers, {per_second:.0}/s, p50 {:?}, p99 {:?}, {cpu:.2} ms of processor time each, {held:.0} MiB{out}",
+            wait.p50, wait.p99
+        );
+        Ok(load)
+    }
+}
+
+/// Memory after [`REST`], when one-time work after a start is finished. The pause is part of the
+/// definition.
+pub(super) async fn rested(child: &Child) -> Result<f64> {
+    tokio::time::sleep(REST).await;
+    proc::resident(child.pid())
+}
+
+fn median(starts: Vec<(Duration, Duration)>) -> Result<Start> {
+    let (mut line, mut readyz): (Vec<_>, Vec<_>) = starts.into_iter().unzip();
+    line.sort_unstable();
+    readyz.sort_unstable();
+    let half = |times: &[Duration]| percentile(times, 50).context("no start was measured");
+    Ok(Start { line: half(&line)?, readyz: half(&readyz)? })
+}
