@@ -16,7 +16,7 @@ use galatea_core::{
 };
 
 use crate::families::Rules;
-use crate::wire::{Call, Endpoint, drive, event_frames, require_answer, require_messages, show};
+use crate::wire::{Call, Endpoint, drive, event_frames, require_answer, require_messages};
 
 /// API version sent with every call (API reference, "Versioning").
 pub const VERSION: &str = "2023-06-01";
@@ -49,7 +49,6 @@ impl TextModel for AnthropicText {
     ) -> Result<TextAnswer> {
         require_messages(request)?;
         let endpoint = &*self.endpoint.of(request);
-        let on_text = &|text: &str| show(on_text, text);
         let model = self.info.model.as_str();
         let body = encode::encode(request, &self.info, &self.rules);
         let call = Call { model, read: error::read };

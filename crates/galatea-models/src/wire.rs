@@ -90,8 +90,3 @@ pub(crate) fn extend_vectors(
     all.extend(batch);
     Ok(())
 }
-
-/// Shows a piece of an answer to the reader.
-pub(crate) fn show(on_text: &(dyn Fn(&str) + Send + Sync), text: &str) {
-    on_text(text);
-}
