@@ -248,7 +248,7 @@ fn edited(m: &Message, me: &Me) -> Decoded {
 
 fn pressed(q: &CallbackQuery, now: Timestamp) -> Decoded {
     let mut out = Decoded { press: Some(q.id.0.clone()), ..Decoded::default() };
-    // Presses on inline-mode messages name no chat, so there is no Room for them.
+    // A press on an inline-mode message contains no chat, so it belongs to no Room.
     if let (Some(message), Some(data)) = (&q.message, &q.data) {
         let chat = message.chat();
         let thread = message.regular_message().and_then(connection::thread);

@@ -83,7 +83,7 @@ fn host_char(c: char) -> bool {
 }
 
 /// Whether X certainly treats this whole range as a link, including any `@` in its path, so that it
-/// mentions nobody.
+/// notifies no account.
 pub(super) fn swallows_at(text: &str, range: &Range<usize>) -> bool {
     let link = &text[range.clone()];
     let Some(rest) = link.strip_prefix("https://").or_else(|| link.strip_prefix("http://")) else {

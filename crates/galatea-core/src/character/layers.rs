@@ -9,8 +9,8 @@ use crate::settings::{Layer, Origin, Setting};
 /// `secrets`, `settings`, `settings.secrets`: the strongest first. A stored `false` or `0` counts
 /// (elizaOS loses them).
 ///
-/// What elizaOS encrypted is left out: a cipher is no value, and would hide the plain one
-/// elsewhere.
+/// Values that elizaOS encrypted are left out: they cannot be used, and would override a plain
+/// value from another source.
 ///
 /// Lists and objects are kept as JSON; what is inside an object is there under a dotted name too
 /// (`discord.allowedChannelIds`). `file` is where the character came from, for messages.

@@ -141,7 +141,7 @@ pub struct Cursor {
     pub position: String,
 }
 
-/// What became of a [`Batch`]; returned only after the commit.
+/// The result of receiving a [`Batch`]. It is returned only after the commit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Received {
     /// Events stored for the first time.

@@ -47,7 +47,7 @@ pub fn digest(text: &str) -> String {
 
 impl About {
     /// What another process runs that this one does not, one phrase each: nothing when both run the
-    /// same. An agent that only one of them runs is no fault.
+    /// same. An agent that only one of them runs does not count as a difference.
     pub fn unlike(&self, other: &Self) -> Vec<String> {
         if other.version.is_empty() {
             return vec!["a version that does not say what it runs".to_owned()];

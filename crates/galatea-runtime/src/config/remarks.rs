@@ -18,8 +18,8 @@ pub fn remarks(
     is_id: fn(&str) -> bool,
 ) -> Result<Vec<String>> {
     let policy = Policy::from_settings(settings, source)?;
-    // The general list is for every platform: an id of another one is no fault there, a word that
-    // is an id nowhere is.
+    // The general list holds ids of all platforms. Only an entry that is an id on none of them is a
+    // mistake.
     let lists = [
         (policy.allow_from_setting, Some(policy.allow_from)),
         (policy.only_users_setting, policy.only_users),

@@ -66,8 +66,8 @@ impl Place {
         }
     }
 
-    /// The first session. Refused behind a pooler that gives every transaction another one: asked
-    /// before anything is set there, since whoever else uses that pooler would have it.
+    /// Opens the first session. Refuses a transaction-mode pooler. The check runs before any session
+    /// setting is changed, because other clients of the pooler would get the changed session.
     async fn first(&self) -> Result<PgConnection> {
         let fail = |e| error::open(&self.show(), e);
         let twins = async {
