@@ -34,7 +34,29 @@ pub trait Evaluator: Send + Sync {
     fn name(&self) -> &'static str;
     /// What it learns.
     fn description(&self) -> &'static str;
-    /// Looks at a finished turn. Called once per answered turn, with a deadline of two minutes; a
-    /// failure is logged and changes nothing.
+    /// When it runs.
+    fn when(&self) -> EvaluatorUse {
+        EvaluatorUse::AfterTurn
+    }
+    /// Whether it has something to learn now (elizaOS `validate`). Called right after each answered
+    /// turn, so it should only look at what the turn has at hand. An error is logged and counts as
+    /// no.
+    async fn validate(&self, _turn: &FinishedTurn<'_>) -> Result<bool> {
+        Ok(true)
+    }
+    /// Learns. Called after [`Evaluator::validate`] said yes, with a deadline of two minutes; a
+    /// failure is logged and changes nothing. Per Room, one call runs at a time if it runs
+    /// [`EvaluatorUse::WhenQuiet`].
     async fn evaluate(&self, turn: &FinishedTurn<'_>) -> Result<()>;
+}
+
+/// When an evaluator runs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum EvaluatorUse {
+    /// After every turn.
+    AfterTurn,
+    /// When nothing was answered in the Room for some seconds (`EVALUATION_PAUSE_SECONDS`), with
+    /// the newest turn; in a Room that is never quiet, after every 24th turn. For evaluators that
+    /// call a model: one call then covers many turns, and none competes with an answer.
+    WhenQuiet,
 }

@@ -226,7 +226,7 @@ pub use content::{Button, Content, Media, MediaKind, Press, Quote, QuoteKind};
 pub use embedding::Embedding;
 pub use entity::{Entity, Participant, ParticipantState};
 pub use error::{Error, ErrorKind, Reach, Result, Retry, Sent};
-pub use evaluator::Evaluator;
+pub use evaluator::{Evaluator, EvaluatorUse};
 pub use event::{Event, EventBus};
 pub use gap::Gap;
 pub use gateway::{Gateway, GatewayBackend, Health};

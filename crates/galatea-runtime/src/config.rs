@@ -101,6 +101,12 @@ pub const PROVIDERS_TOTAL_TIMEOUT_MS: Variable = Variable::new(
     "Longest time a provider may take, in milliseconds; a slower one is left out.",
 )
 .or("1000");
+/// Pause before evaluators that call a model.
+pub const EVALUATION_PAUSE_SECONDS: Variable = Variable::new(
+    "EVALUATION_PAUSE_SECONDS",
+    "Seconds without an answer in a room after which the agent learns from the conversation there; 0 does not wait.",
+)
+.or("5");
 /// Turn deadline.
 pub const TURN_TIMEOUT_SECONDS: Variable =
     Variable::new("TURN_TIMEOUT_SECONDS", "Longest time one turn may take, in seconds.").or("120");
@@ -161,6 +167,7 @@ pub const VARIABLES: &[Variable] = &[
     COLLECT_LIMIT,
     CONVERSATION_LENGTH,
     PROVIDERS_TOTAL_TIMEOUT_MS,
+    EVALUATION_PAUSE_SECONDS,
     TURN_TIMEOUT_SECONDS,
     MESSAGE_TTL_MINUTES,
     ANSWER_TTL_MINUTES,

@@ -42,6 +42,7 @@ async fn the_oldest_comes_back(stage: &Stage, program: Program, count: impl Asyn
     let program = program
         .env("OPENAI_EMBEDDING_MODEL", "test-embedding")
         .env("REFLECTION_INTERVAL", "1")
+        .env("EVALUATION_PAUSE_SECONDS", "0")
         .env("PROVIDERS_TOTAL_TIMEOUT_MS", "60000");
     let mut running = program.arg("start").spawn();
     running.wait_for_line("ready in").await;

@@ -18,6 +18,7 @@ mod connections;
 mod context;
 mod database;
 mod delivery;
+mod evaluators;
 mod exhausted;
 mod gate;
 mod hijacked;

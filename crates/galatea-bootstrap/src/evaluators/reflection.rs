@@ -1,16 +1,17 @@
-//! REFLECTION: learns facts and relationships from a conversation every few messages.
+//! REFLECTION: learns facts and relationships from a conversation, when the room is quiet and
+//! enough was said since the last time.
 
 use async_trait::async_trait;
 use galatea_core::{
-    Content, EntityId, Error, ErrorKind, Evaluator, Event, FinishedTurn, Memory, MemoryId,
-    MemoryKind, Relationship, RelationshipId, Result, Speakers, TextModel, Timestamp, Turn,
-    Variable,
+    Content, EntityId, Error, ErrorKind, Evaluator, EvaluatorUse, Event, FinishedTurn, Memory,
+    MemoryId, MemoryKind, Relationship, RelationshipId, Result, Speakers, TextModel, Timestamp,
+    Turn, Variable,
     model::{TextAnswer, TextRequest, Tier},
     speakers,
     store::MemoryQuery,
     tokens::Family,
 };
-use serde_json::{Map, json};
+use serde_json::{Map, Value, json};
 use std::{sync::Arc, time::Duration};
 
 use super::lesson::{self, Fact, Tie};
@@ -26,6 +27,11 @@ pub(crate) struct Reflection(pub(crate) Arc<Known>, pub(crate) Arc<Meaning>);
 const MOST: usize = 10;
 /// Maximum number of facts per room. Beyond it, each new fact replaces the oldest.
 const PER_ROOM: u32 = 500;
+/// Maximum number of messages in the question. A busy room is reflected on after 24 turns
+/// ([`EvaluatorUse::WhenQuiet`]).
+const MESSAGES: u32 = 96;
+/// Messages of the last reflection that are shown again, so that the first new one is understood.
+const SHOWN_AGAIN: usize = 8;
 /// Number of messages in a turn's context: the runtime's setting.
 const CONVERSATION: Variable = Variable::new("CONVERSATION_LENGTH", "The runtime's.").or("32");
 /// How often the question is halved and retried if the model finds it too long.
@@ -48,20 +54,31 @@ impl Evaluator for Reflection {
     fn description(&self) -> &'static str {
         "Learns facts and relationships from the conversation"
     }
+    fn when(&self) -> EvaluatorUse {
+        EvaluatorUse::WhenQuiet
+    }
+    async fn validate(&self, finished: &FinishedTurn<'_>) -> Result<bool> {
+        let turn = finished.turn;
+        let Some(interval) = interval(turn)? else { return Ok(false) };
+        // The cached time may be too old if another process handled the room meanwhile. A negative
+        // answer is therefore certain; a positive one is checked in the store.
+        match self.0.reflected(turn) {
+            Some(last) => is_enough(turn, last, interval).await,
+            None => Ok(true),
+        }
+    }
     async fn evaluate(&self, finished: &FinishedTurn<'_>) -> Result<()> {
         let turn = finished.turn;
-        let interval: u64 = turn.agent.settings.parse(&INTERVAL, "a whole number")?.unwrap_or(8);
+        let Some(interval) = interval(turn)? else { return Ok(()) };
+        let Some(talk) = due(&self.0, turn, interval).await? else { return Ok(()) };
         let model = turn.models.text(Tier::TextSmall);
-        if interval == 0 || model.info().scripted || !is_due(&self.0, turn, interval).await? {
-            return Ok(());
-        }
         let agent = turn.agent.identity.id();
         let known = turn
             .store
             .memories(&MemoryQuery::new(agent, PER_ROOM).room(turn.room.id).kind(MemoryKind::Facts))
             .await?;
         let started = turn.now();
-        let answer = ask(turn, model.as_ref(), &known, started.plus(PATIENCE)).await?;
+        let answer = ask(&talk, model.as_ref(), &known, started.plus(PATIENCE)).await?;
         turn.events.publish(Event::ModelUsed {
             agent,
             turn: Some(turn.id),
@@ -73,7 +90,7 @@ impl Evaluator for Reflection {
         let lesson = lesson::read(&answer.text);
         let mut facts: Vec<Memory> = Vec::new();
         for fact in lesson.facts.iter().take(MOST) {
-            if let Some(fact) = remember(turn, fact)
+            if let Some(fact) = remember(turn, &talk, fact)
                 && !known.iter().chain(&facts).any(|k| {
                     k.entity_id == fact.entity_id && same(&k.content.text, &fact.content.text)
                 })
@@ -87,7 +104,7 @@ impl Evaluator for Reflection {
             make_room(turn, &known, facts.len()).await?;
         }
         for tie in lesson.ties.iter().take(MOST) {
-            relate(turn, tie, &self.0).await?;
+            relate(turn, &talk, tie, &self.0).await?;
         }
         self.1.embed_facts(turn).await
     }
@@ -100,7 +117,7 @@ nothing that is known already, no passwords or keys. Empty lists when there is n
 
 /// Asks the model about as much of the conversation as fits into its context.
 async fn ask(
-    turn: &Turn<'_>,
+    talk: &Talk,
     model: &dyn TextModel,
     known: &[Memory],
     until: Timestamp,
@@ -108,7 +125,7 @@ async fn ask(
     let family = Family::of(&model.info().model);
     let mut most = model.info().limits.window.map(|window| u64::from(window).saturating_sub(KEPT));
     for _ in 0..HALVINGS {
-        let asked = question(turn, known, family, most);
+        let asked = question(talk, known, family, most);
         let size = family.text(&asked);
         let request = TextRequest {
             deadline: Some(until),
@@ -145,27 +162,29 @@ async fn make_room(turn: &Turn<'_>, known: &[Memory], new: usize) -> Result<()> 
     Ok(())
 }
 
-/// Whether enough messages were written since the last reflection. If so, the count starts again.
-async fn is_due(known: &Known, turn: &Turn<'_>, interval: u64) -> Result<bool> {
-    // The cached time may be too old if another process handled the room meanwhile. A negative
-    // answer is therefore certain; a positive one is checked in the store.
-    if let Some(last) = known.reflected(turn)
-        && !is_enough(turn, last, interval).await?
-    {
-        return Ok(false);
-    }
+/// Messages between two reflections; `None` if the agent does not reflect.
+fn interval(turn: &Turn<'_>) -> Result<Option<u64>> {
+    let interval: u64 = turn.agent.settings.parse(&INTERVAL, "a whole number")?.unwrap_or(8);
+    let scripted = turn.models.text(Tier::TextSmall).info().scripted;
+    Ok((interval > 0 && !scripted).then_some(interval))
+}
+
+/// What was said since the last reflection, if that is enough for another one. The count starts
+/// again.
+async fn due(known: &Known, turn: &Turn<'_>, interval: u64) -> Result<Option<Talk>> {
     let (agent, key) = (turn.agent.identity.id(), format!("reflection:{}", turn.room.id));
     let last =
         turn.store.noted(agent, &key, turn.now()).await?.and_then(|v| v.as_i64()).map(Timestamp);
     known.note_reflected(turn, last);
     if !is_enough(turn, last, interval).await? {
-        return Ok(false);
+        return Ok(None);
     }
+    let talk = Talk::since(turn, last).await?;
     // Stored before the model call, so that a failing model is not called again for every message.
-    let newest = conversation(turn).map(|m| m.created_at).max().unwrap_or_default();
+    let newest = talk.messages.iter().map(|m| m.created_at).max().unwrap_or_default();
     turn.store.note(agent, &key, &json!(newest), None).await?;
     known.note_reflected(turn, Some(newest));
-    Ok(true)
+    Ok(Some(talk))
 }
 
 /// Whether at least `interval` messages are newer than the last reflection.
@@ -176,7 +195,8 @@ async fn is_enough(turn: &Turn<'_>, last: Option<Timestamp>, interval: u64) -> R
     if new < interval
         && new > 0
         && new == conversation(turn).count() as u64
-        && turn.recent.len() as u64 >= at_hand
+        // The runtime drops a third of a full window at once.
+        && turn.recent.len() as u64 >= at_hand * 2 / 3
     {
         // The interval may be longer than the part of the conversation in memory.
         let since = last.map(|last| Timestamp(last.0.saturating_add(1)));
@@ -197,9 +217,63 @@ fn conversation<'a>(turn: &'a Turn<'_>) -> impl Iterator<Item = &'a Memory> {
     turn.recent.iter().map(AsRef::as_ref).chain(turn.merged).chain(std::iter::once(turn.message))
 }
 
+/// What is reflected on.
+struct Talk {
+    /// Oldest first.
+    messages: Vec<Arc<Memory>>,
+    others: Speakers,
+    own: (EntityId, String),
+}
+
+impl Talk {
+    /// What was said after `last`, and a little before it.
+    async fn since(turn: &Turn<'_>, last: Option<Timestamp>) -> Result<Self> {
+        let at_hand = conversation(turn).map(|memory| memory.created_at).min();
+        let covered = last.is_some_and(|last| at_hand.is_some_and(|oldest| oldest <= last));
+        let mut messages: Vec<Arc<Memory>> = Vec::new();
+        if !covered {
+            let query = MemoryQuery {
+                since: turn.room.metadata.get("resetAt").and_then(Value::as_i64).map(Timestamp),
+                ..MemoryQuery::new(turn.agent.identity.id(), MESSAGES)
+                    .room(turn.room.id)
+                    .kind(MemoryKind::Messages)
+            };
+            let stored = turn.store.memories(&query).await?;
+            messages.extend(stored.into_iter().rev().map(Arc::new));
+        }
+        // What is at hand may be newer than what is stored: a picture's description, for example.
+        messages.retain(|stored| conversation(turn).all(|memory| memory.id != stored.id));
+        messages.extend(turn.recent.iter().cloned());
+        messages.extend(turn.merged.iter().chain([turn.message]).cloned().map(Arc::new));
+        messages.sort_by_key(|memory| memory.created_at);
+        let new = messages
+            .iter()
+            .filter(|memory| last.is_none_or(|last| memory.created_at > last))
+            .count();
+        messages.drain(..messages.len().saturating_sub(new + SHOWN_AGAIN));
+        let (name, own) = (&turn.agent.character.name, turn.agent.identity.entity());
+        let people = messages.iter().rev().filter(|memory| memory.entity_id != own);
+        let others =
+            Speakers::new(name, people.map(|memory| (memory.entity_id, speakers::name_in(memory))));
+        Ok(Self { messages, others, own: (own, speakers::display(name)) })
+    }
+
+    fn name(&self, entity: EntityId) -> String {
+        if entity == self.own.0 { self.own.1.clone() } else { self.others.name(entity) }
+    }
+
+    /// The speaker with this name. Speakers with equal names are shown under distinct ones.
+    fn speaker_named(&self, name: &str) -> Option<EntityId> {
+        let name = name.trim().to_lowercase();
+        self.messages
+            .iter()
+            .map(|memory| memory.entity_id)
+            .find(|entity| self.name(*entity).to_lowercase() == name)
+    }
+}
+
 /// The question: the newest messages that fit, and the known facts.
-fn question(turn: &Turn<'_>, known: &[Memory], family: Family, most: Option<u64>) -> String {
-    let names = Names::of(turn);
+fn question(talk: &Talk, known: &[Memory], family: Family, most: Option<u64>) -> String {
     let mut told = String::new();
     for fact in known.iter().take(TOLD) {
         told.push_str("\n- ");
@@ -207,10 +281,10 @@ fn question(turn: &Turn<'_>, known: &[Memory], family: Family, most: Option<u64>
     }
     let mut left = most.map_or(u64::MAX, |most| most.saturating_sub(family.text(&told) + 20));
     let mut lines: Vec<String> = Vec::new();
-    for memory in conversation(turn).collect::<Vec<_>>().into_iter().rev() {
+    for memory in talk.messages.iter().rev() {
         let line = format!(
             "{}: {}",
-            names.name(memory.entity_id),
+            talk.name(memory.entity_id),
             words::line(&memory.content.text, words::LONGEST)
         );
         let size = family.text(&line) + 1;
@@ -229,23 +303,6 @@ fn question(turn: &Turn<'_>, known: &[Memory], family: Family, most: Option<u64>
     text
 }
 
-/// Names of all speakers of the conversation, including the agent.
-struct Names {
-    others: Speakers,
-    own: (EntityId, String),
-}
-
-impl Names {
-    fn of(turn: &Turn<'_>) -> Self {
-        let own = (turn.agent.identity.entity(), speakers::display(&turn.agent.character.name));
-        Self { others: Speakers::of(turn), own }
-    }
-
-    fn name(&self, entity: EntityId) -> String {
-        if entity == self.own.0 { self.own.1.clone() } else { self.others.name(entity) }
-    }
-}
-
 /// Whether two sentences are equal except for case, spaces and punctuation.
 fn same(a: &str, b: &str) -> bool {
     let letters = |text: &str| {
@@ -259,12 +316,12 @@ fn same(a: &str, b: &str) -> bool {
 
 /// Builds the memory of a fact. It belongs to the room and the person, so that it is shown in this
 /// room only.
-fn remember(turn: &Turn<'_>, fact: &Fact) -> Option<Memory> {
+fn remember(turn: &Turn<'_>, talk: &Talk, fact: &Fact) -> Option<Memory> {
     let text = words::line(&fact.text, LONGEST);
     let about = if fact.about.is_empty() {
         Some(turn.message.entity_id)
     } else {
-        speaker_named(turn, &fact.about)
+        talk.speaker_named(&fact.about)
     };
     let about = about.filter(|entity| *entity != turn.agent.identity.entity())?;
     if text.is_empty() {
@@ -288,9 +345,8 @@ fn remember(turn: &Turn<'_>, fact: &Fact) -> Option<Memory> {
     })
 }
 
-async fn relate(turn: &Turn<'_>, tie: &Tie, known_here: &Known) -> Result<()> {
-    let (Some(source), Some(target)) =
-        (speaker_named(turn, &tie.from), speaker_named(turn, &tie.to))
+async fn relate(turn: &Turn<'_>, talk: &Talk, tie: &Tie, known_here: &Known) -> Result<()> {
+    let (Some(source), Some(target)) = (talk.speaker_named(&tie.from), talk.speaker_named(&tie.to))
     else {
         return Ok(());
     };
@@ -319,13 +375,4 @@ async fn relate(turn: &Turn<'_>, tie: &Tie, known_here: &Known) -> Result<()> {
     );
     known_here.tie(turn).await?;
     turn.store.save_relationship(&relationship).await
-}
-
-/// The speaker with this name in the conversation. Speakers with equal names are shown under
-/// distinct ones.
-fn speaker_named(turn: &Turn<'_>, name: &str) -> Option<EntityId> {
-    let (names, name) = (Names::of(turn), name.trim().to_lowercase());
-    conversation(turn)
-        .map(|memory| memory.entity_id)
-        .find(|entity| names.name(*entity).to_lowercase() == name)
 }

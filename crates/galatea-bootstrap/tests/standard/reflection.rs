@@ -1,6 +1,6 @@
 //! When a reflection happens, and what it stores.
 
-use galatea_core::{Error, FinishedTurn, Memory, MemoryKind, Settings, Verdict};
+use galatea_core::{Clock, Error, FinishedTurn, Memory, MemoryKind, Settings, Verdict};
 use serde_json::json;
 
 use crate::scene::{BOB, MARIA, Scene, someone};
@@ -8,7 +8,11 @@ use crate::scene::{BOB, MARIA, Scene, someone};
 pub(crate) async fn reflects(scene: &Scene) -> galatea_core::Result<()> {
     let turn = scene.turn();
     let finished = FinishedTurn { turn: &turn, replies: &[], verdict: &Verdict::default() };
-    scene.plugin.evaluators[0].evaluate(&finished).await
+    let evaluator = &scene.plugin.evaluators[0];
+    if evaluator.validate(&finished).await? {
+        evaluator.evaluate(&finished).await?;
+    }
+    Ok(())
 }
 
 /// A group with `count` messages, the last of which is being answered.
@@ -91,6 +95,38 @@ async fn a_short_conversation_at_hand_does_not_end_learning() {
     scene.model.enqueue("{}");
     reflects(&scene).await.unwrap();
     assert_eq!(scene.model.requests().len(), 1, "what is stored counts, too");
+}
+
+#[tokio::test]
+async fn what_left_the_window_is_read_back_and_little_is_read_twice() {
+    let mut scene = after(8);
+    scene.model.enqueue("{}");
+    reflects(&scene).await.unwrap();
+    let place = scene.room.id;
+    for n in 0..30 {
+        scene.clock.advance(std::time::Duration::from_secs(1));
+        let now = scene.clock.now();
+        scene.keep(MemoryKind::Messages, someone(MARIA), place, &format!("passed {n}."), now);
+    }
+    scene.recent.clear();
+    scene.agent.settings = Settings::from_pairs([("CONVERSATION_LENGTH", 4)]);
+    say(&mut scene, 4);
+    scene.recent.remove(0);
+    scene.model.enqueue("{}");
+    reflects(&scene).await.unwrap();
+    let asked = scene.model.requests().last().unwrap().messages[0].text();
+    let lines: Vec<&str> = asked.lines().collect();
+    assert!(lines.iter().any(|line| line.ends_with(": passed 0.")), "{asked}");
+    assert!(lines.iter().any(|line| line.ends_with(": passed 29.")), "{asked}");
+    assert!(lines.last().unwrap().ends_with(": I like tea"), "{asked}");
+
+    for _ in 0..2 {
+        say(&mut scene, 20);
+        scene.model.enqueue("{}");
+        reflects(&scene).await.unwrap();
+    }
+    let asked = scene.model.requests().last().unwrap().messages[0].text();
+    assert_eq!(asked.lines().count(), 1 + 20 + 8, "the last eight are shown again: {asked}");
 }
 
 #[tokio::test]

@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use super::{
     ACTION_CONFIRMATION, ACTION_CONFIRMATION_MINUTES, ANSWER_TTL_MINUTES, BUSY_POLICY,
-    COLLECT_LIMIT, CONVERSATION_LENGTH, DELIVERY_WHEN_UNSURE, MESSAGE_TTL_MINUTES,
-    PROVIDERS_TOTAL_TIMEOUT_MS, TURN_TIMEOUT_SECONDS,
+    COLLECT_LIMIT, CONVERSATION_LENGTH, DELIVERY_WHEN_UNSURE, EVALUATION_PAUSE_SECONDS,
+    MESSAGE_TTL_MINUTES, PROVIDERS_TOTAL_TIMEOUT_MS, TURN_TIMEOUT_SECONDS,
 };
 
 /// What happens to messages that arrive while an answer is being made.
@@ -44,6 +44,8 @@ pub struct Limits {
     pub conversation: u32,
     /// Deadline of a provider.
     pub provider: Duration,
+    /// Pause in a Room before evaluators that wait for one run there.
+    pub evaluation_pause: Duration,
     /// Deadline of a turn.
     pub turn: Duration,
     /// Age at which a question expires.
@@ -92,6 +94,9 @@ impl Limits {
             collect: usize::try_from(number(&COLLECT_LIMIT)?.min(100)).unwrap_or(12),
             conversation: u32::try_from(number(&CONVERSATION_LENGTH)?.min(500)).unwrap_or(32),
             provider: Duration::from_millis(number(&PROVIDERS_TOTAL_TIMEOUT_MS)?),
+            evaluation_pause: Duration::from_secs(
+                settings.parse(&EVALUATION_PAUSE_SECONDS, "a whole number")?.unwrap_or(5),
+            ),
             turn: Duration::from_secs(number(&TURN_TIMEOUT_SECONDS)?),
             message_ttl: Duration::from_secs(60 * number(&MESSAGE_TTL_MINUTES)?),
             answer_ttl: Duration::from_secs(60 * number(&ANSWER_TTL_MINUTES)?),

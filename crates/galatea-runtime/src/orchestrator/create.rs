@@ -117,7 +117,7 @@ async fn assemble(options: &RuntimeOptions, spec: AgentSpec) -> Result<Agent> {
         in_flight: in_flight.clone(),
         tasks: tasks.clone(),
         halt: halt.clone(),
-        state: EngineState::new(Arc::clone(store)),
+        state: EngineState::new(Arc::clone(store), stop.clone()),
     });
     let inbox = Inbox::new(InboxParts {
         agent: id,

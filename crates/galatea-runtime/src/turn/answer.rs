@@ -1,14 +1,19 @@
-//! Answer: recall, see, think, commit, reflect.
+//! Answer: recall, see, think, commit, evaluate.
 
-use galatea_core::{Decision, Event, FinishedTurn, Memory, Result, State, Verdict};
+use galatea_core::{Decision, Event, Result};
 use std::sync::Arc;
 
 use super::{
-    commit::commit, context::TurnContext, engine::Engine, evaluate, see::see, think::think,
+    commit::commit,
+    context::TurnContext,
+    engine::Engine,
+    evaluate::{Committed, evaluate},
+    see::see,
+    think::think,
     typing::Typing,
 };
 
-/// Answers the messages of a context: shows typing, recalls, sees, thinks, commits, then reflects.
+/// Answers the messages of a context: shows typing, recalls, sees, thinks, commits, then evaluates.
 /// `behind` messages of the room wait after it.
 pub(super) async fn answer(
     engine: &Arc<Engine>,
@@ -54,7 +59,8 @@ pub(super) async fn answer(
         parts,
     });
     if !engine.registry.evaluators.is_empty() && !replies.is_empty() {
-        engine.tasks.spawn(reflect(Arc::clone(engine), context, state, replies, verdict));
+        let committed = Box::new(Committed::new(context, state, replies, verdict));
+        engine.tasks.spawn(evaluate(Arc::clone(engine), committed));
     }
     Ok(Ended::Committed(decision))
 }
@@ -65,19 +71,4 @@ pub(super) enum Ended {
     Committed(Decision),
     /// A newer message came; nothing was committed.
     Interrupted(Box<TurnContext>),
-}
-
-async fn reflect(
-    engine: Arc<Engine>,
-    context: TurnContext,
-    state: State,
-    replies: Vec<Memory>,
-    verdict: Verdict,
-) {
-    let catalog = galatea_core::turn::Catalog::default();
-    let turn = context.turn(&engine, &state, &catalog);
-    let finished = FinishedTurn { turn: &turn, replies: &replies, verdict: &verdict };
-    evaluate::evaluate(&finished, &engine.registry.evaluators).await;
-    engine.budget.keep(context.meter.take());
-    engine.budget.flush().await;
 }

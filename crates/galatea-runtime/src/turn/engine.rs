@@ -8,7 +8,7 @@ use moka::sync::Cache;
 use std::sync::Arc;
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
-use super::{beginning::Beginnings, hops::Hops, window::Windows};
+use super::{beginning::Beginnings, hops::Hops, quiet::Quiet, window::Windows};
 use crate::{
     budget::Budget,
     config::{Limits, Policies},
@@ -74,6 +74,8 @@ pub(crate) struct EngineState {
     pub(super) windows: Windows,
     /// From which message on each Room's conversation is shown.
     pub(super) beginnings: Beginnings,
+    /// Rooms whose evaluators wait until they are quiet.
+    pub(super) quiet: Quiet,
     /// Answers to bots in a row.
     pub(super) hops: Hops,
     /// Held by a turn that may end the program: such turns run one at a time, so that only the
@@ -85,12 +87,13 @@ pub(crate) struct EngineState {
 
 impl EngineState {
     /// Nothing learnt yet; limits of models that earlier runs have learnt are read from the store
-    /// when needed.
-    pub(crate) fn new(store: Arc<dyn Store>) -> Self {
+    /// when needed. `stop` ends waiting.
+    pub(crate) fn new(store: Arc<dyn Store>, stop: CancellationToken) -> Self {
         Self {
             notices: Cache::new(NOTICES),
             windows: Windows::new(store),
             beginnings: Beginnings::new(),
+            quiet: Quiet::new(stop),
             hops: Hops::default(),
             suspects: tokio::sync::Mutex::default(),
             pairing: tokio::sync::Mutex::default(),

@@ -29,6 +29,7 @@ mod pair;
 mod parts;
 mod place;
 mod prompt;
+mod quiet;
 mod refuse;
 mod run;
 mod see;

@@ -1,0 +1,115 @@
+//! When evaluators run: some after every turn, others when the room is quiet, and neither keeps the
+//! program from stopping.
+
+use async_trait::async_trait;
+use galatea_core::{Evaluator, EvaluatorUse, FinishedTurn, Plugin, Result};
+use galatea_testkit::models::ScriptedModel;
+use std::{
+    sync::{Arc, Mutex},
+    time::Duration,
+};
+
+use crate::{
+    house::{House, Plan, Spot, dm},
+    platform::PATIENCE,
+};
+
+/// Remembers the questions of the turns it was called with.
+struct Student {
+    when: EvaluatorUse,
+    wants: fn(&str) -> bool,
+    learnt: Arc<Mutex<Vec<String>>>,
+}
+
+#[async_trait]
+impl Evaluator for Student {
+    fn name(&self) -> &'static str {
+        "STUDENT"
+    }
+    fn description(&self) -> &'static str {
+        "Remembers questions"
+    }
+    fn when(&self) -> EvaluatorUse {
+        self.when
+    }
+    async fn validate(&self, finished: &FinishedTurn<'_>) -> Result<bool> {
+        Ok((self.wants)(&finished.turn.message.content.text))
+    }
+    async fn evaluate(&self, finished: &FinishedTurn<'_>) -> Result<()> {
+        assert_eq!(finished.replies.len(), 1);
+        self.learnt.lock().unwrap().push(finished.turn.message.content.text.clone());
+        Ok(())
+    }
+}
+
+type Learnt = Arc<Mutex<Vec<String>>>;
+
+async fn school(
+    when: EvaluatorUse,
+    pause: &'static str,
+    wants: fn(&str) -> bool,
+) -> (House, Learnt) {
+    let learnt = Learnt::default();
+    let student = Student { when, wants, learnt: Arc::clone(&learnt) };
+    let plan = Plan::new(Arc::new(ScriptedModel::saying("Yes.")))
+        .set("EVALUATION_PAUSE_SECONDS", pause)
+        .set("LIMITS", "off")
+        .plugin(Plugin::new("school", "1.0.0", "learns").evaluator(student));
+    (plan.build().await, learnt)
+}
+
+async fn ask(house: &House, at: &Spot, questions: std::ops::RangeInclusive<usize>) {
+    for n in questions {
+        house.say(at, &format!("question {n}")).await;
+        house.quiet().await;
+    }
+}
+
+/// Waits until so many turns were evaluated.
+async fn evaluated(learnt: &Learnt, count: usize) -> Vec<String> {
+    let wait = async {
+        loop {
+            let now = learnt.lock().unwrap().clone();
+            if now.len() >= count {
+                return now;
+            }
+            tokio::time::sleep(Duration::from_millis(2)).await;
+        }
+    };
+    tokio::time::timeout(PATIENCE, wait).await.expect("not evaluated")
+}
+
+#[tokio::test]
+async fn after_a_turn_means_after_each_that_it_wants() {
+    let (house, learnt) =
+        school(EvaluatorUse::AfterTurn, "3600", |text| !text.ends_with('2')).await;
+    ask(&house, &dm("1"), 1..=3).await;
+    assert_eq!(evaluated(&learnt, 2).await, ["question 1", "question 3"]);
+}
+
+#[tokio::test]
+async fn a_quiet_room_is_evaluated_with_its_newest_turn() {
+    let (house, learnt) = school(EvaluatorUse::WhenQuiet, "0", |_| true).await;
+    ask(&house, &dm("1"), 1..=3).await;
+    evaluated(&learnt, 1).await;
+    let wait = async {
+        while learnt.lock().unwrap().last().map(String::as_str) != Some("question 3") {
+            tokio::time::sleep(Duration::from_millis(2)).await;
+        }
+    };
+    tokio::time::timeout(PATIENCE, wait).await.expect("the newest turn is not evaluated");
+    assert!(learnt.lock().unwrap().is_sorted());
+}
+
+#[tokio::test]
+async fn a_busy_room_is_evaluated_after_24_turns_and_a_stop_does_not_wait_for_it() {
+    let (house, learnt) = school(EvaluatorUse::WhenQuiet, "3600", |_| true).await;
+    ask(&house, &dm("2"), 1..=1).await;
+    ask(&house, &dm("1"), 1..=23).await;
+    assert_eq!(learnt.lock().unwrap().len(), 0);
+    ask(&house, &dm("1"), 24..=24).await;
+    assert_eq!(evaluated(&learnt, 1).await, ["question 24"]);
+    ask(&house, &dm("1"), 25..=30).await;
+    assert!(house.orchestrator.stop(PATIENCE).await, "it ends although two rooms wait");
+    assert_eq!(learnt.lock().unwrap().len(), 1);
+}
