@@ -46,10 +46,9 @@ use crate::{cli::Cli, context::Context, failure::Failure};
 #[cfg(feature = "fuzz")]
 pub use config::fuzz;
 
-/// Runs the command that the process was started with. Sets up the allocator and the threads first,
-/// so call it once, at the beginning of `main`.
+/// Runs the command that the process was started with. Sets up the threads first, so call it once,
+/// at the beginning of `main`.
 pub fn run() -> ExitCode {
-    allocator::settle();
     match tokio::runtime::Builder::new_multi_thread().worker_threads(workers()).enable_all().build()
     {
         Ok(runtime) => runtime.block_on(command()),
