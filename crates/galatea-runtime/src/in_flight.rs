@@ -32,6 +32,11 @@ impl<K: Eq + Hash + Copy> InFlight<K> {
         self.0.contains_key(id)
     }
 
+    /// How many.
+    pub(crate) fn len(&self) -> usize {
+        self.0.len()
+    }
+
     /// All of them.
     pub(crate) fn ids(&self) -> Vec<K> {
         self.0.iter().map(|entry| *entry.key()).collect()

@@ -24,6 +24,7 @@ use crate::{
     inbox::Inbox,
     outbox::Outbox,
     ownership::Ownership,
+    pace,
 };
 
 /// What follows the commit for an event of a batch.
@@ -157,6 +158,10 @@ impl GatewayBackend for Intake {
             } else {
                 self.inbox.submit_again(entry.memory.id).await?;
             }
+        }
+        let pause = pace::after_batch(self.inbox.in_flight(), stored);
+        if !pause.is_zero() {
+            self.halt.run_until_cancelled(self.clock.sleep(pause)).await;
         }
         Ok(received)
     }

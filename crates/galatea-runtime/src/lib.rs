@@ -13,6 +13,7 @@ mod lanes;
 pub mod orchestrator;
 mod outbox;
 mod ownership;
+mod pace;
 pub mod pairing;
 pub mod plan;
 mod registry;

@@ -112,6 +112,11 @@ impl Inbox {
         })
     }
 
+    /// Messages in lanes and turns right now.
+    pub(crate) fn in_flight(&self) -> usize {
+        self.in_flight.len()
+    }
+
     /// Lanes with work right now.
     pub(crate) fn active(&self) -> usize {
         self.lanes.active()

@@ -56,6 +56,11 @@ pub(crate) struct OutboxParts {
 }
 
 impl Outbox {
+    /// Deliveries in lanes and sends right now.
+    pub(crate) fn in_flight(&self) -> usize {
+        self.in_flight.len()
+    }
+
     /// Lanes hold the outbox weakly, or neither would ever end. `work` is what a lane does.
     pub(super) fn assemble<F: Future<Output = ()> + Send + 'static>(
         parts: OutboxParts,
