@@ -159,10 +159,8 @@ impl GatewayBackend for Intake {
                 self.inbox.submit_again(entry.memory.id).await?;
             }
         }
-        let pause = pace::after_batch(self.inbox.in_flight(), stored);
-        if !pause.is_zero() {
-            self.halt.run_until_cancelled(self.clock.sleep(pause)).await;
-        }
+        let under_way = || self.inbox.in_flight() + self.outbox.in_flight();
+        pace::after_batch(self.clock.as_ref(), &self.halt, stored, under_way).await;
         Ok(received)
     }
 

@@ -10,7 +10,6 @@ use super::{
 };
 use crate::{
     lanes::{Lane, Taken},
-    pace,
     turn::{Claimed, TurnEnd},
 };
 
@@ -53,10 +52,6 @@ async fn run(inbox: &Arc<Inbox>, lane: &Lane<RoomId, Claimed>, first: Claimed) {
     let lease = first.lease.clone();
     let mut taken = vec![first];
     let mut pause = PAUSE;
-    let before = pace::before_turn(inbox.outbox.in_flight());
-    if !before.is_zero() {
-        inbox.clock.sleep(before).await;
-    }
     loop {
         let turn = Box::pin(inbox.engine.run_turn(lane, &mut taken));
         let outcome = AssertUnwindSafe(lease.run(turn)).catch_unwind().await;
