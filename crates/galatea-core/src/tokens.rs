@@ -6,6 +6,8 @@
 //! 2.5M characters"), 1.5 for each Chinese, Japanese or Korean character, 8 for each message's
 //! frame. What a provider reports to have counted corrects it ([`Scale`]).
 
+use serde_json::Value;
+
 use crate::model::{ChatMessage, ChatPart, TextRequest, ToolSpec};
 
 /// Tokens of a message's frame: role, separators, name.
@@ -31,14 +33,19 @@ impl Family {
 
     /// Tokens of a text.
     pub fn text(self, text: &str) -> u64 {
-        let (mut wide, mut bytes) = (0_u64, 0_u64);
-        if text.is_ascii() {
-            bytes = text.len() as u64;
-        } else {
-            for c in text.chars() {
-                if is_wide(c) { wide += 1 } else { bytes += c.len_utf8() as u64 }
-            }
-        }
+        let mut count = Count::default();
+        count.text(text);
+        self.tokens(count)
+    }
+
+    /// Tokens of a value as compact JSON, which need not be written for it.
+    pub fn json(self, value: &Value) -> u64 {
+        let mut count = Count::default();
+        count.json(value);
+        self.tokens(count)
+    }
+
+    fn tokens(self, Count { wide, bytes }: Count) -> u64 {
         // Halves of bytes, to stay in whole numbers.
         let plain = match self {
             Self::Claude => (2 * bytes).div_ceil(5),
@@ -58,10 +65,7 @@ impl Family {
 
     /// Tokens of a tool's description.
     pub fn tool(self, tool: &ToolSpec) -> u64 {
-        FRAME
-            + self.text(&tool.name)
-            + self.text(&tool.description)
-            + self.text(&tool.parameters.to_string())
+        FRAME + self.text(&tool.name) + self.text(&tool.description) + self.json(&tool.parameters)
     }
 
     /// Tokens of everything a model is sent.
@@ -70,6 +74,52 @@ impl Family {
         system
             + request.messages.iter().map(|message| self.message(message)).sum::<u64>()
             + request.tools.iter().map(|tool| self.tool(tool)).sum::<u64>()
+    }
+}
+
+/// What a text consists of: wide characters, and bytes of the others.
+#[derive(Debug, Clone, Copy, Default)]
+struct Count {
+    wide: u64,
+    bytes: u64,
+}
+
+impl Count {
+    fn text(&mut self, text: &str) {
+        if text.is_ascii() {
+            self.bytes += text.len() as u64;
+            return;
+        }
+        for c in text.chars() {
+            if is_wide(c) { self.wide += 1 } else { self.bytes += c.len_utf8() as u64 }
+        }
+    }
+
+    fn json(&mut self, value: &Value) {
+        // Brackets, or quotation marks, and a comma or colon behind each member.
+        match value {
+            Value::Null | Value::Bool(true) => self.bytes += 4,
+            Value::Bool(false) => self.bytes += 5,
+            Value::Number(number) => self.text(&number.to_string()),
+            Value::String(text) => self.string(text),
+            Value::Array(items) => {
+                self.bytes += 2 + items.len().saturating_sub(1) as u64;
+                items.iter().for_each(|item| self.json(item));
+            }
+            Value::Object(members) => {
+                self.bytes += 2 + (2 * members.len()).saturating_sub(1) as u64;
+                for (name, member) in members {
+                    self.string(name);
+                    self.json(member);
+                }
+            }
+        }
+    }
+
+    fn string(&mut self, text: &str) {
+        self.text(text);
+        let escaped = text.bytes().filter(|byte| matches!(byte, b'"' | b'\\' | ..b' ')).count();
+        self.bytes += 2 + escaped as u64;
     }
 }
 
@@ -160,6 +210,17 @@ mod tests {
             FRAME + 1 + FRAME + PICTURE,
             "a picture's bytes are no text"
         );
+    }
+
+    #[test]
+    fn json_counts_as_it_is_written() {
+        let value = serde_json::json!({
+            "type": "object", "properties": { "n": { "enum": [1, -2.5, true, false, null] }, "a\"b": { "x\\": "a\nb" } },
+            "empty": [[], {}], "говорит": "안녕 hello",
+        });
+        for family in [Family::Claude, Family::Other] {
+            assert_eq!(family.json(&value), family.text(&value.to_string()));
+        }
     }
 
     #[test]

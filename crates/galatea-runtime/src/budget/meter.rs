@@ -6,6 +6,7 @@ use galatea_core::{
     EmbeddingModel, ErrorKind, Models, Result, TextModel,
     model::{ModelInfo, Price, TextAnswer, TextRequest, Usage},
     store::{Amount, Day, UsageRow},
+    tokens::Family,
 };
 use std::{
     collections::BTreeMap,
@@ -198,11 +199,11 @@ impl TextModel for Metered {
         on_text: &(dyn for<'t> Fn(&'t str) + Send + Sync),
     ) -> Result<TextAnswer> {
         let info = self.inner.info();
-        let (expected, known) = (price::expected(request), price::of(info));
+        let (expected, known) = (price::expected(request, info), price::of(info));
         let held = self.meter.reserve(info.full_name(), expected, known)?;
         match self.inner.generate(request, on_text).await {
             Ok(answer) => {
-                let used = price::taken(&answer, expected);
+                let used = price::taken(&answer, expected, info);
                 let known = price::of_answer(&answer, info);
                 let by = answer.by.as_ref().map(|by| format!("{} {}", by.provider, by.model));
                 held.settle(by, used, price::cost(used, known), known.is_none());
@@ -231,10 +232,9 @@ impl EmbeddingModel for MeteredEmbedding {
 
     async fn embed(&self, texts: &[String]) -> Result<Vec<Vec<f32>>> {
         let info = self.inner.info();
-        let (known, used) = (
-            price::of(info),
-            Usage { input: texts.iter().map(|text| price::tokens(text)).sum(), ..Usage::default() },
-        );
+        let family = Family::of(&info.model);
+        let input = texts.iter().map(|text| family.text(text)).sum();
+        let (known, used) = (price::of(info), Usage { input, ..Usage::default() });
         let held = self.meter.reserve(info.full_name(), used, known)?;
         match self.inner.embed(texts).await {
             Ok(vectors) => {

@@ -1,14 +1,12 @@
 //! Price: what a call is expected to cost, and what it came to. Pure.
 
-use galatea_core::model::{ChatPart, ModelInfo, Price, TextAnswer, TextRequest, Usage};
+use galatea_core::{
+    model::{ModelInfo, Price, TextAnswer, TextRequest, Usage},
+    tokens::Family,
+};
 
 use super::ledger::Spend;
 
-/// Characters a token stands for, at least: English has about four (OpenAI, "What are tokens"),
-/// other scripts fewer. Rather too many tokens are set aside than too few.
-const CHARACTERS: usize = 3;
-/// Tokens of a picture: the most that Anthropic counts for one (Vision, "Calculate image costs").
-const PICTURE: u64 = 1_600;
 /// Tokens reserved for an answer without a length limit: about 700 words. A longer answer is
 /// counted when it arrives.
 const ANSWER: u64 = 1_024;
@@ -16,38 +14,24 @@ const ANSWER: u64 = 1_024;
 /// A model of one's own machine, and a script.
 const FREE: Price = Price { input: 0, cached: 0, output: 0 };
 
-/// Tokens of a text.
-pub(super) fn tokens(text: &str) -> u64 {
-    u64::try_from(text.chars().count().div_ceil(CHARACTERS)).unwrap_or(u64::MAX)
-}
-
 /// Tokens a request may take.
-pub(super) fn expected(request: &TextRequest) -> Usage {
-    let part = |part: &ChatPart| match part {
-        ChatPart::Text { text } => tokens(text),
-        ChatPart::Image { .. } => PICTURE,
-    };
-    let messages: u64 = request.messages.iter().flat_map(|message| &message.parts).map(part).sum();
-    let tools: u64 = request
-        .tools
-        .iter()
-        .map(|tool| tokens(&tool.description) + tokens(&tool.parameters.to_string()))
-        .sum();
-    let input = messages + tools + request.system.as_deref().map_or(0, tokens);
+pub(super) fn expected(request: &TextRequest, model: &ModelInfo) -> Usage {
     Usage {
-        input,
+        input: Family::of(&model.model).request(request),
         output: request.params.max_tokens.map_or(ANSWER, u64::from).min(ANSWER),
         ..Usage::default()
     }
 }
 
 /// What a call took, as the provider counts; by its length where the provider does not.
-pub(super) fn taken(answer: &TextAnswer, expected: Usage) -> Usage {
+pub(super) fn taken(answer: &TextAnswer, expected: Usage, model: &ModelInfo) -> Usage {
     if answer.usage.input + answer.usage.output > 0 {
         return answer.usage;
     }
-    let calls: u64 = answer.tool_calls.iter().map(|call| tokens(&call.arguments)).sum();
-    Usage { input: expected.input, output: tokens(&answer.text) + calls, ..Usage::default() }
+    let family = Family::of(&model.model);
+    let calls: u64 = answer.tool_calls.iter().map(|call| family.text(&call.arguments)).sum();
+    let output = family.text(&answer.text) + calls;
+    Usage { input: expected.input, output, ..Usage::default() }
 }
 
 /// What a model costs; a model of one's own machine and a script cost nothing.
@@ -129,15 +113,17 @@ mod tests {
 
     #[test]
     fn what_a_provider_does_not_count_is_estimated() {
-        let request = TextRequest::prompt(Some("abc".into()), "é".repeat(30));
-        let expected = expected(&request);
-        assert_eq!((expected.input, expected.output), (11, ANSWER));
+        let model = ModelInfo::default();
+        let request = TextRequest::prompt(Some("abc".into()), "x".repeat(30));
+        let expected = expected(&request, &model);
+        assert_eq!((expected.input, expected.output), (8 + 1 + 8 + 10, ANSWER));
         let answer = TextAnswer { text: "abcdef".into(), ..TextAnswer::default() };
-        assert_eq!((taken(&answer, expected).input, taken(&answer, expected).output), (11, 2));
+        let uncounted = taken(&answer, expected, &model);
+        assert_eq!((uncounted.input, uncounted.output), (expected.input, 2));
         let counted = TextAnswer {
             usage: Usage { input: 5, output: 6, ..Usage::default() },
             ..TextAnswer::default()
         };
-        assert_eq!(taken(&counted, expected).input, 5);
+        assert_eq!(taken(&counted, expected, &model).input, 5);
     }
 }

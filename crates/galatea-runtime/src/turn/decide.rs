@@ -8,7 +8,7 @@ use galatea_core::{
 use std::sync::Arc;
 
 use super::{
-    fit::{self, Draft},
+    fit::{self, Draft, Fitted},
     prompt,
     window::Windows,
 };
@@ -38,10 +38,16 @@ pub(crate) async fn decide(
     verdict: &mut Verdict,
 ) -> Result<Parsed> {
     let model = turn.models.text(Tier::TextLarge);
-    let mut draft = prompt::draft(turn, turn.state, model.info(), results);
     let mut last = None;
     for ask in 0..ASKS {
-        let answer = ask_within(turn, windows, model, &draft, until, verdict).await?;
+        let draft = || {
+            let mut draft = prompt::draft(turn, turn.state, model.info(), results);
+            if ask > 0 {
+                remind(&mut draft);
+            }
+            draft
+        };
+        let answer = ask_within(turn, windows, model, draft, until, verdict).await?;
         if is_withheld(&answer) {
             return Err(withheld());
         }
@@ -55,9 +61,6 @@ pub(crate) async fn decide(
             return Ok(parsed);
         }
         tracing::info!(turn = %turn.id, ask, "the model's answer was unusable; asking again");
-        if ask == 0 {
-            remind(&mut draft);
-        }
         last = Some(parsed);
     }
     let repairs = last.map(|p| p.repairs.join(", ")).unwrap_or_default();
@@ -106,10 +109,9 @@ pub(crate) async fn should_respond(
     until: Timestamp,
     verdict: &mut Verdict,
 ) -> Result<RespondDecision> {
-    let draft = prompt::should_respond(turn, turn.state);
-    let answer =
-        ask_within(turn, windows, turn.models.text(Tier::TextSmall), &draft, until, verdict)
-            .await?;
+    let (model, draft) =
+        (turn.models.text(Tier::TextSmall), || prompt::should_respond(turn, turn.state));
+    let answer = ask_within(turn, windows, model, draft, until, verdict).await?;
     Ok(plan::parse_should_respond(&answer.text).unwrap_or(RespondDecision::Ignore))
 }
 
@@ -119,7 +121,7 @@ async fn ask_within(
     turn: &Turn<'_>,
     windows: &Windows,
     model: &Arc<dyn TextModel>,
-    draft: &Draft,
+    draft: impl Fn() -> Draft,
     until: Timestamp,
     verdict: &mut Verdict,
 ) -> Result<TextAnswer> {
@@ -127,9 +129,8 @@ async fn ask_within(
     let mut halved = 0;
     loop {
         let budget = windows.budget(turn, info).await;
-        let (mut request, left_out) = fit::fit(draft, budget);
+        let Fitted { mut request, estimate, left_out } = fit::fit(draft(), budget);
         request.deadline = Some(until);
-        let estimate = budget.family.request(&request);
         match use_model(turn, model, &request, verdict).await {
             Ok(answer) => {
                 if answer.by.as_ref().is_some_and(|by| by.too_long) {
@@ -154,7 +155,7 @@ async fn ask_within(
                     format!(
                         "{} found about {} tokens too long",
                         info.full_name(),
-                        budget.request(&request)
+                        budget.scale.apply(estimate)
                     ),
                 );
                 windows.refused(turn, info, estimate).await;

@@ -74,18 +74,27 @@ impl Budget {
     fn message(self, message: &ChatMessage) -> u64 {
         self.scale.apply(self.family.message(message))
     }
-
-    /// The tokens of a request, as far as they can be estimated.
-    pub(super) fn request(self, request: &TextRequest) -> u64 {
-        self.scale.apply(self.family.request(request))
-    }
 }
 
-/// The request, and what was left out of it, for people.
-pub(super) fn fit(draft: &Draft, budget: Budget) -> (TextRequest, Vec<String>) {
-    let whole = assemble(draft, &draft.sections, draft.messages.clone());
-    let Some(most) = budget.tokens.filter(|most| budget.request(&whole) > *most) else {
-        return (whole, Vec::new());
+/// A request within a budget.
+#[derive(Debug)]
+pub(super) struct Fitted {
+    pub(super) request: TextRequest,
+    /// Its tokens as they are estimated, before they are scaled.
+    pub(super) estimate: u64,
+    /// What was left out of it, for people.
+    pub(super) left_out: Vec<String>,
+}
+
+/// Makes the request, and leaves out what the budget does not hold.
+pub(super) fn fit(draft: Draft, budget: Budget) -> Fitted {
+    let around = without_conversation(&draft, &draft.sections);
+    let said: u64 = draft.messages.iter().map(|message| budget.family.message(message)).sum();
+    let estimate = budget.family.request(&around) + said;
+    let (waiting, active) = (draft.waiting, draft.active);
+    let Some(most) = budget.tokens.filter(|most| budget.scale.apply(estimate) > *most) else {
+        let request = with_conversation(around, draft.messages, waiting, active);
+        return Fitted { request, estimate, left_out: Vec::new() };
     };
     let mut notes = Vec::new();
     let tools: u64 =
@@ -97,13 +106,15 @@ pub(super) fn fit(draft: &Draft, budget: Budget) -> (TextRequest, Vec<String>) {
     let frames: u64 =
         [LEFT_OUT, NOTES].map(|own| budget.message(&ChatMessage::user(own))).iter().sum();
     let room = most.saturating_sub(taken + 8 + frames);
-    let messages = conversation(draft, room, budget, &mut notes);
-    (assemble(draft, &sections, messages), notes)
+    let messages = conversation(&draft, room, budget, &mut notes);
+    let around = without_conversation(&draft, &sections);
+    let request = with_conversation(around, messages, waiting, active);
+    let estimate = budget.family.request(&request);
+    Fitted { request, estimate, left_out: notes }
 }
 
-/// The request: the lasting sections, the earlier messages, the other sections, and what waits for
-/// an answer.
-fn assemble(draft: &Draft, sections: &[Section], mut messages: Vec<ChatMessage>) -> TextRequest {
+/// The lasting sections as instructions, the others as a message.
+fn without_conversation(draft: &Draft, sections: &[Section]) -> TextRequest {
     let joined = |lasting: bool| {
         let texts: Vec<&str> = sections
             .iter()
@@ -113,17 +124,28 @@ fn assemble(draft: &Draft, sections: &[Section], mut messages: Vec<ChatMessage>)
             .collect();
         (!texts.is_empty()).then(|| texts.join("\n\n"))
     };
-    let earlier = messages.len().saturating_sub(draft.waiting);
-    if let Some(passing) = joined(false) {
-        messages.insert(earlier, ChatMessage::user(format!("{NOTES}\n\n{passing}")));
-    }
+    let passing = joined(false).map(|passing| ChatMessage::user(format!("{NOTES}\n\n{passing}")));
     TextRequest {
         system: joined(true),
-        messages: messages.into(),
+        messages: Arc::new(passing.into_iter().collect()),
         tools: Arc::clone(&draft.tools),
-        stable: if draft.active { earlier } else { 0 },
         ..TextRequest::default()
     }
+}
+
+/// Puts the earlier messages before the request's own message, and what waits for an answer behind
+/// it.
+fn with_conversation(
+    mut request: TextRequest,
+    mut messages: Vec<ChatMessage>,
+    waiting: usize,
+    active: bool,
+) -> TextRequest {
+    let earlier = messages.len().saturating_sub(waiting);
+    messages.splice(earlier..earlier, Arc::unwrap_or_clone(request.messages));
+    request.messages = messages.into();
+    request.stable = if active { earlier } else { 0 };
+    request
 }
 
 fn instructions(
@@ -333,6 +355,16 @@ mod tests {
         Draft { sections, messages, waiting: 1, ..Draft::default() }
     }
 
+    fn fitted(draft: &Draft, budget: Budget) -> (TextRequest, Vec<String>) {
+        let Fitted { request, estimate, left_out } = fit(draft.clone(), budget);
+        assert_eq!(estimate, tokens_of(&request));
+        (request, left_out)
+    }
+
+    fn tokens_of(request: &TextRequest) -> u64 {
+        Family::Other.request(request)
+    }
+
     /// The messages of a request without the one that holds the passing sections.
     fn said(request: &TextRequest) -> Vec<&ChatMessage> {
         request.messages.iter().filter(|message| !message.text().starts_with(NOTES)).collect()
@@ -342,7 +374,7 @@ mod tests {
     fn what_fits_stays_as_it_is() {
         let draft = draft(4, 10);
         for tokens in [Some(10_000), None] {
-            let (request, notes) = fit(&draft, Budget { tokens, ..budget(0) });
+            let (request, notes) = fitted(&draft, Budget { tokens, ..budget(0) });
             assert_eq!(said(&request), draft.messages.iter().collect::<Vec<_>>());
             assert_eq!(notes.len(), 0);
         }
@@ -351,20 +383,20 @@ mod tests {
     #[test]
     fn what_changes_stands_behind_the_earlier_messages() {
         let draft = Draft { active: true, ..draft(4, 10) };
-        let (request, _) = fit(&draft, Budget { tokens: None, ..budget(0) });
+        let (request, _) = fitted(&draft, Budget { tokens: None, ..budget(0) });
         assert_eq!(request.system.as_deref(), Some("You are Eliza.\n\nBio."));
         assert_eq!(request.stable, 4);
         assert!(request.messages[4].text().starts_with(&format!("{NOTES}\n\nfact fact")));
         assert_eq!(request.messages[5].text(), "Ann: the question");
         let (quiet, _) =
-            fit(&Draft { active: false, ..draft }, Budget { tokens: None, ..budget(0) });
+            fitted(&Draft { active: false, ..draft }, Budget { tokens: None, ..budget(0) });
         assert_eq!((quiet.stable, &quiet.messages), (0, &request.messages));
     }
 
     #[test]
     fn the_oldest_go_first_and_own_answers_are_shortened() {
-        let (request, notes) = fit(&draft(40, 300), budget(3_000));
-        assert!(budget(0).request(&request) <= 3_000);
+        let (request, notes) = fitted(&draft(40, 300), budget(3_000));
+        assert!(tokens_of(&request) <= 3_000);
         assert_eq!(request.messages.last().unwrap().text(), "Ann: the question");
         assert_eq!(request.messages[0].text(), LEFT_OUT);
         let said = said(&request);
@@ -393,31 +425,31 @@ mod tests {
     fn one_huge_message_costs_neither_the_others_nor_itself() {
         let mut draft = draft(6, 10);
         draft.messages[2] = ChatMessage::user(format!("Ann: {}", "long ".repeat(20_000)));
-        let (request, notes) = fit(&draft, budget(3_000));
+        let (request, notes) = fitted(&draft, budget(3_000));
         assert_eq!(said(&request).len(), 7, "{notes:?}");
         assert!(request.messages[2].text().contains("characters left out"));
         draft.messages[6] = ChatMessage::user(format!("Ann: {} the end", "long ".repeat(20_000)));
-        let (request, _) = fit(&draft, budget(3_000));
+        let (request, _) = fitted(&draft, budget(3_000));
         let last = request.messages.last().unwrap().text();
         assert!(
             last.starts_with("Ann: long")
                 && last.ends_with("the end")
                 && last.contains("characters left out")
         );
-        assert!(budget(0).request(&request) <= 3_000);
+        assert!(tokens_of(&request) <= 3_000);
     }
 
     #[test]
     fn instructions_lose_what_the_character_does_not_need() {
         let mut draft = draft(0, 0);
         draft.sections[1].text = "fact ".repeat(3_000);
-        let (request, notes) = fit(&draft, budget(1_000));
+        let (request, notes) = fitted(&draft, budget(1_000));
         assert_eq!(request.system.as_deref(), Some("You are Eliza.\n\nBio."));
         assert!(notes[0].starts_with("FACTS was left out"), "{notes:?}");
         draft.sections[0].text = format!("You are Eliza. {}", "lore ".repeat(5_000));
-        let (request, notes) = fit(&draft, budget(1_000));
+        let (request, notes) = fitted(&draft, budget(1_000));
         assert!(request.system.as_deref().unwrap().starts_with("You are Eliza. lore"), "{notes:?}");
-        assert!(budget(0).request(&request) <= 1_000);
+        assert!(tokens_of(&request) <= 1_000);
     }
 
     proptest! {
@@ -429,8 +461,8 @@ mod tests {
             }).collect();
             let waiting = waiting.min(messages.len());
             let draft = Draft { messages, waiting, ..Draft::default() };
-            let (request, _) = fit(&draft, budget(tokens));
-            prop_assert!(budget(0).request(&request) <= tokens, "{} of {tokens}", budget(0).request(&request));
+            let (request, _) = fitted(&draft, budget(tokens));
+            prop_assert!(tokens_of(&request) <= tokens, "{} of {tokens}", tokens_of(&request));
             prop_assert!(request.messages.len() >= waiting);
         }
     }

@@ -1,6 +1,5 @@
 //! The one writer, on a thread of its own: takes all changes that wait, commits them as one
-//! transaction with a savepoint for each change, then answers. Never waits for more to come. A
-//! change that is refused fails alone.
+//! transaction, then answers. Never waits for more to come. A change that is refused fails alone.
 
 use galatea_core::{Error, Result};
 use sqlx::{Connection, SqliteConnection};
@@ -214,44 +213,34 @@ impl Writer {
     }
 
     /// One transaction for all changes. Fails when nothing of it stands.
+    ///
+    /// Changes are tried without savepoints first: almost no group has a change that is refused,
+    /// and after each savepoint SQLite copies the pages that it writes.
     fn transact(&mut self, db: &mut Raw<'_>, group: &[Waiting]) -> Result<Outcomes, Refusal> {
-        let several = group.len() > 1;
+        self.begin(db)?;
+        let mut outcomes = apply_all(db, group)?;
+        if matches!(outcomes.last(), Some(Err(_))) {
+            db.execute(ROLLBACK, &[])?;
+            if group.len() == 1 {
+                return Ok(outcomes);
+            }
+            self.begin(db)?;
+            outcomes = apply_each(db, group)?;
+        }
+        self.scrub |= group.iter().any(|waiting| waiting.change.scrub);
+        db.execute(COMMIT, &[])?;
+        Ok(outcomes)
+    }
+
+    /// Begins a transaction, and forgets what [`Recent`] knows if another connection wrote.
+    fn begin(&mut self, db: &mut Raw<'_>) -> Result<(), Refusal> {
         db.execute(BEGIN, &[])?;
         let version = db.number(VERSION)?;
         if self.version.is_some_and(|known| Some(known) != version) {
             self.recent.clear();
         }
         self.version = version;
-        let mut outcomes = Vec::with_capacity(group.len());
-        for Waiting { change, .. } in group {
-            if several {
-                db.execute(MARK, &[])?;
-            }
-            let outcome = apply::change(db, change);
-            match &outcome {
-                Ok(_) if several => {
-                    db.execute(KEEP, &[])?;
-                }
-                Ok(_) => {}
-                Err(Failed::Refused(refusal))
-                    if error::is_environment(refusal) || db.is_autocommit() =>
-                {
-                    return Err(refusal.clone());
-                }
-                Err(_) if several => {
-                    db.execute(UNDO, &[])?;
-                    db.execute(KEEP, &[])?;
-                }
-                Err(_) => {
-                    db.execute(ROLLBACK, &[])?;
-                    return Ok(vec![outcome]);
-                }
-            }
-            self.scrub |= change.scrub;
-            outcomes.push(outcome);
-        }
-        db.execute(COMMIT, &[])?;
-        Ok(outcomes)
+        Ok(())
     }
 
     /// Reports a commit to [`Recent`], then each caller the result of its change.
@@ -316,6 +305,46 @@ impl Writer {
                 false
             }
         }
+    }
+}
+
+/// Carries out changes up to the first that is refused. Fails when the transaction cannot go on.
+fn apply_all(db: &mut Raw<'_>, group: &[Waiting]) -> Result<Outcomes, Refusal> {
+    let mut outcomes = Vec::with_capacity(group.len());
+    for Waiting { change, .. } in group {
+        let outcome = apply(db, change)?;
+        let refused = outcome.is_err();
+        outcomes.push(outcome);
+        if refused {
+            break;
+        }
+    }
+    Ok(outcomes)
+}
+
+/// Carries out all changes but those that are refused. Fails when the transaction cannot go on.
+fn apply_each(db: &mut Raw<'_>, group: &[Waiting]) -> Result<Outcomes, Refusal> {
+    let mut outcomes = Vec::with_capacity(group.len());
+    for Waiting { change, .. } in group {
+        db.execute(MARK, &[])?;
+        let outcome = apply(db, change)?;
+        if outcome.is_err() {
+            db.execute(UNDO, &[])?;
+        }
+        db.execute(KEEP, &[])?;
+        outcomes.push(outcome);
+    }
+    Ok(outcomes)
+}
+
+/// Carries out a change. Fails when the transaction cannot go on, since the disk or the file
+/// refuses.
+fn apply(db: &mut Raw<'_>, change: &Change) -> Result<Result<Vec<u64>, Failed>, Refusal> {
+    match apply::change(db, change) {
+        Err(Failed::Refused(refusal)) if error::is_environment(&refusal) || db.is_autocommit() => {
+            Err(refusal)
+        }
+        outcome => Ok(outcome),
     }
 }
 
