@@ -2,8 +2,8 @@
 //! program from stopping.
 
 use async_trait::async_trait;
-use galatea_core::{Evaluator, EvaluatorUse, FinishedTurn, Plugin, Result};
-use galatea_testkit::models::ScriptedModel;
+use galatea_core::{Clock, Evaluator, EvaluatorUse, FinishedTurn, Plugin, Result, SystemClock};
+use galatea_testkit::{clock::ManualClock, models::ScriptedModel};
 use std::{
     sync::{Arc, Mutex},
     time::Duration,
@@ -45,6 +45,7 @@ impl Evaluator for Student {
 type Learnt = Arc<Mutex<Vec<String>>>;
 
 async fn school(
+    clock: Arc<dyn Clock>,
     when: EvaluatorUse,
     pause: &'static str,
     wants: fn(&str) -> bool,
@@ -54,6 +55,7 @@ async fn school(
     let plan = Plan::new(Arc::new(ScriptedModel::saying("Yes.")))
         .set("EVALUATION_PAUSE_SECONDS", pause)
         .set("LIMITS", "off")
+        .clock(clock)
         .plugin(Plugin::new("school", "1.0.0", "learns").evaluator(student));
     (plan.build().await, learnt)
 }
@@ -82,14 +84,16 @@ async fn evaluated(learnt: &Learnt, count: usize) -> Vec<String> {
 #[tokio::test]
 async fn after_a_turn_means_after_each_that_it_wants() {
     let (house, learnt) =
-        school(EvaluatorUse::AfterTurn, "3600", |text| !text.ends_with('2')).await;
+        school(Arc::new(SystemClock), EvaluatorUse::AfterTurn, "3600", |text| !text.ends_with('2'))
+            .await;
     ask(&house, &dm("1"), 1..=3).await;
     assert_eq!(evaluated(&learnt, 2).await, ["question 1", "question 3"]);
 }
 
 #[tokio::test]
 async fn a_quiet_room_is_evaluated_with_its_newest_turn() {
-    let (house, learnt) = school(EvaluatorUse::WhenQuiet, "0", |_| true).await;
+    let (house, learnt) =
+        school(Arc::new(SystemClock), EvaluatorUse::WhenQuiet, "0", |_| true).await;
     ask(&house, &dm("1"), 1..=3).await;
     evaluated(&learnt, 1).await;
     let wait = async {
@@ -102,14 +106,23 @@ async fn a_quiet_room_is_evaluated_with_its_newest_turn() {
 }
 
 #[tokio::test]
-async fn a_busy_room_is_evaluated_after_24_turns_and_a_stop_does_not_wait_for_it() {
-    let (house, learnt) = school(EvaluatorUse::WhenQuiet, "3600", |_| true).await;
+async fn a_busy_room_is_evaluated_now_and_then_and_a_stop_does_not_wait_for_it() {
+    let clock = ManualClock::new();
+    let (house, learnt) = school(clock.shared(), EvaluatorUse::WhenQuiet, "3600", |_| true).await;
+    let half_a_minute = Duration::from_secs(30);
     ask(&house, &dm("2"), 1..=1).await;
-    ask(&house, &dm("1"), 1..=23).await;
-    assert_eq!(learnt.lock().unwrap().len(), 0);
+    ask(&house, &dm("1"), 1..=1).await;
+    clock.advance(half_a_minute);
+    ask(&house, &dm("1"), 2..=23).await;
+    assert_eq!(learnt.lock().unwrap().len(), 0, "time, but not enough turns");
     ask(&house, &dm("1"), 24..=24).await;
     assert_eq!(evaluated(&learnt, 1).await, ["question 24"]);
-    ask(&house, &dm("1"), 25..=30).await;
+    ask(&house, &dm("1"), 25..=60).await;
+    assert_eq!(learnt.lock().unwrap().len(), 1, "turns, but not enough time");
+    clock.advance(half_a_minute);
+    ask(&house, &dm("1"), 61..=61).await;
+    assert_eq!(evaluated(&learnt, 2).await, ["question 24", "question 61"]);
+    ask(&house, &dm("1"), 62..=63).await;
     assert!(house.orchestrator.stop(PATIENCE).await, "it ends although two rooms wait");
-    assert_eq!(learnt.lock().unwrap().len(), 1);
+    assert_eq!(learnt.lock().unwrap().len(), 2);
 }

@@ -1,12 +1,13 @@
 //! Quiet: the newest turn of each Room whose evaluators wait until nothing was answered there for
 //! some seconds. One task per waiting Room; after a restart the next turn of the Room waits anew.
 
-use galatea_core::RoomId;
+use galatea_core::{RoomId, Timestamp};
 use std::{
-    collections::HashMap,
+    collections::{HashMap, hash_map::Entry},
     sync::{Arc, Mutex, MutexGuard, PoisonError},
+    time::Duration,
 };
-use tokio::sync::Notify;
+use tokio::sync::{Notify, Semaphore};
 use tokio_util::sync::CancellationToken;
 
 use super::{
@@ -14,16 +15,20 @@ use super::{
     evaluate::{Committed, evaluate_quiet},
 };
 
-/// Rooms that wait at once, at most: each keeps a turn's context, some 20 KiB. One more is
-/// evaluated at once.
+/// Rooms that wait at once, at most: each keeps a turn's context, some 20 KiB. One more is left
+/// out, and waits with its next turn: evaluators read back what they have missed.
 const ROOMS: usize = 512;
-/// Turns after which a Room that is never quiet is evaluated. Reflection reads the last 96
-/// messages, and a turn in a conversation of several people is often of three or four.
-const TURNS: u32 = 24;
+/// Rooms that are evaluated at once: what an agent learns must not take the model from its answers.
+const AT_ONCE: usize = 4;
+/// Turns, and time, after which a Room that is never quiet is evaluated. Reflection reads the last
+/// 96 messages, and a turn in a conversation of several people is often of three or four. More
+/// turns than these in half a minute are no conversation of people.
+const BUSY: (u32, Duration) = (24, Duration::from_secs(30));
 
 /// The Rooms that wait.
 pub(crate) struct Quiet {
     rooms: Mutex<HashMap<RoomId, Pending>>,
+    permits: Semaphore,
     stop: CancellationToken,
 }
 
@@ -31,45 +36,36 @@ struct Pending {
     /// None while the evaluators run and nothing new was answered.
     newest: Option<Box<Committed>>,
     turns: u32,
+    since: Timestamp,
     changed: Arc<Notify>,
-}
-
-/// What became of a turn that was to wait.
-enum Offered {
-    /// The first of its Room: the caller waits for the Room.
-    First(Arc<Notify>),
-    /// It replaces an older turn, for which another task waits.
-    Replaced,
-    /// Too many Rooms wait.
-    Full(Box<Committed>),
 }
 
 impl Quiet {
     /// No Room waits. After `stop` none waits any more.
     pub(super) fn new(stop: CancellationToken) -> Self {
-        Self { rooms: Mutex::default(), stop }
+        Self { rooms: Mutex::default(), permits: Semaphore::new(AT_ONCE), stop }
     }
 
     /// Waits until the Room of the turn is quiet, and runs its evaluators with its newest turn.
     /// Returns at once if another task does so.
     pub(super) async fn wait(&self, engine: &Engine, committed: Box<Committed>) {
         let room = committed.room();
-        let changed = match self.offer(room, committed) {
-            Offered::First(changed) => changed,
-            Offered::Replaced => return,
-            Offered::Full(committed) => return evaluate_quiet(engine, &committed).await,
-        };
+        let Some(changed) = self.offer(room, committed, engine.clock.now()) else { return };
         loop {
             tokio::select! {
                 () = self.stop.cancelled() => return self.forget(room),
                 () = engine.clock.sleep(engine.limits.evaluation_pause) => {}
                 () = changed.notified() => {
-                    if self.turns(room) < TURNS {
+                    if !self.is_busy(room, engine.clock.now()) {
                         continue;
                     }
                 }
             }
-            if let Some(newest) = self.take(room)
+            let Some(Ok(_permit)) = self.stop.run_until_cancelled(self.permits.acquire()).await
+            else {
+                return self.forget(room);
+            };
+            if let Some(newest) = self.take(room, engine.clock.now())
                 && newest.is_here()
             {
                 evaluate_quiet(engine, &newest).await;
@@ -80,32 +76,51 @@ impl Quiet {
         }
     }
 
-    fn offer(&self, room: RoomId, committed: Box<Committed>) -> Offered {
+    /// Notes the turn. Returns what tells of newer ones, if no task waits for the Room yet and not
+    /// too many Rooms wait.
+    fn offer(
+        &self,
+        room: RoomId,
+        committed: Box<Committed>,
+        now: Timestamp,
+    ) -> Option<Arc<Notify>> {
         let mut rooms = self.lock();
         let full = rooms.len() >= ROOMS;
-        if let Some(pending) = rooms.get_mut(&room) {
-            pending.newest = Some(committed);
-            pending.turns += 1;
-            pending.changed.notify_one();
-            return Offered::Replaced;
+        match rooms.entry(room) {
+            Entry::Occupied(mut waiting) => {
+                let pending = waiting.get_mut();
+                pending.newest = Some(committed);
+                pending.turns += 1;
+                pending.changed.notify_one();
+                None
+            }
+            Entry::Vacant(_) if full => {
+                tracing::debug!(room = %room, "too many rooms wait for their evaluators; this one waits with its next turn");
+                None
+            }
+            Entry::Vacant(free) => {
+                let changed = Arc::new(Notify::new());
+                free.insert(Pending {
+                    newest: Some(committed),
+                    turns: 1,
+                    since: now,
+                    changed: Arc::clone(&changed),
+                });
+                Some(changed)
+            }
         }
-        if full {
-            return Offered::Full(committed);
-        }
-        let changed = Arc::new(Notify::new());
-        let pending = Pending { newest: Some(committed), turns: 1, changed: Arc::clone(&changed) };
-        rooms.insert(room, pending);
-        Offered::First(changed)
     }
 
-    fn turns(&self, room: RoomId) -> u32 {
-        self.lock().get(&room).map_or(0, |pending| pending.turns)
+    fn is_busy(&self, room: RoomId, now: Timestamp) -> bool {
+        self.lock()
+            .get(&room)
+            .is_some_and(|pending| pending.turns >= BUSY.0 && now.since(pending.since) >= BUSY.1)
     }
 
-    fn take(&self, room: RoomId) -> Option<Box<Committed>> {
+    fn take(&self, room: RoomId, now: Timestamp) -> Option<Box<Committed>> {
         let mut rooms = self.lock();
         let pending = rooms.get_mut(&room)?;
-        pending.turns = 0;
+        (pending.turns, pending.since) = (0, now);
         pending.newest.take()
     }
 
