@@ -3,7 +3,7 @@
 
 use futures::FutureExt;
 use galatea_core::{
-    Evaluator, EvaluatorUse, Event, FinishedTurn, Memory, RoomId, State, Verdict, kill_point,
+    Evaluator, EvaluatorUse, Event, FinishedTurn, Memory, State, Verdict, kill_point,
 };
 use std::{panic::AssertUnwindSafe, sync::Arc, time::Duration};
 
@@ -38,12 +38,8 @@ impl Committed {
         Self { context, state, replies, verdict, lease }
     }
 
-    pub(super) fn room(&self) -> RoomId {
-        self.context.info.room.id
-    }
-
     /// Whether this process still answers in the Room. Otherwise another one learns from it.
-    pub(super) fn is_here(&self) -> bool {
+    fn is_here(&self) -> bool {
         self.lease.get().is_some_and(|lease| lease.is_open())
     }
 }
@@ -52,14 +48,17 @@ impl Committed {
 /// Room is quiet.
 pub(super) async fn evaluate(engine: Arc<Engine>, committed: Box<Committed>) {
     kill_point("evaluate");
-    if run(&engine, &committed, EvaluatorUse::AfterTurn).await {
-        engine.state.quiet.wait(&engine, committed).await;
+    if !run(&engine, &committed, EvaluatorUse::AfterTurn).await {
+        return;
     }
-}
-
-/// Runs the evaluators of the newest turn of a quiet Room.
-pub(super) async fn evaluate_quiet(engine: &Engine, committed: &Committed) {
-    run(engine, committed, EvaluatorUse::WhenQuiet).await;
+    let (room, later) = (committed.context.info.room.id, Arc::clone(&engine));
+    let work = async move {
+        if committed.is_here() {
+            run(&later, &committed, EvaluatorUse::WhenQuiet).await;
+        }
+    };
+    let pause = engine.limits.evaluation_pause;
+    engine.state.quiet.wait(engine.clock.as_ref(), pause, room, work.boxed()).await;
 }
 
 /// Runs the evaluators that have something to learn now. True when another one has something to

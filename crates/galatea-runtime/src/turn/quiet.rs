@@ -1,7 +1,8 @@
-//! Quiet: the newest turn of each Room whose evaluators wait until nothing was answered there for
-//! some seconds. One task per waiting Room; after a restart the next turn of the Room waits anew.
+//! Quiet: work on a Room's newest turn that waits until nothing was answered there for some
+//! seconds. One task per waiting Room; after a restart the next turn of the Room waits anew.
 
-use galatea_core::{RoomId, Timestamp};
+use futures::future::BoxFuture;
+use galatea_core::{Clock, RoomId, Timestamp};
 use std::{
     collections::{HashMap, hash_map::Entry},
     sync::{Arc, Mutex, MutexGuard, PoisonError},
@@ -10,20 +11,18 @@ use std::{
 use tokio::sync::{Notify, Semaphore};
 use tokio_util::sync::CancellationToken;
 
-use super::{
-    engine::Engine,
-    evaluate::{Committed, evaluate_quiet},
-};
-
 /// Rooms that wait at once, at most: each keeps a turn's context, some 20 KiB. One more is left
-/// out, and waits with its next turn: evaluators read back what they have missed.
+/// out, and waits with its next turn: reflection reads back what it has missed.
 const ROOMS: usize = 512;
-/// Rooms that are evaluated at once: what an agent learns must not take the model from its answers.
+/// Rooms whose work runs at once: what an agent learns must not take the model from its answers.
 const AT_ONCE: usize = 4;
-/// Turns, and time, after which a Room that is never quiet is evaluated. Reflection reads the last
+/// Turns, and time, after which a Room that is never quiet has its turn. Reflection reads the last
 /// 96 messages, and a turn in a conversation of several people is often of three or four. More
 /// turns than these in half a minute are no conversation of people.
 const BUSY: (u32, Duration) = (24, Duration::from_secs(30));
+
+/// Work on one turn, not begun.
+pub(super) type Work = BoxFuture<'static, ()>;
 
 /// The Rooms that wait.
 pub(crate) struct Quiet {
@@ -33,8 +32,8 @@ pub(crate) struct Quiet {
 }
 
 struct Pending {
-    /// None while the evaluators run and nothing new was answered.
-    newest: Option<Box<Committed>>,
+    /// None while the work runs and nothing new was answered.
+    newest: Option<Work>,
     turns: u32,
     since: Timestamp,
     changed: Arc<Notify>,
@@ -46,17 +45,16 @@ impl Quiet {
         Self { rooms: Mutex::default(), permits: Semaphore::new(AT_ONCE), stop }
     }
 
-    /// Waits until the Room of the turn is quiet, and runs its evaluators with its newest turn.
-    /// Returns at once if another task does so.
-    pub(super) async fn wait(&self, engine: &Engine, committed: Box<Committed>) {
-        let room = committed.room();
-        let Some(changed) = self.offer(room, committed, engine.clock.now()) else { return };
+    /// Waits until the Room was quiet for `pause`, and does the newest work of it. Returns at once
+    /// if another task does so.
+    pub(super) async fn wait(&self, clock: &dyn Clock, pause: Duration, room: RoomId, work: Work) {
+        let Some(changed) = self.offer(room, work, clock.now()) else { return };
         loop {
             tokio::select! {
                 () = self.stop.cancelled() => return self.forget(room),
-                () = engine.clock.sleep(engine.limits.evaluation_pause) => {}
+                () = clock.sleep(pause) => {}
                 () = changed.notified() => {
-                    if !self.is_busy(room, engine.clock.now()) {
+                    if !self.is_busy(room, clock.now()) {
                         continue;
                     }
                 }
@@ -65,10 +63,8 @@ impl Quiet {
             else {
                 return self.forget(room);
             };
-            if let Some(newest) = self.take(room, engine.clock.now())
-                && newest.is_here()
-            {
-                evaluate_quiet(engine, &newest).await;
+            if let Some(newest) = self.take(room, clock.now()) {
+                newest.await;
             }
             if self.is_done(room) {
                 return;
@@ -76,32 +72,27 @@ impl Quiet {
         }
     }
 
-    /// Notes the turn. Returns what tells of newer ones, if no task waits for the Room yet and not
+    /// Notes the work. Returns what tells of newer ones, if no task waits for the Room yet and not
     /// too many Rooms wait.
-    fn offer(
-        &self,
-        room: RoomId,
-        committed: Box<Committed>,
-        now: Timestamp,
-    ) -> Option<Arc<Notify>> {
+    fn offer(&self, room: RoomId, work: Work, now: Timestamp) -> Option<Arc<Notify>> {
         let mut rooms = self.lock();
         let full = rooms.len() >= ROOMS;
         match rooms.entry(room) {
             Entry::Occupied(mut waiting) => {
                 let pending = waiting.get_mut();
-                pending.newest = Some(committed);
+                pending.newest = Some(work);
                 pending.turns += 1;
                 pending.changed.notify_one();
                 None
             }
             Entry::Vacant(_) if full => {
-                tracing::debug!(room = %room, "too many rooms wait for their evaluators; this one waits with its next turn");
+                tracing::debug!(room = %room, "too many rooms wait until they are quiet; this one waits with its next turn");
                 None
             }
             Entry::Vacant(free) => {
                 let changed = Arc::new(Notify::new());
                 free.insert(Pending {
-                    newest: Some(committed),
+                    newest: Some(work),
                     turns: 1,
                     since: now,
                     changed: Arc::clone(&changed),
@@ -117,14 +108,14 @@ impl Quiet {
             .is_some_and(|pending| pending.turns >= BUSY.0 && now.since(pending.since) >= BUSY.1)
     }
 
-    fn take(&self, room: RoomId, now: Timestamp) -> Option<Box<Committed>> {
+    fn take(&self, room: RoomId, now: Timestamp) -> Option<Work> {
         let mut rooms = self.lock();
         let pending = rooms.get_mut(&room)?;
         (pending.turns, pending.since) = (0, now);
         pending.newest.take()
     }
 
-    /// Whether nothing was answered since the turn was taken; then the Room waits no more.
+    /// Whether nothing was answered since the work was taken; then the Room waits no more.
     fn is_done(&self, room: RoomId) -> bool {
         let mut rooms = self.lock();
         let done = rooms.get(&room).is_none_or(|pending| pending.newest.is_none());
