@@ -1,11 +1,13 @@
 //! Caches which rooms have facts and relationships, and when each was last reflected on. An
 //! ordinary turn then needs no query for them.
 
-use galatea_core::{AgentId, MemoryKind, Result, RoomId, Timestamp, Turn, store::MemoryQuery};
+use galatea_core::{AgentId, MemoryKind, Result, RoomId, Turn, store::MemoryQuery};
 use std::{
     collections::HashMap,
-    sync::{Mutex, PoisonError},
+    sync::{Arc, Mutex, PoisonError},
 };
+
+use crate::evaluators::Mark;
 
 /// Entries in a cache before it is cleared and filled again: about a megabyte.
 const ROOMS: usize = 20_000;
@@ -13,13 +15,16 @@ const ROOMS: usize = 20_000;
 /// Key of the store's note that an agent has relationships.
 const TIED: &str = "relationships";
 
+/// The mark of a room's last reflection; none if there was none.
+type LastMark = Option<Arc<Mark>>;
+
 /// Which agents and rooms have facts. Each agent is looked up once per process, and then each of
 /// its rooms if the agent has any facts.
 #[derive(Default)]
 pub(crate) struct Known {
     agents: Mutex<HashMap<AgentId, bool>>,
     rooms: Mutex<HashMap<(AgentId, RoomId), bool>>,
-    reflected: Mutex<HashMap<(AgentId, RoomId), Option<Timestamp>>>,
+    reflected: Mutex<HashMap<(AgentId, RoomId), LastMark>>,
     tied: Mutex<HashMap<AgentId, bool>>,
 }
 
@@ -69,7 +74,7 @@ impl Known {
                 put_if_new(&self.tied, agent, found)
             }
         };
-        Ok(any && self.reflected(turn) != Some(None))
+        Ok(any && !matches!(self.reflected(turn), Some(None)))
     }
 
     /// Notes that a relationship is about to be stored.
@@ -80,19 +85,18 @@ impl Known {
         Ok(())
     }
 
-    /// Time of the newest message in the last reflection on this room, as far as this process
-    /// knows. Another process may have reflected since. The outer `None` means unknown.
-    pub(crate) fn reflected(&self, turn: &Turn<'_>) -> Option<Option<Timestamp>> {
+    /// How far the last reflection on this room has read, as far as this process knows. Another process may have reflected since. The outer `None` means unknown.
+    pub(crate) fn reflected(&self, turn: &Turn<'_>) -> Option<LastMark> {
         get(&self.reflected, &(turn.agent.identity.id(), turn.room.id))
     }
 
     /// Caches the value that the store has, or is about to get.
-    pub(crate) fn note_reflected(&self, turn: &Turn<'_>, newest: Option<Timestamp>) {
+    pub(crate) fn note_reflected(&self, turn: &Turn<'_>, mark: LastMark) {
         let mut map = self.reflected.lock().unwrap_or_else(PoisonError::into_inner);
         if map.len() >= ROOMS {
             map.clear();
         }
-        map.insert((turn.agent.identity.id(), turn.room.id), newest);
+        map.insert((turn.agent.identity.id(), turn.room.id), mark);
     }
 
     /// Notes that a fact is about to be stored in this room.
@@ -106,8 +110,8 @@ impl Known {
     }
 }
 
-fn get<K: std::hash::Hash + Eq, V: Copy>(map: &Mutex<HashMap<K, V>>, key: &K) -> Option<V> {
-    map.lock().unwrap_or_else(PoisonError::into_inner).get(key).copied()
+fn get<K: std::hash::Hash + Eq, V: Clone>(map: &Mutex<HashMap<K, V>>, key: &K) -> Option<V> {
+    map.lock().unwrap_or_else(PoisonError::into_inner).get(key).cloned()
 }
 
 /// Inserts `found`, unless another task stored a value during the query.

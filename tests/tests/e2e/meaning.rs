@@ -11,6 +11,8 @@ use std::time::Duration;
 
 use crate::stage::Stage;
 
+/// Longer than two reflections take on a busy machine.
+const PATIENCE: Duration = Duration::from_secs(120);
 const COUNT: &str = "SELECT count(*) FROM embeddings";
 
 fn is_vectors(request: &Recorded) -> bool {
@@ -49,9 +51,14 @@ async fn the_oldest_comes_back(stage: &Stage, program: Program, count: impl Asyn
     let direct = stage.ann.direct();
     for known in [10, 20] {
         stage.ann.says(&direct, "let me tell you something").send();
-        while count().await < known {
-            tokio::time::sleep(Duration::from_millis(20)).await;
-        }
+        let learnt = async {
+            while count().await < known {
+                tokio::time::sleep(Duration::from_millis(20)).await;
+            }
+        };
+        tokio::time::timeout(PATIENCE, learnt)
+            .await
+            .unwrap_or_else(|_| panic!("not {known} facts:\n{}", running.output()));
     }
     let before = stage.model.count();
     stage.ann.says(&direct, "Ann keeps bees.").send();

@@ -14,7 +14,10 @@ use galatea_core::{
 use serde_json::{Map, Value, json};
 use std::{sync::Arc, time::Duration};
 
-use super::lesson::{self, Fact, Tie};
+use super::{
+    lesson::{self, Fact, Tie},
+    mark::Mark,
+};
 use crate::{known::Known, meaning::Meaning, ties, words};
 
 /// How often to reflect, in messages.
@@ -63,7 +66,7 @@ impl Evaluator for Reflection {
         // The cached time may be too old if another process handled the room meanwhile. A negative
         // answer is therefore certain; a positive one is checked in the store.
         match self.0.reflected(turn) {
-            Some(last) => is_enough(turn, last, interval).await,
+            Some(last) => is_enough(turn, last.as_deref(), interval).await,
             None => Ok(true),
         }
     }
@@ -173,23 +176,23 @@ fn interval(turn: &Turn<'_>) -> Result<Option<u64>> {
 /// again.
 async fn due(known: &Known, turn: &Turn<'_>, interval: u64) -> Result<Option<Talk>> {
     let (agent, key) = (turn.agent.identity.id(), format!("reflection:{}", turn.room.id));
-    let last =
-        turn.store.noted(agent, &key, turn.now()).await?.and_then(|v| v.as_i64()).map(Timestamp);
-    known.note_reflected(turn, last);
-    if !is_enough(turn, last, interval).await? {
+    let stored = turn.store.noted(agent, &key, turn.now()).await?;
+    let last = stored.as_ref().and_then(Mark::from_stored).map(Arc::new);
+    known.note_reflected(turn, last.clone());
+    if !is_enough(turn, last.as_deref(), interval).await? {
         return Ok(None);
     }
-    let talk = Talk::since(turn, last).await?;
+    let talk = Talk::since(turn, last.as_deref()).await?;
     // Stored before the model call, so that a failing model is not called again for every message.
-    let newest = talk.messages.iter().map(|m| m.created_at).max().unwrap_or_default();
-    turn.store.note(agent, &key, &json!(newest), None).await?;
-    known.note_reflected(turn, Some(newest));
+    let mark = Mark::of(talk.messages.iter().map(AsRef::as_ref), talk.own.0);
+    turn.store.note(agent, &key, &json!(mark), None).await?;
+    known.note_reflected(turn, Some(Arc::new(mark)));
     Ok(Some(talk))
 }
 
 /// Whether at least `interval` messages are newer than the last reflection.
-async fn is_enough(turn: &Turn<'_>, last: Option<Timestamp>, interval: u64) -> Result<bool> {
-    let fresh = |m: &&Memory| last.is_none_or(|last| m.created_at > last);
+async fn is_enough(turn: &Turn<'_>, last: Option<&Mark>, interval: u64) -> Result<bool> {
+    let fresh = |memory: &&Memory| last.is_none_or(|last| last.is_new(memory));
     let mut new = conversation(turn).filter(fresh).count() as u64;
     let at_hand: u64 = turn.agent.settings.parse(&CONVERSATION, "a whole number")?.unwrap_or(32);
     if new < interval
@@ -199,16 +202,16 @@ async fn is_enough(turn: &Turn<'_>, last: Option<Timestamp>, interval: u64) -> R
         && turn.recent.len() as u64 >= at_hand * 2 / 3
     {
         // The interval may be longer than the part of the conversation in memory.
-        let since = last.map(|last| Timestamp(last.0.saturating_add(1)));
         new = turn
             .store
             .count_memories(&MemoryQuery {
-                since,
+                since: last.map(Mark::since),
                 ..MemoryQuery::new(turn.agent.identity.id(), 1)
                     .room(turn.room.id)
                     .kind(MemoryKind::Messages)
             })
-            .await?;
+            .await?
+            .saturating_sub(last.map_or(0, Mark::read));
     }
     Ok(new >= interval)
 }
@@ -227,9 +230,9 @@ struct Talk {
 
 impl Talk {
     /// What was said after `last`, and a little before it.
-    async fn since(turn: &Turn<'_>, last: Option<Timestamp>) -> Result<Self> {
+    async fn since(turn: &Turn<'_>, last: Option<&Mark>) -> Result<Self> {
         let at_hand = conversation(turn).map(|memory| memory.created_at).min();
-        let covered = last.is_some_and(|last| at_hand.is_some_and(|oldest| oldest <= last));
+        let covered = last.is_some_and(|last| at_hand.is_some_and(|oldest| oldest <= last.since()));
         let mut messages: Vec<Arc<Memory>> = Vec::new();
         if !covered {
             let query = MemoryQuery {
@@ -246,10 +249,8 @@ impl Talk {
         messages.extend(turn.recent.iter().cloned());
         messages.extend(turn.merged.iter().chain([turn.message]).cloned().map(Arc::new));
         messages.sort_by_key(|memory| memory.created_at);
-        let new = messages
-            .iter()
-            .filter(|memory| last.is_none_or(|last| memory.created_at > last))
-            .count();
+        let new =
+            messages.iter().filter(|memory| last.is_none_or(|last| last.is_new(memory))).count();
         messages.drain(..messages.len().saturating_sub(new + SHOWN_AGAIN));
         let (name, own) = (&turn.agent.character.name, turn.agent.identity.entity());
         let people = messages.iter().rev().filter(|memory| memory.entity_id != own);

@@ -130,6 +130,25 @@ async fn what_left_the_window_is_read_back_and_little_is_read_twice() {
 }
 
 #[tokio::test]
+async fn a_question_dated_before_the_answer_that_it_follows_is_new() {
+    let mut scene = after(1);
+    scene.agent.settings = Settings::from_pairs([("REFLECTION_INTERVAL", 1)]);
+    let asked_at = scene.message.created_at;
+    let answered_at = asked_at.plus(std::time::Duration::from_millis(300));
+    let own = scene.agent.identity.entity();
+    scene.keep(MemoryKind::Messages, own, scene.room.id, "Tea is fine.", answered_at);
+    for asked in 1..=2 {
+        scene.model.enqueue("{}");
+        reflects(&scene).await.unwrap();
+        assert_eq!(scene.model.requests().len(), asked);
+        reflects(&scene).await.unwrap();
+        assert_eq!(scene.model.requests().len(), asked, "nothing was said since");
+        say(&mut scene, 1);
+        scene.message.created_at = asked_at;
+    }
+}
+
+#[tokio::test]
 async fn beyond_what_a_room_may_know_the_oldest_make_place() {
     let mut scene = after(8);
     for n in 0..500 {
