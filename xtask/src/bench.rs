@@ -22,7 +22,7 @@ use std::{
 };
 
 use crate::{cargo, output};
-use child::{Child, Launch};
+use child::{Child, Launch, Program};
 use figures::{Figures, Memory};
 use load::Amount;
 use scene::{Scene, rested};
@@ -56,6 +56,11 @@ pub(crate) struct Bench {
     /// table
     #[arg(long, value_enum, value_name = "PLATFORM", conflicts_with_all = ["write", "only_postgres"])]
     only: Option<Only>,
+    /// Runs the same loads on another program in place of Galatea: a shell command that reads the
+    /// platform's address and token from Galatea's variables and answers each message with its
+    /// number, as an echo does
+    #[arg(long, value_name = "COMMAND", requires = "only", conflicts_with = "binary")]
+    other: Option<String>,
 }
 
 /// A platform by itself.
@@ -68,6 +73,9 @@ enum Only {
 /// The amounts that a run measures.
 struct Plan {
     warm_up: Amount,
+    /// Fills the database, so that it holds about 100,000 messages.
+    fill: Amount,
+    thinking: Amount,
     one_room: Amount,
     rooms: Amount,
     flood: Amount,
@@ -80,11 +88,14 @@ impl Plan {
     fn new(quick: bool) -> Self {
         let limit = Duration::from_secs(if quick { 10 } else { 40 });
         let pick = |short, long| if quick { short } else { long };
+        let flood = Duration::from_secs(if quick { 10 } else { 60 });
         Self {
             warm_up: Amount::rooms(pick(1, 5), limit),
+            fill: Amount::flood(pick(2_000, 50_000), Duration::from_secs(120)),
+            thinking: Amount::one_by_one(pick(10, 100), limit),
             one_room: Amount::one_by_one(pick(300, 4_000), limit),
             rooms: Amount::rooms(pick(10, 100), limit),
-            flood: Amount::flood(pick(1_000, 10_000), limit),
+            flood: Amount::flood(pick(1_000, 300_000), flood),
             large: Amount::large(pick(1, 5), limit),
             half: Duration::from_secs(if quick { 3 } else { 20 }),
             starts: pick(3, 10),
@@ -101,6 +112,7 @@ pub(crate) fn run(root: &Path, bench: &Bench) -> Result<()> {
     let binary = match &bench.binary {
         Some(binary) => std::path::absolute(binary)
             .with_context(|| format!("cannot find {}", binary.display()))?,
+        None if bench.other.is_some() => PathBuf::new(),
         None => build(root, &target)?,
     };
     let folder = tempfile::Builder::new()
@@ -120,7 +132,8 @@ pub(crate) fn run(root: &Path, bench: &Bench) -> Result<()> {
         return runtime.block_on(measure_postgres(root, &binary, folder.path(), &plan));
     }
     if let Some(only) = bench.only {
-        return runtime.block_on(measure_one(root, &binary, folder.path(), &plan, only));
+        let program = bench.other.as_deref().map_or(Program::Galatea(&binary), Program::Other);
+        return runtime.block_on(measure_one(root, program, folder.path(), &plan, only));
     }
     let (figures, violations) = runtime.block_on(measure(root, &binary, folder.path(), &plan))?;
     let how = Circumstances {
@@ -214,10 +227,11 @@ async fn measure(
     let (telegram, discord) = (stage.telegram(), stage.discord());
     let scene = |name, platform: &Platform| Scene {
         name,
+        stage: &stage,
         platform: platform.clone(),
         settings: stage.settings(platform),
         root,
-        binary,
+        program: Program::Galatea(binary),
         folder,
     };
     let (on_telegram, on_discord) = (scene("Telegram", &telegram), scene("Discord", &discord));
@@ -230,7 +244,7 @@ async fn measure(
     for count in [1, Memory::MANY] {
         let data = folder.join(format!("agents-{count}"));
         let child = Child::start(&Launch {
-            binary,
+            program: Program::Galatea(binary),
             home: folder,
             data: &data,
             characters: &characters[..count],
@@ -250,10 +264,12 @@ async fn measure(
 /// Measures only the floods with PostgreSQL, for work on that store.
 async fn measure_postgres(root: &Path, binary: &Path, folder: &Path, plan: &Plan) -> Result<()> {
     let stage = Stage::set().await?;
+    let program = Program::Galatea(binary);
     for (name, platform) in [("Telegram", stage.telegram()), ("Discord", stage.discord())] {
         let settings = stage.settings(&platform);
-        let load =
-            Scene { name, platform, settings, root, binary, folder }.on_postgres(plan).await?;
+        let load = Scene { name, stage: &stage, platform, settings, root, program, folder }
+            .on_postgres(plan)
+            .await?;
         if load.misplaced > 0 {
             bail!("{} answers came out of turn, twice, or to nothing", load.misplaced);
         }
@@ -267,7 +283,7 @@ async fn measure_postgres(root: &Path, binary: &Path, folder: &Path, plan: &Plan
 /// Measures only the loads of one platform, for work on the turn.
 async fn measure_one(
     root: &Path,
-    binary: &Path,
+    program: Program<'_>,
     folder: &Path,
     plan: &Plan,
     only: Only,
@@ -278,7 +294,16 @@ async fn measure_one(
         Only::Discord => ("Discord", stage.discord()),
     };
     let settings = stage.settings(&platform);
-    Scene { name, platform, settings, root, binary, folder }.on_sqlite(plan).await?;
+    let scene = Scene { name, stage: &stage, platform, settings, root, program, folder };
+    match program {
+        Program::Galatea(_) => scene.on_sqlite(plan).await.map(|_| ())?,
+        Program::Other(_) => {
+            scene.on_other(plan).await?;
+            // Its rules are its own affair.
+            stage.close();
+            return Ok(());
+        }
+    }
     match stage.close() {
         violations if violations.is_empty() => Ok(()),
         violations => bail!("the program broke the rules of a service:\n{}", violations.join("\n")),

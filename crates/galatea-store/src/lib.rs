@@ -165,6 +165,15 @@ impl Database {
         }
     }
 
+    /// Rows inserted, changed or removed since it was opened; `None` for PostgreSQL, whose server
+    /// counts them itself (`pg_stat_database`).
+    pub fn written_rows(&self) -> Option<u64> {
+        match &self.0.backend {
+            Backend::Sqlite(sqlite) => Some(sqlite.rows()),
+            Backend::Postgres(_) => None,
+        }
+    }
+
     /// Why nothing is known to be stored since it was last tried; none when it is.
     pub fn trouble(&self) -> Option<Error> {
         match &self.0.backend {

@@ -64,6 +64,9 @@ pub(crate) struct Readiness {
     /// SQL statements since the process started.
     #[serde(default)]
     pub(crate) statements: u64,
+    /// Rows written since the process started; SQLite only.
+    #[serde(default)]
+    pub(crate) rows: Option<u64>,
 }
 
 /// The processes that share a database, as this process sees them.
@@ -281,6 +284,7 @@ mod tests {
                     pid: 1,
                     uptime: 2,
                     statements: 3,
+                    rows: None,
                 }
             })
         })

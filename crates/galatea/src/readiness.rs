@@ -139,6 +139,7 @@ impl Watched {
             pid: std::process::id(),
             uptime: self.since.elapsed().as_secs(),
             statements: self.database.statements(),
+            rows: self.database.written_rows(),
         }
     }
 

@@ -30,9 +30,19 @@ const LOOK: Duration = Duration::from_millis(1);
 /// Number of its last output lines that are shown after a failure.
 const TAIL: usize = 30;
 
+/// What is started.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Program<'a> {
+    /// Galatea, or another build of it.
+    Galatea(&'a Path),
+    /// Another program, as a shell command. Its environment has the settings under Galatea's names,
+    /// such as `TELEGRAM_API_ROOT` and `TELEGRAM_BOT_TOKEN`.
+    Other(&'a str),
+}
+
 /// Parameters of a start.
 pub(super) struct Launch<'a> {
-    pub(super) binary: &'a Path,
+    pub(super) program: Program<'a>,
     /// Working folder. Contains no settings.
     pub(super) home: &'a Path,
     /// Data folder. The program creates it.
@@ -40,6 +50,13 @@ pub(super) struct Launch<'a> {
     pub(super) characters: &'a [std::path::PathBuf],
     /// Settings. The environment of this process is not inherited.
     pub(super) settings: &'a [(&'static str, String)],
+}
+
+/// What the program reports about its database.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Counts {
+    pub(super) statements: Option<u64>,
+    pub(super) rows: Option<u64>,
 }
 
 /// A running program. Killed when dropped.
@@ -58,13 +75,26 @@ impl Child {
         let port = free_port()?;
         let client =
             reqwest::Client::builder().no_proxy().build().context("cannot make an HTTP client")?;
-        let mut command = Command::new(launch.binary);
-        command.arg("start").current_dir(launch.home).env_clear().env("HOME", launch.home);
+        let mut command = match launch.program {
+            Program::Galatea(binary) => {
+                let mut command = Command::new(binary);
+                command.arg("start");
+                for character in launch.characters {
+                    command.arg("--character").arg(character);
+                }
+                command
+            }
+            Program::Other(line) => {
+                let mut command = Command::new("sh");
+                // Without `exec` the shell would be measured.
+                command.arg("-c").arg(format!("exec {line}"));
+                command
+            }
+        };
+        command.current_dir(launch.home).env_clear().env("HOME", launch.home);
+        command.envs(std::env::var_os("PATH").map(|path| ("PATH", path)));
         command.envs(launch.settings.iter().map(|(name, value)| (*name, value)));
         command.env("GALATEA_DATA_DIR", launch.data).env("SERVER_PORT", port.to_string());
-        for character in launch.characters {
-            command.arg("--character").arg(character);
-        }
         command
             .stdin(Stdio::null())
             .stdout(Stdio::null())
@@ -72,7 +102,7 @@ impl Child {
             .kill_on_drop(true);
         let started = Instant::now();
         let mut process =
-            command.spawn().with_context(|| format!("cannot start {}", launch.binary.display()))?;
+            command.spawn().with_context(|| format!("cannot start {:?}", launch.program))?;
         let pid = process.id().context("the program ended at once")?;
         let stderr = process.stderr.take().context("the program's stderr is not piped")?;
         let (told, ready) = watch::channel(None);
@@ -138,12 +168,15 @@ impl Child {
         answer.await.map(|text| format!(", /readyz says {text}")).unwrap_or_default()
     }
 
-    /// SQL statements since the start, if the health server reports them (`statements` in
-    /// `/readyz`).
-    pub(super) async fn statements(&self) -> Option<u64> {
-        let answer = self.client.get(format!("{}/readyz", self.health)).send().await.ok()?;
-        let body: serde_json::Value = answer.json().await.ok()?;
-        body["statements"].as_u64()
+    /// SQL statements and written rows since the start, if the health server reports them
+    /// (`statements` and `rows` in `/readyz`).
+    pub(super) async fn database(&self) -> Counts {
+        let body = async {
+            let answer = self.client.get(format!("{}/readyz", self.health)).send().await.ok()?;
+            answer.json::<serde_json::Value>().await.ok()
+        };
+        let body = body.await.unwrap_or_default();
+        Counts { statements: body["statements"].as_u64(), rows: body["rows"].as_u64() }
     }
 
     /// Its last output lines.

@@ -42,6 +42,13 @@ pub(super) struct Load {
     pub(super) servers_cpu: f64,
     /// SQL statements per answer; `None` if the program does not report them.
     pub(super) statements: Option<f64>,
+    /// Rows written per answer; `None` if the program does not report them.
+    pub(super) rows: Option<f64>,
+    /// Bytes that the program wrote to storage per answer, in KiB.
+    pub(super) written: f64,
+    /// Rate of the last third of the time relative to the first third; 1 if the load is too short
+    /// to compare.
+    pub(super) lasting: f64,
     /// Time from a message being handed out to its confirmation by the next poll, which follows its
     /// commit. `None` on platforms without confirmation.
     pub(super) ack: Option<Spread>,
@@ -86,6 +93,8 @@ pub(super) struct OnPlatform {
     pub(super) rooms: Load,
     /// The same rooms, with questions as fast as they are fetched.
     pub(super) flood: Load,
+    /// One room, with a model that takes [`Figures::THINKING`] for each answer.
+    pub(super) thinking: Load,
     /// The same rooms, at half the rate of the flood. The wait counts from when each question was
     /// due.
     pub(super) half: Load,
@@ -121,12 +130,14 @@ impl Figures {
     pub(super) const ROOMS: usize = 100;
     /// Number of rooms in the largest load.
     pub(super) const LARGE: usize = 1_000;
+    /// Time that a slow model takes for an answer.
+    pub(super) const THINKING: Duration = Duration::from_millis(200);
 
     /// Every load of the run.
     pub(super) fn loads(&self) -> impl Iterator<Item = &Load> {
-        [&self.telegram, &self.discord]
-            .into_iter()
-            .flat_map(|on| [&on.one_room, &on.rooms, &on.flood, &on.half, &on.large, &on.postgres])
+        [&self.telegram, &self.discord].into_iter().flat_map(|on| {
+            [&on.one_room, &on.thinking, &on.rooms, &on.flood, &on.half, &on.large, &on.postgres]
+        })
     }
 }
 

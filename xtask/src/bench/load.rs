@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use tokio::time::timeout;
 
 use super::{
-    child::Child,
+    child::{Child, Counts},
     figures::{Figures, Load, Spread},
     proc,
     stage::Platform,
@@ -116,6 +116,8 @@ impl Amount {
 
 /// An answer that takes longer counts as slow.
 const SLOW: Duration = Duration::from_millis(50);
+/// Shortest third of a load whose rate means something.
+const COMPARABLE: Duration = Duration::from_secs(1);
 /// Slow answers that were due closer together than this have a common cause.
 const TOGETHER: Duration = Duration::from_millis(100);
 
@@ -123,16 +125,18 @@ const TOGETHER: Duration = Duration::from_millis(100);
 struct Meter {
     program: Duration,
     servers: Duration,
-    statements: Option<u64>,
+    written: u64,
+    database: Counts,
 }
 
 impl Meter {
     async fn read(child: &Child) -> Result<Self> {
-        let statements = child.statements().await;
+        let database = child.database().await;
         Ok(Self {
             program: proc::cpu(child.pid())?,
             servers: proc::cpu(std::process::id())?,
-            statements,
+            written: proc::written(child.pid())?,
+            database,
         })
     }
 }
@@ -162,10 +166,12 @@ pub(super) async fn run(platform: &Platform, child: &Child, amount: Amount) -> R
     load.misplaced = platform.misplaced();
     load.cpu = millis(after.program.saturating_sub(before.program)) / answers;
     load.servers_cpu = millis(after.servers.saturating_sub(before.servers)) / answers;
-    load.statements = before
-        .statements
-        .zip(after.statements)
-        .map(|(before, after)| after.saturating_sub(before) as f64 / answers);
+    let per_answer = |before: Option<u64>, after: Option<u64>| {
+        before.zip(after).map(|(before, after)| after.saturating_sub(before) as f64 / answers)
+    };
+    load.statements = per_answer(before.database.statements, after.database.statements);
+    load.rows = per_answer(before.database.rows, after.database.rows);
+    load.written = after.written.saturating_sub(before.written) as f64 / 1024.0 / answers;
     Ok(load)
 }
 
@@ -235,9 +241,27 @@ fn judge(trips: &[Trip], from_due: bool) -> Option<Load> {
         cpu: 0.0,
         servers_cpu: 0.0,
         statements: None,
+        rows: None,
+        written: 0.0,
+        lasting: lasting(ways.iter().map(|(_, back)| *back), first, last),
         ack,
         misplaced: 0,
     })
+}
+
+/// The rate of answers in the last third of the time relative to the first third. 1 for times too
+/// short to compare.
+fn lasting(answers: impl Iterator<Item = Instant>, first: Instant, last: Instant) -> f64 {
+    let third = last.duration_since(first) / 3;
+    if third < COMPARABLE {
+        return 1.0;
+    }
+    let (mut early, mut late) = (0_u32, 0_u32);
+    for at in answers {
+        early += u32::from(at < first + third);
+        late += u32::from(at >= last - third);
+    }
+    f64::from(late) / f64::from(early.max(1))
 }
 
 /// Slow answers with a common cause.
@@ -312,6 +336,15 @@ mod tests {
             Stretch { at: ms(at), until: ms(until), longest: ms(longest), answers }
         };
         assert_eq!(stretches, [stretch(1_000, 1_040, 90, 2), stretch(3_000, 3_000, 51, 1)]);
+    }
+
+    #[test]
+    fn the_last_third_is_compared_with_the_first() {
+        let zero = Instant::now();
+        let at = |ms| zero + Duration::from_millis(ms);
+        let answers = [0, 500, 900, 1_500, 4_500, 8_500, 9_000].map(at);
+        assert!((lasting(answers.into_iter(), at(0), at(9_000)) - 0.5).abs() < 1e-9);
+        assert!((lasting(answers.into_iter(), at(0), at(900)) - 1.0).abs() < 1e-9, "too short");
     }
 
     #[test]

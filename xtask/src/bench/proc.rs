@@ -44,6 +44,14 @@ pub(super) fn resident(pid: u32) -> Result<f64> {
     Ok(kib as f64 / 1024.0)
 }
 
+/// Bytes that a process had written to storage so far (`write_bytes` of proc_pid_io(5)).
+pub(super) fn written(pid: u32) -> Result<u64> {
+    let place = format!("/proc/{pid}/io");
+    let text = fs::read_to_string(&place)
+        .with_context(|| format!("cannot read {place}; the benchmark needs Linux"))?;
+    write_bytes(&text).with_context(|| format!("{place} has no write_bytes"))
+}
+
 /// Number of open files of a process.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct OpenFiles {
@@ -93,6 +101,10 @@ fn kib(status: &str, name: &str) -> Option<u64> {
     value.trim().strip_suffix("kB")?.trim().parse().ok()
 }
 
+fn write_bytes(io: &str) -> Option<u64> {
+    io.lines().find_map(|line| line.strip_prefix("write_bytes:"))?.trim().parse().ok()
+}
+
 /// A value of the auxiliary vector, which consists of pairs of machine words.
 fn auxiliary_value(bytes: &[u8], key: usize) -> Option<usize> {
     const WORD: usize = size_of::<usize>();
@@ -129,6 +141,13 @@ mod tests {
         assert_eq!(kib(status, "VmRSS"), Some(20_480));
         assert_eq!(kib(status, "VmHWM"), None);
         assert_eq!(kib(status, "Threads"), None);
+    }
+
+    #[test]
+    fn cancelled_writes_are_not_written_bytes() {
+        let io = "wchar: 9\nwrite_bytes: 4096\ncancelled_write_bytes: 8192\n";
+        assert_eq!(write_bytes(io), Some(4_096));
+        assert_eq!(write_bytes("cancelled_write_bytes: 8192\n"), None);
     }
 
     #[test]

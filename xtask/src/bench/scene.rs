@@ -5,11 +5,11 @@ use std::{path::Path, time::Duration};
 
 use super::{
     Plan,
-    child::{Child, Launch},
-    figures::{Load, OnPlatform, Start, percentile},
+    child::{Child, Launch, Program},
+    figures::{Figures, Load, OnPlatform, Start, percentile},
     load::{self, Amount},
     proc,
-    stage::Platform,
+    stage::{Platform, Stage},
 };
 use galatea_testkit::postgres::{Database, Server};
 
@@ -23,6 +23,7 @@ const REST_AFTER_LOADS: Duration = Duration::from_secs(30);
 /// Results of the loads with SQLite.
 pub(super) struct OnSqlite {
     one_room: Load,
+    thinking: Load,
     rooms: Load,
     flood: Load,
     half: Load,
@@ -35,10 +36,11 @@ pub(super) struct OnSqlite {
 /// The program with one agent on one platform.
 pub(super) struct Scene<'a> {
     pub(super) name: &'static str,
+    pub(super) stage: &'a Stage,
     pub(super) platform: Platform,
     pub(super) settings: Vec<(&'static str, String)>,
     pub(super) root: &'a Path,
-    pub(super) binary: &'a Path,
+    pub(super) program: Program<'a>,
     pub(super) folder: &'a Path,
 }
 
@@ -53,7 +55,7 @@ impl Scene<'_> {
             [self.root.join("characters/helper.json")],
         );
         Child::start(&Launch {
-            binary: self.binary,
+            program: self.program,
             home: self.folder,
             data: &data,
             characters: &helper,
@@ -81,11 +83,12 @@ impl Scene<'_> {
         plan: &Plan,
         (first_start, restart): (Start, Start),
     ) -> Result<OnPlatform> {
-        let OnSqlite { one_room, rooms, flood, half, large, idle, after_load, rested } =
+        let OnSqlite { one_room, thinking, rooms, flood, half, large, idle, after_load, rested } =
             self.on_sqlite(plan).await?;
         let postgres = self.on_postgres(plan).await?;
         Ok(OnPlatform {
             one_room,
+            thinking,
             rooms,
             flood,
             half,
@@ -99,6 +102,19 @@ impl Scene<'_> {
         })
     }
 
+    /// The loads on another program, whose start and health are unknown. It has to answer each
+    /// message of a private chat with one that contains its number (`#7`), as an echo does.
+    pub(super) async fn on_other(&self, plan: &Plan) -> Result<()> {
+        let child = self.start("other")?;
+        load::run(&self.platform, &child, plan.warm_up)
+            .await
+            .with_context(|| format!("warming up on {}", self.name))?;
+        self.step("one room, one question at a time", &child, plan.one_room).await?;
+        self.step("100 rooms, one question each", &child, plan.rooms).await?;
+        self.step("100 rooms, flood", &child, plan.flood).await?;
+        Ok(())
+    }
+
     pub(super) async fn on_sqlite(&self, plan: &Plan) -> Result<OnSqlite> {
         let child = self.start("load")?;
         child.ready().await?;
@@ -107,7 +123,13 @@ impl Scene<'_> {
         load::run(&self.platform, &child, plan.warm_up)
             .await
             .with_context(|| format!("warming up on {}", self.name))?;
+        // The figures hold for a database that is in use, not for an empty one.
+        self.step("filling the database", &child, plan.fill).await?;
         let one_room = self.step("one room, one question at a time", &child, plan.one_room).await?;
+        self.stage.think(Figures::THINKING);
+        let thinking = self.step("one room, a slow model", &child, plan.thinking).await;
+        self.stage.think(Duration::ZERO);
+        let thinking = thinking?;
         let rooms = self.step("100 rooms, one question each", &child, plan.rooms).await?;
         let flood = self.step("100 rooms, flood", &child, plan.flood).await?;
         let half = self
@@ -127,7 +149,7 @@ impl Scene<'_> {
             REST_AFTER_LOADS.as_secs()
         );
         child.stop().await?;
-        Ok(OnSqlite { one_room, rooms, flood, half, large, idle, after_load, rested })
+        Ok(OnSqlite { one_room, thinking, rooms, flood, half, large, idle, after_load, rested })
     }
 
     /// The flood with a PostgreSQL server on this machine, with its default durability (`fsync` and
@@ -145,6 +167,7 @@ impl Scene<'_> {
         load::run(&self.platform, &child, plan.warm_up)
             .await
             .with_context(|| format!("warming up on {} with PostgreSQL", self.name))?;
+        self.step("PostgreSQL, filling the database", &child, plan.fill).await?;
         let (before, first) = (proc::cpu_of_family(server.pid())?, database.writes().await);
         let load = self.step("PostgreSQL, 100 rooms, flood", &child, plan.flood).await?;
         let used = proc::cpu_of_family(server.pid())?.saturating_sub(before).as_secs_f64() * 1000.0
@@ -168,13 +191,15 @@ impl Scene<'_> {
         let name = format!("{}: {what}", self.name);
         eprintln!("--- {name}");
         let load = load::run(&self.platform, child, amount).await.with_context(|| name.clone())?;
-        let Load { answers, per_second, wait, cpu, misplaced, .. } = &load;
+        let Load { answers, per_second, wait, cpu, misplaced, written, lasting, .. } = &load;
         let out =
             if *misplaced == 0 { String::new() } else { format!(", {misplaced} OUT OF TURN") };
         let held = proc::resident(child.pid())?;
         eprintln!(
-            "--- {name}: {answers} answers, {per_second:.0}/s, p50 {:?}, p99 {:?}, {cpu:.2} ms of processor time each, {held:.0} MiB{out}",
-            wait.p50, wait.p99
+            "--- {name}: {answers} answers, {per_second:.0}/s, p50 {:?}, p99 {:?}, {cpu:.2} ms of processor time and {written:.1} KiB written each, {:.0} % at the end, {held:.0} MiB{out}",
+            wait.p50,
+            wait.p99,
+            lasting * 100.0
         );
         Ok(load)
     }

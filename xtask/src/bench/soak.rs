@@ -10,7 +10,7 @@ use std::{
 use tokio::signal::unix::{SignalKind, signal};
 
 use super::{
-    child::{Child, Launch},
+    child::{Child, Launch, Program},
     growth::{self, Look},
     load::{self, Amount},
     proc,
@@ -71,8 +71,13 @@ async fn answer(root: &Path, binary: &Path, folder: &Path, soak: &Soak) -> Resul
     let platform = stage.telegram();
     let (settings, helper) = (stage.settings(&platform), [root.join("characters/helper.json")]);
     let data = folder.join("data");
-    let launch =
-        Launch { binary, home: folder, data: &data, characters: &helper, settings: &settings };
+    let launch = Launch {
+        program: Program::Galatea(binary),
+        home: folder,
+        data: &data,
+        characters: &helper,
+        settings: &settings,
+    };
     let child = Child::start(&launch)?;
     child.ready().await?;
     let (begun, lasting) = (Instant::now(), Duration::from_secs(soak.minutes * 60));

@@ -8,6 +8,7 @@ use galatea_testkit::{
     models::{OpenAiServer, Recorded, Reply},
     telegram::{self, BotApi},
 };
+use std::time::Duration;
 
 /// API key the model server accepts.
 const KEY: &str = "sk-bench-loopback-only";
@@ -120,6 +121,11 @@ impl Stage {
             ],
         });
         settings
+    }
+
+    /// Lets the model take this long for each answer.
+    pub(super) fn think(&self, time: Duration) {
+        self.model.think(time);
     }
 
     /// Settings without connectors, with the model only.

@@ -48,13 +48,21 @@ use self::{
 };
 use crate::{change::Change, dialect::Statement, error as common};
 
+/// What was done since the database was opened.
+#[derive(Default)]
+pub(crate) struct Counts {
+    statements: AtomicU64,
+    /// Rows that the writer inserted, changed or removed.
+    rows: AtomicU64,
+}
+
 /// One SQLite database.
 pub(crate) struct Sqlite {
     readers: Readers,
     orders: mpsc::Sender<Order>,
     /// Places in the writer's queue.
     places: Arc<Semaphore>,
-    statements: Arc<AtomicU64>,
+    counts: Arc<Counts>,
     pub(crate) asked: Asked,
     condition: Arc<Condition>,
     recent: Arc<Recent>,
@@ -72,12 +80,12 @@ impl Sqlite {
 
     fn start(opened: open::Opened, options: &SqliteOptions, presence: Presence) -> Result<Self> {
         let (orders, receiver) = mpsc::channel();
-        let statements = Arc::new(AtomicU64::new(0));
+        let counts = Arc::new(Counts::default());
         let condition = Arc::new(Condition::of(presence));
         let recent = Arc::new(Recent::default());
         let writer = Writer::new(
             receiver,
-            Arc::clone(&statements),
+            Arc::clone(&counts),
             Arc::clone(&condition),
             Arc::clone(&recent),
             options.idle,
@@ -103,7 +111,7 @@ impl Sqlite {
             readers: opened.readers,
             orders,
             places: Arc::new(Semaphore::new(writer::WAITING)),
-            statements,
+            counts,
             asked: Asked::new(Arc::clone(&options.clock)),
             condition,
             recent,
@@ -124,7 +132,11 @@ impl Sqlite {
     }
 
     pub(crate) fn statements(&self) -> u64 {
-        self.statements.load(Ordering::Relaxed)
+        self.counts.statements.load(Ordering::Relaxed)
+    }
+
+    pub(crate) fn rows(&self) -> u64 {
+        self.counts.rows.load(Ordering::Relaxed)
     }
 
     pub(crate) fn trouble(&self) -> Option<Error> {
@@ -149,7 +161,7 @@ impl Sqlite {
     where
         O: for<'r> FromRow<'r, SqliteRow> + Send + Unpin + 'static,
     {
-        self.readers.all(&self.statements, statement).await
+        self.readers.all(&self.counts.statements, statement).await
     }
 
     /// The first row: every caller asks for one at most.

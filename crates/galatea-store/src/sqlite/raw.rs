@@ -12,7 +12,7 @@ use libsqlite3_sys::{
     sqlite3_bind_parameter_count, sqlite3_bind_parameter_name, sqlite3_bind_text64,
     sqlite3_changes64, sqlite3_clear_bindings, sqlite3_column_int64, sqlite3_errmsg,
     sqlite3_extended_errcode, sqlite3_finalize, sqlite3_get_autocommit, sqlite3_prepare_v3,
-    sqlite3_reset, sqlite3_step, sqlite3_stmt,
+    sqlite3_reset, sqlite3_step, sqlite3_stmt, sqlite3_total_changes64,
 };
 use sqlx::sqlite::LockedSqliteHandle;
 use std::{
@@ -111,6 +111,13 @@ impl<'a> Raw<'a> {
     pub(crate) fn is_autocommit(&self) -> bool {
         // SAFETY: the handle is open as long as it is lent.
         unsafe { sqlite3_get_autocommit(self.handle.as_ptr()) != 0 }
+    }
+
+    /// Rows inserted, changed or removed since the connection was opened.
+    pub(crate) fn rows(&self) -> u64 {
+        // SAFETY: the handle is open as long as it is lent.
+        let rows = unsafe { sqlite3_total_changes64(self.handle.as_ptr()) };
+        u64::try_from(rows).unwrap_or(0)
     }
 
     fn run(&mut self, text: &'static str, args: &[Arg<'_>]) -> Result<(Option<i64>, u64), Refusal> {

@@ -6,7 +6,7 @@ use sqlx::{Connection, SqliteConnection};
 use std::{
     sync::{
         Arc,
-        atomic::{AtomicU64, Ordering},
+        atomic::Ordering,
         mpsc::{Receiver, RecvTimeoutError},
     },
     thread,
@@ -18,6 +18,7 @@ use tokio::{
 };
 
 use super::{
+    Counts,
     apply::{self, Failed},
     condition::Condition,
     error,
@@ -67,7 +68,7 @@ type Outcomes = Vec<Result<Vec<u64>, Failed>>;
 /// The writer's state.
 pub(crate) struct Writer {
     pub(crate) orders: Receiver<Order>,
-    pub(crate) statements: Arc<AtomicU64>,
+    pub(crate) counts: Arc<Counts>,
     pub(crate) condition: Arc<Condition>,
     pub(crate) recent: Arc<Recent>,
     /// With nothing to do for so long, what is held for the next change and the next turn is given
@@ -82,12 +83,12 @@ pub(crate) struct Writer {
 impl Writer {
     pub(crate) fn new(
         orders: Receiver<Order>,
-        statements: Arc<AtomicU64>,
+        counts: Arc<Counts>,
         condition: Arc<Condition>,
         recent: Arc<Recent>,
         idle: Duration,
     ) -> Self {
-        Self { orders, statements, condition, recent, idle, scrub: false, version: None }
+        Self { orders, counts, condition, recent, idle, scrub: false, version: None }
     }
 
     /// Writes through a connection of its own, until `close` is called or all handles of the store
@@ -183,13 +184,14 @@ impl Writer {
         if let Err(told) = self.condition.check().and_then(|()| self.condition.is_there()) {
             return refuse(group, &told);
         }
-        self.statements.fetch_add(1, Ordering::Relaxed);
+        self.counts.statements.fetch_add(1, Ordering::Relaxed);
         match self.transact(db, &group) {
             Ok(outcomes) => {
                 // The file was removed meanwhile: no one could ever read it.
                 if let Err(told) = self.condition.is_there() {
                     return refuse(group, &told);
                 }
+                self.counts.rows.store(db.rows(), Ordering::Relaxed);
                 self.condition.fine();
                 self.answer(group, outcomes);
             }
@@ -297,7 +299,7 @@ impl Writer {
         if self.condition.check().is_err() {
             return false;
         }
-        self.statements.fetch_add(1, Ordering::Relaxed);
+        self.counts.statements.fetch_add(1, Ordering::Relaxed);
         match db.number(CHECKPOINT) {
             Ok(busy) => busy == Some(0),
             Err(failure) => {

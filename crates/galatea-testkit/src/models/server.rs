@@ -7,8 +7,9 @@ use std::{
     io,
     sync::{
         Arc, Mutex, MutexGuard, PoisonError,
-        atomic::{AtomicUsize, Ordering},
+        atomic::{AtomicU64, AtomicUsize, Ordering},
     },
+    time::Duration,
 };
 
 use axum::{
@@ -156,6 +157,8 @@ struct Shared<D> {
     violations: Mutex<Vec<String>>,
     count: AtomicUsize,
     chunk: AtomicUsize,
+    /// Milliseconds before each answer.
+    thinks: AtomicU64,
     stop: CancellationToken,
 }
 
@@ -187,6 +190,7 @@ impl<D: Dialect> ModelServer<D> {
             violations: Mutex::default(),
             count: AtomicUsize::new(0),
             chunk: AtomicUsize::new(0),
+            thinks: AtomicU64::new(0),
             stop: CancellationToken::new(),
         });
         let app = Router::new().fallback(handle::<D>).with_state(shared.clone());
@@ -228,6 +232,12 @@ impl<D: Dialect> ModelServer<D> {
     /// whole.
     pub fn tear(&self, bytes: usize) {
         self.shared.chunk.store(bytes, Ordering::Relaxed);
+    }
+
+    /// Waits so long before each answer; in whole milliseconds.
+    pub fn think(&self, time: Duration) {
+        let millis = u64::try_from(time.as_millis()).unwrap_or(u64::MAX);
+        self.shared.thinks.store(millis, Ordering::Relaxed);
     }
 
     /// Number of cached tokens that an answer reports for this number of input tokens.
@@ -320,6 +330,10 @@ async fn handle<D: Dialect>(State(shared): State<Arc<Shared<D>>>, request: Reque
     if bad_key {
         let (status, body) = shared.dialect.failure(&Fault::BadKey, &route, &key);
         return json(status, None, &body);
+    }
+    let thinks = shared.thinks.load(Ordering::Relaxed);
+    if thinks > 0 {
+        tokio::time::sleep(Duration::from_millis(thinks)).await;
     }
     respond(&shared, &route, reply, &key).await
 }

@@ -234,6 +234,7 @@ mod tests {
             pid: 7,
             uptime: 3_700,
             statements: 9,
+            rows: None,
         };
         insta::assert_snapshot!(render(&readiness, Style::plain()), @r"
         not ready  galatea 0.1.0, process 7, up 1 h 1 min
