@@ -22,7 +22,7 @@ use crate::{
     dialect::{Dialects, Text, Value, values},
     effect, error, memory, outbox, room,
     rows::{FinishRow, MessageRow},
-    usage,
+    usage, verdict,
 };
 
 macro_rules! item {
@@ -137,7 +137,7 @@ impl Stored {
             state: state(&self.state)?,
             attempts: u32::try_from(self.attempts).unwrap_or(u32::MAX),
             turn: self.turn_id.map(TurnId),
-            verdict: self.verdict.map(|text| from_json("verdict", &text)).transpose()?,
+            verdict: self.verdict.as_deref().map(verdict::decode).transpose()?,
             received_at: Timestamp(self.received_at),
             finished_at: self.finished_at.map(Timestamp),
         })
@@ -298,7 +298,7 @@ impl InboxStore for Database {
                 turn: record.turn.0,
                 state: finished.state.as_str().into(),
                 at: record.at.0,
-                verdict: Text(to_json(&finished.verdict)?),
+                verdict: Text(verdict::encode(&finished.verdict)?),
             }))?;
         }
         self.push_memories(&mut change, record.memories)?;

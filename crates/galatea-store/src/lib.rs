@@ -31,6 +31,7 @@ mod sqlite;
 mod step;
 mod task;
 mod usage;
+mod verdict;
 mod world;
 
 pub use postgres::{PostgresOptions, Seen};

@@ -15,6 +15,7 @@ use crate::{
     dialect::{Dialects, Text, Value, storable_json, values},
     postgres,
     rows::{MemoryRow, StoredMemory},
+    verdict,
 };
 
 /// SQLite's full-text index needs the old text before it goes, and only if it has it.
@@ -101,7 +102,7 @@ pub(crate) fn push_delete(
         galatea_core::StepOutcome::Skip,
         "the message was deleted before it was answered",
     );
-    let verdict = to_json(&verdict)?;
+    let verdict = verdict::encode(&verdict)?;
     change.scrub = true;
     change.changes_memories = true;
     for id in ids {

@@ -119,6 +119,13 @@ pub struct Addressed {
     pub reply: bool,
 }
 
+impl Addressed {
+    /// Whether the platform shows no sign that the message is for the agent.
+    pub fn is_unaddressed(&self) -> bool {
+        !self.mention && !self.reply
+    }
+}
+
 /// A batch as a connector hands it over: events, and how far the platform has been read once they
 /// are stored.
 #[derive(Debug, Clone, Default)]

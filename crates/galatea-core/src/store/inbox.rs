@@ -10,7 +10,7 @@ use crate::{
     error::Result,
     ids::{Account, AgentId, EntityId, MemoryId, RemoteId, RoomId, Source, TurnId},
     memory::Memory,
-    message::Cursor,
+    message::{Addressed, Cursor},
     verdict::Verdict,
 };
 
@@ -134,20 +134,28 @@ pub struct InboxEntry {
 #[serde(rename_all = "camelCase", default)]
 pub struct Envelope {
     /// Addressed how.
-    pub addressed: crate::message::Addressed,
+    #[serde(skip_serializing_if = "Addressed::is_unaddressed")]
+    pub addressed: Addressed,
     /// The speaker is a bot.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub from_bot: bool,
     /// The speaker is this account.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub from_self: bool,
     /// A command, if it is one.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub command: Option<crate::command::Command>,
     /// A pressed button's data, if it is one.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub pressed: Option<String>,
     /// Platform id of the speaker.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub entity_remote: Option<RemoteId>,
     /// Handle of the speaker.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub user_name: Option<String>,
     /// Platform id of the message replied to.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub reply_to: Option<RemoteId>,
     /// The platform shows the speaker that an answer is coming.
     #[serde(skip_serializing_if = "std::ops::Not::not")]

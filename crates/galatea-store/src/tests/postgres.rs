@@ -19,8 +19,12 @@ use crate::{Database as Store, PostgresOptions};
 
 /// A store at this address, as another process would open it.
 async fn open_at(url: &str) -> galatea_core::Result<Store> {
-    let options =
-        PostgresOptions { settle_within: Duration::from_secs(20), ..PostgresOptions::default() };
+    let options = PostgresOptions {
+        settle_within: Duration::from_secs(20),
+        // A busy machine may take longer than the five seconds of the default.
+        patience: Duration::from_secs(30),
+        ..PostgresOptions::default()
+    };
     Store::postgres(&SecretString::from(url), options).await
 }
 
