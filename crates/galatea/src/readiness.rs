@@ -149,9 +149,7 @@ impl Watched {
         if let Some((_, learnt)) = known.as_ref().filter(|(at, _)| at.elapsed() < FRESH) {
             return learnt.clone();
         }
-        let asked = tokio::time::timeout(STORAGE_PATIENCE, self.ask()).await;
-        let learnt =
-            asked.unwrap_or_else(|_| Learnt { storage: Some(self.silent()), ..Learnt::default() });
+        let learnt = patiently(self.ask(), || self.silent()).await;
         *known = Some((Instant::now(), learnt.clone()));
         learnt
     }
@@ -239,6 +237,13 @@ impl Watched {
     }
 }
 
+/// Waits for the database's answer for at most [`STORAGE_PATIENCE`]; after that, `silent` is why
+/// there is none.
+async fn patiently(asked: impl Future<Output = Learnt>, silent: impl FnOnce() -> Reason) -> Learnt {
+    let asked = tokio::time::timeout(STORAGE_PATIENCE, asked).await;
+    asked.unwrap_or_else(|_| Learnt { storage: Some(silent()), ..Learnt::default() })
+}
+
 /// Subject of reasons about the database.
 const STORAGE: &str = "storage";
 
@@ -309,5 +314,24 @@ fn reason(subject: &str, agent: &str, trouble: Trouble) -> Reason {
         cause: trouble.cause,
         origin: trouble.origin,
         fix: trouble.fix,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The minute only ends a test that would wait for ever; what counts is that the wait ends.
+    #[tokio::test]
+    async fn a_database_that_does_not_answer_is_not_waited_for() {
+        assert!(
+            STORAGE_PATIENCE <= Duration::from_secs(1),
+            "clients give up after a second or two"
+        );
+        let silent = || Reason { subject: STORAGE.to_owned(), ..Reason::default() };
+        let waits = patiently(std::future::pending(), silent);
+        let learnt = tokio::time::timeout(Duration::from_secs(60), waits).await.unwrap();
+        assert_eq!(learnt.storage.map(|reason| reason.subject).as_deref(), Some(STORAGE));
+        assert!(patiently(async { Learnt::default() }, silent).await.storage.is_none());
     }
 }

@@ -2,12 +2,15 @@
 //! cause, origin and fix.
 
 use galatea_core::{Error, Health};
+use std::fmt::Write as _;
 
 use crate::report::{Level, Report};
 
 /// Ending of the codes for platform rate limits. Nothing is broken then and no message is lost, so
 /// they are shown as notes.
 const FLOOD: &str = "-429";
+/// Start of a fix that requires no action.
+pub(crate) const NO_ACTION: &str = "nothing to do";
 
 /// A current problem of a connector or a model.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -72,6 +75,20 @@ impl Trouble {
             fix: told("fix"),
             next,
         }
+    }
+
+    /// In one line: the message, the code and the next action. `over` if no attempt follows: then
+    /// the advice to wait for one is out of date and left out.
+    pub(crate) fn line(&self, over: bool) -> String {
+        let mut line = self.message.clone();
+        if let Some(code) = &self.code {
+            let _ = write!(line, " ({code})");
+        }
+        let waits = |fix: &str| fix.starts_with(NO_ACTION);
+        if let Some(fix) = self.fix.as_deref().filter(|fix| !(over && waits(fix))) {
+            let _ = write!(line, "; {fix}");
+        }
+        line
     }
 
     /// As a report. `whose` is the name in front of the message, such as `model` or `telegram`.
@@ -201,6 +218,21 @@ error[GAL-TG-409]: telegram: another program (or person) is reading this
   fix:   stop the other copy. Next try in 30 s.
   more:  galatea explain GAL-TG-409
 "###);
+    }
+
+    #[test]
+    fn a_line_advises_to_wait_only_for_what_still_comes() {
+        let flood = Trouble::of_text(
+            "Telegram asks to wait (code=GAL-TG-429, fix=nothing to do: it is sent after that time)",
+        );
+        assert_eq!(
+            flood.line(false),
+            "Telegram asks to wait (GAL-TG-429); nothing to do: it is sent after that time"
+        );
+        assert_eq!(flood.line(true), "Telegram asks to wait (GAL-TG-429)");
+        let blocked = Trouble::of_text("blocked (code=GAL-TG-403, fix=let them unblock the bot)");
+        assert_eq!(blocked.line(true), "blocked (GAL-TG-403); let them unblock the bot");
+        assert_eq!(Trouble::of_text("it crashed").line(true), "it crashed");
     }
 
     #[test]

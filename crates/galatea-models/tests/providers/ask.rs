@@ -60,9 +60,17 @@ pub(crate) fn configure(pairs: &[(&str, &str)]) -> Configured {
     .unwrap()
 }
 
+/// Checks that an error exposes no secret, and that the name of its service reads well in every
+/// sentence: a server of one's own is called `the model server`, and a text with an article in
+/// front of the name would say "the the model server".
 pub(crate) fn clean(error: &Error) {
     let all = format!("{error} {error:?} {} {:?}", error.report(), error.fix());
     assert!(!all.contains("CANARY"), "a secret is exposed: {all}");
+    let words: Vec<&str> = all.split_whitespace().collect();
+    let twice = words
+        .windows(2)
+        .find(|pair| pair[0] == pair[1] && pair[0].chars().all(char::is_alphabetic));
+    assert_eq!(twice, None, "a word twice: {all}");
 }
 
 pub(crate) fn request(stream: bool) -> TextRequest {

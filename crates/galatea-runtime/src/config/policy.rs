@@ -366,6 +366,24 @@ mod tests {
         );
     }
 
+    /// On Discord, 50,000 characters would arrive as 25 messages at once.
+    #[test]
+    fn an_answer_is_a_few_messages_where_strangers_read_along() {
+        let parts = |settings: &[(&str, &str)], source| {
+            Policy::from_settings(&Settings::from_pairs(settings.iter().copied()), &source)
+                .unwrap()
+                .parts
+        };
+        let most = |parts: Parts| {
+            [(4_096, true), (2_000, true), (280, true), (100_000, false)]
+                .map(|(text, public)| parts.on(text, public))
+        };
+        assert_eq!(most(parts(&[], TELEGRAM)), [Some(2), Some(4), Some(4), None]);
+        let own = [("ANSWER_PARTS", "none"), ("TELEGRAM_ANSWER_PARTS", "3")];
+        assert_eq!(most(parts(&own, TELEGRAM)), [Some(3); 4]);
+        assert_eq!(most(parts(&own, Source::new("discord"))), [None; 4]);
+    }
+
     #[test]
     fn elizaos_names_work() {
         let settings = Settings::from_pairs([

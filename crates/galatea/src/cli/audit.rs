@@ -9,7 +9,10 @@ use serde_json::json;
 use std::{fmt::Write as _, process::ExitCode};
 
 use crate::{
-    cli::{flags::Json, outbox::short},
+    cli::{
+        flags::Json,
+        outbox::{failure, short},
+    },
     context::Context,
     data_dir::DataDir,
     database,
@@ -198,7 +201,7 @@ fn told(item: &InboxItem) -> String {
 
 fn part(item: &OutboxItem) -> String {
     let address = &item.delivery.address;
-    let error = item.error.as_deref().unwrap_or("no failure is stored");
+    let error = failure(item).unwrap_or_else(|| "no failure is stored".to_owned());
     format!(
         "{}  {} {}  part {}  {}: {error}",
         short(item),
@@ -250,6 +253,18 @@ mod tests {
 
     fn none() -> Exceptions {
         Exceptions { messages: Vec::new(), parts: Vec::new(), unexplained: Vec::new(), more: false }
+    }
+
+    #[test]
+    fn what_is_over_does_not_advise_to_wait() {
+        let expired = crate::cli::outbox::tests::flooded(galatea_core::store::OutboxState::Expired);
+        let exceptions = Exceptions { parts: vec![expired], ..none() };
+        let text = render(&[line()], &exceptions, &[], Style::plain());
+        assert!(
+            text.contains("expired: Telegram asks to wait (GAL-TG-429)\n")
+                && !text.contains("nothing to do"),
+            "{text}"
+        );
     }
 
     #[test]

@@ -17,6 +17,7 @@ use crate::{
     findings,
     output::Style,
     personas,
+    report::hang,
 };
 
 /// See which models are asked and why, or choose anew from the providers' lists
@@ -203,17 +204,11 @@ fn told(built: &Built) -> Value {
 fn render(built: &Built, style: Style) -> String {
     let mut text = format!("{}\n", style.bold(crate::output::Color::Cyan, &built.name));
     if built.configured.uses.is_empty() {
-        let _ = writeln!(text, "  {}", built.configured.description);
+        let _ = writeln!(text, "  {}", hang(2, &built.configured.description, style));
     }
     for one in &built.configured.uses {
-        let _ = writeln!(
-            text,
-            "  {:<9}  {} {}: {}",
-            one.role.as_str(),
-            one.provider,
-            one.named.name,
-            one.named.why
-        );
+        let told = format!("{} {}: {}", one.provider, one.named.name, one.named.why);
+        let _ = writeln!(text, "  {:<9}  {}", one.role.as_str(), hang(13, &told, style));
         let info = model(&built.configured, one.role)
             .map(|model| model.info())
             .filter(|info| info.model == one.named.name);
@@ -223,7 +218,7 @@ fn render(built: &Built, style: Style) -> String {
                 |tokens| format!("window {tokens} tokens"),
             );
             let price = info.price.map_or_else(|| "price unknown".to_owned(), dollars);
-            let _ = writeln!(text, "             {window}, {price}");
+            let _ = writeln!(text, "{:13}{}", "", hang(13, &format!("{window}, {price}"), style));
         }
     }
     text + &findings::render(&built.configured.findings, style)

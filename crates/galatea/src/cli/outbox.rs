@@ -14,7 +14,8 @@ use crate::{
     data_dir::DataDir,
     database,
     failure::Result,
-    output::Color,
+    output::{Color, Style},
+    trouble::Trouble,
 };
 
 /// Limit of rows, for `--all` too. Far more than a person reads.
@@ -145,7 +146,7 @@ impl Outbox {
                 if json.json {
                     context.output.json("galatea.outbox.part/1", told(&item));
                 } else {
-                    context.output.data(page(&item, context).trim_end());
+                    context.output.data(page(&item, context.output.style).trim_end());
                 }
             }
             Verb::Retry(which) => decide(store, which, Resolution::Retry, context).await?,
@@ -240,9 +241,15 @@ pub(crate) fn short(item: &OutboxItem) -> String {
     id.get(id.len().saturating_sub(SHORT)..).unwrap_or(&id).to_owned()
 }
 
+/// What went wrong with a part in one line, and what to do about it now.
+pub(crate) fn failure(item: &OutboxItem) -> Option<String> {
+    let error = item.error.as_deref()?;
+    Some(Trouble::of_text(error).line(!item.state.is_open()))
+}
+
 fn line(item: &OutboxItem) -> String {
     let address = &item.delivery.address;
-    let error = item.error.as_ref().map(|error| format!("  {error}")).unwrap_or_default();
+    let error = failure(item).map(|failure| format!("  {failure}")).unwrap_or_default();
     let attempts = item.delivery.attempt;
     format!(
         "{}  {:<9}  {} {}  part {}  {attempts}×{error}",
@@ -274,8 +281,8 @@ fn told(item: &OutboxItem) -> serde_json::Value {
     })
 }
 
-fn page(item: &OutboxItem, context: &Context) -> String {
-    let (style, address) = (context.output.style, &item.delivery.address);
+fn page(item: &OutboxItem, style: Style) -> String {
+    let address = &item.delivery.address;
     let mut text = String::new();
     let mut fact = |label: &str, value: &str| {
         let _ = writeln!(text, "{} {value}", style.paint(Color::Cyan, &format!("{label:<9}")));
@@ -307,8 +314,72 @@ fn page(item: &OutboxItem, context: &Context) -> String {
             "an earlier attempt may have arrived, and the platform could not tell",
         );
     }
-    if let Some(error) = &item.error {
-        fact("failure", error);
+    if let Some(error) = failure(item) {
+        fact("failure", &error);
+    }
+    let trouble = item.error.as_deref().map(Trouble::of_text).unwrap_or_default();
+    for (label, text) in [("cause", trouble.cause), ("where", trouble.origin)] {
+        if let Some(text) = text {
+            fact(label, &text);
+        }
     }
     text
+}
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use super::*;
+    use galatea_core::{
+        Account, Address, AgentId, Delivery, Encoded, RemoteId, RoomId, Source, Timestamp, TurnId,
+    };
+
+    /// A part in this state that Telegram had told to wait.
+    pub(crate) fn flooded(state: OutboxState) -> OutboxItem {
+        let address = Address {
+            source: Source::new("telegram"),
+            account: Account("7".into()),
+            room: RoomId::fresh(),
+            remote: RemoteId::new(-100),
+        };
+        let delivery = Delivery {
+            id: DeliveryId::fresh(),
+            agent: AgentId::fresh(),
+            turn: TurnId::fresh(),
+            part: 0,
+            address,
+            key: String::new(),
+            body: Encoded(serde_json::Value::Null),
+            attempt: 3,
+            created_at: Timestamp(0),
+            previous: None,
+        };
+        OutboxItem {
+            delivery,
+            memory: None,
+            state,
+            not_before: Timestamp(0),
+            expires: None,
+            remote: None,
+            error: Some(
+                "Telegram asks to wait (code=GAL-TG-429, cause=sendMessage answered 429, \
+                 fix=nothing to do: it is sent after that time)"
+                    .into(),
+            ),
+            outcome_unknown: false,
+        }
+    }
+
+    #[test]
+    fn what_is_over_does_not_advise_to_wait() {
+        let waits = "it is sent after that time";
+        let told = |state| (line(&flooded(state)), page(&flooded(state), Style::plain()));
+        let (line, page) = told(OutboxState::Pending);
+        assert!(line.contains(waits) && page.contains(waits), "{line}\n{page}");
+        for state in [OutboxState::Expired, OutboxState::Dead, OutboxState::Ambiguous] {
+            let (line, page) = told(state);
+            assert!(!line.contains(waits) && !page.contains(waits), "{line}\n{page}");
+            assert!(line.ends_with("Telegram asks to wait (GAL-TG-429)"), "{line}");
+            assert!(page.contains("cause     sendMessage answered 429\n"), "{page}");
+        }
+    }
 }

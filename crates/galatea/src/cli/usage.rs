@@ -84,7 +84,9 @@ impl Usage {
         if self.json.json {
             context.output.json("galatea.usage/1", told(&lines, &self.by, since));
         } else {
-            context.output.data(render(&lines, &self.by).trim_end());
+            context
+                .output
+                .data(render(&lines, &self.by, context.output.style.columns()).trim_end());
         }
         Ok(ExitCode::SUCCESS)
     }
@@ -208,7 +210,8 @@ fn told(lines: &[Line], by: &[By], since: Day) -> Value {
     json!({ "since": date(since), "lines": lines.iter().map(line).collect::<Vec<_>>() })
 }
 
-fn render(lines: &[Line], by: &[By]) -> String {
+/// The table, or a list if the table is wider than the terminal.
+fn render(lines: &[Line], by: &[By], columns: Option<usize>) -> String {
     if lines.is_empty() {
         return "nothing was used in this time".to_owned();
     }
@@ -238,15 +241,28 @@ fn render(lines: &[Line], by: &[By]) -> String {
         last[0] = "total".to_owned();
         table.push(last.into_iter().chain(numbers(&total)).collect());
     }
+    let mut text = aligned(&table, by.len());
+    if columns.is_some_and(|columns| text.lines().any(|line| line.chars().count() > columns)) {
+        text = list(&table, by.len());
+    }
+    if total.unpriced > 0 {
+        let _ =
+            writeln!(text, "\n+ and {} tokens of models whose price is not known", total.unpriced);
+    }
+    text
+}
+
+/// Rows below their heads; `names` columns of names, then numbers.
+fn aligned(table: &[Vec<String>], names: usize) -> String {
     let widths: Vec<usize> = (0..table[0].len())
         .map(|n| table.iter().map(|row| row[n].chars().count()).max().unwrap_or(0))
         .collect();
     let mut text = String::new();
-    for row in &table {
+    for row in table {
         for (n, cell) in row.iter().enumerate() {
             let gap = if n == 0 { "" } else { "  " };
             let width = widths[n];
-            let _ = if n < by.len() {
+            let _ = if n < names {
                 write!(text, "{gap}{cell:<width$}")
             } else {
                 write!(text, "{gap}{cell:>width$}")
@@ -254,9 +270,20 @@ fn render(lines: &[Line], by: &[By]) -> String {
         }
         text.push('\n');
     }
-    if total.unpriced > 0 {
-        let _ =
-            writeln!(text, "\n+ and {} tokens of models whose price is not known", total.unpriced);
+    text
+}
+
+/// Each row as a block: its names, then a line per number.
+fn list(table: &[Vec<String>], names: usize) -> String {
+    let mut text = String::new();
+    let Some((heads, rows)) = table.split_first() else { return text };
+    for row in rows {
+        for name in row[..names].iter().filter(|name| !name.is_empty()) {
+            let _ = writeln!(text, "{name}");
+        }
+        for (head, cell) in heads.iter().zip(row).skip(names) {
+            let _ = writeln!(text, "  {head:<7}  {cell:>10}");
+        }
     }
     text
 }
@@ -311,12 +338,19 @@ mod tests {
         ];
         let lines = lines(&rows, &[By::Day, By::Platform], &Names::default());
         assert_eq!(
-            render(&lines, &[By::Day, By::Platform]),
+            render(&lines, &[By::Day, By::Platform], None),
             "day         platform  answers  refused  calls  read  cached  written    USD\n\
              2026-01-01  telegram        1        3      2  1200    1000       80   1.24\n\
              2026-01-02  discord         0        0      1    10       0        2  0.00+\n\
              total                       1        3      3  1210    1000       82  1.24+\n\n\
              + and 12 tokens of models whose price is not known\n"
+        );
+        let narrow = render(&lines, &[By::Day, By::Platform], Some(40));
+        assert!(
+            narrow.starts_with("2026-01-01\ntelegram\n  answers           1\n")
+                && narrow.contains("\ntotal\n  answers           1\n")
+                && narrow.contains("  USD           0.00+\n"),
+            "{narrow}"
         );
         let value = told(&lines, &[By::Day, By::Platform], Day(20_454));
         assert_eq!(

@@ -155,4 +155,52 @@ mod tests {
             assert_eq!(variable.name, variable.name.to_uppercase());
         }
     }
+
+    /// Each connector's README names every setting of its platform with its default, every code of
+    /// its pages, and nothing that does not exist.
+    #[test]
+    fn the_readmes_of_connectors_agree_with_the_code() {
+        let ticked = |text: &str| -> Vec<String> {
+            text.split('`').skip(1).step_by(2).map(str::to_owned).collect()
+        };
+        for platform in PLATFORMS {
+            let path = format!(
+                "{}/../../connectors/galatea-{}/README.md",
+                env!("CARGO_MANIFEST_DIR"),
+                platform.source
+            );
+            let readme = std::fs::read_to_string(&path).unwrap();
+            for variable in platform.variables {
+                let short = variable.name.rsplit_once('_').map(|(_, end)| format!("`_{end}`"));
+                let row = readme.lines().find(|line| {
+                    line.starts_with('|') && ticked(line).iter().any(|name| name == variable.name)
+                });
+                assert!(
+                    row.is_some() || short.is_some_and(|short| readme.contains(&short)),
+                    "{path} does not name {}",
+                    variable.name
+                );
+                if let (Some(row), Some(default)) = (row, variable.default) {
+                    assert!(row.contains(default), "{} is {default}: {row}", variable.name);
+                }
+            }
+            for page in platform.pages {
+                let end = page.code.rsplit('-').next().unwrap();
+                assert!(
+                    readme.contains(page.code) || readme.contains(&format!("`-{end}`")),
+                    "{path} does not name {}",
+                    page.code
+                );
+            }
+            for name in ticked(&readme) {
+                let is_setting = name.starts_with(&format!("{}_", platform.title.to_uppercase()))
+                    && name.chars().all(|c| c.is_ascii_uppercase() || c == '_');
+                let known = find(&name).or_else(|| find(name.trim_end_matches("_FILE")));
+                assert!(!is_setting || known.is_some(), "{path} names {name}");
+                if name.starts_with("GAL-") && !name.ends_with('-') && !name.contains('…') {
+                    assert!(crate::catalogue::find(&name).is_some(), "{path} names {name}");
+                }
+            }
+        }
+    }
 }

@@ -237,6 +237,11 @@ fn forty_columns_are_enough_for_every_table() {
         &["status"][..],
         &["connector", "ls"],
         &["audit"],
+        &["usage"],
+        &["usage", "--by", "day,platform,person"],
+        &["outbox", "ls"],
+        &["models", "ls"],
+        &["doctor"],
         &["explain", &memory],
         &["explain", "GAL-TG-409"],
     ] {

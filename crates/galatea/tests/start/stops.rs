@@ -93,22 +93,25 @@ fn an_interrupt_drains_and_ends_well() {
 
 #[test]
 fn an_answer_under_way_is_finished_and_delivered_before_the_end() {
-    let (home, model) = (Home::new(), SlowModel::new());
-    let mut running = model.start(&home);
-    assert!(running.banner.contains("openai"), "{}", running.banner);
-    let chat = home
-        .command(&["chat", "-m", "hello"])
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .unwrap();
-    model.wait();
-    running.signal("-TERM");
-    running.until("Stopping");
-    model.answer.send(()).unwrap();
-    let chat = chat.wait_with_output().unwrap();
-    assert_eq!(out(&chat), "Eliza › A late answer.\n", "{}", err(&chat));
-    assert_eq!(running.child.wait().unwrap().code(), Some(0));
+    // SIGHUP arrives when the terminal of the program is closed.
+    for signal in ["-TERM", "-HUP"] {
+        let (home, model) = (Home::new(), SlowModel::new());
+        let mut running = model.start(&home);
+        assert!(running.banner.contains("openai"), "{}", running.banner);
+        let chat = home
+            .command(&["chat", "-m", "hello"])
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        model.wait();
+        running.signal(signal);
+        running.until("Stopping");
+        model.answer.send(()).unwrap();
+        let chat = chat.wait_with_output().unwrap();
+        assert_eq!(out(&chat), "Eliza › A late answer.\n", "{signal}: {}", err(&chat));
+        assert_eq!(running.child.wait().unwrap().code(), Some(0), "{signal}");
+    }
 }
 
 #[test]

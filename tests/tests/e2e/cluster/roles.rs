@@ -68,17 +68,24 @@ async fn a_flooded_room_keeps_no_other_room_waiting() {
     assert_eq!(stage.texts(&flooded), [""; 0], "and not because the flood was over");
 }
 
-/// Discord shows that an answer is coming. The process that decides not to answer is not the one
-/// that has to tell the person.
+/// Discord shows that an answer is coming. The process that decides not to answer has no connection
+/// to Discord, so the one that has it tells the person.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn whoever_used_a_command_is_told_when_another_process_does_not_answer() {
     let crowd = Crowd::of(1).await;
-    let _ingress = crowd.node("ingress").await;
-    let _worker = crowd.node("worker").await;
+    let (general, listens) = (crowd.guild.general(), crowd.guild.channel("quiet", 0));
+    let mut nodes = Vec::new();
+    for role in ["ingress", "worker"] {
+        let home = Home::new();
+        let program =
+            crowd.program(&home).env("DISCORD_LISTEN_CHANNEL_IDS", listens.id.to_string());
+        let running = program.args(["start", "--role", role]).spawn();
+        running.wait_for_line("ready in").await;
+        nodes.push((running, home));
+    }
     crowd.discord.wait_connected(1).await;
     let dora = crowd.discord.user("Dee", "dee_d");
     dora.joins(&crowd.guild);
-    let general = crowd.guild.general();
     dora.uses(&general, "ask", Some("Q1: are you there?"));
     crowd
         .discord
@@ -86,7 +93,16 @@ async fn whoever_used_a_command_is_told_when_another_process_does_not_answer() {
             Some(()).filter(|()| api.shown(general.id).iter().any(|s| s.text == "A1"))
         })
         .await;
-    assert_eq!(crowd.discord.thinking(general.id), 0);
+    dora.uses(&listens, "ask", Some("Q2: and here?"));
+    let told = crowd
+        .discord
+        .wait_for("the reason in private", |api| {
+            Some(api.whispered(listens.id)).filter(|told| !told.is_empty())
+        })
+        .await;
+    assert_eq!(told, ["I do not answer this: in this room the agent only listens."]);
+    assert_eq!((crowd.discord.thinking(general.id), crowd.discord.thinking(listens.id)), (0, 0));
+    assert!(crowd.discord.shown(listens.id).is_empty());
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

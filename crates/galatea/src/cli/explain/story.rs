@@ -7,7 +7,7 @@ use std::fmt::Write as _;
 use crate::{
     output::{Color, Style, when},
     report::{hang, wrap},
-    trouble::Trouble,
+    trouble::{NO_ACTION, Trouble},
 };
 
 /// Renders the description. Every line ends with a newline.
@@ -117,7 +117,7 @@ fn part(delivery: &ExplainedDelivery, style: Style) -> String {
             (OutboxState::Dead, Some(fix)) if !fix.starts_with(NO_ACTION) => {
                 Some(format!("{fix}; then {again}"))
             }
-            (state, _) if over(state) => Some(again),
+            (state, _) if !state.is_open() && state != OutboxState::Sent => Some(again),
             (_, fix) => fix,
         };
         for (label, text) in [("cause", trouble.cause), ("where", trouble.origin), ("fix", fix)] {
@@ -132,14 +132,6 @@ fn part(delivery: &ExplainedDelivery, style: Style) -> String {
         }
     }
     line
-}
-
-/// Start of a fix that requires no action.
-const NO_ACTION: &str = "nothing to do";
-
-/// Whether the part is final and was not sent.
-fn over(state: OutboxState) -> bool {
-    matches!(state, OutboxState::Ambiguous | OutboxState::Expired | OutboxState::Dead)
 }
 
 fn seconds(millis: i64) -> String {
