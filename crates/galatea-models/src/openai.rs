@@ -1,4 +1,4 @@
-//! Client for OpenAI's API: Chat Completions and embeddings, which many other services and servers
+//! Client for OpenAI's API: Chat Completions, embeddings, pictures and sound, which many other services and servers
 //! support too (OpenRouter, Groq, LM Studio, vLLM, llama.cpp, …), and Responses for OpenAI's own
 //! newer models.
 
@@ -6,11 +6,17 @@ mod decode;
 mod embed;
 mod encode;
 mod error;
+mod image;
 pub(crate) mod responses;
+mod speak;
 mod stream;
+mod transcribe;
 
 pub use embed::OpenAiEmbedding;
 pub(crate) use error::read as read_error;
+pub use image::OpenAiImage;
+pub use speak::OpenAiSpeech;
+pub use transcribe::OpenAiTranscription;
 #[cfg(any(test, feature = "fuzz"))]
 pub(crate) use {decode::decode, stream::Pieces};
 

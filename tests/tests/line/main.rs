@@ -29,3 +29,4 @@ mod restart;
 mod rights;
 mod rooms;
 mod stopping;
+mod voice;

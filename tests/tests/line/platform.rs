@@ -3,7 +3,7 @@
 use async_trait::async_trait;
 use galatea_core::{
     Account, Address, Capabilities, Clock, Connector, ConnectorInfo, Delivery, Encoded, Error,
-    ErrorKind, Finding, Gateway, Outgoing, Priority, Reach, ReadBack, ReadBackContext,
+    ErrorKind, Finding, Gateway, Media, Outgoing, Priority, Reach, ReadBack, ReadBackContext,
     ReadBackResult, Receipt, RemoteId, Result, Retry, SendHandler, Sent, Source, Speak, TextUnit,
     Timestamp,
 };
@@ -74,6 +74,8 @@ struct State {
     /// Pairs of room and person who may not write there.
     restricted: Vec<(String, String)>,
     barred: Option<String>,
+    /// Files that can be downloaded, by address.
+    files: HashMap<String, Vec<u8>>,
 }
 
 pub(crate) struct Platform {
@@ -134,6 +136,11 @@ impl Platform {
     /// mark.
     pub(crate) fn bar(&self, room: Option<&str>) {
         self.lock().barred = room.map(str::to_owned);
+    }
+
+    /// Offers a file at an address.
+    pub(crate) fn offers(&self, address: &str, file: Vec<u8>) {
+        self.lock().files.insert(address.to_owned(), file);
     }
 
     /// Makes every read-back fail to decide.
@@ -359,6 +366,11 @@ impl SendHandler for Hand {
             .iter()
             .any(|(room, who)| room == at.remote.as_str() && who == person.as_str());
         Ok(if may_not { Speak::No } else { Speak::Yes })
+    }
+
+    async fn fetch(&self, media: &Media, _: usize) -> Result<Vec<u8>> {
+        let missing = || Error::new(ErrorKind::Unavailable, "no such file");
+        self.0.lock().files.get(&media.url).cloned().ok_or_else(missing)
     }
 
     async fn typing(&self, at: &Address) -> Result<()> {

@@ -132,12 +132,7 @@ impl Scene {
             double,
             shared_clock: clock.shared(),
             clock,
-            models: Models {
-                small: model.clone(),
-                large: model.clone(),
-                vision: None,
-                embedding: None,
-            },
+            models: Models::of_text(model.clone()),
             model,
             envelope: Envelope::default(),
             state: State::default(),
