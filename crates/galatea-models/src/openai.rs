@@ -26,6 +26,7 @@ use galatea_core::{
     model::{TextAnswer, TextRequest},
 };
 
+use self::encode::Cache;
 use crate::families::{Rules, Wire};
 use crate::wire::{
     Call, Endpoint, drive, event_frames, require_answer, require_messages, take_turns,
@@ -64,6 +65,19 @@ impl OpenAiText {
     }
 }
 
+impl OpenAiText {
+    /// How the service learns what it will read again. Other servers may refuse what they do not
+    /// know.
+    fn cache(&self) -> Cache {
+        let names = self.endpoint.names();
+        match names.provider {
+            "openai" if names.label == "OpenAI" => Cache::Key,
+            "openrouter" if self.info.model.contains("claude") => Cache::Marks,
+            _ => Cache::Itself,
+        }
+    }
+}
+
 #[async_trait]
 impl TextModel for OpenAiText {
     fn info(&self) -> &ModelInfo {
@@ -87,7 +101,7 @@ impl TextModel for OpenAiText {
         } else {
             take_turns(request)
         };
-        let body = encode::encode(&turns, model, self.dialect, &self.rules);
+        let body = encode::encode(&turns, model, self.dialect, &self.rules, self.cache());
         let call = Call { model, read: error::read };
         let response = endpoint.post("/chat/completions", &body, request.stream, &call).await?;
         // Some servers cannot stream and send a whole answer.

@@ -5,6 +5,7 @@
 mod house;
 mod journal;
 mod limits;
+mod made;
 mod models;
 mod mutations;
 mod outage;

@@ -55,6 +55,8 @@ pub(crate) struct Shown {
     pub(crate) text: String,
     pub(crate) reply_to: Option<String>,
     pub(crate) label: Option<String>,
+    /// Addresses of its files.
+    pub(crate) files: Vec<String>,
     pub(crate) key: String,
     /// When it was shown, if the platform has a clock.
     pub(crate) at: Option<Timestamp>,
@@ -229,6 +231,10 @@ impl Platform {
             text: text("text").unwrap_or_default(),
             reply_to: text("replyTo"),
             label: text("label"),
+            files: body
+                .get("files")
+                .and_then(|files| serde_json::from_value(files.clone()).ok())
+                .unwrap_or_default(),
             key: delivery.key.clone(),
             at,
         });
@@ -274,12 +280,15 @@ impl SendHandler for Hand {
             return Err(Error::invalid("this cannot be shown here"));
         }
         let label = content.extra.get("label");
+        let files: Vec<&str> = content.attachments.iter().map(|media| media.url.as_str()).collect();
         // "||" marks where a long text is split.
         Ok(content
             .text
             .split("||")
             .map(|text| {
-                Encoded(serde_json::json!({ "text": text, "replyTo": reply_to, "label": label }))
+                Encoded(serde_json::json!({
+                    "text": text, "replyTo": reply_to, "label": label, "files": files
+                }))
             })
             .collect())
     }

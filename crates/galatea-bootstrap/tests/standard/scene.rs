@@ -238,6 +238,7 @@ impl Scene {
             room: &self.room,
             world: self.world.as_ref(),
             handle: None,
+            files: true,
             message: &self.message,
             envelope: &self.envelope,
             merged: &self.merged,

@@ -243,6 +243,7 @@ impl OpenAi {
             "response_format",
             "parallel_tool_calls",
             "reasoning_effort",
+            "prompt_cache_key",
         ];
         if self.extended {
             optional.extend(["top_k", "min_p", "repetition_penalty"]);
@@ -340,7 +341,8 @@ fn message_shape(i: usize, message: &Value, shape: &mut Shape<'_>) {
                 let at = format_args!("{at}.content[{n}]");
                 match part["type"].as_str() {
                     Some("text") => {
-                        shape.object(at, part, &["type", "text"], &[]);
+                        // OpenRouter's mark; OpenAI refuses it.
+                        shape.object(at, part, &["type", "text"], &["cache_control"]);
                     }
                     Some("image_url") => {
                         shape.object(at, part, &["type", "image_url"], &[]);

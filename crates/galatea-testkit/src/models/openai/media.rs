@@ -6,9 +6,9 @@ use serde_json::{Value, json};
 use crate::models::{reply::Answer, server::Route, shape::Shape};
 
 /// The smallest picture: a PNG of one pixel.
-pub const PICTURE: &[u8] = b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR\0\0\0\x01\0\0\0\x01\x08\x06\0\0\0\x1f\x15\xc4\x89\0\0\0\rIDATx\x9cc\xf8\xff\xff?\0\x05\xfe\x02\xfe\xa75\x81\x84\0\0\0\0IEND\xaeB`\x82";
+const PICTURE: &[u8] = b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR\0\0\0\x01\0\0\0\x01\x08\x06\0\0\0\x1f\x15\xc4\x89\0\0\0\rIDATx\x9cc\xf8\xff\xff?\0\x05\xfe\x02\xfe\xa75\x81\x84\0\0\0\0IEND\xaeB`\x82";
 /// The beginning of a sound file: a tag and one frame of MP3.
-pub const SPEECH: &[u8] = b"ID3\x04\0\0\0\0\0\0\xff\xfb\x90\0\0\0\0\0";
+const SPEECH: &[u8] = b"ID3\x04\0\0\0\0\0\0\xff\xfb\x90\0\0\0\0\0";
 
 pub(super) fn transcription(body: &Value, shape: &mut Shape<'_>) -> Route {
     let optional = ["language", "prompt", "response_format", "temperature"];
