@@ -38,6 +38,8 @@ pub fn plugin() -> Plugin {
     .action(actions::ChooseOption)
     .action(actions::UpdateRole)
     .action(actions::UpdateSettings)
+    .action(actions::GenerateImage)
+    .action(actions::Speak)
     .provider(providers::CharacterProvider)
     .provider(providers::Time)
     .provider(providers::WorldProvider)

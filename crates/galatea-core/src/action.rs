@@ -4,7 +4,7 @@ use async_trait::async_trait;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use serde_json::{Map, Value};
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
 
 use crate::{
     action_docs::lean,
@@ -31,6 +31,8 @@ pub trait Action: Send + Sync + 'static {
     /// How far it goes: the table of [`crate::rights`] decides by it who may have it done where.
     /// Unless declared, only the agent's owners.
     const SCOPE: Scope = Scope::Outside;
+    /// Longest time of one run; the turn's own deadline may come before it.
+    const TIME: Duration = Duration::from_secs(30);
     /// Arguments, with doc comments for the model.
     type Params: DeserializeOwned + JsonSchema + Send;
 
@@ -57,9 +59,18 @@ impl ActionDocs {
             name: A::NAME.to_owned(),
             similes: similes.iter().map(|s| (*s).to_owned()).collect(),
             description: description.to_owned(),
-            parameters: Arc::new(lean(schemars::schema_for!(A::Params).to_value())),
+            parameters: Arc::new(parameters::<A>()),
         }
     }
+}
+
+/// The schema of the arguments as a whole. What the type is for stands in the description.
+fn parameters<A: Action>() -> Value {
+    let mut schema = lean(schemars::schema_for!(A::Params).to_value());
+    if let Some(fields) = schema.as_object_mut() {
+        fields.remove("description");
+    }
+    schema
 }
 
 /// What an action did. Drafts and effects are committed together with the turn.
@@ -119,6 +130,10 @@ pub trait AnyAction: Send + Sync {
     fn scope(&self) -> Scope {
         Scope::Outside
     }
+    /// [`Action::TIME`].
+    fn time(&self) -> Duration {
+        Duration::from_secs(30)
+    }
     /// Whether it is offered.
     async fn validate(&self, turn: &Turn<'_>) -> Result<bool>;
     /// Does it, with arguments as the model wrote them.
@@ -147,6 +162,9 @@ impl<A: Action> AnyAction for Erased<A> {
     }
     fn scope(&self) -> Scope {
         A::SCOPE
+    }
+    fn time(&self) -> Duration {
+        A::TIME
     }
     async fn validate(&self, turn: &Turn<'_>) -> Result<bool> {
         self.0.validate(turn).await

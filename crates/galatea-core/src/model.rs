@@ -1,7 +1,10 @@
-//! Models: text, embeddings, and the set an agent uses. Wire formats live in `galatea-models`.
+//! Models: text, embeddings, media, and the set an agent uses. Wire formats live in
+//! `galatea-models`.
 
 mod answer;
+mod media;
 mod request;
+mod sound;
 
 use async_trait::async_trait;
 use serde::{Deserialize, Serialize};
@@ -10,6 +13,10 @@ use std::sync::Arc;
 use crate::error::Result;
 
 pub use answer::{AnsweredBy, Finish, TextAnswer, ToolCall, Usage};
+pub use media::{
+    ImageGeneration, ImageRequest, Made, MediaFile, MediaModel, MediaTask, MediaUsage, Sound,
+    SpeechRequest, TextToSpeech, Transcription, UnitPrice,
+};
 pub use request::{ChatMessage, ChatPart, ChatRole, Effort, Sampling, TextRequest, ToolSpec};
 
 /// Turns a conversation into text or tool calls.
@@ -56,6 +63,9 @@ pub struct ModelInfo {
     /// What it costs; none where that is unknown, or where it runs on a machine of one's own.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub price: Option<Price>,
+    /// What a media model costs by minutes, pictures or characters; none where that is unknown.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub unit_price: Option<UnitPrice>,
 }
 
 impl ModelInfo {
@@ -125,9 +135,33 @@ pub struct Models {
     pub vision: Option<Arc<dyn TextModel>>,
     /// For search; none means keyword search.
     pub embedding: Option<Arc<dyn EmbeddingModel>>,
+    /// For sound, pictures and speech.
+    pub media: MediaModels,
+}
+
+/// The media models of one agent; none of a kind where none is configured.
+#[derive(Clone, Default)]
+pub struct MediaModels {
+    /// Makes voice messages readable.
+    pub transcription: Option<Arc<dyn MediaModel<Transcription>>>,
+    /// Makes pictures.
+    pub image: Option<Arc<dyn MediaModel<ImageGeneration>>>,
+    /// Makes speech.
+    pub speech: Option<Arc<dyn MediaModel<TextToSpeech>>>,
 }
 
 impl Models {
+    /// A text model for everything, and nothing else.
+    pub fn of_text(model: Arc<dyn TextModel>) -> Self {
+        Self {
+            small: Arc::clone(&model),
+            large: model,
+            vision: None,
+            embedding: None,
+            media: MediaModels::default(),
+        }
+    }
+
     /// elizaOS `useModel` for text types.
     pub fn text(&self, tier: Tier) -> &Arc<dyn TextModel> {
         match tier {

@@ -45,6 +45,8 @@ pub struct Turn<'a> {
     pub world: Option<&'a World>,
     /// What people address the agent by here, without `@`; none where it is not known.
     pub handle: Option<&'a str>,
+    /// Whether the platform takes files here.
+    pub files: bool,
     /// What is being answered; the last one when several are answered together.
     pub message: &'a Memory,
     /// How it came.

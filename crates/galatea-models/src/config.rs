@@ -4,6 +4,7 @@ mod asking;
 mod context;
 mod fallback;
 mod links;
+mod media;
 mod named;
 mod parameters;
 mod providers;
@@ -13,6 +14,7 @@ pub mod variables;
 mod windows;
 
 pub use asking::Looked;
+pub use media::MediaUse;
 pub use named::{Named, Why};
 pub use uses::Use;
 
@@ -43,6 +45,8 @@ pub struct Configured {
     /// The provider's models, then the fallbacks, each with its purpose and the reason for its
     /// choice.
     pub uses: Vec<Use>,
+    /// The models for sound, pictures and speech.
+    pub media: Vec<MediaUse>,
     /// Notes about the choice, for the owner.
     pub notes: Vec<String>,
     /// Problems that are known without a network call: announced ends of models, parameters that
@@ -158,11 +162,13 @@ fn chained(context: &Context<'_>, provider: &'static Provider) -> Result<Configu
             others.push(offer);
         }
     }
-    let models = links::assemble(context, &chosen, &others, fallback.sibling)?;
+    let mut models = links::assemble(context, &chosen, &others, fallback.sibling)?;
+    let media = media::build(context, provider.name, chosen.is_at_home())?;
+    models.media = media.models;
     let main = chosen.main();
     let description =
         format!("{} {} at {}", main.names().provider, models.large.info().model, main.site());
-    let notes = if others.is_empty() {
+    let mut notes = if others.is_empty() {
         Vec::new()
     } else {
         let titles: Vec<String> = others.iter().map(links::Offer::title).collect();
@@ -172,6 +178,7 @@ fn chained(context: &Context<'_>, provider: &'static Provider) -> Result<Configu
             titles.join(", then ")
         )]
     };
+    notes.extend(media.notes);
     let mut probes: Vec<Probe> = chosen.probes();
     let further = probes.split_off(1);
     let probe = probes.pop().unwrap_or(Probe::Offline);
@@ -194,6 +201,7 @@ fn chained(context: &Context<'_>, provider: &'static Provider) -> Result<Configu
         provider: provider.name,
         description,
         uses,
+        media: media.uses,
         notes,
         findings,
         offline_public: false,

@@ -6,7 +6,7 @@ pub mod pattern;
 
 use std::sync::OnceLock;
 
-use galatea_core::model::{Effort, ModelLimits, Price};
+use galatea_core::model::{Effort, ModelLimits, Price, UnitPrice};
 
 pub use data::{Limit, Sampling, Wire};
 pub use pattern::{Pattern, Version};
@@ -47,6 +47,8 @@ pub struct Preference {
     pub vision: Vec<Pattern>,
     /// For vectors.
     pub embedding: Vec<Pattern>,
+    /// The model that makes sound readable, if the provider has one.
+    pub transcription: Option<String>,
 }
 
 impl Preference {
@@ -107,6 +109,8 @@ pub struct Family {
     pub limits: ModelLimits,
     /// Price until the day of `later`, if there is one.
     pub price: Option<Price>,
+    /// Price of other units than tokens.
+    pub unit: Option<UnitPrice>,
     /// A later price and the day from which it applies.
     pub later: Option<(time::Date, Price)>,
     /// Which parameters it accepts.

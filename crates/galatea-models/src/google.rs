@@ -4,11 +4,13 @@ mod decode;
 mod embed;
 mod encode;
 mod error;
+mod transcribe;
 
 #[cfg(any(test, feature = "fuzz"))]
 pub(crate) use decode::Pieces;
 pub use embed::GoogleEmbedding;
 pub(crate) use error::read as read_error;
+pub use transcribe::GoogleTranscription;
 
 use async_trait::async_trait;
 use galatea_core::{

@@ -70,7 +70,11 @@ impl<M: Send + Sync + ?Sized> Guarded<M> {
         }
     }
 
-    async fn call<T>(
+    pub(crate) fn inner(&self) -> &M {
+        &self.inner
+    }
+
+    pub(crate) async fn call<T>(
         &self,
         deadline: Option<Timestamp>,
         work: impl Future<Output = Result<T>> + Send,

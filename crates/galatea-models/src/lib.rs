@@ -19,6 +19,7 @@ pub mod families;
 pub mod fuzz;
 pub mod google;
 mod guarded;
+mod media;
 mod noticing;
 pub mod ollama;
 pub mod openai;

@@ -1,4 +1,4 @@
-//! Client for OpenAI's API: Chat Completions and embeddings, which many other services and servers
+//! Client for OpenAI's API: Chat Completions, embeddings, pictures and sound, which many other services and servers
 //! support too (OpenRouter, Groq, LM Studio, vLLM, llama.cpp, …), and Responses for OpenAI's own
 //! newer models.
 
@@ -6,11 +6,17 @@ mod decode;
 mod embed;
 mod encode;
 mod error;
+mod image;
 pub(crate) mod responses;
+mod speak;
 mod stream;
+mod transcribe;
 
 pub use embed::OpenAiEmbedding;
 pub(crate) use error::read as read_error;
+pub use image::OpenAiImage;
+pub use speak::OpenAiSpeech;
+pub use transcribe::OpenAiTranscription;
 #[cfg(any(test, feature = "fuzz"))]
 pub(crate) use {decode::decode, stream::Pieces};
 
@@ -20,6 +26,7 @@ use galatea_core::{
     model::{TextAnswer, TextRequest},
 };
 
+use self::encode::Cache;
 use crate::families::{Rules, Wire};
 use crate::wire::{
     Call, Endpoint, drive, event_frames, require_answer, require_messages, take_turns,
@@ -58,6 +65,19 @@ impl OpenAiText {
     }
 }
 
+impl OpenAiText {
+    /// How the service learns what it will read again. Other servers may refuse what they do not
+    /// know.
+    fn cache(&self) -> Cache {
+        let names = self.endpoint.names();
+        match names.provider {
+            "openai" if names.label == "OpenAI" => Cache::Key,
+            "openrouter" if self.info.model.contains("claude") => Cache::Marks,
+            _ => Cache::Itself,
+        }
+    }
+}
+
 #[async_trait]
 impl TextModel for OpenAiText {
     fn info(&self) -> &ModelInfo {
@@ -81,7 +101,7 @@ impl TextModel for OpenAiText {
         } else {
             take_turns(request)
         };
-        let body = encode::encode(&turns, model, self.dialect, &self.rules);
+        let body = encode::encode(&turns, model, self.dialect, &self.rules, self.cache());
         let call = Call { model, read: error::read };
         let response = endpoint.post("/chat/completions", &body, request.stream, &call).await?;
         // Some servers cannot stream and send a whole answer.

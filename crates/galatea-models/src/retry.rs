@@ -80,9 +80,13 @@ impl<M: Send + Sync + ?Sized> Retrying<M> {
         Self { policy, clock, budget, inner }
     }
 
+    pub(crate) fn inner(&self) -> &M {
+        &self.inner
+    }
+
     /// Runs a call with retries. Boxed, since the compiler cannot prove `Send` through the generic
     /// layers inside an async trait method.
-    fn run<'a, T: Send + 'a>(
+    pub(crate) fn call<'a, T: Send + 'a>(
         &'a self,
         shown: &'a AtomicBool,
         deadline: Option<Timestamp>,
@@ -168,7 +172,7 @@ impl<M: TextModel + ?Sized> TextModel for Retrying<M> {
             shown.store(true, Ordering::Relaxed);
             on_text(text);
         };
-        self.run(&shown, request.deadline, || self.inner.generate(request, &on_piece)).await
+        self.call(&shown, request.deadline, || self.inner.generate(request, &on_piece)).await
     }
 }
 
@@ -179,7 +183,7 @@ impl<M: EmbeddingModel + ?Sized> EmbeddingModel for Retrying<M> {
     }
 
     async fn embed(&self, texts: &[String]) -> Result<Vec<Vec<f32>>> {
-        self.run(&AtomicBool::new(false), None, || self.inner.embed(texts)).await
+        self.call(&AtomicBool::new(false), None, || self.inner.embed(texts)).await
     }
 }
 

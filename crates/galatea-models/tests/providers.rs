@@ -12,6 +12,8 @@ mod errors;
 mod faults;
 #[path = "providers/lists.rs"]
 mod lists;
+#[path = "providers/media.rs"]
+mod media;
 #[path = "providers/pairs.rs"]
 mod pairs;
 #[path = "providers/parameters.rs"]

@@ -95,6 +95,12 @@ pub const COLLECT_LIMIT: Variable =
 pub const CONVERSATION_LENGTH: Variable =
     Variable::new("CONVERSATION_LENGTH", "Earlier messages of the room that the model is shown.")
         .or("32");
+/// Tokens of earlier messages that a prompt shows.
+pub const CONVERSATION_TOKENS: Variable = Variable::new(
+    "CONVERSATION_TOKENS",
+    "Tokens of earlier messages that the model is shown at most, besides CONVERSATION_LENGTH; the newest six are shown in any case. none: as many as there are.",
+)
+.or("560");
 /// Provider deadline.
 pub const PROVIDERS_TOTAL_TIMEOUT_MS: Variable = Variable::new(
     "PROVIDERS_TOTAL_TIMEOUT_MS",
@@ -166,6 +172,7 @@ pub const VARIABLES: &[Variable] = &[
     BUSY_POLICY,
     COLLECT_LIMIT,
     CONVERSATION_LENGTH,
+    CONVERSATION_TOKENS,
     PROVIDERS_TOTAL_TIMEOUT_MS,
     EVALUATION_PAUSE_SECONDS,
     TURN_TIMEOUT_SECONDS,

@@ -12,6 +12,7 @@ mod ollama;
 mod openai;
 mod reply;
 mod scripted;
+mod scripted_media;
 mod server;
 mod shape;
 
@@ -21,6 +22,7 @@ pub use ollama::Ollama;
 pub use openai::OpenAi;
 pub use reply::{Answer, Fault, Reply};
 pub use scripted::ScriptedModel;
+pub use scripted_media::ScriptedMedia;
 pub use server::{Dialect, ModelServer, Recorded, Route};
 
 /// Chat Completions and embeddings as OpenAI documents them.

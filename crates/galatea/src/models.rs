@@ -116,6 +116,7 @@ pub(crate) fn watch(models: Models) -> (Models, ModelHealth, Renewal) {
         large: watched(&renewal.large),
         vision: renewal.vision.as_ref().map(watched),
         embedding: models.embedding,
+        media: models.media,
     };
     (watched, health, renewal)
 }
@@ -190,8 +191,7 @@ mod tests {
             Ok(TextAnswer::default()),
         ];
         let model: Arc<dyn TextModel> = Arc::new(Scripted(Mutex::new(answers), info));
-        let (models, health, renewal) =
-            watch(Models { small: model.clone(), large: model, vision: None, embedding: None });
+        let (models, health, renewal) = watch(Models::of_text(model));
         let mut seen = Vec::new();
         for _ in 0..4 {
             let _ = models.large.generate(&TextRequest::default(), &|_| {}).await;
@@ -210,12 +210,7 @@ mod tests {
             info,
         ));
         let (before, name) = (Arc::clone(&models.large), models.large.info());
-        renewal.replace(&Models {
-            small: newer.clone(),
-            large: newer,
-            vision: None,
-            embedding: None,
-        });
+        renewal.replace(&Models::of_text(newer));
         assert_eq!(
             (name.model.as_str(), before.info().model.as_str()),
             ("m", "newer"),

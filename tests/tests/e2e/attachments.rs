@@ -66,3 +66,24 @@ async fn a_text_file_is_read_and_what_is_no_picture_is_said_so() {
     let told = stage.program().args(["explain", &format!("{}:{odd}", direct.id)]).run().await;
     assert!(told.stdout.contains("it is none of PNG, JPEG, GIF and WebP"), "{}", told.stdout);
 }
+
+#[tokio::test]
+async fn a_voice_message_is_heard() {
+    let stage = Stage::set().await;
+    stage.model.answer_with(|request| {
+        if request.path.ends_with("/audio/transcriptions") {
+            return Reply::text("where is the key");
+        }
+        let heard = request.body.to_string().contains("[voice message: where is the key]");
+        Reply::text(if heard { "Under the mat." } else { "Pardon?" })
+    });
+    let program = stage.program().env("OPENAI_TRANSCRIPTION_MODEL", "gpt-transcribe");
+    let galatea = program.arg("start").spawn();
+    galatea.wait_for_line("ready in").await;
+    let direct = stage.ann.direct();
+    stage.ann.sends_voice(&direct, &b"OggS voice"[..], 3).send();
+    stage.wait_text(&direct, "Under the mat.").await;
+    let sounds = stage.model.requests();
+    let sound = sounds.iter().find(|r| r.path.ends_with("/audio/transcriptions")).unwrap();
+    assert_eq!(sound.body["file"]["name"], "sound.ogg");
+}

@@ -85,7 +85,11 @@ async fn a_talk_longer_than_the_window(window: Option<u32>) {
     let mut seen = Vec::new();
     for (from, to) in [(1, 60), (61, 100)] {
         let store = Database::sqlite(&file, SqliteOptions::default()).await.unwrap();
-        let house = Plan::new(small(&refusals, window) as _).store(&store).build().await;
+        let house = Plan::new(small(&refusals, window) as _)
+            .set("CONVERSATION_TOKENS", "none")
+            .store(&store)
+            .build()
+            .await;
         talk(&house, from, to).await;
         let last = ask(&house, to * 1_000, "and why?").await;
         house.quiet().await;

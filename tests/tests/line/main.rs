@@ -5,6 +5,7 @@
 mod house;
 mod journal;
 mod limits;
+mod made;
 mod models;
 mod mutations;
 mod outage;
@@ -29,3 +30,4 @@ mod restart;
 mod rights;
 mod rooms;
 mod stopping;
+mod voice;

@@ -11,7 +11,7 @@ use tokio::sync::{Semaphore, watch};
 
 /// The same model for every purpose.
 pub(crate) fn all(model: Arc<dyn TextModel>) -> Models {
-    Models { small: Arc::clone(&model), large: model, vision: None, embedding: None }
+    Models::of_text(model)
 }
 
 /// Messages since the model's own last one, as the model sees them, one per line.

@@ -3,7 +3,7 @@
 use async_trait::async_trait;
 use galatea_core::{
     Account, Address, Capabilities, Clock, Connector, ConnectorInfo, Delivery, Encoded, Error,
-    ErrorKind, Finding, Gateway, Outgoing, Priority, Reach, ReadBack, ReadBackContext,
+    ErrorKind, Finding, Gateway, Media, Outgoing, Priority, Reach, ReadBack, ReadBackContext,
     ReadBackResult, Receipt, RemoteId, Result, Retry, SendHandler, Sent, Source, Speak, TextUnit,
     Timestamp,
 };
@@ -55,6 +55,8 @@ pub(crate) struct Shown {
     pub(crate) text: String,
     pub(crate) reply_to: Option<String>,
     pub(crate) label: Option<String>,
+    /// Addresses of its files.
+    pub(crate) files: Vec<String>,
     pub(crate) key: String,
     /// When it was shown, if the platform has a clock.
     pub(crate) at: Option<Timestamp>,
@@ -74,6 +76,8 @@ struct State {
     /// Pairs of room and person who may not write there.
     restricted: Vec<(String, String)>,
     barred: Option<String>,
+    /// Files that can be downloaded, by address.
+    files: HashMap<String, Vec<u8>>,
 }
 
 pub(crate) struct Platform {
@@ -134,6 +138,11 @@ impl Platform {
     /// mark.
     pub(crate) fn bar(&self, room: Option<&str>) {
         self.lock().barred = room.map(str::to_owned);
+    }
+
+    /// Offers a file at an address.
+    pub(crate) fn offers(&self, address: &str, file: Vec<u8>) {
+        self.lock().files.insert(address.to_owned(), file);
     }
 
     /// Makes every read-back fail to decide.
@@ -222,6 +231,10 @@ impl Platform {
             text: text("text").unwrap_or_default(),
             reply_to: text("replyTo"),
             label: text("label"),
+            files: body
+                .get("files")
+                .and_then(|files| serde_json::from_value(files.clone()).ok())
+                .unwrap_or_default(),
             key: delivery.key.clone(),
             at,
         });
@@ -267,12 +280,15 @@ impl SendHandler for Hand {
             return Err(Error::invalid("this cannot be shown here"));
         }
         let label = content.extra.get("label");
+        let files: Vec<&str> = content.attachments.iter().map(|media| media.url.as_str()).collect();
         // "||" marks where a long text is split.
         Ok(content
             .text
             .split("||")
             .map(|text| {
-                Encoded(serde_json::json!({ "text": text, "replyTo": reply_to, "label": label }))
+                Encoded(serde_json::json!({
+                    "text": text, "replyTo": reply_to, "label": label, "files": files
+                }))
             })
             .collect())
     }
@@ -359,6 +375,11 @@ impl SendHandler for Hand {
             .iter()
             .any(|(room, who)| room == at.remote.as_str() && who == person.as_str());
         Ok(if may_not { Speak::No } else { Speak::Yes })
+    }
+
+    async fn fetch(&self, media: &Media, _: usize) -> Result<Vec<u8>> {
+        let missing = || Error::new(ErrorKind::Unavailable, "no such file");
+        self.0.lock().files.get(&media.url).cloned().ok_or_else(missing)
     }
 
     async fn typing(&self, at: &Address) -> Result<()> {

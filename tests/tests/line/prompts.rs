@@ -115,6 +115,7 @@ async fn consecutive_prompts_of_a_room_begin_with_the_same_text() {
             );
         }
     }
+    assert!(all / QUESTIONS as u64 <= 1_500, "{}", all / QUESTIONS as u64);
     assert!(share >= 0.85, "{share}");
     assert!(cost <= 0.35, "{cost}");
 }

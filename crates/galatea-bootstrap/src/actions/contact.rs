@@ -24,7 +24,7 @@ const LONGEST: usize = 300;
 /// What to remember.
 #[derive(Deserialize, JsonSchema)]
 pub(crate) struct Params {
-    /// Details of the speaker, such as {"city": "Lisbon"}; an empty text forgets one.
+    /// Such as {"city": "Lisbon"}; an empty text forgets.
     details: BTreeMap<String, String>,
 }
 
@@ -36,7 +36,7 @@ impl Action for UpdateContact {
     type Params = Params;
     fn docs(&self) -> ActionDocs {
         ActionDocs::of::<Self>(
-            "Remember or correct details that the speaker tells about themselves and asks to be remembered.",
+            "Remember or correct what the speaker tells about themselves and asks to be remembered.",
             &["UPDATE_ENTITY", "REMEMBER_CONTACT", "REMEMBER"],
         )
     }

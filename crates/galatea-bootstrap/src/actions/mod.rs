@@ -3,16 +3,20 @@
 pub(crate) mod choices;
 mod choose_option;
 mod contact;
+mod generate_image;
 mod role;
 mod room_state;
 mod send_message;
 mod settings;
+mod speak;
 mod words;
 
 pub(crate) use choose_option::ChooseOption;
 pub(crate) use contact::UpdateContact;
+pub(crate) use generate_image::GenerateImage;
 pub(crate) use role::UpdateRole;
 pub(crate) use room_state::{FollowRoom, MuteRoom, UnfollowRoom, UnmuteRoom};
 pub(crate) use send_message::SendMessage;
 pub(crate) use settings::UpdateSettings;
+pub(crate) use speak::Speak;
 pub(crate) use words::{Ignore, Nothing, Reply};

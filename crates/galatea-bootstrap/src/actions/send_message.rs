@@ -21,12 +21,12 @@ const MOST_WORLDS: usize = 100;
 /// Where and what.
 #[derive(Deserialize, JsonSchema)]
 pub(crate) struct Params {
-    /// Name or id of the room or person, as people here call it; `me` for the speaker in private.
+    /// Room or person, by name or id; `me`: the speaker in private.
     target: String,
-    /// Platform, when the name alone could mean several.
+    /// Platform, if the name is ambiguous.
     #[serde(default)]
     source: Option<String>,
-    /// What to say, as Markdown.
+    /// As Markdown.
     text: String,
 }
 
@@ -37,7 +37,7 @@ impl Action for SendMessage {
     type Params = Params;
     fn docs(&self) -> ActionDocs {
         ActionDocs::of::<Self>(
-            "Say something in another room, or privately to somebody. Only when somebody here asks for it; to answer here, just reply.",
+            "Say something in another room or privately, only when asked to. To answer here, just reply.",
             &["DM", "MESSAGE", "SEND_DM", "POST_IN", "FORWARD_MESSAGE"],
         )
     }

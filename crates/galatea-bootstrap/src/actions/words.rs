@@ -51,7 +51,7 @@ impl Action for Ignore {
     type Params = NoParams;
     fn docs(&self) -> ActionDocs {
         ActionDocs::of::<Self>(
-            "Say nothing, because nothing needs to be said: the talk is over, or it is not meant for you.",
+            "Say nothing: the talk is over, or not meant for you.",
             &["STAY_SILENT", "NO_RESPONSE", "STOP_TALKING"],
         )
     }

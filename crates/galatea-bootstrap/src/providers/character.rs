@@ -6,6 +6,7 @@ use galatea_core::{
     character::{Knowledge, MessageExample},
     rights::Words,
     room::ChannelType,
+    tokens::Family,
 };
 
 use std::fmt::{self, Write};
@@ -14,11 +15,16 @@ use crate::choose;
 
 pub(crate) struct CharacterProvider;
 
-/// Number of items shown of each list, as in elizaOS.
+/// Number of items shown of each list, as in elizaOS; of topics fewer, since each is named once a
+/// day or two.
 const BIO: usize = 10;
-const TOPICS: usize = 5;
+const TOPICS: usize = 3;
 const EXAMPLES: usize = 5;
 const POSTS: usize = 50;
+/// Tokens of each list: what goes beyond waits for another day. One item is shown in any case.
+const BIO_TOKENS: u64 = 130;
+const EXAMPLES_TOKENS: u64 = 110;
+const POSTS_TOKENS: u64 = 600;
 /// Maximum number of knowledge texts shown. Documents are searched instead.
 const KNOWLEDGE: usize = 40;
 
@@ -46,13 +52,13 @@ impl Provider for CharacterProvider {
         let character = &turn.agent.character;
         let name = &character.name;
         let feed = turn.room.kind == ChannelType::Feed;
-        let bio = some(&character.bio, BIO, turn).join("\n");
+        let bio = within(some(&character.bio, BIO, turn), BIO_TOKENS).join("\n");
         let topics = some(&character.topics, TOPICS, turn).join(", ");
         let adjective = some(&character.adjectives, 1, turn).first().copied().unwrap_or_default();
         let own_style = if feed { &character.style.post } else { &character.style.chat };
         let style = bullets(character.style.all.iter().chain(own_style).map(String::as_str));
         let examples = if feed {
-            some(&character.post_examples, POSTS, turn).join("\n")
+            within(some(&character.post_examples, POSTS, turn), POSTS_TOKENS).join("\n")
         } else {
             talks(character, turn)
         };
@@ -77,15 +83,11 @@ impl Provider for CharacterProvider {
                 + 4 * name.len(),
         );
         section(&mut text, format_args!("About {name}"), &bio);
-        section(&mut text, format_args!("{name} is"), adjective);
-        section(&mut text, format_args!("{name} likes to talk about"), &topics);
+        line(&mut text, format_args!("{name} is "), adjective);
+        line(&mut text, format_args!("{name} likes to talk about "), &topics);
         section(&mut text, format_args!("What {name} knows"), &knowledge);
         section(&mut text, format_args!("How {name} writes"), &style);
-        section(
-            &mut text,
-            format_args!("Examples of {name} (style only, not this conversation)"),
-            &examples,
-        );
+        section(&mut text, format_args!("Examples of {name}'s style"), &examples);
         Ok(Fragment::text(text)
             .value("agentName", name.as_str())
             .value("bio", bio)
@@ -110,24 +112,38 @@ fn some<'a>(lines: &'a [String], count: usize, turn: &Turn<'_>) -> Vec<&'a str> 
     choose::some(lines, count, choose::of_the_day(turn)).into_iter().map(String::as_str).collect()
 }
 
+/// The first of these that take so many tokens at most, and at least one.
+fn within(lines: Vec<&str>, most: u64) -> Vec<&str> {
+    let mut sum = 0;
+    let fits = |line: &&str| {
+        let first = sum == 0;
+        sum += Family::Other.text(line).max(1);
+        first || sum <= most
+    };
+    lines.into_iter().take_while(fits).collect()
+}
+
 fn talks(character: &Character, turn: &Turn<'_>) -> String {
-    let mut text = String::new();
     // Examples whose lines contain only an action would teach the model to say nothing. An example
     // with a single speaking line shows no style.
     let speaks = |talk: &&Vec<MessageExample>| {
         talk.iter().filter(|line| says(line)).count() >= talk.len().clamp(1, 2)
     };
     let talks: Vec<_> = character.message_examples.iter().filter(speaks).collect();
-    for (nth, talk) in
-        choose::some(&talks, EXAMPLES, choose::of_the_day(turn)).into_iter().enumerate()
-    {
-        text.push_str(if nth == 0 { "" } else { "\n\n" });
-        for (nth, line) in talk.iter().filter(|line| says(line)).enumerate() {
-            text.push_str(if nth == 0 { "" } else { "\n" });
-            push_speaker(&mut text, &line.name);
-            text.push_str(": ");
-            push_speaker(&mut text, &line.content.text);
-        }
+    let chosen: Vec<String> = choose::some(&talks, EXAMPLES, choose::of_the_day(turn))
+        .into_iter()
+        .map(|talk| written(talk))
+        .collect();
+    within(chosen.iter().map(String::as_str).collect(), EXAMPLES_TOKENS).join("\n\n")
+}
+
+fn written(talk: &[MessageExample]) -> String {
+    let mut text = String::new();
+    for line in talk.iter().filter(|line| says(line)) {
+        text.push_str(if text.is_empty() { "" } else { "\n" });
+        push_speaker(&mut text, &line.name);
+        text.push_str(": ");
+        push_speaker(&mut text, &line.content.text);
     }
     text
 }
@@ -167,6 +183,15 @@ fn bullets<'a>(lines: impl Iterator<Item = &'a str>) -> String {
         text.push_str(line);
     }
     text
+}
+
+/// A sentence below what is there.
+fn line(text: &mut String, begins: fmt::Arguments<'_>, rest: &str) {
+    if !rest.trim().is_empty() {
+        text.push_str(if text.is_empty() { "" } else { "\n" });
+        // Writing to a String does not fail.
+        let _ = write!(text, "{begins}{}.", rest.trim());
+    }
 }
 
 fn section(text: &mut String, title: fmt::Arguments<'_>, body: &str) {

@@ -32,6 +32,10 @@ pub struct TextRequest {
     /// these; 0 when no such request is expected.
     #[serde(skip)]
     pub stable: usize,
+    /// The same for all requests of a conversation. Services that keep what they have read on
+    /// several machines send requests with the same key to the same one.
+    #[serde(skip)]
+    pub conversation: Option<String>,
 }
 
 impl TextRequest {

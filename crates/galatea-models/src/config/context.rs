@@ -4,7 +4,8 @@
 use std::{sync::Arc, time::Duration};
 
 use galatea_core::{
-    Clock, EmbeddingModel, ModelInfo, Result, SecretString, Settings, Variable, model::ModelLimits,
+    Clock, EmbeddingModel, ModelInfo, Result, SecretString, Settings, Variable,
+    model::{MediaModel, MediaTask, ModelLimits},
 };
 use galatea_http::HttpClient;
 
@@ -224,6 +225,7 @@ impl<'a> Context<'a> {
             price: facts.price.or_else(|| {
                 family.and_then(|family| family.price_on(families::day(self.clock.now())))
             }),
+            unit_price: family.and_then(|family| family.unit),
         }
     }
 
@@ -247,6 +249,29 @@ impl<'a> Context<'a> {
     /// The retry policy; `patience` is set if other links can answer.
     pub(super) fn policy(&self, patience: Option<Duration>) -> RetryPolicy {
         RetryPolicy { total: self.times.total, patience, ..RetryPolicy::default() }
+    }
+
+    /// Whether no other model answers in place of the first (`MODEL_FALLBACK=none`).
+    pub(super) fn is_alone(&self) -> bool {
+        self.set(&var::MODEL_FALLBACK).is_some_and(|text| text.eq_ignore_ascii_case("none"))
+    }
+
+    /// Wraps a media model in its breaker and retries. What could be paid twice is not retried.
+    pub(super) fn media<T: MediaTask>(
+        &self,
+        endpoint: &Endpoint,
+        model: Arc<dyn MediaModel<T>>,
+        patience: Option<Duration>,
+    ) -> Arc<dyn MediaModel<T>> {
+        let (total, info) = (self.times.total, model.info().clone());
+        let name = info.full_name();
+        let now = self.clock.now();
+        let breaker = self.dependencies.breaker(endpoint, &info.model, &name, limits(total), now);
+        let guarded = Guarded::new(model, breaker, self.allowed(), false, Arc::clone(&self.clock));
+        let attempts = if T::REPEATABLE { RetryPolicy::default().attempts } else { 1 };
+        let policy = RetryPolicy { attempts, ..self.policy(patience) };
+        let budget = self.dependencies.budget(endpoint);
+        Arc::new(Retrying::new(Arc::new(guarded), policy, budget, Arc::clone(&self.clock)))
     }
 
     /// Wraps an embedding model in its breaker and retries. Vectors are not streamed, since no wire

@@ -4,7 +4,7 @@ use std::{sync::Arc, time::Duration};
 
 use galatea_core::{
     EmbeddingModel, Models, Result, TextModel,
-    model::{Sampling, Tier},
+    model::{MediaModels, Sampling, Tier},
 };
 
 use super::{asking::Asking, context::Context, named::Named, parameters::sampling, uses::Use};
@@ -30,7 +30,7 @@ pub(super) struct Endpoints {
 }
 
 impl Endpoints {
-    fn all(&self) -> impl Iterator<Item = &Endpoint> {
+    pub(super) fn all(&self) -> impl Iterator<Item = &Endpoint> {
         std::iter::once(&self.first).chain(&self.further)
     }
 
@@ -200,7 +200,7 @@ impl Rung<'_, '_> {
 
 /// Whether an address is private. A host name without a dot is one of a nearby machine or
 /// container.
-fn is_private(site: &str) -> bool {
+pub(super) fn is_private(site: &str) -> bool {
     let host = url::Url::parse(site).ok().and_then(|url| url.host().map(|host| host.to_owned()));
     match host {
         Some(url::Host::Ipv4(ip)) => galatea_http::denied(ip.into()).is_some(),
@@ -251,7 +251,13 @@ pub(super) fn assemble(
         }
         None => large.info().vision.then(|| Arc::clone(&large)),
     };
-    Ok(Models { small: text(Tier::TextSmall)?, large, vision, embedding: chosen.embedding.clone() })
+    Ok(Models {
+        small: text(Tier::TextSmall)?,
+        large,
+        vision,
+        embedding: chosen.embedding.clone(),
+        media: MediaModels::default(),
+    })
 }
 
 fn chain(context: &Context<'_>, first: &Rung<'_, '_>, rest: &[Rung<'_, '_>]) -> Arc<dyn TextModel> {

@@ -75,7 +75,7 @@ pub(super) const PROVIDERS: &[Provider] = &[
 ];
 
 /// OpenAI itself needs a key; a self-hosted server may not.
-fn openai_configured(settings: &Settings) -> bool {
+pub(super) fn openai_configured(settings: &Settings) -> bool {
     settings.find(&var::OPENAI_API_KEY).is_some()
         || settings.find(&var::OPENAI_BASE_URL).is_some_and(|url| !is_openai(&url.text()))
 }
@@ -331,13 +331,14 @@ pub(super) fn offline(context: &Context<'_>) -> Result<Configured> {
         None => (Script::built_in()?, "built-in rules"),
     };
     let model: Arc<dyn TextModel> = Arc::new(OfflineModel::new(script));
-    let models = Models { small: model.clone(), large: model, vision: None, embedding: None };
+    let models = Models::of_text(model);
     let description = format!("offline script ({from}): pattern matching, not AI");
     Ok(Configured {
         models,
         provider: "offline",
         description,
         uses: Vec::new(),
+        media: Vec::new(),
         notes: Vec::new(),
         findings: Vec::new(),
         offline_public: false,

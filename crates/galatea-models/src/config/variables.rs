@@ -1,10 +1,16 @@
 //! Declares every setting of the models. Names and defaults are those of elizaOS where it has them.
 
+mod media;
 mod openai;
 mod sampling;
 
 use galatea_core::Variable;
 
+pub use media::{
+    GOOGLE_TRANSCRIPTION_MODEL, GROQ_TRANSCRIPTION_MODEL, GROQ_TTS_MODEL, GROQ_TTS_VOICE, MEDIA,
+    OPENAI_IMAGE_MODEL, OPENAI_TRANSCRIPTION_API_KEY, OPENAI_TRANSCRIPTION_MODEL,
+    OPENAI_TRANSCRIPTION_URL, OPENAI_TTS_MODEL, OPENAI_TTS_VOICE, TRANSCRIPTION_PROVIDER,
+};
 pub use openai::{
     OPENAI, OPENAI_API, OPENAI_API_KEY, OPENAI_BASE_URL, OPENAI_EMBEDDING_API_KEY,
     OPENAI_EMBEDDING_DIMENSIONS, OPENAI_EMBEDDING_MODEL, OPENAI_EMBEDDING_URL,
@@ -302,6 +308,7 @@ pub const VARIABLES: &[(&str, &[Variable])] = &[
     ("Google", GOOGLE),
     ("Groq", GROQ),
     ("Ollama", OLLAMA),
+    ("Voice messages, pictures and speech", MEDIA),
     ("Offline script", OFFLINE),
     ("Sampling: small model", &TEXT_SMALL),
     ("Sampling: large model", &TEXT_LARGE),

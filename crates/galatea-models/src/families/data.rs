@@ -2,7 +2,7 @@
 
 use galatea_core::{
     Error, Result,
-    model::{Effort, ModelLimits, Price},
+    model::{Effort, ModelLimits, Price, UnitPrice},
 };
 use serde::{Deserialize, Serialize};
 
@@ -69,6 +69,7 @@ struct Wanted {
     vision: Vec<String>,
     #[serde(default)]
     embedding: Vec<String>,
+    transcription: Option<String>,
 }
 
 #[derive(Deserialize)]
@@ -81,6 +82,7 @@ struct Entry {
     window: Option<u32>,
     output: Option<u32>,
     price: Option<Dollars>,
+    unit: Option<Units>,
     later: Option<Later>,
     #[serde(default)]
     wire: Wire,
@@ -102,6 +104,25 @@ struct Dollars {
     input: String,
     cached: String,
     output: String,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Units {
+    minute: Option<String>,
+    image: Option<String>,
+    characters: Option<String>,
+}
+
+impl Units {
+    fn price(&self) -> Result<UnitPrice> {
+        let read = |dollars: &Option<String>| dollars.as_deref().map(micros).transpose();
+        Ok(UnitPrice {
+            minute: read(&self.minute)?,
+            image: read(&self.image)?,
+            characters: read(&self.characters)?,
+        })
+    }
 }
 
 #[derive(Deserialize)]
@@ -142,6 +163,7 @@ pub(super) fn parse(text: &str) -> Result<Families> {
             large: patterns(wanted.large),
             vision: patterns(wanted.vision),
             embedding: patterns(wanted.embedding),
+            transcription: wanted.transcription,
         })
         .collect();
     let end = |last: Last| {
@@ -173,6 +195,7 @@ fn family(entry: Entry) -> Result<Family> {
     };
     Ok(Family {
         price: entry.price.as_ref().map(|p| price(&p.input, &p.cached, &p.output)).transpose()?,
+        unit: entry.unit.as_ref().map(Units::price).transpose()?,
         later,
         provider: entry.provider,
         name: Pattern::new(entry.name),

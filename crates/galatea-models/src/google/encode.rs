@@ -119,6 +119,17 @@ pub(super) fn encode<'a>(request: &'a TextRequest, rules: &Rules) -> Body<'a> {
     }
 }
 
+/// A prompt with one file.
+pub(super) fn with_file<'a>(prompt: &'a str, mime_type: &'a str, data: &'a str) -> Body<'a> {
+    let parts = vec![Part::InlineData { mime_type, data }, Part::Text(prompt)];
+    Body {
+        contents: vec![Content { role: "user", parts }],
+        system_instruction: None,
+        tools: Vec::new(),
+        generation_config: None,
+    }
+}
+
 fn contents(request: &TextRequest) -> Vec<Content<'_>> {
     let mut out: Vec<Content<'_>> = Vec::with_capacity(request.messages.len());
     for message in request.messages.iter() {

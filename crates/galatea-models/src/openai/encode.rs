@@ -48,6 +48,8 @@ pub(super) struct Body<'a> {
     stream: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
     stream_options: Option<StreamOptions>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    prompt_cache_key: Option<&'a str>,
 }
 
 #[derive(Serialize)]
@@ -73,8 +75,46 @@ enum Content<'a> {
 #[derive(Serialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
 enum Part<'a> {
-    Text { text: &'a str },
-    ImageUrl { image_url: ImageUrl },
+    Text {
+        text: Cow<'a, str>,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        cache_control: Option<CacheControl>,
+    },
+    ImageUrl {
+        image_url: ImageUrl,
+    },
+}
+
+/// Ends a part of the prompt that is cached for five minutes after each use (OpenRouter, "Prompt
+/// caching").
+#[derive(Clone, Copy, Serialize)]
+struct CacheControl {
+    r#type: &'static str,
+}
+
+/// How a service learns what of a prompt it will read again.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Cache {
+    /// By itself.
+    Itself,
+    /// By a key for each conversation (OpenAI, "Prompt caching", `prompt_cache_key`).
+    Key,
+    /// By marks, which OpenRouter passes on to Anthropic's models.
+    Marks,
+}
+
+/// Marks the instructions, which the tools precede, and the model's last message: what comes
+/// behind it changes from turn to turn.
+fn mark(messages: &mut [Message<'_>]) {
+    let last = messages.iter().rposition(|message| message.role == "assistant");
+    for at in [(!messages.is_empty()).then_some(0), last].into_iter().flatten() {
+        let content = &mut messages[at].content;
+        if let Content::Text(text) = content {
+            let text = std::mem::take(text);
+            let cache_control = Some(CacheControl { r#type: "ephemeral" });
+            *content = Content::Parts(vec![Part::Text { text, cache_control }]);
+        }
+    }
 }
 
 #[derive(Serialize)]
@@ -100,6 +140,7 @@ pub(super) fn encode<'a>(
     model: &'a str,
     dialect: Dialect,
     rules: &Rules,
+    cache: Cache,
 ) -> Body<'a> {
     let params = &request.params;
     // In this format, models that also support Responses refuse tools with any effort other than
@@ -120,6 +161,9 @@ pub(super) fn encode<'a>(
         });
     }
     messages.extend(request.messages.iter().map(message));
+    if cache == Cache::Marks && request.stable > 0 {
+        mark(&mut messages);
+    }
     Body {
         model,
         messages,
@@ -138,6 +182,7 @@ pub(super) fn encode<'a>(
         stop: if samples { &params.stop[..params.stop.len().min(MAX_STOP)] } else { &[] },
         stream: request.stream,
         stream_options: request.stream.then_some(StreamOptions { include_usage: true }),
+        prompt_cache_key: request.conversation.as_deref().filter(|_| cache == Cache::Key),
     }
 }
 
@@ -161,7 +206,7 @@ fn message(message: &ChatMessage) -> Message<'_> {
 
 fn part(part: &ChatPart) -> Part<'_> {
     match part {
-        ChatPart::Text { text } => Part::Text { text },
+        ChatPart::Text { text } => Part::Text { text: Cow::Borrowed(text), cache_control: None },
         ChatPart::Image { mime, data } => {
             Part::ImageUrl { image_url: ImageUrl { url: format!("data:{mime};base64,{data}") } }
         }
@@ -175,4 +220,43 @@ fn tool(tool: &ToolSpec) -> Tool<'_> {
         parameters: object_schema(&tool.parameters),
     };
     Tool { r#type: "function", function }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn encoded(cache: Cache, stable: usize) -> Value {
+        let messages = vec![
+            ChatMessage::user("hi"),
+            ChatMessage::assistant("hello"),
+            ChatMessage::user("notes and a question"),
+        ];
+        let request = TextRequest {
+            system: Some("rules".into()),
+            messages: messages.into(),
+            stable,
+            conversation: Some("a1".into()),
+            ..TextRequest::default()
+        };
+        let body = encode(&request, "m", Dialect::Extended, &Rules::default(), cache);
+        serde_json::to_value(body).unwrap()
+    }
+
+    #[test]
+    fn each_service_learns_in_its_way_what_it_will_read_again() {
+        let text = |text: &str| json!([{ "type": "text", "text": text, "cache_control": { "type": "ephemeral" } }]);
+        let marked = encoded(Cache::Marks, 2);
+        assert_eq!(marked["messages"][0]["content"], text("rules"));
+        assert_eq!(marked["messages"][1]["content"], "hi");
+        assert_eq!(marked["messages"][2]["content"], text("hello"));
+        assert_eq!(marked["messages"][3]["content"], "notes and a question");
+        assert_eq!(marked.get("prompt_cache_key"), None);
+        let plain = encoded(Cache::Itself, 2);
+        assert_eq!(encoded(Cache::Marks, 0), plain, "a conversation that is not active");
+        let keyed = encoded(Cache::Key, 0);
+        assert_eq!(keyed["prompt_cache_key"], "a1");
+        assert_eq!(keyed["messages"], plain["messages"]);
+    }
 }

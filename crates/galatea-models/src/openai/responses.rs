@@ -30,7 +30,7 @@ pub(super) async fn generate(
     on_text: &(dyn for<'t> Fn(&'t str) + Send + Sync),
 ) -> Result<TextAnswer> {
     let model = info.model.as_str();
-    let body = encode::encode(request, model, rules);
+    let body = encode::encode(request, model, rules, endpoint.names().label == "OpenAI");
     let call = Call { model, read: error::read };
     let response = endpoint.post("/responses", &body, request.stream, &call).await?;
     let answer = if request.stream && response.media_type() != "application/json" {

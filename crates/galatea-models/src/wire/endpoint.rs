@@ -6,7 +6,7 @@ use std::{borrow::Cow, fmt, time::Duration};
 
 use bytes::Bytes;
 use galatea_core::{Error, Result, model::TextRequest};
-use galatea_http::{HttpClient, Request, Response};
+use galatea_http::{Form, HttpClient, Request, Response};
 use serde::Serialize;
 
 use super::{Auth, Names, Origins, Times, codes, refusal::Refusal};
@@ -174,6 +174,17 @@ impl Endpoint {
         // Without a stream, the headers arrive only with the finished answer.
         let request = if stream { request.head_timeout(self.times.first) } else { request };
         self.send(request, call).await
+    }
+
+    /// Posts a form with files. An answer without a success status becomes an error.
+    pub(crate) async fn post_form(
+        &self,
+        path: &str,
+        form: Form,
+        call: &Call<'_>,
+    ) -> Result<Response> {
+        let url = format!("{}{path}", self.base);
+        self.send(self.request(self.http.post(&url)).multipart(form), call).await
     }
 
     /// Gets JSON. An answer without a success status becomes an error.

@@ -76,6 +76,7 @@ pub(crate) fn clean(error: &Error) {
 pub(crate) fn request(stream: bool) -> TextRequest {
     let picture = ChatPart::Image { mime: "image/png".into(), data: "iVBORw0KGgo=".into() };
     TextRequest {
+        conversation: Some("room".to_owned()),
         system: Some("You are kind.".into()),
         messages: vec![
             ChatMessage::assistant("Welcome."),

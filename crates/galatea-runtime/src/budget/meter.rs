@@ -16,7 +16,7 @@ use std::{
 use super::{
     Budget, Visit,
     ledger::{Spend, Warning},
-    price,
+    media, price,
     refusal::Refusal,
 };
 
@@ -50,6 +50,7 @@ impl Meter {
                 Arc::new(MeteredEmbedding { inner: Arc::clone(inner), meter: Arc::clone(self) })
                     as Arc<dyn EmbeddingModel>
             }),
+            media: media::metered(self, &models.media),
         }
     }
 
@@ -101,14 +102,24 @@ impl Meter {
         expected: Usage,
         price: Option<Price>,
     ) -> Result<Held> {
-        let estimate = price::cost(expected, price);
+        self.set_aside(model, expected, price::cost(expected, price), price.is_none())
+    }
+
+    /// Reserves an estimate, or refuses the call. `expected` is counted if the call is given up.
+    pub(super) fn set_aside(
+        self: &Arc<Self>,
+        model: String,
+        expected: Usage,
+        estimate: Spend,
+        unpriced: bool,
+    ) -> Result<Held> {
         match self.budget.reserve(&self.visit, estimate) {
             Ok(()) => Ok(Held {
                 meter: Arc::clone(self),
                 model,
                 estimate,
                 expected,
-                unpriced: price.is_none(),
+                unpriced,
                 done: false,
             }),
             Err(refusal) => {
@@ -130,7 +141,7 @@ impl Drop for Meter {
 
 /// What is set aside for a call. Dropped while it is under way (the turn took too long, or began
 /// again), it counts as spent: the provider may well bill it.
-struct Held {
+pub(super) struct Held {
     meter: Arc<Meter>,
     model: String,
     estimate: Spend,
@@ -141,7 +152,13 @@ struct Held {
 
 impl Held {
     /// It came to this.
-    fn settle(mut self, model: Option<String>, used: Usage, cost: Spend, unpriced: bool) {
+    pub(super) fn settle(
+        mut self,
+        model: Option<String>,
+        used: Usage,
+        cost: Spend,
+        unpriced: bool,
+    ) {
         if let Some(model) = model {
             self.model = model;
         }
@@ -150,7 +167,7 @@ impl Held {
     }
 
     /// Nothing was used.
-    fn release(mut self) {
+    pub(super) fn release(mut self) {
         self.end(Usage::default(), Spend::default(), 0);
     }
 

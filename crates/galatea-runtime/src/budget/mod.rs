@@ -9,6 +9,7 @@
 
 mod bucket;
 mod ledger;
+mod media;
 mod meter;
 mod price;
 mod prune;

@@ -5,8 +5,9 @@ use std::time::Duration;
 
 use super::{
     ACTION_CONFIRMATION, ACTION_CONFIRMATION_MINUTES, ANSWER_TTL_MINUTES, BUSY_POLICY,
-    COLLECT_LIMIT, CONVERSATION_LENGTH, DELIVERY_WHEN_UNSURE, EVALUATION_PAUSE_SECONDS,
-    MESSAGE_TTL_MINUTES, PROVIDERS_TOTAL_TIMEOUT_MS, TURN_TIMEOUT_SECONDS,
+    COLLECT_LIMIT, CONVERSATION_LENGTH, CONVERSATION_TOKENS, DELIVERY_WHEN_UNSURE,
+    EVALUATION_PAUSE_SECONDS, MESSAGE_TTL_MINUTES, PROVIDERS_TOTAL_TIMEOUT_MS,
+    TURN_TIMEOUT_SECONDS,
 };
 
 /// What happens to messages that arrive while an answer is being made.
@@ -42,6 +43,8 @@ pub struct Limits {
     pub collect: usize,
     /// Earlier messages shown to the model.
     pub conversation: u32,
+    /// Tokens of these, at most; none without a limit.
+    pub conversation_tokens: Option<u64>,
     /// Deadline of a provider.
     pub provider: Duration,
     /// Pause in a Room before evaluators that wait for one run there.
@@ -93,6 +96,11 @@ impl Limits {
             busy,
             collect: usize::try_from(number(&COLLECT_LIMIT)?.min(100)).unwrap_or(12),
             conversation: u32::try_from(number(&CONVERSATION_LENGTH)?.min(500)).unwrap_or(32),
+            conversation_tokens: match settings.text(&CONVERSATION_TOKENS).as_deref().map(str::trim)
+            {
+                Some("none") => None,
+                _ => Some(number(&CONVERSATION_TOKENS)?),
+            },
             provider: Duration::from_millis(number(&PROVIDERS_TOTAL_TIMEOUT_MS)?),
             evaluation_pause: Duration::from_secs(
                 settings.parse(&EVALUATION_PAUSE_SECONDS, "a whole number")?.unwrap_or(5),

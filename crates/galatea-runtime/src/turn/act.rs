@@ -17,8 +17,6 @@ use crate::{ownership::LeaseGuard, plan::PlannedAction};
 use judge::{Consent, Judged};
 use pending::Request;
 
-/// Longest time of one action.
-const DEADLINE: Duration = Duration::from_secs(30);
 /// Actions of one plan; more is a model gone wild.
 const MOST: usize = 10;
 
@@ -232,7 +230,7 @@ async fn run(
     journal: &mut Journal<'_>,
     bounds: &ActionBounds<'_>,
 ) -> ActionResult {
-    let time = bounds.until.since(turn.now()).min(DEADLINE);
+    let time = bounds.until.since(turn.now()).min(action.time());
     if !bounds.lease.is_held() {
         return ActionResult::failed(format!(
             "{} was not done: another process has the room now",

@@ -3,12 +3,18 @@
 //! model can reuse what it has read of it. A window that loses its oldest message in every turn
 //! would change that text in every turn.
 
-use galatea_core::{Memory, MemoryId, RoomId};
+use galatea_core::{Memory, MemoryId, RoomId, tokens::Family};
 use moka::sync::Cache;
 use std::sync::Arc;
 
 /// Rooms whose beginning is remembered. A Room that is not costs one prompt at the full price.
 const ROOMS: u64 = 4096;
+/// Messages that are shown whatever their length: three questions with their answers.
+const LEAST: usize = 6;
+/// Part of the tokens that a new beginning leaves: few, so that it stays for many turns.
+const KEPT: u64 = 3;
+/// Tokens of a message's frame and its speaker's name.
+const FRAME: u64 = 8;
 
 /// The beginnings of the Rooms' conversations. A restart forgets them.
 pub(crate) struct Beginnings(Cache<RoomId, MemoryId>);
@@ -21,23 +27,41 @@ impl Beginnings {
 
     /// The index of the Room's beginning in its recent messages (oldest first, at most `most`).
     /// Where they are as many and the beginning is none of them, a new one leaves two thirds: room
-    /// to grow.
-    pub(super) fn index(&self, room: RoomId, recent: &[Arc<Memory>], most: usize) -> usize {
-        self.index_of(room, recent.len(), most, |at| recent[at].id)
+    /// to grow. Where they take more than `tokens`, it leaves a third of these.
+    pub(super) fn index(
+        &self,
+        room: RoomId,
+        recent: &[Arc<Memory>],
+        most: usize,
+        tokens: Option<u64>,
+    ) -> usize {
+        // What its files say is shown in part, by a rule of its own.
+        let sizes: Vec<u64> =
+            recent.iter().map(|memory| FRAME + Family::Other.text(&memory.content.text)).collect();
+        self.index_of(room, &sizes, most, tokens, |at| recent[at].id)
     }
 
     fn index_of(
         &self,
         room: RoomId,
-        messages: usize,
+        sizes: &[u64],
         most: usize,
+        tokens: Option<u64>,
         id: impl Fn(usize) -> MemoryId,
     ) -> usize {
+        let messages = sizes.len();
         let known = self.0.get(&room);
-        if let Some(index) = (0..messages).find(|at| known == Some(id(*at))) {
+        let begun = (0..messages).find(|at| known == Some(id(*at)));
+        let start = begun.unwrap_or_else(|| new_index(messages, most));
+        let index = match tokens {
+            Some(tokens) if exceeds(&sizes[start..], tokens) => {
+                start + fitting(&sizes[start..], tokens / KEPT)
+            }
+            _ => start,
+        };
+        if begun == Some(index) {
             return index;
         }
-        let index = new_index(messages, most);
         if index > 0 {
             self.0.insert(room, id(index));
         }
@@ -47,6 +71,21 @@ impl Beginnings {
 
 fn new_index(messages: usize, most: usize) -> usize {
     if messages < most { 0 } else { messages.saturating_sub((most * 2).div_ceil(3)) }
+}
+
+/// Whether these take more tokens, and more messages than are shown in any case.
+fn exceeds(sizes: &[u64], tokens: u64) -> bool {
+    sizes.len() > LEAST && sizes.iter().sum::<u64>() > tokens
+}
+
+/// The index from which these take so many tokens at most.
+fn fitting(sizes: &[u64], tokens: u64) -> usize {
+    let mut sum = 0;
+    let shown = sizes.iter().rev().take_while(|size| {
+        sum += **size;
+        sum <= tokens
+    });
+    sizes.len() - shown.count().max(LEAST.min(sizes.len()))
 }
 
 #[cfg(test)]
@@ -61,13 +100,34 @@ mod tests {
         for written in 1..=100 {
             let oldest = written - written.min(most);
             let id = |at| MemoryId(Uuid::from_u128((oldest + at) as u128));
-            let index = beginnings.index_of(room, written.min(most), most, id);
+            let sizes = vec![1; written.min(most)];
+            let index = beginnings.index_of(room, &sizes, most, None, id);
             let shown = written.min(most) - index;
             assert!(shown >= written.min(20) && shown <= most, "{written}: {shown}");
             firsts.push(oldest + index);
         }
         firsts.dedup();
         assert_eq!(firsts, [0, 10, 21, 32, 43, 54, 65, 76]);
+    }
+
+    #[test]
+    fn long_messages_begin_later_and_stay_begun_for_several_turns() {
+        let (beginnings, room) = (Beginnings::new(), RoomId(Uuid::from_u128(1)));
+        let mut firsts = Vec::new();
+        for written in 1..=40_usize {
+            let id = |at| MemoryId(Uuid::from_u128(at as u128));
+            let sizes = vec![50; written];
+            let index = beginnings.index_of(room, &sizes, 100, Some(900), id);
+            let shown = written - index;
+            assert!(shown >= written.min(LEAST) && shown <= 18, "{written}: {shown}");
+            firsts.push(index);
+        }
+        firsts.dedup();
+        assert_eq!(firsts, [0, 13, 26]);
+        // Whatever their length, the newest are shown.
+        let sizes = [1, 1, 9_000, 9_000, 9_000, 9_000, 9_000, 9_000];
+        let at = |at| MemoryId(Uuid::from_u128(100 + at as u128));
+        assert_eq!(beginnings.index_of(RoomId(Uuid::from_u128(2)), &sizes, 100, Some(900), at), 2);
     }
 
     #[test]

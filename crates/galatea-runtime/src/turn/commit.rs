@@ -12,7 +12,7 @@ use serde_json::json;
 use super::{
     context::TurnContext,
     engine::Engine,
-    memories::{reply_memory, reply_target, result_memory},
+    memories::{leave_files_out, reply_memory, reply_target, result_memory},
     message::Waiting,
     outcome::{Held, Outcome},
     parts::Parts,
@@ -71,6 +71,7 @@ pub(super) async fn commit(
         }
         let held = Held { memory: memory.id, from: 0, reply_to };
         parts.answer(&context.route, &address, &memory.content, held)?;
+        leave_files_out(&mut memory.content);
         record.memories.push(memory.clone());
         replies.push(memory);
     }

@@ -138,7 +138,9 @@ impl TurnContext {
         let most = usize::try_from(engine.limits.conversation).unwrap_or(usize::MAX);
         recent.truncate(most);
         recent.reverse();
-        recent.drain(..engine.state.beginnings.index(self.info.room.id, &recent, most));
+        let tokens = engine.limits.conversation_tokens;
+        let begins = engine.state.beginnings.index(self.info.room.id, &recent, most, tokens);
+        recent.drain(..begins);
         self.recent = recent;
         self.look_up_quotes(engine).await;
         Ok(())
@@ -202,6 +204,7 @@ impl TurnContext {
             room: &self.info.room,
             world: self.info.world.as_ref(),
             handle: self.handle.as_deref(),
+            files: self.route.info.capabilities.files,
             message: &self.message.entry.memory,
             envelope: &self.message.entry.envelope,
             merged: &self.merged_memories,

@@ -6,7 +6,7 @@
 //! whatever it holds.
 
 use galatea_core::{
-    Content, Media, Memory, Quote, QuoteKind, Speakers, Timestamp, Turn, Zone,
+    Content, Media, MediaKind, Memory, Quote, QuoteKind, Speakers, Timestamp, Turn, Zone,
     model::ChatMessage,
     speakers,
     visible::{one_line, visible},
@@ -14,6 +14,8 @@ use galatea_core::{
 };
 use std::{borrow::Cow, collections::HashSet, time::Duration};
 use unicode_segmentation::UnicodeSegmentation;
+
+use super::hear;
 
 /// A pause after which the next message shows its time.
 const PAUSE: Duration = Duration::from_secs(600);
@@ -236,11 +238,20 @@ fn words_of<'a>(memory: &'a Memory, left: &mut usize) -> Cow<'a, str> {
 
 /// A file's kind, and what is known of it.
 fn file(media: &Media) -> (String, &str) {
-    let about = [&media.description, &media.text, &media.title]
-        .into_iter()
-        .find(|text| !text.is_empty())
-        .map_or("", String::as_str);
+    if media.content_type == MediaKind::Audio {
+        // Both platforms with voice messages mark them so.
+        let kind = if media.source == "Voice" { "voice message" } else { "attachment: audio" };
+        return match hear::reason(media) {
+            Some(why) => (format!("{kind}, not understood"), why),
+            None => (kind.to_owned(), first([&media.text, &media.description, &media.title])),
+        };
+    }
+    let about = first([&media.description, &media.text, &media.title]);
     (format!("attachment: {}", format!("{:?}", media.content_type).to_lowercase()), about)
+}
+
+fn first(texts: [&String; 3]) -> &str {
+    texts.into_iter().find(|text| !text.is_empty()).map_or("", String::as_str)
 }
 
 /// What is asked: the words, without `/ask`.

@@ -93,6 +93,13 @@ fn note_finish(answer: &TextAnswer, verdict: &mut Verdict) {
     verdict.step("model", StepOutcome::Note, why);
 }
 
+/// What all prompts of a room have in common, for the provider's cache: two rooms of an agent share
+/// their beginning too, but then differ. No id of ours and no platform's leaves the program.
+fn conversation(turn: &Turn<'_>) -> String {
+    let own = turn.agent.identity.swizzle(&format!("prompt of {}", turn.room.id));
+    own.simple().to_string()
+}
+
 /// As a message of its own, which wire formats that refuse two of one side in a row join to the one
 /// before it.
 fn remind(draft: &mut Draft) {
@@ -131,6 +138,7 @@ async fn ask_within(
         let budget = windows.budget(turn, info).await;
         let Fitted { mut request, estimate, left_out } = fit::fit(draft(), budget);
         request.deadline = Some(until);
+        request.conversation = Some(conversation(turn));
         match use_model(turn, model, &request, verdict).await {
             Ok(answer) => {
                 if answer.by.as_ref().is_some_and(|by| by.too_long) {

@@ -44,6 +44,16 @@ pub(super) fn reply_memory(
     }
 }
 
+/// Takes out the files that a message carries in itself: they lie in the outbox until they are
+/// sent. What they show is remembered.
+pub(super) fn leave_files_out(content: &mut Content) {
+    for media in &mut content.attachments {
+        if media.url.get(..5).is_some_and(|scheme| scheme.eq_ignore_ascii_case("data:")) {
+            media.url.clear();
+        }
+    }
+}
+
 pub(super) fn result_memory(
     engine: &Engine,
     context: &TurnContext,

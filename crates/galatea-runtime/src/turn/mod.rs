@@ -17,6 +17,7 @@ mod fail;
 mod fit;
 mod gate;
 mod gather;
+mod hear;
 mod hops;
 mod journal;
 mod judge;

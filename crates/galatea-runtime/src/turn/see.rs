@@ -1,5 +1,5 @@
-//! See: pictures and text files of what is answered become words, before the context is composed.
-//! The words stay with the stored message, so later turns need not look again. What cannot be seen
+//! See: pictures, sound and text files of what is answered become words, before the context is
+//! composed. The words stay with the stored message, so later turns need not look again. What cannot be seen
 //! is noted in the verdict and never costs the answer.
 
 use base64::{Engine as _, prelude::BASE64_STANDARD};
@@ -10,7 +10,7 @@ use galatea_core::{
 };
 use std::time::Duration;
 
-use super::{context::TurnContext, engine::Engine};
+use super::{context::TurnContext, engine::Engine, hear};
 
 /// Largest picture shown to a model, in bytes: the strictest API takes 5 MB of base64 (Anthropic,
 /// Vision, "Evaluate image size").
@@ -57,10 +57,17 @@ pub(super) async fn see(engine: &Engine, context: &mut TurnContext) {
     }))
     .await;
     let mut described = Vec::new();
+    // What is said of it in this turn only.
+    let mut missed = Vec::new();
     for (media, seen) in unseen.into_iter().zip(looks) {
         match seen {
             Ok(words) => described.push((media, words)),
             Err(error) => {
+                if media.content_type == MediaKind::Audio {
+                    let note = hear::Missed::of(&error);
+                    let kept = if note.lasts { &mut described } else { &mut missed };
+                    kept.push((media.clone(), Words::Missed(note.words)));
+                }
                 tracing::info!(turn = %context.turn, error = %error.report(), "an attachment could not be looked at");
                 context.verdict.step(
                     "attachment",
@@ -76,12 +83,22 @@ pub(super) async fn see(engine: &Engine, context: &mut TurnContext) {
         {
             tracing::warn!(memory = %memory.id, error = %error.report(), "what an attachment shows could not be stored");
         }
+        fill(&mut memory.content, &missed);
     }
+}
+
+/// What became of looking at a file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Words {
+    /// What it says or shows.
+    Found(String),
+    /// Why that is not known.
+    Missed(String),
 }
 
 /// Stores the words with the message as it reads now: looking takes seconds, in which it may have
 /// been edited or deleted.
-async fn keep(engine: &Engine, id: MemoryId, described: &[(Media, String)]) -> Result<()> {
+async fn keep(engine: &Engine, id: MemoryId, described: &[(Media, Words)]) -> Result<()> {
     let Some(mut memory) = engine.store.memory(id).await? else { return Ok(()) };
     if fill(&mut memory.content, described) {
         engine.store.update_content(memory.agent_id, id, &memory.content).await?;
@@ -90,7 +107,7 @@ async fn keep(engine: &Engine, id: MemoryId, described: &[(Media, String)]) -> R
 }
 
 /// Writes the words to the attachments they are of; true when there was one.
-fn fill(content: &mut Content, described: &[(Media, String)]) -> bool {
+fn fill(content: &mut Content, described: &[(Media, Words)]) -> bool {
     let mut filled = false;
     for own in content
         .attachments
@@ -102,8 +119,10 @@ fn fill(content: &mut Content, described: &[(Media, String)]) -> bool {
         else {
             continue;
         };
-        let place =
-            if own.content_type == MediaKind::Image { &mut own.description } else { &mut own.text };
+        let (place, words) = match words {
+            Words::Found(words) if own.content_type != MediaKind::Image => (&mut own.text, words),
+            Words::Found(words) | Words::Missed(words) => (&mut own.description, words),
+        };
         words.clone_into(place);
         filled = true;
     }
@@ -114,6 +133,10 @@ fn wanted(context: &TurnContext, media: &Media) -> bool {
     match media.content_type {
         MediaKind::Image => media.description.is_empty() && context.models.vision.is_some(),
         MediaKind::Document => media.text.is_empty() && is_text(media),
+        MediaKind::Audio => {
+            let models = &context.models.media;
+            models.transcription.is_some() && media.text.is_empty() && !hear::was_missed(media)
+        }
         _ => false,
     }
 }
@@ -130,23 +153,33 @@ fn is_text(media: &Media) -> bool {
         .map_or(named, |mime| mime.starts_with("text/") || mime == "application/json")
 }
 
-async fn look(context: &TurnContext, media: &Media, deadline: Timestamp) -> Result<String> {
-    let limit = if media.content_type == MediaKind::Image { MAX_PICTURE } else { MAX_FILE };
+async fn look(context: &TurnContext, media: &Media, deadline: Timestamp) -> Result<Words> {
+    let limit = match media.content_type {
+        MediaKind::Image => MAX_PICTURE,
+        MediaKind::Audio => hear::MAX_SOUND,
+        _ => MAX_FILE,
+    };
     if media.size.is_some_and(|size| size > limit as u64) {
         return Err(Error::invalid("it is too large").with("limit", limit));
     }
     let bytes = context.route.stack.fetch(context.info.room.id, media, limit).await?;
-    if media.content_type != MediaKind::Image {
-        return Ok(cut(&String::from_utf8_lossy(&bytes)));
-    }
+    let words = match media.content_type {
+        MediaKind::Image => describe(context, &bytes, deadline).await?,
+        MediaKind::Audio => hear::transcribe(&context.models.media, bytes, deadline).await?,
+        _ => String::from_utf8_lossy(&bytes).into_owned(),
+    };
+    Ok(Words::Found(cut(&words)))
+}
+
+async fn describe(context: &TurnContext, bytes: &[u8], deadline: Timestamp) -> Result<String> {
     let mime =
-        picture(&bytes).ok_or_else(|| Error::invalid("it is none of PNG, JPEG, GIF and WebP"))?;
+        picture(bytes).ok_or_else(|| Error::invalid("it is none of PNG, JPEG, GIF and WebP"))?;
     let Some(model) = &context.models.vision else {
         return Err(Error::invalid("no model sees pictures"));
     };
     let parts = vec![
         ChatPart::Text { text: PROMPT.to_owned() },
-        ChatPart::Image { mime: mime.to_owned(), data: BASE64_STANDARD.encode(&bytes) },
+        ChatPart::Image { mime: mime.to_owned(), data: BASE64_STANDARD.encode(bytes) },
     ];
     let request = TextRequest {
         messages: vec![ChatMessage { role: ChatRole::User, parts, name: None }].into(),
@@ -156,7 +189,7 @@ async fn look(context: &TurnContext, media: &Media, deadline: Timestamp) -> Resu
     let answer = model.generate(&request, &|_| {}).await?;
     match answer.text.trim() {
         "" => Err(Error::invalid("the model said nothing about it")),
-        words => Ok(cut(words)),
+        words => Ok(words.to_owned()),
     }
 }
 
@@ -202,8 +235,8 @@ mod tests {
             attachments: vec![media("1", "x:a"), media("1", "x:b")],
             ..Content::text("edited meanwhile")
         };
-        assert!(!fill(&mut content, &[(media("2", "x:a"), "other".into())]));
-        assert!(fill(&mut content, &[(media("1", "x:b"), "a bicycle".into())]));
+        assert!(!fill(&mut content, &[(media("2", "x:a"), Words::Found("other".into()))]));
+        assert!(fill(&mut content, &[(media("1", "x:b"), Words::Found("a bicycle".into()))]));
         assert_eq!(
             (
                 content.attachments[0].description.as_str(),
@@ -212,6 +245,19 @@ mod tests {
             ("", "a bicycle")
         );
         assert_eq!(content.text, "edited meanwhile");
+    }
+
+    #[test]
+    fn what_was_heard_is_its_text_and_what_was_not_is_said_of_it() {
+        let voice = Media { content_type: MediaKind::Audio, ..Media::default() };
+        let of = |words| {
+            let mut content = Content { attachments: vec![voice.clone()], ..Content::default() };
+            assert!(fill(&mut content, &[(voice.clone(), words)]));
+            content.attachments.remove(0)
+        };
+        assert_eq!(of(Words::Found("hello".into())).text, "hello");
+        let missed = of(Words::Missed("not understood: it is too large".into()));
+        assert!(hear::was_missed(&missed) && missed.text.is_empty());
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! OpenAI's Chat Completions, embeddings and model list (API reference,
 //! platform.openai.com/docs/api-reference).
 
+mod media;
 mod responses;
 
 use galatea_core::model::Finish;
@@ -33,6 +34,9 @@ impl Dialect for OpenAi {
             ("POST", "/v1/chat/completions") => self.chat(&request.body, &mut shape),
             ("POST", "/v1/responses") => responses::inspect(&request.body, &mut shape),
             ("POST", "/v1/embeddings") => embeddings(&request.body, &mut shape),
+            ("POST", "/v1/audio/transcriptions") => media::transcription(&request.body, &mut shape),
+            ("POST", "/v1/images/generations") => media::image(&request.body, &mut shape),
+            ("POST", "/v1/audio/speech") => media::speech(&request.body, &mut shape),
             ("GET", "/v1/models") => Route::Models(None),
             ("GET", "/v1/key") => Route::Key,
             (method, path) => {
@@ -137,9 +141,16 @@ impl Dialect for OpenAi {
         }
     }
 
+    fn media(&self, route: &Route, answer: &Answer) -> Option<(Vec<u8>, &'static str)> {
+        media::answer(route, answer)
+    }
+
     fn failure(&self, fault: &Fault, route: &Route, key: &str) -> (u16, Value) {
         let model = if let Route::Chat { model, .. }
         | Route::Respond { model, .. }
+        | Route::Transcribe { model }
+        | Route::Draw { model }
+        | Route::Speak { model }
         | Route::Embed { model, .. } = route
         {
             model.as_str()
@@ -194,7 +205,9 @@ impl Dialect for OpenAi {
         match route {
             Route::Chat { stream: true, .. } => (b"data: [DONE]\n\n".to_vec(), "text/event-stream"),
             Route::Respond { stream, .. } => responses::empty(*stream),
-            Route::Embed { .. } => (br#"{"object":"list","data":[]}"#.to_vec(), "application/json"),
+            Route::Embed { .. } | Route::Draw { .. } => {
+                (br#"{"object":"list","data":[]}"#.to_vec(), "application/json")
+            }
             _ => (
                 br#"{"id":"x","object":"chat.completion","choices":[]}"#.to_vec(),
                 "application/json",
@@ -230,6 +243,7 @@ impl OpenAi {
             "response_format",
             "parallel_tool_calls",
             "reasoning_effort",
+            "prompt_cache_key",
         ];
         if self.extended {
             optional.extend(["top_k", "min_p", "repetition_penalty"]);
@@ -327,7 +341,8 @@ fn message_shape(i: usize, message: &Value, shape: &mut Shape<'_>) {
                 let at = format_args!("{at}.content[{n}]");
                 match part["type"].as_str() {
                     Some("text") => {
-                        shape.object(at, part, &["type", "text"], &[]);
+                        // OpenRouter's mark; OpenAI refuses it.
+                        shape.object(at, part, &["type", "text"], &["cache_control"]);
                     }
                     Some("image_url") => {
                         shape.object(at, part, &["type", "image_url"], &[]);

@@ -1,5 +1,6 @@
 //! The server that all dialects share: recording, scripted replies, faults.
 
+mod form;
 mod respond;
 
 use std::{
@@ -56,6 +57,11 @@ pub trait Dialect: Send + Sync + Sized + 'static {
     fn empty(&self, route: &Route) -> (Vec<u8>, &'static str);
     /// Event that reports an error within a stream.
     fn stream_error(&self, route: &Route) -> Vec<u8>;
+    /// Answer of a route for sound, pictures or speech: body and content type. None for every other
+    /// route.
+    fn media(&self, _: &Route, _: &Answer) -> Option<(Vec<u8>, &'static str)> {
+        None
+    }
     /// Number of cached tokens that an answer reports for this number of input tokens.
     fn cached(&self, input: u64) -> u64 {
         input.min(2)
@@ -90,6 +96,21 @@ pub enum Route {
         /// Requested width of the vectors.
         width: usize,
     },
+    /// The words of a sound file.
+    Transcribe {
+        /// Name of the model.
+        model: String,
+    },
+    /// A picture.
+    Draw {
+        /// Name of the model.
+        model: String,
+    },
+    /// Speech.
+    Speak {
+        /// Name of the model.
+        model: String,
+    },
     /// The list of models, or one of them by name.
     Models(Option<String>),
     /// Details of one model (Ollama).
@@ -111,7 +132,8 @@ pub struct Recorded {
     pub query: String,
     /// Headers.
     pub headers: HeaderMap,
-    /// JSON body; null for any other body.
+    /// JSON body; of a form, its fields, with each file as `{name, type, bytes}` (their number); null
+    /// for any other body.
     pub body: Value,
 }
 
@@ -132,12 +154,15 @@ struct Kept {
 
 impl Kept {
     fn recorded(&self) -> Recorded {
-        Recorded { body: parse(&self.body), ..self.head.clone() }
+        Recorded { body: parse(&self.head.headers, &self.body), ..self.head.clone() }
     }
 }
 
-fn parse(body: &[u8]) -> Value {
-    serde_json::from_slice(body).unwrap_or(Value::Null)
+fn parse(headers: &HeaderMap, body: &[u8]) -> Value {
+    match form::boundary(headers) {
+        Some(boundary) => form::parse(boundary, body).unwrap_or(Value::Null),
+        None => serde_json::from_slice(body).unwrap_or(Value::Null),
+    }
 }
 
 type Script = dyn FnMut(&Recorded) -> Reply + Send;
@@ -297,8 +322,8 @@ async fn handle<D: Dialect>(State(shared): State<Arc<Shared<D>>>, request: Reque
         method: head.method.as_str().to_owned(),
         path: head.uri.path().to_owned(),
         query: head.uri.query().unwrap_or_default().to_owned(),
+        body: parse(&head.headers, &bytes),
         headers: head.headers,
-        body: parse(&bytes),
     };
     shared.count.fetch_add(1, Ordering::Relaxed);
 
@@ -347,11 +372,17 @@ fn check_head<D: Dialect>(
 ) -> Option<String> {
     let mut shape = Shape { violations };
     if request.method == "POST" {
-        shape.require(
-            request.header("content-type") == Some("application/json"),
-            "content-type: not application/json",
-        );
-        shape.require(!request.body.is_null(), "body: not JSON");
+        let form = request.path.ends_with("/audio/transcriptions");
+        if form {
+            let is_form = form::boundary(&request.headers).is_some();
+            shape.require(is_form, "content-type: not multipart/form-data");
+        } else {
+            shape.require(
+                request.header("content-type") == Some("application/json"),
+                "content-type: not application/json",
+            );
+        }
+        shape.require(!request.body.is_null(), "body: neither JSON nor a form");
     } else {
         shape.require(empty, "body: GET with a body");
     }

@@ -198,7 +198,7 @@ fn told(built: &Built) -> Value {
             value
         })
         .collect();
-    json!({ "agent": built.name, "models": uses, "notes": built.configured.notes, "findings": built.configured.findings })
+    json!({ "agent": built.name, "models": uses, "media": built.configured.media, "notes": built.configured.notes, "findings": built.configured.findings })
 }
 
 fn render(built: &Built, style: Style) -> String {
@@ -221,7 +221,19 @@ fn render(built: &Built, style: Style) -> String {
             let _ = writeln!(text, "{:13}{}", "", hang(13, &format!("{window}, {price}"), style));
         }
     }
+    for galatea_models::config::MediaUse { kind, provider, name } in &built.configured.media {
+        let _ = writeln!(text, "  {:<9}  {provider} {name}", purpose(kind));
+    }
     text + &findings::render(&built.configured.findings, style)
+}
+
+/// What a media model is for, in a word.
+fn purpose(kind: &str) -> &'static str {
+    match kind {
+        "TRANSCRIPTION" => "sound",
+        "IMAGE" => "pictures",
+        _ => "speech",
+    }
 }
 
 /// USD per million tokens.

@@ -30,6 +30,8 @@ pub(super) struct Body<'a> {
     store: bool,
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     stream: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    prompt_cache_key: Option<&'a str>,
 }
 
 #[derive(Serialize)]
@@ -68,7 +70,14 @@ struct Tool<'a> {
     strict: bool,
 }
 
-pub(super) fn encode<'a>(request: &'a TextRequest, model: &'a str, rules: &Rules) -> Body<'a> {
+/// Encodes a request; with `keyed`, all requests of a conversation carry the same key (OpenAI,
+/// "Prompt caching").
+pub(super) fn encode<'a>(
+    request: &'a TextRequest,
+    model: &'a str,
+    rules: &Rules,
+    keyed: bool,
+) -> Body<'a> {
     let params = &request.params;
     let samples = rules.samples(params.effort);
     Body {
@@ -92,6 +101,7 @@ pub(super) fn encode<'a>(request: &'a TextRequest, model: &'a str, rules: &Rules
         reasoning: rules.effort(params.effort).map(|effort| Reasoning { effort: effort.as_str() }),
         store: false,
         stream: request.stream,
+        prompt_cache_key: request.conversation.as_deref().filter(|_| keyed),
     }
 }
 

@@ -23,7 +23,9 @@ pub(super) async fn respond<D: Dialect>(
     let dialect = &shared.dialect;
     let normal = |answer: &Answer| match route {
         Route::Chat { .. } | Route::Respond { .. } => dialect.answer(route, answer),
-        _ => (dialect.other(route).to_string().into_bytes(), "application/json"),
+        _ => dialect
+            .media(route, answer)
+            .unwrap_or_else(|| (dialect.other(route).to_string().into_bytes(), "application/json")),
     };
     let auto =
         Answer { text: "A short answer with ümläuts and 🙂.".to_owned(), ..Answer::default() };

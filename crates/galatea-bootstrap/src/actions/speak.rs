@@ -1,0 +1,63 @@
+//! SPEAK: says something as a voice message.
+
+use async_trait::async_trait;
+use galatea_core::{
+    Action, ActionDocs, ActionResult, MediaKind, Result, Turn, model::SpeechRequest, rights::Scope,
+};
+use schemars::JsonSchema;
+use serde::Deserialize;
+use std::time::Duration;
+
+use super::generate_image::attachment;
+use crate::words;
+
+pub(crate) struct Speak;
+
+/// Longest text, in graphemes: about two minutes. Services take 4,096 characters (OpenAI, "Create
+/// speech", `input`).
+const LONGEST: usize = 2_000;
+
+/// What to say.
+#[derive(Deserialize, JsonSchema)]
+pub(crate) struct Params {
+    /// What is said, as plain words.
+    text: String,
+}
+
+#[async_trait]
+impl Action for Speak {
+    const NAME: &'static str = "SPEAK";
+    const SIDE_EFFECT: bool = true;
+    const SCOPE: Scope = Scope::Conversation;
+    const TIME: Duration = Duration::from_secs(60);
+    type Params = Params;
+    fn docs(&self) -> ActionDocs {
+        ActionDocs::of::<Self>(
+            "Say something here as a voice message, only when asked to.",
+            &["SAY_ALOUD", "TEXT_TO_SPEECH", "SEND_VOICE_MESSAGE"],
+        )
+    }
+    async fn validate(&self, turn: &Turn<'_>) -> Result<bool> {
+        Ok(turn.files && turn.models.media.speech.is_some())
+    }
+    async fn run(
+        &self,
+        turn: &Turn<'_>,
+        params: Params,
+        _: &[ActionResult],
+    ) -> Result<ActionResult> {
+        let Some(model) = &turn.models.media.speech else {
+            return Ok(ActionResult::failed("no model speaks"));
+        };
+        let text = words::line(&params.text, LONGEST);
+        if text.is_empty() {
+            return Ok(ActionResult::failed("there is nothing to say"));
+        }
+        let request = SpeechRequest { text: text.clone() };
+        let made = model.run(&request, Some(turn.now().plus(Self::TIME))).await?;
+        Ok(match attachment(made.output, MediaKind::Audio, "voice", &text) {
+            Some(content) => ActionResult::ok(format!("said aloud: {text}")).say(content),
+            None => ActionResult::failed("the recording is too large to be sent"),
+        })
+    }
+}

@@ -1,0 +1,293 @@
+//! Chooses and builds the models for sound, pictures and speech.
+
+use std::sync::Arc;
+
+use galatea_core::{
+    Result, SecretString, Variable,
+    model::{ImageGeneration, MediaModel, MediaModels, MediaTask, TextToSpeech, Transcription},
+};
+use serde::Serialize;
+
+use super::{
+    context::Context,
+    links::{Endpoints, is_private},
+    providers::{is_openai, openai_configured},
+    variables as var,
+};
+use crate::{
+    dependencies::fingerprint,
+    families,
+    google::GoogleTranscription,
+    media::{MediaChain, MediaLink},
+    openai::{OpenAiImage, OpenAiSpeech, OpenAiTranscription},
+    retry::PATIENCE,
+    wire::{Auth, Endpoint, Names},
+};
+
+/// A media model in use.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct MediaUse {
+    /// elizaOS's name of the type, such as `TRANSCRIPTION`.
+    pub kind: &'static str,
+    /// Its provider.
+    pub provider: &'static str,
+    /// Its name there.
+    pub name: String,
+}
+
+/// The media models of an agent.
+#[derive(Default)]
+pub(super) struct Built {
+    pub(super) models: MediaModels,
+    /// Those in use, most preferred first.
+    pub(super) uses: Vec<MediaUse>,
+    /// Notes for the owner.
+    pub(super) notes: Vec<String>,
+}
+
+/// Services that make sound readable, in order of preference.
+const TRANSCRIBERS: [Transcriber; 3] =
+    [Transcriber::OpenAi, Transcriber::Groq, Transcriber::Google];
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Transcriber {
+    OpenAi,
+    Groq,
+    Google,
+}
+
+impl Transcriber {
+    const fn name(self) -> &'static str {
+        match self {
+            Self::OpenAi => "openai",
+            Self::Groq => "groq",
+            Self::Google => "google",
+        }
+    }
+}
+
+/// A model at the endpoints of a service.
+struct Service {
+    endpoints: Endpoints,
+    model: String,
+}
+
+/// Builds the media models. `main` is the provider that answers; `at_home` says that it is a server
+/// of one's own.
+pub(super) fn build(context: &Context<'_>, main: &str, at_home: bool) -> Result<Built> {
+    let mut built = Built::default();
+    transcription(context, main, at_home, &mut built)?;
+    image(context, &mut built)?;
+    speech(context, &mut built)?;
+    Ok(built)
+}
+
+fn transcription(
+    context: &Context<'_>,
+    main: &str,
+    at_home: bool,
+    built: &mut Built,
+) -> Result<()> {
+    let named = context.set(&var::TRANSCRIPTION_PROVIDER);
+    let wanted: Vec<Transcriber> = match &named {
+        Some(list) => list
+            .split(',')
+            .map(|name| name.trim().to_ascii_lowercase())
+            .filter(|name| !name.is_empty() && name != "none")
+            .filter_map(|name| {
+                let known = TRANSCRIBERS.into_iter().find(|service| service.name() == name);
+                if known.is_none() {
+                    built.notes.push(format!(
+                        "TRANSCRIPTION_PROVIDER names {:?}, which is not known here",
+                        galatea_http::shorten(&name, 40)
+                    ));
+                }
+                known
+            })
+            .collect(),
+        None => {
+            let mut all = TRANSCRIBERS.to_vec();
+            all.sort_by_key(|service| service.name() != main);
+            all
+        }
+    };
+    let mut rungs: Vec<(Endpoint, Arc<dyn MediaModel<Transcription>>)> = Vec::new();
+    for service in wanted {
+        let Some(Service { endpoints, model }) = transcriber(context, service)? else {
+            if named.is_some() {
+                built.notes.push(format!(
+                    "TRANSCRIPTION_PROVIDER names {}, which is not configured",
+                    service.name()
+                ));
+            }
+            continue;
+        };
+        // Like answers, voices leave a server of one's own only if a setting says so.
+        if named.is_none() && at_home && !is_private(endpoints.first.site()) {
+            continue;
+        }
+        built.uses.push(MediaUse {
+            kind: Transcription::TYPE,
+            provider: service.name(),
+            name: model.clone(),
+        });
+        for endpoint in endpoints.all() {
+            let info = context.info(endpoint, &model, false, false);
+            let one: Arc<dyn MediaModel<Transcription>> = match service {
+                Transcriber::Google => {
+                    // What it charges for tokens of sound is not in the table.
+                    let info = galatea_core::ModelInfo { price: None, ..info };
+                    Arc::new(GoogleTranscription::new(endpoint.clone(), info))
+                }
+                _ => Arc::new(OpenAiTranscription::new(endpoint.clone(), info)),
+            };
+            rungs.push((endpoint.clone(), one));
+        }
+        if named.is_none() && context.is_alone() {
+            break;
+        }
+    }
+    built.models.transcription = chain(context, rungs);
+    Ok(())
+}
+
+fn transcriber(context: &Context<'_>, service: Transcriber) -> Result<Option<Service>> {
+    let default = || {
+        families::known()
+            .preference(service.name())
+            .and_then(|preference| preference.transcription.clone())
+            .unwrap_or_default()
+    };
+    match service {
+        Transcriber::OpenAi => {
+            let model = context.set(&var::OPENAI_TRANSCRIPTION_MODEL);
+            let Some(endpoints) = (match context.set(&var::OPENAI_TRANSCRIPTION_URL) {
+                Some(url) => {
+                    const NAMES: Names = Names {
+                        provider: "openai",
+                        label: "the transcription server",
+                        key: "OPENAI_TRANSCRIPTION_API_KEY",
+                        url: "OPENAI_TRANSCRIPTION_URL",
+                    };
+                    let key = &var::OPENAI_TRANSCRIPTION_API_KEY;
+                    Some(context.endpoints(NAMES, &url, key, Auth::Bearer)?)
+                }
+                None => openai(context)?.filter(|(_, own)| *own || model.is_some()).map(|(e, _)| e),
+            }) else {
+                return Ok(None);
+            };
+            Ok(Some(Service { endpoints, model: model.unwrap_or_else(default) }))
+        }
+        Transcriber::Groq => {
+            let model = context.set(&var::GROQ_TRANSCRIPTION_MODEL).unwrap_or_else(default);
+            Ok(groq(context)?.map(|endpoints| Service { endpoints, model }))
+        }
+        Transcriber::Google => {
+            const NAMES: Names = Names {
+                provider: "google",
+                label: "Google",
+                key: "GOOGLE_GENERATIVE_AI_API_KEY",
+                url: "GOOGLE_GENERATIVE_AI_BASE_URL",
+            };
+            let model = context.set(&var::GOOGLE_TRANSCRIPTION_MODEL).unwrap_or_else(default);
+            let auth: fn(SecretString) -> Auth = |key| Auth::Header("x-goog-api-key", key);
+            let place = (&var::GOOGLE_BASE_URL, &var::GOOGLE_API_KEY);
+            Ok(keyed(context, NAMES, place, auth)?.map(|endpoints| Service { endpoints, model }))
+        }
+    }
+}
+
+/// OpenAI's endpoints, and whether they are OpenAI's own.
+fn openai(context: &Context<'_>) -> Result<Option<(Endpoints, bool)>> {
+    const NAMES: Names = Names {
+        provider: "openai",
+        label: "OpenAI",
+        key: "OPENAI_API_KEY",
+        url: "OPENAI_BASE_URL",
+    };
+    if !openai_configured(context.settings) {
+        return Ok(None);
+    }
+    let base = context.text_or_default(&var::OPENAI_BASE_URL);
+    let own = is_openai(&base);
+    let names = if own { NAMES } else { Names { label: "the model server", ..NAMES } };
+    Ok(Some((context.endpoints(names, &base, &var::OPENAI_API_KEY, Auth::Bearer)?, own)))
+}
+
+fn groq(context: &Context<'_>) -> Result<Option<Endpoints>> {
+    const NAMES: Names =
+        Names { provider: "groq", label: "Groq", key: "GROQ_API_KEY", url: "GROQ_BASE_URL" };
+    keyed(context, NAMES, (&var::GROQ_BASE_URL, &var::GROQ_API_KEY), Auth::Bearer)
+}
+
+fn keyed(
+    context: &Context<'_>,
+    names: Names,
+    (base, key): (&Variable, &Variable),
+    auth: fn(SecretString) -> Auth,
+) -> Result<Option<Endpoints>> {
+    if context.settings.find(key).is_none() {
+        return Ok(None);
+    }
+    context.endpoints(names, &context.text_or_default(base), key, auth).map(Some)
+}
+
+fn image(context: &Context<'_>, built: &mut Built) -> Result<()> {
+    let Some(model) = context.set(&var::OPENAI_IMAGE_MODEL) else { return Ok(()) };
+    let Some((endpoints, _)) = openai(context)? else {
+        built.notes.push("OPENAI_IMAGE_MODEL is set, but OPENAI_API_KEY is not".to_owned());
+        return Ok(());
+    };
+    let rungs = endpoints.all().map(|endpoint| {
+        let info = context.info(endpoint, &model, false, false);
+        let one: Arc<dyn MediaModel<_>> = Arc::new(OpenAiImage::new(endpoint.clone(), info));
+        (endpoint.clone(), one)
+    });
+    built.models.image = chain(context, rungs.collect());
+    built.uses.push(MediaUse { kind: ImageGeneration::TYPE, provider: "openai", name: model });
+    Ok(())
+}
+
+fn speech(context: &Context<'_>, built: &mut Built) -> Result<()> {
+    let at_openai = context.set(&var::OPENAI_TTS_MODEL).map(|model| (model, "openai"));
+    let at_groq = context.set(&var::GROQ_TTS_MODEL).map(|model| (model, "groq"));
+    let mut rungs = Vec::new();
+    for (model, provider) in at_openai.into_iter().chain(at_groq) {
+        // Groq makes no other format than wav (API reference, "Create speech").
+        let (endpoints, voice, format) = if provider == "groq" {
+            (groq(context)?, &var::GROQ_TTS_VOICE, "wav")
+        } else {
+            (openai(context)?.map(|(endpoints, _)| endpoints), &var::OPENAI_TTS_VOICE, "mp3")
+        };
+        let Some(endpoints) = endpoints else {
+            built.notes.push(format!("a model of {provider} is to speak, which has no key"));
+            continue;
+        };
+        for endpoint in endpoints.all() {
+            let info = context.info(endpoint, &model, false, false);
+            let voice = context.text_or_default(voice);
+            let one: Arc<dyn MediaModel<_>> =
+                Arc::new(OpenAiSpeech::new(endpoint.clone(), info, voice, format));
+            rungs.push((endpoint.clone(), one));
+        }
+        built.uses.push(MediaUse { kind: TextToSpeech::TYPE, provider, name: model });
+    }
+    built.models.speech = chain(context, rungs);
+    Ok(())
+}
+
+/// A chain of these models, each behind its breaker and retries; none without any.
+fn chain<T: MediaTask>(
+    context: &Context<'_>,
+    rungs: Vec<(Endpoint, Arc<dyn MediaModel<T>>)>,
+) -> Option<Arc<dyn MediaModel<T>>> {
+    let patience = (rungs.len() > 1).then_some(PATIENCE);
+    let mut links = rungs.into_iter().map(|(endpoint, model)| MediaLink {
+        site: endpoint.site().to_owned(),
+        key: fingerprint(endpoint.auth()),
+        model: context.media(&endpoint, model, patience),
+    });
+    let first = links.next()?;
+    let others = links.collect();
+    Some(Arc::new(MediaChain::new(first, others, context.total(), Arc::clone(&context.clock))))
+}

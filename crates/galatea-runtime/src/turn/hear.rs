@@ -1,0 +1,146 @@
+//! Hear: voice messages and sound files become words, and what could not be understood becomes a
+//! note that says why.
+
+use galatea_core::{
+    Error, ErrorKind, Media, Result, Timestamp,
+    model::{MediaModels, Sound},
+};
+
+/// Largest sound file, in bytes: a bot may download no more from Telegram (Bot API, getFile), and
+/// transcription services take 25 MB (OpenAI, "Create transcription").
+pub(super) const MAX_SOUND: usize = 20 << 20;
+/// Longest sound that is transcribed. People pay for each minute, and nobody speaks longer to a
+/// bot.
+const LONGEST_MILLIS: u64 = 30 * 60 * 1_000;
+/// How the description of a sound begins that was not understood.
+const NOT_UNDERSTOOD: &str = "not understood: ";
+
+/// The words of a sound.
+///
+/// # Errors
+/// `Invalid` for what cannot be understood later either, and those of the model.
+pub(super) async fn transcribe(
+    models: &MediaModels,
+    bytes: Vec<u8>,
+    deadline: Timestamp,
+) -> Result<String> {
+    let Some(model) = &models.transcription else {
+        return Err(Error::invalid("no model reads sound"));
+    };
+    let Some(sound) = Sound::read(bytes) else {
+        return Err(Error::invalid("its format is not known"));
+    };
+    if sound.millis > LONGEST_MILLIS {
+        return Err(Error::invalid("it is longer than 30 minutes"));
+    }
+    let made = model.run(&sound, Some(deadline)).await?;
+    match made.output.trim() {
+        "" => Err(Error::invalid("nothing is said in it")),
+        words => Ok(words.to_owned()),
+    }
+}
+
+/// What is said of a sound that was not understood.
+pub(super) struct Missed {
+    /// The description of its attachment.
+    pub(super) words: String,
+    /// A later attempt would fail as well, so the description is stored.
+    pub(super) lasts: bool,
+}
+
+impl Missed {
+    pub(super) fn of(error: &Error) -> Self {
+        // A failure of the service names settings of the owner, which are not for the chat; an
+        // invalid file is described by this module, and has no code.
+        let lasts = error.kind() == ErrorKind::Invalid && error.code().is_none();
+        let why = if lasts { error.message() } else { "it could not be read just now" };
+        Self { words: format!("{NOT_UNDERSTOOD}{why}"), lasts }
+    }
+}
+
+/// Whether a sound was found to be not understandable.
+pub(super) fn was_missed(media: &Media) -> bool {
+    reason(media).is_some()
+}
+
+/// Why a sound was not understood; none where it was, or where nothing tried.
+pub(super) fn reason(media: &Media) -> Option<&str> {
+    media.description.strip_prefix(NOT_UNDERSTOOD)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use async_trait::async_trait;
+    use galatea_core::{
+        ModelInfo,
+        model::{Made, MediaModel, MediaUsage, Transcription},
+    };
+    use std::sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering},
+    };
+
+    #[derive(Default)]
+    struct Ear {
+        info: ModelInfo,
+        words: &'static str,
+        calls: AtomicUsize,
+    }
+
+    #[async_trait]
+    impl MediaModel<Transcription> for Ear {
+        fn info(&self) -> &ModelInfo {
+            &self.info
+        }
+        async fn run(&self, _: &Sound, _: Option<Timestamp>) -> Result<Made<String>> {
+            self.calls.fetch_add(1, Ordering::Relaxed);
+            let used = MediaUsage::default();
+            Ok(Made { output: self.words.to_owned(), used, micros: None, by: None })
+        }
+    }
+
+    async fn of(bytes: &[u8], words: &'static str) -> (Result<String>, usize) {
+        let ear = Arc::new(Ear { words, ..Ear::default() });
+        let models =
+            MediaModels { transcription: Some(Arc::clone(&ear) as _), ..MediaModels::default() };
+        let heard = transcribe(&models, bytes.to_vec(), Timestamp(1)).await;
+        (heard, ear.calls.load(Ordering::Relaxed))
+    }
+
+    fn flac(seconds: u64) -> Vec<u8> {
+        let mut flac = b"fLaC".to_vec();
+        flac.extend([0; 14]);
+        flac.extend(((1_000_u64 << 44) | (1_000 * seconds)).to_be_bytes());
+        flac
+    }
+
+    #[tokio::test]
+    async fn only_a_sound_of_fair_length_costs_anything() {
+        for (bytes, asked) in
+            [(flac(1_800), 1), (flac(1_801), 0), (b"<html>".to_vec(), 0), (Vec::new(), 0)]
+        {
+            let (heard, calls) = of(&bytes, " yes ").await;
+            assert_eq!((heard.is_ok(), calls), (asked == 1, asked));
+        }
+        assert_eq!(of(&flac(1), " yes ").await.0.unwrap(), "yes");
+        assert_eq!(of(&flac(1), " ").await.0.unwrap_err().message(), "nothing is said in it");
+    }
+
+    #[test]
+    fn a_note_names_no_setting_and_stays_only_where_a_file_is_to_blame() {
+        let own = Missed::of(&Error::invalid("it is longer than 30 minutes"));
+        assert_eq!(
+            (own.words.as_str(), own.lasts),
+            ("not understood: it is longer than 30 minutes", true)
+        );
+        for error in [
+            Error::invalid("OpenAI found the request invalid").with_code("GAL-MODEL-400"),
+            Error::new(ErrorKind::Unauthorized, "OpenAI rejected OPENAI_API_KEY"),
+            Error::new(ErrorKind::Timeout, "it took too long"),
+        ] {
+            let note = Missed::of(&error);
+            assert!(!note.lasts && !note.words.contains("OpenAI"), "{}", note.words);
+        }
+    }
+}
