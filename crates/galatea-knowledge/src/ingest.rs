@@ -144,17 +144,16 @@ async fn replace(
     progress: Progress<'_>,
 ) -> Result<Outcome> {
     let store = &library.parts.store;
-    let old = document.pieces();
+    let (old, stored) = (document.pieces(), document.record.fragments.clone());
     let ids: Vec<MemoryId> = rows.iter().map(|row| row.id).collect();
-    let target = std::mem::take(&mut document.record);
-    document.record =
-        Record { fragments: old.clone(), pending: ids.clone(), stale: Vec::new(), ..target };
+    // What an earlier run wanted to store may be stored or not.
+    document.record.pending.extend(&ids);
     // A hash that stands for the old pieces until the new ones are complete.
     let digest = std::mem::take(&mut document.record.hash);
     write(library, &document, new, progress).await?;
     kill_point("knowledge.intent");
     let fresh: Vec<galatea_core::Memory> =
-        rows.into_iter().filter(|row| !old.contains(&row.id)).collect();
+        rows.into_iter().filter(|row| !stored.contains(&row.id)).collect();
     for batch in fresh.chunks(AT_ONCE) {
         store.save_memories(batch).await?;
         progress(Step::Stored);

@@ -7,7 +7,7 @@ use crate::search::{Found, Meaning, excess};
 /// answerable and 24 unanswerable ones it decides most correctly.
 pub(crate) const COVERAGE: f32 = 0.5;
 /// Least similarity above that of unrelated texts.
-pub(crate) const EXCESS: f32 = 0.28;
+pub(crate) const EXCESS: f32 = 0.3;
 /// Texts about everyday things. A question's mean similarity to them says how similar texts are to
 /// it that have nothing to do with it, in the scale of the model in use.
 pub(crate) const UNRELATED: [&str; 8] = [

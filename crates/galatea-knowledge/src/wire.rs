@@ -35,8 +35,14 @@ pub(crate) fn encode(outcome: Result<Document>) -> String {
             title.into_iter().chain(blocks).chain([Line::End(count)]).collect()
         }
         Err(error) => {
-            let context: Vec<String> =
-                error.context().iter().map(|(key, value)| format!("{key} {value}")).collect();
+            let context: Vec<String> = error
+                .context()
+                .iter()
+                .map(|(key, value)| match *key {
+                    "cause" => value.clone(),
+                    key => format!("{key} {value}"),
+                })
+                .collect();
             vec![Line::Refused(Refusal {
                 too_long: error.kind() == ErrorKind::TooLong,
                 message: error.message().to_owned(),

@@ -183,19 +183,17 @@ async fn a_run_that_is_stopped_at_any_step_stores_nothing_twice_and_leaves_nothi
             } else {
                 write(&at("b.txt"), &words(30, &format!("garden {version}")), version);
             }
-            let (sender, mut receiver) = tokio::sync::mpsc::unbounded_channel();
-            let count = AtomicUsize::new(0);
-            let progress = |_| {
-                if count.fetch_add(1, Ordering::Relaxed) + 1 == stop_at {
-                    let _ = sender.send(());
-                }
-            };
-            // As a kill: the future is dropped between two commits and never goes on.
-            let ended = tokio::select! {
-                biased;
-                _ = receiver.recv() => false,
-                outcome = library.sync(&progress) => { outcome.unwrap(); true },
-            };
+            let count = Arc::new(AtomicUsize::new(0));
+            // As a kill: the run ends between two commits and never goes on.
+            let (running, counted) = (library.clone(), Arc::clone(&count));
+            let run = tokio::spawn(async move {
+                let progress = |_| {
+                    let nth = counted.fetch_add(1, Ordering::Relaxed) + 1;
+                    assert!(nth != stop_at, "killed here, as planned");
+                };
+                running.sync(&progress).await.map(drop)
+            });
+            let ended = run.await.is_ok();
             steps = steps.max(count.load(Ordering::Relaxed));
             cut += usize::from(!ended);
             if !ended {
