@@ -2,7 +2,7 @@
 
 use async_trait::async_trait;
 
-use crate::{error::Result, turn::Turn, verdict::Verdict};
+use crate::{content::Content, error::Result, turn::Turn, verdict::Verdict};
 
 /// Code around every turn, in order of registration.
 #[async_trait]
@@ -12,4 +12,10 @@ pub trait Middleware: Send + Sync {
     /// Called once per turn, after the gate and before its verdict takes effect. May turn an answer
     /// into a skip by changing the verdict; an error skips with its message as the reason.
     async fn before(&self, turn: &Turn<'_>, verdict: &mut Verdict) -> Result<()>;
+    /// Called for each message that the turn says in its Room, before it is stored and sent. May
+    /// change its words, such as references that stand for nothing. After an error the message goes
+    /// out as it was.
+    async fn answered(&self, _turn: &Turn<'_>, _answer: &mut Content) -> Result<()> {
+        Ok(())
+    }
 }

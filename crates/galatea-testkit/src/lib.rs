@@ -4,6 +4,7 @@
 pub mod clock;
 pub mod connector_suite;
 pub mod discord;
+pub mod documents;
 pub mod load;
 pub mod loopback;
 #[cfg(target_os = "linux")]

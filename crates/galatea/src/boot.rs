@@ -16,6 +16,7 @@ use crate::{
     connectors::{Built, PLATFORMS, Taken, with_policies},
     data_dir::DataDir,
     database::{self, Database},
+    library,
     machine_clock::MachineClock,
     member,
     models::{self, ModelHealth, Renewal},
@@ -122,17 +123,19 @@ pub(crate) async fn boot(
     };
     let orchestrator = Orchestrator::new(options)?;
     let http = HttpClient::new(HttpOptions::default())?;
+    let documents = library::Shared::new(Arc::clone(&store), http.clone(), Arc::clone(&clock));
     let mut taken = Taken::default();
     let mut agents = Vec::new();
     let mut choosing = Vec::new();
     for persona in personas {
         let settings = persona.settings.clone();
         let parts = parts(&persona, data_dir, platforms, &http, &clock, &dependencies, &mut taken)?;
+        let library = documents.library(&persona, parts.models.embedding.clone())?;
         let spec = AgentSpec {
             character: persona.character,
             settings: with_policies(&persona.settings)?,
             models: parts.models,
-            plugins: plugins::standard(),
+            plugins: plugins::standard(library),
             connectors: parts.connectors,
             account_settings: parts.account_settings,
         };

@@ -21,6 +21,7 @@ mod failure;
 mod files;
 mod findings;
 mod health;
+mod library;
 mod lock;
 mod logging;
 mod machine_clock;
@@ -49,6 +50,10 @@ pub use config::fuzz;
 /// Runs the command that the process was started with. Sets up the threads first, so call it once,
 /// at the beginning of `main`.
 pub fn run() -> ExitCode {
+    // The child that reads a document: no threads, no settings, no secrets.
+    if let Some(code) = galatea_knowledge::sandbox::requested(std::env::args_os()) {
+        return code;
+    }
     match tokio::runtime::Builder::new_multi_thread().worker_threads(workers()).enable_all().build()
     {
         Ok(runtime) => runtime.block_on(command()),

@@ -38,6 +38,8 @@ pub(crate) struct Persona {
     pub(crate) character: Character,
     /// The file it was read from; `None` for the built-in character.
     pub(crate) file: Option<PathBuf>,
+    /// The folder that relative paths of settings start at.
+    pub(crate) working_dir: PathBuf,
     /// The settings this character sees.
     pub(crate) settings: Settings,
     /// Warnings about its file, ready to show.
@@ -45,6 +47,12 @@ pub(crate) struct Persona {
 }
 
 impl Persona {
+    /// The folder that the character's own paths start at.
+    pub(crate) fn folder(&self) -> PathBuf {
+        let folder = self.file.as_deref().and_then(Path::parent).unwrap_or(Path::new(""));
+        self.working_dir.join(folder)
+    }
+
     /// What other processes of the cluster compare with their own: a digest of the character, and
     /// of each given setting that has the same meaning on every machine.
     pub(crate) fn about(&self) -> AboutAgent {
@@ -87,7 +95,7 @@ pub(crate) fn load(
         let loaded =
             character::load_bytes(&file.display().to_string(), &read(&working_dir.join(file))?)
                 .map_err(Error::from)?;
-        let mut persona = persona(loaded, Some(file), configuration)?;
+        let mut persona = persona(loaded, Some(file), configuration, working_dir)?;
         persona.warnings.extend(wants::remarks(&persona.character, Some(file), working_dir));
         personas.push(persona);
     }
@@ -96,6 +104,7 @@ pub(crate) fn load(
             character::load("characters/eliza.json", ELIZA).map_err(Error::from)?,
             None,
             configuration,
+            working_dir,
         )?);
     }
     unlike(&personas)?;
@@ -122,12 +131,18 @@ fn configured(settings: &Settings, working_dir: &Path) -> galatea_core::Result<V
     Ok(named.map(found).collect())
 }
 
-fn persona(loaded: Loaded, file: Option<&Path>, configuration: &Configuration) -> Result<Persona> {
+fn persona(
+    loaded: Loaded,
+    file: Option<&Path>,
+    configuration: &Configuration,
+    working_dir: &Path,
+) -> Result<Persona> {
     let Loaded { character, warnings, .. } = loaded;
     let warnings = warnings.iter().map(Report::from).collect();
     Ok(Persona {
         settings: configuration.settings_for(&character, file)?,
         file: file.map(Path::to_path_buf),
+        working_dir: working_dir.to_path_buf(),
         warnings,
         character,
     })

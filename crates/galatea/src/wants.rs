@@ -1,7 +1,8 @@
-//! Compares what a character asks for with what this program has, and reports plugins and documents
-//! that are missing.
+//! Compares what a character asks for with what is here, and reports plugins and documents that are
+//! missing.
 
-use galatea_core::{Character, character::Knowledge};
+use galatea_core::Character;
+use galatea_knowledge::{Place, of_character};
 use std::path::Path;
 
 use crate::{connectors::Platform, report::Report};
@@ -25,9 +26,11 @@ const BUILT_IN: &[&str] = &[
     "pglite",
     "direct",
     "node",
+    "knowledge",
+    "rag",
 ];
 
-/// Warnings about missing plugins and unread knowledge. `file` is the character file; paths are
+/// Warnings about missing plugins and documents. `file` is the character file; paths are
 /// relative to it.
 pub(crate) fn remarks(
     character: &Character,
@@ -44,15 +47,7 @@ pub(crate) fn remarks(
 
 /// The same findings in a few words, for the banner.
 pub(crate) fn brief(character: &Character) -> Option<String> {
-    let mut parts: Vec<String> =
-        plugins(character).into_iter().map(|name| plain(name).to_owned()).collect();
-    let documents = documents(character).count();
-    if documents > 0 {
-        parts.push(format!(
-            "{documents} knowledge {}",
-            if documents == 1 { "path" } else { "paths" }
-        ));
-    }
+    let parts: Vec<&str> = plugins(character).into_iter().map(plain).collect();
     (!parts.is_empty()).then(|| format!("it asks for what is not here: {}", parts.join(", ")))
 }
 
@@ -90,9 +85,6 @@ fn plain(name: &str) -> &str {
 
 fn missing(name: &str) -> Report {
     let fix = match plain(name) {
-        "knowledge" | "rag" => {
-            "documents are not read yet; put the lines that matter under `knowledge`, as texts"
-        }
         "local-ai" | "llama" => "use Ollama: OLLAMA_API_ENDPOINT",
         _ => "remove it, or do without: plugins of elizaOS are TypeScript, which does not run here",
     };
@@ -101,34 +93,27 @@ fn missing(name: &str) -> Report {
         .fix(fix)
 }
 
-/// Paths under `knowledge`.
-fn documents(character: &Character) -> impl Iterator<Item = &str> {
-    character.knowledge.iter().filter_map(|piece| match piece {
-        Knowledge::Text(_) => None,
-        Knowledge::File { path, .. } | Knowledge::Directory { directory: path, .. } => {
-            Some(path.as_str())
-        }
-    })
-}
-
+/// Files and folders under `knowledge` that do not exist.
 fn knowledge(character: &Character, file: Option<&Path>, working_dir: &Path) -> Option<Report> {
-    let all: Vec<&str> = documents(character).collect();
-    let first = all.first()?;
-    let more = if all.len() > 1 { format!(" and {} more", all.len() - 1) } else { String::new() };
     let folder = working_dir.join(file.and_then(Path::parent).unwrap_or(Path::new("")));
-    let lost: Vec<_> = all.iter().copied().filter(|path| !folder.join(path).exists()).collect();
-    let cause =
-        if lost.is_empty() { String::new() } else { format!("not there: {}", lost.join(", ")) };
+    let lost: Vec<String> = of_character(character, &folder)
+        .into_iter()
+        .filter_map(|source| match source.place {
+            Place::Path(path) if !path.exists() => {
+                Some(path.strip_prefix(&folder).unwrap_or(&path).display().to_string())
+            }
+            _ => None,
+        })
+        .collect();
+    if lost.is_empty() {
+        return None;
+    }
     let place = file.map(|file| format!("knowledge in {}", file.display())).unwrap_or_default();
-    let report = Report::warning(format!(
-        "what is in {first}{more} is not known to the character: documents are not read yet"
-    ))
-    .code("GAL-CHAR-KNOWLEDGE");
     Some(
-        report
-            .cause(cause)
+        Report::warning(format!("documents of the character are missing: {}", lost.join(", ")))
+            .code("GAL-CHAR-KNOWLEDGE")
             .line("where", place)
-            .fix("put the lines that matter under `knowledge`, as texts"),
+            .fix("correct the path: it starts at the folder of the character file"),
     )
 }
 
@@ -136,6 +121,7 @@ fn knowledge(character: &Character, file: Option<&Path>, working_dir: &Path) -> 
 mod tests {
     use super::*;
     use crate::{connectors::PLATFORMS, output::Style};
+    use galatea_core::character::Knowledge;
 
     fn character(plugins: &[&str], knowledge: Vec<Knowledge>) -> Character {
         Character {
@@ -154,6 +140,7 @@ mod tests {
             "@elizaos-plugins/client-twitter",
             "plugin-openai",
             "@elizaos/adapter-sqlite",
+            "@elizaos/plugin-knowledge",
         ];
         let ada = character(&ours, vec![Knowledge::Text("a line".into())]);
         assert_eq!((remarks(&ada, None, Path::new(".")), brief(&ada)), (Vec::new(), None));
@@ -165,8 +152,7 @@ mod tests {
         std::fs::write(dir.path().join("there.md"), "x").unwrap();
         let paths = ["there.md", "gone.md"]
             .map(|path| Knowledge::File { path: path.into(), shared: false });
-        let ada =
-            character(&["@elizaos/plugin-solana", "@elizaos/plugin-knowledge"], paths.to_vec());
+        let ada = character(&["@elizaos/plugin-solana", "@elizaos/plugin-evm"], paths.to_vec());
         let text: String = remarks(&ada, Some(Path::new("ada.json")), dir.path())
             .iter()
             .map(|r| r.render(Style::plain()))
@@ -174,17 +160,12 @@ mod tests {
         for part in [
             "plugin-solana",
             "TypeScript",
-            "documents are not read yet",
-            "there.md and 1 more",
-            "not there: gone.md",
+            "documents of the character are missing: gone.md",
             "knowledge in ada.json",
         ] {
             assert!(text.contains(part), "{part}: {text}");
         }
-        assert_eq!(
-            brief(&ada).unwrap(),
-            "it asks for what is not here: solana, knowledge, 2 knowledge paths"
-        );
+        assert_eq!(brief(&ada).unwrap(), "it asks for what is not here: solana, evm");
     }
 
     #[test]

@@ -23,6 +23,7 @@ mod evaluators;
 mod exhausted;
 mod gate;
 mod hijacked;
+mod knowledge;
 mod plans;
 mod plugins;
 mod prompts;

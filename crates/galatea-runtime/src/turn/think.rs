@@ -153,9 +153,29 @@ async fn answer(
     }
     note_plan(&parsed, verdict);
     let turn = context.turn(engine, &state, catalog);
-    let outcome =
+    let mut outcome =
         Box::pin(carry_out(engine, &turn, &context.message.lease, parsed, until, verdict)).await?;
+    for reply in &mut outcome.replies {
+        reviewed(engine, &turn, reply).await;
+    }
     Ok((labelled(engine, context, bounded(outcome, verdict)), state))
+}
+
+/// Middleware looks at an answer. One that fails or takes too long leaves it as it was.
+async fn reviewed(engine: &Engine, turn: &Turn<'_>, reply: &mut Content) {
+    for middleware in &engine.registry.middleware {
+        let mut changed = reply.clone();
+        let work = AssertUnwindSafe(middleware.answered(turn, &mut changed)).catch_unwind();
+        match tokio::time::timeout(engine.limits.provider, work).await {
+            Ok(Ok(Ok(()))) => *reply = changed,
+            Ok(Ok(Err(error))) => {
+                tracing::warn!(turn = %turn.id, middleware = middleware.name(), error = %error.report(), "middleware failed; the answer stays as it was");
+            }
+            Ok(Err(_)) | Err(_) => {
+                tracing::warn!(turn = %turn.id, middleware = middleware.name(), "middleware crashed or took too long; the answer stays as it was");
+            }
+        }
+    }
 }
 
 /// Longest answer, in characters: what a model writes by itself is shorter (16,000 tokens), and one

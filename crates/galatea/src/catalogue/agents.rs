@@ -12,9 +12,9 @@ pub(super) const PAGES: &[Explanation] = &[
     ),
     page(
         "GAL-CHAR-KNOWLEDGE",
-        "The character names documents, which are not read",
-        "Lines of text under `knowledge` go into prompts. Files and folders are not read yet.",
-        "Put the lines that matter under `knowledge`, as texts.",
+        "The character names documents that are missing",
+        "A file or folder under `knowledge` does not exist. What was read of it before is kept.",
+        "Correct the path: it starts at the folder of the character file. It is read as soon as it is there.",
     ),
     page(
         "GAL-AGENT-TWICE",

@@ -5,6 +5,7 @@ mod agents;
 mod configuration;
 mod discord;
 mod http;
+mod knowledge;
 mod models;
 mod storage;
 mod telegram;
@@ -51,6 +52,7 @@ pub(crate) fn all() -> impl Iterator<Item = Entry> {
         configuration::PAGES,
         storage::PAGES,
         agents::PAGES,
+        knowledge::PAGES,
         models::PAGES,
         discord::PAGES,
         telegram::PAGES,

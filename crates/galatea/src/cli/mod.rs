@@ -13,6 +13,7 @@ mod doctor;
 mod explain;
 pub(crate) mod flags;
 mod init;
+mod knowledge;
 mod man;
 mod models;
 mod outbox;
@@ -78,6 +79,7 @@ pub(crate) enum Command {
     )]
     Connector(connector::Connector),
     Config(config::Config),
+    Knowledge(knowledge::Knowledge),
     Models(models::Models),
     Pairing(pairing::Pairing),
     Block(block::Block),
@@ -106,6 +108,7 @@ pub(crate) async fn run(cli: Cli, context: &Context) -> Result<ExitCode> {
         Command::Character(character) => character.run(context),
         Command::Connector(connector) => connector.run(context).await,
         Command::Config(config) => config.run(context),
+        Command::Knowledge(knowledge) => knowledge.run(context).await,
         Command::Models(models) => models.run(context).await,
         Command::Pairing(pairing) => pairing.run(context).await,
         Command::Block(block) => block.run(context).await,

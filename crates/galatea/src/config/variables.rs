@@ -48,11 +48,13 @@ static GROUPS: LazyLock<Vec<Group>> = LazyLock::new(|| {
     .map(|list| (PROCESS, list));
     let answering = [galatea_runtime::config::VARIABLES, galatea_bootstrap::VARIABLES];
     let answering = answering.into_iter().map(|list| ("Answering", list));
+    let knowledge = [("Documents", galatea_knowledge::VARIABLES)];
     let mut groups: Vec<Group> = Vec::new();
     for (title, variables) in process
         .chain(platforms)
         .chain(galatea_models::config::variables::VARIABLES.iter().copied())
         .chain(answering)
+        .chain(knowledge)
     {
         let new: Vec<_> = variables
             .iter()

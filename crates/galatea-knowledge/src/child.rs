@@ -1,0 +1,141 @@
+//! Child: runs the parser of one document in a process of its own, and survives whatever the
+//! document does to it.
+
+use galatea_core::{Error, ErrorKind, Result};
+use std::{
+    path::{Path, PathBuf},
+    process::{ExitStatus, Stdio},
+    sync::Arc,
+    time::Duration,
+};
+use tokio::{
+    io::{AsyncReadExt, AsyncWriteExt},
+    process::Command,
+    sync::Semaphore,
+};
+
+use crate::{
+    document::{Document, Limits, too_large, unreadable},
+    format::Format,
+    parse, sandbox, wire,
+};
+
+/// Longest time for one document, with the start of the process.
+const WALL: Duration = Duration::from_secs(30);
+/// Most bytes read from the child: text within [`Limits`], as JSON with its headings.
+const OUTPUT: u64 = 64 << 20;
+/// Bytes of the child's last words that are read, to learn why it died.
+const LAST_WORDS: u64 = 4 << 10;
+/// Children at once. One document may take 256 MiB.
+const AT_ONCE: usize = 1;
+
+/// Reads documents. Clones share the bound on processes.
+#[derive(Clone)]
+pub struct Parser {
+    program: Arc<Path>,
+    children: Arc<Semaphore>,
+    limits: Limits,
+}
+
+impl Parser {
+    /// A parser whose children run `program`, which calls [`sandbox::requested`] first.
+    pub fn new(program: PathBuf) -> Self {
+        Self {
+            program: program.into(),
+            children: Arc::new(Semaphore::new(AT_ONCE)),
+            limits: Limits::default(),
+        }
+    }
+
+    /// Bounds of a document.
+    pub fn limits(&self) -> Limits {
+        self.limits
+    }
+
+    /// Reads a document.
+    ///
+    /// # Errors
+    /// `Invalid` for a document that cannot be read, `TooLong` for one beyond the limits of size,
+    /// memory or time, `Unavailable` if the child cannot be started.
+    pub async fn parse(&self, format: Format, bytes: Vec<u8>) -> Result<Document> {
+        if bytes.len() > self.limits.bytes || bytes.is_empty() || !format.needs_child() {
+            let limits = self.limits;
+            return tokio::task::spawn_blocking(move || parse(format, &bytes, limits))
+                .await
+                .map_err(|crash| Error::unexpected("the parser crashed").with_source(crash))?;
+        }
+        let permit = self.children.acquire().await;
+        let outcome = tokio::time::timeout(WALL, self.run(format, bytes)).await;
+        drop(permit);
+        outcome.unwrap_or_else(|_| {
+            Err(too_large("the document takes too long to read")
+                .with("limit", format!("{} s", WALL.as_secs())))
+        })
+    }
+
+    async fn run(&self, format: Format, bytes: Vec<u8>) -> Result<Document> {
+        let mut child = Command::new(&*self.program)
+            .arg(sandbox::COMMAND)
+            .arg(format.as_str())
+            .env_clear()
+            .current_dir("/")
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .kill_on_drop(true)
+            .spawn()
+            .map_err(|error| not_started().with("cause", error))?;
+        let (Some(mut input), Some(output), Some(errors)) =
+            (child.stdin.take(), child.stdout.take(), child.stderr.take())
+        else {
+            return Err(not_started());
+        };
+        let write = async {
+            // A child that ends early closes its side; its exit status says why.
+            let _ = input.write_all(&bytes).await;
+            drop(input);
+        };
+        let (mut read, mut words) = (Vec::new(), Vec::new());
+        let (mut output, mut errors) = (output.take(OUTPUT + 1), errors.take(LAST_WORDS));
+        let (_, read_outcome, _) =
+            tokio::join!(write, output.read_to_end(&mut read), errors.read_to_end(&mut words));
+        read_outcome.map_err(|error| not_started().with("cause", error))?;
+        if u64::try_from(read.len()).unwrap_or(u64::MAX) > OUTPUT {
+            return Err(too_large("the document has more text than is read"));
+        }
+        let status = child.wait().await.map_err(|error| not_started().with("cause", error))?;
+        match wire::decode(&read)? {
+            Some(document) if status.success() => Ok(document),
+            _ => Err(died(status, &String::from_utf8_lossy(&words))),
+        }
+    }
+}
+
+/// Why a child died, by its status and by what Rust prints before it aborts.
+fn died(status: ExitStatus, words: &str) -> Error {
+    use std::os::unix::process::ExitStatusExt;
+    let signal = status.signal();
+    if words.contains("memory allocation") {
+        return too_large("the document needs more memory than it may have")
+            .with("limit", format!("{} MiB", sandbox::MEMORY >> 20));
+    }
+    // SIGXCPU, and SIGKILL a second later: the limit on processor time.
+    if signal == Some(nix::sys::signal::Signal::SIGXCPU as i32)
+        || signal == Some(nix::sys::signal::Signal::SIGKILL as i32)
+    {
+        return too_large("the document takes too long to read")
+            .with("limit", format!("{} s of processor time", sandbox::PROCESSOR));
+    }
+    if words.contains("overflowed its stack") {
+        return too_large("the document is nested too deeply");
+    }
+    unreadable("the document is damaged in a way that its parser does not survive")
+        .with("cause", status)
+        .with_fix("download or export it again, or leave it out")
+}
+
+fn not_started() -> Error {
+    Error::new(ErrorKind::Unavailable, "the process that reads documents could not be started")
+        .with_code("GAL-KNOW-CHILD")
+        .with_fix("check the limits on processes and memory (`ulimit -a`); it is tried again")
+}

@@ -1,0 +1,95 @@
+//! Embed: pieces without an embedding get one, in batches.
+
+use galatea_core::{Embedding, ErrorKind, Memory, MemoryKind, Result, store::MemoryQuery};
+use std::sync::{Arc, PoisonError};
+
+use crate::{
+    library::{Library, Progress, Step, Synced},
+    rows::{Piece, shared_agent},
+};
+
+/// Pieces embedded by one call: about 25,000 tokens.
+const BATCH: u32 = 64;
+/// Most pieces embedded in one run, so that one collection cannot cost without bound: 50,000 pieces
+/// are about 20 million tokens.
+const MOST: usize = 50_000;
+
+impl Library {
+    /// Embeds pieces of this agent's documents that have no embedding of the present model. The
+    /// model's client retries; when it gives up, the next run goes on.
+    pub(crate) async fn embed(&self, progress: Progress<'_>, synced: &mut Synced) -> Result<()> {
+        let Some(model) = self.parts.embedding.clone() else { return Ok(()) };
+        let (own, name) = (self.parts.identity.id(), model.info().full_name());
+        for under in [own, shared_agent()] {
+            loop {
+                let refused = self.refused.lock().unwrap_or_else(PoisonError::into_inner).len();
+                let limit = BATCH + u32::try_from(refused).unwrap_or(u32::MAX).min(1_000);
+                let query = MemoryQuery::new(under, limit).kind(MemoryKind::Fragments);
+                let mut missing = self.parts.store.without_embedding(&query, &name, None).await?;
+                missing.retain(|piece| self.is_mine(piece) && !self.is_refused(piece));
+                if missing.is_empty() || synced.embedded >= MOST {
+                    break;
+                }
+                let mut batches = vec![missing.as_slice()];
+                while let Some(batch) = batches.pop() {
+                    match self.embed_batch(&model, &name, under, batch).await {
+                        Ok(()) => {
+                            synced.embedded += batch.len();
+                            progress(Step::Embedded(batch.len()));
+                        }
+                        Err(error) if error.kind() == ErrorKind::Invalid => match batch {
+                            [one] => {
+                                tracing::warn!(piece = %one.id, error = %error.report(), "the embedding model refuses a piece of a document; it is found by words only");
+                                self.refuse(one);
+                            }
+                            batch => {
+                                let (first, second) = batch.split_at(batch.len() / 2);
+                                batches.extend([second, first]);
+                            }
+                        },
+                        Err(error) => return Err(error),
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+
+    async fn embed_batch(
+        &self,
+        model: &Arc<dyn galatea_core::EmbeddingModel>,
+        name: &str,
+        under: galatea_core::AgentId,
+        batch: &[Memory],
+    ) -> Result<()> {
+        let texts: Vec<String> = batch.iter().map(|piece| piece.content.text.clone()).collect();
+        let vectors = model.embed(&texts).await?;
+        let embeddings: Vec<(&Memory, Embedding)> = batch
+            .iter()
+            .zip(vectors)
+            .filter_map(|(piece, vector)| {
+                let embedding = Embedding::new(vector).ok();
+                if embedding.is_none() {
+                    self.refuse(piece);
+                }
+                Some((piece, embedding?))
+            })
+            .collect();
+        self.parts.store.save_embeddings(under, name, &embeddings).await?;
+        Ok(())
+    }
+
+    /// Shared pieces of other agents are embedded by their own agent.
+    fn is_mine(&self, piece: &Memory) -> bool {
+        let owner = piece.metadata.get("ownerId").and_then(serde_json::Value::as_str);
+        owner == Some(self.parts.identity.id().to_string().as_str()) && Piece::read(piece).is_some()
+    }
+
+    fn is_refused(&self, piece: &Memory) -> bool {
+        self.refused.lock().unwrap_or_else(PoisonError::into_inner).contains(&piece.id)
+    }
+
+    fn refuse(&self, piece: &Memory) {
+        self.refused.lock().unwrap_or_else(PoisonError::into_inner).insert(piece.id);
+    }
+}

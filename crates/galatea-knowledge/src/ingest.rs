@@ -1,0 +1,372 @@
+//! Ingest: one document from its bytes to stored pieces, in steps that each leave a record from which
+//! the next start goes on.
+
+use galatea_core::{Error, MemoryId, Result, Timestamp, kill_point};
+use galatea_http::FetchLimits;
+use std::{collections::HashMap, path::Path, time::Duration};
+use url::Url;
+
+use crate::{
+    chunk::{chunks, hash},
+    document::{Document, too_large, unreadable},
+    format::Format,
+    library::{Library, Progress, Step},
+    rows::{Problem, Record, Stored, document_id, fragments, shared_agent},
+    scan::{Item, What},
+};
+
+/// Rows stored or deleted in one commit.
+const AT_ONCE: usize = 100;
+/// Most pieces of one document: a text of 8 MiB has about 8,000.
+const MOST_PIECES: usize = 20_000;
+/// How long an address is taken as it was read.
+const FRESH: Duration = Duration::from_secs(24 * 3600);
+/// How long an address that could not be read is left alone.
+const RETRY: Duration = Duration::from_secs(3600);
+
+/// What came of one document.
+pub(crate) struct Outcome {
+    pub(crate) document: Stored,
+    /// It was read because it is new or changed.
+    pub(crate) read: bool,
+    /// Pieces that were stored.
+    pub(crate) pieces: usize,
+}
+
+/// Bytes of a document, and what they are.
+struct Bytes {
+    bytes: Vec<u8>,
+    name: String,
+    format: Option<Format>,
+}
+
+/// Brings one document up to date.
+///
+/// # Errors
+/// Those of the store.
+pub(crate) async fn item(
+    library: &Library,
+    item: &Item,
+    before: Option<Stored>,
+    known: &HashMap<MemoryId, Stored>,
+    nth: usize,
+    progress: Progress<'_>,
+) -> Result<Outcome> {
+    let own = library.parts.identity.id();
+    let under = if item.source.shared { shared_agent() } else { own };
+    let new = before.is_none();
+    let mut document = before.unwrap_or_else(|| Stored {
+        id: document_id(under, own, &item.key),
+        under,
+        owner: own,
+        record: Record { key: item.key.clone(), ..Record::default() },
+    });
+    let complete = document.record.pending.is_empty() && document.record.stale.is_empty();
+    if complete && is_fresh(library, item, &document.record, known) {
+        return Ok(Outcome { document, read: false, pieces: 0 });
+    }
+    progress(Step::Reading(item.key.clone(), nth));
+    let now = library.parts.clock.now();
+    let read = read(library, item).await;
+    let was = document.record.clone();
+    document.record.origin = item.source.origin;
+    document.record.modified = match &item.what {
+        What::File { modified, .. } => modified.0,
+        What::Lines(_) => 0,
+        What::Url(_) => now.0,
+    };
+    document.record.size = match &item.what {
+        What::File { size, .. } => *size,
+        What::Lines(text) => text.len() as u64,
+        What::Url(_) => was.size,
+    };
+    let parsed = match read {
+        Ok(bytes) => {
+            let digest = hash(&[&bytes.bytes, bytes.name.as_bytes()]);
+            let same = known.values().find(|other| {
+                other.record.hash == digest
+                    && other.id != document.id
+                    && other.under == under
+                    && !other.record.fragments.is_empty()
+            });
+            let unchanged = complete && was.hash == digest && was.same_as.is_none() && !new;
+            document.record.hash = digest;
+            if unchanged {
+                return settle(library, document, &was, false, 0, progress).await;
+            }
+            if let Some(same) = same.filter(|same| same.record.same_as.is_none()) {
+                document.record.same_as = Some(same.id);
+                document.record.title = title_of(&bytes.name, None);
+                Ok(None)
+            } else {
+                document.record.same_as = None;
+                parse(library, bytes).await.map(Some)
+            }
+        }
+        Err(error) => Err(error),
+    };
+    let rows = match parsed {
+        Ok(Some((document_, name))) => {
+            document.record.title = title_of(&name, document_.title.as_deref());
+            document.record.problem = None;
+            let chunks = chunks(&document_);
+            if chunks.len() > MOST_PIECES {
+                document.record.problem =
+                    Some(Problem::of(&too_large("the document has more text than is read")));
+                Vec::new()
+            } else {
+                fragments(&document, &chunks, now)
+            }
+        }
+        Ok(None) => {
+            document.record.problem = None;
+            Vec::new()
+        }
+        Err(error) => {
+            if document.record.title.is_empty() {
+                document.record.title = title_of(&item.key, None);
+            }
+            document.record.problem = Some(Problem::of(&error));
+            // What was read of it before stays, since the fault may pass.
+            return settle(library, document, &was, new, 0, progress).await;
+        }
+    };
+    replace(library, document, new, rows, progress).await
+}
+
+/// Stores new pieces and deletes those that are gone. The record names each piece before it is
+/// stored, and until after it is deleted.
+async fn replace(
+    library: &Library,
+    mut document: Stored,
+    new: bool,
+    rows: Vec<galatea_core::Memory>,
+    progress: Progress<'_>,
+) -> Result<Outcome> {
+    let store = &library.parts.store;
+    let (old, stored) = (document.pieces(), document.record.fragments.clone());
+    let ids: Vec<MemoryId> = rows.iter().map(|row| row.id).collect();
+    // What an earlier run wanted to store may be stored or not.
+    document.record.pending.extend(&ids);
+    // A hash that stands for the old pieces until the new ones are complete.
+    let digest = std::mem::take(&mut document.record.hash);
+    write(library, &document, new, progress).await?;
+    kill_point("knowledge.intent");
+    let fresh: Vec<galatea_core::Memory> =
+        rows.into_iter().filter(|row| !stored.contains(&row.id)).collect();
+    for batch in fresh.chunks(AT_ONCE) {
+        store.save_memories(batch).await?;
+        progress(Step::Stored);
+        kill_point("knowledge.pieces");
+    }
+    let keep: std::collections::HashSet<MemoryId> = ids.iter().copied().collect();
+    document.record.stale = old.into_iter().filter(|id| !keep.contains(id)).collect();
+    document.record.fragments = ids;
+    document.record.pending.clear();
+    document.record.hash = digest;
+    write(library, &document, false, progress).await?;
+    if !document.record.stale.is_empty() {
+        delete(library, &document, &document.record.stale.clone(), progress).await?;
+        document.record.stale.clear();
+        write(library, &document, false, progress).await?;
+    }
+    Ok(Outcome { document, read: true, pieces: fresh.len() })
+}
+
+/// Removes a document: its pieces first, since the document names them.
+///
+/// # Errors
+/// Those of the store.
+pub(crate) async fn remove(
+    library: &Library,
+    document: &Stored,
+    progress: Progress<'_>,
+) -> Result<()> {
+    delete(library, document, &document.pieces(), progress).await?;
+    library.parts.store.delete_memories(document.under, &[document.id]).await?;
+    progress(Step::Stored);
+    Ok(())
+}
+
+async fn delete(
+    library: &Library,
+    document: &Stored,
+    ids: &[MemoryId],
+    progress: Progress<'_>,
+) -> Result<()> {
+    for batch in ids.chunks(AT_ONCE) {
+        library.parts.store.delete_memories(document.under, batch).await?;
+        progress(Step::Stored);
+        kill_point("knowledge.delete");
+    }
+    Ok(())
+}
+
+/// Writes the record if it changed.
+async fn settle(
+    library: &Library,
+    document: Stored,
+    was: &Record,
+    new: bool,
+    pieces: usize,
+    progress: Progress<'_>,
+) -> Result<Outcome> {
+    if new || document.record != *was {
+        write(library, &document, new, progress).await?;
+    }
+    Ok(Outcome { document, read: false, pieces })
+}
+
+async fn write(
+    library: &Library,
+    document: &Stored,
+    new: bool,
+    progress: Progress<'_>,
+) -> Result<()> {
+    let store = &library.parts.store;
+    if new {
+        store.save_memories(&[document.memory(library.parts.clock.now())]).await?;
+    } else {
+        store.update_content(document.under, document.id, &document.content()).await?;
+    }
+    progress(Step::Stored);
+    Ok(())
+}
+
+/// Whether a document need not be looked into.
+fn is_fresh(
+    library: &Library,
+    item: &Item,
+    record: &Record,
+    known: &HashMap<MemoryId, Stored>,
+) -> bool {
+    if record
+        .same_as
+        .is_some_and(|same| known.get(&same).is_none_or(|same| same.record.hash != record.hash))
+    {
+        return false;
+    }
+    let age = library.parts.clock.now().since(Timestamp(record.modified));
+    match &item.what {
+        // A text is compared by its hash.
+        What::Lines(_) => false,
+        What::File { size, modified, .. } => {
+            (record.size, record.modified) == (*size, modified.0)
+                && (!record.hash.is_empty() || record.problem.is_some())
+        }
+        What::Url(_) if record.problem.is_some() => age < RETRY,
+        What::Url(_) => !record.hash.is_empty() && age < FRESH,
+    }
+}
+
+async fn read(library: &Library, item: &Item) -> Result<Bytes> {
+    let parts = &library.parts;
+    match &item.what {
+        What::Lines(text) => Ok(Bytes {
+            bytes: text.clone().into_bytes(),
+            name: "What the character knows.txt".to_owned(),
+            format: Some(Format::Text),
+        }),
+        What::File { path, size, .. } => {
+            if *size > parts.parser.limits().bytes as u64 {
+                return Err(too_large("the file is larger than what is read")
+                    .with("limit", format!("{} MiB", parts.parser.limits().bytes >> 20)));
+            }
+            let bytes = tokio::fs::read(path).await.map_err(|error| {
+                unreadable("the file cannot be read")
+                    .with("cause", error)
+                    .with_fix("let this user read it")
+            })?;
+            let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+            Ok(Bytes { bytes, name, format: None })
+        }
+        What::Url(address) => fetch(library, address).await,
+    }
+}
+
+async fn fetch(library: &Library, address: &str) -> Result<Bytes> {
+    let parts = &library.parts;
+    let url = Url::parse(address).map_err(|error| {
+        unreadable("this is no valid address").with("cause", error).with_fix("correct it")
+    })?;
+    let host = url.host_str().unwrap_or_default();
+    if !allows(&parts.hosts, host) {
+        return Err(unreadable("the host is not on the list of those that may be read")
+            .with("host", host)
+            .with_fix(format!("add it: KNOWLEDGE_HOSTS={host}")));
+    }
+    // No redirects: they would lead to hosts that are not on the list.
+    let limits = FetchLimits {
+        max_bytes: parts.parser.limits().bytes,
+        max_redirects: 0,
+        ..FetchLimits::default()
+    };
+    let fetched = parts.http.fetch_untrusted(address, &limits).await?;
+    let name = url
+        .path_segments()
+        .and_then(|mut segments| segments.next_back())
+        .filter(|name| !name.is_empty())
+        .unwrap_or(host)
+        .to_owned();
+    Ok(Bytes {
+        bytes: fetched.bytes.to_vec(),
+        name,
+        format: Format::of_media_type(&fetched.media_type),
+    })
+}
+
+/// Whether a host is listed, by itself or as part of a listed domain (`*.example.org`).
+fn allows(hosts: &[String], host: &str) -> bool {
+    hosts.iter().any(|listed| match listed.strip_prefix("*.") {
+        Some(domain) => {
+            host.strip_suffix(domain).is_some_and(|rest| rest.is_empty() || rest.ends_with('.'))
+        }
+        None => listed.eq_ignore_ascii_case(host),
+    })
+}
+
+async fn parse(library: &Library, read: Bytes) -> Result<(Document, String)> {
+    let Bytes { bytes, name, format } = read;
+    let format = match format {
+        Some(format) => format,
+        None => Format::detect(&name, &bytes)?,
+    };
+    Ok((library.parts.parser.parse(format, bytes).await?, name))
+}
+
+/// The title that a document states, otherwise its name without ending.
+fn title_of(name: &str, stated: Option<&str>) -> String {
+    if let Some(stated) = stated {
+        return stated.to_owned();
+    }
+    let name = Path::new(name);
+    let stem = name.file_stem().unwrap_or(name.as_os_str()).to_string_lossy();
+    galatea_core::visible::one_line(&stem)
+}
+
+impl Problem {
+    fn of(error: &Error) -> Self {
+        Self { message: error.to_string(), fix: error.fix().map(str::to_owned) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::allows;
+
+    #[test]
+    fn hosts_are_listed_by_name_or_domain() {
+        let hosts = ["docs.example.org".to_owned(), "*.example.com".to_owned()];
+        for (host, expected) in [
+            ("docs.example.org", true),
+            ("DOCS.example.org", true),
+            ("example.org", false),
+            ("evil-docs.example.org", false),
+            ("a.example.com", true),
+            ("example.com", true),
+            ("badexample.com", false),
+        ] {
+            assert_eq!(allows(&hosts, host), expected, "{host}");
+        }
+    }
+}

@@ -1,0 +1,49 @@
+//! Knowledge: documents become pieces that an agent finds and cites.
+
+mod child;
+mod chunk;
+mod cite;
+mod citing;
+pub mod document;
+mod embed;
+mod format;
+mod ingest;
+mod library;
+mod parse;
+mod provider;
+mod question;
+mod relevance;
+mod rows;
+pub mod sandbox;
+mod scan;
+mod search;
+mod service;
+mod settings;
+mod source;
+mod terms;
+mod wire;
+
+pub use child::Parser;
+pub use chunk::{Chunk, chunks, hash};
+pub use document::{Block, BlockKind, Document, Limits};
+pub use format::Format;
+pub use library::{Library, LibraryParts, Progress, Step, Synced};
+pub use parse::parse;
+pub use question::Questions;
+pub use relevance::is_relevant;
+pub use rows::{Piece, Problem, Record, Stored, shared_agent};
+pub use search::{Found, Meaning, search};
+pub use settings::{VARIABLES, configured};
+pub use source::{Origin, Place, Source, of_character};
+
+use galatea_core::Plugin;
+use std::{sync::Arc, time::Duration};
+
+/// Creates the plugin of one agent: the provider `KNOWLEDGE`, the check of citations, and the
+/// service that reads documents and looks for changed ones after each `every` (never if zero).
+pub fn plugin(library: Library, every: Duration) -> Plugin {
+    Plugin::new("knowledge", env!("CARGO_PKG_VERSION"), "Documents that the agent finds and cites")
+        .provider(provider::Knowledge::default())
+        .middleware(citing::Citing)
+        .service(Arc::new(service::Syncing::new(library, every)))
+}

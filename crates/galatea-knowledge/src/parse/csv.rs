@@ -1,0 +1,71 @@
+//! CSV: the first row is the header, every other row a line.
+
+use csv::{ReaderBuilder, StringRecord};
+use galatea_core::Result;
+
+use crate::document::{BlockKind, Writer, row, too_large, unreadable};
+
+/// Rows of one block, so that no block holds a whole file.
+const ROWS: usize = 500;
+/// Characters that may separate cells. The one that the first line has most of is taken.
+const SEPARATORS: [u8; 4] = [b',', b';', b'\t', b'|'];
+
+pub(super) fn read(text: &str, writer: &mut Writer) -> Result<()> {
+    let longest = writer.limits().row;
+    if let Some(line) = text.lines().position(|line| line.len() > longest) {
+        return Err(too_large("a row of the table is too long")
+            .with("line", line + 1)
+            .with("limit", format!("{} KiB", longest >> 10)));
+    }
+    let first = text.lines().next().unwrap_or_default().as_bytes();
+    let separator = SEPARATORS
+        .into_iter()
+        .max_by_key(|separator| {
+            (first.iter().filter(|byte| *byte == separator).count(), *separator == b',')
+        })
+        .unwrap_or(b',');
+    let mut reader = ReaderBuilder::new()
+        .delimiter(separator)
+        .has_headers(false)
+        .flexible(true)
+        .from_reader(text.as_bytes());
+    let (mut header, mut rows, mut count) = (None::<String>, String::new(), 0);
+    let mut record = StringRecord::new();
+    loop {
+        let more = reader.read_record(&mut record).map_err(|error| {
+            unreadable("the table cannot be read")
+                .with("cause", error)
+                .with_fix("export it again as CSV in UTF-8")
+        })?;
+        if !more {
+            break;
+        }
+        if record.as_slice().len() > longest {
+            return Err(too_large(
+                "a row of the table is too long; a quotation mark may be missing",
+            )
+            .with("limit", format!("{} KiB", longest >> 10)));
+        }
+        if record.iter().all(|cell| cell.trim().is_empty()) {
+            continue;
+        }
+        let line = row(&record);
+        let Some(head) = &header else {
+            header = Some(line);
+            continue;
+        };
+        rows.push_str(&line);
+        rows.push('\n');
+        count += 1;
+        if count % ROWS == 0 {
+            writer.block(BlockKind::Table { header: head.clone() }, &rows)?;
+            rows.clear();
+        }
+    }
+    match header {
+        // A table of one row has no header.
+        Some(only) if count == 0 => writer.block(BlockKind::Prose, &only),
+        Some(header) => writer.block(BlockKind::Table { header }, &rows),
+        None => Ok(()),
+    }
+}

@@ -1,0 +1,129 @@
+//! Markdown: headings, paragraphs, lists, tables and code.
+
+use galatea_core::Result;
+use pulldown_cmark::{Event, HeadingLevel, Options, Parser, Tag, TagEnd};
+
+use crate::document::{BlockKind, Writer, row};
+
+/// Longest list item that stays together with the others in one block; a longer list is cut into
+/// several blocks.
+const LIST: usize = 1_500;
+
+/// State of a document that is being read.
+#[derive(Default)]
+struct Reading {
+    text: String,
+    lists: usize,
+    heading: Option<u8>,
+    cells: Vec<String>,
+    header: Option<String>,
+    rows: String,
+}
+
+pub(super) fn read(text: &str, writer: &mut Writer) -> Result<()> {
+    let options = Options::ENABLE_TABLES
+        | Options::ENABLE_STRIKETHROUGH
+        | Options::ENABLE_FOOTNOTES
+        | Options::ENABLE_TASKLISTS
+        | Options::ENABLE_YAML_STYLE_METADATA_BLOCKS;
+    let mut reading = Reading::default();
+    for event in Parser::new_ext(text, options) {
+        reading.take(event, writer)?;
+    }
+    writer.block(BlockKind::Prose, &reading.text)
+}
+
+impl Reading {
+    fn take(&mut self, event: Event<'_>, writer: &mut Writer) -> Result<()> {
+        match event {
+            Event::Start(tag) => self.start(tag, writer)?,
+            Event::End(tag) => self.end(tag, writer)?,
+            Event::Text(text) | Event::Code(text) => self.text.push_str(&text),
+            Event::InlineMath(text) | Event::DisplayMath(text) => self.text.push_str(&text),
+            Event::SoftBreak => self.text.push('\n'),
+            Event::HardBreak => self.text.push('\n'),
+            Event::Html(_) | Event::InlineHtml(_) | Event::Rule | Event::FootnoteReference(_) => {}
+            Event::TaskListMarker(done) => self.text.push_str(if done { "[x] " } else { "[ ] " }),
+        }
+        Ok(())
+    }
+
+    fn start(&mut self, tag: Tag<'_>, writer: &mut Writer) -> Result<()> {
+        match tag {
+            Tag::Heading { level, .. } => {
+                self.flush(writer)?;
+                self.heading = Some(number(level));
+            }
+            Tag::CodeBlock(_) => {
+                self.flush(writer)?;
+            }
+            Tag::List(_) => {
+                if self.lists == 0 {
+                    self.flush(writer)?;
+                }
+                self.lists += 1;
+            }
+            Tag::Item => {
+                if self.text.len() > LIST {
+                    self.flush(writer)?;
+                }
+                self.text.push_str("\n- ");
+            }
+            Tag::Table(_) => self.flush(writer)?,
+            Tag::TableCell => self.text.clear(),
+            _ => {}
+        }
+        Ok(())
+    }
+
+    fn end(&mut self, tag: TagEnd, writer: &mut Writer) -> Result<()> {
+        match tag {
+            TagEnd::Heading(level) => {
+                let text = std::mem::take(&mut self.text);
+                writer.heading(self.heading.take().unwrap_or(number(level)), &text);
+            }
+            TagEnd::CodeBlock => {
+                writer.block(BlockKind::Code, &std::mem::take(&mut self.text))?;
+            }
+            TagEnd::List(_) => {
+                self.lists = self.lists.saturating_sub(1);
+                if self.lists == 0 {
+                    self.flush(writer)?;
+                }
+            }
+            TagEnd::Paragraph if self.lists == 0 => self.flush(writer)?,
+            TagEnd::TableCell => self.cells.push(std::mem::take(&mut self.text)),
+            TagEnd::TableHead => self.header = Some(self.line()),
+            TagEnd::TableRow => {
+                let line = self.line();
+                self.rows.push_str(&line);
+                self.rows.push('\n');
+            }
+            TagEnd::Table => {
+                let header = self.header.take().unwrap_or_default();
+                writer.block(BlockKind::Table { header }, &std::mem::take(&mut self.rows))?;
+            }
+            TagEnd::MetadataBlock(_) => {
+                let metadata = std::mem::take(&mut self.text);
+                let title = metadata.lines().find_map(|line| line.strip_prefix("title:"));
+                if let Some(title) = title {
+                    writer.title(title.trim().trim_matches(['"', '\'']));
+                }
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+
+    fn line(&mut self) -> String {
+        row(std::mem::take(&mut self.cells).iter().map(String::as_str))
+    }
+
+    fn flush(&mut self, writer: &mut Writer) -> Result<()> {
+        writer.block(BlockKind::Prose, &std::mem::take(&mut self.text))
+    }
+}
+
+fn number(level: HeadingLevel) -> u8 {
+    level as u8
+}

@@ -1,0 +1,50 @@
+//! Parsers: bytes to a [`Document`], one format per file. Pure: no parser touches disk or network.
+//! Those of markup and binary formats are called in a child process only ([`crate::child`]).
+
+mod archive;
+mod code;
+mod csv;
+mod docx;
+mod epub;
+mod html;
+mod markdown;
+mod pdf;
+mod text;
+mod xml;
+
+use galatea_core::Result;
+
+use crate::{
+    document::{Document, Limits, Writer, too_large, unreadable},
+    format::Format,
+};
+
+/// Reads a document.
+///
+/// # Errors
+/// `Invalid` ([`crate::document::UNREADABLE`]) for a damaged document or one without text,
+/// `TooLong` ([`crate::document::TOO_LARGE`]) for one beyond the limits. Both name the fix.
+pub fn parse(format: Format, bytes: &[u8], limits: Limits) -> Result<Document> {
+    if bytes.len() > limits.bytes {
+        return Err(too_large("the file is larger than what is read")
+            .with("limit", format!("{} MiB", limits.bytes >> 20)));
+    }
+    if bytes.is_empty() {
+        return Err(unreadable("the file is empty").with_fix("remove it, or export it again"));
+    }
+    let mut writer = Writer::new(limits);
+    match format {
+        Format::Text => text::read(&text::decode(bytes)?, &mut writer)?,
+        Format::Markdown => markdown::read(&text::decode(bytes)?, &mut writer)?,
+        Format::Html => html::read(&text::decode(bytes)?, &mut writer)?,
+        Format::Csv => csv::read(&text::decode(bytes)?, &mut writer)?,
+        Format::Code => code::read(&text::decode(bytes)?, &mut writer)?,
+        Format::Docx => docx::read(bytes, &mut writer)?,
+        Format::Epub => epub::read(bytes, &mut writer)?,
+        Format::Pdf => pdf::read(bytes, &mut writer)?,
+    }
+    writer.finish()
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,69 @@
+//! Sandbox: the child process that reads one document. It gives up its rights before it looks at the
+//! first byte.
+
+use nix::sys::resource::{Resource, setrlimit};
+use std::{
+    ffi::OsString,
+    io::{Read, Write},
+    process::ExitCode,
+};
+
+use crate::{document::Limits, format::Format, parse, wire};
+
+/// The program's hidden command that runs the child.
+pub const COMMAND: &str = "parse-document";
+/// Anonymous memory of the child, in bytes. The largest document within [`Limits`] needs a third.
+pub const MEMORY: u64 = 192 << 20;
+/// Address space of the child, in bytes: its memory, and the program's code and stacks.
+const ADDRESSES: u64 = 256 << 20;
+/// Processor time of the child, in seconds.
+pub const PROCESSOR: u64 = 20;
+
+/// Runs the child if the command line asks for it, and returns its exit code. Call it first in the
+/// program, before threads start. `None` for every other command line.
+pub fn requested(arguments: impl IntoIterator<Item = OsString>) -> Option<ExitCode> {
+    let mut arguments = arguments.into_iter().skip(1);
+    if arguments.next()? != COMMAND {
+        return None;
+    }
+    let format = arguments.next().and_then(|format| format.to_str()?.parse().ok());
+    Some(match format {
+        Some(format) => run(format),
+        None => ExitCode::FAILURE,
+    })
+}
+
+fn run(format: Format) -> ExitCode {
+    if confine().is_err() {
+        return ExitCode::FAILURE;
+    }
+    let limits = Limits::default();
+    let mut bytes = Vec::new();
+    let most = u64::try_from(limits.bytes).unwrap_or(u64::MAX).saturating_add(1);
+    if std::io::stdin().lock().take(most).read_to_end(&mut bytes).is_err() {
+        return ExitCode::FAILURE;
+    }
+    let lines = wire::encode(parse(format, &bytes, limits));
+    match std::io::stdout().lock().write_all(lines.as_bytes()) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(_) => ExitCode::FAILURE,
+    }
+}
+
+/// Takes away what a parser does not need: memory beyond a bound, endless time, files to write,
+/// further processes and threads.
+fn confine() -> nix::Result<()> {
+    setrlimit(Resource::RLIMIT_CPU, PROCESSOR, PROCESSOR + 1)?;
+    setrlimit(Resource::RLIMIT_FSIZE, 0, 0)?;
+    setrlimit(Resource::RLIMIT_CORE, 0, 0)?;
+    #[cfg(target_os = "linux")]
+    {
+        setrlimit(Resource::RLIMIT_NOFILE, 3, 3)?;
+        setrlimit(Resource::RLIMIT_NPROC, 0, 0)?;
+        // The allocator may have reserved addresses already, which count against the address space
+        // and not against the data.
+        setrlimit(Resource::RLIMIT_DATA, MEMORY, MEMORY)?;
+        setrlimit(Resource::RLIMIT_AS, ADDRESSES, ADDRESSES)?;
+    }
+    Ok(())
+}

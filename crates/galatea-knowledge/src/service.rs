@@ -1,0 +1,87 @@
+//! Service: keeps the library up to date while the agent runs: once at the start, beside everything
+//! else, and whenever a file changes.
+
+use async_trait::async_trait;
+use galatea_core::{Error, Result};
+use std::{collections::BTreeSet, sync::Arc, time::Duration};
+use tokio_util::sync::CancellationToken;
+
+use crate::library::Library;
+
+/// Longest pause after a failure.
+const LONGEST: Duration = Duration::from_secs(600);
+/// Pause between two looks when `KNOWLEDGE_SYNC_SECONDS` is 0: never before the next start.
+const NEVER: Duration = Duration::from_secs(365 * 24 * 3600);
+
+/// Keeps a library up to date.
+pub(crate) struct Syncing {
+    library: Library,
+    every: Duration,
+}
+
+impl Syncing {
+    pub(crate) fn new(library: Library, every: Duration) -> Self {
+        Self { library, every: if every.is_zero() { NEVER } else { every } }
+    }
+}
+
+#[async_trait]
+impl galatea_core::Service for Syncing {
+    fn name(&self) -> &'static str {
+        "knowledge"
+    }
+
+    async fn run(self: Arc<Self>, stop: CancellationToken) -> Result<()> {
+        let (mut told, mut failures) = (BTreeSet::new(), 0_u32);
+        loop {
+            let Some(outcome) = stop.run_until_cancelled(self.library.sync_changes()).await else {
+                return Ok(());
+            };
+            let pause = match outcome {
+                Ok(None) => self.every,
+                Ok(Some(synced)) => {
+                    failures = 0;
+                    tell(&synced, &mut told);
+                    self.every
+                }
+                Err(error) => {
+                    failures += 1;
+                    let pause = later(self.every, failures);
+                    tracing::warn!(code = error.code(), error = %error.report(), seconds = pause.as_secs(), "failed to read documents; trying again");
+                    pause
+                }
+            };
+            if stop.run_until_cancelled(tokio::time::sleep(pause)).await.is_none() {
+                return Ok(());
+            }
+        }
+    }
+}
+
+/// A pause that doubles with each failure.
+fn later(every: Duration, failures: u32) -> Duration {
+    every.max(Duration::from_secs(5)).saturating_mul(1 << failures.min(7)).min(LONGEST)
+}
+
+fn tell(synced: &crate::library::Synced, told: &mut BTreeSet<String>) {
+    if !synced.is_empty() {
+        tracing::info!(
+            read = synced.read,
+            removed = synced.removed,
+            pieces = synced.pieces,
+            embedded = synced.embedded,
+            "documents are up to date"
+        );
+    }
+    // Each problem once, and again when it comes back.
+    let problems: BTreeSet<String> =
+        synced.problems.iter().map(|(key, error)| line(key, error)).collect();
+    for problem in problems.difference(told) {
+        tracing::warn!(problem, "a document cannot be read; `galatea knowledge ls` lists all");
+    }
+    *told = problems;
+}
+
+fn line(key: &str, error: &Error) -> String {
+    format!("{key}: {error}")
+}

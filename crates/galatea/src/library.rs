@@ -1,0 +1,55 @@
+//! The documents of each agent: its library, made from its character, its settings and the store.
+
+use galatea_core::{Clock, EmbeddingModel, Result, Store};
+use galatea_http::HttpClient;
+use galatea_knowledge::{Library, LibraryParts, Parser, configured, of_character};
+use std::{path::PathBuf, sync::Arc, time::Duration};
+
+use crate::personas::Persona;
+
+/// What the libraries of all agents share.
+#[derive(Clone)]
+pub(crate) struct Shared {
+    store: Arc<dyn Store>,
+    http: HttpClient,
+    clock: Arc<dyn Clock>,
+    parser: Parser,
+}
+
+impl Shared {
+    pub(crate) fn new(store: Arc<dyn Store>, http: HttpClient, clock: Arc<dyn Clock>) -> Self {
+        Self { store, http, clock, parser: Parser::new(program()) }
+    }
+
+    /// The library of an agent, and the pause between two looks for changed documents.
+    ///
+    /// # Errors
+    /// `Invalid` with the place of a setting that cannot be read.
+    pub(crate) fn library(
+        &self,
+        persona: &Persona,
+        embedding: Option<Arc<dyn EmbeddingModel>>,
+    ) -> Result<(Library, Duration)> {
+        let (more, hosts, every) = configured(&persona.settings, &persona.working_dir)?;
+        let mut sources = of_character(&persona.character, &persona.folder());
+        sources.extend(more);
+        let library = Library::new(LibraryParts {
+            identity: persona.character.identity(),
+            sources,
+            store: Arc::clone(&self.store) as _,
+            embedding,
+            parser: self.parser.clone(),
+            http: self.http.clone(),
+            hosts,
+            clock: Arc::clone(&self.clock),
+        });
+        Ok((library, every))
+    }
+}
+
+/// This program, for the children that read documents. On Linux the running file itself, also after
+/// an upgrade has replaced it under its name.
+fn program() -> PathBuf {
+    let running = PathBuf::from("/proc/self/exe");
+    if running.exists() { running } else { std::env::current_exe().unwrap_or(running) }
+}
