@@ -2,7 +2,9 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test fails by panicking")]
 
 mod actions;
+mod derived;
 mod double;
+mod facts;
 mod meaning;
 mod people;
 mod providers;

@@ -1,0 +1,88 @@
+//! The part of a conversation that a reflection reads, with its speakers.
+
+use galatea_core::{
+    EntityId, Memory, MemoryKind, Result, Speakers, Timestamp, Turn, speakers, store::MemoryQuery,
+};
+use serde_json::Value;
+use std::sync::Arc;
+
+/// Maximum number of messages read. A busy room is reflected on after 24 turns
+/// ([`galatea_core::EvaluatorUse::WhenQuiet`]).
+const MESSAGES: u32 = 96;
+/// Messages of the last reflection that are shown again, so that the first new one is understood.
+/// Nothing is learnt from them again.
+const SHOWN_AGAIN: usize = 8;
+
+/// What is reflected on.
+pub(super) struct Talk {
+    /// Oldest first.
+    pub(super) messages: Vec<Arc<Memory>>,
+    /// The first message that was not reflected on yet, by its place in `messages`.
+    pub(super) new_from: usize,
+    others: Speakers,
+    own: (EntityId, String),
+}
+
+impl Talk {
+    /// What was said after `last`, and a little before it.
+    pub(super) async fn since(turn: &Turn<'_>, last: Option<Timestamp>) -> Result<Self> {
+        let at_hand = of_turn(turn).map(|memory| memory.created_at).min();
+        let covered = last.is_some_and(|last| at_hand.is_some_and(|oldest| oldest <= last));
+        let mut messages: Vec<Arc<Memory>> = Vec::new();
+        if !covered {
+            let query = MemoryQuery {
+                since: turn.room.metadata.get("resetAt").and_then(Value::as_i64).map(Timestamp),
+                ..MemoryQuery::new(turn.agent.identity.id(), MESSAGES)
+                    .room(turn.room.id)
+                    .kind(MemoryKind::Messages)
+            };
+            let stored = turn.store.memories(&query).await?;
+            messages.extend(stored.into_iter().rev().map(Arc::new));
+        }
+        // What is at hand may be newer than what is stored: a picture's description, for example.
+        messages.retain(|stored| of_turn(turn).all(|memory| memory.id != stored.id));
+        messages.extend(turn.recent.iter().cloned());
+        messages.extend(turn.merged.iter().chain([turn.message]).cloned().map(Arc::new));
+        messages.sort_by_key(|memory| memory.created_at);
+        let is_new = |memory: &&Arc<Memory>| last.is_none_or(|last| memory.created_at > last);
+        let new = messages.iter().filter(is_new).count();
+        messages.drain(..messages.len().saturating_sub(new + SHOWN_AGAIN));
+        let new_from = messages.len() - new;
+        let (name, own) = (&turn.agent.character.name, turn.agent.identity.entity());
+        let people = messages.iter().rev().filter(|memory| memory.entity_id != own);
+        let others =
+            Speakers::new(name, people.map(|memory| (memory.entity_id, speakers::name_in(memory))));
+        Ok(Self { messages, new_from, others, own: (own, speakers::display(name)) })
+    }
+
+    /// What a speaker is called in the question.
+    pub(super) fn name(&self, entity: EntityId) -> String {
+        if self.is_agent(entity) { self.own.1.clone() } else { self.others.name(entity) }
+    }
+
+    /// Whether this is the agent itself.
+    pub(super) fn is_agent(&self, entity: EntityId) -> bool {
+        entity == self.own.0
+    }
+
+    /// The message with this number, if people's statements in it can be learnt: it is new, and not
+    /// the agent's own.
+    pub(super) fn evidence(&self, number: usize) -> Option<&Arc<Memory>> {
+        let at = number.checked_sub(1).filter(|at| *at >= self.new_from)?;
+        self.messages.get(at).filter(|memory| !self.is_agent(memory.entity_id))
+    }
+
+    /// The speaker with this name. Speakers with equal names are shown under distinct ones.
+    pub(super) fn speaker_named(&self, name: &str) -> Option<EntityId> {
+        let name = name.trim().to_lowercase();
+        self.messages
+            .iter()
+            .map(|memory| memory.entity_id)
+            .find(|entity| self.name(*entity).to_lowercase() == name)
+    }
+}
+
+/// Messages that a turn has at hand, oldest first.
+pub(super) fn of_turn<'a>(turn: &'a Turn<'_>) -> impl Iterator<Item = &'a Memory> {
+    turn.recent.iter().map(AsRef::as_ref).chain(turn.merged).chain(std::iter::once(turn.message))
+}
