@@ -22,6 +22,7 @@ mod evaluators;
 mod exhausted;
 mod gate;
 mod hijacked;
+mod memory;
 mod plans;
 mod plugins;
 mod prompts;

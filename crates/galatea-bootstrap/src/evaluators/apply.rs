@@ -14,7 +14,7 @@ use super::{
 };
 use crate::{
     fact::{
-        LONGEST,
+        LONGEST, plain,
         rules::{self, Claim, Proposal, Ruling},
         same,
     },
@@ -108,8 +108,8 @@ fn remember(
 ) -> Derived {
     let origin = Origin {
         said_by: Some(evidence.entity_id),
-        said_by_name: talk.name(evidence.entity_id),
-        subject_name: subject.name.clone(),
+        said_by_name: plain(&talk.name(evidence.entity_id)).to_owned(),
+        subject_name: plain(&subject.name).to_owned(),
     };
     let memory = Memory {
         id: MemoryId::fresh(),
@@ -129,7 +129,7 @@ fn remember(
 /// The sentence with the person's name in it, so that a question with the name finds it.
 fn with_name(name: &str, sentence: &str) -> String {
     let sentence = words::line(sentence, LONGEST);
-    let plain = name.split(" #").next().unwrap_or(name);
+    let plain = plain(name);
     if sentence.is_empty() || sentence.to_lowercase().contains(&plain.to_lowercase()) {
         return sentence;
     }

@@ -92,10 +92,7 @@ fn question(
 
 fn known_fact(talk: &Talk, fact: &Memory, zone: &Zone) -> String {
     let origin = Origin::of(fact);
-    let about = match origin.subject_name.as_str() {
-        "" => talk.name(fact.entity_id),
-        name => name.to_owned(),
-    };
+    let about = talk.name(fact.entity_id);
     let author = match origin.said_by {
         Some(author) if author == fact.entity_id => "said by themselves, ".to_owned(),
         Some(_) => format!("said by {}, ", origin.said_by_name),

@@ -68,10 +68,11 @@ impl Evaluator for Reflection {
     async fn evaluate(&self, finished: &FinishedTurn<'_>) -> Result<()> {
         let turn = finished.turn;
         let Some(interval) = interval(turn)? else { return Ok(()) };
-        let Some(talk) = due(&self.0, turn, interval).await? else { return Ok(()) };
+        let Some(mut talk) = due(&self.0, turn, interval).await? else { return Ok(()) };
         let model = turn.models.text(Tier::TextSmall);
         let agent = turn.agent.identity.id();
         let known = nearest(turn, &talk).await?;
+        talk.know(&turn.agent.character.name, &known);
         let started = turn.now();
         let asked =
             question::ask(&talk, model.as_ref(), &known, &turn.agent.zone, started.plus(PATIENCE));

@@ -6,6 +6,7 @@ use galatea_core::{
     Content, Derived, ErrorKind, Evaluator, EvaluatorUse, Event, FinishedTurn, Memory, MemoryId,
     MemoryKind, MemoryScope, Result, RoomId, TextModel, Timestamp, Turn,
     model::{TextAnswer, Tier},
+    standing,
     store::{DerivedChange, MemoryQuery, Superseded},
 };
 use std::{
@@ -181,15 +182,23 @@ async fn store(
     until: Timestamp,
 ) -> Result<Option<Summary>> {
     let (agent, now) = (turn.agent.identity.id(), turn.now());
-    let memory = Memory {
+    let summary = Summary {
         id: MemoryId::fresh(),
+        text: text.clone(),
+        until,
+        others_words: last.is_some_and(|last| last.others_words)
+            || !turn.room.kind.is_direct()
+            || slice.iter().any(|memory| standing::holds_others(turn, memory)),
+    };
+    let memory = Memory {
+        id: summary.id,
         kind: MemoryKind::Summaries,
         agent_id: agent,
         entity_id: turn.agent.identity.entity(),
         room_id: turn.room.id,
         world_id: Some(turn.room.world_id),
-        content: Content::text(text.clone()),
-        metadata: Summary::metadata(until),
+        content: Content::text(text),
+        metadata: summary.metadata(),
         created_at: now,
     };
     let id = memory.id;
@@ -199,5 +208,5 @@ async fn store(
     let new = vec![Derived::new(memory, MemoryScope::Room, sources)];
     let change = DerivedChange { new, superseded, ..DerivedChange::default() };
     let stored = turn.store.change_derived(agent, &change).await?;
-    Ok((stored > 0).then_some(Summary { id, text, until }))
+    Ok((stored > 0).then_some(summary))
 }

@@ -1,10 +1,13 @@
 //! The part of a conversation that a reflection reads, with its speakers.
 
 use galatea_core::{
-    EntityId, Memory, MemoryKind, Result, Speakers, Timestamp, Turn, speakers, store::MemoryQuery,
+    EntityId, Memory, MemoryKind, Result, Speakers, Timestamp, Turn, fact::Origin, speakers,
+    store::MemoryQuery,
 };
 use serde_json::Value;
 use std::sync::Arc;
+
+use crate::fact::plain;
 
 /// Maximum number of messages read. A busy room is reflected on after 24 turns
 /// ([`galatea_core::EvaluatorUse::WhenQuiet`]).
@@ -53,6 +56,21 @@ impl Talk {
         let others =
             Speakers::new(name, people.map(|memory| (memory.entity_id, speakers::name_in(memory))));
         Ok(Self { messages, new_from, others, own: (own, speakers::display(name)) })
+    }
+
+    /// Tells the people whom known facts are about apart from the speakers.
+    pub(super) fn know(&mut self, agent: &str, facts: &[Memory]) {
+        let own = self.own.0;
+        let people = self.messages.iter().rev().filter(|memory| memory.entity_id != own);
+        let said =
+            people.map(|memory| (memory.entity_id, speakers::name_in(memory).map(str::to_owned)));
+        let known = facts.iter().map(|fact| {
+            let name = Origin::of(fact).subject_name;
+            (fact.entity_id, (!name.is_empty()).then(|| plain(&name).to_owned()))
+        });
+        let all: Vec<(EntityId, Option<String>)> = said.chain(known).collect();
+        self.others =
+            Speakers::new(agent, all.iter().map(|(entity, name)| (*entity, name.as_deref())));
     }
 
     /// What a speaker is called in the question.

@@ -17,3 +17,8 @@ pub(crate) fn same(a: &str, b: &str) -> bool {
     };
     letters(a) == letters(b)
 }
+
+/// A name without the suffix that tells two people of one name apart in a conversation.
+pub(crate) fn plain(name: &str) -> &str {
+    name.split(" #").next().unwrap_or(name)
+}

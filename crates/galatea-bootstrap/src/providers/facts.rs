@@ -12,7 +12,7 @@ use galatea_core::{
 use std::{collections::HashSet, sync::Arc, time::Duration};
 
 use crate::{
-    fact::{LONGEST, view},
+    fact::{LONGEST, plain, view},
     known::Known,
     meaning::{self, Meaning},
     words,
@@ -172,10 +172,9 @@ impl Names {
         let speaking = known.iter().map(|(entity, _)| *entity).collect();
         for fact in facts {
             let origin = Origin::of(fact);
-            let plain = |name: &str| name.split(" #").next().unwrap_or(name).to_owned();
-            known.push((fact.entity_id, Some(plain(&origin.subject_name))));
+            known.push((fact.entity_id, Some(plain(&origin.subject_name).to_owned())));
             if let Some(author) = origin.said_by {
-                known.push((author, Some(plain(&origin.said_by_name))));
+                known.push((author, Some(plain(&origin.said_by_name).to_owned())));
             }
         }
         let all = Speakers::new(

@@ -4,7 +4,9 @@
 use async_trait::async_trait;
 use galatea_core::{
     EntityId, Fragment, Memory, MemoryId, MemoryKind, Provider, ProviderUse, Result, Speakers,
-    Turn, speakers,
+    Turn,
+    rights::Words,
+    speakers, standing,
     store::{RecallQuery, Recalled},
     tokens::Family,
 };
@@ -73,12 +75,21 @@ impl Provider for Memories {
                 .kind(MemoryKind::Messages)
         };
         let found = turn.store.recall(&query).await?;
+        let others = |hit: &Recalled| {
+            [Some(&hit.memory), hit.before.as_ref(), hit.after.as_ref()]
+                .into_iter()
+                .flatten()
+                .any(|memory| standing::holds_others(turn, memory))
+        };
+        let own = turn.room.kind.is_direct() && !found.iter().any(others);
+        let words = if own { Words::Own } else { Words::Others };
         let text = render(turn, found);
         if text.is_empty() {
             return Ok(Fragment::default().noted(by_words));
         }
         let text = format!("# Earlier messages that may matter now\n{text}");
-        Ok(Fragment::text(text.clone()).value("memories", text).noted(by_words))
+        let fragment = Fragment { words, ..Fragment::text(text.clone()) };
+        Ok(fragment.value("memories", text).noted(by_words))
     }
 }
 

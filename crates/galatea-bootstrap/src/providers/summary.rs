@@ -2,7 +2,7 @@
 //! changes only when messages leave the prompt, so it stands before the conversation.
 
 use async_trait::async_trait;
-use galatea_core::{Fragment, Provider, ProviderUse, Result, Turn};
+use galatea_core::{Fragment, Provider, ProviderUse, Result, Turn, rights::Words};
 
 use crate::summary;
 
@@ -37,6 +37,8 @@ impl Provider for SummarizedContext {
             .find(|summary| shown_from.is_none_or(|shown_from| summary.until < shown_from));
         let Some(summary) = ended else { return Ok(Fragment::default()) };
         let text = format!("# Earlier in this conversation\n{}", summary.text);
-        Ok(Fragment::text(text.clone()).value("summarizedContext", text))
+        let own = turn.room.kind.is_direct() && !summary.others_words;
+        let words = if own { Words::Own } else { Words::Others };
+        Ok(Fragment { words, ..Fragment::text(text.clone()) }.value("summarizedContext", text))
     }
 }

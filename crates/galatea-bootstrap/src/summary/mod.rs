@@ -5,9 +5,10 @@ pub(crate) mod check;
 pub(crate) mod question;
 
 use galatea_core::{
-    Memory, MemoryId, MemoryKind, Result, Timestamp, Turn, Variable, store::MemoryQuery,
+    Memory, MemoryId, MemoryKind, Result, Timestamp, Turn, Variable, rights::TAINTED,
+    store::MemoryQuery,
 };
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 /// Number of messages in a turn's context: the runtime's setting.
 const CONVERSATION: Variable = Variable::new("CONVERSATION_LENGTH", "The runtime's.").or("32");
@@ -24,20 +25,27 @@ pub(crate) struct Summary {
     pub(crate) text: String,
     /// The time of the last message it covers.
     pub(crate) until: Timestamp,
+    /// It was made of words of others than the agent and the one person of a direct room.
+    pub(crate) others_words: bool,
 }
 
 impl Summary {
     fn of(memory: Memory) -> Option<Self> {
         let until = memory.metadata.get(UNTIL).and_then(Value::as_i64).map(Timestamp)?;
-        Some(Self { id: memory.id, text: memory.content.text, until })
+        let others_words = memory.metadata.contains_key(TAINTED);
+        Some(Self { id: memory.id, text: memory.content.text, until, others_words })
     }
 
-    /// The metadata of a summary that ends with a message of this time.
-    pub(crate) fn metadata(until: Timestamp) -> serde_json::Map<String, Value> {
-        [("type", json!("summary")), ("trust", json!("untrusted")), (UNTIL, json!(until))]
-            .map(|(key, value)| (key.to_owned(), value))
-            .into_iter()
-            .collect()
+    /// Its metadata.
+    pub(crate) fn metadata(&self) -> Map<String, Value> {
+        let mut metadata = Map::new();
+        metadata.insert("type".into(), json!("summary"));
+        metadata.insert("trust".into(), json!("untrusted"));
+        metadata.insert(UNTIL.into(), json!(self.until));
+        if self.others_words {
+            metadata.insert(TAINTED.into(), json!(true));
+        }
+        metadata
     }
 }
 

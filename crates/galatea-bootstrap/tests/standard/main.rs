@@ -10,3 +10,4 @@ mod people;
 mod providers;
 mod reflection;
 mod scene;
+mod summaries;

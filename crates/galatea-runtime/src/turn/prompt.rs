@@ -4,7 +4,6 @@
 use galatea_core::{
     AgentView, State, Turn,
     model::{ChatMessage, ModelInfo, ToolSpec},
-    rights::Words,
 };
 use minijinja::{Environment, UndefinedBehavior, Value as Rendered};
 use std::{collections::BTreeMap, sync::Arc, time::Duration};
@@ -121,7 +120,7 @@ fn sections(turn: &Turn<'_>, state: &State, info: &ModelInfo, results: &[String]
         .partition(|(_, fragment)| fragment.lasting);
     // Words of people are no instructions, however long they last.
     let (of_people, own): (Vec<_>, Vec<_>) =
-        of_the_day.into_iter().partition(|(_, fragment)| fragment.words == Words::Others);
+        of_the_day.into_iter().partition(|(_, fragment)| !fragment.instructs);
     sections.extend(own.into_iter().map(|(name, fragment)| lasting(name, fragment.text.clone())));
     sections.push(lasting("the rules", rules(turn, state, info, results)));
     let passing = |name: &str, text: String, needed: bool| Section {
