@@ -25,13 +25,18 @@ use crate::{
 pub(crate) struct Memories(pub(crate) Arc<Meaning>);
 
 /// Maximum number of messages that are looked for.
-const MOST: u32 = 6;
+const MOST: u32 = 5;
 /// Tokens of all messages shown. They are different in every prompt, so no provider of a model
 /// caches them.
-const TOKENS: u64 = 400;
+const TOKENS: u64 = 250;
 /// Longest message shown, and longest of those around it, in graphemes.
 const LONGEST: usize = 400;
-const AROUND: usize = 160;
+const AROUND: usize = 120;
+/// A hit counts if its score is at least this part of the best one's.
+const NEAR_BEST: f32 = 0.4;
+/// Two messages say the same if so many of all their words stand in both. A changed name or number
+/// in a short sentence is less.
+const SAME: (usize, usize) = (4, 5);
 
 #[async_trait]
 impl Provider for Memories {
@@ -107,22 +112,29 @@ fn named(turn: &Turn<'_>, question: &str) -> Vec<EntityId> {
 /// The best hits that fit, with the messages around them, in the order in which they were written.
 fn render(turn: &Turn<'_>, found: Vec<Recalled>) -> String {
     let shown: HashSet<MemoryId> = turn.recent.iter().map(|memory| memory.id).collect();
-    let mut told: HashSet<String> = turn.recent.iter().map(|memory| gist(memory)).collect();
+    let mut told: Vec<Gist> = turn.recent.iter().map(|memory| Gist::of(memory)).collect();
     let names = names(turn, &found);
+    let least = found.first().map_or(0.0, |best| best.score * NEAR_BEST);
     let mut left = TOKENS;
     let mut lines: BTreeMap<(i64, MemoryId), String> = BTreeMap::new();
-    for hit in found {
+    for hit in found.into_iter().filter(|hit| hit.score >= least) {
         let Recalled { memory, before, after, .. } = hit;
-        if lines.contains_key(&key(&memory)) || !told.insert(gist(&memory)) {
+        let mut is_new = |memory: &Memory| {
+            let gist = Gist::of(memory);
+            let new = !told.iter().any(|told| told.says(&gist));
+            told.push(gist);
+            new
+        };
+        if lines.contains_key(&key(&memory)) || !is_new(&memory) {
             continue;
         }
-        let around = [before, after].into_iter().flatten().filter(|near| {
-            near.room_id == turn.room.id
-                && !shown.contains(&near.id)
-                && !lines.contains_key(&key(near))
-        });
         let mut group = vec![(key(&memory), line(turn, &names, &memory, LONGEST))];
-        group.extend(around.map(|near| (key(&near), line(turn, &names, &near, AROUND))));
+        for near in [before, after].into_iter().flatten() {
+            let elsewhere = near.room_id == turn.room.id && !shown.contains(&near.id);
+            if elsewhere && !lines.contains_key(&key(&near)) && is_new(&near) {
+                group.push((key(&near), line(turn, &names, &near, AROUND)));
+            }
+        }
         let tokens = |lines: &[((i64, MemoryId), String)]| {
             lines.iter().map(|(_, line)| Family::Other.text(line) + 1).sum::<u64>()
         };
@@ -139,15 +151,34 @@ fn render(turn: &Turn<'_>, found: Vec<Recalled>) -> String {
     lines.into_values().collect::<Vec<_>>().join("\n")
 }
 
-fn key(memory: &Memory) -> (i64, MemoryId) {
-    (memory.created_at.0, memory.id)
+/// What a message says, to compare it with others.
+struct Gist {
+    /// Who says it. `None` for a question: it says nothing of the person who asks.
+    by: Option<EntityId>,
+    words: HashSet<String>,
 }
 
-/// Who says what, apart from case and punctuation: a message that repeats one that is shown adds
-/// nothing.
-fn gist(memory: &Memory) -> String {
-    let words = memory.content.text.chars().filter(|c| c.is_alphanumeric());
-    memory.entity_id.to_string().chars().chain(words.flat_map(char::to_lowercase)).collect()
+impl Gist {
+    fn of(memory: &Memory) -> Self {
+        let text = memory.content.text.trim_end();
+        let words = text.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty());
+        let asks = text.ends_with(['?', '？']);
+        Self {
+            by: (!asks).then_some(memory.entity_id),
+            words: words.map(str::to_lowercase).collect(),
+        }
+    }
+
+    /// Whether the other message adds nothing to this one.
+    fn says(&self, other: &Self) -> bool {
+        let both = self.words.intersection(&other.words).count();
+        let all = self.words.len() + other.words.len() - both;
+        self.by == other.by && both * SAME.1 >= all * SAME.0
+    }
+}
+
+fn key(memory: &Memory) -> (i64, MemoryId) {
+    (memory.created_at.0, memory.id)
 }
 
 fn names(turn: &Turn<'_>, found: &[Recalled]) -> Speakers {

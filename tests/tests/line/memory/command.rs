@@ -21,7 +21,7 @@ async fn answer(stage: &Stage, at: &crate::house::Spot, command: &str) -> String
 
 #[tokio::test]
 async fn people_see_correct_and_delete_what_is_remembered_of_them() {
-    let stage = Stage::build().await;
+    let stage = Stage::build(None).await;
     stage.say(&club(0).mentioning(), "I live in Ghent").await;
     stage.until_learnt("lives in Ghent").await;
     stage.say(&club(0).mentioning(), "I live in Lyon").await;

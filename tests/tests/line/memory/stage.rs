@@ -26,7 +26,8 @@ pub(super) struct Stage {
 }
 
 impl Stage {
-    pub(super) async fn build() -> Self {
+    /// With the standard plugin, which may lack a provider.
+    pub(super) async fn build(without: Option<&str>) -> Self {
         let clock = ManualClock::at(Timestamp(1_777_888_800_000));
         let reader = Arc::new(ScriptedModel::saying("I see.").with_info(ModelInfo {
             provider: "scripted".into(),
@@ -34,8 +35,10 @@ impl Stage {
             ..ModelInfo::default()
         }));
         let learner = learner::model();
+        let mut standard = galatea_bootstrap::plugin();
+        standard.providers.retain(|provider| Some(provider.name()) != without);
         let mut plan = Plan::new(Arc::clone(&reader) as _)
-            .plugin(galatea_bootstrap::plugin())
+            .plugin(standard)
             .set("LIMITS", "off")
             .set("REFLECTION_INTERVAL", "1")
             .set("EVALUATION_PAUSE_SECONDS", "0")
