@@ -274,3 +274,66 @@ async fn one_text_that_is_refused_keeps_no_other_back() {
     assert!(reflects(&scene).await.is_err());
     assert_eq!(model.asked.lock().unwrap().len() - before, 11);
 }
+
+/// Runs the EMBEDDING evaluator of the scene, if it has something to do.
+async fn embeds(scene: &Scene) -> galatea_core::Result<bool> {
+    let turn = scene.turn();
+    let finished = galatea_core::FinishedTurn {
+        turn: &turn,
+        replies: &[],
+        verdict: &galatea_core::Verdict::default(),
+    };
+    let queue = scene.plugin.evaluators.iter().find(|e| e.name() == "EMBEDDING").unwrap();
+    let wanted = queue.validate(&finished).await?;
+    if wanted {
+        queue.evaluate(&finished).await?;
+    }
+    Ok(wanted)
+}
+
+#[tokio::test]
+async fn messages_are_embedded_in_batches_after_facts_and_an_outage_is_waited_out() {
+    let model = Tea::of("small", 3);
+    let mut scene = after(8);
+    assert!(!embeds(&scene).await.unwrap(), "off without a model");
+    for n in 0..150 {
+        let kind = if n == 0 { MemoryKind::Facts } else { MemoryKind::Messages };
+        let text = if n == 9 { "unspeakable".to_owned() } else { format!("remark {n}") };
+        scene.keep(kind, someone(MARIA), scene.room.id, &text, Timestamp(n));
+    }
+    scene.models.embedding = Some(model.clone());
+    model.fails.store(true, Relaxed);
+    let failure = embeds(&scene).await.unwrap_err();
+    assert!(failure.report().contains("retry_in_seconds"), "{}", failure.report());
+    model.fails.store(false, Relaxed);
+    assert!(!embeds(&scene).await.unwrap(), "not before the pause has passed");
+    assert_eq!(model.asked.lock().unwrap().len(), 1);
+    scene.clock.advance(std::time::Duration::from_secs(31));
+    assert!(embeds(&scene).await.unwrap());
+    let asked = model.asked.lock().unwrap().clone();
+    assert_eq!(asked[1], ["remark 0"], "facts first");
+    assert!(asked.iter().all(|texts| texts.len() <= 64) && asked[2].len() == 64, "in batches");
+    let tables = scene.double.tables();
+    assert_eq!(tables.embeddings.len(), 149, "one text that is refused keeps no other back");
+    assert_eq!(tables.given_up.len(), 1);
+    drop(tables);
+    embeds(&scene).await.unwrap();
+    assert_eq!(model.asked.lock().unwrap().len(), asked.len(), "nothing is embedded twice");
+}
+
+#[tokio::test]
+async fn one_embedding_serves_all_providers_of_a_turn() {
+    let model = Tea::of("small", 3);
+    let mut scene = much_is_known(&model).await;
+    scene.agent.settings = galatea_core::Settings::from_pairs([("CONVERSATION_LENGTH", 6)]);
+    for n in 0..4 {
+        let memory = scene.said(MARIA, &format!("remark {n}"));
+        scene.recent.push(memory.into());
+    }
+    let before = model.asked.lock().unwrap().len();
+    let turn = scene.turn();
+    for name in ["FACTS", "MEMORIES"] {
+        scene.provider(name).provide(&turn).await.unwrap();
+    }
+    assert_eq!(model.asked.lock().unwrap().len(), before + 1);
+}
