@@ -308,5 +308,5 @@ fn a_channel_is_open_only_if_every_member_reads_it() {
         .filter(|id| directory.is_open(&directory.channel(*id).unwrap()))
         .collect();
     assert_eq!(open, [20, 30]);
-    assert!(!directory.is_open(&Channel::unknown(10)));
+    assert!(!directory.is_open(&directory::Channel::unknown(10)));
 }

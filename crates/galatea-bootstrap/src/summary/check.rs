@@ -24,7 +24,7 @@ pub(crate) fn invented(summary: &str, sources: &[&str]) -> Vec<String> {
 
 /// The sentences of `summary` that contain none of the invented words.
 pub(crate) fn without(summary: &str, invented: &[String]) -> String {
-    let bad: HashSet<String> = invented.iter().map(|word| key(word)).collect();
+    let bad: HashSet<String> = invented.iter().map(key).collect();
     sentences(summary)
         .into_iter()
         .filter(|sentence| !words(sentence).any(|word| bad.contains(&key(word))))
