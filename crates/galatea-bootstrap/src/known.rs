@@ -1,16 +1,22 @@
-//! Caches which rooms have facts and relationships, and when each was last reflected on. An
-//! ordinary turn then needs no query for them.
+//! Caches which rooms see facts and relationships, and when each was last reflected on. An ordinary
+//! turn then needs no query for them. Counts how often each fact is shown.
 
-use galatea_core::{AgentId, MemoryKind, Result, RoomId, Turn, store::MemoryQuery};
+use galatea_core::{
+    AgentId, Memory, MemoryId, MemoryKind, Result, RoomId, Timestamp, Turn,
+    store::{MemoryQuery, RecallQuery},
+};
 use std::{
     collections::HashMap,
-    sync::{Arc, Mutex, PoisonError},
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    time::Duration,
 };
 
-use crate::evaluators::Mark;
+use crate::{evaluators::Mark, fact::view};
 
 /// Entries in a cache before it is cleared and filled again: about a megabyte.
 const ROOMS: usize = 20_000;
+/// How long a room is taken to see no facts. Another process may learn a fact of its World.
+const UNKNOWN: Duration = Duration::from_secs(60);
 
 /// Key of the store's note that an agent has relationships.
 const TIED: &str = "relationships";
@@ -23,28 +29,54 @@ type LastMark = Option<Arc<Mark>>;
 #[derive(Default)]
 pub(crate) struct Known {
     agents: Mutex<HashMap<AgentId, bool>>,
-    rooms: Mutex<HashMap<(AgentId, RoomId), bool>>,
+    /// Rooms that see facts (`None`), or saw none at a time.
+    rooms: Mutex<HashMap<(AgentId, RoomId), Option<Timestamp>>>,
     reflected: Mutex<HashMap<(AgentId, RoomId), LastMark>>,
     tied: Mutex<HashMap<AgentId, bool>>,
+    /// How often facts were shown since they were last counted in the store.
+    shown: Mutex<HashMap<MemoryId, u64>>,
 }
 
 impl Known {
-    /// Whether this room may have facts.
+    /// Whether this room may see facts.
     pub(crate) async fn may_have_facts(&self, turn: &Turn<'_>) -> Result<bool> {
         let agent = turn.agent.identity.id();
         if !self.has_facts(turn).await? {
             return Ok(false);
         }
-        let room = (agent, turn.room.id);
-        if let Some(has) = get(&self.rooms, &room) {
-            return Ok(has);
+        let (room, now) = ((agent, turn.room.id), turn.now());
+        match get(&self.rooms, &room) {
+            Some(None) => return Ok(true),
+            Some(Some(at)) if now.since(at) < UNKNOWN => return Ok(false),
+            Some(Some(_)) | None => {}
         }
-        let found = !turn
-            .store
-            .memories(&MemoryQuery::new(agent, 1).room(turn.room.id).kind(MemoryKind::Facts))
-            .await?
-            .is_empty();
-        Ok(put_if_new(&self.rooms, room, found))
+        let query = RecallQuery::new(view::visibility(turn), "", 1, now).kind(MemoryKind::Facts);
+        let found = !turn.store.recall(&query).await?.is_empty();
+        let mut rooms = lock(&self.rooms);
+        if rooms.len() >= ROOMS {
+            rooms.clear();
+        }
+        // Another task may have learnt a fact meanwhile.
+        let state = rooms.entry(room).or_insert((!found).then_some(now));
+        if found || state.is_some() {
+            *state = (!found).then_some(now);
+        }
+        Ok(state.is_none())
+    }
+
+    /// Counts facts that a prompt shows.
+    pub(crate) fn note_shown<'a>(&self, facts: impl Iterator<Item = &'a Memory>) {
+        let mut shown = lock(&self.shown);
+        if shown.len() >= ROOMS {
+            shown.clear();
+        }
+        facts.for_each(|fact| *shown.entry(fact.id).or_default() += 1);
+    }
+
+    /// How often facts were shown since the last call, of those with these ids.
+    pub(crate) fn take_shown(&self, ids: impl Iterator<Item = MemoryId>) -> HashMap<MemoryId, u64> {
+        let mut shown = lock(&self.shown);
+        ids.filter_map(|id| Some((id, shown.remove(&id)?))).collect()
     }
 
     /// Whether this agent has ever learnt a fact.
@@ -99,15 +131,18 @@ impl Known {
         map.insert((turn.agent.identity.id(), turn.room.id), mark);
     }
 
-    /// Notes that a fact is about to be stored in this room.
+    /// Notes that a fact is about to be stored in this room. Other rooms may see it too.
     pub(crate) fn learn(&self, turn: &Turn<'_>) {
         let agent = turn.agent.identity.id();
-        self.agents.lock().unwrap_or_else(PoisonError::into_inner).insert(agent, true);
-        self.rooms
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .insert((agent, turn.room.id), true);
+        lock(&self.agents).insert(agent, true);
+        let mut rooms = lock(&self.rooms);
+        rooms.retain(|(of, _), unknown| *of != agent || unknown.is_none());
+        rooms.insert((agent, turn.room.id), None);
     }
+}
+
+fn lock<T>(map: &Mutex<T>) -> MutexGuard<'_, T> {
+    map.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 fn get<K: std::hash::Hash + Eq, V: Clone>(map: &Mutex<HashMap<K, V>>, key: &K) -> Option<V> {

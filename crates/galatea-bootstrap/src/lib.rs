@@ -1,13 +1,15 @@
 //! The standard plugin of every agent (elizaOS `plugin-bootstrap`): its basic actions, prompt
-//! providers, and the evaluator that learns facts.
+//! providers, and the evaluators that learn facts, summarise and embed.
 
 mod actions;
 mod choose;
 mod evaluators;
+mod fact;
 mod known;
 mod meaning;
 mod providers;
 mod rights;
+mod summary;
 mod ties;
 mod words;
 
@@ -46,6 +48,8 @@ pub fn plugin() -> Plugin {
     .provider(providers::Entities::default())
     .provider(providers::Relationships(Arc::clone(&known)))
     .provider(providers::Facts(Arc::clone(&known), Arc::clone(&meaning)))
+    .provider(providers::Memories(Arc::clone(&meaning)))
+    .provider(providers::SummarizedContext)
     .provider(providers::Roles)
     .provider(providers::WorldSettings)
     .provider(providers::Choice)
@@ -56,5 +60,7 @@ pub fn plugin() -> Plugin {
     .provider(providers::Evaluators)
     .provider(providers::ActionState)
     .provider(providers::RecentMessages)
-    .evaluator(evaluators::Reflection(known, meaning))
+    .evaluator(evaluators::Reflection(known, Arc::clone(&meaning)))
+    .evaluator(evaluators::Summarization::default())
+    .evaluator(evaluators::EmbeddingQueue::new(meaning))
 }

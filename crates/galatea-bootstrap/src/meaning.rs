@@ -1,16 +1,19 @@
-//! Embeds learnt facts and current messages, and finds the facts most similar to a message.
+//! Embeds what is remembered, and current messages to compare it with.
 
 use galatea_core::{
-    Embedding, EmbeddingModel, EntityId, Error, ErrorKind, Memory, MemoryKind, Result, Turn,
-    Variable,
-    store::{MemoryQuery, SimilarityQuery},
+    Embedding, EmbeddingModel, Error, ErrorKind, Memory, MemoryId, MemoryKind, Result, Speakers,
+    Turn, TurnId, Variable, fusion,
+    store::{self, MemoryQuery},
 };
 use std::{
-    collections::HashMap,
+    collections::{HashMap, VecDeque},
     sync::{Arc, Mutex, PoisonError},
     time::Duration,
 };
-use tokio::{sync::Semaphore, time::timeout};
+use tokio::{
+    sync::{OnceCell, Semaphore},
+    time::timeout,
+};
 
 use crate::words;
 
@@ -29,41 +32,75 @@ const ASKED_AT_ONCE: usize = 4;
 const AT_ONCE: u32 = 100;
 /// After this many refused calls the rest is postponed, because the fault is not a single text.
 const REFUSED: usize = 10;
+/// Turns whose embedding is kept for the providers that come later in the same turn.
+const TURNS: usize = 64;
 
 /// Limits and cached properties of embedding models.
 pub(crate) struct Meaning {
     asking: Arc<Semaphore>,
     /// Dimensions of a model's last embedding, by the model's name.
     widths: Mutex<HashMap<String, usize>>,
+    /// Embeddings of the latest turns: several providers of a turn need the same one.
+    turns: Mutex<VecDeque<(TurnId, Arc<OnceCell<Answer>>)>>,
 }
+
+/// What the embedding model answered for a turn. An error is kept in parts, since it is returned to
+/// each provider.
+type Answer = Result<Option<Said>, (ErrorKind, String)>;
 
 impl Default for Meaning {
     fn default() -> Self {
-        Self { asking: Arc::new(Semaphore::new(ASKED_AT_ONCE)), widths: Mutex::default() }
+        Self {
+            asking: Arc::new(Semaphore::new(ASKED_AT_ONCE)),
+            widths: Mutex::default(),
+            turns: Mutex::default(),
+        }
     }
 }
 
-/// The embedding of a turn's messages, to compare facts with.
+/// The embedding of a turn's messages, to compare memories with.
+#[derive(Clone)]
 pub(crate) struct Said {
     model: String,
     embedding: Embedding,
 }
 
 impl Meaning {
-    /// Embeds the messages of a turn. `None` without an embedding model or text.
+    /// Embeds the messages of a turn, once however many providers ask. `None` without an embedding
+    /// model or text.
     ///
     /// # Errors
-    /// If the model does not answer in time. Facts are then ordered by age, and the verdict says
-    /// so.
+    /// If the model does not answer in time. Memories are then compared by words, and the verdict
+    /// says so.
     pub(crate) async fn said(&self, turn: &Turn<'_>) -> Result<Option<Said>> {
+        if turn.models.embedding.is_none() {
+            return Ok(None);
+        }
+        let answer = {
+            let mut turns = self.turns.lock().unwrap_or_else(PoisonError::into_inner);
+            if !turns.iter().any(|(id, _)| *id == turn.id) {
+                turns.push_back((turn.id, Arc::default()));
+                let over = turns.len().saturating_sub(TURNS);
+                turns.drain(..over);
+            }
+            turns
+                .iter()
+                .find(|(id, _)| *id == turn.id)
+                .map(|(_, answer)| Arc::clone(answer))
+                .unwrap_or_default()
+        };
+        let ask = async || self.ask(turn).await.map_err(|error| (error.kind(), error.to_string()));
+        answer.get_or_init(ask).await.clone().map_err(|(kind, text)| Error::new(kind, text))
+    }
+
+    async fn ask(&self, turn: &Turn<'_>) -> Result<Option<Said>> {
         let Some(model) = turn.models.embedding.clone() else { return Ok(None) };
         let name = model.info().full_name();
-        // The newest message first, because the text is cut at the end.
-        let said: Vec<&str> = std::iter::once(turn.message)
-            .chain(turn.merged.iter().rev())
-            .map(|message| message.content.text.as_str())
-            .collect();
-        let text = words::line(&said.join(" "), words::LONGEST);
+        let speakers = Speakers::of(turn);
+        let people = turn.recent.iter().map(AsRef::as_ref).chain(turn.merged).chain([turn.message]);
+        let names: Vec<String> = people.map(|memory| speakers.of_memory(memory)).collect();
+        let names: Vec<&str> = names.iter().map(String::as_str).collect();
+        let text = fusion::embedded_question(&question(turn), &names);
         if text.is_empty() {
             return Ok(None);
         }
@@ -105,33 +142,57 @@ impl Meaning {
         let facts = MemoryQuery::new(agent, AT_ONCE).room(turn.room.id).kind(MemoryKind::Facts);
         let width = self.widths.lock().unwrap_or_else(PoisonError::into_inner).get(&name).copied();
         let missing = turn.store.without_embedding(&facts, &name, width).await?;
-        let mut batches = vec![missing.as_slice()];
-        let mut refused = 0;
+        let items = missing.into_iter().map(|fact| {
+            let text = fact.content.text.clone();
+            (fact, text)
+        });
+        self.embed(turn, model, &items.collect::<Vec<_>>()).await.map(drop)
+    }
+
+    /// Embeds memories as these texts. Returns those that the model refuses for their text.
+    ///
+    /// # Errors
+    /// If the model fails, or refuses so many texts that they are not to blame. What was embedded
+    /// until then is stored.
+    pub(crate) async fn embed(
+        &self,
+        turn: &Turn<'_>,
+        model: &Arc<dyn EmbeddingModel>,
+        items: &[(Memory, String)],
+    ) -> Result<Vec<MemoryId>> {
+        let (agent, name) = (turn.agent.identity.id(), model.info().full_name());
+        let mut batches = vec![items];
+        let mut refusals = 0;
+        let mut refused = Vec::new();
         while let Some(batch) = batches.pop().filter(|batch| !batch.is_empty()) {
-            match embed(model, batch.iter().map(|fact| fact.content.text.clone()).collect()).await {
+            match embed(model, batch.iter().map(|(_, text)| text.clone()).collect()).await {
                 Ok(embeddings) => {
-                    let embeddings: Vec<(&Memory, Embedding)> = batch
-                        .iter()
-                        .zip(embeddings)
-                        .filter_map(|(fact, embedding)| Some((fact, embedding?)))
+                    let both = || batch.iter().zip(&embeddings);
+                    refused.extend(
+                        both()
+                            .filter(|(_, embedding)| embedding.is_none())
+                            .map(|((memory, _), _)| memory.id),
+                    );
+                    let embeddings: Vec<(&Memory, Embedding)> = both()
+                        .filter_map(|((memory, _), embedding)| Some((memory, embedding.clone()?)))
                         .collect();
                     embeddings.iter().for_each(|(_, embedding)| self.note(&name, embedding));
                     turn.store.save_embeddings(agent, &name, &embeddings).await?;
                 }
                 // If the service rejects one text, the others must still be embedded.
-                Err(error) if error.kind() == ErrorKind::Invalid && refused < REFUSED => {
-                    refused += 1;
+                Err(error) if error.kind() == ErrorKind::Invalid && refusals < REFUSED => {
+                    refusals += 1;
                     let (first, second) = batch.split_at(batch.len() / 2);
-                    batches.extend(
-                        [second, first]
-                            .into_iter()
-                            .filter(|half| !half.is_empty() && half.len() < batch.len()),
-                    );
+                    if first.is_empty() {
+                        refused.extend(second.iter().map(|(memory, _)| memory.id));
+                    } else {
+                        batches.extend([second, first]);
+                    }
                 }
                 Err(error) => return Err(error),
             }
         }
-        Ok(())
+        Ok(refused)
     }
 
     fn note(&self, model: &str, embedding: &Embedding) {
@@ -143,32 +204,19 @@ impl Meaning {
 }
 
 impl Said {
-    /// Facts of this room about `entity`, most similar first. Empty if the search fails.
-    pub(crate) async fn facts_about(
-        &self,
-        turn: &Turn<'_>,
-        entity: EntityId,
-        most: u32,
-    ) -> Vec<Memory> {
-        let of = MemoryQuery {
-            entity: Some(entity),
-            ..MemoryQuery::new(turn.agent.identity.id(), most)
-                .room(turn.room.id)
-                .kind(MemoryKind::Facts)
-        };
-        // No minimum similarity. Otherwise the newest facts would be shown instead.
-        let query = SimilarityQuery {
-            of,
-            model: self.model.clone(),
-            embedding: self.embedding.clone(),
-            at_least: -1.0,
-        };
-        let found = turn.store.search_similar(&query).await.unwrap_or_else(|error| {
-            by_age(turn, &error);
-            Vec::new()
-        });
-        found.into_iter().map(|(fact, _)| fact).collect()
+    /// As a search takes it.
+    pub(crate) fn into_meaning(self) -> store::Meaning {
+        store::Meaning { model: self.model, embedding: self.embedding }
     }
+}
+
+/// What a turn is about: its messages, the newest first, because the text is cut at the end.
+pub(crate) fn question(turn: &Turn<'_>) -> String {
+    let said: Vec<&str> = std::iter::once(turn.message)
+        .chain(turn.merged.iter().rev())
+        .map(|message| message.content.text.as_str())
+        .collect();
+    words::line(&said.join(" "), words::LONGEST)
 }
 
 /// How long a turn waits for the embedding of its messages.
@@ -179,7 +227,7 @@ pub(crate) fn patience(turn: &Turn<'_>) -> Duration {
 }
 
 fn by_age(turn: &Turn<'_>, error: &Error) {
-    tracing::debug!(turn = %turn.id, error = %error.report(), "failed to compare facts by meaning; they are ordered by age");
+    tracing::debug!(turn = %turn.id, error = %error.report(), "failed to embed a message; memories are compared by words");
 }
 
 /// One embedding per text. `None` for a text whose vector cannot be compared.

@@ -9,6 +9,7 @@ pub const COMMANDS: &[(&str, &str)] = &[
     ("reset", "Forget this conversation and start afresh"),
     ("mute", "Stay silent in this room"),
     ("unmute", "Speak again in this room"),
+    ("memory", "What I remember of you, and how to correct or delete it"),
     ("privacy", "What I store, and how to see or delete it"),
     ("help", "What I can do"),
 ];

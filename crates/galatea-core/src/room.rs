@@ -32,6 +32,18 @@ pub struct Room {
     pub metadata: Map<String, Value>,
 }
 
+/// Key of a Room's metadata, set by connectors: `true` if every member of its World can read it.
+/// What people say there may be repeated in the other Rooms of the World.
+pub const OPEN: &str = "openToWorld";
+
+impl Room {
+    /// Whether every member of the World can read the Room, as far as the platform says so. Posts
+    /// are public.
+    pub fn is_open(&self) -> bool {
+        self.kind == ChannelType::Feed || self.metadata.get(OPEN) == Some(&Value::Bool(true))
+    }
+}
+
 /// elizaOS `ChannelType`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "SCREAMING_SNAKE_CASE")]

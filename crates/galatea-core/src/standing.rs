@@ -79,13 +79,7 @@ pub async fn site(turn: &Turn<'_>, room: &Room) -> Result<Site> {
 /// agent's own: other speakers, what the conversation holds of others, what is quoted, files, facts
 /// and documents. In a group always others': names and titles are theirs.
 pub fn words(turn: &Turn<'_>) -> Words {
-    let (speaker, itself) = (turn.message.entity_id, turn.agent.identity.entity());
-    let others = |m: &Memory| {
-        (m.entity_id != speaker && m.entity_id != itself)
-            || !m.content.attachments.is_empty()
-            || m.metadata.get(TAINTED).is_some()
-            || quotes(m)
-    };
+    let others = |memory: &Memory| holds_others(turn, memory);
     let quoted = turn.envelope.reply_to.is_some()
         && !turn.envelope.addressed.reply
         && turn.envelope.pressed.is_none();
@@ -105,6 +99,16 @@ pub fn words(turn: &Turn<'_>) -> Words {
     } else {
         Words::Own
     }
+}
+
+/// Whether a message, or what was made of messages, holds words of others than the person who is
+/// being answered and the agent.
+pub fn holds_others(turn: &Turn<'_>, memory: &Memory) -> bool {
+    let (speaker, itself) = (turn.message.entity_id, turn.agent.identity.entity());
+    (memory.entity_id != speaker && memory.entity_id != itself)
+        || !memory.content.attachments.is_empty()
+        || memory.metadata.get(TAINTED).is_some()
+        || quotes(memory)
 }
 
 /// A message that carries another one in it, as connectors keep it: what it replies to, quotes or

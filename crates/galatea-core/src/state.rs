@@ -14,9 +14,14 @@ pub struct Fragment {
     pub values: Map<String, Value>,
     /// Structured data for actions and evaluators.
     pub data: Map<String, Value>,
-    /// Whose words it holds; set by the runtime from [`crate::Provider::words`].
+    /// Whose words it holds: [`Words::Own`] if [`crate::Provider::words`] says so of all its text,
+    /// or if the provider has looked at what this text holds.
     #[serde(skip)]
     pub words: Words,
+    /// Whether the text may stand among the instructions: nobody but the operator wrote it. Set by
+    /// the runtime from [`crate::Provider::words`].
+    #[serde(skip)]
+    pub instructs: bool,
     /// Whether the text is the same in every turn of a day; set by the runtime from
     /// [`crate::Provider::lasting`].
     #[serde(skip)]

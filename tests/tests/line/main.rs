@@ -24,6 +24,7 @@ mod exhausted;
 mod gate;
 mod hijacked;
 mod knowledge;
+mod memory;
 mod plans;
 mod plugins;
 mod prompts;

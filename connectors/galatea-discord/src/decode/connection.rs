@@ -1,7 +1,9 @@
 //! Converts Discord's places and people to World, Room and Entity. The World is the guild; a direct
 //! message channel is its own World.
 
-use galatea_core::{ChannelType, Connection, EntityRef, RemoteId, RoomRef, WorldRef, world::Role};
+use galatea_core::{
+    ChannelType, Connection, EntityRef, RemoteId, RoomRef, WorldRef, room::OPEN, world::Role,
+};
 use serde_json::{Map, Value, json};
 use serenity::all::User;
 
@@ -32,6 +34,7 @@ pub(super) fn world(id: u64, guild: Option<&Guild>) -> WorldRef {
 /// Converts a channel to a Room.
 pub(super) fn room(id: u64, channel: &Channel, directory: &Directory) -> RoomRef {
     let mut metadata = Map::new();
+    metadata.insert(OPEN.into(), Value::Bool(directory.is_open(channel)));
     if let Some(parent) = channel.parent {
         metadata.insert("threadId".into(), json!(id.to_string()));
         metadata.insert("parentChannelId".into(), json!(parent.to_string()));

@@ -6,7 +6,7 @@ use galatea_core::Timestamp;
 use serde_json::Value;
 use std::collections::HashMap;
 
-use super::permissions::{self, ADMINISTRATOR, Member, Missing, Overwrite, administers};
+use super::permissions::{self, ADMINISTRATOR, Member, Missing, Overwrite, VIEW, administers};
 
 /// Most channels in the cache. At this number the cache is emptied, and channels are fetched again
 /// when needed.
@@ -138,6 +138,28 @@ impl Directory {
         }
         let member = Member { guild, id: me, roles: &known.mine };
         permissions::missing(member.permissions_in(of_roles, &overwrites), thread)
+    }
+
+    /// Whether every member of the guild can read a channel: View Channel is a permission of
+    /// `@everyone`, and no overwrite takes it from a role or a member. Private threads are closed,
+    /// and so is a channel whose permissions are not known.
+    pub(crate) fn is_open(&self, channel: &Channel) -> bool {
+        const PRIVATE_THREAD: u8 = 12;
+        let parent = match channel.parent {
+            _ if channel.kind == PRIVATE_THREAD => return false,
+            Some(parent) => self.channel(parent),
+            None => None,
+        };
+        // Threads have no overwrites of their own.
+        let place = if is_thread(channel.kind) { parent.as_ref() } else { Some(channel) };
+        let Some(overwrites) = place.and_then(|place| place.overwrites.as_deref()) else {
+            return false;
+        };
+        let Some(guild) = channel.guild else { return false };
+        let everybody =
+            self.guilds.get(&guild).and_then(|known| known.permissions.get(&guild).copied());
+        everybody.is_some_and(|everybody| everybody & VIEW != 0)
+            && overwrites.iter().all(|overwrite| !overwrite.denies(VIEW))
     }
 
     /// Empties the cache. Called when a run starts, because Discord sends everything again.

@@ -57,6 +57,11 @@ pub(crate) fn administers(permissions: &Value) -> bool {
 }
 
 impl Overwrite {
+    /// Whether it takes a permission away.
+    pub(crate) fn denies(&self, permission: u64) -> bool {
+        self.deny & permission != 0
+    }
+
     /// Reads the overwrites of a channel object. `None` if Discord did not send them, as for
     /// threads.
     pub(crate) fn read_all(channel: &Value) -> Option<Box<[Self]>> {

@@ -283,3 +283,30 @@ proptest! {
         let _ = parse_link(&text);
     }
 }
+
+#[test]
+fn a_channel_is_open_only_if_every_member_reads_it() {
+    let directory = Directory::default();
+    let view = "1024";
+    let hidden_from = |id: &str| json!([{ "id": id, "type": 0, "allow": "0", "deny": view }]);
+    let told = json!({
+        "id": "10", "name": "Garden", "owner_id": "1",
+        "roles": [{ "id": "10", "name": "@everyone", "permissions": view }],
+        "channels": [
+            { "id": "20", "type": 0, "name": "general", "permission_overwrites": [{ "id": "11", "type": 0, "allow": view, "deny": "2048" }] },
+            { "id": "21", "type": 0, "name": "staff", "permission_overwrites": hidden_from("10") },
+            { "id": "22", "type": 0, "name": "not for guests", "permission_overwrites": hidden_from("12") },
+            { "id": "23", "type": 0, "name": "permissions not told" },
+        ],
+        "threads": [{ "id": "30", "type": 11, "name": "open", "parent_id": "20" }, { "id": "31", "type": 12, "name": "private", "parent_id": "20" },
+                    { "id": "32", "type": 11, "name": "of staff", "parent_id": "21" }],
+        "members": [{ "user": { "id": "900", "username": "galatea" }, "roles": [] }]
+    });
+    places::learn("GUILD_CREATE", &told, &directory, &me());
+    let open: Vec<u64> = [20, 21, 22, 23, 30, 31, 32]
+        .into_iter()
+        .filter(|id| directory.is_open(&directory.channel(*id).unwrap()))
+        .collect();
+    assert_eq!(open, [20, 30]);
+    assert!(!directory.is_open(&directory::Channel::unknown(10)));
+}

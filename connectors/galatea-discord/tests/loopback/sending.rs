@@ -458,12 +458,15 @@ async fn what_only_one_person_asked_for_only_they_read() {
         ["reset", "mute", "unmute"].map(hidden),
         ["32", "32", "32"].map(serde_json::Value::from)
     );
-    assert!(["ask", "help", "privacy"].map(hidden).iter().all(serde_json::Value::is_null));
+    assert!(
+        ["ask", "help", "memory", "privacy"].map(hidden).iter().all(serde_json::Value::is_null)
+    );
     let mut heard = 0;
     // Bob is not an admin, so "mute" will be refused. Ann owns the server.
     for (who, command, private) in [
         (&bob, "help", true),
         (&bob, "privacy", true),
+        (&bob, "memory", true),
         (&bob, "mute", true),
         (&ann, "mute", false),
         (&ann, "help", true),

@@ -1,7 +1,7 @@
 //! Converts Telegram's chats and people to World, Room and Entity. The World is the chat; a topic
 //! is a Room in it.
 
-use galatea_core::{ChannelType, Connection, EntityRef, RemoteId, RoomRef, WorldRef};
+use galatea_core::{ChannelType, Connection, EntityRef, RemoteId, RoomRef, WorldRef, room::OPEN};
 use serde_json::{Map, Value, json};
 use teloxide::types::{Chat, ChatKind, Message, PublicChatKind, User};
 
@@ -48,6 +48,10 @@ pub(super) fn room(chat: &Chat, thread: Option<i32>) -> RoomRef {
     let mut metadata = Map::new();
     if let Some(name) = chat.username() {
         metadata.insert("username".into(), json!(name));
+    }
+    if !chat.is_private() {
+        // Every member of a group or channel reads all of its topics.
+        metadata.insert(OPEN.into(), Value::Bool(true));
     }
     let own = room_id(chat.id.0, None);
     let remote = room_id(chat.id.0, thread);

@@ -2,15 +2,20 @@
 
 use async_trait::async_trait;
 use galatea_core::{
-    Action, ActionDocs, ActionResult, Content, Memory, MemoryId, MemoryKind, Result, Turn,
+    Action, ActionDocs, ActionResult, Content, Derived, Memory, MemoryId, MemoryKind, Result,
+    Speakers, Turn,
+    fact::{self, Origin},
     ids::uuid_of,
     rights::Scope,
-    store::{MemoryQuery, RequestedChange},
+    store::{DerivedChange, MemoryQuery, RequestedChange},
 };
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
-use std::{collections::BTreeMap, sync::Arc};
+use std::{
+    collections::{BTreeMap, HashSet},
+    sync::Arc,
+};
 
 use crate::{known::Known, words};
 
@@ -59,6 +64,7 @@ impl Action for UpdateContact {
         let known =
             known.first().and_then(|e| e.metadata.get("contact")).and_then(Value::as_object);
         let mut contact = known.cloned().unwrap_or_default();
+        let said = said(turn);
         let mut changed = Vec::new();
         for (key, value) in params.details.iter().take(PER_CALL) {
             let (key, value) = (words::name(key), words::line(value, LONGEST));
@@ -67,6 +73,8 @@ impl Action for UpdateContact {
             }
             if value.is_empty() {
                 contact.remove(&key);
+            } else if !is_said(&said, &value) {
+                continue;
             } else if contact.len() < MOST || contact.contains_key(&key) {
                 contact.insert(key.clone(), Value::String(value.clone()));
             } else {
@@ -77,7 +85,7 @@ impl Action for UpdateContact {
         }
         if changed.is_empty() {
             return Ok(ActionResult::failed(
-                "there is nothing to remember, or too much is remembered already",
+                "there is nothing to remember: the speaker has not said it here, or too much is remembered already",
             ));
         }
         // Stored under a separate key, so that people's own statements never overwrite data of the
@@ -88,8 +96,33 @@ impl Action for UpdateContact {
     }
 }
 
-/// Also stores a detail as a fact of this room, so that it is shown in this room only. The id is
-/// derived from agent, speaker, room and key, so a repeated turn stores it once.
+/// The words of the speaker's messages that the prompt shows.
+fn said(turn: &Turn<'_>) -> HashSet<String> {
+    let speaker = turn.message.entity_id;
+    let shown = turn.recent.iter().map(AsRef::as_ref).chain(turn.merged).chain([turn.message]);
+    let own = shown.filter(|memory| memory.entity_id == speaker);
+    own.flat_map(|memory| words_of(&memory.content.text)).collect()
+}
+
+/// Whether the speaker said it: at least half of its words. Text that the prompt holds of others,
+/// remembered text among it, must not be stored as the speaker's own.
+fn is_said(said: &HashSet<String>, value: &str) -> bool {
+    let (mut all, mut known) = (0, 0);
+    for word in words_of(value) {
+        all += 1;
+        known += usize::from(said.contains(&word));
+    }
+    all == 0 || known * 2 >= all
+}
+
+fn words_of(text: &str) -> impl Iterator<Item = String> {
+    text.split(|c: char| !c.is_alphanumeric())
+        .filter(|word| !word.is_empty())
+        .map(str::to_lowercase)
+}
+
+/// Also stores a detail as a fact, which is shown where the room allows. The id is derived from
+/// agent, speaker, room and key, so a repeated turn stores it once.
 async fn keep(known: &Known, turn: &Turn<'_>, key: &str, value: &str) -> Result<()> {
     let (agent, speaker, room) = (turn.agent.identity.id(), turn.message.entity_id, turn.room.id);
     let id = MemoryId(uuid_of(&format!("contact:{agent}:{speaker}:{room}:{}", key.to_lowercase())));
@@ -99,8 +132,14 @@ async fn keep(known: &Known, turn: &Turn<'_>, key: &str, value: &str) -> Result<
     }
     known.learn(turn);
     let content = Content::text(format!("{key}: {value}"));
+    let source = turn.message.id;
     if turn.store.update_content(agent, id, &content).await? {
-        return Ok(());
+        let change = DerivedChange {
+            confirmed: vec![(id, source)],
+            restored: vec![id],
+            ..DerivedChange::default()
+        };
+        return turn.store.change_derived(agent, &change).await.map(drop);
     }
     let many = turn
         .store
@@ -112,11 +151,10 @@ async fn keep(known: &Known, turn: &Turn<'_>, key: &str, value: &str) -> Result<
     if many >= 4 * u64::try_from(MOST).unwrap_or(u64::MAX) {
         return Ok(());
     }
-    let metadata = Map::from_iter([
-        ("type".to_owned(), json!("fact")),
-        ("trust".to_owned(), json!("untrusted")),
-        ("key".to_owned(), json!(key)),
-    ]);
+    let name = Speakers::of(turn).name(speaker);
+    let origin = Origin { said_by: Some(speaker), said_by_name: name.clone(), subject_name: name };
+    let mut metadata = origin.metadata(speaker);
+    metadata.insert("key".to_owned(), json!(key));
     let memory = Memory {
         id,
         kind: MemoryKind::Facts,
@@ -128,5 +166,7 @@ async fn keep(known: &Known, turn: &Turn<'_>, key: &str, value: &str) -> Result<
         metadata,
         created_at: turn.now(),
     };
-    turn.store.save_memories(&[memory]).await
+    let new = vec![Derived::new(memory, fact::scope(turn.room, speaker, speaker), vec![source])];
+    let change = DerivedChange { new, ..DerivedChange::default() };
+    turn.store.change_derived(agent, &change).await.map(drop)
 }

@@ -4,19 +4,35 @@ use serde_json::Value;
 
 /// Maximum number of JSON objects tried in an answer.
 const MOST_TRIED: usize = 16;
+/// Maximum number of messages that one fact names as its evidence.
+const MOST_EVIDENCE: usize = 8;
 
 /// Facts and relationships learnt.
 #[derive(Debug, Default, PartialEq)]
 pub(super) struct Lesson {
-    pub(super) facts: Vec<Fact>,
+    pub(super) facts: Vec<LearntFact>,
     pub(super) ties: Vec<Tie>,
 }
 
-/// One sentence about a person; about the speaker if `about` is empty.
+/// One sentence about a person; about the author of the evidence if `about` is empty.
 #[derive(Debug, PartialEq)]
-pub(super) struct Fact {
+pub(super) struct LearntFact {
     pub(super) about: String,
     pub(super) text: String,
+    /// Numbers of the messages that say it.
+    pub(super) evidence: Vec<usize>,
+    pub(super) relation: Relation,
+}
+
+/// How a learnt fact stands to the known facts of the question, by their numbers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Relation {
+    /// Nothing known says the same or the opposite.
+    New,
+    /// A known fact was said again.
+    Confirms(usize),
+    /// A known fact no longer holds.
+    Replaces(usize),
 }
 
 /// A relationship of two people, by their names.
@@ -59,17 +75,26 @@ fn lesson(value: &Value) -> Option<Lesson> {
     })
 }
 
-fn fact(value: &Value) -> Option<Fact> {
-    if let Some(text) = value.as_str() {
-        return Some(Fact { about: String::new(), text: text.to_owned() });
-    }
+/// A fact without evidence is nothing that a person said.
+fn fact(value: &Value) -> Option<LearntFact> {
     let text = word(value, &["fact", "claim", "text"])?;
     // elizaOS lets the model decide which facts are new.
     if value.get("already_known").or_else(|| value.get("alreadyKnown")) == Some(&Value::Bool(true))
     {
         return None;
     }
-    Some(Fact { about: word(value, &["about", "speaker", "name"]).unwrap_or_default(), text })
+    let mut evidence = numbers(value, &["evidence", "from", "message", "messages"]);
+    evidence.truncate(MOST_EVIDENCE);
+    if evidence.is_empty() {
+        return None;
+    }
+    let known = |keys: &[&str]| numbers(value, keys).first().copied();
+    let relation = known(&["replaces", "updates", "supersedes"])
+        .map(Relation::Replaces)
+        .or_else(|| known(&["confirms"]).map(Relation::Confirms))
+        .unwrap_or(Relation::New);
+    let about = word(value, &["about", "speaker", "name"]).unwrap_or_default();
+    Some(LearntFact { about, text, evidence, relation })
 }
 
 fn tie(value: &Value) -> Option<Tie> {
@@ -95,26 +120,63 @@ fn word(value: &Value, keys: &[&str]) -> Option<String> {
         .filter(|text| !text.is_empty())
 }
 
+/// The numbers under the first of these keys: 3, "3", "m3", "k3", or a list of them.
+fn numbers(value: &Value, keys: &[&str]) -> Vec<usize> {
+    let Some(value) = keys.iter().find_map(|key| value.get(key)) else { return Vec::new() };
+    let items = value.as_array().map_or(std::slice::from_ref(value), Vec::as_slice);
+    items.iter().filter_map(number).collect()
+}
+
+fn number(value: &Value) -> Option<usize> {
+    match value {
+        Value::Number(number) => number.as_u64().and_then(|n| usize::try_from(n).ok()),
+        Value::String(text) => text.trim().trim_start_matches(['m', 'k', '#']).parse().ok(),
+        _ => None,
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    fn learnt(about: &str, text: &str, evidence: &[usize], relation: Relation) -> LearntFact {
+        LearntFact { about: about.into(), text: text.into(), evidence: evidence.into(), relation }
+    }
+
     #[test]
     fn nested_json_is_read_through_words_and_reasoning() {
         let lesson = read(
-            "<think>{\"facts\": [\"wrong\"]}</think>Sure {here}!\n```json\n{\"facts\": [{\"about\": \"Maria\", \"fact\": \"likes tea\"}, 7, {\"fact\": \"\"}, \
-             {\"claim\": \"old\", \"already_known\": true}, \"plain\"], \"relationships\": [{\"from\": \"a\", \"to\": \"b\", \"tags\": [\"friend\", 1]}, {\"from\": \"a\"}]}\n```",
+            "<think>{\"facts\": [\"wrong\"]}</think>Sure {here}!\n```json\n{\"facts\": [{\"about\": \"Maria\", \"fact\": \"likes tea\", \"evidence\": [3]}, 7, {\"fact\": \"\"}, \
+             {\"claim\": \"old\", \"already_known\": true, \"evidence\": 1}, {\"fact\": \"plain\", \"evidence\": \"m2\"}, \"a sentence\"], \
+             \"relationships\": [{\"from\": \"a\", \"to\": \"b\", \"tags\": [\"friend\", 1]}, {\"from\": \"a\"}]}\n```",
         );
         assert_eq!(
             lesson.facts,
             [
-                Fact { about: "Maria".into(), text: "likes tea".into() },
-                Fact { about: String::new(), text: "plain".into() }
+                learnt("Maria", "likes tea", &[3], Relation::New),
+                learnt("", "plain", &[2], Relation::New)
             ]
         );
         assert_eq!(
             lesson.ties,
             [Tie { from: "a".into(), to: "b".into(), tags: vec!["friend".into()] }]
+        );
+    }
+
+    #[test]
+    fn a_fact_says_what_it_stands_on_and_what_it_replaces() {
+        let lesson = read(
+            r#"{"facts": [{"fact": "a", "evidence": ["m1", 2, "x", -3], "replaces": "k4"}, {"fact": "b", "evidence": 1, "confirms": 2},
+            {"fact": "c", "evidence": [], "confirms": 2}, {"fact": "d"}, {"fact": "e", "evidence": 1, "replaces": null, "confirms": 0}]}"#,
+        );
+        assert_eq!(
+            lesson.facts,
+            [
+                learnt("", "a", &[1, 2], Relation::Replaces(4)),
+                learnt("", "b", &[1], Relation::Confirms(2)),
+                learnt("", "e", &[1], Relation::Confirms(0)),
+            ],
+            "c and d have no evidence"
         );
     }
 

@@ -1,8 +1,16 @@
-//! Evaluators of the standard plugin, one per file.
+//! Evaluators of the standard plugin, one per file, and the steps of a reflection.
 
+mod apply;
+mod embedding;
 mod lesson;
 mod mark;
+mod people;
+mod question;
 mod reflection;
+mod summarization;
+mod talk;
 
+pub(crate) use embedding::EmbeddingQueue;
 pub(crate) use mark::Mark;
 pub(crate) use reflection::{INTERVAL, Reflection};
+pub(crate) use summarization::Summarization;

@@ -1,13 +1,18 @@
-//! FACTS: facts learnt about the speakers in this room. If there are many, those most similar to
-//! the message and the newest are shown.
+//! FACTS: what is known of the speakers, and of others whom the message is about, as far as it may
+//! be seen in this room. What fits the message comes first, then the newest.
 
 use async_trait::async_trait;
 use galatea_core::{
-    Fragment, Memory, MemoryKind, Provider, ProviderUse, Result, Speakers, Turn, store::MemoryQuery,
+    EntityId, Fragment, Memory, MemoryKind, Provider, ProviderUse, Result, Speakers, Timestamp,
+    Turn,
+    fact::Origin,
+    speakers, standing,
+    store::{RecallQuery, Recalled},
 };
-use std::{sync::Arc, time::Duration};
+use std::{collections::HashSet, sync::Arc, time::Duration};
 
 use crate::{
+    fact::{LONGEST, plain, view},
     known::Known,
     meaning::{self, Meaning},
     words,
@@ -17,12 +22,11 @@ pub(crate) struct Facts(pub(crate) Arc<Known>, pub(crate) Arc<Meaning>);
 
 /// Maximum number of facts shown (elizaOS: two searches of 6).
 const MOST: usize = 12;
-/// How many of them are selected by similarity per speaker; the others are the newest.
-const LIKEST: u32 = 6;
-/// Number of the room's newest facts considered.
-const LOOKED_AT: u32 = 200;
-/// Longest fact shown, in graphemes.
-const LONGEST: usize = 300;
+/// How many of them are selected because they fit the message; the others are the newest about the
+/// speakers.
+const FITTING: usize = 8;
+/// Maximum number of facts about one person who does not speak.
+const PER_OTHER: usize = 4;
 
 #[async_trait]
 impl Provider for Facts {
@@ -30,7 +34,7 @@ impl Provider for Facts {
         "FACTS"
     }
     fn description(&self) -> &'static str {
-        "What was learnt about the speaker in this room"
+        "What is known of the speakers and of people they talk about"
     }
     fn position(&self) -> i32 {
         35
@@ -41,68 +45,155 @@ impl Provider for Facts {
     }
     fn patience(&self, usual: Duration) -> Duration {
         // The provider itself stops waiting for the embedding model early enough to show facts by
-        // age.
+        // words and age.
         usual + meaning::LONGEST
     }
     async fn provide(&self, turn: &Turn<'_>) -> Result<Fragment> {
         if !self.0.may_have_facts(turn).await? {
             return Ok(Fragment::default());
         }
-        // Facts of other rooms must not appear here.
-        let query = MemoryQuery::new(turn.agent.identity.id(), LOOKED_AT)
-            .room(turn.room.id)
-            .kind(MemoryKind::Facts);
-        let facts = turn.store.memories(&query).await?;
-        let mut speakers: Vec<&Memory> = Vec::new();
-        for message in std::iter::once(turn.message).chain(turn.merged.iter().rev()) {
-            if !speakers.iter().any(|known| known.entity_id == message.entity_id) {
-                speakers.push(message);
-            }
-        }
-        let of_speakers = facts
-            .iter()
-            .filter(|fact| speakers.iter().any(|speaker| speaker.entity_id == fact.entity_id))
-            .count();
-        // Only if facts must be selected, because an embedding is a call to a model.
-        let older = facts.len() >= usize::try_from(LOOKED_AT).unwrap_or(usize::MAX);
+        let people: Vec<EntityId> =
+            standing::speakers(turn).collect::<HashSet<_>>().into_iter().collect();
+        let newest = RecallQuery { people: people.clone(), ..query(turn, String::new(), MOST + 1) };
+        let newest = turn.store.recall(&newest).await?;
+        // Few are shown all, and an embedding is a call to a model.
         let (said, by_age) =
-            match if of_speakers > MOST || older { self.1.said(turn).await } else { Ok(None) } {
+            match if newest.len() > MOST { self.1.said(turn).await } else { Ok(None) } {
                 Ok(said) => (said, None),
-                Err(error) => {
-                    (None, Some(format!("what is known is shown by age, not by meaning: {error}")))
-                }
+                Err(error) => (
+                    None,
+                    Some(format!(
+                        "what is known is shown by words and age, not by meaning: {error}"
+                    )),
+                ),
             };
-        let names = Speakers::of(turn);
-        let mut text = String::new();
-        let mut left = MOST;
-        for speaker in speakers {
-            let most_similar = match &said {
-                Some(said) if left > 0 => said.facts_about(turn, speaker.entity_id, LIKEST).await,
-                _ => Vec::new(),
-            };
-            let newest = facts.iter().filter(|fact| {
-                fact.entity_id == speaker.entity_id
-                    && !most_similar.iter().any(|known| known.id == fact.id)
-            });
-            let about: Vec<String> = most_similar
-                .iter()
-                .chain(newest)
-                .take(left)
-                .map(|f| format!("- {}", words::line(&f.content.text, LONGEST)))
-                .collect();
-            left -= about.len();
-            if !about.is_empty() {
-                text.push_str(&format!(
-                    "{}# What is known about {} (hearsay, may be wrong)\n{}",
-                    if text.is_empty() { "" } else { "\n\n" },
-                    names.of_memory(speaker),
-                    about.join("\n")
-                ));
-            }
-        }
+        let mut fitting = query(turn, meaning::question(turn), MOST);
+        fitting.meanings.extend(said.map(meaning::Said::into_meaning));
+        let fitting = turn.store.recall(&fitting).await?;
+        let shown = select(fitting, newest, &people);
+        self.0.note_shown(shown.iter());
+        let text = render(turn, &people, &shown);
         if text.is_empty() {
             return Ok(Fragment::default().noted(by_age));
         }
         Ok(Fragment::text(text.clone()).value("facts", text).noted(by_age))
+    }
+}
+
+fn query(turn: &Turn<'_>, text: String, most: usize) -> RecallQuery {
+    let most = u32::try_from(most).unwrap_or(u32::MAX);
+    RecallQuery::new(view::visibility(turn), text, most, turn.now()).kind(MemoryKind::Facts)
+}
+
+/// Facts that fit, then the newest of the speakers.
+fn select(fitting: Vec<Recalled>, newest: Vec<Recalled>, speakers: &[EntityId]) -> Vec<Memory> {
+    let mut shown: Vec<Memory> = Vec::new();
+    for hit in fitting {
+        let about = hit.memory.entity_id;
+        let of_other = shown.iter().filter(|fact| fact.entity_id == about).count();
+        if shown.len() < FITTING && (speakers.contains(&about) || of_other < PER_OTHER) {
+            shown.push(hit.memory);
+        }
+    }
+    for hit in newest {
+        if shown.len() < MOST && !shown.iter().any(|fact| fact.id == hit.memory.id) {
+            shown.push(hit.memory);
+        }
+    }
+    shown
+}
+
+/// One list per person, the speakers first.
+fn render(turn: &Turn<'_>, people: &[EntityId], facts: &[Memory]) -> String {
+    let names = Names::new(turn, facts);
+    let mut subjects: Vec<EntityId> = Vec::new();
+    let newest_first = std::iter::once(turn.message).chain(turn.merged.iter().rev());
+    let speaking = newest_first.map(|message| message.entity_id);
+    for subject in speaking.chain(facts.iter().map(|fact| fact.entity_id)) {
+        if !subjects.contains(&subject) {
+            subjects.push(subject);
+        }
+    }
+    debug_assert!(people.iter().all(|person| subjects.contains(person)));
+    let parts: Vec<String> = subjects
+        .into_iter()
+        .filter_map(|subject| {
+            let lines: Vec<String> = facts
+                .iter()
+                .filter(|fact| fact.entity_id == subject)
+                .map(|fact| line(turn, &names, fact))
+                .collect();
+            (!lines.is_empty()).then(|| {
+                format!("# What is known about {}\n{}", names.of(subject), lines.join("\n"))
+            })
+        })
+        .collect();
+    parts.join("\n\n")
+}
+
+/// A fact with its date, and with its author unless it is the person's own statement.
+fn line(turn: &Turn<'_>, names: &Names, fact: &Memory) -> String {
+    let text = words::line(&fact.content.text, LONGEST);
+    let date = date(turn, fact.created_at);
+    let origin = Origin::of(fact);
+    match origin.said_by {
+        Some(_) if origin.is_own(fact.entity_id) => format!("- {text} (said {date})"),
+        Some(author) => {
+            let author =
+                names.known(author).unwrap_or_else(|| speakers::display(&origin.said_by_name));
+            format!("- {text} (hearsay from {author}, {date})")
+        }
+        None => format!("- {text} (hearsay, {date})"),
+    }
+}
+
+/// The day, with the year if it is another one.
+pub(crate) fn date(turn: &Turn<'_>, at: Timestamp) -> String {
+    turn.agent.zone.local(at).date()
+}
+
+/// What people are called: speakers as in the conversation, others by the name that is known.
+struct Names {
+    present: Speakers,
+    speaking: HashSet<EntityId>,
+    all: Speakers,
+}
+
+impl Names {
+    fn new(turn: &Turn<'_>, facts: &[Memory]) -> Self {
+        let own = turn.agent.identity.entity();
+        let said = std::iter::once(turn.message)
+            .chain(turn.merged.iter().rev())
+            .chain(turn.recent.iter().rev().map(AsRef::as_ref))
+            .filter(|memory| memory.entity_id != own);
+        let mut known: Vec<(EntityId, Option<String>)> = said
+            .map(|memory| (memory.entity_id, speakers::name_in(memory).map(str::to_owned)))
+            .collect();
+        let speaking = known.iter().map(|(entity, _)| *entity).collect();
+        for fact in facts {
+            let origin = Origin::of(fact);
+            known.push((fact.entity_id, Some(plain(&origin.subject_name).to_owned())));
+            if let Some(author) = origin.said_by {
+                known.push((author, Some(plain(&origin.said_by_name).to_owned())));
+            }
+        }
+        let all = Speakers::new(
+            &turn.agent.character.name,
+            known.iter().map(|(entity, name)| (*entity, name.as_deref())),
+        );
+        Self { present: Speakers::of(turn), speaking, all }
+    }
+
+    fn of(&self, entity: EntityId) -> String {
+        if self.speaking.contains(&entity) {
+            self.present.name(entity)
+        } else {
+            self.all.name(entity)
+        }
+    }
+
+    fn known(&self, entity: EntityId) -> Option<String> {
+        let name = self.of(entity);
+        (!name.starts_with("someone #")).then_some(name)
     }
 }

@@ -2,12 +2,12 @@
 
 use async_trait::async_trait;
 use galatea_core::{
-    AgentId, Embedding, Entity, EntityId, Error, ErrorKind, Memory, MemoryId, Participant,
+    AgentId, Derived, Embedding, Entity, EntityId, Error, ErrorKind, Memory, MemoryId, Participant,
     ParticipantState, Relationship, Result, Room, RoomId, Task, TaskId, Timestamp, World, WorldId,
     content::Content,
     store::{
-        CacheStore, EmbeddingStore, EntityStore, MemoryQuery, MemoryStore, RelationshipStore,
-        RoomStore, SimilarityQuery, TaskStore, WorldStore,
+        CacheStore, EmbeddingClaim, EmbeddingStore, EntityStore, MemoryQuery, MemoryStore,
+        RelationshipStore, RoomStore, SimilarityQuery, TaskStore, Unembedded, WorldStore,
     },
 };
 use serde_json::Value;
@@ -24,6 +24,12 @@ pub(crate) struct Tables {
     pub(crate) entities: Vec<Entity>,
     pub(crate) memories: Vec<Memory>,
     pub(crate) embeddings: HashMap<MemoryId, (String, Embedding)>,
+    /// Scope, validity and sources of derived memories.
+    pub(crate) derived: HashMap<MemoryId, Derived>,
+    /// Messages that were deleted.
+    pub(crate) gone: Vec<MemoryId>,
+    /// Memories that the embedding model refuses.
+    pub(crate) given_up: Vec<MemoryId>,
     pub(crate) relationships: Vec<Relationship>,
     pub(crate) tasks: Vec<Task>,
     pub(crate) cache: BTreeMap<String, Value>,
@@ -38,7 +44,7 @@ impl Double {
         self.0.lock().unwrap()
     }
 
-    fn asked(&self) -> MutexGuard<'_, Tables> {
+    pub(crate) fn asked(&self) -> MutexGuard<'_, Tables> {
         let mut tables = self.tables();
         tables.asked += 1;
         tables
@@ -242,6 +248,22 @@ impl EmbeddingStore for Double {
             .take(query.limit as usize)
             .cloned()
             .collect())
+    }
+    async fn claim_unembedded(&self, claim: &EmbeddingClaim) -> Result<Vec<Unembedded>> {
+        let tables = self.asked();
+        let waits = |m: &&Memory| {
+            m.agent_id == claim.agent
+                && (claim.kinds.is_empty() || claim.kinds.contains(&m.kind))
+                && !m.content.text.is_empty()
+                && !tables.given_up.contains(&m.id)
+                && tables.embeddings.get(&m.id).is_none_or(|(of, _)| *of != claim.model)
+        };
+        let waiting = tables.memories.iter().rev().filter(waits).take(claim.limit as usize);
+        Ok(waiting.map(|m| Unembedded { memory: m.clone(), before: None }).collect())
+    }
+    async fn give_up_embedding(&self, _: AgentId, ids: &[MemoryId]) -> Result<()> {
+        self.asked().given_up.extend(ids);
+        Ok(())
     }
 }
 

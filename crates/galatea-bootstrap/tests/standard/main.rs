@@ -2,9 +2,12 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test fails by panicking")]
 
 mod actions;
+mod derived;
 mod double;
+mod facts;
 mod meaning;
 mod people;
 mod providers;
 mod reflection;
 mod scene;
+mod summaries;

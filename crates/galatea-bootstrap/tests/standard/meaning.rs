@@ -86,7 +86,7 @@ async fn what_is_like_what_is_said_is_shown_before_the_newest() {
     let model = Tea::of("small", 3);
     let scene = much_is_known(&model).await;
     let shown = scene.shows("FACTS").await.text;
-    assert!(shown.contains("hearsay, may be wrong)\n- Maria grows tea\n"), "{shown}");
+    assert!(shown.contains("# What is known about Maria\n- Maria grows tea ("), "{shown}");
     assert_eq!(shown.matches("\n- ").count(), 12);
     assert_eq!(
         shown.matches("\n- fact 39").count(),
@@ -94,7 +94,8 @@ async fn what_is_like_what_is_said_is_shown_before_the_newest() {
         "the newest are there, and nothing is there twice: {shown}"
     );
     assert_eq!(model.asked.lock().unwrap().last().unwrap(), &["what shall I drink? tea?"]);
-    // Facts of another room or about another person are never shown, however similar they are.
+    // Facts of another room are never shown, however similar they are. One about another person is,
+    // under that person's name.
     let elsewhere = galatea_core::RoomId(uuid::Uuid::from_u128(101));
     for (who, room, text) in
         [(MARIA, elsewhere, "secret tea"), (crate::scene::BOB, scene.room.id, "Bob's tea")]
@@ -107,16 +108,24 @@ async fn what_is_like_what_is_said_is_shown_before_the_newest() {
             .insert(id, ("test small".into(), Embedding::new(vec![0.1, 1.0, 0.1]).unwrap()));
     }
     let shown = scene.shows("FACTS").await.text;
-    assert!(!shown.contains("secret") && !shown.contains("Bob"), "{shown}");
+    assert!(!shown.contains("secret"), "{shown}");
+    assert!(shown.contains("# What is known about Bob\n- Bob's tea (hearsay, "), "{shown}");
 }
 
 #[tokio::test]
-async fn without_a_vector_the_newest_are_shown() {
-    let newest = |shown: &str| {
+async fn without_a_vector_words_and_age_decide() {
+    let only_newest = |shown: &str| {
         shown.contains("fact 39")
             && shown.contains("fact 28")
             && !shown.contains("tea")
             && !shown.contains("fact 27")
+    };
+    // The word is found all the same.
+    let newest = |shown: &str| {
+        shown.contains("- Maria grows tea (")
+            && shown.contains("fact 39")
+            && shown.contains("fact 29")
+            && !shown.contains("fact 28")
     };
     let model = Tea::of("small", 3);
     let mut scene = much_is_known(&model).await;
@@ -128,15 +137,15 @@ async fn without_a_vector_the_newest_are_shown() {
     scene.agent.settings = galatea_core::Settings::from_pairs([("TURN_TIMEOUT_SECONDS", 2)]);
     let shown = scene.shows("FACTS").await;
     assert!(newest(&shown.text), "one that does not answer");
-    assert!(shown.notes[0].contains("shown by age, not by meaning"), "{:?}", shown.notes);
+    assert!(shown.notes[0].contains("shown by words and age, not by meaning"), "{:?}", shown.notes);
     model.hangs.store(false, Relaxed);
     scene.models.embedding = Some(Tea::of("large", 3));
     assert!(newest(&scene.shows("FACTS").await.text), "nothing of another model is compared");
     scene.models.embedding = Some(model.clone());
     scene.message = scene.said(MARIA, "nothing");
-    assert!(newest(&scene.shows("FACTS").await.text), "a vector of zeros");
+    assert!(only_newest(&scene.shows("FACTS").await.text), "a vector of zeros");
     scene.models.embedding = None;
-    assert!(newest(&scene.shows("FACTS").await.text), "no model");
+    assert!(only_newest(&scene.shows("FACTS").await.text), "no model");
 }
 
 #[tokio::test]
@@ -146,7 +155,7 @@ async fn a_slow_model_is_waited_for_as_long_as_the_turn_allows() {
     *model.slow.lock().unwrap() = std::time::Duration::from_millis(700);
     let shown = scene.shows("FACTS").await;
     assert!(
-        shown.text.contains("hearsay, may be wrong)\n- Maria grows tea\n")
+        shown.text.contains("# What is known about Maria\n- Maria grows tea (")
             && shown.notes.is_empty(),
         "{shown:?}"
     );
@@ -172,12 +181,14 @@ async fn nobody_is_asked_where_everything_can_be_shown() {
 
 #[tokio::test]
 async fn what_is_learnt_is_embedded_and_an_outage_is_made_up_for() {
-    let lesson = |text: &str| format!(r#"{{"facts":[{{"about":"Bob","fact":"{text}"}}]}}"#);
+    let lesson = |text: &str, n: usize| {
+        format!(r#"{{"facts":[{{"about":"Bob","fact":"{text}","evidence":{n}}}]}}"#)
+    };
     let model = Tea::of("small", 3);
     let mut scene = after(8);
     scene.models.embedding = Some(model.clone());
     model.fails.store(true, Relaxed);
-    scene.model.enqueue(lesson("Bob drinks tea"));
+    scene.model.enqueue(lesson("Bob drinks tea", 8));
     assert!(reflects(&scene).await.is_err());
     assert_eq!(
         (facts(&scene).len(), scene.double.tables().embeddings.len()),
@@ -186,7 +197,7 @@ async fn what_is_learnt_is_embedded_and_an_outage_is_made_up_for() {
     );
     model.fails.store(false, Relaxed);
     say(&mut scene, 8);
-    scene.model.enqueue(lesson("Bob knows nothing"));
+    scene.model.enqueue(lesson("Bob knows nothing", 16));
     reflects(&scene).await.unwrap();
     assert_eq!(
         scene.double.tables().embeddings.len(),
@@ -205,7 +216,7 @@ async fn what_is_learnt_is_embedded_and_an_outage_is_made_up_for() {
 
 #[tokio::test]
 async fn another_model_or_width_replaces_what_cannot_be_compared() {
-    let lesson = r#"{"facts":[{"about":"Bob","fact":"Bob drinks tea"}]}"#;
+    let lesson = r#"{"facts":[{"about":"Bob","fact":"Bob drinks tea","evidence":8}]}"#;
     let mut scene = after(8);
     for (model, width) in [("small", 3), ("large", 3), ("large", 4)] {
         scene.models.embedding = Some(Tea::of(model, width));
@@ -262,4 +273,66 @@ async fn one_text_that_is_refused_keeps_no_other_back() {
     scene.model.enqueue("{}");
     assert!(reflects(&scene).await.is_err());
     assert_eq!(model.asked.lock().unwrap().len() - before, 11);
+}
+
+/// Runs the EMBEDDING evaluator of the scene, if it has something to do.
+async fn embeds(scene: &Scene) -> galatea_core::Result<bool> {
+    let turn = scene.turn();
+    let finished = galatea_core::FinishedTurn {
+        turn: &turn,
+        replies: &[],
+        verdict: &galatea_core::Verdict::default(),
+    };
+    let queue = scene.plugin.evaluators.iter().find(|e| e.name() == "EMBEDDING").unwrap();
+    let wanted = queue.validate(&finished).await?;
+    if wanted {
+        queue.evaluate(&finished).await?;
+    }
+    Ok(wanted)
+}
+
+#[tokio::test]
+async fn messages_are_embedded_in_batches_after_facts_and_an_outage_is_waited_out() {
+    let model = Tea::of("small", 3);
+    let mut scene = after(8);
+    assert!(!embeds(&scene).await.unwrap(), "off without a model");
+    for n in 0..150 {
+        let kind = if n == 0 { MemoryKind::Facts } else { MemoryKind::Messages };
+        let text = if n == 9 { "unspeakable".to_owned() } else { format!("remark {n}") };
+        scene.keep(kind, someone(MARIA), scene.room.id, &text, Timestamp(n));
+    }
+    scene.models.embedding = Some(model.clone());
+    model.fails.store(true, Relaxed);
+    let failure = embeds(&scene).await.unwrap_err();
+    assert!(failure.report().contains("retry_in_seconds"), "{}", failure.report());
+    model.fails.store(false, Relaxed);
+    assert!(!embeds(&scene).await.unwrap(), "not before the pause has passed");
+    assert_eq!(model.asked.lock().unwrap().len(), 1);
+    scene.clock.advance(std::time::Duration::from_secs(31));
+    assert!(embeds(&scene).await.unwrap());
+    let asked = model.asked.lock().unwrap().clone();
+    assert_eq!(asked[1], ["remark 0"], "facts first");
+    assert!(asked.iter().all(|texts| texts.len() <= 64) && asked[2].len() == 64, "in batches");
+    let embedded = scene.double.tables().embeddings.len();
+    assert_eq!(embedded, 149, "one text that is refused keeps no other back");
+    assert_eq!(scene.double.tables().given_up.len(), 1);
+    embeds(&scene).await.unwrap();
+    assert_eq!(model.asked.lock().unwrap().len(), asked.len(), "nothing is embedded twice");
+}
+
+#[tokio::test]
+async fn one_embedding_serves_all_providers_of_a_turn() {
+    let model = Tea::of("small", 3);
+    let mut scene = much_is_known(&model).await;
+    scene.agent.settings = galatea_core::Settings::from_pairs([("CONVERSATION_LENGTH", 6)]);
+    for n in 0..4 {
+        let memory = scene.said(MARIA, &format!("remark {n}"));
+        scene.recent.push(memory.into());
+    }
+    let before = model.asked.lock().unwrap().len();
+    let turn = scene.turn();
+    for name in ["FACTS", "MEMORIES"] {
+        scene.provider(name).provide(&turn).await.unwrap();
+    }
+    assert_eq!(model.asked.lock().unwrap().len(), before + 1);
 }

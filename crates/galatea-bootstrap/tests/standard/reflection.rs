@@ -1,6 +1,6 @@
 //! When a reflection happens, and what it stores.
 
-use galatea_core::{Clock, Error, FinishedTurn, Memory, MemoryKind, Settings, Verdict};
+use galatea_core::{Clock, Derived, Error, FinishedTurn, Memory, MemoryKind, Settings, Verdict};
 use serde_json::json;
 
 use crate::scene::{BOB, MARIA, Scene, someone};
@@ -36,7 +36,7 @@ pub(crate) fn facts(scene: &Scene) -> Vec<Memory> {
     scene.double.tables().memories.iter().filter(|m| m.kind == MemoryKind::Facts).cloned().collect()
 }
 
-const LESSON: &str = r#"{"facts":[{"about":"Bob","fact":"Bob likes tea."},{"about":"Eliza","fact":"is a bot"},{"about":"Stranger","fact":"is absent"},{"fact":"Speaks English."}],
+const LESSON: &str = r#"{"facts":[{"about":"Bob","fact":"Bob likes tea.","evidence":8},{"about":"Eliza","fact":"is a bot","evidence":8},{"about":"Stranger","fact":"is absent","evidence":8},{"fact":"Speaks English.","evidence":8}],
 "relationships":[{"from":"Maria","to":"Bob","tags":["friend"]},{"from":"Maria","to":"Maria"},{"from":"Maria","to":"Nobody"}]}"#;
 
 #[tokio::test]
@@ -127,6 +127,8 @@ async fn what_left_the_window_is_read_back_and_little_is_read_twice() {
     }
     let asked = scene.model.requests().last().unwrap().messages[0].text();
     assert_eq!(asked.lines().count(), 1 + 20 + 8, "the last eight are shown again: {asked}");
+    let numbered = asked.lines().filter(|line| line.starts_with('m')).count();
+    assert_eq!(numbered, 20, "and nothing is learnt from them again: {asked}");
 }
 
 #[tokio::test]
@@ -149,30 +151,41 @@ async fn a_question_dated_before_the_answer_that_it_follows_is_new() {
 }
 
 #[tokio::test]
-async fn beyond_what_a_room_may_know_the_oldest_make_place() {
+async fn beyond_what_a_room_may_know_the_least_used_expire() {
     let mut scene = after(8);
     for n in 0..500 {
         scene.keep(
             MemoryKind::Facts,
             someone(MARIA),
             scene.room.id,
-            &format!("fact number {n}"),
+            &if n == 3 { "zebra number 3".to_owned() } else { format!("fact number {n}") },
             galatea_core::Timestamp(n),
         );
     }
+    // The twelve newest are about Maria; the message asks for an old one.
+    scene.message = scene.said(MARIA, "what about zebra?");
+    let shown = scene.shows("FACTS").await.text;
+    assert!(shown.contains("zebra number 3 "), "{shown}");
+    scene.message = scene.said(BOB, "I like tea");
     scene.model.enqueue(LESSON);
     reflects(&scene).await.unwrap();
-    let known: Vec<String> = facts(&scene).into_iter().map(|fact| fact.content.text).collect();
-    assert_eq!(known.len(), 500);
-    assert!(
-        known.contains(&"Bob likes tea.".to_owned())
-            && known.contains(&"fact number 499".to_owned())
-    );
-    assert!(
-        !known.contains(&"fact number 0".to_owned())
-            && !known.contains(&"fact number 1".to_owned())
-    );
-    say(&mut scene, 1);
+    let tables = scene.double.tables();
+    let all: Vec<Derived> = facts_in(&tables);
+    let valid: Vec<&str> = all
+        .iter()
+        .filter(|fact| fact.valid_until.is_none())
+        .map(|fact| fact.memory.content.text.as_str())
+        .collect();
+    assert_eq!((all.len(), valid.len()), (502, 450), "they stay in the store");
+    for kept in ["Bob likes tea.", "fact number 499", "zebra number 3"] {
+        assert!(valid.contains(&kept), "{kept}");
+    }
+    assert!(!valid.contains(&"fact number 0") && !valid.contains(&"fact number 4"));
+}
+
+fn facts_in(tables: &crate::double::Tables) -> Vec<Derived> {
+    let facts = tables.memories.iter().filter(|memory| memory.kind == MemoryKind::Facts);
+    facts.map(|fact| tables.whole(fact)).collect()
 }
 
 #[tokio::test]
@@ -219,8 +232,12 @@ async fn facts_are_stored_with_their_place_and_found_again() {
     assert_eq!(scene.shows("FACTS").await.text, "", "looked up before anything is known");
     reflects(&scene).await.unwrap();
     let stored = facts(&scene);
-    assert_eq!(stored.len(), 2, "{stored:?}");
+    assert_eq!(stored.len(), 2, "Stranger stands in no message: {stored:?}");
     for fact in &stored {
+        assert_eq!(
+            (&fact.metadata["saidBy"], &fact.metadata["subjectName"]),
+            (&json!(someone(BOB)), &json!("Bob"))
+        );
         assert_eq!(
             (fact.room_id, fact.world_id, fact.agent_id),
             (scene.room.id, Some(scene.room.world_id), scene.agent.identity.id())
@@ -229,18 +246,26 @@ async fn facts_are_stored_with_their_place_and_found_again() {
         assert_eq!(fact.entity_id, someone(BOB), "the last speaker is Bob");
     }
     let shown = scene.shows("FACTS").await.text;
-    assert!(shown.contains("Bob likes tea.") && shown.contains("Speaks English."), "{shown}");
+    assert!(
+        shown.contains("- Bob likes tea. (said ") && shown.contains("Speaks English."),
+        "{shown}"
+    );
 
     scene.clock.advance(std::time::Duration::from_secs(1));
     say(&mut scene, 8);
-    scene.model.enqueue(r#"{"facts":[{"about":"Bob","fact":"bob likes TEA"},{"about":"Maria","fact":"Bob likes tea."}]}"#);
+    scene.model.enqueue(r#"{"facts":[{"about":"Bob","fact":"bob likes TEA","evidence":16},{"about":"Maria","fact":"Bob likes tea.","evidence":15}]}"#);
     reflects(&scene).await.unwrap();
     assert_eq!(facts(&scene).len(), 3, "known facts are not stored twice, except about another");
     let asked = scene.model.requests().last().unwrap().messages[0].text();
     assert!(
-        asked.contains("# Known already\n- ") && asked.contains("Maria: I like tea"),
+        asked.contains("# Known already\nk1 ") && asked.contains("m15 Maria: I like tea"),
         "{asked}"
     );
+    let tables = scene.double.tables();
+    let tea = facts_in(&tables)
+        .into_iter()
+        .find(|f| f.memory.content.text == "Bob likes tea." && f.memory.entity_id == someone(BOB));
+    assert_eq!(tea.unwrap().sources.len(), 2, "the second message confirms it");
 }
 
 #[tokio::test]
@@ -281,19 +306,20 @@ async fn a_model_that_fails_is_not_asked_again_with_every_message() {
 #[tokio::test]
 async fn nonsense_and_floods_are_harmless() {
     let mut scene = after(8);
-    let flood: Vec<_> =
-        (0..1_000).map(|n| json!({ "fact": format!("{n} {}", "x".repeat(10_000)) })).collect();
+    let flood: Vec<_> = (0..1_000)
+        .map(|n| json!({ "fact": format!("{n} {}", "x".repeat(10_000)), "evidence": 8 }))
+        .collect();
     for answer in [
         "I learnt a lot.".to_owned(),
         "{\"facts\": [[]], \"relationships\": 4}".to_owned(),
-        json!({ "facts": flood }).to_string(),
+        json!({ "facts": flood }).to_string().replace(":8}", ":16}"),
     ] {
         scene.model.enqueue(answer);
         reflects(&scene).await.unwrap();
         say(&mut scene, 8);
     }
     let stored = facts(&scene);
-    assert_eq!(stored.len(), 10);
+    assert_eq!(stored.len(), 16);
     assert!(stored.iter().all(|f| f.content.text.len() < 1_000));
 }
 
@@ -303,7 +329,7 @@ async fn two_who_go_by_one_name_teach_nothing_about_it() {
     for memory in scene.recent.iter_mut().filter(|memory| memory.entity_id == someone(MARIA)) {
         std::sync::Arc::make_mut(memory).metadata.insert("entityName".into(), json!("Bob"));
     }
-    scene.model.enqueue(r#"{"facts":[{"about":"Bob","fact":"Bob is rich"}]}"#);
+    scene.model.enqueue(r#"{"facts":[{"about":"Bob","fact":"Bob is rich","evidence":8}]}"#);
     reflects(&scene).await.unwrap();
     assert!(facts(&scene).is_empty());
 }

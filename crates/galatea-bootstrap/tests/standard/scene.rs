@@ -233,7 +233,7 @@ impl Scene {
 
     pub(crate) fn turn(&self) -> Turn<'_> {
         Turn {
-            id: TurnId(uuid::Uuid::from_u128(9)),
+            id: TurnId::fresh(),
             agent: &self.agent,
             room: &self.room,
             world: self.world.as_ref(),

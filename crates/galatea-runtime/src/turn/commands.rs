@@ -1,6 +1,7 @@
 //! Commands: the same set on every platform, handled without a model.
 
 mod block;
+mod memory;
 
 use galatea_core::{
     COMMANDS, Content, ParticipantState, Result, Role, Store, Turn,
@@ -52,6 +53,7 @@ pub(crate) async fn run(turn: &Turn<'_>, store: &dyn Store) -> Result<Done> {
             "I am silent here until a person sends /unmute.",
         ),
         "unmute" => switch(turn, None, "I am back."),
+        "memory" => say(memory::run(turn, store, args).await?),
         "privacy" => privacy(turn, args).await?,
         "block" | "unblock" => say(block::run(turn, store, name == "unblock", args).await?),
         _ => say(help(turn)),

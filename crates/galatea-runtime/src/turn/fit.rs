@@ -21,7 +21,7 @@ const SYSTEM: (u64, u64) = (6, 10);
 const ONE: u64 = 3;
 /// What stands first where something was left out.
 const LEFT_OUT: &str = "(Earlier messages are not shown.)";
-/// Heads the message that holds the sections that change from turn to turn. A person's message
+/// Heads the messages that hold the sections beside the instructions. A person's message
 /// begins with a name, and a name has no brackets, so no person can write such a message.
 pub(super) const NOTES: &str = "[Notes for your next message]";
 
@@ -34,10 +34,21 @@ pub(super) struct Section {
     pub(super) text: String,
     /// The answer would not be the character's without it.
     pub(super) needed: bool,
-    /// The same from turn to turn, so it stands in front of the conversation: a provider charges
-    /// little for the beginning that a request has in common with the one before. The others stand
-    /// behind the earlier messages.
-    pub(super) lasting: bool,
+    /// Where it stands.
+    pub(super) place: Place,
+}
+
+/// Where a section stands. A provider charges little for the beginning that a request has in common
+/// with the one before, so what changes less often stands in front.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Place {
+    /// Among the instructions: the same from turn to turn, and the operator's own words.
+    Instructions,
+    /// Before the earlier messages: changes when these lose their first ones. People's words stand
+    /// here rather than among the instructions.
+    Opening,
+    /// Behind the earlier messages: for this turn only.
+    Notes,
 }
 
 /// A prompt before its length is looked at.
@@ -104,7 +115,7 @@ pub(super) fn fit(draft: Draft, budget: Budget) -> Fitted {
     let taken = tools + sections.iter().map(|section| budget.of(&section.text) + 1).sum::<u64>();
     // The frames of the instructions and of the messages that the program adds.
     let frames: u64 =
-        [LEFT_OUT, NOTES].map(|own| budget.message(&ChatMessage::user(own))).iter().sum();
+        [LEFT_OUT, NOTES, NOTES].map(|own| budget.message(&ChatMessage::user(own))).iter().sum();
     let room = most.saturating_sub(taken + 8 + frames);
     let messages = conversation(&draft, room, budget, &mut notes);
     let around = without_conversation(&draft, &sections);
@@ -113,38 +124,43 @@ pub(super) fn fit(draft: Draft, budget: Budget) -> Fitted {
     Fitted { request, estimate, left_out: notes }
 }
 
-/// The lasting sections as instructions, the others as a message.
+/// The sections: as instructions, and as the messages before and behind the earlier messages.
 fn without_conversation(draft: &Draft, sections: &[Section]) -> TextRequest {
-    let joined = |lasting: bool| {
+    let joined = |place: Place| {
         let texts: Vec<&str> = sections
             .iter()
-            .filter(|section| section.lasting == lasting)
+            .filter(|section| section.place == place)
             .map(|section| section.text.trim())
             .filter(|text| !text.is_empty())
             .collect();
         (!texts.is_empty()).then(|| texts.join("\n\n"))
     };
-    let passing = joined(false).map(|passing| ChatMessage::user(format!("{NOTES}\n\n{passing}")));
+    let message = |text: String| ChatMessage::user(format!("{NOTES}\n\n{text}"));
+    let (opening, notes) = (joined(Place::Opening), joined(Place::Notes));
     TextRequest {
-        system: joined(true),
-        messages: Arc::new(passing.into_iter().collect()),
+        system: joined(Place::Instructions),
+        stable: usize::from(opening.is_some()),
+        messages: Arc::new(opening.into_iter().chain(notes).map(message).collect()),
         tools: Arc::clone(&draft.tools),
         ..TextRequest::default()
     }
 }
 
-/// Puts the earlier messages before the request's own message, and what waits for an answer behind
-/// it.
+/// Puts the earlier messages between the request's own messages, and what waits for an answer
+/// behind them.
 fn with_conversation(
     mut request: TextRequest,
     mut messages: Vec<ChatMessage>,
     waiting: usize,
     active: bool,
 ) -> TextRequest {
+    let mut own = Arc::unwrap_or_clone(request.messages);
+    let notes = own.split_off(request.stable);
     let earlier = messages.len().saturating_sub(waiting);
-    messages.splice(earlier..earlier, Arc::unwrap_or_clone(request.messages));
+    messages.splice(earlier..earlier, notes);
+    messages.splice(..0, own);
     request.messages = messages.into();
-    request.stable = if active { earlier } else { 0 };
+    request.stable = if active { request.stable + earlier } else { 0 };
     request
 }
 
@@ -345,7 +361,7 @@ mod tests {
             name: name.into(),
             text,
             needed,
-            lasting: needed,
+            place: if needed { Place::Instructions } else { Place::Notes },
         };
         let sections = vec![
             section("base", true, "You are Eliza.".into()),
@@ -391,6 +407,30 @@ mod tests {
         let (quiet, _) =
             fitted(&Draft { active: false, ..draft }, Budget { tokens: None, ..budget(0) });
         assert_eq!((quiet.stable, &quiet.messages), (0, &request.messages));
+    }
+
+    #[test]
+    fn a_summary_stands_before_the_earlier_messages() {
+        let mut draft = Draft { active: true, ..draft(4, 10) };
+        let summary = Section {
+            name: "SUMMARIZED_CONTEXT".into(),
+            text: "# Earlier\nAnn is new.".into(),
+            needed: false,
+            place: Place::Opening,
+        };
+        draft.sections.insert(1, summary);
+        let (request, _) = fitted(&draft, Budget { tokens: None, ..budget(0) });
+        assert_eq!(request.system.as_deref(), Some("You are Eliza.\n\nBio."), "no instruction");
+        assert_eq!(request.messages[0].text(), format!("{NOTES}\n\n# Earlier\nAnn is new."));
+        assert_eq!(request.stable, 5);
+        assert!(request.messages[1].text().starts_with("Ann: 0"));
+        assert!(request.messages[5].text().starts_with(&format!("{NOTES}\n\nfact fact")));
+        assert_eq!(request.messages[6].text(), "Ann: the question");
+        // A model that takes little loses it before the character.
+        draft.sections[1].text = "word ".repeat(3_000);
+        let (request, notes) = fitted(&draft, budget(1_000));
+        assert!(tokens_of(&request) <= 1_000);
+        assert!(notes[0].starts_with("SUMMARIZED_CONTEXT was left out"), "{notes:?}");
     }
 
     #[test]

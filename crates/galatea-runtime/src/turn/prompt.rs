@@ -10,7 +10,7 @@ use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
 use super::{
     conversation::{self, RenderedConversation},
-    fit::{Draft, NOTES, Section},
+    fit::{Draft, NOTES, Place, Section},
 };
 
 /// Providers whose text the conversation itself carries already.
@@ -75,7 +75,7 @@ pub(super) fn should_respond(turn: &Turn<'_>, state: &State) -> Draft {
             name: "the instructions".to_owned(),
             text,
             needed: true,
-            lasting: true,
+            place: Place::Instructions,
         }],
         messages,
         waiting,
@@ -90,7 +90,7 @@ fn rendered(turn: &Turn<'_>, prompt: String) -> Draft {
         name: "the character's system prompt".to_owned(),
         text: system,
         needed: true,
-        lasting: true,
+        place: Place::Instructions,
     }];
     Draft { sections, messages: vec![ChatMessage::user(prompt)], waiting: 1, ..Draft::default() }
 }
@@ -105,7 +105,7 @@ fn sections(turn: &Turn<'_>, state: &State, info: &ModelInfo, results: &[String]
         name: name.to_owned(),
         text,
         needed: true,
-        lasting: true,
+        place: Place::Instructions,
     };
     let base = character
         .system
@@ -119,16 +119,21 @@ fn sections(turn: &Turn<'_>, state: &State, info: &ModelInfo, results: &[String]
             !IN_CONVERSATION.contains(&name.as_str()) && !fragment.text.trim().is_empty()
         })
         .partition(|(_, fragment)| fragment.lasting);
-    sections.extend(
-        of_the_day.into_iter().map(|(name, fragment)| lasting(name, fragment.text.clone())),
-    );
+    // Words of people are no instructions, however long they last.
+    let (of_people, own): (Vec<_>, Vec<_>) =
+        of_the_day.into_iter().partition(|(_, fragment)| !fragment.instructs);
+    sections.extend(own.into_iter().map(|(name, fragment)| lasting(name, fragment.text.clone())));
     sections.push(lasting("the rules", rules(turn, state, info)));
     let passing = |name: &str, text: String, needed: bool| Section {
         name: name.to_owned(),
         text,
         needed,
-        lasting: false,
+        place: Place::Notes,
     };
+    sections.extend(of_people.into_iter().map(|(name, fragment)| Section {
+        place: Place::Opening,
+        ..passing(name, fragment.text.trim().to_owned(), false)
+    }));
     sections.extend(
         of_the_moment
             .into_iter()

@@ -1,0 +1,212 @@
+//! MEMORY_SUMMARIZATION (as in elizaOS): summarises what leaves the prompt, before it leaves, when
+//! the room is quiet.
+
+use async_trait::async_trait;
+use galatea_core::{
+    Content, Derived, ErrorKind, Evaluator, EvaluatorUse, Event, FinishedTurn, Memory, MemoryId,
+    MemoryKind, MemoryScope, Result, RoomId, TextModel, Timestamp, Turn,
+    model::{TextAnswer, Tier},
+    standing,
+    store::{DerivedChange, MemoryQuery, Superseded},
+};
+use std::{
+    collections::HashMap,
+    sync::{Arc, Mutex, PoisonError},
+    time::Duration,
+};
+
+use crate::summary::{self, Summary, question};
+
+/// Summarises rooms.
+#[derive(Default)]
+pub(crate) struct Summarization {
+    /// Up to when rooms are summarised, as far as this process knows.
+    until: Mutex<HashMap<RoomId, Timestamp>>,
+}
+
+/// Messages per question.
+const SLICE: usize = 64;
+/// Questions of one run. A room that is further behind goes on with its next turn.
+const SLICES: usize = 4;
+/// How often a slice is halved if the model finds it too long.
+const HALVINGS: u32 = 4;
+/// Messages read back at most, if a room has no summary. Older ones are found by a search.
+const READ: u32 = 256;
+/// Entries in the cache before it is cleared: some hundred kilobytes.
+const ROOMS: usize = 10_000;
+/// Time of all questions. A little less than the limit of an evaluator.
+const PATIENCE: Duration = Duration::from_secs(110);
+
+#[async_trait]
+impl Evaluator for Summarization {
+    fn name(&self) -> &'static str {
+        "MEMORY_SUMMARIZATION"
+    }
+    fn description(&self) -> &'static str {
+        "Summarises what leaves the prompt"
+    }
+    fn when(&self) -> EvaluatorUse {
+        EvaluatorUse::WhenQuiet
+    }
+    async fn validate(&self, finished: &FinishedTurn<'_>) -> Result<bool> {
+        let turn = finished.turn;
+        let most = summary::window(turn)?;
+        if turn.models.text(Tier::TextSmall).info().scripted || !summary::is_long(turn, most) {
+            return Ok(false);
+        }
+        let known = self.lock().get(&turn.room.id).copied();
+        let leaving = summary::next_to_leave(turn, most);
+        Ok(leaving.is_some_and(|leaving| known.is_none_or(|until| until < leaving)))
+    }
+    async fn evaluate(&self, finished: &FinishedTurn<'_>) -> Result<()> {
+        let turn = finished.turn;
+        let most = summary::window(turn)?;
+        let Some(leaving) = summary::next_to_leave(turn, most) else { return Ok(()) };
+        let mut last = summary::newest(turn).await?.into_iter().next();
+        let since = last.as_ref().map(|last| Timestamp(last.until.0.saturating_add(1)));
+        let messages = read(turn, since, leaving).await?;
+        let model = turn.models.text(Tier::TextSmall);
+        let deadline = turn.now().plus(PATIENCE);
+        let mut rest = messages.as_slice();
+        for _ in 0..SLICES {
+            if rest.is_empty() {
+                break;
+            }
+            let old = last.as_ref().map_or("", |last| last.text.as_str());
+            let (text, taken) = ask(turn, model, old, rest, deadline).await?;
+            let (slice, left) = rest.split_at(taken);
+            rest = left;
+            let until = slice.last().map_or(leaving, |memory| memory.created_at);
+            // Without words the slice had nothing to keep: the old summary goes on.
+            let Some(text) = text.or_else(|| last.as_ref().map(|last| last.text.clone())) else {
+                self.note(turn.room.id, until);
+                continue;
+            };
+            let stored = store(turn, last.as_ref(), slice, text, until).await?;
+            // A message was deleted meanwhile: the next turn begins again from what is left.
+            let Some(stored) = stored else { return Ok(()) };
+            self.note(turn.room.id, until);
+            last = Some(stored);
+        }
+        if rest.is_empty() {
+            self.note(turn.room.id, leaving);
+        }
+        Ok(())
+    }
+}
+
+impl Summarization {
+    fn note(&self, room: RoomId, until: Timestamp) {
+        let mut rooms = self.lock();
+        if rooms.len() >= ROOMS {
+            rooms.clear();
+        }
+        rooms.insert(room, until);
+    }
+
+    fn lock(&self) -> std::sync::MutexGuard<'_, HashMap<RoomId, Timestamp>> {
+        self.until.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Messages from `since` to `leaving`, oldest first.
+async fn read(
+    turn: &Turn<'_>,
+    since: Option<Timestamp>,
+    leaving: Timestamp,
+) -> Result<Vec<Memory>> {
+    let query = MemoryQuery {
+        since: since.max(summary::reset(turn)),
+        before: Some(Timestamp(leaving.0.saturating_add(1))),
+        ..MemoryQuery::new(turn.agent.identity.id(), READ)
+            .room(turn.room.id)
+            .kind(MemoryKind::Messages)
+    };
+    let mut messages = turn.store.memories(&query).await?;
+    messages.reverse();
+    Ok(messages)
+}
+
+/// Asks about as many of the messages as the model takes: the new text, and how many they are.
+async fn ask(
+    turn: &Turn<'_>,
+    model: &Arc<dyn TextModel>,
+    old: &str,
+    messages: &[Memory],
+    deadline: Timestamp,
+) -> Result<(Option<String>, usize)> {
+    let mut most = SLICE.min(messages.len());
+    for _ in 0..HALVINGS {
+        let taken = whole(messages, most);
+        let started = turn.now();
+        match question::ask(turn, model.as_ref(), old, &messages[..taken], deadline).await {
+            Err(error) if error.kind() == ErrorKind::TooLong && most > 1 => most /= 2,
+            Err(error) => return Err(error),
+            Ok((text, answers)) => {
+                answers.iter().for_each(|answer| used(turn, model.as_ref(), answer, started));
+                return Ok((text, taken));
+            }
+        }
+    }
+    Err(question::too_little())
+}
+
+/// As many messages as `most`, and those of the same time as the last: a summary ends between two
+/// times.
+fn whole(messages: &[Memory], most: usize) -> usize {
+    let Some(last) = most.checked_sub(1).and_then(|at| messages.get(at)) else {
+        return messages.len();
+    };
+    let behind = messages[most..].iter().take_while(|m| m.created_at == last.created_at).count();
+    most + behind
+}
+
+fn used(turn: &Turn<'_>, model: &dyn TextModel, answer: &TextAnswer, started: Timestamp) {
+    turn.events.publish(Event::ModelUsed {
+        agent: turn.agent.identity.id(),
+        turn: Some(turn.id),
+        provider: model.info().provider.clone(),
+        model: model.info().model.clone(),
+        usage: answer.usage,
+        millis: u64::try_from(turn.now().since(started).as_millis()).unwrap_or(u64::MAX),
+    });
+}
+
+/// Stores the summary in place of the one before it. It goes with each of its messages, and then
+/// the one before holds again. `None` if one of them is gone already.
+async fn store(
+    turn: &Turn<'_>,
+    last: Option<&Summary>,
+    slice: &[Memory],
+    text: String,
+    until: Timestamp,
+) -> Result<Option<Summary>> {
+    let (agent, now) = (turn.agent.identity.id(), turn.now());
+    let summary = Summary {
+        id: MemoryId::fresh(),
+        text: text.clone(),
+        until,
+        others_words: last.is_some_and(|last| last.others_words)
+            || !turn.room.kind.is_direct()
+            || slice.iter().any(|memory| standing::holds_others(turn, memory)),
+    };
+    let memory = Memory {
+        id: summary.id,
+        kind: MemoryKind::Summaries,
+        agent_id: agent,
+        entity_id: turn.agent.identity.entity(),
+        room_id: turn.room.id,
+        world_id: Some(turn.room.world_id),
+        content: Content::text(text),
+        metadata: summary.metadata(),
+        created_at: now,
+    };
+    let id = memory.id;
+    let sources = last.map(|last| last.id).into_iter().chain(slice.iter().map(|m| m.id)).collect();
+    let superseded =
+        last.map(|last| Superseded { id: last.id, at: now, by: Some(id) }).into_iter().collect();
+    let new = vec![Derived::new(memory, MemoryScope::Room, sources)];
+    let change = DerivedChange { new, superseded, ..DerivedChange::default() };
+    let stored = turn.store.change_derived(agent, &change).await?;
+    Ok((stored > 0).then_some(summary))
+}

@@ -1,0 +1,112 @@
+//! The part of a conversation that a reflection reads, with its speakers.
+
+use galatea_core::{
+    EntityId, Memory, MemoryId, MemoryKind, Result, Speakers, Timestamp, Turn, fact::Origin,
+    speakers, store::MemoryQuery,
+};
+use serde_json::Value;
+use std::{collections::HashSet, sync::Arc};
+
+use super::mark::Mark;
+use crate::fact::plain;
+
+/// Maximum number of messages read. A busy room is reflected on after 24 turns
+/// ([`galatea_core::EvaluatorUse::WhenQuiet`]).
+const MESSAGES: u32 = 96;
+/// Messages of the last reflection that are shown again, so that the first new one is understood.
+/// Nothing is learnt from them again.
+const SHOWN_AGAIN: usize = 8;
+
+/// What is reflected on.
+pub(super) struct Talk {
+    /// Oldest first.
+    pub(super) messages: Vec<Arc<Memory>>,
+    /// Those that were not reflected on yet.
+    new: HashSet<MemoryId>,
+    others: Speakers,
+    own: (EntityId, String),
+}
+
+impl Talk {
+    /// What was said after `last`, and a little before it.
+    pub(super) async fn since(turn: &Turn<'_>, last: Option<&Mark>) -> Result<Self> {
+        let at_hand = of_turn(turn).map(|memory| memory.created_at).min();
+        let covered = last.is_some_and(|last| at_hand.is_some_and(|oldest| oldest <= last.since()));
+        let mut messages: Vec<Arc<Memory>> = Vec::new();
+        if !covered {
+            let query = MemoryQuery {
+                since: turn.room.metadata.get("resetAt").and_then(Value::as_i64).map(Timestamp),
+                ..MemoryQuery::new(turn.agent.identity.id(), MESSAGES)
+                    .room(turn.room.id)
+                    .kind(MemoryKind::Messages)
+            };
+            let stored = turn.store.memories(&query).await?;
+            messages.extend(stored.into_iter().rev().map(Arc::new));
+        }
+        // What is at hand may be newer than what is stored: a picture's description, for example.
+        messages.retain(|stored| of_turn(turn).all(|memory| memory.id != stored.id));
+        messages.extend(turn.recent.iter().cloned());
+        messages.extend(turn.merged.iter().chain([turn.message]).cloned().map(Arc::new));
+        messages.sort_by_key(|memory| memory.created_at);
+        let is_new = |memory: &Arc<Memory>| last.is_none_or(|last| last.is_new(memory));
+        let first_new = messages.iter().position(is_new).unwrap_or(messages.len());
+        messages.drain(..first_new.saturating_sub(SHOWN_AGAIN));
+        let new = messages.iter().filter(|memory| is_new(memory)).map(|memory| memory.id).collect();
+        let (name, own) = (&turn.agent.character.name, turn.agent.identity.entity());
+        let people = messages.iter().rev().filter(|memory| memory.entity_id != own);
+        let others =
+            Speakers::new(name, people.map(|memory| (memory.entity_id, speakers::name_in(memory))));
+        Ok(Self { messages, new, others, own: (own, speakers::display(name)) })
+    }
+
+    /// Tells the people whom known facts are about apart from the speakers.
+    pub(super) fn know(&mut self, agent: &str, facts: &[Memory]) {
+        let own = self.own.0;
+        let people = self.messages.iter().rev().filter(|memory| memory.entity_id != own);
+        let said =
+            people.map(|memory| (memory.entity_id, speakers::name_in(memory).map(str::to_owned)));
+        let known = facts.iter().map(|fact| {
+            let name = Origin::of(fact).subject_name;
+            (fact.entity_id, (!name.is_empty()).then(|| plain(&name).to_owned()))
+        });
+        let all: Vec<(EntityId, Option<String>)> = said.chain(known).collect();
+        self.others =
+            Speakers::new(agent, all.iter().map(|(entity, name)| (*entity, name.as_deref())));
+    }
+
+    /// What a speaker is called in the question.
+    pub(super) fn name(&self, entity: EntityId) -> String {
+        if self.is_agent(entity) { self.own.1.clone() } else { self.others.name(entity) }
+    }
+
+    /// Whether this is the agent itself.
+    pub(super) fn is_agent(&self, entity: EntityId) -> bool {
+        entity == self.own.0
+    }
+
+    /// Whether a message was not reflected on yet.
+    pub(super) fn is_new(&self, message: &Memory) -> bool {
+        self.new.contains(&message.id)
+    }
+
+    /// The message with this number, if people's statements in it can be learnt: it is new, and not
+    /// the agent's own.
+    pub(super) fn evidence(&self, number: usize) -> Option<&Arc<Memory>> {
+        let message = self.messages.get(number.checked_sub(1)?)?;
+        (self.is_new(message) && !self.is_agent(message.entity_id)).then_some(message)
+    }
+
+    /// The speaker with this name. Speakers with equal names are shown under distinct ones.
+    pub(super) fn speaker_named(&self, name: &str) -> Option<EntityId> {
+        let name = name.trim().to_lowercase();
+        self.messages
+            .iter()
+            .map(|memory| memory.entity_id)
+            .find(|entity| self.name(*entity).to_lowercase() == name)
+    }
+}
+
+/// Messages that a turn has at hand, oldest first.
+pub(super) fn of_turn<'a>(turn: &'a Turn<'_>) -> impl Iterator<Item = &'a Memory> {
+    turn.recent.iter().map(AsRef::as_ref).chain(turn.merged).chain(std::iter::once(turn.message))
+}

@@ -1,0 +1,211 @@
+//! MEMORIES: earlier messages of this room that the prompt no longer shows and that fit what is
+//! asked now, each with its day and speaker, and with the messages around it.
+
+use async_trait::async_trait;
+use galatea_core::{
+    EntityId, Fragment, Memory, MemoryId, MemoryKind, Provider, ProviderUse, Result, Speakers,
+    Turn,
+    rights::Words,
+    speakers, standing,
+    store::{RecallQuery, Recalled},
+    tokens::Family,
+};
+use std::{
+    collections::{BTreeMap, HashSet},
+    sync::Arc,
+    time::Duration,
+};
+
+use crate::{
+    fact::view,
+    meaning::{self, Meaning},
+    summary, words,
+};
+
+pub(crate) struct Memories(pub(crate) Arc<Meaning>);
+
+/// Maximum number of messages that are looked for.
+const MOST: u32 = 5;
+/// Tokens of all messages shown. They are different in every prompt, so no provider of a model
+/// caches them.
+const TOKENS: u64 = 250;
+/// Longest message shown, and longest of those around it, in graphemes.
+const LONGEST: usize = 400;
+const AROUND: usize = 120;
+/// A hit counts if its score is at least this part of the best one's.
+const NEAR_BEST: f32 = 0.4;
+/// Two messages say the same if so many of all their words stand in both. A changed name or number
+/// in a short sentence is less.
+const SAME: (usize, usize) = (4, 5);
+
+#[async_trait]
+impl Provider for Memories {
+    fn name(&self) -> &'static str {
+        "MEMORIES"
+    }
+    fn description(&self) -> &'static str {
+        "Earlier messages that fit what is asked"
+    }
+    fn position(&self) -> i32 {
+        97
+    }
+    fn when(&self) -> ProviderUse {
+        // A conversation that the prompt shows as a whole needs no query.
+        ProviderUse::Always
+    }
+    fn patience(&self, usual: Duration) -> Duration {
+        usual + meaning::LONGEST
+    }
+    async fn provide(&self, turn: &Turn<'_>) -> Result<Fragment> {
+        let Some(oldest) = turn.recent.first() else { return Ok(Fragment::default()) };
+        if !summary::is_long(turn, summary::window(turn)?) {
+            return Ok(Fragment::default());
+        }
+        let (said, by_words) = match self.0.said(turn).await {
+            Ok(said) => (said, None),
+            Err(error) => (
+                None,
+                Some(format!("earlier messages are found by words, not by meaning: {error}")),
+            ),
+        };
+        let question = meaning::question(turn);
+        let query = RecallQuery {
+            room: Some(turn.room.id),
+            since: summary::reset(turn),
+            before: Some(oldest.created_at),
+            meanings: said.map(meaning::Said::into_meaning).into_iter().collect(),
+            named: named(turn, &question),
+            neighbours: true,
+            ..RecallQuery::new(view::visibility(turn), question, MOST, turn.now())
+                .kind(MemoryKind::Messages)
+        };
+        let found = turn.store.recall(&query).await?;
+        let others = |hit: &Recalled| {
+            [Some(&hit.memory), hit.before.as_ref(), hit.after.as_ref()]
+                .into_iter()
+                .flatten()
+                .any(|memory| standing::holds_others(turn, memory))
+        };
+        let own = turn.room.kind.is_direct() && !found.iter().any(others);
+        let words = if own { Words::Own } else { Words::Others };
+        let text = render(turn, found);
+        if text.is_empty() {
+            return Ok(Fragment::default().noted(by_words));
+        }
+        let text = format!("# Earlier messages that may matter now\n{text}");
+        let fragment = Fragment { words, ..Fragment::text(text.clone()) };
+        Ok(fragment.value("memories", text).noted(by_words))
+    }
+}
+
+/// People of the conversation whom the question names.
+fn named(turn: &Turn<'_>, question: &str) -> Vec<EntityId> {
+    let question = question.to_lowercase();
+    let speakers = turn.recent.iter().filter(|memory| {
+        speakers::name_in(memory)
+            .map(str::to_lowercase)
+            .is_some_and(|name| name.chars().count() > 2 && question.contains(&name))
+    });
+    speakers.map(|memory| memory.entity_id).collect::<HashSet<_>>().into_iter().collect()
+}
+
+/// The best hits that fit, with the messages around them, in the order in which they were written.
+fn render(turn: &Turn<'_>, found: Vec<Recalled>) -> String {
+    let shown: HashSet<MemoryId> = turn.recent.iter().map(|memory| memory.id).collect();
+    let mut told: Vec<Gist> = turn.recent.iter().map(|memory| Gist::of(memory)).collect();
+    let names = names(turn, &found);
+    let least = found.first().map_or(0.0, |best| best.score * NEAR_BEST);
+    let mut left = TOKENS;
+    let mut lines: BTreeMap<(i64, MemoryId), String> = BTreeMap::new();
+    for hit in found.into_iter().filter(|hit| hit.score >= least) {
+        let Recalled { memory, before, after, .. } = hit;
+        let mut is_new = |memory: &Memory| {
+            let gist = Gist::of(memory);
+            let new = !told.iter().any(|told| told.says(&gist));
+            told.push(gist);
+            new
+        };
+        if lines.contains_key(&key(&memory)) || !is_new(&memory) {
+            continue;
+        }
+        let mut group = vec![(key(&memory), line(turn, &names, &memory, LONGEST))];
+        for near in [before, after].into_iter().flatten() {
+            let elsewhere = near.room_id == turn.room.id && !shown.contains(&near.id);
+            if elsewhere && !lines.contains_key(&key(&near)) && is_new(&near) {
+                group.push((key(&near), line(turn, &names, &near, AROUND)));
+            }
+        }
+        let tokens = |lines: &[((i64, MemoryId), String)]| {
+            lines.iter().map(|(_, line)| Family::Other.text(line) + 1).sum::<u64>()
+        };
+        // The hit without its neighbours, if they are too much.
+        if tokens(&group) > left {
+            group.truncate(1);
+        }
+        if tokens(&group) > left {
+            break;
+        }
+        left -= tokens(&group);
+        lines.extend(group);
+    }
+    lines.into_values().collect::<Vec<_>>().join("\n")
+}
+
+/// What a message says, to compare it with others.
+struct Gist {
+    /// Who says it. `None` for a question: it says nothing of the person who asks.
+    by: Option<EntityId>,
+    words: HashSet<String>,
+}
+
+impl Gist {
+    fn of(memory: &Memory) -> Self {
+        let text = memory.content.text.trim_end();
+        let words = text.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty());
+        let asks = text.ends_with(['?', '？']);
+        Self {
+            by: (!asks).then_some(memory.entity_id),
+            words: words.map(str::to_lowercase).collect(),
+        }
+    }
+
+    /// Whether the other message adds nothing to this one.
+    fn says(&self, other: &Self) -> bool {
+        let both = self.words.intersection(&other.words).count();
+        let all = self.words.len() + other.words.len() - both;
+        self.by == other.by && both * SAME.1 >= all * SAME.0
+    }
+}
+
+fn key(memory: &Memory) -> (i64, MemoryId) {
+    (memory.created_at.0, memory.id)
+}
+
+fn names(turn: &Turn<'_>, found: &[Recalled]) -> Speakers {
+    let own = turn.agent.identity.entity();
+    let at_hand = std::iter::once(turn.message)
+        .chain(turn.merged.iter().rev())
+        .chain(turn.recent.iter().rev().map(AsRef::as_ref));
+    let found =
+        found.iter().flat_map(|hit| [Some(&hit.memory), hit.before.as_ref(), hit.after.as_ref()]);
+    let all = at_hand.chain(found.flatten()).filter(|memory| memory.entity_id != own);
+    Speakers::new(
+        &turn.agent.character.name,
+        all.map(|memory| (memory.entity_id, speakers::name_in(memory))),
+    )
+}
+
+fn line(turn: &Turn<'_>, names: &Speakers, memory: &Memory, most: usize) -> String {
+    let by = if memory.entity_id == turn.agent.identity.entity() {
+        format!("{} (you)", speakers::display(&turn.agent.character.name))
+    } else {
+        names.of_memory(memory)
+    };
+    let local = turn.agent.zone.local(memory.created_at);
+    format!(
+        "[{} {}] {by}: {}",
+        local.date(),
+        local.clock(),
+        words::line(&memory.content.text, most)
+    )
+}

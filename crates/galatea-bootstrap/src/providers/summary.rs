@@ -1,0 +1,44 @@
+//! SUMMARIZED_CONTEXT (as in elizaOS): what was said before the messages that the prompt shows. It
+//! changes only when messages leave the prompt, so it stands before the conversation.
+
+use async_trait::async_trait;
+use galatea_core::{Fragment, Provider, ProviderUse, Result, Turn, rights::Words};
+
+use crate::summary;
+
+pub(crate) struct SummarizedContext;
+
+#[async_trait]
+impl Provider for SummarizedContext {
+    fn name(&self) -> &'static str {
+        "SUMMARIZED_CONTEXT"
+    }
+    fn description(&self) -> &'static str {
+        "What was said here earlier, in short"
+    }
+    fn position(&self) -> i32 {
+        22
+    }
+    fn when(&self) -> ProviderUse {
+        // A short conversation needs no query.
+        ProviderUse::Always
+    }
+    fn lasting(&self) -> bool {
+        true
+    }
+    async fn provide(&self, turn: &Turn<'_>) -> Result<Fragment> {
+        if !summary::is_long(turn, summary::window(turn)?) {
+            return Ok(Fragment::default());
+        }
+        let shown_from = turn.recent.first().map(|memory| memory.created_at);
+        let summaries = summary::newest(turn).await?;
+        let ended = summaries
+            .into_iter()
+            .find(|summary| shown_from.is_none_or(|shown_from| summary.until < shown_from));
+        let Some(summary) = ended else { return Ok(Fragment::default()) };
+        let text = format!("# Earlier in this conversation\n{}", summary.text);
+        let own = turn.room.kind.is_direct() && !summary.others_words;
+        let words = if own { Words::Own } else { Words::Others };
+        Ok(Fragment { words, ..Fragment::text(text.clone()) }.value("summarizedContext", text))
+    }
+}

@@ -1,0 +1,87 @@
+//! Summaries: what was said in a room before the messages that a prompt shows. Each is made of the
+//! one before it and of the messages since, and keeps the ids of both.
+
+pub(crate) mod check;
+pub(crate) mod question;
+
+use galatea_core::{
+    Memory, MemoryId, MemoryKind, Result, Timestamp, Turn, Variable, rights::TAINTED,
+    store::MemoryQuery,
+};
+use serde_json::{Map, Value, json};
+
+/// Number of messages in a turn's context: the runtime's setting.
+const CONVERSATION: Variable = Variable::new("CONVERSATION_LENGTH", "The runtime's.").or("32");
+/// Key of a summary's metadata: the time of the last message it covers, in milliseconds.
+const UNTIL: &str = "coversUntil";
+/// Summaries read to find the one that ends where the prompt begins: the newest is made before its
+/// messages leave the prompt.
+const READ: u32 = 4;
+
+/// A stored summary.
+#[derive(Debug, Clone)]
+pub(crate) struct Summary {
+    pub(crate) id: MemoryId,
+    pub(crate) text: String,
+    /// The time of the last message it covers.
+    pub(crate) until: Timestamp,
+    /// It was made of words of others than the agent and the one person of a direct room.
+    pub(crate) others_words: bool,
+}
+
+impl Summary {
+    fn of(memory: Memory) -> Option<Self> {
+        let until = memory.metadata.get(UNTIL).and_then(Value::as_i64).map(Timestamp)?;
+        let others_words = memory.metadata.contains_key(TAINTED);
+        Some(Self { id: memory.id, text: memory.content.text, until, others_words })
+    }
+
+    /// Its metadata.
+    pub(crate) fn metadata(&self) -> Map<String, Value> {
+        let mut metadata = Map::new();
+        metadata.insert("type".into(), json!("summary"));
+        metadata.insert("trust".into(), json!("untrusted"));
+        metadata.insert(UNTIL.into(), json!(self.until));
+        if self.others_words {
+            metadata.insert(TAINTED.into(), json!(true));
+        }
+        metadata
+    }
+}
+
+/// The newest summaries of the room, the newest first; none from before its conversation was reset.
+pub(crate) async fn newest(turn: &Turn<'_>) -> Result<Vec<Summary>> {
+    let query = MemoryQuery {
+        since: reset(turn),
+        ..MemoryQuery::new(turn.agent.identity.id(), READ)
+            .room(turn.room.id)
+            .kind(MemoryKind::Summaries)
+    };
+    let mut found: Vec<Summary> =
+        turn.store.memories(&query).await?.into_iter().filter_map(Summary::of).collect();
+    found.sort_by_key(|summary| std::cmp::Reverse(summary.until));
+    Ok(found)
+}
+
+/// When the room's conversation was reset.
+pub(crate) fn reset(turn: &Turn<'_>) -> Option<Timestamp> {
+    turn.room.metadata.get("resetAt").and_then(Value::as_i64).map(Timestamp)
+}
+
+/// Messages that the prompt shows before a third of them leaves it at once.
+pub(crate) fn window(turn: &Turn<'_>) -> Result<usize> {
+    let most: usize = turn.agent.settings.parse(&CONVERSATION, "a whole number")?.unwrap_or(32);
+    Ok(most)
+}
+
+/// Whether messages of this room have left the prompt, or soon will: the runtime keeps two thirds
+/// of a full window.
+pub(crate) fn is_long(turn: &Turn<'_>, most: usize) -> bool {
+    turn.recent.len() + 1 >= (most * 2).div_ceil(3)
+}
+
+/// The time of the last message that the next prompts lose, once the window is full again.
+pub(crate) fn next_to_leave(turn: &Turn<'_>, most: usize) -> Option<Timestamp> {
+    let leaving = most.saturating_sub((most * 2).div_ceil(3));
+    turn.recent.get(leaving.checked_sub(1)?).map(|memory| memory.created_at)
+}

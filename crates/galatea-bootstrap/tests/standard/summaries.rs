@@ -1,0 +1,157 @@
+//! Summaries: when they are made, what of, when they are shown, and what is refused in them.
+
+use galatea_core::{Derived, FinishedTurn, MemoryKind, Timestamp, Verdict};
+
+use crate::scene::{BOB, MARIA, Scene};
+
+/// A stored conversation of so many messages in a window of 30; the prompt shows the last ones.
+fn talk(messages: usize, shown: usize) -> Scene {
+    let mut scene = Scene::group();
+    scene.agent.settings = galatea_core::Settings::from_pairs([("CONVERSATION_LENGTH", 30)]);
+    let mut all = Vec::new();
+    for n in 0..messages {
+        let memory = scene.said(if n % 2 == 0 { MARIA } else { BOB }, &format!("remark {n}"));
+        scene.double.tables().memories.push(memory.clone());
+        all.push(memory);
+    }
+    scene.message = all.pop().unwrap();
+    scene.recent = all.split_off(messages - 1 - shown).into_iter().map(Into::into).collect();
+    scene
+}
+
+async fn summarise(scene: &Scene) -> galatea_core::Result<bool> {
+    let turn = scene.turn();
+    let finished = FinishedTurn { turn: &turn, replies: &[], verdict: &Verdict::default() };
+    let evaluator =
+        scene.plugin.evaluators.iter().find(|e| e.name() == "MEMORY_SUMMARIZATION").unwrap();
+    let wanted = evaluator.validate(&finished).await?;
+    if wanted {
+        evaluator.evaluate(&finished).await?;
+    }
+    Ok(wanted)
+}
+
+fn stored(scene: &Scene) -> Vec<Derived> {
+    let tables = scene.double.tables();
+    let all = tables.memories.iter().filter(|memory| memory.kind == MemoryKind::Summaries);
+    all.map(|memory| tables.whole(memory)).collect()
+}
+
+#[tokio::test]
+async fn what_is_about_to_leave_is_summarised_once_and_shown_when_it_has_left() {
+    let mut scene = talk(25, 24);
+    scene.model.enqueue("Maria and Bob made remark 0 to remark 9.");
+    assert!(summarise(&scene).await.unwrap());
+    let asked = scene.model.requests()[0].messages[0].text();
+    assert!(asked.contains("Maria: remark 0\n") && asked.contains("Bob: remark 9"), "{asked}");
+    assert!(!asked.contains("remark 10") && asked.contains("# Summary so far\n(none)"), "{asked}");
+    let [summary] = stored(&scene).try_into().unwrap();
+    assert_eq!(summary.sources.len(), 10);
+    assert!(!summarise(&scene).await.unwrap(), "once");
+    assert_eq!(scene.shows("SUMMARIZED_CONTEXT").await.text, "", "the prompt shows its messages");
+
+    scene.recent.drain(..10);
+    for n in 25..32 {
+        let memory = scene.said(MARIA, &format!("remark {n}"));
+        scene.double.tables().memories.push(memory.clone());
+        let last = std::mem::replace(&mut scene.message, memory);
+        scene.recent.push(last.into());
+    }
+    let shown = scene.shows("SUMMARIZED_CONTEXT").await;
+    assert_eq!(
+        shown.text,
+        "# Earlier in this conversation\nMaria and Bob made remark 0 to remark 9."
+    );
+    // The next one is made of the first and of what was said since.
+    scene.model.enqueue("Maria and Bob made remark 0 to remark 19.");
+    assert!(summarise(&scene).await.unwrap());
+    let asked = scene.model.requests().last().unwrap().messages[0].text();
+    assert!(
+        asked.contains("# Summary so far\nMaria and Bob made remark 0 to remark 9.")
+            && !asked.contains(": remark 9\n")
+            && asked.contains(": remark 19"),
+        "{asked}"
+    );
+    let [first, second] = stored(&scene).try_into().unwrap();
+    assert_eq!(first.superseded_by, Some(second.memory.id));
+    assert!(second.sources.contains(&first.memory.id));
+    assert_eq!(
+        scene.shows("SUMMARIZED_CONTEXT").await.text,
+        shown.text,
+        "the first stays until its successor's messages have left"
+    );
+}
+
+#[tokio::test]
+async fn a_lost_summary_is_made_again_from_the_messages() {
+    let mut scene = talk(60, 24);
+    scene.model.enqueue("Remarks.  All of them.");
+    assert!(summarise(&scene).await.unwrap());
+    assert_eq!(
+        stored(&scene)[0].sources.len(),
+        45,
+        "all that the prompt does not show, and what leaves next"
+    );
+    scene.double.tables().memories.retain(|memory| memory.kind != MemoryKind::Summaries);
+    scene.plugin = galatea_bootstrap::plugin();
+    scene.model.enqueue("Remarks, once more.");
+    assert!(summarise(&scene).await.unwrap());
+    assert_eq!(stored(&scene)[0].sources.len(), 45);
+}
+
+#[tokio::test]
+async fn invented_names_and_numbers_are_asked_about_and_then_left_out() {
+    let scene = talk(25, 24);
+    scene.model.enqueue("Maria met Zarathustra. Bob made 77 remarks.");
+    scene.model.enqueue("Maria made remark 0. Then Bob met Zarathustra.");
+    assert!(summarise(&scene).await.unwrap());
+    let again = scene.model.requests()[1].messages.last().unwrap().text();
+    assert!(
+        again.contains("neither in the summary so far nor in the messages: Zarathustra, 77."),
+        "{again}"
+    );
+    assert_eq!(stored(&scene)[0].memory.content.text, "Maria made remark 0.");
+}
+
+#[tokio::test]
+async fn a_reset_conversation_is_not_summarised_and_nonsense_is_not_kept() {
+    let mut scene = talk(25, 24);
+    scene.model.enqueue("{}");
+    assert!(summarise(&scene).await.unwrap());
+    assert_eq!(stored(&scene).len(), 0);
+    scene.plugin = galatea_bootstrap::plugin();
+    scene.model.enqueue("Maria made remark 0.");
+    assert!(summarise(&scene).await.unwrap());
+    scene.recent.drain(..10);
+    for n in 0..9 {
+        let memory = scene.said(BOB, &format!("more {n}"));
+        let last = std::mem::replace(&mut scene.message, memory);
+        scene.recent.push(last.into());
+    }
+    assert!(scene.shows("SUMMARIZED_CONTEXT").await.text.contains("remark 0"));
+    let later = Timestamp(scene.clock_now().0 + 1);
+    scene.room.metadata.insert("resetAt".into(), serde_json::json!(later));
+    assert_eq!(scene.shows("SUMMARIZED_CONTEXT").await.text, "");
+}
+
+#[tokio::test]
+async fn old_messages_come_back_with_day_and_speaker_and_those_around_them_only_once() {
+    let mut scene = talk(60, 24);
+    {
+        let mut tables = scene.double.tables();
+        let old = tables.memories.iter_mut().find(|m| m.content.text == "remark 7").unwrap();
+        old.content.text = "the key hangs behind the kettle".into();
+    }
+    scene.message = scene.said(MARIA, "where is the key, behind what?");
+    let shown = scene.shows("MEMORIES").await.text;
+    assert!(shown.starts_with("# Earlier messages that may matter now\n["), "{shown}");
+    assert!(shown.contains("] Bob: the key hangs behind the kettle"), "{shown}");
+    // What the prompt shows anyway is not repeated, and a short conversation needs no search.
+    let newest = scene.recent[3].content.text.clone();
+    scene.message = scene.said(MARIA, &newest);
+    assert!(!scene.shows("MEMORIES").await.text.contains(&format!("{newest}\n")));
+    scene.recent.drain(..20);
+    let asked = scene.double.tables().asked;
+    assert_eq!(scene.shows("MEMORIES").await.text, "");
+    assert_eq!(scene.double.tables().asked, asked);
+}

@@ -1,0 +1,8 @@
+//! What the agent remembers of long talks: what reaches the prompt, and what must not.
+
+mod canaries;
+mod command;
+mod learner;
+mod planted;
+mod stage;
+mod talk;

@@ -1,0 +1,105 @@
+//! The people and rooms of these tests, and a house whose time and models the test controls.
+
+use galatea_core::{
+    Incoming, MemoryKind, ModelInfo, Timestamp, model::TextRequest, store::MemoryQuery,
+};
+use galatea_testkit::{clock::ManualClock, models::ScriptedModel};
+use std::{sync::Arc, time::Duration};
+
+use super::learner;
+use crate::{
+    house::{House, Plan, Spot, dm, group},
+    models::prompt,
+    platform::PATIENCE,
+};
+
+/// A room of several people, open to its World.
+pub(super) const CLUB: &str = "-500";
+/// Two go by the name Anna.
+pub(super) const PEOPLE: [(&str, &str); 3] = [("5001", "Anna"), ("5002", "Anna"), ("5003", "Bob")];
+
+pub(super) struct Stage {
+    pub(super) house: House,
+    pub(super) clock: ManualClock,
+    pub(super) reader: Arc<ScriptedModel>,
+    pub(super) learner: Arc<ScriptedModel>,
+}
+
+impl Stage {
+    /// With the standard plugin, which may lack a provider.
+    pub(super) async fn build(without: Option<&str>) -> Self {
+        let clock = ManualClock::at(Timestamp(1_777_888_800_000));
+        let reader = Arc::new(ScriptedModel::saying("I see.").with_info(ModelInfo {
+            provider: "scripted".into(),
+            model: "reader".into(),
+            ..ModelInfo::default()
+        }));
+        let learner = learner::model();
+        let mut standard = galatea_bootstrap::plugin();
+        standard.providers.retain(|provider| Some(provider.name()) != without);
+        let mut plan = Plan::new(Arc::clone(&reader) as _)
+            .plugin(standard)
+            .set("LIMITS", "off")
+            .set("REFLECTION_INTERVAL", "1")
+            .set("EVALUATION_PAUSE_SECONDS", "0")
+            .clock(clock.shared());
+        plan.models.small = Arc::clone(&learner) as _;
+        let house = plan.build().await;
+        Self { house, clock, reader, learner }
+    }
+
+    /// A message of a person under their name, a minute after the one before.
+    pub(super) async fn say(&self, at: &Spot, text: &str) {
+        self.clock.advance(Duration::from_secs(60));
+        let mut message: Incoming = self.house.message(at, text);
+        let name = PEOPLE.iter().find(|(id, _)| *id == at.person).map(|(_, name)| *name);
+        if let Some(entity) = &mut message.connection.entity {
+            entity.name = name.map(str::to_owned);
+        }
+        if at.room == CLUB {
+            message.connection.room.metadata.insert("openToWorld".into(), true.into());
+        }
+        self.house.receive(vec![message]).await;
+        if at.mention || at.kind.is_direct() {
+            self.house.quiet().await;
+        }
+    }
+
+    /// Asks, and returns the prompt that the reader got, without the question itself.
+    pub(super) async fn ask(&self, at: &Spot, question: &str) -> String {
+        let before = self.reader.requests().len();
+        self.say(at, question).await;
+        let requests: Vec<TextRequest> = self.reader.requests();
+        assert_eq!(requests.len(), before + 1, "one answer to {question}");
+        prompt(&requests[before]).replace(question, "[the question]")
+    }
+
+    /// Waits until a fact with this text is stored.
+    pub(super) async fn until_learnt(&self, text: &str) {
+        let query = MemoryQuery::new(self.house.agent, 1_000).kind(MemoryKind::Facts);
+        let wait = async {
+            loop {
+                let facts = self.house.store.memories(&query).await.unwrap();
+                if facts.iter().any(|fact| fact.content.text.contains(text)) {
+                    return;
+                }
+                tokio::time::sleep(Duration::from_millis(5)).await;
+            }
+        };
+        assert!(
+            tokio::time::timeout(PATIENCE, wait).await.is_ok(),
+            "never learnt: {text}; now {:?}",
+            self.house.clock.now()
+        );
+    }
+}
+
+/// A person in the club.
+pub(super) fn club(person: usize) -> Spot {
+    group(CLUB, PEOPLE[person].0)
+}
+
+/// A person's direct chat.
+pub(super) fn private(person: usize) -> Spot {
+    dm(PEOPLE[person].0)
+}
