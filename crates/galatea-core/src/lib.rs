@@ -166,12 +166,14 @@ pub mod clock;
 pub mod command;
 pub mod connector;
 pub mod content;
+pub mod derived;
 pub mod embedding;
 pub mod entity;
 pub mod error;
 pub mod evaluator;
 pub mod event;
 mod finding;
+pub mod fusion;
 pub mod gap;
 pub mod gateway;
 #[doc(hidden)]
@@ -210,6 +212,7 @@ pub mod tokens;
 pub mod turn;
 mod variable;
 pub mod verdict;
+pub mod visibility;
 pub mod visible;
 pub mod world;
 pub mod zone;
@@ -223,6 +226,7 @@ pub use connector::{
     ReadBack, SendHandler, Severity, Speak, TextUnit, Variable,
 };
 pub use content::{Button, Content, Media, MediaKind, Press, Quote, QuoteKind};
+pub use derived::{Derived, MemoryScope};
 pub use embedding::Embedding;
 pub use entity::{Entity, Participant, ParticipantState};
 pub use error::{Error, ErrorKind, Reach, Result, Retry, Sent};
@@ -262,5 +266,6 @@ pub use store::Store;
 pub use task::Task;
 pub use turn::{AgentView, FinishedTurn, Outbound, Turn};
 pub use verdict::{Decision, StepOutcome, Verdict};
+pub use visibility::Visibility;
 pub use world::{Role, World, WorldMetadata};
 pub use zone::Zone;

@@ -49,6 +49,10 @@ pub enum MemoryKind {
     Documents,
     /// A piece of a document.
     Fragments,
+    /// What was said in a room, in short.
+    Summaries,
+    /// What is known of a person in a World.
+    Profiles,
     /// Anything plugins keep.
     Custom,
 }
@@ -62,6 +66,8 @@ impl MemoryKind {
             Self::Facts => "facts",
             Self::Documents => "documents",
             Self::Fragments => "fragments",
+            Self::Summaries => "summaries",
+            Self::Profiles => "profiles",
             Self::Custom => "custom",
         }
     }
@@ -74,6 +80,8 @@ impl MemoryKind {
             "facts" => Self::Facts,
             "documents" => Self::Documents,
             "fragments" => Self::Fragments,
+            "summaries" => Self::Summaries,
+            "profiles" => Self::Profiles,
             _ => Self::Custom,
         }
     }

@@ -18,6 +18,7 @@ use crate::{
 mod about;
 mod audit;
 mod change;
+mod derived;
 mod embedding;
 mod event;
 mod inbox;
@@ -26,6 +27,7 @@ mod lease;
 mod memory;
 mod outbox;
 mod partition;
+mod recall;
 mod step;
 mod turn;
 mod usage;
@@ -33,7 +35,8 @@ mod usage;
 pub use about::{About, AboutAgent, digest};
 pub use audit::{AuditLine, AuditStore, Exceptions, Missing};
 pub use change::{ConnectionChange, EntityChange, RequestedChange, RoomChange, WorldChange};
-pub use embedding::{EmbeddingStore, SimilarityQuery};
+pub use derived::{DerivedChange, DerivedStore, Superseded};
+pub use embedding::{EmbeddingClaim, EmbeddingStore, SimilarityQuery, Unembedded};
 pub use event::{EventPosition, EventStore};
 pub use inbox::{
     ConnectorState, Envelope, InHand, InboxEntry, InboxItem, InboxStore, Ingest, Ingested, Mutation,
@@ -46,6 +49,7 @@ pub use lease::{
 pub use memory::{MemoryQuery, MemoryStore};
 pub use outbox::{OutboxItem, OutboxQuery, OutboxState, OutboxStore, Resolution, Settlement};
 pub use partition::{Partition, ROOM_PARTITIONS, room_partition};
+pub use recall::{MOST_RECALLED, Meaning, RecallQuery, RecallStore, Recalled};
 pub use step::{Step, StepStore};
 pub use turn::{FinishedMessage, NewDelivery, TurnRecord};
 pub use usage::{
@@ -61,6 +65,8 @@ pub trait PluginStore:
     + EntityStore
     + MemoryStore
     + EmbeddingStore
+    + DerivedStore
+    + RecallStore
     + RelationshipStore
     + TaskStore
     + PluginCache
@@ -72,6 +78,8 @@ impl<T> PluginStore for T where
         + EntityStore
         + MemoryStore
         + EmbeddingStore
+        + DerivedStore
+        + RecallStore
         + RelationshipStore
         + TaskStore
         + PluginCache

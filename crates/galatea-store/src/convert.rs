@@ -81,6 +81,11 @@ pub(crate) fn width(width: usize) -> i64 {
     i64::try_from(width).unwrap_or(i64::MAX)
 }
 
+/// Numbers of a vector as SQLite stores them.
+pub(crate) fn floats(bytes: &[u8]) -> Vec<f32> {
+    bytes.as_chunks::<4>().0.iter().map(|four| f32::from_le_bytes(*four)).collect()
+}
+
 /// A merge patch that removes what must be replaced as a whole. SQLite's `json_patch` (RFC 7396)
 /// merges objects at every depth; metadata is merged one level deep, so objects further down are
 /// taken out first. PostgreSQL's function `merged` needs none.

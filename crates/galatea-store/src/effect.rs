@@ -12,6 +12,7 @@ use crate::{
     connect::merging,
     convert::name_of,
     dialect::{Dialects, values},
+    doomed::{self, doom},
     task,
 };
 
@@ -63,27 +64,15 @@ macro_rules! forgotten {
     };
 }
 
-const FORGET_INDEXED: Dialects = Dialects {
-    sqlite: concat!(
-        "INSERT INTO memories_fts (memories_fts, rowid, text) SELECT 'delete', t.seq, t.text FROM memories m JOIN memory_text t ON t.seq = m.seq \
-         WHERE m.seq <= (SELECT seq FROM search_progress) AND m.id IN ",
-        forgotten!(sqlite)
-    ),
-    postgres: "",
+/// And what was made from it.
+const FORGET_DOOMED: Dialects = Dialects {
+    sqlite: doom!(concat!("SELECT id FROM memories WHERE id IN ", forgotten!(sqlite))),
+    postgres: doom!(concat!("SELECT f.id FROM ", forgotten!(postgres), " f")),
 };
 const FORGET_SAID: Dialects = Dialects {
-    sqlite: concat!(
-        "UPDATE outbox SET body = 'null' WHERE agent_id = $1 AND state NOT IN ('pending', 'sending') AND memory_id IN ",
-        forgotten!(sqlite)
-    ),
-    postgres: concat!(
-        "UPDATE outbox SET body = 'null' WHERE agent_id = $1 AND state NOT IN ('pending', 'sending') AND memory_id IN ",
-        forgotten!(postgres)
-    ),
-};
-const FORGET_MEMORIES: Dialects = Dialects {
-    sqlite: concat!("DELETE FROM memories WHERE id IN ", forgotten!(sqlite)),
-    postgres: concat!("DELETE FROM memories WHERE id IN ", forgotten!(postgres)),
+    sqlite: "UPDATE outbox SET body = 'null' WHERE agent_id = $1 AND state NOT IN ('pending', 'sending') AND memory_id IN (SELECT id FROM doomed)",
+    postgres: "UPDATE outbox SET body = 'null' WHERE agent_id = $1 AND state NOT IN ('pending', 'sending') \
+               AND memory_id = ANY (ARRAY(SELECT id FROM doomed))",
 };
 macro_rules! forget_asked {
     ($envelope:literal, $verdict:literal) => {
@@ -120,9 +109,8 @@ pub(crate) const WRITES: &[Dialects] = &[
     MERGE_ROOM,
     MERGE_ENTITY,
     MERGE_WORLD,
-    FORGET_INDEXED,
+    FORGET_DOOMED,
     FORGET_SAID,
-    FORGET_MEMORIES,
     FORGET_ASKED,
     FORGET_TASKS,
     FORGET_NAMES,
@@ -157,16 +145,13 @@ fn push_merge(
 /// tell which answers were theirs.
 fn push_forget(change: &mut Change, agent: AgentId, entity: EntityId, at: Timestamp) -> Result<()> {
     let values = values![agent.0, entity.0, at.0];
-    let steps = [
-        FORGET_INDEXED,
-        FORGET_SAID,
-        FORGET_MEMORIES,
-        crate::memory::KEEP_PROGRESS,
-        FORGET_ASKED,
-        FORGET_TASKS,
-        FORGET_NAMES,
-    ];
-    let statements = steps.into_iter().map(|step| step.with(values.clone())).collect();
+    let with = |step: Dialects| step.with(values.clone());
+    let mut statements = vec![with(FORGET_DOOMED)];
+    statements.extend(doomed::unindex());
+    statements.push(with(FORGET_SAID));
+    statements.extend(doomed::remove(None));
+    statements.extend(crate::memory::keep());
+    statements.extend([FORGET_ASKED, FORGET_TASKS, FORGET_NAMES].map(with));
     change.changes_memories = true;
     change.push(Write::Other { statements, counted: None }).map(drop)
 }

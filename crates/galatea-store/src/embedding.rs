@@ -2,12 +2,12 @@
 
 use async_trait::async_trait;
 use galatea_core::{
-    AgentId, Embedding, Memory, Result,
-    store::{EmbeddingStore, MemoryQuery, SimilarityQuery},
+    AgentId, Embedding, Memory, MemoryId, Result,
+    store::{EmbeddingClaim, EmbeddingStore, MemoryQuery, SimilarityQuery, Unembedded},
 };
 
 use crate::{
-    Backend, Database,
+    Backend, Database, backlog,
     change::{Change, Write},
     convert,
     dialect::{Dialects, Value, values},
@@ -40,7 +40,8 @@ impl EmbeddingStore for Database {
             let mut values =
                 values![memory.id.0, agent.0, text, model, convert::width(embedding.width())];
             values.push(Value::Vector(embedding.numbers().to_vec()));
-            change.push(Write::one(SAVE.with(values)))?;
+            let statements = vec![SAVE.with(values), backlog::done(memory.id, agent, model)];
+            change.push(Write::Other { statements, counted: Some(0) })?;
         }
         Ok(self.write(change).await?.iter().sum())
     }
@@ -63,5 +64,13 @@ impl EmbeddingStore for Database {
             Backend::Sqlite(sqlite) => sqlite.without_embedding(query, model, width).await,
             Backend::Postgres(postgres) => postgres.without_embedding(query, model, width).await,
         }
+    }
+
+    async fn claim_unembedded(&self, claim: &EmbeddingClaim) -> Result<Vec<Unembedded>> {
+        self.claim_waiting(claim).await
+    }
+
+    async fn give_up_embedding(&self, agent: AgentId, ids: &[MemoryId]) -> Result<()> {
+        self.give_up(agent, ids).await
     }
 }

@@ -7,29 +7,35 @@
 
 mod agent;
 mod audit;
+mod backlog;
 mod cache;
 mod change;
 mod connect;
 mod connector_state;
 mod convert;
 mod cursor;
+mod derived;
 mod dialect;
+mod doomed;
 mod effect;
 mod embedding;
 mod entity;
 mod error;
 mod event;
 mod inbox;
+mod index;
 mod lease;
 mod memory;
 mod outbox;
 mod postgres;
+mod recall;
 mod relationship;
 mod room;
 mod rows;
 mod sqlite;
 mod step;
 mod task;
+mod terms;
 mod usage;
 mod verdict;
 mod world;
@@ -236,6 +242,17 @@ impl Database {
         match &self.0.backend {
             Backend::Sqlite(sqlite) => sqlite.all(statement).await,
             Backend::Postgres(postgres) => postgres.all(statement).await,
+        }
+    }
+
+    /// Every row of a statement that SQLite answers in its own types.
+    async fn all_of_sqlite<O>(&self, statement: Statement) -> Result<Vec<O>>
+    where
+        O: for<'r> FromRow<'r, SqliteRow> + Send + Unpin + 'static,
+    {
+        match &self.0.backend {
+            Backend::Sqlite(sqlite) => sqlite.all(statement).await,
+            Backend::Postgres(_) => Err(Error::unexpected("a statement of another database")),
         }
     }
 

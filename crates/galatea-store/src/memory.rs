@@ -2,31 +2,33 @@
 
 use async_trait::async_trait;
 use galatea_core::{
-    AgentId, Content, Memory, MemoryId, Result, Timestamp, Verdict,
+    AgentId, Content, Memory, MemoryId, MemoryScope, Result, Timestamp, Verdict,
     store::{MemoryQuery, MemoryStore},
 };
 use std::sync::Arc;
 use uuid::Uuid;
 
 use crate::{
-    Backend, Database,
+    Backend, Database, backlog,
     change::{Change, Write},
     convert::to_json,
-    dialect::{Dialects, Text, Value, storable_json, values},
-    postgres,
+    derived::{REINDEX_ONE, UNINDEX_ONE},
+    dialect::{Dialects, Statement, Text, Value, storable_json, values},
+    doomed,
+    index::{KEEP_MARKS, KEEP_PROGRESS, KEEP_TERMS, place, unindex_text},
     rows::{MemoryRow, StoredMemory},
-    verdict,
+    terms, verdict,
 };
 
-/// SQLite's full-text index needs the old text before it goes, and only if it has it.
-pub(crate) const UNINDEX: Dialects = Dialects {
-    sqlite: "INSERT INTO memories_fts (memories_fts, rowid, text) SELECT 'delete', t.seq, t.text FROM memories m JOIN memory_text t ON t.seq = m.seq \
-             WHERE m.id = $1 AND m.agent_id = $2 AND m.seq <= (SELECT seq FROM search_progress)",
-    postgres: "",
-};
+pub(crate) const UNINDEX: Dialects =
+    Dialects { sqlite: unindex_text!("m.id = $1 AND m.agent_id = $2"), postgres: "" };
 pub(crate) const UPDATE: Dialects = Dialects {
     sqlite: "UPDATE memories SET content = $3 WHERE id = $1 AND agent_id = $2",
-    postgres: "UPDATE memories SET content = $3, words = to_tsvector('simple', $4) WHERE id = $1 AND agent_id = $2",
+    postgres: concat!(
+        "UPDATE memories SET content = $3, words = to_tsvector('simple', ",
+        place!("valid_until"),
+        " || ' ' || $4::text) WHERE id = $1 AND agent_id = $2"
+    ),
 };
 /// An embedding is gone with the text it was made of.
 pub(crate) const FORGET_EMBEDDING: Dialects = Dialects::same(
@@ -53,11 +55,10 @@ pub(crate) const BLANK_DELIVERIES: Dialects = Dialects::same(
 );
 pub(crate) const DELETE: Dialects =
     Dialects::same("DELETE FROM memories WHERE id = $1 AND agent_id = $2");
-/// Numbers of deleted rows are given again, so the index is not ahead of them.
-pub(crate) const KEEP_PROGRESS: Dialects = Dialects {
-    sqlite: "UPDATE search_progress SET seq = min(seq, coalesce((SELECT max(seq) FROM memories), 0))",
-    postgres: "",
-};
+/// What may be behind after rows were deleted.
+pub(crate) fn keep() -> impl Iterator<Item = Statement> {
+    [KEEP_PROGRESS, KEEP_TERMS, KEEP_MARKS].into_iter().map(|step| step.with(values![]))
+}
 
 pub(crate) const MEMORY: Dialects = Dialects::same(
     "SELECT id, type AS kind, agent_id, entity_id, room_id, world_id, created_at, CAST(metadata AS text) AS metadata, CAST(content AS text) AS content \
@@ -77,16 +78,16 @@ pub(crate) fn push_update(
     let which = || values![id.0, agent.0];
     let mut set = which();
     set.push(Value::Json(Some(to_json(content)?)));
-    set.push(postgres::search::folded(&content.text).into());
+    set.push(format!("{} {}", terms::VERSION, terms::of_text(&content.text)).into());
     change.scrub = true;
     change.changes_memories = true;
-    let statements = vec![
-        UNINDEX.with(which()),
-        UPDATE.with(set),
-        FORGET_EMBEDDING.with(which()),
-        REINDEX.with(which()),
-    ];
-    change.push(Write::Other { statements, counted: Some(1) }).map(drop)
+    let mut statements: Vec<Statement> = doomed::rewrite(id.0, agent.0, &content.text).collect();
+    statements.extend([UNINDEX, UNINDEX_ONE].map(|step| step.with(which())));
+    let counted = Some(statements.len());
+    statements.push(UPDATE.with(set));
+    statements
+        .extend([FORGET_EMBEDDING, REINDEX, REINDEX_ONE, backlog::AGAIN].map(|s| s.with(which())));
+    change.push(Write::Other { statements, counted }).map(drop)
 }
 
 /// Adds the removal of memories to a change: for each a write that returns whether it existed.
@@ -109,14 +110,14 @@ pub(crate) fn push_delete(
         let which = || values![id.0, agent.0];
         let mut skip = values![id.0, agent.0, at.0];
         skip.push(Value::Json(Some(verdict.clone())));
-        let statements = vec![
-            UNINDEX.with(which()),
-            SKIP_DELETED.with(skip),
-            BLANK_DELIVERIES.with(which()),
-            DELETE.with(which()),
-            KEEP_PROGRESS.with(values![]),
-        ];
-        change.push(Write::Other { statements, counted: Some(3) })?;
+        let mut statements = vec![doomed::ONE.with(which())];
+        statements.extend(doomed::unindex());
+        statements.extend([SKIP_DELETED.with(skip), BLANK_DELIVERIES.with(which())]);
+        let counted = Some(statements.len());
+        statements.push(DELETE.with(which()));
+        statements.extend(doomed::remove(Some(id.0)));
+        statements.extend(keep());
+        change.push(Write::Other { statements, counted })?;
     }
     Ok(())
 }
@@ -125,7 +126,10 @@ impl Database {
     pub(crate) fn memory_row(&self, memory: &Memory) -> Result<MemoryRow> {
         let words = match &self.0.backend {
             Backend::Sqlite(_) => String::new(),
-            Backend::Postgres(_) => postgres::search::folded(&memory.content.text),
+            Backend::Postgres(_) => {
+                let place = terms::place(memory.kind, false, MemoryScope::Room, memory.room_id.0);
+                terms::of_row(&place, &memory.content.text)
+            }
         };
         Ok(MemoryRow {
             id: memory.id.0,

@@ -14,6 +14,7 @@ use crate::{
     convert::{self, from_json, from_name, to_json},
     dialect::{Dialects, Value, values},
     effect,
+    index::{place, reindex_terms, unindex_terms},
 };
 
 const SAVE: Dialects = Dialects::same(
@@ -28,7 +29,8 @@ const LEAVE: Dialects = Dialects {
     postgres: "DELETE FROM participants WHERE room_id = $1 AND entity_id = ANY ($2)",
 };
 
-// A Room moves ($1 to $2 with the remote id $3). Where the new one exists already it wins field by
+// A Room moves ($1 to $2 with the remote id $3). Its memories are indexed by their Room; the table
+// `doomed` lists them meanwhile. Where the new one exists already it wins field by
 // field, except that a switch set in the old Room is kept.
 macro_rules! moved {
     ($to:literal, $parent:literal, $merged:literal) => {
@@ -44,7 +46,7 @@ macro_rules! moved {
         )
     };
 }
-const MOVE: [Dialects; 9] = [
+const MOVE: [Dialects; 13] = [
     Dialects {
         sqlite: moved!(
             "$2, agent_id, world_id, parent_id, source, account, $3",
@@ -66,7 +68,22 @@ const MOVE: [Dialects; 9] = [
                    ON CONFLICT (room_id, entity_id) DO UPDATE SET state = coalesce(excluded.state, participants.state)",
     },
     Dialects::same("DELETE FROM participants WHERE room_id = $1 AND $1 <> $2"),
-    Dialects::same("UPDATE memories SET room_id = $2 WHERE room_id = $1"),
+    Dialects {
+        sqlite: "INSERT INTO doomed (id) SELECT id FROM memories WHERE room_id = $1",
+        postgres: "",
+    },
+    Dialects { sqlite: unindex_terms!("m.id IN (SELECT id FROM doomed)"), postgres: "" },
+    Dialects {
+        sqlite: "UPDATE memories SET room_id = $2 WHERE room_id = $1",
+        postgres: concat!(
+            "UPDATE memories SET room_id = $2, words = CASE scope WHEN 'room' THEN ts_delete(words, ",
+            place!("valid_until"),
+            ") || to_tsvector('simple', CASE WHEN valid_until IS NULL THEN '' ELSE 'x' END || replace(type, '_', '') || 'r' || replace($2::text, '-', '')) \
+             ELSE words END WHERE room_id = $1"
+        ),
+    },
+    Dialects { sqlite: reindex_terms!("m.id IN (SELECT id FROM doomed)"), postgres: "" },
+    Dialects { sqlite: "DELETE FROM doomed", postgres: "" },
     Dialects::same("UPDATE tasks SET room_id = $2 WHERE room_id = $1"),
     Dialects::same("UPDATE inbox SET room_id = $2, room_remote = $3 WHERE room_id = $1"),
     Dialects::same("UPDATE outbox SET room_id = $2, room_remote = $3 WHERE room_id = $1"),

@@ -2,12 +2,14 @@
 
 use async_trait::async_trait;
 use galatea_core::{
-    AgentId, Embedding, Entity, EntityId, Error, ErrorKind, Memory, MemoryId, Participant,
-    ParticipantState, Relationship, Result, Room, RoomId, Task, TaskId, Timestamp, World, WorldId,
+    AgentId, Derived, Embedding, Entity, EntityId, Error, ErrorKind, Memory, MemoryId, MemoryScope,
+    Participant, ParticipantState, Relationship, Result, Room, RoomId, Task, TaskId, Timestamp,
+    World, WorldId,
     content::Content,
     store::{
-        CacheStore, EmbeddingStore, EntityStore, MemoryQuery, MemoryStore, RelationshipStore,
-        RoomStore, SimilarityQuery, TaskStore, WorldStore,
+        CacheStore, DerivedChange, DerivedStore, EmbeddingClaim, EmbeddingStore, EntityStore,
+        MemoryQuery, MemoryStore, RecallQuery, RecallStore, Recalled, RelationshipStore, RoomStore,
+        SimilarityQuery, TaskStore, Unembedded, WorldStore,
     },
 };
 use serde_json::Value;
@@ -23,6 +25,7 @@ pub(crate) struct Tables {
     pub(crate) participants: Vec<Participant>,
     pub(crate) entities: Vec<Entity>,
     pub(crate) memories: Vec<Memory>,
+    pub(crate) derived: HashMap<MemoryId, Derived>,
     pub(crate) embeddings: HashMap<MemoryId, (String, Embedding)>,
     pub(crate) relationships: Vec<Relationship>,
     pub(crate) tasks: Vec<Task>,
@@ -242,6 +245,117 @@ impl EmbeddingStore for Double {
             .take(query.limit as usize)
             .cloned()
             .collect())
+    }
+    async fn claim_unembedded(&self, claim: &EmbeddingClaim) -> Result<Vec<Unembedded>> {
+        let tables = self.asked();
+        let waits = |m: &&Memory| {
+            m.agent_id == claim.agent
+                && (claim.kinds.is_empty() || claim.kinds.contains(&m.kind))
+                && tables.embeddings.get(&m.id).is_none_or(|(of, _)| *of != claim.model)
+        };
+        let waiting = tables.memories.iter().rev().filter(waits).take(claim.limit as usize);
+        Ok(waiting.map(|m| Unembedded { memory: m.clone(), before: None }).collect())
+    }
+    async fn give_up_embedding(&self, _: AgentId, _: &[MemoryId]) -> Result<()> {
+        unused()
+    }
+}
+
+#[async_trait]
+impl DerivedStore for Double {
+    async fn change_derived(&self, agent: AgentId, change: &DerivedChange) -> Result<u64> {
+        let mut tables = self.asked();
+        let before = tables.memories.len();
+        for derived in change.new.iter().filter(|d| d.memory.agent_id == agent) {
+            tables.memories.push(derived.memory.clone());
+            tables.derived.insert(derived.memory.id, derived.clone());
+        }
+        let new = tables.memories.len() - before;
+        for superseded in &change.superseded {
+            if let Some(derived) = tables.derived.get_mut(&superseded.id) {
+                derived.valid_until = Some(superseded.at);
+                derived.superseded_by = superseded.by;
+            }
+        }
+        for id in &change.restored {
+            if let Some(derived) = tables.derived.get_mut(id) {
+                derived.valid_until = None;
+            }
+        }
+        for (id, source) in &change.confirmed {
+            if let Some(derived) = tables.derived.get_mut(id) {
+                derived.sources.push(*source);
+            }
+        }
+        tables.memories.retain(|m| !change.removed.contains(&m.id));
+        Ok(new as u64)
+    }
+    async fn derived(&self, agent: AgentId, ids: &[MemoryId]) -> Result<Vec<Derived>> {
+        let tables = self.asked();
+        let of = |m: &&Memory| m.agent_id == agent && ids.contains(&m.id);
+        let plain = |m: &Memory| Derived::new(m.clone(), MemoryScope::Room, Vec::new());
+        let found = tables.memories.iter().filter(of);
+        Ok(found.map(|m| tables.derived.get(&m.id).cloned().unwrap_or_else(|| plain(m))).collect())
+    }
+    async fn derived_from(&self, agent: AgentId, sources: &[MemoryId]) -> Result<Vec<Derived>> {
+        let tables = self.asked();
+        let of = |d: &&Derived| {
+            d.memory.agent_id == agent && d.sources.iter().any(|id| sources.contains(id))
+        };
+        Ok(tables.derived.values().filter(of).cloned().collect())
+    }
+}
+
+#[async_trait]
+impl RecallStore for Double {
+    /// By shared words, and by meaning; the newest first of equals.
+    async fn recall(&self, query: &RecallQuery) -> Result<Vec<Recalled>> {
+        let tables = self.asked();
+        let words = |text: &str| -> Vec<String> {
+            text.split(|c: char| !c.is_alphanumeric()).map(str::to_lowercase).collect()
+        };
+        let asked = words(&query.text);
+        let mut found = Vec::new();
+        for memory in &tables.memories {
+            let derived = tables.derived.get(&memory.id);
+            let scope = derived.map_or(MemoryScope::Room, |d| d.scope);
+            let valid_until = derived.and_then(|d| d.valid_until);
+            let said = words(&memory.content.text);
+            let shared = asked.iter().filter(|w| !w.is_empty() && said.contains(w)).count();
+            let meaning = query.meanings.iter().find_map(|meaning| {
+                let (model, embedding) = tables.embeddings.get(&memory.id)?;
+                (*model == meaning.model)
+                    .then(|| meaning.embedding.similarity(embedding.numbers()))?
+            });
+            #[allow(clippy::cast_precision_loss, reason = "a few words")]
+            let score = shared as f32 + meaning.unwrap_or(0.0);
+            let listed = query.text.is_empty() && query.meanings.is_empty();
+            if query.visible.shows(memory, scope)
+                && query.sorts().contains(&memory.kind)
+                && (query.superseded || valid_until.is_none())
+                && query.room.is_none_or(|room| memory.room_id == room)
+                && (query.people.is_empty() || query.people.contains(&memory.entity_id))
+                && query.since.is_none_or(|since| memory.created_at >= since)
+                && query.before.is_none_or(|before| memory.created_at < before)
+                && (listed || score > 0.0)
+            {
+                found.push(Recalled {
+                    memory: memory.clone(),
+                    scope,
+                    valid_until,
+                    score,
+                    words: None,
+                    meaning: None,
+                    before: None,
+                    after: None,
+                });
+            }
+        }
+        found.sort_by(|a, b| {
+            b.score.total_cmp(&a.score).then(b.memory.created_at.cmp(&a.memory.created_at))
+        });
+        found.truncate(query.limit as usize);
+        Ok(found)
     }
 }
 

@@ -3,7 +3,13 @@
 use async_trait::async_trait;
 
 use super::MemoryQuery;
-use crate::{embedding::Embedding, error::Result, ids::AgentId, memory::Memory};
+use crate::{
+    clock::Timestamp,
+    embedding::Embedding,
+    error::Result,
+    ids::{AgentId, MemoryId},
+    memory::{Memory, MemoryKind},
+};
 
 /// Embeddings of memories. A memory has one at most, of the model that was used last, and it goes
 /// with its memory: when that is deleted, its person forgotten, or its text replaced.
@@ -29,6 +35,40 @@ pub trait EmbeddingStore: Send + Sync {
         model: &str,
         width: Option<usize>,
     ) -> Result<Vec<Memory>>;
+    /// Claims memories with text that have no embedding of this model, the newest first, until
+    /// `until`: a process that ends before it stores the embeddings loses its claim then, and one
+    /// that failed gets the memory again. Cheap however many memories there are: the store keeps a
+    /// mark up to where it has looked for each model, and a short queue.
+    async fn claim_unembedded(&self, claim: &EmbeddingClaim) -> Result<Vec<Unembedded>>;
+    /// Takes memories off the queue that the model refuses. They are offered again when their text
+    /// changes, and to another model.
+    async fn give_up_embedding(&self, agent: AgentId, ids: &[MemoryId]) -> Result<()>;
+}
+
+/// Claims work for an embedding model.
+#[derive(Debug, Clone, PartialEq)]
+pub struct EmbeddingClaim {
+    /// Whose memories.
+    pub agent: AgentId,
+    /// The model.
+    pub model: String,
+    /// Sorts, such as facts before messages; all when empty.
+    pub kinds: Vec<MemoryKind>,
+    /// At most so many.
+    pub limit: u32,
+    /// Now.
+    pub now: Timestamp,
+    /// When the claim ends.
+    pub until: Timestamp,
+}
+
+/// A memory that waits for its embedding.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Unembedded {
+    /// The memory.
+    pub memory: Memory,
+    /// The message before it in its room, for [`crate::fusion::embedded_text`].
+    pub before: Option<Memory>,
 }
 
 /// Selects memories by their meaning.

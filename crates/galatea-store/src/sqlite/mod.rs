@@ -9,6 +9,7 @@ mod apply;
 mod condition;
 mod error;
 mod filter;
+mod functions;
 mod lease;
 mod memory;
 mod open;
@@ -176,5 +177,5 @@ impl Sqlite {
 #[cfg(test)]
 pub(crate) use self::{
     filter::statements as filter_statements, open::MIGRATIONS, search::BEHIND, search::INDEX,
-    search::PROGRESS,
+    search::INDEX_TERMS, search::PROGRESS, search::TERMS_BEHIND, search::TERMS_PROGRESS,
 };

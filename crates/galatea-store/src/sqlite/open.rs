@@ -11,7 +11,7 @@ use std::{fs, path::Path, sync::Arc};
 use tokio::sync::Mutex;
 
 use super::{
-    error,
+    error, functions,
     options::{Durability, SqliteOptions},
     pool::Pool,
     read::Readers,
@@ -35,6 +35,7 @@ pub(crate) struct Opened {
 /// Opens a file.
 pub(crate) async fn file(path: &Path, options: &SqliteOptions) -> Result<Opened> {
     vectors::install()?;
+    functions::install()?;
     create(path).map_err(|e| error::file(path, e))?;
     inspect(path, options).await?;
     let connect = connect_options(path, options);
@@ -68,6 +69,7 @@ async fn settle(connection: &mut SqliteConnection, path: &Path) -> Result<()> {
 /// Makes a database in memory.
 pub(crate) async fn memory() -> Result<Opened> {
     vectors::install()?;
+    functions::install()?;
     let path = Path::new(":memory:");
     let connect = common(SqliteConnectOptions::new().in_memory(true));
     let mut writer =

@@ -27,7 +27,45 @@ pub(crate) const BEHIND: Dialects = Dialects {
     postgres: "",
 };
 
+/// The same for the index of terms, which the program makes of the texts.
+pub(crate) const INDEX_TERMS: Dialects = Dialects {
+    sqlite: "INSERT INTO recall_terms (rowid, place, terms) SELECT seq, place, terms FROM memory_terms \
+             WHERE seq > (SELECT seq FROM terms_progress) ORDER BY seq LIMIT +$1",
+    postgres: "",
+};
+pub(crate) const TERMS_PROGRESS: Dialects = Dialects {
+    sqlite: "UPDATE terms_progress SET seq = coalesce( \
+             (SELECT max(seq) FROM (SELECT m.seq FROM memories m WHERE m.seq > terms_progress.seq ORDER BY m.seq LIMIT +$1)), seq)",
+    postgres: "",
+};
+pub(crate) const TERMS_BEHIND: Dialects = Dialects {
+    sqlite: "SELECT coalesce((SELECT max(seq) FROM memories), 0) - seq FROM terms_progress",
+    postgres: "",
+};
+
+/// Rows of terms indexed in one commit (some 20 ms).
+const TERMS_STEP: u32 = 500;
+/// Steps for which one search waits; what is behind them is indexed in the background.
+const TERMS_STEPS: usize = 4;
+
 impl Sqlite {
+    /// Brings the index of terms up to what has been stored so far, or a good step towards it:
+    /// false if rows are left.
+    pub(crate) async fn index_terms(&self) -> Result<bool> {
+        for _ in 0..TERMS_STEPS {
+            let behind = self.one::<(i64,)>(TERMS_BEHIND.with(values![])).await?;
+            if behind.is_none_or(|(behind,)| behind <= 0) {
+                return Ok(true);
+            }
+            let statements =
+                [INDEX_TERMS, TERMS_PROGRESS].map(|step| step.with(values![TERMS_STEP])).into();
+            let mut change = Change::default();
+            change.push(Write::Other { statements, counted: None })?;
+            self.write(change).await?;
+        }
+        Ok(false)
+    }
+
     /// Brings the index up to what has been stored so far.
     pub(crate) async fn index_text(&self) -> Result<()> {
         while self.one::<(bool,)>(BEHIND.with(values![])).await?.is_some_and(|(behind,)| behind) {

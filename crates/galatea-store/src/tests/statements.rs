@@ -1,12 +1,15 @@
 //! Every statement of the store, for what must be true of each.
 
-use galatea_core::{MemoryKind, Timestamp, WorldId, store::MemoryQuery};
+use galatea_core::{
+    ChannelType, Embedding, MemoryKind, Timestamp, Visibility, WorldId,
+    store::{MemoryQuery, RecallQuery},
+};
 use galatea_testkit::store_suite::fixtures::Scene;
 
 use crate::{
-    agent, audit, cache, connect, connector_state, cursor, dialect::Dialects, effect, embedding,
-    entity, inbox, memory, outbox, postgres, relationship, room, rows, sqlite, step, task, usage,
-    world,
+    agent, audit, backlog, cache, connect, connector_state, cursor, derived, dialect::Dialects,
+    doomed, effect, embedding, entity, inbox, index, memory, outbox, postgres, recall,
+    relationship, room, rows, sqlite, step, task, usage, world,
 };
 
 /// Reads that go through a table whole: counts, and lists that only an operator asks for.
@@ -51,6 +54,16 @@ const READS: &[Dialects] = &[
     world::WORLD,
     world::WORLDS,
     sqlite::BEHIND,
+    sqlite::TERMS_BEHIND,
+    backlog::BEHIND,
+    backlog::WAITING,
+    derived::BY_ID,
+    derived::BY_SOURCE,
+    derived::SOURCES,
+    recall::MEANINGS,
+    recall::BESIDE,
+    recall::BY_SEQ,
+    recall::FACTS,
 ];
 
 /// Writes, but for those of every message.
@@ -70,7 +83,23 @@ const WRITES: &[Dialects] = &[
     memory::SKIP_DELETED,
     memory::BLANK_DELIVERIES,
     memory::DELETE,
-    memory::KEEP_PROGRESS,
+    index::KEEP_PROGRESS,
+    index::KEEP_TERMS,
+    index::KEEP_MARKS,
+    backlog::ENQUEUE,
+    backlog::MARK,
+    backlog::CLAIM,
+    backlog::DONE,
+    backlog::GIVE_UP,
+    backlog::AGAIN,
+    derived::SAVE,
+    derived::SAVE_SOURCES,
+    derived::CONFIRM,
+    derived::UNINDEX_ONE,
+    derived::REINDEX_ONE,
+    derived::SUPERSEDE,
+    derived::RESTORE,
+    derived::DOOM_ALONE,
     outbox::RETRY,
     outbox::DROP,
     relationship::MAKE_ROOM,
@@ -84,12 +113,22 @@ const WRITES: &[Dialects] = &[
     world::SAVE,
     sqlite::INDEX,
     sqlite::PROGRESS,
+    sqlite::INDEX_TERMS,
+    sqlite::TERMS_PROGRESS,
 ];
 
 /// Every statement that both dialects name.
 fn named() -> impl Iterator<Item = Dialects> {
-    let lists =
-        [WHOLE, READS, inbox::READS, outbox::READS, WRITES, connect::WRITES, effect::WRITES];
+    let lists = [
+        WHOLE,
+        READS,
+        inbox::READS,
+        outbox::READS,
+        WRITES,
+        connect::WRITES,
+        effect::WRITES,
+        doomed::WRITES,
+    ];
     lists.into_iter().chain(room::WRITES.iter().copied()).flatten().copied()
 }
 
@@ -114,6 +153,30 @@ fn queries() -> Vec<MemoryQuery> {
     paged.into_iter().chain(found).collect()
 }
 
+fn recalls() -> Vec<RecallQuery> {
+    let scene = Scene::new();
+    let base = |visible| {
+        RecallQuery::new(visible, "which 猫 or words", 10, Timestamp(5))
+            .meaning("test", Embedding::new(vec![1.0, 0.0]).unwrap())
+    };
+    let mut out = Vec::new();
+    for kind in [ChannelType::Group, ChannelType::Dm] {
+        let room = scene.as_room(kind);
+        let usual = base(Visibility::in_room(&room, &[scene.person]));
+        let narrow = RecallQuery {
+            room: Some(scene.room),
+            people: vec![scene.person],
+            since: Some(Timestamp(1)),
+            before: Some(Timestamp(2)),
+            superseded: true,
+            ..usual.clone()
+        };
+        out.extend([usual, narrow]);
+    }
+    out.push(base(Visibility::operator(scene.agent)));
+    out
+}
+
 pub(super) fn of_sqlite() -> Vec<String> {
     let hot = [
         rows::RECEIVE,
@@ -128,7 +191,9 @@ pub(super) fn of_sqlite() -> Vec<String> {
     ];
     let named = named().map(|both| both.sqlite).chain(hot).map(str::to_owned);
     let built = queries().into_iter().flat_map(|query| sqlite::filter_statements(&query));
-    named.chain(built).filter(|text| !text.is_empty()).collect()
+    let recalls = recalls();
+    let recalled = recalls.iter().flat_map(|q| recall::statements(recall::Dialect::Sqlite, q));
+    named.chain(built).chain(recalled).filter(|text| !text.is_empty()).collect()
 }
 
 pub(super) fn of_postgres() -> Vec<String> {
@@ -152,5 +217,12 @@ pub(super) fn of_postgres() -> Vec<String> {
     ];
     let named = named().map(|both| both.postgres).chain(own).map(str::to_owned);
     let built = queries().into_iter().flat_map(|query| p::filter_statements(&query));
-    named.chain(built).chain(p::vector_statements()).filter(|text| !text.is_empty()).collect()
+    let recalls = recalls();
+    let recalled = recalls.iter().flat_map(|q| recall::statements(recall::Dialect::Postgres, q));
+    named
+        .chain(built)
+        .chain(recalled)
+        .chain(p::vector_statements())
+        .filter(|text| !text.is_empty())
+        .collect()
 }

@@ -2,8 +2,8 @@
 
 use galatea_core::{
     Account, Address, AgentId, ChannelType, Content, Delivery, DeliveryId, Encoded, EntityId,
-    Memory, MemoryId, MemoryKind, RemoteId, RoomId, Source, StepOutcome, Timestamp, TurnId,
-    Verdict, WorldId,
+    Memory, MemoryId, MemoryKind, RemoteId, Room, RoomId, Source, StepOutcome, Timestamp, TurnId,
+    Verdict, Visibility, WorldId,
     store::{
         ConnectionChange, EntityChange, Envelope, FinishedMessage, InboxEntry, InboxState, Ingest,
         NewDelivery, OutboxState, RoomChange, Settlement, TurnRecord, WorldChange,
@@ -85,6 +85,32 @@ impl Scene {
             name: None,
             metadata: Map::new(),
         }
+    }
+
+    /// The Room itself, as a place of this kind.
+    pub fn as_room(self, kind: ChannelType) -> Room {
+        Room {
+            id: self.room,
+            agent_id: self.agent,
+            world_id: self.world,
+            parent_id: None,
+            source: SOURCE,
+            account: account(),
+            remote: self.room_remote(),
+            kind,
+            name: "stage".to_owned(),
+            metadata: Map::new(),
+        }
+    }
+
+    /// What a group in this room may see.
+    pub fn visible(self) -> Visibility {
+        Visibility::in_room(&self.as_room(ChannelType::Group), &[])
+    }
+
+    /// What the person may see in a direct room.
+    pub fn visible_alone(self) -> Visibility {
+        Visibility::in_room(&self.as_room(ChannelType::Dm), &[self.person])
     }
 
     /// An entity with these names.

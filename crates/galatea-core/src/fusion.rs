@@ -1,0 +1,183 @@
+//! Fusion: one order out of a search by words and a search by meaning. Pure functions, so that
+//! both stores rank alike and the levers can be measured (`docs/memory.md`).
+
+use std::{collections::HashMap, hash::Hash, time::Duration};
+
+mod prepare;
+
+pub use prepare::{embedded_question, embedded_text};
+
+/// Constant of reciprocal rank fusion (Cormack, Clarke and Büttcher, SIGIR 2009).
+const RANKS: f32 = 60.0;
+
+/// How words and meaning are weighed. The defaults are those measured in `docs/memory.md`.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Fusion {
+    /// What is added up.
+    pub method: Method,
+    /// Share of meaning, from 0 (words only) to 1 (meaning only).
+    pub meaning: f32,
+    /// Share of the score of the better neighbour (the message before or after it in its room) that
+    /// a memory gets, from 0 (off) to 1.
+    pub neighbours: f32,
+    /// Added if the question names the memory's person, in shares of the best score.
+    pub named: f32,
+    /// Age at which a memory counts half; none: age does not count.
+    pub half_life: Option<Duration>,
+}
+
+/// What fusion adds up.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Method {
+    /// Scores, brought to a range from 0 to 1.
+    #[default]
+    Scores,
+    /// Reciprocal ranks: blind to how much better a hit is.
+    Ranks,
+}
+
+impl Default for Fusion {
+    fn default() -> Self {
+        Self { method: Method::Scores, meaning: 0.5, neighbours: 0.3, named: 0.1, half_life: None }
+    }
+}
+
+/// A place in a list, from 1, and the score that led to it.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Ranked {
+    /// Place, from 1.
+    pub rank: u32,
+    /// BM25, or cosine similarity.
+    pub score: f32,
+}
+
+/// What is known of a candidate before fusion.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Candidate<K> {
+    /// Its key.
+    pub key: K,
+    /// Its BM25; none if it shares no word with the question.
+    pub words: Option<f32>,
+    /// Its cosine similarity; none without an embedding.
+    pub meaning: Option<f32>,
+    /// The messages before and after it in its room, whether candidates or not.
+    pub neighbours: [Option<K>; 2],
+    /// The question names its person.
+    pub named: bool,
+    /// Milliseconds since it was made.
+    pub age: i64,
+}
+
+/// A candidate with its place.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Fused<K> {
+    /// Its key.
+    pub key: K,
+    /// Fused score.
+    pub score: f32,
+    /// Its place by words.
+    pub words: Option<Ranked>,
+    /// Its place by meaning.
+    pub meaning: Option<Ranked>,
+}
+
+/// Puts candidates in order, the best first; equals keep the order in which they came. A candidate
+/// that matches in neither way and has no neighbour that does is left out.
+pub fn fuse<K: Copy + Eq + Hash>(candidates: &[Candidate<K>], fusion: &Fusion) -> Vec<Fused<K>> {
+    let words = ranks(candidates, |c| c.words.filter(|score| *score > 0.0));
+    let meaning = ranks(candidates, |c| c.meaning);
+    let own: Vec<f32> = match fusion.method {
+        Method::Scores => {
+            let (words, meaning) = (from_zero(&words), between(&meaning));
+            mixed(&words, &meaning, fusion.meaning)
+        }
+        Method::Ranks => {
+            let reciprocal = |of: &[Option<Ranked>]| -> Vec<f32> {
+                of.iter().map(|r| r.map_or(0.0, |r| (1.0 + RANKS) / (rank(r) + RANKS))).collect()
+            };
+            mixed(&reciprocal(&words), &reciprocal(&meaning), fusion.meaning)
+        }
+    };
+    let places: HashMap<K, usize> =
+        candidates.iter().enumerate().map(|(n, c)| (c.key, n)).collect();
+    let best = own.iter().copied().fold(0.0, f32::max);
+    let mut fused: Vec<Fused<K>> = candidates
+        .iter()
+        .enumerate()
+        .map(|(n, candidate)| {
+            let beside = candidate
+                .neighbours
+                .iter()
+                .flatten()
+                .filter_map(|key| places.get(key).and_then(|n| own.get(*n)))
+                .copied()
+                .fold(0.0, f32::max);
+            let mut score = own.get(n).copied().unwrap_or(0.0) + fusion.neighbours * beside;
+            if candidate.named && score > 0.0 {
+                score += fusion.named * best;
+            }
+            if let Some(half_life) = fusion.half_life {
+                score *= decay(candidate.age, half_life);
+            }
+            let [words, meaning] = [&words, &meaning].map(|of| of.get(n).copied().flatten());
+            Fused { key: candidate.key, score, words, meaning }
+        })
+        .filter(|fused| fused.score > 0.0)
+        .collect();
+    fused.sort_by(|a, b| b.score.total_cmp(&a.score));
+    fused
+}
+
+#[allow(clippy::cast_precision_loss, reason = "a rank is far below 2^24")]
+fn rank(of: Ranked) -> f32 {
+    of.rank as f32
+}
+
+/// The place of each candidate by one of its scores. Equal scores keep their order.
+fn ranks<K>(
+    candidates: &[Candidate<K>],
+    score: impl Fn(&Candidate<K>) -> Option<f32>,
+) -> Vec<Option<Ranked>> {
+    let mut out = vec![None; candidates.len()];
+    let mut order: Vec<(usize, f32)> = candidates
+        .iter()
+        .enumerate()
+        .filter_map(|(n, candidate)| Some((n, score(candidate)?)))
+        .collect();
+    order.sort_by(|a, b| b.1.total_cmp(&a.1));
+    for (rank, (n, score)) in (1..).zip(order) {
+        if let Some(slot) = out.get_mut(n) {
+            *slot = Some(Ranked { rank, score });
+        }
+    }
+    out
+}
+
+/// Scores from 0 to 1, where 1 is the best.
+fn from_zero(of: &[Option<Ranked>]) -> Vec<f32> {
+    let best = of.iter().flatten().map(|r| r.score).fold(f32::MIN_POSITIVE, f32::max);
+    of.iter().map(|r| r.map_or(0.0, |r| r.score / best)).collect()
+}
+
+/// Scores from 0 (the worst candidate, or none) to 1 (the best): models differ in the range of
+/// their similarities.
+fn between(of: &[Option<Ranked>]) -> Vec<f32> {
+    let scores = || of.iter().flatten().map(|r| r.score);
+    let (best, worst) = (scores().fold(f32::MIN, f32::max), scores().fold(f32::MAX, f32::min));
+    let range = best - worst;
+    let normal = |r: &Ranked| if range > f32::EPSILON { (r.score - worst) / range } else { 1.0 };
+    of.iter().map(|r| r.as_ref().map_or(0.0, normal)).collect()
+}
+
+fn mixed(words: &[f32], meaning: &[f32], share: f32) -> Vec<f32> {
+    words.iter().zip(meaning).map(|(w, m)| (1.0 - share) * w + share * m).collect()
+}
+
+#[allow(clippy::cast_precision_loss, reason = "an age of years needs no milliseconds")]
+fn decay(age: i64, half_life: Duration) -> f32 {
+    let half_lives = age.max(0) as f32 / 1e3 / half_life.as_secs_f32().max(f32::MIN_POSITIVE);
+    0.5_f32.powf(half_lives)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,131 @@
+//! Recall: hybrid search of memories, by words and by meaning.
+
+use async_trait::async_trait;
+
+use crate::{
+    clock::Timestamp,
+    derived::MemoryScope,
+    embedding::Embedding,
+    error::Result,
+    fusion::{Fusion, Ranked},
+    ids::{EntityId, RoomId},
+    memory::{Memory, MemoryKind},
+    visibility::Visibility,
+};
+
+/// Most hits of one query.
+pub const MOST_RECALLED: u32 = 200;
+
+/// Search of memories by words and by meaning.
+#[async_trait]
+pub trait RecallStore: Send + Sync {
+    /// The memories that match best, the best first. Without words and meaning: the newest.
+    ///
+    /// A memory counts as a match if it shares a word with the text, or if it has an embedding of
+    /// one of the models. Superseded memories and those outside of `visible` are never among them.
+    async fn recall(&self, query: &RecallQuery) -> Result<Vec<Recalled>>;
+}
+
+/// What is looked for.
+#[derive(Debug, Clone, PartialEq)]
+pub struct RecallQuery {
+    /// From where: which memories may be seen at all.
+    pub visible: Visibility,
+    /// Sorts; messages, facts, summaries and profiles when empty.
+    pub kinds: Vec<MemoryKind>,
+    /// Only in this room.
+    pub room: Option<RoomId>,
+    /// Only by (messages) or about (facts) these people: one person under all linked ids.
+    pub people: Vec<EntityId>,
+    /// At or after.
+    pub since: Option<Timestamp>,
+    /// Before: such as the beginning of the conversation that the prompt shows anyway.
+    pub before: Option<Timestamp>,
+    /// Also what is no longer true.
+    pub superseded: bool,
+    /// The question in its own words, in any language; every word is optional.
+    pub text: String,
+    /// The question's meaning, one for each model whose embeddings are in the store: the present
+    /// one, and during a change of the model the one before.
+    pub meanings: Vec<Meaning>,
+    /// People whom the question names: what they said ranks higher.
+    pub named: Vec<EntityId>,
+    /// At most so many, [`MOST_RECALLED`] at most.
+    pub limit: u32,
+    /// How words and meaning are weighed.
+    pub fusion: Fusion,
+    /// Now: memories count less with age if [`Fusion::half_life`] says so.
+    pub now: Timestamp,
+    /// Adds the memory before and the one after each hit in its room.
+    pub neighbours: bool,
+}
+
+impl RecallQuery {
+    /// Looks for this text, by words alone.
+    pub fn new(visible: Visibility, text: impl Into<String>, limit: u32, now: Timestamp) -> Self {
+        Self {
+            visible,
+            kinds: Vec::new(),
+            room: None,
+            people: Vec::new(),
+            since: None,
+            before: None,
+            superseded: false,
+            text: text.into(),
+            meanings: Vec::new(),
+            named: Vec::new(),
+            limit,
+            fusion: Fusion::default(),
+            now,
+            neighbours: false,
+        }
+    }
+    /// Of this sort.
+    #[must_use]
+    pub fn kind(mut self, kind: MemoryKind) -> Self {
+        self.kinds.push(kind);
+        self
+    }
+    /// Also by meaning.
+    #[must_use]
+    pub fn meaning(mut self, model: impl Into<String>, embedding: Embedding) -> Self {
+        self.meanings.push(Meaning { model: model.into(), embedding });
+        self
+    }
+    /// The sorts that are looked for.
+    pub fn sorts(&self) -> &[MemoryKind] {
+        const USUAL: [MemoryKind; 4] =
+            [MemoryKind::Messages, MemoryKind::Facts, MemoryKind::Summaries, MemoryKind::Profiles];
+        if self.kinds.is_empty() { &USUAL } else { &self.kinds }
+    }
+}
+
+/// The meaning of a question.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Meaning {
+    /// The model that made it.
+    pub model: String,
+    /// Made of [`crate::fusion::embedded_question`].
+    pub embedding: Embedding,
+}
+
+/// A memory that was found.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Recalled {
+    /// The memory.
+    pub memory: Memory,
+    /// Who may see it.
+    pub scope: MemoryScope,
+    /// When it ceased to be true; none while it is.
+    pub valid_until: Option<Timestamp>,
+    /// Fused score; larger is better, comparable within one answer only.
+    pub score: f32,
+    /// Its place by words, from 1, with its score (BM25, at least 0).
+    pub words: Option<Ranked>,
+    /// Its place by meaning, from 1, with its cosine similarity.
+    pub meaning: Option<Ranked>,
+    /// The message before it in its room, if asked for.
+    pub before: Option<Memory>,
+    /// The message after it.
+    pub after: Option<Memory>,
+}

@@ -1,0 +1,73 @@
+//! Visibility: from where a search looks. Every search takes one, so that none can be written
+//! without a scope.
+
+use crate::{
+    derived::MemoryScope,
+    ids::{AgentId, EntityId, RoomId, WorldId},
+    memory::Memory,
+    room::Room,
+};
+
+/// The place from which memories are looked for, and so which of them may be seen.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Visibility {
+    agent: AgentId,
+    view: View,
+}
+
+/// What a [`Visibility`] looks from.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum View {
+    /// A room: its own memories, those of its World, those of the agent, and in a direct room those
+    /// that are private to its person.
+    Room {
+        /// The room.
+        room: RoomId,
+        /// Its World.
+        world: WorldId,
+        /// The person a direct room is with, under every linked id; empty in a room of several.
+        with: Vec<EntityId>,
+    },
+    /// Everything of the agent.
+    Operator,
+}
+
+impl Visibility {
+    /// What may be shown in this room. `person` is the one a direct room is with, with the ids that
+    /// are linked to it; a room that is not direct ignores it.
+    pub fn in_room(room: &Room, person: &[EntityId]) -> Self {
+        let with = if room.kind.is_direct() { person.to_vec() } else { Vec::new() };
+        let view = View::Room { room: room.id, world: room.world_id, with };
+        Self { agent: room.agent_id, view }
+    }
+
+    /// Everything of an agent. For commands of its operator on this machine only: the result must
+    /// reach no prompt and no chat.
+    pub fn operator(agent: AgentId) -> Self {
+        Self { agent, view: View::Operator }
+    }
+
+    /// Whose memories.
+    pub fn agent(&self) -> AgentId {
+        self.agent
+    }
+
+    /// From where.
+    pub fn view(&self) -> &View {
+        &self.view
+    }
+
+    /// True if a memory of this scope may be seen. The stores' conditions say the same in SQL.
+    pub fn shows(&self, memory: &Memory, scope: MemoryScope) -> bool {
+        if memory.agent_id != self.agent {
+            return false;
+        }
+        let View::Room { room, world, with } = &self.view else { return true };
+        match scope {
+            MemoryScope::Private => with.contains(&memory.entity_id),
+            MemoryScope::Room => memory.room_id == *room,
+            MemoryScope::World => memory.world_id == Some(*world),
+            MemoryScope::Agent => true,
+        }
+    }
+}

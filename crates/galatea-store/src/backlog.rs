@@ -1,0 +1,209 @@
+//! What waits for an embedding: a queue that is filled behind the messages. A mark for each model
+//! says up to where the store has looked, so no search for what is missing reads everything.
+
+use galatea_core::{
+    AgentId, MemoryId, MemoryKind, Result,
+    store::{EmbeddingClaim, Unembedded},
+};
+use uuid::Uuid;
+
+use crate::{
+    Backend, Database,
+    change::{Change, Write},
+    dialect::{Dialects, Statement, Value, values},
+};
+
+/// Memories looked at in one commit: some 10 ms, so that messages are not held up.
+const STEP: u32 = 2_000;
+/// Steps in one claim. A large backlog fills the queue bit by bit.
+const STEPS: usize = 4;
+/// How far PostgreSQL looks back behind the mark: a row of a slower process may be committed after
+/// later ones.
+const BACK: u32 = 500;
+
+macro_rules! mark {
+    () => {
+        "coalesce((SELECT k.seq FROM embedding_marks k WHERE k.agent_id = $1 AND k.model = $2), 0)"
+    };
+}
+macro_rules! looked_at {
+    ($columns:literal) => {
+        concat!(
+            "(SELECT ",
+            $columns,
+            " FROM memories m WHERE m.seq > ",
+            mark!(),
+            " - $3 ORDER BY m.seq LIMIT +$4)"
+        )
+    };
+}
+macro_rules! enqueue {
+    ($has_text:literal) => {
+        concat!(
+            "INSERT INTO embedding_due (seq, agent_id, type, claimed_until) SELECT n.seq, n.agent_id, n.type, 0 FROM ",
+            looked_at!("m.seq, m.agent_id, m.type, m.content"),
+            " n WHERE n.agent_id = $1 AND n.type <> 'action_result' AND ", $has_text,
+            " AND NOT EXISTS (SELECT 1 FROM embeddings e WHERE e.seq = n.seq AND e.model = $2) \
+             ON CONFLICT (seq) DO UPDATE SET claimed_until = 0 WHERE embedding_due.claimed_until = 9223372036854775807 AND excluded.seq > ",
+            mark!()
+        )
+    };
+}
+pub(crate) const ENQUEUE: Dialects = Dialects {
+    sqlite: enqueue!("coalesce(n.content ->> '$.text', '') <> ''"),
+    postgres: enqueue!(
+        "CASE WHEN n.content::text LIKE '%\\u0000%' THEN true ELSE coalesce(n.content ->> 'text', '') <> '' END"
+    ),
+};
+macro_rules! move_mark {
+    ($cast:literal, $greater:literal) => {
+        concat!(
+            "INSERT INTO embedding_marks (agent_id, model, seq) SELECT $1",
+            $cast,
+            ", $2, coalesce(max(n.seq), 0) FROM ",
+            looked_at!("m.seq"),
+            " n WHERE true ON CONFLICT (agent_id, model) DO UPDATE SET seq = ",
+            $greater,
+            "(embedding_marks.seq, excluded.seq)"
+        )
+    };
+}
+pub(crate) const MARK: Dialects =
+    Dialects { sqlite: move_mark!("", "max"), postgres: move_mark!("::uuid", "greatest") };
+pub(crate) const BEHIND: Dialects =
+    Dialects::same(concat!("SELECT coalesce((SELECT max(seq) FROM memories), 0) > ", mark!()));
+
+pub(crate) const WAITING: Dialects = Dialects {
+    sqlite: "SELECT seq FROM embedding_due WHERE agent_id = $1 AND type IN (SELECT value FROM json_each($2)) \
+             AND claimed_until <= $3 AND claimed_until < 9223372036854775807 ORDER BY seq DESC LIMIT +$4",
+    postgres: "",
+};
+pub(crate) const CLAIM: Dialects = Dialects {
+    sqlite: "UPDATE embedding_due SET claimed_until = $2 WHERE seq IN (SELECT value FROM json_each($1))",
+    // Other processes take other rows.
+    postgres: "UPDATE embedding_due SET claimed_until = $5 WHERE seq = ANY (ARRAY(SELECT d.seq FROM embedding_due d WHERE d.agent_id = $1 AND d.type = ANY ($2) \
+               AND d.claimed_until <= $3 AND d.claimed_until < 9223372036854775807 ORDER BY d.seq DESC LIMIT $4 FOR UPDATE SKIP LOCKED)) RETURNING seq",
+};
+/// Its embedding is stored.
+pub(crate) const DONE: Dialects = Dialects::same(
+    "DELETE FROM embedding_due WHERE seq = (SELECT m.seq FROM memories m JOIN embeddings e ON e.seq = m.seq \
+     WHERE m.id = $1 AND m.agent_id = $2 AND e.model = $3)",
+);
+pub(crate) const GIVE_UP: Dialects = Dialects::same(
+    "UPDATE embedding_due SET claimed_until = 9223372036854775807 WHERE seq = (SELECT m.seq FROM memories m WHERE m.id = $1 AND m.agent_id = $2)",
+);
+/// Its text was replaced. If the queue has not come to it yet, it will.
+pub(crate) const AGAIN: Dialects = Dialects {
+    sqlite: "INSERT INTO embedding_due (seq, agent_id, type, claimed_until) SELECT m.seq, m.agent_id, m.type, 0 FROM memories m \
+             WHERE m.id = $1 AND m.agent_id = $2 AND m.type <> 'action_result' AND coalesce(m.content ->> '$.text', '') <> '' \
+             AND EXISTS (SELECT 1 FROM embedding_marks k WHERE k.agent_id = $2 AND k.seq >= m.seq) \
+             ON CONFLICT (seq) DO UPDATE SET claimed_until = 0",
+    postgres: "INSERT INTO embedding_due (seq, agent_id, type, claimed_until) SELECT m.seq, m.agent_id, m.type, 0 FROM memories m \
+               WHERE m.id = $1 AND m.agent_id = $2 AND m.type <> 'action_result' \
+               AND CASE WHEN m.content::text LIKE '%\\u0000%' THEN true ELSE coalesce(m.content ->> 'text', '') <> '' END \
+               AND EXISTS (SELECT 1 FROM embedding_marks k WHERE k.agent_id = $2 AND k.seq >= m.seq) \
+               ON CONFLICT (seq) DO UPDATE SET claimed_until = 0",
+};
+
+/// The end of the wait of one memory, in the commit that stores its embedding.
+pub(crate) fn done(id: MemoryId, agent: AgentId, model: &str) -> Statement {
+    DONE.with(values![id.0, agent.0, model])
+}
+
+fn kinds(of: &[MemoryKind]) -> Value {
+    const ALL: [MemoryKind; 7] = [
+        MemoryKind::Messages,
+        MemoryKind::Facts,
+        MemoryKind::Documents,
+        MemoryKind::Fragments,
+        MemoryKind::Summaries,
+        MemoryKind::Profiles,
+        MemoryKind::Custom,
+    ];
+    let of = if of.is_empty() { &ALL } else { of };
+    Value::Texts(of.iter().map(|kind| kind.as_str().to_owned()).collect())
+}
+
+impl Database {
+    /// Memories that wait, claimed.
+    pub(crate) async fn claim_waiting(&self, claim: &EmbeddingClaim) -> Result<Vec<Unembedded>> {
+        let mut seqs = self.take(claim).await?;
+        let wanted = usize::try_from(claim.limit).unwrap_or(usize::MAX);
+        for _ in 0..STEPS {
+            if seqs.len() >= wanted || !self.enqueue(claim.agent, &claim.model).await? {
+                break;
+            }
+            let taken = self.take(claim).await?;
+            // Those that this very claim took are not given twice.
+            seqs.extend(taken);
+        }
+        seqs.sort_unstable_by_key(|seq| std::cmp::Reverse(*seq));
+        seqs.dedup();
+        self.unembedded(&seqs).await
+    }
+
+    /// Puts the next memories into the queue; false if there was nothing to look at.
+    async fn enqueue(&self, agent: AgentId, model: &str) -> Result<bool> {
+        let back = match &self.0.backend {
+            Backend::Sqlite(_) => 0,
+            Backend::Postgres(_) => BACK,
+        };
+        let behind = self.one::<(bool,)>(BEHIND.with(values![agent.0, model])).await?;
+        let behind = behind.is_some_and(|(behind,)| behind);
+        if !behind && back == 0 {
+            return Ok(false);
+        }
+        let values = values![agent.0, model, back, STEP + back];
+        let statements = [ENQUEUE, MARK].map(|step| step.with(values.clone())).into();
+        let mut change = Change::default();
+        change.push(Write::Other { statements, counted: Some(0) })?;
+        let found = self.write(change).await?.iter().sum::<u64>() > 0;
+        Ok(behind || found)
+    }
+
+    async fn take(&self, claim: &EmbeddingClaim) -> Result<Vec<i64>> {
+        let mut values = values![claim.agent.0];
+        values.push(kinds(&claim.kinds));
+        values.extend(values![claim.now.0, claim.limit]);
+        let numbers = |rows: Vec<(i64,)>| rows.into_iter().map(|(seq,)| seq).collect();
+        match &self.0.backend {
+            Backend::Postgres(_) => {
+                values.push(claim.until.0.into());
+                Ok(numbers(self.all(CLAIM.with(values)).await?))
+            }
+            Backend::Sqlite(_) => {
+                let seqs: Vec<i64> = numbers(self.all(WAITING.with(values)).await?);
+                if !seqs.is_empty() {
+                    let taken = vec![Value::Ints(seqs.clone()), claim.until.0.into()];
+                    self.write_one(CLAIM.with(taken)).await?;
+                }
+                Ok(seqs)
+            }
+        }
+    }
+
+    async fn unembedded(&self, seqs: &[i64]) -> Result<Vec<Unembedded>> {
+        let beside = self.beside(seqs).await?;
+        let mut all = seqs.to_vec();
+        all.extend(beside.values().filter_map(|[before, _]| *before));
+        let rows = self.rows_of(&all).await?;
+        let memory = |seq: i64| rows.get(&seq).map(|row| row.memory.clone());
+        Ok(seqs
+            .iter()
+            .filter_map(|seq| {
+                let before = beside.get(seq).and_then(|[before, _]| *before).and_then(memory);
+                Some(Unembedded { memory: memory(*seq)?, before })
+            })
+            .collect())
+    }
+
+    /// Takes memories off the queue.
+    pub(crate) async fn give_up(&self, agent: AgentId, ids: &[MemoryId]) -> Result<()> {
+        let mut change = Change::default();
+        for id in ids {
+            let id: Uuid = id.0;
+            change.push(Write::one(GIVE_UP.with(values![id, agent.0])))?;
+        }
+        self.write(change).await.map(drop)
+    }
+}

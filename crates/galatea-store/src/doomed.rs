@@ -1,0 +1,132 @@
+//! What goes with a memory: derived memories whose source is deleted, forgotten or rewritten. A
+//! change collects them in the table `doomed`, removes them, and empties the table.
+
+use crate::{
+    dialect::{Dialects, Statement, Value, values},
+    index::{reindex_terms, unindex_terms, unindex_text},
+};
+
+/// Everything made from the memories of a base, step by step. A fact stays as long as another
+/// memory backs it.
+macro_rules! doom {
+    ($base:expr) => {
+        concat!(
+            "INSERT INTO doomed (id) WITH RECURSIVE base (id) AS (", $base, "), gone (id) AS (SELECT id FROM base \
+             UNION SELECT s.memory_id FROM gone g JOIN memory_sources s ON s.source_id = g.id JOIN memories m ON m.id = s.memory_id \
+             WHERE m.type <> 'facts' OR NOT EXISTS (SELECT 1 FROM memory_sources o JOIN memories b ON b.id = o.source_id \
+                WHERE o.memory_id = s.memory_id AND o.source_id <> g.id AND o.source_id NOT IN (SELECT id FROM base))) \
+             SELECT id FROM gone"
+        )
+    };
+}
+pub(crate) use doom;
+
+/// One memory and what was made from it.
+pub(crate) const ONE: Dialects =
+    Dialects::same(doom!("SELECT id FROM memories WHERE id = $1 AND agent_id = $2"));
+/// One memory and what was made from it, if its text becomes another one ($3). U+0000 cannot be compared
+/// in PostgreSQL.
+pub(crate) const REWRITTEN: Dialects = Dialects {
+    sqlite: doom!(
+        "SELECT id FROM memories WHERE id = $1 AND agent_id = $2 AND coalesce(content ->> '$.text', '') <> $3"
+    ),
+    postgres: doom!(
+        "SELECT id FROM memories WHERE id = $1 AND agent_id = $2 \
+         AND CASE WHEN content::text LIKE '%\\u0000%' THEN true ELSE coalesce(content ->> 'text', '') <> $3 END"
+    ),
+};
+
+const UNINDEX_TEXT: Dialects =
+    Dialects { sqlite: unindex_text!("m.id IN (SELECT id FROM doomed)"), postgres: "" };
+const UNINDEX_TERMS: Dialects =
+    Dialects { sqlite: unindex_terms!("m.id IN (SELECT id FROM doomed)"), postgres: "" };
+
+// What a removed row had superseded is true again.
+macro_rules! superseded {
+    () => {
+        "m.superseded_by IN (SELECT id FROM doomed)"
+    };
+}
+const UNINDEX_SUPERSEDED: Dialects =
+    Dialects { sqlite: unindex_terms!(superseded!()), postgres: "" };
+const RESTORE: Dialects = Dialects {
+    sqlite: "UPDATE memories SET valid_until = NULL WHERE superseded_by IN (SELECT id FROM doomed)",
+    postgres: concat!(
+        "UPDATE memories SET valid_until = NULL, superseded_by = NULL, words = ts_delete(words, ",
+        crate::index::place!("valid_until"),
+        ") || to_tsvector('simple', ",
+        crate::index::place!("NULL"),
+        ") WHERE superseded_by = ANY (ARRAY(SELECT id FROM doomed))"
+    ),
+};
+const REINDEX_SUPERSEDED: Dialects =
+    Dialects { sqlite: reindex_terms!(superseded!()), postgres: "" };
+const UNLINK: Dialects = Dialects {
+    sqlite: "UPDATE memories SET superseded_by = NULL WHERE superseded_by IN (SELECT id FROM doomed)",
+    postgres: "",
+};
+
+const REMOVE: Dialects = Dialects {
+    sqlite: "DELETE FROM memories WHERE id IN (SELECT id FROM doomed)",
+    postgres: "DELETE FROM memories WHERE id = ANY (ARRAY(SELECT id FROM doomed))",
+};
+const REMOVE_OTHERS: Dialects = Dialects {
+    sqlite: "DELETE FROM memories WHERE id IN (SELECT id FROM doomed) AND id <> $1",
+    postgres: "DELETE FROM memories WHERE id = ANY (ARRAY(SELECT id FROM doomed)) AND id <> $1::uuid",
+};
+/// A fact that another memory backs no longer names the one that went.
+const UNSOURCE: Dialects = Dialects {
+    sqlite: "DELETE FROM memory_sources WHERE source_id IN (SELECT id FROM doomed)",
+    postgres: "DELETE FROM memory_sources WHERE source_id = ANY (ARRAY(SELECT id FROM doomed))",
+};
+/// It is only rewritten.
+const SPARE: Dialects = Dialects::same("DELETE FROM doomed WHERE id = $1");
+const EMPTY: Dialects = Dialects::same("DELETE FROM doomed");
+
+#[cfg(test)]
+pub(crate) const WRITES: &[Dialects] = &[
+    ONE,
+    REWRITTEN,
+    UNINDEX_TEXT,
+    UNINDEX_TERMS,
+    UNINDEX_SUPERSEDED,
+    RESTORE,
+    REINDEX_SUPERSEDED,
+    UNLINK,
+    REMOVE,
+    REMOVE_OTHERS,
+    UNSOURCE,
+    SPARE,
+    EMPTY,
+];
+
+/// Takes the doomed out of the indexes, and makes true again what they superseded.
+pub(crate) fn unindex() -> impl Iterator<Item = Statement> {
+    [UNINDEX_TEXT, UNINDEX_TERMS, UNINDEX_SUPERSEDED, RESTORE, REINDEX_SUPERSEDED, UNLINK]
+        .into_iter()
+        .map(|step| step.with(values![]))
+}
+
+/// Removes the doomed, but for the one that another statement removes and counts, and forgets the
+/// list.
+pub(crate) fn remove(but: Option<uuid::Uuid>) -> impl Iterator<Item = Statement> {
+    let rows = match but {
+        None => REMOVE.with(values![]),
+        Some(id) => REMOVE_OTHERS.with(vec![Value::from(id)]),
+    };
+    [rows, UNSOURCE.with(values![]), EMPTY.with(values![])].into_iter()
+}
+
+/// Removes what was made from a memory whose text is about to be replaced.
+pub(crate) fn rewrite(
+    id: uuid::Uuid,
+    agent: uuid::Uuid,
+    text: &str,
+) -> impl Iterator<Item = Statement> {
+    let first = [
+        REWRITTEN.with(values![id, agent, text]),
+        UNSOURCE.with(values![]),
+        SPARE.with(values![id]),
+    ];
+    first.into_iter().chain(unindex()).chain(remove(None))
+}

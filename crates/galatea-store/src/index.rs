@@ -1,0 +1,67 @@
+//! The index of terms, kept with its rows. SQLite's full-text index needs the old terms before they
+//! go, and only if it has them. PostgreSQL keeps terms in the row (`words`).
+
+use crate::dialect::Dialects;
+
+/// Of the memories that a condition names: takes their terms out of SQLite's index.
+macro_rules! unindex_terms {
+    ($which:expr) => {
+        concat!(
+            "INSERT INTO recall_terms (recall_terms, rowid, place, terms) SELECT 'delete', t.seq, t.place, t.terms \
+             FROM memories m JOIN memory_terms t ON t.seq = m.seq WHERE m.seq <= (SELECT seq FROM terms_progress) AND ",
+            $which
+        )
+    };
+}
+
+/// The same memories: puts them back.
+macro_rules! reindex_terms {
+    ($which:expr) => {
+        concat!(
+            "INSERT INTO recall_terms (rowid, place, terms) SELECT t.seq, t.place, t.terms \
+             FROM memories m JOIN memory_terms t ON t.seq = m.seq WHERE m.seq <= (SELECT seq FROM terms_progress) AND ",
+            $which
+        )
+    };
+}
+
+/// Of the memories that a condition names: takes their words out of SQLite's older index.
+macro_rules! unindex_text {
+    ($which:expr) => {
+        concat!(
+            "INSERT INTO memories_fts (memories_fts, rowid, text) SELECT 'delete', t.seq, t.text \
+             FROM memories m JOIN memory_text t ON t.seq = m.seq WHERE m.seq <= (SELECT seq FROM search_progress) AND ",
+            $which
+        )
+    };
+}
+
+/// PostgreSQL: the word for sort and place of a row of `memories` without an alias, as
+/// `terms::place` makes it, for the validity given.
+macro_rules! place {
+    ($valid_until:literal) => {
+        concat!(
+            "(CASE WHEN ", $valid_until, " IS NULL THEN '' ELSE 'x' END || replace(type, '_', '') || CASE scope \
+             WHEN 'room' THEN 'r' || replace(room_id::text, '-', '') WHEN 'world' THEN 'w' || replace(world_id::text, '-', '') \
+             WHEN 'agent' THEN 'a' || replace(agent_id::text, '-', '') ELSE 'p' || replace(entity_id::text, '-', '') END)"
+        )
+    };
+}
+
+pub(crate) use {place, reindex_terms, unindex_terms, unindex_text};
+
+/// Numbers of deleted rows are given again, so neither index is ahead of them.
+pub(crate) const KEEP_PROGRESS: Dialects = Dialects {
+    sqlite: "UPDATE search_progress SET seq = min(seq, coalesce((SELECT max(seq) FROM memories), 0))",
+    postgres: "",
+};
+/// The same for the index of terms.
+pub(crate) const KEEP_TERMS: Dialects = Dialects {
+    sqlite: "UPDATE terms_progress SET seq = min(seq, coalesce((SELECT max(seq) FROM memories), 0))",
+    postgres: "",
+};
+/// The same for what waits for an embedding.
+pub(crate) const KEEP_MARKS: Dialects = Dialects {
+    sqlite: "UPDATE embedding_marks SET seq = min(seq, coalesce((SELECT max(seq) FROM memories), 0))",
+    postgres: "",
+};

@@ -1,0 +1,105 @@
+//! Rows by their numbers, and the messages beside them.
+
+use galatea_core::{EntityId, Memory, MemoryScope, Result};
+use sqlx::FromRow;
+use std::collections::HashMap;
+use uuid::Uuid;
+
+use crate::{
+    Database,
+    dialect::{Dialects, Value},
+    rows::StoredMemory,
+};
+
+pub(crate) const BY_SEQ: Dialects = Dialects {
+    sqlite: "SELECT m.seq AS number, m.id, m.type AS kind, m.agent_id, m.entity_id, m.room_id, m.world_id, m.created_at, m.metadata, m.content, \
+             m.scope, m.valid_until FROM memories m WHERE m.seq IN (SELECT value FROM json_each($1))",
+    postgres: "SELECT m.seq AS number, m.id, m.type AS kind, m.agent_id, m.entity_id, m.room_id, m.world_id, m.created_at, m.metadata::text AS metadata, \
+               m.content::text AS content, m.scope, m.valid_until FROM memories m WHERE m.seq = ANY ($1)",
+};
+pub(crate) const FACTS: Dialects = Dialects {
+    sqlite: "SELECT m.seq, m.entity_id, m.created_at FROM memories m WHERE m.seq IN (SELECT value FROM json_each($1))",
+    postgres: "SELECT m.seq, m.entity_id, m.created_at FROM memories m WHERE m.seq = ANY ($1)",
+};
+macro_rules! beside {
+    ($comparison:literal, $order:literal) => {
+        concat!(
+            "(SELECT b.seq FROM memories b WHERE b.room_id = m.room_id AND b.type = 'messages' AND (b.created_at, b.seq) ",
+            $comparison, " (m.created_at, m.seq) ORDER BY b.created_at ", $order, ", b.seq ", $order, " LIMIT 1)"
+        )
+    };
+}
+macro_rules! both {
+    ($which:literal) => {
+        concat!(
+            "SELECT m.seq, ",
+            beside!("<", "DESC"),
+            " AS before, ",
+            beside!(">", "ASC"),
+            " AS after FROM memories m \
+             WHERE m.type = 'messages' AND ",
+            $which
+        )
+    };
+}
+/// The messages before and after messages in their Rooms.
+pub(crate) const BESIDE: Dialects = Dialects {
+    sqlite: both!("m.seq IN (SELECT value FROM json_each($1))"),
+    postgres: both!("m.seq = ANY ($1)"),
+};
+
+/// A row with its scope and validity.
+pub(crate) struct Row {
+    pub(crate) memory: Memory,
+    pub(crate) scope: MemoryScope,
+    pub(crate) valid_until: Option<i64>,
+}
+
+#[derive(FromRow)]
+struct Stored {
+    number: i64,
+    #[sqlx(flatten)]
+    memory: StoredMemory,
+    scope: String,
+    valid_until: Option<i64>,
+}
+
+fn numbers(seqs: &[i64]) -> Vec<Value> {
+    vec![Value::Ints(seqs.to_vec())]
+}
+
+impl Database {
+    /// Memories by number.
+    pub(crate) async fn rows_of(&self, seqs: &[i64]) -> Result<HashMap<i64, Row>> {
+        if seqs.is_empty() {
+            return Ok(HashMap::new());
+        }
+        self.all::<Stored>(BY_SEQ.with(numbers(seqs)))
+            .await?
+            .into_iter()
+            .map(|row| {
+                let scope = MemoryScope::from_stored(&row.scope);
+                let memory = row.memory.decode()?;
+                Ok((row.number, Row { memory, scope, valid_until: row.valid_until }))
+            })
+            .collect()
+    }
+
+    /// The messages before and after those of these that are messages.
+    pub(crate) async fn beside(&self, seqs: &[i64]) -> Result<HashMap<i64, [Option<i64>; 2]>> {
+        if seqs.is_empty() {
+            return Ok(HashMap::new());
+        }
+        let rows = self.all::<(i64, Option<i64>, Option<i64>)>(BESIDE.with(numbers(seqs))).await?;
+        Ok(rows.into_iter().map(|(seq, before, after)| (seq, [before, after])).collect())
+    }
+
+    /// Person and time of memories.
+    pub(super) async fn facts_of(&self, seqs: &[i64]) -> Result<HashMap<i64, (EntityId, i64)>> {
+        if seqs.is_empty() {
+            return Ok(HashMap::new());
+        }
+        let rows = self.all::<(i64, Uuid, i64)>(FACTS.with(numbers(seqs))).await?;
+        Ok(rows.into_iter().map(|(seq, person, at)| (seq, (EntityId(person), at))).collect())
+    }
+}

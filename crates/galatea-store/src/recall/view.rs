@@ -1,0 +1,166 @@
+//! A query's view as conditions on `memories m`, for both dialects. Only the shape depends on the
+//! query; every value is bound.
+
+use galatea_core::{EntityId, MemoryKind, MemoryScope, store::RecallQuery, visibility::View};
+
+use crate::{
+    Backend,
+    dialect::{Statement, Value},
+    terms,
+};
+
+/// The language of a statement.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Dialect {
+    Sqlite,
+    Postgres,
+}
+
+impl Dialect {
+    pub(crate) fn of(backend: &Backend) -> Self {
+        match backend {
+            Backend::Sqlite(_) => Self::Sqlite,
+            Backend::Postgres(_) => Self::Postgres,
+        }
+    }
+}
+
+/// A statement while it is put together.
+pub(super) struct Builder<'a> {
+    pub(super) dialect: Dialect,
+    query: &'a RecallQuery,
+    values: Vec<Value>,
+}
+
+impl<'a> Builder<'a> {
+    pub(super) fn new(dialect: Dialect, query: &'a RecallQuery) -> Self {
+        Self { dialect, query, values: Vec::new() }
+    }
+
+    /// Binds a value: its placeholder.
+    pub(super) fn bind(&mut self, value: impl Into<Value>) -> String {
+        self.values.push(value.into());
+        format!("${}", self.values.len())
+    }
+
+    pub(super) fn finish(self, text: String) -> Statement {
+        match self.dialect {
+            Dialect::Sqlite => Statement::for_sqlite(text, self.values),
+            Dialect::Postgres => Statement::for_postgres(text, self.values),
+        }
+    }
+
+    fn one_of(&mut self, ids: &[EntityId]) -> String {
+        let ids = self.bind(Value::Ids(ids.iter().map(|id| id.0).collect()));
+        match self.dialect {
+            Dialect::Sqlite => format!("IN (SELECT unhex(value) FROM json_each({ids}))"),
+            Dialect::Postgres => format!("= ANY ({ids})"),
+        }
+    }
+
+    /// A number among those bound.
+    pub(super) fn among(&mut self, seqs: &[i64]) -> String {
+        let seqs = self.bind(Value::Ints(seqs.to_vec()));
+        match self.dialect {
+            Dialect::Sqlite => format!("IN (SELECT value FROM json_each({seqs}))"),
+            Dialect::Postgres => format!("= ANY ({seqs})"),
+        }
+    }
+
+    /// Conditions beside place and sort: none for an ordinary question.
+    pub(super) fn further(&mut self) -> Vec<String> {
+        let query = self.query;
+        let mut out = Vec::new();
+        if let Some(room) = query.room {
+            out.push(format!("m.room_id = {}", self.bind(room.0)));
+        }
+        if !query.people.is_empty() {
+            out.push(format!("m.entity_id {}", self.one_of(&query.people)));
+        }
+        if let Some(since) = query.since {
+            out.push(format!("m.created_at >= {}", self.bind(since.0)));
+        }
+        if let Some(before) = query.before {
+            out.push(format!("m.created_at < {}", self.bind(before.0)));
+        }
+        out
+    }
+
+    /// The sorts as a condition.
+    pub(super) fn sorts(&self) -> String {
+        let mut kinds: Vec<&str> = self.query.sorts().iter().map(|kind| kind.as_str()).collect();
+        kinds.sort_unstable();
+        kinds.dedup();
+        format!("m.type IN ('{}')", kinds.join("', '"))
+    }
+
+    /// The parts of what may be seen, each a condition that an index answers; a memory is in one
+    /// part at most.
+    pub(super) fn places(&mut self) -> Vec<String> {
+        let visible = &self.query.visible;
+        let agent = self.bind(visible.agent().0);
+        let mut parts = Vec::new();
+        match visible.view() {
+            View::Operator => parts.push(format!("m.agent_id = {agent}")),
+            View::Room { room, world, with } => {
+                // A plus, or a CASE, keeps the agent from choosing the index.
+                let own = match self.dialect {
+                    Dialect::Sqlite => format!("+m.agent_id = {agent}"),
+                    Dialect::Postgres => format!("CASE m.agent_id WHEN {agent} THEN true END"),
+                };
+                let room = self.bind(room.0);
+                parts.push(format!("m.room_id = {room} AND {own} AND m.scope = 'room'"));
+                // The scope is not the room's: the condition of the index memories_wider.
+                let wider = format!("m.agent_id = {agent} AND m.scope <> 'room'");
+                let world = self.bind(world.0);
+                parts.push(format!("{wider} AND m.scope = 'world' AND m.world_id = {world}"));
+                parts.push(format!("{wider} AND m.scope = 'agent'"));
+                if !with.is_empty() {
+                    let with = self.one_of(with);
+                    parts.push(format!("{wider} AND m.scope = 'private' AND m.entity_id {with}"));
+                }
+            }
+        }
+        parts
+    }
+
+    /// What is no longer true is left out, unless it is asked for.
+    pub(super) fn validity(&self) -> Option<String> {
+        (!self.query.superseded).then(|| "m.valid_until IS NULL".to_owned())
+    }
+
+    /// All conditions of each part.
+    pub(super) fn parts(&mut self) -> Vec<String> {
+        let mut all = vec![self.sorts()];
+        all.extend(self.validity());
+        all.extend(self.further());
+        let all = all.join(" AND ");
+        self.places().into_iter().map(|place| format!("{place} AND {all}")).collect()
+    }
+}
+
+/// The words for place and sort of what may be seen; none for an operator, who sees every place.
+pub(super) fn place_terms(query: &RecallQuery) -> Vec<String> {
+    let visible = &query.visible;
+    let View::Room { room, world, with } = visible.view() else { return Vec::new() };
+    let mut owners = vec![
+        (MemoryScope::Room, room.0),
+        (MemoryScope::World, world.0),
+        (MemoryScope::Agent, visible.agent().0),
+    ];
+    owners.extend(with.iter().map(|person| (MemoryScope::Private, person.0)));
+    let mut out = Vec::new();
+    for kind in query.sorts() {
+        for (scope, owner) in &owners {
+            // Messages have the scope of their room.
+            if *kind == MemoryKind::Messages && *scope != MemoryScope::Room {
+                continue;
+            }
+            out.push(terms::place(*kind, false, *scope, *owner));
+            if query.superseded {
+                out.push(terms::place(*kind, true, *scope, *owner));
+            }
+        }
+    }
+    out
+}

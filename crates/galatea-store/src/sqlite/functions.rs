@@ -1,0 +1,81 @@
+//! SQL functions of ours, for the index of terms: the program analyses text, the database asks it.
+#![allow(unsafe_code, reason = "SQLite calls functions through its C interface")]
+
+use galatea_core::{Error, Result};
+use libsqlite3_sys::{
+    SQLITE_DETERMINISTIC, SQLITE_OK, SQLITE_TRANSIENT, SQLITE_UTF8, sqlite3, sqlite3_api_routines,
+    sqlite3_auto_extension, sqlite3_context, sqlite3_create_function_v2, sqlite3_result_error,
+    sqlite3_result_text, sqlite3_value, sqlite3_value_bytes, sqlite3_value_text,
+};
+use std::{
+    ffi::{c_char, c_int},
+    panic::catch_unwind,
+    ptr, slice,
+    sync::LazyLock,
+};
+
+use crate::terms;
+
+/// SQLite's answer to the registration, which is made once for the process.
+static REGISTERED: LazyLock<c_int> = LazyLock::new(|| {
+    // SAFETY: `enter` has the signature that SQLite asks for.
+    unsafe { sqlite3_auto_extension(Some(enter)) }
+});
+
+/// Gives every connection opened from now on `galatea_terms(text)`.
+pub(crate) fn install() -> Result<()> {
+    if *REGISTERED == SQLITE_OK {
+        Ok(())
+    } else {
+        Err(Error::unexpected("SQL functions cannot be registered").with("code", *REGISTERED))
+    }
+}
+
+/// What SQLite calls for every connection it opens
+/// (<https://www.sqlite.org/c3ref/auto_extension.html>).
+unsafe extern "C" fn enter(
+    db: *mut sqlite3,
+    _: *mut *mut c_char,
+    _: *const sqlite3_api_routines,
+) -> c_int {
+    // SAFETY: SQLite gives an open connection; the name is a constant that ends with a zero.
+    unsafe {
+        sqlite3_create_function_v2(
+            db,
+            c"galatea_terms".as_ptr(),
+            1,
+            SQLITE_UTF8 | SQLITE_DETERMINISTIC,
+            ptr::null_mut(),
+            Some(of_text),
+            None,
+            None,
+            None,
+        )
+    }
+}
+
+/// The terms of a text.
+unsafe extern "C" fn of_text(
+    context: *mut sqlite3_context,
+    _: c_int,
+    args: *mut *mut sqlite3_value,
+) {
+    // SAFETY: SQLite gives one argument, whose text stays in place until this returns; text before
+    // length, as SQLite asks (<https://www.sqlite.org/c3ref/value_blob.html>).
+    let text = unsafe {
+        let text = sqlite3_value_text(*args);
+        let length = usize::try_from(sqlite3_value_bytes(*args)).unwrap_or(0);
+        if text.is_null() { &[][..] } else { slice::from_raw_parts(text, length) }
+    };
+    let terms = catch_unwind(|| terms::of_text(&String::from_utf8_lossy(text)));
+    // SAFETY: SQLite copies the text or the message before it returns.
+    unsafe {
+        match terms {
+            Ok(terms) => {
+                let length = c_int::try_from(terms.len()).unwrap_or(0);
+                sqlite3_result_text(context, terms.as_ptr().cast(), length, SQLITE_TRANSIENT());
+            }
+            Err(_) => sqlite3_result_error(context, c"the text cannot be analysed".as_ptr(), -1),
+        }
+    }
+}

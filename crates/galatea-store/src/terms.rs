@@ -1,0 +1,193 @@
+//! Terms: what a text is searched by. One analysis for texts and questions of both databases:
+//! folded words, their stems, and pairs of characters where a script has no spaces.
+
+mod fold;
+mod language;
+mod split;
+mod stop;
+
+pub(crate) use fold::folded;
+
+use galatea_core::{MemoryKind, MemoryScope};
+use rust_stemmers::Stemmer;
+use std::collections::HashSet;
+use uuid::Uuid;
+
+use self::{
+    language::Stemmers,
+    split::{Piece, pieces},
+};
+
+/// Changes when the same text gives other terms. A word of this name is among the terms of every
+/// row in PostgreSQL, where `migrations/postgres/0013_recall.sql` looks for it.
+pub(crate) const VERSION: &str = "galateaterms1";
+
+/// Bytes of a text that are searched: PostgreSQL takes a tsvector of at most 1 MiB
+/// (<https://www.postgresql.org/docs/current/textsearch-limitations.html>), in which a term costs
+/// its bytes and up to twelve more, and a word gives two terms.
+const SEARCHED: usize = 64 << 10;
+/// Characters of a word that count; longer ones are keys and addresses.
+const LONGEST: usize = 40;
+/// Words of a question that count.
+const ASKED: usize = 48;
+
+/// The terms of a text, separated by blanks: each word folded, then its stem if that differs, each
+/// pair of characters of a script without spaces, and the last character of such a run.
+pub(crate) fn of_text(text: &str) -> String {
+    let folded = folded(clipped(text));
+    let words: Vec<Piece<'_>> = pieces(&folded);
+    let stemmer = language::guess(&words).stemmer();
+    let mut out = String::with_capacity(folded.len() * 3 / 2);
+    let mut add = |term: &str| {
+        if !out.is_empty() {
+            out.push(' ');
+        }
+        out.push_str(term);
+    };
+    for piece in words {
+        match piece {
+            Piece::Word(word) => {
+                add(head(word));
+                if let Some(stem) = stem(&stemmer, word) {
+                    add(&stem);
+                }
+            }
+            Piece::Run(run) => pairs(run, &mut add),
+        }
+    }
+    out
+}
+
+/// The word that says where a memory may be seen, and which sort it is: among its terms, so that
+/// the index of the words finds both at once. Built in SQL too (`migrations/*/0013_recall.sql`).
+pub(crate) fn place(kind: MemoryKind, superseded: bool, scope: MemoryScope, owner: Uuid) -> String {
+    let x = if superseded { "x" } else { "" };
+    let letter = match scope {
+        MemoryScope::Room => 'r',
+        MemoryScope::World => 'w',
+        MemoryScope::Agent => 'a',
+        MemoryScope::Private => 'p',
+    };
+    format!("{x}{}{letter}{}", kind.as_str().replace('_', ""), owner.simple())
+}
+
+/// All terms of a row as PostgreSQL keeps them.
+pub(crate) fn of_row(place: &str, text: &str) -> String {
+    format!("{VERSION} {place} {}", of_text(text))
+}
+
+/// A part of a question: terms that stand for the same word.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Asked {
+    /// The word as it was asked.
+    pub(crate) exact: String,
+    /// Its stems in the languages that come into question.
+    pub(crate) stems: Vec<String>,
+    /// The exact term stands for all that begin with it: one character of a script without spaces.
+    pub(crate) prefix: bool,
+}
+
+/// What a question asks for, without words that say nothing (such as "what did … say about"), each
+/// once. A question of such words only is asked as it is.
+pub(crate) fn of_question(text: &str) -> Vec<Asked> {
+    let folded = folded(clipped(text));
+    let words: Vec<Piece<'_>> = pieces(&folded);
+    let likely = language::likely(&words);
+    let stemmers: Stemmers = language::stemmers(&likely);
+    let mut asked =
+        collect(&words, &stemmers, |word| likely.iter().any(|l| stop::is_stop(*l, word)));
+    if asked.is_empty() {
+        asked = collect(&words, &stemmers, |_| false);
+    }
+    asked
+}
+
+fn collect(
+    words: &[Piece<'_>],
+    stemmers: &[Stemmer],
+    leave_out: impl Fn(&str) -> bool,
+) -> Vec<Asked> {
+    let mut out: Vec<Asked> = Vec::new();
+    let mut seen: HashSet<String> = HashSet::new();
+    for piece in words {
+        match piece {
+            Piece::Word(word) if leave_out(word) => {}
+            Piece::Word(word) => {
+                let mut stems: Vec<String> =
+                    stemmers.iter().filter_map(|stemmer| stem(stemmer, word)).collect();
+                stems.sort_unstable();
+                stems.dedup();
+                push(
+                    &mut out,
+                    &mut seen,
+                    Asked { exact: head(word).to_owned(), stems, prefix: false },
+                );
+            }
+            Piece::Run(run) if run.chars().count() == 1 => {
+                push(
+                    &mut out,
+                    &mut seen,
+                    Asked { exact: (*run).to_owned(), stems: Vec::new(), prefix: true },
+                );
+            }
+            Piece::Run(run) => {
+                for pair in both(run) {
+                    push(
+                        &mut out,
+                        &mut seen,
+                        Asked { exact: pair, stems: Vec::new(), prefix: false },
+                    );
+                }
+            }
+        }
+    }
+    out
+}
+
+fn push(out: &mut Vec<Asked>, seen: &mut HashSet<String>, asked: Asked) {
+    if out.len() < ASKED && seen.insert(asked.exact.clone()) {
+        out.push(asked);
+    }
+}
+
+fn clipped(text: &str) -> &str {
+    text.get(..text.floor_char_boundary(SEARCHED)).unwrap_or(text)
+}
+
+fn head(word: &str) -> &str {
+    let end = word.char_indices().nth(LONGEST).map_or(word.len(), |(at, _)| at);
+    word.get(..end).unwrap_or(word)
+}
+
+/// The stem of a folded word, if it is another word. Numbers lose leading zeros and an ending
+/// ("05", "5th").
+fn stem(stemmer: &Stemmer, word: &str) -> Option<String> {
+    let digits = word.chars().take_while(char::is_ascii_digit).count();
+    let stem = if digits > 0 {
+        let rest = word.get(digits..).unwrap_or_default();
+        if !matches!(rest, "" | "st" | "nd" | "rd" | "th" | "er" | "e") {
+            return None;
+        }
+        let number = word.get(..digits).unwrap_or(word).trim_start_matches('0');
+        if number.is_empty() { "0".to_owned() } else { number.to_owned() }
+    } else {
+        head(&stemmer.stem(word)).to_owned()
+    };
+    (stem != word && !stem.is_empty()).then_some(stem)
+}
+
+fn both(run: &str) -> impl Iterator<Item = String> {
+    run.chars().zip(run.chars().skip(1)).map(|(a, b)| String::from_iter([a, b]))
+}
+
+/// Pairs, then the last character: a question of one character is a prefix of a pair, or it.
+fn pairs(run: &str, add: &mut impl FnMut(&str)) {
+    for pair in both(run) {
+        add(&pair);
+    }
+    let last = run.char_indices().next_back().map_or(0, |(at, _)| at);
+    add(run.get(last..).unwrap_or(run));
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,86 @@
+//! Language: guessed from the small words of a text, to choose the stemmer. A wrong guess costs
+//! little: the word itself is indexed too, and a question is stemmed in every likely language.
+
+use rust_stemmers::{Algorithm, Stemmer};
+
+use super::{split::Piece, stop};
+
+/// A language with a stemmer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Language {
+    English,
+    German,
+    French,
+    Spanish,
+    Italian,
+    Portuguese,
+    Dutch,
+    Russian,
+}
+
+/// Stemmers of the languages that come into question.
+pub(super) type Stemmers = Vec<Stemmer>;
+
+/// Those of the Latin alphabet, the most frequent first: it wins a draw.
+const LATIN: [Language; 7] = [
+    Language::English,
+    Language::German,
+    Language::French,
+    Language::Spanish,
+    Language::Italian,
+    Language::Portuguese,
+    Language::Dutch,
+];
+
+impl Language {
+    /// Its Snowball stemmer.
+    pub(super) fn stemmer(self) -> Stemmer {
+        Stemmer::create(match self {
+            Self::English => Algorithm::English,
+            Self::German => Algorithm::German,
+            Self::French => Algorithm::French,
+            Self::Spanish => Algorithm::Spanish,
+            Self::Italian => Algorithm::Italian,
+            Self::Portuguese => Algorithm::Portuguese,
+            Self::Dutch => Algorithm::Dutch,
+            Self::Russian => Algorithm::Russian,
+        })
+    }
+}
+
+fn is_cyrillic(word: &str) -> bool {
+    word.chars().next().is_some_and(|c| ('\u{400}'..='\u{52f}').contains(&c))
+}
+
+/// The language of a text: the one with the most small words in it, English if none has any.
+pub(super) fn guess(words: &[Piece<'_>]) -> Language {
+    likely(words).first().copied().unwrap_or(Language::English)
+}
+
+/// Languages of a text, the likeliest first. English is always among them, and all of them when
+/// nothing tells.
+pub(super) fn likely(words: &[Piece<'_>]) -> Vec<Language> {
+    let of = |language: Language| {
+        words.iter().filter(|w| matches!(w, Piece::Word(w) if stop::is_stop(language, w))).count()
+    };
+    if words.iter().any(|w| matches!(w, Piece::Word(w) if is_cyrillic(w))) {
+        return vec![Language::Russian, Language::English];
+    }
+    let mut counted: Vec<(usize, Language)> = LATIN.map(|l| (of(l), l)).into();
+    counted.sort_by_key(|(count, _)| std::cmp::Reverse(*count));
+    let most = counted.first().map_or(0, |(count, _)| *count);
+    let mut out: Vec<Language> = counted
+        .into_iter()
+        .filter(|(count, _)| most == 0 || *count * 2 > most)
+        .map(|(_, language)| language)
+        .collect();
+    if !out.contains(&Language::English) {
+        out.push(Language::English);
+    }
+    out
+}
+
+/// Their stemmers.
+pub(super) fn stemmers(languages: &[Language]) -> Stemmers {
+    languages.iter().map(|language| language.stemmer()).collect()
+}
