@@ -178,6 +178,14 @@ pub(super) fn unreadable(path: &Path, cause: &str) -> Error {
         .with_fix("give an export of `galatea memory export`, a chat log (one JSON object with time, speaker and text a line), the JSON export of Telegram Desktop or of DiscordChatExporter, or a dump of elizaOS's database made by `pg_dump`")
 }
 
+/// A line that is no JSON, or not of the expected form.
+pub(super) fn misread(path: &Path, number: usize, error: &serde_json::Error) -> Error {
+    let told = error.to_string();
+    // The parser counts from the beginning of the line.
+    let told = told.rsplit_once(" at line ").map_or(told.as_str(), |(told, _)| told);
+    unreadable(path, &format!("line {number}, column {}: {told}", error.column()))
+}
+
 /// A bar on a terminal; nothing elsewhere.
 pub(super) struct Bar(Option<cliclack::ProgressBar>);
 
@@ -240,6 +248,5 @@ pub(super) fn lines(path: &Path) -> Result<impl Iterator<Item = Result<(usize, S
 
 /// One line of Galatea's own export.
 pub(super) fn record(path: &Path, number: usize, line: &str) -> Result<Record> {
-    Ok(serde_json::from_str(line)
-        .map_err(|e| unreadable(path, &format!("line {number}, column {}: {e}", e.column())))?)
+    Ok(serde_json::from_str(line).map_err(|e| misread(path, number, &e))?)
 }

@@ -8,7 +8,7 @@ use serde::Deserialize;
 use serde_json::Value;
 use std::{collections::HashMap, path::Path};
 
-use super::super::import::{lines, unreadable};
+use super::super::import::{lines, misread, unreadable};
 use crate::{connectors::Past, failure::Result};
 
 /// Source of what was said elsewhere than on a platform.
