@@ -18,7 +18,7 @@ mod send;
 
 pub use config::{DiscordConfig, Patience};
 pub use connector::DiscordConnector;
-pub use decode::parse_link;
+pub use decode::{export::read_export, parse_link};
 
 /// The platform, as other crates name it.
 pub(crate) const SOURCE: galatea_core::Source = galatea_core::Source::new(SOURCE_NAME);

@@ -17,7 +17,10 @@ mod send;
 
 pub use config::{Mode, TelegramConfig};
 pub use connector::TelegramConnector;
-pub use decode::place::{parse_link, parse_public_link};
+pub use decode::{
+    export::read_export,
+    place::{parse_link, parse_public_link},
+};
 
 /// The platform, as other crates name it.
 pub(crate) const SOURCE: galatea_core::Source = galatea_core::Source::new(SOURCE_NAME);

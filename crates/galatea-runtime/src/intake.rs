@@ -5,6 +5,7 @@ mod attach;
 mod connect;
 mod convert;
 mod mutation;
+pub(crate) mod past;
 
 use async_trait::async_trait;
 use dashmap::DashMap;

@@ -6,6 +6,7 @@ mod budget;
 pub mod config;
 mod directory;
 pub mod explain;
+pub mod history;
 mod in_flight;
 mod inbox;
 mod intake;

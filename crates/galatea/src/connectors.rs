@@ -2,8 +2,8 @@
 //! to [`PLATFORMS`].
 
 use galatea_core::{
-    BrowserLogin, Connector, ConnectorConfig, ExposeSecret, Host, RemoteId, Result, Settings,
-    Source, Variable,
+    BrowserLogin, Connector, ConnectorConfig, ExposeSecret, Host, Incoming, RemoteId, Result,
+    Settings, Source, Variable,
     character::Explanation,
     settings::{Layer, Origin, Setting},
 };
@@ -17,8 +17,10 @@ use crate::accounts::AccountSettings;
 /// Every platform, in display order.
 pub(crate) const PLATFORMS: &[Platform] = &[
     platform::<galatea_telegram::TelegramConfig>("Telegram", galatea_telegram::parse_link)
-        .public(galatea_telegram::parse_public_link),
-    platform::<galatea_discord::DiscordConfig>("Discord", galatea_discord::parse_link),
+        .public(galatea_telegram::parse_public_link)
+        .exports(galatea_telegram::read_export),
+    platform::<galatea_discord::DiscordConfig>("Discord", galatea_discord::parse_link)
+        .exports(galatea_discord::read_export),
     platform::<galatea_x::XConfig>("X", galatea_x::parse_link),
     platform::<galatea_terminal::Config>("Terminal", no_links),
 ];
@@ -39,6 +41,8 @@ pub(crate) struct Platform {
     /// Parses a link that contains the public name of a place. Returns the name and a function that
     /// completes the link from the place's id.
     pub(crate) parse_public_link: fn(&str) -> Option<PublicLink>,
+    /// Reads messages from a file that people export from the platform; `None` for any other JSON.
+    pub(crate) read_export: fn(&serde_json::Value) -> Option<Vec<Incoming>>,
     /// Whether a person on this platform can have this id.
     pub(crate) is_person_id: fn(&str) -> bool,
     policy: Policy,
@@ -87,6 +91,7 @@ const fn platform<C: ConnectorConfig + 'static>(
         pages: C::PAGES,
         parse_link,
         parse_public_link: no_public_links,
+        read_export: no_exports,
         is_person_id: C::is_person_id,
         policy: C::policy,
         build: build::<C>,
@@ -99,6 +104,18 @@ fn build<C: ConnectorConfig>(
     host: &Host,
 ) -> Result<Option<Arc<dyn Connector>>> {
     C::from_settings(settings)?.map(|config| config.build(host)).transpose()
+}
+
+/// Messages of the past, as an export has them.
+pub(crate) struct Past {
+    /// Where they were sent.
+    pub(crate) source: Source,
+    pub(crate) messages: Vec<Incoming>,
+}
+
+/// For platforms without exports, or whose exports nothing reads yet.
+fn no_exports(_: &serde_json::Value) -> Option<Vec<Incoming>> {
+    None
 }
 
 /// For platforms whose links contain ids only.
@@ -137,6 +154,11 @@ fn no_links(_: &str) -> Option<Link> {
 }
 
 impl Platform {
+    const fn exports(mut self, read: fn(&serde_json::Value) -> Option<Vec<Incoming>>) -> Self {
+        self.read_export = read;
+        self
+    }
+
     const fn public(mut self, parse: fn(&str) -> Option<PublicLink>) -> Self {
         self.parse_public_link = parse;
         self

@@ -25,6 +25,7 @@ mod ledger;
 mod limits;
 mod matrix;
 mod meaning;
+mod memory;
 mod newcomer;
 mod no_model;
 mod order;

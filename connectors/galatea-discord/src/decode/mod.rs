@@ -3,6 +3,7 @@
 
 mod connection;
 pub(crate) mod directory;
+pub(crate) mod export;
 mod interaction;
 mod media;
 pub(crate) mod permissions;

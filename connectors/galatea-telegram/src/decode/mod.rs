@@ -2,6 +2,7 @@
 //! mutated updates.
 
 mod connection;
+pub(crate) mod export;
 mod media;
 pub(crate) mod place;
 mod quote;

@@ -56,6 +56,30 @@ impl Accounts {
         Ok(Self { identity, first, own })
     }
 
+    /// The accounts as they were when messages of the past were sent: the one that came first, if
+    /// any was ever connected, and these further ids of the agent itself. Also returns that account.
+    pub(crate) async fn of_past(
+        store: &dyn Store,
+        identity: AgentIdentity,
+        source: &Source,
+        own: &[RemoteId],
+        now: Timestamp,
+    ) -> Result<(Self, Option<Account>)> {
+        let kept = store.cached(identity.id(), &key(source), now).await?;
+        let first = kept.and_then(|kept| kept.as_str().map(|text| Account(text.to_owned())));
+        let own = own
+            .iter()
+            .map(|id| id.as_str().to_owned())
+            .chain(first.iter().map(|account| account.0.clone()))
+            .map(|id| (source.clone(), id))
+            .collect();
+        let accounts = first
+            .iter()
+            .map(|account| (source.clone(), account.clone()))
+            .collect::<BTreeMap<_, _>>();
+        Ok((Self { identity, first: accounts, own }, first))
+    }
+
     /// Keeps which account came first, once it is connected: an account may still be unknown before
     /// it logs in.
     pub(crate) async fn keep(

@@ -6,7 +6,9 @@ mod fingerprint;
 mod known;
 mod rooms;
 
-use galatea_core::{AgentIdentity, Connector, RemoteId, Result, RoomId, Store, Timestamp};
+use galatea_core::{
+    Account, AgentIdentity, Connector, RemoteId, Result, RoomId, Source, Store, Timestamp,
+};
 use std::sync::Arc;
 
 pub(crate) use accounts::Accounts;
@@ -45,6 +47,28 @@ impl Directory {
             known: KnownConnections::new(),
             identity,
         })
+    }
+
+    /// For messages of the past of one platform ([`Accounts::of_past`]).
+    ///
+    /// # Errors
+    /// Those of the store.
+    pub(crate) async fn of_past(
+        store: &dyn Store,
+        identity: AgentIdentity,
+        source: &Source,
+        own: &[RemoteId],
+        now: Timestamp,
+    ) -> Result<(Self, Option<Account>)> {
+        let (accounts, first) =
+            Accounts::of_past(store, identity.clone(), source, own, now).await?;
+        let directory = Self {
+            accounts,
+            rooms: RoomCache::new(identity.id()),
+            known: KnownConnections::new(),
+            identity,
+        };
+        Ok((directory, first))
     }
 
     /// Call after these rows are committed, and not before: a commit that failed must be tried

@@ -59,6 +59,48 @@ pub(super) const PAGES: &[Explanation] = &[
         "Write it in one of these forms.",
     ),
     page(
+        "GAL-MEMORY-AGENT",
+        "It is not clear whose memories are meant",
+        "Each agent has memories of its own. None of this name has run here, or several have and none was named.",
+        "Name one of those that the message lists with --agent, or start the agent once.",
+    ),
+    page(
+        "GAL-MEMORY-ROOM",
+        "No room, or more than one, has this name",
+        "`galatea memory` looks rooms up by the name that the platform shows, by the platform's id and by Galatea's own id.",
+        "Give the name as the platform shows it, or one of the ids that the message lists.",
+    ),
+    page(
+        "GAL-MEMORY-PERSON",
+        "The agent knows nobody of this name",
+        "`galatea memory` looks people up among those whom the agent has met in a room.",
+        "Give the name as the platform shows it, or the id that `galatea memory ls --json` shows.",
+    ),
+    page(
+        "GAL-MEMORY-DAY",
+        "A day is not a date",
+        "`galatea memory` takes days in --since and --until, counted in UTC.",
+        "Write it as 2026-01-31.",
+    ),
+    page(
+        "GAL-MEMORY-UNKNOWN",
+        "No memory has this id",
+        "It was removed, or it belongs to another database.",
+        "Give the id that `galatea memory ls` shows, or at least its first four characters.",
+    ),
+    page(
+        "GAL-MEMORY-IMPORT",
+        "A file cannot be imported",
+        "`galatea memory import` reads exports of Galatea, chat logs, exports of Telegram Desktop and DiscordChatExporter, and dumps of elizaOS's database. The message names the line that cannot be read. What was stored before it stays, and is not stored twice.",
+        "Correct the line, or export the file again in one of these formats; then repeat the import.",
+    ),
+    page(
+        "GAL-MEMORY-WRITE",
+        "An export cannot be written",
+        "The file exists already, its folder does not exist or may not be written to, or the disk is full.",
+        "Give the name of a new file in a folder that may be written to.",
+    ),
+    page(
         "GAL-PLUGIN-MISSING",
         "A plugin needs another one that is not there",
         "Its list of dependencies names a plugin that is not in this build.",

@@ -137,7 +137,7 @@ const MOST: u32 = 5;
 ///
 /// # Errors
 /// `Invalid` (`GAL-EXPLAIN-SEVERAL`) with the candidates if there are several.
-async fn begins(store: &dyn Store, what: &str) -> Result<Option<MemoryId>> {
+pub(super) async fn begins(store: &dyn Store, what: &str) -> Result<Option<MemoryId>> {
     let Some((first, last)) = range(what.trim()) else { return Ok(None) };
     let ids = store.memory_ids(first, last, MOST + 1).await?;
     if ids.len() < 2 {

@@ -15,6 +15,7 @@ pub(crate) mod flags;
 mod init;
 mod knowledge;
 mod man;
+mod memory;
 mod models;
 mod outbox;
 mod pairing;
@@ -84,6 +85,7 @@ pub(crate) enum Command {
     Pairing(pairing::Pairing),
     Block(block::Block),
     Usage(usage::Usage),
+    Memory(memory::Memory),
     Completions(completions::Completions),
     Man(man::Man),
     #[command(hide = true)]
@@ -113,6 +115,7 @@ pub(crate) async fn run(cli: Cli, context: &Context) -> Result<ExitCode> {
         Command::Pairing(pairing) => pairing.run(context).await,
         Command::Block(block) => block.run(context).await,
         Command::Usage(usage) => usage.run(context).await,
+        Command::Memory(memory) => memory.run(context).await,
         Command::Completions(completions) => Ok(completions.run(context)),
         Command::Man(man) => man.run(context),
         Command::Reference(reference) => Ok(reference.run(context)),

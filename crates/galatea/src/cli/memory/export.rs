@@ -1,0 +1,160 @@
+//! `memory export`: memories with their Worlds, rooms, people and relationships, as JSON lines.
+
+use galatea_core::{Clock, Entity, Error, ErrorKind, MemoryId, Store, SystemClock, Timestamp};
+use std::{
+    collections::{BTreeMap, HashSet},
+    fs::File,
+    io::{self, BufWriter, Write},
+    path::Path,
+    process::ExitCode,
+};
+
+use super::{
+    record::{FORMAT, Record},
+    select::{Selection, Which, rooms},
+};
+use crate::{cli::audit::utc, context::Context, failure::Result};
+
+/// Memories read at once.
+const PAGE: u32 = 1_000;
+
+pub(super) async fn export(
+    store: &dyn Store,
+    which: &Which,
+    output: Option<&Path>,
+    context: &Context,
+) -> Result<ExitCode> {
+    let selection = which.select(store).await?;
+    let mut out: Box<dyn Write> = match output {
+        Some(path) => Box::new(BufWriter::new(private(path)?)),
+        None => Box::new(BufWriter::new(io::stdout().lock())),
+    };
+    let at = utc(SystemClock.now());
+    let head = Record::Export { format: FORMAT.to_owned(), agent: selection.name.clone(), at };
+    let mut lines = Lines { out: &mut *out, place: output, count: 0 };
+    lines.write(&head)?;
+    let ids = ids(store, &selection, which.limit).await?;
+    people_and_places(store, &selection, &mut lines).await?;
+    let before = lines.count;
+    // Oldest first: what a memory was made from stands before it.
+    for some in ids.rchunks(PAGE as usize) {
+        let mut page = store.derived(selection.agent, some).await?;
+        page.sort_by_key(|derived| (derived.memory.created_at, derived.memory.id));
+        for derived in page {
+            lines.write(&Record::Memory(Box::new(derived)))?;
+        }
+    }
+    let written = lines.count - before;
+    out.flush().map_err(|e| unwritable(output, e))?;
+    if let Some(path) = output {
+        context.output.say(format!("{written} memories written to {}", path.display()));
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Ids of what is selected, the newest first.
+async fn ids(
+    store: &dyn Store,
+    selection: &Selection,
+    limit: Option<u32>,
+) -> Result<Vec<MemoryId>> {
+    let most = limit.map_or(usize::MAX, |limit| limit as usize);
+    let mut ids = Vec::new();
+    let mut seen: HashSet<MemoryId> = HashSet::new();
+    let mut query = selection.query(PAGE);
+    loop {
+        let page = store.memories(&query).await?;
+        let oldest = page.iter().map(|memory| memory.created_at).min();
+        let full = page.len() == query.limit as usize;
+        let mut new = 0;
+        for memory in page {
+            if seen.insert(memory.id) {
+                new += 1;
+                if !selection.excludes(memory.entity_id) {
+                    ids.push(memory.id);
+                }
+            }
+        }
+        let Some(oldest) = oldest.filter(|_| full && ids.len() < most) else { break };
+        // Of memories with equal times the page may have had some only.
+        query.before = Some(Timestamp(oldest.0.saturating_add(1)));
+        if new == 0 {
+            query.limit = query.limit.saturating_mul(2);
+        }
+    }
+    ids.truncate(most);
+    Ok(ids)
+}
+
+async fn people_and_places(
+    store: &dyn Store,
+    selection: &Selection,
+    lines: &mut Lines<'_>,
+) -> Result<()> {
+    for world in store.worlds(selection.agent).await? {
+        lines.write(&Record::World(world))?;
+    }
+    let mut people: BTreeMap<_, Entity> = BTreeMap::new();
+    for room in rooms(store, selection.agent).await? {
+        let wanted = selection.room.is_none_or(|only| only == room.id);
+        if wanted {
+            let inside = store.entities_in_room(room.id).await?;
+            people.extend(
+                inside
+                    .into_iter()
+                    .filter(|entity| !selection.excludes(entity.id))
+                    .map(|entity| (entity.id, entity)),
+            );
+            lines.write(&Record::Room(room))?;
+        }
+    }
+    let mut ties = HashSet::new();
+    for entity in people.into_values() {
+        for tie in store.relationships(selection.agent, entity.id).await? {
+            if ties.insert(tie.id) {
+                lines.write(&Record::Relationship(tie))?;
+            }
+        }
+        lines.write(&Record::Entity(entity))?;
+    }
+    Ok(())
+}
+
+struct Lines<'a> {
+    out: &'a mut dyn Write,
+    place: Option<&'a Path>,
+    count: usize,
+}
+
+impl Lines<'_> {
+    fn write(&mut self, record: &Record) -> Result<()> {
+        let line = serde_json::to_string(record)
+            .map_err(|e| Error::unexpected("a memory cannot be written as JSON").with_source(e))?;
+        writeln!(self.out, "{line}").map_err(|e| unwritable(self.place, e))?;
+        self.count += 1;
+        Ok(())
+    }
+}
+
+/// A new file that only the user can read: it contains what people said in private.
+fn private(path: &Path) -> Result<File> {
+    let mut options = File::options();
+    options.write(true).create_new(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    Ok(options.open(path).map_err(|e| unwritable(Some(path), e))?)
+}
+
+fn unwritable(place: Option<&Path>, error: io::Error) -> Error {
+    let place = place.map_or_else(|| "standard output".to_owned(), |p| p.display().to_string());
+    let fix = if error.kind() == io::ErrorKind::AlreadyExists {
+        "give the name of a file that does not exist yet"
+    } else {
+        "check that the folder exists, may be written to, and has room"
+    };
+    Error::new(ErrorKind::Unavailable, "the export cannot be written")
+        .with_code("GAL-MEMORY-WRITE")
+        .with("where", place)
+        .with("cause", error.to_string())
+        .with_fix(fix)
+}

@@ -1,0 +1,186 @@
+//! `memory ls` and `memory search`.
+
+use galatea_core::{
+    Clock, Derived, EntityId, Memory, RoomId, Store, SystemClock, Visibility,
+    fusion::Ranked,
+    store::{RecallQuery, Recalled},
+};
+use serde_json::{Value, json};
+use std::{collections::HashMap, fmt::Write as _, process::ExitCode};
+
+use super::select::{Selection, Which};
+use crate::{cli::audit::utc, context::Context, failure::Result};
+
+/// Lines without `--limit`.
+const USUAL: u32 = 20;
+/// Longest text in a list, in characters.
+const SHORT: usize = 100;
+
+/// Lists the newest.
+pub(super) async fn list(
+    store: &dyn Store,
+    which: &Which,
+    json: bool,
+    context: &Context,
+) -> Result<ExitCode> {
+    let selection = which.select(store).await?;
+    let limit = which.limit.unwrap_or(USUAL);
+    let mut found = Vec::new();
+    let mut query = selection.query(limit.max(100));
+    // A name may belong to several people, of whom the query takes one.
+    for memory in store.memories(&query).await? {
+        if !selection.excludes(memory.entity_id) {
+            found.push(memory);
+        }
+    }
+    if selection.people.len() > 1 && found.len() < limit as usize {
+        found.clear();
+        for person in &selection.people {
+            query.entity = Some(*person);
+            found.extend(store.memories(&query).await?);
+        }
+        found.sort_by_key(|memory| std::cmp::Reverse(memory.created_at));
+    }
+    found.truncate(limit as usize);
+    let ids: Vec<_> = found.iter().map(|memory| memory.id).collect();
+    let derived = store.derived(selection.agent, &ids).await?;
+    let names = Names::of(store, &found).await?;
+    if json {
+        let list: Vec<Value> = found.iter().map(|memory| shown(memory, &derived)).collect();
+        context.output.json("galatea.memory.list/1", json!({ "memories": list }));
+    } else if found.is_empty() {
+        context.output.say("nothing is remembered that matches");
+    } else {
+        for memory in &found {
+            let over = derived.iter().find(|d| d.memory.id == memory.id);
+            let over = over.and_then(|derived| derived.valid_until);
+            let until = over.map_or_else(String::new, |at| format!("  (until {})", utc(at)));
+            context.output.data(format!("{}{until}", names.line(memory)));
+        }
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Finds by words.
+pub(super) async fn search(
+    store: &dyn Store,
+    text: &str,
+    which: &Which,
+    json: bool,
+    context: &Context,
+) -> Result<ExitCode> {
+    let selection = which.select(store).await?;
+    let query = question(&selection, text, which.limit.unwrap_or(USUAL));
+    let found = store.recall(&query).await?;
+    let memories: Vec<Memory> = found.iter().map(|hit| hit.memory.clone()).collect();
+    let names = Names::of(store, &memories).await?;
+    if json {
+        let hits: Vec<Value> = found.iter().map(hit_json).collect();
+        context.output.json("galatea.memory.search/1", json!({ "hits": hits }));
+    } else if found.is_empty() {
+        context.output.say("nothing is remembered that has one of these words");
+    } else {
+        for hit in &found {
+            context.output.data(format!("{}  {}", score(hit), names.line(&hit.memory)));
+        }
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn question(selection: &Selection, text: &str, limit: u32) -> RecallQuery {
+    RecallQuery {
+        kinds: selection.kinds.clone(),
+        room: selection.room,
+        people: selection.people.clone(),
+        since: selection.since,
+        before: selection.until,
+        superseded: true,
+        ..RecallQuery::new(Visibility::operator(selection.agent), text, limit, SystemClock.now())
+    }
+}
+
+/// The fused score, and the place by words and by meaning.
+fn score(hit: &Recalled) -> String {
+    let place = |ranked: Option<Ranked>| {
+        ranked.map_or_else(|| "-".to_owned(), |ranked| format!("#{}", ranked.rank))
+    };
+    format!("{:.3}  words {}  meaning {}", hit.score, place(hit.words), place(hit.meaning))
+}
+
+fn hit_json(hit: &Recalled) -> Value {
+    let ranked = |of: Option<Ranked>| of.map(|r| json!({ "rank": r.rank, "score": r.score }));
+    json!({
+        "score": hit.score,
+        "words": ranked(hit.words),
+        "meaning": ranked(hit.meaning),
+        "scope": hit.scope,
+        "validUntil": hit.valid_until,
+        "memory": hit.memory,
+    })
+}
+
+fn shown(memory: &Memory, derived: &[Derived]) -> Value {
+    match derived.iter().find(|derived| derived.memory.id == memory.id) {
+        Some(derived) => json!(derived),
+        None => json!(memory),
+    }
+}
+
+/// Names for the ids in a list.
+pub(super) struct Names {
+    rooms: HashMap<RoomId, String>,
+    people: HashMap<EntityId, String>,
+}
+
+impl Names {
+    pub(super) async fn of(store: &dyn Store, memories: &[Memory]) -> Result<Self> {
+        let mut names = Self { rooms: HashMap::new(), people: HashMap::new() };
+        let mut ids: Vec<EntityId> = memories.iter().map(|memory| memory.entity_id).collect();
+        ids.sort_unstable();
+        ids.dedup();
+        for some in ids.chunks(500) {
+            for entity in store.entities(some).await? {
+                names.people.insert(entity.id, entity.display_name());
+            }
+        }
+        for memory in memories {
+            if !names.rooms.contains_key(&memory.room_id) {
+                let name = store.room(memory.room_id).await?.map(|room| {
+                    if room.name.is_empty() { room.remote.to_string() } else { room.name }
+                });
+                let name = name.unwrap_or_else(|| memory.room_id.to_string());
+                names.rooms.insert(memory.room_id, name);
+            }
+        }
+        Ok(names)
+    }
+
+    /// Who said it, or whom it is about.
+    pub(super) fn person(&self, memory: &Memory) -> String {
+        let told = memory.metadata.get("entityName").and_then(Value::as_str);
+        told.map(str::to_owned)
+            .or_else(|| self.people.get(&memory.entity_id).cloned())
+            .unwrap_or_else(|| memory.entity_id.to_string())
+    }
+
+    pub(super) fn room(&self, memory: &Memory) -> String {
+        self.rooms.get(&memory.room_id).cloned().unwrap_or_else(|| memory.room_id.to_string())
+    }
+
+    /// One line: id, kind, time, room, person, text.
+    fn line(&self, memory: &Memory) -> String {
+        let text = galatea_core::visible::one_line(&memory.content.text);
+        let mut line = format!(
+            "{}  {}  {}  {}  {}: ",
+            memory.id,
+            memory.kind.as_str(),
+            utc(memory.created_at),
+            galatea_core::visible::one_line(&self.room(memory)),
+            galatea_core::visible::one_line(&self.person(memory)),
+        );
+        let end = text.char_indices().nth(SHORT).map_or(text.len(), |(at, _)| at);
+        let more = if end < text.len() { "…" } else { "" };
+        let _ = write!(line, "{}{more}", text.get(..end).unwrap_or(&text));
+        line
+    }
+}

@@ -1,0 +1,180 @@
+//! Reads the rows of a plain-text dump of `pg_dump`: `COPY … FROM stdin` blocks and, as PGlite
+//! writes them, `INSERT INTO … VALUES` statements.
+
+use galatea_core::Timestamp;
+use std::{collections::HashMap, path::Path, str::FromStr};
+
+use super::values::{array, copied, timestamp, tuples};
+use crate::{
+    cli::memory::import::{lines, unreadable},
+    failure::Result,
+};
+
+/// Longest statement, in bytes.
+const STATEMENT: usize = 64 << 20;
+
+/// A row of a table.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Row {
+    /// Without its schema.
+    pub(super) table: String,
+    columns: Vec<(String, Option<String>)>,
+    /// Line on which it ends, and how many lines there are.
+    pub(super) at: usize,
+    pub(super) of: usize,
+}
+
+impl Row {
+    pub(super) fn text(&self, column: &str) -> Option<&str> {
+        self.columns.iter().find(|(name, _)| name == column)?.1.as_deref()
+    }
+
+    /// An id of any kind.
+    pub(super) fn id<T: FromStr>(&self, column: &str) -> Option<T> {
+        self.text(column)?.parse().ok()
+    }
+
+    /// A `text[]`.
+    pub(super) fn list(&self, column: &str) -> Vec<String> {
+        self.text(column).map(array).unwrap_or_default()
+    }
+
+    pub(super) fn time(&self, column: &str) -> Option<Timestamp> {
+        timestamp(self.text(column)?)
+    }
+}
+
+type Lines = Box<dyn Iterator<Item = Result<(usize, String)>>>;
+
+/// The rows of a dump, in its order.
+pub(super) struct Dump {
+    path: std::path::PathBuf,
+    lines: Lines,
+    of: usize,
+    /// Columns of each table, from `CREATE TABLE`: an `INSERT` may leave them out.
+    tables: HashMap<String, Vec<String>>,
+    waiting: std::vec::IntoIter<Row>,
+    /// The block that is being read.
+    block: Option<(String, Vec<String>)>,
+}
+
+impl Dump {
+    pub(super) fn open(path: &Path) -> Result<Self> {
+        Ok(Self {
+            path: path.to_owned(),
+            of: lines(path)?.count(),
+            lines: Box::new(lines(path)?),
+            tables: HashMap::new(),
+            waiting: Vec::new().into_iter(),
+            block: None,
+        })
+    }
+
+    fn read(&mut self) -> Result<Option<Row>> {
+        loop {
+            if let Some(row) = self.waiting.next() {
+                return Ok(Some(row));
+            }
+            let Some(line) = self.lines.next() else { return Ok(None) };
+            let (at, line) = line?;
+            let line = line.trim_end_matches(['\n', '\r']);
+            if let Some((table, columns)) = &self.block {
+                if line == "\\." {
+                    self.block = None;
+                    continue;
+                }
+                let values = line.split('\t').map(copied);
+                let columns = columns.iter().cloned().zip(values).collect();
+                return Ok(Some(Row { table: table.clone(), columns, at, of: self.of }));
+            }
+            if let Some(rest) = line.strip_prefix("COPY ")
+                && rest.ends_with("FROM stdin;")
+            {
+                self.block = Some(head(rest));
+            } else if let Some(rest) = line.strip_prefix("CREATE TABLE ") {
+                let (table, _) = head(rest);
+                let columns = self.columns()?;
+                self.tables.insert(table, columns);
+            } else if let Some(rest) = line.strip_prefix("INSERT INTO ") {
+                let rows = self.inserted(rest, at)?;
+                self.waiting = rows.into_iter();
+            }
+        }
+    }
+
+    /// The names of the columns of a `CREATE TABLE` whose first line was read.
+    fn columns(&mut self) -> Result<Vec<String>> {
+        let mut columns = Vec::new();
+        for line in self.lines.by_ref() {
+            let (_, line) = line?;
+            let line = line.trim();
+            if line.starts_with(");") || line == ")" {
+                break;
+            }
+            let word = line.split_whitespace().next().unwrap_or_default();
+            if !word.is_empty() && word != "CONSTRAINT" {
+                columns.push(word.trim_matches('"').to_owned());
+            }
+        }
+        Ok(columns)
+    }
+
+    /// The rows of an `INSERT` whose first line is `rest`.
+    fn inserted(&mut self, rest: &str, at: usize) -> Result<Vec<Row>> {
+        let mut statement = rest.to_owned();
+        let mut end = at;
+        while !is_whole(&statement) {
+            let Some(line) = self.lines.next() else { break };
+            let (number, line) = line?;
+            end = number;
+            statement.push('\n');
+            statement.push_str(line.trim_end_matches('\n'));
+            if statement.len() > STATEMENT {
+                let cause = format!("the statement at line {at} is longer than 64 MiB");
+                return Err(unreadable(&self.path, &cause).into());
+            }
+        }
+        let Some((names, values)) = statement.split_once("VALUES") else { return Ok(Vec::new()) };
+        let (table, mut columns) = head(names);
+        if columns.is_empty() {
+            columns = self.tables.get(&table).cloned().unwrap_or_default();
+        }
+        let rows = tuples(values).ok_or_else(|| {
+            unreadable(&self.path, &format!("line {at}: the values cannot be read"))
+        })?;
+        let row = |values: Vec<Option<String>>| Row {
+            table: table.clone(),
+            columns: columns.iter().cloned().zip(values).collect(),
+            at: end,
+            of: self.of,
+        };
+        Ok(rows.into_iter().map(row).collect())
+    }
+}
+
+impl Iterator for Dump {
+    type Item = Result<Row>;
+    fn next(&mut self) -> Option<Self::Item> {
+        self.read().transpose()
+    }
+}
+
+/// Table and columns of `schema.table (a, "b") …`.
+fn head(text: &str) -> (String, Vec<String>) {
+    let end = text.find(|c: char| c == '(' || c.is_whitespace()).unwrap_or(text.len());
+    let (name, rest) = text.split_at(end);
+    let table = name.rsplit('.').next().unwrap_or(name).trim_matches('"').to_owned();
+    let list = rest.trim_start().strip_prefix('(').and_then(|rest| rest.split_once(')'));
+    let columns = list.map(|(list, _)| {
+        list.split(',')
+            .map(|column| column.trim().trim_matches('"').to_owned())
+            .filter(|column| !column.is_empty())
+            .collect()
+    });
+    (table, columns.unwrap_or_default())
+}
+
+/// Whether a statement ends here: outside of a quoted text, with a semicolon.
+fn is_whole(statement: &str) -> bool {
+    statement.matches('\'').count() % 2 == 0 && statement.trim_end().ends_with(';')
+}

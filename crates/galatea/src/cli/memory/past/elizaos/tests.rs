@@ -1,0 +1,54 @@
+//! Tests with dumps as `pg_dump` writes them.
+
+use super::*;
+
+const AGENT: &str = "b850bc30-45f8-0041-a00a-83df46d8555d";
+const COPY: &str = "--\n-- PostgreSQL database dump\n--\n\
+COPY public.entities (id, agent_id, created_at, names, metadata) FROM stdin;\n\
+11111111-1111-4111-8111-111111111111\tb850bc30-45f8-0041-a00a-83df46d8555d\t2025-11-02 10:00:00\t{Ann,\"ann b\"}\t{\"telegram\": {\"id\": \"7\"}}\n\
+\\.\n\n\
+COPY public.memories (id, type, created_at, content, entity_id, agent_id, room_id, world_id, \"unique\", metadata) FROM stdin;\n\
+22222222-2222-4222-8222-222222222222\tmessages\t2025-11-02 10:00:00.123\t{\"text\": \"tabs\\\\tand \\\\\"quotes\\\\\"\", \"source\": \"telegram\"}\t11111111-1111-4111-8111-111111111111\tb850bc30-45f8-0041-a00a-83df46d8555d\t33333333-3333-4333-8333-333333333333\t\\N\tt\t{}\n\
+44444444-4444-4444-8444-444444444444\tfacts\t2025-11-02 10:00:01\t{\"text\": \"Ann keeps bees\"}\t11111111-1111-4111-8111-111111111111\tb850bc30-45f8-0041-a00a-83df46d8555d\t33333333-3333-4333-8333-333333333333\t\\N\tt\t{\"type\": \"fact\"}\n\
+\\.\n";
+const INSERTS: &str = "-- PostgreSQL database dump\n\
+CREATE TABLE public.rooms (\n    id uuid NOT NULL,\n    agent_id uuid,\n    source text,\n    type text,\n    world_id uuid,\n    name text,\n    metadata jsonb,\n    channel_id text,\n    CONSTRAINT x CHECK (true)\n);\n\
+INSERT INTO public.rooms VALUES ('33333333-3333-4333-8333-333333333333', 'b850bc30-45f8-0041-a00a-83df46d8555d', 'telegram', 'GROUP', NULL, 'it''s\n(open); here', '{}', '-1001');\n";
+
+fn rows(text: &str) -> Vec<Row> {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("dump.sql");
+    std::fs::write(&path, text).unwrap();
+    Dump::open(&path).unwrap().map(|row| row.unwrap()).collect()
+}
+
+#[test]
+fn copied_rows_become_people_messages_and_facts() {
+    assert!(is_dump(COPY));
+    let agent: AgentId = AGENT.parse().unwrap();
+    let mut batch = Batch::default();
+    let memories = rows(COPY).iter().filter(|row| batch.add(agent, row)).count();
+    assert_eq!(memories, 2);
+    let person = &batch.ingest.connections.entities[0];
+    assert_eq!(person.names, ["Ann", "ann b"]);
+    let message = &batch.ingest.memories[0];
+    assert_eq!(message.content.text, "tabs\tand \"quotes\"");
+    assert_eq!(
+        (message.kind, message.created_at),
+        (MemoryKind::Messages, Timestamp(1_762_077_600_123))
+    );
+    assert_eq!(message.entity_id, person.id);
+    assert_eq!(batch.derived.new[0].memory.content.text, "Ann keeps bees");
+}
+
+#[test]
+fn inserted_rows_take_their_columns_from_the_table() {
+    let agent: AgentId = AGENT.parse().unwrap();
+    let mut batch = Batch::default();
+    for row in rows(INSERTS) {
+        batch.add(agent, &row);
+    }
+    let room = &batch.ingest.connections.rooms[0];
+    assert_eq!(room.name.as_deref(), Some("it's\n(open); here"));
+    assert_eq!((room.remote.as_str(), room.kind), ("-1001", ChannelType::Group));
+}

@@ -1,0 +1,138 @@
+//! Galatea's own export: rows are stored under their ids.
+
+use galatea_core::{
+    AgentId, Derived, EntityId, MemoryKind, RoomId, Store,
+    store::{DerivedChange, EntityChange, Ingest, RoomChange, WorldChange},
+};
+use serde_json::{Map, Value};
+use std::{collections::HashSet, path::Path};
+
+use super::super::{
+    import::{Bar, Count, lines, record, unreadable},
+    record::{FORMAT, Record},
+};
+use crate::failure::Result;
+
+/// Rows of one commit.
+const STEP: usize = 500;
+
+/// Reads and stores. Rows of another agent become this agent's.
+pub(in super::super) async fn import(
+    store: &dyn Store,
+    agent: AgentId,
+    path: &Path,
+    dry_run: bool,
+    bar: &Bar,
+) -> Result<Count> {
+    let total = lines(path)?.count();
+    let mut count = Count::default();
+    let mut batch = Batch::default();
+    for line in lines(path)? {
+        let (number, line) = line?;
+        match record(path, number, &line)? {
+            Record::Export { format, .. } if format == FORMAT => {}
+            Record::Export { format, .. } => {
+                let cause = format!("it has the format {format}, and this version reads {FORMAT}");
+                return Err(unreadable(path, &cause).into());
+            }
+            Record::Memory(memory) => {
+                count.read += 1;
+                batch.memory(agent, *memory);
+            }
+            other => batch.connection(agent, other),
+        }
+        if batch.rows >= STEP && !dry_run {
+            count.new += std::mem::take(&mut batch).store(store, agent).await?;
+            bar.show(number, total);
+        }
+    }
+    if !dry_run {
+        count.new += batch.store(store, agent).await?;
+    }
+    Ok(count)
+}
+
+/// Rows of one commit.
+#[derive(Default)]
+struct Batch {
+    rows: usize,
+    ingest: Ingest,
+    derived: DerivedChange,
+    relationships: Vec<galatea_core::Relationship>,
+    speaks: HashSet<(EntityId, RoomId)>,
+}
+
+impl Batch {
+    fn memory(&mut self, agent: AgentId, mut derived: Derived) {
+        self.rows += 1;
+        derived.memory.agent_id = agent;
+        let memory = &derived.memory;
+        let is_plain = derived.sources.is_empty() && derived.valid_until.is_none();
+        if matches!(memory.kind, MemoryKind::Messages | MemoryKind::ActionResult)
+            || is_plain && memory.kind == MemoryKind::Custom
+        {
+            if self.speaks.insert((memory.entity_id, memory.room_id)) {
+                self.ingest.connections.participants.push((memory.entity_id, memory.room_id));
+            }
+            self.ingest.memories.push(derived.memory);
+        } else {
+            self.derived.new.push(derived);
+        }
+    }
+
+    fn connection(&mut self, agent: AgentId, record: Record) {
+        self.rows += 1;
+        let change = &mut self.ingest.connections;
+        match record {
+            Record::World(world) => change.worlds.push(WorldChange {
+                id: world.id,
+                agent,
+                source: world.source.clone(),
+                remote: world.remote.clone(),
+                name: Some(world.name.clone()),
+                metadata: object(serde_json::to_value(&world.metadata)),
+            }),
+            Record::Room(room) => change.rooms.push(RoomChange {
+                id: room.id,
+                agent,
+                world: room.world_id,
+                parent: room.parent_id,
+                source: room.source,
+                account: room.account,
+                remote: room.remote,
+                kind: room.kind,
+                name: Some(room.name),
+                metadata: room.metadata,
+            }),
+            Record::Entity(entity) => change.entities.push(EntityChange {
+                id: entity.id,
+                agent,
+                names: entity.names,
+                metadata: entity.metadata,
+            }),
+            Record::Relationship(tie) => {
+                self.relationships.push(galatea_core::Relationship { agent_id: agent, ..tie });
+            }
+            Record::Export { .. } | Record::Memory(_) => {}
+        }
+    }
+
+    /// Messages first: what was made from them is refused without them.
+    async fn store(self, store: &dyn Store, agent: AgentId) -> Result<usize> {
+        let ids: Vec<_> = self.ingest.memories.iter().map(|memory| memory.id).collect();
+        let known = store.derived(agent, &ids).await?.len();
+        store.ingest(self.ingest).await?;
+        let derived = store.change_derived(agent, &self.derived).await?;
+        for tie in &self.relationships {
+            store.save_relationship(tie).await?;
+        }
+        Ok(ids.len().saturating_sub(known) + usize::try_from(derived).unwrap_or(usize::MAX))
+    }
+}
+
+fn object(value: serde_json::Result<Value>) -> Map<String, Value> {
+    match value {
+        Ok(Value::Object(map)) => map,
+        Ok(_) | Err(_) => Map::new(),
+    }
+}

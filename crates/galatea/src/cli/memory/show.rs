@@ -1,0 +1,87 @@
+//! `memory show`: one memory with its sources, and what was made from it.
+
+use galatea_core::{Derived, Error, Store};
+use serde_json::json;
+use std::{fmt::Write as _, process::ExitCode};
+
+use super::{list::Names, select};
+use crate::{cli::audit::utc, context::Context, failure::Result};
+
+pub(super) async fn show(
+    store: &dyn Store,
+    asked: &str,
+    json: bool,
+    context: &Context,
+) -> Result<ExitCode> {
+    let (derived, made) = find(store, asked).await?;
+    let sources = store.derived(derived.memory.agent_id, &derived.sources).await?;
+    if json {
+        context.output.json(
+            "galatea.memory.show/1",
+            json!({ "memory": derived, "sources": sources, "madeFromIt": made }),
+        );
+    } else {
+        let names = Names::of(store, std::slice::from_ref(&derived.memory)).await?;
+        context.output.data(render(&derived, &sources, &made, &names).trim_end());
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// The memory, and what was made from it.
+///
+/// # Errors
+/// `NotFound` (`GAL-MEMORY-UNKNOWN`).
+pub(super) async fn find(store: &dyn Store, asked: &str) -> Result<(Derived, Vec<Derived>)> {
+    let id = select::memory(store, asked).await?;
+    let memory = store.memory(id).await?;
+    let agent = memory.as_ref().map(|memory| memory.agent_id);
+    let found = match agent {
+        Some(agent) => store.derived(agent, &[id]).await?.pop(),
+        None => None,
+    };
+    let (Some(agent), Some(found)) = (agent, found) else {
+        return Err(Error::not_found("no memory has this id")
+            .with_code("GAL-MEMORY-UNKNOWN")
+            .with("asked for", asked)
+            .with_fix("give the id that `galatea memory ls` shows, or its beginning")
+            .into());
+    };
+    let made = store.derived_from(agent, &[id]).await?;
+    Ok((found, made))
+}
+
+fn render(of: &Derived, sources: &[Derived], made: &[Derived], names: &Names) -> String {
+    let Derived { memory, scope, valid_until, superseded_by, .. } = of;
+    let mut text = String::new();
+    let mut line = |name: &str, value: &str| {
+        let _ = writeln!(text, "{name:<12}{value}");
+    };
+    line("id", &memory.id.to_string());
+    line("kind", memory.kind.as_str());
+    line("time", &utc(memory.created_at));
+    line("person", &format!("{}  {}", names.person(memory), memory.entity_id));
+    line("room", &format!("{}  {}", names.room(memory), memory.room_id));
+    line("visible to", scope.as_str());
+    if let Some(until) = valid_until {
+        line("true until", &utc(*until));
+    }
+    if let Some(by) = superseded_by {
+        line("replaced by", &by.to_string());
+    }
+    for (key, value) in &memory.metadata {
+        line(key, &galatea_core::visible::one_line(&value.to_string()));
+    }
+    let _ = writeln!(text, "\n{}", galatea_core::visible::visible(&memory.content.text));
+    for (title, list) in [("made from", sources), ("made from it", made)] {
+        if !list.is_empty() {
+            let _ = writeln!(text, "\n{title}");
+        }
+        for other in list {
+            let said = galatea_core::visible::one_line(&other.memory.content.text);
+            let said: String = said.chars().take(80).collect();
+            let kind = other.memory.kind.as_str();
+            let _ = writeln!(text, "  {}  {kind}  {said}", other.memory.id);
+        }
+    }
+    text
+}
