@@ -4,9 +4,8 @@
 use async_trait::async_trait;
 use galatea_core::{
     Account, BrowserLogin, Capabilities, Connector, ConnectorInfo, Error, Finding, Gateway, Host,
-    ReadBack, Result, SendHandler, Severity, TextUnit, private_file,
+    ReadBack, Result, SendHandler, Severity, StateKeeper, TextUnit,
 };
-use serde_json::json;
 use std::{
     fmt,
     path::{Path, PathBuf},
@@ -43,7 +42,6 @@ pub struct XConnector {
     api: Arc<Api>,
     me: Arc<OnceLock<Me>>,
     sender: Arc<XSender>,
-    folder: PathBuf,
 }
 
 impl fmt::Debug for XConnector {
@@ -54,6 +52,9 @@ impl fmt::Debug for XConnector {
             .finish_non_exhaustive()
     }
 }
+
+/// Key of the connector state that holds the account's id and handle.
+const ME: &str = "me";
 
 /// Data folder of an OAuth 2 login. It is named after the agent, since the account is unknown
 /// before the login.
@@ -88,7 +89,7 @@ impl XConnector {
                     token: token.clone(),
                     token_secret: token_secret.clone(),
                 };
-                let known = remembered(&folder).filter(|me| me.id.to_string() == account.0);
+                let known = earlier(&folder).filter(|me| me.id.to_string() == account.0);
                 (Auth::OAuth1(keys), account, known, folder)
             }
             (Credentials::OAuth2 { .. }, Some(app)) => {
@@ -127,15 +128,13 @@ impl XConnector {
         let api = Arc::new(Api::new(api::client(clock.clone())?, &config, auth, budget, clock));
         let me = Arc::new(known.map_or_else(OnceLock::new, OnceLock::from));
         let config = Arc::new(config);
-        let sender =
-            Arc::new(XSender::new(api.clone(), config.clone(), me.clone(), folder.clone()));
+        let sender = Arc::new(XSender::new(api.clone(), config.clone(), me.clone(), folder));
         Ok(Self {
             info: ConnectorInfo { source: SOURCE, account, capabilities },
             config,
             api,
             me,
             sender,
-            folder,
         })
     }
 
@@ -165,12 +164,20 @@ impl XConnector {
         ))))
     }
 
-    /// The account's id and handle. Asked for once and remembered, since the call costs money.
-    async fn who(&self) -> Result<Me> {
-        if let Some(me) = self.me.get() {
-            return Ok(me.clone());
+    /// The account's id and handle. Asked for once and kept as state of the account, since the call
+    /// costs money.
+    async fn who(&self, gateway: &Gateway) -> Result<Me> {
+        let keeper = StateKeeper::new(ME);
+        let stored = keeper.restore::<Me>(gateway).await?;
+        let stored = stored.filter(|me| me.id.to_string() == self.info.account.0);
+        let is_stored = stored.is_some();
+        let me = match self.me.get().cloned().or(stored) {
+            Some(me) => me,
+            None => self.ask().await?,
+        };
+        if !is_stored {
+            keeper.keep_now(gateway, Some(&me)).await;
         }
-        let me = self.ask().await?;
         Ok(self.me.get_or_init(|| me).clone())
     }
 
@@ -184,15 +191,12 @@ impl XConnector {
                 format!("GET /2/users/me at {} answered with another id", self.api.host()),
             )));
         }
-        let text = json!({ "id": me.id.to_string(), "userName": me.user_name }).to_string();
-        if let Err(error) = private_file::replace(&self.folder.join("me.json"), text.as_bytes()) {
-            tracing::warn!(error = %error, "failed to save the X account's id and handle; the next start asks for them again, as a paid read");
-        }
         Ok(me)
     }
 }
 
-fn remembered(folder: &Path) -> Option<Me> {
+/// The account as an earlier version kept it in a file.
+fn earlier(folder: &Path) -> Option<Me> {
     let kept: serde_json::Value =
         serde_json::from_slice(&std::fs::read(folder.join("me.json")).ok()?).ok()?;
     Some(Me { id: number(kept["id"].as_str()?)?, user_name: kept["userName"].as_str()?.to_owned() })
@@ -270,7 +274,7 @@ impl Connector for XConnector {
         // The owner may have fixed the cause of a latched refusal since the last run.
         self.api.release();
         self.sender.restore(&gateway).await?;
-        let Some(me) = stop.run_until_cancelled(self.who()).await else { return Ok(()) };
+        let Some(me) = stop.run_until_cancelled(self.who(&gateway)).await else { return Ok(()) };
         let me = me?;
         gateway.register_send_handler(self.sender.clone());
         if self.config.dry_run {

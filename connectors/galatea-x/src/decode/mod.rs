@@ -11,6 +11,7 @@ use galatea_core::{
     Addressed, ChannelType, Connection, Content, EntityRef, Incoming, IncomingEvent,
     IncomingMessage, Quote, QuoteKind, RemoteId, RoomRef, Timestamp, WorldRef,
 };
+use serde::{Deserialize, Serialize};
 use serde_json::json;
 use twitter_v2::data::{ReferencedTweetKind, User};
 use url::Url;
@@ -18,7 +19,7 @@ use url::Url;
 use raw::{Includes, Post};
 
 /// The connector's own account on X.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Me {
     /// The account's id.
     pub(crate) id: u64,

@@ -151,8 +151,9 @@ impl Look {
         }
         let events =
             posts.iter().filter_map(|post| take(intake, post, &includes)).collect::<Vec<_>>();
-        let cursor = Cursor { stream: STREAM.to_owned(), position: newest.to_string() };
-        intake.gateway.receive(Batch { events, cursor: Some(cursor), ..Batch::default() }).await?;
+        let cursor = Some(Cursor { stream: STREAM.to_owned(), position: newest.to_string() });
+        let state = if events.is_empty() { Vec::new() } else { vec![intake.journal.summons()] };
+        intake.gateway.receive(Batch { events, cursor, state }).await?;
         intake.api.budget.add(intake.config.prices.mention, posts.len());
         self.newest = Some(newest);
         self.seen.extend(posts.iter().map(|post| post.tweet.id.as_u64()).chain(unreadable));
@@ -243,8 +244,8 @@ fn take(intake: &Intake, post: &Post, includes: &Includes) -> Option<Incoming> {
             None
         })?;
     if post.tweet.author_id.is_some_and(|author| author.as_u64() != intake.me.id) {
-        // Noted before `receive` returns, because the answer may be sent before that.
-        intake.journal.hear(id, &heard(post, includes));
+        // Known before `receive` returns, because the answer may be sent before that.
+        intake.journal.hear(id, heard(post, includes));
     }
     Some(incoming)
 }

@@ -42,7 +42,7 @@ pub(super) async fn find(
     let target = sender.expected(delivery, &post)?;
     Ok(match search(sender, delivery, &post, target, context).await? {
         Some(id) => {
-            sender.journal.posted(delivery.turn, delivery.part, delivery.id, Some(id));
+            sender.journal.posted(delivery.turn, delivery.part, delivery.id, Some(id)).await;
             ReadBackResult::Sent(Receipt { id: Some(RemoteId::new(id)), moved_to: None })
         }
         None => ReadBackResult::NotSent,

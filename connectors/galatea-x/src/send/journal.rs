@@ -1,26 +1,32 @@
-//! Append-only file of what was posted and which posts summoned us. It lets a thread continue and a
-//! read-back conclude after the process was killed, and proves which posts X permits a reply to.
+//! Journal of an account: recent posts, the posts that summoned us, and what waiting posts reply
+//! to. It lets a thread continue and a read-back conclude after the process was killed, and proves
+//! which posts X permits a reply to. It is state of the account, so it follows the account to
+//! another machine.
 
-use galatea_core::{DeliveryId, Error, Result, TurnId, private_file};
+mod earlier;
+
+use galatea_core::{DeliveryId, Gateway, Result, TurnId};
+use serde::{Deserialize, Serialize, de::DeserializeOwned};
+use serde_json::Value;
 use std::{
-    collections::{BTreeMap, BTreeSet},
-    fs::File,
-    io::{Read, Seek, SeekFrom, Write},
-    path::{Path, PathBuf},
+    path::PathBuf,
     sync::{Mutex, MutexGuard, PoisonError},
 };
 
-use crate::decode::number;
+/// Keys of the connector state, one for each list.
+const POSTS: &str = "posts";
+const SUMMONS: &str = "summons";
+const TARGETS: &str = "targets";
 
-/// Largest size of the file in bytes. A larger one is renamed, and replaces the file renamed
-/// before.
-const MAX_BYTES: u64 = 4 << 20;
-/// Most entries of each kind kept in memory. The smallest id is dropped first, and all ids are
-/// ordered by time.
-const MAX_KNOWN: usize = 50_000;
+/// Most posts kept. A read-back concerns the newest posts; X permits 100 posts in 15 minutes.
+const MOST_POSTS: usize = 200;
+/// Most summoning posts kept. The reply to an older one costs a paid read, which proves the same.
+const MOST_SUMMONS: usize = 500;
+/// Most targets kept. One is needed from just before its post until the outcome is stored.
+const MOST_TARGETS: usize = 100;
 
 /// A post that mentioned or quoted us, which permits a reply.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Heard {
     /// Id of its conversation.
     pub(crate) conversation: u64,
@@ -28,239 +34,263 @@ pub(crate) struct Heard {
     pub(crate) name: String,
 }
 
-/// The journal of one account.
-pub(crate) struct Journal {
-    path: PathBuf,
-    state: Mutex<State>,
+/// What a part of an answer became.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+struct Posted {
+    delivery: DeliveryId,
+    turn: TurnId,
+    part: u32,
+    /// `None` for a post of a dry run, which has no id.
+    post: Option<u64>,
 }
 
-#[derive(Debug, Default)]
-struct State {
-    file: Option<(File, u64)>,
-    broken: bool,
-    /// `None` for a post of a dry run, which has no id.
-    receipts: BTreeMap<DeliveryId, Option<u64>>,
-    parts: BTreeMap<(TurnId, u32), Option<u64>>,
-    own: BTreeSet<u64>,
-    targets: BTreeMap<DeliveryId, u64>,
-    heard: BTreeMap<u64, Heard>,
+/// The lists, oldest entry first.
+#[derive(Debug, Clone, Default, PartialEq)]
+struct Lists {
+    posts: Vec<Posted>,
+    summons: Vec<(u64, Heard)>,
+    targets: Vec<(DeliveryId, u64)>,
+}
+
+/// The journal of one account.
+pub(crate) struct Journal {
+    lists: Mutex<Lists>,
+    /// Locked while a list is stored, so that an older copy never replaces a newer one.
+    gateway: tokio::sync::Mutex<Option<Gateway>>,
+    /// Folder with the file of an earlier version.
+    earlier: PathBuf,
 }
 
 impl Journal {
-    /// Reads the entries of earlier runs from `folder`.
-    pub(crate) fn open(folder: &Path) -> Self {
-        let path = folder.join("posts.log");
-        let mut state = State::default();
-        for file in [path.with_extension("log.1"), path.clone()] {
-            if let Ok(text) = read_tail(&file) {
-                text.lines().for_each(|line| state.line(line));
+    /// An empty journal. `earlier` is the folder where an earlier version kept its file.
+    pub(crate) fn new(earlier: PathBuf) -> Self {
+        Self { lists: Mutex::default(), gateway: tokio::sync::Mutex::new(None), earlier }
+    }
+
+    /// Adds the entries of earlier runs and of other machines. Entries are stored through `gateway`
+    /// from now on.
+    ///
+    /// # Errors
+    /// Errors of the store.
+    pub(crate) async fn restore(&self, gateway: &Gateway) -> Result<()> {
+        let mut kept = Lists {
+            posts: read(gateway, POSTS).await?,
+            summons: read(gateway, SUMMONS).await?,
+            targets: read(gateway, TARGETS).await?,
+        };
+        // The file is deleted only after its entries are stored.
+        if earlier::add(&mut kept, &self.earlier) {
+            for key in [POSTS, SUMMONS, TARGETS] {
+                gateway.save_state(key, kept.value(key)).await?;
             }
+            earlier::remove(&self.earlier);
         }
-        Self { path, state: Mutex::new(state) }
+        // Entries of an earlier run of this process are newer than the stored ones.
+        self.lists().put_before(kept);
+        *self.gateway.lock().await = Some(gateway.clone());
+        Ok(())
     }
 
-    /// Records the post that a delivery became; `None` in a dry run.
-    pub(crate) fn posted(&self, turn: TurnId, part: u32, delivery: DeliveryId, post: Option<u64>) {
-        let id = post.map_or_else(|| "-".to_owned(), |id| id.to_string());
-        self.note(&format!("sent {turn} {part} {delivery} {id}"));
+    /// Records the post that a delivery became; `None` in a dry run. A failure does not fail the
+    /// delivery, because the post is out already.
+    pub(crate) async fn posted(
+        &self,
+        turn: TurnId,
+        part: u32,
+        delivery: DeliveryId,
+        post: Option<u64>,
+    ) {
+        self.lists().posted(Posted { delivery, turn, part, post });
+        if let Err(error) = self.store(POSTS).await {
+            tracing::warn!(%delivery, error = %error.report(), "failed to store the list of posts on X; the next post stores it too, and a read-back asks X");
+        }
     }
 
-    /// Records the post a delivery replies to, if that was decided only when it was sent.
-    pub(crate) fn aim(&self, delivery: DeliveryId, target: u64) {
-        if self.target(delivery) != Some(target) {
-            self.note(&format!("to {delivery} {target}"));
+    /// Records the post a delivery replies to, if that is decided only when it is sent. Ok means
+    /// durable.
+    ///
+    /// # Errors
+    /// Errors of the store; the delivery must not be sent then, since a read-back could not find it.
+    pub(crate) async fn aim(&self, delivery: DeliveryId, target: u64) -> Result<()> {
+        if self.target(delivery) == Some(target) {
+            return Ok(());
         }
+        self.lists().aim(delivery, target);
+        self.store(TARGETS).await
     }
 
     /// The recorded post a delivery replies to.
     pub(crate) fn target(&self, delivery: DeliveryId) -> Option<u64> {
-        self.state().targets.get(&delivery).copied()
+        self.lists().targets.iter().rev().find(|(of, _)| *of == delivery).map(|(_, target)| *target)
     }
 
-    /// Records a post that summoned us.
-    pub(crate) fn hear(&self, post: u64, heard: &Heard) {
-        if self.state().heard.get(&post) != Some(heard) {
-            self.note(&format!("heard {post} {} {}", heard.conversation, heard.name));
-        }
+    /// Records a post that summoned us, in memory. [`Self::summons`] is stored with the events.
+    pub(crate) fn hear(&self, post: u64, heard: Heard) {
+        self.lists().hear(post, heard);
+    }
+
+    /// The summoning posts as a value of [`galatea_core::Batch::state`].
+    pub(crate) fn summons(&self) -> (String, Value) {
+        (SUMMONS.to_owned(), self.lists().value(SUMMONS))
     }
 
     /// The post that a delivery became; `Some(None)` in a dry run.
     pub(crate) fn receipt(&self, delivery: DeliveryId) -> Option<Option<u64>> {
-        self.state().receipts.get(&delivery).copied()
+        self.lists().posts.iter().rev().find(|p| p.delivery == delivery).map(|p| p.post)
     }
 
     /// The post that a part of an answer became; `Some(None)` in a dry run.
     pub(crate) fn part(&self, turn: TurnId, part: u32) -> Option<Option<u64>> {
-        self.state().parts.get(&(turn, part)).copied()
+        self.lists().posts.iter().rev().find(|p| (p.turn, p.part) == (turn, part)).map(|p| p.post)
     }
 
     /// Whether a delivery of this account became this post.
     pub(crate) fn is_own(&self, post: u64) -> bool {
-        self.state().own.contains(&post)
+        self.lists().posts.iter().any(|p| p.post == Some(post))
     }
 
     /// The entry of a post, if it summoned us.
     pub(crate) fn heard(&self, post: u64) -> Option<Heard> {
-        self.state().heard.get(&post).cloned()
+        self.lists().summons.iter().find(|(id, _)| *id == post).map(|(_, heard)| heard.clone())
     }
 
     /// The newest post of a conversation that summoned us.
     pub(crate) fn newest(&self, conversation: u64) -> Option<u64> {
-        self.state()
-            .heard
-            .iter()
-            .rev()
-            .find(|(_, heard)| heard.conversation == conversation)
-            .map(|(id, _)| *id)
+        let lists = self.lists();
+        let of = lists.summons.iter().filter(|(_, heard)| heard.conversation == conversation);
+        of.map(|(post, _)| *post).max()
     }
 
-    fn state(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    /// Stores one list. Entries before the first [`Self::restore`] stay in memory.
+    async fn store(&self, key: &str) -> Result<()> {
+        let gateway = self.gateway.lock().await;
+        let Some(gateway) = gateway.as_ref() else { return Ok(()) };
+        let value = self.lists().value(key);
+        gateway.save_state(key, value).await
     }
 
-    /// Appends a line. A failed write does not fail the delivery, because the post is out already.
-    fn note(&self, line: &str) {
-        let mut state = self.state();
-        state.line(line);
-        if state.broken {
-            return;
-        }
-        if let Err(error) = state.write(&self.path, line) {
-            state.broken = true;
-            tracing::warn!(error = %error, "failed to write the list of posts; threads and read-backs of this run will not survive a restart");
+    fn lists(&self) -> MutexGuard<'_, Lists> {
+        self.lists.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Lists {
+    fn posted(&mut self, posted: Posted) {
+        self.posts.retain(|known| known.delivery != posted.delivery);
+        add(&mut self.posts, posted, MOST_POSTS);
+    }
+
+    fn hear(&mut self, post: u64, heard: Heard) {
+        self.summons.retain(|(known, _)| *known != post);
+        add(&mut self.summons, (post, heard), MOST_SUMMONS);
+    }
+
+    fn aim(&mut self, delivery: DeliveryId, target: u64) {
+        self.targets.retain(|(known, _)| *known != delivery);
+        add(&mut self.targets, (delivery, target), MOST_TARGETS);
+    }
+
+    /// Puts `older` entries before the ones known so far.
+    fn put_before(&mut self, older: Self) {
+        let newer = std::mem::replace(self, older);
+        newer.posts.into_iter().for_each(|posted| self.posted(posted));
+        newer.summons.into_iter().for_each(|(post, heard)| self.hear(post, heard));
+        newer.targets.into_iter().for_each(|(delivery, target)| self.aim(delivery, target));
+    }
+
+    fn value(&self, key: &str) -> Value {
+        match key {
+            POSTS => serde_json::json!(self.posts),
+            SUMMONS => serde_json::json!(self.summons),
+            _ => serde_json::json!(self.targets),
         }
     }
 }
 
-impl State {
-    fn line(&mut self, line: &str) {
-        let words: Vec<&str> = line.split(' ').collect();
-        match words[..] {
-            ["sent", turn, part, delivery, post] => {
-                let id = if post == "-" { Some(None) } else { number(post).map(Some) };
-                let (Ok(turn), Ok(part), Ok(delivery), Some(id)) =
-                    (turn.parse(), part.parse(), delivery.parse(), id)
-                else {
-                    return;
-                };
-                self.receipts.insert(delivery, id);
-                self.parts.insert((turn, part), id);
-                self.own.extend(id);
-                bound(&mut self.receipts);
-                bound(&mut self.parts);
-                if self.own.len() > MAX_KNOWN {
-                    self.own.pop_first();
-                }
-            }
-            ["to", delivery, target] => {
-                let (Ok(delivery), Some(target)) = (delivery.parse(), number(target)) else {
-                    return;
-                };
-                self.targets.insert(delivery, target);
-                bound(&mut self.targets);
-            }
-            ["heard", post, conversation, name] => {
-                let (Some(post), Some(conversation)) = (number(post), number(conversation)) else {
-                    return;
-                };
-                self.heard.insert(post, Heard { conversation, name: name.to_owned() });
-                bound(&mut self.heard);
-            }
-            _ => {}
-        }
-    }
-
-    fn write(&mut self, path: &Path, line: &str) -> Result<()> {
-        let failed = |e: std::io::Error| {
-            Error::unexpected("cannot write the list of posts").with("cause", e)
-        };
-        if self.file.as_ref().is_some_and(|(_, size)| *size > MAX_BYTES) {
-            self.file = None;
-            std::fs::rename(path, path.with_extension("log.1")).map_err(failed)?;
-        }
-        if self.file.is_none() {
-            if let Some(folder) = path.parent() {
-                private_file::create_folder(folder).map_err(failed)?;
-            }
-            let mut file =
-                private_file::options().create(true).append(true).open(path).map_err(failed)?;
-            // Ends a line that was cut off by a kill, so that the next one stays readable.
-            file.write_all(b"\n").map_err(failed)?;
-            let size = file.metadata().map(|m| m.len()).unwrap_or_default();
-            self.file = Some((file, size));
-        }
-        if let Some((file, size)) = &mut self.file {
-            let line = format!("{line}\n");
-            *size += line.len() as u64;
-            file.write_all(line.as_bytes()).map_err(failed)?;
-        }
-        Ok(())
-    }
+fn add<T>(list: &mut Vec<T>, entry: T, most: usize) {
+    list.push(entry);
+    let surplus = list.len().saturating_sub(most);
+    list.drain(..surplus);
 }
 
-fn bound<K: Ord, V>(map: &mut BTreeMap<K, V>) {
-    if map.len() > MAX_KNOWN {
-        map.pop_first();
-    }
-}
-
-fn read_tail(path: &Path) -> std::io::Result<String> {
-    let mut file = File::open(path)?;
-    let size = file.metadata()?.len();
-    file.seek(SeekFrom::Start(size.saturating_sub(2 * MAX_BYTES)))?;
-    let mut bytes = Vec::new();
-    file.read_to_end(&mut bytes)?;
-    Ok(String::from_utf8_lossy(&bytes).into_owned())
+/// A stored list. A malformed one counts as empty: what it held can be asked of X.
+async fn read<T: DeserializeOwned>(gateway: &Gateway, key: &'static str) -> Result<Vec<T>> {
+    Ok(galatea_core::StateKeeper::new(key).restore(gateway).await?.unwrap_or_default())
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use galatea_core::{
+        Account, Capabilities, ConnectorInfo, ReadBack, Source, SystemClock, TextUnit,
+    };
+    use galatea_testkit::connector_suite::{RecordingGateway, running};
+    use std::sync::Arc;
 
-    #[test]
-    fn posts_and_summonses_survive_the_process() {
+    fn heard(conversation: u64) -> Heard {
+        Heard { conversation, name: "ann".into() }
+    }
+
+    fn gateway(recording: &Arc<RecordingGateway>) -> Gateway {
+        let capabilities = Capabilities {
+            max_text: 280,
+            text_unit: TextUnit::Weighted,
+            edit: false,
+            delete: true,
+            react: false,
+            typing: false,
+            buttons: false,
+            files: true,
+            threads: false,
+            read_back: ReadBack::Find,
+            public: true,
+        };
+        let info =
+            ConnectorInfo { source: Source::new("x"), account: Account("7".into()), capabilities };
+        Gateway::new(info, running::identity(), recording.clone(), Arc::new(SystemClock))
+    }
+
+    async fn journal(gateway: &Gateway, folder: &std::path::Path) -> Journal {
+        let journal = Journal::new(folder.to_owned());
+        journal.restore(gateway).await.unwrap();
+        journal
+    }
+
+    #[tokio::test]
+    async fn posts_and_targets_survive_the_process_and_summons_go_with_their_events() {
         let folder = tempfile::tempdir().unwrap();
+        let recording = RecordingGateway::new(running::identity());
+        let gateway = gateway(&recording);
         let (turn, one, two) = (TurnId::fresh(), DeliveryId::fresh(), DeliveryId::fresh());
-        let heard = Heard { conversation: 5, name: "ann".into() };
-        let journal = Journal::open(folder.path());
-        journal.posted(turn, 0, one, Some(77));
-        journal.posted(turn, 1, two, None);
-        journal.hear(6, &heard);
-        journal.hear(9, &heard);
-        drop(journal);
-        let journal = Journal::open(folder.path());
+        let first = journal(&gateway, folder.path()).await;
+        first.posted(turn, 0, one, Some(77)).await;
+        first.posted(turn, 1, two, None).await;
+        first.aim(two, 9).await.unwrap();
+        first.hear(6, heard(5));
+        first.hear(9, heard(5));
+        assert_eq!(recording.stored_state(SUMMONS), None, "it is not stored before the events");
+        let (key, value) = first.summons();
+        gateway.save_state(&key, value).await.unwrap();
+        let second = journal(&gateway, folder.path()).await;
+        assert_eq!(*first.lists(), *second.lists());
         assert_eq!(
-            (journal.receipt(one), journal.receipt(two), journal.receipt(DeliveryId::fresh())),
+            (second.receipt(one), second.receipt(two), second.receipt(DeliveryId::fresh())),
             (Some(Some(77)), Some(None), None)
         );
-        assert_eq!((journal.part(turn, 0), journal.part(turn, 2)), (Some(Some(77)), None));
-        assert!(journal.is_own(77) && !journal.is_own(6));
+        assert_eq!((second.part(turn, 0), second.part(turn, 2)), (Some(Some(77)), None));
+        assert!(second.is_own(77) && !second.is_own(6));
+        assert_eq!((second.target(two), second.target(one)), (Some(9), None));
         assert_eq!(
-            (journal.heard(6), journal.newest(5), journal.newest(6)),
-            (Some(heard), Some(9), None)
+            (second.heard(6), second.newest(5), second.newest(6)),
+            (Some(heard(5)), Some(9), None)
         );
     }
 
     #[test]
-    fn a_cut_line_costs_only_itself() {
-        let folder = tempfile::tempdir().unwrap();
-        std::fs::write(folder.path().join("posts.log"), "heard 5 5 ann\nsent x y z\nheard 6 5 b")
-            .unwrap();
-        let journal = Journal::open(folder.path());
-        journal.hear(7, &Heard { conversation: 5, name: "cem".into() });
-        drop(journal);
-        assert_eq!(Journal::open(folder.path()).newest(5), Some(7));
-    }
-
-    #[test]
-    fn the_file_starts_anew_and_keeps_its_predecessor() {
-        let folder = tempfile::tempdir().unwrap();
-        let journal = Journal::open(folder.path());
-        let (first, second) = (DeliveryId::fresh(), DeliveryId::fresh());
-        journal.posted(TurnId::fresh(), 0, first, Some(1));
-        journal.state().file.as_mut().unwrap().1 = MAX_BYTES + 1;
-        journal.posted(TurnId::fresh(), 0, second, Some(2));
-        let again = Journal::open(folder.path());
-        assert!(again.receipt(first).is_some() && again.receipt(second).is_some());
+    fn the_lists_are_bounded_and_keep_the_newest() {
+        let journal = Journal::new(PathBuf::new());
+        (0..=MOST_SUMMONS as u64).for_each(|post| journal.hear(post, heard(post)));
+        assert_eq!((journal.heard(0), journal.heard(1)), (None, Some(heard(1))));
+        assert_eq!(journal.lists().summons.len(), MOST_SUMMONS);
     }
 }

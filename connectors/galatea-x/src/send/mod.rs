@@ -54,24 +54,25 @@ pub(crate) struct XSender {
 }
 
 impl XSender {
-    /// Creates the handler and reads what earlier runs recorded in `folder`.
+    /// Creates the handler. It knows nothing of earlier runs until [`Self::restore`].
     pub(crate) fn new(
         api: Arc<Api>,
         config: Arc<XConfig>,
         me: Arc<OnceLock<Me>>,
         folder: PathBuf,
     ) -> Self {
-        let journal = Arc::new(Journal::open(&folder));
+        let journal = Arc::new(Journal::new(folder.clone()));
         let repeats = Repeats::new(folder.join("said.json"), api.clock().clone());
         let recent = Recent::new(folder.join("recent.json"));
         Self { api, config, journal, me, recent, repeats, folder }
     }
 
-    /// Restores the account's state: spending, and posts that must not be repeated.
+    /// Restores the account's state: the journal, spending, and posts that must not be repeated.
     ///
     /// # Errors
     /// Errors of the store.
     pub(crate) async fn restore(&self, gateway: &Gateway) -> Result<()> {
+        self.journal.restore(gateway).await?;
         self.api.budget.restore(gateway).await?;
         self.repeats.restore(gateway).await?;
         self.recent.restore(gateway).await
@@ -103,7 +104,7 @@ impl XSender {
     fn expected(&self, delivery: &Delivery, post: &Post) -> Result<Option<u64>> {
         let previous = previous(delivery);
         if post.nth > 0 {
-            // The journal has no entry if another machine sent the earlier part.
+            // The journal has no entry if storing it failed.
             let noted = delivery
                 .part
                 .checked_sub(1)
@@ -168,7 +169,7 @@ impl XSender {
             return Ok(None);
         }
         let heard = heard(post, &page.includes);
-        self.journal.hear(id, &heard);
+        self.journal.hear(id, heard.clone());
         Ok(Some(heard))
     }
 
@@ -196,13 +197,13 @@ impl XSender {
         if self.config.dry_run {
             tracing::info!(delivery = %delivery.id, room = %delivery.address.room, weight = weight(&post.text), answers = target, "dry run: this would be posted on X");
             tracing::debug!(delivery = %delivery.id, text = post.text, "dry run");
-            self.done(delivery, post, original, None);
+            self.done(delivery, post, original, None).await;
             return Ok(Receipt::default());
         }
         // Record the target, so that a later read-back searches for the same reply even if the
         // conversation has newer posts.
         if let Some(id) = target.filter(|_| post.answers.is_none() && post.nth == 0) {
-            self.journal.aim(delivery.id, id);
+            self.journal.aim(delivery.id, id).await.map_err(|e| e.with_sent(Sent::No))?;
         }
         let reply_to = target.map(|id| id.to_string());
         let named = self.named(post);
@@ -221,7 +222,7 @@ impl XSender {
         {
             Ok(id) => {
                 let id = number(&id);
-                self.done(delivery, post, original, id);
+                self.done(delivery, post, original, id).await;
                 return Ok(Receipt { id: id.map(RemoteId::new), moved_to: None });
             }
             Err(failure) => failure,
@@ -239,7 +240,7 @@ impl XSender {
             .await
             .map_err(|e| e.with_sent(Sent::Maybe))?
         {
-            self.done(delivery, post, original, Some(id));
+            self.done(delivery, post, original, Some(id)).await;
             return Ok(Receipt { id: Some(RemoteId::new(id)), moved_to: None });
         }
         // After an attempt of unknown outcome, the duplicate is most likely this post, which X does
@@ -261,14 +262,14 @@ impl XSender {
         })
     }
 
-    fn done(&self, delivery: &Delivery, post: &Post, original: bool, id: Option<u64>) {
+    async fn done(&self, delivery: &Delivery, post: &Post, original: bool, id: Option<u64>) {
         if post.nth == 0 && post.media.is_empty() {
             self.repeats.add(&post.text);
         }
-        self.journal.posted(delivery.turn, delivery.part, delivery.id, id);
         if original {
             self.recent.add(&post.text);
         }
+        self.journal.posted(delivery.turn, delivery.part, delivery.id, id).await;
     }
 }
 

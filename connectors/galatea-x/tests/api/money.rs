@@ -30,9 +30,10 @@ async fn the_cap_holds_over_a_restart_with_one_alert() {
     for text in ["one", "two"] {
         send(&*handler, &api, &asked.to_string(), &reply(text, asked)).await.remove(0).unwrap();
     }
+    let gateway = with_state(running.gateway.states());
     running.kill().await;
     let running = start(capped(), folder.path(), &gateway);
-    let handler = running.connector.send_handler();
+    let handler = running.handler().await;
     for _ in 0..3 {
         let error = send(&*handler, &api, &asked.to_string(), &reply("three", asked))
             .await
@@ -60,13 +61,12 @@ async fn the_cap_is_the_accounts_wherever_it_is() {
     let api = XApi::start().await;
     let asked = api.user("Ann", "ann_b").posts("@galatea_test hello");
     let (here, there) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
-    let mut spent = None;
+    let mut state = HashMap::new();
     for (folder, words) in [(&here, "one"), (&there, "two"), (&here, "three"), (&there, "four")] {
         let mut config = config(&api);
-        // Costs: the account 0.010 on each machine; each time the mention 0.001 and a reply 0.010.
-        config.daily_limit = Usd(58_000);
-        let gateway = gateway();
-        spent.into_iter().for_each(|spent| gateway.put_state("spent", spent));
+        // Costs: the account 0.010 once; each time the mention 0.001 and a reply 0.010.
+        config.daily_limit = Usd(48_000);
+        let gateway = with_state(state);
         let running = start(config, folder.path(), &gateway);
         let handler = running.handler().await;
         running.messages(1).await;
@@ -78,9 +78,9 @@ async fn the_cap_is_the_accounts_wherever_it_is() {
             "{words}"
         );
         running.end().await;
-        spent = gateway.stored_state("spent");
+        state = gateway.states();
     }
-    assert_eq!(api.shown().len(), 3);
+    assert_eq!((api.shown().len(), api.calls_of("GET /2/users/me").len()), (3, 1));
 }
 
 #[tokio::test]

@@ -8,7 +8,7 @@ use galatea_testkit::x::{Effect, ErrorBody, Fault, Options, Person, XApi};
 use galatea_x::{Tier, XConfig, weight};
 use std::{sync::Arc, time::Duration};
 
-use super::support::{Running, config, deliveries, gateway, reply, say, send, start};
+use super::support::{Running, config, deliveries, gateway, reply, say, send, start, successor};
 
 struct Scene {
     api: XApi,
@@ -86,10 +86,12 @@ async fn a_thread_goes_on_at_the_failed_part_after_a_kill() {
     s.handler.send(&parts[1]).await.unwrap();
     s.api.fault(Fault::new(Effect::ServerError(503, ErrorBody::Json)).on("POST /2/tweets"));
     assert_eq!(s.handler.send(&parts[2]).await.unwrap_err().sent(), Sent::Maybe);
-    let (gateway, folder) = (s.running.gateway.clone(), s.folder);
+    let gateway = successor(&s.running.gateway);
     s.running.kill().await;
-    let again = start(config(&s.api), folder.path(), &gateway);
-    let handler = again.connector.send_handler();
+    // Another machine: only the state follows the account.
+    let elsewhere = tempfile::tempdir().unwrap();
+    let again = start(config(&s.api), elsewhere.path(), &gateway);
+    let handler = again.handler().await;
     assert_eq!(
         handler.find(&parts[2], &ReadBackContext::default()).await.unwrap(),
         ReadBackResult::NotSent
@@ -122,15 +124,11 @@ async fn a_post_whose_answer_was_lost_is_found_and_never_made_twice() {
             "{effect:?}: {}",
             error.report()
         );
-        let (gateway, folder) = (s.running.gateway.clone(), s.folder);
+        let gateway = successor(&s.running.gateway);
         s.running.kill().await;
-        let again = start(config(&s.api), folder.path(), &gateway);
-        let ReadBackResult::Sent(receipt) = again
-            .connector
-            .send_handler()
-            .find(&delivery, &ReadBackContext::default())
-            .await
-            .unwrap()
+        let again = start(config(&s.api), s.folder.path(), &gateway);
+        let ReadBackResult::Sent(receipt) =
+            again.handler().await.find(&delivery, &ReadBackContext::default()).await.unwrap()
         else {
             panic!("it is there after {effect:?}")
         };
@@ -222,18 +220,12 @@ async fn a_thread_goes_on_where_our_notes_are_lost() {
     parts[1].previous = first.id;
     s.api.fault(Fault::new(Effect::LoseResponse).on("POST /2/tweets"));
     s.handler.send(&parts[1]).await.unwrap_err();
-    let gateway = s.running.gateway.clone();
+    let gateway = successor(&s.running.gateway);
     s.running.kill().await;
-    // Another machine: it knows only what the store says about the part before.
-    let elsewhere = tempfile::tempdir().unwrap();
-    let told = gateway.health().len();
-    let again = start(config(&s.api), elsewhere.path(), &gateway);
-    galatea_testkit::connector_suite::running::patient(
-        "a start",
-        gateway.wait_for(|g| (g.health().len() > told).then_some(())),
-    )
-    .await;
-    let handler = again.connector.send_handler();
+    // The process knows only what the store says about the part before.
+    gateway.put_state("posts", serde_json::Value::Null);
+    let again = start(config(&s.api), s.folder.path(), &gateway);
+    let handler = again.handler().await;
     let ReadBackResult::Sent(second) =
         handler.find(&parts[1], &ReadBackContext::default()).await.unwrap()
     else {
@@ -306,20 +298,14 @@ async fn only_those_who_summoned_are_answered() {
 #[tokio::test]
 async fn with_lost_notes_x_is_asked_whether_we_were_summoned() {
     let s = scene().await;
-    let gateway = s.running.gateway.clone();
+    let gateway = successor(&s.running.gateway);
     s.running.kill().await;
-    let elsewhere = tempfile::tempdir().unwrap();
+    gateway.put_state("summons", serde_json::Value::Null);
     let mut config = config(&s.api);
     // The mention is not read again, either.
     config.replies = false;
-    let told = gateway.health().len();
-    let again = start(config, elsewhere.path(), &gateway);
-    galatea_testkit::connector_suite::running::patient(
-        "a start",
-        gateway.wait_for(|g| (g.health().len() > told).then_some(())),
-    )
-    .await;
-    let handler = again.connector.send_handler();
+    let again = start(config, s.folder.path(), &gateway);
+    let handler = again.handler().await;
     send(&*handler, &s.api, &s.asked.to_string(), &reply("still here", s.asked))
         .await
         .remove(0)

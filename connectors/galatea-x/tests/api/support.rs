@@ -60,6 +60,14 @@ pub(crate) fn gateway() -> Arc<RecordingGateway> {
     RecordingGateway::new(running::identity())
 }
 
+/// A gateway of another process: it has the stored state and cursors, and no handler yet.
+pub(crate) fn successor(of: &RecordingGateway) -> Arc<RecordingGateway> {
+    let gateway = gateway();
+    of.states().into_iter().for_each(|(key, value)| gateway.put_state(&key, value));
+    of.stored_cursor("mentions").into_iter().for_each(|cursor| gateway.put_cursor(cursor));
+    gateway
+}
+
 fn address(api: &XApi, room: &str) -> Address {
     Address {
         source: Source::new("x"),

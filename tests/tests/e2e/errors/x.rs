@@ -276,18 +276,12 @@ async fn what_nobody_summoned_is_not_sent() {
     let asked = ann.posts("@galatea_test Q1");
     x.wait_calls(SEND, 1).await;
     running.kill_9().await;
-    // The stored data is lost and the summons with it, so the program asks X before it sends
-    // anything.
-    let mut folders = vec![scene.stage.home.path().join(".galatea")];
-    while let Some(folder) = folders.pop() {
-        for entry in std::fs::read_dir(folder).unwrap().map(Result::unwrap) {
-            match entry.file_name().to_str() {
-                _ if entry.path().is_dir() => folders.push(entry.path()),
-                Some("posts.log") => std::fs::remove_file(entry.path()).unwrap(),
-                _ => {}
-            }
-        }
-    }
+    // The summons is lost, so the program asks X before it sends anything.
+    let file = scene.stage.home.path().join(".galatea/galatea.db");
+    let pool = sqlx::SqlitePool::connect(&format!("sqlite://{}", file.display())).await.unwrap();
+    let lost = sqlx::query("DELETE FROM connector_state WHERE source = 'x' AND key = 'summons'");
+    assert_eq!(lost.execute(&pool).await.unwrap().rows_affected(), 1);
+    pool.close().await;
     ann.deletes(asked);
     let running = scene.start().await;
     running.wait_for_line("not delivered").await;
