@@ -107,6 +107,7 @@ fn build<C: ConnectorConfig>(
 }
 
 /// Messages of the past, as an export has them.
+#[derive(Debug)]
 pub(crate) struct Past {
     /// Where they were sent.
     pub(crate) source: Source,

@@ -239,9 +239,9 @@ mod tests {
     use super::*;
     use galatea_core::{Account, ChannelType, RemoteId, Source, WorldId};
 
-    fn a_room(id: u128, name: &str) -> Room {
+    fn a_room(id: u32, name: &str) -> Room {
         Room {
-            id: RoomId(uuid::Uuid::from_u128(id)),
+            id: format!("00000000-0000-4000-8000-{id:012}").parse().unwrap(),
             agent_id: AgentId::fresh(),
             world_id: WorldId::fresh(),
             parent_id: None,

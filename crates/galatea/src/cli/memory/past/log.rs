@@ -31,8 +31,7 @@ pub(in super::super) fn read(path: &Path, room: &str, own: &[String]) -> Result<
     let mut repeats: HashMap<String, usize> = HashMap::new();
     for line in lines(path)? {
         let (number, line) = line?;
-        let parsed: Line = serde_json::from_str(&line)
-            .map_err(|e| unreadable(path, &format!("line {number}, column {}: {e}", e.column())))?;
+        let parsed: Line = serde_json::from_str(&line).map_err(|e| misread(path, number, &e))?;
         let at = time(&parsed.time).ok_or_else(|| {
             unreadable(
                 path,
