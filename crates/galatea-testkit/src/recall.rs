@@ -69,7 +69,7 @@ pub struct Search {
     pub words: bool,
     /// Meaning is searched.
     pub meaning: bool,
-    /// Questions without names are embedded.
+    /// Names are left out of questions about messages.
     pub without_names: bool,
     /// How both are weighed.
     pub fusion: Fusion,
@@ -224,8 +224,13 @@ impl Filled {
         let mut query = RecallQuery::new(self.scene.visible(), text, 10, now).kind(kind);
         query.fusion = search.fusion;
         query.named = question.names.iter().map(|name| self.people[name]).collect();
+        // The texts of facts contain names.
+        let without_names = search.without_names && !fact;
+        if without_names {
+            query.names.clone_from(&question.names);
+        }
         if search.meaning {
-            query = query.meaning(MODEL, self.set.question_vector(n, search.without_names)?);
+            query = query.meaning(MODEL, self.set.question_vector(n, without_names)?);
         }
         let found = self.store.recall(&query).await?;
         let ids = if fact { &self.facts } else { &self.turns };

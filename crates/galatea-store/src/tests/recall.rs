@@ -50,7 +50,10 @@ async fn table(filled: &Filled) {
     println!("{:42} {:10} {:>4} {:>6} {:>6} {:>6}", "search", "questions", "n", "@1", "@5", "@10");
     let usual = Fusion::default();
     let ranks = Fusion { method: Method::Ranks, ..PLAIN };
-    let words = print(filled, "words", search(true, false, true, PLAIN), reported, true).await;
+    let words = print(filled, "words", search(true, false, false, PLAIN), reported, true).await;
+    let nameless =
+        print(filled, "words, without names", search(true, false, true, PLAIN), reported, false)
+            .await;
     let meaning = print(filled, "meaning", search(false, true, false, PLAIN), reported, true).await;
     let bare =
         print(filled, "meaning, without names", search(false, true, true, PLAIN), reported, false)
@@ -61,7 +64,8 @@ async fn table(filled: &Filled) {
     print(filled, "words, with levers", search(true, false, true, usual), reported, false).await;
     print(filled, "meaning, with levers", search(false, true, true, usual), reported, false).await;
     let both = print(filled, "both", search(true, true, true, usual), reported, true).await;
-    let half = [&words, &meaning, &bare].iter().map(|of| of["turns"].ten).fold(0.0, f64::max);
+    let half =
+        [&words, &nameless, &meaning, &bare].iter().map(|of| of["turns"].ten).fold(0.0, f64::max);
     assert!(both["turns"].ten >= half + 0.08, "{half} {both:?}");
     assert!(both["turns"].ten >= 0.80, "{both:?}");
     assert!(both["fact"].first >= 0.95, "{both:?}");
@@ -97,7 +101,7 @@ async fn levers() {
     let filled = Filled::new(Arc::new(store), Set::load()).await.unwrap();
     for method in [Method::Scores, Method::Ranks] {
         for meaning in [0.3, 0.5, 0.7] {
-            for (neighbours, named) in [(0.0, 0.0), (0.3, 0.0), (0.0, 0.2), (0.3, 0.2), (0.3, 0.5)]
+            for (neighbours, named) in [(0.0, 0.0), (0.2, 0.0), (0.0, 0.5), (0.2, 0.5), (0.2, 0.8)]
             {
                 let fusion = Fusion { method, meaning, neighbours, named, half_life: None };
                 let name = format!("{method:?} {meaning} neighbours {neighbours} named {named}");
