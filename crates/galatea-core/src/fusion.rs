@@ -38,7 +38,7 @@ pub enum Method {
 
 impl Default for Fusion {
     fn default() -> Self {
-        Self { method: Method::Scores, meaning: 0.5, neighbours: 0.3, named: 0.1, half_life: None }
+        Self { method: Method::Scores, meaning: 0.5, neighbours: 0.2, named: 0.5, half_life: None }
     }
 }
 
@@ -122,7 +122,8 @@ pub fn fuse<K: Copy + Eq + Hash>(candidates: &[Candidate<K>], fusion: &Fusion) -
             let [words, meaning] = [&words, &meaning].map(|of| of.get(n).copied().flatten());
             Fused { key: candidate.key, score, words, meaning }
         })
-        .filter(|fused| fused.score > 0.0)
+        // The least similar candidate has no score, and is a match all the same.
+        .filter(|f| f.score > 0.0 || (f.meaning.is_some() && fusion.meaning > 0.0))
         .collect();
     fused.sort_by(|a, b| b.score.total_cmp(&a.score));
     fused

@@ -33,7 +33,8 @@ impl RecallStore for Database {
         if limit == 0 {
             return Ok(Vec::new());
         }
-        let asked = crate::terms::of_question(&query.text);
+        let names: Vec<&str> = query.names.iter().map(String::as_str).collect();
+        let asked = crate::terms::of_question(&fusion::embedded_question(&query.text, &names));
         if asked.is_empty() && query.meanings.is_empty() {
             let newest = self.newest(query, limit).await?;
             let listed =

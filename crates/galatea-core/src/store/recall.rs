@@ -48,8 +48,12 @@ pub struct RecallQuery {
     /// The question's meaning, one for each model whose embeddings are in the store: the present
     /// one, and during a change of the model the one before.
     pub meanings: Vec<Meaning>,
-    /// People whom the question names: what they said ranks higher.
+    /// People whom the question names: what they said, or what is known about them, ranks higher.
     pub named: Vec<EntityId>,
+    /// The names by which it names them. They are left out of the words, since speakers do not name
+    /// themselves, and what others say to them would rank first. Empty where facts are looked for:
+    /// their texts contain names.
+    pub names: Vec<String>,
     /// At most so many, [`MOST_RECALLED`] at most.
     pub limit: u32,
     /// How words and meaning are weighed.
@@ -74,6 +78,7 @@ impl RecallQuery {
             text: text.into(),
             meanings: Vec::new(),
             named: Vec::new(),
+            names: Vec::new(),
             limit,
             fusion: Fusion::default(),
             now,
