@@ -183,6 +183,7 @@ pub mod ids;
 mod kill_point;
 pub mod markdown;
 pub mod memory;
+pub mod mended_json;
 pub mod message;
 pub mod middleware;
 pub mod model;

@@ -3,7 +3,9 @@
 
 mod answer;
 mod media;
+pub mod object;
 mod request;
+pub mod schema;
 mod sound;
 
 use async_trait::async_trait;

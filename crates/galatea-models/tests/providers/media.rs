@@ -46,7 +46,7 @@ fn at(server: &OpenAiServer, more: &[(&str, &str)]) -> MediaModels {
 }
 
 async fn heard(models: &MediaModels) -> Result<String, Error> {
-    let model = models.transcription.as_ref().expect("a transcription model");
+    let model = models.transcription.as_ref().unwrap();
     model.run(&sound(), None).await.map(|made| made.output)
 }
 

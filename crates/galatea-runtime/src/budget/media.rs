@@ -2,19 +2,22 @@
 
 use async_trait::async_trait;
 use galatea_core::{
-    ErrorKind, ModelInfo, Result, Timestamp,
+    ErrorKind, ModelInfo, Models, Result, Timestamp,
     model::{Made, MediaModel, MediaModels, MediaTask, MediaUsage},
 };
 use std::sync::Arc;
 
 use super::{ledger::Spend, meter::Meter, price};
 
-/// The media models, each call of them counted.
-pub(super) fn metered(meter: &Arc<Meter>, models: &MediaModels) -> MediaModels {
-    MediaModels {
-        transcription: wrap(meter, models.transcription.as_ref()),
-        image: wrap(meter, models.image.as_ref()),
-        speech: wrap(meter, models.speech.as_ref()),
+impl Meter {
+    /// Models whose calls this meter counts.
+    pub(crate) fn models(self: &Arc<Self>, models: &Models) -> Models {
+        let media = MediaModels {
+            transcription: wrap(self, models.media.transcription.as_ref()),
+            image: wrap(self, models.media.image.as_ref()),
+            speech: wrap(self, models.media.speech.as_ref()),
+        };
+        Models { media, ..self.text_models(models) }
     }
 }
 

@@ -4,7 +4,7 @@
 use async_trait::async_trait;
 use galatea_core::{
     EmbeddingModel, ErrorKind, Models, Result, TextModel,
-    model::{ModelInfo, Price, TextAnswer, TextRequest, Usage},
+    model::{MediaModels, ModelInfo, Price, TextAnswer, TextRequest, Usage},
     store::{Amount, Day, UsageRow},
     tokens::Family,
 };
@@ -16,7 +16,7 @@ use std::{
 use super::{
     Budget, Visit,
     ledger::{Spend, Warning},
-    media, price,
+    price,
     refusal::Refusal,
 };
 
@@ -33,8 +33,8 @@ impl Meter {
         Arc::new(Self { budget, visit, used: Mutex::default(), refused: Mutex::default() })
     }
 
-    /// Models whose calls this meter counts.
-    pub(crate) fn models(self: &Arc<Self>, models: &Models) -> Models {
+    /// The text and embedding models, each call of them counted; [`Self::models`] adds the others.
+    pub(super) fn text_models(self: &Arc<Self>, models: &Models) -> Models {
         let text = |inner: &Arc<dyn TextModel>| -> Arc<dyn TextModel> {
             if inner.info().scripted {
                 Arc::clone(inner)
@@ -50,7 +50,7 @@ impl Meter {
                 Arc::new(MeteredEmbedding { inner: Arc::clone(inner), meter: Arc::clone(self) })
                     as Arc<dyn EmbeddingModel>
             }),
-            media: media::metered(self, &models.media),
+            media: MediaModels::default(),
         }
     }
 

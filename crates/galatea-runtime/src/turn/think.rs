@@ -4,7 +4,7 @@
 use futures::{FutureExt, future::join_all};
 use galatea_core::{
     ActionResult, Content, Decision, Error, ErrorKind, Result, State, StepOutcome, Timestamp, Turn,
-    Verdict, store::Amount, turn::Catalog,
+    Verdict, rights::Scope, store::Amount, turn::Catalog,
 };
 use std::panic::AssertUnwindSafe;
 
@@ -335,7 +335,7 @@ async fn catalog(engine: &Engine, context: &TurnContext) -> Catalog {
     let offered = join_all(allowed.map(async |(docs, action)| {
         let work = AssertUnwindSafe(action.validate(&turn)).catch_unwind();
         match tokio::time::timeout(engine.limits.provider, work).await {
-            Ok(Ok(Ok(offered))) => offered.then_some(docs),
+            Ok(Ok(Ok(offered))) => offered.then_some((is_by_role(action.scope()), docs)),
             Ok(Ok(Err(error))) => {
                 tracing::warn!(turn = %context.turn, action = docs.name, error = %error.report(), "an action could not be validated and is not offered");
                 None
@@ -347,8 +347,16 @@ async fn catalog(engine: &Engine, context: &TurnContext) -> Catalog {
         }
     }))
     .await;
-    catalog.actions = offered.into_iter().flatten().cloned().collect();
+    let mut offered: Vec<_> = offered.into_iter().flatten().collect();
+    // What everybody is offered comes first: the beginning of a prompt stays the same whoever asks.
+    offered.sort_by_key(|(by_role, _)| *by_role);
+    catalog.actions = offered.into_iter().map(|(_, docs)| docs).cloned().collect();
     catalog
+}
+
+/// Whether an action is offered to some people of a room only.
+fn is_by_role(scope: Scope) -> bool {
+    matches!(scope, Scope::Room | Scope::World | Scope::Outside)
 }
 
 async fn command(engine: &Engine, context: &TurnContext, mut verdict: Verdict) -> Thought {

@@ -1,0 +1,166 @@
+//! Object: a text model's answer as JSON that fits a schema (elizaOS `OBJECT_SMALL`,
+//! `OBJECT_LARGE`). Broken JSON is mended; what does not fit is asked for again, with what is wrong.
+
+use serde_json::Value;
+use std::sync::Arc;
+
+use super::{ChatMessage, Finish, TextModel, TextRequest, Usage, schema::misfits};
+use crate::{
+    error::{Error, ErrorKind, Result},
+    mended_json,
+};
+
+/// Times a model is asked: once, and twice more with what was wrong.
+const ASKS: usize = 3;
+/// Characters of an unfit answer that the model is shown again.
+const SHOWN: usize = 4_000;
+
+/// What came of asking for an object.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Object {
+    /// It fits the schema.
+    pub value: Value,
+    /// What all calls used together.
+    pub usage: Usage,
+    /// How often the model was asked.
+    pub asks: usize,
+}
+
+/// Asks a model for an object that fits a JSON Schema. The request says what the object is about;
+/// the schema is added to its instructions.
+///
+/// # Errors
+/// Those of the model; `Unexpected` with the code `GAL-MODEL-UNUSABLE` and the last misfits when
+/// its third answer does not fit either.
+pub async fn generate(
+    model: &dyn TextModel,
+    request: &TextRequest,
+    schema: &Value,
+) -> Result<Object> {
+    let form = format!("Answer with one JSON value only, which fits this JSON Schema:\n{schema}");
+    let system = request.system.as_deref().map(|own| format!("{own}\n\n{form}"));
+    let mut request = TextRequest {
+        system: Some(system.unwrap_or(form)),
+        tools: Arc::default(),
+        ..request.clone()
+    };
+    let mut usage = Usage::default();
+    let mut wrong = Vec::new();
+    for asks in 1..=ASKS {
+        let answer = model.generate(&request, &|_| {}).await?;
+        usage.input = usage.input.saturating_add(answer.usage.input);
+        usage.cached = usage.cached.saturating_add(answer.usage.cached);
+        usage.output = usage.output.saturating_add(answer.usage.output);
+        wrong = match read(&answer.text) {
+            Some(_) if answer.finish == Finish::Length => {
+                vec!["the answer: was cut off, make it shorter".to_owned()]
+            }
+            Some(value) => {
+                let wrong = misfits(&value, schema);
+                if wrong.is_empty() {
+                    return Ok(Object { value, usage, asks });
+                }
+                wrong
+            }
+            None => vec!["the answer: holds no JSON".to_owned()],
+        };
+        let said: String = answer.text.chars().take(SHOWN).collect();
+        let messages = Arc::make_mut(&mut request.messages);
+        if !said.trim().is_empty() {
+            messages.push(ChatMessage::assistant(said));
+        }
+        messages.push(ChatMessage::user(format!(
+            "That does not fit the schema:\n- {}\nWrite the whole JSON value again, and nothing else.",
+            wrong.join("\n- ")
+        )));
+    }
+    Err(Error::new(ErrorKind::Unexpected, "the model gave no object that fits its schema")
+        .with_code("GAL-MODEL-UNUSABLE")
+        .with("asks", ASKS)
+        .with("misfits", wrong.join("; ")))
+}
+
+/// The first object or list in an answer, which may have words and a fence around it.
+fn read(text: &str) -> Option<Value> {
+    let at = text.find(['{', '['])?;
+    let value = mended_json::value_at(&text[at..]).value;
+    (value.is_object() || value.is_array()).then_some(value)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::{ModelInfo, TextAnswer};
+    use async_trait::async_trait;
+    use serde_json::json;
+    use std::sync::Mutex;
+
+    /// Answers in turn, and remembers what it was asked.
+    struct Scripted {
+        info: ModelInfo,
+        answers: Mutex<Vec<(&'static str, Finish)>>,
+        asked: Mutex<Vec<TextRequest>>,
+    }
+
+    #[async_trait]
+    impl TextModel for Scripted {
+        fn info(&self) -> &ModelInfo {
+            &self.info
+        }
+        async fn generate(
+            &self,
+            request: &TextRequest,
+            _: &(dyn for<'t> Fn(&'t str) + Send + Sync),
+        ) -> Result<TextAnswer> {
+            self.asked.lock().unwrap().push(request.clone());
+            let (text, finish) = self.answers.lock().unwrap().remove(0);
+            let usage = Usage { input: 10, cached: 4, output: 2 };
+            Ok(TextAnswer { text: text.to_owned(), usage, finish, ..TextAnswer::default() })
+        }
+    }
+
+    async fn of(answers: &[(&'static str, Finish)]) -> (Result<Object>, Vec<TextRequest>) {
+        let model = Scripted {
+            info: ModelInfo::default(),
+            answers: Mutex::new(answers.to_vec()),
+            asked: Mutex::default(),
+        };
+        let schema = json!({ "type": "object", "required": ["city"], "properties": { "city": { "type": "string" } } });
+        let request = TextRequest::prompt(Some("Where is it?".into()), "in Ghent");
+        let made = generate(&model, &request, &schema).await;
+        (made, model.asked.into_inner().unwrap())
+    }
+
+    #[tokio::test]
+    async fn a_broken_object_is_mended_and_costs_no_second_call() {
+        let (made, asked) =
+            of(&[("Sure!\n```json\n{\"city\": \"Ghent\",}\n```", Finish::Stop)]).await;
+        let made = made.unwrap();
+        assert_eq!((made.value, made.asks, asked.len()), (json!({ "city": "Ghent" }), 1, 1));
+        let system = asked[0].system.as_deref().unwrap();
+        assert!(system.starts_with("Where is it?") && system.contains("\"required\":[\"city\"]"));
+    }
+
+    #[tokio::test]
+    async fn what_does_not_fit_is_asked_for_again_with_what_is_wrong() {
+        let stop = Finish::Stop;
+        let (made, asked) =
+            of(&[("{\"city\": 7}", stop), ("It is Ghent.", stop), ("{\"city\": \"Ghent\"}", stop)])
+                .await;
+        let made = made.unwrap();
+        assert_eq!((made.asks, made.usage.input, made.usage.cached), (3, 30, 12));
+        let told = |n: usize| asked[n].messages.last().unwrap().text();
+        assert!(told(1).contains("- city: is not of type string"), "{}", told(1));
+        assert!(told(2).contains("- the answer: holds no JSON"), "{}", told(2));
+        assert_eq!(asked[2].messages.len(), 5, "each answer stands before what is wrong with it");
+    }
+
+    #[tokio::test]
+    async fn a_third_unfit_answer_is_an_error_that_says_what_is_wrong() {
+        let cut = ("{\"city\": \"Gh", Finish::Length);
+        let (made, asked) = of(&[("{}", Finish::Stop), ("[]", Finish::Stop), cut]).await;
+        let error = made.unwrap_err();
+        assert_eq!((error.code(), asked.len()), (Some("GAL-MODEL-UNUSABLE"), 3));
+        assert!(error.report().to_string().contains("cut off"), "{}", error.report());
+    }
+}
