@@ -175,7 +175,9 @@ impl Writer {
         }
         // A document that begins with its only top heading is named by it.
         if self.document.title.is_none() {
-            self.document.title = self.document.blocks[0].heading.first().cloned();
+            let first = self.document.blocks[0].heading.first();
+            let only = self.document.blocks.iter().all(|block| block.heading.first() == first);
+            self.document.title = first.filter(|_| only).cloned();
         }
         Ok(self.document)
     }
