@@ -36,3 +36,14 @@ CREATE INDEX embedding_due_next ON embedding_due (agent_id, type, seq) WHERE cla
 
 -- Memories that a change removes with what was made from them: filled and emptied within that change.
 CREATE TABLE doomed (id uuid NOT NULL);
+
+-- Search by meaning looks at one bit of each number first (its sign), all of a place beside one another in an index, and compares whole vectors of
+-- the nearest only. owner: the Room, World, agent or person that the scope of the memory names. Rows that a process of the version before writes
+-- meanwhile have none, and are embedded again.
+ALTER TABLE embeddings ADD COLUMN owner uuid;
+ALTER TABLE embeddings ADD COLUMN type text;
+ALTER TABLE embeddings ADD COLUMN bits bit varying;
+UPDATE embeddings e SET owner = m.room_id, type = m.type,
+    bits = (SELECT string_agg(CASE WHEN n.number > 0 THEN '1' ELSE '0' END, '' ORDER BY n.place) FROM unnest(e.vector) WITH ORDINALITY n (number, place))::bit varying
+FROM memories m WHERE m.seq = e.seq;
+CREATE INDEX embeddings_near ON embeddings (owner, type) INCLUDE (seq, bits);

@@ -49,3 +49,12 @@ CREATE INDEX embedding_due_next ON embedding_due (agent_id, type, seq) WHERE cla
 
 -- Memories that a change removes with what was made from them: filled and emptied within that change.
 CREATE TABLE doomed (id BLOB NOT NULL) STRICT;
+
+-- Search by meaning looks at one bit of each number first (its sign), all of a place beside one another in an index, and compares whole vectors of
+-- the nearest only. owner: the Room, World, agent or person that the scope of the memory names.
+ALTER TABLE embeddings ADD COLUMN owner BLOB;
+ALTER TABLE embeddings ADD COLUMN type TEXT;
+ALTER TABLE embeddings ADD COLUMN bits BLOB;
+UPDATE embeddings SET owner = (SELECT m.room_id FROM memories m WHERE m.seq = embeddings.seq),
+    type = (SELECT m.type FROM memories m WHERE m.seq = embeddings.seq), bits = galatea_bits(vector);
+CREATE INDEX embeddings_near ON embeddings (owner, type, bits);

@@ -122,7 +122,8 @@ pub fn fuse<K: Copy + Eq + Hash>(candidates: &[Candidate<K>], fusion: &Fusion) -
             let [words, meaning] = [&words, &meaning].map(|of| of.get(n).copied().flatten());
             Fused { key: candidate.key, score, words, meaning }
         })
-        .filter(|fused| fused.score > 0.0)
+        // The least similar candidate has no score, and is a match all the same.
+        .filter(|f| f.score > 0.0 || (f.meaning.is_some() && fusion.meaning > 0.0))
         .collect();
     fused.sort_by(|a, b| b.score.total_cmp(&a.score));
     fused

@@ -86,6 +86,25 @@ pub(crate) fn floats(bytes: &[u8]) -> Vec<f32> {
     bytes.as_chunks::<4>().0.iter().map(|four| f32::from_le_bytes(*four)).collect()
 }
 
+/// The sign of each number, eight to a byte, the first in the lowest bit.
+pub(crate) fn signs(numbers: &[f32]) -> Vec<u8> {
+    let byte = |eight: &[f32]| {
+        eight.iter().enumerate().fold(0, |byte, (n, number)| byte | (u8::from(*number > 0.0) << n))
+    };
+    numbers.chunks(8).map(byte).collect()
+}
+
+/// In how many bits two values of one length differ.
+pub(crate) fn distance(a: &[u8], b: &[u8]) -> i64 {
+    let (a, b) = (a.as_chunks::<8>(), b.as_chunks::<8>());
+    let words =
+        a.0.iter()
+            .zip(b.0)
+            .map(|(a, b)| (u64::from_le_bytes(*a) ^ u64::from_le_bytes(*b)).count_ones());
+    let rest = a.1.iter().zip(b.1).map(|(a, b)| (a ^ b).count_ones());
+    words.chain(rest).map(i64::from).sum()
+}
+
 /// A merge patch that removes what must be replaced as a whole. SQLite's `json_patch` (RFC 7396)
 /// merges objects at every depth; metadata is merged one level deep, so objects further down are
 /// taken out first. PostgreSQL's function `merged` needs none.
@@ -118,6 +137,17 @@ mod tests {
             json!({"deep": {"swap": null}})
         );
         assert!(replaced(json!({"roles": {"x": "ADMIN"}}).as_object().unwrap()).is_empty());
+    }
+
+    #[test]
+    fn signs_are_compared_bit_by_bit() {
+        let vector = |turned: usize| -> Vec<f32> {
+            (0..100).map(|n| if n % 3 == 0 || n == turned { 0.5 } else { -0.5 }).collect()
+        };
+        let (a, b, c) = (signs(&vector(0)), signs(&vector(1)), signs(&vector(98)));
+        assert_eq!(a.len(), 13);
+        assert_eq!((distance(&a, &a), distance(&a, &b), distance(&b, &c)), (0, 1, 2));
+        assert_eq!(floats(&crate::dialect::little_endian(&vector(5))), vector(5));
     }
 
     #[test]

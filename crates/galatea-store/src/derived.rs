@@ -52,8 +52,12 @@ pub(crate) const CONFIRM: Dialects = Dialects {
 
 /// Not if what replaces it was not stored.
 macro_rules! superseding {
-    () => {
-        "id = $1 AND agent_id = $2 AND valid_until IS NULL AND ($4 IS NULL OR EXISTS (SELECT 1 FROM memories b WHERE b.id = $4 AND b.agent_id = $2))"
+    ($by:literal) => {
+        concat!(
+            "id = $1 AND agent_id = $2 AND valid_until IS NULL AND (",
+            $by,
+            " IS NULL OR EXISTS (SELECT 1 FROM memories b WHERE b.id = $4 AND b.agent_id = $2))"
+        )
     };
 }
 pub(crate) const UNINDEX_ONE: Dialects =
@@ -63,7 +67,7 @@ pub(crate) const REINDEX_ONE: Dialects =
 pub(crate) const SUPERSEDE: Dialects = Dialects {
     sqlite: concat!(
         "UPDATE memories SET valid_until = $3, superseded_by = $4 WHERE ",
-        superseding!()
+        superseding!("$4")
     ),
     postgres: concat!(
         "UPDATE memories SET valid_until = $3, superseded_by = $4::uuid, words = ts_delete(words, ",
@@ -71,7 +75,7 @@ pub(crate) const SUPERSEDE: Dialects = Dialects {
         ") || to_tsvector('simple', ",
         place!("1"),
         ") WHERE ",
-        superseding!()
+        superseding!("$4::uuid")
     ),
 };
 pub(crate) const RESTORE: Dialects = Dialects {

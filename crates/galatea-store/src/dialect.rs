@@ -109,6 +109,8 @@ pub(crate) enum Value {
     Texts(Vec<String>),
     /// A JSON array; `bigint[]`.
     Ints(Vec<i64>),
+    /// Signs of a vector: a BLOB; text of zeros and ones for `bit varying`.
+    Bits(Vec<u8>, usize),
     /// Little-endian 32-bit numbers, as sqlite-vec reads them; `real[]`.
     Vector(Vec<f32>),
 }
@@ -153,6 +155,7 @@ impl Value {
             Self::Ids(ids) => out.add(hexes(ids)),
             Self::Texts(texts) => out.add(serde_json::to_string(texts)?),
             Self::Ints(ints) => out.add(serde_json::to_string(ints)?),
+            Self::Bits(bits, _) => out.add(bits.clone()),
             Self::Vector(numbers) => out.add(little_endian(numbers)),
         }
     }
@@ -171,6 +174,7 @@ impl Value {
                 out.add(texts.iter().map(|text| storable(text)).collect::<Vec<_>>())
             }
             Self::Ints(ints) => out.add(ints.clone()),
+            Self::Bits(bits, width) => out.add(zeros_and_ones(bits, *width)),
             Self::Vector(numbers) => out.add(numbers.clone()),
         }
     }
@@ -287,6 +291,16 @@ pub(crate) fn hexes(ids: &[Uuid]) -> String {
     }
     out.push(']');
     out
+}
+
+fn zeros_and_ones(bits: &[u8], width: usize) -> String {
+    let one = |n: usize| bits.get(n / 8).is_some_and(|byte| byte & (1 << (n % 8)) != 0);
+    (0..width).map(|n| if one(n) { '1' } else { '0' }).collect()
+}
+
+/// The signs of a vector as a value.
+pub(crate) fn bits(numbers: &[f32]) -> Value {
+    Value::Bits(crate::convert::signs(numbers), numbers.len())
 }
 
 /// Numbers as sqlite-vec reads them.

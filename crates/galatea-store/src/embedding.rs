@@ -10,20 +10,34 @@ use crate::{
     Backend, Database, backlog,
     change::{Change, Write},
     convert,
-    dialect::{Dialects, Value, values},
+    dialect::{Dialects, Value, bits, values},
 };
 
+/// Whose a memory is by its scope.
+macro_rules! owner {
+    () => {
+        "CASE scope WHEN 'room' THEN room_id WHEN 'world' THEN world_id WHEN 'agent' THEN agent_id ELSE entity_id END"
+    };
+}
 /// Only for the text it was made of. PostgreSQL locks the memory, so that a process that replaces
 /// the text or deletes the memory comes before or after; text with U+0000, which cannot be compared
 /// there, is taken as it is.
 pub(crate) const SAVE: Dialects = Dialects {
-    sqlite: "INSERT INTO embeddings (seq, model, width, vector) SELECT seq, $4, $5, $6 FROM memories \
-             WHERE id = $1 AND agent_id = $2 AND coalesce(content ->> '$.text', '') = $3 \
-             ON CONFLICT (seq) DO UPDATE SET model = excluded.model, width = excluded.width, vector = excluded.vector",
-    postgres: "INSERT INTO embeddings (seq, model, width, vector) SELECT seq, $4::text, $5::bigint, $6::real[] FROM memories \
-               WHERE id = $1 AND agent_id = $2 \
-               AND CASE WHEN content::text LIKE '%\\u0000%' THEN true ELSE coalesce(content ->> 'text', '') = $3 END FOR SHARE \
-               ON CONFLICT (seq) DO UPDATE SET model = excluded.model, width = excluded.width, vector = excluded.vector",
+    sqlite: concat!(
+        "INSERT INTO embeddings (seq, model, width, vector, bits, owner, type) SELECT seq, $4, $5, $6, $7, ",
+        owner!(),
+        ", type FROM memories WHERE id = $1 AND agent_id = $2 AND coalesce(content ->> '$.text', '') = $3 \
+         ON CONFLICT (seq) DO UPDATE SET model = excluded.model, width = excluded.width, vector = excluded.vector, \
+            bits = excluded.bits, owner = excluded.owner, type = excluded.type"
+    ),
+    postgres: concat!(
+        "INSERT INTO embeddings (seq, model, width, vector, bits, owner, type) SELECT seq, $4::text, $5::bigint, $6::real[], $7::text::bit varying, ",
+        owner!(),
+        ", type FROM memories WHERE id = $1 AND agent_id = $2 \
+         AND CASE WHEN content::text LIKE '%\\u0000%' THEN true ELSE coalesce(content ->> 'text', '') = $3 END FOR SHARE \
+         ON CONFLICT (seq) DO UPDATE SET model = excluded.model, width = excluded.width, vector = excluded.vector, \
+            bits = excluded.bits, owner = excluded.owner, type = excluded.type"
+    ),
 };
 
 #[async_trait]
@@ -40,6 +54,7 @@ impl EmbeddingStore for Database {
             let mut values =
                 values![memory.id.0, agent.0, text, model, convert::width(embedding.width())];
             values.push(Value::Vector(embedding.numbers().to_vec()));
+            values.push(bits(embedding.numbers()));
             let statements = vec![SAVE.with(values), backlog::done(memory.id, agent, model)];
             change.push(Write::Other { statements, counted: Some(0) })?;
         }

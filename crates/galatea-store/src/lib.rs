@@ -7,6 +7,7 @@
 
 mod agent;
 mod audit;
+mod background;
 mod backlog;
 mod cache;
 mod change;
@@ -96,7 +97,9 @@ impl Database {
     /// database, `GAL-DB-NEWER` when a later version wrote it.
     pub async fn sqlite(path: impl AsRef<Path>, options: SqliteOptions) -> Result<Self> {
         let sqlite = Sqlite::open(path.as_ref(), &options).await?;
-        Ok(Self::over(Backend::Sqlite(Box::new(sqlite)), options.clock))
+        let store = Self::over(Backend::Sqlite(Box::new(sqlite)), options.clock);
+        background::start(&store.0);
+        Ok(store)
     }
 
     /// A SQLite database that lives in memory only, for tests: empty, one connection.
@@ -121,7 +124,9 @@ impl Database {
     /// `GAL-DB-CORRUPT` when they were changed by somebody else. None holds the password.
     pub async fn postgres(url: &SecretString, options: PostgresOptions) -> Result<Self> {
         let postgres = Postgres::open(url, &options).await?;
-        Ok(Self::over(Backend::Postgres(Box::new(postgres)), options.clock))
+        let store = Self::over(Backend::Postgres(Box::new(postgres)), options.clock);
+        background::start(&store.0);
+        Ok(store)
     }
 
     /// Looks at a PostgreSQL database without making or changing anything: what would keep it from

@@ -46,7 +46,7 @@ macro_rules! moved {
         )
     };
 }
-const MOVE: [Dialects; 13] = [
+const MOVE: [Dialects; 14] = [
     Dialects {
         sqlite: moved!(
             "$2, agent_id, world_id, parent_id, source, account, $3",
@@ -76,12 +76,13 @@ const MOVE: [Dialects; 13] = [
     Dialects {
         sqlite: "UPDATE memories SET room_id = $2 WHERE room_id = $1",
         postgres: concat!(
-            "UPDATE memories SET room_id = $2, words = CASE scope WHEN 'room' THEN ts_delete(words, ",
+            "UPDATE memories SET room_id = $2::uuid, words = CASE scope WHEN 'room' THEN ts_delete(words, ",
             place!("valid_until"),
-            ") || to_tsvector('simple', CASE WHEN valid_until IS NULL THEN '' ELSE 'x' END || replace(type, '_', '') || 'r' || replace($2::text, '-', '')) \
+            ") || to_tsvector('simple', CASE WHEN valid_until IS NULL THEN '' ELSE 'x' END || replace(type, '_', '') || 'r' || replace($2::uuid::text, '-', '')) \
              ELSE words END WHERE room_id = $1"
         ),
     },
+    Dialects::same("UPDATE embeddings SET owner = $2 WHERE owner = $1"),
     Dialects { sqlite: reindex_terms!("m.id IN (SELECT id FROM doomed)"), postgres: "" },
     Dialects { sqlite: "DELETE FROM doomed", postgres: "" },
     Dialects::same("UPDATE tasks SET room_id = $2 WHERE room_id = $1"),

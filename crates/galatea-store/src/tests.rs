@@ -4,6 +4,7 @@
 
 mod plans;
 mod postgres;
+mod recall;
 mod sqlite;
 mod statements;
 mod upgrade;

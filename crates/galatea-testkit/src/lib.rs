@@ -11,6 +11,7 @@ pub mod machine;
 pub mod models;
 pub mod postgres;
 pub mod process;
+pub mod recall;
 pub mod replay;
 pub mod similarity;
 pub mod store_suite;

@@ -6,7 +6,9 @@ use galatea_core::Store;
 use std::{any::Any, sync::Arc};
 
 pub mod audit;
+pub mod backlog;
 pub mod connections;
+pub mod derived;
 pub mod embeddings;
 pub mod fixtures;
 pub mod ingest;
@@ -14,6 +16,7 @@ pub mod leases;
 pub mod memories;
 pub mod outbox;
 pub mod read_back;
+pub mod recall;
 pub mod small;
 pub mod steps;
 pub mod tasks;
@@ -50,6 +53,8 @@ macro_rules! embedding_suite {
         $crate::store_suite! { @each ($make)
             embeddings: the_likest_come_first, likeness_keeps_to_the_query, an_embedding_goes_with_its_memory, what_has_no_embedding_is_found,
                 many_vectors_are_ranked_exactly, odd_text_is_embedded, odd_model_names_are_kept_apart;
+            recall: words_are_recalled_in_other_forms, words_and_meaning_are_fused, two_models_answer_together, neighbours_come_along,
+                recall_is_filtered, scopes_are_kept, another_agents_memories_are_not_recalled, hostile_questions_are_harmless, recall_follows_changes;
         }
     };
 }
@@ -89,6 +94,10 @@ macro_rules! store_suite {
                 content_is_replaced_for_its_agent_only, memories_are_deleted_for_their_agent_only, another_agents_memories_are_never_returned,
                 words_are_found_in_full_text, hostile_search_text_is_harmless, odd_text_survives, one_page_of_several_kinds,
                 ids_that_begin_alike_are_found;
+            derived: a_derived_memory_keeps_its_sources, nothing_is_derived_from_what_is_gone, a_fact_is_superseded_and_restored,
+                derived_memories_go_with_their_sources, derived_memories_go_with_a_replaced_text, a_derived_memory_is_removed_alone,
+                what_was_made_of_a_person_is_forgotten;
+            backlog: what_waits_is_claimed_once, changed_texts_wait_again;
             leases: parts_are_shared_out, members_are_counted_by_group, events_reach_the_others, a_lease_ends_by_the_stores_clock, whoever_lost_a_part_commits_nothing,
                 whoever_lost_an_account_settles_nothing_but_the_truth, leaving_gives_everything_back,
                 unfinished_is_listed_by_part, the_oldest_unstarted_message_is_known;

@@ -21,7 +21,7 @@ mod statistics;
 mod writer;
 
 pub use open::Seen;
-pub(crate) use open::{PGVECTOR, Place, look};
+pub(crate) use open::{Place, look};
 pub use options::PostgresOptions;
 pub(crate) use read::Readers;
 

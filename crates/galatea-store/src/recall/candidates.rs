@@ -7,11 +7,10 @@ use galatea_core::{
 };
 use std::collections::HashMap;
 
-use super::view::{Builder, Dialect, place_terms};
+use super::view::{Builder, Dialect, owner_ids, place_terms};
 use crate::{
     Backend, Database, convert,
-    dialect::{Dialects, Statement, Value},
-    postgres::PGVECTOR,
+    dialect::{Dialects, Statement, Value, bits},
     terms::Asked,
 };
 
@@ -20,6 +19,9 @@ pub(crate) const MEANINGS: Dialects = Dialects {
     sqlite: "SELECT e.seq, e.vector FROM embeddings e WHERE e.seq IN (SELECT value FROM json_each($1)) AND e.model = $2 AND e.width = $3",
     postgres: "SELECT e.seq, e.vector FROM embeddings e WHERE e.seq = ANY ($1) AND e.model = $2 AND e.width = $3",
 };
+
+/// Vectors compared whole after the search by signs.
+const SIGNS: usize = 300;
 
 fn limit(most: usize) -> Value {
     Value::Int(Some(i64::try_from(most).unwrap_or(i64::MAX)))
@@ -86,7 +88,7 @@ fn words_in_sqlite(query: &RecallQuery, asked: &[Asked], most: usize) -> Stateme
     let mut conditions = builder.further();
     let operator = *query.visible.view() == View::Operator;
     if operator {
-        conditions.push(builder.sorts());
+        conditions.push(builder.sorts("m"));
         conditions.extend(builder.validity());
         conditions.extend(builder.places());
     }
@@ -135,7 +137,7 @@ fn words_in_postgres(query: &RecallQuery, asked: &[Asked], most: usize) -> State
             (group, builder.bind(exact))
         })
         .collect();
-    let mut conditions = vec![builder.sorts()];
+    let mut conditions = vec![builder.sorts("m")];
     conditions.extend(builder.validity());
     conditions.extend(builder.further());
     let places: Vec<String> = builder.places().iter().map(|place| format!("({place})")).collect();
@@ -171,68 +173,37 @@ fn words_in_postgres(query: &RecallQuery, asked: &[Asked], most: usize) -> State
     builder.finish(text)
 }
 
-/// Exact similarity to each embedding that may be seen.
-fn near_in_sqlite(query: &RecallQuery, meaning: &Meaning, most: usize) -> Statement {
-    let mut builder = Builder::new(Dialect::Sqlite, query);
-    let parts = builder.parts();
-    let model = builder.bind(meaning.model.as_str());
-    let width = builder.bind(convert::width(meaning.embedding.width()));
-    let vector = builder.bind(Value::Vector(meaning.embedding.numbers().to_vec()));
-    let most = builder.bind(limit(most));
-    let parts: Vec<String> = parts
-        .iter()
-        .map(|part| {
-            format!(
-                "SELECT m.seq, CASE e.width WHEN {width} THEN 1 - vec_distance_cosine(e.vector, {vector}) END AS similarity \
-                 FROM memories m CROSS JOIN embeddings e ON e.seq = m.seq WHERE {part} AND e.model = {model}"
-            )
-        })
-        .collect();
-    let text = format!(
-        "SELECT n.seq, n.similarity FROM ({}) n WHERE n.similarity IS NOT NULL ORDER BY n.similarity DESC, n.seq DESC LIMIT +{most}",
-        parts.join(" UNION ALL ")
-    );
-    builder.finish(text)
-}
-
-/// By pgvector, whose objects are in `schema`; without it every vector comes here.
-fn near_in_postgres(
-    query: &RecallQuery,
-    meaning: &Meaning,
-    most: usize,
-    schema: Option<&str>,
-) -> Statement {
-    let mut builder = Builder::new(Dialect::Postgres, query);
-    let parts = builder.parts();
-    let model = builder.bind(meaning.model.as_str());
-    let width = builder.bind(convert::width(meaning.embedding.width()));
-    let similarity = match schema {
-        None => "e.vector".to_owned(),
-        Some(schema) => {
-            let vector = builder.bind(Value::Vector(meaning.embedding.numbers().to_vec()));
-            format!(
-                "CASE WHEN e.width = {width} THEN 1 - (e.vector::{schema}.vector OPERATOR({schema}.<=>) {vector}::real[]::{schema}.vector) END"
-            )
-        }
-    };
-    let parts: Vec<String> = parts
-        .iter()
-        .map(|part| {
-            format!(
-                "SELECT m.seq, {similarity} AS near FROM memories m JOIN embeddings e ON e.seq = m.seq \
-                 WHERE {part} AND e.model = {model} AND e.width = {width}"
-            )
-        })
-        .collect();
-    let all = parts.join(" UNION ALL ");
-    let text = if schema.is_some() {
-        let most = builder.bind(limit(most));
-        format!(
-            "SELECT n.seq, n.near::float8 FROM ({all}) n WHERE n.near IS NOT NULL ORDER BY n.near DESC, n.seq DESC LIMIT {most}"
-        )
+/// The nearest by signs, which an index keeps place by place. Rows of other models may be among
+/// them; those of another width have no distance.
+fn near(dialect: Dialect, query: &RecallQuery, meaning: &Meaning, most: usize) -> Statement {
+    let mut builder = Builder::new(dialect, query);
+    let asked = builder.bind(bits(meaning.embedding.numbers()));
+    let mut conditions = vec![builder.sorts("e")];
+    let mut further = builder.further();
+    if *query.visible.view() == View::Operator {
+        further.extend(builder.places());
     } else {
-        all
+        let owners = builder.owned(owner_ids(query));
+        conditions.push(format!("e.owner {owners}"));
+    }
+    let distance = match dialect {
+        Dialect::Sqlite => format!("galatea_distance(e.bits, {asked})"),
+        Dialect::Postgres => format!(
+            "CASE WHEN length(e.bits) = length({asked}::text) THEN bit_count(e.bits # {asked}::text::bit varying) END"
+        ),
     };
+    let from = if further.is_empty() {
+        "embeddings e"
+    } else {
+        "embeddings e JOIN memories m ON m.seq = e.seq"
+    };
+    conditions.extend(further);
+    let most = builder.bind(limit(most));
+    let text = format!(
+        "SELECT n.seq FROM (SELECT e.seq, {distance} AS distance FROM {from} WHERE {}) n \
+         WHERE n.distance IS NOT NULL ORDER BY n.distance, n.seq DESC LIMIT +{most}",
+        conditions.join(" AND ")
+    );
     builder.finish(text)
 }
 
@@ -281,38 +252,44 @@ impl Database {
         Ok(short(self.all(statement).await?))
     }
 
-    /// The most similar, with their similarities.
+    /// The most similar, with their similarities: of several times as many nearest by signs.
     pub(super) async fn by_meaning(
         &self,
         query: &RecallQuery,
         meaning: &Meaning,
         most: usize,
     ) -> Result<Vec<(i64, f32)>> {
-        let postgres = match &self.0.backend {
-            Backend::Sqlite(_) => {
-                return Ok(short(self.all(near_in_sqlite(query, meaning, most)).await?));
-            }
-            Backend::Postgres(postgres) => postgres,
-        };
-        let pgvector = Statement::for_postgres(PGVECTOR, Vec::new());
-        if let Some((schema, _)) = self.one::<(String, String)>(pgvector).await? {
-            match self.all(near_in_postgres(query, meaning, most, Some(&schema))).await {
-                Ok(found) => return Ok(short(found)),
-                // Removed in between, or of a version that does not understand us.
-                Err(error) => {
-                    tracing::debug!(error = %error.report(), "pgvector could not be used, so embeddings are compared here");
-                }
-            }
+        let nearest: Vec<(i64,)> =
+            self.all(near(self.dialect(), query, meaning, SIGNS.max(2 * most))).await?;
+        let nearest: Vec<i64> = nearest.into_iter().map(|(seq,)| seq).collect();
+        let nearest = self.visible_of(query, &nearest).await?;
+        let mut found = self.similarities(meaning, &nearest).await?;
+        found.sort_by(|a, b| b.1.total_cmp(&a.1).then(b.0.cmp(&a.0)));
+        found.truncate(most);
+        Ok(found)
+    }
+
+    /// Exact similarities of memories that have an embedding of this model.
+    async fn similarities(&self, meaning: &Meaning, seqs: &[i64]) -> Result<Vec<(i64, f32)>> {
+        if seqs.is_empty() {
+            return Ok(Vec::new());
         }
-        let rows: Vec<(i64, Vec<f32>)> =
-            postgres.all(near_in_postgres(query, meaning, most, None)).await?;
-        let mut near: Vec<(i64, f32)> = rows
-            .into_iter()
-            .filter_map(|(seq, vector)| Some((seq, meaning.embedding.similarity(&vector)?)))
-            .collect();
-        near.sort_by(|a, b| b.1.total_cmp(&a.1).then(b.0.cmp(&a.0)));
-        near.truncate(most);
-        Ok(near)
+        let values = vec![
+            Value::Ints(seqs.to_vec()),
+            meaning.model.as_str().into(),
+            convert::width(meaning.embedding.width()).into(),
+        ];
+        let statement = MEANINGS.with(values);
+        let vectors: Vec<(i64, Vec<f32>)> = match &self.0.backend {
+            Backend::Sqlite(_) => {
+                let rows: Vec<(i64, Vec<u8>)> = self.all_of_sqlite(statement).await?;
+                rows.into_iter().map(|(seq, bytes)| (seq, convert::floats(&bytes))).collect()
+            }
+            Backend::Postgres(postgres) => postgres.all(statement).await?,
+        };
+        let similarity =
+            |(seq, vector): (i64, Vec<f32>)| Some((seq, meaning.embedding.similarity(&vector)?));
+        Ok(vectors.into_iter().filter_map(similarity).collect())
     }
 
     /// Adds the similarities of candidates that were found in another way.
@@ -324,25 +301,8 @@ impl Database {
     ) -> Result<()> {
         let missing: Vec<i64> =
             seqs.iter().copied().filter(|seq| !known.contains_key(seq)).collect();
-        for meaning in query.meanings.iter().filter(|_| !missing.is_empty()) {
-            let values = vec![
-                Value::Ints(missing.clone()),
-                meaning.model.as_str().into(),
-                convert::width(meaning.embedding.width()).into(),
-            ];
-            let statement = MEANINGS.with(values);
-            let vectors: Vec<(i64, Vec<f32>)> = match &self.0.backend {
-                Backend::Sqlite(_) => {
-                    let rows: Vec<(i64, Vec<u8>)> = self.all_of_sqlite(statement).await?;
-                    rows.into_iter().map(|(seq, bytes)| (seq, convert::floats(&bytes))).collect()
-                }
-                Backend::Postgres(postgres) => postgres.all(statement).await?,
-            };
-            known.extend(
-                vectors.into_iter().filter_map(|(seq, vector)| {
-                    Some((seq, meaning.embedding.similarity(&vector)?))
-                }),
-            );
+        for meaning in &query.meanings {
+            known.extend(self.similarities(meaning, &missing).await?);
         }
         Ok(())
     }
@@ -358,10 +318,7 @@ pub(crate) fn statements(dialect: Dialect, query: &RecallQuery) -> Vec<String> {
         Dialect::Postgres => out.push(words_in_postgres(query, &asked, 10)),
     }
     for meaning in &query.meanings {
-        out.push(match dialect {
-            Dialect::Sqlite => near_in_sqlite(query, meaning, 10),
-            Dialect::Postgres => near_in_postgres(query, meaning, 10, None),
-        });
+        out.push(near(dialect, query, meaning, 10));
     }
     out.into_iter()
         .map(|s| if dialect == Dialect::Sqlite { s.sqlite } else { s.postgres }.into_owned())

@@ -24,7 +24,7 @@ pub(crate) const FACTS: Dialects = Dialects {
 macro_rules! beside {
     ($comparison:literal, $order:literal) => {
         concat!(
-            "(SELECT b.seq FROM memories b WHERE b.room_id = m.room_id AND b.type = 'messages' AND (b.created_at, b.seq) ",
+            "(SELECT b.seq FROM memories b WHERE b.room_id = m.room_id AND b.type = 'messages' AND b.agent_id = m.agent_id AND (b.created_at, b.seq) ",
             $comparison, " (m.created_at, m.seq) ORDER BY b.created_at ", $order, ", b.seq ", $order, " LIMIT 1)"
         )
     };

@@ -3,6 +3,8 @@
 
 use galatea_core::{EntityId, MemoryKind, MemoryScope, store::RecallQuery, visibility::View};
 
+use uuid::Uuid;
+
 use crate::{
     Backend,
     dialect::{Statement, Value},
@@ -51,7 +53,12 @@ impl<'a> Builder<'a> {
     }
 
     fn one_of(&mut self, ids: &[EntityId]) -> String {
-        let ids = self.bind(Value::Ids(ids.iter().map(|id| id.0).collect()));
+        self.owned(ids.iter().map(|id| id.0).collect())
+    }
+
+    /// One of these ids.
+    pub(super) fn owned(&mut self, ids: Vec<Uuid>) -> String {
+        let ids = self.bind(Value::Ids(ids));
         match self.dialect {
             Dialect::Sqlite => format!("IN (SELECT unhex(value) FROM json_each({ids}))"),
             Dialect::Postgres => format!("= ANY ({ids})"),
@@ -86,12 +93,12 @@ impl<'a> Builder<'a> {
         out
     }
 
-    /// The sorts as a condition.
-    pub(super) fn sorts(&self) -> String {
+    /// The sorts as a condition on a table.
+    pub(super) fn sorts(&self, table: &str) -> String {
         let mut kinds: Vec<&str> = self.query.sorts().iter().map(|kind| kind.as_str()).collect();
         kinds.sort_unstable();
         kinds.dedup();
-        format!("m.type IN ('{}')", kinds.join("', '"))
+        format!("{table}.type IN ('{}')", kinds.join("', '"))
     }
 
     /// The parts of what may be seen, each a condition that an index answers; a memory is in one
@@ -131,7 +138,7 @@ impl<'a> Builder<'a> {
 
     /// All conditions of each part.
     pub(super) fn parts(&mut self) -> Vec<String> {
-        let mut all = vec![self.sorts()];
+        let mut all = vec![self.sorts("m")];
         all.extend(self.validity());
         all.extend(self.further());
         let all = all.join(" AND ");
@@ -139,8 +146,8 @@ impl<'a> Builder<'a> {
     }
 }
 
-/// The words for place and sort of what may be seen; none for an operator, who sees every place.
-pub(super) fn place_terms(query: &RecallQuery) -> Vec<String> {
+/// Whom what may be seen belongs to; none for an operator, who sees every place.
+fn owners(query: &RecallQuery) -> Vec<(MemoryScope, Uuid)> {
     let visible = &query.visible;
     let View::Room { room, world, with } = visible.view() else { return Vec::new() };
     let mut owners = vec![
@@ -149,6 +156,17 @@ pub(super) fn place_terms(query: &RecallQuery) -> Vec<String> {
         (MemoryScope::Agent, visible.agent().0),
     ];
     owners.extend(with.iter().map(|person| (MemoryScope::Private, person.0)));
+    owners
+}
+
+/// The ids of all owners.
+pub(super) fn owner_ids(query: &RecallQuery) -> Vec<Uuid> {
+    owners(query).into_iter().map(|(_, owner)| owner).collect()
+}
+
+/// The words for place and sort of what may be seen; none for an operator.
+pub(super) fn place_terms(query: &RecallQuery) -> Vec<String> {
+    let owners = owners(query);
     let mut out = Vec::new();
     for kind in query.sorts() {
         for (scope, owner) in &owners {

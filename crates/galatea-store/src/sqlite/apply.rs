@@ -196,6 +196,7 @@ fn bound(db: &mut Raw<'_>, text: &'static str, values: &[Value]) -> Result<u64, 
         .map(|(value, made)| match (value, made) {
             (_, Made::Text(text)) => Arg::Text(text),
             (_, Made::Blob(bytes)) => Arg::Blob(bytes),
+            (Value::Bits(bits, _), _) => Arg::Blob(bits),
             (Value::Id(id), _) => Arg::from(id),
             (Value::Int(n), _) => Arg::from(*n),
             (Value::Bool(b), _) => Arg::from(*b),

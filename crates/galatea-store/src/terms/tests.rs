@@ -79,7 +79,7 @@ fn terms_are_words_for_every_tokenizer() {
 
 #[test]
 fn a_long_text_is_searched_in_its_first_part() {
-    let terms = of_text(&"ﷺ a".repeat(100_000));
+    let terms = of_text(&"ﷺ a".repeat(20_000));
     assert!(terms.len() < 16 * SEARCHED, "{}", terms.len());
     assert!(of_text(&"x".repeat(500_000)).len() <= SEARCHED + LONGEST + 1);
 }

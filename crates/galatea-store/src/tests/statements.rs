@@ -7,9 +7,9 @@ use galatea_core::{
 use galatea_testkit::store_suite::fixtures::Scene;
 
 use crate::{
-    agent, audit, backlog, cache, connect, connector_state, cursor, derived, dialect::Dialects,
-    doomed, effect, embedding, entity, inbox, index, memory, outbox, postgres, recall,
-    relationship, room, rows, sqlite, step, task, usage, world,
+    agent, audit, background, backlog, cache, connect, connector_state, cursor, derived,
+    dialect::Dialects, doomed, effect, embedding, entity, inbox, index, memory, outbox, postgres,
+    recall, relationship, room, rows, sqlite, step, task, usage, world,
 };
 
 /// Reads that go through a table whole: counts, and lists that only an operator asks for.
@@ -55,6 +55,7 @@ const READS: &[Dialects] = &[
     world::WORLDS,
     sqlite::BEHIND,
     sqlite::TERMS_BEHIND,
+    background::EARLIER,
     backlog::BEHIND,
     backlog::WAITING,
     derived::BY_ID,
@@ -86,6 +87,7 @@ const WRITES: &[Dialects] = &[
     index::KEEP_PROGRESS,
     index::KEEP_TERMS,
     index::KEEP_MARKS,
+    background::ANALYSE,
     backlog::ENQUEUE,
     backlog::MARK,
     backlog::CLAIM,

@@ -2,9 +2,11 @@
 
 use galatea_core::{
     AgentId, Character, Content,
-    store::{AgentStore, CacheStore, InboxStore, MemoryQuery, MemoryStore},
+    store::{
+        AgentStore, CacheStore, InboxStore, MemoryQuery, MemoryStore, RecallQuery, RecallStore,
+    },
 };
-use galatea_core::{Command, Timestamp};
+use galatea_core::{Command, Timestamp, Visibility};
 use galatea_testkit::store_suite::fixtures::{Scene, object};
 use serde_json::json;
 use std::{fs, path::Path};
@@ -42,6 +44,9 @@ async fn a_thousand_deleted_messages_leave_no_trace() {
     let search =
         MemoryQuery { matching: Some("zanzibar".to_owned()), ..MemoryQuery::new(scene.agent, 5) };
     assert_eq!(store.count_memories(&search).await.unwrap(), 1_000);
+    // In the index of terms, too.
+    let recall = RecallQuery::new(Visibility::operator(scene.agent), "zanzibar", 5, Timestamp(1));
+    assert_eq!(store.recall(&recall).await.unwrap().len(), 5);
     let edited = scene.memory("zanzibar, then edited", 1);
     store.save_memories(std::slice::from_ref(&edited)).await.unwrap();
     store.update_content(scene.agent, edited.id, &Content::text("harmless")).await.unwrap();
@@ -51,6 +56,7 @@ async fn a_thousand_deleted_messages_leave_no_trace() {
     let ids: Vec<_> = messages.iter().map(|m| m.memory.id).collect();
     assert_eq!(store.delete_memories(scene.agent, &ids).await.unwrap(), 1_000);
     assert_eq!(store.count_memories(&search).await.unwrap(), 0);
+    assert_eq!(store.recall(&recall).await.unwrap().len(), 0);
     store.close().await;
     assert_eq!(occurrences(folder.path(), "zanzibar"), 0);
 }

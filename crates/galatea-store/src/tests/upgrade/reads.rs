@@ -2,12 +2,12 @@
 
 use galatea_core::{
     Account, AgentId, ChannelType, DeliveryId, Embedding, EntityId, MemoryId, ParticipantState,
-    RoomId, Source, StepOutcome, Timestamp, WorldId,
+    RoomId, Source, StepOutcome, Timestamp, Visibility, WorldId,
     store::{
         AgentStore, Amount, AuditStore, BlockStore, CacheStore, Day, EmbeddingStore, EntityStore,
         Holder, InboxState, InboxStore, MemoryQuery, MemoryStore, OutboxState, OutboxStore,
-        RelationshipStore, RoomStore, SimilarityQuery, StepStore, TaskStore, UsageStore,
-        WorldStore,
+        RecallQuery, RecallStore, RelationshipStore, RoomStore, SimilarityQuery, StepStore,
+        TaskStore, UsageStore, WorldStore,
     },
 };
 use serde_json::json;
@@ -25,8 +25,22 @@ pub(super) fn account() -> Account {
 pub(super) async fn check(store: &Database) {
     people_and_places(store).await;
     memories(store).await;
+    recall(store).await;
     queues(store).await;
     ledger(store).await;
+}
+
+/// Older rows are indexed in the background; embeddings are compared at once.
+async fn recall(store: &Database) {
+    while store.index_step().await.unwrap() {}
+    let room = store.room(RoomId(id(rows::ROOM))).await.unwrap().unwrap();
+    let mut query = RecallQuery::new(Visibility::in_room(&room, &[]), "hello", 50, Timestamp(1));
+    query.fusion.neighbours = 0.0;
+    let by_words = store.recall(&query).await.unwrap();
+    assert!(by_words.len() > 1 && by_words.iter().all(|hit| hit.words.is_some()));
+    let embedding = Embedding::new(vec![1.0, 0.0]).unwrap();
+    let query = RecallQuery { text: String::new(), ..query }.meaning("embedder", embedding);
+    assert_eq!(store.recall(&query).await.unwrap().len(), 1);
 }
 
 async fn people_and_places(store: &Database) {

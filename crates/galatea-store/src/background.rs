@@ -1,0 +1,98 @@
+//! Background: brings the index of terms up to date while nothing waits for it. SQLite indexes
+//! messages after they were stored; PostgreSQL analyses once more what an earlier version wrote.
+
+use galatea_core::Result;
+use std::{
+    sync::{Arc, Weak},
+    time::Duration,
+};
+use tokio::{runtime::Handle, time::sleep};
+
+use crate::{
+    Backend, Database, Inner,
+    change::{Change, Write},
+    dialect::{Dialects, Value, values},
+    index::place,
+    terms,
+};
+
+/// Before the first look: a start has other work to do.
+const FIRST: Duration = Duration::from_secs(30);
+/// Between two looks.
+const PAUSE: Duration = Duration::from_secs(10);
+/// Between two steps: other writes go first.
+const BETWEEN: Duration = Duration::from_millis(50);
+/// Rows of one step: some 20 ms.
+const STEP: u32 = 200;
+
+/// Rows whose words an earlier version analysed, the newest first.
+pub(crate) const EARLIER: Dialects = Dialects {
+    sqlite: "",
+    postgres: "SELECT m.seq, m.content::text FROM memories m WHERE NOT m.words @@ '''galateaterms1'''::tsquery ORDER BY m.seq DESC LIMIT $1",
+};
+/// Not if the text was replaced meanwhile: then its words are those of this version.
+pub(crate) const ANALYSE: Dialects = Dialects {
+    sqlite: "",
+    postgres: concat!(
+        "UPDATE memories SET words = to_tsvector('simple', ",
+        place!("valid_until"),
+        " || ' ' || n.terms) FROM unnest($1::bigint[], $2::text[]) n (number, terms) \
+         WHERE seq = n.number AND NOT words @@ '''galateaterms1'''::tsquery"
+    ),
+};
+
+/// Starts the work, which ends with the last handle of the store.
+pub(crate) fn start(inner: &Arc<Inner>) {
+    if let Ok(runtime) = Handle::try_current() {
+        let inner = Arc::downgrade(inner);
+        runtime.spawn(run(inner));
+    }
+}
+
+async fn run(inner: Weak<Inner>) {
+    sleep(FIRST).await;
+    while let Some(inner) = inner.upgrade() {
+        let database = Database(inner);
+        let more = database.index_step().await.unwrap_or_else(|failure| {
+            tracing::debug!(error = %failure.report(), "failed to index memories; retrying in 10 s");
+            false
+        });
+        drop(database);
+        sleep(if more { BETWEEN } else { PAUSE }).await;
+    }
+}
+
+impl Database {
+    /// Indexes some memories; true if others are left.
+    pub(crate) async fn index_step(&self) -> Result<bool> {
+        match &self.0.backend {
+            Backend::Sqlite(sqlite) => Ok(!sqlite.index_terms().await?),
+            Backend::Postgres(_) => self.analyse_earlier().await,
+        }
+    }
+
+    async fn analyse_earlier(&self) -> Result<bool> {
+        let rows: Vec<(i64, String)> = self.all(EARLIER.with(values![STEP])).await?;
+        if rows.is_empty() {
+            return Ok(false);
+        }
+        let text = |content: &str| {
+            let content: serde_json::Value = serde_json::from_str(content).unwrap_or_default();
+            content
+                .get("text")
+                .and_then(|text| text.as_str())
+                .map(terms::of_text)
+                .unwrap_or_default()
+        };
+        let analysed = rows
+            .iter()
+            .map(|(_, content)| format!("{} {}", terms::VERSION, text(content)))
+            .collect();
+        let seqs = rows.iter().map(|(seq, _)| *seq).collect();
+        let values = vec![Value::Ints(seqs), Value::Texts(analysed)];
+        let mut change = Change::default();
+        change.push(Write::one(ANALYSE.with(values)))?;
+        self.write(change).await?;
+        Ok(true)
+    }
+}

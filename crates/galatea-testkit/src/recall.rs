@@ -1,0 +1,264 @@
+//! Measures recall on the set in `tests/recall`: how often the evidence of a question is among the
+//! first hits, by words, by meaning and by both.
+#![allow(clippy::unwrap_used, reason = "the data lie in the repository")]
+#![allow(clippy::cast_precision_loss, reason = "a few hundred questions")]
+
+use galatea_core::{
+    Content, Derived, Embedding, EntityId, Memory, MemoryId, MemoryKind, MemoryScope, Result,
+    Store, Timestamp,
+    fusion::Fusion,
+    store::{DerivedChange, RecallQuery},
+};
+use serde::{Deserialize, de::DeserializeOwned};
+use std::{
+    collections::{BTreeMap, HashMap},
+    fmt, fs,
+    path::PathBuf,
+    sync::Arc,
+};
+
+use crate::store_suite::fixtures::Scene;
+
+/// Name of the model whose vectors are shipped.
+pub const MODEL: &str = "all-MiniLM-L6-v2";
+/// Numbers of a vector.
+const WIDTH: usize = 384;
+/// Rows written in one change.
+const BATCH: usize = 500;
+
+#[derive(Debug, Clone, Deserialize)]
+struct Turn {
+    at: i64,
+    who: String,
+    text: String,
+}
+
+#[derive(Debug, Clone, Deserialize)]
+struct Fact {
+    about: String,
+    text: String,
+}
+
+/// A question with its evidence.
+#[derive(Debug, Clone, Deserialize)]
+pub struct Question {
+    /// The question.
+    pub question: String,
+    /// Numbers of turns, or of facts.
+    pub evidence: Vec<usize>,
+    /// `words`, `paraphrase`, `german`, `chinese` or `fact`.
+    pub kind: String,
+    /// People it names.
+    pub names: Vec<String>,
+}
+
+/// The set.
+#[derive(Debug)]
+pub struct Set {
+    turns: Vec<Turn>,
+    facts: Vec<Fact>,
+    /// Its questions.
+    pub questions: Vec<Question>,
+    vectors: Vec<i8>,
+}
+
+/// Levers of a search.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Search {
+    /// Words are searched.
+    pub words: bool,
+    /// Meaning is searched.
+    pub meaning: bool,
+    /// Questions without names are embedded.
+    pub without_names: bool,
+    /// How both are weighed.
+    pub fusion: Fusion,
+}
+
+/// What a search found.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct Figures {
+    /// Questions asked.
+    pub asked: usize,
+    /// Share with evidence in the first place.
+    pub first: f64,
+    /// Share with evidence among five.
+    pub five: f64,
+    /// Share with evidence among ten.
+    pub ten: f64,
+}
+
+impl fmt::Display for Figures {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let [first, five, ten] = [self.first, self.five, self.ten].map(|share| 100.0 * share);
+        write!(f, "{:4} {first:6.1} {five:6.1} {ten:6.1}", self.asked)
+    }
+}
+
+fn lines<T: DeserializeOwned>(name: &str) -> Vec<T> {
+    let text = fs::read_to_string(folder().join(name)).unwrap();
+    text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+}
+
+fn folder() -> PathBuf {
+    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../tests/recall")
+}
+
+impl Set {
+    /// Reads the set of the repository.
+    pub fn load() -> Self {
+        let bytes = fs::read(folder().join("vectors.bin")).unwrap();
+        let set = Self {
+            turns: lines("turns.jsonl"),
+            facts: lines("facts.jsonl"),
+            questions: lines("questions.jsonl"),
+            vectors: bytes.into_iter().map(u8::cast_signed).collect(),
+        };
+        let rows = set.turns.len() + set.facts.len() + 2 * set.questions.len();
+        assert_eq!(set.vectors.len(), rows * WIDTH, "vectors.bin belongs to other texts");
+        set
+    }
+
+    /// How many turns it has.
+    pub fn turns(&self) -> usize {
+        self.turns.len()
+    }
+
+    fn vector(&self, row: usize) -> Result<Embedding> {
+        let numbers = &self.vectors[row * WIDTH..(row + 1) * WIDTH];
+        Embedding::new(numbers.iter().map(|n| f32::from(*n)).collect())
+    }
+
+    fn turn_vector(&self, n: usize) -> Result<Embedding> {
+        self.vector(n)
+    }
+
+    fn fact_vector(&self, n: usize) -> Result<Embedding> {
+        self.vector(self.turns.len() + n)
+    }
+
+    fn question_vector(&self, n: usize, without_names: bool) -> Result<Embedding> {
+        let first = self.turns.len() + self.facts.len();
+        self.vector(first + if without_names { self.questions.len() + n } else { n })
+    }
+}
+
+/// A store with the set in it.
+pub struct Filled {
+    store: Arc<dyn Store>,
+    set: Set,
+    scene: Scene,
+    people: HashMap<String, EntityId>,
+    turns: HashMap<MemoryId, usize>,
+    facts: HashMap<MemoryId, usize>,
+}
+
+impl Filled {
+    /// Stores the set's turns and facts in one room, with their embeddings.
+    ///
+    /// Errors of the store.
+    pub async fn new(store: Arc<dyn Store>, set: Set) -> Result<Self> {
+        let scene = Scene::new();
+        let mut people: HashMap<String, EntityId> = HashMap::new();
+        for name in set.turns.iter().map(|turn| &turn.who) {
+            people.entry(name.clone()).or_insert_with(EntityId::fresh);
+        }
+        let mut turns = Vec::with_capacity(set.turns.len());
+        for turn in &set.turns {
+            turns.push(Memory {
+                entity_id: people[&turn.who],
+                content: Content::text(turn.text.as_str()),
+                created_at: Timestamp(turn.at),
+                ..scene.memory("", 0)
+            });
+        }
+        for (n, some) in turns.chunks(BATCH).enumerate() {
+            store.save_memories(some).await?;
+            let embeddings = some
+                .iter()
+                .enumerate()
+                .map(|(m, memory)| Ok((memory, set.turn_vector(n * BATCH + m)?)))
+                .collect::<Result<Vec<_>>>()?;
+            store.save_embeddings(scene.agent, MODEL, &embeddings).await?;
+        }
+        let facts: Vec<Derived> = set
+            .facts
+            .iter()
+            .map(|fact| {
+                let memory = Memory {
+                    kind: MemoryKind::Facts,
+                    entity_id: people[&fact.about],
+                    content: Content::text(fact.text.as_str()),
+                    ..scene.memory("", 0)
+                };
+                Derived::new(memory, MemoryScope::World, vec![turns[0].id])
+            })
+            .collect();
+        let change = DerivedChange { new: facts.clone(), ..DerivedChange::default() };
+        store.change_derived(scene.agent, &change).await?;
+        let embeddings = facts
+            .iter()
+            .enumerate()
+            .map(|(n, fact)| Ok((&fact.memory, set.fact_vector(n)?)))
+            .collect::<Result<Vec<_>>>()?;
+        store.save_embeddings(scene.agent, MODEL, &embeddings).await?;
+        let turns = turns.iter().enumerate().map(|(n, memory)| (memory.id, n)).collect();
+        let facts = facts.iter().enumerate().map(|(n, fact)| (fact.memory.id, n)).collect();
+        Ok(Self { store, set, scene, people, turns, facts })
+    }
+
+    /// The questions of the set.
+    pub fn questions(&self) -> &[Question] {
+        &self.set.questions
+    }
+
+    /// The place of the evidence of one question, from 1; none if it is not among ten.
+    ///
+    /// Errors of the store.
+    pub async fn place(&self, n: usize, search: &Search) -> Result<Option<usize>> {
+        let question = &self.set.questions[n];
+        let text = if search.words { question.question.as_str() } else { "" };
+        let fact = question.kind == "fact";
+        let kind = if fact { MemoryKind::Facts } else { MemoryKind::Messages };
+        let now = Timestamp(self.set.turns.last().map_or(0, |turn| turn.at));
+        let mut query = RecallQuery::new(self.scene.visible(), text, 10, now).kind(kind);
+        query.fusion = search.fusion;
+        query.named = question.names.iter().map(|name| self.people[name]).collect();
+        if search.meaning {
+            query = query.meaning(MODEL, self.set.question_vector(n, search.without_names)?);
+        }
+        let found = self.store.recall(&query).await?;
+        let ids = if fact { &self.facts } else { &self.turns };
+        let is_evidence = |id: &MemoryId| question.evidence.contains(&ids[id]);
+        Ok(found.iter().position(|hit| is_evidence(&hit.memory.id)).map(|at| at + 1))
+    }
+
+    /// What a search finds of the questions that `choose` takes, in all and by kind.
+    ///
+    /// Errors of the store.
+    pub async fn measure(
+        &self,
+        search: &Search,
+        choose: impl Fn(usize, &Question) -> bool,
+    ) -> Result<BTreeMap<String, Figures>> {
+        let mut places: BTreeMap<String, Vec<Option<usize>>> = BTreeMap::new();
+        for (n, question) in self.set.questions.iter().enumerate() {
+            if choose(n, question) {
+                let place = self.place(n, search).await?;
+                places.entry(question.kind.clone()).or_default().push(place);
+                if question.kind != "fact" {
+                    places.entry("turns".to_owned()).or_default().push(place);
+                }
+            }
+        }
+        Ok(places.into_iter().map(|(kind, places)| (kind, figures(&places))).collect())
+    }
+}
+
+fn figures(places: &[Option<usize>]) -> Figures {
+    let share = |most: usize| {
+        let found = places.iter().flatten().filter(|place| **place <= most).count();
+        found as f64 / places.len().max(1) as f64
+    };
+    Figures { asked: places.len(), first: share(1), five: share(5), ten: share(10) }
+}
