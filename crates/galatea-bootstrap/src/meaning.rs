@@ -63,6 +63,8 @@ impl Default for Meaning {
 pub(crate) struct Said {
     model: String,
     embedding: Embedding,
+    /// How long the model took, in milliseconds.
+    pub(crate) millis: u64,
 }
 
 impl Meaning {
@@ -104,7 +106,7 @@ impl Meaning {
         if text.is_empty() {
             return Ok(None);
         }
-        let limit = patience(turn);
+        let (limit, begun) = (patience(turn), turn.now());
         // Other turns may hold all permits while they wait for a service that hangs.
         let permit = match timeout(limit, Arc::clone(&self.asking).acquire_owned()).await {
             Ok(Ok(permit)) => permit,
@@ -130,7 +132,8 @@ impl Meaning {
         let embedding = answer.inspect_err(|error| by_age(turn, error))?;
         Ok(embedding.map(|embedding| {
             self.note(&name, &embedding);
-            Said { model: name, embedding }
+            let millis = u64::try_from(turn.now().since(begun).as_millis()).unwrap_or(u64::MAX);
+            Said { model: name, embedding, millis }
         }))
     }
 

@@ -61,8 +61,13 @@ impl Provider for Memories {
         if !summary::is_long(turn, summary::window(turn)?) {
             return Ok(Fragment::default());
         }
-        let (said, by_words) = match self.0.said(turn).await {
-            Ok(said) => (said, None),
+        let (said, note) = match self.0.said(turn).await {
+            Ok(said) => {
+                let note = said
+                    .as_ref()
+                    .map(|said| format!("the embedding model was waited for: {} ms", said.millis));
+                (said, note)
+            }
             Err(error) => (
                 None,
                 Some(format!("earlier messages are found by words, not by meaning: {error}")),
@@ -90,11 +95,11 @@ impl Provider for Memories {
         let words = if own { Words::Own } else { Words::Others };
         let text = render(turn, found);
         if text.is_empty() {
-            return Ok(Fragment::default().noted(by_words));
+            return Ok(Fragment::default().noted(note));
         }
         let text = format!("# Earlier messages that may matter now\n{text}");
         let fragment = Fragment { words, ..Fragment::text(text.clone()) };
-        Ok(fragment.value("memories", text).noted(by_words))
+        Ok(fragment.value("memories", text).noted(note))
     }
 }
 

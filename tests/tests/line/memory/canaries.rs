@@ -33,7 +33,7 @@ macro_rules! id {
 /// room speaks in the room beside it as well.
 fn room(agent: u128, n: u128) -> (Room, EntityId) {
     let person = EntityId(id!("person", agent, n / 2));
-    let kind = if n % 2 == 0 { ChannelType::Dm } else { ChannelType::Group };
+    let kind = if n.is_multiple_of(2) { ChannelType::Dm } else { ChannelType::Group };
     let room = Room {
         id: RoomId(id!("room", agent, n)),
         agent_id: AgentId(id!("agent", agent, 0)),

@@ -2,6 +2,8 @@
 
 mod canaries;
 mod command;
+mod delay;
+mod forgotten;
 mod learner;
 mod planted;
 mod stage;

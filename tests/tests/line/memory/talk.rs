@@ -246,6 +246,8 @@ struct Outcome {
     leaked: Vec<String>,
     /// Length of the longest prompt, in bytes.
     longest: usize,
+    /// All prompts, to be read by a person.
+    prompts: String,
 }
 
 /// The talk and the questions, with a plugin that lacks a provider.
@@ -263,9 +265,7 @@ async fn examine(without: Option<&str>) -> (Stage, Outcome) {
         }
         outcome.questions += 1;
         outcome.longest = outcome.longest.max(prompt.len());
-        if std::env::var_os("SHOW_PROMPT").is_some() {
-            println!("==== {}\n{prompt}\n", question.text);
-        }
+        outcome.prompts.push_str(&format!("==== {}\n{prompt}\n", question.text));
         let noted = |what: &String| format!("{}: {what}", question.text);
         let missing = question.needs.iter().filter(|needed| !prompt.contains(needed.as_str()));
         outcome.missing.extend(missing.map(noted));
@@ -300,6 +300,9 @@ async fn sixty_questions_about_a_talk_of_500_messages_are_answered_from_the_prom
         stage.learner.requests().len(),
         outcome.longest,
     );
+    if std::env::var_os("SHOW_PROMPT").is_some() {
+        println!("{}", outcome.prompts);
+    }
     assert_eq!(outcome.questions, 60);
     assert_eq!(outcome.leaked, [""; 0]);
     assert_eq!(outcome.stale, [""; 0]);
