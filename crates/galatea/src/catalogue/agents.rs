@@ -1,94 +1,93 @@
 //! Pages about agents, their turns and plugins.
 
-use super::page;
 use galatea_core::character::Explanation;
 
 pub(super) const PAGES: &[Explanation] = &[
-    page(
+    Explanation::new(
         "GAL-CHAR-PLUGIN",
         "The character asks for a plugin that is not here",
         "Plugins of elizaOS are TypeScript and do not run here; the standard ones have counterparts. The character works without what this one would do.",
         "Remove it from `plugins`, or do without; docs/coming-from-elizaos.md lists what there is.",
     ),
-    page(
+    Explanation::new(
         "GAL-CHAR-KNOWLEDGE",
         "The character names documents, which are not read",
         "Lines of text under `knowledge` go into prompts. Files and folders are not read yet.",
         "Put the lines that matter under `knowledge`, as texts.",
     ),
-    page(
+    Explanation::new(
         "GAL-AGENT-TWICE",
         "This agent runs already",
         "Two characters have one id, or an agent was created a second time.",
         "Give one of them another name, or an `id` of its own.",
     ),
-    page(
+    Explanation::new(
         "GAL-PAIR-UNKNOWN",
         "Nobody waits with this pairing code",
         "The code is mistyped, older than an hour, or was approved already.",
         "Run `galatea pairing ls`; a new message of that person to the agent gives a new code.",
     ),
-    page(
+    Explanation::new(
         "GAL-LIMIT",
         "A limit of answers or money is reached",
         "Somebody has had as many answers as they may have, or what they, the room or the agent may cost today is used up.",
         "`galatea explain` with the message names the limit and its setting; `galatea usage` shows what the money went to.",
     ),
-    page(
+    Explanation::new(
         "GAL-BLOCK-UNKNOWN",
         "This is not on the block list",
         "Nothing of this kind and id is blocked on that platform.",
         "Run `galatea block ls`. What BLOCK_PEOPLE, BLOCK_ROOMS or BLOCK_WORLDS block is taken out there.",
     ),
-    page(
+    Explanation::new(
         "GAL-BLOCK-PLATFORM",
         "There is no such platform",
         "The first word after add or rm is a platform's name.",
         "Name one of those that the message lists.",
     ),
-    page(
+    Explanation::new(
         "GAL-BLOCK-AGENT",
         "No such agent has run here",
         "A block list belongs to an agent, and none of this name is stored.",
         "Start the agent once, or leave out --agent to block for all of them.",
     ),
-    page(
+    Explanation::new(
         "GAL-USAGE-SINCE",
         "--since is neither a date nor a number of days",
         "`galatea usage` begins at a day: a date such as 2026-01-31, or so many days back, such as 7d.",
         "Write it in one of these forms.",
     ),
-    page(
+    Explanation::new(
         "GAL-PLUGIN-MISSING",
         "A plugin needs another one that is not there",
         "Its list of dependencies names a plugin that is not in this build.",
         "Add the plugin that is named, or leave out the one that needs it.",
     ),
-    page(
+    Explanation::new(
         "GAL-PLUGIN-CIRCLE",
         "Plugins need each other in a circle",
         "Each has to be loaded before the other.",
         "Remove one of the dependencies named.",
     ),
-    page(
+    Explanation::new(
         "GAL-SEND-PANIC",
         "Sending a message crashed",
         "A connector ran into a fault of its own while it sent. Whether the message arrived is looked up before it is sent again.",
         "Please report it with the lines of the log before it.",
     ),
-    page(
+    Explanation::new(
         "GAL-TASK-PANIC",
         "A part of the program crashed and was started again",
         "A connector or a service ran into a fault of its own. Everything else goes on.",
         "Please report it with the lines of the log before it.",
     ),
-    page(
+    Explanation::new(
         "GAL-TURN-PANIC",
         "The handling of a message crashed",
         "An action, a provider or a step of the turn ran into a fault. The message is tried again, and given up after a few attempts.",
         "Please report it; `galatea explain` with the message's id tells which step it was.",
     ),
-    page(
+    Explanation::new(
         "GAL-TURN-TIMEOUT",
         "The handling of a message took too long",
         "The model or an action did not finish within TURN_TIMEOUT_SECONDS.",
