@@ -50,7 +50,7 @@ fn used() -> BTreeMap<String, PathBuf> {
         let text = fs::read_to_string(&path).unwrap();
         // A code used only in tests needs no page.
         let production =
-            text.find("#[cfg(test)]\nmod tests").map_or(text.as_str(), |at| &text[..at]);
+            text.find("#[cfg(test)]\nmod tests {").map_or(text.as_str(), |at| &text[..at]);
         used.extend(codes(production).into_iter().map(|code| (code, path.clone())));
     }
     used
