@@ -362,7 +362,7 @@ pub async fn every_message_is_counted_in_one_state(store: Arc<dyn Store>) {
     assert!(line.source == SOURCE && line.received == 15 && line.balances(), "{line:?}");
     let counts = [
         (InboxState::New, line.pending),
-        (InboxState::Done, line.answered),
+        (InboxState::Done, line.answered + line.answering + line.undelivered),
         (InboxState::Skipped, line.skipped),
         (InboxState::Expired, line.expired),
         (InboxState::Dead, line.dead),
