@@ -1,9 +1,10 @@
 //! Settings of the Discord connector. The variables have elizaOS's names.
 
 use galatea_core::{
-    Account, Connector, ConnectorConfig, Error, ExposeSecret, Host, Result, SecretString, Settings,
-    Source, Variable,
+    Account, Connector, ConnectorConfig, ExposeSecret, Host, Result, SecretString, Settings,
+    Source, Variable, character::Explanation,
 };
+use galatea_http::Origins;
 use schemars::JsonSchema;
 use serde::Deserialize;
 use std::{sync::Arc, time::Duration};
@@ -83,7 +84,7 @@ pub struct DiscordConfig {
 pub struct Patience {
     /// From the connection to its greeting (HELLO).
     pub greeting: Duration,
-    /// From identify or resume to READY or RESUMED, counted anew with each event: a resume replays
+    /// From identify or resume to READY or RESUMED, restarted by each event: a resume replays
     /// what was missed first. Twice what discord.js waits for READY.
     pub beginning: Duration,
     /// Without any event, before the gateway is asked for something that is answered by one.
@@ -101,40 +102,6 @@ impl Default for Patience {
             beginning: seconds(30),
             quiet: seconds(300),
             answer: seconds(30),
-        }
-    }
-}
-
-/// Where the token and the API address were set, for error messages: `DISCORD_API_TOKEN from .env
-/// line 4`.
-#[derive(Debug, Clone, Default)]
-pub(crate) struct Origins {
-    token: Option<String>,
-    root: Option<String>,
-}
-
-impl Origins {
-    fn read(settings: &Settings) -> Self {
-        let from = |variable: &Variable| {
-            settings
-                .find(variable)
-                .map(|setting| format!("{} from {}", variable.name, setting.origin))
-        };
-        Self { token: from(&TOKEN), root: from(&API_ROOT) }
-    }
-
-    /// Adds to an error the place of the setting that it is about.
-    pub(crate) fn add(&self, error: Error) -> Error {
-        let place = match error.code() {
-            Some(codes::TOKEN | codes::UNAUTHORIZED | codes::INTENTS | codes::IDENTIFY) => {
-                &self.token
-            }
-            Some(codes::CONNECT | codes::TIMEOUT | codes::GARBAGE) => &self.root,
-            _ => &None,
-        };
-        match place.as_ref().filter(|_| error.context().iter().all(|(key, _)| *key != "where")) {
-            Some(place) => error.with("where", place),
-            None => error,
         }
     }
 }
@@ -242,11 +209,18 @@ impl ConnectorConfig for DiscordConfig {
         IGNORE_DIRECT,
         ONLY_MENTIONS,
     ];
+    const PAGES: &'static [Explanation] = error::PAGES;
 
     fn from_settings(settings: &Settings) -> Result<Option<Self>> {
         let Some(token) = settings.secret(&TOKEN) else { return Ok(None) };
         let mut config = Self::new(token);
-        config.origins = Origins::read(settings);
+        config.origins = Origins::read(
+            settings,
+            &[
+                (&TOKEN, &[codes::TOKEN, codes::UNAUTHORIZED, codes::INTENTS, codes::IDENTIFY]),
+                (&API_ROOT, &[codes::CONNECT, codes::TIMEOUT, codes::GARBAGE]),
+            ],
+        );
         config.account().map_err(|e| config.origins.add(e))?;
         if let Some(root) = address(settings, &API_ROOT)? {
             config.api_root = root;

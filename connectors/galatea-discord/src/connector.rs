@@ -35,7 +35,7 @@ use crate::{
     send::{
         DiscordSender,
         api::{Api, Call},
-        book::Book,
+        send_state::SendState,
     },
 };
 
@@ -70,7 +70,7 @@ pub struct DiscordConnector {
     info: ConnectorInfo,
     config: DiscordConfig,
     api: Api,
-    book: Arc<Book>,
+    send_state: Arc<SendState>,
     sender: Arc<DiscordSender>,
     directory: Arc<Directory>,
     token: Arc<SecretString>,
@@ -109,11 +109,11 @@ impl DiscordConnector {
         let account = config.account()?;
         let id = account.0.parse().map_err(|_| Error::unexpected("an account is a number"))?;
         let api = Api::new(&config, user_agent(config.bot_url.as_ref(), id), host.clock.clone())?;
-        let book = Arc::new(Book::default());
+        let send_state = Arc::new(SendState::default());
         let directory = Arc::new(Directory::default());
         let sender = Arc::new(DiscordSender::new(
             api.clone(),
-            book.clone(),
+            send_state.clone(),
             directory.clone(),
             id,
             host.data_dir.clone(),
@@ -136,7 +136,7 @@ impl DiscordConnector {
             info: ConnectorInfo { source: SOURCE, account, capabilities },
             config,
             api,
-            book,
+            send_state,
             sender,
             directory,
             token,
@@ -216,7 +216,7 @@ impl DiscordConnector {
         self.directory.clear();
         let start = async {
             let me = self.me().await?;
-            self.book.introduce(&me.name);
+            self.send_state.introduce(&me.name);
             let application = self.application().await?;
             gateway.register_send_handler(self.sender.clone());
             self.set_commands(application.id).await;
@@ -232,7 +232,7 @@ impl DiscordConnector {
         let name = me.name.clone();
         let intake = Intake::new(
             self.api.clone(),
-            self.book.clone(),
+            self.send_state.clone(),
             self.directory.clone(),
             Arc::new(me),
             gateway.clone(),
@@ -272,7 +272,7 @@ impl DiscordConnector {
         tokio::select! {
             outcome = running => outcome,
             never = watch_guard(self.api.guard().resting(), &shard_health) => match never {},
-            never = watch_muted(&self.book, &shard_health) => match never {},
+            never = watch_muted(&self.send_state, &shard_health) => match never {},
         }
     }
 }
@@ -348,10 +348,10 @@ async fn watch_guard(
 }
 
 /// Reports to the shard health in which channels the bot was addressed but cannot write.
-async fn watch_muted(book: &Book, shard_health: &ShardHealth) -> Infallible {
-    let mut changes = book.muted.changes();
+async fn watch_muted(send_state: &SendState, shard_health: &ShardHealth) -> Infallible {
+    let mut changes = send_state.muted.changes();
     loop {
-        shard_health.muted(book.muted.told());
+        shard_health.muted(send_state.muted.told());
         if changes.changed().await.is_err() {
             std::future::pending::<()>().await;
         }

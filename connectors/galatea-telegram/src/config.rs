@@ -1,9 +1,13 @@
 //! Settings of the Telegram connector. The variables have elizaOS's names where it has them.
 
+#[cfg(test)]
+mod tests;
+
 use galatea_core::{
     Account, Connector, ConnectorConfig, Error, ExposeSecret, Host, Result, SecretString, Settings,
-    Source, Variable,
+    Source, Variable, character::Explanation,
 };
+use galatea_http::Origins;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::{net::SocketAddr, sync::Arc, time::Duration};
@@ -110,16 +114,6 @@ pub struct TelegramConfig {
     /// Where token and address were set, for messages.
     #[serde(skip)]
     pub(crate) origins: Origins,
-}
-
-/// Where the token and the API address were set, for error messages: `TELEGRAM_BOT_TOKEN from .env
-/// line 4`.
-#[derive(Debug, Clone, Default)]
-pub(crate) struct Origins {
-    /// Place of the token.
-    pub(crate) token: Option<String>,
-    /// Place of the Bot API server's address, unless it is the default.
-    pub(crate) root: Option<String>,
 }
 
 fn default_root() -> Url {
@@ -245,16 +239,18 @@ impl ConnectorConfig for TelegramConfig {
         DROP_PENDING,
         POLL_TIMEOUT,
     ];
+    const PAGES: &'static [Explanation] = error::PAGES;
 
     fn from_settings(settings: &Settings) -> Result<Option<Self>> {
         let Some(token) = settings.secret(&TOKEN) else { return Ok(None) };
         let mut config = Self::new(token);
-        let from = |variable: &Variable| {
-            settings
-                .find(variable)
-                .map(|setting| format!("{} from {}", variable.name, setting.origin))
-        };
-        config.origins = Origins { token: from(&TOKEN), root: from(&API_ROOT) };
+        config.origins = Origins::read(
+            settings,
+            &[
+                (&TOKEN, &[codes::TOKEN, codes::UNAUTHORIZED, codes::CONFLICT, codes::WEBHOOK]),
+                (&API_ROOT, &[codes::CONNECT, codes::TIMEOUT, codes::GARBAGE]),
+            ],
+        );
         if let Some(root) = address(settings, &API_ROOT)? {
             config.api_root = root;
         }
@@ -302,23 +298,6 @@ impl ConnectorConfig for TelegramConfig {
     }
 }
 
-impl Origins {
-    /// Adds to an error the place of the setting that it is about.
-    pub(crate) fn add(&self, error: Error) -> Error {
-        let place = match error.code() {
-            Some(codes::TOKEN | codes::UNAUTHORIZED | codes::CONFLICT | codes::WEBHOOK) => {
-                &self.token
-            }
-            Some(codes::CONNECT | codes::TIMEOUT | codes::GARBAGE) => &self.root,
-            _ => &None,
-        };
-        match place {
-            Some(place) => error.with("where", place),
-            None => error,
-        }
-    }
-}
-
 impl TelegramConfig {
     /// Builds the connector like [`ConnectorConfig::build`], but returns the concrete type.
     ///
@@ -328,130 +307,5 @@ impl TelegramConfig {
     pub fn connector(self, host: &Host) -> Result<TelegramConnector> {
         self.validate()?;
         TelegramConnector::new(self, host)
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn read(pairs: &[(&str, &str)]) -> Result<Option<TelegramConfig>> {
-        TelegramConfig::from_settings(&Settings::from_pairs(pairs.iter().map(|(k, v)| (*k, *v))))
-    }
-
-    const GOOD: &str = "123456789:AAcanaryCANARYcanaryCANARYcanaryCAN_-1";
-
-    #[test]
-    fn a_token_is_enough() {
-        let config = read(&[("TELEGRAM_BOT_TOKEN", GOOD)]).unwrap().unwrap();
-        assert_eq!(config.account().unwrap().0, "123456789");
-        assert_eq!(config.api_root.as_str(), "https://api.telegram.org/");
-        assert_eq!(
-            (config.mode, config.poll_timeout, config.drop_pending),
-            (Mode::Polling, 50, false)
-        );
-        assert_eq!(config.webhook_listen, "127.0.0.1:8443".parse().unwrap());
-        assert!(read(&[]).unwrap().is_none());
-    }
-
-    #[test]
-    fn pasted_quotes_and_spaces_around_a_token_do_no_harm() {
-        assert_eq!(
-            read(&[("TELEGRAM_BOT_TOKEN", &format!(" \"{GOOD}\" "))])
-                .unwrap()
-                .unwrap()
-                .account()
-                .unwrap()
-                .0,
-            "123456789"
-        );
-    }
-
-    #[test]
-    fn broken_tokens_are_refused_without_being_repeated() {
-        for wrong in [
-            format!("Bot {GOOD}"),
-            GOOD.replace(':', ""),
-            GOOD.replace(':', ": "),
-            format!("\"{GOOD}"),
-            "123456789:".into(),
-            ":AAcanary".into(),
-            format!("{GOOD}\nx"),
-        ] {
-            let inner = TelegramConfig::new(SecretString::from(wrong.clone()));
-            let error = inner.account().unwrap_err();
-            assert_eq!(error.code(), Some("GAL-TG-TOKEN"), "{wrong}");
-            assert!(
-                !format!("{error} {error:?} {} {inner:?}", error.report())
-                    .to_lowercase()
-                    .contains("canary"),
-                "{wrong}"
-            );
-        }
-    }
-
-    #[test]
-    fn a_server_of_ones_own_may_have_tokens_of_another_shape() {
-        let with_root = |token: &str| {
-            read(&[("TELEGRAM_BOT_TOKEN", token), ("TELEGRAM_API_ROOT", "http://127.0.0.1:8081")])
-                .map(|c| c.unwrap().account().unwrap())
-        };
-        for token in ["test-token", "abc:def", "botty", "1:a.b~c", "9999999999999999999999:x"] {
-            let account = with_root(token).unwrap();
-            assert!(
-                account.0.starts_with("bot-")
-                    && account.0.len() == 12
-                    && !account.0.contains(token),
-                "{account:?}"
-            );
-            assert_eq!(account, with_root(token).unwrap(), "the same after a restart");
-            assert_eq!(
-                read(&[("TELEGRAM_BOT_TOKEN", token)]).unwrap_err().code(),
-                Some("GAL-TG-TOKEN"),
-                "{token}: Telegram has one shape only"
-            );
-        }
-        assert_ne!(with_root("test-token").unwrap(), with_root("test-tokem").unwrap());
-        assert_eq!(with_root(GOOD).unwrap().0, "123456789");
-        for something_else in ["sk-proj-canary", "123456789", "a b", "a/b", "a?b", "ü", "bot12:AA"]
-        {
-            assert_eq!(
-                with_root(something_else).unwrap_err().code(),
-                Some("GAL-TG-TOKEN"),
-                "{something_else}"
-            );
-        }
-    }
-
-    #[test]
-    fn settings_that_make_no_sense_are_refused_with_their_place() {
-        for (name, value) in [
-            ("TELEGRAM_MODE", "push"),
-            ("TELEGRAM_API_ROOT", "ftp://x"),
-            ("TELEGRAM_API_ROOT", "https://user:pw@host"),
-            ("TELEGRAM_POLL_TIMEOUT", "51"),
-            ("TELEGRAM_POLL_TIMEOUT", "soon"),
-            ("TELEGRAM_WEBHOOK_LISTEN", "localhost"),
-            ("TELEGRAM_DROP_PENDING", "maybe"),
-            ("TELEGRAM_ALLOWED_CHATS", "[1"),
-            ("TELEGRAM_WEBHOOK_SECRET", "with space"),
-        ] {
-            let error = read(&[("TELEGRAM_BOT_TOKEN", GOOD), (name, value)]).unwrap_err();
-            assert!(
-                error.message().contains(name) || error.fix().is_some_and(|f| f.contains(name)),
-                "{name}: {error}"
-            );
-        }
-        let error =
-            read(&[("TELEGRAM_BOT_TOKEN", GOOD), ("TELEGRAM_MODE", "webhook")]).unwrap_err();
-        assert!(error.fix().unwrap().contains("TELEGRAM_WEBHOOK_URL"));
-    }
-
-    #[test]
-    fn chats_may_be_numbers_or_strings() {
-        assert!(
-            read(&[("TELEGRAM_BOT_TOKEN", GOOD), ("TELEGRAM_ALLOWED_CHATS", "[-100123, \"42\"]")])
-                .is_ok()
-        );
     }
 }

@@ -1,11 +1,16 @@
 //! Reads the terminal connector's config from the agent's settings.
 
-use galatea_core::{Connector, ConnectorConfig, Host, Result, Settings, Source, Variable};
+use galatea_core::{
+    Connector, ConnectorConfig, Host, Result, Settings, Source, Variable, character::Explanation,
+};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use std::{path::PathBuf, sync::Arc};
 
-use crate::connector::{SOCKET_FILE, Terminal};
+use crate::{
+    connector::{SOCKET_FILE, Terminal},
+    error,
+};
 
 const ENABLED: Variable = Variable::new(
     "TERMINAL_ENABLED",
@@ -29,6 +34,7 @@ pub struct Config {
 impl ConnectorConfig for Config {
     const SOURCE: Source = crate::SOURCE;
     const VARIABLES: &'static [Variable] = &[ENABLED, SOCKET];
+    const PAGES: &'static [Explanation] = error::PAGES;
 
     fn from_settings(settings: &Settings) -> Result<Option<Self>> {
         if !settings.flag(&ENABLED)? {

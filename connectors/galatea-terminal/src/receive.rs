@@ -205,8 +205,10 @@ impl Session {
             agent: self.agent_name.to_string(),
             agent_id: self.agent.id(),
         });
-        let seat =
-            Seat { id: self.clients.join(&name, frames.clone()), clients: self.clients.clone() };
+        let guard = ClientGuard {
+            id: self.clients.join(&name, frames.clone()),
+            clients: self.clients.clone(),
+        };
         let farewell = async {
             stop.cancelled().await;
             let _ = frames.try_send(complaint(&error::stopping(), None));
@@ -222,7 +224,7 @@ impl Session {
             let answer = match frame::parse(&line) {
                 Ok(FromClient::Say { id, text }) => Some(self.say(&name, id, &text).await),
                 Ok(FromClient::Ack { key }) => {
-                    self.clients.confirm(seat.id, &key);
+                    self.clients.confirm(guard.id, &key);
                     None
                 }
                 Ok(FromClient::Hello { .. }) => Some(complaint(
@@ -262,12 +264,12 @@ impl Session {
 }
 
 /// Registers a client among the connected ones until it is dropped.
-struct Seat {
+struct ClientGuard {
     id: u64,
     clients: Clients,
 }
 
-impl Drop for Seat {
+impl Drop for ClientGuard {
     fn drop(&mut self) {
         self.clients.leave(self.id);
     }

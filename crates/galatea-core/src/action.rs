@@ -120,7 +120,7 @@ impl ActionResult {
 /// An [`Action`] with its parameter type erased; made by [`erase`].
 #[async_trait]
 pub trait AnyAction: Send + Sync {
-    /// What the model is told.
+    /// Description for the model.
     fn docs(&self) -> ActionDocs;
     /// [`Action::SIDE_EFFECT`].
     fn has_side_effect(&self) -> bool {

@@ -4,7 +4,7 @@ use serde::Serialize;
 use serde_json::{Map, Value};
 use std::sync::Arc;
 
-/// What the model is told of an action.
+/// Description of an action for the model.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct ActionDocs {
     /// Name.

@@ -19,7 +19,7 @@ const MIN_CALLS: usize = 10;
 const IN_A_ROW: u32 = 5;
 const FIRST_PAUSE: Duration = Duration::from_secs(5);
 const LONGEST_PAUSE: Duration = Duration::from_secs(60);
-/// A refused key is asked about at least so often: whoever has put it right wants to see it work.
+/// A refused key is asked about at least so often: a person who has corrected it wants to see it work.
 const LONGEST_BAR: Duration = Duration::from_secs(300);
 const PROBES: u32 = 3;
 /// Bounds the memory of a window, not its meaning.
@@ -226,7 +226,7 @@ impl Breaker {
     /// Counts a call that was admitted. `chance` as in [`Self::admit`].
     pub fn settle(&mut self, pass: Pass, call: Call, now: Timestamp, chance: f64) {
         if let Call::Locked { cause, again } = call {
-            // Whoever hears it second knows nothing new.
+            // A second report of the same refusal changes nothing.
             if self.phase() != Phase::Latched {
                 self.enter(Stage::Latched { until: again }, now);
                 self.cause = Some(cause);

@@ -1,4 +1,4 @@
-//! Event: what happened, for whoever listens. Listening can never delay a turn.
+//! Event: what happened. Subscribers never block a turn.
 
 use serde::{Deserialize, Serialize};
 use tokio::sync::broadcast;

@@ -62,7 +62,7 @@ pub async fn site(turn: &Turn<'_>, room: &Room) -> Result<Site> {
     if room.kind != ChannelType::Dm {
         return Ok(Site::OthersPrivate);
     }
-    // Where a platform gives a private room the person's own id it is told by that.
+    // Where a platform gives a private room the person's own id, that id identifies it.
     if speakers().all(|speaker| RoomId(speaker.0) == room.id) {
         return Ok(Site::OwnPrivate);
     }

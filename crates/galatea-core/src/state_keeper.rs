@@ -66,7 +66,7 @@ impl StateKeeper {
 fn decode<T: DeserializeOwned>(key: &str, value: Value) -> Option<T> {
     serde_json::from_value(value)
         .inspect_err(|error| {
-            tracing::warn!(key, %error, "failed to decode the connector's state; it begins anew");
+            tracing::warn!(key, %error, "failed to decode the connector's state; it starts empty");
         })
         .ok()
 }

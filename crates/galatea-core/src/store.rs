@@ -39,7 +39,8 @@ pub use derived::{DerivedChange, DerivedStore, Superseded};
 pub use embedding::{EmbeddingClaim, EmbeddingStore, SimilarityQuery, Unembedded};
 pub use event::{EventPosition, EventStore};
 pub use inbox::{
-    ConnectorState, Envelope, InHand, InboxEntry, InboxItem, InboxStore, Ingest, Ingested, Mutation,
+    ConnectorState, Envelope, InFlightRows, InboxEntry, InboxItem, InboxStore, Ingest, Ingested,
+    Mutation,
 };
 pub use inbox_state::InboxState;
 pub use lease::{
@@ -186,8 +187,6 @@ pub trait WorldStore: Send + Sync {
     async fn world(&self, id: WorldId) -> Result<Option<World>>;
     /// Every World of an agent, by name.
     async fn worlds(&self, agent: AgentId) -> Result<Vec<World>>;
-    /// Inserts or replaces.
-    async fn save_world(&self, world: &World) -> Result<()>;
 }
 
 /// Rooms and who is in them.
@@ -200,8 +199,6 @@ pub trait RoomStore: Send + Sync {
     /// Private Rooms that an agent has with a person, in the order of their ids. Called rarely: it
     /// may read every participant.
     async fn private_rooms(&self, agent: AgentId, person: EntityId) -> Result<Vec<Room>>;
-    /// Inserts or replaces.
-    async fn save_room(&self, room: &Room) -> Result<()>;
     /// Who is in a Room.
     async fn participants(&self, room: RoomId) -> Result<Vec<Participant>>;
     /// State of an entity in a room; none if it is not a participant or has no state.
@@ -217,8 +214,6 @@ pub trait RoomStore: Send + Sync {
         entity: EntityId,
         state: Option<ParticipantState>,
     ) -> Result<()>;
-    /// Removes participants.
-    async fn remove_participants(&self, room: RoomId, entities: &[EntityId]) -> Result<()>;
 }
 
 /// Entities.
@@ -228,8 +223,6 @@ pub trait EntityStore: Send + Sync {
     async fn entities(&self, ids: &[EntityId]) -> Result<Vec<Entity>>;
     /// Every entity in a room.
     async fn entities_in_room(&self, room: RoomId) -> Result<Vec<Entity>>;
-    /// Inserts or replaces.
-    async fn save_entity(&self, entity: &Entity) -> Result<()>;
 }
 
 /// Relationships.

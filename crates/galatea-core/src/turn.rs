@@ -29,7 +29,7 @@ pub struct AgentView {
     pub character: Arc<Character>,
     /// Its settings.
     pub settings: Settings,
-    /// Where it lives, for the times it is told.
+    /// The agent's time zone, for times in prompts.
     pub zone: Arc<Zone>,
 }
 

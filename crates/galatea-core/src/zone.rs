@@ -12,7 +12,7 @@ use crate::{clock::Timestamp, error::Result, settings::Settings, variable::Varia
 
 /// The setting. Declared here, since the runtime and the standard plugin both show times.
 pub const TIMEZONE: Variable =
-    Variable::new("TIMEZONE", "Time zone of the times that the model is told: an IANA name such as Europe/Berlin, or an offset such as +02:00.").or("UTC");
+    Variable::new("TIMEZONE", "Time zone of times in prompts: an IANA name such as Europe/Berlin, or an offset such as +02:00.").or("UTC");
 
 /// Where systems keep their zones (tzdata).
 const FOLDERS: [&str; 3] = ["/usr/share/zoneinfo", "/usr/lib/zoneinfo", "/usr/share/lib/zoneinfo"];

@@ -12,6 +12,8 @@ pub mod error;
 pub mod guard;
 pub mod json;
 pub mod listen;
+pub mod origins;
+pub mod platform;
 pub mod redact;
 pub mod request;
 pub mod response;
@@ -24,6 +26,8 @@ pub mod upload;
 pub use client::{HttpClient, HttpOptions};
 pub use error::{codes, status_error};
 pub use guard::denied;
+pub use origins::Origins;
+pub use platform::Platform;
 pub use redact::{plain, redact, shorten};
 pub use request::Request;
 pub use reqwest::{

@@ -7,14 +7,9 @@ use uuid::Uuid;
 
 use crate::{
     Database,
-    convert::{from_json, to_json},
+    convert::from_json,
     dialect::{Dialects, Value, values},
 };
-
-pub(crate) const SAVE: Dialects = Dialects::same(
-    "INSERT INTO entities (id, agent_id, names, metadata) VALUES ($1, $2, $3, $4) \
-     ON CONFLICT (id) DO UPDATE SET agent_id = excluded.agent_id, names = excluded.names, metadata = excluded.metadata",
-);
 
 macro_rules! entities {
     ($from:literal) => {
@@ -65,12 +60,5 @@ impl EntityStore for Database {
     async fn entities_in_room(&self, room: RoomId) -> Result<Vec<Entity>> {
         let rows = self.all(ENTITIES_IN_ROOM.with(values![room.0])).await?;
         rows.into_iter().map(Stored::decode).collect()
-    }
-
-    async fn save_entity(&self, entity: &Entity) -> Result<()> {
-        let mut values = values![entity.id.0, entity.agent_id.0];
-        values.push(Value::Jsonb(to_json(&entity.names)?));
-        values.push(Value::Jsonb(to_json(&entity.metadata)?));
-        self.write_one(SAVE.with(values)).await.map(drop)
     }
 }

@@ -5,8 +5,8 @@ use galatea_core::{
     Account, AgentId, Content, Cursor, EntityId, Error, Memory, MemoryId, MemoryKind, RemoteId,
     Result, RoomId, Source, Timestamp, TurnId, WorldId,
     store::{
-        ConnectionChange, InHand, InboxEntry, InboxItem, InboxState, InboxStore, Ingest, Ingested,
-        Mutation, TurnRecord,
+        ConnectionChange, InFlightRows, InboxEntry, InboxItem, InboxState, InboxStore, Ingest,
+        Ingested, Mutation, TurnRecord,
     },
 };
 use sqlx::FromRow;
@@ -17,7 +17,7 @@ use crate::{
     Database,
     change::{Change, Write},
     connect, connector_state,
-    convert::{count, from_json, to_json},
+    convert::{from_json, to_json},
     cursor,
     dialect::{Dialects, Text, Value, values},
     effect, error, memory, outbox, room,
@@ -61,9 +61,6 @@ pub(crate) const BY_ID: Dialects = Dialects::same(item!("WHERE i.id = $1"));
 pub(crate) const BY_REMOTE: Dialects = Dialects::same(item!(
     "WHERE i.source = $1 AND i.remote = $2 AND (i.room_remote = $3 OR $3 IS NULL) ORDER BY i.seq DESC"
 ));
-pub(crate) const COUNTS: Dialects = Dialects::same(
-    "SELECT source, state, count(*) FROM inbox GROUP BY source, state ORDER BY source, state",
-);
 pub(crate) const TROUBLED: Dialects =
     Dialects::same(item!("WHERE i.state IN ('expired', 'dead') ORDER BY i.seq LIMIT +$1"));
 /// A message that was deleted, or its person forgotten, before it was answered has a verdict and no
@@ -260,7 +257,7 @@ impl InboxStore for Database {
         agent: AgentId,
         parts: &[u16],
         sources: &[Source],
-        besides: &InHand,
+        besides: &InFlightRows,
         limit: u32,
     ) -> Result<Vec<InboxItem>> {
         let values = vec![
@@ -323,13 +320,6 @@ impl InboxStore for Database {
         let room = room.map(|id| id.as_str().to_owned());
         let values = values![source.as_str(), message.as_str(), room];
         self.all(BY_REMOTE.with(values)).await?.into_iter().map(Stored::decode).collect()
-    }
-
-    async fn inbox_counts(&self) -> Result<Vec<(Source, InboxState, u64)>> {
-        let rows = self.all::<(String, String, i64)>(COUNTS.with(values![])).await?;
-        rows.into_iter()
-            .map(|(source, name, n)| Ok((Source::from_name(source), state(&name)?, count(n))))
-            .collect()
     }
 
     async fn cursor(

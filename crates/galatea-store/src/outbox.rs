@@ -14,7 +14,7 @@ use uuid::Uuid;
 use crate::{
     Database,
     change::{Change, Write},
-    convert::{count, from_json, to_json},
+    convert::{from_json, to_json},
     dialect::{Dialects, Text, Value, values},
     error, room,
     rows::{DeliveryRow, SettleRow},
@@ -99,9 +99,6 @@ pub(crate) const UNCLEAR: Dialects = Dialects::same(
     "SELECT o.room_remote FROM outbox d JOIN outbox o ON o.seq > d.seq - 4096 AND o.seq < d.seq AND o.room_id = d.room_id \
      WHERE d.id = $1 AND o.remote IS NULL AND (o.state = 'ambiguous' OR o.doubt) AND NOT EXISTS ( \
         SELECT 1 FROM outbox k WHERE k.seq > o.seq AND k.seq < d.seq AND k.room_id = d.room_id AND k.remote IS NOT NULL)",
-);
-pub(crate) const COUNTS: Dialects = Dialects::same(
-    "SELECT source, state, count(*) FROM outbox GROUP BY source, state ORDER BY source, state",
 );
 
 /// Every statement that reads the outbox on a message's way; counts and lists for an operator may
@@ -305,13 +302,6 @@ impl OutboxStore for Database {
             doubtful: remotes(doubtful),
             cut: newer.is_some_and(|(newer,)| newer > NEXT),
         })
-    }
-
-    async fn outbox_counts(&self) -> Result<Vec<(Source, OutboxState, u64)>> {
-        let rows = self.all::<(String, String, i64)>(COUNTS.with(values![])).await?;
-        rows.into_iter()
-            .map(|(source, name, n)| Ok((Source::from_name(source), state(&name)?, count(n))))
-            .collect()
     }
 
     async fn outbox(&self, query: &OutboxQuery) -> Result<Vec<OutboxItem>> {

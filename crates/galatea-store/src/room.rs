@@ -11,19 +11,12 @@ use uuid::Uuid;
 use crate::{
     Database,
     change::{Change, Write},
-    convert::{self, from_json, from_name, to_json},
+    convert::{self, from_json, from_name},
     dialect::{Dialects, Value, values},
     effect,
     index::{place, reindex_terms, unindex_terms},
 };
 
-const SAVE: Dialects = Dialects::same(
-    "INSERT INTO rooms (id, agent_id, world_id, parent_id, source, account, remote, type, name, metadata) \
-     VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10) \
-     ON CONFLICT (id) DO UPDATE SET agent_id = excluded.agent_id, world_id = excluded.world_id, parent_id = excluded.parent_id, \
-        source = excluded.source, account = excluded.account, remote = excluded.remote, type = excluded.type, name = excluded.name, \
-        metadata = excluded.metadata",
-);
 const LEAVE: Dialects = Dialects {
     sqlite: "DELETE FROM participants WHERE room_id = $1 AND entity_id IN (SELECT unhex(value) FROM json_each($2))",
     postgres: "DELETE FROM participants WHERE room_id = $1 AND entity_id = ANY ($2)",
@@ -91,7 +84,7 @@ const MOVE: [Dialects; 14] = [
 ];
 
 #[cfg(test)]
-pub(crate) const WRITES: &[&[Dialects]] = &[&[SAVE, LEAVE], &MOVE];
+pub(crate) const WRITES: &[&[Dialects]] = &[&[LEAVE], &MOVE];
 
 macro_rules! room {
     ($condition:literal) => {
@@ -186,22 +179,6 @@ impl RoomStore for Database {
         Ok(rooms.into_iter().filter(|room| room.kind.is_direct()).collect())
     }
 
-    async fn save_room(&self, room: &Room) -> Result<()> {
-        let mut values = values![
-            room.id.0,
-            room.agent_id.0,
-            room.world_id.0,
-            room.parent_id.map(|id| id.0),
-            room.source.as_str(),
-            room.account.0.as_str(),
-            room.remote.as_str(),
-            room.kind.as_str(),
-            room.name.as_str()
-        ];
-        values.push(Value::Jsonb(to_json(&room.metadata)?));
-        self.write_one(SAVE.with(values)).await.map(drop)
-    }
-
     async fn participants(&self, room: RoomId) -> Result<Vec<Participant>> {
         let rows = self.all::<(Uuid, Option<String>)>(PARTICIPANTS.with(values![room.0])).await?;
         rows.into_iter()
@@ -228,12 +205,6 @@ impl RoomStore for Database {
     ) -> Result<()> {
         let mut change = Change::default();
         effect::push_state(&mut change, None, room, entity, state)?;
-        self.write(change).await.map(drop)
-    }
-
-    async fn remove_participants(&self, room: RoomId, entities: &[EntityId]) -> Result<()> {
-        let mut change = Change::default();
-        push_leave(&mut change, room, entities)?;
         self.write(change).await.map(drop)
     }
 }

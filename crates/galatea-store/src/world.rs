@@ -7,15 +7,10 @@ use uuid::Uuid;
 
 use crate::{
     Database,
-    convert::{from_json, to_json},
-    dialect::{Dialects, Value, values},
+    convert::from_json,
+    dialect::{Dialects, values},
 };
 
-pub(crate) const SAVE: Dialects = Dialects::same(
-    "INSERT INTO worlds (id, agent_id, source, remote, name, metadata) VALUES ($1, $2, $3, $4, $5, $6) \
-     ON CONFLICT (id) DO UPDATE SET agent_id = excluded.agent_id, source = excluded.source, remote = excluded.remote, name = excluded.name, \
-        metadata = excluded.metadata",
-);
 pub(crate) const WORLD: Dialects = Dialects::same(
     "SELECT id, agent_id, source, remote, name, CAST(metadata AS text) AS metadata FROM worlds WHERE id = $1",
 );
@@ -54,17 +49,5 @@ impl WorldStore for Database {
 
     async fn worlds(&self, agent: AgentId) -> Result<Vec<World>> {
         self.all(WORLDS.with(values![agent.0])).await?.into_iter().map(Stored::decode).collect()
-    }
-
-    async fn save_world(&self, world: &World) -> Result<()> {
-        let mut values = values![
-            world.id.0,
-            world.agent_id.0,
-            world.source.as_str(),
-            world.remote.as_str(),
-            world.name.as_str()
-        ];
-        values.push(Value::Jsonb(to_json(&world.metadata)?));
-        self.write_one(SAVE.with(values)).await.map(drop)
     }
 }

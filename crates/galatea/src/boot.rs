@@ -27,7 +27,7 @@ use crate::{
 };
 
 /// How often the runtime polls for an operator's decisions about the outbox.
-const LOOK_AROUND: Duration = Duration::from_secs(1);
+const RECONCILE_EVERY: Duration = Duration::from_secs(1);
 
 /// Which platforms to connect.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -118,7 +118,7 @@ pub(crate) async fn boot(
         store: Arc::clone(&store),
         clock: Arc::clone(&clock),
         events,
-        look_around: LOOK_AROUND,
+        reconcile_every: RECONCILE_EVERY,
         cluster,
     };
     let orchestrator = Orchestrator::new(options)?;

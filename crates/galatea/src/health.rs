@@ -2,6 +2,7 @@
 //! ready to answer (`/readyz`).
 
 mod owner;
+mod readiness;
 
 use axum::{
     Json, Router,
@@ -12,15 +13,16 @@ use axum::{
     routing::get,
 };
 use futures::future::BoxFuture;
-use galatea_core::{Error, ErrorKind, Result, Settings, Variable, breaker::BreakerState};
+use galatea_core::{Error, ErrorKind, Result, Settings, Variable};
 use galatea_http::listen::Limits;
-use serde::{Deserialize, Serialize};
 use std::{
     io,
     net::{IpAddr, Ipv4Addr, SocketAddr},
     sync::Arc,
 };
 use tokio::net::TcpListener;
+
+pub(crate) use readiness::{AgentState, ClusterState, ConnectorState, Note, Readiness, Reason};
 
 /// Address the health server listens on.
 pub(crate) const SERVER_HOST: Variable = Variable::new(
@@ -34,107 +36,6 @@ pub(crate) const SERVER_PORT: Variable =
 
 /// Every setting this module reads.
 pub(crate) const VARIABLES: &[Variable] = &[SERVER_HOST, SERVER_PORT];
-
-/// Answer of `/readyz`: whether the process can work, and the problems that prevent it.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct Readiness {
-    /// No problem was found.
-    pub(crate) ready: bool,
-    /// Problems, the most severe first.
-    pub(crate) reasons: Vec<Reason>,
-    /// Every agent with its connectors.
-    pub(crate) agents: Vec<AgentState>,
-    /// The processes that share the database; `None` for a single process.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(crate) cluster: Option<ClusterState>,
-    /// Findings made while models were in use: names the provider does not have, answers from
-    /// another model.
-    #[serde(default)]
-    pub(crate) remarks: Vec<Reason>,
-    /// States of the circuit breakers of accounts and models.
-    #[serde(default)]
-    pub(crate) breakers: Vec<BreakerState>,
-    /// Caps of money or tokens that are almost used up today.
-    #[serde(default)]
-    pub(crate) budgets: Vec<galatea_runtime::BudgetState>,
-    pub(crate) version: String,
-    pub(crate) pid: u32,
-    /// In seconds, since the process started.
-    pub(crate) uptime: u64,
-    /// SQL statements since the process started.
-    #[serde(default)]
-    pub(crate) statements: u64,
-    /// Rows written since the process started; SQLite only.
-    #[serde(default)]
-    pub(crate) rows: Option<u64>,
-}
-
-/// The processes that share a database, as this process sees them.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub(crate) struct ClusterState {
-    /// Number of live processes.
-    pub(crate) alive: usize,
-    /// How far the database clock is ahead of this machine's clock, in milliseconds. Negative if it
-    /// is behind.
-    pub(crate) skew_millis: i64,
-    /// Conditions to check although all work is done: clocks that differ, processes with another
-    /// version or configuration.
-    pub(crate) notes: Vec<Note>,
-}
-
-/// A condition to check that does not prevent work.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct Note {
-    /// Stable code.
-    pub(crate) code: String,
-    /// One sentence.
-    pub(crate) message: String,
-}
-
-/// A problem that prevents work.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
-pub(crate) struct Reason {
-    /// Subject: `connector`, `model`, `storage`, `cluster` or `process`.
-    pub(crate) subject: String,
-    /// Name of the affected agent; `None` if the problem affects the process.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(crate) agent: Option<String>,
-    /// One sentence.
-    pub(crate) message: String,
-    /// Stable code.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(crate) code: Option<String>,
-    /// What was observed.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(crate) cause: Option<String>,
-    /// Where the setting comes from.
-    #[serde(default, rename = "where", skip_serializing_if = "Option::is_none")]
-    pub(crate) origin: Option<String>,
-    /// The next action.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(crate) fix: Option<String>,
-}
-
-/// An agent in [`Readiness`].
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct AgentState {
-    pub(crate) name: String,
-    /// Its model, such as `openai gpt-6.1-terra`.
-    pub(crate) model: String,
-    pub(crate) connectors: Vec<ConnectorState>,
-}
-
-/// A connector in [`Readiness`].
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct ConnectorState {
-    pub(crate) source: String,
-    pub(crate) account: String,
-    /// `starting`, `elsewhere`, `up`, `degraded`, `retrying` or `down`.
-    pub(crate) state: String,
-    /// Details for people.
-    pub(crate) detail: String,
-}
 
 /// Computes the readiness. Called for every request.
 pub(crate) type Probe = Arc<dyn Fn() -> BoxFuture<'static, Readiness> + Send + Sync>;
@@ -259,173 +160,4 @@ fn is_this_host(host: &str) -> bool {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use tokio::io::{AsyncReadExt, AsyncWriteExt};
-
-    fn probe(ready: bool) -> Probe {
-        Arc::new(move || {
-            Box::pin(async move {
-                let reason = Reason {
-                    subject: "model".into(),
-                    message: "no model answers".into(),
-                    ..Reason::default()
-                };
-                let reasons = if ready { Vec::new() } else { vec![reason] };
-                Readiness {
-                    ready,
-                    reasons,
-                    agents: Vec::new(),
-                    remarks: Vec::new(),
-                    cluster: None,
-                    breakers: Vec::new(),
-                    budgets: Vec::new(),
-                    version: "0".into(),
-                    pid: 1,
-                    uptime: 2,
-                    statements: 3,
-                    rows: None,
-                }
-            })
-        })
-    }
-
-    async fn ask(address: SocketAddr, request: &str) -> String {
-        let mut stream = tokio::net::TcpStream::connect(address).await.unwrap();
-        stream.write_all(request.as_bytes()).await.unwrap();
-        let mut answer = String::new();
-        stream.read_to_string(&mut answer).await.unwrap();
-        answer
-    }
-
-    async fn server(ready: bool) -> SocketAddr {
-        let listener = bind("127.0.0.1:0".parse().unwrap(), "here").await.unwrap();
-        let address = listener.local_addr().unwrap();
-        tokio::spawn(serve(listener, probe(ready)));
-        address
-    }
-
-    #[tokio::test]
-    async fn the_three_questions() {
-        let address = server(true).await;
-        for (path, expect) in [
-            ("/healthz", "\"alive\""),
-            ("/readyz", "\"ready\":true"),
-            ("/version", env!("CARGO_PKG_VERSION")),
-        ] {
-            let answer = ask(
-                address,
-                &format!("GET {path} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n"),
-            )
-            .await;
-            assert!(answer.starts_with("HTTP/1.1 200 ") && answer.contains(expect), "{answer}");
-        }
-        let address = server(false).await;
-        let answer = ask(
-            address,
-            "GET /readyz HTTP/1.1\r\nHost: 127.0.0.1:3000\r\nConnection: close\r\n\r\n",
-        )
-        .await;
-        assert!(
-            answer.starts_with("HTTP/1.1 503 ") && answer.contains("no model answers"),
-            "{answer}"
-        );
-    }
-
-    #[tokio::test]
-    async fn half_sent_requests_take_no_room() {
-        let address = server(true).await;
-        let mut halves = Vec::new();
-        for _ in 0..500 {
-            let mut stream = tokio::net::TcpStream::connect(address).await.unwrap();
-            stream.write_all(b"GET /readyz HTTP/1.1\r\nHost: local").await.unwrap();
-            halves.push(stream);
-        }
-        let answer =
-            ask(address, "GET /readyz HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")
-                .await;
-        assert!(answer.starts_with("HTTP/1.1 200 "), "{answer}");
-        // The server closes the oldest connections beyond its limit.
-        for stream in &mut halves[..500 - Limits::LOCAL.connections] {
-            assert!(matches!(stream.read(&mut [0]).await, Ok(0) | Err(_)));
-        }
-    }
-
-    #[tokio::test]
-    async fn strange_hosts_and_methods_are_refused() {
-        let address = server(true).await;
-        for host in [
-            "Host: evil.example\r\n",
-            "Host: 127.0.0.1.evil.example\r\n",
-            "Host: 10.0.0.1\r\n",
-            "",
-            "Host: localhost\r\nHost: evil.example\r\n",
-        ] {
-            let answer =
-                ask(address, &format!("GET /readyz HTTP/1.1\r\n{host}Connection: close\r\n\r\n"))
-                    .await;
-            assert!(answer.starts_with("HTTP/1.1 4"), "{host}: {answer}");
-            assert!(!answer.contains("\"ready\""), "{host}: {answer}");
-        }
-        let answer = ask(address, "GET http://evil.example/readyz HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n").await;
-        assert!(answer.starts_with("HTTP/1.1 403"), "{answer}");
-        let answer = ask(address, "POST /readyz HTTP/1.1\r\nHost: localhost\r\nContent-Length: 0\r\nConnection: close\r\n\r\n").await;
-        assert!(answer.starts_with("HTTP/1.1 405"), "{answer}");
-    }
-
-    #[test]
-    fn hosts_are_told_apart() {
-        for good in
-            ["localhost", "LOCALHOST:3000", "127.0.0.1", "127.9.9.9:1", "[::1]", "[::1]:3000"]
-        {
-            assert!(is_this_host(good), "{good}");
-        }
-        for bad in [
-            "",
-            "evil",
-            "[::1",
-            "[::1]evil",
-            "[::2]",
-            "localhost.evil",
-            "0.0.0.0",
-            "192.168.0.1:80",
-            "::1",
-        ] {
-            assert!(!is_this_host(bad), "{bad}");
-        }
-    }
-
-    #[tokio::test]
-    async fn a_taken_port_names_its_owner() {
-        let first = bind("127.0.0.1:0".parse().unwrap(), "here").await.unwrap();
-        let error = bind(first.local_addr().unwrap(), "here").await.unwrap_err();
-        assert_eq!((error.kind(), error.code()), (ErrorKind::Conflict, Some("GAL-PORT")));
-        #[cfg(target_os = "linux")]
-        assert!(error.message().contains(&std::process::id().to_string()), "{error}");
-        assert!(error.fix().unwrap().contains("--port"));
-    }
-
-    #[test]
-    fn only_the_loopback_interface() {
-        let settings =
-            |host: &str| Settings::from_pairs([("SERVER_HOST", host), ("SERVER_PORT", "8080")]);
-        assert_eq!(address(&settings("localhost"), None).unwrap().to_string(), "127.0.0.1:8080");
-        assert_eq!(address(&settings("::1"), Some(9)).unwrap().to_string(), "[::1]:9");
-        assert_eq!(address(&Settings::default(), None).unwrap().to_string(), "127.0.0.1:3000");
-        for open in ["0.0.0.0", "::", "192.168.1.1"] {
-            assert_eq!(
-                address(&settings(open), None).unwrap_err().code(),
-                Some("GAL-BIND"),
-                "{open}"
-            );
-        }
-        assert_eq!(
-            address(&settings("example.org"), None).unwrap_err().code(),
-            Some("GAL-CFG-VALUE")
-        );
-        assert_eq!(
-            address(&Settings::from_pairs([("SERVER_PORT", "70000")]), None).unwrap_err().code(),
-            Some("GAL-CFG-VALUE")
-        );
-    }
-}
+mod tests;

@@ -53,7 +53,7 @@ const ANSWER: &str =
     "start a process of the role all or worker, and look why those before it ended";
 const CONNECT: &str =
     "start a process of the role all or ingress, and look why those before it ended";
-const SOON: &str = "wait some seconds: whoever is alive takes it; if it stays, look at the logs of those processes";
+const SOON: &str = "wait some seconds: a running process claims it; if it stays, look at the logs of those processes";
 
 /// Adds the work that a process announced.
 pub(crate) fn add(wanted: &mut AllWanted, about: &About) {

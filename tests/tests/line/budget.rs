@@ -365,15 +365,8 @@ async fn a_thousand_strangers_at_once_cost_what_they_may_and_regulars_are_answer
     // Each message is either refused or waits for an answer.
     let begun = async {
         loop {
-            let open = house
-                .store
-                .inbox_counts()
-                .await
-                .unwrap()
-                .iter()
-                .filter(|(_, state, _)| *state == InboxState::New)
-                .map(|(_, _, n)| *n)
-                .sum::<u64>();
+            let lines = house.store.audit().await.unwrap();
+            let open = lines.iter().map(|line| line.pending).sum::<u64>();
             if open == model.under_way.load(Ordering::SeqCst) {
                 return;
             }

@@ -3,7 +3,7 @@
 
 use galatea_core::{
     Account, Address, Batch, Content, Error, Outgoing, RemoteId, SecretString,
-    store::{AuditStore, InboxState, InboxStore, LeaseStore, OutboxStore},
+    store::{AuditStore, LeaseStore},
 };
 use galatea_store::{Database as Stored, PostgresOptions};
 use galatea_testkit::{
@@ -13,7 +13,7 @@ use galatea_testkit::{
 use std::{sync::Arc, time::Duration};
 
 use crate::{
-    house::{House, Plan, dm},
+    house::{House, Plan, dm, is_open},
     models::{Gated, echo},
     platform::{PATIENCE, SOURCE},
 };
@@ -28,15 +28,7 @@ async fn open(url: &str) -> Stored {
 
 /// Whether all work is done. Uses a connection of its own, because the proxy counts every answer.
 async fn is_quiet(house: &House, beside: &Stored) -> bool {
-    let waits = beside
-        .inbox_counts()
-        .await
-        .unwrap()
-        .iter()
-        .any(|(_, state, n)| *state == InboxState::New && *n > 0);
-    let goes_out =
-        beside.outbox_counts().await.unwrap().iter().any(|(_, state, n)| state.is_open() && *n > 0);
-    !waits && !goes_out && house.orchestrator.active_lanes() == (0, 0)
+    !is_open(beside).await && house.orchestrator.active_lanes() == (0, 0)
 }
 
 async fn until(what: &str, house: &House, enough: impl AsyncFn() -> bool) {

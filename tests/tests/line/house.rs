@@ -5,7 +5,7 @@ use galatea_core::{
     Command, Connection, Content, EntityId, EntityRef, EventBus, Gateway, Incoming, IncomingEvent,
     IncomingMessage, MemberId, MemoryId, Models, Outgoing, Plugin, Received, RemoteId, RoomId,
     RoomRef, Settings, Store, SystemClock, TextModel, WorldId, WorldRef,
-    store::{InboxState, OutboxState, ProcessRole},
+    store::{OutboxQuery, OutboxState, ProcessRole},
 };
 use galatea_runtime::{
     AgentSpec, ClusterOptions, Orchestrator, RuntimeOptions,
@@ -47,7 +47,7 @@ pub(crate) struct Plan {
     pub(crate) models: Models,
     pub(crate) plugins: Vec<Plugin>,
     pub(crate) platform: Arc<Platform>,
-    pub(crate) look_around: Duration,
+    pub(crate) reconcile_every: Duration,
     pub(crate) cluster: Option<ClusterOptions>,
 }
 
@@ -62,7 +62,7 @@ impl Plan {
             plugins: Vec::new(),
             platform: Platform::new("1000"),
             // No other process uses this store, and some tests count statements.
-            look_around: Duration::from_secs(3600),
+            reconcile_every: Duration::from_secs(3600),
             cluster: None,
         }
     }
@@ -140,7 +140,7 @@ impl Plan {
             store: Arc::clone(&store),
             clock: Arc::clone(&self.clock),
             events: EventBus::default(),
-            look_around: self.look_around,
+            reconcile_every: self.reconcile_every,
             cluster: self.cluster,
         })
         .unwrap();
@@ -237,16 +237,7 @@ impl House {
     pub(crate) async fn quiet(&self) {
         let wait = async {
             loop {
-                let open = self
-                    .store
-                    .inbox_counts()
-                    .await
-                    .unwrap()
-                    .iter()
-                    .any(|(_, state, n)| *state == InboxState::New && *n > 0)
-                    || self.store.outbox_counts().await.unwrap().iter().any(|(_, state, n)| {
-                        matches!(state, OutboxState::Pending | OutboxState::Sending) && *n > 0
-                    });
+                let open = is_open(&*self.store).await;
                 if !open && self.orchestrator.active_lanes() == (0, 0) {
                     return;
                 }
@@ -256,9 +247,8 @@ impl House {
         let ended = tokio::time::timeout(PATIENCE, wait).await;
         assert!(
             ended.is_ok(),
-            "it never became quiet: {:?} {:?} {:?}",
-            self.store.inbox_counts().await,
-            self.store.outbox_counts().await,
+            "it never became quiet: {:?} {:?}",
+            self.store.audit().await,
             self.orchestrator.active_lanes()
         );
     }
@@ -341,4 +331,11 @@ impl Spot {
             at,
         }
     }
+}
+
+/// Whether a stored message waits for its turn, or a stored delivery for its platform.
+pub(crate) async fn is_open(store: &dyn Store) -> bool {
+    let open = OutboxQuery { states: vec![OutboxState::Pending, OutboxState::Sending], limit: 1 };
+    store.audit().await.unwrap().iter().any(|line| line.pending > 0)
+        || !store.outbox(&open).await.unwrap().is_empty()
 }

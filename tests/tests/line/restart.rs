@@ -165,7 +165,7 @@ fn a_message_that_ends_the_program_every_time_is_given_up() {
 #[tokio::test]
 async fn what_is_stored_and_in_nobodys_hands_is_answered_without_a_restart() {
     let mut plan = Plan::new(echo());
-    plan.look_around = Duration::from_millis(5);
+    plan.reconcile_every = Duration::from_millis(5);
     let house = plan.build().await;
     let known = house.say(&dm("7"), "one").await;
     house.platform.until_shown("7", 1).await;

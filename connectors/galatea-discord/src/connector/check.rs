@@ -79,7 +79,7 @@ fn invite(application: u64) -> String {
 fn sessions(left: u64) -> Finding {
     if left < FEW_SESSIONS {
         let message = format!(
-            "only {left} sessions may be begun until Discord counts anew; at none the token is reset"
+            "only {left} new sessions are left until Discord's count restarts; at zero Discord resets the token"
         );
         return Finding::new(Severity::Warning, codes::IDENTIFY, "connector", message)
             .with_fix("find out what restarts the bot again and again");

@@ -30,9 +30,9 @@ use crate::{
     },
     send::{
         api::{Api, Call},
-        book::{Book, Pending},
         escape,
         interaction::EPHEMERAL,
+        send_state::{Pending, SendState},
     },
 };
 use session::Session;
@@ -46,7 +46,7 @@ const ASKED: &str = "asked";
 #[derive(Clone)]
 pub(crate) struct Intake {
     pub(crate) api: Api,
-    pub(crate) book: Arc<Book>,
+    pub(crate) send_state: Arc<SendState>,
     pub(crate) me: Arc<Me>,
     pub(crate) gateway: Gateway,
     pub(crate) stop: CancellationToken,
@@ -67,13 +67,13 @@ pub(crate) struct Item {
 impl Intake {
     pub(crate) fn new(
         api: Api,
-        book: Arc<Book>,
+        send_state: Arc<SendState>,
         directory: Arc<Directory>,
         me: Arc<Me>,
         gateway: Gateway,
         stop: CancellationToken,
     ) -> Self {
-        Self { api, book, me, gateway, stop, directory, direct: Arc::default() }
+        Self { api, send_state, me, gateway, stop, directory, direct: Arc::default() }
     }
 
     /// Acknowledges a command or a button press in a task of its own. Discord waits only three
@@ -102,9 +102,10 @@ impl Intake {
                 who,
                 at: self.gateway.clock().now(),
             };
-            self.book.asked(asked.clone(), pending);
+            self.send_state.asked(asked.clone(), pending);
         }
-        let (api, stop, book) = (self.api.clone(), self.stop.clone(), self.book.clone());
+        let (api, stop, send_state) =
+            (self.api.clone(), self.stop.clone(), self.send_state.clone());
         Some(tokio::spawn(async move {
             let path = format!("/interactions/{number}/{}/callback", escape(&token));
             let body = if private {
@@ -122,7 +123,7 @@ impl Intake {
             }
             // After a timeout the acknowledgement may have arrived, so the answer is tried.
             if failure.had_no_effect() {
-                book.ran_out(&asked);
+                send_state.ran_out(&asked);
             }
             let error = api.error(failure, "acknowledge");
             if private {
@@ -138,7 +139,7 @@ impl Intake {
     async fn keep_asked(&self) {
         let cursor = Cursor {
             stream: ASKED.to_owned(),
-            position: self.book.keep(self.gateway.clock().now()),
+            position: self.send_state.keep(self.gateway.clock().now()),
         };
         let stored: Result<_> =
             self.gateway.receive(Batch { cursor: Some(cursor), ..Batch::default() }).await;
@@ -150,7 +151,7 @@ impl Intake {
     /// Loads the commands that still waited for an answer when the previous process ended.
     pub(crate) async fn restore_asked(&self) {
         if let Ok(Some(kept)) = self.gateway.cursor(ASKED).await {
-            self.book.restore(&kept.position);
+            self.send_state.restore(&kept.position);
         }
     }
 

@@ -154,7 +154,7 @@ impl Work {
             && self.events.is_empty()
             && self.syncs.is_empty();
         if let Some((nonce, message)) = decoded.echo {
-            intake.book.echo(nonce, message);
+            intake.send_state.echo(nonce, message);
         }
         self.heard_up_to(decoded.newest.unwrap_or(0));
         if let Some(channel) = decoded.direct {
@@ -165,7 +165,7 @@ impl Work {
         forget(&item.name, &data, &intake.directory);
         if changes_permissions(&item.name) {
             intake
-                .book
+                .send_state
                 .muted
                 .recheck(|channel| intake.directory.missing(channel, intake.me.id, now).is_some());
         }

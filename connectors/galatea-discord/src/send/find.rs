@@ -32,7 +32,7 @@ pub(super) async fn find(
         // Edits, deletions and reactions are idempotent, so they can be repeated.
         return Ok(ReadBackResult::NotSent);
     };
-    if let Some(id) = sender.book.by_nonce(&delivery.key) {
+    if let Some(id) = sender.send_state.by_nonce(&delivery.key) {
         return Ok(ReadBackResult::Sent(Receipt { id: Some(id), moved_to: None }));
     }
     if reply_to.as_ref().is_some_and(is_private) {
@@ -71,12 +71,12 @@ pub(super) async fn find(
         };
         let ids = messages.iter().filter(ours).filter_map(|m| id(&m["id"]).map(RemoteId::new));
         let free = |id: &RemoteId| {
-            !sender.book.is_anothers(id, &delivery.key) && !context.ours.contains(id)
+            !sender.send_state.is_anothers(id, &delivery.key) && !context.ours.contains(id)
         };
         if let Some(found) =
             ids.filter(free).min_by_key(|id| id.as_str().parse::<u64>().unwrap_or(u64::MAX))
         {
-            sender.book.echo(delivery.key.clone(), found.clone());
+            sender.send_state.echo(delivery.key.clone(), found.clone());
             return Ok(ReadBackResult::Sent(Receipt { id: Some(found), moved_to: None }));
         }
         match messages.iter().filter_map(|m| id(&m["id"])).max() {

@@ -3,7 +3,7 @@
 use galatea_core::{ExposeSecret, Receipt, Result, SecretString};
 use serde_json::{Map, Value, json};
 
-use super::{DiscordSender, api::Call, book::Pending, escape, message_id};
+use super::{DiscordSender, api::Call, escape, message_id, send_state::Pending};
 use crate::{
     encode::{self, Upload},
     error::Failure,

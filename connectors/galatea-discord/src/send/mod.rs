@@ -2,7 +2,6 @@
 //! may have been posted, and the runtime decides about a retry.
 
 pub(crate) mod api;
-pub(crate) mod book;
 mod find;
 pub(crate) mod guard;
 pub(crate) mod interaction;
@@ -10,6 +9,7 @@ pub(crate) mod limits;
 pub(crate) mod muted;
 mod post;
 mod react;
+pub(crate) mod send_state;
 mod speak;
 
 use async_trait::async_trait;
@@ -30,13 +30,13 @@ use crate::{
     snowflake,
 };
 use api::{Api, Call};
-use book::Book;
 use interaction::expired;
+use send_state::SendState;
 
 /// The send handler of one application.
 pub(crate) struct DiscordSender {
     api: Api,
-    book: Arc<Book>,
+    send_state: Arc<SendState>,
     directory: Arc<Directory>,
     folder: PathBuf,
     me: u64,
@@ -45,12 +45,12 @@ pub(crate) struct DiscordSender {
 impl DiscordSender {
     pub(crate) fn new(
         api: Api,
-        book: Arc<Book>,
+        send_state: Arc<SendState>,
         directory: Arc<Directory>,
         me: u64,
         folder: PathBuf,
     ) -> Self {
-        Self { api, book, directory, folder, me }
+        Self { api, send_state, directory, folder, me }
     }
 
     /// Converts a failure to an error that names the room and the missing permission. Records
@@ -77,7 +77,7 @@ impl DiscordSender {
             call,
         );
         if refused {
-            self.book.muted.refused(channel, &error, self.api.clock().now());
+            self.send_state.muted.refused(channel, &error, self.api.clock().now());
         }
         error
     }
@@ -88,7 +88,7 @@ impl DiscordSender {
         let now = self.api.clock().now();
         let missing = match self.directory.missing(channel, self.me, now) {
             Some(missing) => missing,
-            None => return self.book.muted.holds(channel, now),
+            None => return self.send_state.muted.holds(channel, now),
         };
         let known = self.directory.channel(channel)?;
         let needs =
@@ -98,7 +98,7 @@ impl DiscordSender {
         let error = self
             .api
             .placed(cannot_write(&Room { name: known.name, link, does: "write", needs }, missing));
-        self.book.muted.note(channel, &error, now);
+        self.send_state.muted.note(channel, &error, now);
         Some(error)
     }
 
@@ -117,7 +117,7 @@ impl DiscordSender {
         let interaction = reply_to.filter(|r| is_interaction(r));
         let private = interaction.is_some_and(is_private);
         if let Some(asked) = interaction
-            && let Some((pending, token)) = self.book.pending(asked, now)
+            && let Some((pending, token)) = self.send_state.pending(asked, now)
         {
             let answered = if follow_up {
                 self.follow_up(&pending, &token, body.clone(), files).await
@@ -128,17 +128,17 @@ impl DiscordSender {
                 Ok(receipt) => {
                     // The token is still needed for the further parts of a private answer.
                     if !private {
-                        self.book.answered(asked);
+                        self.send_state.answered(asked);
                     }
                     if let Some(id) = &receipt.id {
-                        self.book.echo(delivery.key.clone(), id.clone());
+                        self.send_state.echo(delivery.key.clone(), id.clone());
                     }
                     return Ok(receipt);
                 }
                 // The interaction expired, or its acknowledgement never arrived: post in the
                 // channel instead.
                 Err(failure) if failure.code() == Some(10008) || expired(&failure) => {
-                    self.book.ran_out(asked)
+                    self.send_state.ran_out(asked)
                 }
                 Err(failure) => return Err(failure),
             }
@@ -150,7 +150,7 @@ impl DiscordSender {
                 ..Refusal::default()
             }));
         }
-        if let Some(known) = interaction.and_then(|asked| self.book.known(asked, now)) {
+        if let Some(known) = interaction.and_then(|asked| self.send_state.known(asked, now)) {
             // There is no message to reply to, so begin with a mention of the caller.
             known.who.into_iter().for_each(|who| name(&mut body, who));
         }
@@ -188,7 +188,7 @@ pub(crate) fn escape(segment: &str) -> String {
 #[async_trait]
 impl SendHandler for DiscordSender {
     fn handle(&self) -> Option<String> {
-        self.book.handle()
+        self.send_state.handle()
     }
 
     fn encode(&self, outgoing: &Outgoing) -> Result<Vec<Encoded>> {
@@ -301,10 +301,11 @@ impl SendHandler for DiscordSender {
 
     async fn unanswered(&self, _: &Address, message: &RemoteId, why: &str) -> Result<()> {
         // A button press shows nothing, and Discord has ended an expired command itself.
-        let Some((pending, token)) = self.book.pending(message, self.api.clock().now()) else {
+        let Some((pending, token)) = self.send_state.pending(message, self.api.clock().now())
+        else {
             return Ok(());
         };
-        self.book.answered(message);
+        self.send_state.answered(message);
         self.withdraw(&pending, &token, why).await.map_err(|f| f.into_error("withdraw the answer"))
     }
 

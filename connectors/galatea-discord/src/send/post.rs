@@ -96,7 +96,7 @@ impl DiscordSender {
             other => other?,
         };
         let id = message_id(&posted)?;
-        self.book.echo(nonce, id.clone());
+        self.send_state.echo(nonce, id.clone());
         Ok(Receipt { id: Some(id), moved_to: None })
     }
 }

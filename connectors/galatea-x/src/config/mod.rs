@@ -1,17 +1,15 @@
 //! Settings of the X connector. Names and units (minutes) follow elizaOS.
 
-mod origins;
 mod read;
 #[cfg(test)]
 mod tests;
 mod variables;
 
-pub(crate) use origins::Origins;
-
 use galatea_core::{
     Account, BrowserLogin, Connector, ConnectorConfig, Error, ExposeSecret, Host, People, Result,
-    SecretString, Settings, Source, Variable,
+    SecretString, Settings, Source, Variable, character::Explanation,
 };
+use galatea_http::Origins;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::{sync::Arc, time::Duration};
@@ -20,7 +18,7 @@ use url::Url;
 use crate::{
     SCHEDULE,
     connector::XConnector,
-    error::codes,
+    error::{self, codes},
     send::{Prices, Usd},
 };
 
@@ -38,7 +36,7 @@ pub struct XConfig {
     #[serde(default = "default_authorize")]
     #[schemars(with = "String")]
     pub authorize_url: Url,
-    /// Nothing is posted; what would be is told in the log.
+    /// Nothing is posted; the log shows what would be.
     #[serde(default = "yes")]
     pub dry_run: bool,
     /// Handles that are answered, lower case without `@`; everybody when empty.
@@ -53,7 +51,7 @@ pub struct XConfig {
     /// Original posts; none when switched off.
     #[serde(default)]
     pub posting: Option<Posting>,
-    /// Those who mention it are told in public that it cannot answer.
+    /// Replies in public to those who mention it that it cannot answer.
     #[serde(default)]
     pub notices: bool,
     /// Handles that posts may mention besides the person who is answered, lower case without `@`.
@@ -239,6 +237,7 @@ impl Credentials {
 impl ConnectorConfig for XConfig {
     const SOURCE: Source = crate::SOURCE;
     const VARIABLES: &'static [Variable] = variables::ALL;
+    const PAGES: &'static [Explanation] = error::PAGES;
 
     fn from_settings(settings: &Settings) -> Result<Option<Self>> {
         read::read(settings)

@@ -4,10 +4,13 @@ use galatea_core::{
     Error, People, Result, Settings, Variable,
     people::{Listed, is_number},
 };
+use galatea_http::Origins;
 use std::time::Duration;
 use url::Url;
 
-use super::{Credentials, Origins, PollPace, Posting, Quiet, Tier, XConfig, variables as v};
+use crate::error::codes;
+
+use super::{Credentials, PollPace, Posting, Quiet, Tier, XConfig, variables as v};
 
 /// Shortest poll interval: X permits 300 reads of mentions in 15 minutes (X API, rate limits), one
 /// every 3 s.
@@ -15,10 +18,34 @@ const FASTEST: Duration = Duration::from_secs(3);
 /// Longest accepted interval, in minutes: 30 days.
 const LONGEST: f64 = 30.0 * 24.0 * 60.0;
 
+/// Where the settings were set that errors are about.
+fn origins(settings: &Settings, credentials: &Credentials) -> Origins {
+    let keys = match credentials {
+        Credentials::OAuth1 { .. } => &v::TOKEN,
+        Credentials::OAuth2 { .. } => &v::CLIENT_ID,
+    };
+    let about_keys = &[
+        codes::TOKEN,
+        codes::LOGIN,
+        codes::UNAUTHORIZED,
+        codes::PERMISSION,
+        codes::ENROLL,
+        codes::CREDITS,
+    ];
+    Origins::read(
+        settings,
+        &[
+            (keys, about_keys),
+            (&v::API_ROOT, &[codes::CONNECT, codes::TIMEOUT, codes::GARBAGE]),
+            (&v::DRY_RUN, &[codes::DRY_RUN]),
+        ],
+    )
+}
+
 /// Reads the settings; `None` when no account is configured.
 pub(super) fn read(settings: &Settings) -> Result<Option<XConfig>> {
     let Some(credentials) = credentials(settings)? else { return Ok(None) };
-    let origins = Origins::read(settings, &credentials);
+    let origins = origins(settings, &credentials);
     credentials.account().map_err(|e| origins.add(e))?;
     let mut config = XConfig { origins, ..XConfig::new(credentials) };
     if let Some(root) = address(settings, &v::API_ROOT)? {

@@ -5,7 +5,8 @@ use bytes::Bytes;
 use dashmap::DashMap;
 use galatea_core::{Clock, Deadline, Error, Result, Retry, Timestamp};
 use galatea_http::{
-    Form, HttpClient, HttpOptions, Method, Part, Response, json, retry_after::parse_http_date,
+    Form, HttpClient, HttpOptions, Method, Origins, Part, Response, json,
+    retry_after::parse_http_date,
 };
 use serde_json::Value;
 use std::{
@@ -20,7 +21,7 @@ use url::Url;
 
 use super::{auth::Auth, budget::Budget, latch::Latch};
 use crate::{
-    config::{Origins, XConfig},
+    config::XConfig,
     error::{self, Failure, Problem, codes},
 };
 

@@ -124,7 +124,7 @@ pub(crate) struct Budget {
     limit: Usd,
     path: PathBuf,
     clock: Arc<dyn Clock>,
-    book: Mutex<Spending>,
+    spending: Mutex<Spending>,
     keeper: StateKeeper,
 }
 
@@ -143,11 +143,11 @@ struct Spending {
 impl Budget {
     /// Reads the day's spending from `path`. A file that cannot be read counts as nothing spent.
     pub(crate) fn open(limit: Usd, path: PathBuf, clock: Arc<dyn Clock>) -> Self {
-        let book = std::fs::read(&path)
+        let spending = std::fs::read(&path)
             .ok()
             .and_then(|bytes| serde_json::from_slice(&bytes).ok())
             .unwrap_or_default();
-        Self { limit, path, clock, book: Mutex::new(book), keeper: StateKeeper::new(KEY) }
+        Self { limit, path, clock, spending: Mutex::new(spending), keeper: StateKeeper::new(KEY) }
     }
 
     /// Reserves the price of a call before the call is made.
@@ -156,17 +156,17 @@ impl Budget {
     /// `RateLimited` with `GAL-X-BUDGET` until midnight (UTC) when the day's cap would be passed.
     pub(crate) fn take(&self, price: Usd) -> Result<()> {
         let now = self.clock.now();
-        let mut book = self.today(now);
-        if book.spent.plus(price) > self.limit && price > Usd(0) {
-            if !book.told {
-                book.told = true;
-                tracing::error!(code = codes::BUDGET, spent = %book.spent, limit = %self.limit, "the daily spend limit for X is reached; reading and posting pause until midnight UTC");
-                self.save(&book);
+        let mut spending = self.today(now);
+        if spending.spent.plus(price) > self.limit && price > Usd(0) {
+            if !spending.told {
+                spending.told = true;
+                tracing::error!(code = codes::BUDGET, spent = %spending.spent, limit = %self.limit, "the daily spend limit for X is reached; reading and posting pause until midnight UTC");
+                self.save(&spending);
             }
             return Err(self.spent_up(now));
         }
-        book.spent = book.spent.plus(price);
-        self.save(&book);
+        spending.spent = spending.spent.plus(price);
+        self.save(&spending);
         Ok(())
     }
 
@@ -174,31 +174,31 @@ impl Budget {
     pub(crate) fn add(&self, price: Usd, count: usize) {
         let more = price.times(count);
         if more > Usd(0) {
-            let mut book = self.today(self.clock.now());
-            book.spent = book.spent.plus(more);
-            self.save(&book);
+            let mut spending = self.today(self.clock.now());
+            spending.spent = spending.spent.plus(more);
+            self.save(&spending);
         }
     }
 
     /// Returns the price of a call that certainly had no effect.
     pub(crate) fn give_back(&self, price: Usd) {
-        let mut book = self.today(self.clock.now());
-        book.spent = Usd(book.spent.0.saturating_sub(price.0));
-        self.save(&book);
+        let mut spending = self.today(self.clock.now());
+        spending.spent = Usd(spending.spent.0.saturating_sub(price.0));
+        self.save(&spending);
     }
 
     /// The error to return while the day's budget is exhausted.
     pub(crate) fn exhausted(&self) -> Option<Error> {
         let now = self.clock.now();
-        let book = self.today(now);
-        (book.told || book.spent >= self.limit).then(|| self.spent_up(now))
+        let spending = self.today(now);
+        (spending.told || spending.spent >= self.limit).then(|| self.spent_up(now))
     }
 
     /// The error to return if `price` no longer fits into the day's budget. Reserves nothing.
     pub(crate) fn short_of(&self, price: Usd) -> Option<Error> {
         let now = self.clock.now();
-        let book = self.today(now);
-        (price > Usd(0) && book.spent.plus(price) > self.limit).then(|| self.spent_up(now))
+        let spending = self.today(now);
+        (price > Usd(0) && spending.spent.plus(price) > self.limit).then(|| self.spent_up(now))
     }
 
     /// Adds what was spent today by the process that had the account before.
@@ -207,31 +207,31 @@ impl Budget {
     /// Errors of the store.
     pub(crate) async fn restore(&self, gateway: &Gateway) -> Result<()> {
         let kept = self.keeper.restore::<Spending>(gateway).await?;
-        let mut book = self.today(self.clock.now());
-        if let Some(kept) = kept.filter(|kept| kept.day == book.day) {
+        let mut spending = self.today(self.clock.now());
+        if let Some(kept) = kept.filter(|kept| kept.day == spending.day) {
             // The two counts overlap, so the larger one is taken, not the sum.
-            *book = Spending {
-                spent: book.spent.max(kept.spent),
-                told: book.told || kept.told && kept.cap == self.limit,
-                ..*book
+            *spending = Spending {
+                spent: spending.spent.max(kept.spent),
+                told: spending.told || kept.told && kept.cap == self.limit,
+                ..*spending
             };
-            self.save(&book);
+            self.save(&spending);
         }
         Ok(())
     }
 
     /// Writes changes to the store for as long as the future is polled.
     pub(crate) async fn keep(&self, gateway: &Gateway) -> Infallible {
-        self.keeper.keep(gateway, || Some(self.book())).await
+        self.keeper.keep(gateway, || Some(self.spending())).await
     }
 
     /// Writes the current state to the store at once. If this fails, at most one day's limit is
     /// spent twice.
     pub(crate) async fn keep_now(&self, gateway: &Gateway) {
-        self.keeper.keep_now(gateway, Some(self.book())).await;
+        self.keeper.keep_now(gateway, Some(self.spending())).await;
     }
 
-    fn book(&self) -> Spending {
+    fn spending(&self) -> Spending {
         *self.today(self.clock.now())
     }
 
@@ -246,19 +246,19 @@ impl Budget {
     }
 
     fn today(&self, now: Timestamp) -> MutexGuard<'_, Spending> {
-        let mut book = self.book.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut spending = self.spending.lock().unwrap_or_else(PoisonError::into_inner);
         let day = now.0.div_euclid(DAY);
-        if book.day != day {
-            *book = Spending { day, ..Spending::default() };
+        if spending.day != day {
+            *spending = Spending { day, ..Spending::default() };
         }
-        if book.cap != self.limit {
-            *book = Spending { told: false, cap: self.limit, ..*book };
+        if spending.cap != self.limit {
+            *spending = Spending { told: false, cap: self.limit, ..*spending };
         }
-        book
+        spending
     }
 
-    fn save(&self, book: &Spending) {
-        let bytes = serde_json::to_vec(book).unwrap_or_default();
+    fn save(&self, spending: &Spending) {
+        let bytes = serde_json::to_vec(spending).unwrap_or_default();
         if let Err(error) = private_file::replace(&self.path, &bytes) {
             tracing::warn!(error = %error, "failed to write today's spending on X to disk; a restart may count the day from zero");
         }

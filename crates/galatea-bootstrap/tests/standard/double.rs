@@ -63,10 +63,6 @@ impl WorldStore for Double {
     async fn worlds(&self, agent: AgentId) -> Result<Vec<World>> {
         Ok(self.asked().worlds.iter().filter(|w| w.agent_id == agent).cloned().collect())
     }
-    async fn save_world(&self, world: &World) -> Result<()> {
-        self.asked().worlds.push(world.clone());
-        Ok(())
-    }
 }
 
 #[async_trait]
@@ -79,10 +75,6 @@ impl RoomStore for Double {
     }
     async fn private_rooms(&self, _: AgentId, _: EntityId) -> Result<Vec<Room>> {
         unused()
-    }
-    async fn save_room(&self, room: &Room) -> Result<()> {
-        self.asked().rooms.push(room.clone());
-        Ok(())
     }
     async fn participants(&self, room: RoomId) -> Result<Vec<Participant>> {
         Ok(self.asked().participants.iter().filter(|p| p.room_id == room).cloned().collect())
@@ -107,9 +99,6 @@ impl RoomStore for Double {
     ) -> Result<()> {
         unused()
     }
-    async fn remove_participants(&self, _: RoomId, _: &[EntityId]) -> Result<()> {
-        unused()
-    }
 }
 
 #[async_trait]
@@ -123,10 +112,6 @@ impl EntityStore for Double {
             tables.participants.iter().any(|p| p.room_id == room && p.entity_id == e.id)
         };
         Ok(tables.entities.iter().filter(there).cloned().collect())
-    }
-    async fn save_entity(&self, entity: &Entity) -> Result<()> {
-        self.asked().entities.push(entity.clone());
-        Ok(())
     }
 }
 

@@ -176,6 +176,18 @@ pub struct Explanation {
     pub fix: &'static str,
 }
 
+impl Explanation {
+    /// The page of one code: what happened, why it happens, and what to do.
+    pub const fn new(
+        code: &'static str,
+        title: &'static str,
+        cause: &'static str,
+        fix: &'static str,
+    ) -> Self {
+        Self { code, title, cause, fix }
+    }
+}
+
 macro_rules! codes {
     ($($name:ident = $code:literal, $title:literal, $cause:literal, $fix:literal;)+) => {
         $(pub(super) const $name: &str = $code;)+

@@ -120,7 +120,7 @@ fn spoken(node: &Node, path: &str, old: &mut bool, notes: &mut Notes<'_>) -> Opt
     match serde_json::from_value(Value::Object(map)) {
         Ok(content) => Some(content),
         Err(error) => {
-            // serde repeats the value it met; only what it expected is told.
+            // serde repeats the value it met; only what it expected is reported.
             let reason = error.to_string();
             let reason = reason
                 .rsplit_once("expected ")

@@ -20,7 +20,7 @@ pub struct TextRequest {
     pub params: Sampling,
     /// Ask for a stream.
     pub stream: bool,
-    /// Whoever asks does not wait longer: no attempt and no fallback begins or goes on after it.
+    /// The caller does not wait longer: no attempt and no fallback begins or goes on after it.
     #[serde(skip)]
     pub deadline: Option<Timestamp>,
     /// The first piece of a streamed answer has to come within this, where that is less than usual:

@@ -80,7 +80,7 @@ pub enum Effect {
     /// for the lost one.
     Look,
     /// Store `sending` durably before the platform hears of it, or a crash would send it twice.
-    Mark,
+    StoreIntent,
     /// Make one attempt.
     Send,
     /// Store this state with the failure, then wait until then.
@@ -193,7 +193,7 @@ impl Part {
         } else if self.marked {
             Effect::Send
         } else {
-            Effect::Mark
+            Effect::StoreIntent
         }
     }
 
@@ -203,7 +203,7 @@ impl Part {
             return Effect::End(OutboxState::Ambiguous, End::HeldBack);
         }
         self.unknown = false;
-        // Marked anew, as the row tells a later crash when the last attempt was made: how long to
+        // The intent is stored again, as the row tells a later crash when the last attempt was made: how long to
         // wait before looking.
         self.marked = false;
         if self.attempt >= retry::ATTEMPTS {
@@ -251,7 +251,7 @@ mod tests {
     #[test]
     fn a_fresh_part_is_marked_then_sent_then_over() {
         let (part, effect) = Part::new(NOW, None).step(&DeliveryEvent::Ready, NOW, RESEND);
-        assert_eq!(effect, Effect::Mark);
+        assert_eq!(effect, Effect::StoreIntent);
         let (part, effect) = part.step(&DeliveryEvent::Marked, NOW, RESEND);
         assert_eq!(effect, Effect::Send);
         assert_eq!(
@@ -275,7 +275,7 @@ mod tests {
         );
         assert_eq!(
             part.clone().step(&DeliveryEvent::ReadBack(ReadBackOutcome::Absent), then, RESEND).1,
-            Effect::Mark
+            Effect::StoreIntent
         );
         assert_eq!(
             part.clone().step(&DeliveryEvent::ReadBack(ReadBackOutcome::Unclear), then, HOLD).1,
@@ -283,7 +283,7 @@ mod tests {
         );
         let (part, effect) =
             part.step(&DeliveryEvent::ReadBack(ReadBackOutcome::Unclear), then, RESEND);
-        assert_eq!((effect, part.outcome_unknown), (Effect::Mark, true));
+        assert_eq!((effect, part.outcome_unknown), (Effect::StoreIntent, true));
         let refused = Error::invalid("x");
         assert_eq!(
             part.step(&DeliveryEvent::Failed { error: &refused, jitter: 0.0 }, then, RESEND).1,
@@ -321,7 +321,7 @@ mod tests {
             marked().step(&DeliveryEvent::Failed { error: &flood, jitter: 0.5 }, NOW, RESEND);
         let then = NOW.plus(Duration::from_secs(40));
         assert_eq!((effect, part.attempt), (Effect::Again(OutboxState::Pending, then), 0));
-        assert_eq!(part.step(&DeliveryEvent::Ready, then, RESEND).1, Effect::Mark);
+        assert_eq!(part.step(&DeliveryEvent::Ready, then, RESEND).1, Effect::StoreIntent);
     }
 
     #[test]

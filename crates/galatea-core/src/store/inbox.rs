@@ -97,9 +97,9 @@ pub struct Ingested {
     pub changed: Vec<bool>,
 }
 
-/// What a worker has in hand already and does not look for.
+/// Rows in flight in a worker, which it does not ask for again.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct InHand {
+pub struct InFlightRows {
     /// These messages.
     pub messages: Vec<MemoryId>,
     /// Everything in these Rooms: more than memory holds, and read back in its order by whoever
@@ -206,14 +206,14 @@ pub trait InboxStore: Send + Sync {
     /// to spill.
     async fn unfinished_in_room(&self, room: RoomId, limit: u32) -> Result<Vec<InboxItem>>;
     /// Messages not finished of an agent's Rooms in these parts ([`super::room_partition`]) on
-    /// these platforms, besides what is in hand, in the order they were stored: what a worker takes
-    /// up.
+    /// these platforms, besides what is in flight, in the order they were stored: what a worker
+    /// claims.
     async fn unfinished_in_parts(
         &self,
         agent: AgentId,
         parts: &[u16],
         sources: &[Source],
-        besides: &InHand,
+        besides: &InFlightRows,
         limit: u32,
     ) -> Result<Vec<InboxItem>>;
     /// When the oldest message was stored for which no turn has begun: how far the work is behind.
@@ -233,8 +233,6 @@ pub trait InboxStore: Send + Sync {
         room: Option<&RemoteId>,
         message: &RemoteId,
     ) -> Result<Vec<InboxItem>>;
-    /// How many rows are in each state, per source.
-    async fn inbox_counts(&self) -> Result<Vec<(Source, InboxState, u64)>>;
     /// A stored cursor.
     async fn cursor(
         &self,

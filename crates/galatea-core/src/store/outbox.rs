@@ -166,8 +166,6 @@ pub trait OutboxStore: Send + Sync {
     async fn outbox_item(&self, id: DeliveryId) -> Result<Option<OutboxItem>>;
     /// What is stored around a row, for the read-back of its outcome.
     async fn read_back_context(&self, delivery: &Delivery) -> Result<ReadBackContext>;
-    /// How many rows are in each state, per source.
-    async fn outbox_counts(&self) -> Result<Vec<(Source, OutboxState, u64)>>;
     /// Selected rows.
     async fn outbox(&self, query: &OutboxQuery) -> Result<Vec<OutboxItem>>;
     /// Applies an operator's decision. False when the row is in no state that it fits, or is not

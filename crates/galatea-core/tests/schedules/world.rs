@@ -60,7 +60,7 @@ struct Sender {
 enum Doing {
     Wait(Timestamp),
     Look,
-    Mark,
+    StoreIntent,
     Send,
     Hear(Answer),
     Again(OutboxState, Timestamp),
@@ -284,7 +284,7 @@ impl World {
                 }
                 w.hear(&DeliveryEvent::Ready);
             })),
-            Some(Doing::Mark) => worlds.push(self.but(|w| {
+            Some(Doing::StoreIntent) => worlds.push(self.but(|w| {
                 w.store(OutboxState::Sending, w.now);
                 w.hear(&DeliveryEvent::Marked);
             })),
@@ -362,7 +362,7 @@ impl World {
         sender.effect = Some(match effect {
             Effect::Wait(until) => Doing::Wait(until),
             Effect::Look => Doing::Look,
-            Effect::Mark => Doing::Mark,
+            Effect::StoreIntent => Doing::StoreIntent,
             Effect::Send => Doing::Send,
             Effect::Again(state, until) => Doing::Again(state, until),
             Effect::End(state, _) => Doing::End(state),

@@ -122,7 +122,7 @@ impl Ledger {
 
     /// Checks a message; one that is let through is counted.
     pub(super) fn admit(&mut self, case: &Case<'_>, ask: Ask) -> Result<(), Refusal> {
-        self.sweep(case.now);
+        self.drop_idle(case.now);
         let mut rates = rates(case);
         if ask == Ask::Command {
             rates.truncate(1);
@@ -213,7 +213,7 @@ impl Ledger {
         estimate: Spend,
         free: bool,
     ) -> Result<(), Refusal> {
-        self.sweep(case.now);
+        self.drop_idle(case.now);
         if !free {
             self.fits(case, estimate)?;
         }
@@ -293,7 +293,7 @@ impl Ledger {
         account
     }
 
-    fn sweep(&mut self, now: Timestamp) {
+    fn drop_idle(&mut self, now: Timestamp) {
         if self.accounts.len() < MOST {
             return;
         }

@@ -226,7 +226,7 @@ impl TextModel for Metered {
                 held.settle(by, used, price::cost(used, known), known.is_none());
                 Ok(answer)
             }
-            // Whoever did not answer in time may have worked all the same: counted as spent.
+            // A model that did not answer in time may have worked all the same: it counts as spent.
             Err(error) if error.kind() == ErrorKind::Timeout => Err(error),
             Err(error) => {
                 held.release();

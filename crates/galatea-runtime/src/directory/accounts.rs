@@ -119,7 +119,7 @@ impl Accounts {
         MemoryId(self.id(&info.source, &info.account, base))
     }
 
-    /// Whoever has this id on a platform; each of the agent's accounts is the agent.
+    /// The entity with this id on a platform; each of the agent's accounts is the agent.
     pub(crate) fn entity(&self, source: &Source, remote: &RemoteId) -> EntityId {
         let own = self.own.contains(&(source.clone(), remote.as_str().to_owned()));
         if own { self.identity.entity() } else { EntityId(self.identity.swizzle(remote.as_str())) }

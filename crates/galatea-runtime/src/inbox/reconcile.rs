@@ -7,7 +7,7 @@
 
 use galatea_core::{
     Decision, Hint, Result, RoomId, kill_point,
-    store::{InHand, InboxItem, InboxState},
+    store::{InFlightRows, InboxItem, InboxState},
 };
 use std::{
     sync::{Arc, PoisonError},
@@ -95,7 +95,7 @@ impl Inbox {
 
     /// After partitions of the Rooms came here from another process: first its deliveries go out,
     /// then its messages are answered, then new ones.
-    pub(crate) async fn take_over(&self, partitions: &[Arc<RoomPartition>]) {
+    pub(crate) async fn reconcile_partitions(&self, partitions: &[Arc<RoomPartition>]) {
         // Other processes may have changed these Rooms.
         self.directory.rooms.forget_all();
         for route in self.outbox.routes.all() {
@@ -208,10 +208,10 @@ impl Inbox {
     /// Rows that a poll leaves out: those in flight, and Rooms with more than memory holds, which
     /// read the rest back by themselves. In this order: a message that such a Room has read back in
     /// between is either in flight or still to be read.
-    fn besides(&self) -> InHand {
+    fn besides(&self) -> InFlightRows {
         let rooms = self.lanes.spilled();
         let _both = self.claiming.lock().unwrap_or_else(PoisonError::into_inner);
-        InHand { messages: self.in_flight.ids(), rooms }
+        InFlightRows { messages: self.in_flight.ids(), rooms }
     }
 
     /// Whether this process may begin with the stored messages of a Room.

@@ -23,7 +23,7 @@ use crate::{
     outbox::{Outbox, OutboxParts, ThroughOutbox},
     ownership::Ownership,
     registry::Registry,
-    turn::{Engine, EngineState},
+    turn::{Background, Engine, EngineState, PluginParts},
 };
 
 impl Orchestrator {
@@ -58,7 +58,7 @@ impl Orchestrator {
 async fn assemble(options: &RuntimeOptions, spec: AgentSpec) -> Result<Agent> {
     let limits = Limits::from_settings(&spec.settings)?;
     let owners = config::owners(&spec.settings)?;
-    let speechless =
+    let model_notice =
         spec.settings.text(&MODEL_NOTICE).filter(|text| !text.trim().eq_ignore_ascii_case("none"));
     let zone = Arc::new(Zone::from_settings(&spec.settings)?);
     let registry = Arc::new(Registry::load(spec.plugins)?);
@@ -102,22 +102,22 @@ async fn assemble(options: &RuntimeOptions, spec: AgentSpec) -> Result<Agent> {
         view: Arc::clone(&view),
         models: spec.models,
         registry,
-        services: services.clone(),
+        plugins: PluginParts {
+            store: Arc::clone(store) as _,
+            services: services.clone(),
+            outbound: Arc::clone(&outbound),
+        },
         limits,
-        speechless,
         store: Arc::clone(store),
-        plugin_store: Arc::clone(store) as _,
         clock: Arc::clone(clock),
         events: events.clone(),
         directory: Arc::clone(&directory),
         ownership: Arc::clone(&ownership),
         budget: Arc::clone(&budget),
         outbox: Arc::clone(&outbox),
-        outbound: Arc::clone(&outbound),
         in_flight: in_flight.clone(),
-        tasks: tasks.clone(),
-        halt: halt.clone(),
-        state: EngineState::new(Arc::clone(store), stop.clone()),
+        background: Background { tasks: tasks.clone(), halt: halt.clone() },
+        state: EngineState::new(Arc::clone(store), model_notice, stop.clone()),
     });
     let inbox = Inbox::new(InboxParts {
         agent: id,
@@ -128,7 +128,7 @@ async fn assemble(options: &RuntimeOptions, spec: AgentSpec) -> Result<Agent> {
         engine,
         outbox: Arc::clone(&outbox),
         in_flight,
-        poll: options.look_around,
+        poll: options.reconcile_every,
         tasks: tasks.clone(),
         stop: stop.clone(),
         halt: halt.clone(),
@@ -143,7 +143,7 @@ async fn assemble(options: &RuntimeOptions, spec: AgentSpec) -> Result<Agent> {
         inbox: Arc::clone(&inbox),
         outbox: Arc::clone(&outbox),
         health: DashMap::new(),
-        poll: options.look_around,
+        poll: options.reconcile_every,
         tasks: tasks.clone(),
         stop: stop.clone(),
         halt: halt.clone(),

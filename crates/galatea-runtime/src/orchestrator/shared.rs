@@ -51,7 +51,8 @@ impl SharedAgent for Agent {
             supervise::services(&self, &first.lease);
         }
         let (inbox, halt) = (Arc::clone(&self.inbox), self.halt.clone());
-        self.tasks
-            .spawn(async move { halt.run_until_cancelled(inbox.take_over(&partitions)).await });
+        self.tasks.spawn(async move {
+            halt.run_until_cancelled(inbox.reconcile_partitions(&partitions)).await
+        });
     }
 }

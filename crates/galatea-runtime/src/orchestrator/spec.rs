@@ -17,7 +17,7 @@ pub struct RuntimeOptions {
     pub events: EventBus,
     /// How often the outbox is searched for what others put there, such as an operator who wants a
     /// part sent again.
-    pub look_around: Duration,
+    pub reconcile_every: Duration,
     /// How the store is shared, where it can be: without, this process does everything.
     pub cluster: Option<ClusterOptions>,
 }

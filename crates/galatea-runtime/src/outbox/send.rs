@@ -73,7 +73,7 @@ pub(super) async fn deliver(
                 found_there = looked == ReadBackOutcome::Present;
                 hear(outbox, &mut job, &mut heard, rules, &DeliveryEvent::ReadBack(looked))
             }
-            Effect::Mark => {
+            Effect::StoreIntent => {
                 if !lease.is_open() {
                     return None;
                 }

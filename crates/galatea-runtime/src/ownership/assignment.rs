@@ -69,7 +69,7 @@ impl Ownership {
         *self.company.borrow()
     }
 
-    /// Completes once this is no longer so. Whoever waits as one that is alone would else not
+    /// Completes once this is no longer so. A process that waits as if it were alone would otherwise not
     /// notice for long that it has company.
     pub(crate) async fn company_changed(&self, company: bool) {
         // The sender lives as long as `self`.

@@ -60,7 +60,7 @@ pub(super) async fn answer(
     });
     if !engine.registry.evaluators.is_empty() && !replies.is_empty() {
         let committed = Box::new(Committed::new(context, state, replies, verdict));
-        engine.tasks.spawn(evaluate(Arc::clone(engine), committed));
+        engine.background.finish(evaluate(Arc::clone(engine), committed));
     }
     Ok(Ended::Committed(decision))
 }

@@ -135,7 +135,7 @@ pub(super) async fn commit(
     }
     kill_point("commit.after");
     if outcome.notice {
-        engine.state.notices.insert(context.info.room.id, stamp.at);
+        engine.state.notices.committed(context.info.room.id, stamp.at);
     }
     engine.directory.rooms.apply(&effects);
     if effects.iter().any(|effect| matches!(effect, RequestedChange::ForgetPerson { .. })) {

@@ -210,13 +210,13 @@ impl TurnContext {
             merged: &self.merged_memories,
             recent: &self.recent,
             state,
-            store: &engine.plugin_store,
+            store: &engine.plugins.store,
             models: &self.models,
-            services: &engine.services,
+            services: &engine.plugins.services,
             catalog,
             clock: &engine.clock,
             events: &engine.events,
-            outbound: &engine.outbound,
+            outbound: &engine.plugins.outbound,
         }
     }
 

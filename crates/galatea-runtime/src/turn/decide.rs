@@ -83,7 +83,7 @@ fn withheld() -> Error {
         .with_fix("say it in other words, or take another model")
 }
 
-/// Whoever wonders about half an answer finds out why it ends there.
+/// Lets `explain` show why an answer was cut off.
 fn note_finish(answer: &TextAnswer, verdict: &mut Verdict) {
     let why = match answer.finish {
         Finish::Length => "the answer was cut off at the model's limit",

@@ -1,14 +1,12 @@
 //! The turn engine of one agent: its parts.
 
 use galatea_core::{
-    AgentView, Clock, EventBus, MemoryId, Models, Outbound, RoomId, Services, Store, Timestamp,
-    store::PluginStore,
+    AgentView, Clock, EventBus, MemoryId, Models, Outbound, Services, Store, store::PluginStore,
 };
-use moka::sync::Cache;
 use std::sync::Arc;
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
-use super::{beginning::Beginnings, hops::Hops, quiet::Quiet, window::Windows};
+use super::{beginning::Beginnings, hops::Hops, notices::Notices, quiet::Quiet, window::Windows};
 use crate::{
     budget::Budget,
     config::{Limits, Policies},
@@ -19,9 +17,6 @@ use crate::{
     registry::Registry,
 };
 
-/// Rooms of which it is known when they last read a failure notice.
-const NOTICES: u64 = 4096;
-
 /// Turns stored messages into committed answers.
 pub(crate) struct Engine {
     /// The agent.
@@ -30,18 +25,14 @@ pub(crate) struct Engine {
     pub(crate) models: Models,
     /// Extensions.
     pub(crate) registry: Arc<Registry>,
-    /// Running services.
-    pub(crate) services: Services,
+    /// What only the plugins' code uses.
+    pub(crate) plugins: PluginParts,
     /// Timing and sizes.
     pub(crate) limits: Limits,
     /// When to answer, per account.
     pub(crate) policies: Policies,
-    /// What a Room reads when no model answers; none says nothing.
-    pub(crate) speechless: Option<String>,
     /// Storage.
     pub(crate) store: Arc<dyn Store>,
-    /// The part of it that plugin code sees.
-    pub(crate) plugin_store: Arc<dyn PluginStore>,
     /// Time.
     pub(crate) clock: Arc<dyn Clock>,
     /// Where events go.
@@ -54,22 +45,51 @@ pub(crate) struct Engine {
     pub(crate) budget: Arc<Budget>,
     /// Where answers go.
     pub(crate) outbox: Arc<Outbox>,
-    /// How plugin code reaches other Rooms.
-    pub(crate) outbound: Arc<dyn Outbound>,
     /// Messages in lanes and turns.
     pub(crate) in_flight: InFlight<MemoryId>,
     /// Where work that outlives a turn runs.
-    pub(crate) tasks: TaskTracker,
-    /// Ends such work where it is.
-    pub(crate) halt: CancellationToken,
+    pub(crate) background: Background,
     /// What it has learnt; nothing at first.
     pub(crate) state: EngineState,
 }
 
+/// What a turn hands to plugin code and the engine itself does not use.
+pub(crate) struct PluginParts {
+    /// The part of the store that plugin code sees.
+    pub(crate) store: Arc<dyn PluginStore>,
+    /// Running services.
+    pub(crate) services: Services,
+    /// How plugin code reaches other Rooms.
+    pub(crate) outbound: Arc<dyn Outbound>,
+}
+
+/// Work that outlives a turn.
+pub(crate) struct Background {
+    /// The agent's tasks; its end waits for them.
+    pub(crate) tasks: TaskTracker,
+    /// Ends what need not be finished.
+    pub(crate) halt: CancellationToken,
+}
+
+impl Background {
+    /// Runs work to its end.
+    pub(super) fn finish(&self, work: impl Future<Output = ()> + Send + 'static) {
+        self.tasks.spawn(work);
+    }
+
+    /// Runs work that is dropped where it is when the agent halts.
+    pub(super) fn until_halt(&self, work: impl Future<Output = ()> + Send + 'static) {
+        let halt = self.halt.clone();
+        self.tasks.spawn(async move {
+            halt.run_until_cancelled(work).await;
+        });
+    }
+}
+
 /// The state of an engine between turns.
 pub(crate) struct EngineState {
-    /// When a failure notice was last shown in a Room.
-    pub(super) notices: Cache<RoomId, Timestamp>,
+    /// Failure notices and when each Room last read one.
+    pub(super) notices: Notices,
     /// How much each model takes.
     pub(super) windows: Windows,
     /// From which message on each Room's conversation is shown.
@@ -87,10 +107,15 @@ pub(crate) struct EngineState {
 
 impl EngineState {
     /// Nothing learnt yet; limits of models that earlier runs have learnt are read from the store
-    /// when needed. `stop` ends waiting.
-    pub(crate) fn new(store: Arc<dyn Store>, stop: CancellationToken) -> Self {
+    /// when needed. A Room reads `model_notice` when no model answers; without it, it reads nothing.
+    /// `stop` ends waiting.
+    pub(crate) fn new(
+        store: Arc<dyn Store>,
+        model_notice: Option<String>,
+        stop: CancellationToken,
+    ) -> Self {
         Self {
-            notices: Cache::new(NOTICES),
+            notices: Notices::new(model_notice),
             windows: Windows::new(store),
             beginnings: Beginnings::new(),
             quiet: Quiet::new(stop),

@@ -5,12 +5,14 @@
 //! answer when they do not fit by themselves. Of the instructions the largest part that the
 //! character does not need is left out, and only then the character itself is cut.
 
-use galatea_core::{
-    model::{ChatMessage, ChatPart, ChatRole, TextRequest, ToolSpec},
-    tokens::{Family, Scale},
-};
+mod budget;
+mod cut;
+
+use galatea_core::model::{ChatMessage, ChatPart, ChatRole, TextRequest, ToolSpec};
 use std::sync::Arc;
 
+pub(super) use self::budget::Budget;
+use self::cut::{cut, shorten};
 use super::conversation::OPENING;
 
 /// Tokens of an own earlier answer that stay when room is needed: its beginning and end.
@@ -64,27 +66,6 @@ pub(super) struct Draft {
     pub(super) active: bool,
     /// Tools.
     pub(super) tools: Arc<Vec<ToolSpec>>,
-}
-
-/// What a prompt may take.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Budget {
-    /// How the model counts.
-    pub(super) family: Family,
-    /// How its counts compare to the estimate.
-    pub(super) scale: Scale,
-    /// Tokens of the whole request; none when nothing is known.
-    pub(super) tokens: Option<u64>,
-}
-
-impl Budget {
-    fn of(self, text: &str) -> u64 {
-        self.scale.apply(self.family.text(text))
-    }
-
-    fn message(self, message: &ChatMessage) -> u64 {
-        self.scale.apply(self.family.message(message))
-    }
 }
 
 /// A request within a budget.
@@ -292,218 +273,5 @@ fn level(
     kept
 }
 
-/// Cuts the longest text of a message so that the message takes about so many tokens.
-fn shorten(message: &mut ChatMessage, most: u64, budget: Budget) {
-    let size = budget.message(message);
-    let longest = message
-        .parts
-        .iter_mut()
-        .filter_map(|part| if let ChatPart::Text { text } = part { Some(text) } else { None })
-        .max_by_key(|text| text.len());
-    if let Some(text) = longest {
-        let own = budget.of(text);
-        *text = cut(text, most.saturating_sub(size.saturating_sub(own)), budget);
-    }
-}
-
-/// The beginning and the end of a text that together take so many tokens at most, with a mark
-/// between them.
-pub(super) fn cut(text: &str, most: u64, budget: Budget) -> String {
-    let size = budget.of(text);
-    if size <= most {
-        return text.to_owned();
-    }
-    // Texts are denser in some places than in others, so what is left is looked at again.
-    let mut keep = usize::try_from(
-        (text.len() as u128 * u128::from(most.saturating_sub(16))) / u128::from(size.max(1)),
-    )
-    .unwrap_or(0);
-    loop {
-        // Two thirds of it from the beginning.
-        let head = text.floor_char_boundary(keep * 2 / 3);
-        let tail =
-            text.ceil_char_boundary(text.len() - (keep - keep * 2 / 3).min(text.len() - head));
-        let out = text[head..tail].chars().count();
-        let cut = format!(
-            "{} [… {out} characters left out …] {}",
-            text[..head].trim_end(),
-            text[tail..].trim_start()
-        );
-        if keep == 0 || budget.of(&cut) <= most {
-            return cut.trim().to_owned();
-        }
-        keep = keep * 4 / 5;
-    }
-}
-
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use proptest::prelude::*;
-
-    fn budget(tokens: u64) -> Budget {
-        Budget { family: Family::Other, scale: Scale::default(), tokens: Some(tokens) }
-    }
-
-    fn draft(earlier: usize, length: usize) -> Draft {
-        let line = |n: usize| format!("Ann: {n} {}", "word ".repeat(length));
-        let mut messages: Vec<ChatMessage> = (0..earlier)
-            .map(|n| {
-                if n % 2 == 0 {
-                    ChatMessage::user(line(n))
-                } else {
-                    ChatMessage::assistant(line(n))
-                }
-            })
-            .collect();
-        messages.push(ChatMessage::user("Ann: the question"));
-        let section = |name: &str, needed, text: String| Section {
-            name: name.into(),
-            text,
-            needed,
-            place: if needed { Place::Instructions } else { Place::Notes },
-        };
-        let sections = vec![
-            section("base", true, "You are Eliza.".into()),
-            section("FACTS", false, "fact ".repeat(100)),
-            section("CHARACTER", true, "Bio.".into()),
-        ];
-        Draft { sections, messages, waiting: 1, ..Draft::default() }
-    }
-
-    fn fitted(draft: &Draft, budget: Budget) -> (TextRequest, Vec<String>) {
-        let Fitted { request, estimate, left_out } = fit(draft.clone(), budget);
-        assert_eq!(estimate, tokens_of(&request));
-        (request, left_out)
-    }
-
-    fn tokens_of(request: &TextRequest) -> u64 {
-        Family::Other.request(request)
-    }
-
-    /// The messages of a request without the one that holds the passing sections.
-    fn said(request: &TextRequest) -> Vec<&ChatMessage> {
-        request.messages.iter().filter(|message| !message.text().starts_with(NOTES)).collect()
-    }
-
-    #[test]
-    fn what_fits_stays_as_it_is() {
-        let draft = draft(4, 10);
-        for tokens in [Some(10_000), None] {
-            let (request, notes) = fitted(&draft, Budget { tokens, ..budget(0) });
-            assert_eq!(said(&request), draft.messages.iter().collect::<Vec<_>>());
-            assert_eq!(notes.len(), 0);
-        }
-    }
-
-    #[test]
-    fn what_changes_stands_behind_the_earlier_messages() {
-        let draft = Draft { active: true, ..draft(4, 10) };
-        let (request, _) = fitted(&draft, Budget { tokens: None, ..budget(0) });
-        assert_eq!(request.system.as_deref(), Some("You are Eliza.\n\nBio."));
-        assert_eq!(request.stable, 4);
-        assert!(request.messages[4].text().starts_with(&format!("{NOTES}\n\nfact fact")));
-        assert_eq!(request.messages[5].text(), "Ann: the question");
-        let (quiet, _) =
-            fitted(&Draft { active: false, ..draft }, Budget { tokens: None, ..budget(0) });
-        assert_eq!((quiet.stable, &quiet.messages), (0, &request.messages));
-    }
-
-    #[test]
-    fn a_summary_stands_before_the_earlier_messages() {
-        let mut draft = Draft { active: true, ..draft(4, 10) };
-        let summary = Section {
-            name: "SUMMARIZED_CONTEXT".into(),
-            text: "# Earlier\nAnn is new.".into(),
-            needed: false,
-            place: Place::Opening,
-        };
-        draft.sections.insert(1, summary);
-        let (request, _) = fitted(&draft, Budget { tokens: None, ..budget(0) });
-        assert_eq!(request.system.as_deref(), Some("You are Eliza.\n\nBio."), "no instruction");
-        assert_eq!(request.messages[0].text(), format!("{NOTES}\n\n# Earlier\nAnn is new."));
-        assert_eq!(request.stable, 5);
-        assert!(request.messages[1].text().starts_with("Ann: 0"));
-        assert!(request.messages[5].text().starts_with(&format!("{NOTES}\n\nfact fact")));
-        assert_eq!(request.messages[6].text(), "Ann: the question");
-        // A model that takes little loses it before the character.
-        draft.sections[1].text = "word ".repeat(3_000);
-        let (request, notes) = fitted(&draft, budget(1_000));
-        assert!(tokens_of(&request) <= 1_000);
-        assert!(notes[0].starts_with("SUMMARIZED_CONTEXT was left out"), "{notes:?}");
-    }
-
-    #[test]
-    fn the_oldest_go_first_and_own_answers_are_shortened() {
-        let (request, notes) = fitted(&draft(40, 300), budget(3_000));
-        assert!(tokens_of(&request) <= 3_000);
-        assert_eq!(request.messages.last().unwrap().text(), "Ann: the question");
-        assert_eq!(request.messages[0].text(), LEFT_OUT);
-        let said = said(&request);
-        let newest = said[said.len() - 2];
-        assert!(
-            newest.role == ChatRole::Assistant
-                && newest.text().contains("characters left out")
-                && newest.text().starts_with("Ann: 39"),
-            "{}",
-            newest.text()
-        );
-        assert!(
-            notes.iter().any(|n| n.contains("were left out"))
-                && notes.iter().any(|n| n.contains("own were shortened")),
-            "{notes:?}"
-        );
-        let numbers: Vec<u32> =
-            said[1..].iter().filter_map(|m| m.text().split(' ').nth(1)?.parse().ok()).collect();
-        assert!(
-            numbers.windows(2).all(|pair| pair[0] + 1 == pair[1]),
-            "whole messages, none from the middle: {numbers:?}"
-        );
-    }
-
-    #[test]
-    fn one_huge_message_costs_neither_the_others_nor_itself() {
-        let mut draft = draft(6, 10);
-        draft.messages[2] = ChatMessage::user(format!("Ann: {}", "long ".repeat(20_000)));
-        let (request, notes) = fitted(&draft, budget(3_000));
-        assert_eq!(said(&request).len(), 7, "{notes:?}");
-        assert!(request.messages[2].text().contains("characters left out"));
-        draft.messages[6] = ChatMessage::user(format!("Ann: {} the end", "long ".repeat(20_000)));
-        let (request, _) = fitted(&draft, budget(3_000));
-        let last = request.messages.last().unwrap().text();
-        assert!(
-            last.starts_with("Ann: long")
-                && last.ends_with("the end")
-                && last.contains("characters left out")
-        );
-        assert!(tokens_of(&request) <= 3_000);
-    }
-
-    #[test]
-    fn instructions_lose_what_the_character_does_not_need() {
-        let mut draft = draft(0, 0);
-        draft.sections[1].text = "fact ".repeat(3_000);
-        let (request, notes) = fitted(&draft, budget(1_000));
-        assert_eq!(request.system.as_deref(), Some("You are Eliza.\n\nBio."));
-        assert!(notes[0].starts_with("FACTS was left out"), "{notes:?}");
-        draft.sections[0].text = format!("You are Eliza. {}", "lore ".repeat(5_000));
-        let (request, notes) = fitted(&draft, budget(1_000));
-        assert!(request.system.as_deref().unwrap().starts_with("You are Eliza. lore"), "{notes:?}");
-        assert!(tokens_of(&request) <= 1_000);
-    }
-
-    proptest! {
-        #[test]
-        fn whatever_is_said_fits(lengths in prop::collection::vec(0_usize..4_000, 1..40), waiting in 1_usize..6, tokens in 600_u64..9_000, word in "[a日ü ]{1,6}") {
-            let messages: Vec<ChatMessage> = lengths.iter().enumerate().map(|(n, length)| {
-                let text = format!("Ann: {}", word.repeat(*length));
-                if n % 3 == 1 { ChatMessage::assistant(text) } else { ChatMessage::user(text) }
-            }).collect();
-            let waiting = waiting.min(messages.len());
-            let draft = Draft { messages, waiting, ..Draft::default() };
-            let (request, _) = fitted(&draft, budget(tokens));
-            prop_assert!(tokens_of(&request) <= tokens, "{} of {tokens}", tokens_of(&request));
-            prop_assert!(request.messages.len() >= waiting);
-        }
-    }
-}
+mod tests;

@@ -1,67 +1,24 @@
 //! Gate: answer at all? A pure function; every step it takes is recorded, so that `explain` can
 //! show it.
 
+mod blocked;
+mod case;
+mod log;
 mod name;
 
 use galatea_core::{
-    Character, Decision, Error, Memory, ParticipantState, People, RemoteId, StepOutcome, Timestamp,
-    Verdict,
-    room::ChannelType,
-    store::{Block, BlockKind, Envelope},
-    verdict::Change,
+    Decision, Error, ParticipantState, People, RemoteId, StepOutcome, Verdict, store::Envelope,
 };
-use std::{borrow::Cow, time::Duration};
+use std::time::Duration;
 
-use self::name::{Called, called};
+use self::{
+    blocked::blocked,
+    log::Log,
+    name::{Called, called},
+};
+pub(crate) use self::{case::Case, log::Judged};
 use super::act::pending::answer;
 use crate::config::{DmPolicy, GroupPolicy, Policy};
-
-/// Everything the gate looks at.
-pub(crate) struct Case<'a> {
-    pub(crate) policy: &'a Policy,
-    pub(crate) character: &'a Character,
-    pub(crate) message: &'a Memory,
-    pub(crate) envelope: &'a Envelope,
-    pub(crate) room_kind: ChannelType,
-    pub(crate) room_remote: &'a str,
-    /// The platform id of the Room this one is a thread of.
-    pub(crate) parent_remote: Option<&'a str>,
-    /// The platform id of its World.
-    pub(crate) world_remote: Option<&'a str>,
-    /// What `galatea block` and owners have blocked.
-    pub(crate) blocks: &'a [Block],
-    pub(crate) own_state: Option<ParticipantState>,
-    /// Strangers see what is said here.
-    pub(crate) public: bool,
-    /// The model is the offline script.
-    pub(crate) scripted: bool,
-    /// Answers to bots in a row in this room.
-    pub(crate) hops: u32,
-    /// The owner approved this person (pairing).
-    pub(crate) paired: bool,
-    pub(crate) received_at: Timestamp,
-    pub(crate) now: Timestamp,
-    /// How far our clock was set forward lately: platforms do not know of it.
-    pub(crate) ahead: Duration,
-    pub(crate) message_ttl: Duration,
-}
-
-/// What the gate says.
-#[derive(Debug, Clone, PartialEq)]
-pub(crate) enum Judged {
-    /// Answer.
-    Answer(Verdict),
-    /// Stay silent.
-    Skip(Verdict),
-    /// Run the command.
-    Command(Verdict),
-    /// Too old.
-    Expired(Verdict),
-    /// A model has to decide (ambient groups).
-    Ask(Verdict),
-    /// A stranger gets a pairing code.
-    Pair(Verdict),
-}
 
 /// Telegram keeps updates for at most 24 h (Bot API, getUpdates), so an older date is not a delayed
 /// message but a clock that cannot be trusted.
@@ -331,52 +288,6 @@ fn group(case: &Case<'_>, mut log: Log) -> Judged {
     log.skip("group-policy", "the message does not address the agent", Some(change))
 }
 
-/// What of the block lists meets this message: why, and what would let it through.
-fn blocked(case: &Case<'_>) -> Option<(String, String, String)> {
-    let spending = &case.policy.spending;
-    let is_person = |id: &str| match id.strip_prefix('@') {
-        // An id never meets a handle, nor a handle an id: anybody may call themselves by digits.
-        Some(handle) => {
-            case.envelope.user_name.as_ref().is_some_and(|name| name.to_lowercase() == handle)
-        }
-        None => case.envelope.entity_remote.as_ref().is_some_and(|own| own.as_str() == id),
-    };
-    let is_room = |id: &str| id == case.room_remote || Some(id) == case.parent_remote;
-    let is_world = |id: &str| Some(id) == case.world_remote;
-    let meets = |kind: BlockKind, id: &str| match kind {
-        BlockKind::Person => is_person(id),
-        BlockKind::Room => is_room(id),
-        BlockKind::World => is_world(id),
-    };
-    let [people, rooms, worlds] = &spending.block_settings;
-    for (kind, list, setting) in [
-        (BlockKind::Person, &spending.blocked_people, people),
-        (BlockKind::Room, &spending.blocked_rooms, rooms),
-        (BlockKind::World, &spending.blocked_worlds, worlds),
-    ] {
-        if list.iter().any(|id| meets(kind, id)) {
-            let rest: Vec<&str> =
-                list.iter().map(String::as_str).filter(|id| !meets(kind, id)).collect();
-            return Some((
-                format!("this {} is blocked", kind.as_str()),
-                setting.clone(),
-                rest.join(","),
-            ));
-        }
-    }
-    let here =
-        |block: &&Block| case.message.content.source.as_deref() == Some(block.source.as_str());
-    let found =
-        case.blocks.iter().filter(here).find(|block| meets(block.kind, block.remote.as_str()))?;
-    let why = if found.reason.is_empty() { String::new() } else { format!(" ({})", found.reason) };
-    let kind = found.kind.as_str();
-    Some((
-        format!("this {kind} is blocked{why}"),
-        format!("galatea block rm {} {kind} {}", found.source, found.remote),
-        String::new(),
-    ))
-}
-
 fn listed(case: &Case<'_>) -> bool {
     is_listed(case.policy, case.envelope)
 }
@@ -406,47 +317,6 @@ fn with_room(allowed: &[String], case: &Case<'_>) -> String {
     let mut all: Vec<&str> = allowed.iter().map(String::as_str).collect();
     all.push(case.room_remote);
     all.join(",")
-}
-
-struct Log(Verdict);
-
-impl Log {
-    fn note(
-        &mut self,
-        rule: &'static str,
-        outcome: StepOutcome,
-        reason: impl Into<Cow<'static, str>>,
-    ) {
-        self.0.step(rule, outcome, reason);
-    }
-
-    fn pass(&mut self, rule: &'static str, reason: impl Into<Cow<'static, str>>) {
-        self.note(rule, StepOutcome::Pass, reason);
-    }
-
-    fn change(&mut self, setting: &str, value: &str) {
-        self.0.change = Some(Change { setting: setting.to_owned(), value: value.to_owned() });
-    }
-
-    fn answer(mut self, rule: &'static str, reason: impl Into<Cow<'static, str>>) -> Judged {
-        self.note(rule, StepOutcome::Answer, reason);
-        self.0.decision = Decision::Answer;
-        Judged::Answer(self.0)
-    }
-
-    fn skip(
-        mut self,
-        rule: &'static str,
-        reason: impl Into<Cow<'static, str>>,
-        change: Option<(&str, &str)>,
-    ) -> Judged {
-        self.note(rule, StepOutcome::Skip, reason);
-        if let Some((setting, value)) = change {
-            self.change(setting, value);
-        }
-        self.0.decision = Decision::Skip;
-        Judged::Skip(self.0)
-    }
 }
 
 #[cfg(test)]

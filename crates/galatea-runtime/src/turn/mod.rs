@@ -4,6 +4,7 @@
 mod act;
 mod answer;
 mod beginning;
+mod catalog;
 mod commands;
 mod commit;
 mod compose;
@@ -25,6 +26,7 @@ mod memories;
 mod message;
 mod more;
 mod notice;
+mod notices;
 mod outcome;
 mod pair;
 mod parts;
@@ -40,6 +42,6 @@ mod typing;
 mod unanswered;
 mod window;
 
-pub(crate) use engine::{Engine, EngineState};
+pub(crate) use engine::{Background, Engine, EngineState, PluginParts};
 pub(crate) use message::{Claimed, Waiting};
 pub(crate) use run::TurnEnd;

@@ -1,12 +1,9 @@
 //! Notices: short texts that say why there is no answer.
 
 use galatea_core::{Content, Outgoing, StepOutcome, Verdict};
-use std::time::Duration;
 
 use super::{context::TurnContext, engine::Engine, outcome::Outcome};
 
-/// At most one failure notice per Room and so long.
-const NOTICES: Duration = Duration::from_secs(600);
 /// What a room reads when no answer could be made, and the fault is ours.
 pub(super) const BROKEN: &str =
     "Sorry, something went wrong here, and I could not answer. Please try again in a few minutes.";
@@ -28,8 +25,7 @@ pub(super) fn notice(
 ) -> Outcome {
     let (room, now) = (context.info.room.id, engine.clock.now());
     let mut outcome = Outcome::default();
-    let told = engine.state.notices.get(&room).is_some_and(|last| now.since(last) < NOTICES);
-    if let Some(text) = text.filter(|_| !context.ask && !told) {
+    if let Some(text) = text.filter(|_| !context.ask && engine.state.notices.is_due(room, now)) {
         outcome.notice = true;
         let mut notice = Content::text(text);
         // A connector leaves it out for unasked posts, such as scheduled ones, and where it would

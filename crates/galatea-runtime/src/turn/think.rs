@@ -1,15 +1,16 @@
 //! Think: compose, decide, act → an outcome. Whatever fails ends in an outcome too; nothing here is
 //! written.
 
-use futures::{FutureExt, future::join_all};
+use futures::FutureExt;
 use galatea_core::{
     ActionResult, Content, Decision, Error, ErrorKind, Result, State, StepOutcome, Timestamp, Turn,
-    Verdict, rights::Scope, store::Amount, turn::Catalog,
+    Verdict, store::Amount, turn::Catalog,
 };
 use std::panic::AssertUnwindSafe;
 
 use super::{
     act::{self, only_reachable},
+    catalog::catalog,
     commands, compose, confirm,
     context::TurnContext,
     decide::{self, Providers},
@@ -304,61 +305,6 @@ async fn joins_in(
     Ok(decision == Decision::Answer)
 }
 
-async fn catalog(engine: &Engine, context: &TurnContext) -> Catalog {
-    let (state, none) = (State::default(), Catalog::default());
-    let turn = context.turn(engine, &state, &none);
-    let mut catalog = Catalog {
-        providers: engine
-            .registry
-            .providers
-            .iter()
-            .filter(|p| p.when() == galatea_core::ProviderUse::OnRequest)
-            .map(|p| (p.name().to_owned(), p.description().to_owned()))
-            .collect(),
-        evaluators: engine
-            .registry
-            .evaluators
-            .iter()
-            .map(|e| (e.name().to_owned(), e.description().to_owned()))
-            .collect(),
-        ..Catalog::default()
-    };
-    // A script can do nothing but talk.
-    if engine.models.large.info().scripted {
-        return catalog;
-    }
-    let allowed = engine
-        .registry
-        .actions
-        .iter()
-        .filter(|(_, action)| act::may_be_offered(&turn, engine, action.as_ref()));
-    let offered = join_all(allowed.map(async |(docs, action)| {
-        let work = AssertUnwindSafe(action.validate(&turn)).catch_unwind();
-        match tokio::time::timeout(engine.limits.provider, work).await {
-            Ok(Ok(Ok(offered))) => offered.then_some((is_by_role(action.scope()), docs)),
-            Ok(Ok(Err(error))) => {
-                tracing::warn!(turn = %context.turn, action = docs.name, error = %error.report(), "an action could not be validated and is not offered");
-                None
-            }
-            Ok(Err(_)) | Err(_) => {
-                tracing::warn!(turn = %context.turn, action = docs.name, "an action crashed or took too long while being validated and is not offered");
-                None
-            }
-        }
-    }))
-    .await;
-    let mut offered: Vec<_> = offered.into_iter().flatten().collect();
-    // What everybody is offered comes first: the beginning of a prompt stays the same whoever asks.
-    offered.sort_by_key(|(by_role, _)| *by_role);
-    catalog.actions = offered.into_iter().map(|(_, docs)| docs).cloned().collect();
-    catalog
-}
-
-/// Whether an action is offered to some people of a room only.
-fn is_by_role(scope: Scope) -> bool {
-    matches!(scope, Scope::Room | Scope::World | Scope::Outside)
-}
-
 async fn command(engine: &Engine, context: &TurnContext, mut verdict: Verdict) -> Thought {
     let (state, catalog) = (State::default(), Catalog::default());
     if let Some(answer) = confirm::answer(&context.message.entry.memory.content.text) {
@@ -398,7 +344,7 @@ fn failed(engine: &Engine, context: &TurnContext, mut verdict: Verdict, error: &
         engine,
         context,
         &mut verdict,
-        if ours { Some(BROKEN) } else { engine.speechless.as_deref() },
+        if ours { Some(BROKEN) } else { engine.state.notices.no_model() },
     );
     (outcome, verdict, State::default())
 }

@@ -48,10 +48,9 @@ impl Unanswered {
     }
 
     pub(super) fn report(self, engine: &Engine) {
-        let halt = engine.halt.clone();
-        engine.tasks.spawn(async move {
+        engine.background.until_halt(async move {
             let Self { route, address, message, why } = self;
-            if let Some(Err(error)) = halt.run_until_cancelled(route.stack.unanswered(&address, &message, &why)).await {
+            if let Err(error) = route.stack.unanswered(&address, &message, &why).await {
                 tracing::info!(room = %address.room, error = %error.report(), "failed to close a command that gets no answer; the platform shows it as failed");
             }
         });

@@ -4,8 +4,8 @@
 use galatea_core::{
     AgentId, Cursor, ErrorKind, Event, MemberId, RemoteId, RoomId, Source, Store,
     store::{
-        ConnectorState, Fence, Group, InHand, Ingest, Lease, Membership, OutboxState, Partition,
-        ProcessRole, ROOM_PARTITIONS, Settlement, TurnRecord, room_partition,
+        ConnectorState, Fence, Group, InFlightRows, Ingest, Lease, Membership, OutboxState,
+        Partition, ProcessRole, ROOM_PARTITIONS, Settlement, TurnRecord, room_partition,
     },
 };
 use std::{
@@ -293,7 +293,7 @@ pub async fn unfinished_is_listed_by_part(store: Arc<dyn Store>) {
     let places: Vec<Scene> = (0..40).map(|_| scene.other_room()).collect();
     let messages: Vec<_> = places.iter().map(|place| place.message("hello", 1)).collect();
     store.ingest(Scene::batch(&messages)).await.unwrap();
-    let besides: Arc<std::sync::Mutex<InHand>> = Arc::default();
+    let besides: Arc<std::sync::Mutex<InFlightRows>> = Arc::default();
     let in_parts = |parts: Vec<u16>, limit| {
         let (store, agent, besides) =
             (Arc::clone(&store), scene.agent, besides.lock().unwrap().clone());
@@ -324,7 +324,7 @@ pub async fn unfinished_is_listed_by_part(store: Arc<dyn Store>) {
         [messages[38].memory.id, messages[39].memory.id],
         "messages in flight are left out and do not count towards the limit"
     );
-    *besides.lock().unwrap() = InHand {
+    *besides.lock().unwrap() = InFlightRows {
         messages: Vec::new(),
         rooms: places[1..].iter().map(|place| place.room).collect(),
     };
@@ -333,8 +333,8 @@ pub async fn unfinished_is_listed_by_part(store: Arc<dyn Store>) {
         [messages[0].memory.id],
         "Rooms in flight are left out, too"
     );
-    let nothing = InHand::default();
-    *besides.lock().unwrap() = InHand::default();
+    let nothing = InFlightRows::default();
+    *besides.lock().unwrap() = InFlightRows::default();
     assert_eq!(
         store
             .unfinished_in_parts(scene.agent, &all, &[Source::new("elsewhere")], &nothing, 3)

@@ -276,28 +276,3 @@ pub async fn a_room_moves_into_one_that_exists(store: Arc<dyn Store>) {
     );
     assert_eq!(store.unfinished_in_room(new.room, 10).await.unwrap().len(), 2);
 }
-
-/// Deliveries are counted per source and state.
-pub async fn outbox_rows_are_counted(store: Arc<dyn Store>) {
-    let scene = Scene::new();
-    assert_eq!(store.outbox_counts().await.unwrap(), []);
-    let deliveries: Vec<NewDelivery> = (0..5).map(|_| scene.delivery(TurnId::fresh(), 0)).collect();
-    store.enqueue(deliveries.clone(), Vec::new()).await.unwrap();
-    store
-        .settle(vec![
-            settlement(deliveries[0].delivery.id, OutboxState::Sent),
-            settlement(deliveries[1].delivery.id, OutboxState::Dead),
-        ])
-        .await
-        .unwrap();
-    let mut counts = store.outbox_counts().await.unwrap();
-    counts.sort_by_key(|(_, state, _)| state.as_str());
-    assert_eq!(
-        counts,
-        [
-            (SOURCE, OutboxState::Dead, 1),
-            (SOURCE, OutboxState::Pending, 3),
-            (SOURCE, OutboxState::Sent, 1)
-        ]
-    );
-}

@@ -1,136 +1,135 @@
 //! Pages about agents, their turns and plugins.
 
-use super::page;
 use galatea_core::character::Explanation;
 
 pub(super) const PAGES: &[Explanation] = &[
-    page(
+    Explanation::new(
         "GAL-CHAR-PLUGIN",
         "The character asks for a plugin that is not here",
         "Plugins of elizaOS are TypeScript and do not run here; the standard ones have counterparts. The character works without what this one would do.",
         "Remove it from `plugins`, or do without; docs/coming-from-elizaos.md lists what there is.",
     ),
-    page(
+    Explanation::new(
         "GAL-CHAR-KNOWLEDGE",
         "The character names documents that are missing",
         "A file or folder under `knowledge` does not exist. What was read of it before is kept.",
         "Correct the path: it starts at the folder of the character file. It is read as soon as it is there.",
     ),
-    page(
+    Explanation::new(
         "GAL-AGENT-TWICE",
         "This agent runs already",
         "Two characters have one id, or an agent was created a second time.",
         "Give one of them another name, or an `id` of its own.",
     ),
-    page(
+    Explanation::new(
         "GAL-PAIR-UNKNOWN",
         "Nobody waits with this pairing code",
         "The code is mistyped, older than an hour, or was approved already.",
         "Run `galatea pairing ls`; a new message of that person to the agent gives a new code.",
     ),
-    page(
+    Explanation::new(
         "GAL-LIMIT",
         "A limit of answers or money is reached",
         "Somebody has had as many answers as they may have, or what they, the room or the agent may cost today is used up.",
         "`galatea explain` with the message names the limit and its setting; `galatea usage` shows what the money went to.",
     ),
-    page(
+    Explanation::new(
         "GAL-BLOCK-UNKNOWN",
         "This is not on the block list",
         "Nothing of this kind and id is blocked on that platform.",
         "Run `galatea block ls`. What BLOCK_PEOPLE, BLOCK_ROOMS or BLOCK_WORLDS block is taken out there.",
     ),
-    page(
+    Explanation::new(
         "GAL-BLOCK-PLATFORM",
         "There is no such platform",
         "The first word after add or rm is a platform's name.",
         "Name one of those that the message lists.",
     ),
-    page(
+    Explanation::new(
         "GAL-BLOCK-AGENT",
         "No such agent has run here",
         "A block list belongs to an agent, and none of this name is stored.",
         "Start the agent once, or leave out --agent to block for all of them.",
     ),
-    page(
+    Explanation::new(
         "GAL-USAGE-SINCE",
         "--since is neither a date nor a number of days",
         "`galatea usage` begins at a day: a date such as 2026-01-31, or so many days back, such as 7d.",
         "Write it in one of these forms.",
     ),
-    page(
+    Explanation::new(
         "GAL-MEMORY-AGENT",
         "It is not clear whose memories are meant",
         "Each agent has memories of its own. None of this name has run here, or several have and none was named.",
         "Name one of those that the message lists with --agent, or start the agent once.",
     ),
-    page(
+    Explanation::new(
         "GAL-MEMORY-ROOM",
         "No room, or more than one, has this name",
         "`galatea memory` looks rooms up by the name that the platform shows, by the platform's id and by Galatea's own id.",
         "Give the name as the platform shows it, or one of the ids that the message lists.",
     ),
-    page(
+    Explanation::new(
         "GAL-MEMORY-PERSON",
         "The agent knows nobody of this name",
         "`galatea memory` looks people up among those whom the agent has met in a room.",
         "Give the name as the platform shows it, or the id that `galatea memory ls --json` shows.",
     ),
-    page(
+    Explanation::new(
         "GAL-MEMORY-DAY",
         "A day is not a date",
         "`galatea memory` takes days in --since and --until, counted in UTC.",
         "Write it as 2026-01-31.",
     ),
-    page(
+    Explanation::new(
         "GAL-MEMORY-UNKNOWN",
         "No memory has this id",
         "It was removed, or it belongs to another database.",
         "Give the id that `galatea memory ls` shows, or at least its first four characters.",
     ),
-    page(
+    Explanation::new(
         "GAL-MEMORY-IMPORT",
         "A file cannot be imported",
         "`galatea memory import` reads exports of Galatea, chat logs, exports of Telegram Desktop and DiscordChatExporter, and dumps of elizaOS's database. The message names the line that cannot be read. What was stored before it stays, and is not stored twice.",
         "Correct the line, or export the file again in one of these formats; then repeat the import.",
     ),
-    page(
+    Explanation::new(
         "GAL-MEMORY-WRITE",
         "An export cannot be written",
         "The file exists already, its folder does not exist or may not be written to, or the disk is full.",
         "Give the name of a new file in a folder that may be written to.",
     ),
-    page(
+    Explanation::new(
         "GAL-PLUGIN-MISSING",
         "A plugin needs another one that is not there",
         "Its list of dependencies names a plugin that is not in this build.",
         "Add the plugin that is named, or leave out the one that needs it.",
     ),
-    page(
+    Explanation::new(
         "GAL-PLUGIN-CIRCLE",
         "Plugins need each other in a circle",
         "Each has to be loaded before the other.",
         "Remove one of the dependencies named.",
     ),
-    page(
+    Explanation::new(
         "GAL-SEND-PANIC",
         "Sending a message crashed",
         "A connector ran into a fault of its own while it sent. Whether the message arrived is looked up before it is sent again.",
         "Please report it with the lines of the log before it.",
     ),
-    page(
+    Explanation::new(
         "GAL-TASK-PANIC",
         "A part of the program crashed and was started again",
         "A connector or a service ran into a fault of its own. Everything else goes on.",
         "Please report it with the lines of the log before it.",
     ),
-    page(
+    Explanation::new(
         "GAL-TURN-PANIC",
         "The handling of a message crashed",
         "An action, a provider or a step of the turn ran into a fault. The message is tried again, and given up after a few attempts.",
         "Please report it; `galatea explain` with the message's id tells which step it was.",
     ),
-    page(
+    Explanation::new(
         "GAL-TURN-TIMEOUT",
         "The handling of a message took too long",
         "The model or an action did not finish within TURN_TIMEOUT_SECONDS.",

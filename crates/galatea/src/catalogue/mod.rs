@@ -1,17 +1,13 @@
 //! The explanation of every `GAL-…` code: meaning, cause and fix. `galatea explain` and the
-//! generated reference print it.
+//! generated reference print it. The pages of a connector's codes lie in the connector.
 
 mod agents;
 mod configuration;
-mod discord;
 mod http;
 mod knowledge;
 mod models;
 mod storage;
-mod telegram;
-mod terminal;
 mod tool;
-mod x;
 
 use galatea_core::{Error, character::Explanation};
 use serde::Serialize;
@@ -35,16 +31,6 @@ impl Entry {
     }
 }
 
-/// Builds a page from code, title, cause and fix.
-const fn page(
-    code: &'static str,
-    title: &'static str,
-    cause: &'static str,
-    fix: &'static str,
-) -> Explanation {
-    Explanation { code, title, cause, fix }
-}
-
 /// Every page, in no particular order.
 pub(crate) fn all() -> impl Iterator<Item = Entry> {
     [
@@ -54,10 +40,6 @@ pub(crate) fn all() -> impl Iterator<Item = Entry> {
         agents::PAGES,
         knowledge::PAGES,
         models::PAGES,
-        discord::PAGES,
-        telegram::PAGES,
-        terminal::PAGES,
-        x::PAGES,
         http::PAGES,
         galatea_core::character::CODES,
     ]

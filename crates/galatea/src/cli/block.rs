@@ -36,7 +36,7 @@ enum Verb {
     Add {
         #[command(flatten)]
         what: What,
-        /// Why, for whoever reads the list
+        /// The reason, shown in the list
         #[arg(long, default_value = "")]
         reason: String,
         #[command(flatten)]

@@ -33,7 +33,7 @@ enum Command {
     Status(Status),
 }
 
-/// Tell who does what, and how far the work is behind: exit 7 when somebody's work is nobody's
+/// Show which process does what, and how far the work is behind; exit 7 when work is unclaimed
 #[derive(Debug, Clone, Args)]
 struct Status {
     #[command(flatten)]

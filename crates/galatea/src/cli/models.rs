@@ -20,7 +20,7 @@ use crate::{
     report::hang,
 };
 
-/// See which models are asked and why, or choose anew from the providers' lists
+/// Show which models are used and why, or choose again from the providers' lists
 ///
 /// Where no setting names a model, the newest generally available one of a preferred family is
 /// chosen from the provider's own list, and remembered in the data folder. It changes only when it
@@ -36,7 +36,7 @@ enum Command {
     /// List the models of every character, why they are these, their windows and prices
     #[command(before_help = "Examples:\n  galatea models ls\n  galatea models ls --json")]
     Ls(Which),
-    /// Read the providers' lists and choose anew; counts from the next start on
+    /// Read the providers' lists and choose again; takes effect at the next start
     #[command(before_help = "Examples:\n  galatea models refresh\n  galatea models refresh --json")]
     Refresh(Which),
 }

@@ -364,7 +364,7 @@ async fn a_page_in_place_of_the_api_is_told_with_the_address() {
     let page = "<html><head><title>canary-page</title></head><body>nginx</body></html>";
     scene.env("DISCORD_API_ROOT", &something_else(http("200 OK", "text/html", page)).await);
     let parts = [
-        "the answer is not Discord's",
+        "the answer is not the Discord API's",
         "cause:",
         "at 127.0.0.1",
         "answered 200 and something else",

@@ -1,6 +1,10 @@
 //! Every rule of the gate, one case each.
 
-use galatea_core::{Addressed, Command, Content, MemoryKind, RemoteId, Settings, Source};
+use galatea_core::{
+    Addressed, Character, Command, Content, Memory, MemoryKind, Settings, Source, Timestamp,
+    room::ChannelType,
+    store::{Block, BlockKind},
+};
 use uuid::Uuid;
 
 use super::*;

@@ -5,7 +5,8 @@ use super::{open, open_at};
 use galatea_core::{
     AgentId, ErrorKind, MemberId, Retry, Sent,
     store::{
-        InboxState, InboxStore, Lease, LeaseStore, MemoryQuery, MemoryStore, OutboxStore, Partition,
+        AuditStore, InboxState, InboxStore, Lease, LeaseStore, MemoryQuery, MemoryStore,
+        OutboxStore, Partition,
     },
 };
 use galatea_testkit::{
@@ -28,7 +29,7 @@ async fn a_server_that_was_stopped_and_started_is_used_again() {
         [true]
     );
     // Several sessions of the pool are there to die.
-    futures::future::join_all((0..8).map(|_| store.inbox_counts())).await;
+    futures::future::join_all((0..8).map(|_| store.audit())).await;
     let stop = server.clone();
     tokio::task::spawn_blocking(move || stop.stop()).await.unwrap();
 

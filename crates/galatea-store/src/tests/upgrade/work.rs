@@ -5,8 +5,8 @@ use galatea_core::{
     AgentId, DeliveryId, EntityId, ErrorKind, MemberId, MemoryId, RemoteId, RoomId, TurnId,
     WorldId,
     store::{
-        InHand, InboxState, InboxStore, Ingest, LeaseStore, OutboxState, OutboxStore, Partition,
-        StepStore, room_partition,
+        InFlightRows, InboxState, InboxStore, Ingest, LeaseStore, OutboxState, OutboxStore,
+        Partition, StepStore, room_partition,
     },
 };
 use galatea_testkit::store_suite::fixtures::{Scene, settlement};
@@ -43,7 +43,7 @@ async fn messages(store: &Database) {
         store.unfinished(scene.agent, &SOURCE, &account(), 9).await.unwrap(),
         store.unfinished_in_room(scene.room, 9).await.unwrap(),
         store
-            .unfinished_in_parts(scene.agent, &[part], &[SOURCE], &InHand::default(), 9)
+            .unfinished_in_parts(scene.agent, &[part], &[SOURCE], &InFlightRows::default(), 9)
             .await
             .unwrap(),
     ];

@@ -46,7 +46,7 @@ struct Kept {
 
 /// Interactions that wait for an answer, and the nonces of posted messages.
 #[derive(Default)]
-pub(crate) struct Book {
+pub(crate) struct SendState {
     /// Channels in which the bot cannot write.
     pub(crate) muted: Muted,
     interactions: DashMap<RemoteId, Pending>,
@@ -57,7 +57,7 @@ pub(crate) struct Book {
     handle: OnceLock<String>,
 }
 
-impl Book {
+impl SendState {
     /// Records the bot's name once Discord has returned it.
     pub(crate) fn introduce(&self, handle: &str) {
         if !handle.is_empty() {
@@ -173,7 +173,7 @@ mod tests {
 
     #[test]
     fn the_next_process_can_answer_and_later_still_name_who_asked() {
-        let (book, next) = (Book::default(), Book::default());
+        let (send_state, next) = (SendState::default(), SendState::default());
         let pending = Pending {
             application: 5,
             token: Some(SecretString::from("t".to_owned())),
@@ -181,8 +181,8 @@ mod tests {
             at: Timestamp(0),
         };
         let id = RemoteId("a".to_owned());
-        book.asked(id.clone(), pending);
-        next.restore(&book.keep(Timestamp(60_000)));
+        send_state.asked(id.clone(), pending);
+        next.restore(&send_state.keep(Timestamp(60_000)));
         let (known, token) = next.pending(&id, Timestamp(60_000)).unwrap();
         assert_eq!((known.who, token.expose_secret()), (Some(9), "t"));
         let late = Timestamp(20 * 60_000);
@@ -191,7 +191,7 @@ mod tests {
                 && next.known(&id, late).is_some_and(|p| p.who == Some(9))
         );
         assert!(!next.keep(late).contains("\"t\""), "an expired token is not stored");
-        let last = Book::default();
+        let last = SendState::default();
         last.restore(&next.keep(late));
         assert!(
             last.known(&id, late).is_some() && last.known(&id, Timestamp(25 * 3_600_000)).is_none()
@@ -203,12 +203,12 @@ mod tests {
     /// it must still be found.
     #[test]
     fn a_message_is_anothers_only_by_another_nonce() {
-        let book = Book::default();
+        let send_state = SendState::default();
         let id = RemoteId::new(7);
-        assert!(!book.is_anothers(&id, "a"), "no nonce is known yet");
-        book.echo("a".to_owned(), id.clone());
-        assert!(!book.is_anothers(&id, "a"));
-        assert!(book.is_anothers(&id, "b"));
-        assert_eq!(book.by_nonce("a"), Some(id));
+        assert!(!send_state.is_anothers(&id, "a"), "no nonce is known yet");
+        send_state.echo("a".to_owned(), id.clone());
+        assert!(!send_state.is_anothers(&id, "a"));
+        assert!(send_state.is_anothers(&id, "b"));
+        assert_eq!(send_state.by_nonce("a"), Some(id));
     }
 }

@@ -1,11 +1,18 @@
 //! Turns Discord's failures into [`galatea_core::Error`] with a kind, retry advice and a sentence
 //! for people. An error never contains a token, the path of an address, or message text.
 
+mod close;
+mod pages;
+#[cfg(test)]
+mod tests;
+
 use galatea_core::{Error, ErrorKind, Reach, Retry, Sent};
-use galatea_http::{shorten, status_error};
+use galatea_http::{Platform, shorten};
 use std::time::Duration;
 
 use crate::decode::permissions::Missing;
+pub(crate) use close::fatal_close;
+pub(crate) use pages::PAGES;
 
 /// Stable error codes; `galatea explain` describes each.
 pub(crate) mod codes {
@@ -32,9 +39,15 @@ pub(crate) mod codes {
 const RESET: &str = "discord.com/developers → your application → Bot → Reset Token, then set DISCORD_API_TOKEN and start galatea again";
 /// Fix for a missing intent.
 pub(crate) const GRANT: &str = "`galatea connector check discord --fix`, or discord.com/developers → your application → Bot → Privileged Gateway Intents → Message Content Intent";
-/// Fix for a fault on Discord's side.
-const PASSES: &str =
-    "it is tried again by itself; if it stays, check DISCORD_API_ROOT and the proxy variables";
+/// How these errors name the platform.
+const DISCORD: Platform = Platform {
+    name: "Discord",
+    api: "the Discord API",
+    root: "DISCORD_API_ROOT",
+    connect: codes::CONNECT,
+    timeout: codes::TIMEOUT,
+    garbage: codes::GARBAGE,
+};
 /// Upper bound for a wait that Discord asks for; address bans last about an hour.
 const MAX_WAIT: Duration = Duration::from_secs(24 * 3600);
 
@@ -156,8 +169,10 @@ impl Failure {
                 .with_fix("look in the log for what is refused again and again: a missing permission, a channel that is gone")
                 .with("cause", format!("{call} is held back for {} s", wait.as_secs())),
             Self::Held { wait, guard: false } => limited(wait).with("cause", format!("{call} has to wait for {} ms", wait.as_millis())),
-            Self::Transport(error) => transport(error, call),
-            Self::Garbage { status, place } => garbage(status, &place).with("cause", format!("{call} at {place} answered {status} and something else")),
+            Self::Transport(error) => DISCORD.unanswered(error, call),
+            // Discord's own refusal of a token may come without a body.
+            Self::Garbage { status: 401, place } => unauthorized().with("cause", format!("{call} at {place} answered 401 and something else")),
+            Self::Garbage { status, place } => DISCORD.garbage(status, &place, call),
         }
     }
 }
@@ -198,10 +213,7 @@ fn refused(refusal: &Refusal, room: &Room) -> Error {
     };
     let gone = |message: &'static str| Error::not_found(message).with_code(codes::NOT_FOUND);
     match (refusal.status, refusal.code) {
-        (500.., _) => Error::new(ErrorKind::Unavailable, "Discord has a fault")
-            .with_code(codes::CONNECT)
-            .with_sent(Sent::Maybe)
-            .with_fix(PASSES),
+        (500.., _) => DISCORD.fault(),
         (401, _) | (_, 40001 | 50014) => unauthorized(),
         (_, 50001) => {
             Error::new(ErrorKind::Forbidden, format!("Cannot see {name}: missing View Channel"))
@@ -281,73 +293,6 @@ pub(crate) fn unauthorized() -> Error {
         .with_fix(RESET)
 }
 
-/// The error for a gateway close code after which reconnecting is useless (Discord, "Gateway Close
-/// Event Codes"). `None` if the shard may reconnect.
-pub(crate) fn fatal_close(code: u16) -> Option<Error> {
-    let gateway = |message: &'static str| {
-        Error::new(ErrorKind::Unsupported, message)
-            .with_code(codes::GATEWAY)
-            .with("cause", closed(code))
-    };
-    Some(match code {
-        4004 => unauthorized().with("cause", closed(code)),
-        4014 => Error::new(
-            ErrorKind::Forbidden,
-            "Discord does not grant an intent this connector asks for",
-        )
-        .with_code(codes::INTENTS)
-        .with("cause", closed(code))
-        .with_fix(GRANT),
-        4010 => gateway("Discord does not know this shard")
-            .with_fix("restart; report it if it comes again"),
-        4011 => gateway("the bot is in too many servers for this number of shards")
-            .with_fix("restart: the number of shards is asked for at start"),
-        4012 => gateway("Discord does not speak this version of the gateway any more")
-            .with_fix("install a newer Galatea"),
-        4013 => gateway("Discord does not know an intent this connector asks for")
-            .with_fix("install a newer Galatea"),
-        _ => return None,
-    })
-}
-
-fn closed(code: u16) -> String {
-    format!("the gateway closed the connection with {code}")
-}
-
-fn transport(error: Error, call: &str) -> Error {
-    let (code, message) = match error.kind() {
-        ErrorKind::Timeout => (codes::TIMEOUT, "Discord did not answer in time"),
-        ErrorKind::Unavailable => (codes::CONNECT, "Discord cannot be reached"),
-        _ => return error.with("call", call),
-    };
-    let mut made = Error::new(error.kind(), message)
-        .with_code(code)
-        .with_sent(error.sent())
-        .with_retry(error.retry());
-    for (key, value) in error.context() {
-        made = made.with(key, value);
-    }
-    made.with("cause", format!("{call}: {}", error.message()))
-        .with_fix("check the network, the proxy variables and DISCORD_API_ROOT")
-        .with_source(error)
-}
-
-fn garbage(status: u16, place: &str) -> Error {
-    const FIX: &str = "check DISCORD_API_ROOT: it must be the address of the Discord API";
-    if (200..300).contains(&status) {
-        let error = Error::new(ErrorKind::Unavailable, "the answer is not Discord's")
-            .with_code(codes::GARBAGE)
-            .with_sent(Sent::Maybe);
-        return error.with_fix(FIX);
-    }
-    let error = status_error(status, place, None);
-    match status {
-        401 => unauthorized(),
-        500.. => error.with_code(codes::CONNECT),
-        _ => error.with_code(codes::GARBAGE).with_fix(FIX),
-    }
-}
-
 /// The error for a malformed token, which it never repeats. `what` says what was pasted instead, or
 /// is empty.
 pub(crate) fn token_shape(what: &'static str) -> Error {
@@ -358,83 +303,4 @@ pub(crate) fn token_shape(what: &'static str) -> Error {
     });
     let error = error.with_code(codes::TOKEN).with_fix("copy it from discord.com/developers → your application → Bot → Reset Token: DISCORD_API_TOKEN=MTE…");
     if what.is_empty() { error } else { error.with("cause", what) }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn refusal(status: u16, code: u32) -> Error {
-        Failure::Refused(Refusal { status, code, ..Refusal::default() })
-            .into_error("create message")
-    }
-
-    #[test]
-    fn refusals_have_code_kind_and_advice() {
-        let cases = [
-            (401, 0, codes::UNAUTHORIZED, ErrorKind::Unauthorized),
-            (403, 50001, codes::ACCESS, ErrorKind::Forbidden),
-            (403, 50013, codes::PERMISSION, ErrorKind::Forbidden),
-            (403, 50007, codes::CLOSED, ErrorKind::Forbidden),
-            (403, 0, codes::FORBIDDEN, ErrorKind::Forbidden),
-            (404, 10003, codes::NOT_FOUND, ErrorKind::NotFound),
-            (404, 10008, codes::NOT_FOUND, ErrorKind::NotFound),
-            (404, 10062, codes::NOT_FOUND, ErrorKind::NotFound),
-            (400, 50035, codes::INVALID, ErrorKind::Invalid),
-            (413, 40005, codes::INVALID, ErrorKind::Invalid),
-        ];
-        for (status, number, code, kind) in cases {
-            let error = refusal(status, number);
-            assert_eq!(
-                (error.code(), error.kind(), error.retry(), error.sent()),
-                (Some(code), kind, Retry::Never, Sent::No),
-                "{status} {number}"
-            );
-        }
-        let fault = refusal(502, 0);
-        assert_eq!(
-            (fault.code(), fault.retry(), fault.sent()),
-            (Some(codes::CONNECT), Retry::Soon, Sent::Maybe)
-        );
-    }
-
-    #[test]
-    fn a_rate_limit_carries_discords_time() {
-        let refusal = Refusal {
-            status: 429,
-            retry_after: Some(Duration::from_millis(1_337)),
-            ..Refusal::default()
-        };
-        let error = Failure::Refused(refusal).into_error("create message");
-        assert_eq!(
-            (error.kind(), error.retry(), error.sent()),
-            (ErrorKind::RateLimited, Retry::After(Duration::from_millis(1_387)), Sent::No)
-        );
-    }
-
-    #[test]
-    fn close_codes_that_need_a_person_are_final() {
-        for code in [4004, 4010, 4011, 4012, 4013, 4014] {
-            let error = fatal_close(code).unwrap();
-            assert!(error.retry() == Retry::Never && error.fix().is_some(), "{code}");
-        }
-        for code in [1000, 1006, 4000, 4001, 4002, 4003, 4005, 4007, 4008, 4009] {
-            assert!(fatal_close(code).is_none(), "{code}");
-        }
-        assert_eq!(fatal_close(4014).unwrap().code(), Some("GAL-DC-4014"));
-    }
-
-    #[test]
-    fn answers_of_something_else_are_told_apart() {
-        let page = Failure::Garbage { status: 200, place: "h".into() }.into_error("x");
-        assert_eq!(
-            (page.code(), page.retry(), page.sent()),
-            (Some(codes::GARBAGE), Retry::Soon, Sent::Maybe)
-        );
-        let proxy = Failure::Garbage { status: 502, place: "h".into() }.into_error("x");
-        assert_eq!(
-            (proxy.code(), proxy.retry(), proxy.sent()),
-            (Some(codes::CONNECT), Retry::Soon, Sent::Maybe)
-        );
-    }
 }

@@ -1,7 +1,11 @@
 //! The errors of the terminal connector, with their kinds and retry advice.
 
+mod pages;
+
 use galatea_core::{Error, ErrorKind, Retry, error::Sent};
 use std::{io, path::Path, time::Duration};
+
+pub(crate) use pages::PAGES;
 
 /// Longest socket path in bytes. `sun_path` holds 108 on Linux (unix(7)) and 104 on macOS and the
 /// BSDs (sys/un.h); one of these is the final zero, and one the suffix of the temporary name.

@@ -1,0 +1,72 @@
+//! Tests of how a policy is read from the settings.
+
+use super::*;
+
+const TELEGRAM: Source = Source::new("telegram");
+
+#[test]
+fn platform_names_beat_general_ones() {
+    let settings = Settings::from_pairs([
+        ("DM_POLICY", "disabled"),
+        ("TELEGRAM_DM_POLICY", "allowlist"),
+        ("TELEGRAM_ALLOW_FROM", "@Maria, 42"),
+    ]);
+    let policy = Policy::from_settings(&settings, &TELEGRAM).unwrap();
+    assert_eq!(policy.dm, DmPolicy::Allowlist);
+    assert_eq!(policy.allow_from.to_string(), "@maria,42");
+    assert_eq!(policy.allow_from_setting, "TELEGRAM_ALLOW_FROM");
+    assert_eq!(
+        Policy::from_settings(&settings, &Source::new("discord")).unwrap().dm,
+        DmPolicy::Disabled
+    );
+}
+
+/// On Discord, 50,000 characters would arrive as 25 messages at once.
+#[test]
+fn an_answer_is_a_few_messages_where_strangers_read_along() {
+    let parts = |settings: &[(&str, &str)], source| {
+        Policy::from_settings(&Settings::from_pairs(settings.iter().copied()), &source)
+            .unwrap()
+            .parts
+    };
+    let most = |parts: Parts| {
+        [(4_096, true), (2_000, true), (280, true), (100_000, false)]
+            .map(|(text, public)| parts.on(text, public))
+    };
+    assert_eq!(most(parts(&[], TELEGRAM)), [Some(2), Some(4), Some(4), None]);
+    let own = [("ANSWER_PARTS", "none"), ("TELEGRAM_ANSWER_PARTS", "3")];
+    assert_eq!(most(parts(&own, TELEGRAM)), [Some(3); 4]);
+    assert_eq!(most(parts(&own, Source::new("discord"))), [None; 4]);
+}
+
+#[test]
+fn elizaos_names_work() {
+    let settings = Settings::from_pairs([
+        ("TELEGRAM_GROUP_RESPONSE_POLICY", "mention_only"),
+        ("TELEGRAM_ALLOWED_CHATS", "[\"-1\", -2]"),
+        ("SHOULD_RESPOND_BYPASS_TYPES", "group"),
+        ("SHOULD_RESPOND_BYPASS_SOURCES", "tele"),
+    ]);
+    let policy = Policy::from_settings(&settings, &TELEGRAM).unwrap();
+    assert_eq!(policy.group, GroupPolicy::Addressed { mention: true, reply: true, name: false });
+    assert_eq!(policy.allowed_rooms.unwrap(), ["-1", "-2"]);
+    assert_eq!(policy.always_types, [ChannelType::Group]);
+    assert!(policy.always_source);
+}
+
+#[test]
+fn wrong_values_name_their_place() {
+    for (name, value) in [
+        ("GROUP_POLICY", "sometimes"),
+        ("TELEGRAM_DM_POLICY", "x"),
+        ("TELEGRAM_AUTO_REPLY", "maybe"),
+        ("TELEGRAM_ALLOWED_CHATS", "[1"),
+    ] {
+        let error =
+            Policy::from_settings(&Settings::from_pairs([(name, value)]), &TELEGRAM).unwrap_err();
+        assert!(
+            error.to_string().contains(name) && error.to_string().contains("environment"),
+            "{error}"
+        );
+    }
+}

@@ -1,0 +1,75 @@
+//! Tests of how limits and caps are read from the settings.
+
+use super::*;
+
+const TELEGRAM: Source = Source::new("telegram");
+
+fn read(pairs: &[(&str, &str)]) -> Result<Spending> {
+    Spending::from_settings(&Settings::from_pairs(pairs.iter().map(|(k, v)| (*k, *v))), &TELEGRAM)
+}
+
+#[test]
+fn defaults_hold_where_strangers_write() {
+    let spending = read(&[]).unwrap();
+    assert!(spending.holds(true) && !spending.holds(false));
+    assert_eq!(spending.person.flow, Some(Flow { per_minute: 8, burst: 8 }));
+    assert_eq!((spending.person.day, spending.agent.day), (Some(300), Some(20_000)));
+    assert_eq!(
+        (spending.stranger_cap.micros, spending.stranger_cap.tokens),
+        (Some(50_000), Some(100_000))
+    );
+    assert_eq!((spending.platform, spending.platform_cap), (None, None));
+}
+
+#[test]
+fn a_platforms_own_values_beat_general_ones() {
+    let pairs = [
+        ("LIMIT_PERSON", "1/min"),
+        ("TELEGRAM_LIMIT_PERSON", "2/min, burst=9"),
+        ("TELEGRAM_BUDGET_AGENT", "$3"),
+        ("TELEGRAM_LIMITS", "on"),
+        ("TELEGRAM_LIMIT_ROOM", "none"),
+        ("AGENT_OWNERS", "telegram:7, discord:8"),
+        ("BLOCK_PEOPLE", "13"),
+        ("TELEGRAM_BLOCK_PEOPLE", "@Spammer"),
+    ];
+    let spending = read(&pairs).unwrap();
+    assert_eq!(
+        (spending.person.flow, spending.person.day),
+        (Some(Flow { per_minute: 2, burst: 9 }), None)
+    );
+    assert_eq!(spending.person.setting, "TELEGRAM_LIMIT_PERSON");
+    assert_eq!(
+        spending.platform_cap,
+        Some(Cap {
+            micros: Some(3_000_000),
+            tokens: None,
+            setting: "TELEGRAM_BUDGET_AGENT".into()
+        })
+    );
+    assert_eq!(spending.agent_cap.setting, "BUDGET_AGENT");
+    assert_eq!((spending.room.flow, spending.room.day), (None, None));
+    assert!(spending.holds(false));
+    assert_eq!(spending.owners, ["7"]);
+    assert_eq!(spending.blocked_people, ["13", "@spammer"]);
+}
+
+#[test]
+fn wrong_values_name_their_place() {
+    for (name, value) in [
+        ("LIMITS", "sometimes"),
+        ("LIMIT_PERSON", "8"),
+        ("TELEGRAM_LIMIT_ROOM", "8/hour"),
+        ("LIMIT_AGENT", "x/min"),
+        ("BUDGET_PERSON", "-1 USD"),
+        ("TELEGRAM_BUDGET_AGENT", "much"),
+        ("STRANGERS_SHARE", "101"),
+        ("LIMIT_WAITING", "few"),
+    ] {
+        let error = read(&[(name, value)]).unwrap_err();
+        assert!(
+            error.to_string().contains(name) && error.to_string().contains("environment"),
+            "{error}"
+        );
+    }
+}

@@ -1,0 +1,105 @@
+//! Settings that limit answers and money.
+
+use galatea_core::Variable;
+
+/// Where the limits hold.
+pub const LIMITS: Variable = Variable::new(
+    "LIMITS",
+    "Where the limits below hold: public (platforms on which strangers can write), on (everywhere) or off. AGENT_OWNERS are exempt. \
+     <SOURCE>_LIMITS (TELEGRAM_LIMITS, …) overrides it per platform, as <SOURCE>_… does for every setting of this list.",
+)
+.or("public");
+/// One person's answers. A person who reads the answers rarely writes more than once in eight
+/// seconds for minutes; 300 a day is an hour of that.
+pub const LIMIT_PERSON: Variable = Variable::new(
+    "LIMIT_PERSON",
+    "Answers to one person, such as `8/min, 300/day`; `burst=12` after a comma says how many at once (as many as a minute's when unset), none lifts it.",
+)
+.or("8/min, 300/day");
+/// A Room's answers. Telegram lets a bot send 20 messages a minute to a group (Bots FAQ, "My bot is
+/// hitting limits"): more would wait anyway.
+pub const LIMIT_ROOM: Variable =
+    Variable::new("LIMIT_ROOM", "Answers in one room, written as for LIMIT_PERSON.")
+        .or("20/min, 2000/day");
+/// A World's answers: three busy Rooms.
+pub const LIMIT_WORLD: Variable = Variable::new(
+    "LIMIT_WORLD",
+    "Answers in one World (a server, or a group with its topics), written as for LIMIT_PERSON.",
+)
+.or("60/min, 5000/day");
+/// The agent's answers. Five a second are a sixth of what Telegram lets a bot send; strangers get
+/// their share of it.
+pub const LIMIT_AGENT: Variable =
+    Variable::new("LIMIT_AGENT", "Answers of the agent as a whole, written as for LIMIT_PERSON; <SOURCE>_LIMIT_AGENT limits those on one platform besides.")
+        .or("300/min, 20000/day");
+/// What a stranger may cost: about seven answers of a large model, or eighty of a small one.
+pub const BUDGET_STRANGER: Variable = Variable::new(
+    "BUDGET_STRANGER",
+    "What one stranger may cost a day (UTC): US dollars, and tokens of models whose price is not known; none lifts it. A stranger is \
+     who was not answered on an earlier day and is neither on an allowlist nor approved.",
+)
+.or("0.05 USD, 100000 tokens");
+/// What a known person may cost.
+pub const BUDGET_PERSON: Variable = Variable::new(
+    "BUDGET_PERSON",
+    "What one known person may cost a day, written as for BUDGET_STRANGER.",
+)
+.or("0.50 USD, 1000000 tokens");
+/// What a Room may cost.
+pub const BUDGET_ROOM: Variable =
+    Variable::new("BUDGET_ROOM", "What one room may cost a day, written as for BUDGET_STRANGER.")
+        .or("2 USD, 4000000 tokens");
+/// What the agent may cost.
+pub const BUDGET_AGENT: Variable = Variable::new(
+    "BUDGET_AGENT",
+    "What the agent may cost a day, written as for BUDGET_STRANGER. At 80 % its owners are warned and the small model answers; once it is \
+     used up, only they are answered. <SOURCE>_BUDGET_AGENT caps one platform besides.",
+)
+.or("10 USD, 20000000 tokens");
+/// The part of the agent's limits that strangers share: regulars keep the rest.
+pub const STRANGERS_SHARE: Variable =
+    Variable::new("STRANGERS_SHARE", "Per cent of the agent's answers and budget that all strangers together may use; the rest is kept for known people.")
+        .or("50");
+/// The queue share.
+pub const LIMIT_WAITING: Variable = Variable::new(
+    "LIMIT_WAITING",
+    "Messages of one person that wait in a group while others wait, too; of more than that the newest are answered. none lifts it.",
+)
+.or("5");
+/// What people read.
+pub const LIMIT_NOTICE: Variable = Variable::new(
+    "LIMIT_NOTICE",
+    "What a person reads who has reached a limit, once a day for the rate and once for the day; none says nothing. A sentence of its own when unset.",
+);
+/// Blocked people.
+pub const BLOCK_PEOPLE: Variable = Variable::new(
+    "BLOCK_PEOPLE",
+    "People who are never answered: platform ids or @handles (which may change their owner), separated by commas. `galatea block` does it while it runs.",
+);
+/// Blocked Rooms.
+pub const BLOCK_ROOMS: Variable =
+    Variable::new("BLOCK_ROOMS", "Rooms in which nothing is answered, by the platform's ids.");
+/// Blocked Worlds.
+pub const BLOCK_WORLDS: Variable = Variable::new(
+    "BLOCK_WORLDS",
+    "Worlds (servers, groups with their topics) in which nothing is answered, by the platform's ids.",
+);
+
+/// Those of this file that every platform has a form of.
+pub(in crate::config) const EACH: &[(&Variable, &str)] = &[
+    (&LIMITS, "LIMITS for {}."),
+    (&LIMIT_PERSON, "LIMIT_PERSON for {}."),
+    (&LIMIT_ROOM, "LIMIT_ROOM for {}."),
+    (&LIMIT_WORLD, "LIMIT_WORLD for {}."),
+    (&LIMIT_AGENT, "Answers of the agent on {}, besides LIMIT_AGENT."),
+    (&BUDGET_STRANGER, "BUDGET_STRANGER for {}."),
+    (&BUDGET_PERSON, "BUDGET_PERSON for {}."),
+    (&BUDGET_ROOM, "BUDGET_ROOM for {}."),
+    (&BUDGET_AGENT, "What the agent may cost a day on {}, besides BUDGET_AGENT."),
+    (&STRANGERS_SHARE, "STRANGERS_SHARE for {}."),
+    (&LIMIT_WAITING, "LIMIT_WAITING for {}."),
+    (&LIMIT_NOTICE, "LIMIT_NOTICE for {}."),
+    (&BLOCK_PEOPLE, "BLOCK_PEOPLE for {}."),
+    (&BLOCK_ROOMS, "BLOCK_ROOMS for {}."),
+    (&BLOCK_WORLDS, "BLOCK_WORLDS for {}."),
+];
