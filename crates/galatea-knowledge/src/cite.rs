@@ -55,7 +55,7 @@ pub(crate) fn cite(answer: &str, citations: &[Citation], form: Form) -> String {
         for citation in numbers.iter().filter_map(|n| citations.iter().find(|c| c.n == *n)) {
             let same =
                 |known: &&Citation| (&known.place, &known.url) == (&citation.place, &citation.url);
-            let number = used.iter().position(|known| same(&known)).unwrap_or_else(|| {
+            let number = used.iter().position(same).unwrap_or_else(|| {
                 used.push(citation);
                 used.len() - 1
             });
