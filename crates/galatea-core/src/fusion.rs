@@ -38,7 +38,7 @@ pub enum Method {
 
 impl Default for Fusion {
     fn default() -> Self {
-        Self { method: Method::Scores, meaning: 0.5, neighbours: 0.2, named: 0.5, half_life: None }
+        Self { method: Method::Scores, meaning: 0.6, neighbours: 0.2, named: 0.5, half_life: None }
     }
 }
 

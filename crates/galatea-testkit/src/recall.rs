@@ -69,7 +69,7 @@ pub struct Search {
     pub words: bool,
     /// Meaning is searched.
     pub meaning: bool,
-    /// Names are left out of questions about messages.
+    /// Names are left out of embedded questions, and of the words that messages are searched by.
     pub without_names: bool,
     /// How both are weighed.
     pub fusion: Fusion,
@@ -225,12 +225,11 @@ impl Filled {
         query.fusion = search.fusion;
         query.named = question.names.iter().map(|name| self.people[name]).collect();
         // The texts of facts contain names.
-        let without_names = search.without_names && !fact;
-        if without_names {
+        if search.without_names && !fact {
             query.names.clone_from(&question.names);
         }
         if search.meaning {
-            query = query.meaning(MODEL, self.set.question_vector(n, without_names)?);
+            query = query.meaning(MODEL, self.set.question_vector(n, search.without_names)?);
         }
         let found = self.store.recall(&query).await?;
         let ids = if fact { &self.facts } else { &self.turns };
