@@ -1,40 +1,39 @@
 //! Pages about documents.
 
-use super::page;
 use galatea_core::character::Explanation;
 
 pub(super) const PAGES: &[Explanation] = &[
-    page(
+    Explanation::new(
         "GAL-KNOW-READ",
         "A document cannot be read",
         "Its ending does not match its content, it is damaged, protected, of a format that is not read, or on a host that is not listed.",
         "The message names the fix. The other documents are read; `galatea knowledge ls` lists all with their problems.",
     ),
-    page(
+    Explanation::new(
         "GAL-KNOW-SIZE",
         "A document is too large, or takes too much memory or time",
         "Documents are read within limits: 20 MiB, 8 MiB of text, 2,000 pages, 192 MiB of memory, 30 seconds. Hostile documents pass them on purpose.",
         "Split the document into smaller files, or leave it out.",
     ),
-    page(
+    Explanation::new(
         "GAL-KNOW-CHILD",
         "The process that reads documents could not be started",
         "Documents are read in a child process of the same program. The system refused to start it, for example because of a limit on processes.",
         "Check `ulimit -a` and the limits of the container. It is tried again.",
     ),
-    page(
+    Explanation::new(
         "GAL-KNOW-UNKNOWN",
         "There is no such document",
         "No document has this path, address or beginning of an id.",
         "`galatea knowledge ls` lists all documents with their ids.",
     ),
-    page(
+    Explanation::new(
         "GAL-KNOW-NAMED",
         "The document is named elsewhere",
         "The character file or KNOWLEDGE_PATH names this document, so it would be read again.",
         "Remove it there, or remove the file; it leaves within seconds.",
     ),
-    page(
+    Explanation::new(
         "GAL-KNOW-WHOSE",
         "Several characters could have this document",
         "More than one character is configured, and `add` gives a document to one of them.",
