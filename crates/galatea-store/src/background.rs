@@ -2,26 +2,15 @@
 //! messages after they were stored; PostgreSQL analyses once more what an earlier version wrote.
 
 use galatea_core::Result;
-use std::{
-    sync::{Arc, Weak},
-    time::Duration,
-};
-use tokio::{runtime::Handle, time::sleep};
 
 use crate::{
-    Backend, Database, Inner,
+    Backend, Database,
     change::{Change, Write},
     dialect::{Dialects, Value, values},
     index::place,
     terms,
 };
 
-/// Before the first look: a start has other work to do.
-const FIRST: Duration = Duration::from_secs(30);
-/// Between two looks.
-const PAUSE: Duration = Duration::from_secs(10);
-/// Between two steps: other writes go first.
-const BETWEEN: Duration = Duration::from_millis(50);
 /// Rows of one step: some 20 ms.
 const STEP: u32 = 200;
 
@@ -40,27 +29,6 @@ pub(crate) const ANALYSE: Dialects = Dialects {
          WHERE seq = n.number AND NOT words @@ '''galateaterms1'''::tsquery"
     ),
 };
-
-/// Starts the work, which ends with the last handle of the store.
-pub(crate) fn start(inner: &Arc<Inner>) {
-    if let Ok(runtime) = Handle::try_current() {
-        let inner = Arc::downgrade(inner);
-        runtime.spawn(run(inner));
-    }
-}
-
-async fn run(inner: Weak<Inner>) {
-    sleep(FIRST).await;
-    while let Some(inner) = inner.upgrade() {
-        let database = Database(inner);
-        let more = database.index_step().await.unwrap_or_else(|failure| {
-            tracing::debug!(error = %failure.report(), "failed to index memories; retrying in 10 s");
-            false
-        });
-        drop(database);
-        sleep(if more { BETWEEN } else { PAUSE }).await;
-    }
-}
 
 impl Database {
     /// Indexes some memories; true if others are left.

@@ -195,7 +195,7 @@ pub(crate) fn push(change: &mut Change, agent: AgentId, of: &DerivedChange) -> R
         let mut statements = vec![DOOM_ALONE.with(values![id.0, agent.0])];
         statements.extend(doomed::unindex());
         statements.extend(doomed::remove(None));
-        statements.extend(crate::memory::keep());
+        statements.extend(crate::index::keep());
         other(statements)?;
     }
     if !of.removed.is_empty() {

@@ -150,7 +150,7 @@ fn push_forget(change: &mut Change, agent: AgentId, entity: EntityId, at: Timest
     statements.extend(doomed::unindex());
     statements.push(with(FORGET_SAID));
     statements.extend(doomed::remove(None));
-    statements.extend(crate::memory::keep());
+    statements.extend(crate::index::keep());
     statements.extend([FORGET_ASKED, FORGET_TASKS, FORGET_NAMES].map(with));
     change.changes_memories = true;
     change.push(Write::Other { statements, counted: None }).map(drop)

@@ -1,7 +1,7 @@
 //! The index of terms, kept with its rows. SQLite's full-text index needs the old terms before they
 //! go, and only if it has them. PostgreSQL keeps terms in the row (`words`).
 
-use crate::dialect::Dialects;
+use crate::dialect::{Dialects, Statement, values};
 
 /// Of the memories that a condition names: takes their terms out of SQLite's index.
 macro_rules! unindex_terms {
@@ -65,3 +65,8 @@ pub(crate) const KEEP_MARKS: Dialects = Dialects {
     sqlite: "UPDATE embedding_marks SET seq = min(seq, coalesce((SELECT max(seq) FROM memories), 0))",
     postgres: "",
 };
+
+/// What may be behind after rows were deleted.
+pub(crate) fn keep() -> impl Iterator<Item = Statement> {
+    [KEEP_PROGRESS, KEEP_TERMS, KEEP_MARKS].into_iter().map(|step| step.with(values![]))
+}

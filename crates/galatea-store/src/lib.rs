@@ -50,7 +50,9 @@ use std::{
     fmt,
     path::Path,
     sync::{Arc, atomic::AtomicI64},
+    time::Duration,
 };
+use tokio::{runtime::Handle, time::sleep};
 
 use crate::{
     change::{Change, Write},
@@ -73,6 +75,12 @@ struct Inner {
     cache_now: AtomicI64,
 }
 
+/// Before the first look: a start has other work to do.
+const FIRST: Duration = Duration::from_secs(30);
+/// Between two looks.
+const PAUSE: Duration = Duration::from_secs(10);
+/// Between two steps: other writes go first.
+const BETWEEN: Duration = Duration::from_millis(50);
 /// What the tables are in.
 pub(crate) enum Backend {
     Sqlite(Box<Sqlite>),
@@ -99,7 +107,7 @@ impl Database {
     pub async fn sqlite(path: impl AsRef<Path>, options: SqliteOptions) -> Result<Self> {
         let sqlite = Sqlite::open(path.as_ref(), &options).await?;
         let store = Self::over(Backend::Sqlite(Box::new(sqlite)), options.clock);
-        background::start(&store.0);
+        store.index_in_background();
         Ok(store)
     }
 
@@ -126,7 +134,7 @@ impl Database {
     pub async fn postgres(url: &SecretString, options: PostgresOptions) -> Result<Self> {
         let postgres = Postgres::open(url, &options).await?;
         let store = Self::over(Backend::Postgres(Box::new(postgres)), options.clock);
-        background::start(&store.0);
+        store.index_in_background();
         Ok(store)
     }
 
@@ -215,6 +223,24 @@ impl Database {
             Backend::Sqlite(_) => None,
             Backend::Postgres(postgres) => Some(postgres.hints()),
         }
+    }
+
+    /// Indexes memories while nothing waits for it, until the last handle is gone.
+    fn index_in_background(&self) {
+        let Ok(runtime) = Handle::try_current() else { return };
+        let inner = Arc::downgrade(&self.0);
+        runtime.spawn(async move {
+            sleep(FIRST).await;
+            while let Some(inner) = inner.upgrade() {
+                let database = Self(inner);
+                let more = database.index_step().await.unwrap_or_else(|failure| {
+                    tracing::debug!(error = %failure.report(), "failed to index memories; retrying in 10 s");
+                    false
+                });
+                drop(database);
+                sleep(if more { BETWEEN } else { PAUSE }).await;
+            }
+        });
     }
 
     fn now(&self) -> Timestamp {

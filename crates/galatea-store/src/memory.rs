@@ -15,7 +15,7 @@ use crate::{
     derived::{REINDEX_ONE, UNINDEX_ONE},
     dialect::{Dialects, Statement, Text, Value, storable_json, values},
     doomed,
-    index::{KEEP_MARKS, KEEP_PROGRESS, KEEP_TERMS, place, unindex_text},
+    index::{keep, place, unindex_text},
     rows::{MemoryRow, StoredMemory},
     terms, verdict,
 };
@@ -55,11 +55,6 @@ pub(crate) const BLANK_DELIVERIES: Dialects = Dialects::same(
 );
 pub(crate) const DELETE: Dialects =
     Dialects::same("DELETE FROM memories WHERE id = $1 AND agent_id = $2");
-/// What may be behind after rows were deleted.
-pub(crate) fn keep() -> impl Iterator<Item = Statement> {
-    [KEEP_PROGRESS, KEEP_TERMS, KEEP_MARKS].into_iter().map(|step| step.with(values![]))
-}
-
 pub(crate) const MEMORY: Dialects = Dialects::same(
     "SELECT id, type AS kind, agent_id, entity_id, room_id, world_id, created_at, CAST(metadata AS text) AS metadata, CAST(content AS text) AS content \
      FROM memories WHERE id = $1",

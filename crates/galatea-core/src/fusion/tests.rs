@@ -1,3 +1,5 @@
+//! The order that fusion makes of candidates.
+
 use super::*;
 
 fn candidate(key: u32, words: Option<f32>, meaning: Option<f32>) -> Candidate<u32> {

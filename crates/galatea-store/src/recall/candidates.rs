@@ -249,7 +249,14 @@ impl Database {
             }
             Backend::Postgres(_) => words_in_postgres(query, asked, most),
         };
-        Ok(short(self.all(statement).await?))
+        let mut found = short(self.all(statement).await?);
+        // SQLite's index knows the place and not the agent.
+        if let Backend::Sqlite(_) = &self.0.backend {
+            let seqs: Vec<i64> = found.iter().map(|(seq, _)| *seq).collect();
+            let visible = self.visible_of(query, &seqs).await?;
+            found.retain(|(seq, _)| visible.contains(seq));
+        }
+        Ok(found)
     }
 
     /// The most similar, with their similarities: of several times as many nearest by signs.

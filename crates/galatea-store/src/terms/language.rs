@@ -3,20 +3,10 @@
 
 use rust_stemmers::{Algorithm, Stemmer};
 
-use super::{split::Piece, stop};
-
-/// A language with a stemmer.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Language {
-    English,
-    German,
-    French,
-    Spanish,
-    Italian,
-    Portuguese,
-    Dutch,
-    Russian,
-}
+use super::{
+    split::Piece,
+    stop::{self, Language},
+};
 
 /// Stemmers of the languages that come into question.
 pub(super) type Stemmers = Vec<Stemmer>;

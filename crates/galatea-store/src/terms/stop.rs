@@ -1,7 +1,18 @@
 //! Stop words: small words of a language, folded, in the order of the alphabet. They tell its
 //! language, and are left out of questions.
 
-use super::language::Language;
+/// A language with a stemmer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Language {
+    English,
+    German,
+    French,
+    Spanish,
+    Italian,
+    Portuguese,
+    Dutch,
+    Russian,
+}
 
 /// Whether a folded word says nothing in this language.
 pub(super) fn is_stop(language: Language, word: &str) -> bool {

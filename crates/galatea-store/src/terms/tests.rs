@@ -1,3 +1,5 @@
+//! What a question finds in a text.
+
 use super::*;
 
 /// Terms as the question has them: one of a group is enough.
