@@ -78,6 +78,8 @@ impl Parser {
             .arg(sandbox::COMMAND)
             .arg(format.as_str())
             .env_clear()
+            // The allocator would reserve a gibibyte, out of which no limit of memory could be met.
+            .env("MIMALLOC_ARENA_RESERVE", "0")
             .current_dir("/")
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())

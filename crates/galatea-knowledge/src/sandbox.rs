@@ -14,7 +14,8 @@ use crate::{document::Limits, format::Format, parse, wire};
 pub const COMMAND: &str = "parse-document";
 /// Anonymous memory of the child, in bytes. The largest document within [`Limits`] needs a third.
 pub const MEMORY: u64 = 192 << 20;
-/// Address space of the child, in bytes: its memory, and the program's code and stacks.
+/// Address space that the child may add to what it has when it starts, in bytes: its memory, and its
+/// stack, which ends the child when it cannot grow.
 const ADDRESSES: u64 = 256 << 20;
 /// Processor time of the child, in seconds.
 pub const PROCESSOR: u64 = 20;
@@ -58,12 +59,24 @@ fn confine() -> nix::Result<()> {
     setrlimit(Resource::RLIMIT_CORE, 0, 0)?;
     #[cfg(target_os = "linux")]
     {
-        setrlimit(Resource::RLIMIT_NOFILE, 3, 3)?;
         setrlimit(Resource::RLIMIT_NPROC, 0, 0)?;
-        // The allocator may have reserved addresses already, which count against the address space
-        // and not against the data.
         setrlimit(Resource::RLIMIT_DATA, MEMORY, MEMORY)?;
-        setrlimit(Resource::RLIMIT_AS, ADDRESSES, ADDRESSES)?;
+        // The allocator has reserved addresses already, which count against the address space and
+        // not against the data.
+        let addresses = reserved().saturating_add(ADDRESSES);
+        setrlimit(Resource::RLIMIT_NOFILE, 3, 3)?;
+        setrlimit(Resource::RLIMIT_AS, addresses, addresses)?;
     }
     Ok(())
+}
+
+/// Address space of this process, in bytes (`VmSize` of proc_pid_status(5)). Without `/proc` as much
+/// as a program takes at most.
+#[cfg(target_os = "linux")]
+fn reserved() -> u64 {
+    const USUAL: u64 = 2 << 30;
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let size = status.lines().find_map(|line| line.strip_prefix("VmSize:"));
+    let kib = size.and_then(|size| size.trim().strip_suffix(" kB")?.trim().parse::<u64>().ok());
+    kib.map_or(USUAL, |kib| kib << 10)
 }

@@ -13,7 +13,8 @@ use crate::stage::Stage;
 
 /// Longer than two reflections take on a busy machine.
 const PATIENCE: Duration = Duration::from_secs(120);
-const COUNT: &str = "SELECT count(*) FROM embeddings";
+/// Embeddings of facts. Messages have some, too.
+const OF_FACTS: &str = "embeddings e JOIN memories m ON m.seq = e.seq WHERE m.type = 'facts'";
 
 fn is_vectors(request: &Recorded) -> bool {
     request.path.ends_with("/embeddings")
@@ -35,10 +36,17 @@ async fn the_oldest_comes_back(stage: &Stage, program: Program, count: impl Asyn
             return Reply::text("I see.");
         }
         taught += 10;
+        let text = request.body["messages"].to_string();
+        // The newest message: `m12 Ann: …`.
+        let evidence: u32 = text
+            .rsplit("\\nm")
+            .find_map(|rest| rest.split(' ').next()?.parse().ok())
+            .expect("a numbered message");
         let fact =
             |n| if n == 1 { "Ann keeps bees.".to_owned() } else { format!("Ann owns thing {n}.") };
-        let facts: Vec<_> =
-            (taught - 9..=taught).map(|n| json!({ "about": "Ann", "fact": fact(n) })).collect();
+        let facts: Vec<_> = (taught - 9..=taught)
+            .map(|n| json!({ "about": "Ann", "fact": fact(n), "evidence": evidence }))
+            .collect();
         Reply::text(json!({ "facts": facts }).to_string())
     });
     let program = program
@@ -79,7 +87,11 @@ async fn the_oldest_comes_back(stage: &Stage, program: Program, count: impl Asyn
     }
     assert_eq!(shown.matches("- Ann owns thing ").count(), 11);
     let asked = stage.model.requests().into_iter().skip(before).find(is_vectors).unwrap();
-    assert_eq!(asked.body["input"], json!(["Ann keeps bees."]), "and only what is being said");
+    assert_eq!(
+        asked.body["input"],
+        json!(["keeps bees."]),
+        "only what is being said, without the speaker's name"
+    );
     running.kill_9().await;
 }
 
@@ -91,7 +103,8 @@ async fn with_sqlite() {
         let pool = sqlx::SqlitePool::connect(&format!("sqlite://{}?mode=ro", file.display()))
             .await
             .unwrap();
-        let count = sqlx::query_scalar(COUNT).fetch_one(&pool).await.unwrap();
+        let count = format!("SELECT count(*) FROM {OF_FACTS}");
+        let count = sqlx::query_scalar(sqlx::AssertSqlSafe(count)).fetch_one(&pool).await.unwrap();
         pool.close().await;
         count
     };
@@ -101,7 +114,10 @@ async fn with_sqlite() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn with_pgvector() {
     let (stage, database) = (Stage::set().await, Database::with_pgvector().await);
-    let count = async || database.count("galatea.embeddings").await;
+    let of_facts = OF_FACTS
+        .replace("embeddings", "galatea.embeddings")
+        .replace("memories", "galatea.memories");
+    let count = async || database.count(&of_facts).await;
     the_oldest_comes_back(&stage, stage.program().env("DATABASE_URL", database.url()), count).await;
     let told = stage
         .program()

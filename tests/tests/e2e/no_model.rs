@@ -94,7 +94,8 @@ async fn what_the_character_asks_for_and_is_not_here_is_remarked_everywhere() {
     running.wait_for_line("ready in").await;
     let banner = running.stderr();
     for part in [
-        "it asks for what is not here: solana, 1 knowledge path",
+        "it asks for what is not here: solana",
+        "docs/gone.md",
         "off  set DISCORD_API_TOKEN; its character asks for it",
     ] {
         assert!(banner.contains(part), "{part}: {banner}");

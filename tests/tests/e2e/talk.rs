@@ -25,9 +25,10 @@ fn small(refusals: &Arc<AtomicUsize>) -> impl FnMut(&Recorded) -> Reply + Send +
             return Reply::Fault(Fault::TooLong);
         }
         let asked = messages.last().and_then(|m| m["content"].as_str()).unwrap_or_default();
+        // Earlier messages that are shown again stand before the question.
         let number: String = asked
-            .split('Q')
-            .nth(1)
+            .rsplit('Q')
+            .next()
             .unwrap_or_default()
             .chars()
             .take_while(char::is_ascii_digit)
@@ -62,6 +63,7 @@ async fn a_long_talk(window: Option<&str>) -> usize {
             .program()
             .env("LARGE_MODEL", "small-one")
             .env("SMALL_MODEL", "small-one")
+            .env("CONVERSATION_TOKENS", "none")
             .env("REFLECTION_INTERVAL", "0");
         if let Some(window) = window {
             program = program.env("MODEL_CONTEXT_WINDOW", window);

@@ -7,6 +7,7 @@
 
 mod apply;
 mod condition;
+mod counts;
 mod error;
 mod filter;
 mod functions;
@@ -41,6 +42,7 @@ use tokio::sync::{Semaphore, oneshot};
 
 use self::{
     condition::Condition,
+    counts::Counts,
     lease::Asked,
     presence::Presence,
     read::Readers,
@@ -48,14 +50,6 @@ use self::{
     writer::{Order, Writer},
 };
 use crate::{change::Change, dialect::Statement, error as common};
-
-/// What was done since the database was opened.
-#[derive(Default)]
-pub(crate) struct Counts {
-    statements: AtomicU64,
-    /// Rows that the writer inserted, changed or removed.
-    rows: AtomicU64,
-}
 
 /// One SQLite database.
 pub(crate) struct Sqlite {

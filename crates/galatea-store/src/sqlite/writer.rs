@@ -18,9 +18,9 @@ use tokio::{
 };
 
 use super::{
-    Counts,
     apply::{self, Failed},
     condition::Condition,
+    counts::Counts,
     error,
     raw::{Raw, Refusal},
     recent::Recent,

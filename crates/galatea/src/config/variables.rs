@@ -186,7 +186,8 @@ mod tests {
                     assert!(row.contains(default), "{} is {default}: {row}", variable.name);
                 }
             }
-            for page in platform.pages {
+            // A page about success says nothing that a reader of the page has to look up.
+            for page in platform.pages.iter().filter(|page| !page.code.ends_with("-OK")) {
                 let end = page.code.rsplit('-').next().unwrap();
                 assert!(
                     readme.contains(page.code) || readme.contains(&format!("`-{end}`")),

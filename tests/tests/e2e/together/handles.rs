@@ -22,7 +22,7 @@ async fn each_platforms_handle_is_linked_to_the_name() {
             .into_iter()
             .map(|request| request.body["messages"].to_string());
         let prompts: Vec<String> = prompts.filter(|prompt| prompt.contains(question)).collect();
-        let linked = format!("goes by the handle @{handle}: whoever writes it means ");
+        let linked = format!(" @{handle} means ");
         assert!(
             !prompts.is_empty() && prompts.iter().all(|prompt| prompt.contains(&linked)),
             "{linked}: {prompts:?}"

@@ -39,7 +39,9 @@ pub(super) async fn export(
     // Oldest first: what a memory was made from stands before it.
     for some in ids.rchunks(PAGE as usize) {
         let mut page = store.derived(selection.agent, some).await?;
-        page.sort_by_key(|derived| (derived.memory.created_at, derived.memory.id));
+        // Of equal times, the one that was stored first.
+        let place = |id| some.iter().rev().position(|one| *one == id);
+        page.sort_by_key(|derived| place(derived.memory.id));
         for derived in page {
             lines.write(&Record::Memory(Box::new(derived)))?;
         }
