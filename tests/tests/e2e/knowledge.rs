@@ -46,7 +46,6 @@ impl Stage {
             .args(args.iter().copied())
             .run()
             .await;
-        println!("$ galatea {}\n{}{}", args.join(" "), done.stdout, done.stderr);
         done.stdout
     }
 

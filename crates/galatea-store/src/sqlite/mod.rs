@@ -31,11 +31,7 @@ use galatea_core::{Error, ErrorKind, Result};
 use sqlx::{FromRow, sqlite::SqliteRow};
 use std::{
     path::Path,
-    sync::{
-        Arc,
-        atomic::{AtomicU64, Ordering},
-        mpsc,
-    },
+    sync::{Arc, atomic::Ordering, mpsc},
     thread,
 };
 use tokio::sync::{Semaphore, oneshot};

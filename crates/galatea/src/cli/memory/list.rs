@@ -6,7 +6,11 @@ use galatea_core::{
     store::{RecallQuery, Recalled},
 };
 use serde_json::{Value, json};
-use std::{collections::HashMap, fmt::Write as _, process::ExitCode};
+use std::{
+    collections::{HashMap, hash_map::Entry},
+    fmt::Write as _,
+    process::ExitCode,
+};
 
 use super::select::{Selection, Which};
 use crate::{cli::audit::utc, context::Context, failure::Result};
@@ -144,12 +148,11 @@ impl Names {
             }
         }
         for memory in memories {
-            if !names.rooms.contains_key(&memory.room_id) {
+            if let Entry::Vacant(unknown) = names.rooms.entry(memory.room_id) {
                 let name = store.room(memory.room_id).await?.map(|room| {
                     if room.name.is_empty() { room.remote.to_string() } else { room.name }
                 });
-                let name = name.unwrap_or_else(|| memory.room_id.to_string());
-                names.rooms.insert(memory.room_id, name);
+                unknown.insert(name.unwrap_or_else(|| memory.room_id.to_string()));
             }
         }
         Ok(names)

@@ -176,5 +176,5 @@ fn head(text: &str) -> (String, Vec<String>) {
 
 /// Whether a statement ends here: outside of a quoted text, with a semicolon.
 fn is_whole(statement: &str) -> bool {
-    statement.matches('\'').count() % 2 == 0 && statement.trim_end().ends_with(';')
+    statement.matches('\'').count().is_multiple_of(2) && statement.trim_end().ends_with(';')
 }
