@@ -74,12 +74,14 @@ impl Provider for Memories {
             ),
         };
         let question = meaning::question(turn);
+        let (named, names) = named(turn, &question);
         let query = RecallQuery {
             room: Some(turn.room.id),
             since: summary::reset(turn),
             before: Some(oldest.created_at),
             meanings: said.map(meaning::Said::into_meaning).into_iter().collect(),
-            named: named(turn, &question),
+            named,
+            names,
             neighbours: true,
             ..RecallQuery::new(view::visibility(turn), question, MOST, turn.now())
                 .kind(MemoryKind::Messages)
@@ -103,15 +105,15 @@ impl Provider for Memories {
     }
 }
 
-/// People of the conversation whom the question names.
-fn named(turn: &Turn<'_>, question: &str) -> Vec<EntityId> {
+/// People of the conversation whom the question names, and the names by which it does.
+fn named(turn: &Turn<'_>, question: &str) -> (Vec<EntityId>, Vec<String>) {
     let question = question.to_lowercase();
-    let speakers = turn.recent.iter().filter(|memory| {
-        speakers::name_in(memory)
-            .map(str::to_lowercase)
-            .is_some_and(|name| name.chars().count() > 2 && question.contains(&name))
+    let speakers = turn.recent.iter().filter_map(|memory| {
+        let name = speakers::name_in(memory)?;
+        (name.chars().count() > 2 && question.contains(&name.to_lowercase()))
+            .then(|| (memory.entity_id, name.to_owned()))
     });
-    speakers.map(|memory| memory.entity_id).collect::<HashSet<_>>().into_iter().collect()
+    speakers.collect::<HashSet<_>>().into_iter().unzip()
 }
 
 /// The best hits that fit, with the messages around them, in the order in which they were written.
