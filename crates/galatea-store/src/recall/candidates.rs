@@ -20,6 +20,9 @@ pub(crate) const MEANINGS: Dialects = Dialects {
     postgres: "SELECT e.seq, e.vector FROM embeddings e WHERE e.seq = ANY ($1) AND e.model = $2 AND e.width = $3",
 };
 
+/// Newest memories that a search before a time leaves out of the index: a commit for each message that
+/// is answered would cost more than the search. Fewer than a prompt shows of a conversation.
+const LAG: i64 = 12;
 /// Vectors compared whole after the search by signs.
 const SIGNS: usize = 300;
 
@@ -244,7 +247,9 @@ impl Database {
         }
         let statement = match &self.0.backend {
             Backend::Sqlite(sqlite) => {
-                sqlite.index_terms().await?;
+                // Who looks for what is older than a time does not miss the newest few.
+                let allowed = if query.before.is_some() { LAG } else { 0 };
+                sqlite.index_terms(allowed).await?;
                 words_in_sqlite(query, asked, most)
             }
             Backend::Postgres(_) => words_in_postgres(query, asked, most),

@@ -50,13 +50,14 @@ const TERMS_STEPS: usize = 4;
 
 impl Sqlite {
     /// Brings the index of terms up to what has been stored so far, or a good step towards it:
-    /// false if rows are left.
-    pub(crate) async fn index_terms(&self) -> Result<bool> {
+    /// false if rows are left. Does nothing while at most `allowed` rows are left.
+    pub(crate) async fn index_terms(&self, mut allowed: i64) -> Result<bool> {
         for _ in 0..TERMS_STEPS {
             let behind = self.one::<(i64,)>(TERMS_BEHIND.with(values![])).await?;
-            if behind.is_none_or(|(behind,)| behind <= 0) {
+            if behind.is_none_or(|(behind,)| behind <= allowed) {
                 return Ok(true);
             }
+            allowed = 0;
             let statements =
                 [INDEX_TERMS, TERMS_PROGRESS].map(|step| step.with(values![TERMS_STEP])).into();
             let mut change = Change::default();
