@@ -18,7 +18,7 @@ pub struct Fragment {
     /// or if the provider has looked at what this text holds.
     #[serde(skip)]
     pub words: Words,
-    /// Whether the text may stand among the instructions: nobody but the operator wrote it. Set by
+    /// Whether the text may stand among the instructions: only the operator wrote it. Set by
     /// the runtime from [`crate::Provider::words`].
     #[serde(skip)]
     pub instructs: bool,

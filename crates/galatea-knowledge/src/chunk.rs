@@ -154,7 +154,7 @@ impl Cutter {
     fn flush(&mut self) {
         let text = std::mem::take(&mut self.text);
         self.tokens = 0;
-        // A heading without text is no piece.
+        // A heading without text makes no chunk.
         if text.lines().all(|line| line.trim().is_empty() || line.starts_with("# ")) {
             return;
         }

@@ -41,7 +41,7 @@ pub struct RecallQuery {
     pub since: Option<Timestamp>,
     /// Before: such as the beginning of the conversation that the prompt shows anyway.
     pub before: Option<Timestamp>,
-    /// Also what is no longer true.
+    /// Includes superseded memories.
     pub superseded: bool,
     /// The question in its own words, in any language; every word is optional.
     pub text: String,

@@ -52,7 +52,8 @@ pub(super) async fn catalog(engine: &Engine, context: &TurnContext) -> Catalog {
     }))
     .await;
     let mut offered: Vec<_> = offered.into_iter().flatten().collect();
-    // What everybody is offered comes first: the beginning of a prompt stays the same whoever asks.
+    // Actions offered to every speaker come first, so that prompts of different speakers share
+    // their beginning.
     offered.sort_by_key(|(by_role, _)| *by_role);
     catalog.actions = offered.into_iter().map(|(_, docs)| docs).cloned().collect();
     catalog

@@ -87,7 +87,7 @@ pub(super) async fn see(engine: &Engine, context: &mut TurnContext) {
     }
 }
 
-/// What became of looking at a file.
+/// The result of reading an attachment.
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Words {
     /// What it says or shows.

@@ -178,7 +178,7 @@ pub(super) fn unreadable(path: &Path, cause: &str) -> Error {
         .with_fix("give an export of `galatea memory export`, a chat log (one JSON object with time, speaker and text a line), the JSON export of Telegram Desktop or of DiscordChatExporter, or a dump of elizaOS's database made by `pg_dump`")
 }
 
-/// A line that is no JSON, or not of the expected form.
+/// The error for a line that is malformed JSON or lacks a field.
 pub(super) fn misread(path: &Path, number: usize, error: &serde_json::Error) -> Error {
     let told = error.to_string();
     // The parser counts from the beginning of the line.
