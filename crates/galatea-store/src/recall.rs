@@ -25,8 +25,9 @@ pub(crate) use {
 
 /// Candidates of each search: enough that a hit of one is usually scored by the other.
 const CANDIDATES: usize = 100;
-/// Candidates whose neighbours are looked at: those behind cannot reach the first places.
-const SPREADING: usize = 40;
+/// Candidates whose neighbours are looked at, for each hit wanted: those behind cannot reach the first
+/// places.
+const SPREADING: usize = 4;
 
 #[async_trait]
 impl RecallStore for Database {
@@ -48,7 +49,7 @@ impl RecallStore for Database {
         let mut links = HashMap::new();
         let mut fused = fusion::fuse(&candidates, &query.fusion);
         if query.fusion.neighbours > 0.0 && !fused.is_empty() {
-            fused.truncate(SPREADING.max(limit));
+            fused.truncate(SPREADING * limit);
             let seqs: Vec<i64> = fused.iter().map(|fused| fused.key).collect();
             links = self.spread(query, &mut candidates, &seqs).await?;
             fused = fusion::fuse(&candidates, &query.fusion);

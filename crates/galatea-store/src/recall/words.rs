@@ -18,11 +18,10 @@ const NEWEST: u32 = 400;
 const NEWEST_OF_MANY: u32 = 4_000;
 /// Terms of a question that are looked up: a list costs some 20 µs.
 const MOST: usize = 64;
-/// A word says nothing if so many of the messages of a Room have it, and at least one in
-/// [`COMMON`].
-const OFTEN: usize = 100;
+/// A word says nothing if so many messages of a Room have it, and at least one in [`COMMON`].
+const OFTEN: usize = 24;
 /// See [`OFTEN`].
-const COMMON: usize = 4;
+const COMMON: usize = 2;
 /// Memories of a Room counted for it.
 const COUNTED: u32 = 1_600;
 /// Memories that the index may be behind before a search brings it up although it would miss none:
