@@ -23,6 +23,16 @@ pub(crate) const UNRELATED: [&str; 8] = [
     "Wooden ships were caulked with tar and oakum to keep the water out.",
 ];
 
+/// A piece that is shown scores at least this share of the best one.
+const CLOSE: f32 = 0.5;
+
+/// Those of the pieces that a search found, the best first, which are about the question.
+pub fn relevant(mut found: Vec<Found>, meaning: Option<&Meaning>) -> Vec<Found> {
+    let best = found.first().map_or(0.0, |best| best.score);
+    found.retain(|found| found.score >= CLOSE * best && is_relevant(found, meaning));
+    found
+}
+
 /// Whether a piece is about the question.
 pub fn is_relevant(found: &Found, meaning: Option<&Meaning>) -> bool {
     let by_meaning = meaning
