@@ -7,7 +7,7 @@ use galatea_core::{
 };
 use std::sync::Arc;
 
-use super::{ledger::Spend, meter::Meter, price};
+use super::{ledger::Spend, meter::Meter};
 
 impl Meter {
     /// Models whose calls this meter counts.
