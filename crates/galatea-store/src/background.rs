@@ -34,7 +34,7 @@ impl Database {
     /// Indexes some memories; true if others are left.
     pub(crate) async fn index_step(&self) -> Result<bool> {
         match &self.0.backend {
-            Backend::Sqlite(sqlite) => Ok(!sqlite.index_terms(0).await?),
+            Backend::Sqlite(sqlite) => Ok(!sqlite.index_terms().await?),
             Backend::Postgres(_) => self.analyse_earlier().await,
         }
     }

@@ -7,7 +7,7 @@ use crate::dialect::{Dialects, Statement, values};
 macro_rules! unindex_terms {
     ($which:expr) => {
         concat!(
-            "INSERT INTO recall_terms (recall_terms, rowid, place, terms) SELECT 'delete', t.seq, t.place, t.terms \
+            "INSERT INTO recall_terms (recall_terms, rowid, terms) SELECT 'delete', t.seq, t.terms \
              FROM memories m JOIN memory_terms t ON t.seq = m.seq WHERE m.seq <= (SELECT seq FROM terms_progress) AND ",
             $which
         )
@@ -18,7 +18,7 @@ macro_rules! unindex_terms {
 macro_rules! reindex_terms {
     ($which:expr) => {
         concat!(
-            "INSERT INTO recall_terms (rowid, place, terms) SELECT t.seq, t.place, t.terms \
+            "INSERT INTO recall_terms (rowid, terms) SELECT t.seq, t.terms \
              FROM memories m JOIN memory_terms t ON t.seq = m.seq WHERE m.seq <= (SELECT seq FROM terms_progress) AND ",
             $which
         )

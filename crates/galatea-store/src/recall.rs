@@ -3,6 +3,7 @@
 mod candidates;
 mod rows;
 mod view;
+mod words;
 
 use async_trait::async_trait;
 use galatea_core::{
@@ -12,12 +13,13 @@ use galatea_core::{
 };
 use std::collections::{HashMap, HashSet};
 
-use crate::Database;
+use self::candidates::Seen;
+use crate::{Database, terms::Asked};
 
 #[cfg(test)]
 pub(crate) use {
     candidates::{MEANINGS, statements},
-    rows::{BESIDE, BY_SEQ, FACTS},
+    rows::{BESIDE, BY_SEQ},
     view::Dialect,
 };
 
@@ -39,43 +41,50 @@ impl RecallStore for Database {
             let newest = self.newest(query, limit).await?;
             let listed =
                 newest.into_iter().map(|key| Fused { key, score: 0.0, words: None, meaning: None });
-            return self.hits(query, listed.collect()).await;
+            return self.hits(query, listed.collect(), Links::new()).await;
         }
         let most = CANDIDATES.max(2 * limit);
-        let words = self.by_words(query, &asked, most).await?;
-        let mut candidates = self.scored(query, words, most).await?;
+        let mut candidates = self.scored(query, &asked, most).await?;
+        let mut links = HashMap::new();
         let mut fused = fusion::fuse(&candidates, &query.fusion);
         if query.fusion.neighbours > 0.0 && !fused.is_empty() {
             fused.truncate(SPREADING.max(limit));
             let seqs: Vec<i64> = fused.iter().map(|fused| fused.key).collect();
-            self.spread(query, &mut candidates, &seqs).await?;
+            links = self.spread(query, &mut candidates, &seqs).await?;
             fused = fusion::fuse(&candidates, &query.fusion);
         }
         fused.truncate(limit);
-        self.hits(query, fused).await
+        self.hits(query, fused, links).await
     }
 }
+
+/// The messages before and after messages.
+type Links = HashMap<i64, [Option<i64>; 2]>;
 
 impl Database {
     /// Candidates of both searches, each with both of its scores as far as it has them.
     async fn scored(
         &self,
         query: &RecallQuery,
-        words: Vec<(i64, f32)>,
+        asked: &[Asked],
         most: usize,
     ) -> Result<Vec<Candidate<i64>>> {
+        let mut known: HashMap<i64, Seen> = HashMap::new();
+        let words = self.by_words(query, asked, most, &mut known).await?;
         let mut order: Vec<i64> = words.iter().map(|(seq, _)| *seq).collect();
         let words: HashMap<i64, f32> = words.into_iter().collect();
         let mut meanings: HashMap<i64, f32> = HashMap::new();
         for meaning in &query.meanings {
-            let near = self.by_meaning(query, meaning, most).await?;
+            let near = self.by_meaning(query, meaning, most, &mut known).await?;
             order.extend(near.iter().map(|(seq, _)| *seq));
             meanings.extend(near);
         }
         let mut seen = HashSet::new();
         order.retain(|seq| seen.insert(*seq));
         self.complete(query, &order, &mut meanings).await?;
-        let facts = self.facts_of(&order).await?;
+        let unknown: Vec<i64> =
+            order.iter().copied().filter(|seq| !known.contains_key(seq)).collect();
+        known.extend(self.visible_of(query, &unknown).await?);
         Ok(order
             .into_iter()
             .map(|key| Candidate {
@@ -83,8 +92,8 @@ impl Database {
                 words: words.get(&key).copied(),
                 meaning: meanings.get(&key).copied(),
                 neighbours: [None, None],
-                named: facts.get(&key).is_some_and(|(person, _)| query.named.contains(person)),
-                age: facts.get(&key).map_or(0, |(_, at)| age(query.now, *at)),
+                named: known.get(&key).is_some_and(|seen| query.named.contains(&seen.person)),
+                age: known.get(&key).map_or(0, |seen| age(query.now, seen.at)),
             })
             .collect())
     }
@@ -95,26 +104,27 @@ impl Database {
         query: &RecallQuery,
         candidates: &mut Vec<Candidate<i64>>,
         best: &[i64],
-    ) -> Result<()> {
+    ) -> Result<Links> {
         let beside = self.beside(best).await?;
-        let mut known: HashSet<i64> = candidates.iter().map(|c| c.key).collect();
-        let new: Vec<i64> =
-            beside.values().flatten().flatten().copied().filter(|seq| known.insert(*seq)).collect();
-        let new = self.visible_of(query, &new).await?;
+        let mut all: HashSet<i64> = candidates.iter().map(|c| c.key).collect();
+        let mut new: Vec<i64> =
+            beside.values().flatten().flatten().copied().filter(|seq| all.insert(*seq)).collect();
+        let known = self.visible_of(query, &new).await?;
+        new.retain(|seq| known.contains_key(seq));
         let mut meanings = HashMap::new();
         self.complete(query, &new, &mut meanings).await?;
-        let facts = self.facts_of(&new).await?;
         candidates.extend(new.into_iter().map(|key| Candidate {
             key,
             words: None,
             meaning: meanings.get(&key).copied(),
             neighbours: [None, None],
-            named: facts.get(&key).is_some_and(|(person, _)| query.named.contains(person)),
-            age: facts.get(&key).map_or(0, |(_, at)| age(query.now, *at)),
+            named: known.get(&key).is_some_and(|seen| query.named.contains(&seen.person)),
+            age: known.get(&key).map_or(0, |seen| age(query.now, seen.at)),
         }));
         // Each is the neighbour of its neighbours.
-        let mut links: HashMap<i64, [Option<i64>; 2]> = HashMap::new();
-        for (seq, [before, after]) in beside {
+        let mut links = Links::new();
+        for (seq, [before, after]) in &beside {
+            let (seq, before, after) = (*seq, *before, *after);
             links.insert(seq, [before, after]);
             if let Some(before) = before {
                 links.entry(before).or_default()[1].get_or_insert(seq);
@@ -126,15 +136,27 @@ impl Database {
         for candidate in candidates {
             candidate.neighbours = links.get(&candidate.key).copied().unwrap_or_default();
         }
-        Ok(())
+        Ok(beside)
     }
 
-    /// Reads what was found.
-    async fn hits(&self, query: &RecallQuery, fused: Vec<Fused<i64>>) -> Result<Vec<Recalled>> {
-        let seqs: Vec<i64> = fused.iter().map(|fused| fused.key).collect();
-        let beside = if query.neighbours { self.beside(&seqs).await? } else { HashMap::default() };
-        let mut all = seqs;
-        all.extend(beside.values().flatten().flatten());
+    /// Reads what was found; `beside` has the neighbours that are known already.
+    async fn hits(
+        &self,
+        query: &RecallQuery,
+        fused: Vec<Fused<i64>>,
+        mut beside: Links,
+    ) -> Result<Vec<Recalled>> {
+        let mut all: Vec<i64> = fused.iter().map(|fused| fused.key).collect();
+        if query.neighbours {
+            let unknown: Vec<i64> =
+                all.iter().copied().filter(|seq| !beside.contains_key(seq)).collect();
+            beside.extend(self.beside(&unknown).await?);
+        } else {
+            beside.clear();
+        }
+        let near: Vec<i64> =
+            all.iter().filter_map(|seq| beside.get(seq)).flatten().flatten().copied().collect();
+        all.extend(near);
         let rows = self.rows_of(&all).await?;
         let memory = |seq: Option<i64>| rows.get(&seq?).map(|row| row.memory.clone());
         Ok(fused

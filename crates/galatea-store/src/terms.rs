@@ -71,6 +71,37 @@ pub(crate) fn place(kind: MemoryKind, superseded: bool, scope: MemoryScope, owne
     format!("{x}{}{letter}{}", kind.as_str().replace('_', ""), owner.simple())
 }
 
+/// Stands between a word and its place in SQLite's index. A letter (U+01C0) to its tokenizer, which
+/// has no other case, and one that no word of a language in use ends with; if one does, the search finds a row more,
+/// which is checked like every other.
+pub(crate) const AT: char = 'ǀ';
+
+/// A place in eight characters. Two places of one code cost a search time and nothing else: what it
+/// finds is checked against the rows.
+pub(crate) fn code(place: &str) -> String {
+    // FNV-1a, 64 bits: it has to give the same in every version.
+    let hash = place.bytes().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
+        (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
+    });
+    let digit = |n: u32| char::from_digit(u32::try_from((hash >> (5 * n)) & 31).unwrap_or(0), 32);
+    (4..12).filter_map(digit).collect()
+}
+
+/// The terms of a text at a place, as SQLite's index has them: each with the place, and the place
+/// alone.
+pub(crate) fn placed(place: &str, text: &str) -> String {
+    let code = code(place);
+    let mut out = format!("{AT}{code}");
+    let terms = of_text(text);
+    for term in terms.split(' ').filter(|term| !term.is_empty()) {
+        out.push(' ');
+        out.push_str(term);
+        out.push(AT);
+        out.push_str(&code);
+    }
+    out
+}
+
 /// All terms of a row as PostgreSQL keeps them.
 pub(crate) fn of_row(place: &str, text: &str) -> String {
     format!("{VERSION} {place} {}", of_text(text))

@@ -1,13 +1,15 @@
 //! Candidates: by words, by meaning, or the newest.
 
 use galatea_core::{
-    Result,
+    EntityId, Result,
     store::{Meaning, RecallQuery},
     visibility::View,
 };
 use std::collections::HashMap;
+use uuid::Uuid;
 
 use super::view::{Builder, Dialect, owner_ids, place_terms};
+use super::words;
 use crate::{
     Backend, Database, convert,
     dialect::{Dialects, Statement, Value, bits},
@@ -20,11 +22,19 @@ pub(crate) const MEANINGS: Dialects = Dialects {
     postgres: "SELECT e.seq, e.vector FROM embeddings e WHERE e.seq = ANY ($1) AND e.model = $2 AND e.width = $3",
 };
 
-/// Newest memories that a search before a time leaves out of the index: a commit for each message that
-/// is answered would cost more than the search. Fewer than a prompt shows of a conversation.
-const LAG: i64 = 12;
+/// Memories listed by their words whose conditions are checked, where a query has some.
+const CHECKED: usize = 4_000;
 /// Vectors compared whole after the search by signs.
 const SIGNS: usize = 300;
+
+/// What is known of a memory that the query may show.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Seen {
+    pub(super) person: EntityId,
+    pub(super) at: i64,
+    /// Characters of its text; 0 where the database has weighed them.
+    long: i64,
+}
 
 fn limit(most: usize) -> Value {
     Value::Int(Some(i64::try_from(most).unwrap_or(i64::MAX)))
@@ -60,53 +70,15 @@ fn visible(dialect: Dialect, query: &RecallQuery, seqs: &[i64]) -> Statement {
         Dialect::Sqlite => "memories m NOT INDEXED",
         Dialect::Postgres => "memories m",
     };
-    let text = format!("SELECT m.seq FROM {which} WHERE m.seq {seqs} AND ({})", parts.join(" OR "));
-    builder.finish(text)
-}
-
-fn quoted(terms: &[String]) -> String {
-    terms.iter().map(|term| format!("\"{term}\"")).collect::<Vec<_>>().join(" OR ")
-}
-
-/// SQLite: the index finds place and words, and ranks by BM25; rows are looked at only where the
-/// query has conditions beside them.
-fn words_in_sqlite(query: &RecallQuery, asked: &[Asked], most: usize) -> Statement {
-    let mut builder = Builder::new(Dialect::Sqlite, query);
-    let places = place_terms(query);
-    let words: Vec<String> = asked
-        .iter()
-        .flat_map(|asked| {
-            let star = if asked.prefix { "*" } else { "" };
-            std::iter::once(format!("\"{}\"{star}", asked.exact))
-                .chain(asked.stems.iter().map(|stem| format!("\"{stem}\"")))
-        })
-        .collect();
-    let words = format!("{{terms}} : ({})", words.join(" OR "));
-    let expression = if places.is_empty() {
-        words
-    } else {
-        format!("{{place}} : ({}) AND {words}", quoted(&places))
+    let long = match dialect {
+        Dialect::Sqlite => "length(m.content ->> '$.text')",
+        // Its own statement weighs the length.
+        Dialect::Postgres => "NULL::bigint",
     };
-    let matching = builder.bind(expression);
-    let mut conditions = builder.further();
-    let operator = *query.visible.view() == View::Operator;
-    if operator {
-        conditions.push(builder.sorts("m"));
-        conditions.extend(builder.validity());
-        conditions.extend(builder.places());
-    }
-    let most = builder.bind(limit(most));
-    let text = if conditions.is_empty() {
-        format!(
-            "SELECT f.rowid, -f.rank FROM recall_terms f WHERE f.recall_terms MATCH {matching} ORDER BY f.rank LIMIT +{most}"
-        )
-    } else {
-        format!(
-            "SELECT f.rowid, -f.rank FROM recall_terms f CROSS JOIN memories m ON m.seq = f.rowid \
-             WHERE f.recall_terms MATCH {matching} AND {} ORDER BY f.rank LIMIT +{most}",
-            conditions.join(" AND ")
-        )
-    };
+    let text = format!(
+        "SELECT m.seq, m.entity_id, m.created_at, {long} FROM {which} WHERE m.seq {seqs} AND ({})",
+        parts.join(" OR ")
+    );
     builder.finish(text)
 }
 
@@ -227,12 +199,20 @@ impl Database {
     }
 
     /// Those of these that the query may show.
-    pub(super) async fn visible_of(&self, query: &RecallQuery, seqs: &[i64]) -> Result<Vec<i64>> {
+    pub(super) async fn visible_of(
+        &self,
+        query: &RecallQuery,
+        seqs: &[i64],
+    ) -> Result<HashMap<i64, Seen>> {
         if seqs.is_empty() {
-            return Ok(Vec::new());
+            return Ok(HashMap::new());
         }
-        let rows: Vec<(i64,)> = self.all(visible(self.dialect(), query, seqs)).await?;
-        Ok(rows.into_iter().map(|(seq,)| seq).collect())
+        let rows: Vec<(i64, Uuid, i64, Option<i64>)> =
+            self.all(visible(self.dialect(), query, seqs)).await?;
+        let seen = |(seq, person, at, long): (i64, Uuid, i64, Option<i64>)| {
+            (seq, Seen { person: EntityId(person), at, long: long.unwrap_or(0) })
+        };
+        Ok(rows.into_iter().map(seen).collect())
     }
 
     /// The best by words, with their scores.
@@ -241,27 +221,28 @@ impl Database {
         query: &RecallQuery,
         asked: &[Asked],
         most: usize,
+        seen: &mut HashMap<i64, Seen>,
     ) -> Result<Vec<(i64, f32)>> {
         if asked.is_empty() {
             return Ok(Vec::new());
         }
-        let statement = match &self.0.backend {
-            Backend::Sqlite(sqlite) => {
-                // Who looks for what is older than a time does not miss the newest few.
-                let allowed = if query.before.is_some() { LAG } else { 0 };
-                sqlite.index_terms(allowed).await?;
-                words_in_sqlite(query, asked, most)
+        let sqlite = match &self.0.backend {
+            Backend::Sqlite(sqlite) => sqlite,
+            Backend::Postgres(_) => {
+                return Ok(short(self.all(words_in_postgres(query, asked, most)).await?));
             }
-            Backend::Postgres(_) => words_in_postgres(query, asked, most),
         };
-        let mut found = short(self.all(statement).await?);
-        // SQLite's index knows the place and not the agent.
-        if let Backend::Sqlite(_) = &self.0.backend {
-            let seqs: Vec<i64> = found.iter().map(|(seq, _)| *seq).collect();
-            let visible = self.visible_of(query, &seqs).await?;
-            found.retain(|(seq, _)| visible.contains(seq));
-        }
-        Ok(found)
+        let mut listed = self.listed(sqlite, query, asked).await?;
+        listed.truncate(if words::filters(query) { CHECKED } else { 2 * most });
+        // The index knows the place, and neither the agent nor the query's conditions.
+        let seqs: Vec<i64> = listed.iter().map(|(seq, _)| *seq).collect();
+        let visible = self.visible_of(query, &seqs).await?;
+        listed.retain(|(seq, _)| visible.contains_key(seq));
+        listed.truncate(most);
+        let lengths = visible.iter().map(|(seq, seen)| (*seq, seen.long)).collect();
+        words::by_length(&mut listed, &lengths);
+        seen.extend(visible);
+        Ok(short(listed))
     }
 
     /// The most similar, with their similarities: of several times as many nearest by signs.
@@ -270,11 +251,15 @@ impl Database {
         query: &RecallQuery,
         meaning: &Meaning,
         most: usize,
+        seen: &mut HashMap<i64, Seen>,
     ) -> Result<Vec<(i64, f32)>> {
         let nearest: Vec<(i64,)> =
             self.all(near(self.dialect(), query, meaning, SIGNS.max(2 * most))).await?;
         let nearest: Vec<i64> = nearest.into_iter().map(|(seq,)| seq).collect();
-        let nearest = self.visible_of(query, &nearest).await?;
+        let visible = self.visible_of(query, &nearest).await?;
+        let nearest: Vec<i64> =
+            nearest.into_iter().filter(|seq| visible.contains_key(seq)).collect();
+        seen.extend(visible);
         let mut found = self.similarities(meaning, &nearest).await?;
         found.sort_by(|a, b| b.1.total_cmp(&a.1).then(b.0.cmp(&a.0)));
         found.truncate(most);
@@ -323,11 +308,13 @@ impl Database {
 /// All statements of a query that every server takes.
 #[cfg(test)]
 pub(crate) fn statements(dialect: Dialect, query: &RecallQuery) -> Vec<String> {
-    let asked = crate::terms::of_question(&query.text);
     let mut out = vec![newest(dialect, query, 10), visible(dialect, query, &[1, 2])];
     match dialect {
-        Dialect::Sqlite => out.push(words_in_sqlite(query, &asked, 10)),
-        Dialect::Postgres => out.push(words_in_postgres(query, &asked, 10)),
+        Dialect::Sqlite => out.extend(words::statements(query)),
+        Dialect::Postgres => {
+            let asked = crate::terms::of_question(&query.text);
+            out.push(words_in_postgres(query, &asked, 10));
+        }
     }
     for meaning in &query.meanings {
         out.push(near(dialect, query, meaning, 10));

@@ -1,9 +1,8 @@
 //! Rows by their numbers, and the messages beside them.
 
-use galatea_core::{EntityId, Memory, MemoryScope, Result};
+use galatea_core::{Memory, MemoryScope, Result};
 use sqlx::FromRow;
 use std::collections::HashMap;
-use uuid::Uuid;
 
 use crate::{
     Database,
@@ -17,25 +16,23 @@ pub(crate) const BY_SEQ: Dialects = Dialects {
     postgres: "SELECT m.seq AS number, m.id, m.type AS kind, m.agent_id, m.entity_id, m.room_id, m.world_id, m.created_at, m.metadata::text AS metadata, \
                m.content::text AS content, m.scope, m.valid_until FROM memories m WHERE m.seq = ANY ($1)",
 };
-pub(crate) const FACTS: Dialects = Dialects {
-    sqlite: "SELECT m.seq, m.entity_id, m.created_at FROM memories m WHERE m.seq IN (SELECT value FROM json_each($1))",
-    postgres: "SELECT m.seq, m.entity_id, m.created_at FROM memories m WHERE m.seq = ANY ($1)",
-};
+// A plus, or a CASE, keeps the agent from choosing the index: its messages of all rooms would be read
+// until one is of the room.
 macro_rules! beside {
-    ($comparison:literal, $order:literal) => {
+    ($own:literal, $comparison:literal, $order:literal) => {
         concat!(
-            "(SELECT b.seq FROM memories b WHERE b.room_id = m.room_id AND b.type = 'messages' AND b.agent_id = m.agent_id AND (b.created_at, b.seq) ",
+            "(SELECT b.seq FROM memories b WHERE b.room_id = m.room_id AND b.type = 'messages' AND ", $own, " AND (b.created_at, b.seq) ",
             $comparison, " (m.created_at, m.seq) ORDER BY b.created_at ", $order, ", b.seq ", $order, " LIMIT 1)"
         )
     };
 }
 macro_rules! both {
-    ($which:literal) => {
+    ($own:literal, $which:literal) => {
         concat!(
             "SELECT m.seq, ",
-            beside!("<", "DESC"),
+            beside!($own, "<", "DESC"),
             " AS before, ",
-            beside!(">", "ASC"),
+            beside!($own, ">", "ASC"),
             " AS after FROM memories m \
              WHERE m.type = 'messages' AND ",
             $which
@@ -44,8 +41,8 @@ macro_rules! both {
 }
 /// The messages before and after messages in their Rooms.
 pub(crate) const BESIDE: Dialects = Dialects {
-    sqlite: both!("m.seq IN (SELECT value FROM json_each($1))"),
-    postgres: both!("m.seq = ANY ($1)"),
+    sqlite: both!("+b.agent_id = m.agent_id", "m.seq IN (SELECT value FROM json_each($1))"),
+    postgres: both!("CASE b.agent_id WHEN m.agent_id THEN true END", "m.seq = ANY ($1)"),
 };
 
 /// A row with its scope and validity.
@@ -92,14 +89,5 @@ impl Database {
         }
         let rows = self.all::<(i64, Option<i64>, Option<i64>)>(BESIDE.with(numbers(seqs))).await?;
         Ok(rows.into_iter().map(|(seq, before, after)| (seq, [before, after])).collect())
-    }
-
-    /// Person and time of memories.
-    pub(super) async fn facts_of(&self, seqs: &[i64]) -> Result<HashMap<i64, (EntityId, i64)>> {
-        if seqs.is_empty() {
-            return Ok(HashMap::new());
-        }
-        let rows = self.all::<(i64, Uuid, i64)>(FACTS.with(numbers(seqs))).await?;
-        Ok(rows.into_iter().map(|(seq, person, at)| (seq, (EntityId(person), at))).collect())
     }
 }

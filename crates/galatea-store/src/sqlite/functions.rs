@@ -24,7 +24,7 @@ static REGISTERED: LazyLock<c_int> = LazyLock::new(|| {
     unsafe { sqlite3_auto_extension(Some(enter)) }
 });
 
-/// Gives every connection opened from now on `galatea_terms(text)`, `galatea_bits(vector)` and
+/// Gives every connection opened from now on `galatea_terms(place, text)`, `galatea_bits(vector)` and
 /// `galatea_distance(bits, bits)`.
 pub(crate) fn install() -> Result<()> {
     if *REGISTERED == SQLITE_OK {
@@ -59,7 +59,7 @@ unsafe extern "C" fn enter(
         )
     };
     let added = [
-        add(c"galatea_terms", 1, of_text),
+        add(c"galatea_terms", 2, placed),
         add(c"galatea_bits", 1, bits),
         add(c"galatea_distance", 2, distance),
     ];
@@ -107,20 +107,31 @@ unsafe extern "C" fn distance(
     }
 }
 
-/// The terms of a text.
-unsafe extern "C" fn of_text(
+/// The text of an argument; not UTF-8 where the database has other bytes.
+///
+/// # Safety
+/// `value` is an argument of a call that has not returned yet.
+unsafe fn text<'a>(value: *mut sqlite3_value) -> &'a [u8] {
+    // SAFETY: the text stays in place until the call returns; text before length, as SQLite asks
+    // (<https://www.sqlite.org/c3ref/value_blob.html>).
+    unsafe {
+        let text = sqlite3_value_text(value);
+        let length = usize::try_from(sqlite3_value_bytes(value)).unwrap_or(0);
+        if text.is_null() { &[] } else { slice::from_raw_parts(text, length) }
+    }
+}
+
+/// The terms of a text at a place.
+unsafe extern "C" fn placed(
     context: *mut sqlite3_context,
     _: c_int,
     args: *mut *mut sqlite3_value,
 ) {
-    // SAFETY: SQLite gives one argument, whose text stays in place until this returns; text before
-    // length, as SQLite asks (<https://www.sqlite.org/c3ref/value_blob.html>).
-    let text = unsafe {
-        let text = sqlite3_value_text(*args);
-        let length = usize::try_from(sqlite3_value_bytes(*args)).unwrap_or(0);
-        if text.is_null() { &[][..] } else { slice::from_raw_parts(text, length) }
-    };
-    let terms = catch_unwind(|| terms::of_text(&String::from_utf8_lossy(text)));
+    // SAFETY: SQLite gives two arguments.
+    let (place, text) = unsafe { (text(*args), text(*args.add(1))) };
+    let terms = catch_unwind(|| {
+        terms::placed(&String::from_utf8_lossy(place), &String::from_utf8_lossy(text))
+    });
     // SAFETY: SQLite copies the text or the message before it returns.
     unsafe {
         match terms {

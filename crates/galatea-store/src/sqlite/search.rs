@@ -29,7 +29,7 @@ pub(crate) const BEHIND: Dialects = Dialects {
 
 /// The same for the index of terms, which the program makes of the texts.
 pub(crate) const INDEX_TERMS: Dialects = Dialects {
-    sqlite: "INSERT INTO recall_terms (rowid, place, terms) SELECT seq, place, terms FROM memory_terms \
+    sqlite: "INSERT INTO recall_terms (rowid, terms) SELECT seq, terms FROM memory_terms \
              WHERE seq > (SELECT seq FROM terms_progress) ORDER BY seq LIMIT +$1",
     postgres: "",
 };
@@ -50,14 +50,13 @@ const TERMS_STEPS: usize = 4;
 
 impl Sqlite {
     /// Brings the index of terms up to what has been stored so far, or a good step towards it:
-    /// false if rows are left. Does nothing while at most `allowed` rows are left.
-    pub(crate) async fn index_terms(&self, mut allowed: i64) -> Result<bool> {
+    /// false if rows are left.
+    pub(crate) async fn index_terms(&self) -> Result<bool> {
         for _ in 0..TERMS_STEPS {
             let behind = self.one::<(i64,)>(TERMS_BEHIND.with(values![])).await?;
-            if behind.is_none_or(|(behind,)| behind <= allowed) {
+            if behind.is_none_or(|(behind,)| behind == 0) {
                 return Ok(true);
             }
-            allowed = 0;
             let statements =
                 [INDEX_TERMS, TERMS_PROGRESS].map(|step| step.with(values![TERMS_STEP])).into();
             let mut change = Change::default();

@@ -62,7 +62,6 @@ const READS: &[Dialects] = &[
     recall::MEANINGS,
     recall::BESIDE,
     recall::BY_SEQ,
-    recall::FACTS,
 ];
 
 /// Writes, but for those of every message.

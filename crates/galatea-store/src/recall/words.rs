@@ -1,0 +1,214 @@
+//! Search by words in SQLite: the index gives the newest memories that have each term, and this
+//! ranks them.
+
+use galatea_core::{MemoryKind, Result, store::RecallQuery, visibility::View};
+use std::collections::{BTreeSet, HashMap, HashSet};
+
+use super::view::{Builder, Dialect, place_terms};
+use crate::{
+    Database,
+    dialect::Statement,
+    sqlite::Sqlite,
+    terms::{self, Asked},
+};
+
+/// Newest memories read of each term: more of them have a common word, which says little.
+const NEWEST: u32 = 400;
+/// The same where the query has conditions that the index does not know.
+const NEWEST_OF_MANY: u32 = 4_000;
+/// Terms of a question that are looked up: a list costs some 20 µs.
+const MOST: usize = 64;
+/// A word says nothing if so many of the messages of a Room have it, and at least one in
+/// [`COMMON`].
+const OFTEN: usize = 100;
+/// See [`OFTEN`].
+const COMMON: usize = 4;
+/// Memories of a Room counted for it.
+const COUNTED: u32 = 1_600;
+/// Memories that the index may be behind before a search brings it up although it would miss none:
+/// a commit for each would cost more than the search.
+const BEHIND: i64 = 500;
+
+/// The lists of a question's terms, each once.
+pub(super) struct Lookup {
+    terms: Vec<String>,
+    /// Of each asked word: its exact term, and its stems, as places in `terms`.
+    words: Vec<(usize, Vec<usize>)>,
+}
+
+impl Lookup {
+    pub(super) fn new(asked: &[Asked]) -> Self {
+        let mut terms: Vec<String> = Vec::new();
+        let mut place = |term: String| match terms.iter().position(|known| *known == term) {
+            Some(at) => Some(at),
+            None if terms.len() < MOST => {
+                terms.push(term);
+                Some(terms.len() - 1)
+            }
+            None => None,
+        };
+        let mut words = Vec::new();
+        for asked in asked {
+            let star = if asked.prefix { "*" } else { "" };
+            let Some(exact) = place(format!("{}{star}", asked.exact)) else { break };
+            words
+                .push((exact, asked.stems.iter().filter_map(|stem| place(stem.clone())).collect()));
+        }
+        Self { terms, words }
+    }
+
+    /// Scores of all memories listed, the best first; of equals the newest.
+    ///
+    /// BM25 with each word counted once, in the exact form a third more, and with the rarity of a
+    /// word among what was found, as PostgreSQL's statement has it; the length comes later, see
+    /// [`by_length`]. `leave_out` gives for a number of memories whether a word of so many says
+    /// nothing.
+    fn score(&self, lists: &[Vec<i64>], leave_out: impl Fn(usize) -> bool) -> Vec<(i64, f64)> {
+        let list = |at: usize| lists.get(at).map(Vec::as_slice).unwrap_or_default();
+        let all: HashSet<i64> = lists.iter().flatten().copied().collect();
+        let total = count(4 * all.len()).max(1_000.0);
+        let mut scores: HashMap<i64, f64> = HashMap::with_capacity(all.len());
+        for (exact, stems) in &self.words {
+            let mut weights: HashMap<i64, f64> = HashMap::new();
+            weights.extend(stems.iter().flat_map(|stem| list(*stem)).map(|seq| (*seq, 1.0)));
+            weights.extend(list(*exact).iter().map(|seq| (*seq, 1.33)));
+            if leave_out(weights.len()) {
+                continue;
+            }
+            let with = count(weights.len());
+            let rarity = ((total - with + 0.5) / (with + 0.5)).ln_1p();
+            for (seq, weight) in weights {
+                *scores.entry(seq).or_default() += weight * rarity;
+            }
+        }
+        let mut scores: Vec<(i64, f64)> = scores.into_iter().collect();
+        scores.sort_unstable_by(|a, b| b.1.total_cmp(&a.1).then(b.0.cmp(&a.0)));
+        scores
+    }
+
+    /// The most memories that one word is in.
+    fn widest(&self, lists: &[Vec<i64>]) -> usize {
+        let of = |at: &usize| lists.get(*at).map_or(0, Vec::len);
+        self.words
+            .iter()
+            .flat_map(|(exact, stems)| stems.iter().chain([exact]).map(of))
+            .max()
+            .unwrap_or(0)
+    }
+}
+
+#[allow(clippy::cast_precision_loss, reason = "counts are far below 2^52")]
+fn count(number: usize) -> f64 {
+    number as f64
+}
+
+/// Scores by the length of each text beside the mean: BM25's k1 = 1.2 and b = 0.75.
+pub(super) fn by_length(scores: &mut [(i64, f64)], lengths: &HashMap<i64, i64>) {
+    #[allow(clippy::cast_precision_loss, reason = "lengths are far below 2^52")]
+    let of = |seq: &i64| lengths.get(seq).copied().unwrap_or(0) as f64;
+    let mean = scores.iter().map(|(seq, _)| of(seq)).sum::<f64>() / count(scores.len().max(1));
+    for (seq, score) in scores.iter_mut() {
+        *score *= 2.2 / (1.0 + 1.2 * (0.25 + 0.75 * of(seq) / mean.max(1.0)));
+    }
+    scores.sort_by(|a, b| b.1.total_cmp(&a.1).then(b.0.cmp(&a.0)));
+}
+
+/// Whether a query has conditions beside its place that leave out more than the newest few.
+pub(super) fn filters(query: &RecallQuery) -> bool {
+    *query.visible.view() == View::Operator || !query.people.is_empty() || query.since.is_some()
+}
+
+/// A term as an expression of the index.
+fn expression(term: &str, codes: &[String]) -> String {
+    if let Some(beginning) = term.strip_suffix('*') {
+        return format!("\"{beginning}\"*");
+    }
+    let at = terms::AT;
+    if codes.is_empty() {
+        return format!("\"{term}{at}\"*");
+    }
+    codes.iter().map(|code| format!("\"{term}{at}{code}\"")).collect::<Vec<_>>().join(" OR ")
+}
+
+/// The newest memories of each term, one row each with its number; the row of number -1 says
+/// whether the index lacks something that the query may want.
+fn lists(query: &RecallQuery, lookup: &Lookup, codes: &[String]) -> Statement {
+    let mut builder = Builder::new(Dialect::Sqlite, query);
+    let most = builder.bind(i64::from(if filters(query) { NEWEST_OF_MANY } else { NEWEST }));
+    let mut parts = vec![behind(&mut builder)];
+    for (n, term) in lookup.terms.iter().enumerate() {
+        let matching = builder.bind(expression(term, codes));
+        parts.push(format!(
+            "SELECT {n}, (SELECT group_concat(l.seq) FROM (SELECT f.rowid AS seq FROM recall_terms f \
+             WHERE f.recall_terms MATCH {matching} ORDER BY f.rowid DESC LIMIT +{most}) l)"
+        ));
+    }
+    builder.finish(parts.join(" UNION ALL "))
+}
+
+fn behind(builder: &mut Builder<'_>) -> String {
+    let sorts = builder.sorts("m");
+    let mut wanted = vec![sorts];
+    wanted.extend(builder.further());
+    let wanted = wanted.join(" AND ");
+    format!(
+        "SELECT -1, (SELECT '1' FROM terms_progress p WHERE (SELECT max(l.seq) FROM memories l) > p.seq + {BEHIND} \
+         OR EXISTS (SELECT 1 FROM memories m NOT INDEXED WHERE m.seq > p.seq AND {wanted}))"
+    )
+}
+
+/// How many memories a place has, up to some number.
+fn counted(query: &RecallQuery, codes: &[String]) -> Statement {
+    let mut builder = Builder::new(Dialect::Sqlite, query);
+    let at = terms::AT;
+    let all: Vec<String> = codes.iter().map(|code| format!("\"{at}{code}\"")).collect();
+    let matching = builder.bind(all.join(" OR "));
+    let most = builder.bind(i64::from(COUNTED));
+    builder.finish(format!(
+        "SELECT count(*) FROM (SELECT f.rowid FROM recall_terms f WHERE f.recall_terms MATCH {matching} LIMIT +{most})"
+    ))
+}
+
+impl Database {
+    /// The best by words before their lengths are known, with conditions still to be checked.
+    pub(super) async fn listed(
+        &self,
+        sqlite: &Sqlite,
+        query: &RecallQuery,
+        asked: &[Asked],
+    ) -> Result<Vec<(i64, f64)>> {
+        let lookup = Lookup::new(asked);
+        let codes: BTreeSet<String> =
+            place_terms(query).iter().map(|place| terms::code(place)).collect();
+        let codes: Vec<String> = codes.into_iter().collect();
+        let mut rows: Vec<(i64, Option<String>)> = self.all(lists(query, &lookup, &codes)).await?;
+        if rows.iter().any(|(n, some)| *n == -1 && some.is_some()) {
+            sqlite.index_terms().await?;
+            rows = self.all(lists(query, &lookup, &codes)).await?;
+        }
+        let mut lists = vec![Vec::new(); lookup.terms.len()];
+        for (n, some) in rows {
+            let list = usize::try_from(n).ok().and_then(|n| lists.get_mut(n));
+            if let (Some(list), Some(some)) = (list, some) {
+                *list = some.split(',').filter_map(|seq| seq.parse().ok()).collect();
+            }
+        }
+        let messages = query.sorts() == [MemoryKind::Messages];
+        let most = if messages && !codes.is_empty() && lookup.widest(&lists) >= OFTEN {
+            let all = self.all::<(i64,)>(counted(query, &codes)).await?;
+            let all = all.first().map_or(0, |(all,)| usize::try_from(*all).unwrap_or(0));
+            (all / COMMON).max(OFTEN)
+        } else {
+            usize::MAX
+        };
+        Ok(lookup.score(&lists, |with| with >= most))
+    }
+}
+
+/// All statements of a search by words.
+#[cfg(test)]
+pub(super) fn statements(query: &RecallQuery) -> Vec<Statement> {
+    let asked = terms::of_question(&query.text);
+    let codes: Vec<String> = place_terms(query).iter().map(|place| terms::code(place)).collect();
+    vec![lists(query, &Lookup::new(&asked), &codes), counted(query, &codes)]
+}
