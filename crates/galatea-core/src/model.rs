@@ -75,6 +75,13 @@ impl ModelInfo {
     pub fn full_name(&self) -> String {
         format!("{} {}", self.provider, self.model)
     }
+
+    /// What it costs; a model of one's own machine and a script cost nothing. None where that is
+    /// unknown.
+    pub fn known_price(&self) -> Option<Price> {
+        const FREE: Price = Price { input: 0, cached: 0, output: 0 };
+        self.price.or_else(|| (self.scripted || self.provider == "ollama").then_some(FREE))
+    }
 }
 
 /// How much a model reads and writes, in tokens as its provider counts them. None means unknown.

@@ -41,6 +41,13 @@ impl Visibility {
         Self { agent: room.agent_id, view }
     }
 
+    /// The documents of an agent: what lies in its own Room, whose id and World are the agent's, and
+    /// what is seen in every Room of it. Nothing of its platforms' Rooms, Worlds and people.
+    pub fn documents(agent: AgentId) -> Self {
+        let view = View::Room { room: RoomId(agent.0), world: WorldId(agent.0), with: Vec::new() };
+        Self { agent, view }
+    }
+
     /// Everything of an agent. For commands of its operator on this machine only: the result must
     /// reach no prompt and no chat.
     pub fn operator(agent: AgentId) -> Self {

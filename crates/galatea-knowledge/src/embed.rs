@@ -1,6 +1,11 @@
 //! Embed: pieces without an embedding get one, in batches.
 
-use galatea_core::{Embedding, ErrorKind, Memory, MemoryKind, Result, store::MemoryQuery};
+use galatea_core::{
+    Embedding, ErrorKind, Memory, MemoryKind, ModelInfo, Result, RoomId, Source, WorldId,
+    model::Usage,
+    store::{Amount, Day, MemoryQuery, UsageRow},
+    tokens::Family,
+};
 use std::sync::{Arc, PoisonError};
 
 use crate::{
@@ -13,6 +18,8 @@ const BATCH: u32 = 64;
 /// Most pieces embedded in one run, so that one collection cannot cost without bound: 50,000 pieces
 /// are about 20 million tokens.
 const MOST: usize = 50_000;
+/// Source of what documents cost in the ledger, where platforms stand otherwise.
+const SOURCE: Source = Source::new("knowledge");
 
 impl Library {
     /// Embeds pieces of this agent's documents that have no embedding of the present model. The
@@ -76,7 +83,32 @@ impl Library {
             })
             .collect();
         self.parts.store.save_embeddings(under, name, &embeddings).await?;
-        Ok(())
+        self.count(model.info(), &texts).await
+    }
+
+    /// Writes what a call cost to the ledger, under the agent's own Room: no person asked for it.
+    async fn count(&self, model: &ModelInfo, texts: &[String]) -> Result<()> {
+        let (identity, family) = (&self.parts.identity, Family::of(&model.model));
+        let input = texts.iter().map(|text| family.text(text)).sum();
+        let used = Usage { input, ..Usage::default() };
+        let price = model.known_price();
+        let row = UsageRow {
+            agent: identity.id(),
+            day: Day::of(self.parts.clock.now()),
+            source: SOURCE,
+            world: WorldId(identity.id().0),
+            room: RoomId(identity.id().0),
+            person: identity.entity(),
+            model: model.full_name(),
+            amount: Amount {
+                calls: 1,
+                input,
+                unpriced: if price.is_none() { input } else { 0 },
+                micros: price.map_or(0, |price| price.of(used)),
+                ..Amount::default()
+            },
+        };
+        self.parts.usage.add_usage(&[row]).await
     }
 
     /// Shared pieces of other agents are embedded by their own agent.

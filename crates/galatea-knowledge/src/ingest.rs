@@ -1,7 +1,9 @@
 //! Ingest: one document from its bytes to stored pieces, in steps that each leave a record from which
 //! the next start goes on.
 
-use galatea_core::{Error, MemoryId, Result, Timestamp, kill_point};
+use galatea_core::{
+    Derived, Error, MemoryId, MemoryScope, Result, Timestamp, kill_point, store::DerivedChange,
+};
 use galatea_http::FetchLimits;
 use std::{collections::HashMap, path::Path, time::Duration};
 use url::Url;
@@ -146,6 +148,9 @@ async fn replace(
     let store = &library.parts.store;
     let (old, stored) = (document.pieces(), document.record.fragments.clone());
     let ids: Vec<MemoryId> = rows.iter().map(|row| row.id).collect();
+    // A run that was cut off may have given the document another title, and then the pieces of the
+    // title before are gone.
+    let complete = document.record.pending.is_empty();
     // What an earlier run wanted to store may be stored or not.
     document.record.pending.extend(&ids);
     // A hash that stands for the old pieces until the new ones are complete.
@@ -153,9 +158,14 @@ async fn replace(
     write(library, &document, new, progress).await?;
     kill_point("knowledge.intent");
     let fresh: Vec<galatea_core::Memory> =
-        rows.into_iter().filter(|row| !stored.contains(&row.id)).collect();
+        rows.into_iter().filter(|row| !complete || !stored.contains(&row.id)).collect();
     for batch in fresh.chunks(AT_ONCE) {
-        store.save_memories(batch).await?;
+        let derive = |piece: &galatea_core::Memory| {
+            Derived::new(piece.clone(), MemoryScope::Agent, vec![document.id])
+        };
+        let new = batch.iter().map(derive).collect();
+        let change = DerivedChange { new, ..DerivedChange::default() };
+        store.change_derived(document.under, &change).await?;
         progress(Step::Stored);
         kill_point("knowledge.pieces");
     }
@@ -337,7 +347,8 @@ async fn parse(library: &Library, read: Bytes) -> Result<(Document, String)> {
 /// The title that a document states, otherwise its name without ending.
 fn title_of(name: &str, stated: Option<&str>) -> String {
     if let Some(stated) = stated {
-        return stated.to_owned();
+        // PostgreSQL cannot compare a text with U+0000, and takes the title for a new one each time.
+        return stated.replace('\0', "");
     }
     let name = Path::new(name);
     let stem = name.file_stem().unwrap_or(name.as_os_str()).to_string_lossy();

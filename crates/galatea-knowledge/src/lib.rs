@@ -30,7 +30,7 @@ pub use format::Format;
 pub use library::{Library, LibraryParts, Progress, Step, Synced};
 pub use parse::parse;
 pub use question::Questions;
-pub use relevance::is_relevant;
+pub use relevance::{is_relevant, relevant};
 pub use rows::{Piece, Problem, Record, Stored, shared_agent};
 pub use search::{Found, Meaning, search};
 pub use settings::{VARIABLES, configured};

@@ -3,7 +3,7 @@
 
 use galatea_core::{
     AgentId, AgentIdentity, Clock, EmbeddingModel, Error, MemoryId, MemoryKind, Result, Timestamp,
-    store::{MemoryQuery, PluginStore},
+    store::{MemoryQuery, PluginStore, UsageStore},
 };
 use galatea_http::HttpClient;
 use serde_json::Value;
@@ -37,6 +37,8 @@ pub struct LibraryParts {
     pub sources: Vec<Source>,
     /// Where memories are stored.
     pub store: Arc<dyn PluginStore>,
+    /// The ledger of what embedding costs.
+    pub usage: Arc<dyn UsageStore>,
     /// Embeds pieces; without one they are found by words alone.
     pub embedding: Option<Arc<dyn EmbeddingModel>>,
     /// Reads documents.

@@ -13,7 +13,7 @@ use std::{
 use crate::{
     cite::Citation,
     question::{LONGEST, Questions},
-    relevance::is_relevant,
+    relevance::relevant,
     rows::shared_agent,
     search::{self, Found},
     terms,
@@ -27,8 +27,6 @@ pub(crate) const CITATIONS: &str = "citations";
 const PIECES: usize = 5;
 /// Tokens of all pieces in a prompt.
 const TOKENS: u64 = 1_600;
-/// A piece scores at least this share of the best one.
-const CLOSE: f32 = 0.5;
 /// Longest question, in characters: more words find no better.
 const QUESTION: usize = 1_000;
 /// How long it is remembered that there are no documents.
@@ -77,10 +75,9 @@ impl Provider for Knowledge {
                 (None, Some(format!("documents are searched by words, not by meaning: {error}")))
             }
         };
-        let mut found =
+        let found =
             search::search(&**turn.store, &agents, &said, meaning.as_ref(), 2 * PIECES).await?;
-        let best = found.first().map_or(0.0, |best| best.score);
-        found.retain(|f| f.score >= CLOSE * best && is_relevant(f, meaning.as_ref()));
+        let found = relevant(found, meaning.as_ref());
         let fragment = if !found.is_empty() {
             shown(&found)
         } else if terms::asks(&said) {

@@ -1,19 +1,19 @@
 //! Search: the pieces that fit a question, by words and by meaning.
 
 use galatea_core::{
-    AgentId, Embedding, Memory, MemoryId, MemoryKind, Result,
-    store::{MemoryQuery, PluginStore, SimilarityQuery},
+    AgentId, Embedding, MemoryId, MemoryKind, Result, Timestamp,
+    fusion::{Candidate, Fused, Fusion, fuse},
+    store::{PluginStore, RecallQuery},
+    visibility::Visibility,
 };
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use crate::{rows::Piece, terms};
 
-/// Pieces looked at for each word, and for the meaning.
-const CANDIDATES: u32 = 40;
-/// A word that this many pieces or more have says little.
-const COMMON: f32 = CANDIDATES as f32;
-/// Share of the score by words when there is a meaning to compare.
-const WORDS: f32 = 0.5;
+/// Pieces of each agent that are ranked: enough that the rarity of a word can be told from them.
+const CANDIDATES: u32 = 100;
+/// A word that this many candidates or more have says little.
+const COMMON: f32 = 40.0;
 
 /// The meaning of a question.
 #[derive(Debug, Clone)]
@@ -43,6 +43,14 @@ pub struct Found {
     pub by_meaning: Option<usize>,
 }
 
+/// A piece before it is ranked.
+struct Hit {
+    piece: Piece,
+    text: String,
+    words: Option<f32>,
+    similarity: Option<f32>,
+}
+
 /// The best pieces of these agents, the best first. Equal pieces of several documents come once.
 ///
 /// # Errors
@@ -54,90 +62,85 @@ pub async fn search(
     meaning: Option<&Meaning>,
     limit: usize,
 ) -> Result<Vec<Found>> {
-    let terms = terms::terms(question);
-    let mut candidates: HashMap<MemoryId, (Piece, Option<f32>, String)> = HashMap::new();
-    let mut weighed = Vec::with_capacity(terms.len());
-    for term in terms {
-        let mut hits = 0_usize;
-        for form in terms::forms(&term) {
-            for agent in agents {
-                let query = MemoryQuery {
-                    matching: Some(form.clone()),
-                    ..MemoryQuery::new(*agent, CANDIDATES).kind(MemoryKind::Fragments)
-                };
-                let rows = store.memories(&query).await?;
-                hits += rows.len();
-                rows.iter().for_each(|row| add(&mut candidates, row, None));
-            }
+    let fusion = fusion(meaning.is_some());
+    let mut hits: HashMap<MemoryId, Hit> = HashMap::new();
+    for agent in agents {
+        let mut query = RecallQuery {
+            fusion,
+            // The age of a piece does not count, so neither does the time.
+            ..RecallQuery::new(Visibility::documents(*agent), question, CANDIDATES, Timestamp(0))
         }
-        #[allow(clippy::cast_precision_loss, reason = "a few hundred at most")]
-        let common = (hits as f32 / COMMON).min(1.0);
-        weighed.push((term, 1.0 - 0.7 * common));
-    }
-    if let Some(Meaning { model, embedding, .. }) = meaning {
-        for agent in agents {
-            let query = SimilarityQuery {
-                of: MemoryQuery::new(*agent, CANDIDATES).kind(MemoryKind::Fragments),
-                model: model.clone(),
-                embedding: embedding.clone(),
-                at_least: -1.0,
+        .kind(MemoryKind::Fragments);
+        if let Some(Meaning { model, embedding, .. }) = meaning {
+            query = query.meaning(model.clone(), embedding.clone());
+        }
+        for found in store.recall(&query).await? {
+            let Some(piece) = Piece::read(&found.memory) else { continue };
+            let hit = Hit {
+                piece,
+                text: found.memory.content.text,
+                words: found.words.map(|words| words.score),
+                similarity: found.meaning.map(|meaning| meaning.score),
             };
-            for (row, similarity) in store.search_similar(&query).await? {
-                add(&mut candidates, &row, Some(similarity));
-            }
+            hits.insert(hit.piece.id, hit);
         }
     }
-    let mut found: Vec<Found> = candidates
-        .into_values()
-        .map(|(piece, similarity, text)| {
-            let coverage = terms::coverage(&weighed, &terms::stems(&text), &text);
-            Found { piece, coverage, similarity, score: 0.0, by_words: None, by_meaning: None }
-        })
-        .collect();
-    rank(&mut found, meaning);
-    let mut seen = std::collections::HashSet::new();
+    let mut found = rank(hits, &fusion, question);
+    let mut seen = HashSet::new();
     found.retain(|found| seen.insert(found.piece.hash.clone()));
     found.truncate(limit);
     Ok(found)
 }
 
-fn add(
-    candidates: &mut HashMap<MemoryId, (Piece, Option<f32>, String)>,
-    row: &Memory,
-    similarity: Option<f32>,
-) {
-    if let Some((_, known, _)) = candidates.get_mut(&row.id) {
-        *known = known.or(similarity);
-    } else if let Some(piece) = Piece::read(row) {
-        candidates.insert(row.id, (piece, similarity, row.content.text.clone()));
-    }
+/// Pieces have no speaker and no message beside them. Without a meaning, words are all there is.
+fn fusion(by_meaning: bool) -> Fusion {
+    let usual = Fusion { neighbours: 0.0, named: 0.0, half_life: None, ..Fusion::default() };
+    if by_meaning { usual } else { Fusion { meaning: 0.0, ..usual } }
 }
 
-/// Orders pieces by the weighted sum of both scores (a convex combination finds better than ranks,
-/// Bruch et al. 2023), and notes both places.
-fn rank(found: &mut [Found], meaning: Option<&Meaning>) {
-    for found in found.iter_mut() {
-        found.score = match (meaning, found.similarity) {
-            (Some(meaning), Some(similarity)) => {
-                let above = excess(similarity, meaning.unrelated).clamp(0.0, 1.0);
-                WORDS * found.coverage + (1.0 - WORDS) * above
-            }
-            // Not embedded yet, or not among the nearest.
-            (Some(_), None) => WORDS * found.coverage,
-            (None, _) => found.coverage,
-        };
-    }
-    let place = |found: &mut [Found], key: fn(&Found) -> f32, set: fn(&mut Found, usize)| {
-        found.sort_by(|a, b| key(b).total_cmp(&key(a)).then_with(|| a.piece.id.cmp(&b.piece.id)));
-        for (n, found) in found.iter_mut().enumerate().filter(|(_, found)| key(found) > 0.0) {
-            set(found, n + 1);
-        }
+/// One order of the pieces of all agents, since scores of two searches cannot be compared.
+fn rank(mut hits: HashMap<MemoryId, Hit>, fusion: &Fusion, question: &str) -> Vec<Found> {
+    let stems: HashMap<MemoryId, HashSet<String>> =
+        hits.iter().map(|(id, hit)| (*id, terms::stems(&hit.text))).collect();
+    let weighed: Vec<(String, f32)> = terms::terms(question)
+        .into_iter()
+        .map(|term| {
+            let having = |id: &MemoryId, hit: &Hit| {
+                stems.get(id).is_some_and(|stems| terms::has(stems, &hit.text, &term))
+            };
+            let count = hits.iter().filter(|(id, hit)| having(id, hit)).count();
+            #[allow(clippy::cast_precision_loss, reason = "a few hundred at most")]
+            let common = (count as f32 / COMMON).min(1.0);
+            (term, 1.0 - 0.7 * common)
+        })
+        .collect();
+    let mut candidates: Vec<Candidate<MemoryId>> = hits
+        .iter()
+        .map(|(id, hit)| Candidate {
+            key: *id,
+            words: hit.words,
+            meaning: hit.similarity,
+            neighbours: [None, None],
+            named: false,
+            age: 0,
+        })
+        .collect();
+    candidates.sort_by_key(|candidate| candidate.key);
+    let place = |place: u32| usize::try_from(place).unwrap_or(usize::MAX);
+    let read = |fused: Fused<MemoryId>| {
+        let Hit { piece, text, similarity, .. } = hits.remove(&fused.key)?;
+        let coverage =
+            stems.get(&fused.key).map_or(0.0, |stems| terms::coverage(&weighed, stems, &text));
+        Some(Found {
+            piece,
+            score: fused.score,
+            coverage,
+            similarity,
+            by_words: fused.words.map(|words| place(words.rank)),
+            by_meaning: fused.meaning.map(|meaning| place(meaning.rank)),
+        })
     };
-    place(found, |found| found.coverage, |found, n| found.by_words = Some(n));
-    if meaning.is_some() {
-        place(found, |f| f.similarity.unwrap_or(0.0), |found, n| found.by_meaning = Some(n));
-    }
-    place(found, |found| found.score, |_, _| {});
+    fuse(&candidates, fusion).into_iter().filter_map(read).collect()
 }
 
 /// How far a similarity lies above that of unrelated texts, as a share of the way to identity. Raw

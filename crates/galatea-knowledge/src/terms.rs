@@ -71,23 +71,16 @@ fn stem(word: &str) -> &str {
     word
 }
 
-/// Forms of a term that a full-text index without stemming has to be asked for.
-pub(crate) fn forms(term: &str) -> Vec<String> {
-    let stem = stem(term);
-    let mut forms = vec![term.to_owned()];
-    if term.is_ascii() && term.chars().all(|c| c.is_ascii_alphabetic()) {
-        for form in [stem.to_owned(), format!("{stem}s"), format!("{term}s")] {
-            if form.chars().count() > 2 && !forms.contains(&form) {
-                forms.push(form);
-            }
-        }
-    }
-    forms
-}
-
 /// The stems of a text.
 pub(crate) fn stems(text: &str) -> HashSet<String> {
     words(text).map(|word| stem(&word).to_owned()).collect()
+}
+
+/// Whether a text, whose stems these are, has a term.
+pub(crate) fn has(stems: &HashSet<String>, text: &str, term: &str) -> bool {
+    stems.contains(stem(term))
+        // Languages without spaces: a word is part of a longer run of characters.
+        || (!term.is_ascii() && text.to_lowercase().contains(term))
 }
 
 /// The share of a question's terms that a text has, each weighed by its rarity.
@@ -96,13 +89,9 @@ pub(crate) fn coverage(terms: &[(String, f32)], stems: &HashSet<String>, text: &
     if all <= 0.0 {
         return 0.0;
     }
-    let has = |term: &str| {
-        stems.contains(stem(term))
-            // Languages without spaces: a word is part of a longer run of characters.
-            || (!term.is_ascii() && text.to_lowercase().contains(term))
-    };
-    let found: f32 = terms.iter().filter(|(term, _)| has(term)).map(|(_, weight)| weight).sum();
-    found / all
+    let found: f32 =
+        terms.iter().filter(|(term, _)| has(stems, text, term)).map(|(_, weight)| weight).sum();
+    (found / all).max(0.0)
 }
 
 #[cfg(test)]

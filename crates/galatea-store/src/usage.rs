@@ -51,10 +51,11 @@ pub(crate) const OF_PERSON: Dialects = sums!(
     "EXISTS (SELECT 1 FROM usage before WHERE before.agent_id = $1 AND before.entity_id = $3 AND before.day < $2 AND before.answers > 0)",
     " AND entity_id = $3"
 );
+/// The agent's own rows are those of its documents.
 pub(crate) const OF_STRANGERS: Dialects = sums!(
     "false",
     " AND NOT EXISTS (SELECT 1 FROM usage before WHERE before.agent_id = $1 AND before.entity_id = usage.entity_id AND before.day < $2 \
-      AND before.answers > 0)"
+      AND before.answers > 0) AND entity_id <> $1"
 );
 pub(crate) const SINCE: Dialects = Dialects::same(
     "SELECT agent_id, day, source, world_id, room_id, entity_id, model, answers, refused, notices, calls, input, \

@@ -37,6 +37,7 @@ impl Shared {
             identity: persona.character.identity(),
             sources,
             store: Arc::clone(&self.store) as _,
+            usage: Arc::clone(&self.store) as _,
             embedding,
             parser: self.parser.clone(),
             http: self.http.clone(),

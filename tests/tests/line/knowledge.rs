@@ -3,11 +3,12 @@
 
 use async_trait::async_trait;
 use galatea_core::{
-    Clock, EmbeddingModel, MemoryKind, ModelInfo, Result, Store, SystemClock, store::MemoryQuery,
+    Clock, EmbeddingModel, MemoryKind, MemoryScope, ModelInfo, Result, Store, SystemClock,
+    store::{Amount, Day, Holder, MemoryQuery},
 };
 use galatea_http::{HttpClient, HttpOptions};
 use galatea_knowledge::{
-    Library, LibraryParts, Origin, Parser, Place, Source, is_relevant, search, shared_agent,
+    Library, LibraryParts, Origin, Parser, Place, Questions, Source, relevant, search, shared_agent,
 };
 use galatea_store::Database;
 use galatea_testkit::models::ScriptedModel;
@@ -73,6 +74,7 @@ fn library(
         identity: character(name).identity(),
         sources: sources.into_iter().map(source).collect(),
         store: Arc::clone(store) as _,
+        usage: Arc::clone(store) as _,
         embedding,
         // Only plain text here, which needs no child.
         parser: Parser::new("/nonexistent".into()),
@@ -240,6 +242,62 @@ async fn shared_documents_are_everybodys_and_own_ones_are_not() {
     assert!(bob.documents().await.unwrap().is_empty(), "another agent's are not Bob's to remove");
 }
 
+#[tokio::test]
+async fn pieces_go_with_their_document_and_those_of_an_earlier_version_are_found() {
+    let (store, folder) = (store().await, tempfile::tempdir().unwrap());
+    write(&folder.path().join("a.txt"), "The kettle boils in four minutes.", 1);
+    let library = library("Ada", &store, vec![(folder.path(), false)], Some(bag()));
+    library.sync(&|_| {}).await.unwrap();
+    let plugin_store = Arc::clone(&store) as Arc<dyn galatea_core::store::PluginStore>;
+    let agent = library.agent();
+    let finds = async || {
+        let meaning = Questions::default().meaning(&(bag() as _), "kettle boils").await.unwrap();
+        let agents = [agent, shared_agent()];
+        let found = search(&*plugin_store, &agents, "kettle", Some(&meaning), 5).await.unwrap();
+        found.iter().map(|f| (f.by_words, f.by_meaning)).collect::<Vec<_>>()
+    };
+    assert_eq!(finds().await, [(Some(1), Some(1))]);
+    let document = library.documents().await.unwrap().remove(0);
+    let derived = store.derived(agent, &document.record.fragments).await.unwrap();
+    assert_eq!((derived[0].scope, &derived[0].sources), (MemoryScope::Agent, &vec![document.id]));
+
+    // Versions before stored pieces without scope and sources.
+    let piece = derived[0].memory.clone();
+    store.delete_memories(agent, &[piece.id]).await.unwrap();
+    assert!(finds().await.is_empty());
+    store.save_memories(std::slice::from_ref(&piece)).await.unwrap();
+    let old = store.derived(agent, &[piece.id]).await.unwrap();
+    assert_eq!((old[0].scope, old[0].sources.len()), (MemoryScope::Room, 0));
+    assert_eq!(finds().await, [(Some(1), None)]);
+    library.sync(&|_| {}).await.unwrap();
+    assert_eq!(finds().await, [(Some(1), Some(1))], "it is embedded like a new one");
+}
+
+#[tokio::test]
+async fn what_the_embeddings_of_documents_cost_is_in_the_ledger() {
+    let (store, folder) = (store().await, tempfile::tempdir().unwrap());
+    write(&folder.path().join("a.txt"), &words(40, "kettle"), 1);
+    let library = library("Ada", &store, vec![(folder.path(), false)], Some(bag()));
+    let rows = async || store.usage(Some(library.agent()), Day(0)).await.unwrap();
+    assert!(library.sync(&|_| {}).await.unwrap().embedded > 0);
+    let once = rows().await;
+    assert_eq!(
+        (once.len(), once[0].source.as_str(), once[0].model.as_str()),
+        (1, "knowledge", "test bag")
+    );
+    let Amount { calls, input, unpriced, answers, .. } = once[0].amount;
+    assert_eq!((calls, answers), (1, 0));
+    assert!(input > 300 && unpriced == input, "{:?}", once[0].amount);
+    library.sync(&|_| {}).await.unwrap();
+    assert_eq!(rows().await, once, "nothing was embedded again");
+    // The agent itself is no stranger whose answers a cap limits.
+    let standing = async |holder| {
+        store.standing(library.agent(), once[0].day, &holder).await.unwrap().today.input
+    };
+    assert_eq!(standing(Holder::Agent).await, input);
+    assert_eq!(standing(Holder::Strangers).await, 0);
+}
+
 async fn house(store: &Arc<dyn Store>, folder: &Path) -> (House, Arc<ScriptedModel>) {
     let model = Arc::new(ScriptedModel::answering(|request| {
         let known = models::prompt(request).contains("[1] ");
@@ -355,20 +413,21 @@ async fn the_threshold_tells_questions_with_an_answer_from_others() {
     let library = library("Ada", &store, vec![(folder.path(), false)], None);
     library.sync(&|_| {}).await.unwrap();
     let plugin_store = Arc::clone(&store) as Arc<dyn galatea_core::store::PluginStore>;
-    let best = async |question: &str| {
-        let found = search(&*plugin_store, &[library.agent()], question, None, 1).await.unwrap();
-        found.into_iter().next()
+    let found = async |question: &str| {
+        let found = search(&*plugin_store, &[library.agent()], question, None, 10).await.unwrap();
+        let best = found.iter().map(|found| found.coverage).fold(0.0, f32::max);
+        (best, !relevant(found, None).is_empty())
     };
     let (mut shown, mut refused) = (0, 0);
     for question in ANSWERABLE {
-        let found = best(question).await;
-        println!("+ {:.2} {question}", found.as_ref().map_or(0.0, |f| f.coverage));
-        shown += usize::from(found.is_some_and(|found| is_relevant(&found, None)));
+        let (coverage, fits) = found(question).await;
+        println!("+ {coverage:.2} {question}");
+        shown += usize::from(fits);
     }
     for question in UNANSWERABLE {
-        let found = best(question).await;
-        println!("- {:.2} {question}", found.as_ref().map_or(0.0, |f| f.coverage));
-        refused += usize::from(!found.is_some_and(|found| is_relevant(&found, None)));
+        let (coverage, fits) = found(question).await;
+        println!("- {coverage:.2} {question}");
+        refused += usize::from(!fits);
     }
     println!("{shown} of 24 answerable are shown a piece, {refused} of 24 others are refused");
     assert!(shown >= 21 && refused >= 21, "{shown} shown, {refused} refused");

@@ -7,7 +7,7 @@ use galatea_core::{
 };
 use std::sync::Arc;
 
-use super::{ledger::Spend, meter::Meter, price};
+use super::{ledger::Spend, meter::Meter};
 
 impl Meter {
     /// Models whose calls this meter counts.
@@ -44,7 +44,7 @@ fn spend(used: &MediaUsage, micros: Option<u64>) -> Spend {
 
 /// What a model charges; a model of one's own machine charges nothing.
 fn cost(used: &MediaUsage, info: &ModelInfo) -> Option<u64> {
-    used.cost(info).or_else(|| price::of(info).map(|_| 0))
+    used.cost(info).or_else(|| info.known_price().map(|_| 0))
 }
 
 #[async_trait]

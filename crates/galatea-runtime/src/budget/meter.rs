@@ -216,7 +216,7 @@ impl TextModel for Metered {
         on_text: &(dyn for<'t> Fn(&'t str) + Send + Sync),
     ) -> Result<TextAnswer> {
         let info = self.inner.info();
-        let (expected, known) = (price::expected(request, info), price::of(info));
+        let (expected, known) = (price::expected(request, info), info.known_price());
         let held = self.meter.reserve(info.full_name(), expected, known)?;
         match self.inner.generate(request, on_text).await {
             Ok(answer) => {
@@ -251,7 +251,7 @@ impl EmbeddingModel for MeteredEmbedding {
         let info = self.inner.info();
         let family = Family::of(&info.model);
         let input = texts.iter().map(|text| family.text(text)).sum();
-        let (known, used) = (price::of(info), Usage { input, ..Usage::default() });
+        let (known, used) = (info.known_price(), Usage { input, ..Usage::default() });
         let held = self.meter.reserve(info.full_name(), used, known)?;
         match self.inner.embed(texts).await {
             Ok(vectors) => {

@@ -34,11 +34,6 @@ pub(super) fn taken(answer: &TextAnswer, expected: Usage, model: &ModelInfo) -> 
     Usage { input: expected.input, output, ..Usage::default() }
 }
 
-/// What a model costs; a model of one's own machine and a script cost nothing.
-pub(super) fn of(info: &ModelInfo) -> Option<Price> {
-    info.price.or_else(|| (info.scripted || info.provider == "ollama").then_some(FREE))
-}
-
 /// What the model that answered costs: another link of the chain, or another model that the service
 /// names, has its own price. None where that is unknown; those tokens are counted.
 pub(super) fn of_answer(answer: &TextAnswer, asked: &ModelInfo) -> Option<Price> {
@@ -49,7 +44,7 @@ pub(super) fn of_answer(answer: &TextAnswer, asked: &ModelInfo) -> Option<Price>
     answer.price.or_else(|| match another {
         Some(by) => (by.provider == "ollama").then_some(FREE),
         None if answer.served.is_some() => None,
-        None => of(asked),
+        None => asked.known_price(),
     })
 }
 
