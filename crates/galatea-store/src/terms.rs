@@ -71,13 +71,13 @@ pub(crate) fn place(kind: MemoryKind, superseded: bool, scope: MemoryScope, owne
     format!("{x}{}{letter}{}", kind.as_str().replace('_', ""), owner.simple())
 }
 
-/// Stands between a word and its place in SQLite's index. A letter (U+01C0) to its tokenizer, which
-/// has no other case, and one that no word of a language in use ends with; if one does, the search finds a row more,
-/// which is checked like every other.
+/// Stands between a word and its place in SQLite's index. U+01C0 is a letter to its tokenizer, without
+/// another case. A word that contains it can only add a row to a search, which is checked like every
+/// other.
 pub(crate) const AT: char = 'ǀ';
 
-/// A place in eight characters. Two places of one code cost a search time and nothing else: what it
-/// finds is checked against the rows.
+/// A place in eight characters. If two places share a code, a search reads the rows of both and drops
+/// those it may not show.
 pub(crate) fn code(place: &str) -> String {
     // FNV-1a, 64 bits: it has to give the same in every version.
     let hash = place.bytes().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {

@@ -290,7 +290,7 @@ async fn what_the_embeddings_of_documents_cost_is_in_the_ledger() {
     assert!(input > 300 && unpriced == input, "{:?}", once[0].amount);
     library.sync(&|_| {}).await.unwrap();
     assert_eq!(rows().await, once, "nothing was embedded again");
-    // The agent itself is no stranger whose answers a cap limits.
+    // The cap for strangers does not count the agent's own rows.
     let standing = async |holder| {
         store.standing(library.agent(), once[0].day, &holder).await.unwrap().today.input
     };

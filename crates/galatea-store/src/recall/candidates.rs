@@ -8,8 +8,10 @@ use galatea_core::{
 use std::collections::HashMap;
 use uuid::Uuid;
 
-use super::view::{Builder, Dialect, owner_ids, place_terms};
-use super::words;
+use super::{
+    view::{Builder, Dialect, owner_ids, place_terms},
+    words,
+};
 use crate::{
     Backend, Database, convert,
     dialect::{Dialects, Statement, Value, bits},

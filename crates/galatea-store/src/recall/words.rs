@@ -211,3 +211,55 @@ pub(super) fn statements(query: &RecallQuery) -> Vec<Statement> {
     let codes: Vec<String> = place_terms(query).iter().map(|place| terms::code(place)).collect();
     vec![lists(query, &Lookup::new(&asked), &codes), counted(query, &codes)]
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn lookup(question: &str) -> Lookup {
+        Lookup::new(&terms::of_question(question))
+    }
+
+    #[test]
+    fn each_term_is_looked_up_once() {
+        // "boats" has the stem "boat", which is asked for as well.
+        let found = lookup("boats boat");
+        let distinct: HashSet<&String> = found.terms.iter().collect();
+        assert_eq!(distinct.len(), found.terms.len(), "{:?}", found.terms);
+        assert!(found.terms.contains(&"boats".to_owned()), "{:?}", found.terms);
+        let long: String = (0..200).map(|n| format!("word{n} ")).collect();
+        assert!(lookup(&long).terms.len() <= MOST);
+    }
+
+    #[test]
+    fn rare_and_exact_words_rank_first() {
+        let lookup = Lookup {
+            terms: ["tea", "teas", "kettle"].map(str::to_owned).into(),
+            words: vec![(0, vec![1]), (2, vec![])],
+        };
+        let lists = [vec![5, 4], vec![5, 4, 3, 2], vec![1]];
+        let order = |often: usize| {
+            let scores = lookup.score(&lists, |with| with >= often);
+            scores.into_iter().map(|(seq, _)| seq).collect::<Vec<_>>()
+        };
+        // The rare word, the exact word (of equals the newest), then its stem.
+        assert_eq!(order(usize::MAX), [1, 5, 4, 3, 2]);
+        assert_eq!(order(4), [1], "a word of four memories is left out");
+        assert_eq!(lookup.widest(&lists), 4);
+    }
+
+    #[test]
+    fn a_short_text_ranks_above_a_long_one() {
+        let mut scores = [(1, 1.0), (2, 1.0)];
+        by_length(&mut scores, &HashMap::from([(1, 900), (2, 20)]));
+        assert_eq!(scores.map(|(seq, _)| seq), [2, 1]);
+    }
+
+    #[test]
+    fn a_place_narrows_a_term_and_an_operator_asks_for_all() {
+        let codes = ["00000000".to_owned(), "11111111".to_owned()];
+        assert_eq!(expression("tea", &codes), "\"teaǀ00000000\" OR \"teaǀ11111111\"");
+        assert_eq!(expression("tea", &[]), "\"teaǀ\"*");
+        assert_eq!(expression("水*", &codes), "\"水\"*");
+    }
+}

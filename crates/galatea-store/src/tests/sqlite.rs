@@ -7,6 +7,7 @@ mod groups;
 mod removal;
 mod suite;
 mod upgrade;
+mod words;
 
 use crate::{Database, SqliteOptions};
 use galatea_core::{Account, Cursor, store::Ingest};

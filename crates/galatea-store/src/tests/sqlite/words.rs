@@ -1,0 +1,81 @@
+//! Search by words: common words, an index that is behind, and the index for neighbours.
+
+use galatea_core::{
+    Timestamp,
+    store::{MemoryStore, RecallQuery, RecallStore},
+};
+use galatea_testkit::store_suite::fixtures::Scene;
+
+use crate::{Database, dialect::Dialects, dialect::values, recall};
+
+fn asking(scene: Scene, text: &str) -> RecallQuery {
+    RecallQuery {
+        room: Some(scene.room),
+        ..RecallQuery::new(scene.visible(), text, 10, Timestamp(1_000))
+    }
+    .kind(galatea_core::MemoryKind::Messages)
+}
+
+/// Says `text` so many times, from a time on.
+async fn say(store: &Database, scene: Scene, text: &str, times: i64, from: i64) {
+    let said: Vec<_> = (0..times).map(|n| scene.memory(text, from + n)).collect();
+    store.save_memories(&said).await.unwrap();
+}
+
+async fn found(store: &Database, query: &RecallQuery) -> Vec<String> {
+    let hits = store.recall(query).await.unwrap();
+    hits.into_iter().filter(|hit| hit.words.is_some()).map(|hit| hit.memory.content.text).collect()
+}
+
+async fn behind(store: &Database) -> i64 {
+    let text = "SELECT (SELECT max(seq) FROM memories) - seq FROM terms_progress";
+    store.all::<(i64,)>(Dialects::same(text).with(values![])).await.unwrap()[0].0
+}
+
+#[tokio::test]
+async fn a_word_that_half_of_a_room_has_is_left_out() {
+    let store = Database::in_memory().await.unwrap();
+    let (everybody, some, few) = (Scene::new(), Scene::new(), Scene::new());
+    say(&store, everybody, "good tea", 40, 1).await;
+    say(&store, everybody, "the kettle", 1, 100).await;
+    assert_eq!(found(&store, &asking(everybody, "tea")).await, [""; 0]);
+    assert_eq!(found(&store, &asking(everybody, "tea kettle")).await, ["the kettle"]);
+    // It counts in a room where fewer messages have it, and in a short one.
+    say(&store, some, "good tea", 30, 1).await;
+    say(&store, some, "nothing", 40, 100).await;
+    assert_eq!(found(&store, &asking(some, "tea")).await.len(), 10);
+    say(&store, few, "good tea", 12, 1).await;
+    assert_eq!(found(&store, &asking(few, "tea")).await.len(), 10);
+}
+
+#[tokio::test]
+async fn the_index_is_brought_up_when_a_search_would_miss_something() {
+    let store = Database::in_memory().await.unwrap();
+    let scene = Scene::new();
+    say(&store, scene, "the kettle", 1, 1).await;
+    let older = |before| RecallQuery { before: Some(Timestamp(before)), ..asking(scene, "kettle") };
+    assert_eq!(found(&store, &older(10)).await.len(), 1);
+    assert_eq!(behind(&store).await, 0);
+    say(&store, scene, "a new kettle", 1, 20).await;
+    say(&store, Scene::new(), "another room", 30, 1).await;
+    // The new one is not asked for.
+    assert_eq!(found(&store, &older(10)).await.len(), 1);
+    assert_eq!(behind(&store).await, 31);
+    assert_eq!(found(&store, &older(30)).await.len(), 2);
+    assert_eq!(behind(&store).await, 0);
+    // Many are indexed whether or not they are asked for.
+    say(&store, Scene::new(), "another room", 501, 1).await;
+    found(&store, &older(10)).await;
+    assert_eq!(behind(&store).await, 0);
+}
+
+/// The index of the agent would read the messages of all of its rooms until one is of the room.
+#[tokio::test]
+async fn neighbours_are_found_by_the_index_of_the_room() {
+    let store = Database::in_memory().await.unwrap();
+    let explain = format!("EXPLAIN QUERY PLAN {}", recall::BESIDE.sqlite);
+    let statement = crate::dialect::Statement::for_sqlite(explain, values!["[1]"]);
+    let plan: Vec<(i64, i64, i64, String)> = store.all(statement).await.unwrap();
+    let used = plan.iter().filter(|row| row.3.starts_with("SEARCH b USING INDEX memories_of_room"));
+    assert_eq!(used.count(), 2, "{plan:?}");
+}
