@@ -181,7 +181,7 @@ impl DiscordConnector {
     async fn application(&self) -> Result<Application> {
         let told = self.get("GET /applications/@me", "/applications/@me").await?;
         let application = Application::deserialize(told).map_err(|_| {
-            self.garbage("the API describes the application in a way nobody documented")
+            self.garbage("the API describes the application in an undocumented way")
         })?;
         if let Some(wanted) = self.config.application.filter(|wanted| *wanted != application.id) {
             tracing::warn!(

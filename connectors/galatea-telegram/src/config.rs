@@ -105,7 +105,7 @@ pub struct TelegramConfig {
     #[serde(default)]
     #[schemars(with = "Option<String>")]
     pub webhook_secret: Option<SecretString>,
-    /// Forget what came while nobody listened.
+    /// Discard the updates that arrived while this program was not connected.
     #[serde(default)]
     pub drop_pending: bool,
     /// Seconds a poll may stay open.

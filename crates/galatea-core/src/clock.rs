@@ -84,8 +84,8 @@ pub trait Clock: Send + Sync + 'static {
     }
     /// Completes after `duration` of this clock's time.
     fn sleep(&self, duration: Duration) -> Pin<Box<dyn Future<Output = ()> + Send + '_>>;
-    /// How far wall clock time was set forward since this clock began; zero for a clock that nobody
-    /// sets, or that cannot tell.
+    /// How far wall clock time was set forward since this clock began; zero for a clock that is
+    /// never set, or that cannot measure it.
     fn ahead(&self) -> Duration {
         Duration::ZERO
     }

@@ -87,7 +87,7 @@ mod tests {
     }
 
     #[test]
-    fn likeness_goes_from_the_opposite_to_the_same() {
+    fn similarity_goes_from_the_opposite_to_the_same() {
         let of = |x, y| Embedding::new(vec![x, y]).unwrap();
         let east = of(2.0, 0.0);
         let near = |similarity: Option<f32>, expected: f32| {

@@ -36,7 +36,7 @@ pub enum ErrorKind {
     Unsupported,
     /// Somebody else holds it, or it exists already.
     Conflict,
-    /// A fault of ours or an answer nobody documented.
+    /// A fault of ours or an undocumented answer.
     Unexpected,
 }
 

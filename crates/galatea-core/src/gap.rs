@@ -16,9 +16,9 @@ const KEPT: usize = 100;
 pub struct Gap {
     /// When it was noticed.
     pub noticed: Timestamp,
-    /// Nothing is missing up to then; none when nobody knows.
+    /// Nothing is missing up to then; none when unknown.
     pub from: Option<Timestamp>,
-    /// Nothing is missing from then on; none when nobody knows.
+    /// Nothing is missing from then on; none when unknown.
     pub to: Option<Timestamp>,
     /// Where, in the platform's words: a channel's id; none when it is about the whole account.
     pub place: Option<String>,

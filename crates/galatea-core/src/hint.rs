@@ -42,11 +42,12 @@ pub trait Hints: fmt::Debug + Send + Sync {
     /// Whether others hear right now; otherwise everybody has to look often.
     fn is_up(&self) -> bool;
 
-    /// Tells the other processes. Returns at once, and nobody learns whether it arrived; several
+    /// Tells the other processes. Returns at once, without a sign of whether it arrived; several
     /// may arrive as one.
     fn tell(&self, hint: Hint);
 
-    /// Changes when another process has told, or may have while nobody could hear.
+    /// Changes when another process has sent this hint, or may have sent it while the connection
+    /// was down.
     fn heard(&self, hint: Hint) -> watch::Receiver<u64>;
 }
 

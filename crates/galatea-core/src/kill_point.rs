@@ -8,7 +8,7 @@
 #[inline(always)]
 pub fn kill_point(name: &'static str) {
     fail::fail_point!(name, |_| std::process::abort());
-    // Without the feature nobody reads it.
+    // Without the feature the name is unused.
     let _ = name;
 }
 

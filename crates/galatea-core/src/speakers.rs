@@ -1,5 +1,5 @@
-//! Speakers: what each of a conversation is called in prompts. Two people of one name are told
-//! apart, and nobody goes by the agent's name.
+//! Speakers: what each of a conversation is called in prompts. Two people of one name get different
+//! names, and no person gets the agent's name.
 
 use std::collections::{BTreeMap, BTreeSet};
 use unicode_segmentation::UnicodeSegmentation;

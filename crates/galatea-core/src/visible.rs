@@ -1,6 +1,6 @@
-//! Visible: text without what no reader sees. What models read and what goes out to platforms
-//! passes through here, so that nobody can hide words in a message, turn its direction around, or
-//! break a line where none is shown.
+//! Visible: text without invisible characters. Text for models and for platforms passes through
+//! here, so that a message cannot hide words, reverse its direction, or break a line where none is
+//! shown.
 
 use std::borrow::Cow;
 

@@ -127,11 +127,7 @@ pub fn status_error(status: u16, place: &str, retry_after: Option<Duration>) -> 
         429 => (ErrorKind::RateLimited, "the other side asked to slow down", Sent::No),
         400..=499 => (ErrorKind::Invalid, "the other side found the request invalid", Sent::No),
         500..=599 => (ErrorKind::Unavailable, "the other side has a fault", Sent::Maybe),
-        _ => (
-            ErrorKind::Unexpected,
-            "the other side answered in a way nobody documented",
-            Sent::Maybe,
-        ),
+        _ => (ErrorKind::Unexpected, "the other side answered in an undocumented way", Sent::Maybe),
     };
     let error = Error::new(kind, message)
         .with_code(codes::STATUS)

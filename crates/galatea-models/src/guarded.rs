@@ -272,7 +272,7 @@ mod tests {
             assert_eq!(
                 ask().await.unwrap_err().code(),
                 Some(codes::KEY),
-                "whoever asks meanwhile hears why"
+                "a caller meanwhile gets the reason"
             );
             if inner.requests().len() > before {
                 asked_at.push(second);

@@ -1,5 +1,5 @@
 //! History: messages of the past that an operator imports. They are stored as if they had been
-//! received, under the same ids, but get no turn: nobody waits for an answer to them.
+//! received, under the same ids, but get no turn: their writers no longer wait for an answer.
 
 use galatea_core::{
     Account, AgentIdentity, Clock, ConnectorInfo, Incoming, MemoryId, RemoteId, Result, Source,

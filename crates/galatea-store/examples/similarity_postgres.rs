@@ -1,6 +1,6 @@
 //! Prints how long a search by similarity takes, without pgvector and with it.
 //!
-//! `cargo run --release -p galatea-store --example likeness_postgres -- [facts] [width]`, on a
+//! `cargo run --release -p galatea-store --example similarity_postgres -- [facts] [width]`, on a
 //! server of its own that has pgvector.
 #![allow(clippy::print_stdout, reason = "printing is what it is for")]
 

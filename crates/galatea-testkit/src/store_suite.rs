@@ -51,7 +51,7 @@ impl<S: Store + 'static> From<S> for Fresh {
 macro_rules! embedding_suite {
     ($make:expr) => {
         $crate::store_suite! { @each ($make)
-            embeddings: the_likest_come_first, likeness_keeps_to_the_query, an_embedding_goes_with_its_memory, what_has_no_embedding_is_found,
+            embeddings: the_most_similar_come_first, similarity_keeps_to_the_query, an_embedding_goes_with_its_memory, what_has_no_embedding_is_found,
                 many_vectors_are_ranked_exactly, odd_text_is_embedded, odd_model_names_are_kept_apart;
             recall: words_are_recalled_in_other_forms, words_and_meaning_are_fused, two_models_answer_together, neighbours_come_along,
                 recall_is_filtered, scopes_are_kept, another_agents_memories_are_not_recalled, hostile_questions_are_harmless, recall_follows_changes;
@@ -97,8 +97,8 @@ macro_rules! store_suite {
                 derived_memories_go_with_their_sources, derived_memories_go_with_a_replaced_text, a_derived_memory_is_removed_alone,
                 what_was_made_of_a_person_is_forgotten;
             backlog: what_waits_is_claimed_once, changed_texts_wait_again;
-            leases: parts_are_shared_out, members_are_counted_by_group, events_reach_the_others, a_lease_ends_by_the_stores_clock, whoever_lost_a_part_commits_nothing,
-                whoever_lost_an_account_settles_nothing_but_the_truth, leaving_gives_everything_back,
+            leases: parts_are_shared_out, members_are_counted_by_group, events_reach_the_others, a_lease_ends_by_the_stores_clock, a_process_that_lost_a_part_commits_nothing,
+                a_process_that_lost_an_account_settles_only_what_was_sent, leaving_gives_everything_back,
                 unfinished_is_listed_by_part, the_oldest_unstarted_message_is_known;
             steps: a_step_is_begun_and_gets_its_result, steps_go_with_their_message;
             usage: a_turn_adds_to_the_ledger_in_its_commit, old_days_of_the_ledger_are_deleted, standings_tell_days_and_holders_apart, many_add_to_one_row_at_once, the_block_list_is_kept;

@@ -266,7 +266,7 @@ fn parts(
     }
     let silent = silent::trouble(&name, &places);
     if silent.is_some() {
-        notes.push("nobody is answered where it says so: `galatea init` connects a model; OFFLINE_RESPONDER_PUBLIC=true lets the script speak".to_owned());
+        notes.push("the agent answers no message in these places: `galatea init` connects a model; OFFLINE_RESPONDER_PUBLIC=true lets the script speak".to_owned());
     }
     let missing = wants::brief(&persona.character);
     let agent = BootedAgent {

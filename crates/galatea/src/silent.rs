@@ -47,7 +47,7 @@ pub(crate) fn trouble(agent: &str, places: &[&str]) -> Option<Trouble> {
         return None;
     }
     let message =
-        format!("no model is set: {agent} reads {} and answers nobody there", together(places));
+        format!("no model is set: {agent} reads {} but answers no message there", together(places));
     Some(Trouble {
         message,
         code: Some(CODE.to_owned()),
@@ -92,11 +92,11 @@ mod tests {
         let found = trouble("Ada", &["Telegram", "Discord", "X"]).unwrap();
         assert_eq!(
             found.message,
-            "no model is set: Ada reads Telegram, Discord and X and answers nobody there"
+            "no model is set: Ada reads Telegram, Discord and X but answers no message there"
         );
         assert_eq!(
             trouble("Ada", &["X"]).unwrap().message,
-            "no model is set: Ada reads X and answers nobody there"
+            "no model is set: Ada reads X but answers no message there"
         );
         let told = finding(&found);
         assert!(

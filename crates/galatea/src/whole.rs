@@ -107,7 +107,7 @@ pub(crate) fn idle(wanted: &AllWanted, members: &[Member], leases: &[LeaseStatus
         } else if parts < usize::from(ROOM_PARTITIONS) {
             tell(
                 format!(
-                    "nobody answers for {name} in {} of {ROOM_PARTITIONS} parts of its rooms",
+                    "no process answers for {name} in {} of {ROOM_PARTITIONS} parts of its rooms",
                     usize::from(ROOM_PARTITIONS) - parts
                 ),
                 SOON,
@@ -182,7 +182,7 @@ mod tests {
         assert_eq!(
             messages(&idle(&wanted, &[], &[])),
             ["no live process connects telegram 42 of Ada", "no live process answers for Ada"],
-            "nobody ever answered"
+            "no process ever answered"
         );
         let (ingress, worker) =
             (member(&[Group::accounts(agent)], LONG), member(&[Group::rooms(agent)], LONG));
@@ -199,7 +199,7 @@ mod tests {
             messages(&moving),
             [
                 "no live process connects telegram 42 of Ada",
-                "nobody answers for Ada in 1 of 64 parts of its rooms"
+                "no process answers for Ada in 1 of 64 parts of its rooms"
             ]
         );
         assert!(moving.iter().all(|idle| !idle.lasting), "{moving:?}");

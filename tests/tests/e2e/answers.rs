@@ -35,7 +35,7 @@ async fn in_a_group_only_what_is_addressed_is_answered() {
     stage.telegram.set_privacy(false);
     let group = stage.telegram.supergroup("Band", &[&stage.ann]);
     let _galatea = stage.start().await;
-    stage.ann.says(&group, "Q1 to nobody").send();
+    stage.ann.says(&group, "Q1 to everyone").send();
     let asked =
         stage.ann.says(&group, &format!("@{} Q2 to you", stage.telegram.bot_username())).send();
     assert_eq!(
@@ -59,7 +59,7 @@ async fn an_edit_that_mentions_the_bot_is_answered_once() {
     let group = stage.telegram.supergroup("Band", &[&stage.ann]);
     let _galatea = stage.start().await;
     let mention = format!("@{}", stage.telegram.bot_username());
-    let forgot = stage.ann.says(&group, "Q1 to nobody").send();
+    let forgot = stage.ann.says(&group, "Q1 to everyone").send();
     stage.ann.says(&group, &format!("{mention} Q2 to you")).send();
     stage.wait_text(&group, "A2").await;
     stage.ann.edits(&group, forgot, &format!("{mention} Q3 to you, I forgot"));

@@ -91,7 +91,7 @@ async fn mentions_replies_threads_and_direct_messages_are_answered() {
     let _galatea = stage.start().await;
     stage.ann.says(&direct, "Q1: are you there?").send();
     assert_eq!(stage.wait_text(&direct, "A1").await, ["A1"]);
-    stage.ann.says(&general, "Q2 to nobody").send();
+    stage.ann.says(&general, "Q2 to everyone").send();
     let asked = stage.ann.says(&general, &format!("{} Q3 to you", stage.discord.mention())).send();
     assert_eq!(
         stage.wait_text(&general, "A3").await,
@@ -305,7 +305,7 @@ async fn after_a_kill_the_session_goes_on() {
     stage.ann.says(&direct, "Q1").send();
     stage.wait_text(&direct, "A1").await;
     drop(galatea);
-    stage.ann.says(&direct, "Q2 while nobody listens").send();
+    stage.ann.says(&direct, "Q2 while the bot is away").send();
     let _again = stage.start().await;
     assert_eq!(stage.wait_text(&direct, "A2").await, ["A1", "A2"]);
     assert_eq!((stage.discord.identified(), stage.discord.resumed()), (1, 1));

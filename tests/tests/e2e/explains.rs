@@ -8,7 +8,7 @@ async fn explain_tells_why_a_group_message_was_not_answered() {
     stage.telegram.set_privacy(false);
     let group = stage.telegram.supergroup("Band", &[&stage.ann]);
     let _galatea = stage.start().await;
-    let ignored = stage.ann.says(&group, "Q1 to nobody").send();
+    let ignored = stage.ann.says(&group, "Q1 to everyone").send();
     stage.ann.says(&group, &format!("@{} Q2", stage.telegram.bot_username())).send();
     stage.wait_text(&group, "A2").await;
     let told =
@@ -29,7 +29,7 @@ async fn the_link_of_a_public_group_and_of_a_topic_is_understood() {
     forum.publish("the_band");
     let topic = stage.ann.opens_topic(&forum, "Cats");
     let _galatea = stage.start().await;
-    let ignored = stage.ann.says(&forum, "Q1 to nobody").in_topic(topic).send();
+    let ignored = stage.ann.says(&forum, "Q1 to everyone").in_topic(topic).send();
     stage
         .ann
         .says(&forum, &format!("@{} Q2", stage.telegram.bot_username()))

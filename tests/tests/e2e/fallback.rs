@@ -187,15 +187,15 @@ async fn one_deadline_bounds_all_of_them() {
     let program = named(&stage)
         .env("TURN_TIMEOUT_SECONDS", "4")
         .env("MODEL_FIRST_TOKEN_TIMEOUT", "2.5")
-        .env("MODEL_NOTICE", "Nobody is there.");
+        .env("MODEL_NOTICE", "No model is there.");
     let _running = started(program).await;
     let message = stage.ann.says(&direct, "Q1").send();
-    stage.wait_text(&direct, "Nobody is there.").await;
+    stage.wait_text(&direct, "No model is there.").await;
     let asked: Vec<_> = stage.model.requests().iter().map(|r| r.body["model"].clone()).collect();
     assert_eq!(
         asked,
         [LARGE, SMALL],
-        "silence is not asked for twice, and nobody is asked after the deadline"
+        "a silent model is not asked twice, and no model is asked after the deadline"
     );
     // The first model got half of the time, less than it may take for a first token.
     let in_vain = "given up: the model did not answer within the time allowed";

@@ -27,7 +27,7 @@ async fn every_message_is_in_one_column_and_a_dead_part_is_sent_after_all() {
     let ann = stage.ann.direct();
     stage.ann.says(&ann, "Q1").send();
     stage.wait_text(&ann, "A1").await;
-    stage.ann.says(&group, "Q2 to nobody").send();
+    stage.ann.says(&group, "Q2 to everyone").send();
     stage.ann.says(&ann, "Q3").send();
     stage.wait_text(&ann, "A3").await;
     let bob = stage.telegram.user("Bob", "");

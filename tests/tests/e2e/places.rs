@@ -94,7 +94,7 @@ async fn the_helper_answers_everyone_in_the_right_place_under_elizaos_ids() {
 
     let private = ann.says(&direct, "Q1: are you there?").send();
     stage.wait_text(&direct, "A1").await;
-    let ignored = ann.says(&group, "Q2 to nobody").send();
+    let ignored = ann.says(&group, "Q2 to everyone").send();
     let mentioned = ann.says(&group, &format!("{mention} Q3 by mention")).send();
     stage.wait_text(&group, "A3").await;
     let replied = ann.says(&group, "Q4 as a reply").reply_to(said(&stage, &group, "A3").id).send();
@@ -108,7 +108,11 @@ async fn the_helper_answers_everyone_in_the_right_place_under_elizaos_ids() {
 
     // Each answer is in its chat and topic and, where it replies, refers to its question.
     assert_eq!(stage.texts(&direct), ["A1"]);
-    assert_eq!(stage.texts(&group), ["A3", "A4", "A5"], "what addressed nobody got no answer");
+    assert_eq!(
+        stage.texts(&group),
+        ["A3", "A4", "A5"],
+        "messages that did not address the bot got no answer"
+    );
     assert_eq!(stage.texts(&forum), ["A6", "A7"]);
     for (chat, text, thread, question) in [
         (&direct, "A1", None, private),
@@ -158,7 +162,7 @@ async fn the_setting_that_explain_names_changes_the_outcome() {
     stage.telegram.set_privacy(false);
     let group = stage.telegram.supergroup("Band", &[&stage.ann]);
     let galatea = start(&stage).await;
-    let ignored = stage.ann.says(&group, "Q1 to nobody").send();
+    let ignored = stage.ann.says(&group, "Q1 to everyone").send();
     stage.ann.says(&group, "Juniper, Q2").send();
     assert_eq!(stage.wait_text(&group, "A2").await, ["A2"]);
     drop(galatea);
@@ -172,7 +176,7 @@ async fn the_setting_that_explain_names_changes_the_outcome() {
         .args(["start", "--character", HELPER])
         .spawn();
     running.wait_for_line("ready in").await;
-    stage.ann.says(&group, "Q3 to nobody").send();
+    stage.ann.says(&group, "Q3 to everyone").send();
     stage.wait_text(&group, "A3").await;
 }
 

@@ -94,7 +94,7 @@ fn in_room(room: &Room) -> Vec<String> {
     for word in &said {
         match times.get_mut(word.as_str()) {
             Some(count) => *count += 1,
-            None => faults.push(format!("{word} was said, and nobody asked")),
+            None => faults.push(format!("{word} was said without a question")),
         }
     }
     let counted = |wanted: &dyn Fn(usize) -> bool| {
@@ -204,7 +204,7 @@ mod tests {
         );
         assert_eq!(
             doctored(|shown| shown.push("A9".into())),
-            ["room 0: A9 was said, and nobody asked"],
+            ["room 0: A9 was said without a question"],
             "an answer of another room"
         );
         assert!(!is_answered(&Room { shown: vec!["A1".into()], ..room() }));
@@ -221,7 +221,7 @@ mod tests {
         assert_eq!(doctored("pending", json!(1)), ["1 pending of 0"]);
         let mut unsure = books();
         unsure["exceptions"]["parts"] =
-            json!([{ "part": 0, "room": "7", "state": "ambiguous", "error": "nobody can tell" }]);
+            json!([{ "part": 0, "room": "7", "state": "ambiguous", "error": "no read-back" }]);
         assert_eq!(faults([&room()], &unsure).len(), 1);
         assert_eq!(faults([&room()], &Value::Null).len(), 3);
     }

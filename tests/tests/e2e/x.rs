@@ -56,7 +56,7 @@ async fn a_mention_is_answered_in_its_conversation_under_elizaos_ids() {
     galatea.terminate();
     let finished = galatea.finish().await;
     let said = format!("{}{}", finished.stdout, finished.stderr);
-    assert!(api.secrets().iter().all(|secret| !said.contains(secret)), "a secret is told");
+    assert!(api.secrets().iter().all(|secret| !said.contains(secret)), "a secret is shown");
 
     let store =
         Database::sqlite(stage.home.path().join(".galatea/galatea.db"), SqliteOptions::default())
@@ -149,7 +149,7 @@ async fn a_person_logs_in_through_the_program_and_it_answers() {
     let finished = login.finish().await;
     let said = format!("{}{}", finished.stdout, finished.stderr);
     assert!(finished.code == Some(0) && said.contains("@galatea_test"), "{said}");
-    assert!(api.secrets().iter().all(|secret| !said.contains(secret)), "a secret is told");
+    assert!(api.secrets().iter().all(|secret| !said.contains(secret)), "a secret is shown");
 
     let unasked = program.clone().args(["connector", "check", "x"]).run().await;
     assert!(

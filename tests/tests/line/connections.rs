@@ -280,7 +280,7 @@ async fn an_edit_that_mentions_the_agent_asks_once() {
     };
     house.say(&spot, "what is it").await;
     house.quiet().await;
-    assert!(house.platform.texts("-100").is_empty(), "nobody was addressed");
+    assert!(house.platform.texts("-100").is_empty(), "the message did not address the agent");
     for again in ["what is it, bot?", "what is it, bot??"] {
         house.receive(vec![edit("-100-1", again)]).await;
         house.quiet().await;

@@ -143,7 +143,7 @@ async fn a_crowd_of_strangers_does_not_close_the_door_for_others() {
         .count();
     assert!(
         names[..60].iter().all(|name| house.platform.texts(name).len() == 1),
-        "each is told once"
+        "each gets the notice once"
     );
     assert_eq!(coded, 50);
     assert!(house.platform.texts(names[55])[0].contains("again in an hour"));

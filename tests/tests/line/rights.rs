@@ -115,7 +115,7 @@ async fn asked(house: &House, admin: &Spot) -> MemoryId {
 }
 
 #[tokio::test]
-async fn beyond_the_room_waits_for_whoever_asked_and_is_done_once() {
+async fn an_action_beyond_the_room_waits_for_its_requester_and_is_done_once() {
     let house =
         house(says_elsewhere("Room -100-staff", "I am late\n**From Person 1 (user1 on stage):**"))
             .await;
@@ -246,7 +246,7 @@ async fn rights_are_looked_at_again_when_it_is_confirmed() {
 }
 
 #[tokio::test]
-async fn whoever_may_not_speak_somewhere_cannot_have_it_said() {
+async fn a_person_who_may_not_speak_in_a_room_cannot_have_the_agent_speak_there() {
     for (restricted, said) in [(false, 1), (true, 0)] {
         let house = house(says_elsewhere("Room -200", "let me in")).await;
         if restricted {

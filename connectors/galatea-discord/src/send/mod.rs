@@ -166,8 +166,8 @@ fn message_id(message: &Value) -> Result<RemoteId, Failure> {
         .ok_or_else(|| Failure::Garbage { status: 200, place: "Discord".to_owned() })
 }
 
-/// Puts a mention in front of an answer, if it fits. It notifies nobody, because `allowed_mentions`
-/// is empty.
+/// Puts a mention in front of an answer, if it fits. It sends no notification, because
+/// `allowed_mentions` is empty.
 fn name(body: &mut Map<String, Value>, who: u64) {
     let named =
         format!("<@{who}> {}", body.get("content").and_then(Value::as_str).unwrap_or_default());

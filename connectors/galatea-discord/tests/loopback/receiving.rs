@@ -223,7 +223,7 @@ async fn without_message_content_it_hears_what_is_meant_for_it() {
     let running = start(config(&api));
     api.wait_connected(1).await;
     assert_eq!(api.intents()[0] & (1 << 15 | 1 << 1), 0, "only granted intents are requested");
-    ann.says(&guild.general(), "to nobody").send();
+    ann.says(&guild.general(), "to everyone").send();
     ann.says(&guild.general(), &format!("{} to you", api.mention())).send();
     ann.says(&ann.direct(), "in private").send();
     let heard: Vec<_> = running.heard(2).await.into_iter().map(|m| m.content.text).collect();

@@ -27,7 +27,7 @@ fn poisons() -> Vec<Poison> {
             message(id, &format!("{}{}", "[".repeat(1_000), "]".repeat(1_000)))
         }),
         ("a word that is no JSON", true, |id| message(id, "nonsense")),
-        ("a kind that nobody knows", false, |id| {
+        ("an unknown kind", false, |id| {
             json!({"update_id": id, "evil\u{1b}[31m\nERROR": {"x": 1}}).to_string()
         }),
         ("a message without words or date", false, |id| {

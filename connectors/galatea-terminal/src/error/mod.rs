@@ -88,7 +88,7 @@ fn away(message: &'static str) -> Error {
 }
 
 pub(crate) fn nobody_connected() -> Error {
-    away("nobody is connected to this terminal room; the answer waits")
+    away("no chat is connected to this terminal room; the answer waits")
         .with_code("GAL-TERM-OFFLINE")
 }
 

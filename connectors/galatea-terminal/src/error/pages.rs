@@ -11,13 +11,13 @@ pub(crate) const PAGES: &[Explanation] = &[
     ),
     Explanation::new(
         "GAL-TERM-OFFLINE",
-        "Nobody is connected to this terminal room",
+        "No chat is connected to this terminal room",
         "The chat was closed before the answer came. The answer waits for a while.",
         "Open it again with `galatea chat`.",
     ),
     Explanation::new(
         "GAL-TERM-CONNECT",
-        "Nobody listens at the terminal's socket",
+        "No program listens at the terminal's socket",
         "No galatea runs, or a crash left the socket behind.",
         "Start it with `galatea start`; a socket that was left behind is replaced.",
     ),
@@ -78,7 +78,7 @@ pub(crate) const PAGES: &[Explanation] = &[
     Explanation::new(
         "GAL-TERM-LINE",
         "A line is too long",
-        "The protocol takes lines of limited length, so that nobody can fill the memory.",
+        "The protocol takes lines of limited length, so that a client cannot fill the memory.",
         "Send the text in several messages.",
     ),
     Explanation::new(

@@ -71,7 +71,7 @@ async fn after_a_stop_nothing_is_taken_in_and_answers_under_way_still_arrive() {
 
     let refused =
         |heard| matches!(heard, Heard::Refused { code, .. } if code == "GAL-TERM-STOPPING");
-    assert!(refused(heard(&mut maria).await), "it is told");
+    assert!(refused(heard(&mut maria).await), "the client gets the refusal");
     maria.say("too late").await.unwrap();
     assert!(refused(heard(&mut maria).await));
     assert!(recorder.ids.lock().unwrap().is_empty());

@@ -11,7 +11,7 @@ pub(crate) const PAGES: &[Explanation] = &[
     ),
     Explanation::new(
         "GAL-X-LOGIN",
-        "Nobody is logged in to X",
+        "No account is logged in to X",
         "With TWITTER_CLIENT_ID a person has to allow the app once; that permission was never given, was taken back, or its tokens are lost.",
         "`galatea connector login x` prints the page to open and keeps the tokens.",
     ),

@@ -211,7 +211,7 @@ impl Look {
         // Posts that only the overlap returned are not a gap.
         if listed >= REACH && !found.posts.is_empty() {
             found.cut = Some(format!(
-                "X lists the last {REACH} mentions only, and there were more while nobody looked"
+                "X lists the last {REACH} mentions only, and more arrived between two polls"
             ));
         }
         found.posts.sort_by_key(|post| post.tweet.id.as_u64());

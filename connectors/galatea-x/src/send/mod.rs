@@ -96,7 +96,7 @@ impl XSender {
 
     /// The account; known before the first event arrives.
     pub(crate) fn me(&self) -> Result<&Me> {
-        self.me.get().ok_or_else(|| auth::oauth2::login_needed("nobody has logged in to X yet"))
+        self.me.get().ok_or_else(|| auth::oauth2::login_needed("no account is logged in to X yet"))
     }
 
     /// The post this one replies to, according to the journal and the delivery; `None` for an

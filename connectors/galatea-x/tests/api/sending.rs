@@ -272,7 +272,7 @@ async fn the_last_call_of_a_window_is_the_last_one() {
 async fn only_those_who_summoned_are_answered() {
     let s = scene().await;
     let bob = s.api.user("Bob", "bob_c");
-    let apart = bob.posts("nobody asked you");
+    let apart = bob.posts("a post without a question");
     let error = s.error(&reply("unasked", apart)).await;
     assert_eq!(
         (error.code(), error.kind(), error.sent()),
@@ -311,7 +311,7 @@ async fn with_lost_notes_x_is_asked_whether_we_were_summoned() {
         .remove(0)
         .unwrap();
     assert_eq!(s.api.calls_of("GET /2/tweets/:id").len(), 1);
-    let apart = s.ann.posts("to nobody");
+    let apart = s.ann.posts("to everyone");
     let error = send(&*handler, &s.api, &apart.to_string(), &reply("unasked", apart))
         .await
         .remove(0)

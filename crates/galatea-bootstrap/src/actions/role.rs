@@ -48,14 +48,16 @@ impl Action for UpdateRole {
         };
         let speaker = rights::of_speaker(turn);
         if params.role == Role::Owner || params.role > speaker || speaker < Role::Admin {
-            return Ok(ActionResult::failed("nobody can give a role above their own"));
+            return Ok(ActionResult::failed("a person can't give a role above their own"));
         }
         let people = turn.store.entities_in_room(turn.room.id).await?;
         let wanted = params.name.trim().trim_start_matches('@');
         let found = super::send_message::one_named(&people, wanted)
             .and_then(|id| people.iter().find(|e| e.id == id));
         let Some(person) = found.filter(|e| e.id != turn.agent.identity.entity()) else {
-            return Ok(ActionResult::failed("nobody here has that name, or several have"));
+            return Ok(ActionResult::failed(
+                "no member of this room has that name, or several have it",
+            ));
         };
         if rights::role(Some(world), person.id) == Role::Owner {
             return Ok(ActionResult::failed("an owner's role cannot be changed"));

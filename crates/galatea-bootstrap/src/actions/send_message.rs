@@ -85,7 +85,7 @@ impl Action for SendMessage {
         allowed.retain(|room| seen.insert((room.source.clone(), room.remote.clone())));
         let (Some(room), true) = (allowed.first(), allowed.len() == 1) else {
             return Ok(ActionResult::failed(
-                "there is no such place, or several, or whoever asks is not in it",
+                "there is no such place, or several, or the requester is not in it",
             ));
         };
         if room.id == turn.room.id {

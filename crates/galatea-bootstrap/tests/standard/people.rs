@@ -34,7 +34,7 @@ async fn an_admin_gives_and_takes_admin_only_and_never_touches_an_owner() {
         ("Olga", "ADMIN"),
         ("Bob", "OWNER"),
         ("Adam", "OWNER"),
-        ("Nobody", "ADMIN"),
+        ("Stranger", "ADMIN"),
         ("", "ADMIN"),
     ] {
         let refused = scene.does("UPDATE_ROLE", json!({ "name": name, "role": role })).await;

@@ -148,11 +148,7 @@ async fn without_a_template_the_conversation_is_not_rendered_twice() {
     let mut scene = Scene::group();
     scene.recent = vec![scene.said(BOB, "before").into()];
     assert_eq!(scene.shows("RECENT_MESSAGES").await.text, "");
-    assert_eq!(
-        scene.shows("ACTIONS").await.text,
-        "",
-        "a model with tools is told of them as tools"
-    );
+    assert_eq!(scene.shows("ACTIONS").await.text, "", "a model with tools gets them as tools");
 }
 
 #[tokio::test]

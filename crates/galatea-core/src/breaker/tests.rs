@@ -178,7 +178,7 @@ fn what_people_repair_is_looked_at_after_growing_pauses_until_it_works() {
     assert_eq!(
         breaker.state("").until,
         Some(Timestamp(1_405_000)),
-        "begins anew once it has worked"
+        "starts again once it has worked"
     );
 }
 

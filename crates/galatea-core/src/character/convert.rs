@@ -9,9 +9,9 @@ const UNMAPPED: &str = "unmapped";
 
 /// The character as JSON text that elizaOS 1.x accepts, ending in a line break.
 ///
-/// Nothing is lost: fields nobody reads stand under `settings.unmapped` (only an editor's `$schema`
-/// line is left out, which elizaOS refuses). The text holds the secrets that the file held, so
-/// write it where the file was, not into a log. Reading the text again gives the same text.
+/// Nothing is lost: unknown fields stand under `settings.unmapped` (only an editor's `$schema` line
+/// is left out, which elizaOS refuses). The text holds the secrets that the file held, so write it
+/// where the file was, not into a log. Reading the text again gives the same text.
 pub fn convert(character: &Character) -> String {
     let mut out = Map::new();
     let plain = serde_json::to_value(character).unwrap_or_default();

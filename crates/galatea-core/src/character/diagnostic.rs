@@ -209,7 +209,7 @@ codes! {
     EMPTY = "GAL-CHAR-EMPTY", "A field is there but empty",
         "An empty bio gives the model nothing to go by; an empty name cannot be called.",
         "Write something into it.";
-    KEY = "GAL-CHAR-KEY", "The character file holds a field nobody reads",
+    KEY = "GAL-CHAR-KEY", "The character file holds an unknown field",
         "It is misspelt, or belongs to a plugin that is not part of this program.",
         "Correct the spelling, or remove it. Until then it is kept and has no effect.";
     TWICE = "GAL-CHAR-TWICE", "A field is written twice",

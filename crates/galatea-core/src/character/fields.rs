@@ -15,7 +15,7 @@ use super::{
 /// Fields by name. A name written twice is remarked; the last one counts.
 pub(super) type Fields<'a> = BTreeMap<&'a str, &'a Entry>;
 
-/// Keeps a field nobody reads under its dotted name, and remarks it.
+/// Keeps an unknown field under its dotted name, with a warning.
 pub(super) fn keep(
     entry: &Entry,
     path: &str,
@@ -24,9 +24,9 @@ pub(super) fn keep(
     notes: &mut Notes<'_>,
 ) {
     let message = if entry.key.is_empty() {
-        "nobody reads a field without a name".to_owned()
+        "a field without a name is ignored".to_owned()
     } else {
-        format!("nobody reads the field `{}`", brief(&entry.key))
+        format!("unknown field `{}`", brief(&entry.key))
     };
     notes.warn(KEY, &entry.key_range, message, suggestion(&entry.key, known, notes));
     extra.insert(path.to_owned(), entry.value.to_value());

@@ -118,7 +118,7 @@ pub struct Character {
     pub settings_secrets: Secrets,
     /// How it writes.
     pub style: Style,
-    /// Fields nobody reads, kept so that nothing is lost. Inner ones have dotted names:
+    /// Unknown fields, kept so that nothing is lost. Inner ones have dotted names:
     /// `style.shouting`, `messageExamples.0.1.mood`.
     #[serde(flatten)]
     #[schemars(skip)]

@@ -5,7 +5,8 @@ use std::ops::Range;
 use super::diagnostic::{Diagnostic, SourceText};
 use crate::finding::Severity;
 
-/// Faults and remarks kept of one file; more would help nobody, and finding a place takes time.
+/// Faults and remarks kept of one file. More would not help the reader, and each place takes time
+/// to find.
 const MAX_NOTES: usize = 50;
 
 /// Gathers faults and remarks about one text.

@@ -134,7 +134,7 @@ fn check(fields: &Fields<'_>, root: &Range<usize>, character: &Character, notes:
     }
 }
 
-/// Keeps and remarks what nobody reads.
+/// Keeps unknown fields, each with a warning.
 fn unknown(fields: &Fields<'_>, character: &mut Character, notes: &mut Notes<'_>) {
     for (key, entry) in fields {
         if *key == "$schema" {

@@ -27,8 +27,8 @@ pub enum IncomingEvent {
         id: RemoteId,
         /// Its new content.
         content: Content,
-        /// How it is addressed now. One that addressed nobody before and mentions the account now
-        /// is a question, once.
+        /// How it is addressed now. A message that did not address the account before and mentions
+        /// it now is a question, once.
         addressed: Addressed,
     },
     /// Messages were removed.

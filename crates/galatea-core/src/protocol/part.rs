@@ -16,8 +16,8 @@ pub const SETTLE_TIME: Duration = Duration::from_secs(2);
 /// What the operator chose.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Rules {
-    /// A part of which nobody can tell whether it arrived is sent again
-    /// (`DELIVERY_WHEN_UNSURE=resend`); otherwise it is held back.
+    /// A part with an unknown outcome is sent again (`DELIVERY_WHEN_UNSURE=resend`); otherwise it
+    /// is held back.
     pub resend_unsure: bool,
 }
 
@@ -34,7 +34,7 @@ pub struct Part {
     pub marked: bool,
     /// An attempt may have arrived: look before anything else.
     pub unknown: bool,
-    /// It was looked for, and nobody could tell.
+    /// A read-back was made and gave no answer.
     pub outcome_unknown: bool,
 }
 
@@ -67,7 +67,7 @@ pub enum ReadBackOutcome {
     Present,
     /// It is not.
     Absent,
-    /// Nobody can tell.
+    /// The platform cannot say.
     Unclear,
 }
 

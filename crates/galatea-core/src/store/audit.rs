@@ -22,7 +22,7 @@ pub struct AuditLine {
     pub answered: u64,
     /// Answered, and parts of it are still on their way.
     pub answering: u64,
-    /// Answered, and a part of it was not delivered, or nobody can tell.
+    /// Answered, and a part of it was not delivered or has an unknown outcome.
     pub undelivered: u64,
     /// Not answered, for a stated reason.
     pub skipped: u64,
@@ -54,7 +54,7 @@ impl AuditLine {
 pub struct Exceptions {
     /// Messages given up, or too old when their turn came.
     pub messages: Vec<InboxItem>,
-    /// Parts not delivered, or of which nobody can tell.
+    /// Parts not delivered, or with an unknown outcome.
     pub parts: Vec<OutboxItem>,
     /// Messages finished without a stated reason. There must be none.
     pub unexplained: Vec<InboxItem>,

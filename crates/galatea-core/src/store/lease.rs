@@ -179,8 +179,8 @@ pub trait LeaseStore: Send + Sync {
     ) -> Result<BTreeMap<Group, usize>>;
     /// Leaves, and releases everything.
     async fn leave(&self, member: MemberId) -> Result<()>;
-    /// Takes parts that nobody holds (any more), until it holds `most` of those asked for. All of
-    /// them that it holds now, by name.
+    /// Claims partitions whose lease no process holds, until this member holds `most` of those
+    /// asked for. Returns all that it holds now, by name.
     async fn claim(
         &self,
         member: MemberId,

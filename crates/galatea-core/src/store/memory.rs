@@ -26,7 +26,7 @@ pub trait MemoryStore: Send + Sync {
     ) -> Result<Vec<MemoryId>>;
     /// Memories that match, newest first.
     async fn memories(&self, query: &MemoryQuery) -> Result<Vec<Memory>>;
-    /// The same for whoever only reads them: a store may hand out what it keeps in memory.
+    /// The same for callers that only read them: a store may hand out what it keeps in memory.
     async fn shared_memories(&self, query: &MemoryQuery) -> Result<Vec<Arc<Memory>>> {
         Ok(self.memories(query).await?.into_iter().map(Arc::new).collect())
     }

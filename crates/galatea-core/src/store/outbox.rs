@@ -30,7 +30,7 @@ pub struct OutboxItem {
     pub remote: Option<RemoteId>,
     /// Last failure, for people.
     pub error: Option<String>,
-    /// An earlier attempt may have arrived, and nobody could tell.
+    /// An earlier attempt may have arrived, and no read-back could confirm or rule it out.
     #[serde(default)]
     pub outcome_unknown: bool,
 }
@@ -95,7 +95,7 @@ pub struct Settlement {
     pub remote: Option<RemoteId>,
     /// Failure, for people.
     pub error: Option<String>,
-    /// An earlier attempt may have arrived, and nobody could tell.
+    /// An earlier attempt may have arrived, and no read-back could confirm or rule it out.
     pub outcome_unknown: bool,
     /// The lease under which it was sent, where several processes share the store. Whoever lost it
     /// changes nothing any more, but that it was sent is true whoever says so.

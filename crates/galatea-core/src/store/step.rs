@@ -16,7 +16,7 @@ pub struct Step {
     pub action: String,
     /// Hash of its arguments.
     pub input: String,
-    /// Its result; none when it was begun, and nobody knows whether it was done.
+    /// Its result; none when it was begun and its outcome is unknown.
     pub output: Option<Value>,
     /// When it was begun.
     pub begun_at: Timestamp,

@@ -181,7 +181,7 @@ pub struct Block {
     pub kind: BlockKind,
     /// Its id there, or `@handle` in lower case.
     pub remote: RemoteId,
-    /// Why, for the operator; empty when nobody said.
+    /// Why, for the operator; empty when no reason was given.
     pub reason: String,
     /// Since when.
     pub at: Timestamp,

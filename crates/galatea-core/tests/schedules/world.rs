@@ -382,7 +382,7 @@ impl World {
 
     fn store(&mut self, state: OutboxState, not_before: Timestamp) {
         if let Some((id, part)) = self.sender.as_ref().and_then(|s| s.lane.front()) {
-            // A sender has the lane, so nobody else ends its part.
+            // A sender has the lane, so only that sender ends its part.
             let _ = self.tables.settle(*id, state);
             self.rows.insert(*id, (part.attempt, not_before, part.outcome_unknown));
         }

@@ -142,7 +142,7 @@ async fn what_cannot_help_is_not_asked() {
             [true, false, true, true],
         ),
         (
-            || Error::new(ErrorKind::Unavailable, "nobody listens").with_code(codes::CONNECT),
+            || Error::new(ErrorKind::Unavailable, "no server listens").with_code(codes::CONNECT),
             [false, false, false, true],
         ),
         (
@@ -215,7 +215,7 @@ async fn the_least_wish_to_wait_is_waited_for_and_then_all_are_asked_again() {
 }
 
 #[tokio::test]
-async fn nothing_is_begun_after_the_deadline_of_whoever_asks() {
+async fn no_model_is_asked_after_the_callers_deadline() {
     let clock = Arc::<Jump>::default();
     let moving = clock.clone();
     let first = model("a", move |_, _| {

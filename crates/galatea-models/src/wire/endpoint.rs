@@ -59,7 +59,7 @@ impl Endpoint {
                 .with_code(codes::URL)
                 .with_fix(format!("write {} like https://host/v1, without key or query", names.url))
         };
-        let url = url::Url::parse(base.trim()).map_err(|_| bad("is no address"))?;
+        let url = url::Url::parse(base.trim()).map_err(|_| bad("is not a valid URL"))?;
         if !matches!(url.scheme(), "http" | "https") {
             return Err(bad("is neither an http nor an https address"));
         }

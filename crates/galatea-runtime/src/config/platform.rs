@@ -109,7 +109,7 @@ mod tests {
                 };
                 let policy =
                     Policy::from_settings(&Settings::from_pairs([(*name, value)]), &irc).unwrap();
-                assert_ne!(policy, plain, "nobody reads {name}");
+                assert_ne!(policy, plain, "{name} has no effect");
             }
         }
     }

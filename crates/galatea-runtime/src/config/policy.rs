@@ -17,7 +17,7 @@ pub enum DmPolicy {
     Allowlist,
     /// Strangers get a code for the owner to approve.
     Pairing,
-    /// Nobody.
+    /// Answers no one.
     Disabled,
 }
 

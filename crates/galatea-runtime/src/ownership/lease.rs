@@ -141,9 +141,9 @@ impl LeaseGuard {
         SendPermit::while_true(move || lease.is_held())
     }
 
-    /// Does something under it, and not a step of it after its end: also of a process that was
-    /// paused, and before which nobody could tell it. Dropped at once when it is lost, whatever it
-    /// waits for.
+    /// Runs `work` while the lease is held. The work is dropped at once when the lease is lost,
+    /// whatever it waits for. This holds for a process that was paused, too: it checks the lease
+    /// before each step.
     pub(crate) async fn guard<T>(&self, work: impl Future<Output = T>) -> Option<T> {
         let mut work = std::pin::pin!(work);
         let step = poll_fn(|context| {

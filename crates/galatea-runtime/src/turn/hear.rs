@@ -9,8 +9,8 @@ use galatea_core::{
 /// Largest sound file, in bytes: a bot may download no more from Telegram (Bot API, getFile), and
 /// transcription services take 25 MB (OpenAI, "Create transcription").
 pub(super) const MAX_SOUND: usize = 20 << 20;
-/// Longest sound that is transcribed. People pay for each minute, and nobody speaks longer to a
-/// bot.
+/// Longest sound that is transcribed. People pay for each minute, and messages to a bot are shorter
+/// than this.
 const LONGEST_MILLIS: u64 = 30 * 60 * 1_000;
 /// How the description of a sound begins that was not understood.
 const NOT_UNDERSTOOD: &str = "not understood: ";

@@ -104,7 +104,7 @@ pub(crate) fn open(place: &str, error: sqlx::Error) -> Error {
         return pooler(place).with_fix(fix).with_source(error);
     }
     let told = store(error);
-    // Nobody tries again what could not be opened.
+    // A failed opening is not retried.
     let told = if told.code() == Some("GAL-DB-HOST") {
         told.with_fix("Start it, or correct host and port in DATABASE_URL.")
     } else {

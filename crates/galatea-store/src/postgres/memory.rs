@@ -186,7 +186,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_likest_come_first_and_the_newest_of_equals() {
+    fn the_most_similar_come_first_and_the_newest_of_equals() {
         let of = |similarity, created_at, seq| Candidate { similarity, created_at, seq };
         let mut all =
             vec![of(0.1, 9, 9), of(0.5, 1, 1), of(0.5, 2, 2), of(0.5, 2, 3), of(0.9, 0, 4)];

@@ -74,7 +74,7 @@ impl Place {
             let mut one = PgConnection::connect_with(&self.options).await?;
             let mut other = PgConnection::connect_with(&self.options).await?;
             let is_own = has_own_session(&mut one, &mut other).await?;
-            // Nobody waits for its end.
+            // The end of this connection needs no wait.
             let _ = other.close().await;
             if is_own {
                 one.execute(SESSION).await?;

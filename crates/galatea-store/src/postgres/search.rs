@@ -2,8 +2,8 @@
 
 use crate::terms::folded;
 
-/// What is asked for; none when there is no word in it. PostgreSQL's parser finds nothing in folded
-/// words but words, so nothing people type is syntax.
+/// The query for the words of a text; none when the text has no word. PostgreSQL's parser finds
+/// nothing in folded words but words, so nothing people type is syntax.
 pub(crate) fn words(asked: &str) -> Option<String> {
     Some(folded(asked)).filter(|words| !words.is_empty())
 }

@@ -117,7 +117,7 @@ impl Writer {
             tracing::debug!("the connection did not close cleanly: {failure}");
         }
         if let Some(done) = closing {
-            // Nobody waiting for the end is fine.
+            // The caller of `close` may have stopped waiting.
             let _ = done.send(());
         }
     }

@@ -109,7 +109,7 @@ impl LeaseStore for Asked {
     }
 
     async fn pulse(&self) -> Result<Pulse> {
-        // Nobody else comes or goes.
+        // SQLite has a single process: no other member joins or leaves.
         Ok(Pulse::default())
     }
 

@@ -364,7 +364,7 @@ fn collect(order: Order, group: &mut Vec<Waiting>) -> Option<oneshot::Sender<()>
 
 fn ended(closing: Option<oneshot::Sender<()>>) {
     if let Some(done) = closing {
-        // Nobody waiting for the end is fine.
+        // The caller of `close` may have stopped waiting.
         let _ = done.send(());
     }
 }

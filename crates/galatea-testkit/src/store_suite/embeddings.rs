@@ -57,7 +57,7 @@ async fn stored(store: &Arc<dyn Store>, scene: Scene, all: &[(&str, f32)]) -> Ve
 
 /// Results are ordered by cosine similarity, newest first among equals; threshold and limit apply,
 /// and memories are returned whole.
-pub async fn the_likest_come_first(store: Arc<dyn Store>) {
+pub async fn the_most_similar_come_first(store: Arc<dyn Store>) {
     let scene = Scene::new();
     let all = [
         ("east", 0.0),
@@ -91,7 +91,7 @@ pub async fn the_likest_come_first(store: Arc<dyn Store>) {
 }
 
 /// The filters for agent, room, person, kind, time and words apply to a search by similarity too.
-pub async fn likeness_keeps_to_the_query(store: Arc<dyn Store>) {
+pub async fn similarity_keeps_to_the_query(store: Arc<dyn Store>) {
     let (scene, stranger) = (Scene::new(), Scene::new());
     let elsewhere = scene.other_room();
     stored(&store, scene, &[("here one", 0.0), ("here two", 1.0)]).await;

@@ -167,7 +167,7 @@ pub async fn a_lease_ends_by_the_stores_clock(store: Arc<dyn Store>) {
 }
 
 /// A worker whose lease was lost can finish no turn and move no cursor; the new owner can do both.
-pub async fn whoever_lost_a_part_commits_nothing(store: Arc<dyn Store>) {
+pub async fn a_process_that_lost_a_part_commits_nothing(store: Arc<dyn Store>) {
     let scene = Scene::new();
     let message = scene.message("hello", 1);
     store.ingest(Scene::batch(std::slice::from_ref(&message))).await.unwrap();
@@ -232,7 +232,7 @@ pub async fn whoever_lost_a_part_commits_nothing(store: Arc<dyn Store>) {
 
 /// A process that lost an account cannot change the state of its deliveries, except to report that
 /// one was sent.
-pub async fn whoever_lost_an_account_settles_nothing_but_the_truth(store: Arc<dyn Store>) {
+pub async fn a_process_that_lost_an_account_settles_only_what_was_sent(store: Arc<dyn Store>) {
     let scene = Scene::new();
     let part = [Partition::account(&SOURCE, scene.agent, &account())];
     let (late, next) = (MemberId::fresh(), MemberId::fresh());

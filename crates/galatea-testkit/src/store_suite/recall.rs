@@ -60,7 +60,7 @@ pub async fn words_are_recalled_in_other_forms(store: Arc<dyn Store>) {
     assert_eq!((newest.len(), newest[0].as_str()), (7, "a late garden"), "without a question");
 }
 
-/// Words and meaning together: each finds what the other cannot, and both ranks are told.
+/// Words and meaning together: each finds what the other cannot, and a hit names both ranks.
 pub async fn words_and_meaning_are_fused(store: Arc<dyn Store>) {
     let scene = Scene::new();
     let memories = [

@@ -149,13 +149,13 @@ pub async fn a_forgotten_persons_tasks_go(store: Arc<dyn Store>) {
         task(&scene, "theirs", Some(scene.person)),
         task(&scene, "theirs too", Some(scene.person)),
         task(&scene, "another's", Some(somebody)),
-        task(&scene, "nobody's", None),
+        task(&scene, "no person's", None),
         task(&abroad, "with another agent", Some(scene.person)),
     ] {
         store.save_task(&task).await.unwrap();
     }
     let forget = RequestedChange::ForgetPerson { entity: scene.person };
     store.finish_turn(TurnRecord { effects: vec![forget], ..scene.turn(&[]) }).await.unwrap();
-    assert_eq!(names(&store, scene.agent).await, ["another's", "nobody's"]);
+    assert_eq!(names(&store, scene.agent).await, ["another's", "no person's"]);
     assert_eq!(names(&store, abroad.agent).await, ["with another agent"]);
 }

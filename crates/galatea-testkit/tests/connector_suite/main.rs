@@ -35,8 +35,8 @@ caught! {
     a_denied_doubt_is_caught: DENIES_DOUBT in faults::a_lost_response_may_have_been_sent, "assertion";
     an_ignored_wait_is_caught: IGNORES_WAIT in faults::slow_down_is_rate_limited_with_its_time, "retry must be After";
     a_wishful_read_back_is_caught: FINDS_EVERYTHING in faults::finds_nothing_where_nothing_was_sent, "assertion";
-    a_told_secret_is_caught: TELLS_SECRET in lifecycle::tells_no_secret, "a secret is told";
-    a_logged_secret_is_caught: LOGS_SECRET in lifecycle::tells_no_secret, "a secret is told";
+    a_told_secret_is_caught: TELLS_SECRET in lifecycle::tells_no_secret, "a secret is shown";
+    a_logged_secret_is_caught: LOGS_SECRET in lifecycle::tells_no_secret, "a secret is shown";
     a_deaf_connector_is_caught: IGNORES_STOP in lifecycle::stops_promptly, "did not return within";
     an_unstable_encoding_is_caught: UNSTABLE in send::encoding_is_pure, "assertion";
 }

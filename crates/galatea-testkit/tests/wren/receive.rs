@@ -31,8 +31,8 @@ type Lines = BufReader<OwnedReadHalf>;
 /// Connects and logs in.
 ///
 /// # Errors
-/// `Unavailable` when nobody answers, `Unauthorized` when the login is refused, which only a person
-/// can mend.
+/// `Unavailable` when the server does not answer, `Unauthorized` when the login is refused, which
+/// only a person can mend.
 pub(crate) async fn connect(wren: &Wren) -> Result<(Lines, tokio::net::tcp::OwnedWriteHalf)> {
     let away = |e: std::io::Error| {
         Error::new(ErrorKind::Unavailable, "the server cannot be reached").with("cause", e)
@@ -108,7 +108,8 @@ pub(crate) async fn run(wren: &Wren, gateway: &Gateway, stop: CancellationToken)
     }
 }
 
-/// Says what nobody can read back: everything between the last message stored and this connection.
+/// Reports the gap that no read-back can fill: everything between the last message stored and this
+/// connection.
 async fn missing(gateway: &Gateway, now: Timestamp) -> Result<()> {
     let Some(seen) = gateway.state(SEEN).await? else { return Ok(()) };
     let from = seen.as_i64().map(Timestamp);
@@ -118,7 +119,7 @@ async fn missing(gateway: &Gateway, now: Timestamp) -> Result<()> {
             to: Some(now),
             ..Gap::new(
                 now,
-                "the platform keeps no history of what was said while nobody was connected",
+                "the platform keeps no history of what was said while the bot was not connected",
             )
         })
         .await

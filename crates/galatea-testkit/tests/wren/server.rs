@@ -35,7 +35,7 @@ impl Server {
         Self { address, seen, news, task }
     }
 
-    /// Sends a line to whoever is logged in.
+    /// Sends a line to all clients that are logged in.
     pub(crate) async fn says(&self, line: &str) {
         let mut seen = self.seen.lock().await;
         seen.out

@@ -108,7 +108,7 @@ async fn what_the_documents_do_not_allow_is_refused_and_noticed() {
     let api = XApi::start().await;
     let me = Caller::logged_in(&api).await;
     let ann = api.user("Ann", "ann_b");
-    let apart = ann.posts("to nobody");
+    let apart = ann.posts("to everyone");
     let own = api.account();
     for (n, path) in [
         format!("/2/users/{own}/mentions?max_results=4"),
@@ -132,7 +132,7 @@ async fn what_the_documents_do_not_allow_is_refused_and_noticed() {
         json!({ "text": "x", "in_reply_to": "1" }),
         json!({ "text": "x", "reply": { "in_reply_to_tweet_id": 5 } }),
         json!({ "text": "x", "media": { "media_ids": ["7"] } }),
-        json!({ "text": "x", "reply_settings": "nobody" }),
+        json!({ "text": "x", "reply_settings": "unknown" }),
         json!({ "text": "x", "reply": { "in_reply_to_tweet_id": apart.to_string() } }),
         json!({ "text": "x", "quote_tweet_id": apart.to_string() }),
     ]

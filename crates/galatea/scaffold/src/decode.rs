@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use crate::{PREFIX, SOURCE, error};
 
-/// An event as the server writes it. Fields nobody needs are passed over.
+/// An event as the server writes it. Fields that the connector does not need are passed over.
 #[derive(Debug, Deserialize)]
 struct Event {
     /// Milliseconds since the Unix epoch.
@@ -81,7 +81,7 @@ pub fn parse_link(link: &str) -> Option<(Option<RemoteId>, RemoteId)> {
 /// which must not stop those behind it.
 ///
 /// # Errors
-/// `Unavailable` when the line has no number: then nobody knows how far the stream has been read.
+/// `Unavailable` when the line has no number: then the position in the stream is unknown.
 pub(crate) fn decode(line: &str, me: u64) -> Result<(u64, Option<Incoming>)> {
     let value: Value = serde_json::from_str(line).map_err(|_| error::unreadable())?;
     let seq = value["seq"].as_u64().ok_or_else(error::unreadable)?;

@@ -23,7 +23,7 @@ pub(super) const PAGES: &[Explanation] = &[
     ),
     Explanation::new(
         "GAL-PAIR-UNKNOWN",
-        "Nobody waits with this pairing code",
+        "No pairing request has this code",
         "The code is mistyped, older than an hour, or was approved already.",
         "Run `galatea pairing ls`; a new message of that person to the agent gives a new code.",
     ),
@@ -71,7 +71,7 @@ pub(super) const PAGES: &[Explanation] = &[
     ),
     Explanation::new(
         "GAL-MEMORY-PERSON",
-        "The agent knows nobody of this name",
+        "The agent knows no person of this name",
         "`galatea memory` looks people up among those whom the agent has met in a room.",
         "Give the name as the platform shows it, or the id that `galatea memory ls --json` shows.",
     ),

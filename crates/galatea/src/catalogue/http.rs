@@ -43,7 +43,7 @@ pub(super) const PAGES: &[Explanation] = &[
     Explanation::new(
         "GAL-HTTP-TOO-BIG",
         "The answer is longer than allowed",
-        "Answers are bounded so that nobody can fill the memory.",
+        "Answers are bounded so that a server cannot fill the memory.",
         "Use a smaller file, or another address.",
     ),
     Explanation::new(

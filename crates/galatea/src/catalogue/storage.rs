@@ -25,7 +25,7 @@ pub(super) const PAGES: &[Explanation] = &[
         "GAL-GAP",
         "Messages are missing and cannot be read back",
         "They were written while galatea was away for longer than the platform keeps them, or where it may not read what was said before: Telegram keeps updates for 24 hours, X lists the last 800 mentions, Discord needs Read Message History.",
-        "Nobody can get them back; `galatea audit` lists when and where. Ask people to write again, and keep it running or let the bot read the history.",
+        "They cannot be fetched any more; `galatea audit` lists when and where. Ask people to write again, and keep it running or let the bot read the history.",
     ),
     Explanation::new(
         "GAL-DB-OK",
@@ -66,7 +66,7 @@ pub(super) const PAGES: &[Explanation] = &[
     Explanation::new(
         "GAL-DB-OLD",
         "The PostgreSQL server is too old",
-        "It is older than version 14, which nobody maintains any more.",
+        "It is older than version 14, the oldest that Galatea supports.",
         "Use PostgreSQL 14 or newer.",
     ),
     Explanation::new(

@@ -35,14 +35,14 @@ pub(super) const PAGES: &[Explanation] = &[
     ),
     Explanation::new(
         "GAL-UNEXPECTED",
-        "A failure nobody described",
-        "Something answered in a way that no documentation tells, or a part failed without a reason of its own.",
+        "An unclassified failure",
+        "A service answered in an undocumented way, or a part of the program failed without giving a reason.",
         "Run the command again with -v for more detail, and report it if it stays.",
     ),
     Explanation::new(
         "GAL-CLI-USAGE",
         "The command line asks for something that makes no sense",
-        "Options contradict each other, or an answer is needed and nobody may be asked (no terminal, or --no-input).",
+        "Options contradict each other, or an answer is needed and the command may not ask (no terminal, or --no-input).",
         "Do what the fix line says; `galatea COMMAND --help` shows examples.",
     ),
     Explanation::new(
@@ -144,7 +144,7 @@ pub(super) const PAGES: &[Explanation] = &[
     Explanation::new(
         "GAL-FIX-ASK",
         "A repair has to be agreed to",
-        "--fix changes something on a platform only after somebody said yes, and here is nobody to ask.",
+        "--fix changes something on a platform only after you agree, and this command can't ask: it has no terminal, or --no-input is set.",
         "Read the question; then add --yes, or run the command in a terminal.",
     ),
     Explanation::new(

@@ -167,7 +167,7 @@ fn render(
         );
     }
     sort(&mut text, "Finished without a reason", exceptions.unexplained.iter().map(told), style);
-    sort(&mut text, "Not delivered, or nobody can tell", exceptions.parts.iter().map(part), style);
+    sort(&mut text, "Not delivered, or unknown", exceptions.parts.iter().map(part), style);
     sort(&mut text, "Given up, or too old", exceptions.messages.iter().map(told), style);
     sort(
         &mut text,

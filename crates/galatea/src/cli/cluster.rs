@@ -135,9 +135,9 @@ impl View {
         let alive = self.alive();
         alive.iter().for_each(|member| whole::add(&mut wanted, &member.membership.about));
         whole::add_known(&mut wanted, &self.leases);
-        let nobody =
+        let no_process =
             alive.is_empty().then(|| "no live process works with this database".to_owned());
-        nobody
+        no_process
             .into_iter()
             .chain(
                 whole::idle(&wanted, &self.members, &self.leases)
@@ -202,7 +202,7 @@ impl View {
         match self.behind {
             Some(behind) => writeln!(
                 text,
-                "\nthe oldest message that nobody has begun to answer has waited for {:.1} s",
+                "\nthe oldest unclaimed message has waited for {:.1} s",
                 behind.as_secs_f64()
             ),
             None => writeln!(text, "\nno message waits to be begun"),
@@ -272,10 +272,10 @@ mod tests {
         assert_eq!(
             view.render(Style::plain()),
             "alive  a:1  all  (this data folder)\n       connects telegram 42 (Ada)\n       answers for Ada in 2 of 64 parts of its rooms\n\
-             gone?  b:2  worker\nalive  c:3  worker\n✗ nobody answers for Ada in 62 of 64 parts of its rooms\n\
+             gone?  b:2  worker\nalive  c:3  worker\n✗ no process answers for Ada in 62 of 64 parts of its rooms\n\
              ! a:1: this machine's clock is 7200.0 s ahead of the database's\n! c:3: this machine's clock is 7200.0 s ahead of the database's\n\
              ! c:3 runs something else than a:1: version 0.9.0 instead of 1.0.0\n\n\
-             the oldest message that nobody has begun to answer has waited for 1.5 s\n"
+             the oldest unclaimed message has waited for 1.5 s\n"
         );
     }
     #[test]

@@ -62,7 +62,7 @@ impl Init {
         let asks = !self.consent.yes && context.may_ask();
         if !asks && !self.consent.yes {
             return Err(Failure::usage(
-                "init asks questions, and nobody may be asked here",
+                "init asks questions, and may not ask here",
                 "add --yes and give the answers as options: galatea init --yes --telegram-token-stdin --model ollama",
             ));
         }

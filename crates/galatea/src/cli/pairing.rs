@@ -59,7 +59,7 @@ impl Pairing {
                         .collect();
                     context.output.json("galatea.pairing/1", json!({ "waiting": list }));
                 } else if waiting.is_empty() {
-                    context.output.say("nobody waits for approval");
+                    context.output.say("no person waits for approval");
                 } else {
                     for (agent, person) in waiting {
                         context.output.data(format!(
@@ -83,7 +83,7 @@ impl Pairing {
                         context.output.say(format!("{person} may talk to {agent} now"));
                         Ok(ExitCode::SUCCESS)
                     }
-                    None => Err(Error::not_found("nobody waits with this code")
+                    None => Err(Error::not_found("no pairing request has this code")
                         .with_code("GAL-PAIR-UNKNOWN")
                         .with_fix("codes are good for one hour; `galatea pairing ls` shows those that wait, and a new message to the agent gives a new one")
                         .into()),

@@ -163,7 +163,7 @@ pub(crate) fn remark(reason: &Reason) -> Finding {
 fn spent(budget: &BudgetState) -> Finding {
     let BudgetState { agent, whose, setting, percent } = budget;
     let message = format!(
-        "{percent} % of what {whose} may cost today (UTC) is used: the small model answers, and nobody once it is used up"
+        "{percent} % of what {whose} may cost today (UTC) is used: the small model answers, and no model once it is used up"
     );
     let found = Finding::new(Severity::Warning, "GAL-LIMIT", agent.clone(), message);
     Finding {

@@ -179,7 +179,7 @@ fn a_model_that_does_not_answer_shows_in_readyz_and_in_the_chat() {
     running.said("terminal.sock");
     assert!(
         get(running.health(), "/readyz").starts_with("HTTP/1.1 200 "),
-        "nobody has asked it yet"
+        "no message has asked it yet"
     );
     let chat = home.run(&["chat", "-m", "hello"]);
     assert!(!out(&chat).is_empty() || !chat.status.success(), "never silence");

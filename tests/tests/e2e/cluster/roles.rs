@@ -71,7 +71,7 @@ async fn a_flooded_room_keeps_no_other_room_waiting() {
 /// Discord shows that an answer is coming. The process that decides not to answer has no connection
 /// to Discord, so the one that has it tells the person.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn whoever_used_a_command_is_told_when_another_process_does_not_answer() {
+async fn a_command_reports_that_another_process_does_not_answer() {
     let crowd = Crowd::of(1).await;
     let (general, listens) = (crowd.guild.general(), crowd.guild.channel("quiet", 0));
     let mut nodes = Vec::new();

@@ -33,7 +33,7 @@ async fn says(crowd: &Crowd, node: &Node, what: &str) -> Value {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn whoever_is_asked_says_what_nobody_does() {
+async fn every_process_reports_work_that_no_process_does() {
     let crowd = Crowd::of(1).await;
     let api = crowd.node("api").await;
     let status = says(&crowd, &api, "no live process answers for").await;
@@ -45,7 +45,7 @@ async fn whoever_is_asked_says_what_nobody_does() {
     let told = crowd.program(&Home::new()).args(["cluster", "status"]).run().await;
     assert!(
         told.code == Some(7) && told.stdout.contains("no live process answers for"),
-        "nobody has ever answered: {}{}",
+        "no process has ever answered: {}{}",
         told.stdout,
         told.stderr
     );

@@ -209,7 +209,7 @@ async fn check_tells_intent_and_invitation_and_the_fix_switches_it_on() {
     let running = start(&scene, &discord).await;
     running.wait_for_line("works in part").await;
     let general = guild.general();
-    ann.says(&general, "Q1 to nobody, and nobody hears it").send();
+    ann.says(&general, "Q1 to everyone, while the bot is away").send();
     ann.says(&general, &format!("{} Q2", discord.mention())).send();
     assert_eq!(discord.wait_shown(general.id, 1).await[0].text, "A2");
     scene.end(running).await;

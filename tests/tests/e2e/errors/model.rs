@@ -153,14 +153,14 @@ async fn without_a_model_the_start_says_where_it_stays_silent() {
         &said,
         &[
             "offline script — pattern matching, not AI",
-            "on, and answers nobody: no model is set",
+            "on, but answers no message: no model is set",
             "galatea init",
         ],
     );
     assert_eq!(said.matches("error[GAL-MODEL-NONE]").count(), 1, "said once: {said}");
     scene.env("OFFLINE_RESPONDER_PUBLIC", "true");
     let running = scene.start().await;
-    assert!(!scene.end(running).await.stderr.contains("answers nobody"));
+    assert!(!scene.end(running).await.stderr.contains("answers no message"));
 }
 
 #[tokio::test]

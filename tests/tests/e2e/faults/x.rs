@@ -234,7 +234,7 @@ async fn a_renewal_whose_answer_was_lost_asks_for_a_login_once_and_loses_nothing
     galatea.terminate();
     let finished = galatea.finish().await;
     let said = format!("{}{}", finished.stdout, finished.stderr);
-    assert!(api.secrets().iter().all(|secret| !said.contains(secret)), "a secret is told");
+    assert!(api.secrets().iter().all(|secret| !said.contains(secret)), "a secret is shown");
     // The fix works, and the question asked meanwhile is answered.
     log_in(&program, &api).await;
     let _again = start(program).await;

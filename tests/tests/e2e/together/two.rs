@@ -90,7 +90,7 @@ async fn two_characters_answer_on_two_accounts_at_once() {
     let finished = galatea.finish().await;
     let said = format!("{}{}", finished.stdout, finished.stderr);
     assert_eq!(finished.code, Some(0), "{said}");
-    assert!(tokens.iter().all(|token| !said.contains(&token[11..])), "a secret is told");
+    assert!(tokens.iter().all(|token| !said.contains(&token[11..])), "a secret is shown");
 }
 
 #[tokio::test]

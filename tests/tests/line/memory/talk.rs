@@ -102,7 +102,7 @@ const DECISIONS: [(usize, &str, &str, &str); 8] = [
     (0, "Decided: the archive goes to the museum", "and the papers?", "museum"),
     (1, "Decided: no more plastic cups", "any rule on cups?", "plastic"),
 ];
-/// What Bob and the first Anna tell of people who are not there.
+/// Statements of Bob and the first Anna about people who are absent.
 const HEARSAY: [(usize, &str, &str, &str); 5] = [
     (2, "I heard that Wanda plays the cello", "what does Wanda play?", "cello"),
     (2, "I heard that Yusuf moved to Izmir", "where does Yusuf live?", "Izmir"),
@@ -269,7 +269,7 @@ async fn examine(without: Option<&str>) -> (Stage, Outcome) {
         let noted = |what: &String| format!("{}: {what}", question.text);
         let missing = question.needs.iter().filter(|needed| !prompt.contains(needed.as_str()));
         outcome.missing.extend(missing.map(noted));
-        // An old message that is quoted with its date is no fact that holds.
+        // An old message quoted with its date does not count as a current fact.
         let facts = facts_of(&prompt);
         let stale = question.lacks.iter().filter(|old| facts.contains(old.as_str()));
         outcome.stale.extend(stale.map(noted));

@@ -167,7 +167,7 @@ impl Renewal {
             Some(unstored) => unstored.tokens.clone(),
             // Another process may have renewed the tokens or logged in since.
             None => {
-                self.file.read()?.ok_or_else(|| login_needed("nobody has logged in to X yet"))?
+                self.file.read()?.ok_or_else(|| login_needed("no account is logged in to X yet"))?
             }
         };
         let mut fresh = if good(&last) {

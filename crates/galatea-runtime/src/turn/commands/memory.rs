@@ -61,7 +61,7 @@ async fn facts(turn: &Turn<'_>, store: &dyn Store) -> Result<Vec<Derived>> {
     let mut shown = HashSet::new();
     for fact in &facts {
         let memory = &fact.memory;
-        // Elsewhere in a World: nothing is told of a Room that the person does not take part in.
+        // Elsewhere in a World: the answer leaves out Rooms that the person does not take part in.
         let elsewhere = direct && matches!(fact.scope, MemoryScope::World | MemoryScope::Room);
         let may_see = visible.shows(memory, fact.scope)
             || (elsewhere && is_member(store, &mut joined, memory, person).await?);

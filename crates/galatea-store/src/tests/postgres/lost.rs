@@ -70,7 +70,7 @@ async fn a_commit_whose_answer_was_lost_is_known_for_what_it_was() {
     proxy.lose(1);
     let new = store.ingest(Scene::batch(&messages)).await.unwrap();
     assert!(!proxy.is_losing(), "the answer was lost");
-    assert_eq!(new.new, [false, true], "it is still new to the caller, and nobody else's is");
+    assert_eq!(new.new, [false, true], "it is still new to the caller, and another's is not");
     assert_eq!(store.unfinished_in_room(scene.room, 10).await.unwrap().len(), 2);
 
     let record = scene.turn(&[&messages[0], &messages[1]]);

@@ -69,7 +69,7 @@ async fn a_read_without_an_answer_ends_and_its_connection_with_it() {
 }
 
 #[tokio::test]
-async fn whoever_gives_up_leaves_no_connection_behind_that_waits_for_ever() {
+async fn a_caller_that_gives_up_leaves_no_connection_that_waits_for_ever() {
     let database = Database::fresh().await;
     let readers = postgres::database(&database.url().into(), &one_reader()).await.unwrap().readers;
     let mut silence = Silence::begin(&database).await;

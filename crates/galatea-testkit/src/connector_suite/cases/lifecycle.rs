@@ -100,7 +100,7 @@ pub async fn tells_no_secret<H: ConnectorHarness>() -> Outcome {
             let at = text.find(&canary);
             assert!(
                 at.is_none(),
-                "a secret is told: {}",
+                "a secret is shown: {}",
                 text[at.unwrap_or(0).saturating_sub(200)..]
                     .lines()
                     .next()

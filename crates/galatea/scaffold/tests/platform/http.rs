@@ -47,7 +47,7 @@ fn broken() -> Response {
     Response::new(Body::from_stream(begins.chain(breaks)))
 }
 
-/// Nobody gets past without the token, and nobody at all while the platform is away; calls in
+/// Rejects requests without the token, and all requests while the platform is away; calls in
 /// progress break off when it goes.
 async fn guard(Extract(shared): Extract<Shared>, request: Request, next: Next) -> Response {
     let expected = format!("Bearer {TOKEN}");

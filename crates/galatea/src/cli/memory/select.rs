@@ -194,7 +194,7 @@ async fn people(store: &dyn Store, rooms: &[Room], asked: &str) -> Result<Vec<En
         }
     }
     if found.is_empty() {
-        return Err(Error::not_found("the agent knows nobody of this name")
+        return Err(Error::not_found("the agent knows no person of this name")
             .with_code("GAL-MEMORY-PERSON")
             .with("asked for", asked)
             .with_fix(

@@ -47,7 +47,7 @@ pub(crate) fn banner(
             rows.push(match (title.as_str(), state) {
                 (title, PlatformState::Off(why)) => Row::off(title, why),
                 (title, PlatformState::Silent) => {
-                    Row::fact(title, "on, and answers nobody: no model is set")
+                    Row::fact(title, "on, but answers no message: no model is set")
                 }
                 ("Terminal", PlatformState::On) if several => {
                     Row::fact("Terminal", format!("galatea chat {}", quoted(&agent.name)))
