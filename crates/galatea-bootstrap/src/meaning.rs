@@ -2,7 +2,7 @@
 
 use galatea_core::{
     Embedding, EmbeddingModel, Error, ErrorKind, Memory, MemoryId, MemoryKind, Result, Speakers,
-    Turn, TurnId, Variable, fusion,
+    Turn, TurnId, Variable, fusion, kill_point,
     store::{self, MemoryQuery},
 };
 use std::{
@@ -180,7 +180,9 @@ impl Meaning {
                         .filter_map(|((memory, _), embedding)| Some((memory, embedding.clone()?)))
                         .collect();
                     embeddings.iter().for_each(|(_, embedding)| self.note(&name, embedding));
+                    kill_point("embedding.before");
                     turn.store.save_embeddings(agent, &name, &embeddings).await?;
+                    kill_point("embedding.after");
                 }
                 // If the service rejects one text, the others must still be embedded.
                 Err(error) if error.kind() == ErrorKind::Invalid && refusals < REFUSED => {

@@ -3,7 +3,7 @@
 
 use galatea_core::{
     Account, AgentIdentity, Clock, ConnectorInfo, Incoming, MemoryId, RemoteId, Result, Source,
-    Store, store::Ingest,
+    Store, kill_point, store::Ingest,
 };
 
 use crate::{
@@ -55,7 +55,9 @@ impl<'a> History<'a> {
         let ids: Vec<MemoryId> = ingest.memories.iter().map(|memory| memory.id).collect();
         let known = self.store.derived(self.directory.identity.id(), &ids).await?.len();
         let rows = fingerprints(&ingest.connections);
+        kill_point("import.before");
         self.store.ingest(ingest).await?;
+        kill_point("import.after");
         self.directory.committed(rows);
         Ok(ids.len().saturating_sub(known))
     }

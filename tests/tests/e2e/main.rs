@@ -20,6 +20,7 @@ mod fallback;
 mod faults;
 mod hostile_documents;
 mod init;
+mod kills;
 mod knowledge;
 mod ledger;
 mod limits;

@@ -44,8 +44,12 @@ pub(crate) struct Database(SqlitePool);
 
 impl Database {
     pub(crate) async fn open(home: &Path) -> Self {
-        let options =
-            SqliteConnectOptions::new().filename(home.join(".galatea/galatea.db")).read_only(true);
+        Self::open_in(&home.join(".galatea")).await
+    }
+
+    /// That of another data folder.
+    pub(crate) async fn open_in(data: &Path) -> Self {
+        let options = SqliteConnectOptions::new().filename(data.join("galatea.db")).read_only(true);
         Self(SqlitePoolOptions::new().max_connections(1).connect_with(options).await.unwrap())
     }
 

@@ -4,7 +4,7 @@
 use async_trait::async_trait;
 use galatea_core::{
     Content, Derived, ErrorKind, Evaluator, EvaluatorUse, Event, FinishedTurn, Memory, MemoryId,
-    MemoryKind, MemoryScope, Result, RoomId, TextModel, Timestamp, Turn,
+    MemoryKind, MemoryScope, Result, RoomId, TextModel, Timestamp, Turn, kill_point,
     model::{TextAnswer, Tier},
     standing,
     store::{DerivedChange, MemoryQuery, Superseded},
@@ -207,6 +207,8 @@ async fn store(
         last.map(|last| Superseded { id: last.id, at: now, by: Some(id) }).into_iter().collect();
     let new = vec![Derived::new(memory, MemoryScope::Room, sources)];
     let change = DerivedChange { new, superseded, ..DerivedChange::default() };
+    kill_point("summary.before");
     let stored = turn.store.change_derived(agent, &change).await?;
+    kill_point("summary.after");
     Ok((stored > 0).then_some(summary))
 }

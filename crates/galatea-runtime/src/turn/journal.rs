@@ -1,7 +1,7 @@
 //! Journal: what actions with an effect of their own have done in this turn, also when an earlier
 //! run of it ended in a crash.
 
-use galatea_core::{ActionResult, Error, MemoryId, Result, Store, Turn, store::Step};
+use galatea_core::{ActionResult, Error, MemoryId, Result, Store, Turn, kill_point, store::Step};
 use sha2::{Digest, Sha256};
 
 use crate::plan::PlannedAction;
@@ -71,6 +71,7 @@ impl<'a> Journal<'a> {
             begun_at: turn.now(),
         };
         self.store.save_step(&step).await?;
+        kill_point("action.begun");
         self.next += 1;
         Ok(Recorded::New(step))
     }
@@ -78,6 +79,7 @@ impl<'a> Journal<'a> {
     /// Notes down what came of it. Failing to costs only that a crash before the commit leaves it
     /// in doubt.
     pub(super) async fn end(&mut self, turn: &Turn<'_>, step: Step, result: &ActionResult) {
+        kill_point("action.done");
         let kept = match serde_json::to_value(result) {
             Ok(output) => self.store.save_step(&Step { output: Some(output), ..step }).await,
             Err(error) => {
@@ -87,6 +89,7 @@ impl<'a> Journal<'a> {
         if let Err(error) = kept {
             tracing::warn!(turn = %turn.id, error = %error.report(), "what came of an action could not be noted down");
         }
+        kill_point("action.noted");
     }
 }
 

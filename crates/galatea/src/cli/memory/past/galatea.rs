@@ -1,7 +1,7 @@
 //! Galatea's own export: rows are stored under their ids.
 
 use galatea_core::{
-    AgentId, Derived, EntityId, MemoryKind, RoomId, Store,
+    AgentId, Derived, EntityId, MemoryKind, RoomId, Store, kill_point,
     store::{DerivedChange, EntityChange, Ingest, RoomChange, WorldChange},
 };
 use serde_json::{Map, Value};
@@ -121,8 +121,11 @@ impl Batch {
     async fn store(self, store: &dyn Store, agent: AgentId) -> Result<usize> {
         let ids: Vec<_> = self.ingest.memories.iter().map(|memory| memory.id).collect();
         let known = store.derived(agent, &ids).await?.len();
+        kill_point("import.before");
         store.ingest(self.ingest).await?;
+        kill_point("import.derived");
         let derived = store.change_derived(agent, &self.derived).await?;
+        kill_point("import.after");
         for tie in &self.relationships {
             store.save_relationship(tie).await?;
         }
