@@ -37,7 +37,7 @@ async fn doctor_status_and_log_say_that_nobody_is_answered_and_what_to_set() {
     assert!(
         status.stdout.starts_with("not ready")
             && status.stdout.contains("GAL-MODEL-NONE")
-            && status.stdout.contains("answers no message there"),
+            && status.stdout.contains("answers no message"),
         "{}",
         status.stdout
     );
