@@ -41,10 +41,11 @@ const UNINDEX_TEXT: Dialects =
 const UNINDEX_TERMS: Dialects =
     Dialects { sqlite: unindex_terms!("m.id IN (SELECT id FROM doomed)"), postgres: "" };
 
-// What a removed row had superseded is true again.
+// What a removed row had superseded is true again. If it goes too, it is out of the index already
+// and must not get into it again: no row would be left to take its words out.
 macro_rules! superseded {
     () => {
-        "m.superseded_by IN (SELECT id FROM doomed)"
+        "m.superseded_by IN (SELECT id FROM doomed) AND m.id NOT IN (SELECT id FROM doomed)"
     };
 }
 const UNINDEX_SUPERSEDED: Dialects =

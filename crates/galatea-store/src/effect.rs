@@ -11,7 +11,7 @@ use crate::{
     change::{Change, Write},
     connect::merging,
     convert::name_of,
-    dialect::{Dialects, values},
+    dialect::{Dialects, Statement, values},
     doomed::{self, doom},
     task,
 };
@@ -103,6 +103,64 @@ const FORGET_NAMES: Dialects = Dialects::same(
     "UPDATE entities SET names = '[]', metadata = '{}' WHERE id = $2 AND agent_id = $1",
 );
 
+/// Tags of relationships are words that a model read out of the person's, too.
+const FORGET_TIES: Dialects = Dialects::same(
+    "DELETE FROM relationships WHERE agent_id = $1 AND (source_entity_id = $2 OR target_entity_id = $2)",
+);
+/// Rooms in which the person has written. Facts about them may lie in Rooms of others.
+macro_rules! rooms {
+    () => {
+        "(SELECT room_id FROM memories WHERE entity_id = $2 AND agent_id = $1 AND type = 'messages')"
+    };
+}
+/// The rest of an answer that was too long (the runtime's `HELD_KEY`), in each Room of the person:
+/// the Room does not say for whom it is kept.
+const FORGET_HELD: Dialects = Dialects {
+    sqlite: concat!(
+        "UPDATE rooms SET metadata = json_remove(metadata, '$.continued') WHERE agent_id = $1 AND json_extract(metadata, '$.continued') IS NOT NULL AND id IN ",
+        rooms!()
+    ),
+    postgres: concat!(
+        "UPDATE rooms SET metadata = metadata - 'continued' WHERE agent_id = $1 AND metadata -> 'continued' IS NOT NULL AND id IN ",
+        rooms!()
+    ),
+};
+/// Direct Rooms are named after the person, and so are their Worlds unless they have other Rooms.
+macro_rules! direct {
+    () => {
+        concat!("agent_id = $1 AND type IN ('DM', 'VOICE_DM') AND id IN ", rooms!())
+    };
+}
+macro_rules! direct_worlds {
+    () => {
+        concat!(
+            "agent_id = $1 AND id IN (SELECT world_id FROM rooms WHERE ",
+            direct!(),
+            ") AND NOT EXISTS (SELECT 1 FROM rooms o WHERE o.world_id = worlds.id AND o.type NOT IN ('DM', 'VOICE_DM'))"
+        )
+    };
+}
+const FORGET_WORLDS: Dialects = Dialects {
+    sqlite: concat!(
+        "UPDATE worlds SET name = remote, metadata = json_remove(metadata, '$.username') WHERE ",
+        direct_worlds!()
+    ),
+    postgres: concat!(
+        "UPDATE worlds SET name = remote, metadata = metadata - 'username' WHERE ",
+        direct_worlds!()
+    ),
+};
+const FORGET_ROOMS: Dialects = Dialects {
+    sqlite: concat!(
+        "UPDATE rooms SET name = remote, metadata = json_remove(metadata, '$.username') WHERE ",
+        direct!()
+    ),
+    postgres: concat!(
+        "UPDATE rooms SET name = remote, metadata = metadata - 'username' WHERE ",
+        direct!()
+    ),
+};
+
 #[cfg(test)]
 pub(crate) const WRITES: &[Dialects] = &[
     STATE,
@@ -114,6 +172,10 @@ pub(crate) const WRITES: &[Dialects] = &[
     FORGET_ASKED,
     FORGET_TASKS,
     FORGET_NAMES,
+    FORGET_TIES,
+    FORGET_HELD,
+    FORGET_WORLDS,
+    FORGET_ROOMS,
 ];
 
 /// Adds a participant's new state; with an agent only in rooms that are not another agent's.
@@ -146,12 +208,15 @@ fn push_merge(
 fn push_forget(change: &mut Change, agent: AgentId, entity: EntityId, at: Timestamp) -> Result<()> {
     let values = values![agent.0, entity.0, at.0];
     let with = |step: Dialects| step.with(values.clone());
-    let mut statements = vec![with(FORGET_DOOMED)];
+    // What is beside the messages goes first: it is found by them.
+    let mut statements: Vec<Statement> =
+        [FORGET_TIES, FORGET_HELD, FORGET_WORLDS, FORGET_ROOMS, FORGET_DOOMED].map(with).into();
     statements.extend(doomed::unindex());
     statements.push(with(FORGET_SAID));
     statements.extend(doomed::remove(None));
     statements.extend(crate::index::keep());
     statements.extend([FORGET_ASKED, FORGET_TASKS, FORGET_NAMES].map(with));
+    change.scrub = true;
     change.changes_memories = true;
     change.push(Write::Other { statements, counted: None }).map(drop)
 }

@@ -18,6 +18,7 @@ mod errors;
 mod explains;
 mod fallback;
 mod faults;
+mod forgotten;
 mod hostile_documents;
 mod init;
 mod kills;

@@ -136,7 +136,11 @@ impl Writer {
             let first = match self.orders.recv_timeout(self.idle) {
                 Ok(first) => first,
                 Err(RecvTimeoutError::Timeout) => {
-                    with(self, &mut |writer, db| writer.shrink(db));
+                    with(self, &mut |writer, db| {
+                        // A reader held the log after the last group.
+                        writer.scrub_log(db);
+                        writer.shrink(db);
+                    });
                     match self.orders.recv() {
                         Ok(first) => first,
                         Err(_) => return None,

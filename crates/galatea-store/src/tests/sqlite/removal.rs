@@ -1,12 +1,13 @@
 //! What is deleted or secret is in no file.
 
 use galatea_core::{
-    AgentId, Character, Content,
+    AgentId, Character, Command, Content, Derived, Memory, MemoryId, MemoryKind, MemoryScope,
+    Timestamp, Visibility,
     store::{
-        AgentStore, CacheStore, InboxStore, MemoryQuery, MemoryStore, RecallQuery, RecallStore,
+        AgentStore, CacheStore, DerivedChange, DerivedStore, InboxStore, MemoryQuery, MemoryStore,
+        RecallQuery, RecallStore, Superseded,
     },
 };
-use galatea_core::{Command, Timestamp, Visibility};
 use galatea_testkit::store_suite::fixtures::{Scene, object};
 use serde_json::json;
 use std::{fs, path::Path};
@@ -56,6 +57,38 @@ async fn a_thousand_deleted_messages_leave_no_trace() {
     let ids: Vec<_> = messages.iter().map(|m| m.memory.id).collect();
     assert_eq!(store.delete_memories(scene.agent, &ids).await.unwrap(), 1_000);
     assert_eq!(store.count_memories(&search).await.unwrap(), 0);
+    assert_eq!(store.recall(&recall).await.unwrap().len(), 0);
+    store.close().await;
+    assert_eq!(occurrences(folder.path(), "zanzibar"), 0);
+}
+
+#[tokio::test]
+async fn summaries_that_replaced_each_other_leave_with_their_message() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = open(&folder.path().join("galatea.db")).await.unwrap();
+    let scene = Scene::new();
+    let said = scene.memory("zanzibar, said aloud", 1);
+    store.save_memories(std::slice::from_ref(&said)).await.unwrap();
+    let recall = RecallQuery::new(Visibility::operator(scene.agent), "zanzibar", 9, Timestamp(1));
+    let mut last: Option<MemoryId> = None;
+    for n in 0..3 {
+        let summary = Memory {
+            kind: MemoryKind::Summaries,
+            ..scene.memory(&format!("zanzibar in summary {n}"), n)
+        };
+        let (id, sources) = (summary.id, last.into_iter().chain([said.id]).collect());
+        let superseded = last.map(|id| Superseded { id, at: Timestamp(n), by: Some(summary.id) });
+        let change = DerivedChange {
+            new: vec![Derived::new(summary, MemoryScope::Room, sources)],
+            superseded: superseded.into_iter().collect(),
+            ..DerivedChange::default()
+        };
+        assert_eq!(store.change_derived(scene.agent, &change).await.unwrap(), 1);
+        // A search indexes what was stored.
+        assert!(!store.recall(&recall).await.unwrap().is_empty());
+        last = Some(id);
+    }
+    assert_eq!(store.delete_memories(scene.agent, &[said.id]).await.unwrap(), 1);
     assert_eq!(store.recall(&recall).await.unwrap().len(), 0);
     store.close().await;
     assert_eq!(occurrences(folder.path(), "zanzibar"), 0);
