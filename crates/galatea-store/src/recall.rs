@@ -2,25 +2,32 @@
 
 mod candidates;
 mod rows;
+mod source;
 mod view;
 mod words;
 
 use async_trait::async_trait;
+use futures::FutureExt;
 use galatea_core::{
-    Result, Timestamp,
+    Error, Result, Timestamp,
     fusion::{self, Candidate, Fused},
     store::{MOST_RECALLED, RecallQuery, RecallStore, Recalled},
 };
 use std::collections::{HashMap, HashSet};
 
-use self::candidates::Seen;
-use crate::{Database, terms::Asked};
+use self::{candidates::Seen, rows::Row, source::Source};
+use crate::{
+    Backend, Database,
+    sqlite::{Counts, Sqlite, raw::Raw},
+    terms::Asked,
+};
 
 #[cfg(test)]
 pub(crate) use {
     candidates::{MEANINGS, statements},
     rows::{BESIDE, BY_SEQ},
     view::Dialect,
+    words::LIST,
 };
 
 /// Candidates of each search: enough that a hit of one is usually scored by the other.
@@ -32,6 +39,100 @@ const SPREADING: usize = 4;
 #[async_trait]
 impl RecallStore for Database {
     async fn recall(&self, query: &RecallQuery) -> Result<Vec<Recalled>> {
+        let sqlite = match &self.0.backend {
+            Backend::Postgres(postgres) => {
+                return Search { source: Source::Postgres(postgres), query }.run().await;
+            }
+            Backend::Sqlite(sqlite) => sqlite,
+        };
+        if let Some(found) = self.recall_in_sqlite(sqlite, query, true).await? {
+            return Ok(found);
+        }
+        sqlite.index_terms().await?;
+        Ok(self.recall_in_sqlite(sqlite, query, false).await?.unwrap_or_default())
+    }
+}
+
+impl Database {
+    /// A search on a thread with SQLite's handle; none if the index of words is to be brought up
+    /// first, which is asked only if `complete`.
+    async fn recall_in_sqlite(
+        &self,
+        sqlite: &Sqlite,
+        query: &RecallQuery,
+        complete: bool,
+    ) -> Result<Option<Vec<Recalled>>> {
+        let query = query.clone();
+        let found = sqlite.search(move |raw, counts| {
+            let search = Search { source: Source::of_sqlite(raw, counts), query: &query };
+            let found = async {
+                if complete && search.lacks_words().await? {
+                    return Ok(None);
+                }
+                search.run().await.map(Some)
+            };
+            at_once(found)
+        });
+        found.await?
+    }
+
+    /// The messages before and after those of these that are messages.
+    pub(crate) async fn beside(&self, seqs: &[i64]) -> Result<HashMap<i64, [Option<i64>; 2]>> {
+        match &self.0.backend {
+            Backend::Postgres(postgres) => Source::Postgres(postgres).beside(seqs).await,
+            Backend::Sqlite(sqlite) => {
+                let seqs = seqs.to_vec();
+                let read = move |raw: &mut Raw<'_>, counts: &Counts| {
+                    at_once(Source::of_sqlite(raw, counts).beside(&seqs))
+                };
+                sqlite.search(read).await?
+            }
+        }
+    }
+
+    /// Memories by number.
+    pub(crate) async fn rows_of(&self, seqs: &[i64]) -> Result<HashMap<i64, Row>> {
+        match &self.0.backend {
+            Backend::Postgres(postgres) => Source::Postgres(postgres).rows_of(seqs).await,
+            Backend::Sqlite(sqlite) => {
+                let seqs = seqs.to_vec();
+                let read = move |raw: &mut Raw<'_>, counts: &Counts| {
+                    at_once(Source::of_sqlite(raw, counts).rows_of(&seqs))
+                };
+                sqlite.search(read).await?
+            }
+        }
+    }
+}
+
+/// The result of a search in SQLite, which waits for nothing: its statements are executed by the
+/// calling thread.
+fn at_once<T>(search: impl Future<Output = Result<T>>) -> Result<T> {
+    search
+        .now_or_never()
+        .unwrap_or_else(|| Err(Error::unexpected("a search in SQLite waited for something")))
+}
+
+/// One search: its query and the connection for its statements.
+struct Search<'a, 'h> {
+    source: Source<'a, 'h>,
+    query: &'a RecallQuery,
+}
+
+/// The messages before and after messages.
+type Links = HashMap<i64, [Option<i64>; 2]>;
+
+impl Search<'_, '_> {
+    /// Whether the index of words lacks something that the query may want.
+    async fn lacks_words(&self) -> Result<bool> {
+        if crate::terms::of_question(&self.query.text).is_empty() {
+            return Ok(false);
+        }
+        Ok(!self.source.numbers(words::behind(self.query)).await?.is_empty())
+    }
+
+    async fn run(&self) -> Result<Vec<Recalled>> {
+        let query = self.query;
         let limit = usize::try_from(query.limit.min(MOST_RECALLED)).unwrap_or(0);
         if limit == 0 {
             return Ok(Vec::new());
@@ -39,53 +140,44 @@ impl RecallStore for Database {
         let names: Vec<&str> = query.names.iter().map(String::as_str).collect();
         let asked = crate::terms::of_question(&fusion::embedded_question(&query.text, &names));
         if asked.is_empty() && query.meanings.is_empty() {
-            let newest = self.newest(query, limit).await?;
+            let newest = self.newest(limit).await?;
             let listed =
                 newest.into_iter().map(|key| Fused { key, score: 0.0, words: None, meaning: None });
-            return self.hits(query, listed.collect(), Links::new()).await;
+            return self.hits(listed.collect(), Links::new()).await;
         }
         let most = CANDIDATES.max(2 * limit);
-        let mut candidates = self.scored(query, &asked, most).await?;
+        let mut candidates = self.scored(&asked, most).await?;
         let mut links = HashMap::new();
         let mut fused = fusion::fuse(&candidates, &query.fusion);
         if query.fusion.neighbours > 0.0 && !fused.is_empty() {
             fused.truncate(SPREADING * limit);
             let seqs: Vec<i64> = fused.iter().map(|fused| fused.key).collect();
-            links = self.spread(query, &mut candidates, &seqs).await?;
+            links = self.spread(&mut candidates, &seqs).await?;
             fused = fusion::fuse(&candidates, &query.fusion);
         }
         fused.truncate(limit);
-        self.hits(query, fused, links).await
+        self.hits(fused, links).await
     }
-}
 
-/// The messages before and after messages.
-type Links = HashMap<i64, [Option<i64>; 2]>;
-
-impl Database {
     /// Candidates of both searches, each with both of its scores as far as it has them.
-    async fn scored(
-        &self,
-        query: &RecallQuery,
-        asked: &[Asked],
-        most: usize,
-    ) -> Result<Vec<Candidate<i64>>> {
+    async fn scored(&self, asked: &[Asked], most: usize) -> Result<Vec<Candidate<i64>>> {
+        let query = self.query;
         let mut known: HashMap<i64, Seen> = HashMap::new();
-        let words = self.by_words(query, asked, most, &mut known).await?;
+        let words = self.by_words(asked, most, &mut known).await?;
         let mut order: Vec<i64> = words.iter().map(|(seq, _)| *seq).collect();
         let words: HashMap<i64, f32> = words.into_iter().collect();
         let mut meanings: HashMap<i64, f32> = HashMap::new();
         for meaning in &query.meanings {
-            let near = self.by_meaning(query, meaning, most, &mut known).await?;
+            let near = self.by_meaning(meaning, most, &mut known).await?;
             order.extend(near.iter().map(|(seq, _)| *seq));
             meanings.extend(near);
         }
         let mut seen = HashSet::new();
         order.retain(|seq| seen.insert(*seq));
-        self.complete(query, &order, &mut meanings).await?;
+        self.complete(&order, &mut meanings).await?;
         let unknown: Vec<i64> =
             order.iter().copied().filter(|seq| !known.contains_key(seq)).collect();
-        known.extend(self.visible_of(query, &unknown).await?);
+        known.extend(self.visible_of(&unknown).await?);
         Ok(order
             .into_iter()
             .map(|key| Candidate {
@@ -100,20 +192,16 @@ impl Database {
     }
 
     /// Adds the neighbours of the best, which are candidates then too.
-    async fn spread(
-        &self,
-        query: &RecallQuery,
-        candidates: &mut Vec<Candidate<i64>>,
-        best: &[i64],
-    ) -> Result<Links> {
-        let beside = self.beside(best).await?;
+    async fn spread(&self, candidates: &mut Vec<Candidate<i64>>, best: &[i64]) -> Result<Links> {
+        let query = self.query;
+        let beside = self.source.beside(best).await?;
         let mut all: HashSet<i64> = candidates.iter().map(|c| c.key).collect();
         let mut new: Vec<i64> =
             beside.values().flatten().flatten().copied().filter(|seq| all.insert(*seq)).collect();
-        let known = self.visible_of(query, &new).await?;
+        let known = self.visible_of(&new).await?;
         new.retain(|seq| known.contains_key(seq));
         let mut meanings = HashMap::new();
-        self.complete(query, &new, &mut meanings).await?;
+        self.complete(&new, &mut meanings).await?;
         candidates.extend(new.into_iter().map(|key| Candidate {
             key,
             words: None,
@@ -141,24 +229,20 @@ impl Database {
     }
 
     /// Reads what was found; `beside` has the neighbours that are known already.
-    async fn hits(
-        &self,
-        query: &RecallQuery,
-        fused: Vec<Fused<i64>>,
-        mut beside: Links,
-    ) -> Result<Vec<Recalled>> {
+    async fn hits(&self, fused: Vec<Fused<i64>>, mut beside: Links) -> Result<Vec<Recalled>> {
+        let query = self.query;
         let mut all: Vec<i64> = fused.iter().map(|fused| fused.key).collect();
         if query.neighbours {
             let unknown: Vec<i64> =
                 all.iter().copied().filter(|seq| !beside.contains_key(seq)).collect();
-            beside.extend(self.beside(&unknown).await?);
+            beside.extend(self.source.beside(&unknown).await?);
         } else {
             beside.clear();
         }
         let near: Vec<i64> =
             all.iter().filter_map(|seq| beside.get(seq)).flatten().flatten().copied().collect();
         all.extend(near);
-        let rows = self.rows_of(&all).await?;
+        let rows = self.source.rows_of(&all).await?;
         let memory = |seq: Option<i64>| rows.get(&seq?).map(|row| row.memory.clone());
         Ok(fused
             .into_iter()

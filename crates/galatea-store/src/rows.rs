@@ -13,7 +13,7 @@ use sqlx::{
 };
 use uuid::Uuid;
 
-use crate::{convert::from_json, dialect::Text};
+use crate::{convert::from_json, dialect::Text, sqlite::raw::Columns};
 
 /// The inbox row first: it outlives a deleted memory, so a replay of a deleted message is still
 /// known. One that says whether the message is new.
@@ -206,6 +206,23 @@ pub(crate) struct StoredMemory {
 }
 
 impl StoredMemory {
+    /// Decodes SQLite's row, whose columns are in this order from `first` on.
+    pub(crate) fn of(row: &Columns<'_>, first: i32) -> Option<Self> {
+        let id = |n: i32| Uuid::from_slice(row.blob(first + n)?).ok();
+        let text = |n: i32| row.text(first + n).map(str::to_owned);
+        Some(Self {
+            id: id(0)?,
+            kind: text(1)?,
+            agent_id: id(2)?,
+            entity_id: id(3)?,
+            room_id: id(4)?,
+            world_id: id(5),
+            created_at: row.int(first + 6)?,
+            metadata: text(7)?,
+            content: text(8)?,
+        })
+    }
+
     pub(crate) fn decode(self) -> Result<Memory> {
         Ok(Memory {
             id: MemoryId(self.id),

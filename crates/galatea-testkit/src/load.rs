@@ -1,6 +1,10 @@
 //! Load on a loopback platform: questions in many rooms, with timestamps, to measure the time from
 //! a question to its answer.
 
+mod talk;
+
+pub use talk::sentence;
+
 use std::{
     collections::{HashMap, VecDeque},
     time::{Duration, Instant},
@@ -17,7 +21,8 @@ pub struct LoadPlan {
     pub rooms: usize,
     /// Questions per second; `None` offers them as fast as the client takes them.
     pub per_second: Option<f64>,
-    /// Text of each question; `{n}` becomes its number. An answer that contains `#` and a number
+    /// Text of each question; `{n}` becomes its number, `{sentence}` the [`sentence`] of that
+    /// number. An answer that contains `#` and a number
     /// answers that question.
     pub text: String,
 }
@@ -105,7 +110,9 @@ impl Load {
         self.trips.push(Trip { due, handed_out: None, confirmed: None, answered: None });
         let room = number % self.plan.rooms;
         self.waiting.entry(room).or_default().push_back(number);
-        Some(Question { number, room, text: self.plan.text.replace("{n}", &number.to_string()) })
+        let text = self.plan.text.replace("{n}", &number.to_string());
+        let text = text.replace("{sentence}", &sentence(number as u64));
+        Some(Question { number, room, text })
     }
 
     /// Records that a question was delivered.

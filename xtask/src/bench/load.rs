@@ -178,6 +178,7 @@ pub(super) async fn run(platform: &Platform, child: &Child, amount: Amount) -> R
 async fn round(platform: &Platform, child: &Child, amount: Amount) -> Result<Vec<Trip>> {
     platform.load(LoadPlan {
         per_second: amount.pace,
+        text: "{sentence} #{n}".to_owned(),
         ..LoadPlan::new(amount.questions, amount.rooms)
     });
     let patience = if amount.open_end { amount.limit } else { amount.limit.max(PATIENCE) };

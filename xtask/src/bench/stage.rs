@@ -4,7 +4,7 @@
 use anyhow::{Context, Result};
 use galatea_testkit::{
     discord::{self, DiscordApi},
-    load::{LoadPlan, Trip},
+    load::{LoadPlan, Trip, sentence},
     models::{OpenAiServer, Recorded, Reply},
     telegram::{self, BotApi},
 };
@@ -154,10 +154,10 @@ fn answer(request: &Recorded) -> Reply {
     let numbers = text
         .rsplit('#')
         .map(|rest| rest.chars().take_while(char::is_ascii_digit).collect::<String>());
-    Reply::text(format!(
-        "Heard #{}.",
-        numbers.into_iter().find(|number| !number.is_empty()).unwrap_or_default()
-    ))
+    let number = numbers.into_iter().find(|number| !number.is_empty()).unwrap_or_default();
+    // Its own words, not those of the question.
+    let said = sentence(!number.parse::<u64>().unwrap_or_default());
+    Reply::text(format!("Heard #{number}: {said}."))
 }
 
 impl Drop for Stage {

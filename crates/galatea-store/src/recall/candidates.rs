@@ -6,14 +6,15 @@ use galatea_core::{
     visibility::View,
 };
 use std::collections::HashMap;
-use uuid::Uuid;
 
 use super::{
+    Search,
+    source::{SeenRow, VectorRow},
     view::{Builder, Dialect, owner_ids, place_terms},
     words,
 };
 use crate::{
-    Backend, Database, convert,
+    convert,
     dialect::{Dialects, Statement, Value, bits},
     terms::Asked,
 };
@@ -78,7 +79,7 @@ fn visible(dialect: Dialect, query: &RecallQuery, seqs: &[i64]) -> Statement {
         Dialect::Postgres => "NULL::bigint",
     };
     let text = format!(
-        "SELECT m.seq, m.entity_id, m.created_at, {long} FROM {which} WHERE m.seq {seqs} AND ({})",
+        "SELECT m.seq, m.entity_id, m.created_at, {long} AS long FROM {which} WHERE m.seq {seqs} AND ({})",
         parts.join(" OR ")
     );
     builder.finish(text)
@@ -189,30 +190,22 @@ fn short(rows: Vec<(i64, f64)>) -> Vec<(i64, f32)> {
     rows.into_iter().map(|(seq, score)| (seq, score as f32)).collect()
 }
 
-impl Database {
-    fn dialect(&self) -> Dialect {
-        Dialect::of(&self.0.backend)
-    }
-
+impl Search<'_, '_> {
     /// Numbers of the newest.
-    pub(super) async fn newest(&self, query: &RecallQuery, most: usize) -> Result<Vec<i64>> {
-        let rows: Vec<(i64,)> = self.all(newest(self.dialect(), query, most)).await?;
-        Ok(rows.into_iter().map(|(seq,)| seq).collect())
+    pub(super) async fn newest(&self, most: usize) -> Result<Vec<i64>> {
+        self.source.numbers(newest(self.source.dialect(), self.query, most)).await
     }
 
     /// Those of these that the query may show.
-    pub(super) async fn visible_of(
-        &self,
-        query: &RecallQuery,
-        seqs: &[i64],
-    ) -> Result<HashMap<i64, Seen>> {
+    pub(super) async fn visible_of(&self, seqs: &[i64]) -> Result<HashMap<i64, Seen>> {
         if seqs.is_empty() {
             return Ok(HashMap::new());
         }
-        let rows: Vec<(i64, Uuid, i64, Option<i64>)> =
-            self.all(visible(self.dialect(), query, seqs)).await?;
-        let seen = |(seq, person, at, long): (i64, Uuid, i64, Option<i64>)| {
-            (seq, Seen { person: EntityId(person), at, long: long.unwrap_or(0) })
+        let statement = visible(self.source.dialect(), self.query, seqs);
+        let rows: Vec<SeenRow> = self.source.all(statement).await?;
+        let seen = |row: SeenRow| {
+            let (person, at) = (row.person(), row.created_at);
+            (row.seq, Seen { person, at, long: row.long.unwrap_or(0) })
         };
         Ok(rows.into_iter().map(seen).collect())
     }
@@ -220,7 +213,6 @@ impl Database {
     /// The best by words, with their scores.
     pub(super) async fn by_words(
         &self,
-        query: &RecallQuery,
         asked: &[Asked],
         most: usize,
         seen: &mut HashMap<i64, Seen>,
@@ -228,17 +220,14 @@ impl Database {
         if asked.is_empty() {
             return Ok(Vec::new());
         }
-        let sqlite = match &self.0.backend {
-            Backend::Sqlite(sqlite) => sqlite,
-            Backend::Postgres(_) => {
-                return Ok(short(self.all(words_in_postgres(query, asked, most)).await?));
-            }
-        };
-        let mut listed = self.listed(sqlite, query, asked).await?;
-        listed.truncate(if words::filters(query) { CHECKED } else { 2 * most });
+        if self.source.dialect() == Dialect::Postgres {
+            return Ok(short(self.source.all(words_in_postgres(self.query, asked, most)).await?));
+        }
+        let mut listed = self.listed(asked).await?;
+        listed.truncate(if words::filters(self.query) { CHECKED } else { 2 * most });
         // The index knows the place, and neither the agent nor the query's conditions.
         let seqs: Vec<i64> = listed.iter().map(|(seq, _)| *seq).collect();
-        let visible = self.visible_of(query, &seqs).await?;
+        let visible = self.visible_of(&seqs).await?;
         listed.retain(|(seq, _)| visible.contains_key(seq));
         listed.truncate(most);
         let lengths = visible.iter().map(|(seq, seen)| (*seq, seen.long)).collect();
@@ -250,15 +239,13 @@ impl Database {
     /// The most similar, with their similarities: of several times as many nearest by signs.
     pub(super) async fn by_meaning(
         &self,
-        query: &RecallQuery,
         meaning: &Meaning,
         most: usize,
         seen: &mut HashMap<i64, Seen>,
     ) -> Result<Vec<(i64, f32)>> {
-        let nearest: Vec<(i64,)> =
-            self.all(near(self.dialect(), query, meaning, SIGNS.max(2 * most))).await?;
-        let nearest: Vec<i64> = nearest.into_iter().map(|(seq,)| seq).collect();
-        let visible = self.visible_of(query, &nearest).await?;
+        let near = near(self.source.dialect(), self.query, meaning, SIGNS.max(2 * most));
+        let nearest = self.source.numbers(near).await?;
+        let visible = self.visible_of(&nearest).await?;
         let nearest: Vec<i64> =
             nearest.into_iter().filter(|seq| visible.contains_key(seq)).collect();
         seen.extend(visible);
@@ -278,29 +265,17 @@ impl Database {
             meaning.model.as_str().into(),
             convert::width(meaning.embedding.width()).into(),
         ];
-        let statement = MEANINGS.with(values);
-        let vectors: Vec<(i64, Vec<f32>)> = match &self.0.backend {
-            Backend::Sqlite(_) => {
-                let rows: Vec<(i64, Vec<u8>)> = self.all_of_sqlite(statement).await?;
-                rows.into_iter().map(|(seq, bytes)| (seq, convert::floats(&bytes))).collect()
-            }
-            Backend::Postgres(postgres) => postgres.all(statement).await?,
-        };
+        let vectors: Vec<VectorRow> = self.source.all(MEANINGS.with(values)).await?;
         let similarity =
-            |(seq, vector): (i64, Vec<f32>)| Some((seq, meaning.embedding.similarity(&vector)?));
+            |row: VectorRow| Some((row.seq, meaning.embedding.similarity(&row.vector)?));
         Ok(vectors.into_iter().filter_map(similarity).collect())
     }
 
     /// Adds the similarities of candidates that were found in another way.
-    pub(super) async fn complete(
-        &self,
-        query: &RecallQuery,
-        seqs: &[i64],
-        known: &mut HashMap<i64, f32>,
-    ) -> Result<()> {
+    pub(super) async fn complete(&self, seqs: &[i64], known: &mut HashMap<i64, f32>) -> Result<()> {
         let missing: Vec<i64> =
             seqs.iter().copied().filter(|seq| !known.contains_key(seq)).collect();
-        for meaning in &query.meanings {
+        for meaning in &self.query.meanings {
             known.extend(self.similarities(meaning, &missing).await?);
         }
         Ok(())

@@ -4,10 +4,11 @@ use galatea_core::{Memory, MemoryScope, Result};
 use sqlx::FromRow;
 use std::collections::HashMap;
 
+use super::source::{Row as Decoded, Source};
 use crate::{
-    Database,
     dialect::{Dialects, Value},
     rows::StoredMemory,
+    sqlite::raw::Columns,
 };
 
 pub(crate) const BY_SEQ: Dialects = Dialects {
@@ -61,11 +62,19 @@ struct Stored {
     valid_until: Option<i64>,
 }
 
+impl Decoded for Stored {
+    fn of(row: &Columns<'_>) -> Option<Self> {
+        let memory = StoredMemory::of(row, 1)?;
+        let scope = row.text(10)?.to_owned();
+        Some(Self { number: row.int(0)?, memory, scope, valid_until: row.int(11) })
+    }
+}
+
 fn numbers(seqs: &[i64]) -> Vec<Value> {
     vec![Value::Ints(seqs.to_vec())]
 }
 
-impl Database {
+impl Source<'_, '_> {
     /// Memories by number.
     pub(crate) async fn rows_of(&self, seqs: &[i64]) -> Result<HashMap<i64, Row>> {
         if seqs.is_empty() {

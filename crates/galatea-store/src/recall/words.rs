@@ -4,12 +4,19 @@
 use galatea_core::{MemoryKind, Result, store::RecallQuery, visibility::View};
 use std::collections::{BTreeSet, HashMap, HashSet};
 
-use super::view::{Builder, Dialect, place_terms};
+use super::{
+    Search,
+    view::{Builder, Dialect, place_terms},
+};
 use crate::{
-    Database,
-    dialect::Statement,
-    sqlite::Sqlite,
+    dialect::{Dialects, Statement, values},
     terms::{self, Asked},
+};
+
+/// The newest memories of a term.
+pub(crate) const LIST: Dialects = Dialects {
+    sqlite: "SELECT f.rowid FROM recall_terms f WHERE f.recall_terms MATCH $1 ORDER BY f.rowid DESC LIMIT +$2",
+    postgres: "",
 };
 
 /// Newest memories read of each term: more of them have a common word, which says little.
@@ -129,31 +136,16 @@ fn expression(term: &str, codes: &[String]) -> String {
     codes.iter().map(|code| format!("\"{term}{at}{code}\"")).collect::<Vec<_>>().join(" OR ")
 }
 
-/// The newest memories of each term, one row each with its number; the row of number -1 says
-/// whether the index lacks something that the query may want.
-fn lists(query: &RecallQuery, lookup: &Lookup, codes: &[String]) -> Statement {
+/// Whether the index lacks something that the query may want, or is far behind.
+pub(super) fn behind(query: &RecallQuery) -> Statement {
     let mut builder = Builder::new(Dialect::Sqlite, query);
-    let most = builder.bind(i64::from(if filters(query) { NEWEST_OF_MANY } else { NEWEST }));
-    let mut parts = vec![behind(&mut builder)];
-    for (n, term) in lookup.terms.iter().enumerate() {
-        let matching = builder.bind(expression(term, codes));
-        parts.push(format!(
-            "SELECT {n}, (SELECT group_concat(l.seq) FROM (SELECT f.rowid AS seq FROM recall_terms f \
-             WHERE f.recall_terms MATCH {matching} ORDER BY f.rowid DESC LIMIT +{most}) l)"
-        ));
-    }
-    builder.finish(parts.join(" UNION ALL "))
-}
-
-fn behind(builder: &mut Builder<'_>) -> String {
-    let sorts = builder.sorts("m");
-    let mut wanted = vec![sorts];
+    let mut wanted = vec![builder.sorts("m")];
     wanted.extend(builder.further());
     let wanted = wanted.join(" AND ");
-    format!(
-        "SELECT -1, (SELECT '1' FROM terms_progress p WHERE (SELECT max(l.seq) FROM memories l) > p.seq + {BEHIND} \
-         OR EXISTS (SELECT 1 FROM memories m NOT INDEXED WHERE m.seq > p.seq AND {wanted}))"
-    )
+    builder.finish(format!(
+        "SELECT 1 FROM terms_progress p WHERE (SELECT max(l.seq) FROM memories l) > p.seq + {BEHIND} \
+         OR EXISTS (SELECT 1 FROM memories m NOT INDEXED WHERE m.seq > p.seq AND {wanted})"
+    ))
 }
 
 /// How many memories a place has, up to some number.
@@ -168,34 +160,29 @@ fn counted(query: &RecallQuery, codes: &[String]) -> Statement {
     ))
 }
 
-impl Database {
+/// The words for the places of what may be seen, as the index has them.
+fn codes(query: &RecallQuery) -> Vec<String> {
+    let codes: BTreeSet<String> =
+        place_terms(query).iter().map(|place| terms::code(place)).collect();
+    codes.into_iter().collect()
+}
+
+impl Search<'_, '_> {
     /// The best by words before their lengths are known, with conditions still to be checked.
-    pub(super) async fn listed(
-        &self,
-        sqlite: &Sqlite,
-        query: &RecallQuery,
-        asked: &[Asked],
-    ) -> Result<Vec<(i64, f64)>> {
+    pub(super) async fn listed(&self, asked: &[Asked]) -> Result<Vec<(i64, f64)>> {
+        let query = self.query;
         let lookup = Lookup::new(asked);
-        let codes: BTreeSet<String> =
-            place_terms(query).iter().map(|place| terms::code(place)).collect();
-        let codes: Vec<String> = codes.into_iter().collect();
-        let mut rows: Vec<(i64, Option<String>)> = self.all(lists(query, &lookup, &codes)).await?;
-        if rows.iter().any(|(n, some)| *n == -1 && some.is_some()) {
-            sqlite.index_terms().await?;
-            rows = self.all(lists(query, &lookup, &codes)).await?;
-        }
-        let mut lists = vec![Vec::new(); lookup.terms.len()];
-        for (n, some) in rows {
-            let list = usize::try_from(n).ok().and_then(|n| lists.get_mut(n));
-            if let (Some(list), Some(some)) = (list, some) {
-                *list = some.split(',').filter_map(|seq| seq.parse().ok()).collect();
-            }
+        let codes = codes(query);
+        let most = if filters(query) { NEWEST_OF_MANY } else { NEWEST };
+        let mut lists = Vec::with_capacity(lookup.terms.len());
+        for term in &lookup.terms {
+            let list = LIST.with(values![expression(term, &codes), most]);
+            lists.push(self.source.numbers(list).await?);
         }
         let messages = query.sorts() == [MemoryKind::Messages];
         let most = if messages && !codes.is_empty() && lookup.widest(&lists) >= OFTEN {
-            let all = self.all::<(i64,)>(counted(query, &codes)).await?;
-            let all = all.first().map_or(0, |(all,)| usize::try_from(*all).unwrap_or(0));
+            let all = self.source.numbers(counted(query, &codes)).await?;
+            let all = all.first().map_or(0, |all| usize::try_from(*all).unwrap_or(0));
             (all / COMMON).max(OFTEN)
         } else {
             usize::MAX
@@ -204,12 +191,10 @@ impl Database {
     }
 }
 
-/// All statements of a search by words.
+/// All statements of a search by words that depend on the query.
 #[cfg(test)]
 pub(super) fn statements(query: &RecallQuery) -> Vec<Statement> {
-    let asked = terms::of_question(&query.text);
-    let codes: Vec<String> = place_terms(query).iter().map(|place| terms::code(place)).collect();
-    vec![lists(query, &Lookup::new(&asked), &codes), counted(query, &codes)]
+    vec![behind(query), counted(query, &codes(query))]
 }
 
 #[cfg(test)]

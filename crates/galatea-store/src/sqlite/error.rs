@@ -61,6 +61,13 @@ pub(crate) fn refused(refusal: Refusal) -> Error {
     of_code(refusal.code).with_source(refusal)
 }
 
+/// A refused read.
+pub(crate) fn read_failed(refusal: Refusal) -> Error {
+    // A statement that SQLite refuses for itself is a fault of this program.
+    let out = if is_environment(&refusal) { of_code(refusal.code) } else { statement() };
+    out.with_source(refusal)
+}
+
 /// A failed read.
 pub(crate) fn store(error: sqlx::Error) -> Error {
     let out = match (&error, extended(&error)) {

@@ -3,7 +3,7 @@
 //! Writes of all callers wait in one bounded queue. The writer takes whatever waits, commits it as
 //! one transaction, and answers after the commit; with one caller that is one commit for one
 //! change, with hundreds it is one flush of the disk for hundreds. Reads see everything that has
-//! been answered.
+//! been answered. A search, which executes several statements, does so on a thread of its own.
 
 mod apply;
 mod condition;
@@ -18,10 +18,11 @@ mod options;
 mod page;
 mod pool;
 mod presence;
-mod raw;
+pub(crate) mod raw;
 mod read;
 mod recent;
 mod search;
+mod threads;
 mod vectors;
 mod writer;
 
@@ -38,13 +39,14 @@ use tokio::sync::{Semaphore, oneshot};
 
 use self::{
     condition::Condition,
-    counts::Counts,
     lease::Asked,
     presence::Presence,
+    raw::Raw,
     read::Readers,
     recent::Recent,
     writer::{Order, Writer},
 };
+pub(crate) use self::{counts::Counts, error::read_failed};
 use crate::{change::Change, dialect::Statement, error as common};
 
 /// One SQLite database.
@@ -93,7 +95,7 @@ impl Sqlite {
                 let connection = Arc::clone(connection);
                 thread.spawn(move || writer.run_shared(&connection, &waiter))
             }
-            (None, Readers::Pool(_)) => {
+            (None, Readers::Pool { .. }) => {
                 return Err(Error::unexpected("a database was opened without a writer"));
             }
         };
@@ -117,7 +119,8 @@ impl Sqlite {
             let _ = wait.await;
         }
         self.places.close();
-        if let Readers::Pool(pool) = &self.readers {
+        if let Readers::Pool { pool, threads } = &self.readers {
+            threads.close().await;
             pool.close().await;
         }
     }
@@ -153,6 +156,22 @@ impl Sqlite {
         O: for<'r> FromRow<'r, SqliteRow> + Send + Unpin + 'static,
     {
         self.readers.all(&self.counts.statements, statement).await
+    }
+
+    /// Does the work of a search, which executes several statements, on a thread that reads.
+    pub(crate) async fn search<T: Send + 'static>(
+        &self,
+        work: impl FnOnce(&mut Raw<'_>, &Counts) -> T + Send + 'static,
+    ) -> Result<T> {
+        let counts = Arc::clone(&self.counts);
+        match &self.readers {
+            Readers::Pool { threads, .. } => threads.run(move |raw| work(raw, &counts)).await,
+            Readers::Shared(connection) => {
+                let mut connection = connection.lock().await;
+                let mut lent = connection.lock_handle().await.map_err(error::store)?;
+                Ok(work(&mut Raw::new(&mut lent), &counts))
+            }
+        }
     }
 
     /// The first row: every caller asks for one at most.

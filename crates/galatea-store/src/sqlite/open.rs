@@ -15,6 +15,7 @@ use super::{
     options::{Durability, SqliteOptions},
     pool::Pool,
     read::Readers,
+    threads::Threads,
     vectors,
 };
 use crate::error as common;
@@ -44,11 +45,10 @@ pub(crate) async fn file(path: &Path, options: &SqliteOptions) -> Result<Opened>
     migrate(&mut writer, path).await?;
     settle(&mut writer, path).await?;
     // Every commit empties a reader's cache, so it need not be large: 1 MiB.
-    let readers = Pool::new(
-        connect.pragma("query_only", "ON").pragma("cache_size", "-1024"),
-        options.readers,
-    );
-    Ok(Opened { writer: Some(writer), readers: Readers::Pool(Box::new(readers)) })
+    let connect = connect.pragma("query_only", "ON").pragma("cache_size", "-1024");
+    let threads = Threads::new(connect.clone(), options.readers, options.idle);
+    let pool = Box::new(Pool::new(connect, options.readers));
+    Ok(Opened { writer: Some(writer), readers: Readers::Pool { pool, threads } })
 }
 
 /// Writes what an earlier process left in the log into the main file, and flushes it, before

@@ -1,21 +1,23 @@
-//! Prepared statements on SQLite's own handle, for the writer: sqlx hands each statement over to a
-//! thread of its own and back, which costs more than the statement. sqlx opens the connection and
-//! lends its handle.
+//! Prepared statements on SQLite's own handle, for the writer and for searches: sqlx hands each
+//! statement over to a thread of its own and back, which costs more than the statement. sqlx opens
+//! the connection and lends its handle.
 #![allow(
     unsafe_code,
     reason = "SQLite's interface is C; every call of it in this crate but one is here"
 )]
 
 use libsqlite3_sys::{
-    SQLITE_DONE, SQLITE_OK, SQLITE_PREPARE_PERSISTENT, SQLITE_ROW, SQLITE_STATIC, sqlite3,
-    sqlite3_bind_blob64, sqlite3_bind_double, sqlite3_bind_int64, sqlite3_bind_null,
+    SQLITE_DONE, SQLITE_NULL, SQLITE_OK, SQLITE_PREPARE_PERSISTENT, SQLITE_ROW, SQLITE_STATIC,
+    sqlite3, sqlite3_bind_blob64, sqlite3_bind_double, sqlite3_bind_int64, sqlite3_bind_null,
     sqlite3_bind_parameter_count, sqlite3_bind_parameter_name, sqlite3_bind_text64,
-    sqlite3_changes64, sqlite3_clear_bindings, sqlite3_column_int64, sqlite3_errmsg,
+    sqlite3_changes64, sqlite3_clear_bindings, sqlite3_column_blob, sqlite3_column_bytes,
+    sqlite3_column_int64, sqlite3_column_text, sqlite3_column_type, sqlite3_errmsg,
     sqlite3_extended_errcode, sqlite3_finalize, sqlite3_get_autocommit, sqlite3_prepare_v3,
     sqlite3_reset, sqlite3_step, sqlite3_stmt, sqlite3_total_changes64,
 };
 use sqlx::sqlite::LockedSqliteHandle;
 use std::{
+    borrow::Cow,
     collections::HashMap,
     ffi::{CStr, c_char, c_int, c_uint},
     fmt,
@@ -77,6 +79,10 @@ macro_rules! args {
 }
 pub(crate) use args;
 
+/// Statements kept prepared: more than the writer has. The texts of searches depend on their
+/// conditions, of which there are few combinations.
+const PREPARED: usize = 256;
+
 struct Prepared {
     statement: NonNull<sqlite3_stmt>,
     /// For each parameter of the statement the place of its value: `$2` is the second.
@@ -86,9 +92,13 @@ struct Prepared {
 /// A connection whose handle is lent by sqlx, with the statements that were prepared on it.
 pub(crate) struct Raw<'a> {
     handle: NonNull<sqlite3>,
-    prepared: HashMap<&'static str, Prepared>,
+    prepared: HashMap<Cow<'static, str>, Prepared>,
     lent: PhantomData<&'a mut ()>,
 }
+
+// SAFETY: SQLite is compiled for several threads, and a connection may move between them as long as
+// one uses it at a time (<https://www.sqlite.org/threadsafe.html>): every call needs `&mut`.
+unsafe impl Send for Raw<'_> {}
 
 impl<'a> Raw<'a> {
     /// Takes the handle for as long as it is lent.
@@ -98,12 +108,16 @@ impl<'a> Raw<'a> {
 
     /// Executes a statement; how many rows it changed.
     pub(crate) fn execute(&mut self, text: &'static str, args: &[Arg<'_>]) -> Result<u64, Refusal> {
-        self.run(text, args).map(|(_, changes)| changes)
+        self.each(text, args, |_| ())
     }
 
     /// Executes a statement for the first column of its first row, an integer.
     pub(crate) fn number(&mut self, text: &'static str) -> Result<Option<i64>, Refusal> {
-        self.run(text, &[]).map(|(number, _)| number)
+        let mut first = None;
+        self.each(text, &[], |row| {
+            first.get_or_insert(row.int(0));
+        })?;
+        Ok(first.flatten())
     }
 
     /// False within a transaction. SQLite ends one by itself when it cannot go on
@@ -120,35 +134,99 @@ impl<'a> Raw<'a> {
         u64::try_from(rows).unwrap_or(0)
     }
 
-    fn run(&mut self, text: &'static str, args: &[Arg<'_>]) -> Result<(Option<i64>, u64), Refusal> {
+    /// Executes a statement and hands over each of its rows; how many rows it changed.
+    pub(crate) fn each(
+        &mut self,
+        text: impl Into<Cow<'static, str>>,
+        args: &[Arg<'_>],
+        row: impl FnMut(&Columns<'_>),
+    ) -> Result<u64, Refusal> {
         let handle = self.handle;
-        if !self.prepared.contains_key(text) {
-            let prepared = prepare(handle, text)?;
-            self.prepared.insert(text, prepared);
+        let text = text.into();
+        if !self.prepared.contains_key(&text) {
+            if self.prepared.len() >= PREPARED {
+                self.finalize();
+            }
+            let prepared = prepare(handle, &text)?;
+            self.prepared.insert(text.clone(), prepared);
         }
-        let Some(Prepared { statement, places }) = self.prepared.get(text) else {
+        let Some(Prepared { statement, places }) = self.prepared.get(&text) else {
             return Err(refusal(handle));
         };
         let statement = statement.as_ptr();
-        let done = bind(handle, statement, places, args).and_then(|()| step(handle, statement));
+        let done =
+            bind(handle, statement, places, args).and_then(|()| step(handle, statement, row));
         // SAFETY: the statement is alive. After these two it holds nothing of `args`.
         unsafe {
             sqlite3_reset(statement);
             sqlite3_clear_bindings(statement);
         }
-        let number = done?;
+        done?;
         // SAFETY: as above.
         let changes = unsafe { sqlite3_changes64(handle.as_ptr()) };
-        Ok((number, u64::try_from(changes).unwrap_or(0)))
+        Ok(u64::try_from(changes).unwrap_or(0))
+    }
+
+    fn finalize(&mut self) {
+        for (_, prepared) in self.prepared.drain() {
+            // SAFETY: each was prepared here, is finalized once, and the connection is still lent.
+            unsafe { sqlite3_finalize(prepared.statement.as_ptr()) };
+        }
+    }
+}
+
+/// The row on which a statement is.
+pub(crate) struct Columns<'a> {
+    statement: *mut sqlite3_stmt,
+    row: PhantomData<&'a ()>,
+}
+
+impl Columns<'_> {
+    fn is_null(&self, n: c_int) -> bool {
+        // SAFETY: the statement is on a row; a column that it does not have is null.
+        unsafe { sqlite3_column_type(self.statement, n) == SQLITE_NULL }
+    }
+
+    /// An integer; `None` for null.
+    pub(crate) fn int(&self, n: c_int) -> Option<i64> {
+        // SAFETY: as above.
+        (!self.is_null(n)).then(|| unsafe { sqlite3_column_int64(self.statement, n) })
+    }
+
+    /// Text; `None` for null or what is not UTF-8.
+    pub(crate) fn text(&self, n: c_int) -> Option<&str> {
+        // SAFETY: as above. The call converts a value of another type before its bytes are counted.
+        let start = unsafe { sqlite3_column_text(self.statement, n) };
+        std::str::from_utf8(self.bytes(n, start)?).ok()
+    }
+
+    /// Bytes; `None` for null.
+    pub(crate) fn blob(&self, n: c_int) -> Option<&[u8]> {
+        if self.is_null(n) {
+            return None;
+        }
+        // SAFETY: as above.
+        let start = unsafe { sqlite3_column_blob(self.statement, n) };
+        // An empty one has no address.
+        Some(self.bytes(n, start.cast()).unwrap_or_default())
+    }
+
+    fn bytes(&self, n: c_int, start: *const u8) -> Option<&[u8]> {
+        if start.is_null() {
+            return None;
+        }
+        // SAFETY: the value begins at `start` and lives until the statement steps, which needs the
+        // `Raw` that is borrowed while a row is handed over.
+        unsafe {
+            let length = sqlite3_column_bytes(self.statement, n);
+            Some(std::slice::from_raw_parts(start, usize::try_from(length).unwrap_or(0)))
+        }
     }
 }
 
 impl Drop for Raw<'_> {
     fn drop(&mut self) {
-        for prepared in self.prepared.values() {
-            // SAFETY: each was prepared here, is finalized once, and the connection is still lent.
-            unsafe { sqlite3_finalize(prepared.statement.as_ptr()) };
-        }
+        self.finalize();
     }
 }
 
@@ -242,17 +320,17 @@ fn bind(
     Ok(())
 }
 
-/// Steps to the end. The first column of the first row, if there is one.
-fn step(handle: NonNull<sqlite3>, statement: *mut sqlite3_stmt) -> Result<Option<i64>, Refusal> {
-    let mut first = None;
+/// Steps to the end and hands over each row.
+fn step(
+    handle: NonNull<sqlite3>,
+    statement: *mut sqlite3_stmt,
+    mut row: impl FnMut(&Columns<'_>),
+) -> Result<(), Refusal> {
     loop {
         // SAFETY: the statement is alive and its bindings are.
         match unsafe { sqlite3_step(statement) } {
-            SQLITE_DONE => return Ok(first),
-            SQLITE_ROW => {
-                // SAFETY: the statement is on a row, which has a first column.
-                first.get_or_insert(unsafe { sqlite3_column_int64(statement, 0) });
-            }
+            SQLITE_DONE => return Ok(()),
+            SQLITE_ROW => row(&Columns { statement, row: PhantomData }),
             _ => return Err(refusal(handle)),
         }
     }

@@ -8,13 +8,13 @@ use std::sync::{
 };
 use tokio::sync::Mutex;
 
-use super::{error, pool::Pool};
+use super::{error, pool::Pool, threads::Threads};
 use crate::dialect::Statement;
 
 /// Where reads go.
 pub(crate) enum Readers {
-    /// Beside the writer.
-    Pool(Box<Pool>),
+    /// Beside the writer: connections for single statements, and threads for searches.
+    Pool { pool: Box<Pool>, threads: Threads },
     /// A database in memory has one connection.
     Shared(Arc<Mutex<SqliteConnection>>),
 }
@@ -33,7 +33,7 @@ impl Readers {
         let select = query_as_with(AssertSqlSafe(statement.sqlite), arguments);
         statements.fetch_add(1, Ordering::Relaxed);
         match self {
-            Self::Pool(pool) => match pool.acquire().await {
+            Self::Pool { pool, .. } => match pool.acquire().await {
                 Ok(mut reader) => {
                     let rows = select.fetch_all(&mut *reader).await;
                     reader.done();
