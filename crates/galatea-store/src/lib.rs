@@ -276,17 +276,6 @@ impl Database {
         }
     }
 
-    /// Every row of a statement that SQLite answers in its own types.
-    async fn all_of_sqlite<O>(&self, statement: Statement) -> Result<Vec<O>>
-    where
-        O: for<'r> FromRow<'r, SqliteRow> + Send + Unpin + 'static,
-    {
-        match &self.0.backend {
-            Backend::Sqlite(sqlite) => sqlite.all(statement).await,
-            Backend::Postgres(_) => Err(Error::unexpected("a statement of another database")),
-        }
-    }
-
     /// The first row: every caller asks for one at most.
     async fn one<O>(&self, statement: Statement) -> Result<Option<O>>
     where

@@ -3,6 +3,7 @@
 mod candidates;
 mod rows;
 mod source;
+mod unindexed;
 mod view;
 mod words;
 
@@ -13,7 +14,10 @@ use galatea_core::{
     fusion::{self, Candidate, Fused},
     store::{MOST_RECALLED, RecallQuery, RecallStore, Recalled},
 };
-use std::collections::{HashMap, HashSet};
+use std::{
+    collections::{HashMap, HashSet},
+    sync::Arc,
+};
 
 use self::{candidates::Seen, rows::Row, source::Source};
 use crate::{
@@ -22,10 +26,12 @@ use crate::{
     terms::Asked,
 };
 
+pub(crate) use unindexed::Unindexed;
 #[cfg(test)]
 pub(crate) use {
     candidates::{MEANINGS, statements},
     rows::{BESIDE, BY_SEQ},
+    unindexed::{AFTER, EXTENT},
     view::Dialect,
     words::LIST,
 };
@@ -63,10 +69,12 @@ impl Database {
         complete: bool,
     ) -> Result<Option<Vec<Recalled>>> {
         let query = query.clone();
+        let unindexed = Arc::clone(&sqlite.unindexed);
         let found = sqlite.search(move |raw, counts| {
             let search = Search { source: Source::of_sqlite(raw, counts), query: &query };
             let found = async {
-                if complete && search.lacks_words().await? {
+                let words = complete && !query.text.is_empty();
+                if words && unindexed.lacks(&search.source, &query).await? {
                     return Ok(None);
                 }
                 search.run().await.map(Some)
@@ -123,14 +131,6 @@ struct Search<'a, 'h> {
 type Links = HashMap<i64, [Option<i64>; 2]>;
 
 impl Search<'_, '_> {
-    /// Whether the index of words lacks something that the query may want.
-    async fn lacks_words(&self) -> Result<bool> {
-        if crate::terms::of_question(&self.query.text).is_empty() {
-            return Ok(false);
-        }
-        Ok(!self.source.numbers(words::behind(self.query)).await?.is_empty())
-    }
-
     async fn run(&self) -> Result<Vec<Recalled>> {
         let query = self.query;
         let limit = usize::try_from(query.limit.min(MOST_RECALLED)).unwrap_or(0);

@@ -6,7 +6,6 @@ use galatea_core::{EntityId, MemoryKind, MemoryScope, store::RecallQuery, visibi
 use uuid::Uuid;
 
 use crate::{
-    Backend,
     dialect::{Statement, Value},
     terms,
 };
@@ -16,15 +15,6 @@ use crate::{
 pub(crate) enum Dialect {
     Sqlite,
     Postgres,
-}
-
-impl Dialect {
-    pub(crate) fn of(backend: &Backend) -> Self {
-        match backend {
-            Backend::Sqlite(_) => Self::Sqlite,
-            Backend::Postgres(_) => Self::Postgres,
-        }
-    }
 }
 
 /// A statement while it is put together.

@@ -31,10 +31,6 @@ const OFTEN: usize = 24;
 const COMMON: usize = 2;
 /// Memories of a Room counted for it.
 const COUNTED: u32 = 1_600;
-/// Memories that the index may be behind before a search brings it up although it would miss none:
-/// a commit for each would cost more than the search.
-const BEHIND: i64 = 500;
-
 /// The lists of a question's terms, each once.
 pub(super) struct Lookup {
     terms: Vec<String>,
@@ -136,18 +132,6 @@ fn expression(term: &str, codes: &[String]) -> String {
     codes.iter().map(|code| format!("\"{term}{at}{code}\"")).collect::<Vec<_>>().join(" OR ")
 }
 
-/// Whether the index lacks something that the query may want, or is far behind.
-pub(super) fn behind(query: &RecallQuery) -> Statement {
-    let mut builder = Builder::new(Dialect::Sqlite, query);
-    let mut wanted = vec![builder.sorts("m")];
-    wanted.extend(builder.further());
-    let wanted = wanted.join(" AND ");
-    builder.finish(format!(
-        "SELECT 1 FROM terms_progress p WHERE (SELECT max(l.seq) FROM memories l) > p.seq + {BEHIND} \
-         OR EXISTS (SELECT 1 FROM memories m NOT INDEXED WHERE m.seq > p.seq AND {wanted})"
-    ))
-}
-
 /// How many memories a place has, up to some number.
 fn counted(query: &RecallQuery, codes: &[String]) -> Statement {
     let mut builder = Builder::new(Dialect::Sqlite, query);
@@ -194,7 +178,7 @@ impl Search<'_, '_> {
 /// All statements of a search by words that depend on the query.
 #[cfg(test)]
 pub(super) fn statements(query: &RecallQuery) -> Vec<Statement> {
-    vec![behind(query), counted(query, &codes(query))]
+    vec![counted(query, &codes(query))]
 }
 
 #[cfg(test)]

@@ -47,7 +47,7 @@ use self::{
     writer::{Order, Writer},
 };
 pub(crate) use self::{counts::Counts, error::read_failed};
-use crate::{change::Change, dialect::Statement, error as common};
+use crate::{change::Change, dialect::Statement, error as common, recall::Unindexed};
 
 /// One SQLite database.
 pub(crate) struct Sqlite {
@@ -59,6 +59,7 @@ pub(crate) struct Sqlite {
     pub(crate) asked: Asked,
     condition: Arc<Condition>,
     recent: Arc<Recent>,
+    pub(crate) unindexed: Arc<Unindexed>,
 }
 
 impl Sqlite {
@@ -108,6 +109,7 @@ impl Sqlite {
             asked: Asked::new(Arc::clone(&options.clock)),
             condition,
             recent,
+            unindexed: Arc::default(),
         })
     }
 

@@ -62,6 +62,9 @@ const READS: &[Dialects] = &[
     recall::MEANINGS,
     recall::BESIDE,
     recall::BY_SEQ,
+    recall::LIST,
+    recall::EXTENT,
+    recall::AFTER,
 ];
 
 /// Writes, but for those of every message.
