@@ -266,7 +266,7 @@ pub use state::{Fragment, State};
 pub use state_keeper::StateKeeper;
 pub use store::Store;
 pub use task::Task;
-pub use turn::{AgentView, FinishedTurn, Outbound, Turn};
+pub use turn::{AgentView, FinishedTurn, Outbound, Turn, TurnUsage};
 pub use verdict::{Decision, StepOutcome, Verdict};
 pub use visibility::Visibility;
 pub use world::{Role, World, WorldMetadata};

@@ -3,7 +3,7 @@
 
 use async_trait::async_trait;
 use galatea_core::{
-    EmbeddingModel, ErrorKind, Models, Result, TextModel,
+    EmbeddingModel, ErrorKind, Models, Result, TextModel, TurnUsage,
     model::{MediaModels, ModelInfo, Price, TextAnswer, TextRequest, Usage},
     store::{Amount, Day, UsageRow},
     tokens::Family,
@@ -128,6 +128,16 @@ impl Meter {
                 Err(error)
             }
         }
+    }
+}
+
+impl TurnUsage for Meter {
+    fn take(&self) -> Vec<UsageRow> {
+        Self::take(self)
+    }
+
+    fn put_back(&self, rows: Vec<UsageRow>) {
+        self.budget.keep(rows);
     }
 }
 
