@@ -130,6 +130,12 @@ pub enum Tier {
     TextSmall,
     /// Answers.
     TextLarge,
+    /// Short questions that need thought, such as a check or a choice.
+    #[serde(rename = "REASONING_SMALL", alias = "TEXT_REASONING_SMALL")]
+    ReasoningSmall,
+    /// Long questions that need thought, such as a plan.
+    #[serde(rename = "REASONING_LARGE", alias = "TEXT_REASONING_LARGE")]
+    ReasoningLarge,
 }
 
 /// The models of one agent. A configured model that fails says so; an answer of a fallback names it
@@ -140,12 +146,23 @@ pub struct Models {
     pub small: Arc<dyn TextModel>,
     /// For answers.
     pub large: Arc<dyn TextModel>,
+    /// For thought; none means the large model.
+    pub reasoning: ReasoningModels,
     /// For describing pictures; none when the provider has no such model.
     pub vision: Option<Arc<dyn TextModel>>,
     /// For search; none means keyword search.
     pub embedding: Option<Arc<dyn EmbeddingModel>>,
     /// For sound, pictures and speech.
     pub media: MediaModels,
+}
+
+/// The models that think before they answer; none of a size means the large model.
+#[derive(Clone, Default)]
+pub struct ReasoningModels {
+    /// For short questions.
+    pub small: Option<Arc<dyn TextModel>>,
+    /// For long ones.
+    pub large: Option<Arc<dyn TextModel>>,
 }
 
 /// The media models of one agent; none of a kind where none is configured.
@@ -165,17 +182,21 @@ impl Models {
         Self {
             small: Arc::clone(&model),
             large: model,
+            reasoning: ReasoningModels::default(),
             vision: None,
             embedding: None,
             media: MediaModels::default(),
         }
     }
 
-    /// elizaOS `useModel` for text types.
+    /// elizaOS `useModel` for text types. A reasoning type without a model of its own is the large
+    /// model.
     pub fn text(&self, tier: Tier) -> &Arc<dyn TextModel> {
         match tier {
             Tier::TextSmall => &self.small,
             Tier::TextLarge => &self.large,
+            Tier::ReasoningSmall => self.reasoning.small.as_ref().unwrap_or(&self.large),
+            Tier::ReasoningLarge => self.reasoning.large.as_ref().unwrap_or(&self.large),
         }
     }
 }
@@ -183,6 +204,42 @@ impl Models {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    struct Named(ModelInfo);
+
+    #[async_trait]
+    impl TextModel for Named {
+        fn info(&self) -> &ModelInfo {
+            &self.0
+        }
+        async fn generate(
+            &self,
+            _: &TextRequest,
+            _: &(dyn for<'t> Fn(&'t str) + Send + Sync),
+        ) -> Result<TextAnswer> {
+            Ok(TextAnswer::default())
+        }
+    }
+
+    #[test]
+    fn without_a_reasoning_model_the_large_one_thinks() {
+        let of = |name: &str| -> Arc<dyn TextModel> {
+            Arc::new(Named(ModelInfo { model: name.to_owned(), ..ModelInfo::default() }))
+        };
+        let mut models = Models { small: of("small"), ..Models::of_text(of("large")) };
+        models.reasoning.small = Some(of("thinks"));
+        let name = |tier| models.text(tier).info().model.clone();
+        assert_eq!(name(Tier::TextSmall), "small");
+        assert_eq!(name(Tier::ReasoningSmall), "thinks");
+        assert_eq!(name(Tier::ReasoningLarge), "large");
+        for (text, tier) in [
+            ("\"REASONING_SMALL\"", Tier::ReasoningSmall),
+            ("\"TEXT_REASONING_LARGE\"", Tier::ReasoningLarge),
+            ("\"TEXT_LARGE\"", Tier::TextLarge),
+        ] {
+            assert_eq!(serde_json::from_str::<Tier>(text).unwrap(), tier, "{text}");
+        }
+    }
 
     #[test]
     fn a_price_counts_what_was_cached_for_less_and_rounds_up() {

@@ -153,7 +153,8 @@ pub fn build(
 
 /// Builds the chosen provider's models with their fallbacks.
 fn chained(context: &Context<'_>, provider: &'static Provider) -> Result<Configured> {
-    let chosen = (provider.build)(context)?;
+    let mut chosen = (provider.build)(context)?;
+    chosen.reasoning = providers::reasoning(context, provider.name, chosen.main());
     let fallback = fallback::read(context.settings, provider)?;
     let mut others = Vec::new();
     for other in &fallback.providers {

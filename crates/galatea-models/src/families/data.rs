@@ -66,6 +66,10 @@ struct Wanted {
     #[serde(default)]
     large: Vec<String>,
     #[serde(default)]
+    reasoning_small: Vec<String>,
+    #[serde(default)]
+    reasoning_large: Vec<String>,
+    #[serde(default)]
     vision: Vec<String>,
     #[serde(default)]
     embedding: Vec<String>,
@@ -161,6 +165,8 @@ pub(super) fn parse(text: &str) -> Result<Families> {
             provider: wanted.name,
             small: patterns(wanted.small),
             large: patterns(wanted.large),
+            reasoning_small: patterns(wanted.reasoning_small),
+            reasoning_large: patterns(wanted.reasoning_large),
             vision: patterns(wanted.vision),
             embedding: patterns(wanted.embedding),
             transcription: wanted.transcription,
