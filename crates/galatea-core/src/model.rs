@@ -4,6 +4,7 @@
 mod answer;
 mod media;
 pub mod object;
+mod registered;
 mod request;
 pub mod schema;
 mod sound;
@@ -19,6 +20,7 @@ pub use media::{
     ImageGeneration, ImageRequest, Made, MediaFile, MediaModel, MediaTask, MediaUsage, Sound,
     SpeechRequest, TextToSpeech, Transcription, UnitPrice,
 };
+pub use registered::{PluginModel, RegisteredModel};
 pub use request::{ChatMessage, ChatPart, ChatRole, Effort, Sampling, TextRequest, ToolSpec};
 
 /// Turns a conversation into text or tool calls.

@@ -8,6 +8,7 @@ mod media;
 mod named;
 mod parameters;
 mod providers;
+mod registered;
 mod remarks;
 mod uses;
 pub mod variables;
@@ -16,6 +17,7 @@ mod windows;
 pub use asking::Looked;
 pub use media::MediaUse;
 pub use named::{Named, Why};
+pub use registered::with_registered;
 pub use uses::Use;
 
 use std::sync::Arc;

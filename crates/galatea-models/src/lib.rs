@@ -28,7 +28,7 @@ pub mod tuned;
 pub mod wire;
 
 pub use choices::{Change, Choices, When};
-pub use config::{Configured, build};
+pub use config::{Configured, build, with_registered};
 pub use dependencies::Dependencies;
 pub use doctor::OfflineModel;
 pub use retry::{RetryPolicy, Retrying};

@@ -33,6 +33,20 @@ const FURTHER_KEYS: std::ops::RangeInclusive<u8> = 2..=9;
 /// falls back to another order.
 const EMBEDDING: Duration = Duration::from_secs(30);
 
+/// Reads a time limit.
+///
+/// # Errors
+/// `Invalid` for a value out of range.
+pub(super) fn seconds(settings: &Settings, variable: &Variable) -> Result<Duration> {
+    let seconds: f64 = settings.parse(variable, "a number of seconds")?.unwrap_or(30.0);
+    // A day is longer than any answer takes, and keeps sums of times in range.
+    if (0.001..=86_400.0).contains(&seconds) {
+        Ok(Duration::from_secs_f64(seconds))
+    } else {
+        Err(settings.complain(variable, "is not a number of seconds between 0.001 and 86400"))
+    }
+}
+
 /// What the builders need.
 pub(super) struct Context<'a> {
     pub(super) settings: &'a Settings,
@@ -55,16 +69,7 @@ impl<'a> Context<'a> {
         clock: Arc<dyn Clock>,
         dependencies: &'a Dependencies,
     ) -> Result<Self> {
-        let seconds = |variable: &Variable| -> Result<Duration> {
-            let seconds: f64 = settings.parse(variable, "a number of seconds")?.unwrap_or(30.0);
-            // A day is longer than any answer takes, and keeps sums of times in range.
-            if (0.001..=86_400.0).contains(&seconds) {
-                Ok(Duration::from_secs_f64(seconds))
-            } else {
-                Err(settings
-                    .complain(variable, "is not a number of seconds between 0.001 and 86400"))
-            }
-        };
+        let seconds = |variable: &Variable| seconds(settings, variable);
         let times = Times {
             first: seconds(&var::MODEL_FIRST_TOKEN_TIMEOUT)?,
             idle: seconds(&var::MODEL_IDLE_TIMEOUT)?,

@@ -8,9 +8,7 @@ use galatea_core::{
     model::{Effort, Sampling, Tier},
 };
 
-use super::variables::{
-    DEFAULT, LEGACY, REASONING_LARGE, REASONING_SMALL, TEXT_LARGE, TEXT_SMALL,
-};
+use super::variables::{DEFAULT, LEGACY, REASONING_LARGE, REASONING_SMALL, TEXT_LARGE, TEXT_SMALL};
 
 /// The sampling parameters that the settings give to a tier. The call's own values have precedence.
 pub(super) fn sampling(settings: &Settings, tier: Tier) -> Result<Sampling> {

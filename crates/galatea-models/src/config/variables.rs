@@ -19,9 +19,7 @@ pub use openai::{
     OPENAI_SMALL_MODEL,
 };
 pub use reasoning::{REASONING, REASONING_LARGE_MODEL, REASONING_SMALL_MODEL};
-pub use sampling::{
-    DEFAULT, LEGACY, REASONING_LARGE, REASONING_SMALL, TEXT_LARGE, TEXT_SMALL,
-};
+pub use sampling::{DEFAULT, LEGACY, REASONING_LARGE, REASONING_SMALL, TEXT_LARGE, TEXT_SMALL};
 
 /// The provider to use; has precedence over all other settings.
 pub const GALATEA_MODEL_PROVIDER: Variable = Variable::new(

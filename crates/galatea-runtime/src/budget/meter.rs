@@ -4,9 +4,7 @@
 use async_trait::async_trait;
 use galatea_core::{
     EmbeddingModel, ErrorKind, Models, Result, TextModel, TurnUsage,
-    model::{
-        MediaModels, ModelInfo, Price, ReasoningModels, TextAnswer, TextRequest, Usage,
-    },
+    model::{MediaModels, ModelInfo, Price, ReasoningModels, TextAnswer, TextRequest, Usage},
     store::{Amount, Day, UsageRow},
     tokens::Family,
 };

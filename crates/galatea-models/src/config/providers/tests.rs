@@ -215,10 +215,13 @@ fn a_reasoning_model_is_named_chosen_or_the_large_one() {
     ]);
     assert_eq!(names(&set), pair("b", "claude-opus-5-5"));
     let why: Vec<_> = set.uses.iter().map(|one| (one.role, one.named.why.clone())).collect();
-    assert_eq!(why[2..], [
-        (Role::ReasoningSmall, Why::Set("ANTHROPIC_REASONING_SMALL_MODEL")),
-        (Role::ReasoningLarge, Why::BuiltIn),
-    ]);
+    assert_eq!(
+        why[2..],
+        [
+            (Role::ReasoningSmall, Why::Set("ANTHROPIC_REASONING_SMALL_MODEL")),
+            (Role::ReasoningLarge, Why::BuiltIn),
+        ]
+    );
     // A server of one's own does not have OpenAI's models.
     let own = of(&[
         ("OPENAI_BASE_URL", "http://localhost:1234/v1"),
@@ -243,7 +246,8 @@ fn reasoning_models_think_unless_a_setting_says_otherwise() {
     let own = [("DEFAULT_EFFORT", "low"), ("REASONING_LARGE_EFFORT", "max")];
     assert_eq!(effort(&own, Tier::ReasoningLarge), Some(Effort::Max));
     // Only what is set can be left out.
-    let plain = of(&[("OLLAMA_API_ENDPOINT", "http://localhost:11434"), ("REASONING_LARGE_MODEL", "r")]);
+    let plain =
+        of(&[("OLLAMA_API_ENDPOINT", "http://localhost:11434"), ("REASONING_LARGE_MODEL", "r")]);
     assert_eq!(plain.findings, []);
 }
 

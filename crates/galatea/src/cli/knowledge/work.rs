@@ -20,7 +20,7 @@ use crate::{
     exit::Exit,
     failure::Result,
     library::Shared,
-    personas,
+    personas, plugins,
 };
 
 /// The documents of the configured agents.
@@ -53,7 +53,15 @@ impl Shelf {
         for persona in personas {
             let built =
                 galatea_models::build(&persona.settings, &http, Arc::clone(&clock), &dependencies)?;
-            let embedding = built.models.embedding.clone();
+            let registered = plugins::models(&plugins::standard());
+            let models = galatea_models::with_registered(
+                built.models,
+                &registered,
+                &persona.settings,
+                &clock,
+                &dependencies,
+            )?;
+            let embedding = models.embedding;
             let (library, _) = shared.library(&persona, embedding)?;
             agents.push(Agent { name: persona.character.name, library });
         }
