@@ -57,7 +57,7 @@ pub struct Configured {
     /// Whether the offline script may also answer in public.
     pub offline_public: bool,
     pub(crate) probe: Probe,
-    /// Probes of further keys and of fallbacks.
+    /// Probes of further keys, of fallbacks, and of media models.
     pub(crate) others: Vec<Probe>,
     pub(crate) asking: Vec<asking::Asking>,
     /// What the services' lists say about the models in use.
@@ -116,12 +116,20 @@ impl Configured {
         findings
             .extend(self.findings.iter().filter(|finding| finding.id != codes::UNKNOWN).cloned());
         for probe in &self.others {
-            // The agent still answers without a fallback, so its failure is at most a warning.
+            // The agent still answers without a fallback or a media model, so its failure is at most
+            // a warning.
             let weaker = |finding: Finding| Finding {
                 severity: finding.severity.min(Severity::Warning),
                 ..finding
             };
-            findings.extend(probe.run(true).await.into_iter().map(weaker));
+            for finding in probe.run(true).await.into_iter().map(weaker) {
+                // Several models of a service meet the same problem.
+                let known =
+                    |other: &Finding| other.id == finding.id && other.message == finding.message;
+                if !findings.iter().any(known) {
+                    findings.push(finding);
+                }
+            }
         }
         findings
     }
@@ -198,7 +206,11 @@ fn chained(context: &Context<'_>, provider: &'static Provider) -> Result<Configu
     };
     let facts = offers().flat_map(facts_of).collect();
     let asking = offers().filter_map(links::Offer::asking).collect();
-    let others = further.into_iter().chain(others.iter().flat_map(links::Offer::probes)).collect();
+    let others = further
+        .into_iter()
+        .chain(others.iter().flat_map(links::Offer::probes))
+        .chain(media.probes)
+        .collect();
     Ok(Configured {
         models,
         provider: provider.name,

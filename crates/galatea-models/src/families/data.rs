@@ -116,10 +116,18 @@ struct Units {
     minute: Option<String>,
     image: Option<String>,
     characters: Option<String>,
+    /// The page that states the price.
+    source: String,
+    /// When it was read.
+    read: String,
 }
 
 impl Units {
     fn price(&self) -> Result<UnitPrice> {
+        day(&self.read)?;
+        if self.source.trim().is_empty() {
+            return Err(bad("has a price without a source", &self.read));
+        }
         let read = |dollars: &Option<String>| dollars.as_deref().map(micros).transpose();
         Ok(UnitPrice {
             minute: read(&self.minute)?,
