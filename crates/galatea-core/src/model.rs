@@ -51,7 +51,7 @@ pub trait EmbeddingModel: Send + Sync {
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ModelInfo {
-    /// `openai`, `anthropic`, `ollama`, `google`, `openrouter`, `offline`.
+    /// `openai`, `anthropic`, `ollama`, `google`, `openrouter`, `local`, `offline`.
     pub provider: String,
     /// The model's name there.
     pub model: String,
@@ -82,7 +82,8 @@ impl ModelInfo {
     /// unknown.
     pub fn known_price(&self) -> Option<Price> {
         const FREE: Price = Price { input: 0, cached: 0, output: 0 };
-        self.price.or_else(|| (self.scripted || self.provider == "ollama").then_some(FREE))
+        let at_home = self.scripted || ["ollama", "local"].contains(&self.provider.as_str());
+        self.price.or_else(|| at_home.then_some(FREE))
     }
 }
 

@@ -22,7 +22,7 @@ pub use uses::Use;
 
 use std::sync::Arc;
 
-use galatea_core::{Clock, Error, Finding, Models, Result, Settings, Severity};
+use galatea_core::{Clock, EmbeddingModel, Error, Finding, Models, Result, Settings, Severity};
 use galatea_http::HttpClient;
 
 use crate::{
@@ -156,9 +156,35 @@ pub fn build(
         Some(provider) => chained(&context, provider)?,
         None => providers::offline(&context)?,
     };
+    if let Some(embedding) = local_embedding(settings)? {
+        configured.models.embedding = Some(embedding);
+    }
     configured.notes.splice(0..0, notes);
     configured.offline_public = settings.flag(&variables::OFFLINE_RESPONDER_PUBLIC)?;
     Ok(configured)
+}
+
+/// The embedding model of this process, if a folder is set.
+#[cfg(feature = "local-embeddings")]
+fn local_embedding(settings: &Settings) -> Result<Option<Arc<dyn EmbeddingModel>>> {
+    let Some(folder) = settings.text(&variables::LOCAL_EMBEDDING_FOLDER) else { return Ok(None) };
+    let model = crate::local::LocalEmbedding::open(std::path::Path::new(folder.trim()))
+        .map_err(|e| e.with("where", settings.origin(&variables::LOCAL_EMBEDDING_FOLDER)))?;
+    Ok(Some(Arc::new(model)))
+}
+
+/// A build without local embeddings refuses the setting rather than ignore it.
+#[cfg(not(feature = "local-embeddings"))]
+fn local_embedding(settings: &Settings) -> Result<Option<Arc<dyn EmbeddingModel>>> {
+    match settings.find(&variables::LOCAL_EMBEDDING_FOLDER) {
+        None => Ok(None),
+        Some(_) => Err(settings
+            .complain(
+                &variables::LOCAL_EMBEDDING_FOLDER,
+                "names a model, and this program was built without local embeddings",
+            )
+            .with_fix("build galatea with `--features local-embeddings`, or remove the setting")),
+    }
 }
 
 /// Builds the chosen provider's models with their fallbacks.

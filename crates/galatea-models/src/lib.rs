@@ -19,6 +19,8 @@ pub mod families;
 pub mod fuzz;
 pub mod google;
 mod guarded;
+#[cfg(feature = "local-embeddings")]
+pub mod local;
 mod media;
 mod noticing;
 pub mod ollama;

@@ -326,6 +326,7 @@ async fn messages_are_embedded_in_batches_after_facts_and_an_outage_is_waited_ou
 async fn embeddings_are_stored_with_their_cost_which_stays_if_they_cannot_be() {
     let mut scene = after(8);
     scene.models.embedding = Some(Tea::of("small", 3));
+    scene.keep(MemoryKind::Messages, someone(MARIA), scene.room.id, "remark", Timestamp(1));
     let cost = UsageRow {
         agent: scene.agent.identity.id(),
         day: Day(20_000),

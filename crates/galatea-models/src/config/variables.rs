@@ -273,6 +273,15 @@ pub const OLLAMA: &[Variable] = &[
     OLLAMA_CONTEXT_LENGTH,
 ];
 
+/// Folder of an embedding model that runs in this process.
+pub const LOCAL_EMBEDDING_FOLDER: Variable = Variable::new(
+    "LOCAL_EMBEDDING_FOLDER",
+    "Folder of a static embedding model (Model2Vec: model.safetensors, tokenizer.json) for memory search in this process, before the provider's; needs a build with `--features local-embeddings`.",
+);
+
+/// Settings of models that run in this process.
+pub const LOCAL: &[Variable] = &[LOCAL_EMBEDDING_FOLDER];
+
 /// File with a custom offline script.
 pub const OFFLINE_SCRIPT: Variable = Variable::new(
     "OFFLINE_SCRIPT",
@@ -312,6 +321,7 @@ pub const VARIABLES: &[(&str, &[Variable])] = &[
     ("Ollama", OLLAMA),
     ("Reasoning models", REASONING),
     ("Voice messages, pictures and speech", MEDIA),
+    ("Embeddings in this process", LOCAL),
     ("Offline script", OFFLINE),
     ("Sampling: small model", &TEXT_SMALL),
     ("Sampling: large model", &TEXT_LARGE),

@@ -252,6 +252,18 @@ fn reasoning_models_think_unless_a_setting_says_otherwise() {
 }
 
 #[test]
+fn a_folder_for_embeddings_is_read_or_refused_but_not_ignored() {
+    let error = configured_by(&[("LOCAL_EMBEDDING_FOLDER", "/nonexistent")]).err().unwrap();
+    let told = error.report().to_string();
+    assert_eq!(error.kind(), ErrorKind::Invalid);
+    if cfg!(feature = "local-embeddings") {
+        assert!(told.contains("/nonexistent/model.safetensors"), "{told}");
+    } else {
+        assert!(told.contains("--features local-embeddings"), "{told}");
+    }
+}
+
+#[test]
 fn bad_values_name_their_variable_and_repeat_no_secret() {
     for (name, value) in [
         ("OPENAI_BASE_URL", "not a url CANARY"),
