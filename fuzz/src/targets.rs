@@ -28,6 +28,19 @@ pub(crate) const ALL: &[Target] = &[
     Target { name: "plan", run: plan },
     Target { name: "character", run: character },
     Target { name: "dotenv", run: galatea::fuzz::dotenv },
+    Target { name: "document_text", run: galatea_knowledge::fuzz::text },
+    Target { name: "document_markdown", run: galatea_knowledge::fuzz::markdown },
+    Target { name: "document_html", run: galatea_knowledge::fuzz::html },
+    Target { name: "document_csv", run: galatea_knowledge::fuzz::csv },
+    Target { name: "document_code", run: galatea_knowledge::fuzz::code },
+    Target { name: "document_docx", run: galatea_knowledge::fuzz::docx },
+    Target { name: "document_epub", run: galatea_knowledge::fuzz::epub },
+    Target { name: "document_pdf", run: galatea_knowledge::fuzz::pdf },
+    Target { name: "import_log", run: galatea::fuzz::import_log },
+    Target { name: "import_galatea", run: galatea::fuzz::import_galatea },
+    Target { name: "import_elizaos", run: galatea::fuzz::import_elizaos },
+    Target { name: "import_telegram", run: galatea_telegram::fuzz::export },
+    Target { name: "import_discord", run: galatea_discord::fuzz::export },
 ];
 
 fn text(bytes: &[u8]) -> String {

@@ -163,7 +163,7 @@ impl Meaning {
         model: &Arc<dyn EmbeddingModel>,
         items: &[(Memory, String)],
     ) -> Result<Vec<MemoryId>> {
-        let (agent, name) = (turn.agent.identity.id(), model.info().full_name());
+        let name = model.info().full_name();
         let mut batches = vec![items];
         let mut refusals = 0;
         let mut refused = Vec::new();
@@ -181,7 +181,7 @@ impl Meaning {
                         .collect();
                     embeddings.iter().for_each(|(_, embedding)| self.note(&name, embedding));
                     kill_point("embedding.before");
-                    turn.store.save_embeddings(agent, &name, &embeddings).await?;
+                    save(turn, &name, &embeddings).await?;
                     kill_point("embedding.after");
                 }
                 // If the service rejects one text, the others must still be embedded.
@@ -233,6 +233,18 @@ pub(crate) fn patience(turn: &Turn<'_>) -> Duration {
 
 fn by_age(turn: &Turn<'_>, error: &Error) {
     tracing::debug!(turn = %turn.id, error = %error.report(), "failed to embed a message; memories are compared by words");
+}
+
+/// Stores embeddings in one change with what their calls used.
+async fn save(turn: &Turn<'_>, model: &str, embeddings: &[(&Memory, Embedding)]) -> Result<()> {
+    let (agent, used) = (turn.agent.identity.id(), turn.usage.take());
+    match turn.store.save_embeddings_with_usage(agent, model, embeddings, &used).await {
+        Ok(_) => Ok(()),
+        Err(error) => {
+            turn.usage.put_back(used);
+            Err(error)
+        }
+    }
 }
 
 /// One embedding per text. `None` for a text whose vector cannot be compared.

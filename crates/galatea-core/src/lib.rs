@@ -152,6 +152,42 @@
 //! assert_eq!(games.actions[0].docs().name, "ROLL_DICE");
 //! ```
 //!
+//! A plugin may bring models as well. This one answers before the configured large model, which
+//! takes over when it fails:
+//!
+//! ```
+//! use async_trait::async_trait;
+//! use galatea_core::{
+//!     ModelInfo, Plugin, Result, TextModel,
+//!     model::{PluginModel, TextAnswer, TextRequest, Tier},
+//! };
+//! use std::sync::Arc;
+//!
+//! /// Repeats what was said last.
+//! struct Parrot(ModelInfo);
+//!
+//! #[async_trait]
+//! impl TextModel for Parrot {
+//!     fn info(&self) -> &ModelInfo {
+//!         &self.0
+//!     }
+//!
+//!     async fn generate(
+//!         &self,
+//!         request: &TextRequest,
+//!         _: &(dyn for<'t> Fn(&'t str) + Send + Sync),
+//!     ) -> Result<TextAnswer> {
+//!         let text = request.messages.last().map(|message| message.text()).unwrap_or_default();
+//!         Ok(TextAnswer { text, ..TextAnswer::default() })
+//!     }
+//! }
+//!
+//! let info = ModelInfo { provider: "parrot".into(), model: "one".into(), ..ModelInfo::default() };
+//! let large = PluginModel::Text(Tier::TextLarge, Arc::new(Parrot(info)));
+//! let plugin = Plugin::new("parrot", "1.0.0", "Repeats").model(100, large);
+//! assert_eq!(plugin.models[0].priority, 100);
+//! ```
+//!
 //! # Failures
 //!
 //! Every function returns an [`Error`]. It carries a kind, advice for the one layer that retries,
@@ -266,7 +302,7 @@ pub use state::{Fragment, State};
 pub use state_keeper::StateKeeper;
 pub use store::Store;
 pub use task::Task;
-pub use turn::{AgentView, FinishedTurn, Outbound, Turn};
+pub use turn::{AgentView, FinishedTurn, Outbound, Turn, TurnUsage};
 pub use verdict::{Decision, StepOutcome, Verdict};
 pub use visibility::Visibility;
 pub use world::{Role, World, WorldMetadata};

@@ -4,6 +4,7 @@
 mod answer;
 mod media;
 pub mod object;
+mod registered;
 mod request;
 pub mod schema;
 mod sound;
@@ -19,6 +20,7 @@ pub use media::{
     ImageGeneration, ImageRequest, Made, MediaFile, MediaModel, MediaTask, MediaUsage, Sound,
     SpeechRequest, TextToSpeech, Transcription, UnitPrice,
 };
+pub use registered::{PluginModel, RegisteredModel};
 pub use request::{ChatMessage, ChatPart, ChatRole, Effort, Sampling, TextRequest, ToolSpec};
 
 /// Turns a conversation into text or tool calls.
@@ -49,7 +51,7 @@ pub trait EmbeddingModel: Send + Sync {
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ModelInfo {
-    /// `openai`, `anthropic`, `ollama`, `google`, `openrouter`, `offline`.
+    /// `openai`, `anthropic`, `ollama`, `google`, `openrouter`, `local`, `offline`.
     pub provider: String,
     /// The model's name there.
     pub model: String,
@@ -80,7 +82,8 @@ impl ModelInfo {
     /// unknown.
     pub fn known_price(&self) -> Option<Price> {
         const FREE: Price = Price { input: 0, cached: 0, output: 0 };
-        self.price.or_else(|| (self.scripted || self.provider == "ollama").then_some(FREE))
+        let at_home = self.scripted || ["ollama", "local"].contains(&self.provider.as_str());
+        self.price.or_else(|| at_home.then_some(FREE))
     }
 }
 
@@ -130,6 +133,12 @@ pub enum Tier {
     TextSmall,
     /// Answers.
     TextLarge,
+    /// Short questions that need thought, such as a check or a choice.
+    #[serde(rename = "REASONING_SMALL", alias = "TEXT_REASONING_SMALL")]
+    ReasoningSmall,
+    /// Long questions that need thought, such as a plan.
+    #[serde(rename = "REASONING_LARGE", alias = "TEXT_REASONING_LARGE")]
+    ReasoningLarge,
 }
 
 /// The models of one agent. A configured model that fails says so; an answer of a fallback names it
@@ -140,12 +149,23 @@ pub struct Models {
     pub small: Arc<dyn TextModel>,
     /// For answers.
     pub large: Arc<dyn TextModel>,
+    /// For thought; none means the large model.
+    pub reasoning: ReasoningModels,
     /// For describing pictures; none when the provider has no such model.
     pub vision: Option<Arc<dyn TextModel>>,
     /// For search; none means keyword search.
     pub embedding: Option<Arc<dyn EmbeddingModel>>,
     /// For sound, pictures and speech.
     pub media: MediaModels,
+}
+
+/// The models that think before they answer; none of a size means the large model.
+#[derive(Clone, Default)]
+pub struct ReasoningModels {
+    /// For short questions.
+    pub small: Option<Arc<dyn TextModel>>,
+    /// For long ones.
+    pub large: Option<Arc<dyn TextModel>>,
 }
 
 /// The media models of one agent; none of a kind where none is configured.
@@ -165,17 +185,21 @@ impl Models {
         Self {
             small: Arc::clone(&model),
             large: model,
+            reasoning: ReasoningModels::default(),
             vision: None,
             embedding: None,
             media: MediaModels::default(),
         }
     }
 
-    /// elizaOS `useModel` for text types.
+    /// elizaOS `useModel` for text types. A reasoning type without a model of its own is the large
+    /// model.
     pub fn text(&self, tier: Tier) -> &Arc<dyn TextModel> {
         match tier {
             Tier::TextSmall => &self.small,
             Tier::TextLarge => &self.large,
+            Tier::ReasoningSmall => self.reasoning.small.as_ref().unwrap_or(&self.large),
+            Tier::ReasoningLarge => self.reasoning.large.as_ref().unwrap_or(&self.large),
         }
     }
 }
@@ -183,6 +207,42 @@ impl Models {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    struct Named(ModelInfo);
+
+    #[async_trait]
+    impl TextModel for Named {
+        fn info(&self) -> &ModelInfo {
+            &self.0
+        }
+        async fn generate(
+            &self,
+            _: &TextRequest,
+            _: &(dyn for<'t> Fn(&'t str) + Send + Sync),
+        ) -> Result<TextAnswer> {
+            Ok(TextAnswer::default())
+        }
+    }
+
+    #[test]
+    fn without_a_reasoning_model_the_large_one_thinks() {
+        let of = |name: &str| -> Arc<dyn TextModel> {
+            Arc::new(Named(ModelInfo { model: name.to_owned(), ..ModelInfo::default() }))
+        };
+        let mut models = Models { small: of("small"), ..Models::of_text(of("large")) };
+        models.reasoning.small = Some(of("thinks"));
+        let name = |tier| models.text(tier).info().model.clone();
+        assert_eq!(name(Tier::TextSmall), "small");
+        assert_eq!(name(Tier::ReasoningSmall), "thinks");
+        assert_eq!(name(Tier::ReasoningLarge), "large");
+        for (text, tier) in [
+            ("\"REASONING_SMALL\"", Tier::ReasoningSmall),
+            ("\"TEXT_REASONING_LARGE\"", Tier::ReasoningLarge),
+            ("\"TEXT_LARGE\"", Tier::TextLarge),
+        ] {
+            assert_eq!(serde_json::from_str::<Tier>(text).unwrap(), tier, "{text}");
+        }
+    }
 
     #[test]
     fn a_price_counts_what_was_cached_for_less_and_rounds_up() {

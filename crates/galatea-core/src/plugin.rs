@@ -6,6 +6,7 @@ use crate::{
     action::{Action, AnyAction, erase},
     evaluator::Evaluator,
     middleware::Middleware,
+    model::{PluginModel, RegisteredModel},
     provider::Provider,
     service::Service,
 };
@@ -34,6 +35,8 @@ pub struct Plugin {
     pub services: Vec<Arc<dyn Service>>,
     /// Middleware.
     pub middleware: Vec<Arc<dyn Middleware>>,
+    /// Models.
+    pub models: Vec<RegisteredModel>,
 }
 
 impl Plugin {
@@ -68,6 +71,12 @@ impl Plugin {
     #[must_use]
     pub fn service(mut self, service: Arc<dyn Service>) -> Self {
         self.services.push(service);
+        self
+    }
+    /// Adds a model for one type, asked by its priority ([`RegisteredModel`]).
+    #[must_use]
+    pub fn model(mut self, priority: i32, model: PluginModel) -> Self {
+        self.models.push(RegisteredModel { priority, model });
         self
     }
     /// Adds middleware.

@@ -14,7 +14,7 @@ use crate::{
     service::Services,
     settings::Settings,
     state::State,
-    store::{Envelope, PluginStore},
+    store::{Envelope, PluginStore, UsageRow},
     verdict::Verdict,
     world::World,
     zone::Zone,
@@ -63,6 +63,8 @@ pub struct Turn<'a> {
     pub store: &'a Arc<dyn PluginStore>,
     /// Models.
     pub models: &'a Models,
+    /// What its model calls used.
+    pub usage: &'a dyn TurnUsage,
     /// Services.
     pub services: &'a Services,
     /// What can be called and asked for in this turn.
@@ -104,6 +106,16 @@ pub trait Outbound: Send + Sync {
         address: &Address,
         outgoing: Outgoing,
     ) -> crate::Result<()>;
+}
+
+/// What the model calls of a turn used and no commit has stored yet. The engine stores it with the
+/// turn and after the evaluators. An evaluator that stores what a call returned stores this in the
+/// same change, so that a crash does not lose the cost alone.
+pub trait TurnUsage: Send + Sync {
+    /// Takes the rows; the caller stores them, or returns them.
+    fn take(&self) -> Vec<UsageRow>;
+    /// Returns rows that were not stored.
+    fn put_back(&self, rows: Vec<UsageRow>);
 }
 
 /// A turn after its commit.

@@ -59,6 +59,8 @@ struct Cutter {
     heading: Vec<String>,
     page: Option<u32>,
     text: String,
+    /// The text has more than lines of headings.
+    has_body: bool,
     tokens: u64,
     last: Vec<String>,
 }
@@ -112,6 +114,7 @@ impl Cutter {
             }
             self.begin(block);
             self.push(piece, if n == 0 { "\n\n" } else { separator });
+            self.has_body |= !piece.trim().is_empty();
         }
     }
 
@@ -128,6 +131,7 @@ impl Cutter {
                     self.push(header, "\n\n");
                 }
                 self.push(part, "\n");
+                self.has_body |= !part.trim().is_empty();
             }
         }
     }
@@ -154,8 +158,9 @@ impl Cutter {
     fn flush(&mut self) {
         let text = std::mem::take(&mut self.text);
         self.tokens = 0;
-        // A heading without text makes no chunk.
-        if text.lines().all(|line| line.trim().is_empty() || line.starts_with("# ")) {
+        // A heading without text makes no chunk. A document may consist of comments (`# …`), so the
+        // text does not tell.
+        if !std::mem::take(&mut self.has_body) {
             return;
         }
         let heading = self.heading.clone();
@@ -228,6 +233,17 @@ mod tests {
 
     fn cut(blocks: Vec<Block>) -> Vec<Chunk> {
         chunks(&Document { title: None, blocks })
+    }
+
+    #[test]
+    fn comments_are_no_headings() {
+        let comments = "# Copyright Ann\n# All rights reserved";
+        for kind in [BlockKind::Code, BlockKind::Prose, BlockKind::Table { header: String::new() }]
+        {
+            let pieces = cut(vec![block(&[], kind.clone(), comments)]);
+            assert_eq!(pieces.len(), 1, "{kind:?}");
+            assert!(pieces[0].text.contains("Copyright Ann"), "{kind:?}");
+        }
     }
 
     #[test]

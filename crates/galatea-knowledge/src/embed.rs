@@ -10,7 +10,9 @@ use std::sync::{Arc, PoisonError};
 
 use crate::{
     library::{Library, Progress, Step, Synced},
+    question::Questions,
     rows::{Piece, shared_agent},
+    search::Meaning,
 };
 
 /// Pieces embedded by one call: about 25,000 tokens.
@@ -82,17 +84,30 @@ impl Library {
                 Some((piece, embedding?))
             })
             .collect();
-        self.parts.store.save_embeddings(under, name, &embeddings).await?;
-        self.count(model.info(), &texts).await
+        let usage = [self.cost(model.info(), &texts)];
+        self.parts.store.save_embeddings_with_usage(under, name, &embeddings, &usage).await?;
+        Ok(())
     }
 
-    /// Writes what a call cost to the ledger, under the agent's own Room: no person asked for it.
-    async fn count(&self, model: &ModelInfo, texts: &[String]) -> Result<()> {
+    /// The meaning of a question that the operator asks, outside of a turn. Its cost goes into the
+    /// ledger. `None` without an embedding model.
+    ///
+    /// # Errors
+    /// Those of the model and of the store, and a vector that cannot be compared.
+    pub async fn meaning(&self, questions: &Questions, question: &str) -> Result<Option<Meaning>> {
+        let Some(model) = &self.parts.embedding else { return Ok(None) };
+        let (meaning, texts) = questions.embed(model, question).await?;
+        self.parts.usage.add_usage(&[self.cost(model.info(), &texts)]).await?;
+        meaning.map(Some)
+    }
+
+    /// What a call cost, as a row of the ledger under the agent's own Room: no person asked for it.
+    fn cost(&self, model: &ModelInfo, texts: &[String]) -> UsageRow {
         let (identity, family) = (&self.parts.identity, Family::of(&model.model));
         let input = texts.iter().map(|text| family.text(text)).sum();
         let used = Usage { input, ..Usage::default() };
         let price = model.known_price();
-        let row = UsageRow {
+        UsageRow {
             agent: identity.id(),
             day: Day::of(self.parts.clock.now()),
             source: SOURCE,
@@ -107,8 +122,7 @@ impl Library {
                 micros: price.map_or(0, |price| price.of(used)),
                 ..Amount::default()
             },
-        };
-        self.parts.usage.add_usage(&[row]).await
+        }
     }
 
     /// Shared pieces of other agents are embedded by their own agent.

@@ -7,6 +7,8 @@ mod citing;
 pub mod document;
 mod embed;
 mod format;
+#[cfg(feature = "fuzz")]
+pub mod fuzz;
 mod ingest;
 mod library;
 mod parse;

@@ -42,13 +42,33 @@ impl Questions {
         model: &Arc<dyn EmbeddingModel>,
         question: &str,
     ) -> Result<Meaning> {
+        self.embed(model, question).await?.0
+    }
+
+    /// The same, with the texts that were embedded, which cost something also if the answer cannot
+    /// be used.
+    pub(crate) async fn embed(
+        &self,
+        model: &Arc<dyn EmbeddingModel>,
+        question: &str,
+    ) -> Result<(Result<Meaning>, Vec<String>)> {
         let name = model.info().full_name();
         let known = self.known(&name);
         let mut texts = vec![question.to_owned()];
         if known.is_none() {
             texts.extend(UNRELATED.map(str::to_owned));
         }
-        let mut vectors = model.embed(&texts).await?.into_iter();
+        let vectors = model.embed(&texts).await?;
+        Ok((self.compare(name, known, vectors), texts))
+    }
+
+    fn compare(
+        &self,
+        name: String,
+        known: Option<Arc<Vec<Embedding>>>,
+        vectors: Vec<Vec<f32>>,
+    ) -> Result<Meaning> {
+        let mut vectors = vectors.into_iter();
         let embedding = Embedding::new(vectors.next().unwrap_or_default())?;
         let unrelated = match known {
             Some(known) => known,

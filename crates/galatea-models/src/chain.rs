@@ -106,12 +106,23 @@ impl Chain {
                         .first()
                         .and_then(Option::as_ref)
                         .is_some_and(|error| error.code() == Some(codes::TOO_LONG));
-                    answer.by = Some(AnsweredBy {
-                        link: link.name.clone(),
-                        provider: info.provider.clone(),
-                        model: info.model.clone(),
-                        passed,
-                        too_long,
+                    if answer.by.is_none() && answer.served.is_none() {
+                        answer.price = answer.price.or_else(|| info.known_price());
+                    }
+                    answer.by = Some(match answer.by.take() {
+                        // The link is a chain itself, and knows better who answered.
+                        Some(inner) => AnsweredBy {
+                            passed: passed.into_iter().chain(inner.passed).collect(),
+                            too_long: too_long || inner.too_long,
+                            ..inner
+                        },
+                        None => AnsweredBy {
+                            link: link.name.clone(),
+                            provider: info.provider.clone(),
+                            model: info.model.clone(),
+                            passed,
+                            too_long,
+                        },
                     });
                     return Round::Over(Box::new(Ok(answer)));
                 }

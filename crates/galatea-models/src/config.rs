@@ -8,6 +8,7 @@ mod media;
 mod named;
 mod parameters;
 mod providers;
+mod registered;
 mod remarks;
 mod uses;
 pub mod variables;
@@ -16,11 +17,12 @@ mod windows;
 pub use asking::Looked;
 pub use media::MediaUse;
 pub use named::{Named, Why};
+pub use registered::with_registered;
 pub use uses::Use;
 
 use std::sync::Arc;
 
-use galatea_core::{Clock, Error, Finding, Models, Result, Settings, Severity};
+use galatea_core::{Clock, EmbeddingModel, Error, Finding, Models, Result, Settings, Severity};
 use galatea_http::HttpClient;
 
 use crate::{
@@ -55,7 +57,7 @@ pub struct Configured {
     /// Whether the offline script may also answer in public.
     pub offline_public: bool,
     pub(crate) probe: Probe,
-    /// Probes of further keys and of fallbacks.
+    /// Probes of further keys, of fallbacks, and of media models.
     pub(crate) others: Vec<Probe>,
     pub(crate) asking: Vec<asking::Asking>,
     /// What the services' lists say about the models in use.
@@ -114,12 +116,20 @@ impl Configured {
         findings
             .extend(self.findings.iter().filter(|finding| finding.id != codes::UNKNOWN).cloned());
         for probe in &self.others {
-            // The agent still answers without a fallback, so its failure is at most a warning.
+            // The agent still answers without a fallback or a media model, so its failure is at most
+            // a warning.
             let weaker = |finding: Finding| Finding {
                 severity: finding.severity.min(Severity::Warning),
                 ..finding
             };
-            findings.extend(probe.run(true).await.into_iter().map(weaker));
+            for finding in probe.run(true).await.into_iter().map(weaker) {
+                // Several models of a service meet the same problem.
+                let known =
+                    |other: &Finding| other.id == finding.id && other.message == finding.message;
+                if !findings.iter().any(known) {
+                    findings.push(finding);
+                }
+            }
         }
         findings
     }
@@ -146,14 +156,41 @@ pub fn build(
         Some(provider) => chained(&context, provider)?,
         None => providers::offline(&context)?,
     };
+    if let Some(embedding) = local_embedding(settings)? {
+        configured.models.embedding = Some(embedding);
+    }
     configured.notes.splice(0..0, notes);
     configured.offline_public = settings.flag(&variables::OFFLINE_RESPONDER_PUBLIC)?;
     Ok(configured)
 }
 
+/// The embedding model of this process, if a folder is set.
+#[cfg(feature = "local-embeddings")]
+fn local_embedding(settings: &Settings) -> Result<Option<Arc<dyn EmbeddingModel>>> {
+    let Some(folder) = settings.text(&variables::LOCAL_EMBEDDING_FOLDER) else { return Ok(None) };
+    let model = crate::local::LocalEmbedding::open(std::path::Path::new(folder.trim()))
+        .map_err(|e| e.with("where", settings.origin(&variables::LOCAL_EMBEDDING_FOLDER)))?;
+    Ok(Some(Arc::new(model)))
+}
+
+/// A build without local embeddings refuses the setting rather than ignore it.
+#[cfg(not(feature = "local-embeddings"))]
+fn local_embedding(settings: &Settings) -> Result<Option<Arc<dyn EmbeddingModel>>> {
+    match settings.find(&variables::LOCAL_EMBEDDING_FOLDER) {
+        None => Ok(None),
+        Some(_) => Err(settings
+            .complain(
+                &variables::LOCAL_EMBEDDING_FOLDER,
+                "names a model, and this program was built without local embeddings",
+            )
+            .with_fix("build galatea with `--features local-embeddings`, or remove the setting")),
+    }
+}
+
 /// Builds the chosen provider's models with their fallbacks.
 fn chained(context: &Context<'_>, provider: &'static Provider) -> Result<Configured> {
-    let chosen = (provider.build)(context)?;
+    let mut chosen = (provider.build)(context)?;
+    chosen.reasoning = providers::reasoning(context, provider.name, chosen.main());
     let fallback = fallback::read(context.settings, provider)?;
     let mut others = Vec::new();
     for other in &fallback.providers {
@@ -195,7 +232,11 @@ fn chained(context: &Context<'_>, provider: &'static Provider) -> Result<Configu
     };
     let facts = offers().flat_map(facts_of).collect();
     let asking = offers().filter_map(links::Offer::asking).collect();
-    let others = further.into_iter().chain(others.iter().flat_map(links::Offer::probes)).collect();
+    let others = further
+        .into_iter()
+        .chain(others.iter().flat_map(links::Offer::probes))
+        .chain(media.probes)
+        .collect();
     Ok(Configured {
         models,
         provider: provider.name,

@@ -21,6 +21,9 @@ use crate::{
     wire::{Auth, Endpoint},
 };
 
+/// In place of the service of a plugin's model.
+const PLUGIN: &str = "plugin";
+
 /// Breakers by (service, model, key), retry budgets by service, and what was learnt about models.
 /// Cheap to clone.
 #[derive(Clone, Default)]
@@ -114,6 +117,19 @@ impl Dependencies {
         now: Timestamp,
     ) -> Arc<SharedBreaker> {
         let id = (endpoint.site().to_owned(), model.to_owned(), fingerprint(endpoint.auth()));
+        let mut breakers = self.0.breakers.lock().unwrap_or_else(PoisonError::into_inner);
+        let fresh = || Arc::new(SharedBreaker::new(name, limits, self.0.events.clone(), now));
+        Arc::clone(breakers.entry(id).or_insert_with(fresh))
+    }
+
+    /// The breaker of a plugin's model.
+    pub(crate) fn breaker_of_plugin(
+        &self,
+        name: &str,
+        limits: BreakerLimits,
+        now: Timestamp,
+    ) -> Arc<SharedBreaker> {
+        let id = (PLUGIN.to_owned(), name.to_owned(), 0);
         let mut breakers = self.0.breakers.lock().unwrap_or_else(PoisonError::into_inner);
         let fresh = || Arc::new(SharedBreaker::new(name, limits, self.0.events.clone(), now));
         Arc::clone(breakers.entry(id).or_insert_with(fresh))

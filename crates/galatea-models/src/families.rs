@@ -43,6 +43,10 @@ pub struct Preference {
     pub small: Vec<Pattern>,
     /// For answers.
     pub large: Vec<Pattern>,
+    /// For short questions that need thought.
+    pub reasoning_small: Vec<Pattern>,
+    /// For long ones.
+    pub reasoning_large: Vec<Pattern>,
     /// For pictures; empty where the large model is used.
     pub vision: Vec<Pattern>,
     /// For vectors.
@@ -57,6 +61,8 @@ impl Preference {
         match role {
             Role::Small => &self.small,
             Role::Large => &self.large,
+            Role::ReasoningSmall => &self.reasoning_small,
+            Role::ReasoningLarge => &self.reasoning_large,
             Role::Vision => &self.vision,
             Role::Embedding => &self.embedding,
         }
@@ -67,12 +73,16 @@ impl Preference {
 #[derive(
     Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, serde::Deserialize,
 )]
-#[serde(rename_all = "lowercase")]
+#[serde(rename_all = "kebab-case")]
 pub enum Role {
     /// Quick decisions.
     Small,
     /// Answers.
     Large,
+    /// Short questions that need thought.
+    ReasoningSmall,
+    /// Long questions that need thought.
+    ReasoningLarge,
     /// Pictures.
     Vision,
     /// Vectors.
@@ -81,13 +91,22 @@ pub enum Role {
 
 impl Role {
     /// All purposes.
-    pub const ALL: [Self; 4] = [Self::Small, Self::Large, Self::Vision, Self::Embedding];
+    pub const ALL: [Self; 6] = [
+        Self::Small,
+        Self::Large,
+        Self::ReasoningSmall,
+        Self::ReasoningLarge,
+        Self::Vision,
+        Self::Embedding,
+    ];
 
     /// Name of the purpose, for people and files.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Small => "small",
             Self::Large => "large",
+            Self::ReasoningSmall => "reasoning-small",
+            Self::ReasoningLarge => "reasoning-large",
             Self::Vision => "vision",
             Self::Embedding => "embedding",
         }

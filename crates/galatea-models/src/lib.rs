@@ -19,6 +19,8 @@ pub mod families;
 pub mod fuzz;
 pub mod google;
 mod guarded;
+#[cfg(feature = "local-embeddings")]
+pub mod local;
 mod media;
 mod noticing;
 pub mod ollama;
@@ -28,7 +30,7 @@ pub mod tuned;
 pub mod wire;
 
 pub use choices::{Change, Choices, When};
-pub use config::{Configured, build};
+pub use config::{Configured, build, with_registered};
 pub use dependencies::Dependencies;
 pub use doctor::OfflineModel;
 pub use retry::{RetryPolicy, Retrying};

@@ -3,7 +3,7 @@
 use async_trait::async_trait;
 use galatea_core::{
     AgentId, Embedding, Memory, MemoryId, Result,
-    store::{EmbeddingClaim, EmbeddingStore, MemoryQuery, SimilarityQuery, Unembedded},
+    store::{EmbeddingClaim, EmbeddingStore, MemoryQuery, SimilarityQuery, Unembedded, UsageRow},
 };
 
 use crate::{
@@ -42,11 +42,12 @@ pub(crate) const SAVE: Dialects = Dialects {
 
 #[async_trait]
 impl EmbeddingStore for Database {
-    async fn save_embeddings(
+    async fn save_embeddings_with_usage(
         &self,
         agent: AgentId,
         model: &str,
         embeddings: &[(&Memory, Embedding)],
+        usage: &[UsageRow],
     ) -> Result<u64> {
         let mut change = Change::default();
         for (memory, embedding) in embeddings {
@@ -58,7 +59,9 @@ impl EmbeddingStore for Database {
             let statements = vec![SAVE.with(values), backlog::done(memory.id, agent, model)];
             change.push(Write::Other { statements, counted: Some(0) })?;
         }
-        Ok(self.write(change).await?.iter().sum())
+        crate::usage::push(&mut change, usage)?;
+        let touched = self.write(change).await?;
+        Ok(touched.iter().take(embeddings.len()).sum())
     }
 
     async fn search_similar(&self, query: &SimilarityQuery) -> Result<Vec<(Memory, f32)>> {

@@ -3,10 +3,11 @@
 
 use galatea_core::{
     AgentId, Clock, Error, EventBus, Host, Result, Settings, Skew, Store,
+    model::RegisteredModel,
     store::{About, ProcessRole},
 };
 use galatea_http::{HttpClient, HttpOptions};
-use galatea_models::{Choices, Dependencies};
+use galatea_models::{Choices, Dependencies, with_registered};
 use galatea_runtime::{AgentSpec, ClusterOptions, Orchestrator, RuntimeOptions, compare_clocks};
 use std::{sync::Arc, time::Duration};
 
@@ -129,13 +130,21 @@ pub(crate) async fn boot(
     let mut choosing = Vec::new();
     for persona in personas {
         let settings = persona.settings.clone();
-        let parts = parts(&persona, data_dir, platforms, &http, &clock, &dependencies, &mut taken)?;
+        let mut plugins = plugins::standard();
+        let own = OwnModels {
+            http: &http,
+            clock: &clock,
+            dependencies: &dependencies,
+            registered: plugins::models(&plugins),
+        };
+        let parts = parts(&persona, data_dir, platforms, &own, &mut taken)?;
         let library = documents.library(&persona, parts.models.embedding.clone())?;
+        plugins.push(plugins::documents(library));
         let spec = AgentSpec {
             character: persona.character,
             settings: with_policies(&persona.settings)?,
             models: parts.models,
-            plugins: plugins::standard(library),
+            plugins,
             connectors: parts.connectors,
             account_settings: parts.account_settings,
         };
@@ -143,6 +152,7 @@ pub(crate) async fn boot(
         choosing.push(Choosing {
             settings,
             configured: parts.configured,
+            registered: own.registered,
             renewal: parts.renewal,
             health: parts.agent.health.clone(),
         });
@@ -192,21 +202,39 @@ struct Parts {
     account_settings: OwnSettings,
 }
 
+/// What the models of an agent are built of, besides its settings.
+struct OwnModels<'a> {
+    http: &'a HttpClient,
+    clock: &'a Arc<dyn Clock>,
+    dependencies: &'a Dependencies,
+    /// Those that plugins bring.
+    registered: Vec<RegisteredModel>,
+}
+
 fn parts(
     persona: &Persona,
     data_dir: &DataDir,
     platforms: Platforms,
-    http: &HttpClient,
-    clock: &Arc<dyn Clock>,
-    dependencies: &Dependencies,
+    own: &OwnModels<'_>,
     taken: &mut Taken,
 ) -> Result<Parts> {
+    let OwnModels { http, clock, dependencies, registered } = own;
     let identity = persona.character.identity();
     let configured =
         galatea_models::build(&persona.settings, http, Arc::clone(clock), dependencies)?;
-    let offline = configured.is_offline();
+    let models = with_registered(
+        configured.models.clone(),
+        registered,
+        &persona.settings,
+        clock,
+        dependencies,
+    )?;
+    // A model of a plugin answers in place of the script.
+    let offline = models.large.info().scripted;
     let model = if offline {
-        models::describe(configured.models.large.info())
+        models::describe(models.large.info())
+    } else if configured.is_offline() {
+        models.large.info().full_name()
     } else {
         choosing::describe(&configured)
     };
@@ -219,10 +247,10 @@ fn parts(
     };
     notes.extend(configured.findings.iter().map(told));
     notes.extend(accounts::listed(&persona.settings));
-    if !offline && configured.models.embedding.is_none() {
+    if !offline && models.embedding.is_none() {
         notes.push(galatea_models::check::NO_EMBEDDING.to_owned());
     }
-    let (models, health, renewal) = models::watch(configured.models.clone());
+    let (models, health, renewal) = models::watch(models);
     health.describe(model.clone());
     let host = Host {
         agent: identity.clone(),
@@ -260,7 +288,8 @@ fn parts(
         }
     }
     let name = persona.character.name.clone();
-    let places = silent::places(&configured, &with_policies(&persona.settings)?, &connectors);
+    let places =
+        silent::places(&configured, offline, &with_policies(&persona.settings)?, &connectors);
     for (n, _) in on.into_iter().filter(|(_, title)| places.contains(title)) {
         states[n].1 = PlatformState::Silent;
     }

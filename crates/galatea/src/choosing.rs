@@ -1,7 +1,7 @@
 //! Reads the providers' lists of models in the background, and switches agents to the models chosen
 //! from them.
 
-use galatea_core::{Clock, Finding, Settings};
+use galatea_core::{Clock, Finding, Settings, model::RegisteredModel};
 use galatea_http::HttpClient;
 use galatea_models::{Configured, Dependencies, When, families};
 use std::{path::PathBuf, sync::Arc, time::Duration};
@@ -53,6 +53,8 @@ pub(crate) struct Choosing {
     pub(crate) settings: Settings,
     /// The models it currently uses.
     pub(crate) configured: Configured,
+    /// Those that its plugins bring.
+    pub(crate) registered: Vec<RegisteredModel>,
     /// Replaces its models.
     pub(crate) renewal: Renewal,
     /// Holds the description of its model.
@@ -100,14 +102,25 @@ async fn look(means: &Means, agent: &mut Choosing) {
         tracing::warn!(code = id, fix, "model  {message}");
         means.dependencies.note(finding);
     }
-    match galatea_models::build(
+    let rebuilt = galatea_models::build(
         &agent.settings,
         &means.http,
         Arc::clone(&means.clock),
         &means.dependencies,
-    ) {
-        Ok(built) if !built.is_as(&agent.configured) => {
-            agent.renewal.replace(&built.models);
+    )
+    .and_then(|built| {
+        let models = galatea_models::with_registered(
+            built.models.clone(),
+            &agent.registered,
+            &agent.settings,
+            &means.clock,
+            &means.dependencies,
+        )?;
+        Ok((built, models))
+    });
+    match rebuilt {
+        Ok((built, models)) if !built.is_as(&agent.configured) => {
+            agent.renewal.replace(&models);
             agent.health.describe(describe(&built));
             agent.configured = built;
         }

@@ -4,7 +4,7 @@
 use async_trait::async_trait;
 use galatea_core::{
     Error, ErrorKind, ModelInfo, Models, Result, TextModel,
-    model::{TextAnswer, TextRequest},
+    model::{ReasoningModels, TextAnswer, TextRequest},
 };
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
@@ -85,6 +85,8 @@ impl Place {
 pub(crate) struct Renewal {
     small: Arc<Place>,
     large: Arc<Place>,
+    reasoning_small: Option<Arc<Place>>,
+    reasoning_large: Option<Arc<Place>>,
     vision: Option<Arc<Place>>,
 }
 
@@ -93,8 +95,14 @@ impl Renewal {
     pub(crate) fn replace(&self, models: &Models) {
         self.small.replace(Arc::clone(&models.small));
         self.large.replace(Arc::clone(&models.large));
-        if let (Some(place), Some(model)) = (&self.vision, &models.vision) {
-            place.replace(Arc::clone(model));
+        for (place, model) in [
+            (&self.reasoning_small, &models.reasoning.small),
+            (&self.reasoning_large, &models.reasoning.large),
+            (&self.vision, &models.vision),
+        ] {
+            if let (Some(place), Some(model)) = (place, model) {
+                place.replace(Arc::clone(model));
+            }
         }
     }
 }
@@ -106,6 +114,8 @@ pub(crate) fn watch(models: Models) -> (Models, ModelHealth, Renewal) {
     let renewal = Renewal {
         small: place(models.small),
         large: place(models.large),
+        reasoning_small: models.reasoning.small.map(place),
+        reasoning_large: models.reasoning.large.map(place),
         vision: models.vision.map(place),
     };
     let watched = |place: &Arc<Place>| -> Arc<dyn TextModel> {
@@ -114,6 +124,10 @@ pub(crate) fn watch(models: Models) -> (Models, ModelHealth, Renewal) {
     let watched = Models {
         small: watched(&renewal.small),
         large: watched(&renewal.large),
+        reasoning: ReasoningModels {
+            small: renewal.reasoning_small.as_ref().map(watched),
+            large: renewal.reasoning_large.as_ref().map(watched),
+        },
         vision: renewal.vision.as_ref().map(watched),
         embedding: models.embedding,
         media: models.media,

@@ -12,14 +12,15 @@ use crate::{connectors::PLATFORMS, output::Output, trouble::Trouble};
 const CODE: &str = "GAL-MODEL-NONE";
 const FIX: &str = "`galatea init` connects a model; or set a key (OPENAI_API_KEY, ANTHROPIC_API_KEY, …), or OLLAMA_API_ENDPOINT for a model of your own";
 
-/// Titles of the platforms that the agent reads but does not answer on, without duplicates.
+/// `offline` says that only the script answers. Titles of the platforms that the agent reads but does not answer on, without duplicates.
 /// Platforms with answers switched off are not included, because that is intended.
 pub(crate) fn places(
     configured: &Configured,
+    offline: bool,
     settings: &Settings,
     connectors: &[Arc<dyn Connector>],
 ) -> Vec<&'static str> {
-    if !configured.is_offline() || configured.offline_public {
+    if !offline || configured.offline_public {
         return Vec::new();
     }
     let is_mute = |connector: &&Arc<dyn Connector>| {

@@ -290,10 +290,20 @@ async fn what_the_embeddings_of_documents_cost_is_in_the_ledger() {
     assert!(input > 300 && unpriced == input, "{:?}", once[0].amount);
     library.sync(&|_| {}).await.unwrap();
     assert_eq!(rows().await, once, "nothing was embedded again");
+    let today = once[0].day;
+    // A search embeds the question, and the first one the texts it is compared with.
+    let questions = Questions::default();
+    library.meaning(&questions, "Where is the kettle?").await.unwrap().unwrap();
+    let [first] = &rows().await[..] else { panic!("one row") };
+    library.meaning(&questions, "Where is the kettle?").await.unwrap().unwrap();
+    let [second] = &rows().await[..] else { panic!("one row") };
+    assert_eq!((first.amount.calls, second.amount.calls), (2, 3));
+    let (compared, asked) = (first.amount.input - input, second.amount.input - first.amount.input);
+    assert!(asked > 3 && compared > 10 * asked, "{compared} {asked}");
+    let input = second.amount.input;
     // The cap for strangers does not count the agent's own rows.
-    let standing = async |holder| {
-        store.standing(library.agent(), once[0].day, &holder).await.unwrap().today.input
-    };
+    let standing =
+        async |holder| store.standing(library.agent(), today, &holder).await.unwrap().today.input;
     assert_eq!(standing(Holder::Agent).await, input);
     assert_eq!(standing(Holder::Strangers).await, 0);
 }

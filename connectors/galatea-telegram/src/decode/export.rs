@@ -49,25 +49,31 @@ pub fn read_export(export: &Value) -> Option<Vec<Incoming>> {
         Some(list) => list.as_array()?.iter().filter_map(chat).collect(),
         None => vec![chat(export)?],
     };
-    Some(chats.iter().flat_map(messages).collect())
+    Some(chats.iter().filter_map(messages).flatten().collect())
 }
 
 fn chat(value: &Value) -> Option<Chat> {
     Chat::deserialize(value).ok()
 }
 
-fn messages(chat: &Chat) -> Vec<Incoming> {
+/// The messages of a chat; `None` for an id that the Bot API cannot have.
+fn messages(chat: &Chat) -> Option<Vec<Incoming>> {
     let (remote, kind) = match chat.kind.as_str() {
         "personal_chat" | "bot_chat" | "saved_messages" => (chat.id, ChannelType::Dm),
-        "private_group" => (-chat.id, ChannelType::Group),
-        "private_channel" | "public_channel" => (CHANNEL - chat.id, ChannelType::Feed),
-        _ => (CHANNEL - chat.id, ChannelType::Group),
+        "private_group" => (chat.id.checked_neg()?, ChannelType::Group),
+        "private_channel" | "public_channel" => (prefixed(chat.id)?, ChannelType::Feed),
+        _ => (prefixed(chat.id)?, ChannelType::Group),
     };
     let read = |value: &Value| {
         let message = Message::deserialize(value).ok()?;
         one(chat, remote, kind, message)
     };
-    chat.messages.iter().filter_map(read).collect()
+    Some(chat.messages.iter().filter_map(read).collect())
+}
+
+/// The Bot API's id of a supergroup or channel.
+fn prefixed(id: i64) -> Option<i64> {
+    CHANNEL.checked_sub(id)
 }
 
 fn one(chat: &Chat, remote: i64, kind: ChannelType, message: Message) -> Option<Incoming> {
@@ -107,7 +113,7 @@ fn author(from: Option<&str>, chat: i64) -> i64 {
     from.and_then(|from| {
         from.strip_prefix("user")
             .and_then(number)
-            .or_else(|| from.strip_prefix("channel").and_then(number).map(|id| CHANNEL - id))
+            .or_else(|| from.strip_prefix("channel").and_then(number).and_then(prefixed))
     })
     .unwrap_or(chat)
 }
@@ -166,6 +172,23 @@ mod tests {
             { "name": "old", "type": "private_group", "id": 9, "messages": [message(4, json!("ho"))] },
         ] } });
         assert_eq!(ids(&read_export(&export).unwrap()), ["export:7:4", "export:-9:4"]);
+    }
+
+    #[test]
+    fn ids_out_of_range_are_passed_over() {
+        let mut damaged = message(4, json!("hi"));
+        damaged["from_id"] = json!(format!("channel{}", i64::MAX));
+        let chat = |id: i64, kind: &str| json!({ "type": kind, "id": id, "messages": [damaged] });
+        let chats = [
+            chat(i64::MIN, "private_group"),
+            chat(i64::MAX, "public_channel"),
+            chat(i64::MIN, "public_supergroup"),
+            chat(7, "personal_chat"),
+        ];
+        let found = read_export(&json!({ "chats": { "list": chats } })).unwrap();
+        assert_eq!(ids(&found), ["export:7:4"]);
+        let author = found[0].connection.entity.as_ref().unwrap();
+        assert_eq!(author.remote.as_str(), "7", "as for a deleted account");
     }
 
     #[test]

@@ -1,6 +1,10 @@
 //! Parses a model's reflection leniently: accepts nested lists, and skips invalid items.
 
-use serde_json::Value;
+use galatea_core::{
+    mended_json,
+    model::{Finish, TextAnswer, object},
+};
+use serde_json::{Map, Value};
 
 /// Maximum number of JSON objects tried in an answer.
 const MOST_TRIED: usize = 16;
@@ -44,18 +48,42 @@ pub(super) struct Tie {
 }
 
 /// The first object in an answer that contains facts or relationships. Skips reasoning before it
-/// and text around it.
-pub(super) fn read(answer: &str) -> Lesson {
+/// and text around it, and mends broken JSON.
+///
+/// # Errors
+/// What is wrong with the answer, for the model.
+pub(super) fn read(answer: &TextAnswer) -> Result<Lesson, Vec<String>> {
+    let cut = answer.finish == Finish::Length;
+    let answer = answer.text.as_str();
     let answer = ["</think>", "</thinking>"]
         .iter()
         .filter_map(|tag| answer.rfind(tag).map(|at| at + tag.len()))
         .max()
         .map_or(answer, |at| &answer[at..]);
-    let starts = answer.match_indices('{').map(|(at, _)| at).take(MOST_TRIED);
-    let objects = starts.filter_map(|at| {
+    let starts = || answer.match_indices('{').map(|(at, _)| at).take(MOST_TRIED);
+    let sound = |at: usize| {
         serde_json::Deserializer::from_str(&answer[at..]).into_iter::<Value>().next()?.ok()
-    });
-    objects.filter_map(|value| lesson(&value)).next().unwrap_or_default()
+    };
+    if let Some(lesson) = starts().filter_map(sound).find_map(|value| lesson(&value)) {
+        return Ok(lesson);
+    }
+    // The last fact of an answer that was cut off may be half a sentence.
+    if cut {
+        return Err(object::cut_off());
+    }
+    let mended = starts().map(|at| mended_json::value_at(&answer[at..]).value);
+    let mut objects = mended.filter(Value::is_object).peekable();
+    if objects.peek().is_none() {
+        return Err(object::no_json());
+    }
+    if let Some(lesson) = objects.find_map(|value| lesson(&value)) {
+        return Ok(lesson);
+    }
+    // An empty object says that there is nothing to learn.
+    if starts().filter_map(sound).any(|value| value.as_object().is_some_and(Map::is_empty)) {
+        return Ok(Lesson::default());
+    }
+    Err(vec!["the answer: has neither `facts` nor `relationships` as a list".to_owned()])
 }
 
 fn lesson(value: &Value) -> Option<Lesson> {
@@ -139,6 +167,14 @@ fn number(value: &Value) -> Option<usize> {
 mod tests {
     use super::*;
 
+    fn answer(text: &str) -> TextAnswer {
+        TextAnswer { text: text.to_owned(), ..TextAnswer::default() }
+    }
+
+    fn read(text: &str) -> Lesson {
+        super::read(&answer(text)).unwrap()
+    }
+
     fn learnt(about: &str, text: &str, evidence: &[usize], relation: Relation) -> LearntFact {
         LearntFact { about: about.into(), text: text.into(), evidence: evidence.into(), relation }
     }
@@ -181,17 +217,27 @@ mod tests {
     }
 
     #[test]
-    fn nonsense_teaches_nothing() {
-        for answer in [
-            "",
-            "}{",
-            "no idea",
-            "{\"facts\": 3}",
-            "{\"a\": {}}",
-            "{\"facts\": [{\"about\": \"x\"",
-            &"{".repeat(100_000),
-        ] {
-            assert_eq!(read(answer), Lesson::default(), "{:.40}", answer);
+    fn an_empty_answer_teaches_nothing_and_nonsense_is_told_apart() {
+        for nothing in ["{}", "Nothing: {} .", "{\"facts\": []}", "{\"facts\": [{\"about\": \"x\""]
+        {
+            assert_eq!(read(nothing), Lesson::default(), "{nothing}");
         }
+        let wrong = |answer: &TextAnswer| super::read(answer).unwrap_err().join(" ");
+        for text in ["", "no idea"] {
+            assert_eq!(wrong(&answer(text)), "the answer: holds no JSON", "{text}");
+        }
+        for text in ["}{", "{\"facts\": 3}", "{\"a\": {\"b\": 1}}", &"{".repeat(100_000)] {
+            assert!(wrong(&answer(text)).contains("`facts`"), "{text:.40}");
+        }
+        let half = "{\"facts\": [{\"fact\": \"Bob has a c";
+        let cut = TextAnswer { finish: Finish::Length, ..answer(half) };
+        assert!(wrong(&cut).contains("cut off"));
+    }
+
+    #[test]
+    fn broken_json_is_mended() {
+        let broken =
+            "{'facts': [{\"about\": \"Maria\", \"fact\": \"likes tea\", \"evidence\": [3],},],}";
+        assert_eq!(read(broken).facts, [learnt("Maria", "likes tea", &[3], Relation::New)]);
     }
 }

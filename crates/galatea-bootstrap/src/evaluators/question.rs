@@ -3,15 +3,24 @@
 use galatea_core::{
     Error, ErrorKind, Memory, Result, TextModel, Timestamp, Zone,
     fact::Origin,
-    model::{TextAnswer, TextRequest},
+    model::{
+        TextRequest,
+        object::{self, Asked},
+    },
     tokens::Family,
 };
 
-use super::talk::Talk;
+use super::{
+    lesson::{self, Lesson},
+    talk::Talk,
+};
 use crate::{fact::LONGEST, words};
 
 /// How often the question is halved and retried if the model finds it too long.
 const HALVINGS: u32 = 4;
+/// Times a model is asked: an answer that cannot be read is asked for once more. The instructions
+/// describe its form already, so no schema is added.
+const ASKS: usize = 2;
 /// Tokens reserved for the answer and the instructions.
 const KEPT: u64 = 1_800;
 
@@ -29,7 +38,7 @@ pub(super) async fn ask(
     known: &[Memory],
     zone: &Zone,
     until: Timestamp,
-) -> Result<(TextAnswer, usize)> {
+) -> Result<(Asked<Lesson>, usize)> {
     let family = Family::of(&model.info().model);
     let mut most = model.info().limits.window.map(|window| u64::from(window).saturating_sub(KEPT));
     for _ in 0..HALVINGS {
@@ -39,9 +48,9 @@ pub(super) async fn ask(
             deadline: Some(until),
             ..TextRequest::prompt(Some(INSTRUCTIONS.to_owned()), asked)
         };
-        match model.generate(&request, &|_| {}).await {
+        match object::ask(model, &request, ASKS, lesson::read).await {
             Err(error) if error.kind() == ErrorKind::TooLong => most = Some(size / 2),
-            answer => return answer.map(|answer| (answer, shown_from)),
+            asked => return asked.map(|asked| (asked, shown_from)),
         }
     }
     Err(Error::new(

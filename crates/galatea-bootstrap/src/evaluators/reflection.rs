@@ -13,7 +13,7 @@ use std::{collections::HashSet, sync::Arc, time::Duration};
 
 use super::{
     apply,
-    lesson::{self, Tie},
+    lesson::Tie,
     mark::Mark,
     people::People,
     question,
@@ -77,16 +77,16 @@ impl Evaluator for Reflection {
         let started = turn.now();
         let asked =
             question::ask(&talk, model.as_ref(), &known, &turn.agent.zone, started.plus(PATIENCE));
-        let (answer, shown_from) = asked.await?;
+        let (asked, shown_from) = asked.await?;
         turn.events.publish(Event::ModelUsed {
             agent,
             turn: Some(turn.id),
             provider: model.info().provider.clone(),
             model: model.info().model.clone(),
-            usage: answer.usage,
+            usage: asked.usage,
             millis: u64::try_from(turn.now().since(started).as_millis()).unwrap_or(u64::MAX),
         });
-        let lesson = lesson::read(&answer.text);
+        let lesson = asked.value;
         let members = turn.store.entities_in_room(turn.room.id).await?;
         let people = People::new(turn, &talk, &members);
         let change = apply::change(turn, &talk, &people, &known, shown_from, &lesson.facts);

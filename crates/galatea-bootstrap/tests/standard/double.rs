@@ -7,7 +7,7 @@ use galatea_core::{
     content::Content,
     store::{
         CacheStore, EmbeddingClaim, EmbeddingStore, EntityStore, MemoryQuery, MemoryStore,
-        RelationshipStore, RoomStore, SimilarityQuery, TaskStore, Unembedded, WorldStore,
+        RelationshipStore, RoomStore, SimilarityQuery, TaskStore, Unembedded, UsageRow, WorldStore,
     },
 };
 use serde_json::Value;
@@ -34,6 +34,10 @@ pub(crate) struct Tables {
     pub(crate) tasks: Vec<Task>,
     pub(crate) cache: BTreeMap<String, Value>,
     pub(crate) asked: usize,
+    /// Usage that was stored with embeddings.
+    pub(crate) usage: Vec<UsageRow>,
+    /// No embedding can be stored.
+    pub(crate) refuses_embeddings: bool,
 }
 
 #[derive(Default)]
@@ -174,13 +178,18 @@ impl MemoryStore for Double {
 
 #[async_trait]
 impl EmbeddingStore for Double {
-    async fn save_embeddings(
+    async fn save_embeddings_with_usage(
         &self,
         _: AgentId,
         model: &str,
         embeddings: &[(&Memory, Embedding)],
+        usage: &[UsageRow],
     ) -> Result<u64> {
         let mut tables = self.asked();
+        if tables.refuses_embeddings {
+            return Err(Error::new(ErrorKind::Unavailable, "the database is away"));
+        }
+        tables.usage.extend(usage.iter().cloned());
         let mut kept = 0;
         for (memory, embedding) in embeddings {
             if tables

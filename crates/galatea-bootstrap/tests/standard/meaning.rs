@@ -3,7 +3,9 @@
 
 use async_trait::async_trait;
 use galatea_core::{
-    Embedding, EmbeddingModel, Error, ErrorKind, MemoryKind, ModelInfo, Result, Timestamp,
+    Embedding, EmbeddingModel, Error, ErrorKind, MemoryKind, ModelInfo, Result, Source, Timestamp,
+    TurnUsage,
+    store::{Amount, Day, UsageRow},
 };
 use std::sync::{
     Arc, Mutex,
@@ -318,6 +320,34 @@ async fn messages_are_embedded_in_batches_after_facts_and_an_outage_is_waited_ou
     assert_eq!(scene.double.tables().given_up.len(), 1);
     embeds(&scene).await.unwrap();
     assert_eq!(model.asked.lock().unwrap().len(), asked.len(), "nothing is embedded twice");
+}
+
+#[tokio::test]
+async fn embeddings_are_stored_with_their_cost_which_stays_if_they_cannot_be() {
+    let mut scene = after(8);
+    scene.models.embedding = Some(Tea::of("small", 3));
+    scene.keep(MemoryKind::Messages, someone(MARIA), scene.room.id, "remark", Timestamp(1));
+    let cost = UsageRow {
+        agent: scene.agent.identity.id(),
+        day: Day(20_000),
+        source: Source::new("test"),
+        world: scene.room.world_id,
+        room: scene.room.id,
+        person: someone(MARIA),
+        model: "test small".into(),
+        amount: Amount { calls: 1, input: 90, ..Amount::default() },
+    };
+    scene.usage.put_back(vec![cost.clone()]);
+    scene.double.tables().refuses_embeddings = true;
+    embeds(&scene).await.unwrap_err();
+    assert_eq!(*scene.usage.0.lock().unwrap(), std::slice::from_ref(&cost), "not lost");
+
+    scene.double.tables().refuses_embeddings = false;
+    scene.clock.advance(std::time::Duration::from_secs(3_600));
+    assert!(embeds(&scene).await.unwrap());
+    let tables = scene.double.tables();
+    assert_eq!(tables.usage, [cost], "stored with the embeddings, once");
+    assert!(!tables.embeddings.is_empty() && scene.usage.0.lock().unwrap().is_empty());
 }
 
 #[tokio::test]

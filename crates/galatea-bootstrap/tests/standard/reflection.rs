@@ -310,7 +310,6 @@ async fn nonsense_and_floods_are_harmless() {
         .map(|n| json!({ "fact": format!("{n} {}", "x".repeat(10_000)), "evidence": 8 }))
         .collect();
     for answer in [
-        "I learnt a lot.".to_owned(),
         "{\"facts\": [[]], \"relationships\": 4}".to_owned(),
         json!({ "facts": flood }).to_string().replace(":8}", ":16}"),
     ] {
@@ -321,6 +320,27 @@ async fn nonsense_and_floods_are_harmless() {
     let stored = facts(&scene);
     assert_eq!(stored.len(), 16);
     assert!(stored.iter().all(|f| f.content.text.len() < 1_000));
+}
+
+#[tokio::test]
+async fn an_answer_that_cannot_be_read_is_asked_for_once_more() {
+    let mut scene = after(8);
+    scene.model.enqueue("I learnt that Bob likes tea.");
+    scene.model.enqueue(LESSON);
+    reflects(&scene).await.unwrap();
+    assert!(!facts(&scene).is_empty());
+    let requests = scene.model.requests();
+    let [first, second] = &requests[..] else { panic!("{} requests", requests.len()) };
+    assert_eq!(first.system, second.system, "no schema is added");
+    let told: Vec<String> = second.messages.iter().map(|message| message.text()).collect();
+    assert_eq!(told[1], "I learnt that Bob likes tea.");
+    assert!(told[2].contains("holds no JSON"), "{}", told[2]);
+
+    say(&mut scene, 8);
+    scene.model.enqueue("Nothing.");
+    scene.model.enqueue("Nothing.");
+    let error = reflects(&scene).await.unwrap_err();
+    assert_eq!((error.code(), scene.model.requests().len()), (Some("GAL-MODEL-UNUSABLE"), 4));
 }
 
 #[tokio::test]

@@ -5,15 +5,15 @@ use galatea_core::{
     Account, ActionResult, Address, AgentView, AnyAction, ChannelType, Character, Clock, Content,
     Entity, EntityId, EventBus, Fragment, Memory, MemoryId, MemoryKind, ModelInfo, Models,
     Outbound, Outgoing, Participant, Plugin, Provider, ProviderUse, RemoteId, Result, Role, Room,
-    RoomId, Services, Settings, Source, State, Timestamp, Turn, TurnId, World, WorldId,
+    RoomId, Services, Settings, Source, State, Timestamp, Turn, TurnId, TurnUsage, World, WorldId,
     WorldMetadata,
-    store::{Envelope, PluginStore},
+    store::{Envelope, PluginStore, UsageRow},
     turn::Catalog,
     world::Ownership,
 };
 use galatea_testkit::{clock::ManualClock, models::ScriptedModel};
 use serde_json::{Map, Value, json};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 
 use crate::double::Double;
 
@@ -24,6 +24,19 @@ struct Nowhere;
 impl Outbound for Nowhere {
     async fn send_message_to_target(&self, _: &Address, _: Outgoing) -> Result<()> {
         Ok(())
+    }
+}
+
+/// Usage rows that the engine has not stored yet.
+#[derive(Default)]
+pub(crate) struct Unstored(pub(crate) Mutex<Vec<UsageRow>>);
+
+impl TurnUsage for Unstored {
+    fn take(&self) -> Vec<UsageRow> {
+        std::mem::take(&mut *self.0.lock().unwrap())
+    }
+    fn put_back(&self, rows: Vec<UsageRow>) {
+        self.0.lock().unwrap().extend(rows);
     }
 }
 
@@ -40,6 +53,7 @@ pub(crate) struct Scene {
     shared_clock: Arc<dyn Clock>,
     pub(crate) model: Arc<ScriptedModel>,
     pub(crate) models: Models,
+    pub(crate) usage: Unstored,
     envelope: Envelope,
     state: State,
     services: Services,
@@ -134,6 +148,7 @@ impl Scene {
             clock,
             models: Models::of_text(model.clone()),
             model,
+            usage: Unstored::default(),
             envelope: Envelope::default(),
             state: State::default(),
             services: Services::default(),
@@ -246,6 +261,7 @@ impl Scene {
             state: &self.state,
             store: &self.store,
             models: &self.models,
+            usage: &self.usage,
             services: &self.services,
             catalog: &self.catalog,
             clock: &self.shared_clock,

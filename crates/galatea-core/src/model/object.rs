@@ -4,13 +4,13 @@
 use serde_json::Value;
 use std::sync::Arc;
 
-use super::{ChatMessage, Finish, TextModel, TextRequest, Usage, schema::misfits};
+use super::{ChatMessage, Finish, TextAnswer, TextModel, TextRequest, Usage, schema::misfits};
 use crate::{
     error::{Error, ErrorKind, Result},
     mended_json,
 };
 
-/// Times a model is asked: once, and twice more with what was wrong.
+/// Times a model is asked for an object: once, and twice more with what was wrong.
 const ASKS: usize = 3;
 /// Characters of an unfit answer that the model is shown again.
 const SHOWN: usize = 4_000;
@@ -37,32 +37,62 @@ pub async fn generate(
     request: &TextRequest,
     schema: &Value,
 ) -> Result<Object> {
-    let form = format!("Answer with one JSON value only, which fits this JSON Schema:\n{schema}");
+    let form = form_of(schema);
     let system = request.system.as_deref().map(|own| format!("{own}\n\n{form}"));
-    let mut request = TextRequest {
+    let request = TextRequest {
         system: Some(system.unwrap_or(form)),
         tools: Arc::default(),
         ..request.clone()
     };
+    let read = |answer: &TextAnswer| match read(&answer.text) {
+        Some(_) if answer.finish == Finish::Length => Err(cut_off()),
+        Some(value) => {
+            let wrong = misfits(&value, schema);
+            if wrong.is_empty() { Ok(value) } else { Err(wrong) }
+        }
+        None => Err(no_json()),
+    };
+    let Asked { value, usage, asks, .. } = ask(model, &request, ASKS, read).await?;
+    Ok(Object { value, usage, asks })
+}
+
+/// What came of asking for an answer of a form that the instructions describe.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Asked<T> {
+    /// What was read.
+    pub value: T,
+    /// The last answer.
+    pub answer: TextAnswer,
+    /// What all calls used together.
+    pub usage: Usage,
+    /// How often the model was asked.
+    pub asks: usize,
+}
+
+/// Asks a model for an answer that `read` takes, at most `asks` times. The request's instructions
+/// describe the form; nothing is added to them. What `read` finds wrong is put to the model together
+/// with its answer, and it is asked again.
+///
+/// # Errors
+/// Those of the model; `Unexpected` with the code `GAL-MODEL-UNUSABLE` and what was wrong with the
+/// last answer.
+pub async fn ask<T>(
+    model: &dyn TextModel,
+    request: &TextRequest,
+    asks: usize,
+    read: impl Fn(&TextAnswer) -> std::result::Result<T, Vec<String>>,
+) -> Result<Asked<T>> {
+    let mut request = request.clone();
     let mut usage = Usage::default();
     let mut wrong = Vec::new();
-    for asks in 1..=ASKS {
+    for nth in 1..=asks {
         let answer = model.generate(&request, &|_| {}).await?;
         usage.input = usage.input.saturating_add(answer.usage.input);
         usage.cached = usage.cached.saturating_add(answer.usage.cached);
         usage.output = usage.output.saturating_add(answer.usage.output);
-        wrong = match read(&answer.text) {
-            Some(_) if answer.finish == Finish::Length => {
-                vec!["the answer: was cut off, make it shorter".to_owned()]
-            }
-            Some(value) => {
-                let wrong = misfits(&value, schema);
-                if wrong.is_empty() {
-                    return Ok(Object { value, usage, asks });
-                }
-                wrong
-            }
-            None => vec!["the answer: holds no JSON".to_owned()],
+        wrong = match read(&answer) {
+            Ok(value) => return Ok(Asked { value, answer, usage, asks: nth }),
+            Err(wrong) => wrong,
         };
         let said: String = answer.text.chars().take(SHOWN).collect();
         let messages = Arc::make_mut(&mut request.messages);
@@ -76,8 +106,22 @@ pub async fn generate(
     }
     Err(Error::new(ErrorKind::Unexpected, "the model gave no object that fits its schema")
         .with_code("GAL-MODEL-UNUSABLE")
-        .with("asks", ASKS)
+        .with("asks", asks)
         .with("misfits", wrong.join("; ")))
+}
+
+/// What is wrong with an answer that was cut off.
+pub fn cut_off() -> Vec<String> {
+    vec!["the answer: was cut off, make it shorter".to_owned()]
+}
+
+/// What is wrong with an answer without JSON.
+pub fn no_json() -> Vec<String> {
+    vec!["the answer: holds no JSON".to_owned()]
+}
+
+fn form_of(schema: &Value) -> String {
+    format!("Answer with one JSON value only, which fits this JSON Schema:\n{schema}")
 }
 
 /// The first object or list in an answer, which may have words and a fence around it.
@@ -90,7 +134,7 @@ fn read(text: &str) -> Option<Value> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::{ModelInfo, TextAnswer};
+    use crate::model::ModelInfo;
     use async_trait::async_trait;
     use serde_json::json;
     use std::sync::Mutex;

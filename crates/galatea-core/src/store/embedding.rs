@@ -2,7 +2,7 @@
 
 use async_trait::async_trait;
 
-use super::MemoryQuery;
+use super::{MemoryQuery, UsageRow};
 use crate::{
     clock::Timestamp,
     embedding::Embedding,
@@ -22,6 +22,17 @@ pub trait EmbeddingStore: Send + Sync {
         agent: AgentId,
         model: &str,
         embeddings: &[(&Memory, Embedding)],
+    ) -> Result<u64> {
+        self.save_embeddings_with_usage(agent, model, embeddings, &[]).await
+    }
+    /// The same, and adds what the calls used to the ledger: both in one change, so that a crash
+    /// loses neither the embeddings nor their cost alone.
+    async fn save_embeddings_with_usage(
+        &self,
+        agent: AgentId,
+        model: &str,
+        embeddings: &[(&Memory, Embedding)],
+        usage: &[UsageRow],
     ) -> Result<u64>;
     /// Memories that match and are alike enough, the most similar first, the newest first of
     /// equals; each with its similarity. Every one is looked at, so nothing is overlooked; `kinds`

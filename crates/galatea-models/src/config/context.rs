@@ -12,7 +12,9 @@ use galatea_http::HttpClient;
 use super::{
     links::Endpoints,
     named::{Named, Why},
-    variables::{self as var, LARGE_MODEL, SMALL_MODEL},
+    variables::{
+        self as var, LARGE_MODEL, REASONING_LARGE_MODEL, REASONING_SMALL_MODEL, SMALL_MODEL,
+    },
     windows::Windows,
 };
 use crate::{
@@ -30,6 +32,20 @@ const FURTHER_KEYS: std::ops::RangeInclusive<u8> = 2..=9;
 /// Longest time of one call for vectors. Embedding models are small, and a caller without a result
 /// falls back to another order.
 const EMBEDDING: Duration = Duration::from_secs(30);
+
+/// Reads a time limit.
+///
+/// # Errors
+/// `Invalid` for a value out of range.
+pub(super) fn seconds(settings: &Settings, variable: &Variable) -> Result<Duration> {
+    let seconds: f64 = settings.parse(variable, "a number of seconds")?.unwrap_or(30.0);
+    // A day is longer than any answer takes, and keeps sums of times in range.
+    if (0.001..=86_400.0).contains(&seconds) {
+        Ok(Duration::from_secs_f64(seconds))
+    } else {
+        Err(settings.complain(variable, "is not a number of seconds between 0.001 and 86400"))
+    }
+}
 
 /// What the builders need.
 pub(super) struct Context<'a> {
@@ -53,16 +69,7 @@ impl<'a> Context<'a> {
         clock: Arc<dyn Clock>,
         dependencies: &'a Dependencies,
     ) -> Result<Self> {
-        let seconds = |variable: &Variable| -> Result<Duration> {
-            let seconds: f64 = settings.parse(variable, "a number of seconds")?.unwrap_or(30.0);
-            // A day is longer than any answer takes, and keeps sums of times in range.
-            if (0.001..=86_400.0).contains(&seconds) {
-                Ok(Duration::from_secs_f64(seconds))
-            } else {
-                Err(settings
-                    .complain(variable, "is not a number of seconds between 0.001 and 86400"))
-            }
-        };
+        let seconds = |variable: &Variable| seconds(settings, variable);
         let times = Times {
             first: seconds(&var::MODEL_FIRST_TOKEN_TIMEOUT)?,
             idle: seconds(&var::MODEL_IDLE_TIMEOUT)?,
@@ -140,7 +147,8 @@ impl<'a> Context<'a> {
         let named = all().filter(|v| {
             v.name.ends_with("_MODEL")
                 && (v.name.starts_with(&own)
-                    || [SMALL_MODEL.name, LARGE_MODEL.name].contains(&v.name))
+                    || [SMALL_MODEL.name, LARGE_MODEL.name].contains(&v.name)
+                    || [REASONING_SMALL_MODEL.name, REASONING_LARGE_MODEL.name].contains(&v.name))
         });
         let models = named
             .filter_map(|v| {
@@ -184,6 +192,31 @@ impl<'a> Context<'a> {
             families::known().built_in(provider, role).unwrap_or_default()
         };
         Named { name: built_in.to_owned(), why: Why::BuiltIn }
+    }
+
+    /// The reasoning model for a purpose: the one that the provider's own or the common variable
+    /// names. `auto` takes the choice from the provider's list, or the newest model in the table of
+    /// families. `None` means the large model.
+    pub(super) fn reasoning(
+        &self,
+        endpoint: &Endpoint,
+        role: Role,
+        own: &Variable,
+        common: &Variable,
+    ) -> Option<Named> {
+        let (variable, name) = [own, common]
+            .into_iter()
+            .find_map(|variable| Some((variable.name, self.set(variable)?)))?;
+        if !name.eq_ignore_ascii_case("auto") {
+            return Some(Named { name, why: Why::Set(variable) });
+        }
+        if let Some((name, on)) = self.dependencies.choices().chosen(&endpoint.service(), role) {
+            return Some(Named { name, why: Why::Chosen(on) });
+        }
+        let Names { provider, label, .. } = endpoint.names();
+        let elsewhere = provider == "openai" && label != "OpenAI";
+        let built_in = families::known().built_in(provider, role).filter(|_| !elsewhere)?;
+        Some(Named { name: built_in.to_owned(), why: Why::BuiltIn })
     }
 
     pub(super) fn set(&self, variable: &Variable) -> Option<String> {

@@ -4,7 +4,7 @@ use std::{sync::Arc, time::Duration};
 
 use galatea_core::{
     EmbeddingModel, Models, Result, TextModel,
-    model::{MediaModels, Sampling, Tier},
+    model::{MediaModels, ReasoningModels, Sampling, Tier},
 };
 
 use super::{asking::Asking, context::Context, named::Named, parameters::sampling, uses::Use};
@@ -47,6 +47,8 @@ pub(super) struct Offer<'a> {
     endpoints: Endpoints,
     small: Named,
     large: Named,
+    /// Models for thought, small and large; none is the large model.
+    pub(super) reasoning: [Option<Named>; 2],
     /// Model that describes pictures, and the length limit of a description in tokens. `None` if
     /// the large model can see, or no model can.
     pub(super) vision: Option<(Named, Option<u32>)>,
@@ -70,6 +72,7 @@ impl<'a> Offer<'a> {
             endpoints,
             small,
             large,
+            reasoning: [None, None],
             vision: None,
             embedding: None,
             embedding_name: None,
@@ -98,19 +101,24 @@ impl<'a> Offer<'a> {
         self.endpoints
             .all()
             .map(|endpoint| {
-                (self.probe)(
-                    endpoint.clone(),
-                    vec![self.small.name.clone(), self.large.name.clone()],
-                )
+                let tiers =
+                    [Tier::TextSmall, Tier::TextLarge, Tier::ReasoningSmall, Tier::ReasoningLarge];
+                let names = tiers.map(|tier| self.model(tier).to_owned());
+                (self.probe)(endpoint.clone(), names.to_vec())
             })
             .collect()
     }
 
-    fn model(&self, tier: Tier) -> &str {
-        match tier {
-            Tier::TextSmall => &self.small.name,
-            Tier::TextLarge => &self.large.name,
-        }
+    /// The name of its model for a tier.
+    pub(super) fn model(&self, tier: Tier) -> &str {
+        let [small, large] = &self.reasoning;
+        let named = match tier {
+            Tier::TextSmall => &self.small,
+            Tier::TextLarge => &self.large,
+            Tier::ReasoningSmall => small.as_ref().unwrap_or(&self.large),
+            Tier::ReasoningLarge => large.as_ref().unwrap_or(&self.large),
+        };
+        &named.name
     }
 
     /// Its models, each with its purpose.
@@ -120,6 +128,8 @@ impl<'a> Offer<'a> {
         let all = [
             (Role::Small, Some(&self.small)),
             (Role::Large, Some(&self.large)),
+            (Role::ReasoningSmall, self.reasoning[0].as_ref()),
+            (Role::ReasoningLarge, self.reasoning[1].as_ref()),
             (Role::Vision, vision),
             (Role::Embedding, self.embedding_name.as_ref()),
         ];
@@ -216,7 +226,8 @@ pub(super) fn is_private(site: &str) -> bool {
 }
 
 /// Builds the models of an agent: small, large, and vision if one is named or the large model can
-/// see. With `sibling`, each tier's model is a fallback of the other's.
+/// see. With `sibling`, small and large model are each other's fallback, and the large model that of
+/// a reasoning model.
 pub(super) fn assemble(
     context: &Context<'_>,
     chosen: &Offer<'_>,
@@ -224,7 +235,8 @@ pub(super) fn assemble(
     sibling: bool,
 ) -> Result<Models> {
     let text = |tier: Tier| -> Result<Arc<dyn TextModel>> {
-        let other = if tier == Tier::TextLarge { Tier::TextSmall } else { Tier::TextLarge };
+        let is_large = chosen.model(tier) == chosen.model(Tier::TextLarge);
+        let other = if is_large { Tier::TextSmall } else { Tier::TextLarge };
         let mut rest: Vec<_> = chosen.at_further(chosen.model(tier)).collect();
         if sibling && chosen.model(other) != chosen.model(tier) {
             rest.extend(chosen.at_all(chosen.model(other)));
@@ -236,6 +248,10 @@ pub(super) fn assemble(
         ))
     };
     let large = text(Tier::TextLarge)?;
+    let reasoning = ReasoningModels {
+        small: Some(text(Tier::ReasoningSmall)?),
+        large: Some(text(Tier::ReasoningLarge)?),
+    };
     let vision = match &chosen.vision {
         Some((model, max_tokens)) => {
             let at_large = sampling(context.settings, Tier::TextLarge)?;
@@ -254,6 +270,7 @@ pub(super) fn assemble(
     Ok(Models {
         small: text(Tier::TextSmall)?,
         large,
+        reasoning,
         vision,
         embedding: chosen.embedding.clone(),
         media: MediaModels::default(),

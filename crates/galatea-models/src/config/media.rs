@@ -15,6 +15,7 @@ use super::{
     variables as var,
 };
 use crate::{
+    check::Probe,
     dependencies::fingerprint,
     families,
     google::GoogleTranscription,
@@ -43,6 +44,8 @@ pub(super) struct Built {
     pub(super) uses: Vec<MediaUse>,
     /// Notes for the owner.
     pub(super) notes: Vec<String>,
+    /// Checks of the services' keys and models, one for each model.
+    pub(super) probes: Vec<Probe>,
 }
 
 /// Services that make sound readable, in order of preference.
@@ -131,6 +134,7 @@ fn transcription(
             provider: service.name(),
             name: model.clone(),
         });
+        built.probes.push(probe(&endpoints, &model));
         for endpoint in endpoints.all() {
             let info = context.info(endpoint, &model, false, false);
             let one: Arc<dyn MediaModel<Transcription>> = match service {
@@ -238,6 +242,7 @@ fn image(context: &Context<'_>, built: &mut Built) -> Result<()> {
         built.notes.push("OPENAI_IMAGE_MODEL is set, but OPENAI_API_KEY is not".to_owned());
         return Ok(());
     };
+    built.probes.push(probe(&endpoints, &model));
     let rungs = endpoints.all().map(|endpoint| {
         let info = context.info(endpoint, &model, false, false);
         let one: Arc<dyn MediaModel<_>> = Arc::new(OpenAiImage::new(endpoint.clone(), info));
@@ -263,6 +268,7 @@ fn speech(context: &Context<'_>, built: &mut Built) -> Result<()> {
             built.notes.push(format!("a model of {provider} is to speak, which has no key"));
             continue;
         };
+        built.probes.push(probe(&endpoints, &model));
         for endpoint in endpoints.all() {
             let info = context.info(endpoint, &model, false, false);
             let voice = context.text_or_default(voice);
@@ -274,6 +280,16 @@ fn speech(context: &Context<'_>, built: &mut Built) -> Result<()> {
     }
     built.models.speech = chain(context, rungs);
     Ok(())
+}
+
+/// The check of a service's key and of one model.
+fn probe(endpoints: &Endpoints, model: &str) -> Probe {
+    let (endpoint, models) = (endpoints.first.clone(), vec![model.to_owned()]);
+    if endpoint.names().provider == "google" {
+        Probe::Google { endpoint, models }
+    } else {
+        Probe::OpenAi { endpoint, models }
+    }
 }
 
 /// A chain of these models, each behind its breaker and retries; none without any.

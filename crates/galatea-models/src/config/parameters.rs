@@ -5,16 +5,30 @@ use std::str::FromStr;
 
 use galatea_core::{
     Result, Settings, Variable,
-    model::{Sampling, Tier},
+    model::{Effort, Sampling, Tier},
 };
 
-use super::variables::{DEFAULT, LEGACY, TEXT_LARGE, TEXT_SMALL};
+use super::variables::{DEFAULT, LEGACY, REASONING_LARGE, REASONING_SMALL, TEXT_LARGE, TEXT_SMALL};
 
 /// The sampling parameters that the settings give to a tier. The call's own values have precedence.
 pub(super) fn sampling(settings: &Settings, tier: Tier) -> Result<Sampling> {
+    // Without an effort, some models do not think at all.
+    let usual = match tier {
+        Tier::TextSmall | Tier::TextLarge => None,
+        Tier::ReasoningSmall => Some(Effort::Medium),
+        Tier::ReasoningLarge => Some(Effort::High),
+    };
+    let set = set(settings, tier)?;
+    Ok(Sampling { effort: set.effort.or(usual), ..set })
+}
+
+/// Those of them that a setting names.
+pub(super) fn set(settings: &Settings, tier: Tier) -> Result<Sampling> {
     let own = match tier {
         Tier::TextSmall => &TEXT_SMALL,
         Tier::TextLarge => &TEXT_LARGE,
+        Tier::ReasoningSmall => &REASONING_SMALL,
+        Tier::ReasoningLarge => &REASONING_LARGE,
     };
     let read = Reader { settings, own };
     Ok(Sampling {

@@ -378,6 +378,19 @@ fn pair(
     )
 }
 
+/// Names of the small and the large reasoning model; none is the large model.
+pub(super) fn reasoning(
+    context: &Context<'_>,
+    provider: &str,
+    at: &Endpoint,
+) -> [Option<Named>; 2] {
+    let Some([small, large]) = var::reasoning::of_provider(provider) else { return [None, None] };
+    [
+        context.reasoning(at, Role::ReasoningSmall, small, &var::REASONING_SMALL_MODEL),
+        context.reasoning(at, Role::ReasoningLarge, large, &var::REASONING_LARGE_MODEL),
+    ]
+}
+
 fn keyed(
     context: &Context<'_>,
     names: Names,

@@ -7,8 +7,7 @@ use galatea_core::{
 };
 
 use super::{
-    context::Context, parameters::sampling, providers::is_openai, uses::Use,
-    variables::OPENAI_BASE_URL,
+    context::Context, parameters, providers::is_openai, uses::Use, variables::OPENAI_BASE_URL,
 };
 use crate::{
     families::{self, Role, Rules},
@@ -56,15 +55,22 @@ pub(super) fn of(context: &Context<'_>, uses: &[Use]) -> Result<Vec<Finding>> {
         let tier = match role {
             Role::Small => Tier::TextSmall,
             Role::Large => Tier::TextLarge,
+            Role::ReasoningSmall => Tier::ReasoningSmall,
+            Role::ReasoningLarge => Tier::ReasoningLarge,
             Role::Vision | Role::Embedding => continue,
         };
         let rules =
             known.of(provider, &named.name).map(|family| family.rules.clone()).unwrap_or_default();
-        let left_out = dropped(&sampling(context.settings, tier)?, &rules);
+        let left_out = dropped(&parameters::set(context.settings, tier)?, &rules);
         if !left_out.is_empty() {
             let message =
                 format!("{} takes no {} as set: left out", named.name, left_out.join(", "));
-            let prefix = if tier == Tier::TextSmall { "TEXT_SMALL_" } else { "TEXT_LARGE_" };
+            let prefix = match tier {
+                Tier::TextSmall => "TEXT_SMALL_",
+                Tier::TextLarge => "TEXT_LARGE_",
+                Tier::ReasoningSmall => "REASONING_SMALL_",
+                Tier::ReasoningLarge => "REASONING_LARGE_",
+            };
             push(
                 &mut found,
                 Finding::new(Severity::Info, codes::DROPPED, "model", message)

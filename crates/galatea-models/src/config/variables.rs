@@ -2,6 +2,7 @@
 
 mod media;
 mod openai;
+pub mod reasoning;
 mod sampling;
 
 use galatea_core::Variable;
@@ -17,7 +18,8 @@ pub use openai::{
     OPENAI_IMAGE_DESCRIPTION_MAX_TOKENS, OPENAI_IMAGE_DESCRIPTION_MODEL, OPENAI_LARGE_MODEL,
     OPENAI_SMALL_MODEL,
 };
-pub use sampling::{DEFAULT, LEGACY, TEXT_LARGE, TEXT_SMALL};
+pub use reasoning::{REASONING, REASONING_LARGE_MODEL, REASONING_SMALL_MODEL};
+pub use sampling::{DEFAULT, LEGACY, REASONING_LARGE, REASONING_SMALL, TEXT_LARGE, TEXT_SMALL};
 
 /// The provider to use; has precedence over all other settings.
 pub const GALATEA_MODEL_PROVIDER: Variable = Variable::new(
@@ -271,6 +273,15 @@ pub const OLLAMA: &[Variable] = &[
     OLLAMA_CONTEXT_LENGTH,
 ];
 
+/// Folder of an embedding model that runs in this process.
+pub const LOCAL_EMBEDDING_FOLDER: Variable = Variable::new(
+    "LOCAL_EMBEDDING_FOLDER",
+    "Folder of a static embedding model (Model2Vec: model.safetensors, tokenizer.json) for memory search in this process, before the provider's; needs a build with `--features local-embeddings`.",
+);
+
+/// Settings of models that run in this process.
+pub const LOCAL: &[Variable] = &[LOCAL_EMBEDDING_FOLDER];
+
 /// File with a custom offline script.
 pub const OFFLINE_SCRIPT: Variable = Variable::new(
     "OFFLINE_SCRIPT",
@@ -308,10 +319,14 @@ pub const VARIABLES: &[(&str, &[Variable])] = &[
     ("Google", GOOGLE),
     ("Groq", GROQ),
     ("Ollama", OLLAMA),
+    ("Reasoning models", REASONING),
     ("Voice messages, pictures and speech", MEDIA),
+    ("Embeddings in this process", LOCAL),
     ("Offline script", OFFLINE),
     ("Sampling: small model", &TEXT_SMALL),
     ("Sampling: large model", &TEXT_LARGE),
+    ("Sampling: small reasoning model", &REASONING_SMALL),
+    ("Sampling: large reasoning model", &REASONING_LARGE),
     ("Sampling: all models", &DEFAULT),
     ("Sampling: older names", &LEGACY),
 ];

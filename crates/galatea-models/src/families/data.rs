@@ -66,6 +66,10 @@ struct Wanted {
     #[serde(default)]
     large: Vec<String>,
     #[serde(default)]
+    reasoning_small: Vec<String>,
+    #[serde(default)]
+    reasoning_large: Vec<String>,
+    #[serde(default)]
     vision: Vec<String>,
     #[serde(default)]
     embedding: Vec<String>,
@@ -112,10 +116,18 @@ struct Units {
     minute: Option<String>,
     image: Option<String>,
     characters: Option<String>,
+    /// The page that states the price.
+    source: String,
+    /// When it was read.
+    read: String,
 }
 
 impl Units {
     fn price(&self) -> Result<UnitPrice> {
+        day(&self.read)?;
+        if self.source.trim().is_empty() {
+            return Err(bad("has a price without a source", &self.read));
+        }
         let read = |dollars: &Option<String>| dollars.as_deref().map(micros).transpose();
         Ok(UnitPrice {
             minute: read(&self.minute)?,
@@ -161,6 +173,8 @@ pub(super) fn parse(text: &str) -> Result<Families> {
             provider: wanted.name,
             small: patterns(wanted.small),
             large: patterns(wanted.large),
+            reasoning_small: patterns(wanted.reasoning_small),
+            reasoning_large: patterns(wanted.reasoning_large),
             vision: patterns(wanted.vision),
             embedding: patterns(wanted.embedding),
             transcription: wanted.transcription,

@@ -61,6 +61,26 @@ fn what_is_unknown_or_misspelt_is_refused() {
 }
 
 #[test]
+fn a_price_of_media_names_its_page_and_day() {
+    let parse = |unit: &str| {
+        data::parse(&format!(
+            "date = \"2026-11-23\"\nsource = \"x\"\nseeing = []\nprovider = []\nend = []\n\
+             [[family]]\nprovider = \"p\"\nname = \"m\"\nunit = {{ minute = \"0.5\"{unit} }}\n"
+        ))
+    };
+    let read = parse(", source = \"example.org\", read = \"2026-11-24\"").unwrap();
+    assert_eq!(read.families[0].unit.unwrap().minute, Some(500_000));
+    for unit in [
+        "",
+        ", source = \"example.org\"",
+        ", source = \" \", read = \"2026-11-24\"",
+        ", source = \"x\", read = \"soon\"",
+    ] {
+        assert!(parse(unit).is_err(), "{unit}");
+    }
+}
+
+#[test]
 fn prices_are_exact() {
     for (text, expected) in [
         ("0.10", Some(100_000)),

@@ -68,7 +68,7 @@ impl<T: MediaTask> MediaModel<T> for MediaChain<T> {
                 Ok(mut made) => {
                     let info = link.model.info();
                     made.micros = made.micros.or_else(|| made.used.cost(info));
-                    made.by = Some(info.full_name());
+                    made.by = made.by.or_else(|| Some(info.full_name()));
                     return Ok(made);
                 }
                 Err(error) => {

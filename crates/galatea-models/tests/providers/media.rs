@@ -1,7 +1,7 @@
 //! Sound, pictures and speech against strict loopback servers.
 
 use galatea_core::{
-    Error, ErrorKind,
+    Error, ErrorKind, Severity,
     model::{ImageRequest, MediaModels, Sound, SpeechRequest},
 };
 use galatea_models::{config::MediaUse, wire::codes};
@@ -166,8 +166,8 @@ async fn pictures_are_made_and_paid_once() {
     let models = at(&server, &[("OPENAI_IMAGE_MODEL", "gpt-image-1-mini")]);
     let made = models.image.as_ref().unwrap().run(&picture(), None).await.unwrap();
     assert_eq!((made.output.mime, made.output.ending), ("image/png", "png"));
-    // 20 tokens at 2 dollars a million, and 1,056 at 8.
-    assert_eq!(made.micros, Some(40 + 8_448));
+    assert_eq!((made.used.tokens.input, made.used.tokens.output), (20, 1_056));
+    assert_eq!(made.micros, None, "no page states the price that this program has read");
 
     // A connection that broke may have cost a picture: it is not asked for again.
     for fault in [Fault::CutAfter(4), Fault::OtherShape, Fault::ServerTimeout] {
@@ -205,6 +205,39 @@ async fn speech_is_made_where_a_model_is_named() {
     assert_eq!(server.count(), 1, "the service is not asked");
     server.enqueue(Fault::Html);
     assert_eq!(model.run(&speech(), None).await.unwrap_err().code(), Some(codes::GARBAGE));
+}
+
+#[tokio::test]
+async fn doctor_checks_media_models_like_text_models() {
+    let server = server().await;
+    let listed = ["gpt-4o", "text-embedding-3-small", "gpt-transcribe", "tts-1"]
+        .map(|id| serde_json::json!({ "id": id, "object": "model" }));
+    server.answer_with(move |_| {
+        Reply::Json(serde_json::json!({ "object": "list", "data": listed.to_vec() }))
+    });
+    let base = server.base_url();
+    let settings = [
+        ("OPENAI_API_KEY", KEY),
+        ("OPENAI_BASE_URL", base.as_str()),
+        ("OPENAI_SMALL_MODEL", "gpt-4o"),
+        ("OPENAI_LARGE_MODEL", "gpt-4o"),
+        ("OPENAI_TRANSCRIPTION_MODEL", "gpt-transcribe"),
+        ("OPENAI_IMAGE_MODEL", "gpt-image-9"),
+        ("OPENAI_TTS_MODEL", "tts-1"),
+    ];
+    let findings = configure(&settings).check().await;
+    let told = |part: &str| {
+        let found = findings.iter().find(|finding| finding.message.contains(part));
+        found.map(|finding| (finding.severity, finding.id.as_str()))
+    };
+    assert_eq!(told("gpt-transcribe"), Some((Severity::Ok, "GAL-MODEL-OK")), "{findings:?}");
+    assert_eq!(told("tts-1"), Some((Severity::Ok, "GAL-MODEL-OK")));
+    assert_eq!(told("gpt-image-9"), Some((Severity::Warning, codes::UNKNOWN)));
+    // The key is refused once for all of them.
+    server.answer_with(|_| Reply::Fault(Fault::BadKey));
+    let findings = configure(&settings).check().await;
+    let refused: Vec<_> = findings.iter().filter(|f| f.id == codes::KEY).collect();
+    assert_eq!(refused.len(), 1, "{findings:?}");
 }
 
 #[tokio::test]

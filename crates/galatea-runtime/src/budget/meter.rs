@@ -3,8 +3,8 @@
 
 use async_trait::async_trait;
 use galatea_core::{
-    EmbeddingModel, ErrorKind, Models, Result, TextModel,
-    model::{MediaModels, ModelInfo, Price, TextAnswer, TextRequest, Usage},
+    EmbeddingModel, ErrorKind, Models, Result, TextModel, TurnUsage,
+    model::{MediaModels, ModelInfo, Price, ReasoningModels, TextAnswer, TextRequest, Usage},
     store::{Amount, Day, UsageRow},
     tokens::Family,
 };
@@ -45,6 +45,10 @@ impl Meter {
         Models {
             small: text(&models.small),
             large: text(&models.large),
+            reasoning: ReasoningModels {
+                small: models.reasoning.small.as_ref().map(text),
+                large: models.reasoning.large.as_ref().map(text),
+            },
             vision: models.vision.as_ref().map(text),
             embedding: models.embedding.as_ref().map(|inner| {
                 Arc::new(MeteredEmbedding { inner: Arc::clone(inner), meter: Arc::clone(self) })
@@ -128,6 +132,16 @@ impl Meter {
                 Err(error)
             }
         }
+    }
+}
+
+impl TurnUsage for Meter {
+    fn take(&self) -> Vec<UsageRow> {
+        Self::take(self)
+    }
+
+    fn put_back(&self, rows: Vec<UsageRow>) {
+        self.budget.keep(rows);
     }
 }
 

@@ -212,6 +212,7 @@ impl TurnContext {
             state,
             store: &engine.plugins.store,
             models: &self.models,
+            usage: self.meter.as_ref(),
             services: &engine.plugins.services,
             catalog,
             clock: &engine.clock,

@@ -1,7 +1,7 @@
 //! The ledger of model usage, and the block list.
 
 use galatea_core::{
-    AgentId, EntityId, RemoteId, RoomId, Source, Store, Timestamp, WorldId,
+    AgentId, Embedding, EntityId, RemoteId, RoomId, Source, Store, Timestamp, WorldId,
     store::{Amount, Block, BlockKind, Day, Holder, Standing, TurnRecord, UsageRow},
 };
 use std::sync::Arc;
@@ -68,6 +68,24 @@ pub async fn a_turn_adds_to_the_ledger_in_its_commit(store: Arc<dyn Store>) {
     assert_eq!(store.usage(None, Day(20_001)).await.unwrap(), expected.split_off(2));
     assert_eq!(store.usage(Some(AgentId::fresh()), Day(0)).await.unwrap(), []);
     store.add_usage(&[]).await.unwrap();
+}
+
+/// Embeddings and what their call cost are stored by one change; the count is that of embeddings.
+pub async fn embeddings_bring_their_cost(store: Arc<dyn Store>) {
+    let scene = Scene::new();
+    let memory = scene.memory("hello", 1);
+    store.save_memories(std::slice::from_ref(&memory)).await.unwrap();
+    let embedding = Embedding::new(vec![1.0, 0.0]).unwrap();
+    let cost = [row(scene, 20_000, "openai a", CALL)];
+    for embeddings in [vec![(&memory, embedding)], Vec::new()] {
+        let stored =
+            store.save_embeddings_with_usage(scene.agent, "openai a", &embeddings, &cost).await;
+        assert_eq!(stored.unwrap(), embeddings.len() as u64);
+    }
+    let mut twice = CALL;
+    twice += CALL;
+    let rows = store.usage(Some(scene.agent), Day(0)).await.unwrap();
+    assert_eq!(rows, [row(scene, 20_000, "openai a", twice)]);
 }
 
 /// Pruning deletes the days before the given one, for one agent only.

@@ -2,6 +2,8 @@
 //! beside a running process.
 
 mod export;
+#[cfg(feature = "fuzz")]
+pub(crate) mod fuzz;
 mod import;
 mod list;
 mod past;

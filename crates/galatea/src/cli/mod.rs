@@ -15,7 +15,7 @@ pub(crate) mod flags;
 mod init;
 mod knowledge;
 mod man;
-mod memory;
+pub(crate) mod memory;
 mod models;
 mod outbox;
 mod pairing;

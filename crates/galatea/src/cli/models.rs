@@ -176,6 +176,8 @@ fn model(configured: &Configured, role: families::Role) -> Option<&Arc<dyn TextM
     match role {
         families::Role::Small => Some(&configured.models.small),
         families::Role::Large => Some(&configured.models.large),
+        families::Role::ReasoningSmall => configured.models.reasoning.small.as_ref(),
+        families::Role::ReasoningLarge => configured.models.reasoning.large.as_ref(),
         families::Role::Vision => configured.models.vision.as_ref(),
         families::Role::Embedding => None,
     }
@@ -208,7 +210,7 @@ fn render(built: &Built, style: Style) -> String {
     }
     for one in &built.configured.uses {
         let told = format!("{} {}: {}", one.provider, one.named.name, one.named.why);
-        let _ = writeln!(text, "  {:<9}  {}", one.role.as_str(), hang(13, &told, style));
+        let _ = writeln!(text, "  {:<15}  {}", one.role.as_str(), hang(19, &told, style));
         let info = model(&built.configured, one.role)
             .map(|model| model.info())
             .filter(|info| info.model == one.named.name);
@@ -218,11 +220,11 @@ fn render(built: &Built, style: Style) -> String {
                 |tokens| format!("window {tokens} tokens"),
             );
             let price = info.price.map_or_else(|| "price unknown".to_owned(), dollars);
-            let _ = writeln!(text, "{:13}{}", "", hang(13, &format!("{window}, {price}"), style));
+            let _ = writeln!(text, "{:19}{}", "", hang(19, &format!("{window}, {price}"), style));
         }
     }
     for galatea_models::config::MediaUse { kind, provider, name } in &built.configured.media {
-        let _ = writeln!(text, "  {:<9}  {provider} {name}", purpose(kind));
+        let _ = writeln!(text, "  {:<15}  {provider} {name}", purpose(kind));
     }
     text + &findings::render(&built.configured.findings, style)
 }

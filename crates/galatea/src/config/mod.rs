@@ -5,7 +5,7 @@
 mod character_env;
 mod dotenv;
 #[cfg(feature = "fuzz")]
-pub mod fuzz;
+pub(crate) mod fuzz;
 mod names;
 mod own;
 mod secret_files;

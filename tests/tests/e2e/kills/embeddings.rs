@@ -17,6 +17,8 @@ const MESSAGES: usize = 300;
 const ALL: &str = "SELECT CAST(count(*) AS text) FROM memories WHERE type = 'messages'";
 const FIRST: &str = "SELECT CAST(count(*) AS text) FROM embeddings e JOIN memories m ON m.seq = e.seq WHERE m.type = 'messages' AND e.model LIKE '%first'";
 const SECOND: &str = "SELECT CAST(count(*) AS text) FROM embeddings e JOIN memories m ON m.seq = e.seq WHERE m.type = 'messages' AND e.model LIKE '%second'";
+const SECOND_PAID: &str =
+    "SELECT CAST(coalesce(sum(calls), 0) AS text) FROM usage WHERE model LIKE '%second'";
 const WAITING: &str = "SELECT CAST(count(*) AS text) FROM embedding_due";
 
 fn program(stage: &Stage, model: &str) -> Program {
@@ -76,6 +78,8 @@ async fn every_message_is_embedded_again_after_three_kills() {
         stage.ann.says(&direct, &format!("Q{n}")).send();
         has_died(&mut running, point).await;
         assert_eq!(count(&stage, SECOND).await, stored, "after {point}");
+        // What was stored is paid for: two batches of 64.
+        assert_eq!(count(&stage, SECOND_PAID).await, stored / 64, "after {point}");
         // The old vectors stay until then. Among the new ones are the third question and answer.
         let (old, own) = (count(&stage, FIRST).await, if stored == 0 { 0 } else { 2 });
         assert_eq!(old + stored, MESSAGES + 2 + own, "after {point}");

@@ -6,7 +6,7 @@ use crate::{
 };
 use galatea_core::{
     ErrorKind, Settings, SystemClock,
-    model::{Sampling, Tier},
+    model::{Effort, Sampling, Tier},
 };
 use galatea_http::{HttpClient, HttpOptions};
 use serde_json::Value;
@@ -194,6 +194,73 @@ fn parameters_by_precedence() {
     let error =
         sampling(&Settings::from_pairs([("DEFAULT_TOP_K", "many")]), Tier::TextLarge).unwrap_err();
     assert!(error.to_string().contains("DEFAULT_TOP_K"));
+}
+
+#[test]
+fn a_reasoning_model_is_named_chosen_or_the_large_one() {
+    let key = ("ANTHROPIC_API_KEY", "k");
+    let names = |configured: &Configured| {
+        let name = |tier| configured.models.text(tier).info().model.clone();
+        (name(Tier::ReasoningSmall), name(Tier::ReasoningLarge))
+    };
+    let pair = |small: &str, large: &str| (small.to_owned(), large.to_owned());
+    let unset = of(&[key]);
+    assert_eq!(names(&unset), pair("claude-sonnet-5-5", "claude-sonnet-5-5"));
+    assert_eq!(unset.uses.len(), 2, "the large model has one row");
+    let set = of(&[
+        key,
+        ("REASONING_LARGE_MODEL", "auto"),
+        ("REASONING_SMALL_MODEL", "a"),
+        ("ANTHROPIC_REASONING_SMALL_MODEL", "b"),
+    ]);
+    assert_eq!(names(&set), pair("b", "claude-opus-5-5"));
+    let why: Vec<_> = set.uses.iter().map(|one| (one.role, one.named.why.clone())).collect();
+    assert_eq!(
+        why[2..],
+        [
+            (Role::ReasoningSmall, Why::Set("ANTHROPIC_REASONING_SMALL_MODEL")),
+            (Role::ReasoningLarge, Why::BuiltIn),
+        ]
+    );
+    // A server of one's own does not have OpenAI's models.
+    let own = of(&[
+        ("OPENAI_BASE_URL", "http://localhost:1234/v1"),
+        ("OPENAI_LARGE_MODEL", "mine"),
+        ("REASONING_LARGE_MODEL", "auto"),
+    ]);
+    assert_eq!(names(&own), pair("mine", "mine"));
+}
+
+#[test]
+fn reasoning_models_think_unless_a_setting_says_otherwise() {
+    let effort = |pairs: &[(&str, &str)], tier| {
+        let settings =
+            Settings::from_pairs(pairs.iter().map(|(k, v)| ((*k).to_owned(), Value::from(*v))));
+        sampling(&settings, tier).unwrap().effort
+    };
+    assert_eq!(effort(&[], Tier::TextLarge), None);
+    assert_eq!(effort(&[], Tier::ReasoningSmall), Some(Effort::Medium));
+    assert_eq!(effort(&[], Tier::ReasoningLarge), Some(Effort::High));
+    let low = [("DEFAULT_EFFORT", "low")];
+    assert_eq!(effort(&low, Tier::ReasoningLarge), Some(Effort::Low));
+    let own = [("DEFAULT_EFFORT", "low"), ("REASONING_LARGE_EFFORT", "max")];
+    assert_eq!(effort(&own, Tier::ReasoningLarge), Some(Effort::Max));
+    // Only what is set can be left out.
+    let plain =
+        of(&[("OLLAMA_API_ENDPOINT", "http://localhost:11434"), ("REASONING_LARGE_MODEL", "r")]);
+    assert_eq!(plain.findings, []);
+}
+
+#[test]
+fn a_folder_for_embeddings_is_read_or_refused_but_not_ignored() {
+    let error = configured_by(&[("LOCAL_EMBEDDING_FOLDER", "/nonexistent")]).err().unwrap();
+    let told = error.report().to_string();
+    assert_eq!(error.kind(), ErrorKind::Invalid);
+    if cfg!(feature = "local-embeddings") {
+        assert!(told.contains("/nonexistent/model.safetensors"), "{told}");
+    } else {
+        assert!(told.contains("--features local-embeddings"), "{told}");
+    }
 }
 
 #[test]

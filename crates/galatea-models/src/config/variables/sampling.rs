@@ -48,7 +48,15 @@ macro_rules! parameters {
 pub const TEXT_SMALL: [Variable; 10] = parameters!("TEXT_SMALL", " of the small model");
 /// Sampling parameters of the large model.
 pub const TEXT_LARGE: [Variable; 10] = parameters!("TEXT_LARGE", " of the large model");
-/// Sampling parameters of both models.
+/// Sampling parameters of the small reasoning model. Its effort is medium if no setting says
+/// otherwise.
+pub const REASONING_SMALL: [Variable; 10] =
+    parameters!("REASONING_SMALL", " of the small reasoning model");
+/// Sampling parameters of the large reasoning model. Its effort is high if no setting says
+/// otherwise.
+pub const REASONING_LARGE: [Variable; 10] =
+    parameters!("REASONING_LARGE", " of the large reasoning model");
+/// Sampling parameters of all models.
 pub const DEFAULT: [Variable; 10] = parameters!("DEFAULT", "");
 /// Sampling parameters under elizaOS's oldest names, with the lowest precedence: longest answer,
 /// temperature, frequency and presence penalty.

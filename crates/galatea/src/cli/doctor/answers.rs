@@ -9,7 +9,7 @@ use crate::{
     accounts,
     connectors::{Built, PLATFORMS, Taken, with_policies},
     personas::Persona,
-    silent,
+    plugins, silent,
 };
 
 /// Agents that read a platform but have no model to answer with. Makes no requests.
@@ -45,6 +45,8 @@ fn of(examined: &Examined<'_>, persona: &Persona, http: &HttpClient) -> Option<F
             }
         }
     }
-    let places = silent::places(&configured, &with_policies(&persona.settings).ok()?, &connectors);
+    let offline = configured.is_offline() && !plugins::answer(&plugins::standard());
+    let places =
+        silent::places(&configured, offline, &with_policies(&persona.settings).ok()?, &connectors);
     silent::trouble(&name, &places).as_ref().map(silent::finding)
 }

@@ -1,6 +1,6 @@
 //! What the verbs do.
 
-use galatea_core::{Clock, EmbeddingModel, Error, ErrorKind, Skew, Store, SystemClock};
+use galatea_core::{Clock, Error, ErrorKind, Skew, Store, SystemClock};
 use galatea_http::{HttpClient, HttpOptions};
 use galatea_knowledge::{
     Library, Origin, Place, Questions, Source, Step, Stored, is_relevant, search, shared_agent,
@@ -20,7 +20,7 @@ use crate::{
     exit::Exit,
     failure::Result,
     library::Shared,
-    personas,
+    personas, plugins,
 };
 
 /// The documents of the configured agents.
@@ -33,7 +33,6 @@ pub(super) struct Shelf {
 struct Agent {
     name: String,
     library: Library,
-    embedding: Option<Arc<dyn EmbeddingModel>>,
 }
 
 impl Shelf {
@@ -54,9 +53,17 @@ impl Shelf {
         for persona in personas {
             let built =
                 galatea_models::build(&persona.settings, &http, Arc::clone(&clock), &dependencies)?;
-            let embedding = built.models.embedding.clone();
-            let (library, _) = shared.library(&persona, embedding.clone())?;
-            agents.push(Agent { name: persona.character.name, library, embedding });
+            let registered = plugins::models(&plugins::standard());
+            let models = galatea_models::with_registered(
+                built.models,
+                &registered,
+                &persona.settings,
+                &clock,
+                &dependencies,
+            )?;
+            let embedding = models.embedding;
+            let (library, _) = shared.library(&persona, embedding)?;
+            agents.push(Agent { name: persona.character.name, library });
         }
         Ok(Self { database, store, agents })
     }
@@ -146,16 +153,11 @@ impl Shelf {
     ) -> Result<ExitCode> {
         let mut all = Vec::new();
         for agent in &self.agents {
-            let meaning = match &agent.embedding {
-                Some(model) => match Questions::default().meaning(model, question).await {
-                    Ok(meaning) => Some(meaning),
-                    Err(error) => {
-                        context.output.say(format!("searched by words only: {error}"));
-                        None
-                    }
-                },
-                None => None,
-            };
+            let asked = agent.library.meaning(&Questions::default(), question).await;
+            let meaning = asked.unwrap_or_else(|error| {
+                context.output.say(format!("searched by words only: {error}"));
+                None
+            });
             let agents = [agent.library.agent(), shared_agent()];
             let found =
                 search(&*self.plugin_store(), &agents, question, meaning.as_ref(), limit).await?;

@@ -121,7 +121,8 @@ impl Import {
     }
 }
 
-enum Format {
+/// Formats of files.
+pub(super) enum Format {
     Galatea,
     Log,
     ElizaOs,
@@ -130,9 +131,13 @@ enum Format {
 
 /// Recognises a file by its beginning.
 fn recognise(path: &Path) -> Result<Format> {
-    let mut file = File::open(path).map_err(|e| unreadable(path, &e.to_string()))?;
+    recognise_in(&mut File::open(path).map_err(|e| unreadable(path, &e.to_string()))?, path)
+}
+
+/// The same for any reader; `path` names it in errors.
+pub(super) fn recognise_in(file: &mut (impl Read + Seek), path: &Path) -> Result<Format> {
     let mut head = String::new();
-    BufReader::new((&file).take(LINE)).read_line(&mut head).ok();
+    BufReader::new(file.by_ref().take(LINE)).read_line(&mut head).ok();
     let first: Option<Value> = serde_json::from_str(head.trim()).ok();
     match first.as_ref().map(|line| (line.get("record"), line.get("text"))) {
         Some((Some(_), _)) => return Ok(Format::Galatea),
@@ -149,7 +154,7 @@ fn recognise(path: &Path) -> Result<Format> {
     if start.trim_start().starts_with(['{', '[']) {
         file.rewind().map_err(|e| unreadable(path, &e.to_string()))?;
         let mut text = Vec::new();
-        let bytes = (&file).take(WHOLE + 1).read_to_end(&mut text);
+        let bytes = file.by_ref().take(WHOLE + 1).read_to_end(&mut text);
         let size = bytes.map_err(|e| unreadable(path, &e.to_string()))?;
         if size as u64 > WHOLE {
             return Err(
@@ -220,7 +225,14 @@ impl Bar {
 /// For a line that is too long or is not UTF-8.
 pub(super) fn lines(path: &Path) -> Result<impl Iterator<Item = Result<(usize, String)>> + use<>> {
     let file = File::open(path).map_err(|e| unreadable(path, &e.to_string()))?;
-    let mut reader = BufReader::new(file);
+    Ok(lines_in(BufReader::new(file), path))
+}
+
+/// The same for any reader; `path` names it in errors.
+pub(super) fn lines_in<R: BufRead>(
+    mut reader: R,
+    path: &Path,
+) -> impl Iterator<Item = Result<(usize, String)>> + use<R> {
     let path = path.to_owned();
     let mut number = 0;
     let next = move || {
@@ -243,7 +255,12 @@ pub(super) fn lines(path: &Path) -> Result<impl Iterator<Item = Result<(usize, S
     let is_text = |line: &Result<(usize, String)>| {
         line.as_ref().map_or(true, |(_, text)| !text.trim().is_empty())
     };
-    Ok(std::iter::from_fn(next).filter(is_text))
+    std::iter::from_fn(next).filter(is_text)
+}
+
+/// The number of the last line with text, to show how far an import has come.
+pub(super) fn last(lines: impl Iterator<Item = Result<(usize, String)>>) -> usize {
+    lines.flatten().last().map_or(0, |(number, _)| number)
 }
 
 /// One line of Galatea's own export.

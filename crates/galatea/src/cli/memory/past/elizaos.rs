@@ -64,6 +64,17 @@ pub(in super::super) async fn import(
     Ok(count)
 }
 
+/// Reads and converts all rows, for the fuzzer. `of` is the last line.
+#[cfg(feature = "fuzz")]
+pub(in super::super) fn read_all(lines: dump::Lines, of: usize, path: &Path, agent: AgentId) {
+    let mut batch = Batch::default();
+    for row in Dump::of_lines(lines, of, path) {
+        let Ok(row) = row else { return };
+        assert!(row.at <= row.of, "line {} of {}", row.at, row.of);
+        batch.add(agent, &row);
+    }
+}
+
 /// Rows of one commit.
 #[derive(Default)]
 struct Batch {

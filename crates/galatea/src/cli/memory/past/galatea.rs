@@ -8,7 +8,7 @@ use serde_json::{Map, Value};
 use std::{collections::HashSet, path::Path};
 
 use super::super::{
-    import::{Bar, Count, lines, record, unreadable},
+    import::{Bar, Count, last, lines, record, unreadable},
     record::{FORMAT, Record},
 };
 use crate::failure::Result;
@@ -24,7 +24,7 @@ pub(in super::super) async fn import(
     dry_run: bool,
     bar: &Bar,
 ) -> Result<Count> {
-    let total = lines(path)?.count();
+    let total = last(lines(path)?);
     let mut count = Count::default();
     let mut batch = Batch::default();
     for line in lines(path)? {
@@ -54,7 +54,7 @@ pub(in super::super) async fn import(
 
 /// Rows of one commit.
 #[derive(Default)]
-struct Batch {
+pub(in super::super) struct Batch {
     rows: usize,
     ingest: Ingest,
     derived: DerivedChange,
@@ -63,7 +63,7 @@ struct Batch {
 }
 
 impl Batch {
-    fn memory(&mut self, agent: AgentId, mut derived: Derived) {
+    pub(in super::super) fn memory(&mut self, agent: AgentId, mut derived: Derived) {
         self.rows += 1;
         derived.memory.agent_id = agent;
         let memory = &derived.memory;
@@ -80,7 +80,7 @@ impl Batch {
         }
     }
 
-    fn connection(&mut self, agent: AgentId, record: Record) {
+    pub(in super::super) fn connection(&mut self, agent: AgentId, record: Record) {
         self.rows += 1;
         let change = &mut self.ingest.connections;
         match record {

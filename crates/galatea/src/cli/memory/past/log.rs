@@ -27,9 +27,19 @@ struct Line {
 
 /// Reads a whole log. `own` are names of the agent itself.
 pub(in super::super) fn read(path: &Path, room: &str, own: &[String]) -> Result<Past> {
+    read_lines(lines(path)?, path, room, own)
+}
+
+/// The same for lines with their numbers; `path` names their file in errors.
+pub(in super::super) fn read_lines(
+    lines: impl Iterator<Item = Result<(usize, String)>>,
+    path: &Path,
+    room: &str,
+    own: &[String],
+) -> Result<Past> {
     let mut messages = Vec::new();
     let mut repeats: HashMap<String, usize> = HashMap::new();
-    for line in lines(path)? {
+    for line in lines {
         let (number, line) = line?;
         let parsed: Line = serde_json::from_str(&line).map_err(|e| misread(path, number, &e))?;
         let at = time(&parsed.time).ok_or_else(|| {

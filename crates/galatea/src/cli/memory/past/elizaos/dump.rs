@@ -6,7 +6,7 @@ use std::{collections::HashMap, path::Path, str::FromStr};
 
 use super::values::{array, copied, timestamp, tuples};
 use crate::{
-    cli::memory::import::{lines, unreadable},
+    cli::memory::import::{last, lines, unreadable},
     failure::Result,
 };
 
@@ -19,7 +19,7 @@ pub(super) struct Row {
     /// Without its schema.
     pub(super) table: String,
     columns: Vec<(String, Option<String>)>,
-    /// Line on which it ends, and how many lines there are.
+    /// Line on which it ends, and the last line.
     pub(super) at: usize,
     pub(super) of: usize,
 }
@@ -44,7 +44,7 @@ impl Row {
     }
 }
 
-type Lines = Box<dyn Iterator<Item = Result<(usize, String)>>>;
+pub(super) type Lines = Box<dyn Iterator<Item = Result<(usize, String)>>>;
 
 /// The rows of a dump, in its order.
 pub(super) struct Dump {
@@ -60,14 +60,19 @@ pub(super) struct Dump {
 
 impl Dump {
     pub(super) fn open(path: &Path) -> Result<Self> {
-        Ok(Self {
+        Ok(Self::of_lines(Box::new(lines(path)?), last(lines(path)?), path))
+    }
+
+    /// The rows in these lines, of which `of` is the last; `path` names their file in errors.
+    pub(super) fn of_lines(lines: Lines, of: usize, path: &Path) -> Self {
+        Self {
             path: path.to_owned(),
-            of: lines(path)?.count(),
-            lines: Box::new(lines(path)?),
+            lines,
+            of,
             tables: HashMap::new(),
             waiting: Vec::new().into_iter(),
             block: None,
-        })
+        }
     }
 
     fn read(&mut self) -> Result<Option<Row>> {
@@ -123,12 +128,15 @@ impl Dump {
     fn inserted(&mut self, rest: &str, at: usize) -> Result<Vec<Row>> {
         let mut statement = rest.to_owned();
         let mut end = at;
-        while !is_whole(&statement) {
+        let mut quotes = quotes_in(rest);
+        while !is_whole(&statement, quotes) {
             let Some(line) = self.lines.next() else { break };
             let (number, line) = line?;
             end = number;
+            let line = line.trim_end_matches('\n');
+            quotes += quotes_in(line);
             statement.push('\n');
-            statement.push_str(line.trim_end_matches('\n'));
+            statement.push_str(line);
             if statement.len() > STATEMENT {
                 let cause = format!("the statement at line {at} is longer than 64 MiB");
                 return Err(unreadable(&self.path, &cause).into());
@@ -174,7 +182,12 @@ fn head(text: &str) -> (String, Vec<String>) {
     (table, columns.unwrap_or_default())
 }
 
-/// Whether a statement ends here: outside of a quoted text, with a semicolon.
-fn is_whole(statement: &str) -> bool {
-    statement.matches('\'').count().is_multiple_of(2) && statement.trim_end().ends_with(';')
+/// Whether a statement with so many quotation marks ends here: outside of a quoted text, with a
+/// semicolon. The marks are counted line by line, since a statement may have a million lines.
+fn is_whole(statement: &str, quotes: usize) -> bool {
+    quotes.is_multiple_of(2) && statement.trim_end().ends_with(';')
+}
+
+fn quotes_in(text: &str) -> usize {
+    text.matches('\'').count()
 }

@@ -154,7 +154,7 @@ fn offset(zone: &str) -> Option<UtcOffset> {
     let mut parts = zone.get(1..)?.split(':').map(str::parse::<i8>);
     let hours = parts.next()?.ok()?;
     let minutes = parts.next().unwrap_or(Ok(0)).ok()?;
-    UtcOffset::from_hms(sign * hours, sign * minutes, 0).ok()
+    UtcOffset::from_hms(hours.checked_mul(sign)?, minutes.checked_mul(sign)?, 0).ok()
 }
 
 #[cfg(test)]
@@ -198,6 +198,8 @@ mod tests {
         ] {
             assert_eq!(timestamp(text), Some(Timestamp(millis)), "{text}");
         }
-        assert_eq!(timestamp("soon"), None);
+        for broken in ["soon", "1970-01-01 00:00:00--128", "1970-01-01 00:00:00-00:-128"] {
+            assert_eq!(timestamp(broken), None, "{broken}");
+        }
     }
 }

@@ -1,0 +1,39 @@
+//! Registered: a model that a plugin brings for one type (elizaOS `registerModel`).
+
+use std::sync::Arc;
+
+use super::{
+    EmbeddingModel, ImageGeneration, MediaModel, TextModel, TextToSpeech, Tier, Transcription,
+};
+
+/// A model of a plugin, with its priority.
+///
+/// The models of a type are asked from the highest priority down; the next one answers if one
+/// fails. The configured models have priority 0 and are asked before a plugin's models of the same
+/// priority. The offline script is no model: it does not answer in place of one. Parameters that a
+/// call leaves open come from the settings of the type, as for configured models.
+#[derive(Clone)]
+pub struct RegisteredModel {
+    /// Above 0 before the configured models, otherwise after them.
+    pub priority: i32,
+    /// The model, and its type.
+    pub model: PluginModel,
+}
+
+/// A model by the type that it serves.
+#[derive(Clone)]
+pub enum PluginModel {
+    /// Text of a tier.
+    Text(Tier, Arc<dyn TextModel>),
+    /// Descriptions of pictures.
+    Vision(Arc<dyn TextModel>),
+    /// Vectors. Only the model of the highest priority is used, and none in its place if it fails:
+    /// vectors of two models cannot be compared.
+    Embedding(Arc<dyn EmbeddingModel>),
+    /// Sound to words.
+    Transcription(Arc<dyn MediaModel<Transcription>>),
+    /// Words to pictures.
+    Image(Arc<dyn MediaModel<ImageGeneration>>),
+    /// Words to speech.
+    Speech(Arc<dyn MediaModel<TextToSpeech>>),
+}

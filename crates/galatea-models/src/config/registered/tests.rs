@@ -1,0 +1,172 @@
+//! Tests of the order in which models of plugins are asked, and of their parameters.
+
+use super::*;
+use async_trait::async_trait;
+use galatea_core::{
+    Error, ErrorKind, SystemClock,
+    model::{Made, MediaModels, Price, Sound, TextAnswer, TextRequest, Transcription},
+};
+use std::sync::{
+    Mutex,
+    atomic::{AtomicBool, Ordering::Relaxed},
+};
+
+const PRICE: Price = Price { input: 2, cached: 1, output: 3 };
+
+/// Answers with its name, or fails. Remembers the requests.
+struct Named {
+    info: ModelInfo,
+    fails: AtomicBool,
+    asked: Mutex<Vec<TextRequest>>,
+}
+
+fn named(name: &str, scripted: bool) -> Arc<Named> {
+    let info = ModelInfo {
+        provider: "test".into(),
+        model: name.to_owned(),
+        scripted,
+        price: Some(PRICE),
+        ..ModelInfo::default()
+    };
+    Arc::new(Named { info, fails: AtomicBool::new(false), asked: Mutex::default() })
+}
+
+impl Named {
+    fn answer(&self) -> Result<String> {
+        if self.fails.load(Relaxed) {
+            return Err(Error::new(ErrorKind::Unavailable, "down"));
+        }
+        Ok(self.info.model.clone())
+    }
+}
+
+#[async_trait]
+impl TextModel for Named {
+    fn info(&self) -> &ModelInfo {
+        &self.info
+    }
+    async fn generate(
+        &self,
+        request: &TextRequest,
+        _: &(dyn for<'t> Fn(&'t str) + Send + Sync),
+    ) -> Result<TextAnswer> {
+        self.asked.lock().unwrap().push(request.clone());
+        Ok(TextAnswer { text: self.answer()?, ..TextAnswer::default() })
+    }
+}
+
+#[async_trait]
+impl EmbeddingModel for Named {
+    fn info(&self) -> &ModelInfo {
+        &self.info
+    }
+    async fn embed(&self, _: &[String]) -> Result<Vec<Vec<f32>>> {
+        Ok(Vec::new())
+    }
+}
+
+#[async_trait]
+impl MediaModel<Transcription> for Named {
+    fn info(&self) -> &ModelInfo {
+        &self.info
+    }
+    async fn run(&self, _: &Sound, _: Option<galatea_core::Timestamp>) -> Result<Made<String>> {
+        let used = galatea_core::model::MediaUsage::default();
+        Ok(Made { output: self.answer()?, used, micros: None, by: None })
+    }
+}
+
+fn joined(models: Models, registered: Vec<(i32, PluginModel)>, pairs: &[(&str, &str)]) -> Models {
+    let settings = Settings::from_pairs(
+        pairs.iter().map(|(k, v)| ((*k).to_owned(), serde_json::Value::from(*v))),
+    );
+    let registered: Vec<_> = registered
+        .into_iter()
+        .map(|(priority, model)| RegisteredModel { priority, model })
+        .collect();
+    let clock: Arc<dyn Clock> = Arc::new(SystemClock);
+    with_registered(models, &registered, &settings, &clock, &Dependencies::default()).unwrap()
+}
+
+fn large(model: &Arc<Named>) -> PluginModel {
+    PluginModel::Text(Tier::TextLarge, Arc::clone(model) as _)
+}
+
+async fn says(models: &Models, tier: Tier) -> TextAnswer {
+    models.text(tier).generate(&TextRequest::prompt(None, "hi"), &|_| {}).await.unwrap()
+}
+
+#[tokio::test]
+async fn the_highest_priority_is_asked_first_and_the_next_one_if_it_fails() {
+    let (own, high, low) = (named("own", false), named("high", false), named("low", false));
+    let models = joined(
+        Models::of_text(own.clone()),
+        vec![(-1, large(&low)), (0, large(&low)), (7, large(&high))],
+        &[],
+    );
+    let mut told = Vec::new();
+    for failing in [None, Some(&high), Some(&own)] {
+        if let Some(model) = failing {
+            model.fails.store(true, Relaxed);
+        }
+        let answer = says(&models, Tier::TextLarge).await;
+        let by = answer.by.unwrap();
+        assert_eq!(answer.price, Some(PRICE), "of the model that answered");
+        assert_eq!((by.provider.as_str(), &by.model), ("test", &answer.text));
+        told.push((answer.text, by.passed.len()));
+    }
+    let expected = [("high", 0), ("own", 1), ("low", 2)];
+    assert_eq!(told, expected.map(|(name, passed)| (name.to_owned(), passed)));
+    own.fails.store(false, Relaxed);
+    assert_eq!(says(&models, Tier::TextSmall).await.by, None, "another type stays as it was");
+}
+
+#[tokio::test]
+async fn the_script_does_not_answer_in_place_of_a_model() {
+    let (script, low) = (named("script", true), named("low", false));
+    let models = joined(Models::of_text(script), vec![(-5, large(&low))], &[]);
+    assert_eq!(says(&models, Tier::TextLarge).await.text, "low");
+    assert!(!models.large.info().scripted && models.small.info().scripted);
+    low.fails.store(true, Relaxed);
+    let request = TextRequest::prompt(None, "hi");
+    models.large.generate(&request, &|_| {}).await.unwrap_err();
+}
+
+#[tokio::test]
+async fn what_a_call_leaves_open_comes_from_the_settings_of_the_type() {
+    let (own, plugin) = (named("own", false), named("plugin", false));
+    let thinks = PluginModel::Text(Tier::ReasoningSmall, plugin.clone() as _);
+    let pairs = [("REASONING_SMALL_TEMPERATURE", "0.25"), ("DEFAULT_MAX_TOKENS", "99")];
+    let models = joined(Models::of_text(own), vec![(1, thinks)], &pairs);
+    assert_eq!(says(&models, Tier::ReasoningSmall).await.text, "plugin");
+    assert_eq!(says(&models, Tier::ReasoningLarge).await.text, "own");
+    let mut request = TextRequest::prompt(None, "hi");
+    request.params.max_tokens = Some(5);
+    models.text(Tier::ReasoningSmall).generate(&request, &|_| {}).await.unwrap();
+    let asked = plugin.asked.lock().unwrap();
+    let params = |n: usize| (asked[n].params.temperature, asked[n].params.max_tokens);
+    assert_eq!((params(0), params(1)), ((Some(0.25), Some(99)), (Some(0.25), Some(5))));
+}
+
+#[tokio::test]
+async fn sound_falls_through_and_vectors_never_do() {
+    let (own, high) = (named("own", false), named("high", false));
+    let models = Models {
+        embedding: Some(own.clone() as _),
+        media: MediaModels { transcription: Some(own.clone() as _), ..MediaModels::default() },
+        ..Models::of_text(own)
+    };
+    let brought = vec![
+        (1, PluginModel::Embedding(high.clone() as _)),
+        (1, PluginModel::Transcription(high.clone() as _)),
+        (1, PluginModel::Vision(high.clone() as _)),
+    ];
+    let models = joined(models, brought, &[]);
+    assert_eq!(models.embedding.unwrap().info().model, "high");
+    assert_eq!(models.vision.unwrap().info().model, "high");
+    assert!(models.media.image.is_none());
+    high.fails.store(true, Relaxed);
+    let sound = Sound { bytes: Vec::new(), mime: "audio/ogg", name: "a.ogg".into(), millis: 5 };
+    let made = models.media.transcription.unwrap().run(&sound, None).await.unwrap();
+    assert_eq!((made.output.as_str(), made.by.as_deref()), ("own", Some("test own")));
+}

@@ -1,0 +1,64 @@
+//! Entry points of the fuzzer (`fuzz/`) for the files that `galatea memory import` reads. Compiled
+//! only with the feature `fuzz`.
+
+use galatea_core::{AgentId, AgentIdentity};
+use std::{io::Cursor, path::Path};
+
+use super::{
+    import::{last, lines_in, recognise_in, record},
+    past,
+    record::Record,
+};
+
+/// The file that errors name.
+const FILE: &str = "fuzz.jsonl";
+/// The agent whose rows the fixed corpus has.
+const AGENT: &str = "b850bc30-45f8-0041-a00a-83df46d8555d";
+
+/// Reads Galatea's own export. A record that is read can be written, and is the same when it is
+/// read again.
+pub fn import_galatea(bytes: &[u8]) {
+    recognise(bytes);
+    let path = Path::new(FILE);
+    let mut batch = past::galatea::Batch::default();
+    for line in lines_in(bytes, path) {
+        let Ok((number, line)) = line else { return };
+        let Ok(read) = record(path, number, &line) else { return };
+        let written = serde_json::to_string(&read).unwrap_or_default();
+        assert_eq!(record(path, number, &written).ok().as_ref(), Some(&read), "{written}");
+        match read {
+            Record::Memory(memory) => batch.memory(agent(), *memory),
+            other => batch.connection(agent(), other),
+        }
+    }
+}
+
+/// Reads a chat log. Every line becomes one message.
+pub fn import_log(bytes: &[u8]) {
+    recognise(bytes);
+    let path = Path::new(FILE);
+    let own = ["Eliza".to_owned()];
+    if let Ok(past) = past::log::read_lines(lines_in(bytes, path), path, "room", &own) {
+        assert_eq!(past.messages.len(), lines_in(bytes, path).count());
+    }
+}
+
+/// Reads a dump of elizaOS's database, and converts its rows.
+pub fn import_elizaos(bytes: &[u8]) {
+    recognise(bytes);
+    let path = Path::new(FILE);
+    let of = last(lines_in(bytes, path));
+    let lines = lines_in(Cursor::new(bytes.to_vec()), path);
+    past::elizaos::read_all(Box::new(lines), of, path, agent());
+}
+
+/// Recognises the format. A file that is not recognised has an error that says why.
+fn recognise(bytes: &[u8]) {
+    if let Err(failure) = recognise_in(&mut Cursor::new(bytes), Path::new(FILE)) {
+        assert!(!failure.reports.is_empty(), "an error without a report");
+    }
+}
+
+fn agent() -> AgentId {
+    AgentIdentity::new(Some(AGENT), "").id()
+}
