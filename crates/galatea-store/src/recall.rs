@@ -38,6 +38,9 @@ pub(crate) use {
 
 /// Candidates of each search: enough that a hit of one is usually scored by the other.
 const CANDIDATES: usize = 100;
+/// The same for a search by words alone, which no other search completes. Each candidate costs the
+/// reading of a row.
+const BY_WORDS: usize = 40;
 /// Candidates whose neighbours are looked at, for each hit wanted: those behind cannot reach the first
 /// places.
 const SPREADING: usize = 4;
@@ -145,7 +148,8 @@ impl Search<'_, '_> {
                 newest.into_iter().map(|key| Fused { key, score: 0.0, words: None, meaning: None });
             return self.hits(listed.collect(), Links::new()).await;
         }
-        let most = CANDIDATES.max(2 * limit);
+        let most = if query.meanings.is_empty() { BY_WORDS } else { CANDIDATES };
+        let most = most.max(2 * limit);
         let mut candidates = self.scored(&asked, most).await?;
         let mut links = HashMap::new();
         let mut fused = fusion::fuse(&candidates, &query.fusion);
