@@ -159,6 +159,7 @@
 
 pub mod action;
 mod action_docs;
+mod backoff;
 #[doc(hidden)]
 pub mod breaker;
 pub mod character;
@@ -220,6 +221,7 @@ pub mod world;
 pub mod zone;
 
 pub use action::{Action, ActionDocs, ActionResult, AnyAction};
+pub use backoff::Backoff;
 pub use character::Character;
 pub use clock::{Clock, Deadline, SharedClock, Skew, SystemClock, Timestamp};
 pub use command::{ADMIN_COMMANDS, COMMANDS, Command};
