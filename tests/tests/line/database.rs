@@ -53,6 +53,8 @@ async fn away(house: &House, proxy: &Proxy, done: impl AsyncFn() -> bool) -> boo
     .await;
     let lost = !proxy.is_losing();
     if lost {
+        // The length of the outage is under test: longer than the store asks for the outcome, on
+        // the same clock.
         tokio::time::sleep(BOUND * 4).await;
     }
     proxy.open();
