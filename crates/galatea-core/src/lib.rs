@@ -217,6 +217,7 @@ mod variable;
 pub mod verdict;
 pub mod visibility;
 pub mod visible;
+pub mod whole_file;
 pub mod world;
 pub mod zone;
 
