@@ -280,7 +280,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_pasted_instead_is_told_without_being_repeated() {
+    fn what_was_pasted_instead_is_reported_without_being_repeated() {
         for (wrong, told) in [
             (format!("Bot {GOOD}"), "word Bot"),
             (format!("\"{GOOD}\""), "quotes"),

@@ -98,8 +98,9 @@ pub trait ConnectorConfig: Send + Sync {
         Ok(Vec::new())
     }
 
-    /// Whether a person of this platform can have this id: tells a handle written without `@` in a
-    /// list of people from an id. Unless a platform says how its ids look, any text may be one.
+    /// Whether a person of this platform can have this id: distinguishes an id in a list of people
+    /// from a handle written without `@`. Unless a platform says how its ids look, any text may be
+    /// one.
     fn is_person_id(_: &str) -> bool
     where
         Self: Sized,

@@ -175,7 +175,7 @@ mod tests {
     }
 
     #[test]
-    fn git_is_told_once_and_only_in_a_repository() {
+    fn git_ignores_a_file_once_and_only_in_a_repository() {
         let dir = tempfile::tempdir().unwrap();
         let inner = dir.path().join("inner");
         fs::create_dir(&inner).unwrap();

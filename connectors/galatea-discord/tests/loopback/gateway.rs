@@ -137,7 +137,7 @@ async fn a_new_process_goes_on_with_the_session() {
 }
 
 #[tokio::test]
-async fn what_is_not_stored_is_not_told_as_heard() {
+async fn what_is_not_stored_is_not_acknowledged() {
     let (api, ann, running) = stage(Options::default()).await;
     api.wait_acknowledged().await;
     running.gateway.fail_receives(usize::MAX);

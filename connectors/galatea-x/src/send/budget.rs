@@ -82,7 +82,7 @@ pub struct Prices {
     pub post: Usd,
     /// A post with a link in it.
     pub link: Usd,
-    /// A reply to somebody who summoned us.
+    /// A reply to a person who summoned us.
     pub reply: Usd,
 }
 

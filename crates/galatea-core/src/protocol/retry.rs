@@ -89,7 +89,7 @@ mod tests {
     const NOW: Timestamp = Timestamp(0);
 
     #[test]
-    fn floods_wait_as_told_and_do_not_count() {
+    fn rate_limits_are_obeyed_and_do_not_count() {
         let error = Error::new(ErrorKind::RateLimited, "x")
             .with_retry(Retry::After(Duration::from_secs(40)));
         let next = decide(&error, 99, NOW, None, 0.5);

@@ -1,5 +1,5 @@
-//! Readers of what `memory import` takes, one per format, and the batch in which they store. Exports of platforms are read by their
-//! connectors.
+//! Readers of what `memory import` takes, one per format, and the batch in which they store rows.
+//! Connectors read the exports of their platforms.
 
 mod batch;
 pub(super) mod elizaos;
