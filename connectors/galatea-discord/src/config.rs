@@ -5,8 +5,6 @@ use galatea_core::{
     Source, Variable, character::Explanation,
 };
 use galatea_http::Origins;
-use schemars::JsonSchema;
-use serde::Deserialize;
 use std::{sync::Arc, time::Duration};
 use url::Url;
 
@@ -52,35 +50,25 @@ const ONLY_MENTIONS: Variable = Variable::new(
 .alias(&["discord.shouldRespondOnlyToMentions"]);
 
 /// Settings of one Discord application.
-#[derive(Debug, Clone, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase")]
+#[derive(Debug, Clone)]
 pub struct DiscordConfig {
     /// The token from the application's Bot page: three parts with dots between them.
-    #[schemars(with = "String")]
     pub token: SecretString,
     /// The application's id, where it is known beforehand.
-    #[serde(default)]
     pub application: Option<u64>,
     /// Address of the Discord API, with or without `/api/v10`.
-    #[serde(default = "default_root")]
-    #[schemars(with = "String")]
     pub api_root: Url,
     /// A page about this bot.
-    #[serde(default)]
-    #[schemars(with = "Option<String>")]
     pub bot_url: Option<Url>,
     /// How long the gateway may be silent.
-    #[serde(default)]
     pub patience: Patience,
     /// Where token and address were set, for messages.
-    #[serde(skip)]
     pub(crate) origins: Origins,
 }
 
 /// How long the gateway may be silent at each step before the connection counts as deaf. Discord
 /// names none of these times.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase", default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Patience {
     /// From the connection to its greeting (HELLO).
     pub greeting: Duration,
@@ -292,7 +280,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_pasted_instead_is_told_without_being_repeated() {
+    fn what_was_pasted_instead_is_reported_without_being_repeated() {
         for (wrong, told) in [
             (format!("Bot {GOOD}"), "word Bot"),
             (format!("\"{GOOD}\""), "quotes"),

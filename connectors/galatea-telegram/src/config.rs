@@ -8,8 +8,6 @@ use galatea_core::{
     Source, Variable, character::Explanation,
 };
 use galatea_http::Origins;
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
 use std::{net::SocketAddr, sync::Arc, time::Duration};
 use url::Url;
 
@@ -68,8 +66,7 @@ fn bot_id(token: &str) -> Option<&str> {
 }
 
 /// How messages arrive.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "lowercase")]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Mode {
     /// We ask Telegram again and again (getUpdates).
     #[default]
@@ -79,40 +76,26 @@ pub enum Mode {
 }
 
 /// Settings of one bot.
-#[derive(Debug, Clone, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase")]
+#[derive(Debug, Clone)]
 pub struct TelegramConfig {
     /// The token from @BotFather: digits, a colon, about 35 characters.
-    #[schemars(with = "String")]
     pub token: SecretString,
     /// Address of the Bot API server.
-    #[serde(default = "default_root")]
-    #[schemars(with = "String")]
     pub api_root: Url,
     /// How messages arrive.
-    #[serde(default)]
     pub mode: Mode,
     /// Public address in webhook mode.
-    #[serde(default)]
-    #[schemars(with = "Option<String>")]
     pub webhook_url: Option<Url>,
     /// Where the webhook listens. Loopback by default: a reverse proxy with a certificate stands in
     /// front.
-    #[serde(default = "default_listen")]
-    #[schemars(with = "String")]
     pub webhook_listen: SocketAddr,
     /// What Telegram must send along; made up and kept in the data folder when unset.
-    #[serde(default)]
-    #[schemars(with = "Option<String>")]
     pub webhook_secret: Option<SecretString>,
     /// Discard the updates that arrived while this program was not connected.
-    #[serde(default)]
     pub drop_pending: bool,
     /// Seconds a poll may stay open.
-    #[serde(default = "default_poll")]
     pub poll_timeout: u64,
     /// Where token and address were set, for messages.
-    #[serde(skip)]
     pub(crate) origins: Origins,
 }
 
@@ -128,10 +111,6 @@ fn default_listen() -> SocketAddr {
     SocketAddr::from(([127, 0, 0, 1], 8443))
 }
 
-fn default_poll() -> u64 {
-    MAX_POLL
-}
-
 impl TelegramConfig {
     /// A configuration with this token and defaults for everything else.
     pub fn new(token: SecretString) -> Self {
@@ -143,7 +122,7 @@ impl TelegramConfig {
             webhook_listen: default_listen(),
             webhook_secret: None,
             drop_pending: false,
-            poll_timeout: default_poll(),
+            poll_timeout: MAX_POLL,
             origins: Origins::default(),
         }
     }

@@ -3,8 +3,6 @@
 use galatea_core::{
     Connector, ConnectorConfig, Host, Result, Settings, Source, Variable, character::Explanation,
 };
-use schemars::JsonSchema;
-use serde::Deserialize;
 use std::{path::PathBuf, sync::Arc};
 
 use crate::{
@@ -24,8 +22,7 @@ const SOCKET: Variable = Variable::new(
 .or(SOCKET_FILE);
 
 /// Where the terminal connector listens.
-#[derive(Debug, Clone, PartialEq, Eq, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Config {
     /// Path of the socket; a relative one is taken from the connector's data folder.
     pub socket: PathBuf,

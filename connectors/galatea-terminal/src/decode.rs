@@ -146,7 +146,7 @@ mod tests {
     }
 
     #[test]
-    fn commands_are_told_from_paths() {
+    fn commands_are_distinguished_from_paths() {
         assert_eq!(
             message("/Mute 2 hours ").command,
             Some(Command { name: "mute".into(), args: "2 hours".into() })

@@ -115,7 +115,7 @@ impl Clients {
         let mut state = self.state();
         let clients = Self::give(&state, name, &ToClient::Message(message));
         if clients.is_empty() {
-            return Err(error::nobody_connected());
+            return Err(error::no_client());
         }
         let (done, shown) = oneshot::channel();
         state.waiting.insert(key, Waiting { clients, done });

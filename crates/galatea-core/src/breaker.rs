@@ -44,12 +44,12 @@ pub enum Call {
     Refused,
     /// Timeout, no connection, 5xx.
     Failed {
-        /// For people.
+        /// The reason, shown to people.
         cause: String,
     },
     /// Refused in a way that no repetition changes: credentials, money.
     Locked {
-        /// For people.
+        /// The reason, shown to people.
         cause: String,
         /// When it is worth another look; none means never, until the configuration changes.
         again: Option<Timestamp>,
@@ -57,7 +57,7 @@ pub enum Call {
     /// Refused like that, but what people repair without a restart, such as a key or a bill: it is
     /// looked at again after 5 s, then after twice as long each time, up to 5 min.
     Barred {
-        /// For people.
+        /// The reason, shown to people.
         cause: String,
     },
 }
@@ -65,18 +65,18 @@ pub enum Call {
 /// Whether a call may be made.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Admission {
-    /// Yes; to be settled with this.
+    /// Yes. Settle the call with this pass.
     Go(Pass),
-    /// Not for so long.
+    /// Not before this time has passed.
     Wait(Duration),
     /// Not until the configuration changes.
     Never,
 }
 
-/// SendPermit for one call.
+/// Permit for one call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Pass {
-    /// Of which state; what comes back after it ended is no longer counted.
+    /// The state that admitted the call. A call that ends in a later state is not counted.
     epoch: u64,
     started: Timestamp,
 }
@@ -113,7 +113,7 @@ impl Phase {
 pub struct BreakerState {
     /// Of what: `telegram:42`, `openai gpt-6.1-terra`.
     pub name: String,
-    /// State.
+    /// The state it is in.
     pub phase: Phase,
     /// Since when it is in this state.
     pub since: Timestamp,
@@ -158,7 +158,7 @@ impl Breaker {
         Self { limits, stage: Stage::closed(), epoch: 0, since: now, cause: None, barred: None }
     }
 
-    /// State.
+    /// The state it is in.
     pub fn phase(&self) -> Phase {
         match self.stage {
             Stage::Closed { .. } => Phase::Closed,
@@ -289,7 +289,7 @@ impl Breaker {
         }
     }
 
-    /// Gives the leave back: the call was cancelled.
+    /// Releases a pass: the call was cancelled.
     pub fn release(&mut self, pass: Pass) {
         if let Stage::HalfOpen { running, .. } = &mut self.stage
             && pass.epoch == self.epoch

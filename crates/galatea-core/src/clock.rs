@@ -42,8 +42,8 @@ impl Timestamp {
     }
 }
 
-/// A moment that is waited for. It keeps when it was set: whoever looks before that looks at a
-/// clock that was set back, and has waited enough.
+/// A moment that is waited for. It keeps the time at which it was set: a clock that shows an
+/// earlier time was set back, and the wait ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Deadline {
     set: Timestamp,
@@ -107,8 +107,8 @@ impl Clock for SystemClock {
 }
 
 /// How far the clock of a store that several machines share is ahead of this one's, in
-/// milliseconds; negative when it is behind. All clones are one. Whoever compares the clocks writes
-/// it.
+/// milliseconds; negative when it is behind. All clones share one value; the code that compares the
+/// clocks writes it.
 #[derive(Debug, Clone, Default)]
 pub struct Skew(Arc<(AtomicI64, AtomicI64)>);
 

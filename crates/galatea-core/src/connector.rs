@@ -1,8 +1,6 @@
 //! Connector and SendHandler: what a platform crate implements.
 
 use async_trait::async_trait;
-use schemars::JsonSchema;
-use serde::de::DeserializeOwned;
 use std::sync::Arc;
 use tokio_util::sync::CancellationToken;
 
@@ -73,7 +71,7 @@ pub trait Connector: Send + Sync {
 
 /// Builds a connector from its typed configuration. The program calls it once per agent and
 /// account.
-pub trait ConnectorConfig: DeserializeOwned + JsonSchema + Send + Sync {
+pub trait ConnectorConfig: Send + Sync {
     /// Its platform.
     const SOURCE: Source;
     /// Every setting it reads, for docs, `.env.example` and "did you mean".
@@ -100,8 +98,9 @@ pub trait ConnectorConfig: DeserializeOwned + JsonSchema + Send + Sync {
         Ok(Vec::new())
     }
 
-    /// Whether a person of this platform can have this id: tells a handle written without `@` in a
-    /// list of people from an id. Unless a platform says how its ids look, any text may be one.
+    /// Whether a person of this platform can have this id: distinguishes an id in a list of people
+    /// from a handle written without `@`. Unless a platform says how its ids look, any text may be
+    /// one.
     fn is_person_id(_: &str) -> bool
     where
         Self: Sized,

@@ -17,7 +17,7 @@ impl Embedding {
     ///
     /// # Errors
     /// `Invalid` for a vector that points nowhere: without numbers, of zeros only, with something
-    /// that is no number; or one that is too wide.
+    /// that is not a number; or one that is too wide.
     pub fn new(mut vector: Vec<f32>) -> Result<Self> {
         if vector.len() > WIDEST {
             return Err(Error::invalid("the model's vector is too wide to be stored")
@@ -27,7 +27,7 @@ impl Embedding {
         let length = vector.iter().map(|n| f64::from(*n) * f64::from(*n)).sum::<f64>().sqrt();
         if !length.is_finite() || length == 0.0 {
             return Err(Error::invalid(
-                "the model's vector points nowhere: it has no numbers, only zeros, or something that is no number",
+                "the model's vector points nowhere: it has no numbers, only zeros, or a value that is not a number",
             ));
         }
         for n in &mut vector {

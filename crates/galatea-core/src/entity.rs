@@ -34,9 +34,9 @@ impl Entity {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Participant {
-    /// Who.
+    /// The person.
     pub entity_id: EntityId,
-    /// Where.
+    /// The Room they take part in.
     pub room_id: RoomId,
     /// Followed or muted; the agent's own participant carries the room's switch.
     pub state: Option<ParticipantState>,

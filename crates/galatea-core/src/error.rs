@@ -27,14 +27,14 @@ pub enum ErrorKind {
     RateLimited,
     /// The other side is down or unreachable.
     Unavailable,
-    /// This machine has no more of something of its own, such as open files or ports: the other
-    /// side was not asked, and says nothing by it.
+    /// A resource of this machine is used up, such as open files or ports. The other side was not
+    /// asked, so this says nothing about it.
     Exhausted,
     /// No answer within the time allowed; the work may have been done.
     Timeout,
     /// This platform, model or build cannot do it.
     Unsupported,
-    /// Somebody else holds it, or it exists already.
+    /// Another process or person holds it, or it exists already.
     Conflict,
     /// A fault of ours or an undocumented answer.
     Unexpected,
@@ -245,7 +245,7 @@ impl Error {
         )
     }
 
-    /// The same failure once more, for somebody else who meets it; without its source.
+    /// A copy of this failure for a further caller that it affects; without its source.
     #[must_use]
     pub fn retold(&self) -> Self {
         let Inner { kind, retry, message, code, fix, context, sent, reach, source: _ } = &*self.0;

@@ -22,7 +22,7 @@ pub struct Gap {
     pub to: Option<Timestamp>,
     /// Where, in the platform's words: a channel's id; none when it is about the whole account.
     pub place: Option<String>,
-    /// How many events, where the platform tells.
+    /// How many events, if the platform states it.
     pub count: Option<u64>,
     /// Why it cannot be repaired, for people.
     pub reason: String,

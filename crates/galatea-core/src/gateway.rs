@@ -57,7 +57,7 @@ pub enum Health {
     Elsewhere,
     /// Receiving. `detail` is for people: `@acme_bot, polling`.
     Up {
-        /// For people.
+        /// What is connected, in words for people.
         detail: String,
     },
     /// Works in part.
@@ -67,14 +67,14 @@ pub enum Health {
     },
     /// Not connected; tried again by itself.
     Retrying {
-        /// Why.
+        /// The reason, in words for people.
         reason: String,
         /// Stable code, if there is one.
         code: Option<String>,
     },
     /// Needs a person.
     Down {
-        /// Why.
+        /// The reason, in words for people.
         reason: String,
         /// Stable code, if there is one.
         code: Option<String>,

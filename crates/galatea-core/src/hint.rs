@@ -1,27 +1,27 @@
-//! Hint: "something new is stored", told to other processes that share the store. A hint may get
-//! lost: everybody looks now and then anyway, so that losing one costs a pause and never a message.
+//! Hint: "something new is stored", sent to other processes that share the store. A hint may get
+//! lost: every process also polls the store, so a lost hint costs a pause and never a message.
 
 use std::fmt;
 use tokio::sync::watch;
 
-/// What is worth a look.
+/// The kind of rows that are new.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Hint {
     /// A message that another process answers.
     Inbox,
     /// A part of an answer that another process sends.
     Outbox,
-    /// Something happened.
+    /// An event for subscribers in other processes.
     Events,
-    /// A process came or goes, or a part of the work is free.
+    /// A process joins or leaves, or a lease becomes free.
     Members,
 }
 
 impl Hint {
-    /// Each of them.
+    /// All hints.
     pub const ALL: [Self; 4] = [Self::Inbox, Self::Outbox, Self::Events, Self::Members];
 
-    /// Its name on a bus.
+    /// Its name in a notification.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Inbox => "inbox",
@@ -31,7 +31,7 @@ impl Hint {
         }
     }
 
-    /// By its name.
+    /// The hint with this name.
     pub fn from_name(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|hint| hint.as_str() == name)
     }
@@ -39,7 +39,7 @@ impl Hint {
 
 /// A bus for hints. Delivery at most once is enough.
 pub trait Hints: fmt::Debug + Send + Sync {
-    /// Whether others hear right now; otherwise everybody has to look often.
+    /// Whether hints arrive now; otherwise each process has to poll more often.
     fn is_up(&self) -> bool;
 
     /// Tells the other processes. Returns at once, without a sign of whether it arrived; several

@@ -195,6 +195,7 @@
 
 pub mod action;
 mod action_docs;
+mod backoff;
 #[doc(hidden)]
 pub mod breaker;
 pub mod character;
@@ -252,10 +253,12 @@ mod variable;
 pub mod verdict;
 pub mod visibility;
 pub mod visible;
+pub mod whole_file;
 pub mod world;
 pub mod zone;
 
 pub use action::{Action, ActionDocs, ActionResult, AnyAction};
+pub use backoff::Backoff;
 pub use character::Character;
 pub use clock::{Clock, Deadline, SharedClock, Skew, SystemClock, Timestamp};
 pub use command::{ADMIN_COMMANDS, COMMANDS, Command};

@@ -89,7 +89,7 @@ mod tests {
     }
 
     #[test]
-    fn arithmetic_is_told_from_emphasis() {
+    fn arithmetic_is_distinguished_from_emphasis() {
         for (text, stars) in [
             ("2*3*4=24", "*"),
             ("x**2 + y**2", "**"),

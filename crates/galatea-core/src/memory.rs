@@ -22,7 +22,7 @@ pub struct Memory {
     pub agent_id: AgentId,
     /// Who said it.
     pub entity_id: EntityId,
-    /// Where.
+    /// The Room it belongs to.
     pub room_id: RoomId,
     /// In which World.
     pub world_id: Option<WorldId>,

@@ -1,7 +1,6 @@
 //! People: lists of people in settings. An id matches ids, `@handle` matches handles, and neither
 //! matches the other.
 
-use serde::{Deserialize, Serialize};
 use std::fmt;
 
 /// One entry of a list of people.
@@ -47,9 +46,7 @@ impl fmt::Display for Listed {
 }
 
 /// A list of people, as an allow, block or owner setting holds it.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, schemars::JsonSchema)]
-#[serde(from = "Vec<String>", into = "Vec<String>")]
-#[schemars(with = "Vec<String>")]
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct People(Vec<Listed>);
 
 impl People {
@@ -82,18 +79,6 @@ impl People {
     pub fn unmatchable(&self, is_id: fn(&str) -> bool) -> Vec<&str> {
         let wrong = |listed: &'_ Listed| matches!(listed, Listed::Id(id) if !is_id(id));
         self.0.iter().filter(|listed| wrong(listed)).map(Listed::text).collect()
-    }
-}
-
-impl From<Vec<String>> for People {
-    fn from(entries: Vec<String>) -> Self {
-        Self::parse(entries.iter().map(String::as_str))
-    }
-}
-
-impl From<People> for Vec<String> {
-    fn from(people: People) -> Self {
-        people.iter().map(ToString::to_string).collect()
     }
 }
 

@@ -2,12 +2,15 @@
 //! read them. A kill or a crash leaves the old file or the new one, never a part of either.
 
 use std::{
-    fs::{DirBuilder, File, OpenOptions},
-    io::{self, Write},
+    fs::{DirBuilder, OpenOptions},
+    io,
     path::Path,
 };
 
-use crate::error::{Error, Result};
+use crate::{
+    error::{Error, Result},
+    whole_file::{self, Access, Flush, flush_folder, folder},
+};
 
 /// Replaces a file (mode 0600) and creates its folder (mode 0700). For values whose loss in a power
 /// failure is bearable. Calls for the same file must not overlap.
@@ -15,7 +18,7 @@ use crate::error::{Error, Result};
 /// # Errors
 /// `Unexpected` with path and cause if it cannot be written; the old file is then unchanged.
 pub fn replace(path: &Path, bytes: &[u8]) -> Result<()> {
-    write(path, bytes, false).map_err(|e| cannot(path, e))
+    write(path, bytes, Flush::No).map_err(|e| cannot(path, e))
 }
 
 /// Like [`replace`], and the file survives a crash of the machine right afterwards. For secrets
@@ -25,7 +28,7 @@ pub fn replace(path: &Path, bytes: &[u8]) -> Result<()> {
 /// `Unexpected` with path and cause if it cannot be written or flushed; either the old or the new
 /// file is then there, whole.
 pub fn replace_durably(path: &Path, bytes: &[u8]) -> Result<()> {
-    write(path, bytes, true).map_err(|e| cannot(path, e))
+    write(path, bytes, Flush::Yes).map_err(|e| cannot(path, e))
 }
 
 /// Options that create files with mode 0600, for files that are appended to or locked.
@@ -49,41 +52,17 @@ pub fn create_folder(folder: &Path) -> io::Result<()> {
     builder.create(folder)
 }
 
-fn write(path: &Path, bytes: &[u8], durable: bool) -> io::Result<()> {
-    let folder = parent(path);
+fn write(path: &Path, bytes: &[u8], flush: Flush) -> io::Result<()> {
+    let folder = folder(path);
     let is_new = folder.is_some_and(|folder| !folder.exists());
     if let Some(folder) = folder {
         create_folder(folder)?;
     }
-    let beside = path.with_extension("new");
-    // A temporary file left by a killed process may have other permissions.
-    let _ = std::fs::remove_file(&beside);
-    let mut file = options().write(true).create_new(true).open(&beside)?;
-    let renamed = file
-        .write_all(bytes)
-        .and_then(|()| if durable { file.sync_all() } else { Ok(()) })
-        .and_then(|()| std::fs::rename(&beside, path));
-    if renamed.is_err() {
-        let _ = std::fs::remove_file(&beside);
+    whole_file::replace(path, &path.with_extension("new"), bytes, Access::Private, flush)?;
+    match folder.filter(|_| is_new && flush == Flush::Yes) {
+        Some(new) => flush_folder(whole_file::folder(new).unwrap_or(Path::new("."))),
+        None => Ok(()),
     }
-    renamed?;
-    if durable {
-        flush_folder(folder)?;
-        if is_new {
-            flush_folder(folder.and_then(parent))?;
-        }
-    }
-    Ok(())
-}
-
-/// The folder of a path; none if the path is a bare name or a root.
-fn parent(path: &Path) -> Option<&Path> {
-    path.parent().filter(|folder| !folder.as_os_str().is_empty())
-}
-
-/// Makes the names in a folder durable. Only Unix can open a folder to flush it.
-fn flush_folder(folder: Option<&Path>) -> io::Result<()> {
-    if cfg!(unix) { File::open(folder.unwrap_or(Path::new(".")))?.sync_all() } else { Ok(()) }
 }
 
 fn cannot(path: &Path, cause: io::Error) -> Error {

@@ -15,7 +15,7 @@ pub struct Relationship {
     pub agent_id: AgentId,
     /// From whom.
     pub source_entity_id: EntityId,
-    /// To whom.
+    /// The person at the other end.
     pub target_entity_id: EntityId,
     /// Words for it, such as `friend`.
     pub tags: Vec<String>,

@@ -1,5 +1,5 @@
 //! Rights: what an action may do for whom, where, and whose words may have moved the model.
-//! Structural, from the World as the platform told it; never from text.
+//! Structural, from the World as the platform described it; never from text.
 
 mod table;
 
@@ -42,7 +42,7 @@ pub fn owners(settings: &Settings, source: &str) -> Result<People> {
         .collect())
 }
 
-/// What is odd about `AGENT_OWNERS`, a sentence each. `ids` tells of a platform which ids people
+/// What is odd about `AGENT_OWNERS`, a sentence each. `ids` says for a platform which ids people
 /// have there; none for an unknown platform.
 ///
 /// # Errors

@@ -1,30 +1,30 @@
-//! SendPermit: whether something may still reach a platform at the moment when it goes out.
+//! SendPermit: whether a request may still go out to a platform.
 
 use std::{fmt, sync::Arc};
 
-/// SendPermit to send, which can be withdrawn at any moment. A process that is paused in the middle
-/// of a call (a suspended machine) goes on with it when it wakes up, long after another one has
-/// taken its place; only a look right before the bytes are written tells it.
+/// Permission to send, which can end at any moment. A process that was paused in the middle of a
+/// call (a suspended machine) continues the call when it wakes up, perhaps long after another
+/// process has claimed its work. Only a check right before the bytes are written detects this.
 #[derive(Clone)]
 pub struct SendPermit(Option<Arc<dyn Fn() -> bool + Send + Sync>>);
 
 impl SendPermit {
-    /// Never withdrawn.
+    /// A permit that never ends.
     pub const fn always() -> Self {
         Self(None)
     }
 
-    /// As long as this says so. It is asked often and must not block.
+    /// A permit that is valid while `given` returns true. It is called often and must not block.
     pub fn while_true(given: impl Fn() -> bool + Send + Sync + 'static) -> Self {
         Self(Some(Arc::new(given)))
     }
 
-    /// Whether it is given now.
+    /// Whether it is valid now.
     pub fn is_valid(&self) -> bool {
         self.0.as_ref().is_none_or(|given| given())
     }
 
-    /// Whether it can be withdrawn at all.
+    /// Whether it can end at all.
     pub fn can_end(&self) -> bool {
         self.0.is_some()
     }
@@ -32,6 +32,6 @@ impl SendPermit {
 
 impl fmt::Debug for SendPermit {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_tuple("Leave").field(&self.is_valid()).finish()
+        f.debug_tuple("SendPermit").field(&self.is_valid()).finish()
     }
 }

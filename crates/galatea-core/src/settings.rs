@@ -30,7 +30,7 @@ pub enum Origin {
     Environment,
     /// A file, with the line.
     File {
-        /// Which.
+        /// The file.
         path: PathBuf,
         /// Line, from 1.
         line: usize,

@@ -24,8 +24,8 @@ impl fmt::Debug for SharedBreaker {
     }
 }
 
-/// SendPermit to make one call; must be settled. Dropped unsettled (a cancelled call), its probe
-/// place is given back.
+/// Permit for one call; must be settled. Dropping it unsettled (a cancelled call) releases its
+/// place among the probes.
 #[derive(Debug)]
 pub struct Permit<'a> {
     breaker: &'a SharedBreaker,
@@ -69,7 +69,7 @@ impl SharedBreaker {
             let BreakerState { name, cause, .. } = breaker.state(&self.name);
             drop(breaker);
             let (from, to) = (before.as_str(), after.as_str());
-            // One alarm per trouble: that it is looked at now and then in between is no news.
+            // One warning per outage; the probes during it are not reported.
             if before == Phase::Closed || (after == Phase::Latched && before != Phase::HalfOpen) {
                 tracing::warn!(breaker = name, from, to, cause, "circuit breaker opened");
             } else {

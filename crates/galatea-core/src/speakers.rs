@@ -57,10 +57,10 @@ impl Speakers {
         }
     }
 
-    /// Everybody whose words a turn has at hand.
+    /// The authors of all messages of a turn.
     pub fn of(turn: &Turn<'_>) -> Self {
         let own = turn.agent.identity.entity();
-        // The newest first: a name somebody has taken since is the one they go by.
+        // The newest first: the latest name of a person counts.
         let said = std::iter::once(turn.message)
             .chain(turn.merged.iter().rev())
             .chain(turn.recent.iter().rev().map(AsRef::as_ref));
@@ -71,8 +71,8 @@ impl Speakers {
         )
     }
 
-    /// What somebody is called: one line without `:`, brackets, quotation marks and `#`, but for
-    /// the suffix that tells two of one name apart.
+    /// The name of a person: one line without `:`, brackets, quotation marks and `#`, except for
+    /// the suffix that distinguishes two people of one name.
     pub fn name(&self, entity: EntityId) -> String {
         self.names.get(&entity).cloned().unwrap_or_else(|| format!("someone {}", suffix(entity)))
     }
@@ -185,7 +185,7 @@ mod tests {
     }
 
     #[test]
-    fn people_of_one_name_are_told_apart() {
+    fn people_of_one_name_are_distinguished() {
         let speakers = Speakers::new(
             "Eliza",
             [
@@ -205,7 +205,7 @@ mod tests {
     }
 
     #[test]
-    fn nobody_goes_by_the_agents_name_or_a_role() {
+    fn no_person_is_shown_under_the_agents_name_or_a_role() {
         let speakers = Speakers::new(
             "Eliza",
             [
@@ -234,7 +234,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn names_can_be_read_and_told_apart(names in prop::collection::vec(".{0,30}", 1..6)) {
+        fn names_can_be_read_and_distinguished(names in prop::collection::vec(".{0,30}", 1..6)) {
             let speakers = Speakers::new("Eliza", names.iter().enumerate().map(|(n, name)| (who(n as u128 + 1), Some(name.as_str()))));
             let mut seen = BTreeSet::new();
             let mut fields = BTreeSet::new();

@@ -274,7 +274,7 @@ mod tests {
     }
 
     #[test]
-    fn fences_are_told_from_text() {
+    fn fences_are_distinguished_from_text() {
         assert_eq!(fence_after(None, "a\n  ~~~~py\nx\n~~~\n```"), Some("  ~~~~py"));
         assert_eq!(fence_after(Some("~~~"), "x\n~~~~ \ny"), None);
         assert_eq!(fence_after(None, "`a` ``b``\n    ```"), None);

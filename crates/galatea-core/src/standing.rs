@@ -1,5 +1,5 @@
-//! Standing: who is being answered in a turn, where a Room lies for them, and whose words are in
-//! the prompt.
+//! Standing: which people a turn answers, how a Room relates to them, and whose words are in the
+//! prompt.
 
 use crate::{
     error::Result,
@@ -11,7 +11,7 @@ use crate::{
     world::{Role, World},
 };
 
-/// Whether everybody who asks is among the agent's owners.
+/// Whether all people whom a turn answers are owners of the agent.
 ///
 /// # Errors
 /// `Invalid` for a list that cannot be read.
@@ -23,13 +23,12 @@ pub fn owns_agent(turn: &Turn<'_>) -> Result<bool> {
     Ok(speakers(turn).all(|speaker| owners.contains(&speaker)))
 }
 
-/// Everybody who is being answered, once for each message.
+/// The people whom a turn answers, once for each message.
 pub fn speakers<'a>(turn: &'a Turn<'_>) -> impl Iterator<Item = EntityId> + 'a {
     turn.merged.iter().chain(std::iter::once(turn.message)).map(|m| m.entity_id)
 }
 
-/// The role of everybody who is being answered. When several are answered together, the least of
-/// theirs.
+/// The lowest role among the people whom a turn answers.
 pub fn of_speaker(turn: &Turn<'_>) -> Role {
     speakers(turn).map(|speaker| role(turn.world, speaker)).min().unwrap_or(Role::None)
 }
@@ -101,8 +100,7 @@ pub fn words(turn: &Turn<'_>) -> Words {
     }
 }
 
-/// Whether a message, or what was made of messages, holds words of others than the person who is
-/// being answered and the agent.
+/// Whether a memory contains words of people other than the person answered and the agent.
 pub fn holds_others(turn: &Turn<'_>, memory: &Memory) -> bool {
     let (speaker, itself) = (turn.message.entity_id, turn.agent.identity.entity());
     (memory.entity_id != speaker && memory.entity_id != itself)

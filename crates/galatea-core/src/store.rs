@@ -171,7 +171,7 @@ impl<T> Store for T where
 {
 }
 
-/// Agents.
+/// Stores agents.
 #[async_trait]
 pub trait AgentStore: Send + Sync {
     /// Inserts or replaces an agent. Secrets are not part of the serialised character.

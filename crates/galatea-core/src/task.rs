@@ -15,11 +15,11 @@ use crate::{
 pub struct Task {
     /// Its id.
     pub id: TaskId,
-    /// Whose.
+    /// The agent that has to do it.
     pub agent_id: AgentId,
     /// Which worker runs it.
     pub name: String,
-    /// For people.
+    /// What is to be done, in words for people.
     pub description: String,
     /// Room it concerns.
     pub room_id: Option<RoomId>,

@@ -37,11 +37,11 @@ pub struct AgentView {
 pub struct Turn<'a> {
     /// Its id.
     pub id: TurnId,
-    /// Whose.
+    /// The agent that answers.
     pub agent: &'a AgentView,
-    /// Where.
+    /// The Room of the message.
     pub room: &'a Room,
-    /// The container; none before the platform told.
+    /// The container; none before the platform has described it.
     pub world: Option<&'a World>,
     /// What people address the agent by here, without `@`; none where it is not known.
     pub handle: Option<&'a str>,

@@ -101,7 +101,8 @@ impl HttpClient {
     /// up, which is tried here only if a proxy is set.
     pub fn new(options: HttpOptions) -> Result<Self> {
         if reqwest::header::HeaderValue::try_from(&options.user_agent).is_err() {
-            return Err(Error::invalid("the user agent is no header value").with_code(codes::SETUP));
+            return Err(Error::invalid("the user agent is not a valid header value")
+                .with_code(codes::SETUP));
         }
         let through_proxy = options.proxy_from_environment && proxy_in_environment();
         let client = Self(Arc::new(Inner {
@@ -162,7 +163,9 @@ impl HttpClient {
             ),
             Err(error) => Request::broken(
                 self.clone(),
-                Error::invalid("this is no valid URL").with_code(codes::URL).with("cause", error),
+                Error::invalid("this is not a valid URL")
+                    .with_code(codes::URL)
+                    .with("cause", error),
             ),
         }
     }

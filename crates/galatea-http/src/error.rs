@@ -199,7 +199,7 @@ mod tests {
     }
 
     #[test]
-    fn what_this_machine_lacks_is_told_from_what_the_other_side_does() {
+    fn faults_of_this_machine_are_distinguished_from_faults_of_the_other_side() {
         let wrapped = |number| io::Error::other(io::Error::from_raw_os_error(number));
         for number in [23, 24, 12] {
             assert!(

@@ -132,7 +132,7 @@ pub(crate) async fn fetch(
     let start = Instant::now();
     let exceptions = &client.options().untrusted_exceptions;
     let mut url = Url::parse(url).map_err(|error| {
-        Error::invalid("this is no valid URL").with_code(codes::URL).with("cause", error)
+        Error::invalid("this is not a valid URL").with_code(codes::URL).with("cause", error)
     })?;
     for _ in 0..=limits.max_redirects {
         admit(&url, exceptions)?;
@@ -148,7 +148,7 @@ pub(crate) async fn fetch(
             && let Some(next) = answer.headers().get(LOCATION)
         {
             url = next.to_str().ok().and_then(|next| url.join(next).ok()).ok_or_else(|| {
-                Error::invalid("the server redirects to something that is no URL")
+                Error::invalid("the server redirects to an invalid URL")
                     .with_code(codes::URL)
                     .with("host", &here)
             })?;

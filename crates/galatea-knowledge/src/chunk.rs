@@ -1,4 +1,4 @@
-//! Chunk: blocks become pieces of 200 to 400 tokens, cut where the document itself has a seam.
+//! Chunk: blocks become pieces of 200 to 400 tokens, cut at the boundaries of the document itself.
 
 use galatea_core::tokens::Family;
 use sha2::{Digest, Sha256};
@@ -10,7 +10,7 @@ use crate::document::{Block, BlockKind, Document};
 /// Largest piece in tokens, heading included. Pieces of 200 to 400 find best (Chroma, "Evaluating
 /// chunking strategies").
 const MOST: u64 = 400;
-/// A piece of fewer tokens goes on under the next heading.
+/// A piece of fewer tokens continues under the next heading.
 const LEAST: u64 = 120;
 /// A row of more tokens is cut between words after all: no embedding model takes it whole.
 const LONGEST_ROW: u64 = 1_200;
@@ -20,7 +20,7 @@ pub(crate) const PATH: &str = " › ";
 /// A piece of a document.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Chunk {
-    /// The headings that everything in it stands under, outermost first.
+    /// The headings above its text, outermost first.
     pub heading: Vec<String>,
     /// The page it begins on.
     pub page: Option<u32>,

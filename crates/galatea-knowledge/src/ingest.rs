@@ -297,7 +297,7 @@ async fn read(library: &Library, item: &Item) -> Result<Bytes> {
 async fn fetch(library: &Library, address: &str) -> Result<Bytes> {
     let parts = &library.parts;
     let url = Url::parse(address).map_err(|error| {
-        unreadable("this is no valid address").with("cause", error).with_fix("correct it")
+        unreadable("this is not a valid address").with("cause", error).with_fix("correct it")
     })?;
     let host = url.host_str().unwrap_or_default();
     if !allows(&parts.hosts, host) {

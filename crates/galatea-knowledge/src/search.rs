@@ -10,7 +10,7 @@ use std::collections::{HashMap, HashSet};
 
 use crate::{rows::Piece, terms};
 
-/// Pieces of each agent that are ranked: enough that the rarity of a word can be told from them.
+/// Pieces of each agent that are ranked: enough to estimate the rarity of a word.
 const CANDIDATES: u32 = 100;
 /// A word that this many candidates or more have says little.
 const COMMON: f32 = 40.0;

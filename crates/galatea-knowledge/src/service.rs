@@ -2,13 +2,14 @@
 //! else, and whenever a file changes.
 
 use async_trait::async_trait;
-use galatea_core::{Error, Result};
+use galatea_core::{Backoff, Error, Result};
 use std::{collections::BTreeSet, sync::Arc, time::Duration};
 use tokio_util::sync::CancellationToken;
 
 use crate::library::Library;
 
-/// Longest pause after a failure.
+/// Shortest and longest pause after a failure.
+const SHORTEST: Duration = Duration::from_secs(5);
 const LONGEST: Duration = Duration::from_secs(600);
 /// Pause between two looks when `KNOWLEDGE_SYNC_SECONDS` is 0: never before the next start.
 const NEVER: Duration = Duration::from_secs(365 * 24 * 3600);
@@ -60,7 +61,7 @@ impl galatea_core::Service for Syncing {
 
 /// A pause that doubles with each failure.
 fn later(every: Duration, failures: u32) -> Duration {
-    every.max(Duration::from_secs(5)).saturating_mul(1 << failures.min(7)).min(LONGEST)
+    Backoff::pause_after(every.max(SHORTEST), LONGEST, failures)
 }
 
 fn tell(synced: &crate::library::Synced, told: &mut BTreeSet<String>) {

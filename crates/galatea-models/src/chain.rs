@@ -299,14 +299,14 @@ impl Misses {
     fn wait(&self) -> Option<Duration> {
         // A single link has waited for its service's `Retry-After` by itself.
         let alone = self.last.len() == 1;
-        let nobody_was_asked = self
+        let no_link_was_asked = self
             .last
             .iter()
             .flatten()
             .all(|error| is_paused(error) || error.retry() == Retry::Never);
         let waits = self.last.iter().flatten().filter_map(|error| match error.retry() {
             Retry::After(wait) if error.code() == Some(codes::PAUSED) => {
-                Some(wait).filter(|wait| nobody_was_asked && *wait <= LONGEST_PAUSE)
+                Some(wait).filter(|wait| no_link_was_asked && *wait <= LONGEST_PAUSE)
             }
             Retry::After(wait) => Some(wait).filter(|wait| !alone && *wait > PATIENCE),
             Retry::Soon | Retry::Never => None,

@@ -166,7 +166,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn what_another_model_answers_is_told_once_and_has_its_price() {
+    async fn what_another_model_answers_is_reported_once_and_has_its_price() {
         let model = noticing("gemini-2.5-pro", || {
             Ok(TextAnswer { served: Some("gemini-3.8-flash".into()), ..TextAnswer::default() })
         });
@@ -194,7 +194,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_name_that_is_refused_is_told_until_it_answers() {
+    async fn a_name_that_is_refused_is_reported_until_it_answers() {
         let accepted = Arc::new(std::sync::atomic::AtomicBool::new(false));
         let flag = Arc::clone(&accepted);
         let model =

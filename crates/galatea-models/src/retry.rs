@@ -15,7 +15,8 @@ use futures::{
     future::{BoxFuture, Either, select},
 };
 use galatea_core::{
-    Clock, EmbeddingModel, Error, ErrorKind, ModelInfo, Result, Retry, TextModel, Timestamp,
+    Backoff, Clock, EmbeddingModel, Error, ErrorKind, ModelInfo, Result, Retry, TextModel,
+    Timestamp,
     model::{TextAnswer, TextRequest},
 };
 use rand::RngExt;
@@ -102,8 +103,7 @@ impl<M: Send + Sync + ?Sized> Retrying<M> {
         let tries = attempt
             .retry(FullJitter {
                 left: self.policy.attempts.saturating_sub(1),
-                ceiling: self.policy.base,
-                cap: self.policy.cap,
+                ceilings: Backoff::new(self.policy.base, self.policy.cap),
             })
             .sleep(move |wait| sleep(clock.clone(), wait))
             .notify(move |error: &Error, _| *lock(&last) = Some(error.retold()))
@@ -199,8 +199,7 @@ fn sleep(clock: Arc<dyn Clock>, wait: Duration) -> BoxFuture<'static, ()> {
 /// "Exponential Backoff And Jitter").
 struct FullJitter {
     left: u32,
-    ceiling: Duration,
-    cap: Duration,
+    ceilings: Backoff,
 }
 
 impl Iterator for FullJitter {
@@ -208,9 +207,7 @@ impl Iterator for FullJitter {
 
     fn next(&mut self) -> Option<Duration> {
         self.left = self.left.checked_sub(1)?;
-        let ceiling = self.ceiling.min(self.cap);
-        self.ceiling = self.ceiling.saturating_mul(2);
-        Some(rand::rng().random_range(Duration::ZERO..=ceiling))
+        Some(rand::rng().random_range(Duration::ZERO..=self.ceilings.next_pause()))
     }
 }
 

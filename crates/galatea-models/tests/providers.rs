@@ -99,7 +99,7 @@ async fn ollama_gets_the_window_of_the_setting_of_the_modelfile_or_the_default()
 }
 
 #[tokio::test]
-async fn a_model_is_asked_for_its_window_once_per_look_and_a_failure_keeps_what_was_told() {
+async fn a_model_is_asked_for_its_window_once_per_look_and_a_failure_keeps_the_known_one() {
     let server = OllamaServer::with(galatea_testkit::models::Ollama, None).await.unwrap();
     let base = server.base_url();
     let fails = std::sync::Arc::new(std::sync::atomic::AtomicBool::new(false));

@@ -1,4 +1,4 @@
-//! In flight: which rows this process works on, so that a row found in the store is not taken up
+//! In flight: which rows this process works on, so that a row found in the store is not claimed
 //! twice.
 
 use dashmap::DashMap;

@@ -131,7 +131,7 @@ async fn later(
 pub struct Pending {
     /// Eight characters.
     pub code: String,
-    /// Who.
+    /// The person who asks to be admitted.
     pub entity: EntityId,
     /// Where they write from.
     pub source: Source,

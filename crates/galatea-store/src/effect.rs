@@ -89,12 +89,12 @@ const FORGET_ASKED: Dialects = Dialects {
     sqlite: forget_asked!(
         "json_remove(envelope, '$.command', '$.pressed', '$.userName')",
         "json_object('decision', 'skip', 'steps', json_array(json_object(
-            'rule', 'forgotten', 'outcome', 'skip', 'reason', 'whoever wrote it had everything deleted')))"
+            'rule', 'forgotten', 'outcome', 'skip', 'reason', 'the author had everything deleted')))"
     ),
     postgres: forget_asked!(
         "envelope - 'command' - 'pressed' - 'userName'",
         "json_build_object('decision', 'skip', 'steps', json_build_array(json_build_object(
-            'rule', 'forgotten', 'outcome', 'skip', 'reason', 'whoever wrote it had everything deleted')))"
+            'rule', 'forgotten', 'outcome', 'skip', 'reason', 'the author had everything deleted')))"
     ),
 };
 const FORGET_TASKS: Dialects =

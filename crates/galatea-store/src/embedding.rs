@@ -13,15 +13,15 @@ use crate::{
     dialect::{Dialects, Value, bits, values},
 };
 
-/// Whose a memory is by its scope.
+/// The id of the owner of a memory: the Room, World, agent or person that its scope names.
 macro_rules! owner {
     () => {
         "CASE scope WHEN 'room' THEN room_id WHEN 'world' THEN world_id WHEN 'agent' THEN agent_id ELSE entity_id END"
     };
 }
-/// Only for the text it was made of. PostgreSQL locks the memory, so that a process that replaces
-/// the text or deletes the memory comes before or after; text with U+0000, which cannot be compared
-/// there, is taken as it is.
+/// Saves an embedding if the memory still has the text that was embedded. PostgreSQL locks the
+/// memory, so that a process that replaces the text or deletes the memory does so before or after.
+/// It cannot compare text with U+0000; an embedding of such text is always saved.
 pub(crate) const SAVE: Dialects = Dialects {
     sqlite: concat!(
         "INSERT INTO embeddings (seq, model, width, vector, bits, owner, type) SELECT seq, $4, $5, $6, $7, ",

@@ -130,7 +130,7 @@ impl Database {
     /// `GAL-DB-PASSWORD`, `GAL-DB-MISSING` (no such database), `GAL-DB-RIGHTS`, `GAL-DB-TLS`,
     /// `GAL-DB-BUSY`, `GAL-DB-POOLER` (a pooler in transaction mode), `GAL-DB-OLD` for a server
     /// before version 14, `GAL-DB-NEWER` when a later version of this program wrote the tables,
-    /// `GAL-DB-CORRUPT` when they were changed by somebody else. None holds the password.
+    /// `GAL-DB-CORRUPT` when another program changed them. None holds the password.
     pub async fn postgres(url: &SecretString, options: PostgresOptions) -> Result<Self> {
         let postgres = Postgres::open(url, &options).await?;
         let store = Self::over(Backend::Postgres(Box::new(postgres)), options.clock);

@@ -40,7 +40,7 @@ pub(crate) const REINDEX: Dialects = Dialects {
     postgres: "",
 };
 /// A message that is taken back before its turn is not answered; what was typed goes from its inbox
-/// row too, and the row itself stays: it tells a replayed message apart from a new one, and no
+/// row too, and the row itself stays: it distinguishes a replayed message from a new one, and no
 /// message drops out of the count.
 pub(crate) const SKIP_DELETED: Dialects = Dialects {
     sqlite: "UPDATE inbox SET envelope = json_remove(envelope, '$.command', '$.pressed'), finished_at = coalesce(finished_at, $3), \

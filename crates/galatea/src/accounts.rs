@@ -163,7 +163,7 @@ mod tests {
     }
 
     #[test]
-    fn numbers_are_told_from_names() {
+    fn numbers_are_distinguished_from_names() {
         assert_eq!(split("DISCORD_API_TOKEN_2"), Some(("DISCORD_API_TOKEN", 2)));
         assert_eq!(split("A_12"), Some(("A", 12)));
         for name in ["DISCORD_API_TOKEN", "A_1", "A_0", "A_02", "A_100", "A_", "A_+2", "TWO"] {

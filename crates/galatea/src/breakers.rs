@@ -44,7 +44,7 @@ mod tests {
     use galatea_core::Timestamp;
 
     #[test]
-    fn only_what_is_left_alone_is_told_with_since_cause_and_until() {
+    fn only_what_is_left_alone_is_reported_with_since_cause_and_until() {
         let state = |name: &str, phase, until| BreakerState {
             name: name.to_owned(),
             phase,

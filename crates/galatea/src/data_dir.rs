@@ -120,7 +120,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_in_its_place_is_told() {
+    fn a_file_in_its_place_is_reported() {
         let dir = tempfile::tempdir().unwrap();
         fs::write(dir.path().join("taken"), "x").unwrap();
         let settings = Settings::from_pairs([("GALATEA_DATA_DIR", "taken")]);

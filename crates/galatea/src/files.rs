@@ -1,21 +1,16 @@
 //! Writes files atomically. Existing files are replaced on request only, and secrets are readable
 //! by this user only.
 
-use galatea_core::{Error, ErrorKind, Result};
+use galatea_core::{
+    Error, ErrorKind, Result,
+    whole_file::{self, Flush},
+};
 use std::{
-    fs::{self, OpenOptions},
-    io::{self, Write},
+    fs, io,
     path::{Path, PathBuf},
 };
 
-/// Who may read a new file.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Access {
-    /// The default mode of the system.
-    Usual,
-    /// This user only (mode 0600).
-    Private,
-}
+pub(crate) use galatea_core::whole_file::Access;
 
 /// Writes a file that must not exist yet. Creates its folder.
 ///
@@ -30,8 +25,7 @@ pub(crate) fn create(path: &Path, text: &str, access: Access) -> Result<()> {
     replace(path, text, access)
 }
 
-/// Writes a file and replaces an existing one. The text goes to a temporary file that is renamed,
-/// so a crash leaves either the old file or the new one.
+/// Writes a file and replaces an existing one whole. Creates its folder.
 ///
 /// # Errors
 /// `GAL-FILE-WRITE` with the path and the cause.
@@ -42,35 +36,15 @@ pub(crate) fn replace(path: &Path, text: &str, access: Access) -> Result<()> {
     if let Some(folder) = target.parent().filter(|f| !f.as_os_str().is_empty()) {
         fs::create_dir_all(folder).map_err(cannot)?;
     }
-    let beside = beside(&target);
-    let written = write(&beside, &target, text, access).and_then(|()| fs::rename(&beside, &target));
-    if written.is_err() {
-        let _ = fs::remove_file(&beside);
-    }
-    written.map_err(cannot)
+    whole_file::replace(&target, &beside(&target), text.as_bytes(), access, Flush::Yes)
+        .map_err(cannot)
 }
 
+/// The temporary file of this process beside a file.
 fn beside(path: &Path) -> PathBuf {
     let mut name = path.file_name().unwrap_or_default().to_os_string();
     name.push(format!(".{}.new", std::process::id()));
     path.with_file_name(name)
-}
-
-fn write(path: &Path, target: &Path, text: &str, access: Access) -> io::Result<()> {
-    let mut options = OpenOptions::new();
-    options.write(true).create_new(true);
-    #[cfg(unix)]
-    if access == Access::Private {
-        std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    }
-    let mut file = options.open(path)?;
-    if access == Access::Usual
-        && let Ok(known) = target.metadata()
-    {
-        file.set_permissions(known.permissions())?;
-    }
-    file.write_all(text.as_bytes())?;
-    file.sync_all()
 }
 
 /// Whether other users of this machine may read or write a file. Always false on systems without
@@ -201,7 +175,7 @@ mod tests {
     }
 
     #[test]
-    fn git_is_told_once_and_only_in_a_repository() {
+    fn git_ignores_a_file_once_and_only_in_a_repository() {
         let dir = tempfile::tempdir().unwrap();
         let inner = dir.path().join("inner");
         fs::create_dir(&inner).unwrap();

@@ -178,7 +178,7 @@ mod tests {
     }
 
     #[test]
-    fn a_strange_note_harms_nobody() {
+    fn an_unreadable_note_is_ignored() {
         assert_eq!(parse("pid x\nhealth \n\nnonsense"), Holder::default());
         let dir = tempfile::tempdir().unwrap();
         std::fs::write(path(dir.path()), [0xff; 5000]).unwrap();

@@ -95,7 +95,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_clock_that_nobody_sets_is_not_ahead() {
+    fn a_clock_that_was_not_set_is_not_ahead() {
         let clock = MachineClock::new(Skew::default());
         let begun =
             |begun: i64| MachineClock { skew: Skew::default(), begun, told: AtomicI64::new(begun) };

@@ -237,7 +237,7 @@ mod tests {
     }
 
     #[test]
-    fn broken_and_missing_files_are_told_with_their_place() {
+    fn broken_and_missing_files_are_reported_with_their_place() {
         let (dir, configuration) =
             folder(&[("broken.json", "{\n  \"name\": \"Ada\",\n  \"bio\" \"x\"\n}")]);
         let refused = load(&["broken.json".into()], &configuration, dir.path()).unwrap_err();

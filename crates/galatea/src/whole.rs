@@ -206,7 +206,7 @@ mod tests {
     }
 
     #[test]
-    fn what_somebody_once_had_is_wanted() {
+    fn settings_of_an_earlier_start_are_required() {
         let agent = AgentId::fresh();
         let login = Partition::account(&Source::new("x"), agent, &Account("7".into()));
         let mut wanted: AllWanted =

@@ -140,7 +140,7 @@ async fn another_provider() {
 }
 
 #[tokio::test]
-async fn nobody_answers_and_the_room_is_told_once() {
+async fn no_model_answers_and_the_room_gets_one_notice() {
     let stage = Stage::set().await;
     let direct = stage.ann.direct();
     stage.model.answer_with(|_| Reply::Fault(Fault::Internal));

@@ -67,7 +67,7 @@ async fn discord_and_x_are_connected_and_written_down() {
 }
 
 #[tokio::test]
-async fn a_token_that_is_refused_or_none_is_told_and_nothing_is_written() {
+async fn a_refused_or_invalid_token_is_reported_and_nothing_is_written() {
     let (home, discord, x) = (Home::new(), DiscordApi::start().await, XApi::start().await);
     let good = discord.token();
     let (head, _) = good.rsplit_once('.').unwrap();

@@ -58,6 +58,8 @@ async fn a_stranger_meets_the_limits_and_the_ledger_knows() {
     let id = bob.id.to_string();
     json(&stage, &["block", "add", "telegram", "person", &id, "--reason", "spam", "--json"]).await;
     assert_eq!(json(&stage, &["block", "ls", "--json"]).await["blocked"][0]["id"], id);
+    // The bound itself is under test: the program may use a list that it read before the block for
+    // so long, and nothing announces that it read a newer one.
     tokio::time::sleep(std::time::Duration::from_secs(2)).await;
     let blocked = bob.says(&bob.direct(), "Q4").send();
     stage.ann.says(&ann, "/help").send();

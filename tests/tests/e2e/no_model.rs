@@ -8,7 +8,7 @@ fn without_model(stage: &Stage) -> Program {
 }
 
 #[tokio::test]
-async fn doctor_status_and_log_say_that_nobody_is_answered_and_what_to_set() {
+async fn doctor_status_and_log_say_that_messages_stay_unanswered_and_what_to_set() {
     let stage = Stage::set().await;
     let program = without_model(&stage);
     for offline in [&["doctor", "--json"][..], &["doctor", "--json", "--offline"]] {

@@ -65,7 +65,7 @@ async fn it_goes_on_when_the_server_comes_back() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn what_is_in_the_way_is_told_without_the_password() {
+async fn what_is_in_the_way_is_reported_without_the_password() {
     let (stage, database) = (Stage::set().await, Database::fresh().await);
     let (url, password) = (database.url(), database.server().password().to_owned());
     let cases = [

@@ -31,7 +31,7 @@ async fn sighup_lets_it_finish_what_is_under_way() {
 }
 
 #[tokio::test]
-async fn a_second_poller_is_told_and_the_first_gives_way_without_ending() {
+async fn a_second_poller_is_reported_and_the_first_gives_way_without_ending() {
     let stage = Stage::set().await;
     let galatea = stage.start().await;
     stage

@@ -88,7 +88,7 @@ async fn two_hundred_messages_in_a_small_window_that_is_known() {
 }
 
 #[tokio::test]
-async fn two_hundred_messages_in_a_small_window_that_nobody_told() {
+async fn two_hundred_messages_in_a_small_undeclared_window() {
     let refusals = a_long_talk(None).await;
     assert!((1..=10).contains(&refusals), "{refusals} refusals");
 }

@@ -229,7 +229,7 @@ async fn a_strangers_day_ends_with_one_notice_and_a_restart_gives_no_other() {
 }
 
 #[tokio::test]
-async fn from_80_percent_the_small_model_answers_and_owners_are_told_once() {
+async fn from_80_percent_the_small_model_answers_and_owners_are_reported_once() {
     let (large, small) = (
         Priced::new("large", echo(), 500),
         Priced::at(Price { input: 1, cached: 1, output: 1 }, "small", echo(), 0),

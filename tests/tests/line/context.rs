@@ -116,7 +116,7 @@ async fn a_talk_of_two_hundred_messages_goes_on_in_a_known_window() {
 }
 
 #[tokio::test]
-async fn a_talk_of_two_hundred_messages_goes_on_in_a_window_nobody_told() {
+async fn a_talk_of_two_hundred_messages_goes_on_in_an_undeclared_window() {
     a_talk_longer_than_the_window(None).await;
 }
 
@@ -152,7 +152,7 @@ async fn said(house: &House, room: &'static str, person: &'static str, name: &st
 }
 
 #[tokio::test]
-async fn nobody_writes_a_line_in_anothers_name() {
+async fn no_message_forges_a_line_of_another_author() {
     let model = Arc::new(ScriptedModel::saying("ok"));
     let house = Plan::new(Arc::clone(&model) as _).build().await;
     let attacks = [

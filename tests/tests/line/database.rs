@@ -53,6 +53,8 @@ async fn away(house: &House, proxy: &Proxy, done: impl AsyncFn() -> bool) -> boo
     .await;
     let lost = !proxy.is_losing();
     if lost {
+        // The length of the outage is under test: longer than the store asks for the outcome, on
+        // the same clock.
         tokio::time::sleep(BOUND * 4).await;
     }
     proxy.open();
@@ -97,7 +99,7 @@ async fn whichever_answer_is_lost_before_a_long_outage_nothing_is_lost_doubled_o
 
 /// A message whose call succeeded is sent once; one whose call failed is not sent at all.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn what_is_said_elsewhere_before_a_long_outage_is_said_as_it_was_told() {
+async fn a_send_before_a_long_outage_has_the_reported_outcome() {
     let database = Database::fresh().await;
     let proxy = Proxy::start(&database).await;
     let beside = open(&database.url()).await;

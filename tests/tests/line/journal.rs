@@ -162,14 +162,14 @@ fn crashed(bank: &Arc<Bank>, first: &'static [u32], second: &'static [u32]) -> (
 }
 
 #[test]
-fn what_was_done_before_the_crash_is_not_done_again_and_its_result_is_told() {
+fn what_was_done_before_the_crash_is_not_done_again_and_its_result_is_reported() {
     let bank = Arc::new(Bank { hangs_in_hold: true.into(), ..Bank::default() });
     let (said, paid) = crashed(&bank, &[5], &[5]);
     assert_eq!((said.as_str(), paid), ("- PAY worked: paid 5, receipt 1\n- HOLD worked: held", 1));
 }
 
 #[test]
-fn what_may_have_been_done_is_not_done_again_and_the_doubt_is_told() {
+fn what_may_have_been_done_is_not_done_again_and_the_unknown_outcome_is_reported() {
     let bank = Arc::new(Bank { hangs_in_pay: true.into(), ..Bank::default() });
     let (said, paid) = crashed(&bank, &[5], &[5]);
     assert_eq!(paid, 1);

@@ -17,7 +17,7 @@ fn reaction() -> Outgoing {
 }
 
 #[tokio::test]
-async fn a_reaction_told_to_wait_does_not_delay_an_answer() {
+async fn a_rate_limited_reaction_does_not_delay_an_answer() {
     let clock = ManualClock::new();
     let house = Plan::new(echo()).clock(clock.shared()).build().await;
     house.say(&dm("7"), "first").await;
@@ -80,7 +80,7 @@ async fn house_on(file: &Path, clock: &ManualClock, platform: &Arc<Platform>) ->
 }
 
 #[test]
-fn what_the_account_was_told_holds_after_a_restart() {
+fn an_accounts_rate_limit_holds_after_a_restart() {
     let folder = tempfile::tempdir().unwrap();
     let (file, platform, clock) =
         (folder.path().join("a.db"), Platform::new("1000"), ManualClock::new());

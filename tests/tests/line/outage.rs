@@ -125,7 +125,7 @@ async fn nothing_is_late_lost_or_out_of_order(down: Vec<Doing>) {
 }
 
 #[tokio::test]
-async fn an_hour_in_which_nobody_listens() {
+async fn an_hour_without_the_platform() {
     nothing_is_late_lost_or_out_of_order(vec![Doing::Unavailable]).await;
 }
 

@@ -163,7 +163,7 @@ fn a_message_that_ends_the_program_every_time_is_given_up() {
 }
 
 #[tokio::test]
-async fn what_is_stored_and_in_nobodys_hands_is_answered_without_a_restart() {
+async fn unclaimed_stored_messages_are_answered_without_a_restart() {
     let mut plan = Plan::new(echo());
     plan.reconcile_every = Duration::from_millis(5);
     let house = plan.build().await;

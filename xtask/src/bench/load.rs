@@ -321,7 +321,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn slow_answers_are_told_together() {
+    fn slow_answers_are_reported_together() {
         let zero = Instant::now();
         let at = |ms| zero + Duration::from_millis(ms);
         let trip = |due, took| Trip {

@@ -120,7 +120,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn sockets_are_told_from_files() {
+    fn sockets_are_distinguished_from_files() {
         let _sockets = [0; 20].map(|_| std::net::TcpListener::bind("127.0.0.1:0").unwrap());
         let _files = [0; 20].map(|_| tempfile::tempfile().unwrap());
         let open = open_files(std::process::id()).unwrap();

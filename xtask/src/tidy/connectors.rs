@@ -88,7 +88,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_missing_or_too_many_is_told() {
+    fn what_is_missing_or_too_many_is_reported() {
         let mut files = set(FILES);
         files.remove("decode");
         files.insert("util".to_owned());

@@ -4,7 +4,7 @@ use anyhow::Result;
 use cargo_metadata::{Dependency, DependencyKind, Metadata, MetadataCommand};
 use std::path::Path;
 
-/// Crates that one crate may import. `None` means everything except [`NOBODY_IMPORTS`].
+/// Crates that one crate may import. `None` means everything except [`NEVER_IMPORTED`].
 struct Rule {
     who: &'static str,
     may_import: Option<&'static [&'static str]>,
@@ -36,7 +36,7 @@ const TESTS: &str = "galatea-tests";
 const FUZZ: &str = "galatea-fuzz";
 const PROGRAM: &str = "galatea";
 /// Programs, and the test kit, which may only be a dev-dependency.
-const NOBODY_IMPORTS: &[&str] = &[PROGRAM, FUZZ, TESTS, "xtask", TESTKIT];
+const NEVER_IMPORTED: &[&str] = &[PROGRAM, FUZZ, TESTS, "xtask", TESTKIT];
 
 /// Violations in the workspace.
 pub(super) fn check(root: &Path) -> Result<Vec<String>> {
@@ -103,7 +103,7 @@ impl Edge {
         };
         let allowed = match rule.may_import {
             Some(list) => list.contains(&to.as_str()),
-            None => !NOBODY_IMPORTS.contains(&to.as_str()),
+            None => !NEVER_IMPORTED.contains(&to.as_str()),
         };
         let list = rule.may_import.map_or_else(
             || "everything but programs and the test kit".to_owned(),

@@ -157,7 +157,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_declared_and_not_named_is_told() {
+    fn what_is_declared_and_not_named_is_reported() {
         let manifest = Path::new(env!("CARGO_MANIFEST_DIR")).join("../Cargo.toml");
         let metadata = MetadataCommand::new().manifest_path(manifest).no_deps().exec().unwrap();
         let packages = metadata.workspace_packages();
@@ -172,7 +172,7 @@ mod tests {
     }
 
     #[test]
-    fn a_shared_version_that_no_crate_takes_is_told() {
+    fn a_shared_version_that_no_crate_takes_is_reported() {
         let manifest = Path::new(env!("CARGO_MANIFEST_DIR")).join("../Cargo.toml");
         let metadata = MetadataCommand::new().manifest_path(manifest).no_deps().exec().unwrap();
         let told = not_taken(

@@ -64,7 +64,7 @@ pub(super) fn person(user: &User, nick: Option<&str>) -> EntityRef {
 }
 
 /// An Entity of which only the id is known.
-pub(super) fn somebody(id: u64) -> EntityRef {
+pub(super) fn known_by_id(id: u64) -> EntityRef {
     EntityRef::new(RemoteId::new(id), None, None)
 }
 

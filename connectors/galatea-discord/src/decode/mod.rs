@@ -307,7 +307,7 @@ fn reacted(data: &Value, added: bool, directory: &Directory, me: &Me, now: Times
     }
     let member = &data["member"];
     let entity = user(&member["user"]).map_or_else(
-        || connection::somebody(who),
+        || connection::known_by_id(who),
         |u| connection::person(&u, member["nick"].as_str()),
     );
     let (added, removed) =

@@ -135,7 +135,7 @@ fn an_edit_that_mentions_the_bot_addresses_it() {
 }
 
 #[test]
-fn one_field_nobody_knows_does_not_cost_the_words() {
+fn an_unknown_field_does_not_cost_the_words() {
     for (field, value) in [
         ("embeds", json!([{ "type": 7 }])),
         ("components", json!("new")),
@@ -155,7 +155,7 @@ fn one_field_nobody_knows_does_not_cost_the_words() {
 
 /// One mention cannot be read at all, another only in a field that its name does not need.
 #[test]
-fn one_mention_nobody_can_read_does_not_cost_the_names_of_the_others() {
+fn an_unreadable_mention_does_not_cost_the_names_of_the_others() {
     let mut odd = said("<@900> ask <@3>, <@4> and <@5>");
     odd["mentions"] = json!([
         { "id": "900", "username": "galatea", "discriminator": "0", "avatar": null, "bot": true },

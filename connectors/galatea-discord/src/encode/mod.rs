@@ -191,7 +191,8 @@ fn edit(id: &RemoteId, content: &Content) -> Result<Vec<Part>> {
 /// The emoji in the form for a path. `👍` stays; `<:wave:12>`, `wave:12` and `custom:wave:12` become
 /// `wave:12`.
 fn emoji_path(emoji: &str) -> Result<String> {
-    let wrong = || Error::invalid("this is no emoji Discord knows").with_code(codes::INVALID);
+    let wrong =
+        || Error::invalid("this is not an emoji that Discord knows").with_code(codes::INVALID);
     let text = emoji
         .trim()
         .trim_start_matches("custom:")

@@ -33,7 +33,7 @@ fn plain_words_stay_as_they_are() {
 }
 
 #[test]
-fn nobody_is_notified() {
+fn an_answer_notifies_no_person() {
     let (body, _, reply) = posts(Content::text("hello @everyone <@1> <@&2>")).swap_remove(0);
     assert_eq!(body["allowed_mentions"]["parse"], json!([]));
     assert_eq!(

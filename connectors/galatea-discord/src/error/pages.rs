@@ -84,7 +84,7 @@ pub(crate) const PAGES: &[Explanation] = &[
     Explanation::new(
         "GAL-DC-INVITE",
         "Servers the bot is in",
-        "A bot has to be invited by somebody who may manage the server.",
+        "A bot has to be invited by a person who may manage the server.",
         "Open the link that `galatea connector check discord` shows, and choose the server.",
     ),
     Explanation::new(

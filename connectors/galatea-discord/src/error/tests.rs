@@ -62,7 +62,7 @@ fn close_codes_that_need_a_person_are_final() {
 }
 
 #[test]
-fn answers_of_something_else_are_told_apart() {
+fn answers_of_something_else_are_distinguished() {
     let page = Failure::Garbage { status: 200, place: "h".into() }.into_error("x");
     assert_eq!(
         (page.code(), page.retry(), page.sent()),

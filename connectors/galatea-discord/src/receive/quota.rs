@@ -1,7 +1,7 @@
 //! Limits how often the shards send IDENTIFY. After 1,000 in 24 hours Discord ends every session
 //! and resets the token ("Session Start Limit").
 
-use galatea_core::{Error, ErrorKind, Gateway, Result, Retry, StateKeeper, Timestamp};
+use galatea_core::{Backoff, Error, ErrorKind, Gateway, Result, Retry, StateKeeper, Timestamp};
 use serde::Deserialize;
 use std::{collections::HashMap, time::Duration};
 use tokio::sync::{Mutex, MutexGuard};
@@ -170,9 +170,9 @@ fn wait(state: &State, bucket: u16, shards: usize, now: Timestamp) -> Result<Dur
     let hour = today.iter().filter(|at| now.since(**at) < HOUR).count();
     let spaced =
         state.buckets.get(&bucket).map_or(Duration::ZERO, |next| next.since(now).min(SPACING));
-    let hourly = hour
-        .checked_sub(PER_HOUR * shards)
-        .map_or(Duration::ZERO, |more| FIRST_WAIT.saturating_mul(1_u32 << more.min(9)).min(HOUR));
+    let hourly = hour.checked_sub(PER_HOUR * shards).map_or(Duration::ZERO, |more| {
+        Backoff::pause_after(FIRST_WAIT, HOUR, u32::try_from(more).unwrap_or(u32::MAX))
+    });
     let daily = if today.len() >= PER_SHARD_AND_DAY * shards {
         HOUR / u32::try_from(shards).unwrap_or(1)
     } else {

@@ -5,7 +5,7 @@ mod begin;
 mod poison;
 mod silence;
 
-use galatea_core::{Error, ErrorKind, Result, SecretString};
+use galatea_core::{Backoff, Error, ErrorKind, Result, SecretString};
 use galatea_http::Tunnels;
 use rand::RngExt;
 use serde_json::{Value, json};
@@ -41,9 +41,13 @@ const HEARTBEAT_ACK: u64 = 11;
 /// After this many resumes in a row that Discord neither accepted nor refused, a new session is
 /// begun.
 const MAX_UNHEARD: u32 = 5;
+/// First pause after several brief connections in a row.
+const BRIEF_PAUSE: Duration = Duration::from_secs(1);
+/// First pause after a failed connection attempt.
+const MISSED_PAUSE: Duration = Duration::from_secs(1);
 /// Longest pause between connection attempts.
 const MAX_PAUSE: Duration = Duration::from_secs(8);
-/// A connection that ends sooner counts as brief; see [`calm`].
+/// A connection that ends sooner counts as brief; see [`pause_after_brief`].
 const BRIEF: Duration = Duration::from_secs(10);
 /// Most events that wait for the store. When the queue is full, nothing more is read from Discord.
 const QUEUE: usize = 1024;
@@ -142,12 +146,10 @@ fn trusted(resume: &Url, address: &Url) -> bool {
 
 /// The pause after this many brief connections in a row. A single one is normal; several mean that
 /// the gateway is out of order.
-fn calm(brief: u32) -> Duration {
-    if brief < 2 {
-        Duration::ZERO
-    } else {
-        Duration::from_millis(250 << brief.min(6)).min(MAX_PAUSE)
-    }
+fn pause_after_brief(brief: u32) -> Duration {
+    brief
+        .checked_sub(2)
+        .map_or(Duration::ZERO, |more| Backoff::pause_after(BRIEF_PAUSE, MAX_PAUSE, more))
 }
 
 /// The guild to probe with after this event: the last one an event named, until the bot leaves it.
@@ -173,20 +175,20 @@ impl Shard {
                 if clock.now().since(begun) < BRIEF { self.brief.saturating_add(1) } else { 0 };
             let pause = match end {
                 End::Stop => return Ok(()),
-                End::Resume(pause) => pause.max(calm(self.brief)),
+                End::Resume(pause) => pause.max(pause_after_brief(self.brief)),
                 End::Fresh(pause) => {
                     (self.session, self.unheard) = (None, 0);
-                    pause.max(calm(self.brief))
+                    pause.max(pause_after_brief(self.brief))
                 }
                 End::Missed(error) => {
                     tracing::warn!(shard = self.number, error = %error, "failed to connect to Discord's gateway; reconnecting");
-                    self.misses = self.misses.saturating_add(1);
                     // An unreachable gateway does not end the session. Discord says if it is gone,
                     // and a resume costs nothing.
                     if self.unheard >= MAX_UNHEARD {
                         (self.session, self.unheard) = (None, 0);
                     }
-                    let most = Duration::from_millis(500 << self.misses.min(5)).min(MAX_PAUSE);
+                    let most = Backoff::pause_after(MISSED_PAUSE, MAX_PAUSE, self.misses);
+                    self.misses = self.misses.saturating_add(1);
                     let pause = most.mul_f64(rand::rng().random_range(0.5..1.0));
                     self.fleet.shard_health.down(self.number, &error, pause);
                     pause

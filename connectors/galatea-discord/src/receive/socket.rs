@@ -240,7 +240,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_proxy_that_refuses_is_told_without_its_password() {
+    async fn a_proxy_that_refuses_is_reported_without_its_password() {
         let (through, _asked) = proxy(None).await;
         let tunnels = Tunnels::through(&format!("http://user:canary@{through}"), "");
         let error =

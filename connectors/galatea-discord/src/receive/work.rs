@@ -1,7 +1,7 @@
 //! A shard's worker: decodes events in order and commits them together with the sequence number.
 //! Heartbeats confirm only committed events, so Discord sends the others again.
 
-use galatea_core::{Batch, Cursor, Gap, Incoming, Result, message::WorldSync};
+use galatea_core::{Backoff, Batch, Cursor, Gap, Incoming, Result, message::WorldSync};
 use std::{collections::HashSet, sync::Arc, time::Duration};
 use tokio::{sync::mpsc, time::Instant};
 use tokio_util::sync::CancellationToken;
@@ -39,6 +39,11 @@ enum Taken {
     Echo,
     /// Something to store, or a change of the session.
     News,
+}
+
+/// The pauses between attempts to store.
+fn storing() -> Backoff {
+    Backoff::new(FIRST_PAUSE, MAX_PAUSE)
 }
 
 /// State of one shard's worker.
@@ -242,11 +247,10 @@ impl Work {
 
     /// Records a gap; retries until it is stored.
     async fn note(&self, gap: Gap) {
-        let (gateway, mut pause) = (&self.intake.gateway, FIRST_PAUSE);
+        let (gateway, mut backoff) = (&self.intake.gateway, storing());
         while let Err(error) = gateway.note_gap(gap.clone()).await {
             tracing::debug!(error = %error, "failed to record a gap; retrying");
-            gateway.clock().sleep(pause).await;
-            pause = (pause * 2).min(MAX_PAUSE);
+            gateway.clock().sleep(backoff.next_pause()).await;
         }
     }
 
@@ -271,7 +275,7 @@ impl Work {
         if events.is_empty() && syncs.is_empty() && cursor.is_none() {
             return;
         }
-        let (gateway, mut pause, mut told) = (&self.intake.gateway, FIRST_PAUSE, false);
+        let (gateway, mut backoff, mut told) = (&self.intake.gateway, storing(), false);
         loop {
             let attempt: Result<()> = async {
                 for sync in &syncs {
@@ -293,8 +297,7 @@ impl Work {
                 tracing::warn!(error = %error.report(), events = events.len(), "failed to store events from Discord; keeping them and retrying");
                 self.shard_health.unstored(self.shard, &error);
             }
-            gateway.clock().sleep(pause).await;
-            pause = (pause * 2).min(MAX_PAUSE);
+            gateway.clock().sleep(backoff.next_pause()).await;
         }
         if told {
             self.shard_health.stored(self.shard);

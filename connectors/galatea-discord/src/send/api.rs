@@ -2,7 +2,7 @@
 //! and makes one attempt per call.
 
 use bytes::Bytes;
-use galatea_core::{Clock, Error, ErrorKind, ExposeSecret, Result, SecretString};
+use galatea_core::{Backoff, Clock, Error, ErrorKind, ExposeSecret, Result, SecretString};
 use galatea_http::{FetchLimits, Form, HttpClient, HttpOptions, Method, Origins, json};
 use serde::Deserialize;
 use serde_json::Value;
@@ -28,7 +28,8 @@ const UPLOAD: Duration = Duration::from_secs(120);
 const ACKNOWLEDGE: Duration = Duration::from_millis(2_500);
 /// Largest answer in bytes; 100 messages of full size stay far below it.
 const MAX_ANSWER: usize = 16 << 20;
-/// Longest wait between attempts of [`Api::patient`].
+/// First and longest wait between attempts of [`Api::patient`].
+const FIRST_PAUSE: Duration = Duration::from_millis(500);
 const PATIENT: Duration = Duration::from_secs(10);
 /// Hosts from which Discord serves files.
 const FILE_HOSTS: [&str; 2] = ["cdn.discordapp.com", "media.discordapp.net"];
@@ -283,8 +284,9 @@ impl Api {
     /// Makes an idempotent call with up to seven attempts, for about a minute at most. Retries
     /// after rate limits, server errors, timeouts and failed connections.
     pub(crate) async fn patient(&self, make: impl Fn() -> Call) -> Result<Value, Failure> {
-        let mut pause = Duration::from_millis(500);
+        let mut backoff = Backoff::new(FIRST_PAUSE, PATIENT);
         for _ in 0..6 {
+            let pause = backoff.next_pause();
             let failure = match self.call(make()).await {
                 Ok(value) => return Ok(value),
                 Err(failure) => failure,
@@ -305,7 +307,6 @@ impl Api {
                 return Err(failure);
             }
             self.clock.sleep(wait).await;
-            pause = (pause * 2).min(PATIENT);
         }
         self.call(make()).await
     }

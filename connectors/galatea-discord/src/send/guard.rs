@@ -2,7 +2,7 @@
 //! address at 10,000 of them in ten minutes ("Invalid Request Limit"). The count is stored, because
 //! a crash loop would otherwise start from zero each time.
 
-use galatea_core::{Gateway, Result, StateKeeper, Timestamp};
+use galatea_core::{Backoff, Gateway, Result, StateKeeper, Timestamp};
 use serde::{Deserialize, Serialize};
 use std::{
     collections::VecDeque,
@@ -68,7 +68,7 @@ impl Refused {
     /// The pause between two calls of a storm; `None` if there is no storm.
     fn pause(&self) -> Option<Duration> {
         let over = self.in_a_row.checked_sub(STORM)?;
-        Some(FIRST_PAUSE.saturating_mul(1_u32 << over.min(6)).min(LONGEST_PAUSE))
+        Some(Backoff::pause_after(FIRST_PAUSE, LONGEST_PAUSE, over))
     }
 
     fn forget(&mut self, now: Timestamp) {

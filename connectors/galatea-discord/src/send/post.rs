@@ -37,10 +37,7 @@ impl DiscordSender {
             let mut part = FormPart::stream_with_length(bytes, length).file_name(file.name.clone());
             if let Some(mime) = &file.mime {
                 let wrong = |_| {
-                    invalid(
-                        Error::invalid("an attachment has a media type that is none"),
-                        &file.name,
-                    )
+                    invalid(Error::invalid("an attachment has an invalid media type"), &file.name)
                 };
                 part = part.mime_str(mime).map_err(wrong)?;
             }

@@ -48,7 +48,7 @@ async fn half_a_surrogate_and_deep_nesting_cost_no_message() {
 }
 
 #[tokio::test]
-async fn what_nobody_knows_is_passed_over_and_noted_without_its_words() {
+async fn an_unknown_payload_is_skipped_and_noted_without_its_words() {
     let (api, ann, direct, running) = stage().await;
     let first = ann.says(&direct, "first").send();
     texts(&running, 1).await;

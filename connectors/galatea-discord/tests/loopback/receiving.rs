@@ -123,7 +123,7 @@ async fn administrators_are_known_by_their_roles() {
 }
 
 #[tokio::test]
-async fn comings_and_goings_are_told() {
+async fn comings_and_goings_are_reported() {
     let (api, ann, running) = stage().await;
     let (bob, guild) = (api.user("Bob", "bob"), api.guild("Garden", &[&ann]));
     let joined = |e: &galatea_core::Incoming| {
@@ -158,7 +158,7 @@ async fn comings_and_goings_are_told() {
 }
 
 #[tokio::test]
-async fn deletions_in_bulk_and_reactions_are_told() {
+async fn deletions_in_bulk_and_reactions_are_reported() {
     let (api, ann, running) = stage().await;
     let guild = api.guild("Garden", &[&ann]);
     let general = guild.general();

@@ -29,7 +29,7 @@ fn text(words: &str) -> Outgoing {
 }
 
 #[tokio::test]
-async fn a_message_carries_its_nonce_and_notifies_nobody() {
+async fn a_message_carries_its_nonce_and_notifies_no_person() {
     let (api, ann, general, running) = stage().await;
     let asked = ann.says(&general, "well?").send();
     let handler = running.connector.send_handler();

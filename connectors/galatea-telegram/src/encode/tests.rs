@@ -1,8 +1,10 @@
-//! Tests of encoding: examples that a reader can check by eye, and properties that hold for any
-//! text.
+//! Tests of encoding: examples that a reader can check by eye. `media` has those with attachments,
+//! `properties` what holds for any text.
+
+mod media;
+mod properties;
 
 use galatea_core::{Button, ErrorKind, Press};
-use proptest::prelude::*;
 
 use super::{entities::entities, *};
 
@@ -31,6 +33,10 @@ fn check(markdown: &str, text: &str, expect: &[&str]) {
     let (shown, list) = shown(markdown);
     assert_eq!(shown, text, "text of {markdown:?}");
     assert_eq!(list, expect, "entities of {markdown:?}");
+}
+
+fn parts_of(content: Content) -> Result<Vec<Part>> {
+    parts(&Outgoing::Message { content, reply_to: None })
 }
 
 #[test]
@@ -208,126 +214,6 @@ fn nothing_to_say_is_an_error() {
     }
 }
 
-fn photo(url: &str) -> Media {
-    Media { url: url.into(), content_type: MediaKind::Image, ..Media::default() }
-}
-
-fn with_media(text: &str, attachments: Vec<Media>) -> Content {
-    Content { attachments, ..Content::text(text) }
-}
-
-fn message_of(content: Content) -> Vec<Part> {
-    parts(&Outgoing::Message { content, reply_to: Some(RemoteId("5:7".into())) }).unwrap()
-}
-
-#[test]
-fn a_picture_carries_its_caption() {
-    let parts = message_of(with_media("**look**", vec![photo("https://x.y/p.png")]));
-    assert_eq!(parts.len(), 1);
-    assert_eq!(parts[0].method, Method::SendPhoto);
-    assert_eq!(
-        Value::Object(parts[0].params.clone()),
-        json!({"photo": "https://x.y/p.png", "caption": "look", "caption_entities": [{"type": "bold", "offset": 0, "length": 4}]})
-    );
-    assert_eq!(parts[0].reply_to, Some(RemoteId("5:7".into())));
-}
-
-#[test]
-fn what_a_caption_cannot_hold_follows() {
-    let parts = message_of(with_media(&"word ".repeat(1500), vec![photo("telegram:abc")]));
-    assert!(parts.len() >= 3);
-    assert_eq!(parts[0].params["photo"], "abc");
-    assert!(units(parts[0].params["caption"].as_str().unwrap()) <= 1024);
-    assert!(parts[1..].iter().all(|p| p.method == Method::SendMessage && p.reply_to.is_none()));
-    let together: String = parts
-        .iter()
-        .map(|p| p.params.get("caption").or(p.params.get("text")).unwrap().as_str().unwrap())
-        .collect();
-    assert_eq!(together.trim_end(), "word ".repeat(1500).trim_end());
-}
-
-#[test]
-fn pictures_travel_as_albums_of_ten() {
-    let parts = message_of(with_media(
-        "hi",
-        (0..13).map(|n| photo(&format!("https://x.y/{n}.png"))).collect(),
-    ));
-    assert_eq!(
-        parts.iter().map(|p| p.method).collect::<Vec<_>>(),
-        [Method::SendMediaGroup, Method::SendMediaGroup]
-    );
-    let sizes: Vec<_> = parts.iter().map(|p| p.params["media"].as_array().unwrap().len()).collect();
-    assert_eq!(sizes, [10, 3]);
-    assert_eq!(parts[0].params["media"][0]["caption"], "hi");
-    assert_eq!(parts[0].params["media"][1].get("caption"), None);
-}
-
-#[test]
-fn albums_do_not_mix_kinds_or_carry_buttons() {
-    let document = Media { url: "https://x.y/a.pdf".into(), ..Media::default() };
-    let methods = |content| message_of(content).iter().map(|p| p.method).collect::<Vec<_>>();
-    assert_eq!(
-        methods(with_media("", vec![photo("https://x.y/1"), document.clone(), document.clone()])),
-        [Method::SendPhoto, Method::SendMediaGroup]
-    );
-    let buttons = vec![vec![Button { text: "ok".into(), press: Press::Data("1".into()) }]];
-    let parts = message_of(Content {
-        buttons,
-        ..with_media("hi", vec![photo("https://x.y/1"), photo("https://x.y/2")])
-    });
-    assert_eq!(
-        parts.iter().map(|p| p.method).collect::<Vec<_>>(),
-        [Method::SendPhoto, Method::SendPhoto]
-    );
-    assert!(
-        !parts[0].params.contains_key("reply_markup")
-            && parts[1].params.contains_key("reply_markup")
-    );
-}
-
-#[test]
-fn uploads_are_named_files() {
-    let parts = message_of(with_media(
-        "",
-        vec![Media { mime: Some("image/png".into()), ..photo("data:image/png;base64,AAAA") }],
-    ));
-    assert_eq!(
-        parts[0].files,
-        [Upload {
-            field: "photo".into(),
-            url: "data:image/png;base64,AAAA".into(),
-            name: "photo.png".into(),
-            mime: Some("image/png".into())
-        }]
-    );
-    let parts = message_of(with_media(
-        "",
-        vec![photo("data:,x"), Media { title: "../a/b\n.png".into(), ..photo("file:///tmp/x") }],
-    ));
-    assert_eq!(parts[0].params["media"][1]["media"], "attach://file1");
-    assert_eq!(parts[0].files[1].name, ".._a_b_.png");
-    for wrong in ["", "ftp://x", "relative.png", "javascript:x"] {
-        assert!(parts_of(with_media("", vec![photo(wrong)])).is_err(), "{wrong:?}");
-    }
-}
-
-fn parts_of(content: Content) -> Result<Vec<Part>> {
-    parts(&Outgoing::Message { content, reply_to: None })
-}
-
-#[test]
-fn attached_links_become_lines() {
-    let link = Media {
-        url: "https://x.y/".into(),
-        title: "The page".into(),
-        content_type: MediaKind::Link,
-        ..Media::default()
-    };
-    let parts = message_of(with_media("see", vec![link]));
-    assert_eq!(parts[0].params["text"], "see\nThe page");
-    assert_eq!(parts[0].params["entities"][0]["url"], "https://x.y/");
-}
-
 #[test]
 fn buttons_become_a_keyboard_under_the_last_part() {
     let button = |press| Button { text: "go".into(), press };
@@ -377,120 +263,4 @@ fn edits_deletions_and_reactions_name_their_message() {
     assert_eq!(react(Some("custom:5")), json!([{"type": "custom_emoji", "custom_emoji_id": "5"}]));
     assert_eq!(react(None), json!([]));
     assert!(parts(&Outgoing::Delete { id: RemoteId("abc".into()) }).is_err());
-}
-
-/// Text such as models write, mixed with arbitrary characters.
-fn markdown() -> impl Strategy<Value = String> {
-    const PIECES: [&str; 26] = [
-        "word",
-        " ",
-        "two words. ",
-        "A longer sentence, with more words in it! ",
-        "x",
-        "**",
-        "*",
-        "_",
-        "`",
-        "~~",
-        "||",
-        "\n",
-        "\n\n",
-        "\n```rust\n",
-        "\n```\n",
-        "\n> ",
-        "\n- ",
-        "\n# ",
-        "\n| a | b |\n|--|--|\n| c | d |\n",
-        "[link](https://x.y/)",
-        "[bad](foo:bar)",
-        "[",
-        "](",
-        "👩‍👩‍👧",
-        "e\u{301}\u{301}",
-        "🤖",
-    ];
-    let piece = prop_oneof![9 => proptest::sample::select(&PIECES[..]).prop_map(str::to_owned), 1 => any::<char>().prop_map(String::from)];
-    proptest::collection::vec(piece, 0..24).prop_map(|pieces| pieces.concat())
-}
-
-fn utf16_boundaries(text: &str) -> std::collections::HashSet<usize> {
-    let mut at = 0;
-    let mut all: std::collections::HashSet<usize> = [0].into();
-    for c in text.chars() {
-        at += c.len_utf16();
-        all.insert(at);
-    }
-    all
-}
-
-proptest! {
-    #![proptest_config(ProptestConfig::with_cases(10_000))]
-
-    #[test]
-    fn parts_fit_and_lose_nothing(text in markdown(), first in 2_usize..90, limit in 6_usize..90) {
-        let styled = render(&text);
-        let parts = split(&styled, first, limit);
-        let together: String = parts.iter().map(|p| p.text.as_str()).collect();
-        prop_assert_eq!(&together, &styled.text);
-        for (i, part) in parts.iter().enumerate() {
-            prop_assert!(!part.text.is_empty());
-            let room = if i == 0 { first } else { limit };
-            prop_assert!(units(&part.text) <= room);
-        }
-        // Every styled character has the same style in its part.
-        let mut start = 0;
-        for part in &parts {
-            let end = start + part.text.len();
-            for span in &styled.spans {
-                let (from, to) = (span.range.start.max(start), span.range.end.min(end));
-                if from < to {
-                    let here = Span { range: from - start..to - start, style: span.style.clone() };
-                    prop_assert!(part.spans.contains(&here), "{here:?} is missing in {part:?}");
-                }
-            }
-            prop_assert!(part.spans.iter().all(|s| styled.spans.iter().any(|o| o.style == s.style)));
-            start = end;
-        }
-    }
-
-    #[test]
-    fn entities_are_valid(text in markdown(), limit in 20_usize..200) {
-        let styled = render(&text);
-        for part in split(&styled, limit, limit) {
-            let boundaries = utf16_boundaries(&part.text);
-            let length = units(&part.text);
-            let list = entities(&part);
-            for e in &list {
-                prop_assert!(e.length > 0 && e.offset + e.length <= length);
-                prop_assert!(boundaries.contains(&e.offset) && boundaries.contains(&(e.offset + e.length)));
-            }
-            let json = entities::to_json(&list);
-            for (i, a) in list.iter().enumerate() {
-                for (j, b) in list.iter().enumerate().skip(i + 1) {
-                    let (a_end, b_end) = (a.offset + a.length, b.offset + b.length);
-                    let apart = a_end <= b.offset || b_end <= a.offset;
-                    let nested = (a.offset <= b.offset && b_end <= a_end) || (b.offset <= a.offset && a_end <= b_end);
-                    prop_assert!(apart || nested, "{} and {} cross in {:?}", json[i], json[j], part.text);
-                    let mono = |n: usize| matches!(json[n]["type"].as_str(), Some("code" | "pre"));
-                    let quote = |n: usize| json[n]["type"] == "blockquote";
-                    prop_assert!(apart || quote(i) || quote(j) || !(mono(i) || mono(j)), "{} and {} overlap", json[i], json[j]);
-                    prop_assert!(apart || !(quote(i) && quote(j)));
-                }
-            }
-        }
-    }
-
-    #[test]
-    fn words_survive_rendering(words in proptest::collection::vec("[a-zA-Z]{1,12}", 1..30)) {
-        let text = words.join(" ");
-        prop_assert_eq!(render(&text).text, text);
-    }
-
-    #[test]
-    fn encoding_never_panics(text in markdown(), url in "\\PC{0,30}", title in "\\PC{0,20}", data in "\\PC{0,70}") {
-        let media = Media { url: url.clone(), title, ..Media::default() };
-        let content = Content { attachments: vec![media], buttons: vec![vec![Button { text: text.clone(), press: Press::Data(data) }]], ..Content::text(text) };
-        let _ = parts_of(content.clone());
-        let _ = parts(&Outgoing::Edit { id: RemoteId(url), content });
-    }
 }

@@ -99,7 +99,7 @@ fn flood_waits_carry_telegrams_time() {
 }
 
 #[test]
-fn answers_of_something_else_are_told_apart() {
+fn answers_of_something_else_are_distinguished() {
     let page = Failure::Garbage { status: 200, place: "h:1".into() }.into_error("getMe");
     assert_eq!(
         (page.code(), page.retry(), page.sent()),

@@ -34,7 +34,7 @@ pub(super) async fn form(
         if let Some(mime) = &file.mime {
             part = part
                 .mime_str(mime)
-                .map_err(|_| invalid("an attachment has a media type that is none", file))?;
+                .map_err(|_| invalid("an attachment has an invalid media type", file))?;
         }
         form = form.part(file.field.clone(), part);
     }

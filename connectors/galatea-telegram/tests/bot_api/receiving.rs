@@ -106,7 +106,7 @@ async fn trouble_on_the_line_is_waited_out() {
 }
 
 #[tokio::test]
-async fn another_poller_is_told_and_made_room_for() {
+async fn another_poller_is_reported_and_gets_way() {
     let api = BotApi::start().await;
     let clock = ManualClock::new();
     let first = with(config(&api), gateway(), clock.shared());
@@ -188,7 +188,7 @@ async fn groups_are_synced_with_their_administrators() {
 }
 
 #[tokio::test]
-async fn coming_and_going_is_told() {
+async fn coming_and_going_is_reported() {
     let api = BotApi::start().await;
     let ann = api.user("Ann", "ann_b");
     let group = api.group("Garden", &[&ann]);

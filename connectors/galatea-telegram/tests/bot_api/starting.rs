@@ -67,7 +67,7 @@ async fn a_server_that_answers_rubbish_is_an_error_not_a_panic() {
 }
 
 #[tokio::test]
-async fn nobody_listening_is_told_with_a_fix() {
+async fn an_address_without_a_server_is_reported_with_a_fix() {
     let api = BotApi::start().await;
     let mut settings = config(&api);
     settings.api_root = "http://127.0.0.1:9".parse().unwrap();

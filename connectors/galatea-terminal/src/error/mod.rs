@@ -87,7 +87,7 @@ fn away(message: &'static str) -> Error {
         .with_fix("open it again with `galatea chat`")
 }
 
-pub(crate) fn nobody_connected() -> Error {
+pub(crate) fn no_client() -> Error {
     away("no chat is connected to this terminal room; the answer waits")
         .with_code("GAL-TERM-OFFLINE")
 }

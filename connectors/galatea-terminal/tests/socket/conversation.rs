@@ -64,7 +64,7 @@ async fn a_say_that_could_not_be_stored_is_not_confirmed_and_can_be_said_again()
 }
 
 #[tokio::test]
-async fn an_answer_waits_for_its_room_and_reaches_nobody_else() {
+async fn an_answer_waits_for_its_room_and_reaches_no_other() {
     let bench = Bench::start().await;
     let [delivery] = bench.deliveries("maria", "k", "Hello.", None).try_into().unwrap();
     let mut other = bench.client("other").await;

@@ -27,7 +27,7 @@ async fn raw(bench: &Bench, lines: &str, until: usize) -> Vec<serde_json::Value>
 }
 
 #[tokio::test]
-async fn hostile_lines_end_in_a_clear_error_and_disturb_nobody() {
+async fn hostile_lines_end_in_a_clear_error_and_disturb_no_other_client() {
     let bench = Bench::start().await;
     let hello = "{\"type\":\"hello\",\"v\":1,\"name\":\"eve\"}\n";
     for (lines, code) in [

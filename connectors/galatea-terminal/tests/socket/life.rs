@@ -30,7 +30,7 @@ async fn the_socket_is_private_replaces_a_stale_one_and_goes_away() {
 }
 
 #[tokio::test]
-async fn a_file_in_its_place_and_a_path_too_long_are_told_not_overwritten() {
+async fn a_file_in_its_place_and_a_path_too_long_are_reported_not_overwritten() {
     let dir = tempfile::tempdir().unwrap();
     std::fs::write(dir.path().join("terminal.sock"), "precious").unwrap();
     let findings = connector(&dir).check().await;

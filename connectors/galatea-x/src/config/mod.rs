@@ -10,8 +10,6 @@ use galatea_core::{
     SecretString, Settings, Source, Variable, character::Explanation,
 };
 use galatea_http::Origins;
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
 use std::{sync::Arc, time::Duration};
 use url::Url;
 
@@ -23,93 +21,67 @@ use crate::{
 };
 
 /// Settings of one account.
-#[derive(Debug, Clone, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase")]
+#[derive(Debug, Clone)]
 pub struct XConfig {
     /// How we prove who we are.
     pub credentials: Credentials,
     /// Address of the API.
-    #[serde(default = "default_root")]
-    #[schemars(with = "String")]
     pub api_root: Url,
     /// Address of the page on which a person allows the app (OAuth 2).
-    #[serde(default = "default_authorize")]
-    #[schemars(with = "String")]
     pub authorize_url: Url,
     /// Nothing is posted; the log shows what would be.
-    #[serde(default = "yes")]
     pub dry_run: bool,
     /// Handles that are answered, lower case without `@`; everybody when empty.
-    #[serde(default)]
     pub target_users: People,
     /// Mentions are read and answered.
-    #[serde(default = "yes")]
     pub replies: bool,
     /// How often mentions are looked for.
-    #[serde(default)]
     pub poll: PollPace,
     /// Original posts; none when switched off.
-    #[serde(default)]
     pub posting: Option<Posting>,
     /// Replies in public to those who mention it that it cannot answer.
-    #[serde(default)]
     pub notices: bool,
     /// Handles that posts may mention besides the person who is answered, lower case without `@`.
-    #[serde(default)]
     pub may_mention: Vec<String>,
     /// What X allows the account.
-    #[serde(default)]
     pub tier: Tier,
     /// Most that may be spent in a day (UTC).
-    #[serde(default = "default_limit")]
     pub daily_limit: Usd,
     /// What calls cost.
-    #[serde(default)]
     pub prices: Prices,
     /// Where keys and address were set, for messages.
-    #[serde(skip)]
     pub(crate) origins: Origins,
 }
 
 /// How we prove who we are.
-#[derive(Debug, Clone, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase")]
+#[derive(Debug, Clone)]
 pub enum Credentials {
     /// OAuth 1.0a user context: four values from the developer console; they last until revoked.
-    #[serde(rename_all = "camelCase")]
     OAuth1 {
         /// API key.
-        #[schemars(with = "String")]
         api_key: SecretString,
         /// API key secret.
-        #[schemars(with = "String")]
         api_secret: SecretString,
         /// Access token: the account's id, a dash, letters.
-        #[schemars(with = "String")]
         token: SecretString,
         /// Access token secret.
-        #[schemars(with = "String")]
         token_secret: SecretString,
     },
     /// OAuth 2 with PKCE: `galatea connector login x` once, after which tokens renew themselves.
-    #[serde(rename_all = "camelCase")]
     OAuth2 {
         /// Client id of the app.
         client_id: String,
         /// Client secret; confidential clients have one.
-        #[schemars(with = "Option<String>")]
         client_secret: Option<SecretString>,
         /// Where the browser is sent after the person agreed; must be entered in the developer
         /// console.
-        #[schemars(with = "String")]
         redirect: Url,
     },
 }
 
 /// How often mentions are looked for: at the fastest after one came, growing to the slowest while
 /// nothing comes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase")]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PollPace {
     /// Shortest pause.
     pub fastest: Duration,
@@ -125,8 +97,7 @@ impl Default for PollPace {
 }
 
 /// When original posts are written.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase")]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Posting {
     /// Shortest time between two.
     pub least: Duration,
@@ -139,7 +110,7 @@ pub struct Posting {
 }
 
 /// Hours of the day (UTC) in which nothing original is posted, such as 22 to 7.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Quiet {
     /// First hour, 0 to 23.
     pub from: u8,
@@ -149,18 +120,13 @@ pub struct Quiet {
 
 /// What X allows the account. Since 2026-02-23 self-serve apps may reply only when summoned; since
 /// 2026-04-20 they may not like, follow or quote.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Tier {
     /// Pay per use, Basic, Pro.
     #[default]
     SelfServe,
     /// An Enterprise contract.
     Enterprise,
-}
-
-fn yes() -> bool {
-    true
 }
 
 fn default_root() -> Url {

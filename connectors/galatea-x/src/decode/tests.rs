@@ -101,7 +101,7 @@ fn a_quotation_of_ours_is_a_summons() {
 }
 
 #[test]
-fn reposts_and_posts_of_nobody_are_nothing() {
+fn reposts_and_posts_without_an_author_are_skipped() {
     assert!(one(json!({"data": [{"id": "7", "text": "RT", "author_id": "5", "referenced_tweets": [{"type": "retweeted", "id": "6"}]}]})).is_none());
     assert!(one(json!({"data": [{"id": "7", "text": "x"}]})).is_none());
     let own = one(json!({"data": [{"id": "7", "text": "@galatea_x", "author_id": "99"}]})).unwrap();

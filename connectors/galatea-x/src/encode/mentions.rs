@@ -72,7 +72,7 @@ mod tests {
     use proptest::prelude::*;
 
     #[test]
-    fn nobody_is_mentioned_and_the_words_stay() {
+    fn mentions_are_disarmed_and_the_words_stay() {
         for (text, meant) in [
             ("ask @victim and @Other_1!", "ask @ victim and @ Other_1!"),
             (

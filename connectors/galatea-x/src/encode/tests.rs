@@ -69,7 +69,7 @@ fn notices_answer_people_and_are_no_posts() {
 }
 
 #[test]
-fn nobody_is_mentioned_before_it_is_known_who_is_answered() {
+fn no_person_is_mentioned_before_the_recipient_is_known() {
     assert_eq!(
         posts(Content::text("ask @victim, says @ann_b"), Some("1234"))[0].text,
         "ask @ victim, says @ ann_b"
@@ -124,7 +124,7 @@ fn what_x_cannot_carry_is_named() {
 }
 
 #[test]
-fn likes_belong_to_enterprise_and_edits_to_nobody() {
+fn likes_need_enterprise_and_edits_are_impossible() {
     let like = Outgoing::React { id: RemoteId("7".into()), emoji: Some("❤".into()) };
     assert_eq!(parts(&like, Tier::SelfServe).unwrap_err().kind(), ErrorKind::Unsupported);
     assert_eq!(parts(&like, Tier::Enterprise).unwrap(), [Part::Like { id: "7".into(), on: true }]);

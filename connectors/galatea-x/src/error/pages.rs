@@ -78,7 +78,7 @@ pub(crate) const PAGES: &[Explanation] = &[
     Explanation::new(
         "GAL-X-NOT-SUMMONED",
         "X permits replies only when mentioned",
-        "Since February 2026 self-serve apps may reply only to somebody who mentioned or quoted the account in that very post.",
+        "Since February 2026 self-serve apps may reply only to a person who mentioned or quoted the account in that very post.",
         "Nothing has to be repaired. With an Enterprise contract set TWITTER_TIER=enterprise.",
     ),
     Explanation::new(

@@ -104,7 +104,7 @@ fn refusals_have_code_kind_and_advice() {
 }
 
 #[test]
-fn a_wrong_clock_is_told() {
+fn a_wrong_clock_is_reported() {
     let problem = Problem {
         status: 401,
         title: "Unauthorized".into(),
@@ -116,7 +116,7 @@ fn a_wrong_clock_is_told() {
 }
 
 #[test]
-fn answers_of_something_else_are_told_apart() {
+fn answers_of_something_else_are_distinguished() {
     let page = Failure::Garbage { status: 200, place: "h:1".into() }.into_error("x");
     assert_eq!(
         (page.code(), page.retry(), page.sent()),

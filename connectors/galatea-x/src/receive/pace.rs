@@ -1,31 +1,27 @@
 //! The pause between polls: short after a poll with mentions, doubled after each poll without.
 //! Pure.
 
+use galatea_core::Backoff;
 use std::time::Duration;
 
 use crate::config::PollPace;
 
 /// Computes the pause after each poll.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Pace {
-    bounds: PollPace,
-    next: Duration,
-}
+#[derive(Debug)]
+pub(crate) struct Pace(Backoff);
 
 impl Pace {
     /// Starts with the shortest pause.
     pub(crate) fn new(bounds: PollPace) -> Self {
-        Self { bounds, next: bounds.fastest.min(bounds.slowest) }
+        Self(Backoff::new(bounds.fastest, bounds.slowest))
     }
 
     /// The pause after a poll that found `found` mentions.
     pub(crate) fn after(&mut self, found: usize) -> Duration {
         if found > 0 {
-            *self = Self::new(self.bounds);
+            self.0.restart();
         }
-        let pause = self.next;
-        self.next = pause.saturating_mul(2).min(self.bounds.slowest);
-        pause
+        self.0.next_pause()
     }
 }
 

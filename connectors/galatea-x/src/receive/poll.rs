@@ -2,7 +2,7 @@
 //! last minute again, since X lists some posts late and with lower ids.
 
 use backon::{BackoffBuilder, ExponentialBackoff, ExponentialBuilder};
-use galatea_core::{Batch, Cursor, Error, Gap, Incoming, Result, Retry};
+use galatea_core::{Backoff, Batch, Cursor, Error, Gap, Incoming, Result, Retry};
 use std::{
     collections::BTreeSet,
     panic::{AssertUnwindSafe, catch_unwind},
@@ -270,8 +270,9 @@ impl Failures {
         });
         let pause = match error.retry() {
             _ if error.code() == Some(codes::FORBIDDEN) && error.retry() == Retry::Never => {
-                self.refused += 1;
-                (REFUSED * (1 << (self.refused - 1).min(2))).min(LONG_REFUSED)
+                let pause = Backoff::pause_after(REFUSED, LONG_REFUSED, self.refused);
+                self.refused = self.refused.saturating_add(1);
+                pause
             }
             Retry::After(wait) => wait,
             _ => backoff.next().unwrap_or(LONGEST).min(LONGEST),

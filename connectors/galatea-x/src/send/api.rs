@@ -304,7 +304,7 @@ impl Api {
         if let Some(latch) = Latch::of(&error, self.clock.now()) {
             let mut standing = self.latch.lock().unwrap_or_else(PoisonError::into_inner);
             if standing.as_ref().is_none_or(|standing| standing.code() != latch.code()) {
-                tracing::error!(code = error.code(), error = %error, fix = error.fix(), "X refuses to go on");
+                tracing::error!(code = error.code(), error = %error, fix = error.fix(), "X refuses further calls; this account makes none until the cause is repaired");
             }
             *standing = Some(latch);
         }

@@ -9,7 +9,6 @@
 use galatea_core::{
     Clock, Error, ErrorKind, Gateway, Result, Retry, StateKeeper, Timestamp, private_file,
 };
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::{
     convert::Infallible,
@@ -27,9 +26,7 @@ const DAY: i64 = 24 * 3600 * 1000;
 const KEY: &str = "spent";
 
 /// US dollars, in millionths.
-#[derive(
-    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default, Serialize, Deserialize, JsonSchema,
-)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Usd(pub u64);
 
@@ -73,7 +70,7 @@ impl fmt::Display for Usd {
 }
 
 /// Prices per call kind (X, pay-per-use list of 2026-08).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Prices {
     /// A mention of the app owner's account, per post read.
     pub mention: Usd,
@@ -85,7 +82,7 @@ pub struct Prices {
     pub post: Usd,
     /// A post with a link in it.
     pub link: Usd,
-    /// A reply to somebody who summoned us.
+    /// A reply to a person who summoned us.
     pub reply: Usd,
 }
 

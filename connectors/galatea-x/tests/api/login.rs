@@ -105,7 +105,7 @@ async fn answers_to_other_logins_are_refused() {
 }
 
 #[tokio::test]
-async fn nobody_logged_in_is_told_and_nothing_is_asked() {
+async fn a_missing_login_is_reported_and_nothing_is_asked() {
     let api = XApi::start().await;
     let folder = tempfile::tempdir().unwrap();
     let error = start(config(&api, None), folder.path(), &gateway()).failure().await;
@@ -252,7 +252,7 @@ async fn a_renewal_that_cannot_be_written_is_used_and_written_later() {
 }
 
 #[tokio::test]
-async fn a_login_that_ended_is_told_once() {
+async fn a_login_that_ended_is_reported_once() {
     let api = XApi::start().await;
     let folder = logged_in(&api).await;
     api.revoke_login();

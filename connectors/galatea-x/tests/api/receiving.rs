@@ -71,7 +71,7 @@ async fn a_post_listed_late_with_a_lower_id_is_not_missed_and_none_comes_twice()
 }
 
 #[tokio::test]
-async fn what_was_said_while_away_comes_even_when_nobody_had_spoken_before() {
+async fn messages_of_a_downtime_arrive_even_if_they_are_the_first() {
     let api = XApi::start().await;
     let ann = api.user("Ann", "ann_b");
     let (folder, gateway) = (tempfile::tempdir().unwrap(), gateway());
@@ -106,7 +106,7 @@ async fn nothing_is_skipped_when_the_store_refuses() {
 }
 
 #[tokio::test]
-async fn troubles_are_told_once_and_it_goes_on() {
+async fn troubles_are_reported_once_and_it_goes_on() {
     let api = XApi::start().await;
     let ann = api.user("Ann", "ann_b");
     for effect in [

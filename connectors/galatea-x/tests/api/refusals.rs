@@ -31,7 +31,7 @@ async fn wrong_keys_end_it_with_the_fix() {
 }
 
 #[tokio::test]
-async fn keys_taken_back_at_work_are_told_once_and_x_is_left_alone() {
+async fn keys_taken_back_at_work_are_reported_once_and_x_is_left_alone() {
     let (log, _guard) = CapturedLog::start();
     let api = XApi::start().await;
     let ann = api.user("Ann", "ann_b");
@@ -102,7 +102,7 @@ async fn without_credits_everything_pauses_and_goes_on() {
 }
 
 #[tokio::test]
-async fn an_app_that_is_not_enrolled_is_told_where_to_go() {
+async fn an_app_that_is_not_enrolled_is_reported_with_the_place_to_enrol() {
     let api = XApi::start().await;
     api.set_enrolled(false);
     let folder = tempfile::tempdir().unwrap();
@@ -229,7 +229,7 @@ async fn a_check_says_what_it_costs_and_tells_what_there_is() {
 }
 
 #[tokio::test]
-async fn no_secret_is_told_whatever_x_answers() {
+async fn no_secret_is_shown_whatever_x_answers() {
     let (log, guard) = CapturedLog::start();
     let api = XApi::start().await;
     let asked = api.user("Ann", "ann_b").posts("@galatea_test hello");

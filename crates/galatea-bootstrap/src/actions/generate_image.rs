@@ -1,16 +1,14 @@
 //! GENERATE_IMAGE: makes a picture and sends it.
 
 use async_trait::async_trait;
-use base64::{Engine as _, prelude::BASE64_STANDARD};
 use galatea_core::{
-    Action, ActionDocs, ActionResult, Content, Media, MediaKind, Result, Turn,
-    model::{ImageRequest, MediaFile},
-    rights::Scope,
+    Action, ActionDocs, ActionResult, MediaKind, Result, Turn, model::ImageRequest, rights::Scope,
 };
 use schemars::JsonSchema;
 use serde::Deserialize;
 use std::time::Duration;
 
+use super::made_file::{self, Shown};
 use crate::words;
 
 pub(crate) struct GenerateImage;
@@ -18,9 +16,6 @@ pub(crate) struct GenerateImage;
 /// Longest description, in graphemes: what the models with the least room take (OpenAI, "Create
 /// image", `prompt`: 4,000 characters).
 const LONGEST: usize = 1_000;
-/// Largest file, in bytes. It lies in the queue of answers until it is sent, and Telegram takes no
-/// larger photo (Bot API, sendPhoto: 10 MB).
-const LARGEST: usize = 10_000_000;
 
 /// What to draw.
 #[derive(Deserialize, JsonSchema)]
@@ -60,34 +55,10 @@ impl Action for GenerateImage {
             return Ok(ActionResult::failed("it is not said what the picture shows"));
         }
         let request = ImageRequest { prompt: prompt.clone() };
-        let made = model.run(&request, Some(turn.now().plus(Self::TIME))).await?;
-        Ok(match attachment(made.output, MediaKind::Image, "picture", &prompt) {
+        let shown = Shown { kind: MediaKind::Image, name: "picture", description: &prompt };
+        Ok(match made_file::make(turn, model.as_ref(), &request, Self::TIME, shown).await? {
             Some(content) => ActionResult::ok(format!("sent a picture of: {prompt}")).say(content),
             None => ActionResult::failed("the picture is too large to be sent"),
         })
     }
-}
-
-/// A message with a file that was made. The file is part of the message until it is sent, so that
-/// every process can send it, and a crash neither loses it nor leaves it behind.
-pub(super) fn attachment(
-    MediaFile { bytes, mime, ending }: MediaFile,
-    kind: MediaKind,
-    name: &str,
-    about: &str,
-) -> Option<Content> {
-    if bytes.len() > LARGEST {
-        return None;
-    }
-    let media = Media {
-        id: "made".to_owned(),
-        url: format!("data:{mime};base64,{}", BASE64_STANDARD.encode(&bytes)),
-        title: format!("{name}.{ending}"),
-        content_type: kind,
-        mime: Some(mime.to_owned()),
-        size: u64::try_from(bytes.len()).ok(),
-        description: about.to_owned(),
-        ..Media::default()
-    };
-    Some(Content { attachments: vec![media], ..Content::default() })
 }

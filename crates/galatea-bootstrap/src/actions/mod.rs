@@ -1,9 +1,10 @@
-//! Actions of the standard plugin, one per file.
+//! Actions of the standard plugin, one per file; made_file is what two of them share.
 
 pub(crate) mod choices;
 mod choose_option;
 mod contact;
 mod generate_image;
+mod made_file;
 mod role;
 mod room_state;
 mod send_message;

@@ -13,12 +13,12 @@ use crate::{rights, words};
 
 pub(crate) struct SendMessage;
 
-/// In graphemes. Connectors split a message for their platform.
+/// Longest message, in graphemes. Connectors split a message for their platform.
 const LONGEST: usize = 8_000;
 /// Maximum number of Worlds searched for a room's name, when asked in private.
 const MOST_WORLDS: usize = 100;
 
-/// Where and what.
+/// The recipient and the message.
 #[derive(Deserialize, JsonSchema)]
 pub(crate) struct Params {
     /// Room or person, by name or id; `me`: the speaker in private.

@@ -8,7 +8,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use std::time::Duration;
 
-use super::generate_image::attachment;
+use super::made_file::{self, Shown};
 use crate::words;
 
 pub(crate) struct Speak;
@@ -54,8 +54,8 @@ impl Action for Speak {
             return Ok(ActionResult::failed("there is nothing to say"));
         }
         let request = SpeechRequest { text: text.clone() };
-        let made = model.run(&request, Some(turn.now().plus(Self::TIME))).await?;
-        Ok(match attachment(made.output, MediaKind::Audio, "voice", &text) {
+        let shown = Shown { kind: MediaKind::Audio, name: "voice", description: &text };
+        Ok(match made_file::make(turn, model.as_ref(), &request, Self::TIME, shown).await? {
             Some(content) => ActionResult::ok(format!("said aloud: {text}")).say(content),
             None => ActionResult::failed("the recording is too large to be sent"),
         })

@@ -3,7 +3,7 @@
 
 use async_trait::async_trait;
 use galatea_core::{
-    Evaluator, EvaluatorUse, FinishedTurn, Memory, MemoryKind, Result, Timestamp, fusion,
+    Backoff, Evaluator, EvaluatorUse, FinishedTurn, Memory, MemoryKind, Result, Timestamp, fusion,
     store::EmbeddingClaim,
 };
 use std::{
@@ -32,8 +32,9 @@ const BATCH: u32 = 64;
 const REQUESTS: usize = 16;
 /// How long a process keeps a claim. Longer than an evaluator may run.
 const CLAIM: Duration = Duration::from_secs(300);
-/// The pause after a failure, doubled with each further one.
-const PAUSE: (Duration, Duration) = (Duration::from_secs(30), Duration::from_secs(3_600));
+/// The pause after the first failure, and the longest after further ones.
+const FIRST_PAUSE: Duration = Duration::from_secs(30);
+const LONGEST_PAUSE: Duration = Duration::from_secs(3_600);
 /// Longest text that is embedded, in graphemes.
 const LONGEST: usize = 4_000;
 /// What is embedded, in this order.
@@ -46,8 +47,8 @@ impl EmbeddingQueue {
     }
 
     fn pause(&self, now: Timestamp) -> Duration {
-        let failures = self.failures.fetch_add(1, Relaxed).min(16);
-        let pause = PAUSE.0.saturating_mul(2_u32.saturating_pow(failures)).min(PAUSE.1);
+        let failures = self.failures.fetch_add(1, Relaxed);
+        let pause = Backoff::pause_after(FIRST_PAUSE, LONGEST_PAUSE, failures);
         self.paused_until.store(now.plus(pause).0, Relaxed);
         pause
     }

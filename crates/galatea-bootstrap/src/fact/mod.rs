@@ -18,7 +18,7 @@ pub(crate) fn same(a: &str, b: &str) -> bool {
     letters(a) == letters(b)
 }
 
-/// A name without the suffix that tells two people of one name apart in a conversation.
+/// A name without the suffix that distinguishes two people of one name in a conversation.
 pub(crate) fn plain(name: &str) -> &str {
     name.split(" #").next().unwrap_or(name)
 }

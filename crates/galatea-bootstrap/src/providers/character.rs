@@ -209,7 +209,7 @@ mod tests {
     use super::push_speaker;
 
     #[test]
-    fn placeholders_become_somebody() {
+    fn placeholders_become_a_neutral_word() {
         let speaker = |text| {
             let mut out = String::new();
             push_speaker(&mut out, text);

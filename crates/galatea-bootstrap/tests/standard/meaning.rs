@@ -164,7 +164,7 @@ async fn a_slow_model_is_waited_for_as_long_as_the_turn_allows() {
 }
 
 #[tokio::test]
-async fn nobody_is_asked_where_everything_can_be_shown() {
+async fn no_model_is_asked_if_everything_can_be_shown() {
     let model = Tea::of("small", 3);
     let mut scene = Scene::group();
     scene.models.embedding = Some(model.clone());

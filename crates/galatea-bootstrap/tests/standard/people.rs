@@ -9,7 +9,7 @@ use serde_json::{Map, json};
 use crate::scene::{ADMIN, BOB, MARIA, OWNER, Scene, someone};
 
 #[tokio::test]
-async fn nobody_without_a_say_gives_roles() {
+async fn only_people_with_the_right_give_roles() {
     let scene = Scene::group();
     assert!(!scene.offers("UPDATE_ROLE").await);
     assert!(!scene.does("UPDATE_ROLE", json!({ "name": "Bob", "role": "ADMIN" })).await.success);
@@ -46,7 +46,7 @@ async fn an_admin_gives_and_takes_admin_only_and_never_touches_an_owner() {
 }
 
 #[tokio::test]
-async fn a_name_that_two_go_by_means_nobody() {
+async fn a_name_of_two_people_names_neither() {
     let scene = Scene::group().by(ADMIN);
     {
         let mut tables = scene.double.tables();

@@ -48,7 +48,7 @@ fn settings(character: &Character) -> Map<String, Value> {
             extra.into_iter().for_each(|(key, value)| keep(&mut known, &key, value));
             Some(Value::Object(known))
         }
-        // Somebody else's setting of this name is left alone under a key of its own.
+        // Another program's setting of this name is kept unchanged under a key of its own.
         Some(other) if !extra.is_empty() => {
             keep(&mut extra, UNMAPPED, other);
             Some(Value::Object(extra))

@@ -1,4 +1,4 @@
-//! Foreign: files that are something else than what their name says, told by what they are.
+//! Foreign: recognises files whose content is of another kind than their name says.
 
 use std::path::Path;
 
@@ -56,7 +56,7 @@ pub(super) fn not_toml(name: &str, text: &str) -> Option<Diagnostic> {
     text.trim_start().starts_with('{').then(told)
 }
 
-/// A text from its first line that is no comment of JavaScript, YAML or TOML.
+/// A text from its first line that is not a comment of JavaScript, YAML or TOML.
 fn without_comments(text: &str) -> &str {
     let mut rest = text.trim_start();
     loop {

@@ -1,4 +1,4 @@
-//! JSON text → [`Node`], with comments and trailing commas tolerated and told.
+//! JSON text → [`Node`], with comments and trailing commas tolerated and reported.
 
 use jsonc_parser::{
     CollectOptions, ParseOptions, ParseStringErrorKind, ast, common::Ranged,

@@ -23,27 +23,27 @@ pub struct Connection {
     pub entity: Option<EntityRef>,
 }
 
-/// A World as the platform tells it.
+/// A World as the platform describes it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct WorldRef {
     /// Platform id.
     pub remote: RemoteId,
     /// Name; `None` when this event does not tell (a known name is kept).
     pub name: Option<String>,
-    /// Owner, if told.
+    /// Owner, if the platform names one.
     pub owner: Option<RemoteId>,
-    /// Roles, if told; merged into those known.
+    /// Roles, if the platform lists them; merged into those known.
     pub roles: Vec<(RemoteId, Role)>,
     /// Free keys, merged into those known.
     pub metadata: Map<String, Value>,
 }
 
-/// A Room as the platform tells it.
+/// A Room as the platform describes it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct RoomRef {
     /// Platform id; with threads it includes the parent's (`-100123-42`).
     pub remote: RemoteId,
-    /// Name, if told.
+    /// Name, if the platform gives one.
     pub name: Option<String>,
     /// Kind of place.
     pub kind: ChannelType,
@@ -53,7 +53,7 @@ pub struct RoomRef {
     pub metadata: Map<String, Value>,
 }
 
-/// A speaker as the platform tells them.
+/// A speaker as the platform describes them.
 #[derive(Debug, Clone, PartialEq)]
 pub struct EntityRef {
     /// Platform id.

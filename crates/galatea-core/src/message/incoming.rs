@@ -47,12 +47,12 @@ pub enum IncomingEvent {
     },
     /// Entities came into the room.
     Joined {
-        /// Who.
+        /// The people who joined.
         entities: Vec<EntityRef>,
     },
     /// Entities left the room.
     Left {
-        /// Who.
+        /// The people who left.
         entities: Vec<EntityRef>,
     },
     /// A button was pressed. The connector has acknowledged it already.

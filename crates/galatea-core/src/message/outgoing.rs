@@ -15,7 +15,7 @@ use crate::{
 pub enum Outgoing {
     /// Say something, in as many parts as the platform needs.
     Message {
-        /// What.
+        /// Text, attachments and buttons.
         content: Content,
         /// The platform message it answers.
         reply_to: Option<RemoteId>,
@@ -36,7 +36,7 @@ pub enum Outgoing {
     },
     /// Remove a message.
     Delete {
-        /// Which.
+        /// The platform's id of the message.
         id: RemoteId,
     },
     /// Show that an answer is being prepared. Never stored, never retried.
@@ -82,7 +82,7 @@ pub struct Address {
 pub struct Delivery {
     /// Outbox id.
     pub id: DeliveryId,
-    /// Whose.
+    /// The agent that sends it.
     pub agent: AgentId,
     /// The turn it belongs to; unique together with `part`.
     pub turn: TurnId,
@@ -98,13 +98,13 @@ pub struct Delivery {
     pub attempt: u32,
     /// When the row was committed.
     pub created_at: Timestamp,
-    /// What the part before it became, where that is known: an answer in several parts goes on
-    /// there. Told with each attempt, not stored here.
+    /// The platform's id of the previous part, if known: an answer in several parts continues
+    /// there. Set for each attempt, not stored here.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub previous: Option<RemoteId>,
 }
 
-/// A platform's own form of one part: opaque to everybody but its connector.
+/// A platform's own form of one part. Only its connector interprets it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Encoded(pub Value);

@@ -48,7 +48,7 @@ impl TextRequest {
 /// One message of a model conversation.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ChatMessage {
-    /// Whose.
+    /// The author's role.
     pub role: ChatRole,
     /// Text and pictures.
     pub parts: Vec<ChatPart>,

@@ -70,7 +70,7 @@ fn ogg(bytes: &[u8]) -> Option<u64> {
     if samples == u64::MAX { None } else { millis(samples, rate) }
 }
 
-/// Length by the bytes of a second that the header tells (RFC 2361).
+/// Length, from the bytes per second in the header (RFC 2361).
 fn wav(bytes: &[u8]) -> Option<u64> {
     let at = find(&bytes[..bytes.len().min(4_096)], b"fmt ")?;
     let rate = u64::from(u32::from_le_bytes(number(bytes, at + 16)?));

@@ -49,7 +49,7 @@ pub enum DeliveryEvent<'a> {
     Sent,
     /// The platform was asked, and it failed. `jitter` is a random number in 0..1.
     Failed {
-        /// How.
+        /// The failure of the attempt.
         error: &'a Error,
         /// For full jitter.
         jitter: f64,

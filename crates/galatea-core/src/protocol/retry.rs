@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use crate::{
+    Backoff,
     clock::Timestamp,
     error::{Error, ErrorKind, Retry, Sent},
 };
@@ -78,8 +79,7 @@ pub(super) fn held(error: &Error, now: Timestamp, expires: Option<Timestamp>) ->
 }
 
 fn backoff(attempt: u32, jitter: f64) -> Duration {
-    let ceiling = BASE.saturating_mul(1 << attempt.min(12)).min(LONGEST);
-    ceiling.mul_f64(jitter.clamp(0.0, 1.0))
+    Backoff::pause_after(BASE, LONGEST, attempt).mul_f64(jitter.clamp(0.0, 1.0))
 }
 
 #[cfg(test)]
@@ -89,7 +89,7 @@ mod tests {
     const NOW: Timestamp = Timestamp(0);
 
     #[test]
-    fn floods_wait_as_told_and_do_not_count() {
+    fn rate_limits_are_obeyed_and_do_not_count() {
         let error = Error::new(ErrorKind::RateLimited, "x")
             .with_retry(Retry::After(Duration::from_secs(40)));
         let next = decide(&error, 99, NOW, None, 0.5);

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use super::Partition;
 use crate::ids::{AgentId, uuid_of};
 
-/// Names of settings told at most; the rest is counted.
+/// Most names of settings that are listed; the rest is counted.
 const TOLD: usize = 8;
 
 /// What a process runs.

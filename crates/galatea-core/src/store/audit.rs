@@ -79,7 +79,7 @@ pub struct Missing {
 pub trait AuditStore: Send + Sync {
     /// One line per source, counted in one snapshot.
     async fn audit(&self) -> Result<Vec<AuditLine>>;
-    /// What is not as everybody hopes: at most `limit` of each sort.
+    /// Messages and parts that need attention: at most `limit` of each kind.
     async fn exceptions(&self, limit: u32) -> Result<Exceptions>;
     /// What was never received and cannot be read back any more, oldest first in each account.
     async fn missing(&self) -> Result<Vec<Missing>>;

@@ -47,13 +47,13 @@ impl ConnectionChange {
 pub struct WorldChange {
     /// Id.
     pub id: WorldId,
-    /// Agent.
+    /// The agent that knows it.
     pub agent: AgentId,
     /// Platform.
     pub source: Source,
     /// Platform id.
     pub remote: RemoteId,
-    /// Name, if told.
+    /// Name, if the platform gives one.
     pub name: Option<String>,
     /// Merged key by key (objects one level deep: `roles`, `ownership`).
     pub metadata: Map<String, Value>,
@@ -64,11 +64,11 @@ pub struct WorldChange {
 pub struct RoomChange {
     /// Id.
     pub id: RoomId,
-    /// Agent.
+    /// The agent that knows it.
     pub agent: AgentId,
     /// World.
     pub world: WorldId,
-    /// Parent, if told; a known one is kept.
+    /// Parent, if the platform names one; otherwise a known one is kept.
     pub parent: Option<RoomId>,
     /// Platform.
     pub source: Source,
@@ -78,7 +78,7 @@ pub struct RoomChange {
     pub remote: RemoteId,
     /// Kind; replaces.
     pub kind: crate::room::ChannelType,
-    /// Name, if told.
+    /// Name, if the platform gives one.
     pub name: Option<String>,
     /// Merged key by key.
     pub metadata: Map<String, Value>,
@@ -89,7 +89,7 @@ pub struct RoomChange {
 pub struct EntityChange {
     /// Id.
     pub id: EntityId,
-    /// Agent.
+    /// The agent that knows it.
     pub agent: AgentId,
     /// Newest names, display name first.
     pub names: Vec<String>,
@@ -103,9 +103,9 @@ pub struct EntityChange {
 pub enum RequestedChange {
     /// Sets or clears a participant's state.
     SetParticipantState {
-        /// Where.
+        /// The Room.
         room: RoomId,
-        /// Whose.
+        /// The participant.
         entity: EntityId,
         /// To what.
         state: Option<ParticipantState>,
@@ -119,16 +119,16 @@ pub enum RequestedChange {
     },
     /// Merges keys into an entity's metadata.
     MergeEntityMetadata {
-        /// Whose.
+        /// The person whose metadata changes.
         entity: EntityId,
         /// Keys; null removes.
         metadata: Map<String, Value>,
     },
     /// Sets a role in a World.
     SetRole {
-        /// Where.
+        /// The World in which the role holds.
         world: WorldId,
-        /// Whose.
+        /// The person who gets the role.
         entity: EntityId,
         /// To what.
         role: crate::world::Role,
@@ -140,12 +140,12 @@ pub enum RequestedChange {
     },
     /// Removes a task.
     DeleteTask {
-        /// Which.
+        /// The task.
         task: crate::ids::TaskId,
     },
-    /// Deletes all that somebody wrote, what the agent answered them, and their names.
+    /// Deletes all that a person wrote, the agent's answers to it, and their names.
     ForgetPerson {
-        /// Whom.
+        /// The person to forget.
         entity: EntityId,
     },
 }

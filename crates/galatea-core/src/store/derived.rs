@@ -47,9 +47,9 @@ pub struct DerivedChange {
 /// A row that is no longer true.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Superseded {
-    /// Which.
+    /// The row.
     pub id: MemoryId,
-    /// Since when.
+    /// The time at which it ceased to be true.
     pub at: Timestamp,
     /// The row that replaces it; none if it is simply no longer true.
     pub by: Option<MemoryId>,

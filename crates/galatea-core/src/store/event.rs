@@ -1,5 +1,5 @@
-//! Events for other processes: what happened here, told to those that share the store. Only hints:
-//! what is lost here is lost nowhere else.
+//! Events for other processes: what happened here, sent to those that share the store. A lost
+//! event changes nothing that is stored.
 
 use async_trait::async_trait;
 use serde::{Deserialize, Serialize};
@@ -15,8 +15,8 @@ pub struct EventPosition(pub u64, pub u64);
 pub trait EventStore: Send + Sync {
     /// Adds events of one process.
     async fn publish_events(&self, member: MemberId, events: &[Event]) -> Result<()>;
-    /// The next events of everybody else after a position, at most `limit`, in order, and the
-    /// position after them. Without a position none, and where the stream ends now.
+    /// The next events of all other processes after a position, at most `limit`, in order, and the
+    /// position after them. Without a position: no events, and the present end of the stream.
     async fn events_after(
         &self,
         member: MemberId,

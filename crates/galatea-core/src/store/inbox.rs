@@ -29,8 +29,8 @@ pub struct Ingest {
     pub cursor: Option<(AgentId, Source, Account, Cursor)>,
     /// Values of connectors' state.
     pub state: Vec<ConnectorState>,
-    /// The lease under which the account is read, where several processes share the store: whoever
-    /// lost it moves no cursor.
+    /// The lease under which the account is read, where several processes share the store: a
+    /// process that lost it moves no cursor.
     pub fence: Option<Fence>,
 }
 
@@ -102,8 +102,8 @@ pub struct Ingested {
 pub struct InFlightRows {
     /// These messages.
     pub messages: Vec<MemoryId>,
-    /// Everything in these Rooms: more than memory holds, and read back in its order by whoever
-    /// works there.
+    /// Everything in these Rooms: more than memory holds. The process that owns the Room reads it
+    /// back in its order.
     pub rooms: Vec<RoomId>,
 }
 
@@ -172,7 +172,7 @@ pub struct InboxItem {
     /// The entry.
     #[serde(flatten)]
     pub entry: InboxEntry,
-    /// Its state.
+    /// How far its processing is.
     pub state: InboxState,
     /// Turns begun for it so far.
     pub attempts: u32,

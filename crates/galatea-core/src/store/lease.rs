@@ -1,9 +1,8 @@
-//! Leases: who does which part of the work while several processes share a store.
+//! Leases: which process does which part of the work while several share a store.
 //!
 //! A lease only saves work: it keeps two processes from reading one platform account or thinking
-//! about one Room at the same time. What keeps an answer from being written twice is the store's
-//! uniqueness, and a [`Fence`] keeps a holder that was paused past its lease from committing at
-//! all.
+//! about one Room at the same time. Unique keys of the store prevent a second copy of an answer.
+//! A [`Fence`] prevents any commit of a process that was paused past the end of its lease.
 
 use async_trait::async_trait;
 use serde::{Deserialize, Serialize};
@@ -16,43 +15,43 @@ use crate::{
     ids::{AgentId, MemberId},
 };
 
-/// A part that a process holds. The epoch grows with every holder.
+/// A partition that a process holds.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Lease {
-    /// Of what.
+    /// The partition that is leased.
     pub part: Partition,
-    /// Of which holder in turn.
+    /// Grows with every new holder.
     pub epoch: u64,
 }
 
-/// Proof of a lease, checked inside the transaction it is given to: once somebody else holds the
+/// Proof of a lease, checked inside the transaction it is given to: once another process holds the
 /// part, the transaction fails with `Conflict` and writes nothing.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Fence {
-    /// Who.
+    /// The process that holds the lease.
     pub member: MemberId,
     /// Holds what.
     pub lease: Lease,
 }
 
-/// What a process does for those it shares a store with.
+/// What a process does for the others that share its store.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum ProcessRole {
-    /// Everything.
+    /// Does all of the following.
     #[default]
     All,
     /// Reads platform accounts and sends through them.
     Ingress,
-    /// Answers.
+    /// Makes the answers.
     Worker,
-    /// Only tells others how things are.
+    /// Only reports the state of the others.
     Api,
 }
 
 impl ProcessRole {
-    /// Each of them.
+    /// All roles.
     pub const ALL: [Self; 4] = [Self::All, Self::Ingress, Self::Worker, Self::Api];
 
     /// Its name.
@@ -120,9 +119,9 @@ pub struct Membership {
     pub name: String,
     /// What it does.
     pub role: ProcessRole,
-    /// With whom it shares work.
+    /// The groups of processes that share its work.
     pub groups: Vec<Group>,
-    /// What it runs.
+    /// Its version and settings.
     pub about: About,
 }
 
@@ -130,31 +129,31 @@ pub struct Membership {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Member {
-    /// Which.
+    /// The process.
     pub id: MemberId,
-    /// As what.
+    /// The agents and the role it works for.
     #[serde(flatten)]
     pub membership: Membership,
-    /// Since when.
+    /// The time at which it joined.
     pub joined: Timestamp,
-    /// Counts as alive for so much longer; nothing once it is overdue.
+    /// Remaining time until the process counts as dead; zero when its heartbeat is overdue.
     pub left: Duration,
 }
 
-/// A part and who holds it, for lists.
+/// A lease and its holder, for lists.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct LeaseStatus {
-    /// Which part.
+    /// The lease.
     pub lease: Lease,
-    /// Who held it last; none once it was released.
+    /// The process that held it last; none once it was released.
     pub member: Option<MemberId>,
-    /// Held for so much longer; nothing once it may be taken.
+    /// Remaining time; zero when another process may claim it.
     pub left: Duration,
 }
 
-/// What changes when a process comes or goes and when a part becomes free, so that the others look
-/// at once. Two of them are only compared.
+/// A value that changes when a process joins or leaves and when a lease becomes free. A process
+/// compares it with the previous one and polls if they differ.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Pulse(pub String);
 
@@ -166,11 +165,11 @@ pub fn fair_share(parts: usize, members: usize) -> usize {
 /// Leases. Only the store's own clock decides about time.
 #[async_trait]
 pub trait LeaseStore: Send + Sync {
-    /// Whether several processes can share this store. Where they cannot, everybody holds whatever
-    /// they ask for, and fences are not checked.
+    /// Whether several processes can share this store. If not, every claim succeeds and fences are
+    /// not checked.
     fn is_shared(&self) -> bool;
-    /// Joins, or says that it is still there for `ttl`. How many are alive in each group, this one
-    /// included.
+    /// Heartbeat: joins, or stays a member for `ttl`. Returns how many processes are alive in each
+    /// group, this one included.
     async fn beat(
         &self,
         member: MemberId,
@@ -188,18 +187,18 @@ pub trait LeaseStore: Send + Sync {
         most: usize,
         ttl: Duration,
     ) -> Result<Vec<Lease>>;
-    /// Holds everything for `ttl` from now on. What is missing in the answer has been lost to
-    /// somebody else.
+    /// Extends all leases of the member to `ttl` from now on. A lease missing in the answer was
+    /// lost to another process.
     async fn renew(&self, member: MemberId, ttl: Duration) -> Result<Vec<Lease>>;
-    /// Gives parts back.
+    /// Releases leases.
     async fn release(&self, member: MemberId, parts: &[Partition]) -> Result<()>;
-    /// The store's own time; none where that is this machine's.
+    /// The store's own time; none if it uses this machine's clock.
     async fn store_clock(&self) -> Result<Option<Timestamp>>;
-    /// Whether something has changed that processes share. Cheap: asked ten times a second.
+    /// The present pulse. Cheap, because each process asks ten times a second.
     async fn pulse(&self) -> Result<Pulse>;
-    /// Every part ever claimed, by name.
+    /// Every lease ever claimed, by name.
     async fn leases(&self) -> Result<Vec<LeaseStatus>>;
-    /// Everybody who joined and did not leave, by age. Those overdue for a day are forgotten.
+    /// Every process that joined and did not leave, by age. Those overdue for a day are deleted.
     async fn members(&self) -> Result<Vec<Member>>;
 }
 

@@ -44,19 +44,19 @@ pub trait MemoryStore: Send + Sync {
 /// Selects memories. Every query is scoped by agent.
 #[derive(Debug, Clone, PartialEq)]
 pub struct MemoryQuery {
-    /// Whose.
+    /// The agent whose memories are searched.
     pub agent: AgentId,
-    /// Sorts; all when empty.
+    /// Only memories of these kinds; of all kinds if empty.
     pub kinds: Vec<MemoryKind>,
-    /// Where.
+    /// Only memories of this Room.
     pub room: Option<RoomId>,
-    /// In which World.
+    /// Only memories of this World.
     pub world: Option<WorldId>,
-    /// By whom.
+    /// Only memories of this author.
     pub entity: Option<EntityId>,
-    /// At or after.
+    /// Only memories made at or after this time.
     pub since: Option<Timestamp>,
-    /// Before.
+    /// Only memories made before this time.
     pub before: Option<Timestamp>,
     /// Words that must occur in the text (full-text, ranked by relevance instead of time).
     pub matching: Option<String>,

@@ -20,7 +20,7 @@ pub struct OutboxItem {
     pub delivery: Delivery,
     /// The memory it shows.
     pub memory: Option<MemoryId>,
-    /// Its state.
+    /// How far its delivery is.
     pub state: OutboxState,
     /// Not before.
     pub not_before: Timestamp,
@@ -97,8 +97,8 @@ pub struct Settlement {
     pub error: Option<String>,
     /// An earlier attempt may have arrived, and no read-back could confirm or rule it out.
     pub outcome_unknown: bool,
-    /// The lease under which it was sent, where several processes share the store. Whoever lost it
-    /// changes nothing any more, but that it was sent is true whoever says so.
+    /// The lease under which it was sent, where several processes share the store. A process
+    /// that lost it changes nothing any more, except that a successful send is always recorded.
     pub fence: Option<Fence>,
 }
 
@@ -139,9 +139,8 @@ pub trait OutboxStore: Send + Sync {
     /// Inserts parts that belong to no turn of the inbox (`send_message_to_target`, scheduled
     /// posts).
     async fn enqueue(&self, deliveries: Vec<NewDelivery>, memories: Vec<Memory>) -> Result<()>;
-    /// T3 and T4 in groups. Gives those that were refused, besides what was sent, which is the
-    /// truth whoever has ended the part: another process has the account, somebody (an operator)
-    /// has ended the part, or it is not there.
+    /// T3 and T4 in groups. Returns those that were refused: another process has the account, an
+    /// operator has ended the part, or it does not exist. A successful send is never refused.
     async fn settle(&self, settlements: Vec<Settlement>) -> Result<Vec<DeliveryId>>;
     /// Rows `pending` or `sending` of one agent's account besides those named, in order of commit.
     async fn unsettled(

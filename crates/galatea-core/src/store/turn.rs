@@ -37,11 +37,11 @@ pub struct TurnRecord {
 /// An inbox row finished by a turn.
 #[derive(Debug, Clone, PartialEq)]
 pub struct FinishedMessage {
-    /// Which.
+    /// The message.
     pub id: MemoryId,
     /// How it ended.
     pub state: InboxState,
-    /// Why.
+    /// The decision, with its reasons.
     pub verdict: Verdict,
 }
 

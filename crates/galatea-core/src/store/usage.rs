@@ -82,9 +82,9 @@ impl AddAssign for Amount {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct UsageRow {
-    /// Whose.
+    /// The agent that used it.
     pub agent: AgentId,
-    /// When.
+    /// The day of the use, in UTC.
     pub day: Day,
     /// Platform.
     pub source: Source,
@@ -92,11 +92,11 @@ pub struct UsageRow {
     pub world: WorldId,
     /// Room.
     pub room: RoomId,
-    /// Who was answered.
+    /// The person who was answered.
     pub person: EntityId,
     /// Provider and model; empty for what no model had a part in, such as refusals and commands.
     pub model: String,
-    /// How much.
+    /// The amount.
     #[serde(flatten)]
     pub amount: Amount,
 }
@@ -137,7 +137,7 @@ pub trait UsageStore: Send + Sync {
     async fn standing(&self, agent: AgentId, day: Day, holder: &Holder) -> Result<Standing>;
     /// Every row from this day on, of one agent or of all, oldest day first.
     async fn usage(&self, agent: Option<AgentId>, since: Day) -> Result<Vec<UsageRow>>;
-    /// Deletes an agent's rows of the days before this one, and tells how many there were.
+    /// Deletes an agent's rows of the days before this one, and returns how many there were.
     async fn prune_usage(&self, agent: AgentId, before: Day) -> Result<u64>;
 }
 
@@ -173,17 +173,17 @@ impl BlockKind {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Block {
-    /// Whose list.
+    /// The agent that does not answer.
     pub agent: AgentId,
     /// Platform.
     pub source: Source,
-    /// What.
+    /// Person, room or place.
     pub kind: BlockKind,
     /// Its id there, or `@handle` in lower case.
     pub remote: RemoteId,
     /// Why, for the operator; empty when no reason was given.
     pub reason: String,
-    /// Since when.
+    /// The time at which the block was set.
     pub at: Timestamp,
 }
 

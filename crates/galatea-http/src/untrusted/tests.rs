@@ -150,7 +150,7 @@ async fn the_real_resolver_is_guarded_too() {
 }
 
 #[tokio::test]
-async fn limits_hold_and_nothing_of_the_path_is_told() {
+async fn limits_hold_and_nothing_of_the_path_is_reported() {
     let (port, _) = servers().await;
     let (client, guarded) = clients();
     let at = |path: &str| format!("http://public.example:{port}/{path}?token=CANARY");

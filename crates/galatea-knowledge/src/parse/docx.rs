@@ -25,8 +25,8 @@ pub(super) fn read(bytes: &[u8], writer: &mut Writer) -> Result<()> {
     reading.end_list(writer)
 }
 
-/// Levels of heading styles by id: names are in the language of Word, but the built-in ones are
-/// stored as `heading 1` and `Title` (ECMA-376 §17.7.4.9).
+/// Levels of heading styles by style id. Word shows localised names, but stores its built-in styles
+/// as `heading 1` and `Title` in every language (ECMA-376 §17.7.4.9).
 fn headings(text: &str, depth: usize) -> Result<HashMap<String, u8>> {
     let (mut styles, mut id) = (HashMap::new(), String::new());
     xml::walk(text, depth, |node| {

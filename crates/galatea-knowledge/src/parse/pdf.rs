@@ -10,12 +10,13 @@ use std::collections::BTreeMap;
 
 use crate::document::{BlockKind, Writer, too_large, unreadable};
 
-/// A line of this size relative to the text's is a heading.
+/// A line whose letters are this many times as large as those of the text is a heading.
 const LARGER: f32 = 1.2;
 /// Longest heading, in characters.
 const HEADING: usize = 120;
 /// Kerning beyond this, in thousandths of the letters' size, is a space between words.
 const SPACE: f32 = -180.0;
+
 /// A line of text of one size at one height.
 struct Line {
     size: f32,
@@ -71,7 +72,7 @@ fn title(pdf: &Pdf) -> Option<String> {
     let info = pdf.trailer.get(b"Info").ok()?;
     let info = pdf.dereference(info).ok()?.1.as_dict().ok()?;
     let title = decode_text_string(info.get(b"Title").ok()?).ok()?;
-    // Names that programs write there by themselves.
+    // Titles that word processors write by default.
     let made = title.starts_with("Microsoft Word - ") || title.eq_ignore_ascii_case("untitled");
     (!made && !title.trim().is_empty()).then_some(title)
 }

@@ -156,7 +156,7 @@ fn pdf_by_page_with_headings() {
 }
 
 #[test]
-fn limits_are_told_with_a_fix() {
+fn limits_are_reported_with_a_fix() {
     let limits = Limits { text: 100, pages: 3, bytes: 10_000, ..Limits::default() };
     for (format, bytes) in [
         (Format::Text, "word ".repeat(50).into_bytes()),

@@ -1,4 +1,8 @@
 //! Tests of the order in which links are asked, of skipped links, and of the final error.
+//! `breakers` has those with circuit breakers and pauses, `deadlines` those with models that hang.
+
+mod breakers;
+mod deadlines;
 
 use super::*;
 use galatea_core::{
@@ -116,6 +120,13 @@ fn fault() -> Error {
     Error::new(ErrorKind::Unavailable, "a fault").with_code(codes::FAULT)
 }
 
+fn until(clock: &Jump, seconds: u64) -> TextRequest {
+    TextRequest {
+        deadline: Some(clock.now().plus(Duration::from_secs(seconds))),
+        ..TextRequest::prompt(None, "hi")
+    }
+}
+
 #[tokio::test]
 async fn the_first_that_answers_says_who_did_not() {
     let (first, second, third) = (bad("a", fault), good("b"), good("c"));
@@ -174,7 +185,7 @@ async fn what_cannot_help_is_not_asked() {
 }
 
 #[tokio::test]
-async fn when_nobody_answers_the_first_failure_is_told_with_the_others_besides() {
+async fn if_no_model_answers_the_first_failure_is_reported_with_the_others() {
     let error = ask(vec![link(&bad("a", refused_key), "s", 1), link(&bad("b", fault), "t", 2)])
         .await
         .unwrap_err();
@@ -282,7 +293,7 @@ async fn a_stand_in_that_sees_nothing_is_not_shown_pictures() {
 }
 
 #[tokio::test]
-async fn once_shown_nobody_else_begins_again() {
+async fn once_text_is_shown_no_other_model_starts_over() {
     let first = bad("a", || Error::new(ErrorKind::Unavailable, "broke").with_code(codes::CUT));
     let second = good("b");
     let request = TextRequest { stream: true, ..TextRequest::prompt(None, "hi") };
@@ -291,241 +302,4 @@ async fn once_shown_nobody_else_begins_again() {
         .await
         .unwrap_err();
     assert_eq!(calls(&second), 0);
-}
-
-/// A model behind its breaker.
-fn guarded(inner: &Arc<Model>, clock: &Arc<Jump>) -> Arc<Guarded<Model>> {
-    let breaker = SharedBreaker::new("p a", limits(TOTAL), EventBus::default(), Timestamp(0));
-    Arc::new(Guarded::new(inner.clone(), Arc::new(breaker), ALLOWED, true, clock.clone()))
-}
-
-#[tokio::test]
-async fn an_open_breaker_is_waited_for_where_nobody_stands_in_and_passed_over_where_somebody_does()
-{
-    let clock = Arc::<Jump>::default();
-    let first = model("a", |n, _| if n < 5 { Err(fault()) } else { Ok(TextAnswer::default()) });
-    let behind = guarded(&first, &clock);
-    let alone = || Link { name: "a".into(), site: "s".into(), key: 1, model: behind.clone() };
-    for _ in 0..5 {
-        chain(vec![alone()], &clock)
-            .generate(&TextRequest::prompt(None, "hi"), &|_| ())
-            .await
-            .unwrap_err();
-    }
-    let second = good("b");
-    let by = chain(vec![alone(), link(&second, "t", 2)], &clock)
-        .generate(&TextRequest::prompt(None, "hi"), &|_| ())
-        .await
-        .unwrap()
-        .by
-        .unwrap();
-    assert_eq!((by.model.as_str(), calls(&first), clock.now()), ("b", 5, Timestamp(0)));
-    assert!(by.passed[0].1.contains("left alone"), "{:?}", by.passed);
-    chain(vec![alone()], &clock).generate(&TextRequest::prompt(None, "hi"), &|_| ()).await.unwrap();
-    assert!((4_000..=6_000).contains(&clock.now().0), "{:?}", clock.now());
-}
-
-#[tokio::test]
-async fn a_refused_key_is_left_alone_for_seconds_and_always_tells_the_same() {
-    let clock = Arc::<Jump>::default();
-    let first = bad("a", refused_key);
-    let behind = guarded(&first, &clock);
-    let mut told = Vec::new();
-    for seconds in [0, 1, 4, 6] {
-        *clock.0.lock().unwrap() = seconds * 1_000;
-        told.push(
-            behind
-                .generate(&TextRequest::prompt(None, "hi"), &|_| ())
-                .await
-                .unwrap_err()
-                .to_string(),
-        );
-    }
-    assert_eq!(calls(&first), 2);
-    assert!(told.iter().all(|text| *text == told[0]), "{told:?}");
-}
-
-/// A model that never answers.
-struct Silent(ModelInfo);
-
-#[async_trait]
-impl TextModel for Silent {
-    fn info(&self) -> &ModelInfo {
-        &self.0
-    }
-    async fn generate(
-        &self,
-        request: &TextRequest,
-        _: &(dyn for<'t> Fn(&'t str) + Send + Sync),
-    ) -> Result<TextAnswer> {
-        assert!(request.stream, "streamed internally");
-        std::future::pending().await
-    }
-}
-
-/// A model that never answers, behind its breaker.
-fn silent(clock: &Arc<Jump>) -> (Arc<Guarded<Silent>>, Arc<SharedBreaker>) {
-    let breaker =
-        Arc::new(SharedBreaker::new("p", limits(TOTAL), EventBus::default(), Timestamp(0)));
-    (
-        Arc::new(Guarded::new(
-            Arc::new(Silent(good("x").info.clone())),
-            breaker.clone(),
-            ALLOWED,
-            true,
-            clock.clone(),
-        )),
-        breaker,
-    )
-}
-
-fn until(clock: &Jump, seconds: u64) -> TextRequest {
-    TextRequest {
-        deadline: Some(clock.now().plus(Duration::from_secs(seconds))),
-        ..TextRequest::prompt(None, "hi")
-    }
-}
-
-#[tokio::test]
-async fn a_model_that_hangs_until_the_deadline_counts_as_failed_if_it_had_a_fair_chance() {
-    use galatea_core::breaker::Phase;
-    for (seconds, phase) in [(40, Phase::Open), (5, Phase::Closed)] {
-        let clock = Arc::<Jump>::default();
-        let (behind, breaker) = silent(&clock);
-        for _ in 0..5 {
-            assert_eq!(
-                behind.generate(&until(&clock, seconds), &|_| ()).await.unwrap_err().code(),
-                Some(codes::TIMEOUT)
-            );
-        }
-        assert_eq!(breaker.state().phase, phase, "{seconds} s");
-    }
-}
-
-#[tokio::test]
-async fn one_that_hangs_leaves_the_others_half_of_the_time() {
-    let clock = Arc::<Jump>::default();
-    let hanging = Link { name: "x".into(), site: "s".into(), key: 1, model: silent(&clock).0 };
-    let answer = chain(vec![hanging, link(&good("b"), "t", 2)], &clock)
-        .generate(&until(&clock, 100), &|_| ())
-        .await
-        .unwrap();
-    assert_eq!((answer.text.as_str(), clock.now()), ("of b", Timestamp(50_000)));
-}
-
-/// The cost of a hanging service for the caller: its second model gets a short time for its first
-/// token, and a model of another service the usual time.
-#[tokio::test]
-async fn a_sibling_of_one_that_hangs_is_not_waited_for_as_long_again() {
-    let clock = Arc::<Jump>::default();
-    let told = Arc::new(Mutex::new(Vec::new()));
-    let hanging = |name: &str, seconds: i64| {
-        let (told, clock) = (told.clone(), clock.clone());
-        model(name, move |_, request| {
-            let waited = request
-                .first_within
-                .map_or(seconds * 1000, |within| i64::try_from(within.as_millis()).unwrap());
-            told.lock().unwrap().push(waited);
-            *clock.0.lock().unwrap() += waited;
-            Err(Error::new(ErrorKind::Timeout, "silence").with_code(codes::TIMEOUT))
-        })
-    };
-    let (large, small, elsewhere) = (hanging("a", 30), hanging("b", 30), hanging("c", 30));
-    let links = vec![link(&large, "s", 1), link(&small, "s", 1), link(&elsewhere, "t", 2)];
-    chain(links, &clock).generate(&until(&clock, 110), &|_| ()).await.unwrap_err();
-    assert_eq!(*told.lock().unwrap(), [30_000, 7_500, 30_000]);
-    let busy = bad("a", fault);
-    let calm = model("b", |_, request| {
-        if request.first_within.is_none() { Ok(TextAnswer::default()) } else { Err(fault()) }
-    });
-    assert!(
-        chain(vec![link(&busy, "s", 1), link(&calm, "s", 1)], &clock)
-            .generate(&until(&clock, 110), &|_| ())
-            .await
-            .is_ok(),
-        "a fault is not a timeout"
-    );
-}
-
-#[tokio::test]
-async fn what_this_machine_lacks_is_not_asked_of_everybody() {
-    let clock = Arc::<Jump>::default();
-    let first = bad("a", || {
-        Error::new(ErrorKind::Exhausted, "no open files left").with_code("GAL-LOCAL-LIMIT")
-    });
-    let other = good("b");
-    let error = chain(vec![link(&first, "s", 1), link(&other, "t", 2)], &clock)
-        .generate(&until(&clock, 100), &|_| ())
-        .await
-        .unwrap_err();
-    assert_eq!((error.kind(), calls(&other)), (ErrorKind::Exhausted, 0));
-}
-
-#[tokio::test]
-async fn the_last_who_can_help_gets_all_that_is_left() {
-    let told = Arc::new(Mutex::new(Vec::new()));
-    let noting = |name: &str| {
-        let told = told.clone();
-        model(name, move |_, request| {
-            told.lock().unwrap().push(request.deadline.unwrap().0 / 1000);
-            Err(fault())
-        })
-    };
-    let (a, b) = (noting("a"), noting("b"));
-    let clock = Arc::<Jump>::default();
-    // Only the same model with another key follows the last but one, and a timeout would rule that
-    // out.
-    let links = vec![link(&a, "s", 1), link(&b, "t", 2), link(&b, "t", 3)];
-    chain(links, &clock).generate(&until(&clock, 100), &|_| ()).await.unwrap_err();
-    assert_eq!(*told.lock().unwrap(), [50, 100, 100]);
-}
-
-fn paused() -> Error {
-    Error::new(ErrorKind::Unavailable, "left alone")
-        .with_code(codes::PAUSED)
-        .with_retry(Retry::After(Duration::from_secs(1)))
-}
-
-#[tokio::test]
-async fn waiting_for_breakers_uses_up_no_round_and_ends_with_the_deadline() {
-    let clock = Arc::<Jump>::default();
-    let probed = model("a", |n, _| if n < 8 { Err(paused()) } else { Ok(TextAnswer::default()) });
-    chain(vec![link(&probed, "s", 1)], &clock)
-        .generate(&until(&clock, 100), &|_| ())
-        .await
-        .unwrap();
-    assert_eq!(clock.now(), Timestamp(8_000));
-    let held = bad("a", paused);
-    let error = chain(vec![link(&held, "s", 1)], &clock)
-        .generate(&until(&clock, 20), &|_| ())
-        .await
-        .unwrap_err();
-    assert_eq!((error.code(), clock.now()), (Some(codes::PAUSED), Timestamp(27_000)));
-}
-
-fn busy(seconds: u64) -> Error {
-    Error::new(ErrorKind::RateLimited, "slow down")
-        .with_code(codes::RATE)
-        .with_retry(Retry::After(Duration::from_secs(seconds)))
-}
-
-#[tokio::test]
-async fn nobody_waits_after_the_last_round() {
-    let clock = Arc::<Jump>::default();
-    let (a, b) = (bad("a", || busy(20)), bad("b", || busy(20)));
-    chain(vec![link(&a, "s", 1), link(&b, "t", 2)], &clock)
-        .generate(&until(&clock, 100), &|_| ())
-        .await
-        .unwrap_err();
-    assert_eq!((calls(&a), clock.now()), (3, Timestamp(40_000)));
-}
-
-#[tokio::test]
-async fn who_was_asked_again_already_is_not_gone_round_to() {
-    let clock = Arc::<Jump>::default();
-    let (failing, brief) = (bad("a", fault), bad("b", || busy(1)));
-    let later = model("c", |n, _| if n == 0 { Err(busy(10)) } else { Ok(TextAnswer::default()) });
-    let links = vec![link(&failing, "s", 1), link(&brief, "t", 2), link(&later, "u", 3)];
-    chain(links, &clock).generate(&until(&clock, 100), &|_| ()).await.unwrap();
-    assert_eq!((calls(&failing), calls(&brief), clock.now()), (1, 1, Timestamp(10_000)));
 }

@@ -2,7 +2,10 @@
 
 use std::path::Path;
 
-use galatea_core::{Error, ErrorKind, Result};
+use galatea_core::{
+    Error, ErrorKind, Result,
+    whole_file::{self, Access, Flush},
+};
 
 use super::Kept;
 
@@ -30,23 +33,15 @@ fn unread(path: &Path, why: &dyn std::fmt::Display) -> Kept {
     Kept::default()
 }
 
-/// Writes the file atomically: to a temporary file, flushed, then renamed.
+/// Replaces the file whole.
 pub(super) fn write(path: &Path, kept: &Kept) -> Result<()> {
-    let failed = |error: std::io::Error| {
-        Error::new(ErrorKind::Unavailable, "the choice of models cannot be remembered")
-            .with("file", path.display())
-            .with("cause", error)
-    };
     let text = serde_json::to_vec_pretty(kept).map_err(|error| {
         Error::unexpected("the choice of models cannot be written down").with_source(error)
     })?;
     let beside = path.with_extension(format!("{}.new", std::process::id()));
-    let written = std::fs::File::create(&beside).and_then(|mut file| {
-        std::io::Write::write_all(&mut file, &text)?;
-        file.sync_all()
-    });
-    written.and_then(|()| std::fs::rename(&beside, path)).map_err(|error| {
-        let _ = std::fs::remove_file(&beside);
-        failed(error)
+    whole_file::replace(path, &beside, &text, Access::Usual, Flush::Yes).map_err(|error| {
+        Error::new(ErrorKind::Unavailable, "the choice of models cannot be remembered")
+            .with("file", path.display())
+            .with("cause", error)
     })
 }

@@ -68,7 +68,7 @@ fn a_choice_stays_until_it_is_gone_refused_or_asked_for_and_outlives_the_process
 }
 
 #[test]
-fn what_somebody_names_is_never_chosen_for_them_but_its_facts_are_kept() {
+fn a_named_model_is_never_replaced_but_its_facts_are_kept() {
     let choices = Choices::default();
     let mut list = listed(&["gpt-6-luna", "own"]);
     list[1].facts.limits.window = Some(8_192);
@@ -93,7 +93,7 @@ fn what_somebody_names_is_never_chosen_for_them_but_its_facts_are_kept() {
 }
 
 #[test]
-fn a_broken_file_is_as_good_as_none_and_one_that_cannot_be_written_is_told() {
+fn a_broken_file_is_as_good_as_none_and_one_that_cannot_be_written_is_reported() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("models.json");
     for text in ["", "{", "[]", "{\"services\":7}"] {

@@ -1,11 +1,15 @@
-//! The list of providers, with one builder for each.
+//! The list of providers, with one builder for each. The offline script has no service behind it
+//! and is built in `offline`.
 
-use std::{path::PathBuf, sync::Arc};
+mod offline;
 
-use galatea_core::{Error, Models, Result, Settings, TextModel, Variable};
+pub(super) use offline::offline;
+
+use std::sync::Arc;
+
+use galatea_core::{Result, Settings, Variable};
 
 use super::{
-    Configured,
     context::Context,
     links::{Endpoints, Offer},
     named::{Named, Why},
@@ -14,16 +18,12 @@ use super::{
 use crate::{
     anthropic::{self, AnthropicText},
     check::Probe,
-    doctor::{OfflineModel, Script},
     families::{self, Role, Rules, Wire},
     google::{GoogleEmbedding, GoogleText},
     ollama::{self, OllamaEmbedding, OllamaText},
     openai::{Dialect, OpenAiEmbedding, OpenAiText},
-    wire::{Auth, Endpoint, Names, codes},
+    wire::{Auth, Endpoint, Names},
 };
-
-/// Largest script file that is read, in bytes.
-const MAX_SCRIPT: u64 = 1 << 20;
 
 /// One provider.
 pub(super) struct Provider {
@@ -322,47 +322,6 @@ fn ollama_models<'a>(context: &'a Context<'a>) -> Result<Offer<'a>> {
         ));
     }
     Ok(offer)
-}
-
-/// Builds the offline script.
-pub(super) fn offline(context: &Context<'_>) -> Result<Configured> {
-    let (script, from) = match context.set(&var::OFFLINE_SCRIPT) {
-        Some(path) => (read_script(context.settings, PathBuf::from(path))?, "own rules"),
-        None => (Script::built_in()?, "built-in rules"),
-    };
-    let model: Arc<dyn TextModel> = Arc::new(OfflineModel::new(script));
-    let models = Models::of_text(model);
-    let description = format!("offline script ({from}): pattern matching, not AI");
-    Ok(Configured {
-        models,
-        provider: "offline",
-        description,
-        uses: Vec::new(),
-        media: Vec::new(),
-        notes: Vec::new(),
-        findings: Vec::new(),
-        offline_public: false,
-        probe: Probe::Offline,
-        others: Vec::new(),
-        asking: Vec::new(),
-        facts: Vec::new(),
-    })
-}
-
-fn read_script(settings: &Settings, path: PathBuf) -> Result<Script> {
-    let complain =
-        |what: &str| settings.complain(&var::OFFLINE_SCRIPT, what).with("file", path.display());
-    let size = std::fs::metadata(&path)
-        .map_err(|error| complain("names a file that cannot be read").with("cause", error.kind()))?
-        .len();
-    if size > MAX_SCRIPT {
-        return Err(complain("names a file of more than 1 MiB"));
-    }
-    let text = std::fs::read_to_string(&path).map_err(|error| {
-        complain("names a file that cannot be read").with("cause", error.kind())
-    })?;
-    Script::parse(&text)
-        .map_err(|error: Error| error.with("file", path.display()).with_code(codes::SCRIPT))
 }
 
 /// Names of the small and the large model.

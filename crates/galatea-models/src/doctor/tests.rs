@@ -242,7 +242,7 @@ async fn the_newest_message_is_answered_and_a_restart_changes_nothing() {
 }
 
 #[test]
-fn mistakes_are_told_with_line_and_column() {
+fn mistakes_are_reported_with_line_and_column() {
     let ok = "greeting: Hi.\nnone:\n  say: none\n";
     Script::parse(ok).unwrap();
     let cases = [

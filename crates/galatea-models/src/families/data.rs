@@ -164,7 +164,7 @@ fn yes() -> bool {
 /// `Invalid` with the reason.
 pub(super) fn parse(text: &str) -> Result<Families> {
     let file: File =
-        toml::from_str(text).map_err(|error| bad("is no table of models", error.message()))?;
+        toml::from_str(text).map_err(|error| bad("is not a table of models", error.message()))?;
     let patterns = |names: Vec<String>| names.into_iter().map(Pattern::new).collect();
     let preferences = file
         .provider
@@ -195,7 +195,7 @@ pub(super) fn parse(text: &str) -> Result<Families> {
 
 fn family(entry: Entry) -> Result<Family> {
     let least = match &entry.least {
-        Some(text) => version(text).ok_or_else(|| bad("has a version that is none", text))?,
+        Some(text) => version(text).ok_or_else(|| bad("has an invalid version", text))?,
         None => Version::new(),
     };
     let price = |input: &str, cached: &str, output: &str| -> Result<Price> {
@@ -229,12 +229,12 @@ fn family(entry: Entry) -> Result<Family> {
 
 fn day(text: &str) -> Result<time::Date> {
     let format = time::macros::format_description!("[year]-[month]-[day]");
-    time::Date::parse(text, format).map_err(|_| bad("has a date that is none", text))
+    time::Date::parse(text, format).map_err(|_| bad("has an invalid date", text))
 }
 
 /// Converts dollars, written with at most six decimals, to micro-dollars.
 pub(crate) fn micros(dollars: &str) -> Result<u64> {
-    let wrong = || bad("has a price that is none", dollars);
+    let wrong = || bad("has an invalid price", dollars);
     let (whole, part) = dollars.split_once('.').unwrap_or((dollars, ""));
     let digits = |text: &str| text.bytes().all(|b| b.is_ascii_digit());
     if whole.is_empty() || part.len() > 6 || !digits(whole) || !digits(part) {

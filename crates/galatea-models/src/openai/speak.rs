@@ -53,7 +53,7 @@ impl MediaModel<TextToSpeech> for OpenAiSpeech {
         let call = Call { model, read: error::read };
         let response = self.endpoint.post("/audio/speech", &body, false, &call).await?;
         let bytes = self.endpoint.body(response).await?;
-        // A service may send another format than asked for, or a page that is no sound.
+        // A service may send another format than asked for, or a page instead of sound.
         let sound = Sound::read(bytes.to_vec())
             .ok_or_else(|| self.endpoint.fail(Fail::Garbage("a sound file"), model))?;
         let ending = match sound.mime {

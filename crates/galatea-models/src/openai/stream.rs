@@ -209,7 +209,7 @@ mod tests {
     }
 
     #[test]
-    fn a_call_that_nobody_says_is_finished_may_be_cut_off() {
+    fn a_call_without_an_end_may_be_cut_off() {
         let call = r#"{"choices":[{"delta":{"tool_calls":[{"index":0,"function":{"name":"X","arguments":"{\"a\":"}}]}}]}"#;
         let read = |frames: &[&str]| {
             let mut pieces = Pieces::default();

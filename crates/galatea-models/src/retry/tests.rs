@@ -187,8 +187,10 @@ async fn the_deadline_ends_a_model_that_never_answers() {
 /// verdict is as likely as 200 equal tosses of a coin.
 #[test]
 fn waits_are_spread_from_zero_to_a_ceiling_that_doubles() {
-    let jitter =
-        || FullJitter { left: 7, ceiling: Duration::from_millis(500), cap: Duration::from_secs(8) };
+    let jitter = || FullJitter {
+        left: 7,
+        ceilings: Backoff::new(Duration::from_millis(500), Duration::from_secs(8)),
+    };
     let runs: Vec<Vec<Duration>> = (0..200).map(|_| jitter().collect()).collect();
     assert!(runs.iter().all(|waits| waits.len() == 7), "one wait for each retry");
     for (retry, ceiling) in [500, 1_000, 2_000, 4_000, 8_000, 8_000, 8_000].into_iter().enumerate()

@@ -64,7 +64,7 @@ impl Endpoint {
             return Err(bad("is neither an http nor an https address"));
         }
         if !url.username().is_empty() || url.password().is_some() || url.query().is_some() {
-            return Err(bad("holds more than an address"));
+            return Err(bad("must not contain credentials or a query"));
         }
         let place = galatea_http::client::place(&url);
         let site = url.origin().ascii_serialization();

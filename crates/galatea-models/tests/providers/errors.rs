@@ -78,7 +78,7 @@ async fn nothing_listens() {
 }
 
 #[tokio::test]
-async fn a_wrong_path_is_told_apart_from_a_missing_model() {
+async fn a_wrong_path_is_distinguished_from_a_missing_model() {
     let pair = openai().await;
     let error = pair
         .fails(&Fault::Status { status: 404, retry_after: None, body: "404 page not found" }, false)

@@ -66,7 +66,7 @@ async fn sound_becomes_words_and_its_price_is_known() {
 }
 
 #[tokio::test]
-async fn every_failure_of_a_transcription_is_told_without_secrets() {
+async fn every_failure_of_a_transcription_is_reported_without_secrets() {
     let server = server().await;
     let cases = [
         (Fault::BadKey, codes::KEY),

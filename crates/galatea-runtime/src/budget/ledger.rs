@@ -168,8 +168,8 @@ impl Ledger {
     /// Whether a call fits into every cap; one that is used up holds nothing at all.
     fn fits(&mut self, case: &Case<'_>, estimate: Spend) -> Result<(), Refusal> {
         for (key, who, cap) in caps(case) {
-            // Of what everybody shares a process takes its part of what was left when it looked;
-            // people and Rooms are mostly one process's.
+            // Of a cap that all processes share, a process uses its share of what was left at the
+            // last reading. One process answers most people and each Room.
             let processes = if matches!(who, Who::Agent | Who::Platform | Who::Strangers) {
                 self.processes.max(1)
             } else {
@@ -206,7 +206,7 @@ impl Ledger {
         Ok(())
     }
 
-    /// Sets aside what a call may cost, in everybody's book or in none.
+    /// Reserves what a call may cost, in the accounts of all its holders or in none.
     pub(super) fn reserve(
         &mut self,
         case: &Case<'_>,

@@ -1,11 +1,11 @@
 //! Budget: limits of answers and money, per person, Room, World, platform and agent.
 //!
-//! [`ledger`] is the pure machine; here it meets store, clock and owners. In one process the book is
-//! exact. Where several share a store each has a book of its own, reads what the others committed
-//! every [`FRESH`], and until then takes of the agent's caps no more than its part of what was left
-//! at that reading. So n processes that begin together stay within a cap, and those whose readings
-//! lie apart pass it by one such part at most. A Room is one process's, so what a Room may cost is
-//! exact, and so is what a person may who speaks in one.
+//! [`ledger`] is the pure machine; this module connects it to store, clock and owners. In a single
+//! process the ledger is exact. Several processes that share a store have a ledger each. Each reads
+//! every [`FRESH`] what the others committed, and until the next reading uses at most its share of
+//! what was left of the agent's caps. So n processes that begin together stay within a cap; if
+//! their readings lie apart, they exceed it by one such share at most. One process answers a Room,
+//! so the limits of a Room are exact, and so are those of a person who speaks in one Room only.
 
 mod bucket;
 mod ledger;

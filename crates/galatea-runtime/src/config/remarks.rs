@@ -7,7 +7,7 @@ use super::Policy;
 /// Code of a remark about an entry that matches no one.
 pub const GAL_LISTED: &str = "GAL-CFG-LISTED";
 
-/// What is odd about the lists of people of one platform, a sentence each. `is_id` tells whether a
+/// What is odd about the lists of people of one platform, a sentence each. `is_id` says whether a
 /// person there can have an id.
 ///
 /// # Errors
@@ -34,7 +34,7 @@ fn of_list(name: &str, people: &People, is_id: fn(&str) -> bool) -> Vec<String> 
     people
         .unmatchable(is_id)
         .into_iter()
-        .map(|entry| format!("{name} lists {entry}, which matches no one: it is no id, and a handle is written @{entry}"))
+        .map(|entry| format!("{name} lists {entry}, which matches no one: it is not an id, and a handle is written @{entry}"))
         .collect()
 }
 

@@ -92,7 +92,7 @@ impl Spending {
         let (strangers_setting, share) = read.text(&STRANGERS_SHARE);
         let strangers = share.trim_end_matches('%').trim().parse().ok().filter(|n| *n <= 100);
         let strangers = strangers
-            .ok_or_else(|| read.complain(&strangers_setting, "is no number from 0 to 100"))?;
+            .ok_or_else(|| read.complain(&strangers_setting, "is not a number from 0 to 100"))?;
         let (waiting_setting, waiting) = read.text(&LIMIT_WAITING);
         let waiting = match waiting.as_str() {
             "none" => None,

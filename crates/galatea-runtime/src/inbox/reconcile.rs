@@ -86,8 +86,8 @@ impl Inbox {
         }
     }
 
-    /// Takes up an account's messages that are stored and not in flight: their commit succeeded
-    /// although the connector was answered otherwise.
+    /// Claims an account's messages that are stored and not in flight: their commit succeeded
+    /// although the connector got an error.
     pub(crate) async fn poll(&self, route: &Route) {
         // The store reports its own failures; the next poll tries again.
         self.push_all(self.unfinished(route, BATCH).await.unwrap_or_default(), true);
@@ -123,7 +123,7 @@ impl Inbox {
         }
     }
 
-    /// Takes up messages that other processes store for this one to answer, as long as the agent
+    /// Claims messages that other processes store for this one to answer, as long as the agent
     /// runs.
     pub(crate) async fn watch(self: Arc<Self>) {
         let mut poller = Poller::new(self.ownership.hints(), Hint::Inbox);
@@ -140,7 +140,7 @@ impl Inbox {
         }
     }
 
-    /// Takes up messages that are stored in this process's partitions and not in flight. True when
+    /// Claims messages that are stored in this process's partitions and not in flight. True when
     /// that was all.
     async fn poll_partitions(&self) -> Result<bool> {
         let _one_at_a_time = self.polling.lock().await;

@@ -1,7 +1,7 @@
 //! Worker: runs one Room's turns, one after another.
 
 use futures::FutureExt;
-use galatea_core::{Error, ErrorKind, Result, RoomId, store::InboxState};
+use galatea_core::{Backoff, Error, ErrorKind, Result, RoomId, store::InboxState};
 use std::{panic::AssertUnwindSafe, sync::Arc, time::Duration};
 
 use super::{
@@ -51,7 +51,7 @@ async fn work(inbox: Arc<Inbox>, lane: Lane<RoomId, Claimed>) {
 async fn run(inbox: &Arc<Inbox>, lane: &Lane<RoomId, Claimed>, first: Claimed) {
     let lease = first.lease.clone();
     let mut taken = vec![first];
-    let mut pause = PAUSE;
+    let mut backoff = Backoff::new(PAUSE, LONGEST);
     loop {
         let turn = Box::pin(inbox.engine.run_turn(lane, &mut taken));
         let outcome = AssertUnwindSafe(lease.run(turn)).catch_unwind().await;
@@ -91,10 +91,9 @@ async fn run(inbox: &Arc<Inbox>, lane: &Lane<RoomId, Claimed>, first: Claimed) {
                 if let Some(first) = taken.first_mut() {
                     first.message.read_back = false;
                 }
-                if lease.run(inbox.clock.sleep(pause)).await.is_none() {
+                if lease.run(inbox.clock.sleep(backoff.next_pause())).await.is_none() {
                     return;
                 }
-                pause = (pause * 2).min(LONGEST);
                 // The messages gathered besides the first wait again, or they would be forgotten.
                 lane.put_front(taken.split_off(1));
                 // A Room that is to go to another process goes, whatever it waits for here.

@@ -27,7 +27,7 @@ pub(crate) fn info(source: Source, account: Account) -> ConnectorInfo {
 }
 
 /// What is new or changed of the message's place and speaker, and its memory. `None` for an event
-/// that is no message.
+/// that is not a message.
 pub(crate) fn convert(
     directory: &Directory,
     info: &ConnectorInfo,

@@ -81,7 +81,7 @@ async fn connected(agent: &Arc<Agent>, connector: &Arc<dyn Connector>, stop: &Ca
     let task = label(&info.source, &info.account);
     let told = |ended: &Ended| match ended {
         Ended::Again { error, delay } => {
-            tracing::debug!(task, code = error.code(), error = %error.report(), seconds = delay.as_secs_f32(), "ended; starting again");
+            tracing::debug!(task, code = error.code(), error = %error.report(), seconds = delay.as_secs_f32(), "ended; restarting after the pause");
             intake.report(
                 &info,
                 Health::Retrying {
@@ -126,7 +126,7 @@ async fn service(agent: Arc<Agent>, service: Arc<dyn Service>, lease: LeaseGuard
     };
     let told = |ended: &Ended| match ended {
         Ended::Again { error, delay } => {
-            tracing::warn!(task = name, code = error.code(), error = %error.report(), seconds = delay.as_secs_f32(), "ended; starting again");
+            tracing::warn!(task = name, code = error.code(), error = %error.report(), seconds = delay.as_secs_f32(), "ended; restarting after the pause");
         }
         Ended::Parked(error) => {
             tracing::error!(task = name, code = error.code(), error = %error.report(), fix = error.fix(), "stopped: this needs a person");

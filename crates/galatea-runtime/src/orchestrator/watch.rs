@@ -12,13 +12,13 @@ use super::state::{Entry, Orchestrator, unknown};
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ConnectorStatus {
-    /// Whose.
+    /// The agent.
     pub agent: AgentId,
     /// Their name.
     pub agent_name: String,
-    /// Which.
+    /// The connector.
     pub info: ConnectorInfo,
-    /// How.
+    /// Its last reported health.
     pub health: Health,
 }
 

@@ -1,10 +1,10 @@
 //! Rate gate: every call of an account passes it. It never waits; it returns how long the caller
-//! has to.
+//! has to wait.
 //!
 //! Server-imposed waits apply to the Room or account they were issued for, and to the kind of call
 //! they were issued for. Pauses bind downwards: while answers wait, nothing of less weight goes
-//! out, but never the other way round, so a reaction or typing cannot delay an answer. What is
-//! worth less also has a small share of its own, so that it cannot spend a platform's allowance.
+//! out, but never the other way round, so a reaction or typing cannot delay an answer. Changes and
+//! typing also have small limits of their own, so that they cannot use up a platform's allowance.
 
 use galatea_core::{Deadline, Error, ErrorKind, Priority, Reach, Result, Retry, RoomId, Timestamp};
 use governor::{DefaultDirectRateLimiter, Quota, RateLimiter};
@@ -21,14 +21,14 @@ use std::{
 
 /// Telegram's flood waits have grown to hours in reports; a day bounds what we keep.
 const LONGEST: Duration = Duration::from_secs(24 * 60 * 60);
-/// What is worth less begins so much later than what waited beside it.
+/// A call of less weight goes out this much later than the waiting calls of more weight.
 const HEAD_START: Duration = Duration::from_secs(1);
 /// A second's share of changes and of typing. The whole allowance is 50 a second on Discord
 /// ("Global Rate Limit") and about 30 on Telegram (Bots FAQ, "My bot is hitting limits"), which
 /// leaves most of it to answers.
 const CHANGES: NonZeroU32 = NonZeroU32::new(5).unwrap();
 const TYPING: NonZeroU32 = NonZeroU32::new(10).unwrap();
-/// Shorter pauses are over before a restart is.
+/// Shorter pauses are not stored: they end before a restart does.
 const WORTH_KEEPING: Duration = Duration::from_secs(5);
 
 /// Until when calls of each kind wait, by weight.
@@ -50,7 +50,7 @@ impl Pauses {
         }
     }
 
-    fn told(&mut self, priority: Priority, until: Deadline, now: Timestamp) {
+    fn extend(&mut self, priority: Priority, until: Deadline, now: Timestamp) {
         let own = self.of(priority);
         *own = if own.left(now).is_some() { until.later(*own) } else { until };
     }
@@ -134,14 +134,14 @@ impl RateGate {
         let until = Deadline::after(now, delay);
         match error.reach() {
             Reach::Account => {
-                self.lock().told(priority, until, now);
+                self.lock().extend(priority, until, now);
                 if delay >= WORTH_KEEPING {
                     self.unkept.store(true, Ordering::Release);
                 }
             }
             Reach::Room => {
                 let mut pauses = self.rooms.get(&room).unwrap_or_default();
-                pauses.told(priority, until, now);
+                pauses.extend(priority, until, now);
                 self.rooms.insert(room, pauses);
             }
         }
@@ -170,7 +170,7 @@ impl RateGate {
             (Priority::Change, kept.changes),
             (Priority::Typing, kept.typing),
         ] {
-            own.told(priority, until, now);
+            own.extend(priority, until, now);
         }
     }
 
@@ -243,7 +243,7 @@ mod tests {
     }
 
     #[test]
-    fn an_account_told_to_wait_waits_everywhere() {
+    fn a_rate_limited_account_waits_everywhere() {
         let gate = RateGate::default();
         gate.learn(room(1), Priority::Answer, &flood(60, Reach::Account), Timestamp(0));
         assert_eq!(waits(&gate, 2, 0), [60_000, 61_000, 61_000, 61_000]);

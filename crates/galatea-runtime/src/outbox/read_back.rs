@@ -1,15 +1,19 @@
 //! Read-back: asks the platform whether a part of unknown outcome was delivered.
 
 use galatea_core::{
-    ReadBackResult, Receipt, Retry, kill_point,
+    Backoff, ReadBackResult, Receipt, Retry, kill_point,
     protocol::{ATTEMPTS, ReadBackOutcome},
 };
 use std::time::Duration;
 
 use super::{job::Job, route::Route, stack::SendError, state::Outbox};
 
+/// First and longest pause after a failed request; the platform may ask for another one.
+const PAUSE: Duration = Duration::from_millis(500);
+const LONGEST: Duration = Duration::from_secs(32);
+
 /// Retries until the platform answers or the attempts are used up. Where it stays unclear,
-/// `DELIVERY_WHEN_UNSURE` decides, and the doubt is stored.
+/// `DELIVERY_WHEN_UNSURE` decides, and the unknown outcome is stored.
 pub(super) async fn read_back(
     outbox: &Outbox,
     route: &Route,
@@ -38,13 +42,13 @@ pub(super) async fn read_back(
             Err(SendError::Held(error)) => (error, false),
             Err(SendError::Failed(error)) => (error, true),
         };
-        // Told when to come back, nothing was found out, and that is no failure to count. A part
-        // that is too old to be sent is not looked for for ever, though.
+        // A rate limit yields no answer and does not count as a failed attempt, except for a part
+        // that is too old to be sent: its read-back must end.
         let is_over = job.part.expires.is_some_and(|end| outbox.clock.now() > end);
         let (delay, counts) = match error.retry() {
             Retry::After(delay) => (delay, is_over),
             Retry::Never => return unclear(job, &error),
-            Retry::Soon => (Duration::from_millis(500 << tries.min(6)), true),
+            Retry::Soon => (Backoff::pause_after(PAUSE, LONGEST, tries), true),
         };
         tries += u32::from(asked && counts);
         if tries >= ATTEMPTS {

@@ -53,7 +53,7 @@ impl Outbox {
         }
     }
 
-    /// Takes up rows that were not committed by this process: another process answers, or an
+    /// Claims rows that were not committed by this process: another process answers, or an
     /// operator wants a part sent again.
     ///
     /// # Errors

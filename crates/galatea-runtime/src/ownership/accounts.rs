@@ -1,4 +1,4 @@
-//! Accounts: claims those of an agent that no other process holds, and gives back more than a fair
+//! Accounts: claims those of an agent that no other process holds, and releases more than a fair
 //! share.
 
 use galatea_core::{

@@ -1,4 +1,4 @@
-//! Keeper: sends heartbeats, claims unowned work, and gives back more than a fair share.
+//! Keeper: sends heartbeats, claims unowned work, and releases more than a fair share.
 
 use galatea_core::{
     Hint, Result, Store,
@@ -28,7 +28,7 @@ pub(crate) struct Keeper {
     pub(super) options: ClusterOptions,
     pub(super) term: Arc<LeaseTerm>,
     begun: Vec<Begun>,
-    /// Told when this process has something to give back or to say.
+    /// Notified when this process has something to release or to announce.
     nudge: Arc<Notify>,
     /// What others were seen to do.
     seen: Pulse,
@@ -51,7 +51,7 @@ enum Why {
     Looking,
 }
 
-/// A lease that something goes on under, or that is to be given back.
+/// A lease with work under it, or one that is to be released.
 struct Begun {
     part: Partition,
     watch: LeaseWatch,
@@ -114,7 +114,7 @@ impl Keeper {
         }
         beside.abort();
         if let Err(error) = self.store.leave(self.options.member).await {
-            tracing::warn!(error = %error.report(), "what this process did could not be given back, so others wait some seconds for it");
+            tracing::warn!(error = %error.report(), "failed to release the leases of this process; other processes wait until they expire");
         }
         self.options.hints.tell(Hint::Members);
     }
@@ -263,10 +263,10 @@ impl Keeper {
         self.begun.iter().any(|begun| begun.part == *part)
     }
 
-    /// Gives back what nothing goes on under any more, also what was lost. Were that claimed again
-    /// as it is, what waits in the database's queue under the old lease would be let through beside
-    /// what is done under the new one. And what nothing was ever begun under: a claim whose answer
-    /// was lost, which would be kept for ever.
+    /// Releases each lease without work under it. A lost lease is released too: if the process
+    /// claimed it again unreleased, statements that wait in the database under the old lease would
+    /// pass beside those under the new one. So is a lease whose claim got no answer; it would be
+    /// renewed for ever.
     async fn give_back(&mut self, held: &[Lease]) -> Result<()> {
         let ended =
             self.begun.iter().filter(|begun| begun.watch.is_over()).map(|begun| &begun.part);

@@ -1,4 +1,4 @@
-//! Rooms: claims partitions of an agent's Rooms that no other process holds, and gives back more
+//! Rooms: claims partitions of an agent's Rooms that no other process holds, and releases more
 //! than a fair share.
 
 use galatea_core::{

@@ -17,7 +17,7 @@ use crate::{ownership::LeaseGuard, plan::PlannedAction};
 use judge::{Consent, Judged};
 use pending::Request;
 
-/// Actions of one plan; more is a model gone wild.
+/// Most actions of one plan. A plan with more comes from a runaway model.
 const MOST: usize = 10;
 
 /// Until when the actions of a turn may begin.

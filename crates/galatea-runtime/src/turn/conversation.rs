@@ -24,7 +24,7 @@ const PAUSE: Duration = Duration::from_secs(600);
 const QUOTED_SHOWN: usize = 100;
 const QUOTED: usize = 1_500;
 /// Characters of files in earlier messages that a model reads, the newest first: two whole ones. Of
-/// the others it reads how they begin. Somebody who sends many must not fill every later prompt of
+/// the others it reads the beginning. A person who sends many must not fill every later prompt of
 /// a Room.
 const EARLIER_FILES: usize = 16_000;
 const BEGINNING: usize = 200;
@@ -280,7 +280,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn times_are_told_once_a_day_and_after_a_pause() {
+    fn times_are_reported_once_a_day_and_after_a_pause() {
         let zone = Zone::named("+02:00").unwrap();
         let noon = 1_795_428_000_000; // Mon 23 Nov 2026, 10:00 UTC
         let minute = 60_000;

@@ -219,7 +219,7 @@ mod tests {
     }
 
     #[test]
-    fn why_an_answer_ends_early_is_told() {
+    fn why_an_answer_ends_early_is_reported() {
         for (finish, steps) in
             [(Finish::Length, 1), (Finish::Filtered, 1), (Finish::Stop, 0), (Finish::Tools, 0)]
         {

@@ -40,8 +40,8 @@ pub(super) fn draft(turn: &Turn<'_>, state: &State, info: &ModelInfo, results: &
             }
         }
     }
-    // The same tools as in the call before, also where what they did is to be told: a request
-    // without them would have no beginning in common with any other.
+    // The same tools as in the previous call, also if the model only reports what they did: a
+    // request without them would share no prefix with any other.
     let tools = if info.tools { tools(turn) } else { Vec::new() };
     let RenderedConversation { messages, waiting } = conversation::render(turn);
     let sections = sections(turn, state, info, results);

@@ -215,7 +215,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn pictures_are_told_by_their_first_bytes() {
+    fn pictures_are_recognised_by_their_first_bytes() {
         assert_eq!(picture(b"\x89PNG\r\n\x1a\n"), Some("image/png"));
         assert_eq!(picture(b"RIFF\0\0\0\0WEBPVP8 "), Some("image/webp"));
         assert_eq!(picture(b"RIFF\0\0\0\0WAVE"), None);
@@ -261,7 +261,7 @@ mod tests {
     }
 
     #[test]
-    fn text_files_are_told_by_type_or_name() {
+    fn text_files_are_recognised_by_type_or_name() {
         let file = |mime: Option<&str>, title: &str| Media {
             mime: mime.map(str::to_owned),
             title: title.into(),

@@ -81,7 +81,7 @@ pub(crate) struct Group<'a> {
 }
 
 impl<'a> Group<'a> {
-    /// Adds a write; false for one that is no row of `commit_group`.
+    /// Adds a write; false for one that is not a row of `commit_group`.
     pub(crate) fn add(&mut self, write: &'a Write, place: Place) -> bool {
         match write {
             Write::Fence(row) => self.fences.push(row, place),

@@ -4,14 +4,14 @@ use galatea_core::{Clock, SystemClock};
 use std::{fmt, sync::Arc, time::Duration};
 
 /// Default number of connections for reading: a read takes about a millisecond, and a turn makes a
-/// few. With the writer's one, the one for leases and the one that hears wake-ups a process has
-/// seven at most.
+/// few. With those for the writer, for leases and for wake-ups, a process has seven connections at
+/// most.
 const READERS: u32 = 4;
 
-/// Longest time for one group; a server that says nothing for so long counts as lost.
+/// Longest time for one group. A server that does not answer within it counts as lost.
 pub(crate) const WRITING: Duration = Duration::from_secs(30);
-/// Longest time for one statement: less than a lease lasts, so that a connection gone silent is
-/// replaced before much is lost.
+/// Longest time for one statement about leases: less than a lease lasts, so that a dead connection
+/// is replaced before many leases are lost.
 pub(crate) const LEASING: Duration = Duration::from_secs(5);
 
 /// Options of [`crate::Database::postgres`].

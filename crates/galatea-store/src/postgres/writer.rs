@@ -61,7 +61,7 @@ pub(crate) struct Writer {
     pub(crate) settle_within: Duration,
     /// Why the last group is not known to be stored; none when it is.
     pub(crate) trouble: Arc<Mutex<Option<Error>>>,
-    /// Since when.
+    /// The time at which the trouble began.
     pub(crate) since: Option<Instant>,
     /// Keeps the planner's statistics of growing tables current.
     pub(crate) statistics: Statistics,

@@ -285,6 +285,7 @@ impl Writer {
     /// quiet again.
     fn shrink(&self, db: &mut Raw<'_>) {
         self.recent.shrink();
+        self.counts.statements.fetch_add(1, Ordering::Relaxed);
         if let Err(failure) = db.execute(SHRINK, &[]) {
             tracing::debug!("SQLite gave no memory back: {failure}");
         }

@@ -132,7 +132,8 @@ pub struct State {
     /// Ephemeral answers: application, channel, text.
     pub(crate) whispers: Vec<(u64, u64, String)>,
     pub(crate) identified: Vec<(Instant, u64)>,
-    pub(crate) resumed: usize,
+    /// For each resumed session, the last event that the client had read.
+    pub(crate) resumed: Vec<u64>,
     /// Unsolicited actions, sent to every gateway connection.
     pub(crate) orders: broadcast::Sender<Order>,
     /// Number of gateway connections so far.
@@ -188,7 +189,7 @@ impl Scene for State {
             typing: Vec::new(),
             whispers: Vec::new(),
             identified: Vec::new(),
-            resumed: 0,
+            resumed: Vec::new(),
             orders: broadcast::Sender::new(64),
             connections: 0,
             silences: VecDeque::new(),

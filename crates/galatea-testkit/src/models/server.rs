@@ -1,6 +1,7 @@
 //! The server that all dialects share: recording, scripted replies, faults.
 
 mod form;
+mod recorded;
 mod respond;
 
 use std::{
@@ -15,9 +16,7 @@ use std::{
 
 use axum::{
     Router,
-    body::Bytes,
     extract::{Request, State},
-    http::HeaderMap,
     response::Response,
     serve::ListenerExt,
 };
@@ -25,7 +24,11 @@ use serde_json::Value;
 use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
 
-use self::respond::{json, respond};
+pub use self::recorded::Recorded;
+use self::{
+    recorded::{Kept, parse},
+    respond::{json, respond},
+};
 use super::{
     reply::{Answer, Fault, Reply},
     shape::Shape,
@@ -119,50 +122,6 @@ pub enum Route {
     Key,
     /// A route that the service does not have.
     Unknown,
-}
-
-/// A recorded request.
-#[derive(Debug, Clone)]
-pub struct Recorded {
-    /// Method.
-    pub method: String,
-    /// Path, including the base path.
-    pub path: String,
-    /// Query; empty if there is none.
-    pub query: String,
-    /// Headers.
-    pub headers: HeaderMap,
-    /// JSON body; of a form, its fields, with each file as `{name, type, bytes}` (their number); null
-    /// for any other body.
-    pub body: Value,
-}
-
-impl Recorded {
-    /// A header as text; `None` when it is missing or not text.
-    pub fn header(&self, name: &str) -> Option<&str> {
-        self.headers.get(name)?.to_str().ok()
-    }
-}
-
-/// A recorded request with its body as bytes. Parsing thousands of bodies would cost a benchmark
-/// more than sending them.
-struct Kept {
-    /// The request without its body.
-    head: Recorded,
-    body: Bytes,
-}
-
-impl Kept {
-    fn recorded(&self) -> Recorded {
-        Recorded { body: parse(&self.head.headers, &self.body), ..self.head.clone() }
-    }
-}
-
-fn parse(headers: &HeaderMap, body: &[u8]) -> Value {
-    match form::boundary(headers) {
-        Some(boundary) => form::parse(boundary, body).unwrap_or(Value::Null),
-        None => serde_json::from_slice(body).unwrap_or(Value::Null),
-    }
 }
 
 type Script = dyn FnMut(&Recorded) -> Reply + Send;

@@ -4,7 +4,7 @@ use super::*;
 use galatea_testkit::telegram::{BotApi, Standing};
 
 #[tokio::test]
-async fn where_the_bot_may_not_write_it_is_told_why() {
+async fn a_refused_write_names_its_reason() {
     let api = BotApi::start().await;
     let ann = api.user("Ann", "");
     let send = |chat: i64| json!({ "chat_id": chat, "text": "x" });
@@ -108,7 +108,7 @@ async fn message_ids_ascend_per_supergroup_and_are_shared_elsewhere() {
 }
 
 #[tokio::test]
-async fn members_and_administrators_are_told() {
+async fn members_and_administrators_are_reported() {
     let api = BotApi::start().await;
     let (ann, bob) = (api.user("Ann", ""), api.user("Bob", ""));
     let group = api.supergroup("Band", &[&ann, &bob]);

@@ -129,7 +129,7 @@ async fn a_hanging_call_is_never_answered() {
 }
 
 #[tokio::test]
-async fn an_unreachable_server_answers_nobody() {
+async fn an_unreachable_server_answers_no_request() {
     let (api, ann) = with_ann().await;
     api.set_reachable(false);
     assert!(post(&api, &ann).await.is_err());

@@ -37,7 +37,7 @@ async fn a_load_is_offered_answered_and_measured() {
 }
 
 #[tokio::test]
-async fn a_paced_load_keeps_its_schedule_even_when_nobody_polls() {
+async fn a_paced_load_keeps_its_schedule_even_without_a_poller() {
     let api = BotApi::with(Options::fast()).await;
     api.load(LoadPlan { per_second: Some(2_000.0), ..LoadPlan::new(20, 4) });
     let mut got = Vec::new();

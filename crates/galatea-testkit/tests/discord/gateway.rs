@@ -71,7 +71,7 @@ async fn wrong_payloads_are_closed_with_discords_codes() {
 }
 
 #[tokio::test]
-async fn a_resume_replays_what_was_not_told_of() {
+async fn a_resume_replays_unacknowledged_events() {
     let api = DiscordApi::start().await;
     let ann = api.user("Ann", "ann_b");
     let mut socket = connect(&api).await;

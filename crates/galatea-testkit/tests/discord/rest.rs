@@ -105,7 +105,7 @@ async fn an_enforced_nonce_gives_the_first_message() {
 }
 
 #[tokio::test]
-async fn limits_are_told_and_a_client_that_ignores_them_is_noticed() {
+async fn limits_are_reported_and_a_client_that_ignores_them_is_noticed() {
     let (caller, general) =
         Caller::new(Options { bucket: (2, Duration::from_secs(60)), ..Options::default() }).await;
     caller.post(&general, good("1")).await;

@@ -93,7 +93,7 @@ async fn what_is_read_while_the_store_is_away_is_stored_later_in_order() {
 }
 
 #[tokio::test]
-async fn what_was_said_while_nobody_was_connected_is_a_gap() {
+async fn messages_while_disconnected_are_a_gap() {
     let server = Server::start().await;
     let gateway = RecordingGateway::new(identity());
     let running = connected(&server, gateway.clone()).await;

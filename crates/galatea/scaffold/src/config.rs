@@ -4,8 +4,6 @@ use galatea_core::{
     Connector, ConnectorConfig, ExposeSecret, Host, Result, SecretString, Settings, Source,
     Variable, character::Explanation,
 };
-use schemars::JsonSchema;
-use serde::Deserialize;
 use std::sync::Arc;
 
 use crate::{connector::ParrotConnector, error};
@@ -21,14 +19,11 @@ const API_ROOT: Variable =
 const DEFAULT_ROOT: &str = "https://chat.example";
 
 /// Settings of one account.
-#[derive(Debug, Clone, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[derive(Debug, Clone)]
 pub struct ParrotConfig {
     /// The account's number, a colon and a secret.
-    #[schemars(with = "String")]
     pub token: SecretString,
     /// Address of the server, without a slash at its end.
-    #[serde(default = "default_root")]
     pub api_root: String,
 }
 

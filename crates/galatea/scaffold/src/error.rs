@@ -56,7 +56,7 @@ pub(crate) fn explain(error: Error) -> Error {
         ErrorKind::Forbidden => error
             .with_code(codes::FORBIDDEN)
             .with_fix("let an owner of the room invite the account again"),
-        // The outbox waits for as long as it is told; without a time it would guess.
+        // The outbox waits as long as this says; without a time it would guess.
         ErrorKind::RateLimited if error.retry() == Retry::Soon => {
             error.with_retry(Retry::After(UNSAID_WAIT))
         }
@@ -80,7 +80,7 @@ pub(crate) fn foreign_id() -> Error {
 
 /// A line without a number: the place in the stream would be lost.
 pub(crate) fn unreadable() -> Error {
-    Error::new(ErrorKind::Unavailable, "the server sent something that is no event")
+    Error::new(ErrorKind::Unavailable, "the server sent something that is not an event")
 }
 
 #[cfg(test)]

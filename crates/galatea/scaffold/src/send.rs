@@ -164,7 +164,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_lost_message_is_told_from_others_of_the_same_words() {
+    fn a_lost_message_is_distinguished_from_others_of_the_same_words() {
         let past = |id, from| Past { id, from, text: "hi".into() };
         let page = [past(11, 9), past(12, 7), past(13, 7)];
         assert_eq!(pick(&page, "hi", 7, &[]), Some(12));

@@ -30,7 +30,7 @@ pub(super) const PAGES: &[Explanation] = &[
     Explanation::new(
         "GAL-LIMIT",
         "A limit of answers or money is reached",
-        "Somebody has had as many answers as they may have, or what they, the room or the agent may cost today is used up.",
+        "A person has had as many answers as they may have, or the money that they, the room or the agent may cost today is used up.",
         "`galatea explain` with the message names the limit and its setting; `galatea usage` shows what the money went to.",
     ),
     Explanation::new(

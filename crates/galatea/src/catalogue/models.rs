@@ -42,7 +42,7 @@ pub(super) const PAGES: &[Explanation] = &[
     Explanation::new(
         "GAL-MODEL-404",
         "The provider does not have this model",
-        "The name is mistyped or retired, or with Ollama the model is not pulled. A name that somebody set is never replaced.",
+        "The name is mistyped or retired, or with Ollama the model is not pulled. A name from the settings is never replaced.",
         "Take one of the names in the fix line, or unset the variable: a model is chosen from the provider's list then. With Ollama: `ollama pull NAME`.",
     ),
     Explanation::new(

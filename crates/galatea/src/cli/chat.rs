@@ -29,7 +29,7 @@ use crate::{
 ///
 /// Connects to the running galatea; when none runs in this data folder, the agent is started just
 /// for the conversation. Without -m, lines are read from the keyboard, or from standard input when
-/// that is no terminal.
+/// that is not a terminal.
 #[derive(Debug, Clone, Default, Args)]
 pub(crate) struct Chat {
     /// Name of the agent; the first when absent

@@ -221,7 +221,7 @@ mod tests {
     };
 
     #[test]
-    fn work_and_what_nobody_does_are_told() {
+    fn the_list_shows_work_and_unclaimed_work() {
         let (agent, here, gone, other) =
             (AgentId::fresh(), MemberId::fresh(), MemberId::fresh(), MemberId::fresh());
         let alive = Duration::from_secs(5);
@@ -279,7 +279,7 @@ mod tests {
         );
     }
     #[test]
-    fn a_database_that_nobody_works_with_is_no_good_news() {
+    fn a_database_without_processes_is_reported_as_a_fault() {
         let view = View {
             shared: true,
             here: None,

@@ -224,7 +224,7 @@ mod tests {
     }
 
     #[test]
-    fn codes_ids_and_links_are_told_apart() {
+    fn codes_ids_and_links_are_distinguished() {
         assert_eq!(parse(" gal-tg-409 "), Asked::Code("GAL-TG-409".into()));
         let memory = MemoryId::fresh();
         assert_eq!(queries(&memory.to_string()), [ExplainQuery::Memory(memory)]);

@@ -333,7 +333,7 @@ pub(crate) mod tests {
         Account, Address, AgentId, Delivery, Encoded, RemoteId, RoomId, Source, Timestamp, TurnId,
     };
 
-    /// A part in this state that Telegram had told to wait.
+    /// A part in this state after a rate limit of Telegram.
     pub(crate) fn flooded(state: OutboxState) -> OutboxItem {
         let address = Address {
             source: Source::new("telegram"),

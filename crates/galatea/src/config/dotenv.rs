@@ -312,7 +312,7 @@ error[GAL-CFG-ENV]: this is not a name (.env line 1)
     }
 
     #[test]
-    fn a_dollar_is_told_as_dotenvy_reads_it() {
+    fn a_dollar_is_reported_as_dotenvy_reads_it() {
         for (value, warned) in [
             ("\"it's ${x}\"", true),
             ("\"two\nlines ${x}\"", true),

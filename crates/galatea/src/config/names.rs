@@ -263,7 +263,7 @@ warning[GAL-CFG-UNKNOWN]: TELEGRAM_BOT_TOKN is not a setting of Galatea
     }
 
     #[test]
-    fn a_wrong_name_for_a_character_and_of_our_own_is_told() {
+    fn a_wrong_name_for_a_character_and_of_our_own_is_reported() {
         for name in [
             "CHARACTER.HELPER.TELEGRAM_BOT_TOKN",
             "GALATEA_NONSENSE",

@@ -37,7 +37,7 @@ pub(crate) fn check_database(settings: &Settings) -> Result<()> {
     if !["postgres:", "postgresql:"].iter().any(|scheme| url.starts_with(scheme)) {
         return Err(settings.complain(
             &DATABASE_URL,
-            "is no address of a PostgreSQL, and this build takes no other server",
+            "is not the URL of a PostgreSQL server, the only kind that this build supports",
         ));
     }
     Ok(())
@@ -55,7 +55,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn another_database_is_refused_and_its_password_never_told() {
+    fn another_database_is_refused_and_its_password_never_shown() {
         assert!(check_database(&Settings::default()).is_ok());
         for (name, url) in [
             ("POSTGRES_URL", "postgres://u:canary@h/d"),

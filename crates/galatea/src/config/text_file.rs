@@ -113,7 +113,7 @@ mod tests {
     }
 
     #[test]
-    fn odd_files_are_told_by_cause() {
+    fn odd_files_are_reported_by_cause() {
         let dir = tempfile::tempdir().unwrap();
         std::fs::write(dir.path().join("latin"), b"A=1\nB=\xfc\n").unwrap();
         std::fs::write(dir.path().join("large"), vec![b'#'; MAX_SIZE as usize + 1]).unwrap();

@@ -48,7 +48,7 @@ fn off_names_what_is_missing() {
 }
 
 #[test]
-fn a_shared_token_goes_to_the_first_agent_and_the_second_is_told() {
+fn a_shared_token_goes_to_the_first_agent_and_the_second_is_reported() {
     let settings = Settings::from_pairs([(
         "TELEGRAM_BOT_TOKEN",
         "123456789:AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA",
@@ -122,7 +122,7 @@ fn logins_with_a_browser_are_each_agents_own() {
 }
 
 #[test]
-fn a_second_account_that_is_the_first_again_is_told() {
+fn a_second_account_that_is_the_first_again_is_reported() {
     let (token, mut taken) = ("123456789:AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA", Taken::default());
     let settings = Settings::from_pairs([
         ("TELEGRAM_BOT_TOKEN", token),

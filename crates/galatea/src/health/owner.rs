@@ -41,7 +41,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn listening_sockets_are_told_from_connections() {
+    fn listening_sockets_are_distinguished_from_connections() {
         let table = "  sl  local_address rem_address   st tx_queue rx_queue tr tm->when retrnsmt   uid  timeout inode\n\
              0: 0100007F:0BB8 0100007F:1234 01 00000000:00000000 00:00000000 00000000     0        0 11 1 0\n\
              1: 0100007F:0BB8 00000000:0000 0A 00000000:00000000 00:00000000 00000000     0        0 22 1 0\n garbage\n";

@@ -111,7 +111,7 @@ async fn strange_hosts_and_methods_are_refused() {
 }
 
 #[test]
-fn hosts_are_told_apart() {
+fn hosts_are_distinguished() {
     for good in ["localhost", "LOCALHOST:3000", "127.0.0.1", "127.9.9.9:1", "[::1]", "[::1]:3000"] {
         assert!(is_this_host(good), "{good}");
     }

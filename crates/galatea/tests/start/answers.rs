@@ -113,7 +113,7 @@ fn a_silent_agent_says_why() {
 }
 
 #[test]
-fn several_agents_are_told_apart() {
+fn several_agents_are_distinguished() {
     let home = Home::new();
     for name in ["Ada", "Bob"] {
         std::fs::write(
@@ -144,7 +144,7 @@ fn several_agents_are_told_apart() {
 }
 
 #[test]
-fn a_terminal_that_is_off_is_told() {
+fn a_terminal_that_is_off_is_reported() {
     let home = Home::new();
     let running = Running::of({
         let mut command = home.command(&["start", "--port", "0"]);

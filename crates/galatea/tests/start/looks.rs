@@ -196,7 +196,7 @@ fn a_schema_beside_characters_is_no_broken_character() {
 }
 
 #[test]
-fn a_misspelt_name_in_the_environment_is_told() {
+fn a_misspelt_name_in_the_environment_is_reported() {
     let home = Home::new();
     let told = home
         .command(&["connector", "ls"])

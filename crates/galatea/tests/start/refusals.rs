@@ -18,7 +18,7 @@ fn a_second_start_names_the_first() {
 }
 
 #[test]
-fn a_taken_port_is_told_and_not_dodged() {
+fn a_taken_port_is_reported_and_not_dodged() {
     let home = Home::new();
     let holder = TcpListener::bind("127.0.0.1:0").unwrap();
     let port = holder.local_addr().unwrap().port().to_string();
@@ -46,7 +46,7 @@ fn the_health_server_stays_on_this_machine() {
 }
 
 #[test]
-fn a_broken_character_is_told_with_its_place() {
+fn a_broken_character_is_reported_with_its_place() {
     let home = Home::new();
     std::fs::write(home.path().join("ada.json"), "{\n  \"name\": \"Ada\"\n  \"bio\": \"x\"\n}")
         .unwrap();

@@ -113,11 +113,12 @@ async fn full_while_answering_nothing_is_lost_or_said_twice() {
         for (n, person) in people.iter().enumerate() {
             person.says(&person.direct(), &format!("Q{}", round * 10 + n)).send();
         }
-        // The disk fills up while the answers of the last round are in flight.
+        // The disk fills up while answers are in flight: those of this round, and those of the last
+        // round that wait for their next attempt.
         machine.fill_disk(true);
-        galatea.wait_for_line("GAL-DB-FULL").await;
-        tokio::time::sleep(Duration::from_millis(200)).await;
+        until_status(&stage.program(), false, "GAL-DB-FULL").await;
         machine.fill_disk(false);
+        until_status(&stage.program(), true, "ready").await;
     }
     for (n, person) in people.iter().enumerate() {
         let said = stage.wait_text(&person.direct(), &format!("A{}", 30 + n)).await;
@@ -231,10 +232,13 @@ async fn slow_the_next_run_does_not_look_before_a_late_message_can_have_arrived(
     machine.slow_disk(Duration::ZERO);
     let galatea = program.arg("start").spawn();
     galatea.wait_for_line("ready in").await;
-    // Less than a late arrival can take, counted from the send.
-    tokio::time::sleep(Duration::from_millis(500)).await;
+    // Another chat's answer shows that the next run works. It comes sooner after the send than a
+    // late arrival can take.
+    let bob = stage.telegram.user("Bob", "bob_b");
+    bob.says(&bob.direct(), "Q3").send();
+    assert_eq!(stage.wait_text(&bob.direct(), "A3").await, ["A3"], "{}", galatea.output());
     stage.telegram.apply_late();
     stage.ann.says(&direct, "Q2").send();
     assert_eq!(stage.wait_text(&direct, "A2").await, ["A1", "A2"], "{}", galatea.output());
-    sound(&stage.program(), 2).await;
+    sound(&stage.program(), 3).await;
 }

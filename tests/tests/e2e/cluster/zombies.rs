@@ -60,7 +60,7 @@ async fn a_paused_connector_wakes_up_and_sends_nothing_twice() {
 /// Writes that were in flight when the process was paused must not be committed along with those it
 /// makes afterwards.
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn a_paused_process_that_nobody_replaced_begins_anew() {
+async fn a_paused_process_without_a_successor_begins_anew() {
     let mut crowd = crowd(2).await;
     let alone = crowd.node("all").await;
     crowd.discord.wait_connected(1).await;

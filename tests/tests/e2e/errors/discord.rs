@@ -64,7 +64,7 @@ async fn is_told(scene: &Scene, code: &str, state: &str, parts: &[&str]) -> Stri
 }
 
 #[tokio::test]
-async fn what_is_no_token_is_told_by_its_shape() {
+async fn an_invalid_token_is_recognised_by_its_shape() {
     let pasted = [
         (
             "'Bot MTEyMjMzNDQ1NTY2Nzc4ODk5.GcanAr.canaryCANARYcanaryCANARYcanaryCAN_-12345'",
@@ -121,7 +121,7 @@ async fn what_is_no_token_is_told_by_its_shape() {
 }
 
 #[tokio::test]
-async fn a_refused_token_is_told_with_its_line_and_the_fix_works() {
+async fn a_refused_token_is_reported_with_its_line_and_the_fix_works() {
     let (mut scene, discord, ann, _guild) = set().await;
     let right = discord.token();
     scene.env(
@@ -358,7 +358,7 @@ async fn a_rate_limit_at_the_start_is_a_countdown() {
 }
 
 #[tokio::test]
-async fn a_page_in_place_of_the_api_is_told_with_the_address() {
+async fn a_page_in_place_of_the_api_is_reported_with_the_address() {
     let (mut scene, _discord, ..) = set().await;
     scene.canary("canary-page");
     let page = "<html><head><title>canary-page</title></head><body>nginx</body></html>";
@@ -375,7 +375,7 @@ async fn a_page_in_place_of_the_api_is_told_with_the_address() {
 }
 
 #[tokio::test]
-async fn an_unreachable_api_is_tried_again_and_nobody_else_is_asked() {
+async fn an_unreachable_api_is_tried_again_and_no_other_address_is_asked() {
     let (mut scene, discord, ann, _guild) = set().await;
     let right = discord.url().to_owned();
     let nowhere = format!("http://127.0.0.1:{}", galatea_testkit::process::free_port());

@@ -66,7 +66,7 @@ async fn toml_that_is_none_is_shown_with_a_caret() {
 }
 
 #[tokio::test]
-async fn a_key_that_nobody_reads_is_kept_and_told() {
+async fn an_unknown_key_is_kept_and_reported() {
     let scene = Scene::set().await;
     scene.stage.home.write("ada.json", UNKNOWN);
     let form = [
@@ -96,7 +96,7 @@ async fn a_key_that_nobody_reads_is_kept_and_told() {
 }
 
 #[tokio::test]
-async fn a_character_that_is_not_there_is_told_by_its_path() {
+async fn a_missing_character_is_reported_with_its_path() {
     let scene = Scene::set().await;
     let expected = [
         "GAL-CHAR-FILE",
@@ -163,7 +163,7 @@ async fn a_line_that_is_no_setting_is_shown_without_its_value() {
 }
 
 #[tokio::test]
-async fn a_secrets_file_that_is_not_there_is_told_by_its_variable() {
+async fn a_missing_secrets_file_is_reported_with_its_variable() {
     let mut scene = Scene::set().await;
     scene.env("OPENAI_API_KEY", "");
     scene.env("OPENAI_API_KEY_FILE", "/run/secrets/none");
@@ -182,7 +182,7 @@ async fn a_secrets_file_that_is_not_there_is_told_by_its_variable() {
 }
 
 #[tokio::test]
-async fn a_value_that_makes_no_sense_is_told_with_its_line() {
+async fn a_value_that_makes_no_sense_is_reported_with_its_line() {
     let mut scene = Scene::set().await;
     scene.env("TELEGRAM_MODE", "canary-push");
     let refused = scene.run(&["start"]).await;

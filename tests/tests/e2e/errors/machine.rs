@@ -39,7 +39,7 @@ async fn a_taken_port_names_its_owner_and_is_not_dodged() {
 }
 
 #[tokio::test]
-async fn a_port_that_is_none_is_told_with_its_line() {
+async fn an_invalid_port_is_reported_with_its_line() {
     let mut scene = Scene::set().await;
     scene.env("SERVER_PORT", "canary-port");
     let refused = scene.program().without_env("SERVER_PORT").arg("start").run().await;

@@ -104,7 +104,7 @@ async fn a_model_that_is_not_pulled() {
 }
 
 #[tokio::test]
-async fn nobody_at_the_models_address() {
+async fn no_server_at_the_models_address() {
     let mut scene = Scene::set().await;
     scene.env("OPENAI_BASE_URL", &format!("http://127.0.0.1:{}/v1", free_port()));
     let doctor = scene.run(&["doctor"]).await;
@@ -133,7 +133,7 @@ async fn a_page_at_the_models_address() {
     says(
         &doctor.stdout,
         &[
-            "something that is no model answer",
+            "something that is not a model answer",
             "GAL-MODEL-GARBAGE",
             "where: OPENAI_BASE_URL from .env line 3",
             "fix: check OPENAI_BASE_URL",

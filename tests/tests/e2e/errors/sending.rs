@@ -20,7 +20,7 @@ async fn ask_and_hold(scene: &Scene, chat: &Chat, text: &str) -> i64 {
 }
 
 #[tokio::test]
-async fn a_person_who_blocked_the_bot_is_told_and_others_are_answered() {
+async fn a_person_who_blocked_the_bot_is_reported_and_others_are_answered() {
     let scene = Scene::set().await;
     let running = scene.start().await;
     let ann = &scene.stage.ann;

@@ -24,7 +24,7 @@ const PASTED: &[(&str, &str, &str)] = &[
 ];
 
 #[tokio::test]
-async fn what_is_no_token_is_told_by_its_shape() {
+async fn an_invalid_token_is_recognised_by_its_shape() {
     for (pasted, cause, fix) in PASTED {
         let mut scene = Scene::set().await;
         scene.env("TELEGRAM_BOT_TOKEN", pasted);

@@ -144,7 +144,7 @@ fn warnings(output: &str, text: &str) -> Vec<String> {
 }
 
 #[tokio::test]
-async fn a_connector_that_fails_is_told_once() {
+async fn a_connector_that_fails_is_reported_once() {
     // A failure that needs a person, in text and in JSON.
     let scene = with_a_webhook().await;
     let running = scene.start().await;
@@ -168,7 +168,7 @@ async fn a_connector_that_fails_is_told_once() {
         .arg("start")
         .spawn();
     let three = async {
-        while running.output().matches("ended; starting again").count() < 3 {
+        while running.output().matches("ended; restarting after the pause").count() < 3 {
             tokio::time::sleep(std::time::Duration::from_millis(50)).await;
         }
     };
@@ -176,7 +176,7 @@ async fn a_connector_that_fails_is_told_once() {
     running.terminate();
     let said = running.finish().await.stderr;
     let told = warnings(&said, "not connected");
-    assert_eq!((told.len(), warnings(&said, "starting again").len()), (1, 0), "{said}");
+    assert_eq!((told.len(), warnings(&said, "restarting after the pause").len()), (1, 0), "{said}");
 }
 
 #[tokio::test]
@@ -189,7 +189,7 @@ async fn a_repair_in_json_tells_the_result() {
 }
 
 #[tokio::test]
-async fn a_second_poller_is_told_and_does_not_end_it() {
+async fn a_second_poller_is_reported_and_does_not_end_it() {
     let scene = Scene::set().await;
     let running = scene.start().await;
     running.wait_for_line("polling").await;
@@ -226,7 +226,7 @@ async fn a_second_poller_is_told_and_does_not_end_it() {
 }
 
 #[tokio::test]
-async fn privacy_mode_is_told_with_the_way_to_change_it() {
+async fn privacy_mode_is_reported_with_the_way_to_change_it() {
     let scene = Scene::set().await;
     scene.stage.telegram.set_privacy(true);
     let expected = [

@@ -73,7 +73,7 @@ async fn explained(scene: &Scene, post: u64) -> String {
 }
 
 #[tokio::test]
-async fn what_is_no_access_token_is_told_by_its_shape() {
+async fn an_invalid_access_token_is_recognised_by_its_shape() {
     let (mut scene, x) = set().await;
     scene.env("TWITTER_ACCESS_TOKEN", "canaryCANARYcanaryCANARYcanary");
     scene.canary("canaryCANARY");
@@ -112,7 +112,7 @@ async fn a_key_that_is_missing_is_named() {
 }
 
 #[tokio::test]
-async fn keys_that_do_not_match_are_told() {
+async fn keys_that_do_not_match_are_reported() {
     let (mut scene, x) = set().await;
     scene.env("TWITTER_ACCESS_TOKEN_SECRET", "wrong-canary-wrong-canary-wrong-canary-wrong1");
     scene.canary("wrong-canary");
@@ -127,7 +127,7 @@ async fn keys_that_do_not_match_are_told() {
 }
 
 #[tokio::test]
-async fn a_clock_that_is_off_is_told_with_the_difference() {
+async fn a_clock_that_is_off_is_reported_with_the_difference() {
     let (mut scene, _x) = set().await;
     let body =
         r#"{"title":"Unauthorized","type":"about:blank","status":401,"detail":"Unauthorized"}"#;
@@ -221,7 +221,7 @@ async fn check_asks_before_it_pays_and_tells_dry_run_and_cap() {
 }
 
 #[tokio::test]
-async fn an_app_that_is_not_enrolled_is_told_where_to_go() {
+async fn an_app_that_is_not_enrolled_is_reported_with_the_place_to_enrol() {
     let (scene, x) = set().await;
     x.set_enrolled(false);
     let parts = [
@@ -251,7 +251,7 @@ async fn without_credits_it_pauses_with_one_alert() {
     scene.stage.ann.says(&direct, "Q1").send();
     scene.stage.wait_text(&direct, "A1").await;
     let said = scene.end(running).await.stderr;
-    assert_eq!(said.matches("X refuses to go on").count(), 1, "one alert: {said}");
+    assert_eq!(said.matches("X refuses further calls").count(), 1, "one alert: {said}");
     let refused = x
         .calls()
         .iter()
@@ -268,7 +268,7 @@ async fn without_credits_it_pauses_with_one_alert() {
 }
 
 #[tokio::test]
-async fn what_nobody_summoned_is_not_sent() {
+async fn an_unsummoned_reply_is_not_sent() {
     let (scene, x) = set().await;
     let mut running = start(&scene, &x).await;
     x.fault(Fault::new(Effect::RateLimited(3)).on(SEND));
@@ -295,7 +295,7 @@ async fn what_nobody_summoned_is_not_sent() {
 }
 
 #[tokio::test]
-async fn what_x_takes_for_unsummoned_is_told_alike() {
+async fn what_x_takes_for_unsummoned_is_reported_alike() {
     let (scene, x) = set().await;
     let running = start(&scene, &x).await;
     let detail = "Reply to this conversation is not allowed because you have not been mentioned or otherwise engaged by the author.";
@@ -366,7 +366,7 @@ async fn a_limit_of_reading_is_a_countdown() {
 }
 
 #[tokio::test]
-async fn a_page_in_place_of_the_api_is_told_with_the_address() {
+async fn a_page_in_place_of_the_api_is_reported_with_the_address() {
     let (mut scene, _x) = set().await;
     scene.canary("canary-page");
     let page = "<html><head><title>canary-page</title></head><body>nginx</body></html>";

@@ -94,7 +94,7 @@ async fn two_characters_answer_on_two_accounts_at_once() {
 }
 
 #[tokio::test]
-async fn one_account_serves_the_first_and_the_second_is_told() {
+async fn one_account_serves_the_first_and_the_second_is_reported() {
     let token = "7000000011:AAada-canary-token-ada-canary-tokenx";
     // The second character has an older token of the same account.
     for (again, words) in [

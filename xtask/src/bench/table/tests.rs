@@ -158,7 +158,7 @@ fn every_row_has_the_columns_of_the_head() {
 }
 
 #[test]
-fn the_machine_and_a_doubtful_run_are_told() {
+fn the_machine_and_a_doubtful_run_are_reported() {
     let table = table();
     for part in [
         "2 cores (Some CPU)",

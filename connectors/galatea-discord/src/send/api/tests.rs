@@ -31,7 +31,7 @@ fn the_token_is_not_shown() {
 }
 
 #[test]
-fn the_field_at_fault_is_told() {
+fn the_field_at_fault_is_reported() {
     let errors = json!({ "embeds": { "0": { "title": { "_errors": [{ "code": "X", "message": "too long" }] } } } });
     assert_eq!(
         told_field("Invalid Form Body", &errors),

@@ -98,7 +98,7 @@ pub(super) fn administrator() -> Value {
 }
 
 #[test]
-fn our_own_standing_is_told() {
+fn our_own_standing_is_reported() {
     let us = json!({"id": 7001, "is_bot": true, "first_name": "G"});
     let status = |old: &str, new: Value| {
         let decoded =

@@ -147,7 +147,7 @@ fn mentions_are_found_by_entity_in_any_case() {
 }
 
 #[test]
-fn replies_to_us_are_told_from_replies_to_others() {
+fn replies_to_us_are_distinguished_from_replies_to_others() {
     let reply = |from: Value| {
         let earlier =
             json!({"message_id": 5, "from": from, "chat": group(), "date": 1, "text": "earlier"});

@@ -11,7 +11,7 @@ fn teloxides_names_are_spelled_as_the_bot_api_does() {
 }
 
 #[test]
-fn answers_are_told_apart() {
+fn answers_are_distinguished() {
     assert!(read::<bool>(200, "h", br#"{"ok":true,"result":true}"#).unwrap());
     let Failure::Refused(r) =
         read::<bool>(429, "h", br#"{"ok":false,"error_code":429,"description":"Too Many Requests","parameters":{"retry_after":3}}"#).unwrap_err()

@@ -105,7 +105,7 @@ fn wrong_types_are_refused_where_they_stand() {
 }
 
 #[test]
-fn every_fault_is_told_not_only_the_first() {
+fn every_fault_is_reported_not_only_the_first() {
     let found = errors(r#"{"name": 1, "bio": 2, "topics": 3, "style": 4}"#);
     assert_eq!(found.iter().map(|d| d.column).collect::<Vec<_>>(), [10, 20, 33, 45]);
 }

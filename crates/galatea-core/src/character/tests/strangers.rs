@@ -14,7 +14,7 @@ fn refusal(name: &str, text: &str) -> (String, String) {
 }
 
 #[test]
-fn typescript_is_named_and_the_way_out_told() {
+fn typescript_is_named_and_the_remedy_shown() {
     let text = "import { type Character } from '@elizaos/core';\nexport const character: Character = {\n  name: 'Ada',\n};\n";
     for name in ["character.ts", "src/character.js", "c.mts", "c.json"] {
         let (message, help) = refusal(name, text);
@@ -51,7 +51,7 @@ fn yaml_and_swapped_formats_are_named() {
 }
 
 #[test]
-fn a_quote_inside_a_text_is_told_where_it_stands() {
+fn a_quote_inside_a_text_is_reported_with_its_place() {
     for (text, line, column) in [
         ("{\n \"name\": \"N\",\n \"bio\": \"He said \"hello\" to me\"\n}", 3, 18),
         ("{\n \"name\": \"N\",\n \"bio\": \"He said \"hello to me\"\n}", 3, 18),
@@ -86,7 +86,7 @@ fn advice_about_a_wrong_value_can_be_followed() {
 }
 
 #[test]
-fn the_size_is_told_in_words_that_differ() {
+fn the_size_is_reported_in_words_that_differ() {
     let text = format!("{{\"name\": \"N\", \"bio\": \"{}\"}}", "x".repeat(MAX_SIZE));
     let message = error(&text).message;
     assert_eq!(
@@ -136,7 +136,7 @@ fn plugins_as_objects_are_read_by_their_name() {
 }
 
 #[test]
-fn what_elizaos_encrypted_is_told_and_hides_no_other_value() {
+fn what_elizaos_encrypted_is_reported_and_hides_no_other_value() {
     let cipher = "0123456789abcdef0123456789abcdef:0123456789abcdef0123456789abcdef";
     let text = format!(
         r#"{{"name": "N", "bio": "b", "secrets": {{"OPENAI_API_KEY": "{cipher}"}}, "settings": {{"A": "{cipher}", "deep": {{"B": "{cipher}"}}}}}}"#

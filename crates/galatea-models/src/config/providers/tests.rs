@@ -2,7 +2,7 @@
 
 use crate::{
     Dependencies,
-    config::{build, parameters::sampling, variables},
+    config::{Configured, build, parameters::sampling, variables},
 };
 use galatea_core::{
     ErrorKind, Settings, SystemClock,
@@ -111,7 +111,7 @@ fn others_stand_in_as_the_setting_says() {
 }
 
 #[test]
-fn what_is_said_at_home_stays_there_unless_somebody_says_otherwise() {
+fn what_a_local_model_reads_stays_local_unless_a_setting_allows_more() {
     let home = [("GALATEA_MODEL_PROVIDER", "ollama"), ("OPENAI_API_KEY", "k")];
     assert_eq!(of(&home).notes, [""; 0]);
     assert_eq!(
@@ -347,7 +347,7 @@ fn families_that_see() {
 }
 
 #[test]
-fn a_remembered_choice_is_taken_and_a_name_that_somebody_set_is_never_replaced() {
+fn a_remembered_choice_is_taken_and_a_name_from_the_settings_is_never_replaced() {
     use crate::choices::{Choices, Listed, Reading, When};
     let choices = Choices::default();
     let list: Vec<Listed> = ["gpt-7-luna", "gpt-7-terra"].iter().map(|id| Listed::of(id)).collect();
@@ -407,7 +407,7 @@ fn a_remembered_choice_is_taken_and_a_name_that_somebody_set_is_never_replaced()
 }
 
 #[test]
-fn ends_and_parameters_that_are_left_out_are_told() {
+fn ends_and_parameters_that_are_left_out_are_reported() {
     let of_code = |pairs: &[(&str, &str)], code: &str| {
         of(pairs).findings.into_iter().filter(|f| f.id == code).collect::<Vec<_>>()
     };

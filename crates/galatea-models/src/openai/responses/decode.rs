@@ -156,7 +156,7 @@ mod tests {
     use proptest::prelude::*;
 
     #[test]
-    fn incomplete_withheld_and_failed_responses_are_told_apart() {
+    fn incomplete_withheld_and_failed_responses_are_distinguished() {
         let read = |body: &str| decode(body.as_bytes());
         let said = r#""output":[{"type":"reasoning","summary":[]},{"type":"message","content":[{"type":"output_text","text":"half","annotations":[]}]}]"#;
         let of =

@@ -40,7 +40,7 @@ impl Endpoint {
             ),
             Some(http::TOO_BIG | http::JSON) => (
                 codes::GARBAGE,
-                format!("{label} answered with something that is no model answer"),
+                format!("{label} answered with something that is not a model answer"),
                 Some(format!("check {url}")),
             ),
             _ => (
@@ -205,7 +205,7 @@ impl Endpoint {
         match fail {
             Fail::Garbage(expected) => {
                 let error = Error::unexpected(format!(
-                    "{} answered with something that is no model answer",
+                    "{} answered with something that is not a model answer",
                     self.names.label
                 ))
                 .with_code(codes::GARBAGE)

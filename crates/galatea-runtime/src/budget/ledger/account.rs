@@ -1,4 +1,4 @@
-//! Account: one holder's day.
+//! Account: what one holder (a person, Room, World, platform or agent) used and reserved on a day.
 
 use galatea_core::{Timestamp, store::Day};
 
@@ -29,19 +29,19 @@ impl Spend {
 #[derive(Debug, Clone)]
 pub(super) struct Account {
     pub(super) day: Day,
-    /// As stored, without what was used here since.
+    /// Stored use, without what this process has used since.
     pub(super) base: Spend,
     pub(super) base_answers: u64,
     pub(super) notices: u64,
-    /// Told of the rate.
+    /// The holder was notified of the rate limit.
     pub(super) hurried: bool,
     pub(super) earlier: bool,
-    /// Used here, stored or about to be.
+    /// Used by this process, stored or not yet stored.
     pub(super) mine: Spend,
     pub(super) mine_answers: u64,
-    /// What everybody had used when it was read.
+    /// Use by all processes when it was last read.
     pub(super) seen: Spend,
-    /// Set aside.
+    /// Reserved for calls in progress.
     pub(super) held: Spend,
     pub(super) calls: u32,
     pub(super) bucket: Option<Bucket>,
@@ -69,7 +69,7 @@ impl Account {
         }
     }
 
-    /// A new day begins with what is stored of it, which is to be read; what is under way goes on.
+    /// Begins a new day if one has come: the stored use is to be read again; reservations stay.
     pub(super) fn turn_over(&mut self, now: Timestamp) {
         self.touched = now;
         if self.day != Day::of(now) {

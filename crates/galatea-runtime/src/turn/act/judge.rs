@@ -1,5 +1,5 @@
-//! Judge: what an action is about to do, or came to, held against the table of rights and the
-//! platform's own rules.
+//! Judge: checks what an action is about to do, and what it returned, against the table of rights
+//! and the platform's own rules.
 
 use galatea_core::{
     ActionResult, Address, EntityId, RemoteId, Result, Room, Speak, Turn, World,
@@ -12,7 +12,7 @@ use std::collections::BTreeSet;
 use crate::config::Confirmation;
 use crate::turn::Engine;
 
-/// Whether the person who asked has agreed to just this.
+/// How far the person who asked has agreed to exactly this action.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Consent {
     /// They asked for it, as the model understood.
@@ -43,8 +43,8 @@ impl Judged {
     }
 }
 
-/// An action as its author declared it, before it runs. One that speaks elsewhere is judged by what
-/// it returns, unless it does so by itself.
+/// Judges an action by the scope that its author declared, before it runs. An action that sends
+/// messages elsewhere is judged by what it returns, unless it sends them itself.
 pub(super) fn scope(
     turn: &Turn<'_>,
     engine: &Engine,

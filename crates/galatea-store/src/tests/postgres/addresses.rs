@@ -19,7 +19,7 @@ async fn refusal(url: &str, code: &str, password: &str) -> Error {
 }
 
 #[tokio::test]
-async fn what_is_in_the_way_is_told_without_the_password() {
+async fn what_is_in_the_way_is_reported_without_the_password() {
     let database = Database::fresh().await;
     let (url, password) = (database.url(), database.server().password().to_owned());
     let wrong =
@@ -49,7 +49,7 @@ async fn what_is_in_the_way_is_told_without_the_password() {
 }
 
 #[tokio::test]
-async fn a_user_without_rights_is_told() {
+async fn a_user_without_rights_is_reported() {
     let database = Database::fresh().await;
     let mut admin = PgConnection::connect(&database.url()).await.unwrap();
     let role = format!("role_{}", uuid::Uuid::new_v4().simple());

@@ -103,7 +103,7 @@ async fn a_write_goes_on_without_its_caller() {
 
 /// U+0000 is the one letter PostgreSQL's text cannot hold; a hostile name must not stop the queue.
 #[tokio::test]
-async fn a_nul_in_a_name_stops_nobody() {
+async fn a_nul_in_a_name_stops_no_message() {
     let database = Database::fresh().await;
     let store = open(&database).await;
     let scene = Scene::new();

@@ -128,7 +128,7 @@ async fn a_transaction_paused_past_its_lease_cannot_commit() {
 /// Two processes renew, claim, ingest and answer under their leases at once: nothing gets stuck or
 /// fails but for losing a part.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn renewing_while_answering_stops_nobody() {
+async fn renewing_while_answering_stops_no_answer() {
     let database = Database::fresh().await;
     let store = open(&database).await;
     let (member, agent) = (MemberId::fresh(), AgentId::fresh());

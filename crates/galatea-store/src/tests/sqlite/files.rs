@@ -133,7 +133,7 @@ async fn only_the_owner_may_read_the_files() {
 }
 
 #[tokio::test]
-async fn a_place_that_cannot_be_written_is_told() {
+async fn a_place_that_cannot_be_written_is_reported() {
     let folder = tempfile::tempdir().unwrap();
     fs::write(folder.path().join("file"), "x").unwrap();
     for path in [folder.path().join("file/galatea.db"), folder.path().to_owned()] {
@@ -151,7 +151,7 @@ async fn a_place_that_cannot_be_written_is_told() {
 }
 
 #[tokio::test]
-async fn a_damaged_file_is_told_and_left_alone() {
+async fn a_damaged_file_is_reported_and_left_alone() {
     let folder = tempfile::tempdir().unwrap();
     let garbage = folder.path().join("garbage.db");
     fs::write(&garbage, "no database at all, ".repeat(500)).unwrap();
@@ -225,7 +225,7 @@ async fn migrations_run_once_and_an_edited_one_is_noticed() {
 }
 
 #[tokio::test]
-async fn a_lock_of_another_process_is_told_and_waited_out() {
+async fn a_lock_of_another_process_is_reported_and_waited_out() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("galatea.db");
     let store = open(&path).await.unwrap();

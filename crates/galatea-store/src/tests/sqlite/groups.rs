@@ -65,11 +65,18 @@ async fn a_writer_that_rests_goes_on() {
     let scene = Scene::new();
     for n in 0..5 {
         let message = scene.message("hello", n);
+        let before = store.statements();
         assert_eq!(
             store.ingest(Scene::batch(std::slice::from_ref(&message))).await.unwrap().new,
             [true]
         );
-        tokio::time::sleep(idle * 10).await;
+        // The group is one statement; the other frees memory when the writer begins to rest.
+        let rests = async {
+            while store.statements() < before + 2 {
+                tokio::time::sleep(idle).await;
+            }
+        };
+        tokio::time::timeout(Duration::from_secs(30), rests).await.expect("it never rests");
         assert_eq!(store.memory(message.memory.id).await.unwrap(), Some(message.memory));
     }
     store.close().await;

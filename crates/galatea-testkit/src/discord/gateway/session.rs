@@ -143,7 +143,7 @@ impl Connection {
         } else {
             Vec::new()
         };
-        state.resumed += 1;
+        state.resumed.push(sequence);
         Ok(told)
     }
 

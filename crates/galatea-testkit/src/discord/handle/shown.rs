@@ -33,7 +33,17 @@ impl Handle {
 
     /// Number of sessions resumed so far.
     pub fn resumed(&self) -> usize {
-        self.shared.lock().resumed
+        self.shared.lock().resumed.len()
+    }
+
+    /// Number of the last event that the client had read when it last resumed.
+    pub fn last_resumed_after(&self) -> Option<u64> {
+        self.shared.lock().resumed.last().copied()
+    }
+
+    /// Number of the last event of the session; of the longest, if there are several.
+    pub fn last_event(&self) -> u64 {
+        self.shared.lock().sessions.all.values().map(|s| s.sequence).max().unwrap_or(0)
     }
 
     /// Number of sessions with a connection.

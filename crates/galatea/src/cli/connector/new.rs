@@ -240,7 +240,7 @@ mod tests {
     }
 
     #[test]
-    fn people_are_told_both_lines_exactly() {
+    fn people_are_reported_both_lines_exactly() {
         insta::assert_snapshot!(next_steps(&Spellings::of("my-chat")), @r#"
         Add two lines:
 

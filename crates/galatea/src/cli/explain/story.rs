@@ -175,7 +175,7 @@ mod tests {
     }
 
     #[test]
-    fn a_silence_is_told_in_order_with_the_setting_that_would_change_it() {
+    fn a_skipped_message_is_explained_in_order_with_the_setting_that_would_change_it() {
         insta::assert_snapshot!(tell(&explanation(), Style::plain()), @r"
         not answered: the message does not address the agent
 

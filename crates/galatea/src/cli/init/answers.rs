@@ -216,7 +216,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn lines_are_taken_in_order_and_a_missing_one_is_told() {
+    fn lines_are_taken_in_order_and_a_missing_one_is_reported() {
         let mut input = "  token \nkey".as_bytes();
         assert_eq!(line(&mut input, "x").unwrap(), "token");
         assert_eq!(line(&mut input, "x").unwrap(), "key");

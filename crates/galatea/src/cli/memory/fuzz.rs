@@ -20,7 +20,7 @@ const AGENT: &str = "b850bc30-45f8-0041-a00a-83df46d8555d";
 pub fn import_galatea(bytes: &[u8]) {
     recognise(bytes);
     let path = Path::new(FILE);
-    let mut batch = past::galatea::Batch::default();
+    let mut batch = past::batch::Batch::default();
     for line in lines_in(bytes, path) {
         let Ok((number, line)) = line else { return };
         let Ok(read) = record(path, number, &line) else { return };

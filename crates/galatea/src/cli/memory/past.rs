@@ -1,6 +1,7 @@
-//! Readers of what `memory import` takes, one per format. Exports of platforms are read by their
-//! connectors.
+//! Readers of what `memory import` takes, one per format, and the batch in which they store rows.
+//! Connectors read the exports of their platforms.
 
+pub(super) mod batch;
 pub(super) mod elizaos;
 pub(super) mod galatea;
 pub(super) mod log;

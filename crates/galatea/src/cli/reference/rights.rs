@@ -95,7 +95,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_action_and_every_cell_is_told() {
+    fn every_action_and_every_cell_is_reported() {
         let page = markdown();
         for action in galatea_bootstrap::plugin().actions {
             assert!(page.contains(&format!("| `{}` |", action.docs().name)));

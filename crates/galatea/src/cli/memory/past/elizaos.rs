@@ -6,18 +6,18 @@ mod values;
 
 use galatea_core::{
     Account, AgentId, ChannelType, Content, Derived, EntityId, Memory, MemoryKind, MemoryScope,
-    Relationship, RemoteId, RoomId, Source, Store, Timestamp, WorldId, kill_point,
-    store::{DerivedChange, EntityChange, Ingest, RoomChange, WorldChange},
+    Relationship, RemoteId, RoomId, Source, Store, Timestamp, WorldId,
+    store::{EntityChange, RoomChange, WorldChange},
 };
 use serde_json::{Map, Value};
 use std::{collections::BTreeMap, path::Path};
 
-use super::super::import::{Bar, Count, unreadable};
+use super::{
+    super::import::{Bar, Count, unreadable},
+    batch::Batch,
+};
 use crate::failure::Result;
 use dump::{Dump, Row};
-
-/// Rows of one commit.
-const STEP: usize = 500;
 
 /// Whether a file that begins like this is a dump.
 pub(in super::super) fn is_dump(start: &str) -> bool {
@@ -46,7 +46,7 @@ pub(in super::super) async fn import(
         if batch.add(agent, &row) {
             count.read += 1;
         }
-        if batch.rows >= STEP && !dry_run {
+        if batch.is_full() && !dry_run {
             count.new += std::mem::take(&mut batch).store(store, agent).await?;
             bar.show(at, of);
         }
@@ -75,15 +75,6 @@ pub(in super::super) fn read_all(lines: dump::Lines, of: usize, path: &Path, age
     }
 }
 
-/// Rows of one commit.
-#[derive(Default)]
-struct Batch {
-    rows: usize,
-    ingest: Ingest,
-    derived: DerivedChange,
-    relationships: Vec<Relationship>,
-}
-
 impl Batch {
     /// Adds a row; true if it is a memory. Rows of other tables, and rows without the ids that make
     /// them what they are, are passed over.
@@ -96,7 +87,9 @@ impl Batch {
             "entities" => connections.entities.extend(entity(agent, row)),
             "participants" => {
                 let pair = row.id::<EntityId>("entity_id").zip(row.id::<RoomId>("room_id"));
-                connections.participants.extend(pair);
+                if let Some((entity, room)) = pair {
+                    self.add_participant(entity, room);
+                }
             }
             "relationships" => self.relationships.extend(relationship(agent, row)),
             "memories" => {
@@ -112,20 +105,6 @@ impl Batch {
             _ => self.rows -= 1,
         }
         false
-    }
-
-    async fn store(self, store: &dyn Store, agent: AgentId) -> Result<usize> {
-        let ids: Vec<_> = self.ingest.memories.iter().map(|memory| memory.id).collect();
-        let known = store.derived(agent, &ids).await?.len();
-        kill_point("import.before");
-        store.ingest(self.ingest).await?;
-        kill_point("import.derived");
-        let derived = store.change_derived(agent, &self.derived).await?;
-        kill_point("import.after");
-        for tie in &self.relationships {
-            store.save_relationship(tie).await?;
-        }
-        Ok(ids.len().saturating_sub(known) + usize::try_from(derived).unwrap_or(usize::MAX))
     }
 }
 

@@ -1,20 +1,20 @@
 //! Galatea's own export: rows are stored under their ids.
 
 use galatea_core::{
-    AgentId, Derived, EntityId, MemoryKind, RoomId, Store, kill_point,
-    store::{DerivedChange, EntityChange, Ingest, RoomChange, WorldChange},
+    AgentId, Derived, MemoryKind, Store,
+    store::{EntityChange, RoomChange, WorldChange},
 };
 use serde_json::{Map, Value};
-use std::{collections::HashSet, path::Path};
+use std::path::Path;
 
-use super::super::{
-    import::{Bar, Count, last, lines, record, unreadable},
-    record::{FORMAT, Record},
+use super::{
+    super::{
+        import::{Bar, Count, last, lines, record, unreadable},
+        record::{FORMAT, Record},
+    },
+    batch::Batch,
 };
 use crate::failure::Result;
-
-/// Rows of one commit.
-const STEP: usize = 500;
 
 /// Reads and stores. Rows of another agent become this agent's.
 pub(in super::super) async fn import(
@@ -41,7 +41,7 @@ pub(in super::super) async fn import(
             }
             other => batch.connection(agent, other),
         }
-        if batch.rows >= STEP && !dry_run {
+        if batch.is_full() && !dry_run {
             count.new += std::mem::take(&mut batch).store(store, agent).await?;
             bar.show(number, total);
         }
@@ -50,16 +50,6 @@ pub(in super::super) async fn import(
         count.new += batch.store(store, agent).await?;
     }
     Ok(count)
-}
-
-/// Rows of one commit.
-#[derive(Default)]
-pub(in super::super) struct Batch {
-    rows: usize,
-    ingest: Ingest,
-    derived: DerivedChange,
-    relationships: Vec<galatea_core::Relationship>,
-    speaks: HashSet<(EntityId, RoomId)>,
 }
 
 impl Batch {
@@ -71,9 +61,7 @@ impl Batch {
         if matches!(memory.kind, MemoryKind::Messages | MemoryKind::ActionResult)
             || is_plain && memory.kind == MemoryKind::Custom
         {
-            if self.speaks.insert((memory.entity_id, memory.room_id)) {
-                self.ingest.connections.participants.push((memory.entity_id, memory.room_id));
-            }
+            self.add_participant(memory.entity_id, memory.room_id);
             self.ingest.memories.push(derived.memory);
         } else {
             self.derived.new.push(derived);
@@ -115,21 +103,6 @@ impl Batch {
             }
             Record::Export { .. } | Record::Memory(_) => {}
         }
-    }
-
-    /// Messages first: what was made from them is refused without them.
-    async fn store(self, store: &dyn Store, agent: AgentId) -> Result<usize> {
-        let ids: Vec<_> = self.ingest.memories.iter().map(|memory| memory.id).collect();
-        let known = store.derived(agent, &ids).await?.len();
-        kill_point("import.before");
-        store.ingest(self.ingest).await?;
-        kill_point("import.derived");
-        let derived = store.change_derived(agent, &self.derived).await?;
-        kill_point("import.after");
-        for tie in &self.relationships {
-            store.save_relationship(tie).await?;
-        }
-        Ok(ids.len().saturating_sub(known) + usize::try_from(derived).unwrap_or(usize::MAX))
     }
 }
 
