@@ -222,7 +222,7 @@ pub mod zone;
 pub use action::{Action, ActionDocs, ActionResult, AnyAction};
 pub use character::Character;
 pub use clock::{Clock, Deadline, SharedClock, Skew, SystemClock, Timestamp};
-pub use command::{ADMIN_COMMANDS, COMMANDS, Command};
+pub use command::{ADMIN_COMMANDS, COMMAND_WORDS, COMMANDS, Command};
 pub use connector::{
     BrowserLogin, Capabilities, Connector, ConnectorConfig, ConnectorInfo, Finding, Host, Priority,
     ReadBack, SendHandler, Severity, Speak, TextUnit, Variable,

@@ -11,6 +11,7 @@ mod in_flight;
 mod inbox;
 mod intake;
 mod lanes;
+mod linking;
 pub mod orchestrator;
 mod outbox;
 mod ownership;

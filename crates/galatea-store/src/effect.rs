@@ -13,7 +13,7 @@ use crate::{
     convert::name_of,
     dialect::{Dialects, Statement, values},
     doomed::{self, doom},
-    task,
+    relationship, task,
 };
 
 /// With an agent only in Rooms that are not another agent's.
@@ -216,6 +216,7 @@ fn push_forget(change: &mut Change, agent: AgentId, entity: EntityId, at: Timest
     statements.extend(doomed::remove(None));
     statements.extend(crate::index::keep());
     statements.extend([FORGET_ASKED, FORGET_TASKS, FORGET_NAMES].map(with));
+    statements.push(relationship::UNLINK.with(values![agent.0, entity.0]));
     change.scrub = true;
     change.changes_memories = true;
     change.push(Write::Other { statements, counted: None }).map(drop)
@@ -246,5 +247,9 @@ pub(crate) fn push(
         RequestedChange::SaveTask { task } => task::push(change, agent, task),
         RequestedChange::DeleteTask { task } => task::push_delete(change, agent, *task),
         RequestedChange::ForgetPerson { entity } => push_forget(change, agent, *entity, at),
+        RequestedChange::LinkPeople { entities } => {
+            relationship::push_link(change, agent, entities, at)
+        }
+        RequestedChange::Unlink { entity } => relationship::push_unlink(change, agent, *entity),
     }
 }

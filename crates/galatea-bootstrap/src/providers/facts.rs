@@ -49,12 +49,17 @@ impl Provider for Facts {
         usual + meaning::LONGEST
     }
     async fn provide(&self, turn: &Turn<'_>) -> Result<Fragment> {
-        if !self.0.may_have_facts(turn).await? {
+        if !self.0.has_facts(turn).await? {
             return Ok(Fragment::default());
         }
-        let people: Vec<EntityId> =
-            standing::speakers(turn).collect::<HashSet<_>>().into_iter().collect();
-        let newest = RecallQuery { people: people.clone(), ..query(turn, String::new(), MOST + 1) };
+        let person = view::person(turn).await?;
+        if !self.0.may_have_facts(turn, &person).await? {
+            return Ok(Fragment::default());
+        }
+        let speaking = standing::speakers(turn).chain(person.iter().copied());
+        let people: Vec<EntityId> = speaking.collect::<HashSet<_>>().into_iter().collect();
+        let query = |text: String, most: usize| query(turn, &person, text, most);
+        let newest = RecallQuery { people: people.clone(), ..query(String::new(), MOST + 1) };
         let newest = turn.store.recall(&newest).await?;
         // Few are shown all, and an embedding is a call to a model.
         let (said, by_age) =
@@ -67,12 +72,12 @@ impl Provider for Facts {
                     )),
                 ),
             };
-        let mut fitting = query(turn, meaning::question(turn), MOST);
+        let mut fitting = query(meaning::question(turn), MOST);
         fitting.meanings.extend(said.map(meaning::Said::into_meaning));
         let fitting = turn.store.recall(&fitting).await?;
         let shown = select(fitting, newest, &people);
         self.0.note_shown(shown.iter());
-        let text = render(turn, &people, &shown);
+        let text = render(turn, &person, &shown);
         if text.is_empty() {
             return Ok(Fragment::default().noted(by_age));
         }
@@ -80,9 +85,10 @@ impl Provider for Facts {
     }
 }
 
-fn query(turn: &Turn<'_>, text: String, most: usize) -> RecallQuery {
+fn query(turn: &Turn<'_>, person: &[EntityId], text: String, most: usize) -> RecallQuery {
     let most = u32::try_from(most).unwrap_or(u32::MAX);
-    RecallQuery::new(view::visibility(turn), text, most, turn.now()).kind(MemoryKind::Facts)
+    let visible = view::of_person(turn, person);
+    RecallQuery::new(visible, text, most, turn.now()).kind(MemoryKind::Facts)
 }
 
 /// Facts that fit, then the newest of the speakers.
@@ -103,24 +109,28 @@ fn select(fitting: Vec<Recalled>, newest: Vec<Recalled>, speakers: &[EntityId]) 
     shown
 }
 
-/// One list per person, the speakers first.
-fn render(turn: &Turn<'_>, people: &[EntityId], facts: &[Memory]) -> String {
+/// One list per person, the speakers first. What is known of linked entities stands under the one
+/// that speaks.
+fn render(turn: &Turn<'_>, person: &[EntityId], facts: &[Memory]) -> String {
     let names = Names::new(turn, facts);
+    let of = |fact: &Memory| match person {
+        [speaker, linked @ ..] if linked.contains(&fact.entity_id) => *speaker,
+        _ => fact.entity_id,
+    };
     let mut subjects: Vec<EntityId> = Vec::new();
     let newest_first = std::iter::once(turn.message).chain(turn.merged.iter().rev());
     let speaking = newest_first.map(|message| message.entity_id);
-    for subject in speaking.chain(facts.iter().map(|fact| fact.entity_id)) {
+    for subject in speaking.chain(facts.iter().map(of)) {
         if !subjects.contains(&subject) {
             subjects.push(subject);
         }
     }
-    debug_assert!(people.iter().all(|person| subjects.contains(person)));
     let parts: Vec<String> = subjects
         .into_iter()
         .filter_map(|subject| {
             let lines: Vec<String> = facts
                 .iter()
-                .filter(|fact| fact.entity_id == subject)
+                .filter(|fact| of(fact) == subject)
                 .map(|fact| line(turn, &names, fact))
                 .collect();
             (!lines.is_empty()).then(|| {

@@ -143,9 +143,21 @@ pub enum RequestedChange {
         /// Which.
         task: crate::ids::TaskId,
     },
-    /// Deletes all that somebody wrote, what the agent answered them, and their names.
+    /// Deletes all that somebody wrote, what the agent answered them, their names, and the links of
+    /// their identity.
     ForgetPerson {
         /// Whom.
+        entity: EntityId,
+    },
+    /// Makes these entities one person, each linked with each. The runtime asks for it after both
+    /// sides agreed; no action may.
+    LinkPeople {
+        /// Which, at most [`crate::store::MOST_LINKED`].
+        entities: Vec<EntityId>,
+    },
+    /// Ends every link of an entity.
+    Unlink {
+        /// Whose.
         entity: EntityId,
     },
 }

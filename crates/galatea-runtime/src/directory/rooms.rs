@@ -98,7 +98,9 @@ impl RoomCache {
                 | RequestedChange::MergeRoomMetadata { room, .. } => self.forget(*room),
                 RequestedChange::SetRole { .. } => self.forget_all(),
                 RequestedChange::MergeEntityMetadata { .. }
-                | RequestedChange::ForgetPerson { .. } => {}
+                | RequestedChange::ForgetPerson { .. }
+                | RequestedChange::LinkPeople { .. }
+                | RequestedChange::Unlink { .. } => {}
             }
         }
     }

@@ -5,6 +5,7 @@ mod command;
 mod delay;
 mod forgotten;
 mod learner;
+mod linked;
 mod planted;
 mod stage;
 mod talk;

@@ -231,6 +231,10 @@ async fn change(
         | RequestedChange::ForgetPerson { entity } => {
             (person(*entity), standing::standing(turn, turn.world)?, here(turn))
         }
+        // Who is one person decides who sees what: the command alone asks for it, of both sides.
+        RequestedChange::LinkPeople { .. } | RequestedChange::Unlink { .. } => {
+            return Ok(Judged::refused("no action may link people"));
+        }
         RequestedChange::SaveTask { .. } | RequestedChange::DeleteTask { .. } => {
             (Scope::Outside, standing::standing(turn, turn.world)?, here(turn))
         }

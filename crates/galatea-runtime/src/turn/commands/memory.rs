@@ -46,17 +46,23 @@ pub(super) async fn run(turn: &Turn<'_>, store: &dyn Store, args: &str) -> Resul
 }
 
 /// Facts about the person who asks that may be shown here, the newest first; with those that no
-/// longer hold.
+/// longer hold. In a direct room also those about the entities that are linked with them.
 async fn facts(turn: &Turn<'_>, store: &dyn Store) -> Result<Vec<Derived>> {
-    let (agent, person) = (turn.agent.identity.id(), turn.message.entity_id);
-    let query = MemoryQuery {
-        entity: Some(person),
-        ..MemoryQuery::new(agent, READ).kind(MemoryKind::Facts)
-    };
-    let ids: Vec<MemoryId> = store.memories(&query).await?.into_iter().map(|m| m.id).collect();
+    let (agent, direct) = (turn.agent.identity.id(), turn.room.kind.is_direct());
+    let mut person = vec![turn.message.entity_id];
+    if direct {
+        person.extend(store.linked(agent, turn.message.entity_id).await?);
+    }
+    let mut ids: Vec<MemoryId> = Vec::new();
+    for entity in &person {
+        let query = MemoryQuery {
+            entity: Some(*entity),
+            ..MemoryQuery::new(agent, READ).kind(MemoryKind::Facts)
+        };
+        ids.extend(store.memories(&query).await?.into_iter().map(|m| m.id));
+    }
     let mut facts = store.derived(agent, &ids).await?;
-    let direct = turn.room.kind.is_direct();
-    let visible = Visibility::in_room(turn.room, &[person]);
+    let visible = Visibility::in_room(turn.room, &person);
     let mut joined: HashMap<galatea_core::RoomId, bool> = HashMap::new();
     let mut shown = HashSet::new();
     for fact in &facts {
@@ -64,7 +70,7 @@ async fn facts(turn: &Turn<'_>, store: &dyn Store) -> Result<Vec<Derived>> {
         // Elsewhere in a World: the answer leaves out Rooms that the person does not take part in.
         let elsewhere = direct && matches!(fact.scope, MemoryScope::World | MemoryScope::Room);
         let may_see = visible.shows(memory, fact.scope)
-            || (elsewhere && is_member(store, &mut joined, memory, person).await?);
+            || (elsewhere && is_member(store, &mut joined, memory, &person).await?);
         if may_see {
             shown.insert(memory.id);
         }
@@ -78,13 +84,13 @@ async fn is_member(
     store: &dyn Store,
     joined: &mut HashMap<galatea_core::RoomId, bool>,
     memory: &Memory,
-    person: EntityId,
+    person: &[EntityId],
 ) -> Result<bool> {
     if let Some(known) = joined.get(&memory.room_id) {
         return Ok(*known);
     }
     let there = store.participants(memory.room_id).await?;
-    let joins = there.iter().any(|participant| participant.entity_id == person);
+    let joins = there.iter().any(|participant| person.contains(&participant.entity_id));
     joined.insert(memory.room_id, joins);
     Ok(joins)
 }
