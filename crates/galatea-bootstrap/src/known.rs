@@ -17,6 +17,8 @@ use crate::{evaluators::Mark, fact::view};
 const ROOMS: usize = 20_000;
 /// How long a room is taken to see no facts. Another process may learn a fact of its World.
 const UNKNOWN: Duration = Duration::from_secs(60);
+/// How long profiles are taken to be as new as their facts.
+const PROFILED: Duration = Duration::from_secs(3_600);
 
 /// Key of the store's note that an agent has relationships.
 const TIED: &str = "relationships";
@@ -34,6 +36,8 @@ pub(crate) struct Known {
     rooms: Mutex<HashMap<(AgentId, RoomId), Option<Timestamp>>>,
     reflected: Mutex<HashMap<(AgentId, RoomId), LastMark>>,
     tied: Mutex<HashMap<AgentId, bool>>,
+    /// When the profiles of a room's people were last compared with their facts.
+    profiled: Mutex<HashMap<(AgentId, RoomId), Timestamp>>,
     /// How often facts were shown since they were last counted in the store.
     shown: Mutex<HashMap<MemoryId, u64>>,
 }
@@ -131,9 +135,26 @@ impl Known {
         map.insert((turn.agent.identity.id(), turn.room.id), mark);
     }
 
+    /// Whether the profiles of this room's people may be older than their facts. Another process may
+    /// have learnt some.
+    pub(crate) fn are_profiles_due(&self, turn: &Turn<'_>) -> bool {
+        let last = get(&self.profiled, &(turn.agent.identity.id(), turn.room.id));
+        last.is_none_or(|last| turn.now().since(last) >= PROFILED)
+    }
+
+    /// Notes that they are compared now.
+    pub(crate) fn note_profiles(&self, turn: &Turn<'_>) {
+        let mut map = lock(&self.profiled);
+        if map.len() >= ROOMS {
+            map.clear();
+        }
+        map.insert((turn.agent.identity.id(), turn.room.id), turn.now());
+    }
+
     /// Notes that a fact is about to be stored in this room. Other rooms may see it too.
     pub(crate) fn learn(&self, turn: &Turn<'_>) {
         let agent = turn.agent.identity.id();
+        lock(&self.profiled).retain(|(of, _), _| *of != agent);
         lock(&self.agents).insert(agent, None);
         let mut rooms = lock(&self.rooms);
         rooms.retain(|(of, _), unknown| *of != agent || unknown.is_none());

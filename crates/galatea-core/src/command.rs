@@ -21,7 +21,7 @@ pub const COMMANDS: &[(&str, &str)] = &[
 pub const COMMAND_WORDS: &[(&str, &str, &str)] = &[
     ("ask", "question", "What you want to know"),
     ("memory", "change", "forget NUMBER, or correct NUMBER and the right words"),
-    ("privacy", "wish", "forget me, to delete everything"),
+    ("privacy", "wish", "export, to get a copy; forget me, to delete everything"),
     ("link", "code", "The code from the other platform; yes or no to the question there"),
 ];
 

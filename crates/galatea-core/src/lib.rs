@@ -172,6 +172,7 @@ pub mod entity;
 pub mod error;
 pub mod evaluator;
 pub mod event;
+pub mod export;
 pub mod fact;
 mod finding;
 pub mod fusion;

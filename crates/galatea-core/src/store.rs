@@ -89,8 +89,8 @@ impl<T> PluginStore for T where
 
 /// Keys of [`CacheStore`] under which the engine keeps decisions of its own, such as who was
 /// approved; each ends at a colon.
-const ENGINE_KEYS: [&str; 7] =
-    ["budget", "first-account", "link", "pairing", "pause", "readiness", "window"];
+const ENGINE_KEYS: [&str; 8] =
+    ["budget", "export", "first-account", "link", "pairing", "pause", "readiness", "window"];
 
 /// Small values that plugin code keeps for an agent, by keys of its own.
 #[async_trait]

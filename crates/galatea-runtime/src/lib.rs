@@ -19,6 +19,7 @@ mod pace;
 pub mod pairing;
 pub mod plan;
 mod registry;
+mod retention;
 mod turn;
 mod unknown_outcome;
 

@@ -133,6 +133,13 @@ pub enum RequestedChange {
         /// To what.
         role: crate::world::Role,
     },
+    /// Sets after how many days the messages of a World are deleted.
+    SetRetention {
+        /// Where.
+        world: WorldId,
+        /// From 1 to [`crate::world::MOST_RETENTION_DAYS`]; 0 keeps them.
+        days: u32,
+    },
     /// Inserts or replaces a task.
     SaveTask {
         /// The task; its agent is the turn's.

@@ -1,11 +1,12 @@
 //! Commands: the same set on every platform, handled without a model.
 
 mod block;
+mod export;
 pub(super) mod link;
 mod memory;
 
 use galatea_core::{
-    Address, COMMANDS, Content, ParticipantState, Result, Role, Turn,
+    Address, COMMANDS, Content, ParticipantState, Result, Role, Turn, World,
     store::{MemoryQuery, RequestedChange},
 };
 use serde_json::{Map, json};
@@ -127,6 +128,9 @@ async fn privacy(engine: &Engine, turn: &Turn<'_>, args: &str) -> Result<Done> {
             ..MemoryQuery::new(agent, 1)
         })
         .await?;
+    if args.trim().eq_ignore_ascii_case("export") {
+        return export::run(engine, turn).await;
+    }
     if args.trim().eq_ignore_ascii_case("forget me") {
         // Together with the turn: what is said is done.
         let mut effects = vec![RequestedChange::ForgetPerson { entity: turn.message.entity_id }];
@@ -138,9 +142,12 @@ async fn privacy(engine: &Engine, turn: &Turn<'_>, args: &str) -> Result<Done> {
         );
         return Ok(Done { reply: Content::text(text), effects, ..Done::default() });
     }
+    let kept = turn.world.and_then(World::retention_days).map_or_else(String::new, |days| {
+        format!(" Messages here are deleted after {days} days, with what I noted from them.")
+    });
     Ok(say(format!(
         "I store what is written where I can read it, to follow the conversation: {count} of your messages so far. \
-         They stay on the machine that runs me and are shown to my language model when I answer.\n\n\
-         Send /privacy forget me to delete everything you wrote to me, what I answered and your names, everywhere."
+         They stay on the machine that runs me and are shown to my language model when I answer.{kept}\n\n\
+         Send /privacy export in a direct chat to get a copy of it, /privacy forget me to delete everything you wrote to me, what I answered and your names, everywhere."
     )))
 }

@@ -49,6 +49,7 @@ const READS: &[Dialects] = &[
     usage::OF_ROOM,
     usage::OF_PERSON,
     usage::OF_STRANGERS,
+    usage::OF_ONE,
     usage::BLOCKS,
     world::WORLD,
     world::WORLDS,

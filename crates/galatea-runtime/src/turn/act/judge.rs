@@ -213,6 +213,14 @@ async fn change(
                 standing::site(turn, &info.room).await?,
             )
         }
+        // It deletes what all members wrote.
+        RequestedChange::SetRetention { world, .. } => {
+            let standing = standing::standing(turn, turn.world)?;
+            if *world != turn.room.world_id || standing < Standing::Owner {
+                return Ok(Judged::refused("only its owner says how long a World keeps messages"));
+            }
+            (Scope::World, standing, here(turn))
+        }
         RequestedChange::SetRole { world, .. } if *world == turn.room.world_id => {
             (Scope::World, standing::standing(turn, turn.world)?, here(turn))
         }
