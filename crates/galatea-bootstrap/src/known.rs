@@ -2,7 +2,7 @@
 //! turn then needs no query for them. Counts how often each fact is shown.
 
 use galatea_core::{
-    AgentId, Memory, MemoryId, MemoryKind, Result, RoomId, Timestamp, Turn,
+    AgentId, EntityId, Memory, MemoryId, MemoryKind, Result, RoomId, Timestamp, Turn,
     store::{MemoryQuery, RecallQuery},
 };
 use std::{
@@ -17,6 +17,8 @@ use crate::{evaluators::Mark, fact::view};
 const ROOMS: usize = 20_000;
 /// How long a room is taken to see no facts. Another process may learn a fact of its World.
 const UNKNOWN: Duration = Duration::from_secs(60);
+/// How long profiles are taken to be as new as their facts.
+const PROFILED: Duration = Duration::from_secs(3_600);
 
 /// Key of the store's note that an agent has relationships.
 const TIED: &str = "relationships";
@@ -24,25 +26,33 @@ const TIED: &str = "relationships";
 /// The mark of a room's last reflection; none if there was none.
 type LastMark = Option<Arc<Mark>>;
 
-/// Which agents and rooms have facts. Each agent is looked up once per process, and then each of
-/// its rooms if the agent has any facts.
+/// Which agents and rooms have facts. Each agent is looked up, and then each of its rooms if the
+/// agent has any facts; what has none is looked up again after [`UNKNOWN`].
 #[derive(Default)]
 pub(crate) struct Known {
-    agents: Mutex<HashMap<AgentId, bool>>,
+    /// Agents that have facts (`None`), or had none at a time.
+    agents: Mutex<HashMap<AgentId, Option<Timestamp>>>,
     /// Rooms that see facts (`None`), or saw none at a time.
     rooms: Mutex<HashMap<(AgentId, RoomId), Option<Timestamp>>>,
     reflected: Mutex<HashMap<(AgentId, RoomId), LastMark>>,
     tied: Mutex<HashMap<AgentId, bool>>,
+    /// When the profiles of a room's people were last compared with their facts.
+    profiled: Mutex<HashMap<(AgentId, RoomId), Timestamp>>,
     /// How often facts were shown since they were last counted in the store.
     shown: Mutex<HashMap<MemoryId, u64>>,
 }
 
 impl Known {
-    /// Whether this room may see facts.
-    pub(crate) async fn may_have_facts(&self, turn: &Turn<'_>) -> Result<bool> {
+    /// Whether this room may see facts. `person` is the one it is direct with ([`view::person`]).
+    pub(crate) async fn may_have_facts(
+        &self,
+        turn: &Turn<'_>,
+        person: &[EntityId],
+    ) -> Result<bool> {
         let agent = turn.agent.identity.id();
-        if !self.has_facts(turn).await? {
-            return Ok(false);
+        // What a linked person tells elsewhere is seen here at once.
+        if person.len() > 1 {
+            return Ok(true);
         }
         let (room, now) = ((agent, turn.room.id), turn.now());
         match get(&self.rooms, &room) {
@@ -50,18 +60,10 @@ impl Known {
             Some(Some(at)) if now.since(at) < UNKNOWN => return Ok(false),
             Some(Some(_)) | None => {}
         }
-        let query = RecallQuery::new(view::visibility(turn), "", 1, now).kind(MemoryKind::Facts);
+        let query =
+            RecallQuery::new(view::of_person(turn, person), "", 1, now).kind(MemoryKind::Facts);
         let found = !turn.store.recall(&query).await?.is_empty();
-        let mut rooms = lock(&self.rooms);
-        if rooms.len() >= ROOMS {
-            rooms.clear();
-        }
-        // Another task may have learnt a fact meanwhile.
-        let state = rooms.entry(room).or_insert((!found).then_some(now));
-        if found || state.is_some() {
-            *state = (!found).then_some(now);
-        }
-        Ok(state.is_none())
+        Ok(note_found(&self.rooms, room, found, now))
     }
 
     /// Counts facts that a prompt shows.
@@ -80,17 +82,19 @@ impl Known {
     }
 
     /// Whether this agent has ever learnt a fact.
-    async fn has_facts(&self, turn: &Turn<'_>) -> Result<bool> {
-        let agent = turn.agent.identity.id();
-        if let Some(any) = get(&self.agents, &agent) {
-            return Ok(any);
+    pub(crate) async fn has_facts(&self, turn: &Turn<'_>) -> Result<bool> {
+        let (agent, now) = (turn.agent.identity.id(), turn.now());
+        match get(&self.agents, &agent) {
+            Some(None) => return Ok(true),
+            Some(Some(at)) if now.since(at) < UNKNOWN => return Ok(false),
+            Some(Some(_)) | None => {}
         }
         let found = !turn
             .store
             .memories(&MemoryQuery::new(agent, 1).kind(MemoryKind::Facts))
             .await?
             .is_empty();
-        Ok(put_if_new(&self.agents, agent, found))
+        Ok(note_found(&self.agents, agent, found, now))
     }
 
     /// Whether this room may have relationships. Only a reflection learns them, and notes in the
@@ -131,10 +135,27 @@ impl Known {
         map.insert((turn.agent.identity.id(), turn.room.id), mark);
     }
 
+    /// Whether the profiles of this room's people may be older than their facts. Another process may
+    /// have learnt some.
+    pub(crate) fn are_profiles_due(&self, turn: &Turn<'_>) -> bool {
+        let last = get(&self.profiled, &(turn.agent.identity.id(), turn.room.id));
+        last.is_none_or(|last| turn.now().since(last) >= PROFILED)
+    }
+
+    /// Notes that they are compared now.
+    pub(crate) fn note_profiles(&self, turn: &Turn<'_>) {
+        let mut map = lock(&self.profiled);
+        if map.len() >= ROOMS {
+            map.clear();
+        }
+        map.insert((turn.agent.identity.id(), turn.room.id), turn.now());
+    }
+
     /// Notes that a fact is about to be stored in this room. Other rooms may see it too.
     pub(crate) fn learn(&self, turn: &Turn<'_>) {
         let agent = turn.agent.identity.id();
-        lock(&self.agents).insert(agent, true);
+        lock(&self.profiled).retain(|(of, _), _| *of != agent);
+        lock(&self.agents).insert(agent, None);
         let mut rooms = lock(&self.rooms);
         rooms.retain(|(of, _), unknown| *of != agent || unknown.is_none());
         rooms.insert((agent, turn.room.id), None);
@@ -147,6 +168,25 @@ fn lock<T>(map: &Mutex<T>) -> MutexGuard<'_, T> {
 
 fn get<K: std::hash::Hash + Eq, V: Clone>(map: &Mutex<HashMap<K, V>>, key: &K) -> Option<V> {
     map.lock().unwrap_or_else(PoisonError::into_inner).get(key).cloned()
+}
+
+/// Notes whether facts were found now, unless another task has learnt one during the query; true if
+/// there are some.
+fn note_found<K: std::hash::Hash + Eq>(
+    map: &Mutex<HashMap<K, Option<Timestamp>>>,
+    key: K,
+    found: bool,
+    now: Timestamp,
+) -> bool {
+    let mut map = lock(map);
+    if map.len() >= ROOMS {
+        map.clear();
+    }
+    let state = map.entry(key).or_insert(Some(now));
+    if found || state.is_some() {
+        *state = (!found).then_some(now);
+    }
+    state.is_none()
 }
 
 /// Inserts `found`, unless another task stored a value during the query.

@@ -7,6 +7,7 @@ mod evaluators;
 mod fact;
 mod known;
 mod meaning;
+mod profile;
 mod providers;
 mod rights;
 mod summary;
@@ -60,7 +61,8 @@ pub fn plugin() -> Plugin {
     .provider(providers::Evaluators)
     .provider(providers::ActionState)
     .provider(providers::RecentMessages)
-    .evaluator(evaluators::Reflection(known, Arc::clone(&meaning)))
+    .evaluator(evaluators::Reflection(Arc::clone(&known), Arc::clone(&meaning)))
+    .evaluator(evaluators::Profiles(known))
     .evaluator(evaluators::Summarization::default())
     .evaluator(evaluators::EmbeddingQueue::new(meaning))
 }

@@ -11,7 +11,18 @@ pub const COMMANDS: &[(&str, &str)] = &[
     ("unmute", "Speak again in this room"),
     ("memory", "What I remember of you, and how to correct or delete it"),
     ("privacy", "What I store, and how to see or delete it"),
+    ("link", "Be the same person to me on another platform"),
+    ("unlink", "End that again"),
     ("help", "What I can do"),
+];
+
+/// Commands that take words, with the name and the description of the words: platforms that offer
+/// commands as forms need both. Only those of `ask` are required.
+pub const COMMAND_WORDS: &[(&str, &str, &str)] = &[
+    ("ask", "question", "What you want to know"),
+    ("memory", "change", "forget NUMBER, or correct NUMBER and the right words"),
+    ("privacy", "wish", "export, to get a copy; forget me, to delete everything"),
+    ("link", "code", "The code from the other platform; yes or no to the question there"),
 ];
 
 /// Commands that change a room for everybody in it: outside of direct messages only its admins may

@@ -209,6 +209,7 @@ pub mod entity;
 pub mod error;
 pub mod evaluator;
 pub mod event;
+pub mod export;
 pub mod fact;
 mod finding;
 pub mod fusion;
@@ -261,7 +262,7 @@ pub use action::{Action, ActionDocs, ActionResult, AnyAction};
 pub use backoff::Backoff;
 pub use character::Character;
 pub use clock::{Clock, Deadline, SharedClock, Skew, SystemClock, Timestamp};
-pub use command::{ADMIN_COMMANDS, COMMANDS, Command};
+pub use command::{ADMIN_COMMANDS, COMMAND_WORDS, COMMANDS, Command};
 pub use connector::{
     BrowserLogin, Capabilities, Connector, ConnectorConfig, ConnectorInfo, Finding, Host, Priority,
     ReadBack, SendHandler, Severity, Speak, TextUnit, Variable,

@@ -89,8 +89,8 @@ impl<T> PluginStore for T where
 
 /// Keys of [`CacheStore`] under which the engine keeps decisions of its own, such as who was
 /// approved; each ends at a colon.
-const ENGINE_KEYS: [&str; 6] =
-    ["budget", "first-account", "pairing", "pause", "readiness", "window"];
+const ENGINE_KEYS: [&str; 8] =
+    ["budget", "export", "first-account", "link", "pairing", "pause", "readiness", "window"];
 
 /// Small values that plugin code keeps for an agent, by keys of its own.
 #[async_trait]
@@ -225,13 +225,20 @@ pub trait EntityStore: Send + Sync {
     async fn entities_in_room(&self, room: RoomId) -> Result<Vec<Entity>>;
 }
 
-/// Relationships.
+/// Most entities of one person: an account on each platform, and some to spare.
+pub const MOST_LINKED: usize = 6;
+
+/// Relationships, and which entities are one person.
 #[async_trait]
 pub trait RelationshipStore: Send + Sync {
     /// Inserts, or replaces the one of the same (agent, source, target).
     async fn save_relationship(&self, relationship: &Relationship) -> Result<()>;
     /// Those from or to an entity.
     async fn relationships(&self, agent: AgentId, entity: EntityId) -> Result<Vec<Relationship>>;
+    /// The other entities that are the same person for this agent, in the order of their ids: those
+    /// that the person linked on both sides. Read afresh where it decides what may be seen, since
+    /// the person may end the link at any moment, in another process too.
+    async fn linked(&self, agent: AgentId, entity: EntityId) -> Result<Vec<EntityId>>;
 }
 
 /// Tasks.

@@ -24,7 +24,27 @@ pub struct World {
     pub metadata: WorldMetadata,
 }
 
+/// Longest time in days that a World may keep its messages: ten years. Longer is for ever.
+pub const MOST_RETENTION_DAYS: u32 = 3_650;
+/// Keys of [`WorldMetadata::extra`].
+const SETTINGS: &str = "settings";
+const RETENTION: &str = "retention_days";
+
 impl World {
+    /// After how many days its messages are deleted. None: they are kept. A stored value out of
+    /// bounds deletes nothing.
+    pub fn retention_days(&self) -> Option<u32> {
+        let days = self.metadata.extra.get(SETTINGS)?.get(RETENTION)?.as_u64()?;
+        u32::try_from(days).ok().filter(|days| (1..=MOST_RETENTION_DAYS).contains(days))
+    }
+
+    /// The metadata that sets it; 0 keeps them.
+    #[doc(hidden)]
+    pub fn with_retention(days: u32) -> Map<String, Value> {
+        let settings = Map::from_iter([(RETENTION.to_owned(), days.into())]);
+        Map::from_iter([(SETTINGS.to_owned(), Value::Object(settings))])
+    }
+
     /// elizaOS `messageServerId`: the plain, unswizzled hash of the platform's id.
     pub fn message_server_id(&self) -> uuid::Uuid {
         crate::ids::uuid_of(self.remote.as_str())
@@ -75,4 +95,33 @@ pub enum Role {
     Admin,
     /// Owns the place.
     Owner,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use uuid::Uuid;
+
+    #[test]
+    fn a_retention_out_of_bounds_deletes_nothing() {
+        let world = |extra| World {
+            id: WorldId(Uuid::from_u128(1)),
+            agent_id: AgentId(Uuid::from_u128(2)),
+            source: Source::new("test"),
+            remote: RemoteId::new("1"),
+            name: String::new(),
+            metadata: WorldMetadata { extra, ..WorldMetadata::default() },
+        };
+        for (days, kept) in [(0, None), (1, Some(1)), (3_650, Some(3_650)), (3_651, None)] {
+            assert_eq!(world(World::with_retention(days)).retention_days(), kept);
+        }
+        for wrong in ["30", "-1", "1.5", "\"30\"", "null", "{}"] {
+            let value = serde_json::from_str(wrong).unwrap();
+            let settings = Map::from_iter([(RETENTION.to_owned(), value)]);
+            let extra = Map::from_iter([(SETTINGS.to_owned(), Value::Object(settings))]);
+            let expected = (wrong == "30").then_some(30);
+            assert_eq!(world(extra).retention_days(), expected, "{wrong}");
+        }
+        assert_eq!(world(Map::new()).retention_days(), None);
+    }
 }

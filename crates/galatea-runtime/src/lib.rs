@@ -11,6 +11,7 @@ mod in_flight;
 mod inbox;
 mod intake;
 mod lanes;
+mod linking;
 pub mod orchestrator;
 mod outbox;
 mod ownership;
@@ -18,6 +19,7 @@ mod pace;
 pub mod pairing;
 pub mod plan;
 mod registry;
+mod retention;
 mod turn;
 mod unknown_outcome;
 

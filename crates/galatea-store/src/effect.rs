@@ -2,7 +2,8 @@
 //! to the turn's agent.
 
 use galatea_core::{
-    AgentId, EntityId, ParticipantState, Result, RoomId, Timestamp, store::RequestedChange,
+    AgentId, EntityId, Error, ParticipantState, Result, RoomId, Timestamp, World,
+    store::RequestedChange, world::MOST_RETENTION_DAYS,
 };
 use serde_json::{Map, Value as Json, json};
 use uuid::Uuid;
@@ -13,7 +14,7 @@ use crate::{
     convert::name_of,
     dialect::{Dialects, Statement, values},
     doomed::{self, doom},
-    task,
+    relationship, task,
 };
 
 /// With an agent only in Rooms that are not another agent's.
@@ -74,6 +75,12 @@ const FORGET_SAID: Dialects = Dialects {
     postgres: "UPDATE outbox SET body = 'null' WHERE agent_id = $1 AND state NOT IN ('pending', 'sending') \
                AND memory_id = ANY (ARRAY(SELECT id FROM doomed))",
 };
+/// What the agent said to them without remembering it: answers to commands, exports, and notices
+/// elsewhere.
+const FORGET_TOLD: Dialects = Dialects::same(
+    "UPDATE outbox SET body = 'null' WHERE agent_id = $1 AND state NOT IN ('pending', 'sending') AND turn_id IN ( \
+     SELECT turn_id FROM inbox WHERE entity_id = $2 AND agent_id = $1 AND turn_id IS NOT NULL)",
+);
 macro_rules! forget_asked {
     ($envelope:literal, $verdict:literal) => {
         concat!(
@@ -169,6 +176,7 @@ pub(crate) const WRITES: &[Dialects] = &[
     MERGE_WORLD,
     FORGET_DOOMED,
     FORGET_SAID,
+    FORGET_TOLD,
     FORGET_ASKED,
     FORGET_TASKS,
     FORGET_NAMES,
@@ -212,10 +220,11 @@ fn push_forget(change: &mut Change, agent: AgentId, entity: EntityId, at: Timest
     let mut statements: Vec<Statement> =
         [FORGET_TIES, FORGET_HELD, FORGET_WORLDS, FORGET_ROOMS, FORGET_DOOMED].map(with).into();
     statements.extend(doomed::unindex());
-    statements.push(with(FORGET_SAID));
+    statements.extend([FORGET_SAID, FORGET_TOLD].map(with));
     statements.extend(doomed::remove(None));
     statements.extend(crate::index::keep());
     statements.extend([FORGET_ASKED, FORGET_TASKS, FORGET_NAMES].map(with));
+    statements.push(relationship::UNLINK.with(values![agent.0, entity.0]));
     change.scrub = true;
     change.changes_memories = true;
     change.push(Write::Other { statements, counted: None }).map(drop)
@@ -243,8 +252,19 @@ pub(crate) fn push(
             metadata.insert("roles".to_owned(), json!({ entity.to_string(): role }));
             push_merge(change, MERGE_WORLD, world.0, agent, &metadata)
         }
+        RequestedChange::SetRetention { world, days } => {
+            if *days > MOST_RETENTION_DAYS {
+                return Err(Error::invalid("messages cannot be kept for so many days")
+                    .with("most", MOST_RETENTION_DAYS));
+            }
+            push_merge(change, MERGE_WORLD, world.0, agent, &World::with_retention(*days))
+        }
         RequestedChange::SaveTask { task } => task::push(change, agent, task),
         RequestedChange::DeleteTask { task } => task::push_delete(change, agent, *task),
         RequestedChange::ForgetPerson { entity } => push_forget(change, agent, *entity, at),
+        RequestedChange::LinkPeople { entities } => {
+            relationship::push_link(change, agent, entities, at)
+        }
+        RequestedChange::Unlink { entity } => relationship::push_unlink(change, agent, *entity),
     }
 }

@@ -1,8 +1,9 @@
-//! Relationships.
+//! Relationships, and which entities are one person.
 
 use async_trait::async_trait;
 use galatea_core::{
-    AgentId, EntityId, Relationship, RelationshipId, Result, store::RelationshipStore,
+    AgentId, EntityId, Error, Relationship, RelationshipId, Result, Timestamp,
+    store::{MOST_LINKED, RelationshipStore},
 };
 use sqlx::FromRow;
 use uuid::Uuid;
@@ -24,6 +25,23 @@ pub(crate) const SAVE: Dialects = Dialects::same(
 pub(crate) const RELATIONSHIPS: Dialects = Dialects::same(
     "SELECT id, agent_id, source_entity_id, target_entity_id, CAST(tags AS text) AS tags, CAST(metadata AS text) AS metadata FROM relationships \
      WHERE agent_id = $1 AND (source_entity_id = $2 OR target_entity_id = $2) ORDER BY id",
+);
+
+/// Each with each. What is linked already keeps its time.
+pub(crate) const LINK: Dialects = Dialects {
+    sqlite: "INSERT INTO identity_links (agent_id, entity_id, linked_id, linked_at) \
+             SELECT $1, unhex(a.value), unhex(b.value), $3 FROM json_each($2) a JOIN json_each($2) b WHERE a.value <> b.value \
+             ON CONFLICT DO NOTHING",
+    postgres: "INSERT INTO identity_links (agent_id, entity_id, linked_id, linked_at) \
+               SELECT $1::uuid, a.id, b.id, $3::bigint FROM unnest($2::uuid[]) a (id) JOIN unnest($2::uuid[]) b (id) ON a.id <> b.id \
+               ON CONFLICT DO NOTHING",
+};
+/// Both directions.
+pub(crate) const UNLINK: Dialects = Dialects::same(
+    "DELETE FROM identity_links WHERE agent_id = $1 AND (entity_id = $2 OR linked_id = $2)",
+);
+pub(crate) const LINKED: Dialects = Dialects::same(
+    "SELECT linked_id FROM identity_links WHERE agent_id = $1 AND entity_id = $2 ORDER BY linked_id",
 );
 
 #[derive(FromRow)]
@@ -49,6 +67,25 @@ impl Stored {
     }
 }
 
+/// Adds that these entities are one person.
+pub(crate) fn push_link(
+    change: &mut Change,
+    agent: AgentId,
+    entities: &[EntityId],
+    at: Timestamp,
+) -> Result<()> {
+    if entities.len() > MOST_LINKED {
+        return Err(Error::invalid("too many entities for one person").with("most", MOST_LINKED));
+    }
+    let ids = Value::Ids(entities.iter().map(|id| id.0).collect());
+    change.push(Write::one(LINK.with(vec![agent.0.into(), ids, at.0.into()]))).map(drop)
+}
+
+/// Adds the end of an entity's links.
+pub(crate) fn push_unlink(change: &mut Change, agent: AgentId, entity: EntityId) -> Result<()> {
+    change.push(Write::one(UNLINK.with(values![agent.0, entity.0]))).map(drop)
+}
+
 #[async_trait]
 impl RelationshipStore for Database {
     async fn save_relationship(&self, relationship: &Relationship) -> Result<()> {
@@ -72,5 +109,10 @@ impl RelationshipStore for Database {
     async fn relationships(&self, agent: AgentId, entity: EntityId) -> Result<Vec<Relationship>> {
         let rows = self.all(RELATIONSHIPS.with(values![agent.0, entity.0])).await?;
         rows.into_iter().map(Stored::decode).collect()
+    }
+
+    async fn linked(&self, agent: AgentId, entity: EntityId) -> Result<Vec<EntityId>> {
+        let rows = self.all::<(Uuid,)>(LINKED.with(values![agent.0, entity.0])).await?;
+        Ok(rows.into_iter().map(|(id,)| EntityId(id)).collect())
     }
 }

@@ -57,10 +57,20 @@ pub(crate) const OF_STRANGERS: Dialects = sums!(
     " AND NOT EXISTS (SELECT 1 FROM usage before WHERE before.agent_id = $1 AND before.entity_id = usage.entity_id AND before.day < $2 \
       AND before.answers > 0) AND entity_id <> $1"
 );
-pub(crate) const SINCE: Dialects = Dialects::same(
-    "SELECT agent_id, day, source, world_id, room_id, entity_id, model, answers, refused, notices, calls, input, \
-     cached, output, unpriced, micros FROM usage WHERE day >= $1 AND (agent_id = $2 OR $2 IS NULL) ORDER BY day, agent_id, room_id, entity_id, model",
+macro_rules! rows {
+    ($condition:literal) => {
+        Dialects::same(concat!(
+            "SELECT agent_id, day, source, world_id, room_id, entity_id, model, answers, refused, notices, calls, input, \
+             cached, output, unpriced, micros FROM usage WHERE ",
+            $condition
+        ))
+    };
+}
+pub(crate) const SINCE: Dialects = rows!(
+    "day >= $1 AND (agent_id = $2 OR $2 IS NULL) ORDER BY day, agent_id, room_id, entity_id, model"
 );
+pub(crate) const OF_ONE: Dialects =
+    rows!("agent_id = $1 AND entity_id = $2 AND day >= $3 ORDER BY day, room_id, model");
 pub(crate) const BLOCKS: Dialects = Dialects::same(
     "SELECT source, kind, remote, reason, at FROM blocks WHERE agent_id = $1 ORDER BY source, kind, remote",
 );
@@ -140,6 +150,21 @@ struct StoredRow {
     sums: Sums,
 }
 
+impl StoredRow {
+    fn decode(self) -> UsageRow {
+        UsageRow {
+            agent: AgentId(self.agent_id),
+            day: Day(self.day),
+            source: Source::from_name(self.source),
+            world: WorldId(self.world_id),
+            room: RoomId(self.room_id),
+            person: EntityId(self.entity_id),
+            model: self.model,
+            amount: self.sums.amount(),
+        }
+    }
+}
+
 #[async_trait]
 impl UsageStore for Database {
     async fn add_usage(&self, rows: &[UsageRow]) -> Result<()> {
@@ -166,18 +191,18 @@ impl UsageStore for Database {
     }
 
     async fn usage(&self, agent: Option<AgentId>, since: Day) -> Result<Vec<UsageRow>> {
-        let row = |row: StoredRow| UsageRow {
-            agent: AgentId(row.agent_id),
-            day: Day(row.day),
-            source: Source::from_name(row.source),
-            world: WorldId(row.world_id),
-            room: RoomId(row.room_id),
-            person: EntityId(row.entity_id),
-            model: row.model,
-            amount: row.sums.amount(),
-        };
         let rows = self.all(SINCE.with(values![since.0, agent.map(|a| a.0)])).await?;
-        Ok(rows.into_iter().map(row).collect())
+        Ok(rows.into_iter().map(StoredRow::decode).collect())
+    }
+
+    async fn usage_of(
+        &self,
+        agent: AgentId,
+        person: EntityId,
+        since: Day,
+    ) -> Result<Vec<UsageRow>> {
+        let rows = self.all(OF_ONE.with(values![agent.0, person.0, since.0])).await?;
+        Ok(rows.into_iter().map(StoredRow::decode).collect())
     }
 
     async fn prune_usage(&self, agent: AgentId, before: Day) -> Result<u64> {

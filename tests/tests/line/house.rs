@@ -47,6 +47,8 @@ pub(crate) struct Plan {
     pub(crate) models: Models,
     pub(crate) plugins: Vec<Plugin>,
     pub(crate) platform: Arc<Platform>,
+    /// A second platform.
+    pub(crate) abroad: Option<Arc<Platform>>,
     pub(crate) reconcile_every: Duration,
     pub(crate) cluster: Option<ClusterOptions>,
 }
@@ -61,6 +63,7 @@ impl Plan {
             models: models::all(model),
             plugins: Vec::new(),
             platform: Platform::new("1000"),
+            abroad: None,
             // No other process uses this store, and some tests count statements.
             reconcile_every: Duration::from_secs(3600),
             cluster: None,
@@ -152,7 +155,10 @@ impl Plan {
                 settings: Settings::from_pairs(self.settings),
                 models: self.models,
                 plugins: self.plugins,
-                connectors: vec![Arc::new(Plugged(Arc::clone(&self.platform)))],
+                connectors: std::iter::once(&self.platform)
+                    .chain(&self.abroad)
+                    .map(|platform| Arc::new(Plugged(Arc::clone(platform))) as _)
+                    .collect(),
                 account_settings: HashMap::new(),
             })
             .await

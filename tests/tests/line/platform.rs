@@ -94,6 +94,15 @@ impl Platform {
     }
 
     pub(crate) fn with(account: &str, change: impl FnOnce(&mut Capabilities)) -> Arc<Self> {
+        Self::of(SOURCE, account, change)
+    }
+
+    /// Another platform.
+    pub(crate) fn of(
+        source: Source,
+        account: &str,
+        change: impl FnOnce(&mut Capabilities),
+    ) -> Arc<Self> {
         let mut capabilities = Capabilities {
             max_text: 4096,
             text_unit: TextUnit::Utf16,
@@ -108,8 +117,7 @@ impl Platform {
             public: false,
         };
         change(&mut capabilities);
-        let info =
-            ConnectorInfo { source: SOURCE, account: Account(account.to_owned()), capabilities };
+        let info = ConnectorInfo { source, account: Account(account.to_owned()), capabilities };
         Arc::new(Self {
             info,
             state: Mutex::default(),

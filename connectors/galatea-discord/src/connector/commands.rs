@@ -1,6 +1,6 @@
 //! The slash commands of the application.
 
-use galatea_core::{ADMIN_COMMANDS, COMMANDS};
+use galatea_core::{ADMIN_COMMANDS, COMMAND_WORDS, COMMANDS};
 use serde_json::{Value, json};
 use serenity::{
     all::{CommandOptionType, Permissions},
@@ -26,17 +26,12 @@ impl DiscordConnector {
                 } else {
                     command
                 };
-                if *name == "ask" {
-                    command.add_option(
-                        CreateCommandOption::new(
-                            CommandOptionType::String,
-                            "question",
-                            "What you want to know",
-                        )
-                        .required(true),
-                    )
-                } else {
-                    command
+                match COMMAND_WORDS.iter().find(|(of, ..)| of == name) {
+                    Some((_, words, about)) => command.add_option(
+                        CreateCommandOption::new(CommandOptionType::String, *words, *about)
+                            .required(*name == "ask"),
+                    ),
+                    None => command,
                 }
             })
             .collect();

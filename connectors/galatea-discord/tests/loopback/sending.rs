@@ -461,12 +461,22 @@ async fn what_only_one_person_asked_for_only_they_read() {
     assert!(
         ["ask", "help", "memory", "privacy"].map(hidden).iter().all(serde_json::Value::is_null)
     );
+    let words = |name: &str| {
+        let command = api.commands().into_iter().find(|c| c["name"] == name).unwrap();
+        let words = command["options"].as_array().cloned().unwrap_or_default();
+        words.iter().map(|w| (w["name"].clone(), w["required"].clone())).collect::<Vec<_>>()
+    };
+    assert_eq!(words("ask"), [("question".into(), true.into())]);
+    assert_eq!(words("link"), [("code".into(), false.into())]);
+    assert_eq!(words("unlink"), []);
     let mut heard = 0;
     // Bob is not an admin, so "mute" will be refused. Ann owns the server.
     for (who, command, private) in [
         (&bob, "help", true),
         (&bob, "privacy", true),
         (&bob, "memory", true),
+        (&bob, "link", true),
+        (&bob, "unlink", true),
         (&bob, "mute", true),
         (&ann, "mute", false),
         (&ann, "help", true),

@@ -1,8 +1,13 @@
-//! UPDATE_SETTINGS: lets an admin change settings of this room in plain language.
+//! UPDATE_SETTINGS: lets an admin change settings of this room in plain language, and its World's
+//! owner how long messages are kept.
 
 use async_trait::async_trait;
 use galatea_core::{
-    Action, ActionDocs, ActionResult, Result, Turn, rights::Scope, store::RequestedChange,
+    Action, ActionDocs, ActionResult, Result, Turn,
+    rights::{Scope, Standing},
+    standing,
+    store::RequestedChange,
+    world::MOST_RETENTION_DAYS,
 };
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -15,6 +20,9 @@ pub(crate) struct UpdateSettings;
 /// Limits: settings per room, characters per value.
 const MOST: usize = 50;
 const LONGEST: usize = 500;
+
+/// The setting that has an effect by itself.
+const RETENTION: &str = "retention_days";
 
 /// Which and what.
 #[derive(Deserialize, JsonSchema)]
@@ -32,7 +40,7 @@ impl Action for UpdateSettings {
     type Params = Params;
     fn docs(&self) -> ActionDocs {
         ActionDocs::of::<Self>(
-            "Note down a setting or rule for this room. Only when an admin asks.",
+            "Note down a setting or rule for this room. Only when an admin asks. The key retention_days, for the owner only, says after how many days all messages here are deleted; 0 keeps them.",
             &["CHANGE_SETTING", "SET_RULE"],
         )
     }
@@ -52,6 +60,9 @@ impl Action for UpdateSettings {
         if key.is_empty() {
             return Ok(ActionResult::failed("the setting has no name"));
         }
+        if key.to_lowercase().replace([' ', '-'], "_") == RETENTION {
+            return retention(turn, &params.value);
+        }
         let mut settings: Map<String, Value> = turn
             .room
             .metadata
@@ -70,4 +81,31 @@ impl Action for UpdateSettings {
         Ok(ActionResult::ok(format!("noted: {key}"))
             .effect(RequestedChange::MergeRoomMetadata { room: turn.room.id, metadata }))
     }
+}
+
+/// Sets how long the World keeps its messages.
+fn retention(turn: &Turn<'_>, value: &str) -> Result<ActionResult> {
+    if turn.room.kind.is_direct() {
+        return Ok(ActionResult::failed(
+            "this is set in groups only; here /privacy forget me deletes what a person wrote",
+        ));
+    }
+    if standing::standing(turn, turn.world)? < Standing::Owner {
+        return Ok(ActionResult::failed("only the owner says how long messages are kept here"));
+    }
+    let value = value.trim();
+    let number = value.split_whitespace().next().unwrap_or("0");
+    let Some(days) = number.parse().ok().filter(|days| *days <= MOST_RETENTION_DAYS) else {
+        return Ok(ActionResult::failed(format!(
+            "retention_days is a whole number from 1 to {MOST_RETENTION_DAYS}, or 0 to keep messages"
+        )));
+    };
+    let done = match days {
+        0 => "messages here are kept".to_owned(),
+        days => {
+            format!("messages here are deleted after {days} days, with what was noted from them")
+        }
+    };
+    let change = RequestedChange::SetRetention { world: turn.room.world_id, days };
+    Ok(ActionResult::ok(done).effect(change))
 }

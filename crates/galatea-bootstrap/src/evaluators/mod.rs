@@ -5,6 +5,7 @@ mod embedding;
 mod lesson;
 mod mark;
 mod people;
+mod profiles;
 mod question;
 mod reflection;
 mod summarization;
@@ -12,5 +13,6 @@ mod talk;
 
 pub(crate) use embedding::EmbeddingQueue;
 pub(crate) use mark::Mark;
+pub(crate) use profiles::Profiles;
 pub(crate) use reflection::{INTERVAL, Reflection};
 pub(crate) use summarization::Summarization;

@@ -104,7 +104,7 @@ impl Evaluator for Reflection {
 
 /// Known facts that may be seen in this room: those that match the new messages, then the newest.
 async fn nearest(turn: &Turn<'_>, talk: &Talk) -> Result<Vec<Memory>> {
-    let visible = view::visibility(turn);
+    let visible = view::of_person(turn, &view::person(turn).await?);
     let said: Vec<&str> = talk
         .messages
         .iter()

@@ -161,7 +161,12 @@ fn whole(messages: &[Memory], most: usize) -> usize {
     most + behind
 }
 
-fn used(turn: &Turn<'_>, model: &dyn TextModel, answer: &TextAnswer, started: Timestamp) {
+pub(super) fn used(
+    turn: &Turn<'_>,
+    model: &dyn TextModel,
+    answer: &TextAnswer,
+    started: Timestamp,
+) {
     turn.events.publish(Event::ModelUsed {
         agent: turn.agent.identity.id(),
         turn: Some(turn.id),

@@ -1,19 +1,36 @@
 //! From where a turn looks at what is remembered.
 
-use galatea_core::{EntityId, Memory, Turn, Visibility};
+use galatea_core::{EntityId, Memory, Result, Turn, Visibility};
 
-/// What may be shown in the room of a turn. In a direct room that includes what is private to its
-/// person, unless another person speaks there as well.
-pub(crate) fn visibility(turn: &Turn<'_>) -> Visibility {
-    Visibility::in_room(turn.room, &only_person(turn))
+/// What may be shown in the room of a turn, of what belongs to the room itself, its World and the
+/// agent: messages have no wider scope.
+pub(crate) fn of_room(turn: &Turn<'_>) -> Visibility {
+    Visibility::in_room(turn.room, &[])
 }
 
-/// The person who speaks with the agent, if only one does.
-fn only_person(turn: &Turn<'_>) -> Vec<EntityId> {
+/// What may be shown in the room of a turn. In a direct room that includes what is private to its
+/// person ([`person`]).
+pub(crate) fn of_person(turn: &Turn<'_>, person: &[EntityId]) -> Visibility {
+    Visibility::in_room(turn.room, person)
+}
+
+/// The one person of a direct room: the entity that speaks, then those that are linked with it.
+/// Empty elsewhere, and if another person speaks there as well.
+pub(crate) async fn person(turn: &Turn<'_>) -> Result<Vec<EntityId>> {
+    let Some(speaker) = only_speaker(turn) else { return Ok(Vec::new()) };
+    let mut person = vec![speaker];
+    person.extend(turn.store.linked(turn.agent.identity.id(), speaker).await?);
+    Ok(person)
+}
+
+fn only_speaker(turn: &Turn<'_>) -> Option<EntityId> {
+    if !turn.room.kind.is_direct() {
+        return None;
+    }
     let own = turn.agent.identity.entity();
     let person = turn.message.entity_id;
     let is_other = |memory: &Memory| memory.entity_id != own && memory.entity_id != person;
     let crowd =
         turn.merged.iter().any(&is_other) || turn.recent.iter().any(|memory| is_other(memory));
-    if crowd || person == own { Vec::new() } else { vec![person] }
+    (!crowd && person != own).then_some(person)
 }

@@ -3,8 +3,8 @@
 
 use async_trait::async_trait;
 use galatea_core::{
-    EntityId, Fragment, Memory, MemoryKind, Provider, ProviderUse, Result, Speakers, Timestamp,
-    Turn,
+    Derived, EntityId, Fragment, Memory, MemoryId, MemoryKind, Provider, ProviderUse, Result,
+    Speakers, Timestamp, Turn,
     fact::Origin,
     speakers, standing,
     store::{RecallQuery, Recalled},
@@ -15,7 +15,7 @@ use crate::{
     fact::{LONGEST, plain, view},
     known::Known,
     meaning::{self, Meaning},
-    words,
+    profile, words,
 };
 
 pub(crate) struct Facts(pub(crate) Arc<Known>, pub(crate) Arc<Meaning>);
@@ -25,6 +25,10 @@ const MOST: usize = 12;
 /// How many of them are selected because they fit the message; the others are the newest about the
 /// speakers.
 const FITTING: usize = 8;
+/// Maximum number of profiles shown: some hundred tokens.
+const PROFILES: usize = 4;
+/// How many facts are shown although a profile says them: they may say more.
+const TOLD: usize = 3;
 /// Maximum number of facts about one person who does not speak.
 const PER_OTHER: usize = 4;
 
@@ -49,12 +53,17 @@ impl Provider for Facts {
         usual + meaning::LONGEST
     }
     async fn provide(&self, turn: &Turn<'_>) -> Result<Fragment> {
-        if !self.0.may_have_facts(turn).await? {
+        if !self.0.has_facts(turn).await? {
             return Ok(Fragment::default());
         }
-        let people: Vec<EntityId> =
-            standing::speakers(turn).collect::<HashSet<_>>().into_iter().collect();
-        let newest = RecallQuery { people: people.clone(), ..query(turn, String::new(), MOST + 1) };
+        let person = view::person(turn).await?;
+        if !self.0.may_have_facts(turn, &person).await? {
+            return Ok(Fragment::default());
+        }
+        let speaking = standing::speakers(turn).chain(person.iter().copied());
+        let people: Vec<EntityId> = speaking.collect::<HashSet<_>>().into_iter().collect();
+        let query = |text: String, most: usize| query(turn, &person, text, most);
+        let newest = RecallQuery { people: people.clone(), ..query(String::new(), MOST + 1) };
         let newest = turn.store.recall(&newest).await?;
         // Few are shown all, and an embedding is a call to a model.
         let (said, by_age) =
@@ -67,12 +76,15 @@ impl Provider for Facts {
                     )),
                 ),
             };
-        let mut fitting = query(turn, meaning::question(turn), MOST);
+        let mut fitting = query(meaning::question(turn), MOST);
         fitting.meanings.extend(said.map(meaning::Said::into_meaning));
         let fitting = turn.store.recall(&fitting).await?;
-        let shown = select(fitting, newest, &people);
+        let mut profiles = profile::of(turn, &people, &person).await?;
+        profiles.truncate(PROFILES);
+        let profiles = profile::current(turn, profiles).await?;
+        let shown = select(fitting, newest, &people, &profiles);
         self.0.note_shown(shown.iter());
-        let text = render(turn, &people, &shown);
+        let text = render(turn, &person, &profiles, &shown);
         if text.is_empty() {
             return Ok(Fragment::default().noted(by_age));
         }
@@ -80,49 +92,74 @@ impl Provider for Facts {
     }
 }
 
-fn query(turn: &Turn<'_>, text: String, most: usize) -> RecallQuery {
+fn query(turn: &Turn<'_>, person: &[EntityId], text: String, most: usize) -> RecallQuery {
     let most = u32::try_from(most).unwrap_or(u32::MAX);
-    RecallQuery::new(view::visibility(turn), text, most, turn.now()).kind(MemoryKind::Facts)
+    let visible = view::of_person(turn, person);
+    RecallQuery::new(visible, text, most, turn.now()).kind(MemoryKind::Facts)
 }
 
-/// Facts that fit, then the newest of the speakers.
-fn select(fitting: Vec<Recalled>, newest: Vec<Recalled>, speakers: &[EntityId]) -> Vec<Memory> {
+/// Facts that fit, then the newest of the speakers. Of what a profile says already only those that
+/// fit best.
+fn select(
+    fitting: Vec<Recalled>,
+    newest: Vec<Recalled>,
+    speakers: &[EntityId],
+    profiles: &[Derived],
+) -> Vec<Memory> {
+    let told: HashSet<MemoryId> =
+        profiles.iter().flat_map(|profile| profile.sources.iter().copied()).collect();
     let mut shown: Vec<Memory> = Vec::new();
+    let mut again = 0;
     for hit in fitting {
         let about = hit.memory.entity_id;
         let of_other = shown.iter().filter(|fact| fact.entity_id == about).count();
-        if shown.len() < FITTING && (speakers.contains(&about) || of_other < PER_OTHER) {
+        let is_told = told.contains(&hit.memory.id);
+        if shown.len() < FITTING
+            && (speakers.contains(&about) || of_other < PER_OTHER)
+            && (!is_told || again < TOLD)
+        {
+            again += usize::from(is_told);
             shown.push(hit.memory);
         }
     }
     for hit in newest {
-        if shown.len() < MOST && !shown.iter().any(|fact| fact.id == hit.memory.id) {
+        let is_new = !shown.iter().any(|fact| fact.id == hit.memory.id);
+        if shown.len() < MOST && is_new && !told.contains(&hit.memory.id) {
             shown.push(hit.memory);
         }
     }
     shown
 }
 
-/// One list per person, the speakers first.
-fn render(turn: &Turn<'_>, people: &[EntityId], facts: &[Memory]) -> String {
+/// One list per person, the speakers first. What is known of linked entities stands under the one
+/// that speaks.
+fn render(turn: &Turn<'_>, person: &[EntityId], profiles: &[Derived], facts: &[Memory]) -> String {
     let names = Names::new(turn, facts);
+    let of = |fact: &Memory| match person {
+        [speaker, linked @ ..] if linked.contains(&fact.entity_id) => *speaker,
+        _ => fact.entity_id,
+    };
     let mut subjects: Vec<EntityId> = Vec::new();
     let newest_first = std::iter::once(turn.message).chain(turn.merged.iter().rev());
     let speaking = newest_first.map(|message| message.entity_id);
-    for subject in speaking.chain(facts.iter().map(|fact| fact.entity_id)) {
+    let profiled = profiles.iter().map(|profile| of(&profile.memory));
+    for subject in speaking.chain(profiled).chain(facts.iter().map(of)) {
         if !subjects.contains(&subject) {
             subjects.push(subject);
         }
     }
-    debug_assert!(people.iter().all(|person| subjects.contains(person)));
     let parts: Vec<String> = subjects
         .into_iter()
         .filter_map(|subject| {
-            let lines: Vec<String> = facts
+            let profile = profiles
                 .iter()
-                .filter(|fact| fact.entity_id == subject)
-                .map(|fact| line(turn, &names, fact))
-                .collect();
+                .filter(|profile| of(&profile.memory) == subject)
+                .map(|profile| words::line(&profile.memory.content.text, profile::LONGEST));
+            let facts = facts
+                .iter()
+                .filter(|fact| of(fact) == subject)
+                .map(|fact| line(turn, &names, fact));
+            let lines: Vec<String> = profile.chain(facts).collect();
             (!lines.is_empty()).then(|| {
                 format!("# What is known about {}\n{}", names.of(subject), lines.join("\n"))
             })

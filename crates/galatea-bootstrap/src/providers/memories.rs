@@ -83,7 +83,7 @@ impl Provider for Memories {
             named,
             names,
             neighbours: true,
-            ..RecallQuery::new(view::visibility(turn), question, MOST, turn.now())
+            ..RecallQuery::new(view::of_room(turn), question, MOST, turn.now())
                 .kind(MemoryKind::Messages)
         };
         let found = turn.store.recall(&query).await?;

@@ -39,30 +39,45 @@ pub(crate) async fn ask(
         "# Summary so far\n{}\n\n# Messages\n{lines}",
         if old.is_empty() { "(none)" } else { old }
     );
-    let sources = [old, lines.as_str()];
-    let mut request = TextRequest {
+    let request = TextRequest {
         deadline: Some(until),
         ..TextRequest::prompt(Some(INSTRUCTIONS.to_owned()), asked)
     };
+    let rule = "neither in the summary so far nor in the messages";
+    checked(turn, model, request, &[old, &lines], rule, LONGEST).await
+}
+
+/// Asks for a text of at most `longest` graphemes that is made of `sources`. An answer with names or
+/// numbers that stand in none of them is refused once; then the sentences with such words are left
+/// out. `rule` says where they stand not. `None` if the model has nothing to say.
+///
+/// # Errors
+/// Those of the model.
+pub(crate) async fn checked(
+    turn: &Turn<'_>,
+    model: &dyn TextModel,
+    mut request: TextRequest,
+    sources: &[&str],
+    rule: &str,
+    longest: usize,
+) -> Result<(Option<String>, Vec<TextAnswer>)> {
     let mut answers = Vec::new();
     let mut text = String::new();
     for ask in 0..ASKS {
         let answer = model.generate(&request, &|_| {}).await?;
-        text = clean(&answer.text);
+        text = clean(&answer.text, longest);
         answers.push(answer);
-        let invented = check::invented(&text, &sources);
+        let invented = check::invented(&text, sources);
         if invented.is_empty() {
             break;
         }
-        tracing::debug!(room = %turn.room.id, words = invented.len(), "a summary contains names or numbers that its messages do not contain; asking again");
+        tracing::debug!(room = %turn.room.id, words = invented.len(), "a summary or profile contains names or numbers that its sources do not contain; asking again");
         if ask + 1 == ASKS {
             text = check::without(&text, &invented);
             break;
         }
-        let wrong = format!(
-            "These stand neither in the summary so far nor in the messages: {}. Write the summary again without them.",
-            invented.join(", ")
-        );
+        let wrong =
+            format!("These stand {rule}: {}. Write it again without them.", invented.join(", "));
         let said = ChatMessage { role: ChatRole::Assistant, ..ChatMessage::user(text.clone()) };
         let mut messages = request.messages.to_vec();
         messages.extend([said, ChatMessage::user(wrong)]);
@@ -73,7 +88,7 @@ pub(crate) async fn ask(
 }
 
 /// The answer without reasoning and a heading, on one bounded line per paragraph.
-fn clean(answer: &str) -> String {
+fn clean(answer: &str, longest: usize) -> String {
     let answer = ["</think>", "</thinking>"]
         .iter()
         .filter_map(|tag| answer.rfind(tag).map(|at| at + tag.len()))
@@ -83,9 +98,9 @@ fn clean(answer: &str) -> String {
         .lines()
         .map(str::trim)
         .filter(|line| !line.is_empty() && !line.starts_with('#') && !line.starts_with("```"))
-        .map(|line| words::line(line, LONGEST))
+        .map(|line| words::line(line, longest))
         .collect();
-    words::line(&text.join(" "), LONGEST)
+    words::line(&text.join(" "), longest)
 }
 
 /// The messages with day and speaker.

@@ -123,6 +123,26 @@ async fn settings_are_kept_changed_removed_and_bounded() {
 }
 
 #[tokio::test]
+async fn only_the_owner_says_how_long_a_world_keeps_messages() {
+    let set = |value: &str| json!({ "key": "Retention days", "value": value });
+    let owner = Scene::group().by(OWNER);
+    for (value, days) in [("30", 30), ("7 days", 7), ("0", 0), ("", 0), ("3650", 3_650)] {
+        let done = owner.does("UPDATE_SETTINGS", set(value)).await;
+        let world = owner.room.world_id;
+        assert_eq!(done.effects, [RequestedChange::SetRetention { world, days }], "{value}");
+    }
+    for value in ["3651", "-1", "soon", "1.5"] {
+        let refused = owner.does("UPDATE_SETTINGS", set(value)).await;
+        assert!(!refused.success && refused.effects.is_empty(), "{value}");
+        assert!(refused.text.contains("from 1 to 3650"), "{}", refused.text);
+    }
+    for scene in [Scene::group().by(ADMIN), Scene::group().by(MARIA), Scene::private()] {
+        let refused = scene.does("UPDATE_SETTINGS", set("30")).await;
+        assert!(!refused.success && refused.effects.is_empty());
+    }
+}
+
+#[tokio::test]
 async fn an_open_choice_is_made_by_those_who_may() {
     let mut scene = Scene::group();
     let task = Task {

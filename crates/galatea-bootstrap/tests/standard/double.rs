@@ -31,6 +31,8 @@ pub(crate) struct Tables {
     /// Memories that the embedding model refuses.
     pub(crate) given_up: Vec<MemoryId>,
     pub(crate) relationships: Vec<Relationship>,
+    /// Entities that are one person.
+    pub(crate) linked: Vec<Vec<EntityId>>,
     pub(crate) tasks: Vec<Task>,
     pub(crate) cache: BTreeMap<String, Value>,
     pub(crate) asked: usize,
@@ -277,6 +279,12 @@ impl RelationshipStore for Double {
             r.agent_id == agent && (r.source_entity_id == entity || r.target_entity_id == entity)
         };
         Ok(self.asked().relationships.iter().filter(of).cloned().collect())
+    }
+    async fn linked(&self, _: AgentId, entity: EntityId) -> Result<Vec<EntityId>> {
+        let tables = self.asked();
+        let of = |group: &&Vec<EntityId>| group.contains(&entity);
+        let others = tables.linked.iter().find(of).cloned().unwrap_or_default();
+        Ok(others.into_iter().filter(|other| *other != entity).collect())
     }
 }
 

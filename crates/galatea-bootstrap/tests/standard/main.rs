@@ -7,6 +7,7 @@ mod double;
 mod facts;
 mod meaning;
 mod people;
+mod profiles;
 mod providers;
 mod reflection;
 mod scene;

@@ -133,6 +133,13 @@ pub enum RequestedChange {
         /// To what.
         role: crate::world::Role,
     },
+    /// Sets after how many days the messages of a World are deleted.
+    SetRetention {
+        /// Where.
+        world: WorldId,
+        /// From 1 to [`crate::world::MOST_RETENTION_DAYS`]; 0 keeps them.
+        days: u32,
+    },
     /// Inserts or replaces a task.
     SaveTask {
         /// The task; its agent is the turn's.
@@ -143,9 +150,21 @@ pub enum RequestedChange {
         /// The task.
         task: crate::ids::TaskId,
     },
-    /// Deletes all that a person wrote, the agent's answers to it, and their names.
+    /// Deletes all that a person wrote, the agent's answers to it, their names, and the links of their
+    /// identity.
     ForgetPerson {
         /// The person to forget.
+        entity: EntityId,
+    },
+    /// Makes these entities one person, each linked with each. The runtime asks for it after both
+    /// sides agreed; no action may.
+    LinkPeople {
+        /// Which, at most [`crate::store::MOST_LINKED`].
+        entities: Vec<EntityId>,
+    },
+    /// Ends every link of an entity.
+    Unlink {
+        /// Whose.
         entity: EntityId,
     },
 }

@@ -137,6 +137,9 @@ pub trait UsageStore: Send + Sync {
     async fn standing(&self, agent: AgentId, day: Day, holder: &Holder) -> Result<Standing>;
     /// Every row from this day on, of one agent or of all, oldest day first.
     async fn usage(&self, agent: Option<AgentId>, since: Day) -> Result<Vec<UsageRow>>;
+    /// Every row of one person from this day on, oldest day first.
+    async fn usage_of(&self, agent: AgentId, person: EntityId, since: Day)
+    -> Result<Vec<UsageRow>>;
     /// Deletes an agent's rows of the days before this one, and returns how many there were.
     async fn prune_usage(&self, agent: AgentId, before: Day) -> Result<u64>;
 }

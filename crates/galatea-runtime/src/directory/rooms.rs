@@ -96,9 +96,13 @@ impl RoomCache {
                 RequestedChange::SaveTask { .. } | RequestedChange::DeleteTask { .. } => {}
                 RequestedChange::SetParticipantState { room, .. }
                 | RequestedChange::MergeRoomMetadata { room, .. } => self.forget(*room),
-                RequestedChange::SetRole { .. } => self.forget_all(),
+                RequestedChange::SetRole { .. } | RequestedChange::SetRetention { .. } => {
+                    self.forget_all();
+                }
                 RequestedChange::MergeEntityMetadata { .. }
-                | RequestedChange::ForgetPerson { .. } => {}
+                | RequestedChange::ForgetPerson { .. }
+                | RequestedChange::LinkPeople { .. }
+                | RequestedChange::Unlink { .. } => {}
             }
         }
     }

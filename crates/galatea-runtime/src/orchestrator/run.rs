@@ -13,7 +13,10 @@ use super::{
     state::{Keeping, Lifecycle, Orchestrator, unknown},
     supervise,
 };
-use crate::ownership::{Keeper, LeaseGuard, SharedAgent};
+use crate::{
+    ownership::{Keeper, LeaseGuard, SharedAgent},
+    retention,
+};
 
 /// How long evaluators and the last settlements may take after turns and sends have ended.
 const LAST: Duration = Duration::from_secs(2);
@@ -55,6 +58,15 @@ impl Orchestrator {
             supervise::services(agent, &LeaseGuard::always());
         } else if self.role().answers() {
             agent.connections.spawn(Arc::clone(&agent.inbox).watch());
+        }
+        if self.options.cluster.is_none() || self.role().answers() {
+            agent.connections.spawn(retention::run(
+                Arc::clone(&self.options.store),
+                Arc::clone(&agent.clock),
+                id,
+                self.options.reconcile_every,
+                agent.stop.clone(),
+            ));
         }
         entry.state = Lifecycle::Running;
         supervise::announce(&entry.agent, |agent| Event::AgentStarted { agent });

@@ -1,13 +1,17 @@
 //! Commands: the same set on every platform, handled without a model.
 
 mod block;
+mod export;
+pub(super) mod link;
 mod memory;
 
 use galatea_core::{
-    COMMANDS, Content, ParticipantState, Result, Role, Store, Turn,
+    Address, COMMANDS, Content, ParticipantState, Result, Role, Turn, World,
     store::{MemoryQuery, RequestedChange},
 };
 use serde_json::{Map, json};
+
+use super::{engine::Engine, outcome::Outcome};
 
 /// Not in the set that platforms show: for owners, who read of them in the docs.
 const OWNERS_ONLY: [&str; 2] = ["block", "unblock"];
@@ -20,13 +24,24 @@ pub(crate) fn is_known(name: &str) -> bool {
 }
 
 /// What a command says and changes.
+#[derive(Default)]
 pub(crate) struct Done {
     pub(crate) reply: Content,
+    /// What is said in other Rooms.
+    pub(crate) told: Vec<(Address, Content)>,
     pub(crate) effects: Vec<RequestedChange>,
 }
 
+impl From<Done> for Outcome {
+    fn from(done: Done) -> Self {
+        let Done { reply, told, effects } = done;
+        Self { replies: vec![reply], told, effects, ..Self::default() }
+    }
+}
+
 /// Runs one.
-pub(crate) async fn run(turn: &Turn<'_>, store: &dyn Store) -> Result<Done> {
+pub(crate) async fn run(engine: &Engine, turn: &Turn<'_>) -> Result<Done> {
+    let store = engine.store.as_ref();
     let (name, args) =
         turn.envelope.command.as_ref().map_or(("help", ""), |c| (c.name.as_str(), c.args.as_str()));
     Ok(match name {
@@ -42,6 +57,7 @@ pub(crate) async fn run(turn: &Turn<'_>, store: &dyn Store) -> Result<Done> {
                     "Done. I start this conversation afresh; what was said before is not shown to me any more.",
                 ),
                 effects: vec![RequestedChange::MergeRoomMetadata { room: turn.room.id, metadata }],
+                ..Done::default()
             }
         }
         "mute" | "unmute" if !may_change(turn) => {
@@ -54,14 +70,16 @@ pub(crate) async fn run(turn: &Turn<'_>, store: &dyn Store) -> Result<Done> {
         ),
         "unmute" => switch(turn, None, "I am back."),
         "memory" => say(memory::run(turn, store, args).await?),
-        "privacy" => privacy(turn, args).await?,
+        "privacy" => privacy(engine, turn, args).await?,
+        "link" => link::run(engine, turn, args).await?,
+        "unlink" => link::end(engine, turn).await?,
         "block" | "unblock" => say(block::run(turn, store, name == "unblock", args).await?),
         _ => say(help(turn)),
     })
 }
 
 fn say(text: impl Into<String>) -> Done {
-    Done { reply: Content::text(text), effects: Vec::new() }
+    Done { reply: Content::text(text), ..Done::default() }
 }
 
 fn switch(turn: &Turn<'_>, state: Option<ParticipantState>, text: &str) -> Done {
@@ -70,7 +88,7 @@ fn switch(turn: &Turn<'_>, state: Option<ParticipantState>, text: &str) -> Done 
         entity: turn.agent.identity.entity(),
         state,
     };
-    Done { reply: Content::text(text), effects: vec![effect] }
+    Done { reply: Content::text(text), effects: vec![effect], ..Done::default() }
 }
 
 /// In direct messages everybody; elsewhere owners and admins as the platform names them, never as
@@ -101,7 +119,7 @@ fn help(turn: &Turn<'_>) -> String {
     text
 }
 
-async fn privacy(turn: &Turn<'_>, args: &str) -> Result<Done> {
+async fn privacy(engine: &Engine, turn: &Turn<'_>, args: &str) -> Result<Done> {
     let agent = turn.agent.identity.id();
     let count = turn
         .store
@@ -110,18 +128,26 @@ async fn privacy(turn: &Turn<'_>, args: &str) -> Result<Done> {
             ..MemoryQuery::new(agent, 1)
         })
         .await?;
+    if args.trim().eq_ignore_ascii_case("export") {
+        return export::run(engine, turn).await;
+    }
     if args.trim().eq_ignore_ascii_case("forget me") {
         // Together with the turn: what is said is done.
-        let effects = vec![RequestedChange::ForgetPerson { entity: turn.message.entity_id }];
+        let mut effects = vec![RequestedChange::ForgetPerson { entity: turn.message.entity_id }];
+        let (withdrawn, linked) = link::forget(engine, turn).await?;
+        effects.extend(withdrawn);
         let others = count.saturating_sub(1);
         let text = format!(
-            "Done. I deleted this command and {others} other messages of yours and notes about you, what I answered you, and your names."
+            "Done. I deleted this command and {others} other messages of yours and notes about you, what I answered you, and your names.{linked}"
         );
-        return Ok(Done { reply: Content::text(text), effects });
+        return Ok(Done { reply: Content::text(text), effects, ..Done::default() });
     }
+    let kept = turn.world.and_then(World::retention_days).map_or_else(String::new, |days| {
+        format!(" Messages here are deleted after {days} days, with what I noted from them.")
+    });
     Ok(say(format!(
         "I store what is written where I can read it, to follow the conversation: {count} of your messages so far. \
-         They stay on the machine that runs me and are shown to my language model when I answer.\n\n\
-         Send /privacy forget me to delete everything you wrote to me, what I answered and your names, everywhere."
+         They stay on the machine that runs me and are shown to my language model when I answer.{kept}\n\n\
+         Send /privacy export in a direct chat to get a copy of it, /privacy forget me to delete everything you wrote to me, what I answered and your names, everywhere."
     )))
 }

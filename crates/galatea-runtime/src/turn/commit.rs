@@ -76,16 +76,25 @@ pub(super) async fn commit(
         replies.push(memory);
     }
     parts.end(context, &address, &mut record, &mut finished)?;
-    for (there, content) in outcome.elsewhere {
-        let mut memory = engine.outbox.memory_elsewhere(&there, content.clone(), stamp.at).await;
-        // There it is another's: the person who asked for it speaks in it.
-        memory.metadata.insert(TAINTED.into(), json!(true));
+    let said = outcome.elsewhere.into_iter().map(|(there, content)| (there, content, true));
+    let told = outcome.told.into_iter().map(|(there, content)| (there, content, false));
+    for (there, content, remember) in said.chain(told) {
+        let memory = if remember {
+            let mut memory =
+                engine.outbox.memory_elsewhere(&there, content.clone(), stamp.at).await;
+            // There it is another's: the person who asked for it speaks in it.
+            memory.metadata.insert(TAINTED.into(), json!(true));
+            Some(memory)
+        } else {
+            None
+        };
+        let id = memory.as_ref().map(|memory| memory.id);
         let said = match engine.outbox.routes.ready(&there.source, &there.account) {
-            Some(route) => parts.add(&route, &there, &content, None, Some(memory.id)),
+            Some(route) => parts.add(&route, &there, &content, None, id),
             None => Err(Error::new(ErrorKind::Unavailable, "that platform is not connected")),
         };
         match said {
-            Ok(()) => record.memories.push(memory),
+            Ok(()) => record.memories.extend(memory),
             // A failure elsewhere must not cost the answer here.
             Err(error) => {
                 tracing::warn!(turn = %context.turn, source = %there.source, error = %error.report(), "an action's words for another room could not be encoded; only the answer here is sent");

@@ -7,6 +7,7 @@ use galatea_core::{
 
 use super::{
     act::{self, only_reachable, pending::Pending},
+    commands,
     context::TurnContext,
     engine::Engine,
     outcome::Outcome,
@@ -30,6 +31,10 @@ pub(super) async fn confirm(
         Pending::find(engine.store.as_ref(), engine.view.identity.id(), turn.room.id, &answer.code)
             .await?
     else {
+        if let Some(done) = commands::link::answer(engine, &turn, answer).await? {
+            verdict.step("confirmation", StepOutcome::Note, "it answers whether to link people");
+            return Ok(done.into());
+        }
         return Ok(ignore(
             verdict,
             "nothing of that code waits here: it was answered, dropped, or replaced by a later request",

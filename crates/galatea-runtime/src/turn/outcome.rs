@@ -12,6 +12,8 @@ pub(crate) struct Outcome {
     pub(crate) resumed: Vec<(Content, Held)>,
     /// What to say elsewhere.
     pub(crate) elsewhere: Vec<(Address, Content)>,
+    /// Notices elsewhere, which are not remembered.
+    pub(crate) told: Vec<(Address, Content)>,
     /// Changes.
     pub(crate) effects: Vec<RequestedChange>,
     /// What actions did.

@@ -313,13 +313,8 @@ async fn command(engine: &Engine, context: &TurnContext, mut verdict: Verdict) -
             Err(error) => failed(engine, context, verdict, &error),
         };
     }
-    let done = commands::run(&context.turn(engine, &state, &catalog), &*engine.store).await;
-    match done {
-        Ok(done) => (
-            Outcome { replies: vec![done.reply], effects: done.effects, ..Outcome::default() },
-            verdict,
-            state,
-        ),
+    match commands::run(engine, &context.turn(engine, &state, &catalog)).await {
+        Ok(done) => (done.into(), verdict, state),
         Err(error) => failed(engine, context, verdict, &error),
     }
 }

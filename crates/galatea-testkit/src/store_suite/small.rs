@@ -1,7 +1,8 @@
-//! Agents, tasks, the cache and relationships.
+//! Agents, tasks, the cache, relationships, and who is one person.
 
 use galatea_core::{
     AgentId, Character, EntityId, Relationship, RelationshipId, Store, Task, TaskId, Timestamp,
+    store::{MOST_LINKED, RequestedChange, TurnRecord},
 };
 use serde_json::{Value, json};
 use std::{collections::BTreeSet, sync::Arc};
@@ -140,4 +141,46 @@ pub async fn relationships_are_unique(store: Arc<dyn Store>) {
     let renamed = Relationship { tags: vec!["rival".to_owned()], ..newer.clone() };
     store.save_relationship(&renamed).await.unwrap();
     assert_eq!(of(a).await, ids(&[&renamed, &back]));
+}
+
+/// People are linked each with each, seen from every side and by one agent only, until one of them
+/// ends it or is forgotten.
+pub async fn people_are_linked_and_unlinked(store: Arc<dyn Store>) {
+    let scene = Scene::new();
+    let other = Scene::new();
+    let [a, b, c] = [EntityId::fresh(), EntityId::fresh(), EntityId::fresh()];
+    let does = |scene: Scene, effect: RequestedChange| {
+        let store = Arc::clone(&store);
+        let turn = TurnRecord { effects: vec![effect], ..scene.turn(&[]) };
+        async move { store.finish_turn(turn).await }
+    };
+    let link = |of: &[EntityId]| RequestedChange::LinkPeople { entities: of.to_vec() };
+    let linked = |agent: AgentId| {
+        let store = Arc::clone(&store);
+        async move {
+            let mut all = Vec::new();
+            for entity in [a, b, c] {
+                let with = store.linked(agent, entity).await.unwrap();
+                assert!(with.is_sorted_by_key(|entity| entity.0) && !with.contains(&entity));
+                all.push(with.into_iter().collect::<BTreeSet<_>>());
+            }
+            all
+        }
+    };
+    let sets = |sets: [&[EntityId]; 3]| sets.map(|set| set.iter().copied().collect()).to_vec();
+    assert_eq!(linked(scene.agent).await, sets([&[], &[], &[]]));
+    does(scene, link(&[a, b])).await.unwrap();
+    does(scene, link(&[a, b, c])).await.unwrap();
+    assert_eq!(linked(scene.agent).await, sets([&[b, c], &[a, c], &[a, b]]));
+    assert_eq!(linked(other.agent).await, sets([&[], &[], &[]]), "another agent's people");
+    does(other, RequestedChange::Unlink { entity: a }).await.unwrap();
+    does(scene, RequestedChange::Unlink { entity: a }).await.unwrap();
+    assert_eq!(linked(scene.agent).await, sets([&[], &[c], &[b]]));
+    does(scene, RequestedChange::ForgetPerson { entity: c }).await.unwrap();
+    assert_eq!(linked(scene.agent).await, sets([&[], &[], &[]]));
+    let many: Vec<EntityId> = (0..=MOST_LINKED).map(|_| EntityId::fresh()).collect();
+    assert!(does(scene, link(&many)).await.is_err());
+    does(scene, link(&many[1..])).await.unwrap();
+    let with = store.linked(scene.agent, many[1]).await.unwrap();
+    assert_eq!(with.len(), MOST_LINKED - 1);
 }

@@ -8,7 +8,7 @@ use galatea_core::{
 use serde_json::json;
 use std::{collections::HashMap, sync::Arc};
 
-use super::fixtures::{SOURCE, Scene, account, finished, object};
+use super::fixtures::{SOURCE, Scene, account, finished, object, settlement};
 
 /// A turn stores its memories, deliveries and inbox states.
 pub async fn a_turn_is_written_whole(store: Arc<dyn Store>) {
@@ -195,6 +195,17 @@ pub async fn effects_are_applied(store: Arc<dyn Store>) {
         store.entities(&[scene.person]).await.unwrap()[0].metadata,
         object(json!({"suite": {"likes": "ivory"}}))
     );
+    let keep = |days| {
+        let effects = vec![RequestedChange::SetRetention { world: scene.world, days }];
+        store.finish_turn(TurnRecord { effects, ..scene.turn(&[]) })
+    };
+    let kept = async || store.world(scene.world).await.unwrap().unwrap().retention_days();
+    assert_eq!(kept().await, None);
+    keep(30).await.unwrap();
+    assert_eq!(kept().await, Some(30));
+    assert!(keep(1_000_000).await.is_err());
+    keep(0).await.unwrap();
+    assert_eq!(kept().await, None);
     let roles = store.world(scene.world).await.unwrap().unwrap().metadata.roles;
     assert_eq!(
         (roles.get(&scene.person), roles.get(&scene.itself())),
@@ -224,7 +235,16 @@ pub async fn a_person_is_forgotten(store: Arc<dyn Store>) {
     other.entity_id = scene.itself();
     other.metadata.insert("turn".into(), json!(galatea_core::TurnId::fresh()));
     answered.memories = vec![answer.clone(), other.clone()];
+    let told = scene.delivery(answered.turn, 1);
+    answered.deliveries.push(told.clone());
+    let others = scene.turn(&[]);
+    let kept = others.deliveries[0].delivery.id;
     store.finish_turn(answered).await.unwrap();
+    store.finish_turn(others).await.unwrap();
+    for state in [OutboxState::Sending, OutboxState::Sent] {
+        let settled = [told.delivery.id, kept].map(|id| settlement(id, state));
+        assert_eq!(store.settle(settled.into()).await.unwrap(), [], "none is refused");
+    }
     let forget = RequestedChange::ForgetPerson { entity: scene.person };
     store.finish_turn(TurnRecord { effects: vec![forget], ..scene.turn(&[]) }).await.unwrap();
     assert_eq!(
@@ -232,6 +252,9 @@ pub async fn a_person_is_forgotten(store: Arc<dyn Store>) {
         (None, None)
     );
     assert!(store.memory(other.id).await.unwrap().is_some());
+    let body = async |id| store.outbox_item(id).await.unwrap().unwrap().delivery.body.0;
+    assert!(body(told.delivery.id).await.is_null(), "what was only said goes, too");
+    assert!(!body(kept).await.is_null());
     let person = &store.entities(&[scene.person]).await.unwrap()[0];
     assert!(person.names.is_empty() && person.metadata.is_empty(), "{person:?}");
     let row = store.inbox_item(message.memory.id).await.unwrap().unwrap();

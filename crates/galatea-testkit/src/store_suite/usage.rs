@@ -67,6 +67,13 @@ pub async fn a_turn_adds_to_the_ledger_in_its_commit(store: Arc<dyn Store>) {
     assert_eq!(store.usage(Some(scene.agent), Day(20_000)).await.unwrap(), expected);
     assert_eq!(store.usage(None, Day(20_001)).await.unwrap(), expected.split_off(2));
     assert_eq!(store.usage(Some(AgentId::fresh()), Day(0)).await.unwrap(), []);
+    let of = async |agent, person, day| store.usage_of(agent, person, Day(day)).await.unwrap();
+    let all = store.usage(Some(scene.agent), Day(0)).await.unwrap();
+    assert!(all.iter().all(|row| row.person == scene.person));
+    assert_eq!(of(scene.agent, scene.person, 0).await, all);
+    assert_eq!(of(scene.agent, scene.person, 20_001).await, all[2..]);
+    assert_eq!(of(scene.agent, galatea_core::EntityId::fresh(), 0).await, []);
+    assert_eq!(of(AgentId::fresh(), scene.person, 0).await, []);
     store.add_usage(&[]).await.unwrap();
 }
 

@@ -18,12 +18,21 @@ fn answer(request: &TextRequest) -> TextAnswer {
     let asked = prompt(request);
     let text = if asked.contains("# Summary so far") {
         summary(&asked)
+    } else if asked.contains("# What is known of the person") {
+        profile(&asked)
     } else if asked.contains("# Conversation, until") {
         lesson(&asked).to_string()
     } else {
         "nothing".to_owned()
     };
     ScriptedModel::text(text)
+}
+
+/// All facts in one sentence.
+fn profile(asked: &str) -> String {
+    let facts = asked.lines().filter_map(|line| line.strip_prefix("- "));
+    let texts: Vec<&str> = facts.filter_map(|fact| fact.split(" (").next()).collect();
+    format!("Known in short: {}.", texts.join("; "))
 }
 
 /// Sentences with a decision or an open question, in the order in which they were said.

@@ -3,8 +3,12 @@
 mod canaries;
 mod command;
 mod delay;
+mod exported;
 mod forgotten;
 mod learner;
+mod linked;
 mod planted;
+mod profiles;
+mod retention;
 mod stage;
 mod talk;

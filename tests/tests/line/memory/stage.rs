@@ -1,8 +1,9 @@
 //! The people and rooms of these tests, and a house whose time and models the test controls.
 
 use galatea_core::{
-    Incoming, MemoryKind, ModelInfo, Timestamp, model::TextRequest, store::MemoryQuery,
+    Batch, Incoming, MemoryKind, ModelInfo, Timestamp, model::TextRequest, store::MemoryQuery,
 };
+use galatea_store::Database;
 use galatea_testkit::{clock::ManualClock, models::ScriptedModel};
 use std::{sync::Arc, time::Duration};
 
@@ -10,7 +11,7 @@ use super::learner;
 use crate::{
     house::{House, Plan, Spot, dm, group},
     models::prompt,
-    platform::PATIENCE,
+    platform::{PATIENCE, Platform},
 };
 
 /// A room of several people, open to its World.
@@ -23,11 +24,22 @@ pub(super) struct Stage {
     pub(super) clock: ManualClock,
     pub(super) reader: Arc<ScriptedModel>,
     pub(super) learner: Arc<ScriptedModel>,
+    /// A second platform, if there is one.
+    pub(super) abroad: Option<Arc<Platform>>,
 }
 
 impl Stage {
     /// With the standard plugin, which may lack a provider.
     pub(super) async fn build(without: Option<&str>) -> Self {
+        Self::of(without, None, None).await
+    }
+
+    /// The same with a second platform, and a store that outlives it.
+    pub(super) async fn of(
+        without: Option<&str>,
+        abroad: Option<Arc<Platform>>,
+        store: Option<&Database>,
+    ) -> Self {
         let clock = ManualClock::at(Timestamp(1_777_888_800_000));
         let reader = Arc::new(ScriptedModel::saying("I see.").with_info(ModelInfo {
             provider: "scripted".into(),
@@ -44,8 +56,12 @@ impl Stage {
             .set("EVALUATION_PAUSE_SECONDS", "0")
             .clock(clock.shared());
         plan.models.small = Arc::clone(&learner) as _;
+        plan.abroad.clone_from(&abroad);
+        if let Some(store) = store {
+            plan = plan.store(store);
+        }
         let house = plan.build().await;
-        Self { house, clock, reader, learner }
+        Self { house, clock, reader, learner, abroad }
     }
 
     /// A message of a person under their name, a minute after the one before.
@@ -59,10 +75,28 @@ impl Stage {
         if at.room == CLUB {
             message.connection.room.metadata.insert("openToWorld".into(), true.into());
         }
-        self.house.receive(vec![message]).await;
+        match self.abroad.as_ref().filter(|_| is_abroad(at)) {
+            Some(abroad) => {
+                let batch = Batch { events: vec![message], ..Batch::default() };
+                abroad.gateway().await.receive(batch).await.unwrap();
+            }
+            None => drop(self.house.receive(vec![message]).await),
+        }
         if at.mention || at.kind.is_direct() {
             self.house.quiet().await;
         }
+    }
+
+    /// What is shown in answer to this message, here or on the second platform.
+    pub(super) async fn answer(&self, at: &Spot, text: &str) -> String {
+        let platform = match &self.abroad {
+            Some(abroad) if is_abroad(at) => abroad,
+            _ => &self.house.platform,
+        };
+        let before = platform.texts(at.room).len();
+        self.say(at, text).await;
+        self.house.quiet().await;
+        platform.until_shown(at.room, before + 1).await[before..].join("\n")
     }
 
     /// Asks, and returns the prompt that the reader got, without the question itself.
@@ -92,6 +126,11 @@ impl Stage {
             self.house.clock.now()
         );
     }
+}
+
+/// Rooms and people of the second platform have names, not numbers.
+fn is_abroad(at: &Spot) -> bool {
+    at.room.starts_with("abroad")
 }
 
 /// A person in the club.

@@ -213,6 +213,14 @@ async fn change(
                 standing::site(turn, &info.room).await?,
             )
         }
+        // It deletes what all members wrote.
+        RequestedChange::SetRetention { world, .. } => {
+            let standing = standing::standing(turn, turn.world)?;
+            if *world != turn.room.world_id || standing < Standing::Owner {
+                return Ok(Judged::refused("only its owner says how long a World keeps messages"));
+            }
+            (Scope::World, standing, here(turn))
+        }
         RequestedChange::SetRole { world, .. } if *world == turn.room.world_id => {
             (Scope::World, standing::standing(turn, turn.world)?, here(turn))
         }
@@ -230,6 +238,10 @@ async fn change(
         RequestedChange::MergeEntityMetadata { entity, .. }
         | RequestedChange::ForgetPerson { entity } => {
             (person(*entity), standing::standing(turn, turn.world)?, here(turn))
+        }
+        // Who is one person decides who sees what: the command alone asks for it, of both sides.
+        RequestedChange::LinkPeople { .. } | RequestedChange::Unlink { .. } => {
+            return Ok(Judged::refused("no action may link people"));
         }
         RequestedChange::SaveTask { .. } | RequestedChange::DeleteTask { .. } => {
             (Scope::Outside, standing::standing(turn, turn.world)?, here(turn))

@@ -22,6 +22,7 @@ const LISTED: usize = 40;
 /// Characters of a fact, and of a quoted source.
 const LONGEST: usize = 300;
 const QUOTED: usize = 80;
+const PROFILE: usize = 600;
 /// How long the numbers of a list are valid.
 const NUMBERS: Duration = Duration::from_secs(24 * 3_600);
 
@@ -46,45 +47,63 @@ pub(super) async fn run(turn: &Turn<'_>, store: &dyn Store, args: &str) -> Resul
 }
 
 /// Facts about the person who asks that may be shown here, the newest first; with those that no
-/// longer hold.
+/// longer hold. In a direct room also those about the entities that are linked with them.
 async fn facts(turn: &Turn<'_>, store: &dyn Store) -> Result<Vec<Derived>> {
-    let (agent, person) = (turn.agent.identity.id(), turn.message.entity_id);
-    let query = MemoryQuery {
-        entity: Some(person),
-        ..MemoryQuery::new(agent, READ).kind(MemoryKind::Facts)
-    };
-    let ids: Vec<MemoryId> = store.memories(&query).await?.into_iter().map(|m| m.id).collect();
+    let agent = turn.agent.identity.id();
+    let mut person = vec![turn.message.entity_id];
+    if turn.room.kind.is_direct() {
+        person.extend(store.linked(agent, turn.message.entity_id).await?);
+    }
+    let mut ids: Vec<MemoryId> = Vec::new();
+    for entity in &person {
+        let query = MemoryQuery {
+            entity: Some(*entity),
+            ..MemoryQuery::new(agent, READ).kind(MemoryKind::Facts)
+        };
+        ids.extend(store.memories(&query).await?.into_iter().map(|m| m.id));
+    }
     let mut facts = store.derived(agent, &ids).await?;
+    retain_seen(turn, store, &person, &mut facts).await?;
+    facts.sort_by_key(|fact| std::cmp::Reverse((fact.memory.created_at, fact.memory.id.0)));
+    Ok(facts)
+}
+
+/// Keeps what this person may see here: in a direct room also what is known in Rooms elsewhere that
+/// they take part in.
+pub(super) async fn retain_seen(
+    turn: &Turn<'_>,
+    store: &dyn Store,
+    person: &[EntityId],
+    derived: &mut Vec<Derived>,
+) -> Result<()> {
+    let visible = Visibility::in_room(turn.room, person);
     let direct = turn.room.kind.is_direct();
-    let visible = Visibility::in_room(turn.room, &[person]);
     let mut joined: HashMap<galatea_core::RoomId, bool> = HashMap::new();
-    let mut shown = HashSet::new();
-    for fact in &facts {
+    let mut seen = HashSet::new();
+    for fact in derived.iter() {
         let memory = &fact.memory;
-        // Elsewhere in a World: the answer leaves out Rooms that the person does not take part in.
         let elsewhere = direct && matches!(fact.scope, MemoryScope::World | MemoryScope::Room);
         let may_see = visible.shows(memory, fact.scope)
             || (elsewhere && is_member(store, &mut joined, memory, person).await?);
         if may_see {
-            shown.insert(memory.id);
+            seen.insert(memory.id);
         }
     }
-    facts.retain(|fact| shown.contains(&fact.memory.id));
-    facts.sort_by_key(|fact| std::cmp::Reverse((fact.memory.created_at, fact.memory.id.0)));
-    Ok(facts)
+    derived.retain(|fact| seen.contains(&fact.memory.id));
+    Ok(())
 }
 
 async fn is_member(
     store: &dyn Store,
     joined: &mut HashMap<galatea_core::RoomId, bool>,
     memory: &Memory,
-    person: EntityId,
+    person: &[EntityId],
 ) -> Result<bool> {
     if let Some(known) = joined.get(&memory.room_id) {
         return Ok(*known);
     }
     let there = store.participants(memory.room_id).await?;
-    let joins = there.iter().any(|participant| participant.entity_id == person);
+    let joins = there.iter().any(|participant| person.contains(&participant.entity_id));
     joined.insert(memory.room_id, joins);
     Ok(joins)
 }
@@ -106,6 +125,9 @@ async fn list(turn: &Turn<'_>, store: &dyn Store) -> Result<String> {
         .map(|source| (source.memory.id, source.memory))
         .collect();
     let mut text = format!("What I remember of you{}:\n", place(turn));
+    if let Some(profile) = profile(turn, store).await? {
+        text.push_str(&format!("\nIn short: {profile}\n"));
+    }
     for (n, fact) in valid.iter().enumerate() {
         let source = fact.sources.first().and_then(|id| sources.get(id));
         text.push_str(&format!("\n{}. {}", n + 1, line(turn, fact, source)));
@@ -117,6 +139,21 @@ async fn list(turn: &Turn<'_>, store: &dyn Store) -> Result<String> {
     let until = turn.now().plus(NUMBERS);
     store.cache(turn.agent.identity.id(), &key(turn), &json!(ids), Some(until)).await?;
     Ok(format!("{text}\n\n{HOW}"))
+}
+
+/// The newest profile of the person that may be shown here. It goes with each fact it was made of.
+async fn profile(turn: &Turn<'_>, store: &dyn Store) -> Result<Option<String>> {
+    let (agent, person) = (turn.agent.identity.id(), turn.message.entity_id);
+    let query = MemoryQuery {
+        entity: Some(person),
+        ..MemoryQuery::new(agent, READ).kind(MemoryKind::Profiles)
+    };
+    let ids: Vec<MemoryId> = store.memories(&query).await?.into_iter().map(|m| m.id).collect();
+    let mut profiles = store.derived(agent, &ids).await?;
+    let visible = Visibility::in_room(turn.room, &[person]);
+    profiles.retain(|profile| visible.shows(&profile.memory, profile.scope));
+    let newest = profiles.iter().max_by_key(|profile| profile.memory.created_at);
+    Ok(newest.map(|profile| bounded(&profile.memory.content.text, PROFILE)))
 }
 
 fn place(turn: &Turn<'_>) -> &'static str {

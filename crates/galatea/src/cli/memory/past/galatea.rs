@@ -101,7 +101,7 @@ impl Batch {
             Record::Relationship(tie) => {
                 self.relationships.push(galatea_core::Relationship { agent_id: agent, ..tie });
             }
-            Record::Export { .. } | Record::Memory(_) => {}
+            Record::Export { .. } | Record::Memory(_) | Record::Linked(_) | Record::Usage(_) => {}
         }
     }
 }

@@ -1,0 +1,42 @@
+//! Export: what is remembered as JSON lines, one record a line. `galatea memory export` writes them
+//! of an agent, `/privacy export` of a person.
+
+use serde::{Deserialize, Serialize};
+
+use crate::{
+    derived::Derived, entity::Entity, relationship::Relationship, room::Room, store::UsageRow,
+    world::World,
+};
+
+/// Version of the format, in the first line.
+pub const FORMAT: &str = "galatea.memory/1";
+
+/// One line. Worlds, rooms and people come before memories, and memories from the oldest to the
+/// newest, so that a reader knows what a line refers to.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "record", rename_all = "snake_case")]
+pub enum Record {
+    /// The first line.
+    Export {
+        /// [`FORMAT`].
+        format: String,
+        /// The agent's name.
+        agent: String,
+        /// When, for people.
+        at: String,
+    },
+    /// A World.
+    World(World),
+    /// A Room.
+    Room(Room),
+    /// A person.
+    Entity(Entity),
+    /// Another entity that is the same person. An import leaves it out: only the person links.
+    Linked(Entity),
+    /// How two entities are connected.
+    Relationship(Relationship),
+    /// A message, or what was made from messages.
+    Memory(Box<Derived>),
+    /// What answers to a person used on a day. An import leaves it out.
+    Usage(UsageRow),
+}

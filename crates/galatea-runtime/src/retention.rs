@@ -1,0 +1,75 @@
+//! Retention: Worlds whose owners said so lose their old messages, with what was made from them.
+
+use galatea_core::{
+    AgentId, Clock, MemoryId, MemoryKind, Result, Store, Timestamp,
+    store::{Day, MemoryQuery},
+};
+use std::{sync::Arc, time::Duration};
+use tokio_util::sync::CancellationToken;
+
+const EVERY: Duration = Duration::from_secs(3_600);
+/// Messages of one commit: other writers wait no longer than for that.
+const STEP: u32 = 100;
+/// Messages of one pass. What is left waits for [`REST`].
+const MOST: u64 = 20_000;
+const REST: Duration = Duration::from_secs(60);
+
+/// Deletes what is too old: `first` after the start, then every hour until the agent stops. Several
+/// processes may do the same at once. Waits by the machine's clock; what is too old follows `clock`.
+pub(crate) async fn run(
+    store: Arc<dyn Store>,
+    clock: Arc<dyn Clock>,
+    agent: AgentId,
+    first: Duration,
+    stop: CancellationToken,
+) {
+    let work = async {
+        let mut pause = first;
+        loop {
+            tokio::time::sleep(pause).await;
+            pause = match delete(store.as_ref(), agent, clock.now()).await {
+                Ok(deleted) => {
+                    if deleted > 0 {
+                        tracing::info!(agent = %agent, deleted, "deleted messages that their Worlds no longer keep");
+                    }
+                    if deleted >= MOST { REST } else { EVERY }
+                }
+                Err(error) => {
+                    tracing::warn!(agent = %agent, error = %error.report(), "failed to delete messages that their Worlds no longer keep; retrying in an hour");
+                    EVERY
+                }
+            };
+        }
+    };
+    stop.run_until_cancelled(work).await;
+}
+
+/// One pass: how many messages it deleted.
+async fn delete(store: &dyn Store, agent: AgentId, now: Timestamp) -> Result<u64> {
+    let mut deleted = 0;
+    for world in store.worlds(agent).await? {
+        let Some(days) = world.retention_days() else { continue };
+        let before = Timestamp(now.0.saturating_sub(i64::from(days) * Day::MILLIS));
+        for room in store.rooms(world.id).await? {
+            loop {
+                let query = MemoryQuery {
+                    before: Some(before),
+                    ..MemoryQuery::new(agent, STEP)
+                        .room(room.id)
+                        .kind(MemoryKind::Messages)
+                        .kind(MemoryKind::ActionResult)
+                };
+                let old: Vec<MemoryId> =
+                    store.memories(&query).await?.into_iter().map(|memory| memory.id).collect();
+                if old.is_empty() {
+                    break;
+                }
+                deleted += store.delete_memories(agent, &old).await?;
+                if deleted >= MOST {
+                    return Ok(deleted);
+                }
+            }
+        }
+    }
+    Ok(deleted)
+}

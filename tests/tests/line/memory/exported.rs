@@ -1,0 +1,121 @@
+//! `/privacy export`: a person gets what is stored about them, and nothing of others.
+
+use base64::{Engine as _, prelude::BASE64_STANDARD};
+use galatea_core::{
+    MemoryScope,
+    export::{FORMAT, Record},
+    store::{OutboxQuery, OutboxState},
+};
+use std::{sync::Arc, time::Duration};
+
+use super::stage::{Stage, club, private};
+use crate::{
+    house::{Plan, dm, group},
+    models::echo,
+    platform::Platform,
+};
+
+fn records(text: &str) -> Vec<Record> {
+    text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+}
+
+/// The one file that was sent to a room.
+fn file(platform: &Platform, room: &str) -> String {
+    let shown = platform.shown();
+    let files: Vec<&String> =
+        shown.iter().filter(|shown| shown.room == room).flat_map(|shown| &shown.files).collect();
+    let [file] = files.as_slice() else { panic!("{files:?}") };
+    let data = file.strip_prefix("data:application/json;base64,").unwrap();
+    String::from_utf8(BASE64_STANDARD.decode(data).unwrap()).unwrap()
+}
+
+#[tokio::test]
+async fn a_person_gets_everything_of_theirs_as_a_file() {
+    let platform = Platform::with("1000", |capabilities| capabilities.files = true);
+    let house = Plan::new(echo()).on(Arc::clone(&platform)).build().await;
+    house.say(&dm("7"), "the first").await;
+    house.say(&group("-100", "7").mentioning(), "in public").await;
+    house.say(&group("-100", "8").mentioning(), "of another").await;
+    house.quiet().await;
+    house.say(&group("-100", "7").mentioning(), "/privacy export").await;
+    house.quiet().await;
+    assert!(platform.texts("-100").last().unwrap().contains("in a direct chat only"));
+    house.say(&dm("7"), "/privacy export").await;
+    house.quiet().await;
+
+    let records = records(&file(&platform, "7"));
+    assert!(matches!(&records[0], Record::Export { format, agent, .. }
+        if format == FORMAT && agent == "Eliza"));
+    let me = house.entity(&dm("7"));
+    assert!(records.iter().any(|r| matches!(r, Record::Entity(entity) if entity.id == me)));
+    assert!(records.iter().any(|r| matches!(r, Record::Usage(row) if row.person == me)));
+    let said: Vec<&str> = records
+        .iter()
+        .filter_map(|record| match record {
+            Record::Memory(memory) => {
+                assert_eq!(memory.memory.entity_id, me);
+                Some(memory.memory.content.text.as_str())
+            }
+            _ => None,
+        })
+        .collect();
+    assert_eq!(said, ["the first", "in public", "/privacy export", "/privacy export"]);
+
+    // Not again at once, and the copy goes with the person.
+    house.say(&dm("7"), "/privacy export").await;
+    house.quiet().await;
+    assert!(platform.texts("7").last().unwrap().contains("within the last hour"));
+    house.say(&dm("7"), "/privacy forget me").await;
+    house.quiet().await;
+    let all = OutboxQuery { states: vec![OutboxState::Sent], limit: 100 };
+    let kept: Vec<String> = house
+        .store
+        .outbox(&all)
+        .await
+        .unwrap()
+        .iter()
+        .map(|part| part.delivery.body.0.to_string())
+        .collect();
+    assert!(!kept.iter().any(|body| body.contains("base64")), "{kept:?}");
+    assert!(kept.iter().any(|body| body.contains("of another")), "{kept:?}");
+}
+
+#[tokio::test]
+async fn without_files_it_is_text_of_bounded_length_with_the_newest() {
+    let stage = Stage::build(None).await;
+    stage.say(&private(0), "My secret word is heliotrope").await;
+    stage.until_learnt("heliotrope").await;
+    let said = stage.answer(&private(0), "/privacy export").await;
+    let (note, rest) = said.split_once("```json\n").unwrap();
+    assert!(!note.contains("left out: the oldest") && !note.contains("more than fits"), "{note}");
+    let facts: Vec<MemoryScope> = records(rest.strip_suffix("```").unwrap())
+        .iter()
+        .filter_map(|record| match record {
+            Record::Memory(fact) if !fact.sources.is_empty() => Some(fact.scope),
+            _ => None,
+        })
+        .collect();
+    assert_eq!(facts, [MemoryScope::Private], "what was noted, with its sources");
+
+    let long = "word ".repeat(200);
+    for n in 0..20 {
+        stage.say(&private(0), &format!("number {n}: {long}")).await;
+    }
+    stage.clock.advance(Duration::from_secs(3_600));
+    let said = stage.answer(&private(0), "/privacy export").await;
+    assert!(said.len() < 18_000 && said.contains("more than fits"), "{}", said.len());
+    assert!(said.contains("number 19") && !said.contains("number 1:"), "the newest");
+}
+
+#[tokio::test]
+async fn what_others_said_elsewhere_is_not_in_it() {
+    let stage = Stage::build(None).await;
+    stage.say(&club(0).mentioning(), "Hello").await;
+    // Bob speaks of Anna in private, and in the club that she is in.
+    stage.say(&private(2), "I heard that Anna collects stamps").await;
+    stage.say(&club(2).mentioning(), "I heard that Anna plays the harp").await;
+    stage.until_learnt("harp").await;
+    let said = stage.answer(&private(0), "/privacy export").await;
+    assert!(said.contains("Anna plays the harp"), "said where she is: {said}");
+    assert!(!said.contains("stamps") && !said.contains("I heard"), "{said}");
+}
