@@ -7,6 +7,8 @@ mod growth;
 mod load;
 mod machine;
 mod proc;
+mod prompts;
+mod recall;
 mod scene;
 pub(crate) mod soak;
 mod stage;
@@ -61,6 +63,11 @@ pub(crate) struct Bench {
     /// number, as an echo does
     #[arg(long, value_name = "COMMAND", requires = "only", conflicts_with = "binary")]
     other: Option<String>,
+    #[command(flatten)]
+    recall: recall::Recall,
+    /// Prints what the prompts of a recorded talk cost
+    #[arg(long, conflicts_with = "recall")]
+    prompts: bool,
 }
 
 /// A platform by itself.
@@ -105,6 +112,12 @@ impl Plan {
 
 /// Builds, measures and prints, and writes the page if requested.
 pub(crate) fn run(root: &Path, bench: &Bench) -> Result<()> {
+    if bench.recall.is_wanted() {
+        return recall::run(root, &bench.recall);
+    }
+    if bench.prompts {
+        return prompts::run(root);
+    }
     if cfg!(debug_assertions) && !bench.unoptimised {
         return again_with_optimisation(root);
     }

@@ -1,6 +1,6 @@
 //! `cargo xtask long`: the checks CI runs after `cargo xtask ci`. The crash matrix, 300 random
-//! kills with a soak beside them, a minute of fuzzing for each parser of external input, and a new
-//! connector in a copy of the checkout.
+//! kills with a soak beside them, 100,000 searches for canaries, a minute of fuzzing for each parser
+//! of external input, and a new connector in a copy of the checkout.
 
 use anyhow::{Context, Result, bail};
 use nix::{
@@ -21,6 +21,8 @@ use crate::{
 
 /// The end-to-end tests, with the features of the whole workspace so that nothing is rebuilt.
 const E2E: [&str; 5] = ["test", "--workspace", "--locked", "--test", "e2e"];
+/// Searches for canaries: `cargo xtask ci` makes 1,500.
+const CANARY_QUERIES: &str = "100000";
 
 /// Runs every step. The first failure ends it.
 pub(crate) fn run(root: &Path) -> Result<()> {
@@ -29,6 +31,7 @@ pub(crate) fn run(root: &Path) -> Result<()> {
     step("crash matrix", || matrix(root))?;
     step("chaos", || succeed(ignored(root, "chaos::")))?;
     step("soak, beside the matrix and chaos", || soak.finish())?;
+    step("canaries", || succeed(canaries(root)))?;
     step("fuzzing", || fuzz::search(root, &fuzz::Fuzz::of_ci()).map(report))?;
     step("a new connector", || scaffold::run(root))?;
     eprintln!("--- everything passed in {:.0} s", begun.elapsed().as_secs_f32());
@@ -55,6 +58,15 @@ fn ignored(root: &Path, names: &str) -> Command {
     let mut command = cargo(root, &E2E);
     // The cells mostly wait, and one after the other they would take an hour.
     command.args(["--", "--ignored", "--nocapture", "--test-threads=4", names]);
+    command
+}
+
+/// Searches from every place for what other places hold.
+fn canaries(root: &Path) -> Command {
+    let mut command = cargo(root, &["test", "--workspace", "--locked", "--test", "line", "--"]);
+    command.args(["--nocapture", "--exact"]);
+    command.arg("memory::canaries::no_search_finds_what_belongs_to_another_place");
+    command.env("GALATEA_CANARY_QUERIES", CANARY_QUERIES);
     command
 }
 

@@ -1,10 +1,17 @@
 //! What prompts cost: how many tokens they take, and how many of these the provider of the model
 //! has just read as the beginning of the prompt before.
 
+mod measure;
+mod talk;
+
 use galatea_core::{Timestamp, character, model::TextRequest, tokens::Family};
 use galatea_testkit::{clock::ManualClock, models::ScriptedModel};
-use std::{sync::Arc, time::Duration};
+use std::{
+    sync::{Arc, Mutex},
+    time::Duration,
+};
 
+use self::measure::Prompt;
 use crate::{
     house::{House, Plan, Spot, group},
     models,
@@ -44,26 +51,6 @@ async fn talk(house: &House, clock: &ManualClock) {
     }
 }
 
-/// A request as providers read it: tools, instructions, messages.
-fn parts(request: &TextRequest) -> Vec<String> {
-    let tools = request
-        .tools
-        .iter()
-        .map(|tool| format!("{}\n{}\n{}", tool.name, tool.description, tool.parameters));
-    let messages = request.messages.iter().map(|message| message.text());
-    tools.chain(request.system.clone()).chain(messages).collect()
-}
-
-fn tokens(parts: &[String]) -> u64 {
-    parts.iter().map(|part| Family::Other.text(part)).sum()
-}
-
-/// Tokens of the parts that both prompts begin with.
-fn shared(before: &[String], now: &[String]) -> u64 {
-    let same = before.iter().zip(now).take_while(|(before, now)| before == now).count();
-    tokens(&now[..same])
-}
-
 #[allow(clippy::cast_precision_loss, reason = "thousands of tokens")]
 #[tokio::test]
 async fn consecutive_prompts_of_a_room_begin_with_the_same_text() {
@@ -77,26 +64,18 @@ async fn consecutive_prompts_of_a_room_begin_with_the_same_text() {
     let house = plan.build().await;
     talk(&house, &clock).await;
 
-    let prompts: Vec<Vec<String>> = large.requests().iter().map(parts).collect();
+    let prompts: Vec<Prompt> = large.requests().iter().map(Prompt::of).collect();
     assert_eq!(prompts.len(), QUESTIONS);
-    let all: u64 = prompts.iter().map(|prompt| tokens(prompt)).sum();
-    let read_before: u64 = prompts.windows(2).map(|two| shared(&two[0], &two[1])).sum();
-    let marked: u64 = large
-        .requests()
-        .iter()
-        .zip(&prompts)
-        .filter(|(request, _)| request.stable > 0)
-        .map(|(request, prompt)| {
-            let behind = request.messages.len() - request.stable;
-            tokens(&prompt[..prompt.len() - behind])
-        })
-        .sum();
+    let count = Family::Other;
+    let all: u64 = prompts.iter().map(|prompt| prompt.tokens(count)).sum();
+    let read_before: u64 = prompts.windows(2).map(|two| two[1].shared(&two[0], count)).sum();
+    let marked: u64 = prompts.iter().map(|prompt| prompt.marked(count)).sum();
     let share = read_before as f64 / all as f64;
     let written = marked.saturating_sub(read_before) as f64;
     let cost = (read_before as f64 * CACHED + written * WRITTEN + (all - read_before) as f64
         - written)
         / all as f64;
-    let most = prompts.iter().map(|prompt| tokens(prompt)).max().unwrap();
+    let most = prompts.iter().map(|prompt| prompt.tokens(count)).max().unwrap();
     println!(
         "{QUESTIONS} prompts: {} tokens each, {most} at most; {:.1} % read before; \
          {:.1} % of the price without a cache",
@@ -107,15 +86,62 @@ async fn consecutive_prompts_of_a_room_begin_with_the_same_text() {
     if std::env::var_os("SHOW_PROMPT").is_some() {
         let last = &large.requests()[QUESTIONS - 1];
         println!("{}", models::prompt(last));
-        for part in &prompts[QUESTIONS - 1] {
-            println!(
-                "{} {}",
-                tokens(std::slice::from_ref(part)),
-                &part[..part.len().min(60)].replace('\n', " ")
-            );
-        }
+        prompts[QUESTIONS - 1].show();
     }
     assert!(all / QUESTIONS as u64 <= 1_500, "{}", all / QUESTIONS as u64);
     assert!(share >= 0.85, "{share}");
     assert!(cost <= 0.35, "{cost}");
+}
+
+/// Figures of the recorded talk are written to the file that this variable names
+/// (`cargo xtask bench --prompts`).
+const FIGURES: &str = "GALATEA_PROMPT_FIGURES";
+
+#[allow(clippy::cast_precision_loss, reason = "thousands of tokens")]
+#[tokio::test]
+async fn prompts_of_a_recorded_talk_begin_with_the_same_text() {
+    let talk = talk::recorded();
+    let answers: Vec<String> =
+        talk.iter().filter(|said| said.is_answer()).map(|said| said.text.clone()).collect();
+    let clock = ManualClock::at(Timestamp(1_777_888_800_000));
+    let asked: Arc<Mutex<Vec<(Timestamp, TextRequest)>>> = Arc::default();
+    let large = {
+        let (asked, now, answers) = (Arc::clone(&asked), clock.shared(), answers.clone());
+        ScriptedModel::answering(move |request| {
+            let mut asked = asked.lock().unwrap();
+            asked.push((now.now(), request.clone()));
+            Ok(ScriptedModel::text(answers[asked.len() - 1].clone()))
+        })
+    };
+    let mut plan =
+        Plan::new(Arc::new(large) as _).plugin(galatea_bootstrap::plugin()).clock(clock.shared());
+    plan.models.small = Arc::new(ScriptedModel::saying("{}"));
+    plan.character = character::load("helper.json", HELPER).unwrap().character;
+    let house = plan.build().await;
+    for said in &talk {
+        clock.advance(said.after);
+        if !said.is_answer() {
+            let at = group("50", said.by);
+            house.say(&if said.asks { at.mentioning() } else { at }, &said.text).await;
+            house.quiet().await;
+        }
+    }
+
+    let asked = asked.lock().unwrap();
+    assert_eq!(asked.len(), answers.len(), "each question is answered once");
+    if let Some(path) = std::env::var_os(FIGURES) {
+        std::fs::write(path, measure::figures(&asked, &answers).to_string()).unwrap();
+    }
+    let prompts: Vec<Prompt> = asked.iter().map(|(_, request)| Prompt::of(request)).collect();
+    if std::env::var_os("SHOW_PROMPT").is_some() {
+        println!("{}", models::prompt(&asked[asked.len() - 1].1));
+        prompts[prompts.len() - 1].show();
+    }
+    let count = Family::Other;
+    let all: u64 = prompts[1..].iter().map(|prompt| prompt.tokens(count)).sum();
+    let shared: u64 = prompts.windows(2).map(|two| two[1].shared(&two[0], count)).sum();
+    let (mean, share) = (all / (prompts.len() as u64 - 1), shared as f64 / all as f64);
+    println!("{} prompts: {mean} tokens each; {:.1} % shared", prompts.len(), share * 100.0);
+    assert!(mean <= 2_000, "{mean}");
+    assert!(share >= 0.5, "{share}");
 }

@@ -1,0 +1,322 @@
+//! `cargo xtask bench --prompts`: what the prompts of a recorded talk cost. A test of the message
+//! path replays the talk (`tests/tests/line/prompts/talk.txt`) and hands over what each prompt
+//! consists of; prices come from the table of models.
+
+use anyhow::{Context, Result};
+use serde::Deserialize;
+use std::{fs, io::Write as _, path::Path, process::Stdio};
+
+use crate::{cargo, step::succeed};
+
+const TEST: &str = "prompts::prompts_of_a_recorded_talk_begin_with_the_same_text";
+const MODELS: &str = "crates/galatea-models/data/models.toml";
+/// Seconds for which a provider keeps what it has read. Anthropic's "Prompt caching" says five
+/// minutes; OpenAI's "Prompt caching" five to ten.
+const KEPT: i64 = 300;
+/// Price of a token that Anthropic caches, in parts of the usual one ("Prompt caching").
+const WRITTEN: f64 = 1.25;
+/// Fewest tokens of a prompt that OpenAI caches, and the step in which it counts them.
+const LEAST: u64 = 1_024;
+const STEP: u64 = 128;
+/// Of the version before: tokens of a prompt, and the share that it had in common with the one
+/// before.
+const BEFORE: (f64, f64) = (2_200.0, 0.17);
+
+/// A prompt as the test describes it, in tokens.
+#[derive(Debug, Clone, Deserialize)]
+struct Prompt {
+    /// Seconds since the prompt before.
+    after: Option<i64>,
+    tokens: u64,
+    /// Begins like the prompt before.
+    shared: u64,
+    /// Offered to the cache; 0 if the prompt has no mark.
+    marked: u64,
+    answer: u64,
+    sections: Sections,
+}
+
+#[derive(Debug, Clone, Copy, Default, Deserialize)]
+struct Sections {
+    tools: u64,
+    instructions: u64,
+    conversation: u64,
+    turn: u64,
+}
+
+#[derive(Debug, Deserialize)]
+struct Figures {
+    openai: Vec<Prompt>,
+    anthropic: Vec<Prompt>,
+}
+
+/// Who caches, and how.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Cache {
+    /// What is marked, for a surcharge.
+    Anthropic,
+    /// By itself, for nothing.
+    OpenAi,
+}
+
+/// Dollars for a million tokens.
+#[derive(Debug, Clone, Copy, PartialEq)]
+struct Price {
+    input: f64,
+    cached: f64,
+    output: f64,
+}
+
+/// Tokens of a prompt by what they cost.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+struct Charged {
+    full: u64,
+    written: u64,
+    read: u64,
+}
+
+impl Cache {
+    fn charged(self, before: Option<&Prompt>, prompt: &Prompt) -> Charged {
+        let kept = prompt.after.is_some_and(|after| after <= KEPT);
+        match self {
+            Self::Anthropic => {
+                let cached = before.map_or(0, |before| before.marked);
+                let read = if kept { prompt.shared.min(cached).min(prompt.marked) } else { 0 };
+                let written = prompt.marked - read;
+                Charged { full: prompt.tokens - read - written, written, read }
+            }
+            Self::OpenAi => {
+                let whole = prompt.shared / STEP * STEP;
+                let read = if kept && whole >= LEAST { whole } else { 0 };
+                Charged { full: prompt.tokens - read, written: 0, read }
+            }
+        }
+    }
+}
+
+#[allow(clippy::cast_precision_loss, reason = "thousands of tokens")]
+impl Price {
+    /// Dollars for a million prompts like this one.
+    fn of(self, charged: Charged) -> f64 {
+        let written = charged.written as f64 * WRITTEN;
+        (charged.full as f64 + written) * self.input + charged.read as f64 * self.cached
+    }
+
+    /// The same for a prompt of the version before, with its shared beginning read from the cache.
+    fn before(self) -> f64 {
+        let (tokens, shared) = BEFORE;
+        tokens * ((1.0 - shared) * self.input + shared * self.cached)
+    }
+}
+
+/// Replays the talk and prints the tables.
+pub(super) fn run(root: &Path) -> Result<()> {
+    let folder = tempfile::tempdir().context("cannot make a folder for the figures")?;
+    let path = folder.path().join("figures.json");
+    let mut test = cargo(root, &["test", "--workspace", "--locked", "--test", "line", "--", TEST]);
+    test.arg("--exact").env("GALATEA_PROMPT_FIGURES", &path).stdout(Stdio::null());
+    succeed(test)?;
+    let told = fs::read_to_string(&path).context("the test handed over no figures")?;
+    let figures: Figures = serde_json::from_str(&told).context("the figures are unreadable")?;
+    let models = fs::read_to_string(root.join(MODELS)).context("cannot read the models")?;
+    let models: toml::Table = models.parse().context("the table of models is malformed")?;
+    let rows = [
+        ("claude-sonnet-{version}", Cache::Anthropic, &figures.anthropic),
+        ("gpt-{version}-terra", Cache::OpenAi, &figures.openai),
+    ];
+    let mut columns = Vec::new();
+    for (family, cache, prompts) in rows {
+        let (model, price) = price(&models, family)?;
+        columns.push(Column { model, price, cache, prompts });
+    }
+    std::io::stdout().write_all(render(&columns).as_bytes()).context("cannot write to stdout")
+}
+
+/// The newest model of a family, and its price.
+fn price(models: &toml::Table, family: &str) -> Result<(String, Price)> {
+    let families = models.get("family").and_then(toml::Value::as_array).into_iter().flatten();
+    let mut found = families.filter(|one| one.get("name").and_then(|n| n.as_str()) == Some(family));
+    let found = found.next().with_context(|| format!("{MODELS} has no {family}"))?;
+    let dollars = |kind: &str| -> Result<f64> {
+        let price = found.get("price").and_then(|price| price.get(kind)?.as_str());
+        price
+            .and_then(|price| price.parse().ok())
+            .with_context(|| format!("{family} has no price for {kind}"))
+    };
+    let price =
+        Price { input: dollars("input")?, cached: dollars("cached")?, output: dollars("output")? };
+    let model = found.get("model").and_then(|model| model.as_str()).unwrap_or(family).to_owned();
+    Ok((model, price))
+}
+
+struct Column<'a> {
+    model: String,
+    price: Price,
+    cache: Cache,
+    prompts: &'a [Prompt],
+}
+
+#[allow(clippy::cast_precision_loss, reason = "thousands of tokens")]
+fn mean(numbers: impl Iterator<Item = f64>) -> f64 {
+    let (sum, count) = numbers.fold((0.0, 0_u32), |(sum, count), n| (sum + n, count + 1));
+    sum / f64::from(count.max(1))
+}
+
+#[allow(clippy::cast_precision_loss, reason = "thousands of tokens")]
+impl Column<'_> {
+    fn tokens(&self, percent: usize) -> u64 {
+        let mut all: Vec<u64> = self.prompts.iter().map(|prompt| prompt.tokens).collect();
+        all.sort_unstable();
+        let rank = (percent * all.len()).div_ceil(100).saturating_sub(1);
+        all.get(rank).copied().unwrap_or(0)
+    }
+
+    /// Shares of the prompts that begin like the one before: of all tokens, and the least.
+    fn shared(&self) -> (f64, f64) {
+        let later = self.prompts.get(1..).unwrap_or_default();
+        let all: u64 = later.iter().map(|prompt| prompt.tokens).sum();
+        let shared: u64 = later.iter().map(|prompt| prompt.shared).sum();
+        let each = later.iter().map(|prompt| prompt.shared as f64 / prompt.tokens as f64);
+        (shared as f64 / all as f64 * 100.0, each.fold(1.0, f64::min) * 100.0)
+    }
+
+    fn charged(&self) -> impl Iterator<Item = Charged> {
+        let before = std::iter::once(None).chain(self.prompts.iter().map(Some));
+        before.zip(self.prompts).map(|(before, prompt)| self.cache.charged(before, prompt))
+    }
+
+    /// Dollars of a million prompts, with and without a cache.
+    fn cost(&self) -> (f64, f64) {
+        let without =
+            |prompt: &Prompt| self.price.of(Charged { full: prompt.tokens, ..Charged::default() });
+        (
+            mean(self.charged().map(|charged| self.price.of(charged))),
+            mean(self.prompts.iter().map(without)),
+        )
+    }
+
+    fn answer(&self) -> f64 {
+        mean(self.prompts.iter().map(|prompt| prompt.answer as f64)) * self.price.output
+    }
+
+    fn section(&self, of: impl Fn(&Sections) -> u64) -> f64 {
+        mean(self.prompts.iter().map(|prompt| of(&prompt.sections) as f64))
+    }
+
+    fn cells(&self) -> Vec<String> {
+        let (shared, least) = self.shared();
+        let (cost, without) = self.cost();
+        let answer = self.answer();
+        let kept = self.prompts.iter().filter(|prompt| prompt.after.is_some_and(|s| s <= KEPT));
+        let part = |cost: f64| format!("{:.1} %", cost / self.price.before() * 100.0);
+        // Of a million answers: four digits are enough.
+        let dollars = |cost: f64| format!("{:.3} ¢", cost / 10_000.0);
+        vec![
+            format!("{} of {}", kept.count(), self.prompts.len()),
+            format!("{:.0}", mean(self.prompts.iter().map(|prompt| prompt.tokens as f64))),
+            self.tokens(95).to_string(),
+            self.tokens(100).to_string(),
+            format!("{:.0}", self.section(|s| s.tools)),
+            format!("{:.0}", self.section(|s| s.instructions)),
+            format!("{:.0}", self.section(|s| s.conversation)),
+            format!("{:.0}", self.section(|s| s.turn)),
+            format!("{shared:.1} %"),
+            format!("{least:.1} %"),
+            dollars(cost),
+            dollars(without),
+            part(cost),
+            dollars(answer),
+        ]
+    }
+}
+
+const ROWS: [(&str, &str); 14] = [
+    ("prompts within five minutes of the one before", "–"),
+    ("tokens of a prompt, mean", "≤ 1,500"),
+    ("tokens of a prompt, p95", "–"),
+    ("tokens of a prompt, most", "–"),
+    ("… tools", "–"),
+    ("… instructions", "–"),
+    ("… conversation", "–"),
+    ("… this turn only", "–"),
+    ("beginning in common with the prompt before, mean", "≥ 85 %"),
+    ("the same, least", "–"),
+    ("cost of a prompt", "–"),
+    ("the same without a cache", "–"),
+    ("in parts of a prompt of the version before", "≤ 35 %"),
+    ("cost of the answer's own tokens", "–"),
+];
+
+fn render(columns: &[Column<'_>]) -> String {
+    let mut out = String::from("| |");
+    for column in columns {
+        out += &format!(" {} |", column.model);
+    }
+    out += &format!(" target |\n|---|{}---|\n", "---|".repeat(columns.len()));
+    let cells: Vec<Vec<String>> = columns.iter().map(Column::cells).collect();
+    for (n, (what, target)) in ROWS.iter().enumerate() {
+        out += &format!("| {what} |");
+        for column in &cells {
+            out += &format!(" {} |", column.get(n).map_or("–", String::as_str));
+        }
+        out += &format!(" {target} |\n");
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn prompt(after: Option<i64>, tokens: u64, shared: u64, marked: u64) -> Prompt {
+        Prompt { after, tokens, shared, marked, answer: 50, sections: Sections::default() }
+    }
+
+    #[test]
+    fn anthropic_caches_what_is_marked_for_five_minutes() {
+        let first = prompt(None, 2_000, 0, 1_500);
+        let cold = Cache::Anthropic.charged(None, &first);
+        assert_eq!(cold, Charged { full: 500, written: 1_500, read: 0 });
+        let next = prompt(Some(300), 2_100, 1_600, 1_700);
+        let warm = Cache::Anthropic.charged(Some(&first), &next);
+        assert_eq!(warm, Charged { full: 400, written: 200, read: 1_500 });
+        let late = prompt(Some(301), 2_100, 1_600, 1_700);
+        assert_eq!(Cache::Anthropic.charged(Some(&first), &late).read, 0);
+    }
+
+    #[test]
+    fn openai_caches_long_beginnings_in_steps() {
+        let first = prompt(None, 2_000, 0, 0);
+        let of = |shared| Cache::OpenAi.charged(Some(&first), &prompt(Some(10), 2_000, shared, 0));
+        assert_eq!(of(1_500), Charged { full: 592, written: 0, read: 1_408 });
+        assert_eq!(of(1_000).read, 0);
+    }
+
+    #[test]
+    fn costs_and_shares_stand_in_the_table() {
+        let prompts = [prompt(None, 2_000, 0, 0), prompt(Some(10), 2_000, 1_500, 0)];
+        let price = Price { input: 1.0, cached: 0.1, output: 5.0 };
+        let column =
+            Column { model: "m".to_owned(), price, cache: Cache::OpenAi, prompts: &prompts };
+        let table = render(&[column]);
+        for line in [
+            "| tokens of a prompt, mean | 2000 | ≤ 1,500 |",
+            "| beginning in common with the prompt before, mean | 75.0 % | ≥ 85 % |",
+            "| cost of a prompt | 0.137 ¢ | – |",
+            "| the same without a cache | 0.200 ¢ | – |",
+            "| cost of the answer's own tokens | 0.025 ¢ | – |",
+        ] {
+            assert!(table.lines().any(|found| found == line), "{line} in\n{table}");
+        }
+    }
+
+    #[test]
+    fn prices_stand_in_the_table_of_models() {
+        let root = crate::root().unwrap();
+        let models: toml::Table = fs::read_to_string(root.join(MODELS)).unwrap().parse().unwrap();
+        for family in ["claude-sonnet-{version}", "gpt-{version}-terra"] {
+            let (_, price) = price(&models, family).unwrap();
+            assert!(price.cached < price.input && price.input < price.output, "{price:?}");
+        }
+    }
+}
