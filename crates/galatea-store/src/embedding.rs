@@ -3,7 +3,7 @@
 use async_trait::async_trait;
 use galatea_core::{
     AgentId, Embedding, Memory, MemoryId, Result,
-    store::{EmbeddingClaim, EmbeddingStore, MemoryQuery, SimilarityQuery, Unembedded},
+    store::{EmbeddingClaim, EmbeddingStore, MemoryQuery, Unembedded},
 };
 
 use crate::{
@@ -59,13 +59,6 @@ impl EmbeddingStore for Database {
             change.push(Write::Other { statements, counted: Some(0) })?;
         }
         Ok(self.write(change).await?.iter().sum())
-    }
-
-    async fn search_similar(&self, query: &SimilarityQuery) -> Result<Vec<(Memory, f32)>> {
-        match &self.0.backend {
-            Backend::Sqlite(sqlite) => sqlite.search_similar(query).await,
-            Backend::Postgres(postgres) => postgres.search_similar(query).await,
-        }
     }
 
     async fn without_embedding(

@@ -22,7 +22,6 @@ mod raw;
 mod read;
 mod recent;
 mod search;
-mod vectors;
 mod writer;
 
 pub use options::{Durability, SqliteOptions};
@@ -166,6 +165,6 @@ impl Sqlite {
 
 #[cfg(test)]
 pub(crate) use self::{
-    filter::statements as filter_statements, open::MIGRATIONS, search::BEHIND, search::INDEX,
-    search::INDEX_TERMS, search::PROGRESS, search::TERMS_BEHIND, search::TERMS_PROGRESS,
+    filter::statements as filter_statements, open::MIGRATIONS, search::INDEX_TERMS,
+    search::TERMS_BEHIND, search::TERMS_PROGRESS,
 };

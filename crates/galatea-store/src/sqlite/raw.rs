@@ -8,11 +8,11 @@
 
 use libsqlite3_sys::{
     SQLITE_DONE, SQLITE_OK, SQLITE_PREPARE_PERSISTENT, SQLITE_ROW, SQLITE_STATIC, sqlite3,
-    sqlite3_bind_blob64, sqlite3_bind_double, sqlite3_bind_int64, sqlite3_bind_null,
-    sqlite3_bind_parameter_count, sqlite3_bind_parameter_name, sqlite3_bind_text64,
-    sqlite3_changes64, sqlite3_clear_bindings, sqlite3_column_int64, sqlite3_errmsg,
-    sqlite3_extended_errcode, sqlite3_finalize, sqlite3_get_autocommit, sqlite3_prepare_v3,
-    sqlite3_reset, sqlite3_step, sqlite3_stmt, sqlite3_total_changes64,
+    sqlite3_bind_blob64, sqlite3_bind_int64, sqlite3_bind_null, sqlite3_bind_parameter_count,
+    sqlite3_bind_parameter_name, sqlite3_bind_text64, sqlite3_changes64, sqlite3_clear_bindings,
+    sqlite3_column_int64, sqlite3_errmsg, sqlite3_extended_errcode, sqlite3_finalize,
+    sqlite3_get_autocommit, sqlite3_prepare_v3, sqlite3_reset, sqlite3_step, sqlite3_stmt,
+    sqlite3_total_changes64,
 };
 use sqlx::sqlite::LockedSqliteHandle;
 use std::{
@@ -45,7 +45,6 @@ impl std::error::Error for Refusal {}
 pub(crate) enum Arg<'a> {
     Null,
     Int(i64),
-    Float(f64),
     Text(&'a str),
     Blob(&'a [u8]),
 }
@@ -217,7 +216,6 @@ fn bind(
             match arg {
                 Arg::Null => sqlite3_bind_null(statement, n),
                 Arg::Int(value) => sqlite3_bind_int64(statement, n, value),
-                Arg::Float(value) => sqlite3_bind_double(statement, n, value),
                 Arg::Text(text) => sqlite3_bind_text64(
                     statement,
                     n,
