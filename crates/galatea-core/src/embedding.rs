@@ -2,8 +2,7 @@
 
 use crate::error::{Error, Result};
 
-/// Most numbers of an embedding: as many as pgvector's `vector` takes
-/// (<https://github.com/pgvector/pgvector#vector-type>); today's models have 256 to 4,096.
+/// Most numbers of an embedding: some times as many as today's models have, 256 to 4,096.
 const WIDEST: usize = 16_000;
 
 /// What a text means, as a model's vector of length 1. Only embeddings of the same model and width

@@ -94,8 +94,6 @@ pub(crate) enum Value {
     Int(Option<i64>),
     /// 0 or 1; `boolean`.
     Bool(bool),
-    /// A floating point number; `double precision`.
-    Float(f64),
     /// Text. PostgreSQL's columns cannot hold U+0000 and get U+FFFD.
     Text(Option<String>),
     /// A JSON document that is kept to the letter; `json`.
@@ -111,7 +109,7 @@ pub(crate) enum Value {
     Ints(Vec<i64>),
     /// Signs of a vector: a BLOB; text of zeros and ones for `bit varying`.
     Bits(Vec<u8>, usize),
-    /// Little-endian 32-bit numbers, as sqlite-vec reads them; `real[]`.
+    /// Little-endian 32-bit numbers; `real[]`.
     Vector(Vec<f32>),
 }
 
@@ -149,7 +147,6 @@ impl Value {
             Self::Id(id) => out.add(*id),
             Self::Int(n) => out.add(*n),
             Self::Bool(b) => out.add(*b),
-            Self::Float(n) => out.add(*n),
             Self::Text(text) | Self::Json(text) => out.add(text.clone()),
             Self::Jsonb(text) => out.add(text.clone()),
             Self::Ids(ids) => out.add(hexes(ids)),
@@ -165,7 +162,6 @@ impl Value {
             Self::Id(id) => out.add(*id),
             Self::Int(n) => out.add(*n),
             Self::Bool(b) => out.add(*b),
-            Self::Float(n) => out.add(*n),
             Self::Text(text) => out.add(text.as_deref().map(storable)),
             Self::Json(text) => out.add(text.clone().map(Document)),
             Self::Jsonb(text) => out.add(Binary(storable_json(text.clone()))),
@@ -303,7 +299,7 @@ pub(crate) fn bits(numbers: &[f32]) -> Value {
     Value::Bits(crate::convert::signs(numbers), numbers.len())
 }
 
-/// Numbers as sqlite-vec reads them.
+/// Numbers as a BLOB has them.
 pub(crate) fn little_endian(numbers: &[f32]) -> Vec<u8> {
     numbers.iter().flat_map(|n| n.to_le_bytes()).collect()
 }

@@ -3,7 +3,7 @@
 
 use crate::{
     dialect::{Dialects, Statement, Value, values},
-    index::{reindex_terms, unindex_terms, unindex_text},
+    index::{reindex_terms, unindex_terms},
 };
 
 /// Everything made from the memories of a base, step by step. A fact stays as long as another
@@ -36,8 +36,6 @@ pub(crate) const REWRITTEN: Dialects = Dialects {
     ),
 };
 
-const UNINDEX_TEXT: Dialects =
-    Dialects { sqlite: unindex_text!("m.id IN (SELECT id FROM doomed)"), postgres: "" };
 const UNINDEX_TERMS: Dialects =
     Dialects { sqlite: unindex_terms!("m.id IN (SELECT id FROM doomed)"), postgres: "" };
 
@@ -88,7 +86,6 @@ const EMPTY: Dialects = Dialects::same("DELETE FROM doomed");
 pub(crate) const WRITES: &[Dialects] = &[
     ONE,
     REWRITTEN,
-    UNINDEX_TEXT,
     UNINDEX_TERMS,
     UNINDEX_SUPERSEDED,
     RESTORE,
@@ -103,7 +100,7 @@ pub(crate) const WRITES: &[Dialects] = &[
 
 /// Takes the doomed out of the indexes, and makes true again what they superseded.
 pub(crate) fn unindex() -> impl Iterator<Item = Statement> {
-    [UNINDEX_TEXT, UNINDEX_TERMS, UNINDEX_SUPERSEDED, RESTORE, REINDEX_SUPERSEDED, UNLINK]
+    [UNINDEX_TERMS, UNINDEX_SUPERSEDED, RESTORE, REINDEX_SUPERSEDED, UNLINK]
         .into_iter()
         .map(|step| step.with(values![]))
 }

@@ -3,7 +3,7 @@
 use async_trait::async_trait;
 use galatea_core::{
     AgentId, Embedding, Memory, MemoryId, Result,
-    store::{EmbeddingClaim, EmbeddingStore, MemoryQuery, SimilarityQuery, Unembedded, UsageRow},
+    store::{EmbeddingClaim, EmbeddingStore, MemoryQuery, Unembedded, UsageRow},
 };
 
 use crate::{
@@ -62,13 +62,6 @@ impl EmbeddingStore for Database {
         crate::usage::push(&mut change, usage)?;
         let touched = self.write(change).await?;
         Ok(touched.iter().take(embeddings.len()).sum())
-    }
-
-    async fn search_similar(&self, query: &SimilarityQuery) -> Result<Vec<(Memory, f32)>> {
-        match &self.0.backend {
-            Backend::Sqlite(sqlite) => sqlite.search_similar(query).await,
-            Backend::Postgres(postgres) => postgres.search_similar(query).await,
-        }
     }
 
     async fn without_embedding(

@@ -25,17 +25,6 @@ macro_rules! reindex_terms {
     };
 }
 
-/// Of the memories that a condition names: takes their words out of SQLite's older index.
-macro_rules! unindex_text {
-    ($which:expr) => {
-        concat!(
-            "INSERT INTO memories_fts (memories_fts, rowid, text) SELECT 'delete', t.seq, t.text \
-             FROM memories m JOIN memory_text t ON t.seq = m.seq WHERE m.seq <= (SELECT seq FROM search_progress) AND ",
-            $which
-        )
-    };
-}
-
 /// PostgreSQL: the word for sort and place of a row of `memories` without an alias, as
 /// `terms::place` makes it, for the validity given.
 macro_rules! place {
@@ -48,14 +37,9 @@ macro_rules! place {
     };
 }
 
-pub(crate) use {place, reindex_terms, unindex_terms, unindex_text};
+pub(crate) use {place, reindex_terms, unindex_terms};
 
-/// Numbers of deleted rows are given again, so neither index is ahead of them.
-pub(crate) const KEEP_PROGRESS: Dialects = Dialects {
-    sqlite: "UPDATE search_progress SET seq = min(seq, coalesce((SELECT max(seq) FROM memories), 0))",
-    postgres: "",
-};
-/// The same for the index of terms.
+/// Numbers of deleted rows are given again, so the index of terms is not ahead of them.
 pub(crate) const KEEP_TERMS: Dialects = Dialects {
     sqlite: "UPDATE terms_progress SET seq = min(seq, coalesce((SELECT max(seq) FROM memories), 0))",
     postgres: "",
@@ -68,5 +52,5 @@ pub(crate) const KEEP_MARKS: Dialects = Dialects {
 
 /// What may be behind after rows were deleted.
 pub(crate) fn keep() -> impl Iterator<Item = Statement> {
-    [KEEP_PROGRESS, KEEP_TERMS, KEEP_MARKS].into_iter().map(|step| step.with(values![]))
+    [KEEP_TERMS, KEEP_MARKS].into_iter().map(|step| step.with(values![]))
 }

@@ -15,13 +15,11 @@ use crate::{
     derived::{REINDEX_ONE, UNINDEX_ONE},
     dialect::{Dialects, Statement, Text, Value, storable_json, values},
     doomed,
-    index::{keep, place, unindex_text},
+    index::{keep, place},
     rows::{MemoryRow, StoredMemory},
     terms, verdict,
 };
 
-pub(crate) const UNINDEX: Dialects =
-    Dialects { sqlite: unindex_text!("m.id = $1 AND m.agent_id = $2"), postgres: "" };
 pub(crate) const UPDATE: Dialects = Dialects {
     sqlite: "UPDATE memories SET content = $3 WHERE id = $1 AND agent_id = $2",
     postgres: concat!(
@@ -34,11 +32,6 @@ pub(crate) const UPDATE: Dialects = Dialects {
 pub(crate) const FORGET_EMBEDDING: Dialects = Dialects::same(
     "DELETE FROM embeddings WHERE seq = (SELECT seq FROM memories WHERE id = $1 AND agent_id = $2)",
 );
-pub(crate) const REINDEX: Dialects = Dialects {
-    sqlite: "INSERT INTO memories_fts (rowid, text) SELECT t.seq, t.text FROM memories m JOIN memory_text t ON t.seq = m.seq \
-             WHERE m.id = $1 AND m.agent_id = $2 AND m.seq <= (SELECT seq FROM search_progress)",
-    postgres: "",
-};
 /// A message that is taken back before its turn is not answered; what was typed goes from its inbox
 /// row too, and the row itself stays: it distinguishes a replayed message from a new one, and no
 /// message drops out of the count.
@@ -77,11 +70,10 @@ pub(crate) fn push_update(
     change.scrub = true;
     change.changes_memories = true;
     let mut statements: Vec<Statement> = doomed::rewrite(id.0, agent.0, &content.text).collect();
-    statements.extend([UNINDEX, UNINDEX_ONE].map(|step| step.with(which())));
+    statements.push(UNINDEX_ONE.with(which()));
     let counted = Some(statements.len());
     statements.push(UPDATE.with(set));
-    statements
-        .extend([FORGET_EMBEDDING, REINDEX, REINDEX_ONE, backlog::AGAIN].map(|s| s.with(which())));
+    statements.extend([FORGET_EMBEDDING, REINDEX_ONE, backlog::AGAIN].map(|s| s.with(which())));
     change.push(Write::Other { statements, counted }).map(drop)
 }
 

@@ -14,7 +14,6 @@ pub mod postgres;
 pub mod process;
 pub mod recall;
 pub mod replay;
-pub mod similarity;
 pub mod store_suite;
 pub mod telegram;
 pub mod x;

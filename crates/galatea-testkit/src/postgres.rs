@@ -36,17 +36,6 @@ impl Database {
         Self::on(server).await
     }
 
-    /// A new database with the pgvector extension, on a server that has it and is shared by all
-    /// tests that need it.
-    pub async fn with_pgvector() -> Self {
-        let server = tokio::task::spawn_blocking(Server::shared_with_pgvector)
-            .await
-            .expect("the server is found or started");
-        let database = Self::on(server).await;
-        database.execute("CREATE EXTENSION vector".to_owned()).await;
-        database
-    }
-
     /// A new database on this server.
     pub async fn on(server: Server) -> Self {
         let name = format!("test_{}", uuid::Uuid::new_v4().simple());

@@ -259,7 +259,7 @@ async fn no_file_of_the_data_folder_has_a_word_of_theirs() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn no_table_of_postgresql_has_a_word_of_theirs() {
-    let (scene, database) = (Scene::set().await, Database::with_pgvector().await);
+    let (scene, database) = (Scene::set().await, Database::fresh().await);
     let mut running = scene.start(Some(&database)).await;
     scene.talk().await;
     scene.until_summarised(Some(&database), "zanzibarwort", 60).await;

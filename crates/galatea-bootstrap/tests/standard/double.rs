@@ -7,7 +7,7 @@ use galatea_core::{
     content::Content,
     store::{
         CacheStore, EmbeddingClaim, EmbeddingStore, EntityStore, MemoryQuery, MemoryStore,
-        RelationshipStore, RoomStore, SimilarityQuery, TaskStore, Unembedded, UsageRow, WorldStore,
+        RelationshipStore, RoomStore, TaskStore, Unembedded, UsageRow, WorldStore,
     },
 };
 use serde_json::Value;
@@ -204,25 +204,6 @@ impl EmbeddingStore for Double {
             }
         }
         Ok(kept)
-    }
-    async fn search_similar(&self, query: &SimilarityQuery) -> Result<Vec<(Memory, f32)>> {
-        let tables = self.asked();
-        let similarity = |m: &Memory| {
-            let (model, embedding) = tables.embeddings.get(&m.id)?;
-            if *model == query.model {
-                query.embedding.similarity(embedding.numbers())
-            } else {
-                None
-            }
-        };
-        let candidates = tables.memories.iter().filter(|m| matches(&query.of, m));
-        let mut found: Vec<(Memory, f32)> = candidates
-            .filter_map(|m| Some((m.clone(), similarity(m)?)))
-            .filter(|(_, l)| *l >= query.at_least)
-            .collect();
-        found.sort_by(|a, b| b.1.total_cmp(&a.1));
-        found.truncate(query.of.limit as usize);
-        Ok(found)
     }
     async fn without_embedding(
         &self,

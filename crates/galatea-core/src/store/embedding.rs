@@ -1,4 +1,4 @@
-//! What memories mean: one embedding each, and search by similarity.
+//! What memories mean: one embedding each.
 
 use async_trait::async_trait;
 
@@ -34,10 +34,6 @@ pub trait EmbeddingStore: Send + Sync {
         embeddings: &[(&Memory, Embedding)],
         usage: &[UsageRow],
     ) -> Result<u64>;
-    /// Memories that match and are alike enough, the most similar first, the newest first of
-    /// equals; each with its similarity. Every one is looked at, so nothing is overlooked; `kinds`
-    /// and a Room keep it fast.
-    async fn search_similar(&self, query: &SimilarityQuery) -> Result<Vec<(Memory, f32)>>;
     /// Memories that match and have no embedding of this model (and this width, where one is
     /// given), in the order in which memories are found without it.
     async fn without_embedding(
@@ -80,19 +76,4 @@ pub struct Unembedded {
     pub memory: Memory,
     /// The message before it in its room, for [`crate::fusion::embedded_text`].
     pub before: Option<Memory>,
-}
-
-/// Selects memories by their meaning.
-#[derive(Debug, Clone, PartialEq)]
-pub struct SimilarityQuery {
-    /// Which memories come into question, and how many are wanted. Words under `matching` must
-    /// occur; the order is by similarity all the same.
-    pub of: MemoryQuery,
-    /// The model that made `embedding`; embeddings of others, or of another width, cannot be
-    /// compared and are passed over.
-    pub model: String,
-    /// What is looked for.
-    pub embedding: Embedding,
-    /// Least cosine similarity, from -1 to 1.
-    pub at_least: f32,
 }

@@ -58,8 +58,6 @@ pub struct MemoryQuery {
     pub since: Option<Timestamp>,
     /// Only memories made before this time.
     pub before: Option<Timestamp>,
-    /// Words that must occur in the text (full-text, ranked by relevance instead of time).
-    pub matching: Option<String>,
     /// At most this many.
     pub limit: u32,
 }
@@ -75,7 +73,6 @@ impl MemoryQuery {
             entity: None,
             since: None,
             before: None,
-            matching: None,
             limit,
         }
     }

@@ -2,7 +2,6 @@
 
 use galatea_core::store::MemoryQuery;
 
-use super::search;
 use crate::dialect::Value;
 
 pub(crate) const COLUMNS: &str = "m.id, m.type AS kind, m.agent_id, m.entity_id, m.room_id, m.world_id, m.created_at, m.metadata::text AS metadata, m.content::text AS content";
@@ -10,12 +9,11 @@ pub(crate) const COLUMNS: &str = "m.id, m.type AS kind, m.agent_id, m.entity_id,
 /// Which conditions a query has, with their values.
 pub(crate) struct Filter<'a> {
     query: &'a MemoryQuery,
-    matching: Option<String>,
 }
 
 impl<'a> Filter<'a> {
     pub(crate) fn new(query: &'a MemoryQuery) -> Self {
-        Self { query, matching: query.matching.as_deref().and_then(search::words) }
+        Self { query }
     }
 
     /// Parameters in their fixed order; those without a value are not numbered.
@@ -23,7 +21,6 @@ impl<'a> Filter<'a> {
         let query = self.query;
         let mut out = Vec::new();
         for (given, condition) in [
-            (self.matching.is_some(), "m.words @@ plainto_tsquery('simple', $)"),
             // Whatever is narrower names the index; a young table's planner may not choose to read
             // all that the agent has.
             (
@@ -55,7 +52,7 @@ impl<'a> Filter<'a> {
             self.query.kinds.iter().map(|kind| kind.as_str()).collect();
         kinds.sort_unstable();
         kinds.dedup();
-        if kinds.is_empty() && self.matching.is_none() {
+        if kinds.is_empty() {
             vec!["messages", "action_result", "facts", "documents", "fragments", "custom"]
         } else {
             kinds
@@ -66,7 +63,7 @@ impl<'a> Filter<'a> {
         (!kinds.is_empty()).then(|| format!("m.type IN ('{}')", kinds.join("', '")))
     }
 
-    /// The matching rows, newest or most relevant first; the last parameter is the limit.
+    /// The matching rows, newest first; the last parameter is the limit.
     pub(crate) fn page(&self) -> String {
         self.rows("")
     }
@@ -81,52 +78,9 @@ impl<'a> Filter<'a> {
         ))
     }
 
-    /// Numbers and times of the matching rows that have an embedding; the last parameters are model
-    /// and width.
-    pub(crate) fn embedded(&self) -> String {
-        let (conditions, count) = self.all_conditions();
-        format!(
-            "SELECT m.seq, m.created_at FROM memories m JOIN embeddings e ON e.seq = m.seq \
-             WHERE {conditions} AND e.model = ${} AND e.width = ${}",
-            count + 1,
-            count + 2
-        )
-    }
-
-    /// The most similar of the matching rows, each with its similarity, computed by pgvector, whose
-    /// objects are in `schema`; the last parameters are model, width, vector, least similarity and
-    /// limit. Embeddings of another width are never compared: that would be an error.
-    pub(crate) fn search_similar(&self, schema: &str) -> String {
-        let (conditions, count) = self.all_conditions();
-        let [model, width, vector, least, limit] = [1, 2, 3, 4, 5].map(|n| count + n);
-        let order = "n.similarity DESC, n.created_at DESC, n.seq DESC";
-        format!(
-            "WITH near AS MATERIALIZED (SELECT m.seq, m.created_at, CASE WHEN e.width = ${width} \
-                THEN 1 - (e.vector::{schema}.vector OPERATOR({schema}.<=>) ${vector}::real[]::{schema}.vector) END AS similarity \
-                FROM memories m JOIN embeddings e ON e.seq = m.seq WHERE {conditions} AND e.model = ${model}), \
-             n AS MATERIALIZED (SELECT * FROM near n WHERE n.similarity >= ${least} ORDER BY {order} LIMIT ${limit}) \
-             SELECT {COLUMNS}, n.similarity::real AS similarity FROM n JOIN memories m ON m.seq = n.seq ORDER BY {order}"
-        )
-    }
-
-    /// All conditions as one, and how many parameters they have.
-    fn all_conditions(&self) -> (String, usize) {
-        let (mut conditions, count) = self.conditions();
-        conditions.extend(Self::kind_condition(&self.kinds()));
-        (conditions.join(" AND "), count)
-    }
-
     fn rows(&self, further: &str) -> String {
-        let (mut conditions, count) = self.conditions();
+        let (conditions, count) = self.conditions();
         let (kinds, limit) = (self.kinds(), count + 1);
-        if self.matching.is_some() {
-            conditions.extend(Self::kind_condition(&kinds));
-            return format!(
-                "SELECT {COLUMNS} FROM memories m WHERE {}{further} \
-                 ORDER BY ts_rank(m.words, plainto_tsquery('simple', $1)) DESC, m.created_at DESC, m.seq DESC LIMIT ${limit}",
-                conditions.join(" AND ")
-            );
-        }
         let conditions = conditions.join(" AND ");
         let newest: Vec<String> = kinds
             .iter()
@@ -145,7 +99,9 @@ impl<'a> Filter<'a> {
 
     /// How many rows match.
     pub(crate) fn count(&self) -> String {
-        format!("SELECT count(*) FROM memories m WHERE {}", self.all_conditions().0)
+        let (mut conditions, _) = self.conditions();
+        conditions.extend(Self::kind_condition(&self.kinds()));
+        format!("SELECT count(*) FROM memories m WHERE {}", conditions.join(" AND "))
     }
 
     /// The values of the conditions, in their order.
@@ -154,8 +110,7 @@ impl<'a> Filter<'a> {
         let ids =
             [query.room.map(|id| id.0), query.world.map(|id| id.0), query.entity.map(|id| id.0)];
         let times = [query.since, query.before];
-        let mut out: Vec<Value> = self.matching.clone().map(Value::from).into_iter().collect();
-        out.push(query.agent.0.into());
+        let mut out: Vec<Value> = vec![query.agent.0.into()];
         out.extend(ids.into_iter().flatten().map(Value::from));
         out.extend(times.into_iter().flatten().map(|time| Value::from(time.0)));
         out
@@ -164,7 +119,7 @@ impl<'a> Filter<'a> {
 
 /// All statements of a query that every server takes.
 #[cfg(test)]
-pub(crate) fn statements(query: &MemoryQuery) -> [String; 4] {
+pub(crate) fn statements(query: &MemoryQuery) -> [String; 3] {
     let filter = Filter::new(query);
-    [filter.page(), filter.count(), filter.without_embedding(), filter.embedded()]
+    [filter.page(), filter.count(), filter.without_embedding()]
 }

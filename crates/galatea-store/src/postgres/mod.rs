@@ -16,8 +16,7 @@ mod memory;
 pub(crate) mod open;
 mod options;
 mod read;
-pub(crate) mod search;
-mod statistics;
+pub(crate) mod statistics;
 mod writer;
 
 pub use open::Seen;
@@ -140,7 +139,6 @@ pub(crate) use self::{
     group::COMMIT_GROUP,
     hints::NOTIFY,
     lease::{BEAT, CLAIM, CLOCK, KNOWN, LEASES, LEAVE, MEMBERS, PULSE, RELEASE, RENEW},
-    memory::statements as vector_statements,
     open::MIGRATIONS,
     open::{SESSION, database},
 };

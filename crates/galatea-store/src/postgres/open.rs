@@ -6,7 +6,7 @@ use sqlx::{
     AssertSqlSafe, ConnectOptions, Connection, Executor, PgConnection, Row,
     migrate::{Migrate, Migrator},
     postgres::{PgConnectOptions, PgPoolOptions},
-    query_as, query_scalar, raw_sql,
+    query_scalar, raw_sql,
 };
 use std::{str::FromStr, time::Duration};
 use tokio::time::timeout;
@@ -24,11 +24,6 @@ pub(crate) static MIGRATIONS: Migrator = sqlx::migrate!("../../migrations/postgr
 /// The oldest server that is taken: 14, the oldest one still maintained in 2026
 /// (<https://www.postgresql.org/support/versioning/>).
 const OLDEST: u32 = 140_000;
-
-/// Schema and version of pgvector, ready to stand in a statement, if we may use it. Asked for with
-/// every search: it may be installed or removed while we run.
-pub(crate) const PGVECTOR: &str = "SELECT quote_ident(n.nspname), e.extversion FROM pg_catalog.pg_extension e JOIN pg_catalog.pg_namespace n ON n.oid = e.extnamespace \
-     WHERE e.extname = 'vector' AND has_schema_privilege(n.oid, 'USAGE')";
 
 /// How often two connections are asked for their server processes.
 const ROUNDS: usize = 3;
@@ -150,8 +145,6 @@ pub struct Seen {
     pub version: String,
     /// Our tables are there.
     pub tables: bool,
-    /// The version of pgvector, if it is installed in this database.
-    pub pgvector: Option<String>,
 }
 
 /// The connections of a store.
@@ -187,18 +180,9 @@ pub(crate) async fn look(url: &SecretString, options: &PostgresOptions) -> Resul
     if !tables && !may {
         return Err(error::rights().with("database", place.show()));
     }
-    let pgvector = query_as::<_, (String, String)>(PGVECTOR)
-        .fetch_optional(&mut connection)
-        .await
-        .map_err(fail)?;
     connection.close().await.map_err(fail)?;
     let version = format!("{}.{}", version / 10_000, version % 10_000);
-    Ok(Seen {
-        place: place.show(),
-        version,
-        tables,
-        pgvector: pgvector.map(|(_, version)| version),
-    })
+    Ok(Seen { place: place.show(), version, tables })
 }
 
 /// The server's version, if it is new enough.

@@ -85,7 +85,6 @@ impl<'a> Bound<'a> {
             Value::Id(id) => Self::Lent(id.into()),
             Value::Int(number) => Self::Lent((*number).into()),
             Value::Bool(yes) => Self::Lent((*yes).into()),
-            Value::Float(number) => Self::Lent(Arg::Float(*number)),
             Value::Text(text) | Value::Json(text) => {
                 Self::Lent(text.as_deref().map_or(Arg::Null, Arg::Text))
             }

@@ -200,7 +200,6 @@ fn bound(db: &mut Raw<'_>, text: &'static str, values: &[Value]) -> Result<u64, 
             (Value::Id(id), _) => Arg::from(id),
             (Value::Int(n), _) => Arg::from(*n),
             (Value::Bool(b), _) => Arg::from(*b),
-            (Value::Float(n), _) => Arg::Float(*n),
             (Value::Text(Some(text)) | Value::Json(Some(text)) | Value::Jsonb(text), _) => {
                 Arg::Text(text)
             }

@@ -2,23 +2,17 @@
 
 use galatea_core::store::MemoryQuery;
 
-use super::{page, search};
+use super::page;
 use crate::dialect::Value;
 
 /// Which conditions a query has, with their values.
 pub(crate) struct Filter<'a> {
     query: &'a MemoryQuery,
-    matching: Option<String>,
 }
 
 impl<'a> Filter<'a> {
     pub(crate) fn new(query: &'a MemoryQuery) -> Self {
-        Self { query, matching: query.matching.as_deref().and_then(search::expression) }
-    }
-
-    /// True when the full-text index is needed.
-    pub(crate) fn searches(&self) -> bool {
-        self.matching.is_some()
+        Self { query }
     }
 
     /// Parameters in their fixed order; those without a value are not numbered.
@@ -29,9 +23,6 @@ impl<'a> Filter<'a> {
             n
         };
         let mut out = Vec::new();
-        if self.matching.is_some() {
-            out.push(format!("f.memories_fts MATCH ${}", number()));
-        }
         let query = self.query;
         // A plus keeps a column from choosing the index: a room's is narrower than a person's, that
         // one narrower than the agent's.
@@ -56,14 +47,6 @@ impl<'a> Filter<'a> {
         (out, n)
     }
 
-    fn from(&self) -> &'static str {
-        if self.searches() {
-            "memories_fts f JOIN memories m ON m.seq = f.rowid"
-        } else {
-            "memories m"
-        }
-    }
-
     /// The kinds as conditions. Each kind is a range of every index in the order of time, several
     /// are merged: so one page of a room with millions of messages costs one page.
     fn kinds(&self) -> Vec<&'static str> {
@@ -71,7 +54,7 @@ impl<'a> Filter<'a> {
             self.query.kinds.iter().map(|kind| kind.as_str()).collect();
         kinds.sort_unstable();
         kinds.dedup();
-        if kinds.is_empty() && !self.searches() {
+        if kinds.is_empty() {
             vec!["messages", "action_result", "facts", "documents", "fragments", "custom"]
         } else {
             kinds
@@ -82,8 +65,7 @@ impl<'a> Filter<'a> {
         (!kinds.is_empty()).then(|| format!("m.type IN ('{}')", kinds.join("', '")))
     }
 
-    /// The matching rows as one page, newest or most relevant first; the last parameter is the
-    /// limit.
+    /// The matching rows as one page, newest first; the last parameter is the limit.
     pub(crate) fn page(&self) -> String {
         page::of(&self.lines(""))
     }
@@ -98,38 +80,9 @@ impl<'a> Filter<'a> {
         )))
     }
 
-    /// The most similar of the matching rows, each with its similarity; after the limit come model,
-    /// width, vector and least similarity. One distance is computed for each embedding in question,
-    /// by sqlite-vec, and never for one of another width.
-    pub(crate) fn search_similar(&self) -> String {
-        let (mut conditions, count) = self.conditions();
-        conditions.extend(Self::kind_condition(&self.kinds()));
-        let [limit, model, width, vector, least] = [1, 2, 3, 4, 5].map(|n| count + n);
-        let order = "n.similarity DESC, n.created_at DESC, n.seq DESC";
-        page::of(&format!(
-            "WITH near AS MATERIALIZED (SELECT m.seq, m.created_at, \
-                CASE e.width WHEN ${width} THEN min(1.0, max(-1.0, 1 - vec_distance_cosine(e.vector, ${vector}))) END AS similarity \
-                FROM {} CROSS JOIN embeddings e ON e.seq = m.seq WHERE {} AND e.model = ${model}) \
-             SELECT {} AS line FROM (SELECT * FROM near n WHERE n.similarity >= ${least} ORDER BY {order} LIMIT +${limit}) n \
-                JOIN memories m ON m.seq = n.seq ORDER BY {order}",
-            self.from(),
-            conditions.join(" AND "),
-            page::line_with("n.similarity")
-        ))
-    }
-
     fn lines(&self, further: &str) -> String {
-        let (mut conditions, count) = self.conditions();
+        let (conditions, count) = self.conditions();
         let (kinds, limit) = (self.kinds(), count + 1);
-        if self.searches() {
-            conditions.extend(Self::kind_condition(&kinds));
-            return format!(
-                "SELECT {} AS line FROM {} WHERE {}{further} ORDER BY f.rank, m.created_at DESC, m.seq DESC LIMIT +${limit}",
-                page::line(),
-                self.from(),
-                conditions.join(" AND ")
-            );
-        }
         let conditions = conditions.join(" AND ");
         let newest: Vec<String> = kinds
             .iter()
@@ -151,7 +104,7 @@ impl<'a> Filter<'a> {
     pub(crate) fn count(&self) -> String {
         let (mut conditions, _) = self.conditions();
         conditions.extend(Self::kind_condition(&self.kinds()));
-        format!("SELECT count(*) FROM {} WHERE {}", self.from(), conditions.join(" AND "))
+        format!("SELECT count(*) FROM memories m WHERE {}", conditions.join(" AND "))
     }
 
     /// The values of the conditions, in their order.
@@ -160,8 +113,7 @@ impl<'a> Filter<'a> {
         let ids =
             [query.room.map(|id| id.0), query.world.map(|id| id.0), query.entity.map(|id| id.0)];
         let times = [query.since, query.before];
-        let mut out: Vec<Value> = self.matching.clone().map(Value::from).into_iter().collect();
-        out.push(query.agent.0.into());
+        let mut out: Vec<Value> = vec![query.agent.0.into()];
         out.extend(ids.into_iter().flatten().map(Value::from));
         out.extend(times.into_iter().flatten().map(|time| Value::from(time.0)));
         out
@@ -170,7 +122,7 @@ impl<'a> Filter<'a> {
 
 /// All statements of a query.
 #[cfg(test)]
-pub(crate) fn statements(query: &MemoryQuery) -> [String; 4] {
+pub(crate) fn statements(query: &MemoryQuery) -> [String; 3] {
     let filter = Filter::new(query);
-    [filter.page(), filter.count(), filter.without_embedding(), filter.search_similar()]
+    [filter.page(), filter.count(), filter.without_embedding()]
 }

@@ -1,16 +1,10 @@
-//! Pages of memories, by time, by words or by meaning; what busy Rooms said last comes from memory.
+//! Pages of memories, by time; what busy Rooms said last comes from memory.
 
-use galatea_core::{
-    Memory, Result,
-    store::{MemoryQuery, SimilarityQuery},
-};
+use galatea_core::{Memory, Result, store::MemoryQuery};
 use std::sync::Arc;
 
 use super::{Sqlite, filter::Filter, page, recent::Known};
-use crate::{
-    convert::width,
-    dialect::{Statement, Value},
-};
+use crate::dialect::{Statement, Value};
 
 impl Sqlite {
     /// A page as one text.
@@ -21,9 +15,6 @@ impl Sqlite {
         further: Vec<Value>,
     ) -> Result<String> {
         let filter = Filter::new(query);
-        if filter.searches() {
-            self.index_text().await?;
-        }
         let mut values = filter.values();
         values.push(query.limit.into());
         values.extend(further);
@@ -50,25 +41,9 @@ impl Sqlite {
 
     pub(crate) async fn count_memories(&self, query: &MemoryQuery) -> Result<u64> {
         let filter = Filter::new(query);
-        if filter.searches() {
-            self.index_text().await?;
-        }
         let statement = Statement::for_sqlite(filter.count(), filter.values());
         let row = self.one::<(i64,)>(statement).await?;
         Ok(row.map_or(0, |(n,)| crate::convert::count(n)))
-    }
-
-    pub(crate) async fn search_similar(
-        &self,
-        query: &SimilarityQuery,
-    ) -> Result<Vec<(Memory, f32)>> {
-        let further = vec![
-            query.model.as_str().into(),
-            width(query.embedding.width()).into(),
-            Value::Vector(query.embedding.numbers().to_vec()),
-            Value::Float(f64::from(query.at_least)),
-        ];
-        page::read_with(&self.text(&query.of, Filter::search_similar, further).await?)
     }
 
     pub(crate) async fn without_embedding(

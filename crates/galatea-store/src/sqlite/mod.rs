@@ -23,7 +23,6 @@ mod read;
 mod recent;
 mod search;
 mod threads;
-mod vectors;
 mod writer;
 
 pub use options::{Durability, SqliteOptions};
@@ -187,6 +186,6 @@ impl Sqlite {
 
 #[cfg(test)]
 pub(crate) use self::{
-    filter::statements as filter_statements, open::MIGRATIONS, search::BEHIND, search::INDEX,
-    search::INDEX_TERMS, search::PROGRESS, search::TERMS_BEHIND, search::TERMS_PROGRESS,
+    filter::statements as filter_statements, open::MIGRATIONS, search::INDEX_TERMS,
+    search::TERMS_BEHIND, search::TERMS_PROGRESS,
 };

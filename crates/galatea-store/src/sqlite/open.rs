@@ -16,7 +16,6 @@ use super::{
     pool::Pool,
     read::Readers,
     threads::Threads,
-    vectors,
 };
 use crate::error as common;
 
@@ -35,7 +34,6 @@ pub(crate) struct Opened {
 
 /// Opens a file.
 pub(crate) async fn file(path: &Path, options: &SqliteOptions) -> Result<Opened> {
-    vectors::install()?;
     functions::install()?;
     create(path).map_err(|e| error::file(path, e))?;
     inspect(path, options).await?;
@@ -68,7 +66,6 @@ async fn settle(connection: &mut SqliteConnection, path: &Path) -> Result<()> {
 
 /// Makes a database in memory.
 pub(crate) async fn memory() -> Result<Opened> {
-    vectors::install()?;
     functions::install()?;
     let path = Path::new(":memory:");
     let connect = common(SqliteConnectOptions::new().in_memory(true));

@@ -29,16 +29,7 @@ const COLUMNS: [&str; 9] = [
 
 /// A memory `m` as one text.
 pub(super) fn line() -> String {
-    COLUMNS.join(&between())
-}
-
-/// The same with a number before it.
-pub(super) fn line_with(number: &str) -> String {
-    [number, &line()].join(&between())
-}
-
-fn between() -> String {
-    format!(" || char({}) || ", COLUMN as u8)
+    COLUMNS.join(&format!(" || char({}) || ", COLUMN as u8))
 }
 
 /// Lines as one page. Whatever order and limit they have inside is kept.
@@ -48,22 +39,7 @@ pub(super) fn of(lines: &str) -> String {
 
 /// Reads a page.
 pub(crate) fn read(page: &str) -> Result<Vec<Memory>> {
-    rows(page).map(memory).collect()
-}
-
-/// Reads a page of lines that begin with a number.
-pub(crate) fn read_with(page: &str) -> Result<Vec<(Memory, f32)>> {
-    let with = |row: &str| {
-        let (number, row) = row
-            .split_once(COLUMN)
-            .ok_or_else(|| error::unreadable("memory", "a column is missing"))?;
-        Ok((memory(row)?, number.parse().map_err(|e| error::unreadable("similarity", e))?))
-    };
-    rows(page).map(with).collect()
-}
-
-fn rows(page: &str) -> impl Iterator<Item = &str> {
-    page.split(ROW).filter(|row| !row.is_empty())
+    page.split(ROW).filter(|row| !row.is_empty()).map(memory).collect()
 }
 
 fn memory(row: &str) -> Result<Memory> {

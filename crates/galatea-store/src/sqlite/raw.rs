@@ -8,7 +8,7 @@
 
 use libsqlite3_sys::{
     SQLITE_DONE, SQLITE_NULL, SQLITE_OK, SQLITE_PREPARE_PERSISTENT, SQLITE_ROW, SQLITE_STATIC,
-    sqlite3, sqlite3_bind_blob64, sqlite3_bind_double, sqlite3_bind_int64, sqlite3_bind_null,
+    sqlite3, sqlite3_bind_blob64, sqlite3_bind_int64, sqlite3_bind_null,
     sqlite3_bind_parameter_count, sqlite3_bind_parameter_name, sqlite3_bind_text64,
     sqlite3_changes64, sqlite3_clear_bindings, sqlite3_column_blob, sqlite3_column_bytes,
     sqlite3_column_int64, sqlite3_column_text, sqlite3_column_type, sqlite3_errmsg,
@@ -47,7 +47,6 @@ impl std::error::Error for Refusal {}
 pub(crate) enum Arg<'a> {
     Null,
     Int(i64),
-    Float(f64),
     Text(&'a str),
     Blob(&'a [u8]),
 }
@@ -295,7 +294,6 @@ fn bind(
             match arg {
                 Arg::Null => sqlite3_bind_null(statement, n),
                 Arg::Int(value) => sqlite3_bind_int64(statement, n, value),
-                Arg::Float(value) => sqlite3_bind_double(statement, n, value),
                 Arg::Text(text) => sqlite3_bind_text64(
                     statement,
                     n,

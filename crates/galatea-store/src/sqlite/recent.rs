@@ -101,7 +101,6 @@ impl Recent {
             world: None,
             entity: None,
             before: None,
-            matching: None,
             limit,
             ..
         } = query

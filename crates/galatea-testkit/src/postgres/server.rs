@@ -59,26 +59,17 @@ pub struct Server {
 impl Server {
     /// The server shared by all test processes; started when there is none.
     pub fn shared() -> Self {
-        Self::shared_as("current", binaries::find_or_install)
-    }
-
-    /// As [`Server::shared`], for tests that need pgvector.
-    pub fn shared_with_pgvector() -> Self {
-        Self::shared_as("current-with-pgvector", binaries::with_pgvector)
-    }
-
-    fn shared_as(name: &str, programs: fn(&Path) -> PathBuf) -> Self {
         let root = root();
         let lock = fs::File::create(root.join("lock")).unwrap();
         lock.lock().unwrap();
-        let current = root.join(name);
+        let current = root.join("current");
         if let Some(server) = fs::read_to_string(&current)
             .ok()
             .and_then(|folder| Self::described(Path::new(folder.trim())))
         {
             return server;
         }
-        let server = Self::make(&root, programs(&root), false);
+        let server = Self::make(&root, binaries::find_or_install(&root), false);
         fs::write(&current, server.folder.display().to_string()).unwrap();
         server
     }

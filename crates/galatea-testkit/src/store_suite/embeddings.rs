@@ -1,8 +1,8 @@
 //! Embeddings: stored with their memories, and searched by similarity.
 
 use galatea_core::{
-    AgentId, Content, Embedding, EntityId, Memory, MemoryKind, Store, Timestamp, WorldId,
-    store::{MemoryQuery, RequestedChange, SimilarityQuery},
+    Content, Embedding, EntityId, Memory, MemoryKind, Store, Timestamp, Visibility,
+    store::{MemoryQuery, RecallQuery, RequestedChange},
 };
 use std::sync::Arc;
 
@@ -16,26 +16,31 @@ fn towards(degrees: f32) -> Embedding {
     Embedding::new(vec![x, y, 0.0]).unwrap()
 }
 
-fn query(scene: Scene, embedding: Embedding, at_least: f32) -> SimilarityQuery {
-    SimilarityQuery {
-        of: MemoryQuery::new(scene.agent, 100),
-        model: MODEL.to_owned(),
-        embedding,
-        at_least,
-    }
+/// What an agent has that is this similar, the most similar first.
+struct Near {
+    query: RecallQuery,
+    at_least: f32,
 }
 
-async fn found(store: &Arc<dyn Store>, query: &SimilarityQuery) -> Vec<(String, f32)> {
-    let found = store.search_similar(query).await.unwrap();
+fn query(scene: Scene, embedding: Embedding, at_least: f32) -> Near {
+    let mut query = RecallQuery::new(Visibility::operator(scene.agent), "", 100, Timestamp(0))
+        .meaning(MODEL, embedding);
+    query.fusion.neighbours = 0.0;
+    Near { query, at_least }
+}
+
+async fn found(store: &Arc<dyn Store>, near: &Near) -> Vec<(String, f32)> {
+    let hits = store.recall(&near.query).await.unwrap();
     assert!(
-        found.iter().all(|(memory, _)| memory.agent_id == query.of.agent),
+        hits.iter().all(|hit| hit.memory.agent_id == near.query.visible.agent()),
         "a query stays with its agent"
     );
-    found.into_iter().map(|(memory, similarity)| (memory.content.text, similarity)).collect()
+    let similar = hits.into_iter().map(|hit| (hit.memory.content.text, hit.meaning.unwrap().score));
+    similar.filter(|(_, similarity)| *similarity >= near.at_least).collect()
 }
 
-async fn texts(store: &Arc<dyn Store>, query: &SimilarityQuery) -> Vec<String> {
-    found(store, query).await.into_iter().map(|(text, _)| text).collect()
+async fn texts(store: &Arc<dyn Store>, near: &Near) -> Vec<String> {
+    found(store, near).await.into_iter().map(|(text, _)| text).collect()
 }
 
 /// Stores memories in a room, with these texts and angles of their embeddings.
@@ -81,16 +86,15 @@ pub async fn the_most_similar_come_first(store: Arc<dyn Store>) {
     assert_eq!(similarities.len(), 4, "west is below the threshold");
     assert_eq!(texts(&store, &query(scene, towards(10.0), -1.0)).await.len(), 5);
     assert_eq!(texts(&store, &query(scene, towards(10.0), 0.9)).await, ["east"]);
-    let two = SimilarityQuery { of: MemoryQuery::new(scene.agent, 2), ..nearly.clone() };
+    let mut two = nearly;
+    two.query.limit = 2;
     assert_eq!(texts(&store, &two).await, ["east", "north-east again"]);
-    assert_eq!(
-        texts(&store, &SimilarityQuery { of: MemoryQuery::new(scene.agent, 0), ..nearly }).await,
-        Vec::<String>::new()
-    );
-    assert_eq!(store.search_similar(&two).await.unwrap()[0].0, memories[0]);
+    assert_eq!(store.recall(&two.query).await.unwrap()[0].memory, memories[0]);
+    two.query.limit = 0;
+    assert_eq!(texts(&store, &two).await, Vec::<String>::new());
 }
 
-/// The filters for agent, room, person, kind, time and words apply to a search by similarity too.
+/// The filters for agent, room, person, kind and time apply to a search by similarity too.
 pub async fn similarity_keeps_to_the_query(store: Arc<dyn Store>) {
     let (scene, stranger) = (Scene::new(), Scene::new());
     let elsewhere = scene.other_room();
@@ -105,48 +109,22 @@ pub async fn similarity_keeps_to_the_query(store: Arc<dyn Store>) {
     store.save_memories(std::slice::from_ref(&fact)).await.unwrap();
     store.save_embeddings(scene.agent, MODEL, &[(&fact, towards(2.0))]).await.unwrap();
 
-    let all = MemoryQuery::new(scene.agent, 100);
-    let of = |of: MemoryQuery| SimilarityQuery { of, ..query(scene, towards(0.0), 0.9) };
-    assert_eq!(texts(&store, &of(all.clone())).await.len(), 4);
-    assert_eq!(
-        texts(&store, &of(all.clone().room(scene.room))).await,
-        ["here one", "here two", "a fact"]
-    );
-    assert_eq!(texts(&store, &of(all.clone().kind(MemoryKind::Facts))).await, ["a fact"]);
-    assert_eq!(
-        texts(&store, &of(MemoryQuery { entity: Some(fact.entity_id), ..all.clone() })).await,
-        ["a fact"]
-    );
-    assert_eq!(
-        texts(
-            &store,
-            &of(MemoryQuery {
-                since: Some(Timestamp(1)),
-                before: Some(Timestamp(50)),
-                ..all.clone()
-            })
-        )
-        .await,
-        ["here two"]
-    );
-    assert_eq!(
-        texts(&store, &of(MemoryQuery { world: Some(WorldId::fresh()), ..all.clone() })).await,
-        Vec::<String>::new()
-    );
-    assert_eq!(
-        texts(&store, &of(MemoryQuery { matching: Some("HERE two".to_owned()), ..all.clone() }))
-            .await,
-        ["here two"]
-    );
-    assert_eq!(
-        texts(&store, &of(MemoryQuery { matching: Some("' OR 1=1 --".to_owned()), ..all })).await,
-        Vec::<String>::new()
-    );
-    assert_eq!(texts(&store, &of(MemoryQuery::new(stranger.agent, 9))).await, ["a stranger's"]);
-    assert_eq!(
-        texts(&store, &of(MemoryQuery::new(AgentId::fresh(), 9))).await,
-        Vec::<String>::new()
-    );
+    let near = || query(scene, towards(0.0), 0.9);
+    assert_eq!(texts(&store, &near()).await.len(), 4);
+    let mut here = near();
+    here.query.room = Some(scene.room);
+    assert_eq!(texts(&store, &here).await, ["here one", "here two", "a fact"]);
+    let facts = near();
+    let facts = Near { query: facts.query.kind(MemoryKind::Facts), ..facts };
+    assert_eq!(texts(&store, &facts).await, ["a fact"]);
+    let mut theirs = near();
+    theirs.query.people = vec![fact.entity_id];
+    assert_eq!(texts(&store, &theirs).await, ["a fact"]);
+    let mut between = near();
+    (between.query.since, between.query.before) = (Some(Timestamp(1)), Some(Timestamp(50)));
+    assert_eq!(texts(&store, &between).await, ["here two"]);
+    assert_eq!(texts(&store, &query(stranger, towards(0.0), 0.9)).await, ["a stranger's"]);
+    assert_eq!(texts(&store, &query(Scene::new(), towards(0.0), 0.9)).await, Vec::<String>::new());
 }
 
 /// Only its own agent can set an embedding. A later one replaces it, and it is removed with the
@@ -250,11 +228,6 @@ pub async fn what_has_no_embedding_is_found(store: Arc<dyn Store>) {
     assert_eq!(missing(&here, MODEL, None).await, ["three"], "of any width");
     assert_eq!(missing(&MemoryQuery { limit: 1, ..here.clone() }, MODEL, Some(4)).await, ["three"]);
     assert_eq!(
-        missing(&MemoryQuery { matching: Some("two".to_owned()), ..here.clone() }, MODEL, Some(4))
-            .await,
-        ["two"]
-    );
-    assert_eq!(
         missing(&here.clone().kind(MemoryKind::Facts), MODEL, Some(4)).await,
         Vec::<String>::new()
     );
@@ -268,21 +241,16 @@ pub async fn what_has_no_embedding_is_found(store: Arc<dyn Store>) {
     assert_eq!(missing(&here, MODEL, Some(4)).await, ["three", "two"]);
     assert_eq!(texts(&store, &query(scene, towards(0.0), -1.0)).await, Vec::<String>::new());
     assert_eq!(texts(&store, &query(scene, wide, -1.0)).await, ["one"]);
-    assert_eq!(
-        texts(
-            &store,
-            &SimilarityQuery { model: "test large".to_owned(), ..query(scene, towards(0.0), -1.0) }
-        )
-        .await,
-        ["two"]
-    );
+    let mut large = query(scene, towards(0.0), -1.0);
+    large.query.meanings[0].model = "test large".to_owned();
+    assert_eq!(texts(&store, &large).await, ["two"]);
 }
 
-/// With more vectors than one read fetches, at a common model's width, the order equals that of the
+/// At a common model's width, the order of as many vectors as are compared whole equals that of the
 /// exact definition.
 pub async fn many_vectors_are_ranked_exactly(store: Arc<dyn Store>) {
     let scene = Scene::new();
-    let memories: Vec<Memory> = (0..600).map(|n| scene.memory(&n.to_string(), n)).collect();
+    let memories: Vec<Memory> = (0..300).map(|n| scene.memory(&n.to_string(), n)).collect();
     store.save_memories(&memories).await.unwrap();
     let mut state = 1_u64;
     let mut made = || {
@@ -297,16 +265,14 @@ pub async fn many_vectors_are_ranked_exactly(store: Arc<dyn Store>) {
     let asked = made();
     let embeddings: Vec<(&Memory, Embedding)> =
         memories.iter().map(|memory| (memory, made())).collect();
-    assert_eq!(store.save_embeddings(scene.agent, MODEL, &embeddings).await.unwrap(), 600);
+    assert_eq!(store.save_embeddings(scene.agent, MODEL, &embeddings).await.unwrap(), 300);
     let mut expected: Vec<(f32, String)> = embeddings
         .iter()
         .enumerate()
         .map(|(n, (_, vector))| (asked.similarity(vector.numbers()).unwrap(), n.to_string()))
         .collect();
     expected.sort_by(|a, b| b.0.total_cmp(&a.0));
-    let most_similar =
-        SimilarityQuery { of: MemoryQuery::new(scene.agent, 100), ..query(scene, asked, 0.0) };
-    let ranked = found(&store, &most_similar).await;
+    let ranked = found(&store, &query(scene, asked, -1.0)).await;
     assert_eq!(ranked.len(), 100);
     for ((text, similarity), (exact, expected)) in ranked.iter().zip(&expected) {
         assert_eq!(text, expected);
@@ -346,13 +312,9 @@ pub async fn odd_model_names_are_kept_apart(store: Arc<dyn Store>) {
         for other in
             ["", "'; DROP TABLE embeddings; --", "hf.co/nomic-ai/nomic-embed-text-v1.5:Q8_0", "ﷺ"]
         {
-            let found = store
-                .search_similar(&SimilarityQuery {
-                    model: other.to_owned(),
-                    ..query(scene, towards(0.0), 0.0)
-                })
-                .await
-                .unwrap();
+            let mut near = query(scene, towards(0.0), 0.0);
+            near.query.meanings[0].model = other.to_owned();
+            let found = found(&store, &near).await;
             assert_eq!(found.len(), usize::from(model == other), "{model:?} {other:?}");
         }
     }

@@ -6,8 +6,8 @@ use galatea_core::{
     store::{
         AgentStore, Amount, AuditStore, BlockStore, CacheStore, Day, EmbeddingStore, EntityStore,
         Holder, InboxState, InboxStore, MemoryQuery, MemoryStore, OutboxState, OutboxStore,
-        RecallQuery, RecallStore, RelationshipStore, RoomStore, SimilarityQuery, StepStore,
-        TaskStore, UsageStore, WorldStore,
+        RecallQuery, RecallStore, RelationshipStore, RoomStore, StepStore, TaskStore, UsageStore,
+        WorldStore,
     },
 };
 use serde_json::json;
@@ -80,17 +80,6 @@ async fn memories(store: &Database) {
     let new = all.iter().find(|m| m.id == MemoryId(id(rows::NEW))).unwrap();
     assert_eq!(new.content.text, format!("hello {}", rows::NEW));
     assert_eq!(new.metadata["trust"], "stranger");
-    let matching = MemoryQuery { matching: Some("hello".into()), ..MemoryQuery::new(agent, 50) };
-    assert_eq!(store.memories(&matching).await.unwrap().len(), 8, "search finds older texts");
-    let alike = SimilarityQuery {
-        of: MemoryQuery::new(agent, 5),
-        model: "embedder".to_owned(),
-        embedding: Embedding::new(vec![0.6, 0.8]).unwrap(),
-        at_least: 0.99,
-    };
-    let alike = store.search_similar(&alike).await.unwrap();
-    assert_eq!(alike.len(), 1);
-    assert_eq!(alike[0].0.id, MemoryId(id(rows::FACT)));
     let steps = store.steps(MemoryId(id(rows::BEGUN))).await.unwrap();
     assert_eq!(steps.len(), 2);
     assert_eq!(

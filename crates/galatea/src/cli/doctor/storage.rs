@@ -37,9 +37,7 @@ pub(super) async fn check(examined: &Examined<'_>) -> Vec<Finding> {
     let found = match database::look(settings).await {
         Some(Ok(seen)) => {
             let made = if seen.tables { "" } else { "; the tables are made at the first start" };
-            let pgvector =
-                seen.pgvector.map(|version| format!(", pgvector {version}")).unwrap_or_default();
-            Ok(format!("{} (PostgreSQL {}{pgvector}){made}", seen.place, seen.version))
+            Ok(format!("{} (PostgreSQL {}){made}", seen.place, seen.version))
         }
         Some(Err(error)) => Err(error),
         None if !exists => Ok(format!("{shown} is made at the first start")),
