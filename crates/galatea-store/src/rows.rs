@@ -207,19 +207,17 @@ pub(crate) struct StoredMemory {
 
 impl StoredMemory {
     /// Decodes SQLite's row, whose columns are in this order from `first` on.
-    pub(crate) fn of(row: &Columns<'_>, first: i32) -> Option<Self> {
-        let id = |n: i32| Uuid::from_slice(row.blob(first + n)?).ok();
-        let text = |n: i32| row.text(first + n).map(str::to_owned);
+    pub(crate) fn of(row: &mut Columns<'_>, first: i32) -> Option<Self> {
         Some(Self {
-            id: id(0)?,
-            kind: text(1)?,
-            agent_id: id(2)?,
-            entity_id: id(3)?,
-            room_id: id(4)?,
-            world_id: id(5),
+            id: row.id(first)?,
+            kind: row.text(first + 1)?.to_owned(),
+            agent_id: row.id(first + 2)?,
+            entity_id: row.id(first + 3)?,
+            room_id: row.id(first + 4)?,
+            world_id: row.id(first + 5),
             created_at: row.int(first + 6)?,
-            metadata: text(7)?,
-            content: text(8)?,
+            metadata: row.text(first + 7)?.to_owned(),
+            content: row.text(first + 8)?.to_owned(),
         })
     }
 

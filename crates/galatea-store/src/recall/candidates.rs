@@ -1,7 +1,7 @@
 //! Candidates: by words, by meaning, or the newest.
 
 use galatea_core::{
-    EntityId, Result,
+    EntityId, MemoryKind, Result,
     store::{Meaning, RecallQuery},
     visibility::View,
 };
@@ -27,6 +27,9 @@ pub(crate) const MEANINGS: Dialects = Dialects {
 
 /// Memories listed by their words whose conditions are checked, where a query has some.
 const CHECKED: usize = 4_000;
+/// Messages that the prompt shows anyway, about: those that fit are listed too and left out by their
+/// time.
+const SHOWN: usize = 40;
 /// Vectors compared whole after the search by signs.
 const SIGNS: usize = 300;
 
@@ -39,7 +42,7 @@ pub(super) struct Seen {
     long: i64,
 }
 
-fn limit(most: usize) -> Value {
+pub(super) fn limit(most: usize) -> Value {
     Value::Int(Some(i64::try_from(most).unwrap_or(i64::MAX)))
 }
 
@@ -151,13 +154,23 @@ fn words_in_postgres(query: &RecallQuery, asked: &[Asked], most: usize) -> State
     builder.finish(text)
 }
 
+/// Whether the place and the kind in the index of signs are all that a search by signs needs: the
+/// messages of a Room, seen from there. Times are checked afterwards, because a look at each row of a
+/// large Room costs more than the search.
+fn in_order_of_place(query: &RecallQuery) -> bool {
+    let View::Room { room, .. } = query.visible.view() else { return false };
+    !words::filters(query)
+        && query.sorts() == [MemoryKind::Messages]
+        && query.room.is_none_or(|asked| asked == *room)
+}
+
 /// The nearest by signs, which an index keeps place by place. Rows of other models may be among
 /// them; those of another width have no distance.
 fn near(dialect: Dialect, query: &RecallQuery, meaning: &Meaning, most: usize) -> Statement {
     let mut builder = Builder::new(dialect, query);
     let asked = builder.bind(bits(meaning.embedding.numbers()));
     let mut conditions = vec![builder.sorts("e")];
-    let mut further = builder.further();
+    let mut further = if in_order_of_place(query) { Vec::new() } else { builder.further() };
     if *query.visible.view() == View::Operator {
         further.extend(builder.places());
     } else {
@@ -224,7 +237,8 @@ impl Search<'_, '_> {
             return Ok(short(self.source.all(words_in_postgres(self.query, asked, most)).await?));
         }
         let mut listed = self.listed(asked).await?;
-        listed.truncate(if words::filters(self.query) { CHECKED } else { 2 * most });
+        let shown = if self.query.before.is_some() { SHOWN } else { 0 };
+        listed.truncate(if words::filters(self.query) { CHECKED } else { 2 * most + shown });
         // The index knows the place, and neither the agent nor the query's conditions.
         let seqs: Vec<i64> = listed.iter().map(|(seq, _)| *seq).collect();
         let visible = self.visible_of(&seqs).await?;
@@ -243,7 +257,7 @@ impl Search<'_, '_> {
         most: usize,
         seen: &mut HashMap<i64, Seen>,
     ) -> Result<Vec<(i64, f32)>> {
-        let near = near(self.source.dialect(), self.query, meaning, SIGNS.max(2 * most));
+        let near = near(self.source.dialect(), self.query, meaning, SIGNS.max(2 * most) + SHOWN);
         let nearest = self.source.numbers(near).await?;
         let visible = self.visible_of(&nearest).await?;
         let nearest: Vec<i64> =

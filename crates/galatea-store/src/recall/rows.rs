@@ -63,7 +63,7 @@ struct Stored {
 }
 
 impl Decoded for Stored {
-    fn of(row: &Columns<'_>) -> Option<Self> {
+    fn of(row: &mut Columns<'_>) -> Option<Self> {
         let memory = StoredMemory::of(row, 1)?;
         let scope = row.text(10)?.to_owned();
         Some(Self { number: row.int(0)?, memory, scope, valid_until: row.int(11) })

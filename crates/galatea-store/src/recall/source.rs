@@ -28,7 +28,7 @@ pub(crate) enum Source<'a, 'h> {
 /// A row of a search as both databases give it.
 pub(crate) trait Row: for<'r> FromRow<'r, PgRow> + Send + Unpin + 'static {
     /// Decodes SQLite's row; `None` if a column has another type.
-    fn of(row: &Columns<'_>) -> Option<Self>;
+    fn of(row: &mut Columns<'_>) -> Option<Self>;
 }
 
 impl<'a, 'h> Source<'a, 'h> {
@@ -106,27 +106,22 @@ impl<'a> Bound<'a> {
     }
 }
 
-/// An id in 16 bytes.
-pub(super) fn id(row: &Columns<'_>, n: i32) -> Option<Uuid> {
-    Uuid::from_slice(row.blob(n)?).ok()
-}
-
 impl Row for (i64,) {
-    fn of(row: &Columns<'_>) -> Option<Self> {
+    fn of(row: &mut Columns<'_>) -> Option<Self> {
         Some((row.int(0)?,))
     }
 }
 
 /// A message and those before and after it.
 impl Row for (i64, Option<i64>, Option<i64>) {
-    fn of(row: &Columns<'_>) -> Option<Self> {
+    fn of(row: &mut Columns<'_>) -> Option<Self> {
         Some((row.int(0)?, row.int(1), row.int(2)))
     }
 }
 
 /// A memory found by words, and its score.
 impl Row for (i64, f64) {
-    fn of(_: &Columns<'_>) -> Option<Self> {
+    fn of(_: &mut Columns<'_>) -> Option<Self> {
         // Only PostgreSQL ranks.
         None
     }
@@ -149,8 +144,8 @@ impl SeenRow {
 }
 
 impl Row for SeenRow {
-    fn of(row: &Columns<'_>) -> Option<Self> {
-        let (seq, entity_id) = (row.int(0)?, id(row, 1)?);
+    fn of(row: &mut Columns<'_>) -> Option<Self> {
+        let (seq, entity_id) = (row.int(0)?, row.id(1)?);
         Some(Self { seq, entity_id, created_at: row.int(2)?, long: row.int(3) })
     }
 }
@@ -163,7 +158,7 @@ pub(super) struct VectorRow {
 }
 
 impl Row for VectorRow {
-    fn of(row: &Columns<'_>) -> Option<Self> {
+    fn of(row: &mut Columns<'_>) -> Option<Self> {
         Some(Self { seq: row.int(0)?, vector: convert::floats(row.blob(1)?) })
     }
 }

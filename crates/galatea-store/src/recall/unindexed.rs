@@ -5,7 +5,7 @@ use galatea_core::{Result, store::RecallQuery};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use uuid::Uuid;
 
-use super::source::{Row, Source, id};
+use super::source::{Row, Source};
 use crate::{
     dialect::{Dialects, values},
     sqlite::raw::Columns,
@@ -15,26 +15,28 @@ use crate::{
 /// a commit for each would cost more than the search.
 pub(super) const BEHIND: i64 = 500;
 
-/// How far the index is, and how far the rows are.
+/// How far the index is, how far the rows are, and which row has a number.
 pub(crate) const EXTENT: Dialects = Dialects {
-    sqlite: "SELECT p.seq, coalesce((SELECT max(m.seq) FROM memories m), 0) FROM terms_progress p",
+    sqlite: "SELECT p.seq, coalesce((SELECT max(m.seq) FROM memories m), 0), (SELECT m.id FROM memories m WHERE m.seq = $1) FROM terms_progress p",
     postgres: "",
 };
 /// The rows after a number.
 pub(crate) const AFTER: Dialects = Dialects {
-    sqlite: "SELECT m.seq, m.type, m.room_id, m.entity_id, m.created_at FROM memories m WHERE m.seq > $1 ORDER BY m.seq",
+    sqlite: "SELECT m.seq, m.id, m.type, m.room_id, m.entity_id, m.created_at FROM memories m WHERE m.seq > $1 ORDER BY m.seq",
     postgres: "",
 };
 
 /// The rows without words as they were last seen, [`BEHIND`] at most. Of a row only what a query's
-/// conditions ask for, which never changes.
+/// conditions ask for.
 #[derive(Default)]
 pub(crate) struct Unindexed(Mutex<Known>);
 
 #[derive(Default)]
 struct Known {
-    /// Up to which number rows were looked at.
+    /// Up to which number rows were looked at, and the id of that row. If another one has the number
+    /// now, rows were deleted and their numbers given again.
     seen: i64,
+    id: Option<Uuid>,
     rows: Vec<Late>,
 }
 
@@ -42,6 +44,7 @@ struct Known {
 #[derive(Debug, Clone, PartialEq, sqlx::FromRow)]
 struct Late {
     seq: i64,
+    id: Uuid,
     #[sqlx(rename = "type")]
     kind: String,
     room_id: Uuid,
@@ -50,37 +53,53 @@ struct Late {
 }
 
 impl Row for Late {
-    fn of(row: &Columns<'_>) -> Option<Self> {
+    fn of(row: &mut Columns<'_>) -> Option<Self> {
         Some(Self {
             seq: row.int(0)?,
-            kind: row.text(1)?.to_owned(),
-            room_id: id(row, 2)?,
-            entity_id: id(row, 3)?,
-            created_at: row.int(4)?,
+            id: row.id(1)?,
+            kind: row.text(2)?.to_owned(),
+            room_id: row.id(3)?,
+            entity_id: row.id(4)?,
+            created_at: row.int(5)?,
         })
     }
 }
 
-impl Row for (i64, i64) {
-    fn of(row: &Columns<'_>) -> Option<Self> {
-        Some((row.int(0)?, row.int(1)?))
+#[derive(sqlx::FromRow)]
+struct Extent {
+    indexed: i64,
+    last: i64,
+    id: Option<Uuid>,
+}
+
+impl Row for Extent {
+    fn of(row: &mut Columns<'_>) -> Option<Self> {
+        Some(Self { indexed: row.int(0)?, last: row.int(1)?, id: row.id(2) })
     }
 }
 
 impl Unindexed {
     /// Whether a search would miss a row, or too many rows wait.
     pub(super) async fn lacks(&self, source: &Source<'_, '_>, query: &RecallQuery) -> Result<bool> {
-        let extent = source.all::<(i64, i64)>(EXTENT.with(values![])).await?;
-        let Some((indexed, last)) = extent.first().copied() else { return Ok(false) };
+        let seen = self.known().seen;
+        let extent = source.all::<Extent>(EXTENT.with(values![seen])).await?;
+        let Some(Extent { indexed, last, id }) = extent.into_iter().next() else {
+            return Ok(false);
+        };
         if last - indexed > BEHIND {
             return Ok(true);
         }
-        let after = self.known().prepare(indexed, last);
+        let after = self.known().prepare(indexed, (seen, id));
         if after < last {
             let new = source.all::<Late>(AFTER.with(values![after])).await?;
             self.known().add(new);
         }
         Ok(self.known().rows.iter().any(|late| late.fits(query)))
+    }
+
+    /// Forgets what it knows: rows have moved to another Room.
+    pub(crate) fn reset(&self) {
+        *self.known() = Known::default();
     }
 
     fn known(&self) -> MutexGuard<'_, Known> {
@@ -90,10 +109,10 @@ impl Unindexed {
 }
 
 impl Known {
-    /// Drops what is indexed by now; the number after which rows are new.
-    fn prepare(&mut self, indexed: i64, last: i64) -> i64 {
-        if last < self.seen {
-            // Rows were deleted, whose numbers are given again.
+    /// Drops what is indexed by now; the number after which rows are new. `now` is the row that has
+    /// the number up to which rows were looked at.
+    fn prepare(&mut self, indexed: i64, now: (i64, Option<Uuid>)) -> i64 {
+        if (self.seen, self.id) != now || self.id.is_none() {
             *self = Self::default();
         }
         self.rows.retain(|late| late.seq > indexed);
@@ -104,7 +123,9 @@ impl Known {
         // Another search may have added some meanwhile.
         let seen = self.rows.last().map_or(0, |late| late.seq);
         self.rows.extend(new.into_iter().filter(|late| late.seq > seen));
-        self.seen = self.seen.max(self.rows.last().map_or(0, |late| late.seq));
+        if let Some(last) = self.rows.last() {
+            (self.seen, self.id) = (last.seq, Some(last.id));
+        }
     }
 }
 
@@ -126,35 +147,46 @@ mod tests {
 
     fn late(seq: i64) -> Late {
         let (room_id, entity_id) = (Uuid::nil(), Uuid::nil());
-        Late { seq, kind: "messages".to_owned(), room_id, entity_id, created_at: seq }
+        let id = Uuid::from_u128(u128::try_from(seq).unwrap());
+        Late { seq, id, kind: "messages".to_owned(), room_id, entity_id, created_at: seq }
     }
 
     fn numbers(known: &Known) -> Vec<i64> {
         known.rows.iter().map(|late| late.seq).collect()
     }
 
+    fn same(known: &Known) -> (i64, Option<Uuid>) {
+        (known.seen, known.id)
+    }
+
     #[test]
     fn each_row_is_looked_at_once_and_goes_when_it_is_indexed() {
         let mut known = Known::default();
-        assert_eq!(known.prepare(10, 12), 10);
+        assert_eq!(known.prepare(10, (0, None)), 10);
         known.add(vec![late(11), late(12)]);
         // Two searches read the same rows.
         known.add(vec![late(11), late(12)]);
         assert_eq!(numbers(&known), [11, 12]);
-        assert_eq!(known.prepare(10, 13), 12);
+        let now = same(&known);
+        assert_eq!(known.prepare(10, now), 12);
         known.add(vec![late(13)]);
-        assert_eq!(known.prepare(12, 13), 13);
+        let now = same(&known);
+        assert_eq!(known.prepare(12, now), 13);
         assert_eq!(numbers(&known), [13]);
-        assert_eq!(known.prepare(20, 20), 20);
+        assert_eq!(known.prepare(20, now), 20);
         assert_eq!(numbers(&known), [0; 0]);
     }
 
     #[test]
     fn numbers_that_are_given_again_are_looked_at_again() {
         let mut known = Known::default();
-        known.prepare(0, 3);
+        known.prepare(0, (0, None));
         known.add(vec![late(1), late(2), late(3)]);
-        assert_eq!(known.prepare(0, 1), 0);
+        // The newest was deleted, and its number given to another row.
+        let other = (3, Some(Uuid::from_u128(99)));
+        assert_eq!(known.prepare(2, other), 2);
         assert_eq!(numbers(&known), [0; 0]);
+        known.add(vec![late(3)]);
+        assert_eq!(known.prepare(2, (3, None)), 2, "it was deleted");
     }
 }

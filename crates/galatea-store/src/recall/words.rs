@@ -6,6 +6,7 @@ use std::collections::{BTreeSet, HashMap, HashSet};
 
 use super::{
     Search,
+    candidates::limit,
     view::{Builder, Dialect, place_terms},
 };
 use crate::{
@@ -30,7 +31,7 @@ const OFTEN: usize = 24;
 /// See [`OFTEN`].
 const COMMON: usize = 2;
 /// Memories of a Room counted for it.
-const COUNTED: u32 = 1_600;
+const COUNTED: usize = 1_600;
 /// The lists of a question's terms, each once.
 pub(super) struct Lookup {
     terms: Vec<String>,
@@ -122,10 +123,14 @@ pub(super) fn filters(query: &RecallQuery) -> bool {
 
 /// A term as an expression of the index.
 fn expression(term: &str, codes: &[String]) -> String {
-    if let Some(beginning) = term.strip_suffix('*') {
-        return format!("\"{beginning}\"*");
-    }
     let at = terms::AT;
+    if let Some(beginning) = term.strip_suffix('*') {
+        let places: Vec<String> = codes.iter().map(|code| format!("\"{at}{code}\"")).collect();
+        return match places.is_empty() {
+            true => format!("\"{beginning}\"*"),
+            false => format!("\"{beginning}\"* AND ({})", places.join(" OR ")),
+        };
+    }
     if codes.is_empty() {
         return format!("\"{term}{at}\"*");
     }
@@ -138,7 +143,7 @@ fn counted(query: &RecallQuery, codes: &[String]) -> Statement {
     let at = terms::AT;
     let all: Vec<String> = codes.iter().map(|code| format!("\"{at}{code}\"")).collect();
     let matching = builder.bind(all.join(" OR "));
-    let most = builder.bind(i64::from(COUNTED));
+    let most = builder.bind(limit(COUNTED));
     builder.finish(format!(
         "SELECT count(*) FROM (SELECT f.rowid FROM recall_terms f WHERE f.recall_terms MATCH {matching} LIMIT +{most})"
     ))
@@ -167,7 +172,8 @@ impl Search<'_, '_> {
         let most = if messages && !codes.is_empty() && lookup.widest(&lists) >= OFTEN {
             let all = self.source.numbers(counted(query, &codes)).await?;
             let all = all.first().map_or(0, |all| usize::try_from(*all).unwrap_or(0));
-            (all / COMMON).max(OFTEN)
+            // Of more messages than are counted, the lists do not say how many have a word.
+            if all < COUNTED { (all / COMMON).max(OFTEN) } else { usize::MAX }
         } else {
             usize::MAX
         };
@@ -229,6 +235,7 @@ mod tests {
         let codes = ["00000000".to_owned(), "11111111".to_owned()];
         assert_eq!(expression("tea", &codes), "\"teaǀ00000000\" OR \"teaǀ11111111\"");
         assert_eq!(expression("tea", &[]), "\"teaǀ\"*");
-        assert_eq!(expression("水*", &codes), "\"水\"*");
+        assert_eq!(expression("水*", &[]), "\"水\"*");
+        assert_eq!(expression("水*", &codes), "\"水\"* AND (\"ǀ00000000\" OR \"ǀ11111111\")");
     }
 }

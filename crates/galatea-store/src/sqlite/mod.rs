@@ -147,8 +147,13 @@ impl Sqlite {
     pub(crate) async fn write(&self, change: Change) -> Result<Vec<u64>> {
         let place = Arc::clone(&self.places).acquire_owned().await.map_err(|_| common::closed())?;
         let (reply, answer) = oneshot::channel();
+        let changes_memories = change.changes_memories;
         self.orders.send(Order::Apply(change, reply, place)).map_err(|_| common::closed())?;
-        answer.await.map_err(|_| common::closed())?
+        let done = answer.await.map_err(|_| common::closed())?;
+        if changes_memories {
+            self.unindexed.reset();
+        }
+        done
     }
 
     /// Every row.
@@ -166,11 +171,13 @@ impl Sqlite {
     ) -> Result<T> {
         let counts = Arc::clone(&self.counts);
         match &self.readers {
-            Readers::Pool { threads, .. } => threads.run(move |raw| work(raw, &counts)).await,
+            Readers::Pool { threads, .. } => {
+                threads.run(move |raw| snapshot(raw, |raw| work(raw, &counts))).await?
+            }
             Readers::Shared(connection) => {
                 let mut connection = connection.lock().await;
                 let mut lent = connection.lock_handle().await.map_err(error::store)?;
-                Ok(work(&mut Raw::new(&mut lent), &counts))
+                snapshot(&mut Raw::new(&mut lent), |raw| work(raw, &counts))
             }
         }
     }
@@ -182,6 +189,14 @@ impl Sqlite {
     {
         Ok(self.all(statement).await?.into_iter().next())
     }
+}
+
+/// All statements of a search see the same state of the database.
+fn snapshot<T>(raw: &mut Raw<'_>, work: impl FnOnce(&mut Raw<'_>) -> T) -> Result<T> {
+    raw.execute("BEGIN", &[]).map_err(error::read_failed)?;
+    let found = work(raw);
+    raw.execute("COMMIT", &[]).map_err(error::read_failed)?;
+    Ok(found)
 }
 
 #[cfg(test)]

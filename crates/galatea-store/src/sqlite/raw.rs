@@ -138,7 +138,7 @@ impl<'a> Raw<'a> {
         &mut self,
         text: impl Into<Cow<'static, str>>,
         args: &[Arg<'_>],
-        row: impl FnMut(&Columns<'_>),
+        row: impl FnMut(&mut Columns<'_>),
     ) -> Result<u64, Refusal> {
         let handle = self.handle;
         let text = text.into();
@@ -193,14 +193,14 @@ impl Columns<'_> {
     }
 
     /// Text; `None` for null or what is not UTF-8.
-    pub(crate) fn text(&self, n: c_int) -> Option<&str> {
+    pub(crate) fn text(&mut self, n: c_int) -> Option<&str> {
         // SAFETY: as above. The call converts a value of another type before its bytes are counted.
         let start = unsafe { sqlite3_column_text(self.statement, n) };
         std::str::from_utf8(self.bytes(n, start)?).ok()
     }
 
     /// Bytes; `None` for null.
-    pub(crate) fn blob(&self, n: c_int) -> Option<&[u8]> {
+    pub(crate) fn blob(&mut self, n: c_int) -> Option<&[u8]> {
         if self.is_null(n) {
             return None;
         }
@@ -210,12 +210,18 @@ impl Columns<'_> {
         Some(self.bytes(n, start.cast()).unwrap_or_default())
     }
 
+    /// An id in 16 bytes; `None` for another value.
+    pub(crate) fn id(&mut self, n: c_int) -> Option<Uuid> {
+        Uuid::from_slice(self.blob(n)?).ok()
+    }
+
     fn bytes(&self, n: c_int, start: *const u8) -> Option<&[u8]> {
         if start.is_null() {
             return None;
         }
         // SAFETY: the value begins at `start` and lives until the statement steps, which needs the
-        // `Raw` that is borrowed while a row is handed over.
+        // `Raw` that is borrowed while a row is handed over, or until the column is read as another
+        // type, which needs this row.
         unsafe {
             let length = sqlite3_column_bytes(self.statement, n);
             Some(std::slice::from_raw_parts(start, usize::try_from(length).unwrap_or(0)))
@@ -322,13 +328,13 @@ fn bind(
 fn step(
     handle: NonNull<sqlite3>,
     statement: *mut sqlite3_stmt,
-    mut row: impl FnMut(&Columns<'_>),
+    mut row: impl FnMut(&mut Columns<'_>),
 ) -> Result<(), Refusal> {
     loop {
         // SAFETY: the statement is alive and its bindings are.
         match unsafe { sqlite3_step(statement) } {
             SQLITE_DONE => return Ok(()),
-            SQLITE_ROW => row(&Columns { statement, row: PhantomData }),
+            SQLITE_ROW => row(&mut Columns { statement, row: PhantomData }),
             _ => return Err(refusal(handle)),
         }
     }

@@ -22,13 +22,13 @@ use crate::error as common;
 const WAITING: usize = 256;
 
 /// Work for a thread, with the connection or with why there is none.
-type Job = Box<dyn FnOnce(Result<&mut Raw<'_>>) + Send>;
+type Job = Box<dyn FnOnce(Result<&mut Raw<'_>>, Busy) + Send>;
 
 /// Some threads, each started when all others are busy, and ended when it had nothing to do for a
 /// while, which gives back its memory.
 pub(crate) struct Threads {
     shared: Arc<Shared>,
-    places: Semaphore,
+    places: Arc<Semaphore>,
 }
 
 struct Shared {
@@ -46,8 +46,8 @@ struct State {
     threads: usize,
     /// Threads whose connections are open.
     open: usize,
-    /// Threads that wait for a job.
-    waiting: usize,
+    /// Those of them that do one.
+    busy: usize,
     closed: bool,
 }
 
@@ -57,7 +57,7 @@ impl Threads {
         let most = usize::try_from(most.max(1)).unwrap_or(1);
         let shared =
             Shared { connect, most, idle, state: Mutex::default(), changed: Condvar::new() };
-        Self { shared: Arc::new(shared), places: Semaphore::new(WAITING) }
+        Self { shared: Arc::new(shared), places: Arc::new(Semaphore::new(WAITING)) }
     }
 
     /// Does work on one of the threads. Work whose caller went away before it began is left out.
@@ -68,12 +68,18 @@ impl Threads {
         &self,
         work: impl FnOnce(&mut Raw<'_>) -> T + Send + 'static,
     ) -> Result<T> {
-        let _place = self.places.acquire().await.map_err(|_| common::closed())?;
+        let places = Arc::clone(&self.places);
+        let place = places.acquire_owned().await.map_err(|_| common::closed())?;
         let (reply, answer) = oneshot::channel();
-        self.submit(Box::new(move |raw| {
+        self.submit(Box::new(move |raw, busy| {
+            // Out of the queue, whether or not its caller still waits.
+            drop(place);
             if !reply.is_closed() {
+                let done = raw.map(work);
+                // Before the reply: what its caller hands in next needs no other thread.
+                drop(busy);
                 // The caller may go away at any time.
-                let _ = reply.send(raw.map(work));
+                let _ = reply.send(done);
             }
         }))?;
         answer.await.map_err(|_| common::closed())?
@@ -85,7 +91,7 @@ impl Threads {
             return Err(common::closed());
         }
         state.jobs.push_back(job);
-        if state.jobs.len() > state.waiting && state.threads < self.shared.most {
+        if state.jobs.len() > state.threads - state.busy && state.threads < self.shared.most {
             let shared = Arc::clone(&self.shared);
             let started = thread::Builder::new()
                 .name("galatea-search".to_owned())
@@ -136,16 +142,15 @@ impl Shared {
         let mut state = self.state();
         loop {
             if let Some(job) = state.jobs.pop_front() {
+                state.busy += 1;
                 return Some(job);
             }
             if state.closed {
                 break;
             }
-            state.waiting += 1;
             let (woken, ended) =
                 self.changed.wait_timeout(state, self.idle).unwrap_or_else(PoisonError::into_inner);
             state = woken;
-            state.waiting -= 1;
             if ended.timed_out() && state.jobs.is_empty() {
                 break;
             }
@@ -157,6 +162,15 @@ impl Shared {
 
 fn failed(source: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> Error {
     Error::new(ErrorKind::Exhausted, "a thread for searches cannot be started").with_source(source)
+}
+
+/// A job that is being done. Ends when it is dropped, also by a panic.
+struct Busy(Arc<Shared>);
+
+impl Drop for Busy {
+    fn drop(&mut self) {
+        self.0.state().busy -= 1;
+    }
 }
 
 /// A running thread.
@@ -192,17 +206,23 @@ impl Thread {
             Ok(mut lent) => {
                 let mut raw = Raw::new(&mut lent);
                 while let Some(job) = self.next() {
-                    job(Ok(&mut raw));
+                    job(Ok(&mut raw), Busy(Arc::clone(&self.shared)));
                 }
             }
             Err(failure) => self.fail(error::store(failure)),
         }
     }
 
-    /// The job for which it was started hears why there is no connection; the next one tries again.
+    /// A job that waits hears why there is no connection; the next one tries again.
     fn fail(&mut self, failure: Error) {
-        if let Some(job) = self.next() {
-            job(Err(failure));
+        let job = {
+            let mut state = self.shared.state();
+            let job = state.jobs.pop_front();
+            state.busy += usize::from(job.is_some());
+            job
+        };
+        if let Some(job) = job {
+            job(Err(failure), Busy(Arc::clone(&self.shared)));
         }
     }
 

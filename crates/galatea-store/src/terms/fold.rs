@@ -11,7 +11,7 @@ pub(crate) fn folded(text: &str) -> String {
     for c in letters.filter(|c| !is_accent(*c)) {
         match c {
             'ß' => out.push_str("ss"),
-            c if c.is_alphanumeric() || is_mark(c) => out.push(c),
+            c if (c.is_alphanumeric() && !is_symbol(c)) || is_mark(c) => out.push(c),
             _ if !out.is_empty() && !out.ends_with(' ') => out.push(' '),
             _ => {}
         }
@@ -24,6 +24,12 @@ pub(crate) fn folded(text: &str) -> String {
 /// leave out.
 fn is_accent(c: char) -> bool {
     matches!(c, '\u{300}'..='\u{36f}' | '\u{591}'..='\u{5c7}' | '\u{64b}'..='\u{65f}' | '\u{670}')
+}
+
+/// Letters in squares and circles, which Unicode counts among the alphabetic characters and SQLite's
+/// tokenizer among the symbols, at which it cuts a word.
+fn is_symbol(c: char) -> bool {
+    matches!(c, '\u{1f130}'..='\u{1f189}')
 }
 
 /// Marks within words that are no letters by themselves, such as the virama of Indian scripts.

@@ -62,7 +62,7 @@ async fn everything_is_there_after_reopening() {
             store.participant_state(scene.room, scene.itself()).await.unwrap(),
             Some(galatea_core::ParticipantState::Muted)
         );
-        assert_eq!(store.memories(&MemoryQuery::new(scene.agent, 9)).await.unwrap().len(), 1);
+        assert_eq!(store.memories(&MemoryQuery::new(scene.agent, 9)).await.unwrap().len(), 5);
         store.close().await;
         store.close().await;
         let late = store.ingest(batch(scene, 1)).await.unwrap_err();

@@ -79,3 +79,62 @@ async fn neighbours_are_found_by_the_index_of_the_room() {
     let used = plan.iter().filter(|row| row.3.starts_with("SEARCH b USING INDEX memories_of_room"));
     assert_eq!(used.count(), 2, "{plan:?}");
 }
+
+/// SQLite's tokenizer cuts a term at what it does not count among letters, digits and marks. A term
+/// in two pieces is a phrase, which an index without positions refuses.
+#[tokio::test]
+async fn every_character_of_a_term_is_part_of_a_token_in_sqlite() {
+    let store = Database::in_memory().await.unwrap();
+    let text = "SELECT count(*) FROM recall_terms WHERE recall_terms MATCH $1";
+    let terms: std::collections::BTreeSet<String> = ('\0'..=char::MAX)
+        .map(|c| crate::terms::folded(&format!("a{c}b")))
+        .filter(|folded| !folded.contains(' '))
+        .map(|folded| format!("\"{folded}\""))
+        .collect();
+    assert!(terms.len() > 100_000, "{}", terms.len());
+    let terms: Vec<String> = terms.into_iter().collect();
+    let mut cut = Vec::new();
+    for some in terms.chunks(100) {
+        let asks = |expression: String| {
+            store.all::<(i64,)>(Dialects::same(text).with(values![expression]))
+        };
+        if asks(some.join(" OR ")).await.is_err() {
+            for term in some {
+                if asks(term.clone()).await.is_err() {
+                    cut.push(term);
+                }
+            }
+        }
+    }
+    assert!(cut.is_empty(), "{} of {}: {:?}", cut.len(), terms.len(), &cut[..cut.len().min(40)]);
+}
+
+#[tokio::test]
+async fn letters_in_squares_do_not_break_a_search() {
+    let store = Database::in_memory().await.unwrap();
+    let scene = Scene::new();
+    say(&store, scene, "a kettle ni\u{1f171}\u{fe0f}ba", 1, 1).await;
+    let squared = asking(scene, "ni\u{1f171}\u{fe0f}ba");
+    assert_eq!(found(&store, &squared).await.len(), 1);
+    assert_eq!(found(&store, &asking(scene, "\u{1f170}")).await, [""; 0]);
+}
+
+#[tokio::test]
+async fn one_character_is_looked_for_in_its_own_room() {
+    let store = Database::in_memory().await.unwrap();
+    let (quiet, busy) = (Scene::new(), Scene::new());
+    say(&store, quiet, "水を飲む", 1, 1).await;
+    say(&store, busy, "水曜日です", 450, 10).await;
+    assert_eq!(found(&store, &asking(quiet, "水")).await, ["水を飲む"]);
+}
+
+#[tokio::test]
+async fn a_word_of_a_large_room_counts() {
+    let store = Database::in_memory().await.unwrap();
+    let scene = Scene::new();
+    say(&store, scene, "good tea", 900, 1).await;
+    say(&store, scene, "nothing at all", 1_700, 1_000).await;
+    while store.index_step().await.unwrap() {}
+    let since = RecallQuery { since: Some(Timestamp(1)), ..asking(scene, "tea") };
+    assert_eq!(found(&store, &since).await.len(), 10);
+}
