@@ -25,7 +25,8 @@ pub(crate) const MEANINGS: Dialects = Dialects {
     postgres: "SELECT e.seq, e.vector FROM embeddings e WHERE e.seq = ANY ($1) AND e.model = $2 AND e.width = $3",
 };
 
-/// Memories listed by their words whose conditions are checked, where a query has some.
+/// Memories listed by their words whose conditions are checked, where a query has some. PostgreSQL
+/// weighs the newest so many.
 const CHECKED: usize = 4_000;
 /// Messages that the prompt shows anyway, about: those that fit are listed too and left out by their
 /// time.
@@ -109,44 +110,42 @@ fn words_in_postgres(query: &RecallQuery, asked: &[Asked], most: usize) -> State
         all = format!("({}) & {all}", places.join(" | "));
     }
     let all = builder.bind(all);
-    let terms: Vec<(String, String)> = groups
-        .iter()
-        .zip(asked)
-        .map(|(group, asked)| {
-            let group = builder.bind(group.as_str());
-            let exact = format!("'{}'{}", asked.exact, if asked.prefix { ":*" } else { "" });
-            (group, builder.bind(exact))
-        })
-        .collect();
+    // Counts and queries are materialised: the server's plan for any values expects one row, and
+    // would count again for each of thousands.
+    // Each query once, in a row of its own: a text that becomes a query for every row is most of the time.
+    let mut queries = Vec::new();
+    for (n, (group, asked)) in groups.iter().zip(asked).enumerate() {
+        let group = builder.bind(group.as_str());
+        let exact = format!("'{}'{}", asked.exact, if asked.prefix { ":*" } else { "" });
+        let exact = builder.bind(exact);
+        queries.push(format!("{group}::tsquery AS g{n}, {exact}::tsquery AS e{n}"));
+    }
     let mut conditions = vec![builder.sorts("m")];
     conditions.extend(builder.validity());
     conditions.extend(builder.further());
     let places: Vec<String> = builder.places().iter().map(|place| format!("({place})")).collect();
     conditions.push(format!("({})", places.join(" OR ")));
     let most = builder.bind(limit(most));
-    let counts: Vec<String> = terms
-        .iter()
-        .enumerate()
-        .map(|(n, (group, _))| {
-            format!("count(*) FILTER (WHERE f.words @@ {group}::tsquery)::float8 AS d{n}")
-        })
+    let weighed = builder.bind(limit(CHECKED));
+    let counts: Vec<String> = (0..asked.len())
+        .map(|n| format!("count(*) FILTER (WHERE f.words @@ q.g{n})::float8 AS d{n}"))
         .collect();
     // BM25 with each word counted once, in the exact form a third more (k1 = 1.2, b = 0.75; a row
     // has some two terms a word).
-    let weights: Vec<String> = terms
-        .iter()
-        .enumerate()
-        .map(|(n, (group, exact))| {
+    let weights: Vec<String> = (0..asked.len())
+        .map(|n| {
             format!(
-                "CASE WHEN f.words @@ {exact}::tsquery THEN 1.33 WHEN f.words @@ {group}::tsquery THEN 1.0 ELSE 0 END * ln(1 + (c.total - c.d{n} + 0.5) / (c.d{n} + 0.5))"
+                "CASE WHEN f.words @@ q.e{n} THEN 1.33 WHEN f.words @@ q.g{n} THEN 1.0 ELSE 0 END * ln(1 + (c.total - c.d{n} + 0.5) / (c.d{n} + 0.5))"
             )
         })
         .collect();
     let text = format!(
-        "WITH f AS MATERIALIZED (SELECT m.seq, m.words, m.created_at FROM memories m WHERE m.words @@ {all}::tsquery AND {}), \
-         c AS (SELECT greatest(4 * count(*), 1000)::float8 AS total, greatest(avg(length(f.words)), 1)::float8 AS long, {} FROM f) \
-         SELECT f.seq, (({}) * 2.2 / (1 + 1.2 * (0.25 + 0.75 * length(f.words) / c.long)))::float8 AS score FROM f, c \
+        "WITH q AS MATERIALIZED (SELECT {}), \
+         f AS MATERIALIZED (SELECT m.seq, m.words, m.created_at FROM memories m WHERE m.words @@ {all}::tsquery AND {} ORDER BY m.seq DESC LIMIT {weighed}), \
+         c AS MATERIALIZED (SELECT greatest(4 * count(*), 1000)::float8 AS total, greatest(avg(length(f.words)), 1)::float8 AS long, {} FROM f, q) \
+         SELECT f.seq, (({}) * 2.2 / (1 + 1.2 * (0.25 + 0.75 * length(f.words) / c.long)))::float8 AS score FROM f, c, q \
          ORDER BY score DESC, f.created_at DESC, f.seq DESC LIMIT {most}",
+        queries.join(", "),
         conditions.join(" AND "),
         counts.join(", "),
         weights.join(" + ")
