@@ -176,10 +176,13 @@ fn near(dialect: Dialect, query: &RecallQuery, meaning: &Meaning, most: usize) -
         let owners = builder.owned(owner_ids(query));
         conditions.push(format!("e.owner {owners}"));
     }
-    let distance = match dialect {
-        Dialect::Sqlite => format!("galatea_distance(e.bits, {asked})"),
-        Dialect::Postgres => format!(
-            "CASE WHEN length(e.bits) = length({asked}::text) THEN bit_count(e.bits # {asked}::text::bit varying) END"
+    // PostgreSQL reads the bits of the question once, not for every row.
+    let (with, distance) = match dialect {
+        Dialect::Sqlite => (String::new(), format!("galatea_distance(e.bits, {asked})")),
+        Dialect::Postgres => (
+            format!("WITH q AS MATERIALIZED (SELECT {asked}::text::bit varying AS bits) "),
+            "CASE WHEN length(e.bits) = length(q.bits) THEN bit_count(e.bits # q.bits) END"
+                .to_owned(),
         ),
     };
     let from = if further.is_empty() {
@@ -187,10 +190,11 @@ fn near(dialect: Dialect, query: &RecallQuery, meaning: &Meaning, most: usize) -
     } else {
         "embeddings e JOIN memories m ON m.seq = e.seq"
     };
+    let and = if dialect == Dialect::Postgres { " CROSS JOIN q" } else { "" };
     conditions.extend(further);
     let most = builder.bind(limit(most));
     let text = format!(
-        "SELECT n.seq FROM (SELECT e.seq, {distance} AS distance FROM {from} WHERE {}) n \
+        "{with}SELECT n.seq FROM (SELECT e.seq, {distance} AS distance FROM {from}{and} WHERE {}) n \
          WHERE n.distance IS NOT NULL ORDER BY n.distance, n.seq DESC LIMIT +{most}",
         conditions.join(" AND ")
     );
