@@ -1,8 +1,8 @@
 //! Embeds what is remembered, and current messages to compare it with.
 
 use galatea_core::{
-    Embedding, EmbeddingModel, Error, ErrorKind, Memory, MemoryId, MemoryKind, Result, Speakers,
-    Turn, TurnId, Variable, fusion, kill_point,
+    Embedding, EmbeddingModel, Error, ErrorKind, Memory, MemoryId, MemoryKind, Result, Sent,
+    Speakers, Turn, TurnId, Variable, fusion, kill_point,
     store::{self, MemoryQuery},
 };
 use std::{
@@ -149,7 +149,12 @@ impl Meaning {
             let text = fact.content.text.clone();
             (fact, text)
         });
-        self.embed(turn, model, &items.collect::<Vec<_>>()).await.map(drop)
+        let refused = self.embed(turn, model, &items.collect::<Vec<_>>()).await?;
+        if refused.is_empty() {
+            return Ok(());
+        }
+        // Otherwise they would fill the next batch again.
+        turn.store.give_up_embedding(agent, &refused).await
     }
 
     /// Embeds memories as these texts. Returns those that the model refuses for their text.
@@ -176,12 +181,14 @@ impl Meaning {
                             .filter(|(_, embedding)| embedding.is_none())
                             .map(|((memory, _), _)| memory.id),
                     );
-                    let embeddings: Vec<(&Memory, Embedding)> = both()
-                        .filter_map(|((memory, _), embedding)| Some((memory, embedding.clone()?)))
+                    let embeddings: Vec<(Memory, Embedding)> = both()
+                        .filter_map(|((memory, _), embedding)| {
+                            Some((memory.clone(), embedding.clone()?))
+                        })
                         .collect();
                     embeddings.iter().for_each(|(_, embedding)| self.note(&name, embedding));
                     kill_point("embedding.before");
-                    save(turn, &name, &embeddings).await?;
+                    save(turn, &name, embeddings).await?;
                     kill_point("embedding.after");
                 }
                 // If the service rejects one text, the others must still be embedded.
@@ -235,14 +242,27 @@ fn by_age(turn: &Turn<'_>, error: &Error) {
     tracing::debug!(turn = %turn.id, error = %error.report(), "failed to embed a message; memories are compared by words");
 }
 
-/// Stores embeddings in one change with what their calls used.
-async fn save(turn: &Turn<'_>, model: &str, embeddings: &[(&Memory, Embedding)]) -> Result<()> {
+/// Stores embeddings in one change with what their calls used. The change runs to its end even if
+/// the caller is cancelled, so its rows of usage are neither lost nor stored twice.
+async fn save(turn: &Turn<'_>, model: &str, embeddings: Vec<(Memory, Embedding)>) -> Result<()> {
     let (agent, used) = (turn.agent.identity.id(), turn.usage.take());
-    match turn.store.save_embeddings_with_usage(agent, model, embeddings, &used).await {
-        Ok(_) => Ok(()),
-        Err(error) => {
-            turn.usage.put_back(used);
+    let (store, model, rows) = (Arc::clone(turn.store), model.to_owned(), used.clone());
+    let stored = tokio::spawn(async move {
+        let embeddings: Vec<(&Memory, Embedding)> =
+            embeddings.iter().map(|(memory, embedding)| (memory, embedding.clone())).collect();
+        store.save_embeddings_with_usage(agent, &model, &embeddings, &rows).await
+    });
+    match stored.await {
+        Ok(Ok(_)) => Ok(()),
+        Ok(Err(error)) => {
+            // After an unknown outcome the rows may be stored, and would count twice.
+            if error.sent() == Sent::No {
+                turn.usage.put_back(used);
+            }
             Err(error)
+        }
+        Err(ended) => {
+            Err(Error::unexpected("the task that stores embeddings ended").with_source(ended))
         }
     }
 }

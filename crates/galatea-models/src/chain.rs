@@ -49,7 +49,8 @@ pub struct Link {
     pub model: Arc<dyn TextModel>,
 }
 
-/// Several models that act as one. It reports the first one's info.
+/// Several models that act as one. It reports the first one's info, and is a script only if all of
+/// its models are.
 pub struct Chain {
     links: Vec<Link>,
     first: ModelInfo,
@@ -61,7 +62,15 @@ impl Chain {
     /// Creates a chain of `first` and its fallbacks, in order. `total` bounds a call that has no
     /// deadline of its own.
     pub fn new(first: Link, others: Vec<Link>, total: Duration, clock: Arc<dyn Clock>) -> Self {
-        let info = first.model.info().clone();
+        let mut info = first.model.info().clone();
+        if info.scripted
+            && let Some(paid) = others.iter().map(|link| link.model.info()).find(|i| !i.scripted)
+        {
+            // The script is free and needs no limits; the model behind it does not and may.
+            info.scripted = false;
+            info.price = paid.known_price();
+            info.limits = paid.limits;
+        }
         let links = std::iter::once(first).chain(others).collect();
         Self { links, first: info, total, clock }
     }

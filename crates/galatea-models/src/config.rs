@@ -156,7 +156,7 @@ pub fn build(
         Some(provider) => chained(&context, provider)?,
         None => providers::offline(&context)?,
     };
-    if let Some(embedding) = local_embedding(settings)? {
+    if let Some(embedding) = local_embedding(settings, dependencies)? {
         configured.models.embedding = Some(embedding);
     }
     configured.notes.splice(0..0, notes);
@@ -166,16 +166,23 @@ pub fn build(
 
 /// The embedding model of this process, if a folder is set.
 #[cfg(feature = "local-embeddings")]
-fn local_embedding(settings: &Settings) -> Result<Option<Arc<dyn EmbeddingModel>>> {
+fn local_embedding(
+    settings: &Settings,
+    dependencies: &Dependencies,
+) -> Result<Option<Arc<dyn EmbeddingModel>>> {
     let Some(folder) = settings.text(&variables::LOCAL_EMBEDDING_FOLDER) else { return Ok(None) };
-    let model = crate::local::LocalEmbedding::open(std::path::Path::new(folder.trim()))
+    let model = dependencies
+        .local_embedding(std::path::Path::new(folder.trim()))
         .map_err(|e| e.with("where", settings.origin(&variables::LOCAL_EMBEDDING_FOLDER)))?;
-    Ok(Some(Arc::new(model)))
+    Ok(Some(model))
 }
 
 /// A build without local embeddings refuses the setting rather than ignore it.
 #[cfg(not(feature = "local-embeddings"))]
-fn local_embedding(settings: &Settings) -> Result<Option<Arc<dyn EmbeddingModel>>> {
+fn local_embedding(
+    settings: &Settings,
+    _: &Dependencies,
+) -> Result<Option<Arc<dyn EmbeddingModel>>> {
     match settings.find(&variables::LOCAL_EMBEDDING_FOLDER) {
         None => Ok(None),
         Some(_) => Err(settings

@@ -10,6 +10,7 @@ use std::{
 use galatea_core::{
     EventBus, Finding, Timestamp,
     breaker::{BreakerLimits, BreakerState},
+    model::Tier,
     shared_breaker::SharedBreaker,
 };
 
@@ -21,10 +22,41 @@ use crate::{
     wire::{Auth, Endpoint},
 };
 
-/// In place of the service of a plugin's model.
-const PLUGIN: &str = "plugin";
+/// What a plugin's model is used for. A model of one name may serve several uses, and may fail at
+/// one of them only.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum PluginUse {
+    TextSmall,
+    TextLarge,
+    ReasoningSmall,
+    ReasoningLarge,
+    Vision,
+    Embedding,
+    /// A media model, by elizaOS's name of the type.
+    Media(&'static str),
+}
 
-/// Breakers by (service, model, key), retry budgets by service, and what was learnt about models.
+impl From<Tier> for PluginUse {
+    fn from(tier: Tier) -> Self {
+        match tier {
+            Tier::TextSmall => Self::TextSmall,
+            Tier::TextLarge => Self::TextLarge,
+            Tier::ReasoningSmall => Self::ReasoningSmall,
+            Tier::ReasoningLarge => Self::ReasoningLarge,
+        }
+    }
+}
+
+/// What a breaker is shared by.
+#[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum BreakerKey {
+    /// Address, model, and fingerprint of the key.
+    Service(String, String, u64),
+    /// Use and full name of a plugin's model.
+    Plugin(PluginUse, String),
+}
+
+/// Breakers by (service, model, key) or by use of a plugin's model, retry budgets by service, and what was learnt about models.
 /// Cheap to clone.
 #[derive(Clone, Default)]
 pub struct Dependencies(Arc<Inner>);
@@ -32,12 +64,15 @@ pub struct Dependencies(Arc<Inner>);
 #[derive(Default)]
 struct Inner {
     events: EventBus,
-    breakers: Mutex<BTreeMap<(String, String, u64), Arc<SharedBreaker>>>,
+    breakers: Mutex<BTreeMap<BreakerKey, Arc<SharedBreaker>>>,
     budgets: Mutex<BTreeMap<String, Arc<Budget>>>,
     choices: Choices,
     /// Findings by service and requested model.
     remarks: Mutex<BTreeMap<(String, String), Finding>>,
     refused: Notify,
+    /// Models of this process by folder. Several agents share one: it can take hundreds of MB.
+    #[cfg(feature = "local-embeddings")]
+    local: Mutex<BTreeMap<std::path::PathBuf, Arc<crate::local::LocalEmbedding>>>,
 }
 
 impl Dependencies {
@@ -116,23 +151,47 @@ impl Dependencies {
         limits: BreakerLimits,
         now: Timestamp,
     ) -> Arc<SharedBreaker> {
-        let id = (endpoint.site().to_owned(), model.to_owned(), fingerprint(endpoint.auth()));
-        let mut breakers = self.0.breakers.lock().unwrap_or_else(PoisonError::into_inner);
-        let fresh = || Arc::new(SharedBreaker::new(name, limits, self.0.events.clone(), now));
-        Arc::clone(breakers.entry(id).or_insert_with(fresh))
+        let (site, key) = (endpoint.site().to_owned(), fingerprint(endpoint.auth()));
+        self.breaker_for(BreakerKey::Service(site, model.to_owned(), key), name, limits, now)
     }
 
     /// The breaker of a plugin's model.
     pub(crate) fn breaker_of_plugin(
         &self,
+        used_for: PluginUse,
         name: &str,
         limits: BreakerLimits,
         now: Timestamp,
     ) -> Arc<SharedBreaker> {
-        let id = (PLUGIN.to_owned(), name.to_owned(), 0);
+        self.breaker_for(BreakerKey::Plugin(used_for, name.to_owned()), name, limits, now)
+    }
+
+    fn breaker_for(
+        &self,
+        id: BreakerKey,
+        name: &str,
+        limits: BreakerLimits,
+        now: Timestamp,
+    ) -> Arc<SharedBreaker> {
         let mut breakers = self.0.breakers.lock().unwrap_or_else(PoisonError::into_inner);
         let fresh = || Arc::new(SharedBreaker::new(name, limits, self.0.events.clone(), now));
         Arc::clone(breakers.entry(id).or_insert_with(fresh))
+    }
+
+    /// The embedding model in a folder, read once: a file that is replaced counts from the next
+    /// start.
+    #[cfg(feature = "local-embeddings")]
+    pub(crate) fn local_embedding(
+        &self,
+        folder: &std::path::Path,
+    ) -> galatea_core::Result<Arc<crate::local::LocalEmbedding>> {
+        let mut local = self.0.local.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(model) = local.get(folder) {
+            return Ok(Arc::clone(model));
+        }
+        let model = Arc::new(crate::local::LocalEmbedding::open(folder)?);
+        local.insert(folder.to_owned(), Arc::clone(&model));
+        Ok(model)
     }
 
     pub(crate) fn budget(&self, endpoint: &Endpoint) -> Arc<Budget> {

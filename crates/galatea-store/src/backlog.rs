@@ -89,19 +89,23 @@ pub(crate) const DONE: Dialects = Dialects::same(
     "DELETE FROM embedding_due WHERE seq = (SELECT m.seq FROM memories m JOIN embeddings e ON e.seq = m.seq \
      WHERE m.id = $1 AND m.agent_id = $2 AND e.model = $3)",
 );
+/// The model refuses it. The queue may not have come to it yet; it then offers it once more.
 pub(crate) const GIVE_UP: Dialects = Dialects::same(
-    "UPDATE embedding_due SET claimed_until = 9223372036854775807 WHERE seq = (SELECT m.seq FROM memories m WHERE m.id = $1 AND m.agent_id = $2)",
+    "INSERT INTO embedding_due (seq, agent_id, type, claimed_until) SELECT m.seq, m.agent_id, m.type, 9223372036854775807 FROM memories m \
+     WHERE m.id = $1 AND m.agent_id = $2 ON CONFLICT (seq) DO UPDATE SET claimed_until = 9223372036854775807",
 );
-/// Its text was replaced. If the queue has not come to it yet, it will.
+/// Its text was replaced. If the queue has not come to it yet and it was not given up, it will.
 pub(crate) const AGAIN: Dialects = Dialects {
     sqlite: "INSERT INTO embedding_due (seq, agent_id, type, claimed_until) SELECT m.seq, m.agent_id, m.type, 0 FROM memories m \
              WHERE m.id = $1 AND m.agent_id = $2 AND m.type <> 'action_result' AND coalesce(m.content ->> '$.text', '') <> '' \
-             AND EXISTS (SELECT 1 FROM embedding_marks k WHERE k.agent_id = $2 AND k.seq >= m.seq) \
+             AND (EXISTS (SELECT 1 FROM embedding_marks k WHERE k.agent_id = $2 AND k.seq >= m.seq) \
+             OR EXISTS (SELECT 1 FROM embedding_due d WHERE d.seq = m.seq)) \
              ON CONFLICT (seq) DO UPDATE SET claimed_until = 0",
     postgres: "INSERT INTO embedding_due (seq, agent_id, type, claimed_until) SELECT m.seq, m.agent_id, m.type, 0 FROM memories m \
                WHERE m.id = $1 AND m.agent_id = $2 AND m.type <> 'action_result' \
                AND CASE WHEN m.content::text LIKE '%\\u0000%' THEN true ELSE coalesce(m.content ->> 'text', '') <> '' END \
-               AND EXISTS (SELECT 1 FROM embedding_marks k WHERE k.agent_id = $2 AND k.seq >= m.seq) \
+               AND (EXISTS (SELECT 1 FROM embedding_marks k WHERE k.agent_id = $2 AND k.seq >= m.seq) \
+             OR EXISTS (SELECT 1 FROM embedding_due d WHERE d.seq = m.seq)) \
                ON CONFLICT (seq) DO UPDATE SET claimed_until = 0",
 };
 

@@ -60,7 +60,7 @@ fn chat(value: &Value) -> Option<Chat> {
 fn messages(chat: &Chat) -> Option<Vec<Incoming>> {
     let (remote, kind) = match chat.kind.as_str() {
         "personal_chat" | "bot_chat" | "saved_messages" => (chat.id, ChannelType::Dm),
-        "private_group" => (chat.id.checked_neg()?, ChannelType::Group),
+        "private_group" => (positive(chat.id)?.checked_neg()?, ChannelType::Group),
         "private_channel" | "public_channel" => (prefixed(chat.id)?, ChannelType::Feed),
         _ => (prefixed(chat.id)?, ChannelType::Group),
     };
@@ -73,7 +73,12 @@ fn messages(chat: &Chat) -> Option<Vec<Incoming>> {
 
 /// The Bot API's id of a supergroup or channel.
 fn prefixed(id: i64) -> Option<i64> {
-    CHANNEL.checked_sub(id)
+    CHANNEL.checked_sub(positive(id)?)
+}
+
+/// An export's ids of groups and channels are positive; the Bot API negates them.
+fn positive(id: i64) -> Option<i64> {
+    (id > 0).then_some(id)
 }
 
 fn one(chat: &Chat, remote: i64, kind: ChannelType, message: Message) -> Option<Incoming> {
@@ -183,6 +188,7 @@ mod tests {
             chat(i64::MIN, "private_group"),
             chat(i64::MAX, "public_channel"),
             chat(i64::MIN, "public_supergroup"),
+            chat(-5, "private_group"),
             chat(7, "personal_chat"),
         ];
         let found = read_export(&json!({ "chats": { "list": chats } })).unwrap();

@@ -3,7 +3,8 @@
 use async_trait::async_trait;
 use galatea_core::{
     AgentId, Derived, Embedding, Entity, EntityId, Error, ErrorKind, Memory, MemoryId, Participant,
-    ParticipantState, Relationship, Result, Room, RoomId, Task, TaskId, Timestamp, World, WorldId,
+    ParticipantState, Relationship, Result, Room, RoomId, Sent, Task, TaskId, Timestamp, World,
+    WorldId,
     content::Content,
     store::{
         CacheStore, EmbeddingClaim, EmbeddingStore, EntityStore, MemoryQuery, MemoryStore,
@@ -13,8 +14,9 @@ use galatea_core::{
 use serde_json::Value;
 use std::{
     collections::{BTreeMap, HashMap},
-    sync::{Mutex, MutexGuard},
+    sync::{Arc, Mutex, MutexGuard},
 };
+use tokio::sync::Semaphore;
 
 #[derive(Default)]
 pub(crate) struct Tables {
@@ -38,8 +40,20 @@ pub(crate) struct Tables {
     pub(crate) asked: usize,
     /// Usage that was stored with embeddings.
     pub(crate) usage: Vec<UsageRow>,
-    /// No embedding can be stored.
-    pub(crate) refuses_embeddings: bool,
+    /// How storing embeddings ends.
+    pub(crate) stores_embeddings: Ending,
+    /// Storing embeddings waits for a permit.
+    pub(crate) held: Option<Arc<Semaphore>>,
+}
+
+/// How a change ends.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) enum Ending {
+    #[default]
+    Stored,
+    Refused,
+    /// Stored, and reported with an unknown outcome.
+    Unknown,
 }
 
 #[derive(Default)]
@@ -187,8 +201,12 @@ impl EmbeddingStore for Double {
         embeddings: &[(&Memory, Embedding)],
         usage: &[UsageRow],
     ) -> Result<u64> {
+        let held = self.tables().held.clone();
+        if let Some(held) = held {
+            held.acquire().await.unwrap().forget();
+        }
         let mut tables = self.asked();
-        if tables.refuses_embeddings {
+        if tables.stores_embeddings == Ending::Refused {
             return Err(Error::new(ErrorKind::Unavailable, "the database is away"));
         }
         tables.usage.extend(usage.iter().cloned());
@@ -202,6 +220,10 @@ impl EmbeddingStore for Double {
                 tables.embeddings.insert(memory.id, (model.to_owned(), embedding.clone()));
                 kept += 1;
             }
+        }
+        if tables.stores_embeddings == Ending::Unknown {
+            let lost = Error::new(ErrorKind::Unavailable, "the connection broke");
+            return Err(lost.with_sent(Sent::Maybe));
         }
         Ok(kept)
     }
@@ -221,7 +243,7 @@ impl EmbeddingStore for Double {
         Ok(tables
             .memories
             .iter()
-            .filter(|m| matches(query, m) && !has(m))
+            .filter(|m| matches(query, m) && !has(m) && !tables.given_up.contains(&m.id))
             .take(query.limit as usize)
             .cloned()
             .collect())

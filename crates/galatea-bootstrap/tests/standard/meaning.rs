@@ -13,6 +13,7 @@ use std::sync::{
 };
 
 use crate::{
+    double::Ending,
     reflection::{after, facts, reflects, say},
     scene::{MARIA, Scene, someone},
 };
@@ -206,14 +207,29 @@ async fn what_is_learnt_is_embedded_and_an_outage_is_made_up_for() {
         1,
         "the first one now has one; a vector of zeros is no embedding"
     );
+    let asked = model.asked.lock().unwrap().len();
     say(&mut scene, 8);
     scene.model.enqueue("{}");
     reflects(&scene).await.unwrap();
-    assert_eq!(
-        model.asked.lock().unwrap().last().unwrap(),
-        &["Bob knows nothing"],
-        "no other is asked for again"
-    );
+    assert_eq!(model.asked.lock().unwrap().len(), asked, "neither is asked for again");
+}
+
+#[tokio::test]
+async fn facts_without_an_embedding_do_not_fill_every_batch() {
+    let model = Tea::of("small", 3);
+    let mut scene = after(8);
+    scene.models.embedding = Some(model.clone());
+    for n in 0..150 {
+        let text = if n < 110 { format!("nothing {n}") } else { format!("fact {n}") };
+        scene.keep(MemoryKind::Facts, someone(MARIA), scene.room.id, &text, Timestamp(n));
+    }
+    for _ in 0..2 {
+        scene.model.enqueue("{}");
+        reflects(&scene).await.unwrap();
+        say(&mut scene, 8);
+    }
+    assert_eq!(scene.double.tables().embeddings.len(), 40);
+    assert_eq!(scene.double.tables().given_up.len(), 110);
 }
 
 #[tokio::test]
@@ -322,12 +338,9 @@ async fn messages_are_embedded_in_batches_after_facts_and_an_outage_is_waited_ou
     assert_eq!(model.asked.lock().unwrap().len(), asked.len(), "nothing is embedded twice");
 }
 
-#[tokio::test]
-async fn embeddings_are_stored_with_their_cost_which_stays_if_they_cannot_be() {
-    let mut scene = after(8);
-    scene.models.embedding = Some(Tea::of("small", 3));
-    scene.keep(MemoryKind::Messages, someone(MARIA), scene.room.id, "remark", Timestamp(1));
-    let cost = UsageRow {
+/// What a call of the embedding model cost in this scene.
+fn cost(scene: &Scene) -> UsageRow {
+    UsageRow {
         agent: scene.agent.identity.id(),
         day: Day(20_000),
         source: Source::new("test"),
@@ -336,18 +349,69 @@ async fn embeddings_are_stored_with_their_cost_which_stays_if_they_cannot_be() {
         person: someone(MARIA),
         model: "test small".into(),
         amount: Amount { calls: 1, input: 90, ..Amount::default() },
-    };
+    }
+}
+
+#[tokio::test]
+async fn embeddings_are_stored_with_their_cost_which_stays_if_they_cannot_be() {
+    let mut scene = after(8);
+    scene.models.embedding = Some(Tea::of("small", 3));
+    scene.keep(MemoryKind::Messages, someone(MARIA), scene.room.id, "remark", Timestamp(1));
+    let cost = cost(&scene);
     scene.usage.put_back(vec![cost.clone()]);
-    scene.double.tables().refuses_embeddings = true;
+    scene.double.tables().stores_embeddings = Ending::Refused;
     embeds(&scene).await.unwrap_err();
     assert_eq!(*scene.usage.0.lock().unwrap(), std::slice::from_ref(&cost), "not lost");
 
-    scene.double.tables().refuses_embeddings = false;
+    scene.double.tables().stores_embeddings = Ending::Stored;
     scene.clock.advance(std::time::Duration::from_secs(3_600));
     assert!(embeds(&scene).await.unwrap());
     let tables = scene.double.tables();
     assert_eq!(tables.usage, [cost], "stored with the embeddings, once");
     assert!(!tables.embeddings.is_empty() && scene.usage.0.lock().unwrap().is_empty());
+}
+
+#[tokio::test]
+async fn what_may_be_stored_already_is_not_counted_twice() {
+    let mut scene = after(8);
+    scene.models.embedding = Some(Tea::of("small", 3));
+    scene.keep(MemoryKind::Messages, someone(MARIA), scene.room.id, "remark", Timestamp(1));
+    let cost = cost(&scene);
+    scene.usage.put_back(vec![cost.clone()]);
+    scene.double.tables().stores_embeddings = Ending::Unknown;
+    embeds(&scene).await.unwrap_err();
+    assert_eq!(scene.double.tables().usage, [cost]);
+    assert!(scene.usage.0.lock().unwrap().is_empty());
+}
+
+#[tokio::test]
+async fn a_cancelled_evaluator_loses_no_cost() {
+    let mut scene = after(8);
+    scene.models.embedding = Some(Tea::of("small", 3));
+    scene.keep(MemoryKind::Messages, someone(MARIA), scene.room.id, "remark", Timestamp(1));
+    let cost = cost(&scene);
+    scene.usage.put_back(vec![cost.clone()]);
+    let held = Arc::new(tokio::sync::Semaphore::new(0));
+    scene.double.tables().held = Some(Arc::clone(&held));
+    {
+        // The rows are taken when the change begins.
+        let begun = async {
+            while !scene.usage.0.lock().unwrap().is_empty() {
+                tokio::task::yield_now().await;
+            }
+        };
+        tokio::select! {
+            biased;
+            _ = embeds(&scene) => panic!("the change is held"),
+            () = begun => {}
+        }
+    }
+    held.add_permits(1);
+    while scene.double.tables().embeddings.is_empty() {
+        tokio::task::yield_now().await;
+    }
+    assert_eq!(scene.double.tables().usage, [cost]);
+    assert!(scene.usage.0.lock().unwrap().is_empty(), "the engine does not store it again");
 }
 
 #[tokio::test]

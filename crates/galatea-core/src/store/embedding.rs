@@ -35,7 +35,8 @@ pub trait EmbeddingStore: Send + Sync {
         usage: &[UsageRow],
     ) -> Result<u64>;
     /// Memories that match and have no embedding of this model (and this width, where one is
-    /// given), in the order in which memories are found without it.
+    /// given), in the order in which memories are found without it. Those that were given up are
+    /// passed over.
     async fn without_embedding(
         &self,
         query: &MemoryQuery,
@@ -47,7 +48,7 @@ pub trait EmbeddingStore: Send + Sync {
     /// that failed gets the memory again. Cheap however many memories there are: the store keeps a
     /// mark up to where it has looked for each model, and a short queue.
     async fn claim_unembedded(&self, claim: &EmbeddingClaim) -> Result<Vec<Unembedded>>;
-    /// Takes memories off the queue that the model refuses. They are offered again when their text
+    /// Marks memories that the model refuses, whether the queue has come to them or not. They are offered again when their text
     /// changes, and to another model.
     async fn give_up_embedding(&self, agent: AgentId, ids: &[MemoryId]) -> Result<()>;
 }

@@ -31,7 +31,7 @@ const FURTHER_KEYS: std::ops::RangeInclusive<u8> = 2..=9;
 
 /// Longest time of one call for vectors. Embedding models are small, and a caller without a result
 /// falls back to another order.
-const EMBEDDING: Duration = Duration::from_secs(30);
+pub(super) const EMBEDDING: Duration = Duration::from_secs(30);
 
 /// Reads a time limit.
 ///

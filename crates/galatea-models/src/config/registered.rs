@@ -1,17 +1,21 @@
 //! Joins the models that plugins bring with the configured ones: by type, from the highest priority
 //! down, the next one if one fails.
 
-use std::{cmp::Reverse, sync::Arc, time::Duration};
+use std::{cmp::Reverse, sync::Arc};
 
 use galatea_core::{
     Clock, EmbeddingModel, ModelInfo, Models, Result, Settings, TextModel,
     model::{MediaModel, MediaTask, PluginModel, ReasoningModels, RegisteredModel, Sampling, Tier},
 };
 
-use super::{context::seconds, parameters::sampling, variables::MODEL_TOTAL_TIMEOUT};
+use super::{
+    context::{EMBEDDING, seconds},
+    parameters::sampling,
+    variables::{MODEL_FIRST_TOKEN_TIMEOUT, MODEL_TOTAL_TIMEOUT},
+};
 use crate::{
     chain::{Chain, Link},
-    dependencies::Dependencies,
+    dependencies::{Dependencies, PluginUse},
     guarded::{Allowed, Guarded, limits},
     media::{MediaChain, MediaLink},
     tuned::Tuned,
@@ -35,13 +39,25 @@ pub fn with_registered(
     if registered.is_empty() {
         return Ok(models);
     }
-    let join = Join { clock, dependencies, total: seconds(settings, &MODEL_TOTAL_TIMEOUT)? };
-    let text = |tier: Tier, own: Option<&Arc<dyn TextModel>>| -> Result<_> {
-        let of_tier = |model: &PluginModel| match model {
+    let total = seconds(settings, &MODEL_TOTAL_TIMEOUT)?;
+    let first = seconds(settings, &MODEL_FIRST_TOKEN_TIMEOUT)?;
+    let join = Join { clock, dependencies, allowed: Allowed { total, fair: first.min(total) } };
+    let of_tier = |tier: Tier| {
+        select(registered, |model| match model {
             PluginModel::Text(of, model) if *of == tier => Some(Arc::clone(model)),
             _ => None,
-        };
-        Ok(join.texts(own, select(registered, of_tier), &sampling(settings, tier)?))
+        })
+    };
+    let text = |tier: Tier, own: Option<&Arc<dyn TextModel>>| -> Result<_> {
+        Ok(join.texts(tier.into(), own, of_tier(tier), &sampling(settings, tier)?))
+    };
+    let reasoning = |tier: Tier, own: Option<&Arc<dyn TextModel>>| -> Result<_> {
+        let mut others = of_tier(tier);
+        // Without a model for thought, the large models think.
+        if others.is_empty() && own.is_some_and(|own| is_same(own.info(), models.large.info())) {
+            others = of_tier(Tier::TextLarge);
+        }
+        Ok(join.texts(tier.into(), own, others, &sampling(settings, tier)?))
     };
     let vision = |model: &PluginModel| match model {
         PluginModel::Vision(model) => Some(Arc::clone(model)),
@@ -64,15 +80,17 @@ pub fn with_registered(
     media.transcription = join.media(media.transcription, select(registered, transcription));
     media.image = join.media(media.image, select(registered, image));
     media.speech = join.media(media.speech, select(registered, speech));
+    let thinking = ReasoningModels {
+        small: reasoning(Tier::ReasoningSmall, models.reasoning.small.as_ref())?,
+        large: reasoning(Tier::ReasoningLarge, models.reasoning.large.as_ref())?,
+    };
+    let seeing = select(registered, vision);
     Ok(Models {
         small: text(Tier::TextSmall, Some(&models.small))?.unwrap_or(models.small),
         large: text(Tier::TextLarge, Some(&models.large))?.unwrap_or(models.large),
-        reasoning: ReasoningModels {
-            small: text(Tier::ReasoningSmall, models.reasoning.small.as_ref())?,
-            large: text(Tier::ReasoningLarge, models.reasoning.large.as_ref())?,
-        },
-        vision: join.texts(models.vision.as_ref(), select(registered, vision), &at_large),
-        embedding: embedding(models.embedding, registered),
+        reasoning: thinking,
+        vision: join.texts(PluginUse::Vision, models.vision.as_ref(), seeing, &at_large),
+        embedding: join.embedding(models.embedding, registered),
         media,
     })
 }
@@ -96,29 +114,37 @@ fn ranked<M: ?Sized>(own: Option<&Arc<M>>, mut others: Vec<(i32, Arc<M>)>) -> Ve
     all
 }
 
-/// Vectors of two models cannot be compared, so one model makes all of them.
-fn embedding(
-    own: Option<Arc<dyn EmbeddingModel>>,
-    registered: &[RegisteredModel],
-) -> Option<Arc<dyn EmbeddingModel>> {
-    let of = |model: &PluginModel| match model {
-        PluginModel::Embedding(model) => Some(Arc::clone(model)),
-        _ => None,
-    };
-    let all = ranked(own.as_ref(), select(registered, of));
-    all.into_iter().next().map(|(_, model)| model)
-}
-
 struct Join<'a> {
     clock: &'a Arc<dyn Clock>,
     dependencies: &'a Dependencies,
-    total: Duration,
+    allowed: Allowed,
 }
 
 impl Join<'_> {
+    /// Vectors of two models cannot be compared, so one model makes all of them.
+    fn embedding(
+        &self,
+        own: Option<Arc<dyn EmbeddingModel>>,
+        registered: &[RegisteredModel],
+    ) -> Option<Arc<dyn EmbeddingModel>> {
+        let of = |model: &PluginModel| match model {
+            PluginModel::Embedding(model) => Some(Arc::clone(model)),
+            _ => None,
+        };
+        let (is_own, model) = ranked(own.as_ref(), select(registered, of)).into_iter().next()?;
+        if is_own {
+            return Some(model);
+        }
+        let total = self.allowed.total.min(EMBEDDING);
+        let allowed = Allowed { total, fair: total };
+        let info = model.info().clone();
+        Some(Arc::new(self.guard(PluginUse::Embedding, &info, model, allowed)))
+    }
+
     /// One model of all. The configured one if there is no other, `None` if there is none at all.
     fn texts(
         &self,
+        used_for: PluginUse,
         own: Option<&Arc<dyn TextModel>>,
         others: Vec<(i32, Arc<dyn TextModel>)>,
         defaults: &Sampling,
@@ -133,13 +159,15 @@ impl Join<'_> {
             let model: Arc<dyn TextModel> = if is_own {
                 model
             } else {
-                Tuned::wrap(Arc::new(self.guard(model.info().clone(), model)), defaults.clone())
+                let info = model.info().clone();
+                let guarded = self.guard(used_for, &info, model, self.allowed);
+                Tuned::wrap(Arc::new(guarded), defaults.clone())
             };
             Link { site: site(is_own, &name), name, key: 0, model }
         });
         let first = links.next()?;
         let others = links.collect();
-        Some(Arc::new(Chain::new(first, others, self.total, Arc::clone(self.clock))))
+        Some(Arc::new(Chain::new(first, others, self.allowed.total, Arc::clone(self.clock))))
     }
 
     fn media<T: MediaTask>(
@@ -152,22 +180,35 @@ impl Join<'_> {
         }
         let mut links = ranked(own.as_ref(), others).into_iter().map(|(is_own, model)| {
             let name = model.info().full_name();
-            let model: Arc<dyn MediaModel<T>> =
-                if is_own { model } else { Arc::new(self.guard(model.info().clone(), model)) };
+            let model: Arc<dyn MediaModel<T>> = if is_own {
+                model
+            } else {
+                let info = model.info().clone();
+                Arc::new(self.guard(PluginUse::Media(T::TYPE), &info, model, self.allowed))
+            };
             MediaLink { site: site(is_own, &name), key: 0, model }
         });
         let first = links.next()?;
         let others = links.collect();
-        Some(Arc::new(MediaChain::new(first, others, self.total, Arc::clone(self.clock))))
+        Some(Arc::new(MediaChain::new(first, others, self.allowed.total, Arc::clone(self.clock))))
     }
 
-    fn guard<M: Send + Sync + ?Sized>(&self, info: ModelInfo, model: Arc<M>) -> Guarded<M> {
-        let total = self.total;
-        let breaker =
-            self.dependencies.breaker_of_plugin(&info.full_name(), limits(total), self.clock.now());
-        let allowed = Allowed { total, fair: total };
+    fn guard<M: Send + Sync + ?Sized>(
+        &self,
+        used_for: PluginUse,
+        info: &ModelInfo,
+        model: Arc<M>,
+        allowed: Allowed,
+    ) -> Guarded<M> {
+        let (limits, now) = (limits(allowed.total), self.clock.now());
+        let breaker = self.dependencies.breaker_of_plugin(used_for, &info.full_name(), limits, now);
         Guarded::new(model, breaker, allowed, false, Arc::clone(self.clock))
     }
+}
+
+/// Whether both are one model of one provider.
+fn is_same(one: &ModelInfo, other: &ModelInfo) -> bool {
+    (&one.provider, &one.model) == (&other.provider, &other.model)
 }
 
 /// Two models share a site only if one failure rules out both; those of plugins never do.

@@ -115,3 +115,25 @@ fn what_cannot_be_read_is_refused_with_its_reason() {
     let missing = LocalEmbedding::open(Path::new("/nonexistent")).err().unwrap();
     assert!(missing.to_string().contains("cannot be read"), "{missing}");
 }
+
+#[test]
+fn a_file_cannot_ask_for_longer_words_than_are_looked_up_in_a_short_time() {
+    let vocab = json!({ "a": 0, "##a": 1 });
+    let file = json!({ "model": { "vocab": vocab, "max_input_chars_per_word": 1_000_000 } });
+    let tokenizer = Tokenizer::of(&file).unwrap();
+    assert_eq!(tokenizer.ids(&"a".repeat(200)).count(), 200);
+    assert_eq!(tokenizer.ids(&"a".repeat(201)).count(), 0);
+}
+
+#[test]
+fn a_folder_is_read_once_for_all_agents() {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("model.safetensors"), table()).unwrap();
+    std::fs::write(folder.path().join("tokenizer.json"), tokens()).unwrap();
+    let dependencies = crate::Dependencies::default();
+    let first = dependencies.local_embedding(folder.path()).unwrap();
+    std::fs::remove_file(folder.path().join("model.safetensors")).unwrap();
+    let second = dependencies.clone().local_embedding(folder.path()).unwrap();
+    assert!(std::sync::Arc::ptr_eq(&first, &second));
+    assert!(crate::Dependencies::default().local_embedding(folder.path()).is_err());
+}

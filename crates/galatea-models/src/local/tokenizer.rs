@@ -11,6 +11,9 @@ use super::unusable;
 
 /// Longest word that is looked up, in characters, where the file does not say.
 const WORD: usize = 100;
+/// Longest word that a file may ask for, in characters. The time for a word grows with the square of
+/// its length.
+const LONGEST_WORD: usize = 200;
 
 /// Cuts texts into tokens.
 pub(super) struct Tokenizer {
@@ -61,7 +64,8 @@ impl Tokenizer {
                 .pointer("/model/max_input_chars_per_word")
                 .and_then(Value::as_u64)
                 .and_then(|n| usize::try_from(n).ok())
-                .unwrap_or(WORD),
+                .unwrap_or(WORD)
+                .min(LONGEST_WORD),
             lowercase,
             // BERT strips accents where it lowers letters, unless the file says otherwise.
             strip_accents: flag("/normalizer/strip_accents").unwrap_or(lowercase),

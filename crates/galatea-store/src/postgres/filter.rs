@@ -68,12 +68,13 @@ impl<'a> Filter<'a> {
         self.rows("")
     }
 
-    /// Of the matching rows those without an embedding; after the limit come model and width, or no
-    /// width.
+    /// Of the matching rows those without an embedding that no model has refused; after the limit
+    /// come model and width, or no width.
     pub(crate) fn without_embedding(&self) -> String {
         let next = self.conditions().1 + 2;
         self.rows(&format!(
-            " AND NOT EXISTS (SELECT 1 FROM embeddings e WHERE e.seq = m.seq AND e.model = ${next} AND e.width = coalesce(${}::integer, e.width))",
+            " AND NOT EXISTS (SELECT 1 FROM embeddings e WHERE e.seq = m.seq AND e.model = ${next} AND e.width = coalesce(${}::integer, e.width)) \
+             AND NOT EXISTS (SELECT 1 FROM embedding_due d WHERE d.seq = m.seq AND d.claimed_until = 9223372036854775807)",
             next + 1
         ))
     }

@@ -244,6 +244,12 @@ pub async fn what_has_no_embedding_is_found(store: Arc<dyn Store>) {
     let mut large = query(scene, towards(0.0), -1.0);
     large.query.meanings[0].model = "test large".to_owned();
     assert_eq!(texts(&store, &large).await, ["two"]);
+
+    // The queue has not come to them yet.
+    store.give_up_embedding(scene.agent, &[memories[1].id]).await.unwrap();
+    assert_eq!(missing(&here, MODEL, Some(4)).await, ["three"], "one is refused");
+    store.update_content(scene.agent, memories[1].id, &Content::text("two again")).await.unwrap();
+    assert_eq!(missing(&here, MODEL, Some(4)).await, ["three", "two again"], "its text changed");
 }
 
 /// At a common model's width, the order of as many vectors as are compared whole equals that of the

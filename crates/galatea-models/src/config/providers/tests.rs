@@ -259,7 +259,8 @@ fn a_folder_for_embeddings_is_read_or_refused_but_not_ignored() {
     if cfg!(feature = "local-embeddings") {
         assert!(told.contains("/nonexistent/model.safetensors"), "{told}");
     } else {
-        assert!(told.contains("--features local-embeddings"), "{told}");
+        let fix = error.fix().unwrap();
+        assert!(fix.contains("--features local-embeddings"), "{fix}");
     }
 }
 

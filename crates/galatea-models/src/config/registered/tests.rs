@@ -3,20 +3,25 @@
 use super::*;
 use async_trait::async_trait;
 use galatea_core::{
-    Error, ErrorKind, SystemClock,
-    model::{Made, MediaModels, Price, Sound, TextAnswer, TextRequest, Transcription},
+    Error, ErrorKind, SystemClock, Timestamp,
+    model::{Effort, Made, MediaModels, Price, Sound, TextAnswer, TextRequest, Transcription},
 };
-use std::sync::{
-    Mutex,
-    atomic::{AtomicBool, Ordering::Relaxed},
+use std::{
+    pin::Pin,
+    sync::{
+        Mutex,
+        atomic::{AtomicBool, AtomicI64, Ordering::Relaxed},
+    },
+    time::Duration,
 };
 
 const PRICE: Price = Price { input: 2, cached: 1, output: 3 };
 
-/// Answers with its name, or fails. Remembers the requests.
+/// Answers with its name, fails, or never answers. Remembers the requests.
 struct Named {
     info: ModelInfo,
     fails: AtomicBool,
+    hangs: AtomicBool,
     asked: Mutex<Vec<TextRequest>>,
 }
 
@@ -28,7 +33,27 @@ fn named(name: &str, scripted: bool) -> Arc<Named> {
         price: Some(PRICE),
         ..ModelInfo::default()
     };
-    Arc::new(Named { info, fails: AtomicBool::new(false), asked: Mutex::default() })
+    Arc::new(Named {
+        info,
+        fails: AtomicBool::default(),
+        hangs: AtomicBool::default(),
+        asked: Mutex::default(),
+    })
+}
+
+/// A clock that advances only by sleeping.
+#[derive(Default)]
+struct Jump(AtomicI64);
+
+impl Clock for Jump {
+    fn now(&self) -> Timestamp {
+        Timestamp(self.0.load(Relaxed))
+    }
+    fn sleep(&self, duration: Duration) -> Pin<Box<dyn Future<Output = ()> + Send + '_>> {
+        Box::pin(async move {
+            self.0.fetch_add(i64::try_from(duration.as_millis()).unwrap(), Relaxed);
+        })
+    }
 }
 
 impl Named {
@@ -51,6 +76,9 @@ impl TextModel for Named {
         _: &(dyn for<'t> Fn(&'t str) + Send + Sync),
     ) -> Result<TextAnswer> {
         self.asked.lock().unwrap().push(request.clone());
+        if self.hangs.load(Relaxed) {
+            std::future::pending::<()>().await;
+        }
         Ok(TextAnswer { text: self.answer()?, ..TextAnswer::default() })
     }
 }
@@ -61,6 +89,10 @@ impl EmbeddingModel for Named {
         &self.info
     }
     async fn embed(&self, _: &[String]) -> Result<Vec<Vec<f32>>> {
+        self.asked.lock().unwrap().push(TextRequest::default());
+        if self.hangs.load(Relaxed) {
+            std::future::pending::<()>().await;
+        }
         Ok(Vec::new())
     }
 }
@@ -77,6 +109,17 @@ impl MediaModel<Transcription> for Named {
 }
 
 fn joined(models: Models, registered: Vec<(i32, PluginModel)>, pairs: &[(&str, &str)]) -> Models {
+    let dependencies = Dependencies::default();
+    joined_at(models, registered, pairs, Arc::new(SystemClock), &dependencies)
+}
+
+fn joined_at(
+    models: Models,
+    registered: Vec<(i32, PluginModel)>,
+    pairs: &[(&str, &str)],
+    clock: Arc<dyn Clock>,
+    dependencies: &Dependencies,
+) -> Models {
     let settings = Settings::from_pairs(
         pairs.iter().map(|(k, v)| ((*k).to_owned(), serde_json::Value::from(*v))),
     );
@@ -84,8 +127,7 @@ fn joined(models: Models, registered: Vec<(i32, PluginModel)>, pairs: &[(&str, &
         .into_iter()
         .map(|(priority, model)| RegisteredModel { priority, model })
         .collect();
-    let clock: Arc<dyn Clock> = Arc::new(SystemClock);
-    with_registered(models, &registered, &settings, &clock, &Dependencies::default()).unwrap()
+    with_registered(models, &registered, &settings, &clock, dependencies).unwrap()
 }
 
 fn large(model: &Arc<Named>) -> PluginModel {
@@ -169,4 +211,58 @@ async fn sound_falls_through_and_vectors_never_do() {
     let sound = Sound { bytes: Vec::new(), mime: "audio/ogg", name: "a.ogg".into(), millis: 5 };
     let made = models.media.transcription.unwrap().run(&sound, None).await.unwrap();
     assert_eq!((made.output.as_str(), made.by.as_deref()), ("own", Some("test own")));
+}
+
+#[tokio::test]
+async fn a_script_with_a_paid_model_behind_it_counts_as_the_paid_one() {
+    let (own, script) = (named("own", false), named("script", true));
+    let models = joined(Models::of_text(own), vec![(5, large(&script))], &[]);
+    assert_eq!(says(&models, Tier::TextLarge).await.text, "script", "it is still asked first");
+    let info = models.large.info();
+    assert!(!info.scripted, "budgets and labels count it as a model");
+    assert_eq!(info.known_price(), Some(PRICE));
+    let alone = joined(Models::of_text(named("own", true)), vec![(5, large(&script))], &[]);
+    assert!(alone.large.info().scripted);
+}
+
+#[tokio::test]
+async fn a_model_that_hangs_is_left_alone_after_some_calls() {
+    let (own, hung) = (named("own", false), named("hung", false));
+    hung.hangs.store(true, Relaxed);
+    let clock = Arc::new(Jump::default());
+    let dependencies = Dependencies::default();
+    let brought = vec![(5, large(&hung)), (5, PluginModel::Embedding(hung.clone() as _))];
+    let models = joined_at(Models::of_text(own), brought, &[], clock.clone(), &dependencies);
+    for _ in 0..20 {
+        assert_eq!(says(&models, Tier::TextLarge).await.text, "own");
+    }
+    assert_eq!(hung.asked.lock().unwrap().len(), 5, "the breaker opens after five failures");
+
+    let embedding = models.embedding.unwrap();
+    let before = clock.now();
+    let error = embedding.embed(&[String::new()]).await.unwrap_err();
+    assert_eq!(
+        (error.kind(), clock.now().since(before)),
+        (ErrorKind::Timeout, Duration::from_secs(30)),
+        "it is asked: another use of that model has a breaker of its own"
+    );
+    for _ in 0..9 {
+        embedding.embed(&[String::new()]).await.unwrap_err();
+    }
+    assert_eq!(hung.asked.lock().unwrap().len(), 10, "its breaker opens too");
+    assert_eq!(dependencies.breakers().len(), 2);
+}
+
+#[tokio::test]
+async fn a_large_model_thinks_where_no_other_model_does() {
+    let (own, thinker, plugin) =
+        (named("own", false), named("thinker", false), named("plugin", false));
+    let models = Models {
+        reasoning: ReasoningModels { small: Some(own.clone() as _), large: Some(thinker as _) },
+        ..Models::of_text(own)
+    };
+    let models = joined(models, vec![(5, large(&plugin))], &[]);
+    assert_eq!(says(&models, Tier::ReasoningSmall).await.text, "plugin");
+    assert_eq!(plugin.asked.lock().unwrap()[0].params.effort, Some(Effort::Medium));
+    assert_eq!(says(&models, Tier::ReasoningLarge).await.text, "thinker");
 }
