@@ -19,7 +19,11 @@ use std::{
     sync::Arc,
 };
 
-use self::{candidates::Seen, rows::Row, source::Source};
+use self::{
+    candidates::Seen,
+    rows::Row,
+    source::{Search, Source},
+};
 use crate::{
     Backend, Database,
     sqlite::{Counts, Sqlite, raw::Raw},
@@ -72,7 +76,7 @@ impl Database {
         complete: bool,
     ) -> Result<Option<Vec<Recalled>>> {
         let query = query.clone();
-        let unindexed = Arc::clone(&sqlite.unindexed);
+        let unindexed = Arc::clone(&self.0.unindexed);
         let found = sqlite.search(move |raw, counts| {
             let search = Search { source: Source::of_sqlite(raw, counts), query: &query };
             let found = async {
@@ -122,12 +126,6 @@ fn at_once<T>(search: impl Future<Output = Result<T>>) -> Result<T> {
     search
         .now_or_never()
         .unwrap_or_else(|| Err(Error::unexpected("a search in SQLite waited for something")))
-}
-
-/// One search: its query and the connection for its statements.
-struct Search<'a, 'h> {
-    source: Source<'a, 'h>,
-    query: &'a RecallQuery,
 }
 
 /// The messages before and after messages.

@@ -8,9 +8,8 @@ use galatea_core::{
 use std::collections::HashMap;
 
 use super::{
-    Search,
-    source::{SeenRow, VectorRow},
-    view::{Builder, Dialect, owner_ids, place_terms},
+    source::{Search, SeenRow, VectorRow},
+    view::{Builder, Dialect, limit, owner_ids, place_terms},
     words,
 };
 use crate::{
@@ -41,10 +40,6 @@ pub(super) struct Seen {
     pub(super) at: i64,
     /// Characters of its text; 0 where the database has weighed them.
     long: i64,
-}
-
-pub(super) fn limit(most: usize) -> Value {
-    Value::Int(Some(i64::try_from(most).unwrap_or(i64::MAX)))
 }
 
 /// The newest of what may be seen.

@@ -1,7 +1,7 @@
 //! Where the statements of one search are executed: by PostgreSQL, or on a thread with SQLite's own
 //! handle, where nothing is waited for.
 
-use galatea_core::{EntityId, Error, Result};
+use galatea_core::{EntityId, Error, Result, store::RecallQuery};
 use sqlx::{FromRow, postgres::PgRow};
 use std::sync::{Mutex, PoisonError, atomic::Ordering};
 use uuid::Uuid;
@@ -23,6 +23,12 @@ pub(crate) enum Source<'a, 'h> {
     Postgres(&'a Postgres),
     /// Never contended: one search uses it.
     Sqlite(Mutex<&'a mut Raw<'h>>, &'a Counts),
+}
+
+/// One search: its query and the connection for its statements.
+pub(super) struct Search<'a, 'h> {
+    pub(super) source: Source<'a, 'h>,
+    pub(super) query: &'a RecallQuery,
 }
 
 /// A row of a search as both databases give it.

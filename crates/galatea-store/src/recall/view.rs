@@ -17,6 +17,11 @@ pub(crate) enum Dialect {
     Postgres,
 }
 
+/// A number of rows.
+pub(super) fn limit(most: usize) -> Value {
+    Value::Int(Some(i64::try_from(most).unwrap_or(i64::MAX)))
+}
+
 /// A statement while it is put together.
 pub(super) struct Builder<'a> {
     pub(super) dialect: Dialect,

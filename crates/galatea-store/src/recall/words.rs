@@ -5,9 +5,8 @@ use galatea_core::{MemoryKind, Result, store::RecallQuery, visibility::View};
 use std::collections::{BTreeSet, HashMap, HashSet};
 
 use super::{
-    Search,
-    candidates::limit,
-    view::{Builder, Dialect, place_terms},
+    source::Search,
+    view::{Builder, Dialect, limit, place_terms},
 };
 use crate::{
     dialect::{Dialects, Statement, values},

@@ -46,7 +46,7 @@ use self::{
     writer::{Order, Writer},
 };
 pub(crate) use self::{counts::Counts, error::read_failed};
-use crate::{change::Change, dialect::Statement, error as common, recall::Unindexed};
+use crate::{change::Change, dialect::Statement, error as common};
 
 /// One SQLite database.
 pub(crate) struct Sqlite {
@@ -58,7 +58,6 @@ pub(crate) struct Sqlite {
     pub(crate) asked: Asked,
     condition: Arc<Condition>,
     recent: Arc<Recent>,
-    pub(crate) unindexed: Arc<Unindexed>,
 }
 
 impl Sqlite {
@@ -108,7 +107,6 @@ impl Sqlite {
             asked: Asked::new(Arc::clone(&options.clock)),
             condition,
             recent,
-            unindexed: Arc::default(),
         })
     }
 
@@ -147,13 +145,8 @@ impl Sqlite {
     pub(crate) async fn write(&self, change: Change) -> Result<Vec<u64>> {
         let place = Arc::clone(&self.places).acquire_owned().await.map_err(|_| common::closed())?;
         let (reply, answer) = oneshot::channel();
-        let changes_memories = change.changes_memories;
         self.orders.send(Order::Apply(change, reply, place)).map_err(|_| common::closed())?;
-        let done = answer.await.map_err(|_| common::closed())?;
-        if changes_memories {
-            self.unindexed.reset();
-        }
-        done
+        answer.await.map_err(|_| common::closed())?
     }
 
     /// Every row.
