@@ -262,8 +262,8 @@ pub(crate) fn push(
         RequestedChange::SaveTask { task } => task::push(change, agent, task),
         RequestedChange::DeleteTask { task } => task::push_delete(change, agent, *task),
         RequestedChange::ForgetPerson { entity } => push_forget(change, agent, *entity, at),
-        RequestedChange::LinkPeople { entities } => {
-            relationship::push_link(change, agent, entities, at)
+        RequestedChange::LinkPeople { question, entities } => {
+            relationship::push_link(change, agent, *question, entities, at)
         }
         RequestedChange::Unlink { entity } => relationship::push_unlink(change, agent, *entity),
     }

@@ -4,10 +4,9 @@ use galatea_core::{
     Account, AgentId, ChannelType, DeliveryId, Embedding, EntityId, MemoryId, ParticipantState,
     RoomId, Source, StepOutcome, Timestamp, Visibility, WorldId,
     store::{
-        AgentStore, Amount, AuditStore, BlockStore, CacheStore, Day, EntityStore,
-        Holder, InboxState, InboxStore, MemoryQuery, MemoryStore, OutboxState, OutboxStore,
-        RecallQuery, RecallStore, RelationshipStore, RoomStore, StepStore, TaskStore, UsageStore,
-        WorldStore,
+        AgentStore, Amount, AuditStore, BlockStore, CacheStore, Day, EntityStore, Holder,
+        InboxState, InboxStore, MemoryQuery, MemoryStore, OutboxState, OutboxStore, RecallQuery,
+        RecallStore, RelationshipStore, RoomStore, StepStore, TaskStore, UsageStore, WorldStore,
     },
 };
 use serde_json::json;
