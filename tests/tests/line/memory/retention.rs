@@ -83,12 +83,12 @@ async fn old_messages_of_a_world_go_with_what_was_made_from_them() {
         message.id = RemoteId::new(format!("{}-privacy", at.room));
         house.receive(vec![asked]).await;
         let said = house.platform.until_shown(at.room, before + 1).await[before].clone();
-        assert_eq!(said.contains("Messages here are deleted after 2 days"), states, "{said}");
+        assert_eq!(said.contains("are deleted after 2 days"), states, "{said}");
     }
 }
 
 #[tokio::test]
-async fn the_owner_sets_it_and_an_admin_cannot() {
+async fn the_owner_sets_and_confirms_it_and_an_admin_cannot() {
     let clock = ManualClock::at(Timestamp(1_777_888_800_000));
     let model = Arc::new(ScriptedModel::new());
     let call = "<response><actions><action><name>UPDATE_SETTINGS</name><params><key>retention_days</key><value>5</value></params></action></actions><text>Done.</text></response>";
@@ -109,6 +109,25 @@ async fn the_owner_sets_it_and_an_admin_cannot() {
         asked.connection.world.roles = vec![(RemoteId::new("8"), galatea_core::Role::Admin)];
         house.receive(vec![asked]).await;
         house.quiet().await;
-        assert_eq!(kept().await, expected, "{person}");
+        assert_eq!(kept().await, None, "{person}: not before it is confirmed, whatever is set");
+        let Some(days) = expected else { continue };
+        let question = house.platform.texts("-100").pop().unwrap();
+        let name = house.store.world(house.world(&at("7"))).await.unwrap().unwrap().name;
+        let said = format!("after {days} days messages in all rooms of {name} are deleted");
+        assert!(question.contains(&said) && question.contains("please confirm"), "{question}");
+        let (_, rest) = question.split_once("`ok-").unwrap();
+        let word = format!("ok-{}", &rest[..5]);
+        for (person, expected) in [("8", None), ("7", expected)] {
+            let mut answer = house.message(&at(person), &word);
+            answer.connection.world.owner = Some(RemoteId::new("7"));
+            house.receive(vec![answer]).await;
+            house.quiet().await;
+            assert_eq!(kept().await, expected, "{person}");
+        }
     }
+    // To keep messages asks nothing.
+    model.enqueue(call.replace("<value>5<", "<value>0<"));
+    house.say(&at("7"), "please keep all messages").await;
+    house.quiet().await;
+    assert_eq!(kept().await, None);
 }
