@@ -84,7 +84,7 @@ pub(super) async fn retain_seen(
         let memory = &fact.memory;
         let elsewhere = direct && matches!(fact.scope, MemoryScope::World | MemoryScope::Room);
         let may_see = visible.shows(memory, fact.scope)
-            || (elsewhere && is_member(store, &mut joined, memory, person).await?);
+            || (elsewhere && is_member(store, &mut joined, memory.room_id, person).await?);
         if may_see {
             seen.insert(memory.id);
         }
@@ -93,18 +93,19 @@ pub(super) async fn retain_seen(
     Ok(())
 }
 
-async fn is_member(
+/// Whether any of these takes part in the Room; what was looked up before is in `joined`.
+pub(super) async fn is_member(
     store: &dyn Store,
     joined: &mut HashMap<galatea_core::RoomId, bool>,
-    memory: &Memory,
+    room: galatea_core::RoomId,
     person: &[EntityId],
 ) -> Result<bool> {
-    if let Some(known) = joined.get(&memory.room_id) {
+    if let Some(known) = joined.get(&room) {
         return Ok(*known);
     }
-    let there = store.participants(memory.room_id).await?;
+    let there = store.participants(room).await?;
     let joins = there.iter().any(|participant| person.contains(&participant.entity_id));
-    joined.insert(memory.room_id, joins);
+    joined.insert(room, joins);
     Ok(joins)
 }
 
