@@ -23,6 +23,8 @@ const LISTED: usize = 40;
 const LONGEST: usize = 300;
 const QUOTED: usize = 80;
 const PROFILE: usize = 600;
+/// Profiles looked at for one that holds.
+const PROFILES: usize = 8;
 /// How long the numbers of a list are valid.
 const NUMBERS: Duration = Duration::from_secs(24 * 3_600);
 
@@ -142,7 +144,8 @@ async fn list(turn: &Turn<'_>, store: &dyn Store) -> Result<String> {
     Ok(format!("{text}\n\n{HOW}"))
 }
 
-/// The newest profile of the person that may be shown here. It goes with each fact it was made of.
+/// The newest profile of the person that may be shown here and whose facts all hold. It goes with
+/// each fact it was made of.
 async fn profile(turn: &Turn<'_>, store: &dyn Store) -> Result<Option<String>> {
     let (agent, person) = (turn.agent.identity.id(), turn.message.entity_id);
     let query = MemoryQuery {
@@ -153,8 +156,15 @@ async fn profile(turn: &Turn<'_>, store: &dyn Store) -> Result<Option<String>> {
     let mut profiles = store.derived(agent, &ids).await?;
     let visible = Visibility::in_room(turn.room, &[person]);
     profiles.retain(|profile| visible.shows(&profile.memory, profile.scope));
-    let newest = profiles.iter().max_by_key(|profile| profile.memory.created_at);
-    Ok(newest.map(|profile| bounded(&profile.memory.content.text, PROFILE)))
+    profiles.sort_by_key(|profile| std::cmp::Reverse(profile.memory.created_at));
+    for profile in profiles.iter().take(PROFILES) {
+        let facts = store.derived(agent, &profile.sources).await?;
+        let holds = facts.iter().all(|fact| fact.valid_until.is_none());
+        if holds && facts.len() == profile.sources.len() {
+            return Ok(Some(bounded(&profile.memory.content.text, PROFILE)));
+        }
+    }
+    Ok(None)
 }
 
 fn place(turn: &Turn<'_>) -> &'static str {
