@@ -21,6 +21,8 @@ const ALPHABET: &[u8] = b"23456789ABCDEFGHJKMNPQRSTUVWXYZ";
 const LENGTH: usize = 8;
 /// Letters of a question's word, as those of confirmations of actions.
 const WORD: usize = 5;
+/// Old codes and questions that one new code removes.
+const MOST_EXPIRED: usize = 100;
 const CODE: &str = "IDENTITY_LINK_CODE";
 const QUESTION: &str = "IDENTITY_LINK_QUESTION";
 
@@ -105,6 +107,16 @@ pub(crate) async fn find(
     let found = store.tasks(agent, &tags).await?.into_iter().find(|task| now < task.due);
     Ok(found
         .and_then(|task| Some(Code { task: task.id, owner: task.entity_id?, room: task.room_id? })))
+}
+
+/// Whether this has the form of a code: as many letters and digits, whatever stands between them.
+/// Letters that no code has are likely misread ones.
+pub(crate) fn looks_like_code(sent: &str) -> bool {
+    let mut letters = 0_usize;
+    sent.chars().take(64).all(|c| {
+        letters += usize::from(c.is_ascii_alphanumeric());
+        c.is_ascii()
+    }) && letters == LENGTH
 }
 
 /// Uses a code up; false if it was used meanwhile.
@@ -286,6 +298,7 @@ async fn expired(
     let mut tasks = store.tasks(agent, &[CODE.to_owned()]).await?;
     tasks.extend(store.tasks(agent, &[QUESTION.to_owned()]).await?);
     tasks.retain(|task| task.due <= now);
+    tasks.truncate(MOST_EXPIRED);
     Ok(tasks.into_iter().map(|task| RequestedChange::DeleteTask { task: task.id }).collect())
 }
 

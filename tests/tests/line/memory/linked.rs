@@ -255,6 +255,8 @@ async fn a_person_who_guesses_is_stopped() {
     let stage = stage().await;
     let good = code(&stage, &private(0)).await;
     for n in 0..5 {
+        let help = stage.answer(&there(), "/link help").await;
+        assert!(help.starts_with("Send /link to get a code"), "no try: {help}");
         let said = stage.answer(&there(), &format!("/link WRONG{n}22")).await;
         assert!(said.starts_with("That code is not valid"), "{said}");
     }
@@ -271,10 +273,12 @@ async fn a_person_who_guesses_is_stopped() {
 async fn codes_are_neither_shown_nor_taken_in_groups_and_not_stored_as_they_are() {
     let stage = stage().await;
     let crowd = group("abroad-crowd", "abroad-anna").mentioning();
-    assert!(stage.answer(&crowd, "/link").await.contains("in a direct chat with me only"));
+    let bare = stage.answer(&crowd, "/link").await;
+    assert!(bare.contains("in a direct chat with me only") && !bare.contains("shown"), "{bare}");
     let code = code(&stage, &private(0)).await;
     let sent = stage.answer(&crowd, &format!("/link {code}")).await;
     assert!(sent.contains("in a direct chat with me only"), "{sent}");
+    assert!(sent.contains("should not be used any more"), "{sent}");
     let tasks = stage.house.store.tasks(stage.house.agent, &[]).await.unwrap();
     assert_eq!(tasks.len(), 1, "one code is open");
     assert!(!serde_json::to_string(&tasks).unwrap().contains(&code));

@@ -12,13 +12,21 @@ use crate::{
     turn::{act::pending, engine::Engine},
 };
 
-const ELSEWHERE: &str = "That works in a direct chat with me only. A code that was shown here should not be used any more: send /link there to get a new one.";
+const ELSEWHERE: &str = "That works in a direct chat with me only.";
+const SHOWN: &str =
+    "A code that was shown here should not be used any more: send /link there to get a new one.";
+const HOW: &str = "Send /link to get a code, or /link and the code that I showed you on the other platform. /link yes and /link no answer my question.";
 const UNKNOWN: &str = "That code is not valid: it is wrong, was used already, or is older than ten minutes. Send /link on the other platform to get a new one.";
 
 /// `/link`, `/link CODE`, `/link yes` and `/link no`.
 pub(super) async fn run(engine: &Engine, turn: &Turn<'_>, args: &str) -> Result<Done> {
     if !turn.room.kind.is_direct() {
-        return Ok(say(ELSEWHERE));
+        let warning = linking::looks_like_code(args);
+        return Ok(say(if warning {
+            format!("{ELSEWHERE} {SHOWN}")
+        } else {
+            ELSEWHERE.to_owned()
+        }));
     }
     match args.trim().to_lowercase().as_str() {
         "" => code(engine, turn).await,
@@ -36,7 +44,8 @@ pub(super) async fn run(engine: &Engine, turn: &Turn<'_>, args: &str) -> Result<
                 }),
             }
         }
-        sent => redeem(engine, turn, sent).await,
+        sent if linking::looks_like_code(sent) => redeem(engine, turn, sent).await,
+        _ => Ok(say(HOW)),
     }
 }
 
