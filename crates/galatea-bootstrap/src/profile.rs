@@ -15,6 +15,8 @@ pub(crate) const LEAST_FACTS: usize = 5;
 pub(crate) const MOST_FACTS: u32 = 40;
 /// Facts that are newer than a profile before it is made again. Until then they are shown beside it.
 const NEW_FACTS: usize = 3;
+/// Profiles read at least: some of them may no longer hold.
+const READ: u32 = 8;
 /// Longest profile, in graphemes: about 150 tokens.
 pub(crate) const LONGEST: usize = 600;
 
@@ -46,7 +48,7 @@ pub(crate) async fn of(
     people: &[EntityId],
     visible: &[EntityId],
 ) -> Result<Vec<Derived>> {
-    let most = u32::try_from(people.len().saturating_mul(2)).unwrap_or(u32::MAX).max(1);
+    let most = u32::try_from(people.len().saturating_mul(2)).unwrap_or(u32::MAX).max(READ);
     let query = RecallQuery {
         people: people.to_vec(),
         ..RecallQuery::new(view::of_person(turn, visible), "", most, turn.now())

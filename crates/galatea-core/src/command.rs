@@ -12,7 +12,7 @@ pub const COMMANDS: &[(&str, &str)] = &[
     ("memory", "What I remember of you, and how to correct or delete it"),
     ("privacy", "What I store, and how to see or delete it"),
     ("link", "Be the same person to me on another platform"),
-    ("unlink", "End that again"),
+    ("unlink", "Stop being the same person as on another platform"),
     ("help", "What I can do"),
 ];
 

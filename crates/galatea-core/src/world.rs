@@ -30,6 +30,12 @@ pub const MOST_RETENTION_DAYS: u32 = 3_650;
 const SETTINGS: &str = "settings";
 const RETENTION: &str = "retention_days";
 
+/// A number of days in words.
+#[doc(hidden)]
+pub fn days(days: u32) -> String {
+    if days == 1 { "1 day".to_owned() } else { format!("{days} days") }
+}
+
 impl World {
     /// After how many days its messages are deleted. None: they are kept. A stored value out of
     /// bounds deletes nothing.

@@ -1,12 +1,13 @@
 //! Linking: a person shows on two platforms that they are the same. A code from one side is sent on
-//! the other, and the first side confirms. Codes and questions are tasks, so they outlive a restart
-//! and every process sees them.
+//! the other; then the sender and the owner of the code agree, in this order. Codes and questions are
+//! tasks, so they outlive a restart and every process sees them.
 
 use galatea_core::{
     AgentId, EntityId, Result, RoomId, Store, Task, TaskId, Timestamp, ids::uuid_of,
     store::RequestedChange,
 };
 use rand::RngExt;
+use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 use sha2::{Digest, Sha256};
 use std::time::Duration;
@@ -20,6 +21,8 @@ const ALPHABET: &[u8] = b"23456789ABCDEFGHJKMNPQRSTUVWXYZ";
 const LENGTH: usize = 8;
 /// Letters of a question's word, as those of confirmations of actions.
 const WORD: usize = 5;
+/// Old codes and questions that one new code removes.
+const MOST_EXPIRED: usize = 100;
 const CODE: &str = "IDENTITY_LINK_CODE";
 const QUESTION: &str = "IDENTITY_LINK_QUESTION";
 
@@ -31,16 +34,34 @@ pub(crate) struct Code {
     pub(crate) room: RoomId,
 }
 
-/// The question whether another entity is the same person.
+/// Whose answer a question waits for. A code alone proves nothing of its sender: a stranger may
+/// have told them to send it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum Step {
+    SenderAsked,
+    /// The sender has agreed.
+    OwnerAsked,
+}
+
+/// An account in the Room where it is asked, and the accounts that it speaks for: itself and all
+/// that it is linked with, sorted.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Side {
+    pub(crate) entity: EntityId,
+    pub(crate) room: RoomId,
+    pub(crate) accounts: Vec<EntityId>,
+}
+
+/// The question whether two entities are the same person.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Question {
     task: TaskId,
-    /// Who is asked, and in which Room.
-    pub(crate) owner: EntityId,
-    pub(crate) room: RoomId,
-    /// Who sent the code, and in which Room.
-    pub(crate) other: EntityId,
-    pub(crate) other_room: RoomId,
+    pub(crate) step: Step,
+    /// Whose code it was.
+    pub(crate) owner: Side,
+    /// Who sent it.
+    pub(crate) sender: Side,
     /// The word that the answer names.
     pub(crate) word: String,
     pub(crate) until: Timestamp,
@@ -88,6 +109,16 @@ pub(crate) async fn find(
         .and_then(|task| Some(Code { task: task.id, owner: task.entity_id?, room: task.room_id? })))
 }
 
+/// Whether this has the form of a code: as many letters and digits, whatever stands between them.
+/// Letters that no code has are likely misread ones.
+pub(crate) fn looks_like_code(sent: &str) -> bool {
+    let mut letters = 0_usize;
+    sent.chars().take(64).all(|c| {
+        letters += usize::from(c.is_ascii_alphanumeric());
+        c.is_ascii()
+    }) && letters == LENGTH
+}
+
 /// Uses a code up; false if it was used meanwhile.
 pub(crate) async fn take(store: &dyn Store, agent: AgentId, code: &Code) -> Result<bool> {
     store.delete_task(agent, code.task).await
@@ -130,46 +161,93 @@ fn tries(stored: &Value) -> Option<(u64, Timestamp)> {
     Some((stored.get("many")?.as_u64()?, Timestamp(stored.get("until")?.as_i64()?)))
 }
 
-impl Question {
-    /// Asks the owner of a code about the person who sent it.
-    pub(crate) fn new(
+impl Side {
+    /// As it stands now.
+    pub(crate) async fn of(
+        store: &dyn Store,
         agent: AgentId,
-        code: &Code,
-        other: EntityId,
-        other_room: RoomId,
-        now: Timestamp,
-    ) -> Self {
+        entity: EntityId,
+        room: RoomId,
+    ) -> Result<Self> {
+        let mut accounts = store.linked(agent, entity).await?;
+        accounts.push(entity);
+        accounts.sort_by_key(|entity| entity.0);
+        accounts.dedup();
+        Ok(Self { entity, room, accounts })
+    }
+
+    /// Whether it still speaks for the same accounts.
+    async fn stands(&self, store: &dyn Store, agent: AgentId) -> Result<bool> {
+        Ok(Self::of(store, agent, self.entity, self.room).await? == *self)
+    }
+}
+
+impl Question {
+    /// The first question, which goes to the sender.
+    pub(crate) fn new(agent: AgentId, owner: Side, sender: Side, now: Timestamp) -> Self {
         Self {
-            task: question_id(agent, code.owner),
-            owner: code.owner,
-            room: code.room,
-            other,
-            other_room,
+            task: question_id(agent, owner.entity),
+            step: Step::SenderAsked,
+            owner,
+            sender,
             word: random(WORD),
             until: now.plus(LIFE),
         }
+    }
+
+    /// The second one, which goes to the owner. The word of the first answers it no more.
+    pub(crate) fn agreed(self, now: Timestamp) -> Self {
+        Self { step: Step::OwnerAsked, word: random(WORD), until: now.plus(LIFE), ..self }
+    }
+
+    /// Who is asked now, and the other side.
+    pub(crate) fn sides(&self) -> (&Side, &Side) {
+        match self.step {
+            Step::SenderAsked => (&self.sender, &self.owner),
+            Step::OwnerAsked => (&self.owner, &self.sender),
+        }
+    }
+
+    /// All accounts that would be one person.
+    pub(crate) fn accounts(&self) -> Vec<EntityId> {
+        let mut all = [&self.owner.accounts[..], &self.sender.accounts[..]].concat();
+        all.sort_by_key(|entity| entity.0);
+        all.dedup();
+        all
+    }
+
+    /// Whether it still names exactly the accounts that would be linked.
+    pub(crate) async fn stands(&self, store: &dyn Store, agent: AgentId) -> Result<bool> {
+        Ok(self.owner.stands(store, agent).await? && self.sender.stands(store, agent).await?)
     }
 
     /// Keeps it.
     pub(crate) fn save(&self, agent: AgentId) -> RequestedChange {
         let metadata = Map::from_iter([
             ("word".to_owned(), json!(self.word)),
-            ("other".to_owned(), json!(self.other)),
-            ("otherRoom".to_owned(), json!(self.other_room)),
+            ("step".to_owned(), json!(self.step)),
+            ("owner".to_owned(), json!(self.owner)),
+            ("sender".to_owned(), json!(self.sender)),
         ]);
+        let (owner, sender) = (self.owner.entity, self.sender.entity);
         let task = Task {
             id: self.task,
             agent_id: agent,
             name: QUESTION.to_owned(),
             description: "whether two entities are one person".to_owned(),
-            room_id: Some(self.room),
+            room_id: Some(self.owner.room),
             world_id: None,
-            entity_id: Some(self.owner),
-            tags: vec![QUESTION.to_owned(), self.owner.to_string(), self.other.to_string()],
+            entity_id: Some(owner),
+            tags: vec![QUESTION.to_owned(), owner.to_string(), sender.to_string()],
             metadata,
             due: self.until,
         };
         RequestedChange::SaveTask { task: Box::new(task) }
+    }
+
+    /// What makes both sides one person, and ends it.
+    pub(crate) fn link(&self) -> RequestedChange {
+        RequestedChange::LinkPeople { question: self.task, entities: self.accounts() }
     }
 
     /// Ends it.
@@ -191,10 +269,9 @@ impl Question {
         let value = |key: &str| task.metadata.get(key).cloned();
         Some(Self {
             task: task.id,
-            owner: task.entity_id?,
-            room: task.room_id?,
-            other: serde_json::from_value(value("other")?).ok()?,
-            other_room: serde_json::from_value(value("otherRoom")?).ok()?,
+            step: serde_json::from_value(value("step")?).ok()?,
+            owner: serde_json::from_value(value("owner")?).ok()?,
+            sender: serde_json::from_value(value("sender")?).ok()?,
             word: value("word")?.as_str()?.to_owned(),
             until: task.due,
         })
@@ -221,6 +298,7 @@ async fn expired(
     let mut tasks = store.tasks(agent, &[CODE.to_owned()]).await?;
     tasks.extend(store.tasks(agent, &[QUESTION.to_owned()]).await?);
     tasks.retain(|task| task.due <= now);
+    tasks.truncate(MOST_EXPIRED);
     Ok(tasks.into_iter().map(|task| RequestedChange::DeleteTask { task: task.id }).collect())
 }
 

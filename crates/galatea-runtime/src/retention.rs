@@ -1,10 +1,10 @@
 //! Retention: Worlds whose owners said so lose their old messages, with what was made from them.
 
 use galatea_core::{
-    AgentId, Clock, MemoryId, MemoryKind, Result, Store, Timestamp,
+    AgentId, Clock, MemoryId, MemoryKind, Result, RoomId, Store, Timestamp,
     store::{Day, MemoryQuery},
 };
-use std::{sync::Arc, time::Duration};
+use std::{collections::HashSet, sync::Arc, time::Duration};
 use tokio_util::sync::CancellationToken;
 
 const EVERY: Duration = Duration::from_secs(3_600);
@@ -12,6 +12,8 @@ const EVERY: Duration = Duration::from_secs(3_600);
 const STEP: u32 = 100;
 /// Messages of one pass. What is left waits for [`REST`].
 const MOST: u64 = 20_000;
+/// Messages of one Room that wait for their turn, the oldest.
+const WAITING: u32 = 1_000;
 const REST: Duration = Duration::from_secs(60);
 
 /// Deletes what is too old: `first` after the start, then every hour until the agent stops. Several
@@ -51,24 +53,55 @@ async fn delete(store: &dyn Store, agent: AgentId, now: Timestamp) -> Result<u64
         let Some(days) = world.retention_days() else { continue };
         let before = Timestamp(now.0.saturating_sub(i64::from(days) * Day::MILLIS));
         for room in store.rooms(world.id).await? {
-            loop {
-                let query = MemoryQuery {
-                    before: Some(before),
-                    ..MemoryQuery::new(agent, STEP)
-                        .room(room.id)
-                        .kind(MemoryKind::Messages)
-                        .kind(MemoryKind::ActionResult)
-                };
-                let old: Vec<MemoryId> =
-                    store.memories(&query).await?.into_iter().map(|memory| memory.id).collect();
-                if old.is_empty() {
-                    break;
-                }
-                deleted += store.delete_memories(agent, &old).await?;
-                if deleted >= MOST {
-                    return Ok(deleted);
-                }
+            // Its person alone says what is deleted there.
+            if room.kind.is_direct() {
+                continue;
             }
+            deleted += of_room(store, agent, room.id, before, MOST - deleted).await?;
+            if deleted >= MOST {
+                return Ok(deleted);
+            }
+        }
+    }
+    Ok(deleted)
+}
+
+/// Deletes what is too old in one Room, about `most`. What waits for its turn stays until that is
+/// done.
+async fn of_room(
+    store: &dyn Store,
+    agent: AgentId,
+    room: RoomId,
+    mut before: Timestamp,
+    most: u64,
+) -> Result<u64> {
+    let mut deleted = 0;
+    while deleted < most {
+        let query = MemoryQuery {
+            before: Some(before),
+            ..MemoryQuery::new(agent, STEP)
+                .room(room)
+                .kind(MemoryKind::Messages)
+                .kind(MemoryKind::ActionResult)
+        };
+        let found = store.memories(&query).await?;
+        let Some(oldest) = found.iter().map(|memory| memory.created_at).min() else { break };
+        let waiting: HashSet<MemoryId> = store
+            .unfinished_in_room(room, WAITING)
+            .await?
+            .into_iter()
+            .map(|item| item.entry.memory.id)
+            .collect();
+        let old: Vec<MemoryId> =
+            found.iter().map(|memory| memory.id).filter(|id| !waiting.contains(id)).collect();
+        let gone = if old.is_empty() { 0 } else { store.delete_memories(agent, &old).await? };
+        deleted += gone;
+        // Nothing of these can be deleted now: on to those before them.
+        if gone == 0 {
+            if oldest == before || found.len() < STEP as usize {
+                break;
+            }
+            before = oldest;
         }
     }
     Ok(deleted)

@@ -2,7 +2,7 @@
 //! to the turn's agent.
 
 use galatea_core::{
-    AgentId, EntityId, Error, ParticipantState, Result, RoomId, Timestamp, World,
+    AgentId, EntityId, Error, ParticipantState, Result, RoomId, Timestamp, TurnId, World,
     store::RequestedChange, world::MOST_RETENTION_DAYS,
 };
 use serde_json::{Map, Value as Json, json};
@@ -75,12 +75,24 @@ const FORGET_SAID: Dialects = Dialects {
     postgres: "UPDATE outbox SET body = 'null' WHERE agent_id = $1 AND state NOT IN ('pending', 'sending') \
                AND memory_id = ANY (ARRAY(SELECT id FROM doomed))",
 };
+macro_rules! told {
+    () => {
+        "turn_id IN (SELECT turn_id FROM inbox WHERE entity_id = $2 AND agent_id = $1 AND turn_id IS NOT NULL)"
+    };
+}
 /// What the agent said to them without remembering it: answers to commands, exports, and notices
 /// elsewhere.
-const FORGET_TOLD: Dialects = Dialects::same(
-    "UPDATE outbox SET body = 'null' WHERE agent_id = $1 AND state NOT IN ('pending', 'sending') AND turn_id IN ( \
-     SELECT turn_id FROM inbox WHERE entity_id = $2 AND agent_id = $1 AND turn_id IS NOT NULL)",
-);
+const FORGET_TOLD: Dialects = Dialects::same(concat!(
+    "UPDATE outbox SET body = 'null' WHERE agent_id = $1 AND state NOT IN ('pending', 'sending') AND ",
+    told!()
+));
+/// What was still to be said of these, but for the answer of this turn, is not said any more. What
+/// is on its way may arrive; what becomes of it is not stored.
+const FORGET_UNSAID: Dialects = Dialects::same(concat!(
+    "UPDATE outbox SET body = 'null', doubt = doubt OR state = 'sending', state = 'dead', error = 'the person had everything deleted' \
+     WHERE agent_id = $1 AND state IN ('pending', 'sending') AND memory_id IS NULL AND turn_id <> $3 AND ",
+    told!()
+));
 macro_rules! forget_asked {
     ($envelope:literal, $verdict:literal) => {
         concat!(
@@ -177,6 +189,7 @@ pub(crate) const WRITES: &[Dialects] = &[
     FORGET_DOOMED,
     FORGET_SAID,
     FORGET_TOLD,
+    FORGET_UNSAID,
     FORGET_ASKED,
     FORGET_TASKS,
     FORGET_NAMES,
@@ -213,7 +226,13 @@ fn push_merge(
 
 /// Adds the removal of all that a person wrote. The inbox rows come last but for the names: they
 /// tell which answers were theirs.
-fn push_forget(change: &mut Change, agent: AgentId, entity: EntityId, at: Timestamp) -> Result<()> {
+fn push_forget(
+    change: &mut Change,
+    agent: AgentId,
+    turn: TurnId,
+    entity: EntityId,
+    at: Timestamp,
+) -> Result<()> {
     let values = values![agent.0, entity.0, at.0];
     let with = |step: Dialects| step.with(values.clone());
     // What is beside the messages goes first: it is found by them.
@@ -221,6 +240,7 @@ fn push_forget(change: &mut Change, agent: AgentId, entity: EntityId, at: Timest
         [FORGET_TIES, FORGET_HELD, FORGET_WORLDS, FORGET_ROOMS, FORGET_DOOMED].map(with).into();
     statements.extend(doomed::unindex());
     statements.extend([FORGET_SAID, FORGET_TOLD].map(with));
+    statements.push(FORGET_UNSAID.with(values![agent.0, entity.0, turn.0]));
     statements.extend(doomed::remove(None));
     statements.extend(crate::index::keep());
     statements.extend([FORGET_ASKED, FORGET_TASKS, FORGET_NAMES].map(with));
@@ -234,6 +254,7 @@ fn push_forget(change: &mut Change, agent: AgentId, entity: EntityId, at: Timest
 pub(crate) fn push(
     change: &mut Change,
     agent: AgentId,
+    turn: TurnId,
     effect: &RequestedChange,
     at: Timestamp,
 ) -> Result<()> {
@@ -261,9 +282,9 @@ pub(crate) fn push(
         }
         RequestedChange::SaveTask { task } => task::push(change, agent, task),
         RequestedChange::DeleteTask { task } => task::push_delete(change, agent, *task),
-        RequestedChange::ForgetPerson { entity } => push_forget(change, agent, *entity, at),
-        RequestedChange::LinkPeople { entities } => {
-            relationship::push_link(change, agent, entities, at)
+        RequestedChange::ForgetPerson { entity } => push_forget(change, agent, turn, *entity, at),
+        RequestedChange::LinkPeople { question, entities } => {
+            relationship::push_link(change, agent, *question, entities, at)
         }
         RequestedChange::Unlink { entity } => relationship::push_unlink(change, agent, *entity),
     }

@@ -302,7 +302,7 @@ impl InboxStore for Database {
         outbox::push(&mut change, &record.deliveries)?;
         usage::push(&mut change, &record.usage)?;
         for effect in &record.effects {
-            effect::push(&mut change, record.agent, effect, record.at)?;
+            effect::push(&mut change, record.agent, record.turn, effect, record.at)?;
         }
         self.write(change).await.map(drop)
     }

@@ -20,9 +20,10 @@ use crate::{
     rows::{DeliveryRow, SettleRow},
 };
 
+/// Not what a person had deleted.
 pub(crate) const RETRY: Dialects = Dialects::same(
     "UPDATE outbox SET state = 'pending', attempt = 0, not_before = $2, expires_at = NULL, error = NULL \
-     WHERE id = $1 AND state IN ('ambiguous', 'expired', 'dead')",
+     WHERE id = $1 AND state IN ('ambiguous', 'expired', 'dead') AND CAST(body AS text) <> 'null'",
 );
 pub(crate) const DROP: Dialects = Dialects::same(
     "UPDATE outbox SET state = 'dead', error = 'dropped by the operator' WHERE id = $1 AND state IN ('pending', 'ambiguous')",

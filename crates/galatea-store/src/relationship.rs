@@ -2,7 +2,7 @@
 
 use async_trait::async_trait;
 use galatea_core::{
-    AgentId, EntityId, Error, Relationship, RelationshipId, Result, Timestamp,
+    AgentId, EntityId, Error, Relationship, RelationshipId, Result, TaskId, Timestamp,
     store::{MOST_LINKED, RelationshipStore},
 };
 use sqlx::FromRow;
@@ -13,6 +13,7 @@ use crate::{
     change::{Change, Write},
     convert::{from_json, to_json},
     dialect::{Dialects, Value, values},
+    task,
 };
 
 /// Both the row of the same id and that of the same triple make room.
@@ -27,13 +28,20 @@ pub(crate) const RELATIONSHIPS: Dialects = Dialects::same(
      WHERE agent_id = $1 AND (source_entity_id = $2 OR target_entity_id = $2) ORDER BY id",
 );
 
-/// Each with each. What is linked already keeps its time.
+/// Each with each, as long as the question to both sides stands and none of them is linked with an
+/// entity that the question did not name. What is linked already keeps its time.
 pub(crate) const LINK: Dialects = Dialects {
     sqlite: "INSERT INTO identity_links (agent_id, entity_id, linked_id, linked_at) \
              SELECT $1, unhex(a.value), unhex(b.value), $3 FROM json_each($2) a JOIN json_each($2) b WHERE a.value <> b.value \
+             AND EXISTS (SELECT 1 FROM tasks WHERE id = $4 AND agent_id = $1) \
+             AND NOT EXISTS (SELECT 1 FROM identity_links WHERE agent_id = $1 AND entity_id IN (SELECT unhex(value) FROM json_each($2)) \
+                AND linked_id NOT IN (SELECT unhex(value) FROM json_each($2))) \
              ON CONFLICT DO NOTHING",
-    postgres: "INSERT INTO identity_links (agent_id, entity_id, linked_id, linked_at) \
+    postgres: "WITH question AS MATERIALIZED (SELECT id FROM tasks WHERE id = $4 AND agent_id = $1 FOR UPDATE) \
+               INSERT INTO identity_links (agent_id, entity_id, linked_id, linked_at) \
                SELECT $1::uuid, a.id, b.id, $3::bigint FROM unnest($2::uuid[]) a (id) JOIN unnest($2::uuid[]) b (id) ON a.id <> b.id \
+               WHERE EXISTS (SELECT 1 FROM question) \
+               AND NOT EXISTS (SELECT 1 FROM identity_links WHERE agent_id = $1 AND entity_id = ANY ($2) AND linked_id <> ALL ($2)) \
                ON CONFLICT DO NOTHING",
 };
 /// Both directions.
@@ -67,10 +75,11 @@ impl Stored {
     }
 }
 
-/// Adds that these entities are one person.
+/// Adds that these entities are one person, if the question stands; it is answered then.
 pub(crate) fn push_link(
     change: &mut Change,
     agent: AgentId,
+    question: TaskId,
     entities: &[EntityId],
     at: Timestamp,
 ) -> Result<()> {
@@ -78,7 +87,9 @@ pub(crate) fn push_link(
         return Err(Error::invalid("too many entities for one person").with("most", MOST_LINKED));
     }
     let ids = Value::Ids(entities.iter().map(|id| id.0).collect());
-    change.push(Write::one(LINK.with(vec![agent.0.into(), ids, at.0.into()]))).map(drop)
+    let link = LINK.with(vec![agent.0.into(), ids, at.0.into(), question.0.into()]);
+    let statements = vec![link, task::DELETE.with(values![question.0, agent.0])];
+    change.push(Write::Other { statements, counted: Some(0) }).map(drop)
 }
 
 /// Adds the end of an entity's links.

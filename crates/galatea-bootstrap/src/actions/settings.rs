@@ -5,9 +5,9 @@ use async_trait::async_trait;
 use galatea_core::{
     Action, ActionDocs, ActionResult, Result, Turn,
     rights::{Scope, Standing},
-    standing,
+    speakers, standing,
     store::RequestedChange,
-    world::MOST_RETENTION_DAYS,
+    world::{self, MOST_RETENTION_DAYS},
 };
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -40,7 +40,7 @@ impl Action for UpdateSettings {
     type Params = Params;
     fn docs(&self) -> ActionDocs {
         ActionDocs::of::<Self>(
-            "Note down a setting or rule for this room. Only when an admin asks. The key retention_days, for the owner only, says after how many days all messages here are deleted; 0 keeps them.",
+            "Note down a setting or rule for this room. Only when an admin asks. The key retention_days, for the owner only, says after how many days all messages in all rooms of this place are deleted: a whole number of days; 0 keeps them.",
             &["CHANGE_SETTING", "SET_RULE"],
         )
     }
@@ -93,19 +93,31 @@ fn retention(turn: &Turn<'_>, value: &str) -> Result<ActionResult> {
     if standing::standing(turn, turn.world)? < Standing::Owner {
         return Ok(ActionResult::failed("only the owner says how long messages are kept here"));
     }
-    let value = value.trim();
-    let number = value.split_whitespace().next().unwrap_or("0");
-    let Some(days) = number.parse().ok().filter(|days| *days <= MOST_RETENTION_DAYS) else {
+    let Some(days) = days(value).filter(|days| *days <= MOST_RETENTION_DAYS) else {
         return Ok(ActionResult::failed(format!(
-            "retention_days is a whole number from 1 to {MOST_RETENTION_DAYS}, or 0 to keep messages"
+            "retention_days is a whole number of days from 1 to {MOST_RETENTION_DAYS}, such as 30, without another unit, or 0 to keep messages"
         )));
     };
+    let place = match turn.world.map(|world| speakers::display(&world.name)) {
+        Some(name) if !name.is_empty() => format!("all rooms of {name}"),
+        _ => "all rooms of this place".to_owned(),
+    };
     let done = match days {
-        0 => "messages here are kept".to_owned(),
-        days => {
-            format!("messages here are deleted after {days} days, with what was noted from them")
-        }
+        0 => format!("messages in {place} are kept"),
+        days => format!(
+            "after {} messages in {place} are deleted, with what was noted from them",
+            world::days(days)
+        ),
     };
     let change = RequestedChange::SetRetention { world: turn.room.world_id, days };
     Ok(ActionResult::ok(done).effect(change))
+}
+
+/// Days as `30`, `30 days` or `1 day`. Any other unit is refused: "1 year" is not a day.
+fn days(value: &str) -> Option<u32> {
+    let mut words = value.split_whitespace();
+    let number = words.next()?;
+    let unit = words.next().is_none_or(|unit| ["day", "days"].contains(&unit));
+    let plain = number.bytes().all(|byte| byte.is_ascii_digit());
+    if unit && plain && words.next().is_none() { number.parse().ok() } else { None }
 }

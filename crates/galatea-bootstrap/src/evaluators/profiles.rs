@@ -4,8 +4,9 @@
 use async_trait::async_trait;
 use galatea_core::{
     Content, Derived, EntityId, Evaluator, EvaluatorUse, FinishedTurn, Memory, MemoryId,
-    MemoryKind, Result, Timestamp, Turn,
+    MemoryKind, MemoryScope, Result, Timestamp, Turn,
     fact::Origin,
+    ids::uuid_of,
     model::{TextRequest, Tier},
     speakers, standing,
     store::DerivedChange,
@@ -102,7 +103,7 @@ async fn make(turn: &Turn<'_>, person: EntityId, until: Timestamp) -> Result<()>
     metadata.insert("type".into(), json!("profile"));
     metadata.insert("trust".into(), json!("untrusted"));
     let memory = Memory {
-        id: MemoryId::fresh(),
+        id: id_of(turn, person, scope, last.as_ref()),
         kind: MemoryKind::Profiles,
         agent_id: turn.agent.identity.id(),
         entity_id: person,
@@ -119,6 +120,24 @@ async fn make(turn: &Turn<'_>, person: EntityId, until: Timestamp) -> Result<()>
         ..DerivedChange::default()
     };
     turn.store.change_derived(turn.agent.identity.id(), &change).await.map(drop)
+}
+
+/// The id of the profile that takes the place of `last`. Two that are made at once, in two Rooms or
+/// processes, have the same, so that one of them is stored.
+fn id_of(
+    turn: &Turn<'_>,
+    person: EntityId,
+    scope: MemoryScope,
+    last: Option<&Derived>,
+) -> MemoryId {
+    let place = match scope {
+        MemoryScope::Room => turn.room.id.to_string(),
+        MemoryScope::World => turn.room.world_id.to_string(),
+        MemoryScope::Private | MemoryScope::Agent => String::new(),
+    };
+    let agent = turn.agent.identity.id();
+    let before = last.map(|last| last.memory.id.to_string()).unwrap_or_default();
+    MemoryId(uuid_of(&format!("profile:{agent}:{person}:{}:{place}:{before}", scope.as_str())))
 }
 
 /// A fact with its date and author.

@@ -79,9 +79,10 @@ impl Provider for Facts {
         let mut fitting = query(meaning::question(turn), MOST);
         fitting.meanings.extend(said.map(meaning::Said::into_meaning));
         let fitting = turn.store.recall(&fitting).await?;
-        let mut profiles = profile::of(turn, &people, &person).await?;
+        let profiles = profile::of(turn, &people, &person).await?;
+        let mut profiles = profile::current(turn, profiles).await?;
+        profiles.sort_by_key(|profile| std::cmp::Reverse(profile.memory.created_at));
         profiles.truncate(PROFILES);
-        let profiles = profile::current(turn, profiles).await?;
         let shown = select(fitting, newest, &people, &profiles);
         self.0.note_shown(shown.iter());
         let text = render(turn, &person, &profiles, &shown);

@@ -126,12 +126,14 @@ async fn settings_are_kept_changed_removed_and_bounded() {
 async fn only_the_owner_says_how_long_a_world_keeps_messages() {
     let set = |value: &str| json!({ "key": "Retention days", "value": value });
     let owner = Scene::group().by(OWNER);
-    for (value, days) in [("30", 30), ("7 days", 7), ("0", 0), ("", 0), ("3650", 3_650)] {
+    for (value, days) in [(" 30 ", 30), ("7 days", 7), ("1 day", 1), ("0", 0), ("3650", 3_650)] {
         let done = owner.does("UPDATE_SETTINGS", set(value)).await;
         let world = owner.room.world_id;
         assert_eq!(done.effects, [RequestedChange::SetRetention { world, days }], "{value}");
     }
-    for value in ["3651", "-1", "soon", "1.5"] {
+    for value in
+        ["3651", "-1", "+1", "soon", "1.5", "1 year", "2 weeks", "30 days ago", "days", " "]
+    {
         let refused = owner.does("UPDATE_SETTINGS", set(value)).await;
         assert!(!refused.success && refused.effects.is_empty(), "{value}");
         assert!(refused.text.contains("from 1 to 3650"), "{}", refused.text);

@@ -158,3 +158,51 @@ async fn what_stands_in_no_fact_is_refused_and_a_script_makes_none() {
     later(&scene);
     assert!(!profile(&scene).await, "no model");
 }
+
+#[tokio::test]
+async fn two_profiles_made_at_once_are_the_same_row() {
+    let mut ids = Vec::new();
+    for _ in 0..2 {
+        let scene = Scene::group().by(MARIA);
+        learn(&scene, MARIA, MemoryScope::Room, &ABOUT).await;
+        scene.model.enqueue(PROFILE);
+        assert!(profile(&scene).await);
+        ids.push(stored(&scene)[0].memory.id);
+        // The next one is another row.
+        later(&scene);
+        learn(&scene, MARIA, MemoryScope::Room, &["Maria sings.", "Maria swims.", "Maria paints."])
+            .await;
+        scene.model.enqueue("Maria sings.");
+        assert!(profile(&scene).await);
+        ids.push(stored(&scene)[0].memory.id);
+    }
+    assert_eq!(ids[..2], ids[2..]);
+    assert_ne!(ids[0], ids[1]);
+}
+
+#[tokio::test]
+async fn profiles_that_no_longer_hold_take_no_place_of_others() {
+    let scene = Scene::group().by(MARIA);
+    let ids = learn(&scene, MARIA, MemoryScope::Room, &ABOUT).await;
+    let made = |n: i64, text: &str, source: MemoryId| {
+        let mut memory = scene.said(MARIA, text);
+        memory.id = MemoryId::fresh();
+        memory.kind = MemoryKind::Profiles;
+        memory.created_at = Timestamp(scene.clock_now().0 + n);
+        Derived::new(memory, MemoryScope::Room, vec![source])
+    };
+    let old = (0..6).map(|n| made(n + 1, "An old profile.", ids[0]));
+    let new: Vec<Derived> = old.chain([made(0, "The profile that holds.", ids[1])]).collect();
+    let moved = Superseded { id: ids[0], at: scene.clock_now(), by: None };
+    for change in [
+        DerivedChange { new, ..DerivedChange::default() },
+        DerivedChange { superseded: vec![moved], ..DerivedChange::default() },
+    ] {
+        scene.double.change_derived(scene.agent.identity.id(), &change).await.unwrap();
+    }
+    let shown = scene.shows("FACTS").await.text;
+    assert!(
+        shown.contains("The profile that holds.") && !shown.contains("An old profile"),
+        "{shown}"
+    );
+}

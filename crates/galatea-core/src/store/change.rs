@@ -156,9 +156,12 @@ pub enum RequestedChange {
         /// The person to forget.
         entity: EntityId,
     },
-    /// Makes these entities one person, each linked with each. The runtime asks for it after both
-    /// sides agreed; no action may.
+    /// Makes these entities one person, each linked with each, and ends the question. The runtime
+    /// asks for it after both sides agreed; no action may. Without effect if the question is gone by
+    /// then, or if one of them has got a link to another entity meanwhile.
     LinkPeople {
+        /// The task of the question that both sides agreed to.
+        question: crate::ids::TaskId,
         /// Which, at most [`crate::store::MOST_LINKED`].
         entities: Vec<EntityId>,
     },

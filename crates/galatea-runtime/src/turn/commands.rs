@@ -6,8 +6,9 @@ pub(super) mod link;
 mod memory;
 
 use galatea_core::{
-    Address, COMMANDS, Content, ParticipantState, Result, Role, Turn, World,
+    Address, COMMANDS, Content, ParticipantState, Result, Role, Turn, speakers,
     store::{MemoryQuery, RequestedChange},
+    world,
 };
 use serde_json::{Map, json};
 
@@ -133,18 +134,25 @@ async fn privacy(engine: &Engine, turn: &Turn<'_>, args: &str) -> Result<Done> {
     }
     if args.trim().eq_ignore_ascii_case("forget me") {
         // Together with the turn: what is said is done.
-        let mut effects = vec![RequestedChange::ForgetPerson { entity: turn.message.entity_id }];
-        let (withdrawn, linked) = link::forget(engine, turn).await?;
-        effects.extend(withdrawn);
+        // What waits for an answer goes first: a confirmation in between finds nothing to confirm.
+        let (mut effects, linked) = link::forget(engine, turn).await?;
+        effects.push(RequestedChange::ForgetPerson { entity: turn.message.entity_id });
         let others = count.saturating_sub(1);
         let text = format!(
             "Done. I deleted this command and {others} other messages of yours and notes about you, what I answered you, and your names.{linked}"
         );
         return Ok(Done { reply: Content::text(text), effects, ..Done::default() });
     }
-    let kept = turn.world.and_then(World::retention_days).map_or_else(String::new, |days| {
-        format!(" Messages here are deleted after {days} days, with what I noted from them.")
-    });
+    let kept = turn.world.and_then(|world| Some((world, world.retention_days()?))).map_or_else(
+        String::new,
+        |(world, days)| {
+            format!(
+                " Messages in all rooms of {} are deleted after {}, with what I noted from them.",
+                speakers::display(&world.name),
+                world::days(days)
+            )
+        },
+    );
     Ok(say(format!(
         "I store what is written where I can read it, to follow the conversation: {count} of your messages so far. \
          They stay on the machine that runs me and are shown to my language model when I answer.{kept}\n\n\

@@ -154,7 +154,18 @@ pub async fn people_are_linked_and_unlinked(store: Arc<dyn Store>) {
         let turn = TurnRecord { effects: vec![effect], ..scene.turn(&[]) };
         async move { store.finish_turn(turn).await }
     };
-    let link = |of: &[EntityId]| RequestedChange::LinkPeople { entities: of.to_vec() };
+    let ask = |scene: Scene| {
+        let store = Arc::clone(&store);
+        async move {
+            let task = task(scene.agent, "whether two are one", 1, &[]);
+            store.save_task(&task).await.unwrap();
+            task.id
+        }
+    };
+    let link = async |of: &[EntityId]| RequestedChange::LinkPeople {
+        question: ask(scene).await,
+        entities: of.to_vec(),
+    };
     let linked = |agent: AgentId| {
         let store = Arc::clone(&store);
         async move {
@@ -169,8 +180,9 @@ pub async fn people_are_linked_and_unlinked(store: Arc<dyn Store>) {
     };
     let sets = |sets: [&[EntityId]; 3]| sets.map(|set| set.iter().copied().collect()).to_vec();
     assert_eq!(linked(scene.agent).await, sets([&[], &[], &[]]));
-    does(scene, link(&[a, b])).await.unwrap();
-    does(scene, link(&[a, b, c])).await.unwrap();
+    does(scene, link(&[a, b]).await).await.unwrap();
+    does(scene, link(&[a, b, c]).await).await.unwrap();
+    assert_eq!(store.tasks(scene.agent, &[]).await.unwrap(), [], "the questions are answered");
     assert_eq!(linked(scene.agent).await, sets([&[b, c], &[a, c], &[a, b]]));
     assert_eq!(linked(other.agent).await, sets([&[], &[], &[]]), "another agent's people");
     does(other, RequestedChange::Unlink { entity: a }).await.unwrap();
@@ -179,8 +191,20 @@ pub async fn people_are_linked_and_unlinked(store: Arc<dyn Store>) {
     does(scene, RequestedChange::ForgetPerson { entity: c }).await.unwrap();
     assert_eq!(linked(scene.agent).await, sets([&[], &[], &[]]));
     let many: Vec<EntityId> = (0..=MOST_LINKED).map(|_| EntityId::fresh()).collect();
-    assert!(does(scene, link(&many)).await.is_err());
-    does(scene, link(&many[1..])).await.unwrap();
+    assert!(does(scene, link(&many).await).await.is_err());
+    // Only as long as the question stands, and for this agent.
+    let gone = link(&many[..2]).await;
+    let RequestedChange::LinkPeople { question, .. } = gone else { panic!() };
+    does(other, gone.clone()).await.unwrap();
+    assert!(store.delete_task(scene.agent, question).await.unwrap(), "another agent's question");
+    does(scene, gone).await.unwrap();
+    for agent in [scene.agent, other.agent] {
+        assert_eq!(store.linked(agent, many[0]).await.unwrap(), []);
+    }
+    does(scene, link(&many[1..]).await).await.unwrap();
+    // No link that the question did not name.
+    does(scene, link(&many[..2]).await).await.unwrap();
+    assert_eq!(store.linked(scene.agent, many[0]).await.unwrap(), []);
     let with = store.linked(scene.agent, many[1]).await.unwrap();
     assert_eq!(with.len(), MOST_LINKED - 1);
 }

@@ -3,7 +3,7 @@
 use galatea_core::{
     AgentId, ErrorKind, MemoryId, ParticipantState, Role, StepOutcome, Store, Timestamp, TurnId,
     World,
-    store::{InboxState, OutboxState, RequestedChange, TurnRecord},
+    store::{InboxState, NewDelivery, OutboxState, RequestedChange, Resolution, TurnRecord},
 };
 use serde_json::json;
 use std::{collections::HashMap, sync::Arc};
@@ -237,6 +237,8 @@ pub async fn a_person_is_forgotten(store: Arc<dyn Store>) {
     answered.memories = vec![answer.clone(), other.clone()];
     let told = scene.delivery(answered.turn, 1);
     answered.deliveries.push(told.clone());
+    let unsaid = [2, 3].map(|part| scene.delivery(answered.turn, part));
+    answered.deliveries.extend(unsaid.clone());
     let others = scene.turn(&[]);
     let kept = others.deliveries[0].delivery.id;
     store.finish_turn(answered).await.unwrap();
@@ -245,8 +247,16 @@ pub async fn a_person_is_forgotten(store: Arc<dyn Store>) {
         let settled = [told.delivery.id, kept].map(|id| settlement(id, state));
         assert_eq!(store.settle(settled.into()).await.unwrap(), [], "none is refused");
     }
+    let [_, on_its_way] = unsaid.each_ref().map(|part| part.delivery.id);
+    store.settle(vec![settlement(on_its_way, OutboxState::Sending)]).await.unwrap();
     let forget = RequestedChange::ForgetPerson { entity: scene.person };
-    store.finish_turn(TurnRecord { effects: vec![forget], ..scene.turn(&[]) }).await.unwrap();
+    let command = scene.message("forget me", 4);
+    store.ingest(Scene::batch(std::slice::from_ref(&command))).await.unwrap();
+    let forgets = TurnRecord { effects: vec![forget], ..scene.turn(&[&command]) };
+    let mut answer_to_it = scene.delivery(forgets.turn, 7);
+    answer_to_it.memory = None;
+    let forgets = TurnRecord { deliveries: vec![answer_to_it.clone()], ..forgets };
+    store.finish_turn(forgets).await.unwrap();
     assert_eq!(
         (store.memory(message.memory.id).await.unwrap(), store.memory(answer.id).await.unwrap()),
         (None, None)
@@ -255,6 +265,17 @@ pub async fn a_person_is_forgotten(store: Arc<dyn Store>) {
     let body = async |id| store.outbox_item(id).await.unwrap().unwrap().delivery.body.0;
     assert!(body(told.delivery.id).await.is_null(), "what was only said goes, too");
     assert!(!body(kept).await.is_null());
+    for NewDelivery { delivery, .. } in &unsaid {
+        // Neither what comes of it nor an operator brings it back.
+        for state in [OutboxState::Pending, OutboxState::Sent] {
+            store.settle(vec![settlement(delivery.id, state)]).await.unwrap();
+        }
+        assert!(!store.resolve(delivery.id, Resolution::Retry, Timestamp(9)).await.unwrap());
+        let row = store.outbox_item(delivery.id).await.unwrap().unwrap();
+        assert_eq!((row.state, row.delivery.body.0.is_null()), (OutboxState::Dead, true));
+    }
+    let row = store.outbox_item(answer_to_it.delivery.id).await.unwrap().unwrap();
+    assert!(row.state == OutboxState::Pending && !row.delivery.body.0.is_null());
     let person = &store.entities(&[scene.person]).await.unwrap()[0];
     assert!(person.names.is_empty() && person.metadata.is_empty(), "{person:?}");
     let row = store.inbox_item(message.memory.id).await.unwrap().unwrap();

@@ -2,15 +2,15 @@
 
 use base64::{Engine as _, prelude::BASE64_STANDARD};
 use galatea_core::{
-    MemoryScope,
+    MemoryScope, Relationship, RelationshipId, Source,
     export::{FORMAT, Record},
-    store::{OutboxQuery, OutboxState},
+    store::{Amount, Day, OutboxQuery, OutboxState, UsageRow},
 };
 use std::{sync::Arc, time::Duration};
 
 use super::stage::{Stage, club, private};
 use crate::{
-    house::{Plan, dm, group},
+    house::{Plan, Spot, dm, group},
     models::echo,
     platform::Platform,
 };
@@ -87,7 +87,7 @@ async fn without_files_it_is_text_of_bounded_length_with_the_newest() {
     stage.until_learnt("heliotrope").await;
     let said = stage.answer(&private(0), "/privacy export").await;
     let (note, rest) = said.split_once("```json\n").unwrap();
-    assert!(!note.contains("left out: the oldest") && !note.contains("more than fits"), "{note}");
+    assert!(!note.contains("more than fits"), "{note}");
     let facts: Vec<MemoryScope> = records(rest.strip_suffix("```").unwrap())
         .iter()
         .filter_map(|record| match record {
@@ -118,4 +118,77 @@ async fn what_others_said_elsewhere_is_not_in_it() {
     let said = stage.answer(&private(0), "/privacy export").await;
     assert!(said.contains("Anna plays the harp"), "said where she is: {said}");
     assert!(!said.contains("stamps") && !said.contains("I heard"), "{said}");
+}
+
+#[tokio::test]
+async fn of_relationships_just_what_rooms_of_the_person_know_is_in_it() {
+    let stage = Stage::build(None).await;
+    stage.say(&club(0).mentioning(), "Hello").await;
+    stage.say(&private(2), "Hello").await;
+    let house = &stage.house;
+    let (anna, bob) = (house.entity(&private(0)), house.entity(&private(2)));
+    let tie = |target, rooms: &[(&Spot, &str)]| Relationship {
+        id: RelationshipId::fresh(),
+        agent_id: house.agent,
+        source_entity_id: bob,
+        target_entity_id: target,
+        tags: vec!["admires".to_owned(), "rival".to_owned()],
+        metadata: serde_json::Map::from_iter([
+            ("interactions".to_owned(), serde_json::json!(77)),
+            (
+                "rooms".to_owned(),
+                rooms
+                    .iter()
+                    .map(|(at, tag)| (house.room(at).to_string(), serde_json::json!([tag])))
+                    .collect::<serde_json::Map<_, _>>()
+                    .into(),
+            ),
+        ]),
+    };
+    let (open, secret) = (club(0), private(2));
+    for tie in [
+        tie(anna, &[(&open, "rival"), (&secret, "admires")]),
+        Relationship { source_entity_id: anna, ..tie(bob, &[(&secret, "admires")]) },
+    ] {
+        house.store.save_relationship(&tie).await.unwrap();
+    }
+    let said = stage.answer(&private(0), "/privacy export").await;
+    let (_, rest) = said.split_once("```json\n").unwrap();
+    let ties: Vec<Relationship> = records(rest.strip_suffix("```").unwrap())
+        .into_iter()
+        .filter_map(|record| match record {
+            Record::Relationship(tie) => Some(tie),
+            _ => None,
+        })
+        .collect();
+    let [tie] = ties.as_slice() else { panic!("{ties:?}") };
+    assert_eq!((tie.source_entity_id, &tie.tags[..]), (bob, &["rival".to_owned()][..]));
+    assert!(!said.contains("admires") && !said.contains("interactions"), "{said}");
+}
+
+#[tokio::test]
+async fn usage_of_years_leaves_room_for_messages() {
+    let stage = Stage::build(None).await;
+    stage.say(&private(0), "My secret word is heliotrope").await;
+    stage.until_learnt("heliotrope").await;
+    let house = &stage.house;
+    let (anna, room) = (house.entity(&private(0)), house.room(&private(0)));
+    let rows: Vec<UsageRow> = (0..300)
+        .map(|n| UsageRow {
+            agent: house.agent,
+            day: Day(19_000 + n),
+            room,
+            person: anna,
+            model: format!("model-{n}"),
+            source: Source::new("stage"),
+            world: house.world(&private(0)),
+            amount: Amount { answers: 1, ..Amount::default() },
+        })
+        .collect();
+    house.store.add_usage(&rows).await.unwrap();
+    let said = stage.answer(&private(0), "/privacy export").await;
+    assert!(said.contains("My secret word") && said.contains("more than fits"), "{said}");
+    assert!(said.contains("the secret word is heliotrope"), "{said}");
+    assert!(said.contains("model-299") && !said.contains("model-100\""), "the newest");
+    assert!(said.len() < 10_000, "{}", said.len());
 }

@@ -36,10 +36,13 @@ async fn code(stage: &Stage, at: &Spot) -> String {
     rest.split_once('.').unwrap().0.to_owned()
 }
 
-/// Sends a code abroad; it is asked here.
+/// Sends a code abroad and agrees; then it is asked here.
 async fn send(stage: &Stage, code: &str) -> String {
     let before = stage.house.platform.texts("5001").len();
     let said = stage.answer(&there(), &format!("/link {code}")).await;
+    assert!(said.starts_with("This is a code of Anna (stage). Are you the same"), "{said}");
+    assert!(said.contains("Anna (stage) would then see what you told me privately"), "{said}");
+    let said = stage.answer(&there(), "/link yes").await;
     assert!(said.starts_with("I have asked Anna (stage) to confirm"), "{said}");
     stage.house.platform.until_shown("5001", before + 1).await[before].clone()
 }
@@ -48,6 +51,7 @@ async fn link(stage: &Stage) {
     let code = code(stage, &private(0)).await;
     let question = send(stage, &code).await;
     assert!(question.starts_with("userabroad-anna (abroad) sent your code"), "{question}");
+    assert!(question.contains("userabroad-anna (abroad) would then see"), "{question}");
     let done = stage.answer(&private(0), "/link yes").await;
     assert!(done.contains("userabroad-anna (abroad) are one person to me"), "{done}");
 }
@@ -150,6 +154,76 @@ async fn a_code_is_used_once_and_ends() {
 }
 
 #[tokio::test]
+async fn who_sends_the_code_of_a_stranger_is_asked_first() {
+    let stage = stage().await;
+    // The stranger has told them to send it, and would confirm at once.
+    let asks = async |answer: &str| {
+        let code = code(&stage, &private(0)).await;
+        let before = stage.house.platform.texts("5001").len();
+        let said = stage.answer(&there(), &format!("/link {code}")).await;
+        assert!(said.contains("If another person gave you the code, do not agree"), "{said}");
+        assert_eq!(stage.house.platform.texts("5001").len(), before, "the owner is not asked yet");
+        let early = stage.answer(&private(0), "/link yes").await;
+        assert!(early.starts_with("I have not asked you"), "{early}");
+        stage.answer(&there(), answer).await
+    };
+    assert!(asks("/link no").await.starts_with("Then nothing has changed"));
+    assert!(asks("/unlink").await.contains("I dropped open codes"));
+    let late = stage.answer(&private(0), "/link yes").await;
+    assert!(late.starts_with("I have not asked you"), "{late}");
+    assert!(!knows(&stage, &there()).await);
+    assert!(asks("/link yes").await.starts_with("I have asked Anna (stage) to confirm, too"));
+    assert!(stage.answer(&private(0), "/link yes").await.starts_with("Done"));
+    assert!(knows(&stage, &there()).await);
+}
+
+#[tokio::test]
+async fn a_question_names_all_accounts_and_holds_for_just_these() {
+    let stage = stage().await;
+    link(&stage).await;
+    let bob = dm("abroad-bob");
+    let both = |said: &str| said.contains("Anna (stage)") && said.contains("userabroad-anna");
+    let first = code(&stage, &private(0)).await;
+    let said = stage.answer(&bob, &format!("/link {first}")).await;
+    assert!(both(&said), "{said}");
+    stage.answer(&bob, "/link yes").await;
+    let asked = stage.house.platform.texts("5001").pop().unwrap();
+    assert!(asked.contains("linked accounts: userabroad-anna"), "{asked}");
+    stage.answer(&there(), "/unlink").await;
+    let said = stage.answer(&private(0), "/link yes").await;
+    assert!(said.contains("linked or unlinked an account meanwhile"), "{said}");
+    assert!(!knows(&stage, &bob).await);
+}
+
+#[tokio::test]
+async fn a_bare_yes_answers_one_question_only() {
+    let stage = stage().await;
+    let bob = dm("abroad-bob");
+    let own = code(&stage, &private(0)).await;
+    stage.answer(&there(), &format!("/link {own}")).await;
+    let bobs = code(&stage, &bob).await;
+    stage.answer(&private(0), &format!("/link {bobs}")).await;
+    stage.answer(&there(), "/link yes").await;
+    let said = stage.answer(&private(0), "/link yes").await;
+    assert!(said.contains("more than one question"), "{said}");
+    let said = stage.answer(&private(0), "/link yes").await;
+    assert!(said.starts_with("I have not asked you"), "{said}");
+    assert!(!knows(&stage, &there()).await && !knows(&stage, &bob).await);
+}
+
+#[tokio::test]
+async fn groups_do_not_read_which_accounts_were_linked() {
+    let stage = stage().await;
+    let crowd = group("abroad-crowd", "abroad-anna").mentioning();
+    for (command, begin) in [("/unlink", "Done: here you are"), ("/privacy forget me", "Done. I")] {
+        link(&stage).await;
+        let said = stage.answer(&crowd, command).await;
+        assert!(said.starts_with(begin) && !said.contains("Anna"), "{said}");
+        assert!(!knows(&stage, &there()).await, "{command}");
+    }
+}
+
+#[tokio::test]
 async fn the_one_who_sent_the_code_can_take_it_back() {
     let stage = stage().await;
     let code = code(&stage, &private(0)).await;
@@ -181,6 +255,8 @@ async fn a_person_who_guesses_is_stopped() {
     let stage = stage().await;
     let good = code(&stage, &private(0)).await;
     for n in 0..5 {
+        let help = stage.answer(&there(), "/link help").await;
+        assert!(help.starts_with("Send /link to get a code"), "no try: {help}");
         let said = stage.answer(&there(), &format!("/link WRONG{n}22")).await;
         assert!(said.starts_with("That code is not valid"), "{said}");
     }
@@ -197,10 +273,12 @@ async fn a_person_who_guesses_is_stopped() {
 async fn codes_are_neither_shown_nor_taken_in_groups_and_not_stored_as_they_are() {
     let stage = stage().await;
     let crowd = group("abroad-crowd", "abroad-anna").mentioning();
-    assert!(stage.answer(&crowd, "/link").await.contains("in a direct chat with me only"));
+    let bare = stage.answer(&crowd, "/link").await;
+    assert!(bare.contains("in a direct chat with me only") && !bare.contains("shown"), "{bare}");
     let code = code(&stage, &private(0)).await;
     let sent = stage.answer(&crowd, &format!("/link {code}")).await;
     assert!(sent.contains("in a direct chat with me only"), "{sent}");
+    assert!(sent.contains("should not be used any more"), "{sent}");
     let tasks = stage.house.store.tasks(stage.house.agent, &[]).await.unwrap();
     assert_eq!(tasks.len(), 1, "one code is open");
     assert!(!serde_json::to_string(&tasks).unwrap().contains(&code));
@@ -233,7 +311,10 @@ async fn a_link_outlives_the_program() {
     let again = |person: &'static str, room: &'static str| Spot { room, ..dm(person) };
     let here = again("5001", "5001-second-run");
     let stage = Stage::of(None, Some(platform()), Some(&store)).await;
-    let said = stage.answer(&again("abroad-anna", "abroad-2"), &format!("/link {first}")).await;
+    let abroad = again("abroad-anna", "abroad-2");
+    let said = stage.answer(&abroad, &format!("/link {first}")).await;
+    assert!(said.starts_with("This is a code of"), "{said}");
+    let said = stage.answer(&abroad, "/link yes").await;
     assert!(said.starts_with("I have asked"), "{said}");
     stage.house.platform.until_shown("5001", 1).await;
     let elsewhere = stage.answer(&here, "/link yes").await;

@@ -1,6 +1,9 @@
 //! Profiles: made when a room is quiet, shown where their facts may be seen, gone with each of them.
 
-use galatea_core::{Derived, MemoryId, MemoryKind, MemoryScope, store::MemoryQuery};
+use galatea_core::{
+    Derived, MemoryId, MemoryKind, MemoryScope,
+    store::{DerivedChange, MemoryQuery, Superseded},
+};
 use std::time::Duration;
 
 use super::stage::{Stage, club, private};
@@ -53,4 +56,21 @@ async fn a_profile_is_shown_in_its_scope_and_goes_with_each_fact() {
     assert!(stage.answer(&private(0), "/memory forget 1").await.starts_with("Deleted"));
     assert_eq!(profiles(&stage).await, []);
     assert!(!stage.ask(&private(0), "Who am I?").await.contains("Known in short"));
+}
+
+#[tokio::test]
+async fn the_list_shows_no_profile_with_a_fact_that_was_replaced() {
+    let stage = Stage::build(None).await;
+    for thing in ["boat", "cat", "house", "garden", "secret word"] {
+        stage.say(&private(0), &format!("My {thing} is green")).await;
+        stage.until_learnt(&format!("the {thing} is green")).await;
+    }
+    let made = until_made(&stage).await;
+    assert!(stage.answer(&private(0), "/memory").await.contains("\nIn short: "));
+    let (agent, at) = (stage.house.agent, stage.house.clock.now());
+    let superseded = vec![Superseded { id: made.sources[0], at, by: None }];
+    let change = DerivedChange { superseded, ..DerivedChange::default() };
+    stage.house.store.change_derived(agent, &change).await.unwrap();
+    let listed = stage.answer(&private(0), "/memory").await;
+    assert!(listed.contains("4. Anna: the") && !listed.contains("In short"), "{listed}");
 }

@@ -37,6 +37,10 @@ impl Judged {
         Self { ruling: Ruling::Refuse, why: why.to_owned() }
     }
 
+    fn deletes() -> Self {
+        Self { ruling: Ruling::Confirm, why: "it deletes what others wrote".to_owned() }
+    }
+
     /// The stricter of two.
     pub(super) fn or_worse(self, other: Self) -> Self {
         if other.ruling > self.ruling { other } else { self }
@@ -213,13 +217,16 @@ async fn change(
                 standing::site(turn, &info.room).await?,
             )
         }
-        // It deletes what all members wrote.
-        RequestedChange::SetRetention { world, .. } => {
+        // It deletes what all members wrote, so a word that the model misread is not enough, whatever
+        // `ACTION_CONFIRMATION` says.
+        RequestedChange::SetRetention { world, days } => {
             let standing = standing::standing(turn, turn.world)?;
             if *world != turn.room.world_id || standing < Standing::Owner {
                 return Ok(Judged::refused("only its owner says how long a World keeps messages"));
             }
-            (Scope::World, standing, here(turn))
+            let judged = decide(turn, engine, Scope::World, standing, here(turn), consent);
+            let asks = *days > 0 && consent == Consent::Asked;
+            return Ok(if asks { judged.or_worse(Judged::deletes()) } else { judged });
         }
         RequestedChange::SetRole { world, .. } if *world == turn.room.world_id => {
             (Scope::World, standing::standing(turn, turn.world)?, here(turn))

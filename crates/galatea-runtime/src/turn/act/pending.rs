@@ -152,10 +152,12 @@ impl Pending {
 
     /// Says what would be done, from what is stored and not from what the model says of it.
     async fn question(&self, engine: &Engine, turn: &Turn<'_>, life: Duration) -> Content {
-        let mut text = format!(
-            "{}, please confirm this first. Other people's words were before me when I understood you so:\n",
-            asker(turn)
-        );
+        let why = if self.requests.iter().any(Request::deletes) {
+            "It deletes what all members wrote, for good"
+        } else {
+            "Other people's words were before me when I understood you so"
+        };
+        let mut text = format!("{}, please confirm this first. {why}:\n", asker(turn));
         for request in &self.requests {
             text.push_str(&format!("\n{}", request.description(engine).await));
         }
@@ -176,6 +178,11 @@ impl Pending {
 }
 
 impl Request {
+    fn deletes(&self) -> bool {
+        let sets = |effect: &RequestedChange| matches!(effect, RequestedChange::SetRetention { days, .. } if *days > 0);
+        self.result.as_ref().is_some_and(|result| result.effects.iter().any(sets))
+    }
+
     async fn description(&self, engine: &Engine) -> String {
         let name = &self.call.name;
         let Some(result) = &self.result else {

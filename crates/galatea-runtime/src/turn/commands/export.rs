@@ -3,12 +3,13 @@
 
 use base64::{Engine as _, prelude::BASE64_STANDARD};
 use galatea_core::{
-    Content, Derived, Error, Media, MediaKind, Memory, MemoryId, MemoryKind, Result, Turn,
+    Content, Derived, EntityId, Error, Media, MediaKind, Memory, MemoryId, MemoryKind,
+    Relationship, Result, RoomId, Store, Turn,
     export::{FORMAT, Record},
     store::{Day, MemoryQuery},
 };
-use serde_json::json;
-use std::time::Duration;
+use serde_json::{Map, Value, json};
+use std::{collections::HashMap, time::Duration};
 
 use super::{Done, memory, say};
 use crate::turn::engine::Engine;
@@ -24,6 +25,9 @@ const FILE: usize = 1_000_000;
 /// Bytes where no files are taken: some messages of a platform.
 const TEXT: usize = 16_000;
 
+/// Key of a relationship's metadata: the tags learnt in each Room.
+const ROOMS: &str = "rooms";
+
 /// `/privacy export`.
 pub(super) async fn run(engine: &Engine, turn: &Turn<'_>) -> Result<Done> {
     if !turn.room.kind.is_direct() {
@@ -36,8 +40,9 @@ pub(super) async fn run(engine: &Engine, turn: &Turn<'_>) -> Result<Done> {
     if last.is_some_and(|message| message != json!(turn.message.id)) {
         return Ok(say("You had an export within the last hour. Please ask again later."));
     }
-    engine.store.cache(agent, &key, &json!(turn.message.id), Some(now.plus(AGAIN))).await?;
     let export = collect(engine, turn, if turn.files { FILE } else { TEXT }).await?;
+    // Not before it is there: one that failed may be asked for again.
+    engine.store.cache(agent, &key, &json!(turn.message.id), Some(now.plus(AGAIN))).await?;
     let note = export.note();
     let reply = if turn.files {
         Content { attachments: vec![file(&export.text)], ..Content::text(note) }
@@ -62,7 +67,7 @@ impl Export {
             self.written
         );
         if self.left_out {
-            note.push_str(" There is more than fits: the oldest messages are left out. The operator of this machine can give you all of it.");
+            note.push_str(" There is more than fits: older records are left out. The operator of this machine can give you all of it.");
         }
         if self.linked {
             note.push_str(" Ask for it on your linked accounts, too.");
@@ -76,46 +81,84 @@ async fn collect(engine: &Engine, turn: &Turn<'_>, most: usize) -> Result<Export
     let (store, agent) = (engine.store.as_ref(), turn.agent.identity.id());
     let person = turn.message.entity_id;
     let at = turn.agent.zone.local(turn.now());
-    let mut lines = Lines { text: String::new(), most };
-    let head = Record::Export {
+    let mut head = Lines::of(most);
+    head.add(&Record::Export {
         format: FORMAT.to_owned(),
         agent: turn.agent.character.name.clone(),
         at: format!("{} {}", at.long_date(), at.clock()),
-    };
-    lines.add(&head)?;
+    })?;
     for entity in store.entities(&[person]).await? {
-        lines.add(&Record::Entity(entity))?;
+        head.add(&Record::Entity(entity))?;
     }
     let linked = store.linked(agent, person).await?;
     for entity in store.entities(&linked).await? {
-        lines.add(&Record::Linked(entity))?;
+        head.add(&Record::Linked(entity))?;
     }
-    let mut fits = true;
-    for tie in store.relationships(agent, person).await? {
-        fits &= lines.add(&Record::Relationship(tie))?;
-    }
-    for row in store.usage_of(agent, person, Day(0)).await? {
-        fits &= lines.add(&Record::Usage(row))?;
-    }
+
+    // What the person said and what was noted of it comes before anything else.
     let query = MemoryQuery { entity: Some(person), ..MemoryQuery::new(agent, MOST) };
     let total = store.count_memories(&query).await?;
-    let memories = store.memories(&query).await?;
-    fits &= total <= memories.len() as u64;
-    let (mut newest_first, mut bytes) = (Vec::new(), lines.text.len());
-    'all: for page in memories.chunks(PAGE) {
+    let newest = store.memories(&query).await?;
+    let mut memories = Lines::of(head.left());
+    memories.complete = total <= newest.len() as u64;
+    'all: for page in newest.chunks(PAGE) {
         for record in seen(engine, turn, page).await? {
-            let line = line(&Record::Memory(Box::new(record)))?;
-            bytes += line.len();
-            if bytes > most {
-                fits = false;
+            if !memories.add(&Record::Memory(Box::new(record)))? {
                 break 'all;
             }
-            newest_first.push(line);
         }
     }
-    let written = newest_first.len();
-    newest_first.iter().rev().for_each(|line| lines.text.push_str(line));
-    Ok(Export { text: lines.text, written, left_out: !fits, linked: !linked.is_empty() })
+    let mut ties = Lines::of(memories.left());
+    let mut joined = HashMap::new();
+    for tie in store.relationships(agent, person).await? {
+        if let Some(tie) = tie_of(store, &mut joined, person, tie).await? {
+            ties.add(&Record::Relationship(tie))?;
+        }
+    }
+    let mut usage = Lines::of(ties.left().min(most / 4));
+    for row in store.usage_of(agent, person, Day(0)).await?.into_iter().rev() {
+        if !usage.add(&Record::Usage(row))? {
+            break;
+        }
+    }
+    let written = memories.lines.len();
+    memories.lines.reverse();
+    usage.lines.reverse();
+    let parts = [head, ties, usage, memories];
+    Ok(Export {
+        left_out: parts.iter().any(|part| !part.complete),
+        text: parts.iter().flat_map(|part| &part.lines).map(String::as_str).collect(),
+        written,
+        linked: !linked.is_empty(),
+    })
+}
+
+/// A relationship as the person may see it: the tags of Rooms that they take part in. None if it
+/// was learnt elsewhere only.
+async fn tie_of(
+    store: &dyn Store,
+    joined: &mut HashMap<RoomId, bool>,
+    person: EntityId,
+    mut tie: Relationship,
+) -> Result<Option<Relationship>> {
+    let rooms = tie.metadata.remove(ROOMS);
+    let mut kept = Map::new();
+    tie.tags.clear();
+    for (key, tags) in rooms.as_ref().and_then(Value::as_object).into_iter().flatten() {
+        let Ok(room) = serde_json::from_value::<RoomId>(json!(key)) else { continue };
+        if !memory::is_member(store, joined, room, &[person]).await? {
+            continue;
+        }
+        for tag in tags.as_array().into_iter().flatten().filter_map(Value::as_str) {
+            if !tie.tags.iter().any(|known| known == tag) {
+                tie.tags.push(tag.to_owned());
+            }
+        }
+        kept.insert(key.clone(), tags.clone());
+    }
+    let known = !kept.is_empty();
+    tie.metadata = Map::from_iter([(ROOMS.to_owned(), Value::Object(kept))]);
+    Ok(known.then_some(tie))
 }
 
 /// What the person may see of these, in their order. Their own messages are theirs wherever they
@@ -131,20 +174,38 @@ async fn seen(engine: &Engine, turn: &Turn<'_>, page: &[Memory]) -> Result<Vec<D
     Ok(seen)
 }
 
+/// Lines of one part, of a bounded length together.
 struct Lines {
-    text: String,
-    most: usize,
+    lines: Vec<String>,
+    left: usize,
+    /// False if some did not fit.
+    complete: bool,
 }
 
 impl Lines {
+    fn of(most: usize) -> Self {
+        Self { lines: Vec::new(), left: most, complete: true }
+    }
+
+    /// Bytes for the parts after it. What did not fit here leaves room for smaller records.
+    fn left(&self) -> usize {
+        self.left
+    }
+
     /// False if it does not fit any more.
     fn add(&mut self, record: &Record) -> Result<bool> {
         let line = line(record)?;
-        let fits = self.text.len() + line.len() <= self.most;
-        if fits {
-            self.text.push_str(&line);
+        match self.left.checked_sub(line.len()) {
+            Some(left) => {
+                self.left = left;
+                self.lines.push(line);
+                Ok(true)
+            }
+            None => {
+                self.complete = false;
+                Ok(false)
+            }
         }
-        Ok(fits)
     }
 }
 

@@ -8,28 +8,44 @@ use galatea_core::{
 
 use super::{Done, say};
 use crate::{
-    linking::{self, LIFE, Question},
+    linking::{self, LIFE, Question, Side, Step},
     turn::{act::pending, engine::Engine},
 };
 
-const ELSEWHERE: &str = "That works in a direct chat with me only. A code that was shown here should not be used any more: send /link there to get a new one.";
+const ELSEWHERE: &str = "That works in a direct chat with me only.";
+const SHOWN: &str =
+    "A code that was shown here should not be used any more: send /link there to get a new one.";
+const HOW: &str = "Send /link to get a code, or /link and the code that I showed you on the other platform. /link yes and /link no answer my question.";
 const UNKNOWN: &str = "That code is not valid: it is wrong, was used already, or is older than ten minutes. Send /link on the other platform to get a new one.";
 
 /// `/link`, `/link CODE`, `/link yes` and `/link no`.
 pub(super) async fn run(engine: &Engine, turn: &Turn<'_>, args: &str) -> Result<Done> {
     if !turn.room.kind.is_direct() {
-        return Ok(say(ELSEWHERE));
+        let warning = linking::looks_like_code(args);
+        return Ok(say(if warning {
+            format!("{ELSEWHERE} {SHOWN}")
+        } else {
+            ELSEWHERE.to_owned()
+        }));
     }
     match args.trim().to_lowercase().as_str() {
         "" => code(engine, turn).await,
         word @ ("yes" | "no") => {
-            let waits = |question: &Question| question.room == turn.room.id;
-            let Some(question) = mine(engine, turn, waits).await? else {
-                return Ok(say("I have not asked you anything. Send /link to get a code."));
-            };
-            decide(engine, turn, &question, word == "yes").await
+            let mut waiting = mine(engine, turn).await?;
+            match (waiting.pop(), waiting.is_empty()) {
+                (None, _) => Ok(say("I have not asked you anything. Send /link to get a code.")),
+                (Some(question), true) => decide(engine, turn, &question, word == "yes").await,
+                // The word does not say which of them it answers.
+                (Some(last), false) => Ok(Done {
+                    effects: waiting.iter().chain([&last]).map(Question::delete).collect(),
+                    ..say(
+                        "I had asked you more than one question, so I dropped them all. Send /link to begin again.",
+                    )
+                }),
+            }
         }
-        sent => redeem(engine, turn, sent).await,
+        sent if linking::looks_like_code(sent) => redeem(engine, turn, sent).await,
+        _ => Ok(say(HOW)),
     }
 }
 
@@ -39,8 +55,8 @@ pub(in crate::turn) async fn answer(
     turn: &Turn<'_>,
     answer: &pending::Answer,
 ) -> Result<Option<Done>> {
-    let named = |question: &Question| question.room == turn.room.id && question.word == answer.code;
-    match mine(engine, turn, named).await? {
+    let waiting = mine(engine, turn).await?;
+    match waiting.into_iter().find(|question| question.word == answer.code) {
         Some(question) => decide(engine, turn, &question, answer.yes).await.map(Some),
         None => Ok(None),
     }
@@ -56,11 +72,16 @@ pub(super) async fn end(engine: &Engine, turn: &Turn<'_>) -> Result<Done> {
         return Ok(Done { reply, effects, ..Done::default() });
     }
     effects.push(RequestedChange::Unlink { entity });
-    let reply = Content::text(format!(
-        "Done: here you are a person of your own again, no longer {}.",
-        names(engine, &linked).await?
-    ));
-    Ok(Done { reply, effects, ..Done::default() })
+    // Members of a group need not know who the person is elsewhere.
+    let reply = if turn.room.kind.is_direct() {
+        format!(
+            "Done: here you are a person of your own again, no longer {}.",
+            names(engine, &linked).await?
+        )
+    } else {
+        "Done: here you are a person of your own again.".to_owned()
+    };
+    Ok(Done { effects, ..say(reply) })
 }
 
 /// What `/privacy forget me` drops besides, and what it says of the other side.
@@ -73,6 +94,8 @@ pub(super) async fn forget(
     let effects = linking::withdraw(&*engine.store, agent, entity).await?;
     let said = if linked.is_empty() {
         String::new()
+    } else if !turn.room.kind.is_direct() {
+        " Links of this account have ended. What I store of you elsewhere is still there: send /privacy forget me there to delete it, too.".to_owned()
     } else {
         format!(
             " You were linked with {}; that has ended. What I store of you there is still there: send /privacy forget me there to delete it, too.",
@@ -94,7 +117,7 @@ async fn code(engine: &Engine, turn: &Turn<'_>) -> Result<Done> {
     };
     let minutes = LIFE.as_secs() / 60;
     let reply = Content::text(format!(
-        "{known}Your code is {code}. Within {minutes} minutes, send me /link {code} in a direct chat on the other platform. I then ask you here to confirm. Show the code to no other person."
+        "{known}Your code is {code}. Within {minutes} minutes, send me /link {code} in a direct chat on the other platform. I then ask there first, and you here. Show the code to no other person."
     ));
     Ok(Done { reply, effects, ..Done::default() })
 }
@@ -116,7 +139,10 @@ async fn redeem(engine: &Engine, turn: &Turn<'_>, sent: &str) -> Result<Done> {
     if linked.contains(&code.owner) {
         return Ok(say("You are linked already. /unlink ends it."));
     }
-    if union(engine, turn, entity, code.owner).await?.len() > MOST_LINKED {
+    let owner = Side::of(store, agent, code.owner, code.room).await?;
+    let sender = Side::of(store, agent, entity, turn.room.id).await?;
+    let question = Question::new(agent, owner, sender, now);
+    if question.accounts().len() > MOST_LINKED {
         return Ok(say(format!(
             "One person can be linked on {MOST_LINKED} accounts at most. Send /unlink on one of them first."
         )));
@@ -128,89 +154,97 @@ async fn redeem(engine: &Engine, turn: &Turn<'_>, sent: &str) -> Result<Done> {
     if !linking::take(store, agent, &code).await? {
         return Ok(say(UNKNOWN));
     }
-    let question = Question::new(agent, &code, entity, turn.room.id, now);
-    let asked = ask(&question, &names(engine, &[entity]).await?);
-    let reply = format!(
-        "I have asked {} to confirm that you are the same person. Until then nothing changes. If that is not you, send /unlink.",
-        names(engine, &[code.owner]).await?
-    );
-    Ok(Done {
-        reply: Content::text(reply),
-        told: vec![(address, asked)],
-        effects: vec![question.save(agent)],
-    })
+    // A later question takes the place of one that waits here.
+    let before = mine(engine, turn).await?;
+    let mut effects: Vec<RequestedChange> = before.iter().map(Question::delete).collect();
+    effects.push(question.save(agent));
+    Ok(Done { reply: ask(engine, &question).await?, effects, ..Done::default() })
 }
 
-fn ask(question: &Question, who: &str) -> Content {
+/// What the side that is asked reads: with whom it would be one person, on all accounts.
+async fn ask(engine: &Engine, question: &Question) -> Result<Content> {
+    let (asked, other) = question.sides();
+    let (who, all) = (names(engine, &[other.entity]).await?, names(engine, &other.accounts).await?);
+    let own: Vec<EntityId> =
+        asked.accounts.iter().copied().filter(|account| *account != asked.entity).collect();
+    let linked = if own.is_empty() {
+        String::new()
+    } else {
+        format!(" The same holds for your linked accounts: {}.", names(engine, &own).await?)
+    };
+    let begin = match question.step {
+        Step::SenderAsked => format!(
+            "This is a code of {who}. Are you the same person? {all} would then see what you told me privately. If another person gave you the code, do not agree."
+        ),
+        Step::OwnerAsked => format!(
+            "{who} sent your code and says that you are the same person. {all} would then see what you told me privately."
+        ),
+    };
     let button = |text: &str, said: &str| Button {
         text: text.to_owned(),
         press: Press::Data(format!("{said}-{}", question.word)),
     };
-    Content {
+    Ok(Content {
         buttons: vec![vec![button("Yes, that is me", "ok"), button("No", "no")]],
         ..Content::text(format!(
-            "{who} sent your code and says that you are the same person. If that is you, send `/link yes`: what I know of you privately is then also seen in my direct chat with {who}. If it is not, send `/link no`. I wait {} minutes.",
+            "{begin}{linked} If that is you, send `/link yes`. If it is not, send `/link no`. I wait {} minutes.",
             LIFE.as_secs() / 60
         ))
-    }
+    })
 }
 
 async fn decide(engine: &Engine, turn: &Turn<'_>, question: &Question, yes: bool) -> Result<Done> {
-    let other = names(engine, &[question.other]).await?;
-    let mut effects = vec![question.delete()];
+    let (agent, store) = (turn.agent.identity.id(), &*engine.store);
+    let dropped = |text: &str| Done { effects: vec![question.delete()], ..say(text) };
     if turn.now() >= question.until {
-        let reply = Content::text("That was too long ago. Send /link to begin again.");
-        return Ok(Done { reply, effects, ..Done::default() });
+        return Ok(dropped("That was too long ago. Send /link to begin again."));
     }
-    let own = names(engine, &[question.owner]).await?;
-    let (reply, told) = if yes {
-        let entities = union(engine, turn, question.owner, question.other).await?;
-        if entities.len() > MOST_LINKED {
-            return Ok(Done { effects, ..say("You are linked on too many accounts by now.") });
+    let (asked, other) = question.sides();
+    let (own, others) =
+        (names(engine, &[asked.entity]).await?, names(engine, &[other.entity]).await?);
+    let there = address(engine, other.room).await?;
+    let told = |text: Content| there.map(|there| (there, text)).into_iter().collect();
+    if !yes {
+        let text =
+            format!("{own} did not confirm that you are the same person, so nothing has changed.");
+        let told = told(Content::text(text));
+        return Ok(Done { told, ..dropped("Then nothing has changed.") });
+    }
+    if !question.stands(store, agent).await? {
+        return Ok(dropped(
+            "One of you has linked or unlinked an account meanwhile, so nothing has changed. Send /link to begin again.",
+        ));
+    }
+    match question.step {
+        Step::SenderAsked => {
+            let reply = format!(
+                "I have asked {others} to confirm, too. Until then nothing changes. To take it back, send /unlink."
+            );
+            let next = question.clone().agreed(turn.now());
+            let told = told(ask(engine, &next).await?);
+            Ok(Done { told, effects: vec![next.save(agent)], ..say(reply) })
         }
-        effects.push(RequestedChange::LinkPeople { entities });
-        (
-            format!("Done: you and {other} are one person to me. /unlink ends it, on either side."),
-            format!(
+        Step::OwnerAsked => {
+            let told = told(Content::text(format!(
                 "{own} has confirmed: you are one person to me, there and here. /unlink ends it, on either side."
-            ),
-        )
-    } else {
-        (
-            "Then nothing has changed.".to_owned(),
-            format!("{own} did not confirm that you are the same person, so nothing has changed."),
-        )
-    };
-    let there = address(engine, question.other_room).await?;
-    let told = there.map(|there| (there, Content::text(told))).into_iter().collect();
-    Ok(Done { reply: Content::text(reply), told, effects })
+            )));
+            let reply = format!(
+                "Done: you and {others} are one person to me. /unlink ends it, on either side."
+            );
+            Ok(Done { told, effects: vec![question.link()], ..say(reply) })
+        }
+    }
 }
 
-/// The question that waits for the person who writes.
-async fn mine(
-    engine: &Engine,
-    turn: &Turn<'_>,
-    which: impl Fn(&Question) -> bool,
-) -> Result<Option<Question>> {
+/// The questions that wait here for the person who writes.
+async fn mine(engine: &Engine, turn: &Turn<'_>) -> Result<Vec<Question>> {
     let entity = turn.message.entity_id;
-    let questions = Question::of(&*engine.store, turn.agent.identity.id(), entity).await?;
-    Ok(questions.into_iter().find(|question| question.owner == entity && which(question)))
-}
-
-/// Two entities and all that are linked with either.
-async fn union(
-    engine: &Engine,
-    turn: &Turn<'_>,
-    one: EntityId,
-    other: EntityId,
-) -> Result<Vec<EntityId>> {
-    let agent = turn.agent.identity.id();
-    let mut all = vec![one, other];
-    all.extend(engine.store.linked(agent, one).await?);
-    all.extend(engine.store.linked(agent, other).await?);
-    all.sort_by_key(|entity| entity.0);
-    all.dedup();
-    Ok(all)
+    let mut questions = Question::of(&*engine.store, turn.agent.identity.id(), entity).await?;
+    questions.retain(|question| {
+        let (asked, _) = question.sides();
+        asked.entity == entity && asked.room == turn.room.id
+    });
+    Ok(questions)
 }
 
 async fn address(engine: &Engine, room: RoomId) -> Result<Option<Address>> {

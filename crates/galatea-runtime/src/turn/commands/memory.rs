@@ -23,6 +23,8 @@ const LISTED: usize = 40;
 const LONGEST: usize = 300;
 const QUOTED: usize = 80;
 const PROFILE: usize = 600;
+/// Profiles looked at for one that holds.
+const PROFILES: usize = 8;
 /// How long the numbers of a list are valid.
 const NUMBERS: Duration = Duration::from_secs(24 * 3_600);
 
@@ -84,7 +86,7 @@ pub(super) async fn retain_seen(
         let memory = &fact.memory;
         let elsewhere = direct && matches!(fact.scope, MemoryScope::World | MemoryScope::Room);
         let may_see = visible.shows(memory, fact.scope)
-            || (elsewhere && is_member(store, &mut joined, memory, person).await?);
+            || (elsewhere && is_member(store, &mut joined, memory.room_id, person).await?);
         if may_see {
             seen.insert(memory.id);
         }
@@ -93,18 +95,19 @@ pub(super) async fn retain_seen(
     Ok(())
 }
 
-async fn is_member(
+/// Whether any of these takes part in the Room; what was looked up before is in `joined`.
+pub(super) async fn is_member(
     store: &dyn Store,
     joined: &mut HashMap<galatea_core::RoomId, bool>,
-    memory: &Memory,
+    room: galatea_core::RoomId,
     person: &[EntityId],
 ) -> Result<bool> {
-    if let Some(known) = joined.get(&memory.room_id) {
+    if let Some(known) = joined.get(&room) {
         return Ok(*known);
     }
-    let there = store.participants(memory.room_id).await?;
+    let there = store.participants(room).await?;
     let joins = there.iter().any(|participant| person.contains(&participant.entity_id));
-    joined.insert(memory.room_id, joins);
+    joined.insert(room, joins);
     Ok(joins)
 }
 
@@ -141,7 +144,8 @@ async fn list(turn: &Turn<'_>, store: &dyn Store) -> Result<String> {
     Ok(format!("{text}\n\n{HOW}"))
 }
 
-/// The newest profile of the person that may be shown here. It goes with each fact it was made of.
+/// The newest profile of the person that may be shown here and whose facts all hold. It goes with
+/// each fact it was made of.
 async fn profile(turn: &Turn<'_>, store: &dyn Store) -> Result<Option<String>> {
     let (agent, person) = (turn.agent.identity.id(), turn.message.entity_id);
     let query = MemoryQuery {
@@ -152,8 +156,15 @@ async fn profile(turn: &Turn<'_>, store: &dyn Store) -> Result<Option<String>> {
     let mut profiles = store.derived(agent, &ids).await?;
     let visible = Visibility::in_room(turn.room, &[person]);
     profiles.retain(|profile| visible.shows(&profile.memory, profile.scope));
-    let newest = profiles.iter().max_by_key(|profile| profile.memory.created_at);
-    Ok(newest.map(|profile| bounded(&profile.memory.content.text, PROFILE)))
+    profiles.sort_by_key(|profile| std::cmp::Reverse(profile.memory.created_at));
+    for profile in profiles.iter().take(PROFILES) {
+        let facts = store.derived(agent, &profile.sources).await?;
+        let holds = facts.iter().all(|fact| fact.valid_until.is_none());
+        if holds && facts.len() == profile.sources.len() {
+            return Ok(Some(bounded(&profile.memory.content.text, PROFILE)));
+        }
+    }
+    Ok(None)
 }
 
 fn place(turn: &Turn<'_>) -> &'static str {
