@@ -73,7 +73,6 @@ struct Inner {
     /// The latest `now` a reader of the cache named: what expired before it is removed with the
     /// next write to the cache.
     cache_now: AtomicI64,
-    unindexed: Arc<recall::Unindexed>,
 }
 
 /// Before the first look: a start has other work to do.
@@ -149,12 +148,7 @@ impl Database {
     }
 
     fn over(backend: Backend, clock: Arc<dyn Clock>) -> Self {
-        Self(Arc::new(Inner {
-            backend,
-            clock,
-            cache_now: AtomicI64::new(i64::MIN),
-            unindexed: Arc::default(),
-        }))
+        Self(Arc::new(Inner { backend, clock, cache_now: AtomicI64::new(i64::MIN) }))
     }
 
     /// Finishes every write handed over before and closes all connections; SQLite writes its log
@@ -259,14 +253,7 @@ impl Database {
             return Ok(Vec::new());
         }
         match &self.0.backend {
-            Backend::Sqlite(sqlite) => {
-                let changes_memories = change.changes_memories;
-                let done = sqlite.write(change).await;
-                if changes_memories {
-                    self.0.unindexed.reset();
-                }
-                done
-            }
+            Backend::Sqlite(sqlite) => sqlite.write(change).await,
             Backend::Postgres(postgres) => postgres.write(change).await,
         }
     }

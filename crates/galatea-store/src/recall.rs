@@ -30,7 +30,6 @@ use crate::{
     terms::Asked,
 };
 
-pub(crate) use unindexed::Unindexed;
 #[cfg(test)]
 pub(crate) use {
     candidates::{MEANINGS, statements},
@@ -76,12 +75,12 @@ impl Database {
         complete: bool,
     ) -> Result<Option<Vec<Recalled>>> {
         let query = query.clone();
-        let unindexed = Arc::clone(&self.0.unindexed);
+        let unindexed = Arc::clone(&sqlite.unindexed);
         let found = sqlite.search(move |raw, counts| {
             let search = Search { source: Source::of_sqlite(raw, counts), query: &query };
             let found = async {
                 let words = complete && !query.text.is_empty();
-                if words && unindexed.lacks(&search.source, &query).await? {
+                if words && search.lacks_words(&unindexed).await? {
                     return Ok(None);
                 }
                 search.run().await.map(Some)

@@ -13,7 +13,7 @@ use sqlx::{
 };
 use uuid::Uuid;
 
-use crate::{convert::from_json, dialect::Text, sqlite::raw::Columns};
+use crate::{convert::from_json, dialect::Text};
 
 /// The inbox row first: it outlives a deleted memory, so a replay of a deleted message is still
 /// known. One that says whether the message is new.
@@ -194,33 +194,18 @@ pub(crate) struct UsageSum {
 /// A memory as it is read back.
 #[derive(FromRow)]
 pub(crate) struct StoredMemory {
-    id: Uuid,
-    kind: String,
-    agent_id: Uuid,
-    entity_id: Uuid,
-    room_id: Uuid,
-    world_id: Option<Uuid>,
-    created_at: i64,
-    metadata: String,
-    content: String,
+    pub(crate) id: Uuid,
+    pub(crate) kind: String,
+    pub(crate) agent_id: Uuid,
+    pub(crate) entity_id: Uuid,
+    pub(crate) room_id: Uuid,
+    pub(crate) world_id: Option<Uuid>,
+    pub(crate) created_at: i64,
+    pub(crate) metadata: String,
+    pub(crate) content: String,
 }
 
 impl StoredMemory {
-    /// Decodes SQLite's row, whose columns are in this order from `first` on.
-    pub(crate) fn of(row: &mut Columns<'_>, first: i32) -> Option<Self> {
-        Some(Self {
-            id: row.id(first)?,
-            kind: row.text(first + 1)?.to_owned(),
-            agent_id: row.id(first + 2)?,
-            entity_id: row.id(first + 3)?,
-            room_id: row.id(first + 4)?,
-            world_id: row.id(first + 5),
-            created_at: row.int(first + 6)?,
-            metadata: row.text(first + 7)?.to_owned(),
-            content: row.text(first + 8)?.to_owned(),
-        })
-    }
-
     pub(crate) fn decode(self) -> Result<Memory> {
         Ok(Memory {
             id: MemoryId(self.id),

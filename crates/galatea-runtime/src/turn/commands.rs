@@ -1,18 +1,21 @@
 //! Commands: the same set on every platform, handled without a model.
 
 mod block;
+mod done;
 mod export;
 pub(super) mod link;
 mod memory;
 
 use galatea_core::{
-    Address, COMMANDS, Content, ParticipantState, Result, Role, Turn, speakers,
+    COMMANDS, Content, ParticipantState, Result, Role, Turn, speakers,
     store::{MemoryQuery, RequestedChange},
     world,
 };
 use serde_json::{Map, json};
 
-use super::{engine::Engine, outcome::Outcome};
+pub(crate) use self::done::Done;
+use self::done::say;
+use super::engine::Engine;
 
 /// Not in the set that platforms show: for owners, who read of them in the docs.
 const OWNERS_ONLY: [&str; 2] = ["block", "unblock"];
@@ -22,22 +25,6 @@ pub(crate) fn is_known(name: &str) -> bool {
     OWNERS_ONLY.contains(&name)
         || name == "start"
         || COMMANDS.iter().any(|(known, _)| *known == name)
-}
-
-/// What a command says and changes.
-#[derive(Default)]
-pub(crate) struct Done {
-    pub(crate) reply: Content,
-    /// What is said in other Rooms.
-    pub(crate) told: Vec<(Address, Content)>,
-    pub(crate) effects: Vec<RequestedChange>,
-}
-
-impl From<Done> for Outcome {
-    fn from(done: Done) -> Self {
-        let Done { reply, told, effects } = done;
-        Self { replies: vec![reply], told, effects, ..Self::default() }
-    }
 }
 
 /// Runs one.
@@ -77,10 +64,6 @@ pub(crate) async fn run(engine: &Engine, turn: &Turn<'_>) -> Result<Done> {
         "block" | "unblock" => say(block::run(turn, store, name == "unblock", args).await?),
         _ => say(help(turn)),
     })
-}
-
-fn say(text: impl Into<String>) -> Done {
-    Done { reply: Content::text(text), ..Done::default() }
 }
 
 fn switch(turn: &Turn<'_>, state: Option<ParticipantState>, text: &str) -> Done {

@@ -64,7 +64,17 @@ struct Stored {
 
 impl Decoded for Stored {
     fn of(row: &mut Columns<'_>) -> Option<Self> {
-        let memory = StoredMemory::of(row, 1)?;
+        let memory = StoredMemory {
+            id: row.id(1)?,
+            kind: row.text(2)?.to_owned(),
+            agent_id: row.id(3)?,
+            entity_id: row.id(4)?,
+            room_id: row.id(5)?,
+            world_id: row.id(6),
+            created_at: row.int(7)?,
+            metadata: row.text(8)?.to_owned(),
+            content: row.text(9)?.to_owned(),
+        };
         let scope = row.text(10)?.to_owned();
         Some(Self { number: row.int(0)?, memory, scope, valid_until: row.int(11) })
     }

@@ -23,6 +23,7 @@ mod read;
 mod recent;
 mod search;
 mod threads;
+mod unindexed;
 mod writer;
 
 pub use options::{Durability, SqliteOptions};
@@ -45,7 +46,11 @@ use self::{
     recent::Recent,
     writer::{Order, Writer},
 };
-pub(crate) use self::{counts::Counts, error::read_failed};
+pub(crate) use self::{
+    counts::Counts,
+    error::read_failed,
+    unindexed::{Late, Unindexed},
+};
 use crate::{change::Change, dialect::Statement, error as common};
 
 /// One SQLite database.
@@ -58,6 +63,7 @@ pub(crate) struct Sqlite {
     pub(crate) asked: Asked,
     condition: Arc<Condition>,
     recent: Arc<Recent>,
+    pub(crate) unindexed: Arc<Unindexed>,
 }
 
 impl Sqlite {
@@ -107,6 +113,7 @@ impl Sqlite {
             asked: Asked::new(Arc::clone(&options.clock)),
             condition,
             recent,
+            unindexed: Arc::default(),
         })
     }
 
@@ -145,8 +152,13 @@ impl Sqlite {
     pub(crate) async fn write(&self, change: Change) -> Result<Vec<u64>> {
         let place = Arc::clone(&self.places).acquire_owned().await.map_err(|_| common::closed())?;
         let (reply, answer) = oneshot::channel();
+        let changes_memories = change.changes_memories;
         self.orders.send(Order::Apply(change, reply, place)).map_err(|_| common::closed())?;
-        answer.await.map_err(|_| common::closed())?
+        let done = answer.await.map_err(|_| common::closed())?;
+        if changes_memories {
+            self.unindexed.reset();
+        }
+        done
     }
 
     /// Every row.

@@ -11,7 +11,10 @@ use galatea_core::{
 use serde_json::{Map, Value, json};
 use std::{collections::HashMap, time::Duration};
 
-use super::{Done, memory, say};
+use super::{
+    done::{Done, say},
+    memory,
+};
 use crate::turn::engine::Engine;
 
 /// One export of a person in this time: it may read thousands of rows.

@@ -6,7 +6,7 @@ use galatea_core::{
     store::{MOST_LINKED, RequestedChange},
 };
 
-use super::{Done, say};
+use super::done::{Done, say};
 use crate::{
     linking::{self, LIFE, Question, Side, Step},
     turn::{act::pending, engine::Engine},
