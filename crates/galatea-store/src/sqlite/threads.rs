@@ -320,8 +320,8 @@ mod tests {
     #[tokio::test]
     async fn a_panic_ends_one_search_only() {
         let threads = threads(1, LONG);
-        let panicked = threads.run(|_| panic!("a fault")).await;
-        assert!(panicked.map(|()| ()).is_err());
+        let panicked: Result<()> = threads.run(|_| panic!("a fault")).await;
+        assert!(panicked.is_err());
         while open(&threads) > 0 {
             tokio::task::yield_now().await;
         }

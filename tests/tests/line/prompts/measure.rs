@@ -1,5 +1,6 @@
 //! What prompts cost: their tokens, and how many of these the provider of the model has just read
 //! as the beginning of the prompt before.
+#![allow(clippy::print_stdout, reason = "SHOW_PROMPT prints for people")]
 
 use galatea_core::{Timestamp, model::TextRequest, tokens::Family};
 use serde_json::{Value, json};
