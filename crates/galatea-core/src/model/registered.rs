@@ -10,8 +10,8 @@ use super::{
 ///
 /// The models of a type are asked from the highest priority down; the next one answers if one
 /// fails. The configured models have priority 0 and are asked before a plugin's models of the same
-/// priority. The offline script is no model: it does not answer in place of one. Parameters that a
-/// call leaves open come from the settings of the type, as for configured models.
+/// priority. The offline script never answers in place of a failed model. Parameters that a call
+/// leaves open come from the settings of the type, as for configured models.
 #[derive(Clone)]
 pub struct RegisteredModel {
     /// Above 0 before the configured models, otherwise after them.

@@ -141,7 +141,8 @@ impl Join<'_> {
         Some(Arc::new(self.guard(PluginUse::Embedding, &info, model, allowed)))
     }
 
-    /// One model of all. The configured one if there is no other, `None` if there is none at all.
+    /// Chains the configured model and those of plugins. Returns the configured model unchanged if
+    /// no plugin brings one, and `None` without any model.
     fn texts(
         &self,
         used_for: PluginUse,

@@ -213,7 +213,8 @@ impl Thread {
         }
     }
 
-    /// A job that waits hears why there is no connection; the next one tries again.
+    /// Gives the failure to connect to one waiting job. A later job starts another thread, which
+    /// tries to connect again.
     fn fail(&mut self, failure: Error) {
         let job = {
             let mut state = self.shared.state();
