@@ -141,6 +141,21 @@ impl Inner {
         }
         true
     }
+
+    /// Records that a connection has no bytes. While the listener closes, this evicts it: when
+    /// closing began it may have had bytes, so it was kept then.
+    fn silent(&mut self, id: u64, waker: &Waker, limits: &Limits) -> Silence {
+        let Some(entry) = self.open.get_mut(&id) else { return Silence::Over };
+        entry.quiet = true;
+        entry.waker = Some(waker.clone());
+        entry.evicted |= self.closing && entry.phase != Phase::Busy;
+        match entry.phase {
+            Phase::Busy => Silence::Busy,
+            _ if entry.evicted => Silence::Over,
+            Phase::Head => Silence::Until(entry.since + limits.head),
+            Phase::Idle => Silence::Until(entry.since + limits.idle),
+        }
+    }
 }
 
 /// Maps an address to its subscriber: for IPv6 the /64 network, for a mapped address the IPv4
@@ -183,19 +198,18 @@ pub(super) enum Silence {
 }
 
 impl Connection {
-    fn with<T>(&self, change: impl FnOnce(&mut Entry, &Limits) -> T) -> Option<T> {
-        let table = &self.0.table;
-        table.lock().open.get_mut(&self.0.id).map(|entry| change(entry, &table.limits))
+    fn with<T>(&self, change: impl FnOnce(&mut Entry) -> T) -> Option<T> {
+        self.0.table.lock().open.get_mut(&self.0.id).map(change)
     }
 
     /// Whether it was evicted.
     pub(super) fn is_evicted(&self) -> bool {
-        self.with(|entry, _| entry.evicted && entry.phase != Phase::Busy).unwrap_or(true)
+        self.with(|entry| entry.evicted && entry.phase != Phase::Busy).unwrap_or(true)
     }
 
     /// Records that bytes arrived.
     pub(super) fn heard(&self) {
-        self.with(|entry, _| {
+        self.with(|entry| {
             entry.quiet = false;
             if entry.phase == Phase::Idle {
                 (entry.phase, entry.since) = (Phase::Head, Instant::now());
@@ -206,18 +220,9 @@ impl Connection {
     /// Records that no bytes arrived, and returns how long the connection may wait. `waker` is
     /// called if it is evicted before that.
     pub(super) fn silent(&self, waker: &Waker) -> Silence {
-        let silence = self.with(|entry, limits| {
-            entry.quiet = true;
-            entry.waker = Some(waker.clone());
-            match entry.phase {
-                Phase::Busy => Silence::Busy,
-                _ if entry.evicted => Silence::Over,
-                Phase::Head => Silence::Until(entry.since + limits.head),
-                Phase::Idle => Silence::Until(entry.since + limits.idle),
-            }
-        });
+        let silence = self.0.table.lock().silent(self.0.id, waker, &self.0.table.limits);
         self.0.table.changed.notify_one();
-        silence.unwrap_or(Silence::Over)
+        silence
     }
 
     /// Records that a request's headers are complete. The connection is busy until the returned
@@ -225,7 +230,7 @@ impl Connection {
     pub(super) fn begin(&self) -> Busy {
         // A connection that was evicted at the same moment is active after all, so the eviction is
         // withdrawn; another connection is evicted in its place.
-        self.with(|entry, _| (entry.phase, entry.evicted) = (Phase::Busy, false));
+        self.with(|entry| (entry.phase, entry.evicted) = (Phase::Busy, false));
         self.0.table.changed.notify_one();
         Busy(self.clone())
     }
@@ -238,7 +243,7 @@ pub(super) struct Busy(Connection);
 impl Drop for Busy {
     fn drop(&mut self) {
         let closing = self.0.0.table.lock().closing;
-        self.0.with(|entry, _| {
+        self.0.with(|entry| {
             (entry.phase, entry.since, entry.quiet, entry.evicted) =
                 (Phase::Idle, Instant::now(), false, closing)
         });
@@ -334,6 +339,19 @@ mod tests {
             let held: Vec<_> = (0..4).map(|_| taken(&table, proxy).unwrap()).collect();
             assert_eq!(held.len(), 4, "{proxy} may be a proxy");
         }
+    }
+
+    #[test]
+    fn one_that_becomes_silent_while_closing_is_evicted() {
+        let table = Table::new(LIMITS);
+        let (unread, asking) = (taken(&table, "::1").unwrap(), taken(&table, "::1").unwrap());
+        let busy = asking.begin();
+        table.close();
+        assert!(!unread.is_evicted(), "it may have a request");
+        assert_eq!(silent(&unread), Silence::Over, "it has none");
+        assert_eq!(silent(&asking), Silence::Busy, "its answer is awaited");
+        drop(busy);
+        assert_eq!(silent(&asking), Silence::Over);
     }
 
     #[test]
