@@ -21,7 +21,9 @@ pub use media::{
     SpeechRequest, TextToSpeech, Transcription, UnitPrice,
 };
 pub use registered::{PluginModel, RegisteredModel};
-pub use request::{ChatMessage, ChatPart, ChatRole, Effort, Sampling, TextRequest, ToolSpec};
+pub use request::{
+    CacheFor, ChatMessage, ChatPart, ChatRole, Effort, Sampling, TextRequest, ToolSpec,
+};
 
 /// Turns a conversation into text or tool calls.
 #[async_trait]
@@ -81,7 +83,8 @@ impl ModelInfo {
     /// What it costs; a model of one's own machine and a script cost nothing. None where that is
     /// unknown.
     pub fn known_price(&self) -> Option<Price> {
-        const FREE: Price = Price { input: 0, cached: 0, output: 0 };
+        const FREE: Price =
+            Price { input: 0, cached: 0, output: 0, stored: None, stored_long: None };
         let at_home = self.scripted || ["ollama", "local"].contains(&self.provider.as_str());
         self.price.or_else(|| at_home.then_some(FREE))
     }
@@ -107,16 +110,34 @@ pub struct Price {
     pub cached: u64,
     /// Of what it writes.
     pub output: u64,
+    /// Of what it reads and the provider stores in its cache for minutes; the price of what it
+    /// reads where there is no other.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stored: Option<u64>,
+    /// The same for an hour or longer.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stored_long: Option<u64>,
 }
 
 impl Price {
     /// What these tokens cost, in micro-dollars, rounded up: many small calls must not count as
     /// free.
     pub fn of(&self, usage: Usage) -> u64 {
-        let cached = usage.cached.min(usage.input);
+        // A provider's counts may contradict each other: each part is at most what is left.
+        let mut rest = usage.input;
+        let mut part = |tokens: u64| {
+            let part = tokens.min(rest);
+            rest -= part;
+            part
+        };
+        let (cached, stored, stored_long) =
+            (part(usage.cached), part(usage.stored), part(usage.stored_long));
+        let stored_price = self.stored.unwrap_or(self.input);
         let parts = [
-            (usage.input - cached, self.input),
+            (rest, self.input),
             (cached, self.cached),
+            (stored, stored_price),
+            (stored_long, self.stored_long.unwrap_or(stored_price)),
             (usage.output, self.output),
         ];
         let sum: u128 =
@@ -246,12 +267,34 @@ mod tests {
 
     #[test]
     fn a_price_counts_what_was_cached_for_less_and_rounds_up() {
-        let price = Price { input: 1_000_000, cached: 100_000, output: 5_000_000 };
-        let of = |input, cached, output| price.of(Usage { input, cached, output });
+        let price =
+            Price { input: 1_000_000, cached: 100_000, output: 5_000_000, ..Price::default() };
+        let of =
+            |input, cached, output| price.of(Usage { input, cached, output, ..Usage::default() });
         assert_eq!(of(1_000_000, 0, 0), 1_000_000);
         assert_eq!(of(1_000_000, 900_000, 100_000), 100_000 + 90_000 + 500_000);
         assert_eq!((of(0, 0, 0), of(0, 0, 1), of(1, 1, 0)), (0, 5, 1));
         assert_eq!(of(10, 99, 0), 1, "a provider that counts more cached than read");
         assert_eq!(of(u64::MAX, 0, u64::MAX), u64::MAX);
+    }
+
+    #[test]
+    fn what_the_cache_stores_has_its_own_price() {
+        let usage = Usage {
+            input: 1_000_000,
+            cached: 400_000,
+            stored: 200_000,
+            stored_long: 100_000,
+            output: 0,
+        };
+        let plain = Price { input: 1_000_000, cached: 100_000, ..Price::default() };
+        assert_eq!(plain.of(usage), 40_000 + 600_000, "without a price of its own");
+        let dearer = Price { stored: Some(1_250_000), ..plain };
+        assert_eq!(dearer.of(usage), 40_000 + 375_000 + 300_000);
+        let long = Price { stored_long: Some(2_000_000), ..dearer };
+        assert_eq!(long.of(usage), 40_000 + 250_000 + 200_000 + 300_000);
+        let contradictory =
+            Usage { input: 100, cached: 90, stored: 90, stored_long: 90, output: 0 };
+        assert_eq!(long.of(contradictory), (9_000_000_u64 + 12_500_000).div_ceil(1_000_000));
     }
 }

@@ -148,7 +148,7 @@ mod tests {
     }
 
     fn noticing(model: &str, answer: impl Fn() -> Result<TextAnswer> + Send + 'static) -> Noticing {
-        let own = Some(Price { input: 1, cached: 1, output: 1 });
+        let own = Some(Price { input: 1, cached: 1, output: 1, ..Price::default() });
         let info = ModelInfo {
             provider: "google".into(),
             model: model.into(),

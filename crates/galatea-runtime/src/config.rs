@@ -98,9 +98,9 @@ pub const CONVERSATION_LENGTH: Variable =
 /// Tokens of earlier messages that a prompt shows.
 pub const CONVERSATION_TOKENS: Variable = Variable::new(
     "CONVERSATION_TOKENS",
-    "Tokens of earlier messages that the model is shown at most, besides CONVERSATION_LENGTH; the newest six are shown in any case. none: as many as there are.",
+    "Tokens of earlier messages that the model is shown at most, besides CONVERSATION_LENGTH; the newest four are shown in any case. none: as many as there are.",
 )
-.or("560");
+.or("600");
 /// Provider deadline.
 pub const PROVIDERS_TOTAL_TIMEOUT_MS: Variable = Variable::new(
     "PROVIDERS_TOTAL_TIMEOUT_MS",

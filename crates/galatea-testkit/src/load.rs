@@ -115,6 +115,11 @@ impl Load {
         Some(Question { number, room, text })
     }
 
+    /// Asks nothing further; what was asked may still be answered.
+    pub(crate) fn stop_asking(&mut self) {
+        self.plan.updates = self.trips.len();
+    }
+
     /// Records that a question was delivered.
     pub(crate) fn handed_out(&mut self, number: usize, now: Instant) {
         if let Some(trip) = self.trips.get_mut(number) {
@@ -189,6 +194,19 @@ pub fn summary(trips: &[Trip]) -> Value {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_load_that_stops_asking_is_done_when_what_was_asked_is_answered() {
+        let mut load = Load::new(LoadPlan::new(5, 1));
+        for _ in 0..2 {
+            assert!(load.ask(Instant::now()).is_some());
+        }
+        load.stop_asking();
+        assert!(load.ask(Instant::now()).is_none() && !load.is_done());
+        load.answered(0, "you said #0");
+        load.answered(0, "you said #1");
+        assert_eq!((load.misplaced(), load.is_done()), (0, true));
+    }
 
     #[test]
     fn answers_out_of_turn_and_twice_are_counted() {

@@ -295,7 +295,7 @@ mod tests {
     }
 
     fn used(turn: TurnId) -> Event {
-        let usage = Usage { input: 100, cached: 0, output: 7 };
+        let usage = Usage { input: 100, cached: 0, output: 7, ..Usage::default() };
         Event::ModelUsed {
             agent: AgentId(turn.0),
             turn: Some(turn),
@@ -333,7 +333,11 @@ mod tests {
         let Some(Note::Handled(handled)) = turns.take(finished.clone()) else { panic!() };
         assert_eq!(
             (handled.outcome, handled.millis, handled.usage),
-            ("answered", Some(1900), Usage { input: 200, cached: 0, output: 14 })
+            (
+                "answered",
+                Some(1900),
+                Usage { input: 200, cached: 0, output: 14, ..Usage::default() }
+            )
         );
         assert_eq!(turns.take(finished), None, "said once");
         assert!(turns.open.is_empty() && turns.order.is_empty());

@@ -37,7 +37,7 @@ impl Priced {
     /// A model at one dollar per million tokens read and ten per million written.
     fn new(model: &str, inner: Arc<dyn TextModel>, output: u64) -> Arc<Self> {
         Self::at(
-            Price { input: 1_000_000, cached: 1_000_000, output: 10_000_000 },
+            Price { input: 1_000_000, cached: 1_000_000, output: 10_000_000, ..Price::default() },
             model,
             inner,
             output,
@@ -88,7 +88,7 @@ impl TextModel for Priced {
         let answer = self.inner.generate(request, on_text).await;
         self.under_way.fetch_sub(1, Ordering::SeqCst);
         Ok(TextAnswer {
-            usage: Usage { input: 1_000, cached: 200, output: self.output },
+            usage: Usage { input: 1_000, cached: 200, output: self.output, ..Usage::default() },
             ..answer?
         })
     }
@@ -232,7 +232,12 @@ async fn a_strangers_day_ends_with_one_notice_and_a_restart_gives_no_other() {
 async fn from_80_percent_the_small_model_answers_and_owners_are_reported_once() {
     let (large, small) = (
         Priced::new("large", echo(), 500),
-        Priced::at(Price { input: 1, cached: 1, output: 1 }, "small", echo(), 0),
+        Priced::at(
+            Price { input: 1, cached: 1, output: 1, ..Price::default() },
+            "small",
+            echo(),
+            0,
+        ),
     );
     let mut plan = plan(&large)
         .set("BUDGET_AGENT", "0.05")
@@ -503,7 +508,7 @@ impl TextModel for FallsBack {
 #[tokio::test]
 async fn a_call_costs_what_the_link_costs_that_answered() {
     let dear = Priced::new("large", echo(), 10);
-    let cheap = Price { input: 10_000, cached: 10_000, output: 100_000 };
+    let cheap = Price { input: 10_000, cached: 10_000, output: 100_000, ..Price::default() };
     let house = Plan::new(Arc::new(FallsBack(dear, cheap))).set("LIMITS", "on").build().await;
     house.say(&dm("7"), "hello").await;
     house.quiet().await;

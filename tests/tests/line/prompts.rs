@@ -4,7 +4,11 @@
 mod measure;
 mod talk;
 
-use galatea_core::{Timestamp, character, model::TextRequest, tokens::Family};
+use galatea_core::{
+    Timestamp, character,
+    model::{CacheFor, TextRequest},
+    tokens::Family,
+};
 use galatea_testkit::{clock::ManualClock, models::ScriptedModel};
 use std::{
     sync::{Arc, Mutex},
@@ -132,6 +136,10 @@ async fn prompts_of_a_recorded_talk_begin_with_the_same_text() {
     if let Some(path) = std::env::var_os(FIGURES) {
         std::fs::write(path, measure::figures(&asked, &answers).to_string()).unwrap();
     }
+    for (n, (_, request)) in asked.iter().enumerate() {
+        let hour = request.cache_instructions == CacheFor::Hour;
+        assert_eq!(hour, n >= 2, "prompt {n}: from the third question of a day on");
+    }
     let prompts: Vec<Prompt> = asked.iter().map(|(_, request)| Prompt::of(request)).collect();
     if std::env::var_os("SHOW_PROMPT").is_some() {
         println!("{}", models::prompt(&asked[asked.len() - 1].1));
@@ -142,6 +150,6 @@ async fn prompts_of_a_recorded_talk_begin_with_the_same_text() {
     let shared: u64 = prompts.windows(2).map(|two| two[1].shared(&two[0], count)).sum();
     let (mean, share) = (all / (prompts.len() as u64 - 1), shared as f64 / all as f64);
     println!("{} prompts: {mean} tokens each; {:.1} % shared", prompts.len(), share * 100.0);
-    assert!(mean <= 2_000, "{mean}");
-    assert!(share >= 0.5, "{share}");
+    assert!(mean <= 1_500, "{mean}");
+    assert!(share >= 0.85, "{share}");
 }

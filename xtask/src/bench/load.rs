@@ -193,7 +193,12 @@ async fn round(platform: &Platform, child: &Child, amount: Amount) -> Result<Vec
         return Ok(trips);
     }
     if amount.open_end {
-        return Ok(platform.trips());
+        let trips = platform.trips();
+        // What was fetched is answered before the next load begins, and in order.
+        platform.stop_asking();
+        if timeout(PATIENCE, platform.wait_load()).await.is_ok() {
+            return Ok(trips);
+        }
     }
     let trips = platform.trips();
     let answered = trips.iter().filter(|t| t.answered.is_some()).count();

@@ -2,25 +2,24 @@
 //! path replays the talk (`tests/tests/line/prompts/talk.txt`) and hands over what each prompt
 //! consists of; prices come from the table of models.
 
+mod cache;
+
 use anyhow::{Context, Result};
 use serde::Deserialize;
 use std::{fs, io::Write as _, path::Path, process::Stdio};
 
+use self::cache::{Cache, Charged, Price};
 use crate::{cargo, step::succeed};
 
 const TEST: &str = "prompts::prompts_of_a_recorded_talk_begin_with_the_same_text";
 const MODELS: &str = "crates/galatea-models/data/models.toml";
-/// Seconds for which a provider keeps what it has read. Anthropic's "Prompt caching" says five
-/// minutes; OpenAI's "Prompt caching" five to ten.
-const KEPT: i64 = 300;
-/// Price of a token that Anthropic caches, in parts of the usual one ("Prompt caching").
-const WRITTEN: f64 = 1.25;
-/// Fewest tokens of a prompt that OpenAI caches, and the step in which it counts them.
-const LEAST: u64 = 1_024;
-const STEP: u64 = 128;
-/// Of the version before: tokens of a prompt, and the share that it had in common with the one
-/// before.
-const BEFORE: (f64, f64) = (2_200.0, 0.17);
+/// Seconds after which a prompt is counted as one after a pause: a provider that is not asked for
+/// more keeps what it has read for five minutes (Anthropic, "Prompt caching").
+const PAUSE: i64 = 300;
+/// Tokens of a prompt of the version before, counted as OpenAI's. 17 % of it were as in the one
+/// before: fewer tokens than either provider caches (OpenAI 1,024, Anthropic 512), so it was paid
+/// whole.
+const BEFORE: u64 = 2_200;
 
 /// A prompt as the test describes it, in tokens.
 #[derive(Debug, Clone, Deserialize)]
@@ -30,10 +29,20 @@ struct Prompt {
     tokens: u64,
     /// Begins like the prompt before.
     shared: u64,
-    /// Offered to the cache; 0 if the prompt has no mark.
+    /// Offered to the cache for minutes, the instructions included; 0 if the conversation has no
+    /// mark.
     marked: u64,
+    /// Seconds for which the tools and instructions are offered to the cache.
+    instructions_kept: i64,
     answer: u64,
     sections: Sections,
+}
+
+impl Prompt {
+    /// Tokens of what is the same in every prompt of the room and day.
+    fn fixed(&self) -> u64 {
+        self.sections.tools + self.sections.instructions
+    }
 }
 
 #[derive(Debug, Clone, Copy, Default, Deserialize)]
@@ -50,65 +59,6 @@ struct Figures {
     anthropic: Vec<Prompt>,
 }
 
-/// Who caches, and how.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Cache {
-    /// What is marked, for a surcharge.
-    Anthropic,
-    /// By itself, for nothing.
-    OpenAi,
-}
-
-/// Dollars for a million tokens.
-#[derive(Debug, Clone, Copy, PartialEq)]
-struct Price {
-    input: f64,
-    cached: f64,
-    output: f64,
-}
-
-/// Tokens of a prompt by what they cost.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-struct Charged {
-    full: u64,
-    written: u64,
-    read: u64,
-}
-
-impl Cache {
-    fn charged(self, before: Option<&Prompt>, prompt: &Prompt) -> Charged {
-        let kept = prompt.after.is_some_and(|after| after <= KEPT);
-        match self {
-            Self::Anthropic => {
-                let cached = before.map_or(0, |before| before.marked);
-                let read = if kept { prompt.shared.min(cached).min(prompt.marked) } else { 0 };
-                let written = prompt.marked - read;
-                Charged { full: prompt.tokens - read - written, written, read }
-            }
-            Self::OpenAi => {
-                let whole = prompt.shared / STEP * STEP;
-                let read = if kept && whole >= LEAST { whole } else { 0 };
-                Charged { full: prompt.tokens - read, written: 0, read }
-            }
-        }
-    }
-}
-
-#[allow(clippy::cast_precision_loss, reason = "thousands of tokens")]
-impl Price {
-    /// Dollars for a million prompts like this one.
-    fn of(self, charged: Charged) -> f64 {
-        let written = charged.written as f64 * WRITTEN;
-        (charged.full as f64 + written) * self.input + charged.read as f64 * self.cached
-    }
-
-    /// The same for a prompt of the version before, with its shared beginning read from the cache.
-    fn before(self) -> f64 {
-        let (tokens, shared) = BEFORE;
-        tokens * ((1.0 - shared) * self.input + shared * self.cached)
-    }
-}
-
 /// Replays the talk and prints the tables.
 pub(super) fn run(root: &Path) -> Result<()> {
     let folder = tempfile::tempdir().context("cannot make a folder for the figures")?;
@@ -121,13 +71,13 @@ pub(super) fn run(root: &Path) -> Result<()> {
     let models = fs::read_to_string(root.join(MODELS)).context("cannot read the models")?;
     let models: toml::Table = models.parse().context("the table of models is malformed")?;
     let rows = [
-        ("claude-sonnet-{version}", Cache::Anthropic, &figures.anthropic),
-        ("gpt-{version}-terra", Cache::OpenAi, &figures.openai),
+        ("claude-sonnet-{version}", Cache::Anthropic, BEFORE * 6 / 5, &figures.anthropic),
+        ("gpt-{version}-terra", Cache::OpenAi, BEFORE, &figures.openai),
     ];
     let mut columns = Vec::new();
-    for (family, cache, prompts) in rows {
+    for (family, cache, before, prompts) in rows {
         let (model, price) = price(&models, family)?;
-        columns.push(Column { model, price, cache, prompts });
+        columns.push(Column { model, price, cache, before, prompts });
     }
     std::io::stdout().write_all(render(&columns).as_bytes()).context("cannot write to stdout")
 }
@@ -153,6 +103,8 @@ struct Column<'a> {
     model: String,
     price: Price,
     cache: Cache,
+    /// Tokens of a prompt of the version before, as this family counts.
+    before: u64,
     prompts: &'a [Prompt],
 }
 
@@ -180,17 +132,14 @@ impl Column<'_> {
         (shared as f64 / all as f64 * 100.0, each.fold(1.0, f64::min) * 100.0)
     }
 
-    fn charged(&self) -> impl Iterator<Item = Charged> {
-        let before = std::iter::once(None).chain(self.prompts.iter().map(Some));
-        before.zip(self.prompts).map(|(before, prompt)| self.cache.charged(before, prompt))
-    }
-
     /// Dollars of a million prompts, with and without a cache.
     fn cost(&self) -> (f64, f64) {
         let without =
             |prompt: &Prompt| self.price.of(Charged { full: prompt.tokens, ..Charged::default() });
         (
-            mean(self.charged().map(|charged| self.price.of(charged))),
+            mean(
+                self.cache.charges(self.prompts).into_iter().map(|charged| self.price.of(charged)),
+            ),
             mean(self.prompts.iter().map(without)),
         )
     }
@@ -207,8 +156,9 @@ impl Column<'_> {
         let (shared, least) = self.shared();
         let (cost, without) = self.cost();
         let answer = self.answer();
-        let kept = self.prompts.iter().filter(|prompt| prompt.after.is_some_and(|s| s <= KEPT));
-        let part = |cost: f64| format!("{:.1} %", cost / self.price.before() * 100.0);
+        let kept = self.prompts.iter().filter(|prompt| prompt.after.is_some_and(|s| s <= PAUSE));
+        let part =
+            |cost: f64| format!("{:.1} %", cost / (self.before as f64 * self.price.input) * 100.0);
         // Of a million answers: four digits are enough.
         let dollars = |cost: f64| format!("{:.3} ¢", cost / 10_000.0);
         vec![
@@ -243,7 +193,7 @@ const ROWS: [(&str, &str); 14] = [
     ("the same, least", "–"),
     ("cost of a prompt", "–"),
     ("the same without a cache", "–"),
-    ("in parts of a prompt of the version before", "≤ 35 %"),
+    ("in parts of a prompt of the version before, paid whole", "≤ 35 %"),
     ("cost of the answer's own tokens", "–"),
 ];
 
@@ -268,41 +218,31 @@ fn render(columns: &[Column<'_>]) -> String {
 mod tests {
     use super::*;
 
-    fn prompt(after: Option<i64>, tokens: u64, shared: u64, marked: u64) -> Prompt {
-        Prompt { after, tokens, shared, marked, answer: 50, sections: Sections::default() }
-    }
-
-    #[test]
-    fn anthropic_caches_what_is_marked_for_five_minutes() {
-        let first = prompt(None, 2_000, 0, 1_500);
-        let cold = Cache::Anthropic.charged(None, &first);
-        assert_eq!(cold, Charged { full: 500, written: 1_500, read: 0 });
-        let next = prompt(Some(300), 2_100, 1_600, 1_700);
-        let warm = Cache::Anthropic.charged(Some(&first), &next);
-        assert_eq!(warm, Charged { full: 400, written: 200, read: 1_500 });
-        let late = prompt(Some(301), 2_100, 1_600, 1_700);
-        assert_eq!(Cache::Anthropic.charged(Some(&first), &late).read, 0);
-    }
-
-    #[test]
-    fn openai_caches_long_beginnings_in_steps() {
-        let first = prompt(None, 2_000, 0, 0);
-        let of = |shared| Cache::OpenAi.charged(Some(&first), &prompt(Some(10), 2_000, shared, 0));
-        assert_eq!(of(1_500), Charged { full: 592, written: 0, read: 1_408 });
-        assert_eq!(of(1_000).read, 0);
-    }
-
     #[test]
     fn costs_and_shares_stand_in_the_table() {
-        let prompts = [prompt(None, 2_000, 0, 0), prompt(Some(10), 2_000, 1_500, 0)];
+        let prompt = |after, shared| Prompt {
+            after,
+            tokens: 2_000,
+            shared,
+            marked: 0,
+            instructions_kept: 0,
+            answer: 50,
+            sections: Sections::default(),
+        };
+        let prompts = [prompt(None, 0), prompt(Some(10), 1_500)];
         let price = Price { input: 1.0, cached: 0.1, output: 5.0 };
-        let column =
-            Column { model: "m".to_owned(), price, cache: Cache::OpenAi, prompts: &prompts };
+        let column = Column {
+            model: "m".to_owned(),
+            price,
+            cache: Cache::OpenAi,
+            before: 2_200,
+            prompts: &prompts,
+        };
         let table = render(&[column]);
         for line in [
             "| tokens of a prompt, mean | 2000 | ≤ 1,500 |",
             "| beginning in common with the prompt before, mean | 75.0 % | ≥ 85 % |",
-            "| cost of a prompt | 0.137 ¢ | – |",
+            "| cost of a prompt | 0.169 ¢ | – |",
             "| the same without a cache | 0.200 ¢ | – |",
             "| cost of the answer's own tokens | 0.025 ¢ | – |",
         ] {

@@ -1,7 +1,10 @@
 //! Scene: the program with one agent on one platform, its starts and its loads.
 
 use anyhow::{Context, Result};
-use std::{path::Path, time::Duration};
+use std::{
+    path::Path,
+    time::{Duration, Instant},
+};
 
 use super::{
     Plan,
@@ -19,6 +22,13 @@ const REST: Duration = Duration::from_secs(3);
 /// Pause between the end of the loads and the second measurement of memory. When idle, the program
 /// returns the memory of a burst to the system.
 const REST_AFTER_LOADS: Duration = Duration::from_secs(30);
+
+/// After a load, the program sums up and indexes what it has read. The next load is measured when
+/// it uses less than this share of a processor for [`CALM`].
+const BUSY: f64 = 0.03;
+const CALM: Duration = Duration::from_secs(2);
+/// Longest wait for it.
+const SETTLED: Duration = Duration::from_secs(120);
 
 /// Results of the loads with SQLite.
 pub(super) struct OnSqlite {
@@ -201,8 +211,32 @@ impl Scene<'_> {
             wait.p99,
             lasting * 100.0
         );
+        settled(&name, child).await?;
         Ok(load)
     }
+}
+
+/// Waits until the program has done what it left for a quiet time.
+async fn settled(name: &str, child: &Child) -> Result<()> {
+    let (begun, first) = (Instant::now(), proc::cpu(child.pid())?);
+    let (mut calm_since, mut before) = (begun, first);
+    let look = CALM / 4;
+    while calm_since.elapsed() < CALM && begun.elapsed() < SETTLED {
+        tokio::time::sleep(look).await;
+        let now = proc::cpu(child.pid())?;
+        if now.saturating_sub(before).as_secs_f64() > BUSY * look.as_secs_f64() {
+            calm_since = Instant::now();
+        }
+        before = now;
+    }
+    let worked = before.saturating_sub(first).as_secs_f64();
+    let until = calm_since.saturating_duration_since(begun).as_secs_f64();
+    if until > 0.0 {
+        eprintln!(
+            "--- {name}: {worked:.1} s of processor time afterwards, until {until:.1} s later"
+        );
+    }
+    Ok(())
 }
 
 /// Memory after [`REST`], when one-time work after a start is finished. The pause is part of the

@@ -36,6 +36,14 @@ impl Platform {
         }
     }
 
+    /// Ends the load: nothing further is asked, and what was asked may still be answered.
+    pub(super) fn stop_asking(&self) {
+        match self {
+            Self::Telegram(handle) => handle.stop_asking(),
+            Self::Discord(handle) => handle.stop_asking(),
+        }
+    }
+
     /// The answers of the load so far.
     pub(super) fn trips(&self) -> Vec<Trip> {
         match self {

@@ -1,18 +1,26 @@
-//! ENTITIES: the people in this room.
+//! ENTITIES: the people in this room. The prompt names those who do not speak in the conversation
+//! that the model reads anyway; the value for templates names all.
 
 use async_trait::async_trait;
 use galatea_core::{
-    Fragment, Provider, ProviderUse, Result, RoomId, Timestamp, Turn, rights::Words, speakers,
+    EntityId, Fragment, Provider, ProviderUse, Result, RoomId, Timestamp, Turn, rights::Words,
+    speakers,
 };
 use std::{
-    collections::HashMap,
+    collections::{HashMap, HashSet},
     sync::{Arc, Mutex, PoisonError},
     time::Duration,
 };
 
 /// Cached lists of people, by room.
 #[derive(Default)]
-pub(crate) struct Entities(Mutex<HashMap<RoomId, (Timestamp, Arc<str>)>>);
+pub(crate) struct Entities(Mutex<HashMap<RoomId, (Timestamp, Arc<People>)>>);
+
+/// The people of a room: those that may be listed, and how many others there are.
+struct People {
+    known: Vec<(EntityId, String)>,
+    more: usize,
+}
 
 /// Maximum number of people listed: some hundred tokens in every prompt of the room.
 const PEOPLE: usize = 40;
@@ -54,7 +62,7 @@ impl Provider for Entities {
         let list = match known {
             Some(list) => list,
             None => {
-                let list: Arc<str> = people(turn).await?.into();
+                let list = Arc::new(people(turn).await?);
                 let mut rooms = self.0.lock().unwrap_or_else(PoisonError::into_inner);
                 if rooms.len() >= ROOMS {
                     rooms.clear();
@@ -63,28 +71,42 @@ impl Provider for Entities {
                 list
             }
         };
-        if list.is_empty() {
-            return Ok(Fragment::default());
-        }
-        let text = format!("# People in this room\n{list}");
-        Ok(Fragment::text(text.clone()).value("entities", text))
+        let own = turn.agent.identity.entity();
+        let speaking: HashSet<EntityId> = turn
+            .recent
+            .iter()
+            .map(|memory| memory.entity_id)
+            .chain(turn.merged.iter().map(|memory| memory.entity_id))
+            .chain([turn.message.entity_id, own])
+            .collect();
+        let text = list.titled("# Others in this room", |id| !speaking.contains(&id));
+        let all = list.titled("# People in this room", |_| true);
+        Ok(Fragment::text(text).value("entities", all))
     }
 }
 
-async fn people(turn: &Turn<'_>) -> Result<String> {
+impl People {
+    /// A list of those people under a title; empty without any.
+    fn titled(&self, title: &str, listed: impl Fn(EntityId) -> bool) -> String {
+        let names = self.known.iter().filter(|(id, _)| listed(*id));
+        let names: Vec<&str> = names.map(|(_, name)| name.as_str()).collect();
+        if names.is_empty() {
+            return String::new();
+        }
+        let more = if self.more > 0 { format!(" and {} more", self.more) } else { String::new() };
+        format!("{title}\n{}{more}", names.join(", "))
+    }
+}
+
+async fn people(turn: &Turn<'_>) -> Result<People> {
     let people = turn.store.entities_in_room(turn.room.id).await?;
     let others: Vec<_> =
         people.iter().filter(|entity| entity.id != turn.agent.identity.entity()).collect();
-    let names: Vec<String> = others
+    let known = others
         .iter()
         .take(PEOPLE)
-        .map(|entity| speakers::display(&entity.display_name()))
-        .filter(|name| !name.is_empty())
+        .map(|entity| (entity.id, speakers::display(&entity.display_name())))
+        .filter(|(_, name)| !name.is_empty())
         .collect();
-    let more = if others.len() > PEOPLE {
-        format!(" and {} more", others.len() - PEOPLE)
-    } else {
-        String::new()
-    };
-    Ok(if names.is_empty() { String::new() } else { format!("{}{more}", names.join(", ")) })
+    Ok(People { known, more: others.len().saturating_sub(PEOPLE) })
 }

@@ -2,7 +2,7 @@
 //! to the room.
 
 use galatea_core::{
-    ActionDocs, AgentView, ChannelType, Character, Content, Media, MemoryKind, ProviderUse,
+    ActionDocs, AgentView, ChannelType, Character, Content, Media, Memory, MemoryKind, ProviderUse,
     Relationship, RelationshipId, Timestamp,
     character::{Knowledge, MessageExample, Style},
 };
@@ -315,9 +315,23 @@ async fn brevity_fits_the_place_and_roles_are_of_groups() {
     assert_eq!(Scene::group().shows("ROLES").await.text, "");
     assert_eq!(Scene::group().by(ADMIN).shows("ROLES").await.text, "Adam is an admin here.");
     assert_eq!(Scene::private().shows("ROLES").await.text, "");
-    assert!(Scene::group().shows("ENTITIES").await.text.contains("Bob"));
-    assert_eq!(Scene::private().shows("ENTITIES").await.text, "");
     assert!(Scene::group().shows("TIME").await.text.contains("Thursday, January 1, 2026, 00:0"));
+}
+
+#[tokio::test]
+async fn people_are_listed_who_do_not_speak_anyway() {
+    let mut scene = Scene::group();
+    let before = scene.shows("ENTITIES").await;
+    assert!(before.text.contains("Bob") && !before.text.contains("Maria"), "{}", before.text);
+    let said = Memory { entity_id: someone(BOB), ..scene.message.clone() };
+    scene.recent.push(Arc::new(said));
+    let after = scene.shows("ENTITIES").await;
+    assert!(!after.text.contains("Bob") && after.text.contains("Adam"), "{}", after.text);
+    for shown in [before, after] {
+        let all = shown.values["entities"].as_str().unwrap();
+        assert!(["Maria", "Bob", "Adam"].iter().all(|name| all.contains(name)), "{all}");
+    }
+    assert_eq!(Scene::private().shows("ENTITIES").await.text, "");
 }
 
 #[tokio::test]

@@ -63,6 +63,13 @@ pub struct Usage {
     /// Of those read, what the provider's cache held already, which is cheaper.
     #[serde(default)]
     pub cached: u64,
+    /// Of those read, what the provider wrote into its cache for minutes, which is dearer where
+    /// it charges for that.
+    #[serde(default)]
+    pub stored: u64,
+    /// The same for an hour or longer.
+    #[serde(default)]
+    pub stored_long: u64,
     /// Written by the model, thoughts included.
     pub output: u64,
 }

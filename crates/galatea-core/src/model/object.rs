@@ -89,6 +89,8 @@ pub async fn ask<T>(
         let answer = model.generate(&request, &|_| {}).await?;
         usage.input = usage.input.saturating_add(answer.usage.input);
         usage.cached = usage.cached.saturating_add(answer.usage.cached);
+        usage.stored = usage.stored.saturating_add(answer.usage.stored);
+        usage.stored_long = usage.stored_long.saturating_add(answer.usage.stored_long);
         usage.output = usage.output.saturating_add(answer.usage.output);
         wrong = match read(&answer) {
             Ok(value) => return Ok(Asked { value, answer, usage, asks: nth }),
@@ -158,7 +160,7 @@ mod tests {
         ) -> Result<TextAnswer> {
             self.asked.lock().unwrap().push(request.clone());
             let (text, finish) = self.answers.lock().unwrap().remove(0);
-            let usage = Usage { input: 10, cached: 4, output: 2 };
+            let usage = Usage { input: 10, cached: 4, output: 2, ..Usage::default() };
             Ok(TextAnswer { text: text.to_owned(), usage, finish, ..TextAnswer::default() })
         }
     }

@@ -27,9 +27,13 @@ pub struct TextRequest {
     /// another model of the service has just hung.
     #[serde(skip)]
     pub first_within: Option<std::time::Duration>,
+    /// How long the provider is asked to keep the tools and the instructions. Wire formats that
+    /// mark what to cache mark them accordingly.
+    #[serde(skip)]
+    pub cache_instructions: CacheFor,
     /// How many of the first messages the next request of this conversation is expected to begin
-    /// with as well, within minutes. Wire formats that mark what to cache mark the instructions and
-    /// these; 0 when no such request is expected.
+    /// with as well, within minutes. Wire formats that mark what to cache mark these for minutes,
+    /// together with the instructions; 0 when no such request is expected.
     #[serde(skip)]
     pub stable: usize,
     /// The same for all requests of a conversation. Services that keep what they have read on
@@ -43,6 +47,19 @@ impl TextRequest {
     pub fn prompt(system: Option<String>, prompt: impl Into<String>) -> Self {
         Self { system, messages: Arc::new(vec![ChatMessage::user(prompt)]), ..Self::default() }
     }
+}
+
+/// How long a provider is asked to keep a part of a request in its cache. To keep it longer costs
+/// more when it is stored, so it pays only where a request that begins alike follows in time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
+pub enum CacheFor {
+    /// No further request is expected soon.
+    #[default]
+    Nothing,
+    /// As long as the provider keeps it without being asked for more: minutes.
+    Minutes,
+    /// An hour.
+    Hour,
 }
 
 /// One message of a model conversation.

@@ -34,8 +34,16 @@ enum Block {
 pub(super) struct Tokens {
     pub(super) input_tokens: Option<u64>,
     pub(super) cache_creation_input_tokens: Option<u64>,
+    pub(super) cache_creation: Option<Created>,
     pub(super) cache_read_input_tokens: Option<u64>,
     pub(super) output_tokens: Option<u64>,
+}
+
+/// What was written into the cache, by how long it stays there.
+#[derive(Deserialize, Default, Clone, Copy)]
+pub(super) struct Created {
+    #[serde(default)]
+    ephemeral_1h_input_tokens: u64,
 }
 
 impl Tokens {
@@ -46,6 +54,9 @@ impl Tokens {
         if self.input_tokens.is_some() {
             usage.input = parts.into_iter().flatten().fold(0, u64::saturating_add);
             usage.cached = self.cache_read_input_tokens.unwrap_or_default();
+            let all = self.cache_creation_input_tokens.unwrap_or_default();
+            let long = self.cache_creation.unwrap_or_default().ephemeral_1h_input_tokens.min(all);
+            (usage.stored, usage.stored_long) = (all - long, long);
         }
         if let Some(output) = self.output_tokens {
             usage.output = output;

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use galatea_core::{
     ModelInfo,
-    model::{ChatPart, ChatRole, TextRequest},
+    model::{CacheFor, ChatPart, ChatRole, TextRequest},
 };
 use serde::Serialize;
 use serde_json::Value;
@@ -70,14 +70,19 @@ enum Kind<'a> {
     Image { source: Source<'a> },
 }
 
-/// Ends a part of the prompt that the service caches for five minutes after each use: to read it
-/// again costs a tenth, to write it a quarter more (Anthropic, "Prompt caching").
+/// Ends a part of the prompt that the service caches for five minutes or an hour after each use: to
+/// read it again costs a tenth, to write it a quarter more, or twice as much for an hour (Anthropic,
+/// "Prompt caching").
 #[derive(Clone, Copy, Serialize)]
 struct CacheControl {
     r#type: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    ttl: Option<&'static str>,
 }
 
-const CACHED: CacheControl = CacheControl { r#type: "ephemeral" };
+const MINUTES: CacheControl = CacheControl { r#type: "ephemeral", ttl: None };
+/// Stands before parts that are kept for minutes, as the service demands.
+const HOUR: CacheControl = CacheControl { r#type: "ephemeral", ttl: Some("1h") };
 
 impl<'a> Block<'a> {
     fn text(text: &'a str) -> Self {
@@ -138,7 +143,11 @@ pub(super) fn encode<'a>(request: &'a TextRequest, info: &'a ModelInfo, rules: &
 
 /// The instructions. Tools come before them, so one mark covers both.
 fn system(request: &TextRequest) -> Vec<Block<'_>> {
-    let cache_control = (request.stable > 0).then_some(CACHED);
+    let cache_control = match request.cache_instructions {
+        CacheFor::Nothing => None,
+        CacheFor::Minutes => Some(MINUTES),
+        CacheFor::Hour => Some(HOUR),
+    };
     let text = request.system.as_deref().filter(|text| !text.trim().is_empty());
     text.map(|text| Block { cache_control, ..Block::text(text) }).into_iter().collect()
 }
@@ -153,7 +162,7 @@ fn messages(request: &TextRequest, prefill: bool) -> Vec<Message<'_>> {
         if at + 1 == request.stable
             && let Some(last) = content.last_mut()
         {
-            last.cache_control = Some(CACHED);
+            last.cache_control = Some(MINUTES);
         }
         if content.is_empty() {
             continue;
@@ -216,12 +225,14 @@ mod tests {
         assert_eq!(encoded(2), json!([{ "role": "user", "content": content(marked) }]));
         assert_eq!(encoded(0), json!([{ "role": "user", "content": content(text("Bob: hi")) }]));
 
-        let request = |stable| TextRequest {
-            stable,
+        let request = |cache_instructions| TextRequest {
+            cache_instructions,
             ..TextRequest::prompt(Some("You are Eliza.".to_owned()), "hi")
         };
-        let marks = |stable| serde_json::to_value(system(&request(stable))).unwrap();
-        assert_eq!(marks(1)[0]["cache_control"], json!({ "type": "ephemeral" }));
-        assert_eq!(marks(0), json!([text("You are Eliza.")]));
+        let marks = |long| serde_json::to_value(system(&request(long))).unwrap();
+        assert_eq!(marks(CacheFor::Minutes)[0]["cache_control"], json!({ "type": "ephemeral" }));
+        let hour = json!({ "type": "ephemeral", "ttl": "1h" });
+        assert_eq!(marks(CacheFor::Hour)[0]["cache_control"], hour);
+        assert_eq!(marks(CacheFor::Nothing), json!([text("You are Eliza.")]));
     }
 }

@@ -109,7 +109,8 @@ fn number(value: &Value, names: &[&str]) -> Option<u32> {
 fn price(pricing: &Value) -> Option<Price> {
     let of = |name: &str| pricing[name].as_str().and_then(per_million);
     let (input, output) = (of("prompt")?, of("completion")?);
-    Some(Price { input, cached: of("input_cache_read").unwrap_or(input), output })
+    let cached = of("input_cache_read").unwrap_or(input);
+    Some(Price { input, cached, output, stored: of("input_cache_write"), stored_long: None })
 }
 
 /// Converts dollars per token to micro-dollars per million tokens, a factor of 10^12. Rounds up.
@@ -135,7 +136,7 @@ mod tests {
             { "id": "gpt-6-luna", "created": 5, "owned_by": "openai", "shutdown_date": null },
             { "id": "gpt-4o", "created": 1, "shutdown_date": "2027-01-14" },
             { "id": "a/b", "context_length": 4096, "top_provider": { "max_completion_tokens": 512 }, "expiration_date": null,
-              "pricing": { "prompt": "0.0000001", "completion": "0.0000005", "input_cache_read": "0.00000001" } },
+              "pricing": { "prompt": "0.0000001", "completion": "0.0000005", "input_cache_read": "0.00000001", "input_cache_write": "0.000000125" } },
             { "id": "claude", "max_input_tokens": 1_000_000, "max_tokens": 128_000 },
             { "id": "groq", "active": false, "context_window": 131_072 },
             { "id": 7 }, "x",
@@ -158,7 +159,13 @@ mod tests {
         );
         assert_eq!(
             read[2].facts.price,
-            Some(Price { input: 100_000, cached: 10_000, output: 500_000 })
+            Some(Price {
+                input: 100_000,
+                cached: 10_000,
+                output: 500_000,
+                stored: Some(125_000),
+                stored_long: None
+            })
         );
 
         let google = json!({ "models": [

@@ -5,6 +5,7 @@ use galatea_core::{
     model::{Effort, ModelLimits, Price, UnitPrice},
 };
 use serde::{Deserialize, Serialize};
+use std::collections::HashMap;
 
 use super::{
     End, Families, Family, Preference, Rules,
@@ -74,6 +75,31 @@ struct Wanted {
     #[serde(default)]
     embedding: Vec<String>,
     transcription: Option<String>,
+    cache: Option<Stored>,
+}
+
+/// What storing a token in the provider's cache costs, as a multiple of reading it.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Stored {
+    minutes: String,
+    hour: Option<String>,
+}
+
+/// [`Stored`] in millionths.
+#[derive(Clone, Copy, Default)]
+struct Multiples {
+    minutes: Option<u64>,
+    hour: Option<u64>,
+}
+
+const MILLION: u64 = 1_000_000;
+
+impl Stored {
+    fn multiples(&self) -> Result<Multiples> {
+        let hour = self.hour.as_deref().map(micros).transpose()?;
+        Ok(Multiples { minutes: Some(micros(&self.minutes)?), hour })
+    }
 }
 
 #[derive(Deserialize)]
@@ -166,6 +192,12 @@ pub(super) fn parse(text: &str) -> Result<Families> {
     let file: File =
         toml::from_str(text).map_err(|error| bad("is not a table of models", error.message()))?;
     let patterns = |names: Vec<String>| names.into_iter().map(Pattern::new).collect();
+    let mut storing = HashMap::new();
+    for wanted in &file.provider {
+        if let Some(cache) = &wanted.cache {
+            storing.insert(wanted.name.clone(), cache.multiples()?);
+        }
+    }
     let preferences = file
         .provider
         .into_iter()
@@ -188,18 +220,31 @@ pub(super) fn parse(text: &str) -> Result<Families> {
         source: file.source,
         seeing: file.seeing,
         preferences,
-        families: file.family.into_iter().map(family).collect::<Result<_>>()?,
+        families: file
+            .family
+            .into_iter()
+            .map(|entry| family(entry, &storing))
+            .collect::<Result<_>>()?,
         ends: file.end.into_iter().map(end).collect::<Result<_>>()?,
     })
 }
 
-fn family(entry: Entry) -> Result<Family> {
+fn family(entry: Entry, storing: &HashMap<String, Multiples>) -> Result<Family> {
     let least = match &entry.least {
         Some(text) => version(text).ok_or_else(|| bad("has an invalid version", text))?,
         None => Version::new(),
     };
+    let Multiples { minutes, hour } = storing.get(&entry.provider).copied().unwrap_or_default();
     let price = |input: &str, cached: &str, output: &str| -> Result<Price> {
-        Ok(Price { input: micros(input)?, cached: micros(cached)?, output: micros(output)? })
+        let input = micros(input)?;
+        let stored = |multiple: u64| input.checked_mul(multiple).map(|price| price / MILLION);
+        Ok(Price {
+            input,
+            cached: micros(cached)?,
+            output: micros(output)?,
+            stored: minutes.and_then(stored),
+            stored_long: hour.and_then(stored),
+        })
     };
     let later = match &entry.later {
         Some(later) => {

@@ -100,6 +100,7 @@ impl Gather for Pieces {
                 input: tokens.prompt_token_count,
                 cached: tokens.cached_content_token_count,
                 output,
+                ..Usage::default()
             };
         }
         if body.prompt_feedback.is_some_and(|feedback| feedback.block_reason.is_some()) {

@@ -92,8 +92,12 @@ impl Gather for Pieces {
         if !line.done {
             return Ok(held);
         }
-        self.answer.usage =
-            Usage { input: line.prompt_eval_count, cached: 0, output: line.eval_count };
+        self.answer.usage = Usage {
+            input: line.prompt_eval_count,
+            cached: 0,
+            output: line.eval_count,
+            ..Usage::default()
+        };
         self.answer.finish = if line.done_reason.as_deref() == Some("length") {
             Finish::Length
         } else {

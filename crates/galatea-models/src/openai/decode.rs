@@ -67,18 +67,23 @@ pub(super) struct Tokens {
     prompt_tokens_details: Option<Details>,
 }
 
-#[derive(Deserialize)]
+#[derive(Deserialize, Default)]
 struct Details {
     cached_tokens: Option<u64>,
+    /// From GPT-5.6 on; OpenRouter has it too.
+    cache_write_tokens: Option<u64>,
 }
 
 impl From<Tokens> for Usage {
     fn from(tokens: Tokens) -> Self {
-        let cached = tokens
-            .prompt_tokens_details
-            .and_then(|details| details.cached_tokens)
-            .unwrap_or_default();
-        Self { input: tokens.prompt_tokens, cached, output: tokens.completion_tokens }
+        let details = tokens.prompt_tokens_details.unwrap_or_default();
+        Self {
+            input: tokens.prompt_tokens,
+            cached: details.cached_tokens.unwrap_or_default(),
+            stored: details.cache_write_tokens.unwrap_or_default(),
+            output: tokens.completion_tokens,
+            ..Self::default()
+        }
     }
 }
 

@@ -1,6 +1,8 @@
 //! Encodes a [`TextRequest`] as the body of `POST /chat/completions`.
 
-use galatea_core::model::{ChatMessage, ChatPart, ChatRole, Effort, TextRequest, ToolSpec};
+use galatea_core::model::{
+    CacheFor, ChatMessage, ChatPart, ChatRole, Effort, TextRequest, ToolSpec,
+};
 use serde::Serialize;
 use serde_json::Value;
 use std::borrow::Cow;
@@ -104,10 +106,13 @@ pub(super) enum Cache {
 }
 
 /// Marks the instructions, which the tools precede, and the model's last message: what comes
-/// behind it changes from turn to turn.
-fn mark(messages: &mut [Message<'_>]) {
+/// behind it changes from turn to turn. Not for an hour: not every model behind OpenRouter can.
+fn mark(messages: &mut [Message<'_>], request: &TextRequest) {
     let last = messages.iter().rposition(|message| message.role == "assistant");
-    for at in [(!messages.is_empty()).then_some(0), last].into_iter().flatten() {
+    let instructions = messages.iter().position(|message| message.role == "system");
+    let asked = request.cache_instructions != CacheFor::Nothing;
+    let marked = [instructions.filter(|_| asked), last.filter(|_| request.stable > 0)];
+    for at in marked.into_iter().flatten() {
         let content = &mut messages[at].content;
         if let Content::Text(text) = content {
             let text = std::mem::take(text);
@@ -161,8 +166,8 @@ pub(super) fn encode<'a>(
         });
     }
     messages.extend(request.messages.iter().map(message));
-    if cache == Cache::Marks && request.stable > 0 {
-        mark(&mut messages);
+    if cache == Cache::Marks {
+        mark(&mut messages, request);
     }
     Body {
         model,
@@ -237,6 +242,7 @@ mod tests {
             system: Some("rules".into()),
             messages: messages.into(),
             stable,
+            cache_instructions: if stable > 0 { CacheFor::Minutes } else { CacheFor::Nothing },
             conversation: Some("a1".into()),
             ..TextRequest::default()
         };

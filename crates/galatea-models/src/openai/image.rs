@@ -89,7 +89,7 @@ fn decode(bytes: &[u8]) -> Result<Made<MediaFile>, Fail> {
     let (mime, ending) = picture(&bytes).ok_or_else(garbage)?;
     let mut used = MediaUsage { images: 1, ..MediaUsage::default() };
     if let Some(Counted { input_tokens, output_tokens }) = answer.usage {
-        used.tokens = Usage { input: input_tokens, output: output_tokens, cached: 0 };
+        used.tokens = Usage { input: input_tokens, output: output_tokens, ..Usage::default() };
     }
     Ok(Made { output: MediaFile { bytes, mime, ending }, used, micros: None, by: None })
 }

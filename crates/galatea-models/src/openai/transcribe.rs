@@ -78,7 +78,7 @@ fn decode(bytes: &[u8], sound: &Sound) -> Result<Made<String>, Fail> {
         used.sound_ms = millis(seconds).unwrap_or(used.sound_ms);
     }
     if let Some(Counted { input_tokens, output_tokens, .. }) = counted {
-        let tokens = Usage { input: *input_tokens, output: *output_tokens, cached: 0 };
+        let tokens = Usage { input: *input_tokens, output: *output_tokens, ..Usage::default() };
         used = MediaUsage { tokens, ..used };
     }
     Ok(Made { output: text.trim().to_owned(), used, micros: None, by: None })

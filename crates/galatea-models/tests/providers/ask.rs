@@ -8,7 +8,7 @@ use std::{
 
 use galatea_core::{
     Clock, Error, Settings, TextModel, Timestamp,
-    model::{ChatMessage, ChatPart, ChatRole, Sampling, TextRequest, ToolSpec},
+    model::{CacheFor, ChatMessage, ChatPart, ChatRole, Sampling, TextRequest, ToolSpec},
 };
 use galatea_http::{HttpClient, HttpOptions};
 use galatea_models::{Configured, Dependencies, build};
@@ -112,6 +112,7 @@ pub(crate) fn request(stream: bool) -> TextRequest {
         stream,
         deadline: None,
         first_within: None,
+        cache_instructions: CacheFor::Nothing,
         stable: 0,
     }
 }

@@ -25,12 +25,19 @@ impl<D: Dialect> Pair<D> {
             self.server.enqueue(Reply::Answer(answer));
             let (got, pieces) = ask(&self.models.large, &request(stream)).await;
             let got = got.unwrap();
+            let [stored, stored_long] = self.server.stored(123);
             assert_eq!(
                 (got.text.as_str(), got.finish, got.usage),
                 (
                     "Grüße, 世界 🙂!",
                     Finish::Stop,
-                    Usage { input: 123, cached: self.server.cached(123), output: 45 }
+                    Usage {
+                        input: 123,
+                        cached: self.server.cached(123),
+                        stored,
+                        stored_long,
+                        output: 45
+                    }
                 )
             );
             assert_eq!(pieces.concat(), if stream { got.text.as_str() } else { "" });

@@ -12,7 +12,7 @@ use super::ledger::Spend;
 const ANSWER: u64 = 1_024;
 
 /// A model of one's own machine, and a script.
-const FREE: Price = Price { input: 0, cached: 0, output: 0 };
+const FREE: Price = Price { input: 0, cached: 0, output: 0, stored: None, stored_long: None };
 
 /// Tokens a request may take.
 pub(super) fn expected(request: &TextRequest, model: &ModelInfo) -> Usage {
@@ -63,25 +63,31 @@ mod tests {
 
     #[test]
     fn money_is_rounded_up_and_cached_tokens_are_cheaper() {
-        let price = Price { input: 2_500_000, cached: 250_000, output: 10_000_000 };
-        let usage = Usage { input: 1_000, cached: 400, output: 100 };
+        let price =
+            Price { input: 2_500_000, cached: 250_000, output: 10_000_000, ..Price::default() };
+        let usage = Usage { input: 1_000, cached: 400, output: 100, ..Usage::default() };
         assert_eq!(cost(usage, Some(price)), Spend { micros: 1_500 + 100 + 1_000, tokens: 0 });
         assert_eq!(
             cost(
                 Usage { input: 1, ..Usage::default() },
-                Some(Price { input: 1, cached: 0, output: 0 })
+                Some(Price { input: 1, cached: 0, output: 0, ..Price::default() })
             )
             .micros,
             1
         );
         assert_eq!(cost(usage, None), Spend { micros: 0, tokens: 1_100 });
-        assert_eq!(cost(usage, Some(Price { input: 0, cached: 0, output: 0 })), Spend::default());
+        assert_eq!(
+            cost(usage, Some(Price { input: 0, cached: 0, output: 0, ..Price::default() })),
+            Spend::default()
+        );
     }
 
     #[test]
     fn an_answer_costs_what_the_model_that_gave_it_costs() {
-        let (dear, cheap) =
-            (Price { input: 9, cached: 9, output: 9 }, Price { input: 1, cached: 1, output: 1 });
+        let (dear, cheap) = (
+            Price { input: 9, cached: 9, output: 9, ..Price::default() },
+            Price { input: 1, cached: 1, output: 1, ..Price::default() },
+        );
         let asked = ModelInfo {
             provider: "a".into(),
             model: "large".into(),

@@ -9,8 +9,9 @@ use std::sync::Arc;
 
 /// Rooms whose beginning is remembered. A Room that is not costs one prompt at the full price.
 const ROOMS: u64 = 4096;
-/// Messages that are shown whatever their length: three questions with their answers.
-const LEAST: usize = 6;
+/// Messages that are shown whatever their length: two questions with their answers. With more, a new
+/// beginning leaves so much that it soon has to move again.
+const LEAST: usize = 4;
 /// Part of the tokens that a new beginning leaves: few, so that it stays for many turns.
 const KEPT: u64 = 3;
 /// Tokens of a message's frame and its speaker's name.
@@ -127,7 +128,7 @@ mod tests {
         // Whatever their length, the newest are shown.
         let sizes = [1, 1, 9_000, 9_000, 9_000, 9_000, 9_000, 9_000];
         let at = |at| MemoryId(Uuid::from_u128(100 + at as u128));
-        assert_eq!(beginnings.index_of(RoomId(Uuid::from_u128(2)), &sizes, 100, Some(900), at), 2);
+        assert_eq!(beginnings.index_of(RoomId(Uuid::from_u128(2)), &sizes, 100, Some(900), at), 4);
     }
 
     #[test]

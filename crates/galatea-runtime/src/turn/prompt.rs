@@ -2,7 +2,7 @@
 //! template.
 
 use galatea_core::{
-    AgentView, State, Turn,
+    AgentView, Memory, State, Turn,
     model::{ChatMessage, ModelInfo, ToolSpec},
 };
 use minijinja::{Environment, UndefinedBehavior, Value as Rendered};
@@ -10,7 +10,7 @@ use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
 use super::{
     conversation::{self, RenderedConversation},
-    fit::{Draft, NOTES, Place, Section},
+    fit::{Draft, NOTES, Pace, Place, Section},
 };
 
 /// Providers whose text the conversation itself carries already.
@@ -19,6 +19,9 @@ const IN_CONVERSATION: &[&str] =
 /// A conversation whose newest message is not older than this goes on quickly. Anthropic keeps a
 /// cached beginning for five minutes after each use (Anthropic, "Prompt caching").
 const ACTIVE: Duration = Duration::from_secs(5 * 60);
+/// Answers of the last day among the recent messages that make a conversation frequent.
+const FREQUENT: usize = 2;
+const DAY: Duration = Duration::from_secs(24 * 3600);
 /// Steps a template may take; elizaOS's need a few hundred.
 const FUEL: u64 = 100_000;
 /// The line's own words, which need no tool.
@@ -45,14 +48,18 @@ pub(super) fn draft(turn: &Turn<'_>, state: &State, info: &ModelInfo, results: &
     let tools = if info.tools { tools(turn) } else { Vec::new() };
     let RenderedConversation { messages, waiting } = conversation::render(turn);
     let sections = sections(turn, state, info, results);
-    Draft { sections, messages, waiting, active: is_active(turn), tools: tools.into() }
+    Draft { sections, messages, waiting, pace: pace(turn), tools: tools.into() }
 }
 
-/// Whether the next request of this conversation is likely to come while this one is cached.
-fn is_active(turn: &Turn<'_>) -> bool {
-    turn.recent
-        .last()
-        .is_some_and(|newest| turn.message.created_at.since(newest.created_at) <= ACTIVE)
+/// How often this conversation asks the model, by its recent messages.
+fn pace(turn: &Turn<'_>) -> Pace {
+    let age = |memory: &Memory| turn.message.created_at.since(memory.created_at);
+    let own = turn.agent.identity.entity();
+    let answers = turn.recent.iter().filter(|m| m.entity_id == own && age(m) <= DAY).count();
+    Pace {
+        active: turn.recent.last().is_some_and(|newest| age(newest) <= ACTIVE),
+        frequent: answers >= FREQUENT,
+    }
 }
 
 /// The question whether to join in, for ambient groups.

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 
 use super::{
     reply::{Answer, Fault},
-    server::{Dialect, Recorded, Route},
+    server::{Dialect, Recorded, Route, SHORTEST_STORED},
     shape::{Shape, pieces},
 };
 
@@ -33,6 +33,10 @@ impl Dialect for Anthropic {
         }
     }
 
+    fn stored(&self, input: u64) -> [u64; 2] {
+        if input < SHORTEST_STORED { [0, 0] } else { [3, 4] }
+    }
+
     fn answer(&self, route: &Route, answer: &Answer) -> (Vec<u8>, &'static str) {
         let Route::Chat { model, stream, .. } = route else {
             return (Vec::new(), "application/json");
@@ -44,7 +48,16 @@ impl Dialect for Anthropic {
             Finish::Filtered => "refusal",
         };
         let (input, output) = answer.usage;
-        let usage = |output: u64| json!({ "input_tokens": input - input.min(2), "cache_read_input_tokens": input.min(2), "cache_creation_input_tokens": 0, "output_tokens": output });
+        let [minutes, hour] = self.stored(input);
+        let (cached, stored) = (self.cached(input), minutes + hour);
+        let usage = |output: u64| {
+            json!({
+                "input_tokens": input - cached - stored, "cache_read_input_tokens": cached,
+                "cache_creation_input_tokens": stored,
+                "cache_creation": { "ephemeral_5m_input_tokens": minutes, "ephemeral_1h_input_tokens": hour },
+                "output_tokens": output,
+            })
+        };
         if !stream {
             let mut content = Vec::new();
             if !answer.text.is_empty() {
@@ -222,6 +235,11 @@ fn messages(body: &Value, shape: &mut Shape<'_>) -> Route {
         cache_marks(body) <= MAX_CACHE_MARKS,
         format_args!("a maximum of {MAX_CACHE_MARKS} blocks with cache_control may be provided"),
     );
+    let lives = cache_lives(body);
+    shape.require(
+        lives.is_sorted_by(|long, short| long >= short),
+        format_args!("a cache_control block with ttl 1h must not come after one with ttl 5m"),
+    );
     let list = shape.list("messages", fields.get("messages"));
     for (i, message) in list.iter().enumerate() {
         let at = format_args!("messages[{i}]");
@@ -268,6 +286,28 @@ fn cache_marks(body: &Value) -> usize {
     }
 }
 
+/// Whether each marked part is kept for an hour, in the order in which they are read: tools,
+/// instructions, messages ("Prompt caching": parts that are kept longer come first).
+fn cache_lives(body: &Value) -> Vec<bool> {
+    fn collect(value: &Value, lives: &mut Vec<bool>) {
+        match value {
+            Value::Object(fields) => {
+                if let Some(mark) = fields.get("cache_control") {
+                    lives.push(mark["ttl"] == "1h");
+                }
+                fields.values().for_each(|value| collect(value, lives));
+            }
+            Value::Array(items) => items.iter().for_each(|item| collect(item, lives)),
+            _ => {}
+        }
+    }
+    let mut lives = Vec::new();
+    for part in ["tools", "system", "messages"] {
+        collect(&body[part], &mut lives);
+    }
+    lives
+}
+
 fn content(
     at: impl std::fmt::Display + Copy,
     content: &Value,
@@ -312,6 +352,8 @@ fn content(
                 if let Some(mark) = block.get("cache_control") {
                     shape.object(at, mark, &["type"], &["ttl"]);
                     shape.require(mark["type"] == "ephemeral", format_args!("{at}.cache_control"));
+                    let ttl = mark.get("ttl").map_or("5m", |ttl| ttl.as_str().unwrap_or_default());
+                    shape.require(["5m", "1h"].contains(&ttl), format_args!("{at}: ttl {ttl}"));
                 }
             }
         }

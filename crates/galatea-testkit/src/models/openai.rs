@@ -10,7 +10,7 @@ use std::fmt::Write;
 
 use super::{
     reply::{Answer, Fault},
-    server::{Dialect, Recorded, Route},
+    server::{Dialect, Recorded, Route, SHORTEST_STORED},
     shape::{Shape, pieces, vector},
 };
 
@@ -22,6 +22,14 @@ pub struct OpenAi {
     pub extended: bool,
     /// Whether streams begin with an SSE comment, as OpenRouter sends while it waits.
     pub comments: bool,
+}
+
+impl OpenAi {
+    /// What was read from the cache and written into it.
+    fn details(&self, input: u64) -> Value {
+        let [stored, _] = self.stored(input);
+        json!({ "cached_tokens": self.cached(input), "cache_write_tokens": stored })
+    }
 }
 
 impl Dialect for OpenAi {
@@ -46,9 +54,13 @@ impl Dialect for OpenAi {
         }
     }
 
+    fn stored(&self, input: u64) -> [u64; 2] {
+        if input < SHORTEST_STORED { [0, 0] } else { [5, 0] }
+    }
+
     fn answer(&self, route: &Route, answer: &Answer) -> (Vec<u8>, &'static str) {
         if let Route::Respond { model, stream } = route {
-            return responses::answer(model, *stream, answer, self.cached(answer.usage.0));
+            return responses::answer(model, *stream, answer, self.details(answer.usage.0));
         }
         let Route::Chat { model, stream, usage } = route else {
             return (Vec::new(), "application/json");
@@ -61,7 +73,7 @@ impl Dialect for OpenAi {
         };
         let (input, output) = answer.usage;
         let tokens = json!({ "prompt_tokens": input, "completion_tokens": output, "total_tokens": input + output,
-            "prompt_tokens_details": { "cached_tokens": self.cached(input) } });
+            "prompt_tokens_details": self.details(input) });
         if !stream {
             let calls: Vec<Value> = answer
                 .tools

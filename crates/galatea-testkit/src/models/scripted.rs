@@ -80,7 +80,7 @@ impl ScriptedModel {
     pub fn text(text: impl Into<String>) -> TextAnswer {
         TextAnswer {
             text: text.into(),
-            usage: Usage { input: 11, cached: 0, output: 7 },
+            usage: Usage { input: 11, cached: 0, output: 7, ..Usage::default() },
             ..TextAnswer::default()
         }
     }

@@ -40,6 +40,9 @@ const MAX_REQUEST: usize = 64 << 20;
 /// fill the memory.
 const KEEP: usize = 4096;
 
+/// Fewest tokens of which an answer reports some as stored in the cache.
+pub(super) const SHORTEST_STORED: u64 = 20;
+
 /// A wire format: the requests it accepts and the answers it gives.
 pub trait Dialect: Send + Sync + Sized + 'static {
     /// Name of the header that carries the key, and the text before the key.
@@ -68,6 +71,10 @@ pub trait Dialect: Send + Sync + Sized + 'static {
     /// Number of cached tokens that an answer reports for this number of input tokens.
     fn cached(&self, input: u64) -> u64 {
         input.min(2)
+    }
+    /// Numbers of tokens that an answer reports as stored in the cache, for minutes and for an hour.
+    fn stored(&self, _input: u64) -> [u64; 2] {
+        [0, 0]
     }
 }
 
@@ -227,6 +234,11 @@ impl<D: Dialect> ModelServer<D> {
     /// Number of cached tokens that an answer reports for this number of input tokens.
     pub fn cached(&self, input: u64) -> u64 {
         self.shared.dialect.cached(input)
+    }
+
+    /// Numbers of tokens that an answer reports as stored in the cache, for minutes and for an hour.
+    pub fn stored(&self, input: u64) -> [u64; 2] {
+        self.shared.dialect.stored(input)
     }
 
     /// Number of requests so far.

@@ -287,6 +287,15 @@ impl Handle {
         }
     }
 
+    /// Ends the load: nothing further is asked, and what was asked may still be answered.
+    pub fn stop_asking(&self) {
+        self.change(|s| {
+            if let Some(l) = &mut s.load {
+                l.load.stop_asking();
+            }
+        });
+    }
+
     /// Number of the load's answers that were out of order, repeated or unasked.
     pub fn misplaced(&self) -> usize {
         self.shared.lock().load.as_ref().map_or(0, |l| l.load.misplaced())

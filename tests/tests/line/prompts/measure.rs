@@ -2,8 +2,15 @@
 //! as the beginning of the prompt before.
 #![allow(clippy::print_stdout, reason = "SHOW_PROMPT prints for people")]
 
-use galatea_core::{Timestamp, model::TextRequest, tokens::Family};
+use galatea_core::{
+    Timestamp,
+    model::{CacheFor, TextRequest},
+    tokens::Family,
+};
 use serde_json::{Value, json};
+
+/// Begins the message that holds for one turn only, as `galatea-runtime` writes it.
+const NOTES: &str = "[Notes for your next message]";
 
 /// A prompt as providers read it: tools, instructions, messages.
 pub(crate) struct Prompt {
@@ -12,6 +19,8 @@ pub(crate) struct Prompt {
     has_system: bool,
     /// Parts up to the mark behind which nothing is cached; 0 without a mark.
     stable: usize,
+    /// How long the tools and instructions are cached.
+    instructions: CacheFor,
 }
 
 impl Prompt {
@@ -25,6 +34,7 @@ impl Prompt {
         let behind = request.messages.len() - request.stable;
         Self {
             tools: request.tools.len(),
+            instructions: request.cache_instructions,
             has_system: request.system.is_some(),
             stable: if request.stable > 0 { parts.len() - behind } else { 0 },
             parts,
@@ -51,8 +61,7 @@ impl Prompt {
     fn sections(&self, family: Family) -> Value {
         let system = self.tools + usize::from(self.has_system);
         let messages = &self.parts[system..];
-        // What holds for this turn only begins with a heading.
-        let turn = messages.iter().rposition(|text| text.starts_with("# ")).unwrap_or(0);
+        let turn = messages.iter().rposition(|text| text.starts_with(NOTES)).unwrap_or(0);
         json!({
             "tools": tokens(family, &self.parts[..self.tools]),
             "instructions": tokens(family, &self.parts[self.tools..system]),
@@ -88,6 +97,11 @@ pub(crate) fn figures(asked: &[(Timestamp, TextRequest)], answers: &[String]) ->
                 "tokens": prompts[n].tokens(family),
                 "shared": before.map_or(0, |b| prompts[n].shared(&prompts[b], family)),
                 "marked": prompts[n].marked(family),
+                "instructions_kept": match prompts[n].instructions {
+                    CacheFor::Nothing => 0,
+                    CacheFor::Minutes => 300,
+                    CacheFor::Hour => 3_600,
+                },
                 "answer": family.text(&answers[n]),
                 "sections": prompts[n].sections(family),
             })

@@ -15,7 +15,7 @@ use std::{
     time::Duration,
 };
 
-const PRICE: Price = Price { input: 2, cached: 1, output: 3 };
+const PRICE: Price = Price { input: 2, cached: 1, output: 3, stored: None, stored_long: None };
 
 /// Answers with its name, fails, or never answers. Remembers the requests.
 struct Named {

@@ -66,18 +66,23 @@ pub(super) struct Tokens {
     input_tokens_details: Option<Details>,
 }
 
-#[derive(Deserialize)]
+#[derive(Deserialize, Default)]
 struct Details {
     cached_tokens: Option<u64>,
+    /// From GPT-5.6 on; OpenRouter has it too.
+    cache_write_tokens: Option<u64>,
 }
 
 impl From<Tokens> for Usage {
     fn from(tokens: Tokens) -> Self {
-        let cached = tokens
-            .input_tokens_details
-            .and_then(|details| details.cached_tokens)
-            .unwrap_or_default();
-        Self { input: tokens.input_tokens, cached, output: tokens.output_tokens }
+        let details = tokens.input_tokens_details.unwrap_or_default();
+        Self {
+            input: tokens.input_tokens,
+            cached: details.cached_tokens.unwrap_or_default(),
+            stored: details.cache_write_tokens.unwrap_or_default(),
+            output: tokens.output_tokens,
+            ..Self::default()
+        }
     }
 }
 

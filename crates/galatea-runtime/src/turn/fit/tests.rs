@@ -62,20 +62,27 @@ fn what_fits_stays_as_it_is() {
 
 #[test]
 fn what_changes_stands_behind_the_earlier_messages() {
-    let draft = Draft { active: true, ..draft(4, 10) };
+    let draft = Draft { pace: Pace { active: true, frequent: false }, ..draft(4, 10) };
     let (request, _) = fitted(&draft, Budget { tokens: None, ..budget(0) });
     assert_eq!(request.system.as_deref(), Some("You are Eliza.\n\nBio."));
     assert_eq!(request.stable, 4);
     assert!(request.messages[4].text().starts_with(&format!("{NOTES}\n\nfact fact")));
     assert_eq!(request.messages[5].text(), "Ann: the question");
-    let (quiet, _) =
-        fitted(&Draft { active: false, ..draft }, Budget { tokens: None, ..budget(0) });
+    assert_eq!(request.cache_instructions, CacheFor::Minutes);
+    let at =
+        |pace| fitted(&Draft { pace, ..draft.clone() }, Budget { tokens: None, ..budget(0) }).0;
+    let quiet = at(Pace::default());
     assert_eq!((quiet.stable, &quiet.messages), (0, &request.messages));
+    assert_eq!(quiet.cache_instructions, CacheFor::Nothing);
+    let frequent = at(Pace { active: false, frequent: true });
+    assert_eq!((frequent.stable, frequent.cache_instructions), (0, CacheFor::Hour));
+    let both = at(Pace { active: true, frequent: true });
+    assert_eq!((both.stable, both.cache_instructions), (4, CacheFor::Hour));
 }
 
 #[test]
 fn a_summary_stands_before_the_earlier_messages() {
-    let mut draft = Draft { active: true, ..draft(4, 10) };
+    let mut draft = Draft { pace: Pace { active: true, frequent: false }, ..draft(4, 10) };
     let summary = Section {
         name: "SUMMARIZED_CONTEXT".into(),
         text: "# Earlier\nAnn is new.".into(),

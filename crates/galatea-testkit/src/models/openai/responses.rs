@@ -117,7 +117,7 @@ fn message(i: usize, item: &Value, shape: &mut Shape<'_>) {
 }
 
 /// The response object in its final state.
-fn response(model: &str, answer: &Answer, output: &[Value], cached: u64) -> Value {
+fn response(model: &str, answer: &Answer, output: &[Value], read_details: Value) -> Value {
     let (status, details) = match answer.finish {
         Finish::Length => ("incomplete", json!({ "reason": "max_output_tokens" })),
         Finish::Filtered => ("incomplete", json!({ "reason": "content_filter" })),
@@ -125,7 +125,7 @@ fn response(model: &str, answer: &Answer, output: &[Value], cached: u64) -> Valu
     };
     let (read, written) = answer.usage;
     let usage = json!({
-        "input_tokens": read, "input_tokens_details": { "cached_tokens": cached },
+        "input_tokens": read, "input_tokens_details": read_details,
         "output_tokens": written, "output_tokens_details": { "reasoning_tokens": 0 }, "total_tokens": read + written,
     });
     json!({
@@ -154,10 +154,10 @@ pub(super) fn answer(
     model: &str,
     stream: bool,
     answer: &Answer,
-    cached: u64,
+    details: Value,
 ) -> (Vec<u8>, &'static str) {
     let done = items(answer, true);
-    let last = response(model, answer, &done, cached);
+    let last = response(model, answer, &done, details);
     if !stream {
         return (last.to_string().into_bytes(), "application/json");
     }
@@ -216,7 +216,7 @@ pub(super) fn answer(
 }
 
 pub(super) fn empty(stream: bool) -> (Vec<u8>, &'static str) {
-    answer("x", stream, &Answer::default(), 0)
+    answer("x", stream, &Answer::default(), json!({ "cached_tokens": 0 }))
 }
 
 pub(super) fn stream_error() -> Vec<u8> {
