@@ -256,6 +256,7 @@ pub mod visibility;
 pub mod visible;
 pub mod whole_file;
 pub mod world;
+pub mod world_settings;
 pub mod zone;
 
 pub use action::{Action, ActionDocs, ActionResult, AnyAction};

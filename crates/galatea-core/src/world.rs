@@ -51,6 +51,19 @@ impl World {
         Map::from_iter([(SETTINGS.to_owned(), Value::Object(settings))])
     }
 
+    /// What its owner or an admin answered to a declared setting
+    /// ([`crate::world_settings::WorldSetting`]).
+    pub fn setting(&self, key: &str) -> Option<&str> {
+        self.metadata.extra.get(SETTINGS)?.get(key)?.as_str()
+    }
+
+    /// The metadata that sets it, or removes it.
+    #[doc(hidden)]
+    pub fn with_setting(key: &str, value: Option<&str>) -> Map<String, Value> {
+        let settings = Map::from_iter([(key.to_owned(), value.map_or(Value::Null, Value::from))]);
+        Map::from_iter([(SETTINGS.to_owned(), Value::Object(settings))])
+    }
+
     /// elizaOS `messageServerId`: the plain, unswizzled hash of the platform's id.
     pub fn message_server_id(&self) -> uuid::Uuid {
         crate::ids::uuid_of(self.remote.as_str())

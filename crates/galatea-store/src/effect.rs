@@ -280,6 +280,10 @@ pub(crate) fn push(
             }
             push_merge(change, MERGE_WORLD, world.0, agent, &World::with_retention(*days))
         }
+        RequestedChange::SetWorldSetting { world, key, value } => {
+            let metadata = World::with_setting(key, value.as_deref());
+            push_merge(change, MERGE_WORLD, world.0, agent, &metadata)
+        }
         RequestedChange::SaveTask { task } => task::push(change, agent, task),
         RequestedChange::DeleteTask { task } => task::push_delete(change, agent, *task),
         RequestedChange::ForgetPerson { entity } => push_forget(change, agent, turn, *entity, at),

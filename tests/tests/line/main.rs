@@ -33,3 +33,4 @@ mod rights;
 mod rooms;
 mod stopping;
 mod voice;
+mod world_settings;

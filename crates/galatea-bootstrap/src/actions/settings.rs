@@ -1,5 +1,5 @@
-//! UPDATE_SETTINGS: lets an admin change settings of this room in plain language, and its World's
-//! owner how long messages are kept.
+//! UPDATE_SETTINGS: lets an admin change settings of this room in plain language, and those of its
+//! World that the character declares; and its World's owner how long messages are kept.
 
 use async_trait::async_trait;
 use galatea_core::{
@@ -8,6 +8,7 @@ use galatea_core::{
     speakers, standing,
     store::RequestedChange,
     world::{self, MOST_RETENTION_DAYS},
+    world_settings::{self, LONGEST_WORLD_SETTING, WorldSetting},
 };
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -63,6 +64,13 @@ impl Action for UpdateSettings {
         if key.to_lowercase().replace([' ', '-'], "_") == RETENTION {
             return retention(turn, &params.value);
         }
+        let normal = world_settings::normal(&key);
+        let declared = world_settings::declared(&turn.agent.character.settings);
+        if let Some(setting) = declared.iter().find(|setting| setting.key == normal)
+            && !turn.room.kind.is_direct()
+        {
+            return of_world(turn, setting, &params.value);
+        }
         let mut settings: Map<String, Value> = turn
             .room
             .metadata
@@ -81,6 +89,32 @@ impl Action for UpdateSettings {
         Ok(ActionResult::ok(format!("noted: {key}"))
             .effect(RequestedChange::MergeRoomMetadata { room: turn.room.id, metadata }))
     }
+}
+
+/// Sets what the character wants to know of each World.
+fn of_world(turn: &Turn<'_>, setting: &WorldSetting, value: &str) -> Result<ActionResult> {
+    if standing::standing(turn, turn.world)? < Standing::Admin {
+        return Ok(ActionResult::failed("only admins of this place may change its settings"));
+    }
+    let value = words::line(value, LONGEST_WORLD_SETTING);
+    let value = match setting.accept(&value) {
+        _ if value.trim().is_empty() => None,
+        Some(accepted) => Some(accepted),
+        None => {
+            return Ok(ActionResult::failed(format!(
+                "{} is one of: {}",
+                setting.name,
+                setting.options.join(", ")
+            )));
+        }
+    };
+    let (world, key) = (turn.room.world_id, setting.key.clone());
+    let done = match &value {
+        Some(value) => format!("noted for all rooms: {} is {value}", setting.name),
+        None => format!("removed: {}", setting.name),
+    };
+    let change = RequestedChange::SetWorldSetting { world, key, value };
+    Ok(ActionResult::ok(done).effect(change))
 }
 
 /// Sets how long the World keeps its messages.

@@ -1,7 +1,12 @@
-//! SETTINGS: settings of this room, made by its admins.
+//! SETTINGS: settings of this room, made by its admins; those of its World; and the question for one
+//! that is missing.
 
 use async_trait::async_trait;
-use galatea_core::{Fragment, Provider, ProviderUse, Result, Turn, rights::Words};
+use galatea_core::{
+    Fragment, Provider, ProviderUse, Result, Turn,
+    rights::{Standing, Words},
+    standing, world_settings,
+};
 
 use crate::words;
 
@@ -17,7 +22,7 @@ impl Provider for WorldSettings {
         "SETTINGS"
     }
     fn description(&self) -> &'static str {
-        "Settings of this room that an admin can change"
+        "Settings of this room and place that an admin can change"
     }
     fn position(&self) -> i32 {
         45
@@ -30,30 +35,68 @@ impl Provider for WorldSettings {
         Words::Own
     }
     async fn provide(&self, turn: &Turn<'_>) -> Result<Fragment> {
-        let Some(settings) = turn
-            .room
-            .metadata
-            .get("settings")
-            .and_then(|s| s.as_object())
-            .filter(|s| !s.is_empty())
-        else {
+        let parts: Vec<String> =
+            [of_room(turn), of_world(turn), missing(turn)?].into_iter().flatten().collect();
+        if parts.is_empty() {
             return Ok(Fragment::default());
-        };
-        let list: Vec<String> = settings
-            .iter()
-            .take(MOST)
-            .map(|(key, value)| {
-                format!(
-                    "- {}: {}",
-                    words::name(key),
-                    words::line(
-                        &value.as_str().map_or_else(|| value.to_string(), str::to_owned),
-                        LONGEST
-                    )
-                )
-            })
-            .collect();
-        let text = format!("# Settings of this room, noted for its admins\n{}", list.join("\n"));
+        }
+        let text = parts.join("\n\n");
         Ok(Fragment::text(text.clone()).value("settings", text))
     }
+}
+
+fn of_room(turn: &Turn<'_>) -> Option<String> {
+    let settings = turn.room.metadata.get("settings")?.as_object()?;
+    let list: Vec<String> = settings
+        .iter()
+        .take(MOST)
+        .map(|(key, value)| {
+            let value = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+            line(&words::name(key), &value)
+        })
+        .collect();
+    titled("# Settings of this room, noted for its admins", &list)
+}
+
+/// What the World's admins have answered to the character's declared settings.
+fn of_world(turn: &Turn<'_>) -> Option<String> {
+    let world = turn.world.filter(|_| !turn.room.kind.is_direct())?;
+    let list: Vec<String> = world_settings::declared(&turn.agent.character.settings)
+        .iter()
+        .filter_map(|setting| Some(line(&setting.name, world.setting(&setting.key)?)))
+        .collect();
+    titled("# Settings of this place", &list)
+}
+
+/// The next question to an admin of the World, while settings that the character needs are missing.
+fn missing(turn: &Turn<'_>) -> Result<Option<String>> {
+    let declared = world_settings::declared(&turn.agent.character.settings);
+    let Some(world) = turn.world.filter(|_| !turn.room.kind.is_direct() && !declared.is_empty())
+    else {
+        return Ok(None);
+    };
+    if standing::standing(turn, turn.world)? < Standing::Admin {
+        return Ok(None);
+    }
+    let is_set = |key: &str| world.setting(key).is_some();
+    let Some(next) = world_settings::missing(&declared, is_set) else { return Ok(None) };
+    let options = match next.options.as_slice() {
+        [] => String::new(),
+        options => format!(" One of: {}.", words::line(&options.join(", "), LONGEST)),
+    };
+    Ok(Some(format!(
+        "# A setting of this place that is missing\n- {}: {}{options}\nThe person you answer may set it. \
+         Unless it was asked above already, ask for it in one sentence after your answer. Store what they say with UPDATE_SETTINGS, key {}.",
+        next.name,
+        words::line(&next.question, LONGEST),
+        next.key
+    )))
+}
+
+fn line(name: &str, value: &str) -> String {
+    format!("- {name}: {}", words::line(value, LONGEST))
+}
+
+fn titled(title: &str, list: &[String]) -> Option<String> {
+    (!list.is_empty()).then(|| format!("{title}\n{}", list.join("\n")))
 }

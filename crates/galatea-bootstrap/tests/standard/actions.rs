@@ -1,7 +1,8 @@
 //! Effects of actions on rooms and settings, and who may request them.
 
-use galatea_core::{ParticipantState, Task, TaskId, store::RequestedChange};
+use galatea_core::{ParticipantState, Task, TaskId, World, store::RequestedChange};
 use serde_json::{Map, json};
+use std::sync::Arc;
 
 use crate::scene::{ADMIN, MARIA, OWNER, Scene};
 
@@ -142,6 +143,52 @@ async fn only_the_owner_says_how_long_a_world_keeps_messages() {
         let refused = scene.does("UPDATE_SETTINGS", set("30")).await;
         assert!(!refused.success && refused.effects.is_empty());
     }
+}
+
+/// A group of a character that declares two settings of Worlds.
+fn declaring(person: u128) -> Scene {
+    let mut scene = Scene::group().by(person);
+    let character = Arc::make_mut(&mut scene.agent.character);
+    character.settings.insert(
+        "worldSettings".to_owned(),
+        json!({
+            "tone": { "usageDescription": "How formal am I here?", "options": ["casual", "formal"] },
+            "rules_room": { "description": "Where are the rules?", "dependsOn": ["tone"] },
+        }),
+    );
+    scene
+}
+
+#[tokio::test]
+async fn a_missing_setting_of_the_world_is_asked_of_an_admin() {
+    let mut scene = declaring(ADMIN);
+    let shown = scene.shows("SETTINGS").await.text;
+    assert!(shown.contains("How formal am I here? One of: casual, formal."), "{shown}");
+    assert!(!shown.contains("Where are the rules?"), "one after the other: {shown}");
+    for other in [declaring(MARIA), Scene::group().by(ADMIN)] {
+        assert_eq!(other.shows("SETTINGS").await.text, "");
+    }
+
+    let done = scene.does("UPDATE_SETTINGS", json!({ "key": "Tone", "value": "Formal" })).await;
+    let world = scene.room.world_id;
+    let set = |key: &str, value: Option<&str>| RequestedChange::SetWorldSetting {
+        world,
+        key: key.to_owned(),
+        value: value.map(str::to_owned),
+    };
+    assert_eq!(done.effects, [set("tone", Some("formal"))]);
+    let metadata = World::with_setting("tone", Some("formal"));
+    scene.world.as_mut().unwrap().metadata.extra.extend(metadata);
+    let shown = scene.shows("SETTINGS").await.text;
+    assert!(shown.contains("- tone: formal") && shown.contains("Where are the rules?"), "{shown}");
+
+    let refused = scene.does("UPDATE_SETTINGS", json!({ "key": "tone", "value": "rude" })).await;
+    assert!(!refused.success && refused.text.contains("casual, formal"), "{}", refused.text);
+    let removed = scene.does("UPDATE_SETTINGS", json!({ "key": "tone", "value": "" })).await;
+    assert_eq!(removed.effects, [set("tone", None)]);
+    let other =
+        declaring(MARIA).does("UPDATE_SETTINGS", json!({ "key": "tone", "value": "" })).await;
+    assert!(!other.success && other.effects.is_empty());
 }
 
 #[tokio::test]

@@ -5,7 +5,7 @@ use std::{collections::BTreeMap, ops::Range};
 
 use super::{
     Character, Generation, Knowledge, Style,
-    diagnostic::{EMPTY, ID, KEY, MISSING},
+    diagnostic::{EMPTY, ID, KEY, MISSING, VALUE},
     encrypted, examples,
     fields::{
         Fields, index, keep, list, object, secrets, suggestion, text_list, text_or_list, wrong,
@@ -16,7 +16,10 @@ use super::{
     notes::Notes,
     plugins,
 };
-use crate::ids::string_to_uuid;
+use crate::{
+    ids::string_to_uuid,
+    world_settings::{MOST_WORLD_SETTINGS, WORLD_SETTINGS, WorldSetting},
+};
 
 /// Reads the root object of a character file.
 pub(super) fn character(
@@ -68,6 +71,10 @@ pub(super) fn character(
             .iter()
             .filter(|entry| entry.key != "secrets")
             .for_each(|entry| encrypted::remark(entry, notes));
+        inner
+            .iter()
+            .filter(|entry| entry.key == WORLD_SETTINGS)
+            .for_each(|entry| world_settings(entry, notes));
         if let Some(entry) = index(inner, notes).get("secrets") {
             character.settings_secrets = secrets(&entry.value, "settings.secrets", notes);
         }
@@ -268,4 +275,27 @@ fn style(node: &Node, extra: &mut Map<String, Value>, notes: &mut Notes<'_>) -> 
         }
     }
     style
+}
+
+/// Remarks on declared settings of Worlds that cannot be used.
+fn world_settings(entry: &Entry, notes: &mut Notes<'_>) {
+    let Some(declared) = object(&entry.value, "settings.worldSettings", notes) else { return };
+    for (n, setting) in declared.iter().enumerate() {
+        let fault = match WorldSetting::read(&setting.key, &setting.value.to_value()) {
+            _ if n >= MOST_WORLD_SETTINGS => {
+                format!("only the first {MOST_WORLD_SETTINGS} are used")
+            }
+            Ok(_) => continue,
+            Err(fault) => fault,
+        };
+        notes.warn(
+            VALUE,
+            &setting.key_range,
+            format!("this setting of Worlds is left out: {fault}"),
+            Some(
+                "it is an object with `name`, `description` or `usageDescription` (the question), `required`, `options` and `dependsOn`"
+                    .to_owned(),
+            ),
+        );
+    }
 }

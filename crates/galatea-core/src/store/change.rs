@@ -140,6 +140,15 @@ pub enum RequestedChange {
         /// From 1 to [`crate::world::MOST_RETENTION_DAYS`]; 0 keeps them.
         days: u32,
     },
+    /// Sets or removes a World's setting that the character declares.
+    SetWorldSetting {
+        /// Where.
+        world: WorldId,
+        /// Its key ([`crate::world_settings::WorldSetting::key`]).
+        key: String,
+        /// To what; none removes it.
+        value: Option<String>,
+    },
     /// Inserts or replaces a task.
     SaveTask {
         /// The task; its agent is the turn's.

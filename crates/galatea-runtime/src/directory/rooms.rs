@@ -96,9 +96,9 @@ impl RoomCache {
                 RequestedChange::SaveTask { .. } | RequestedChange::DeleteTask { .. } => {}
                 RequestedChange::SetParticipantState { room, .. }
                 | RequestedChange::MergeRoomMetadata { room, .. } => self.forget(*room),
-                RequestedChange::SetRole { .. } | RequestedChange::SetRetention { .. } => {
-                    self.forget_all();
-                }
+                RequestedChange::SetRole { .. }
+                | RequestedChange::SetRetention { .. }
+                | RequestedChange::SetWorldSetting { .. } => self.forget_all(),
                 RequestedChange::MergeEntityMetadata { .. }
                 | RequestedChange::ForgetPerson { .. }
                 | RequestedChange::LinkPeople { .. }

@@ -206,6 +206,21 @@ pub async fn effects_are_applied(store: Arc<dyn Store>) {
     assert!(keep(1_000_000).await.is_err());
     keep(0).await.unwrap();
     assert_eq!(kept().await, None);
+    let set = |value: Option<&str>| {
+        let (key, value) = ("tone".to_owned(), value.map(str::to_owned));
+        let effects = vec![RequestedChange::SetWorldSetting { world: scene.world, key, value }];
+        store.finish_turn(TurnRecord { effects, ..scene.turn(&[]) })
+    };
+    let tone = async || {
+        let world = store.world(scene.world).await.unwrap().unwrap();
+        world.setting("tone").map(str::to_owned)
+    };
+    set(Some("casual")).await.unwrap();
+    keep(7).await.unwrap();
+    assert_eq!((tone().await.as_deref(), kept().await), (Some("casual"), Some(7)));
+    set(None).await.unwrap();
+    keep(0).await.unwrap();
+    assert_eq!(tone().await, None);
     let roles = store.world(scene.world).await.unwrap().unwrap().metadata.roles;
     assert_eq!(
         (roles.get(&scene.person), roles.get(&scene.itself())),

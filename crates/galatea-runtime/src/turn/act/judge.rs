@@ -228,6 +228,13 @@ async fn change(
             let asks = *days > 0 && consent == Consent::Asked;
             return Ok(if asks { judged.or_worse(Judged::deletes()) } else { judged });
         }
+        RequestedChange::SetWorldSetting { world, .. } => {
+            let standing = standing::standing(turn, turn.world)?;
+            if *world != turn.room.world_id || standing < Standing::Admin {
+                return Ok(Judged::refused("only admins of a World change its settings"));
+            }
+            (Scope::World, standing, here(turn))
+        }
         RequestedChange::SetRole { world, .. } if *world == turn.room.world_id => {
             (Scope::World, standing::standing(turn, turn.world)?, here(turn))
         }
