@@ -2,7 +2,7 @@
 
 use async_trait::async_trait;
 use galatea_core::{
-    Fragment, Provider, ProviderUse, Result, RoomId, Timestamp, Turn, rights::Words, speakers,
+    Fragment, Provider, ProviderUse, Result, RoomId, Timestamp, Turn, rights::Authorship, speakers,
 };
 use std::{
     collections::HashMap,
@@ -35,11 +35,11 @@ impl Provider for Entities {
     fn when(&self) -> ProviderUse {
         ProviderUse::Always
     }
-    fn words(&self) -> Words {
-        Words::Own
+    fn authorship(&self) -> Authorship {
+        Authorship::Own
     }
     async fn provide(&self, turn: &Turn<'_>) -> Result<Fragment> {
-        // In a direct chat the conversation names everybody.
+        // In a direct chat the conversation names everyone.
         if turn.room.kind.is_direct() {
             return Ok(Fragment::default());
         }

@@ -1,7 +1,7 @@
 //! SETTINGS: settings of this room, made by its admins.
 
 use async_trait::async_trait;
-use galatea_core::{Fragment, Provider, ProviderUse, Result, Turn, rights::Words};
+use galatea_core::{Fragment, Provider, ProviderUse, Result, Turn, rights::Authorship};
 
 use crate::words;
 
@@ -26,8 +26,8 @@ impl Provider for WorldSettings {
         // The room's metadata is already loaded, so no query is needed.
         ProviderUse::Always
     }
-    fn words(&self) -> Words {
-        Words::Own
+    fn authorship(&self) -> Authorship {
+        Authorship::Own
     }
     async fn provide(&self, turn: &Turn<'_>) -> Result<Fragment> {
         let Some(settings) = turn
