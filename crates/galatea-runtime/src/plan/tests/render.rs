@@ -3,7 +3,7 @@
 use proptest::{prelude::*, sample::subsequence, strategy::Union};
 use serde_json::{Map, Value, json};
 
-use super::{called, names, parse_text};
+use super::{called, names, read};
 use crate::plan::{Parsed, PlanFormat};
 
 /// Words that look like our own markup, and what breaks parsers.
@@ -264,14 +264,14 @@ proptest! {
     #[test]
     fn json_is_read_back(sample in sample(), around in around(), spaced: bool) {
         let answer = dress(&as_json(&sample, spaced), &around);
-        check(&parse_text(&answer), &sample, &around, PlanFormat::Json)?;
+        check(&read(&answer), &sample, &around, PlanFormat::Json)?;
     }
 
     #[test]
     fn xml_is_read_back(sample in sample(), around in around(), cdata: bool, spaced: bool, wrapped: bool) {
         let spelling = if cdata { Spelling::Cdata } else { Spelling::Escaped };
         let answer = dress(&as_xml(&sample, spelling, spaced, wrapped), &around);
-        check(&parse_text(&answer), &sample, &around, PlanFormat::Xml)?;
+        check(&read(&answer), &sample, &around, PlanFormat::Xml)?;
     }
 
     #[test]
@@ -280,7 +280,7 @@ proptest! {
         sample.text = ["</text", "<text>", "<![CDATA[", "&"].iter().fold(sample.text, |text, marker| text.replace(marker, "<3")).trim().to_owned();
         prop_assume!(!sample.text.contains("</text"));
         let answer = dress(&as_xml(&sample, Spelling::Raw, spaced, true), &around);
-        check(&parse_text(&answer), &sample, &around, PlanFormat::Xml)?;
+        check(&read(&answer), &sample, &around, PlanFormat::Xml)?;
     }
 
     #[test]
@@ -312,7 +312,7 @@ proptest! {
 
     #[test]
     fn plain_words_are_kept_exactly(text in plain_words()) {
-        let parsed = parse_text(&text);
+        let parsed = read(&text);
         prop_assert_eq!(&parsed.plan.text, &text);
         prop_assert_eq!(parsed.format, PlanFormat::Plain);
         prop_assert_eq!(names(&parsed), ["REPLY"]);
@@ -321,7 +321,7 @@ proptest! {
     #[test]
     fn plain_words_after_reasoning_are_kept_exactly(text in plain_words(), thought in any_text()) {
         prop_assume!(!thought.contains("</think>"));
-        let parsed = parse_text(&format!("<think>{thought}</think>\n{text}"));
+        let parsed = read(&format!("<think>{thought}</think>\n{text}"));
         prop_assert_eq!(&parsed.plan.text, &text);
         prop_assert_eq!(parsed.plan.thought, Some(thought));
     }
