@@ -1,10 +1,11 @@
 //! The targets and their properties.
 
 use galatea_core::{
-    ActionDocs, character,
+    ActionDocs, Incoming, IncomingEvent, character,
     model::{Finish, TextAnswer},
 };
 use galatea_runtime::plan;
+use serde_json::Value;
 use std::sync::Arc;
 
 use crate::Target;
@@ -39,8 +40,8 @@ pub(crate) const ALL: &[Target] = &[
     Target { name: "import_log", run: galatea::fuzz::import_log },
     Target { name: "import_galatea", run: galatea::fuzz::import_galatea },
     Target { name: "import_elizaos", run: galatea::fuzz::import_elizaos },
-    Target { name: "import_telegram", run: galatea_telegram::fuzz::export },
-    Target { name: "import_discord", run: galatea_discord::fuzz::export },
+    Target { name: "import_telegram", run: |bytes| export(bytes, galatea_telegram::read_export) },
+    Target { name: "import_discord", run: |bytes| export(bytes, galatea_discord::read_export) },
 ];
 
 fn text(bytes: &[u8]) -> String {
@@ -74,5 +75,16 @@ fn character(bytes: &[u8]) {
             let written = character::convert(&loaded.character);
             assert!(character::load("again.json", &written).is_ok(), "{written}");
         }
+    }
+}
+
+/// Reads an export of a chat with a connector's reader. Every message has text.
+fn export(file: &[u8], read: fn(&Value) -> Option<Vec<Incoming>>) {
+    let Ok(value) = serde_json::from_slice(file) else { return };
+    for incoming in read(&value).unwrap_or_default() {
+        let IncomingEvent::Message(message) = incoming.event else {
+            panic!("an export has messages only");
+        };
+        assert!(!message.content.text.trim().is_empty(), "{message:?}");
     }
 }

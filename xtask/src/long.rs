@@ -1,6 +1,7 @@
 //! `cargo xtask long`: the checks CI runs after `cargo xtask ci`. The crash matrix, 300 random
-//! kills with a soak beside them, 100,000 searches for canaries, a minute of fuzzing for each parser
-//! of external input, and a new connector in a copy of the checkout.
+//! kills with a soak beside them, processes of a cluster that are killed, paused and replaced,
+//! 100,000 searches for canaries, a minute of fuzzing for each parser of external input, and a new
+//! connector in a copy of the checkout.
 
 use anyhow::{Context, Result, bail};
 use nix::{
@@ -31,6 +32,7 @@ pub(crate) fn run(root: &Path) -> Result<()> {
     step("crash matrix", || matrix(root))?;
     step("chaos", || succeed(ignored(root, "chaos::")))?;
     step("soak, beside the matrix and chaos", || soak.finish())?;
+    step("cluster, with four rooms", || succeed(ignored(root, "cluster::")))?;
     step("canaries", || succeed(canaries(root)))?;
     step("fuzzing", || fuzz::search(root, &fuzz::Fuzz::of_ci()).map(report))?;
     step("a new connector", || scaffold::run(root))?;

@@ -33,7 +33,8 @@ struct Cli {
 enum Chore {
     /// What to run before a change is handed in: lints, generated files, advisories, tests.
     Ci,
-    /// What CI runs after that: crash matrix, chaos, soak, a new connector.
+    /// What CI runs after that: crash matrix, chaos, soak, cluster, canaries, fuzzing, a new
+    /// connector.
     Long,
     /// A crash at every kill point, on every platform and database.
     Matrix,

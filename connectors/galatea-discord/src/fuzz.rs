@@ -1,7 +1,7 @@
 //! Entry points for the fuzzer (`fuzz/`) into the decoding and encoding of Discord's formats.
 //! Compiled only with the feature `fuzz`.
 
-use galatea_core::{Content, IncomingEvent, Outgoing, Timestamp};
+use galatea_core::{Content, Outgoing, Timestamp};
 
 use crate::{
     decode::{self, Me, directory::Directory},
@@ -30,16 +30,5 @@ pub fn markdown(text: &str) {
             let length = text.encode_utf16().count();
             assert!(length <= MAX_TEXT, "{length} code units");
         }
-    }
-}
-
-/// Reads an export of a chat ([`crate::read_export`]). Every message has text.
-pub fn export(file: &[u8]) {
-    let Ok(value) = serde_json::from_slice(file) else { return };
-    for incoming in crate::read_export(&value).unwrap_or_default() {
-        let IncomingEvent::Message(message) = incoming.event else {
-            panic!("an export has messages only");
-        };
-        assert!(!message.content.text.trim().is_empty(), "{message:?}");
     }
 }

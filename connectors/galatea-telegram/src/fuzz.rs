@@ -1,7 +1,7 @@
 //! Entry points for the fuzzer (`fuzz/`) into the decoding and encoding of Telegram's formats.
 //! Compiled only with the feature `fuzz`.
 
-use galatea_core::{Content, IncomingEvent, Outgoing, Timestamp};
+use galatea_core::{Content, Outgoing, Timestamp};
 use teloxide::types::Update;
 
 use crate::{
@@ -54,15 +54,4 @@ pub fn markdown(text: &str) {
 fn read(update: &Update) {
     let me = Me { id: 1, user_name: "galatea_test_bot".to_owned() };
     let _ = decode::decode(update, &me, Timestamp(1_700_000_000_000));
-}
-
-/// Reads an export of a chat ([`crate::read_export`]). Every message has text.
-pub fn export(file: &[u8]) {
-    let Ok(value) = serde_json::from_slice(file) else { return };
-    for incoming in crate::read_export(&value).unwrap_or_default() {
-        let IncomingEvent::Message(message) = incoming.event else {
-            panic!("an export has messages only");
-        };
-        assert!(!message.content.text.trim().is_empty(), "{message:?}");
-    }
 }

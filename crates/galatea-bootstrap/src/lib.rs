@@ -5,7 +5,7 @@ mod actions;
 mod choose;
 mod evaluators;
 mod fact;
-mod known;
+mod learning_cache;
 mod meaning;
 mod profile;
 mod providers;
@@ -22,8 +22,8 @@ pub const VARIABLES: &[Variable] = &[evaluators::INTERVAL, galatea_core::rights:
 
 /// Creates the plugin. Called once per agent.
 pub fn plugin() -> Plugin {
-    let (known, meaning) =
-        (Arc::new(known::Known::default()), Arc::new(meaning::Meaning::default()));
+    let (cache, meaning) =
+        (Arc::new(learning_cache::LearningCache::default()), Arc::new(meaning::Meaning::default()));
     Plugin::new(
         "bootstrap",
         env!("CARGO_PKG_VERSION"),
@@ -37,7 +37,7 @@ pub fn plugin() -> Plugin {
     .action(actions::MuteRoom)
     .action(actions::UnmuteRoom)
     .action(actions::SendMessage)
-    .action(actions::UpdateContact(Arc::clone(&known)))
+    .action(actions::UpdateContact(Arc::clone(&cache)))
     .action(actions::ChooseOption)
     .action(actions::UpdateRole)
     .action(actions::UpdateSettings)
@@ -47,8 +47,8 @@ pub fn plugin() -> Plugin {
     .provider(providers::Time)
     .provider(providers::WorldProvider)
     .provider(providers::Entities::default())
-    .provider(providers::Relationships(Arc::clone(&known)))
-    .provider(providers::Facts(Arc::clone(&known), Arc::clone(&meaning)))
+    .provider(providers::Relationships(Arc::clone(&cache)))
+    .provider(providers::Facts(Arc::clone(&cache), Arc::clone(&meaning)))
     .provider(providers::Memories(Arc::clone(&meaning)))
     .provider(providers::SummarizedContext)
     .provider(providers::Roles)
@@ -61,8 +61,8 @@ pub fn plugin() -> Plugin {
     .provider(providers::Evaluators)
     .provider(providers::ActionState)
     .provider(providers::RecentMessages)
-    .evaluator(evaluators::Reflection(Arc::clone(&known), Arc::clone(&meaning)))
-    .evaluator(evaluators::Profiles(known))
+    .evaluator(evaluators::Reflection(Arc::clone(&cache), Arc::clone(&meaning)))
+    .evaluator(evaluators::Profiles(cache))
     .evaluator(evaluators::Summarization::default())
     .evaluator(evaluators::EmbeddingQueue::new(meaning))
 }

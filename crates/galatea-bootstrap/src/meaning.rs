@@ -74,7 +74,7 @@ impl Meaning {
     /// # Errors
     /// If the model does not answer in time. Memories are then compared by words, and the verdict
     /// says so.
-    pub(crate) async fn said(&self, turn: &Turn<'_>) -> Result<Option<Said>> {
+    pub(crate) async fn embed_question(&self, turn: &Turn<'_>) -> Result<Option<Said>> {
         if turn.models.embedding.is_none() {
             return Ok(None);
         }

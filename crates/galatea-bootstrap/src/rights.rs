@@ -6,7 +6,7 @@ pub(crate) use galatea_core::{
     standing::{of_speaker, owns_agent},
 };
 
-/// Whether the speaker may change how the agent behaves in this Room: everybody in a direct chat,
+/// Whether the speaker may change how the agent behaves in this Room: everyone in a direct chat,
 /// admins elsewhere.
 pub(crate) fn may_change_room(turn: &Turn<'_>) -> bool {
     turn.room.kind.is_direct() || of_speaker(turn) >= Role::Admin
@@ -20,6 +20,6 @@ pub(crate) async fn may_write(turn: &Turn<'_>, room: &Room, world: &World) -> Re
     }
     let (standing, site) =
         (standing::standing(turn, Some(world))?, standing::site(turn, room).await?);
-    Ok(rights::rule(rights::Scope::Elsewhere, standing, site, rights::Words::Own)
+    Ok(rights::rule(rights::Scope::Elsewhere, standing, site, rights::Authorship::Own)
         != rights::Ruling::Refuse)
 }

@@ -25,7 +25,7 @@ pub const COMMAND_WORDS: &[(&str, &str, &str)] = &[
     ("link", "code", "The code from the other platform; yes or no to the question there"),
 ];
 
-/// Commands that change a room for everybody in it: outside of direct messages only its admins may
+/// Commands that change a room for everyone in it: outside of direct messages only its admins may
 /// use them.
 pub const ADMIN_COMMANDS: &[&str] = &["reset", "mute", "unmute"];
 

@@ -44,7 +44,7 @@ pub trait Hints: fmt::Debug + Send + Sync {
 
     /// Tells the other processes. Returns at once, without a sign of whether it arrived; several
     /// may arrive as one.
-    fn tell(&self, hint: Hint);
+    fn notify(&self, hint: Hint);
 
     /// Changes when another process has sent this hint, or may have sent it while the connection
     /// was down.
@@ -60,7 +60,7 @@ impl Hints for NoHints {
         false
     }
 
-    fn tell(&self, _: Hint) {}
+    fn notify(&self, _: Hint) {}
 
     fn heard(&self, _: Hint) -> watch::Receiver<u64> {
         self.0.subscribe()

@@ -112,8 +112,8 @@ mod tests {
                 && people.names(None, Some("ANN"))
                 && people.names(Some("1"), Some("815"))
         );
-        assert!(!people.names(Some("1"), Some("4711")), "a handle of digits is no id");
-        assert!(!people.names(Some("815"), Some("x")), "an id is no handle");
+        assert!(!people.names(Some("1"), Some("4711")), "a handle of digits is not an id");
+        assert!(!people.names(Some("815"), Some("x")), "an id is not a handle");
         assert!(!people.names(None, None) && !people.names(Some("ann"), None));
         assert_eq!(people.to_string(), "4711,@ann,@815");
     }

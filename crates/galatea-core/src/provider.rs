@@ -3,14 +3,14 @@
 use async_trait::async_trait;
 use std::time::Duration;
 
-use crate::{error::Result, rights::Words, state::Fragment, turn::Turn};
+use crate::{error::Result, rights::Authorship, state::Fragment, turn::Turn};
 
 /// Supplies one part of the prompt. Read-only; all providers of a turn run at the same time, each
 /// with a deadline. One that fails or is late is left out, and the verdict says so.
 ///
 /// ```
 /// use async_trait::async_trait;
-/// use galatea_core::{Fragment, Provider, ProviderUse, Result, Turn, rights::Words};
+/// use galatea_core::{Fragment, Provider, ProviderUse, Result, Turn, rights::Authorship};
 ///
 /// struct House;
 ///
@@ -29,8 +29,8 @@ use crate::{error::Result, rights::Words, state::Fragment, turn::Turn};
 ///         ProviderUse::Always
 ///     }
 ///     // The text is the operator's: it cannot carry a stranger's instruction.
-///     fn words(&self) -> Words {
-///         Words::Own
+///     fn authorship(&self) -> Authorship {
+///         Authorship::Own
 ///     }
 ///     async fn provide(&self, _: &Turn<'_>) -> Result<Fragment> {
 ///         Ok(Fragment::text("Be kind.").value("houseRules", "Be kind."))
@@ -57,13 +57,13 @@ pub trait Provider: Send + Sync {
     /// Whose words its part holds, besides those of the conversation and its files, which the
     /// runtime looks at itself. Others' unless the provider says so: an action that goes beyond the
     /// Room has to be confirmed then.
-    fn words(&self) -> Words {
-        Words::Others
+    fn authorship(&self) -> Authorship {
+        Authorship::Others
     }
     /// Whether its text is the same in every turn of a Room for a day, such as the description of
     /// the agent. Such text stands in front of the conversation, so that the provider of the model
     /// can keep what it has read of it; any other text stands behind the conversation. Unless the
-    /// provider's [`Provider::words`] are its own, it stands behind the instructions.
+    /// provider's [`Provider::authorship`] are its own, it stands behind the instructions.
     fn lasting(&self) -> bool {
         false
     }

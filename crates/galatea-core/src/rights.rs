@@ -3,7 +3,7 @@
 
 mod table;
 
-pub use table::{Row, Ruling, Scope, Site, Standing, Words, rows, rule};
+pub use table::{Authorship, Row, Ruling, Scope, Site, Standing, rows, rule};
 
 use crate::{
     error::Result,

@@ -31,14 +31,14 @@ impl Speakers {
             if shown.0.is_empty()
                 && let Some(name) = name.map(display).filter(|name| !name.is_empty())
             {
-                *shown = (key(&name), name);
+                *shown = (skeleton(&name), name);
             }
         }
         let mut taken: BTreeMap<String, BTreeSet<EntityId>> = BTreeMap::new();
         for (entity, (key, _)) in &shown {
             taken.entry(key.clone()).or_default().insert(*entity);
         }
-        let agent = key(&display(agent));
+        let agent = skeleton(&display(agent));
         let told_apart = |entity: EntityId, key: &str, name: &str| {
             let alone = taken.get(key).is_none_or(|all| all.len() == 1)
                 && key != agent
@@ -140,7 +140,7 @@ fn suffix(entity: EntityId) -> String {
 }
 
 /// Names that read alike.
-fn key(name: &str) -> String {
+fn skeleton(name: &str) -> String {
     name.chars()
         .filter(|c| c.is_alphanumeric())
         .flat_map(char::to_lowercase)

@@ -5,7 +5,7 @@ use crate::{
     error::Result,
     ids::{EntityId, RoomId},
     memory::Memory,
-    rights::{Site, Standing, TAINTED, Words, owners, role},
+    rights::{Authorship, Site, Standing, TAINTED, owners, role},
     room::{ChannelType, Room},
     turn::Turn,
     world::{Role, World},
@@ -77,7 +77,7 @@ pub async fn site(turn: &Turn<'_>, room: &Room) -> Result<Site> {
 /// Whose words are in the prompt besides those of the one person who is being answered and the
 /// agent's own: other speakers, what the conversation holds of others, what is quoted, files, facts
 /// and documents. In a group always others': names and titles are theirs.
-pub fn words(turn: &Turn<'_>) -> Words {
+pub fn authorship(turn: &Turn<'_>) -> Authorship {
     let others = |memory: &Memory| holds_others(turn, memory);
     let quoted = turn.envelope.reply_to.is_some()
         && !turn.envelope.addressed.reply
@@ -90,13 +90,13 @@ pub fn words(turn: &Turn<'_>) -> Words {
         .chain(std::iter::once(turn.message));
     let composed = || {
         turn.state.fragments.iter().any(|(_, fragment)| {
-            fragment.words == Words::Others && !fragment.text.trim().is_empty()
+            fragment.authorship == Authorship::Others && !fragment.text.trim().is_empty()
         })
     };
     if !turn.room.kind.is_direct() || quoted || shown.into_iter().any(others) || composed() {
-        Words::Others
+        Authorship::Others
     } else {
-        Words::Own
+        Authorship::Own
     }
 }
 

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use crate::rights::Words;
+use crate::rights::Authorship;
 
 /// One provider's part of the [`State`].
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
@@ -14,12 +14,12 @@ pub struct Fragment {
     pub values: Map<String, Value>,
     /// Structured data for actions and evaluators.
     pub data: Map<String, Value>,
-    /// Whose words it holds: [`Words::Own`] if [`crate::Provider::words`] says so of all its text,
-    /// or if the provider has looked at what this text holds.
+    /// Whose words it holds: [`Authorship::Own`] if [`crate::Provider::authorship`] says so of all
+    /// its text, or if the provider has looked at what this text holds.
     #[serde(skip)]
-    pub words: Words,
+    pub authorship: Authorship,
     /// Whether the text may stand among the instructions: only the operator wrote it. Set by
-    /// the runtime from [`crate::Provider::words`].
+    /// the runtime from [`crate::Provider::authorship`].
     #[serde(skip)]
     pub instructs: bool,
     /// Whether the text is the same in every turn of a day; set by the runtime from

@@ -208,7 +208,7 @@ mod tests {
         assert_eq!(
             Family::Other.request(&request),
             FRAME + 1 + FRAME + PICTURE,
-            "a picture's bytes are no text"
+            "a picture's bytes are not text"
         );
     }
 

@@ -24,8 +24,8 @@ use crate::{
 const WALL: Duration = Duration::from_secs(30);
 /// Most bytes read from the child: text within [`Limits`], as JSON with its headings.
 const OUTPUT: u64 = 64 << 20;
-/// Bytes of the child's last words that are read, to learn why it died.
-const LAST_WORDS: u64 = 4 << 10;
+/// Most bytes read from the child's standard error, which says why it ended.
+const ERROR_OUTPUT: u64 = 4 << 10;
 /// Children at once. One document may take 256 MiB.
 const AT_ONCE: usize = 1;
 
@@ -98,7 +98,7 @@ impl Parser {
             drop(input);
         };
         let (mut read, mut words) = (Vec::new(), Vec::new());
-        let (mut output, mut errors) = (output.take(OUTPUT + 1), errors.take(LAST_WORDS));
+        let (mut output, mut errors) = (output.take(OUTPUT + 1), errors.take(ERROR_OUTPUT));
         let (_, read_outcome, _) =
             tokio::join!(write, output.read_to_end(&mut read), errors.read_to_end(&mut words));
         read_outcome.map_err(|error| not_started().with("cause", error))?;

@@ -78,7 +78,7 @@ impl Cutter {
         match &block.kind {
             BlockKind::Prose => self.pieces(sentences(&block.text, room), " ", room, block),
             BlockKind::Code => {
-                let lines = block.text.lines().flat_map(|line| words(line, room));
+                let lines = block.text.lines().flat_map(|line| split_at_words(line, room));
                 self.pieces(lines.collect(), "\n", room, block);
             }
             BlockKind::Table { header } => self.rows(header, &block.text, room, block),
@@ -121,7 +121,9 @@ impl Cutter {
     fn rows(&mut self, header: &str, rows: &str, room: u64, block: &Block) {
         let mut fresh = true;
         for row in rows.lines() {
-            for part in words(row, if tokens(row) > LONGEST_ROW { room } else { LONGEST_ROW }) {
+            for part in
+                split_at_words(row, if tokens(row) > LONGEST_ROW { room } else { LONGEST_ROW })
+            {
                 if self.tokens + tokens(part) + if fresh { tokens(header) } else { 0 } > room {
                     self.restart(block);
                     fresh = true;
@@ -178,7 +180,7 @@ fn sentences(text: &str, room: u64) -> Vec<&str> {
         .flat_map(|line| line.split_sentence_bounds())
         .map(str::trim)
         .filter(|sentence| !sentence.is_empty())
-        .flat_map(|sentence| words(sentence, room))
+        .flat_map(|sentence| split_at_words(sentence, room))
         .collect()
 }
 
@@ -189,7 +191,7 @@ fn beyond(text: &str, room: u64) -> bool {
 }
 
 /// Parts of a text within `room` tokens, cut between words, or inside of one that is too long.
-fn words(text: &str, room: u64) -> Vec<&str> {
+fn split_at_words(text: &str, room: u64) -> Vec<&str> {
     if tokens(text) <= room {
         return vec![text];
     }

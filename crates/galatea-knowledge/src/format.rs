@@ -64,25 +64,27 @@ impl Format {
     /// read, with the fix.
     pub fn detect(name: &str, bytes: &[u8]) -> Result<Self> {
         let named = Self::of_name(name);
-        let found = found(bytes).map_err(|what| {
+        let found = detect(bytes).map_err(|what| {
             unreadable(format!("{} is {what}", shown(name)))
                 .with_fix("export it as PDF, DOCX, HTML or text, or leave it out")
         })?;
         match (found, named) {
-            (Found::Binary(format), Some(named)) if named != format => Err(misnamed(name, format)),
-            (Found::Binary(format), _) => Ok(format),
-            (Found::Text, Some(binary @ (Self::Pdf | Self::Docx | Self::Epub))) => {
+            (DetectedFormat::Binary(format), Some(named)) if named != format => {
+                Err(misnamed(name, format))
+            }
+            (DetectedFormat::Binary(format), _) => Ok(format),
+            (DetectedFormat::Text, Some(binary @ (Self::Pdf | Self::Docx | Self::Epub))) => {
                 Err(not_what_it_says(name, binary))
             }
-            (Found::Html, None | Some(Self::Html | Self::Text)) => Ok(Self::Html),
-            (Found::Html, Some(binary @ (Self::Pdf | Self::Docx | Self::Epub))) => {
+            (DetectedFormat::Html, None | Some(Self::Html | Self::Text)) => Ok(Self::Html),
+            (DetectedFormat::Html, Some(binary @ (Self::Pdf | Self::Docx | Self::Epub))) => {
                 Err(not_what_it_says(name, binary).with(
                     "found",
                     "a web page, such as a server's error or login page in place of the file",
                 ))
             }
-            (Found::Html | Found::Text, Some(named)) => Ok(named),
-            (Found::Text, None) => Ok(Self::Text),
+            (DetectedFormat::Html | DetectedFormat::Text, Some(named)) => Ok(named),
+            (DetectedFormat::Text, None) => Ok(Self::Text),
         }
     }
 
@@ -138,7 +140,7 @@ impl FromStr for Format {
     }
 }
 
-enum Found {
+enum DetectedFormat {
     Binary(Format),
     Html,
     Text,
@@ -148,20 +150,20 @@ enum Found {
 /// first KiB (ISO 32000-1, implementation note 13).
 const LOOKED_AT: usize = 1024;
 
-fn found(bytes: &[u8]) -> Result<Found, &'static str> {
+fn detect(bytes: &[u8]) -> Result<DetectedFormat, &'static str> {
     let start = &bytes[..bytes.len().min(LOOKED_AT)];
     if contains(start, b"%PDF-") {
-        return Ok(Found::Binary(Format::Pdf));
+        return Ok(DetectedFormat::Binary(Format::Pdf));
     }
     if start.starts_with(b"PK\x03\x04") {
         // EPUB: the first entry is named `mimetype` and stored (OCF 3.3 §4.2).
         if start.get(30..38) == Some(b"mimetype") && contains(start, b"application/epub+zip") {
-            return Ok(Found::Binary(Format::Epub));
+            return Ok(DetectedFormat::Binary(Format::Epub));
         }
         return if contains(bytes, b"word/document.xml") {
-            Ok(Found::Binary(Format::Docx))
+            Ok(DetectedFormat::Binary(Format::Docx))
         } else if contains(bytes, b"META-INF/container.xml") {
-            Ok(Found::Binary(Format::Epub))
+            Ok(DetectedFormat::Binary(Format::Epub))
         } else if contains(bytes, b"xl/workbook.xml") {
             Err("a spreadsheet, of which only CSV is read")
         } else if contains(bytes, b"ppt/presentation.xml") {
@@ -189,9 +191,9 @@ fn found(bytes: &[u8]) -> Result<Found, &'static str> {
     }
     let text = start.trim_ascii_start().to_ascii_lowercase();
     Ok(if text.starts_with(b"<!doctype html") || text.starts_with(b"<html") {
-        Found::Html
+        DetectedFormat::Html
     } else {
-        Found::Text
+        DetectedFormat::Text
     })
 }
 

@@ -34,7 +34,7 @@ pub use parse::parse;
 pub use question::Questions;
 pub use relevance::{is_relevant, relevant};
 pub use rows::{Piece, Problem, Record, Stored, shared_agent};
-pub use search::{Found, Meaning, search};
+pub use search::{Meaning, RankedPiece, search};
 pub use settings::{VARIABLES, configured};
 pub use source::{Origin, Place, Source, of_character};
 

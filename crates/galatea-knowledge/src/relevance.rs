@@ -1,7 +1,7 @@
 //! Relevance: whether the best piece says anything about the question, so that an agent can say that
 //! it does not know.
 
-use crate::search::{Found, Meaning, excess};
+use crate::search::{Meaning, RankedPiece, excess};
 
 /// Least share of the question's words, weighed by rarity. With the pieces that a search finds, it
 /// decides 47 of 48 questions of `tests/tests/line/knowledge.rs` correctly, and refuses all without
@@ -28,14 +28,14 @@ pub(crate) const UNRELATED: [&str; 8] = [
 const CLOSE: f32 = 0.5;
 
 /// Those of the pieces that a search found, the best first, which are about the question.
-pub fn relevant(mut found: Vec<Found>, meaning: Option<&Meaning>) -> Vec<Found> {
+pub fn relevant(mut found: Vec<RankedPiece>, meaning: Option<&Meaning>) -> Vec<RankedPiece> {
     let best = found.first().map_or(0.0, |best| best.score);
     found.retain(|found| found.score >= CLOSE * best && is_relevant(found, meaning));
     found
 }
 
 /// Whether a piece is about the question.
-pub fn is_relevant(found: &Found, meaning: Option<&Meaning>) -> bool {
+pub fn is_relevant(found: &RankedPiece, meaning: Option<&Meaning>) -> bool {
     let by_meaning = meaning
         .zip(found.similarity)
         .is_some_and(|(meaning, similarity)| excess(similarity, meaning.unrelated) >= EXCESS);

@@ -28,7 +28,7 @@ pub struct Meaning {
 
 /// A piece that was found.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Found {
+pub struct RankedPiece {
     /// The piece.
     pub piece: Piece,
     /// Its score within this search, from 0 to 1.
@@ -61,7 +61,7 @@ pub async fn search(
     question: &str,
     meaning: Option<&Meaning>,
     limit: usize,
-) -> Result<Vec<Found>> {
+) -> Result<Vec<RankedPiece>> {
     let fusion = fusion(meaning.is_some());
     let mut hits: HashMap<MemoryId, Hit> = HashMap::new();
     for agent in agents {
@@ -99,7 +99,7 @@ fn fusion(by_meaning: bool) -> Fusion {
 }
 
 /// One order of the pieces of all agents, since scores of two searches cannot be compared.
-fn rank(mut hits: HashMap<MemoryId, Hit>, fusion: &Fusion, question: &str) -> Vec<Found> {
+fn rank(mut hits: HashMap<MemoryId, Hit>, fusion: &Fusion, question: &str) -> Vec<RankedPiece> {
     let stems: HashMap<MemoryId, HashSet<String>> =
         hits.iter().map(|(id, hit)| (*id, terms::stems(&hit.text))).collect();
     let weighed: Vec<(String, f32)> = terms::terms(question)
@@ -131,7 +131,7 @@ fn rank(mut hits: HashMap<MemoryId, Hit>, fusion: &Fusion, question: &str) -> Ve
         let Hit { piece, text, similarity, .. } = hits.remove(&fused.key)?;
         let coverage =
             stems.get(&fused.key).map_or(0.0, |stems| terms::coverage(&weighed, stems, &text));
-        Some(Found {
+        Some(RankedPiece {
             piece,
             score: fused.score,
             coverage,

@@ -42,7 +42,7 @@ impl galatea_core::Service for Syncing {
                 Ok(None) => self.every,
                 Ok(Some(synced)) => {
                     failures = 0;
-                    tell(&synced, &mut told);
+                    log_outcome(&synced, &mut told);
                     self.every
                 }
                 Err(error) => {
@@ -64,7 +64,7 @@ fn later(every: Duration, failures: u32) -> Duration {
     Backoff::pause_after(every.max(SHORTEST), LONGEST, failures)
 }
 
-fn tell(synced: &crate::library::Synced, told: &mut BTreeSet<String>) {
+fn log_outcome(synced: &crate::library::Synced, told: &mut BTreeSet<String>) {
     if !synced.is_empty() {
         tracing::info!(
             read = synced.read,

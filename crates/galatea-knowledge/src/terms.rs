@@ -36,7 +36,7 @@ const ASKING: &[&str] = &[
 /// The terms of a question, the longest first: long words are rarer.
 pub(crate) fn terms(question: &str) -> Vec<String> {
     let mut seen = HashSet::new();
-    let mut terms: Vec<String> = words(question)
+    let mut terms: Vec<String> = split_words(question)
         .filter(|word| !STOP.contains(&word.as_str()))
         .filter(|word| word.chars().count() > 1 || word.chars().all(|c| !c.is_ascii()))
         .filter(|word| seen.insert(stem(word).to_owned()))
@@ -49,10 +49,10 @@ pub(crate) fn terms(question: &str) -> Vec<String> {
 /// Whether a message asks for something.
 pub(crate) fn asks(message: &str) -> bool {
     message.contains(['?', '？'])
-        || words(message).next().is_some_and(|first| ASKING.contains(&first.as_str()))
+        || split_words(message).next().is_some_and(|first| ASKING.contains(&first.as_str()))
 }
 
-fn words(text: &str) -> impl Iterator<Item = String> + '_ {
+fn split_words(text: &str) -> impl Iterator<Item = String> + '_ {
     text.split(|c: char| !c.is_alphanumeric())
         .filter(|word| !word.is_empty())
         .map(str::to_lowercase)
@@ -73,7 +73,7 @@ fn stem(word: &str) -> &str {
 
 /// The stems of a text.
 pub(crate) fn stems(text: &str) -> HashSet<String> {
-    words(text).map(|word| stem(&word).to_owned()).collect()
+    split_words(text).map(|word| stem(&word).to_owned()).collect()
 }
 
 /// Whether a text, whose stems these are, has a term.

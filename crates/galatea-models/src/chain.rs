@@ -79,7 +79,7 @@ impl Chain {
         &self,
         request: &TextRequest,
         deadline: Timestamp,
-        misses: &mut Misses,
+        failures: &mut ChainFailures,
         on_text: &(dyn for<'t> Fn(&'t str) + Send + Sync),
     ) -> Round {
         let (mut paused, mut asked) = (false, false);
@@ -89,20 +89,20 @@ impl Chain {
             on_text(text);
         };
         for (at, link) in self.links.iter().enumerate() {
-            if !self.can_help(at, request, misses) || self.clock.now() >= deadline {
+            if !self.can_help(at, request, failures) || self.clock.now() >= deadline {
                 continue;
             }
             let info = link.model.info();
             let wish = tailored(
                 request,
                 info,
-                self.share(at, request, misses, deadline),
-                misses.hurry(&self.links, at),
+                self.share(at, request, failures, deadline),
+                failures.hurry(&self.links, at),
             );
             let asked_at = self.clock.now();
             match link.model.generate(&wish, &on_piece).await {
                 Ok(mut answer) => {
-                    let passed = misses.told(&self.links[..at]);
+                    let passed = failures.passed_over(&self.links[..at]);
                     if !passed.is_empty() {
                         tracing::warn!(
                             answered = link.name,
@@ -110,7 +110,7 @@ impl Chain {
                             "another model answered"
                         );
                     }
-                    let too_long = misses
+                    let too_long = failures
                         .last
                         .first()
                         .and_then(Option::as_ref)
@@ -143,7 +143,7 @@ impl Chain {
                     tracing::info!(link = link.name, code = error.code(), error = %error.report(), "a model failed; trying the next one, if any");
                     paused |= is_paused(&error);
                     asked |= !is_paused(&error);
-                    misses.note(at, error, self.clock.now().since(asked_at), &link.site);
+                    failures.note(at, error, self.clock.now().since(asked_at), &link.site);
                 }
             }
         }
@@ -151,10 +151,10 @@ impl Chain {
     }
 
     /// Whether a link may succeed, given its own failure and those of the links before it.
-    fn can_help(&self, at: usize, request: &TextRequest, misses: &Misses) -> bool {
+    fn can_help(&self, at: usize, request: &TextRequest, failures: &ChainFailures) -> bool {
         // The first link was chosen for this purpose, even if its name does not indicate vision.
         let sees = at == 0 || self.links[at].model.info().vision || !shows_pictures(request);
-        sees && !misses.rules_out(&self.links, at) && !misses.is_spent(at)
+        sees && !failures.rules_out(&self.links, at) && !failures.is_spent(at)
     }
 
     /// Deadline for a link. Time is reserved for later links that could still succeed; the same
@@ -163,11 +163,12 @@ impl Chain {
         &self,
         at: usize,
         request: &TextRequest,
-        misses: &Misses,
+        failures: &ChainFailures,
         deadline: Timestamp,
     ) -> Timestamp {
         let waits = |other: usize| {
-            !is_alike(&self.links[at], &self.links[other]) && self.can_help(other, request, misses)
+            !is_alike(&self.links[at], &self.links[other])
+                && self.can_help(other, request, failures)
         };
         if !(at + 1..self.links.len()).any(waits) {
             return deadline;
@@ -190,11 +191,11 @@ impl TextModel for Chain {
     ) -> Result<TextAnswer> {
         let own = self.clock.now().plus(self.total);
         let deadline = request.deadline.map_or(own, |asked| asked.min(own));
-        let mut misses =
-            Misses { last: self.links.iter().map(|_| None).collect(), hung: Vec::new() };
+        let mut failures =
+            ChainFailures { last: self.links.iter().map(|_| None).collect(), hung: Vec::new() };
         let mut left = ROUNDS;
         loop {
-            match self.round(request, deadline, &mut misses, on_text).await {
+            match self.round(request, deadline, &mut failures, on_text).await {
                 Round::Over(outcome) => return *outcome,
                 // After an outage, breakers admit a few probes first and pause all other calls.
                 Round::Paused => {}
@@ -204,12 +205,12 @@ impl TextModel for Chain {
                 break;
             }
             let now = self.clock.now();
-            match misses.wait().filter(|wait| now.plus(*wait) < deadline) {
+            match failures.wait().filter(|wait| now.plus(*wait) < deadline) {
                 Some(wait) => self.clock.sleep(wait).await,
                 None => break,
             }
         }
-        Err(misses.sum_up(&self.links))
+        Err(failures.sum_up(&self.links))
     }
 }
 
@@ -258,14 +259,14 @@ fn shows_pictures(request: &TextRequest) -> bool {
 }
 
 /// The failures so far.
-struct Misses {
+struct ChainFailures {
     /// The last failure of each link.
     last: Vec<Option<Error>>,
     /// Services where a model timed out, with the time spent waiting.
     hung: Vec<(String, Duration)>,
 }
 
-impl Misses {
+impl ChainFailures {
     fn note(&mut self, at: usize, error: Error, took: Duration, site: &str) {
         if error.code() == Some(codes::TIMEOUT) {
             self.hung.push((site.to_owned(), took));
@@ -291,8 +292,8 @@ impl Misses {
     /// Whether an earlier failure shows that this link would fail too.
     fn rules_out(&self, links: &[Link], at: usize) -> bool {
         let own = self.last[at].as_ref().is_some_and(|error| error.retry() == Retry::Never);
-        own || self.last.iter().zip(links).take(at).any(|(miss, other)| {
-            miss.as_ref().is_some_and(|error| rules_out(error, other, &links[at]))
+        own || self.last.iter().zip(links).take(at).any(|(failure, other)| {
+            failure.as_ref().is_some_and(|error| rules_out(error, other, &links[at]))
         })
     }
 
@@ -324,24 +325,24 @@ impl Misses {
     }
 
     /// Each failure with its link's name, for people.
-    fn told(&self, links: &[Link]) -> Vec<(String, String)> {
+    fn passed_over(&self, links: &[Link]) -> Vec<(String, String)> {
         links
             .iter()
             .zip(&self.last)
-            .filter_map(|(link, miss)| Some((link.name.clone(), miss.as_ref()?.brief())))
+            .filter_map(|(link, failure)| Some((link.name.clone(), failure.as_ref()?.brief())))
             .collect()
     }
 
     /// The error of the whole chain: the first failure, which is the one to fix, with a summary of
     /// the others.
     fn sum_up(&self, links: &[Link]) -> Error {
-        let mut told = self.told(links).into_iter();
+        let mut passed = self.passed_over(links).into_iter();
         let Some(first) = self.last.iter().flatten().next() else {
             return Error::new(ErrorKind::Timeout, "there was no time left to ask a model")
                 .with_code(codes::TIMEOUT);
         };
-        told.next();
-        let rest: Vec<String> = told.map(|(name, why)| format!("{name}: {why}")).collect();
+        passed.next();
+        let rest: Vec<String> = passed.map(|(name, why)| format!("{name}: {why}")).collect();
         if rest.is_empty() {
             first.retold()
         } else {

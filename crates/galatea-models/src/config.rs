@@ -14,7 +14,7 @@ mod uses;
 pub mod variables;
 mod windows;
 
-pub use asking::Looked;
+pub use asking::ModelListReport;
 pub use media::MediaUse;
 pub use named::{Named, Why};
 pub use registered::with_registered;
@@ -82,12 +82,17 @@ impl Configured {
     /// Reads the model lists of all services in use, chooses models where none is named, and finds
     /// named models that no longer exist. Each list has a timeout of 10 s; a start never waits for
     /// it. New choices take effect at the next [`build`].
-    pub async fn look(&self, choices: &Choices, today: time::Date, when: When) -> Looked {
-        let mut looked = Looked::default();
+    pub async fn read_lists(
+        &self,
+        choices: &Choices,
+        today: time::Date,
+        when: When,
+    ) -> ModelListReport {
+        let mut report = ModelListReport::default();
         for asking in &self.asking {
-            asking.look(choices, today, when, &mut looked).await;
+            asking.read_lists(choices, today, when, &mut report).await;
         }
-        looked
+        report
     }
 
     /// Whether there is a model to choose: a purpose without a named model, or a named model that

@@ -109,7 +109,7 @@ impl<M: Send + Sync + ?Sized> Guarded<M> {
         let now = self.clock.now();
         let call = match &outcome {
             Ok(_) => Call::Done(now.since(started)),
-            Err(error) => judge(error, now),
+            Err(error) => classify(error, now),
         };
         if let (Call::Locked { .. } | Call::Barred { .. }, Err(error)) = (&call, &outcome) {
             *lock(&self.locked) = Some(error.retold());
@@ -187,7 +187,7 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 /// What a failure says about the service's health. Most 4xx, and 429, say nothing.
-fn judge(error: &Error, now: Timestamp) -> Call {
+fn classify(error: &Error, now: Timestamp) -> Call {
     let cause = error.brief();
     match (error.code(), error.kind()) {
         (Some(codes::KEY | codes::QUOTA), _) => match error.retry() {
@@ -295,21 +295,21 @@ mod tests {
             (ErrorKind::Forbidden, codes::FORBIDDEN),
             (ErrorKind::Exhausted, "GAL-LOCAL-LIMIT"),
         ] {
-            assert_eq!(judge(&coded(kind, code), Timestamp(0)), Call::Refused, "{code}");
+            assert_eq!(classify(&coded(kind, code), Timestamp(0)), Call::Refused, "{code}");
         }
         for (kind, code) in
             [(ErrorKind::Unavailable, codes::FAULT), (ErrorKind::Timeout, codes::TIMEOUT)]
         {
             assert!(
-                matches!(judge(&coded(kind, code), Timestamp(0)), Call::Failed { .. }),
+                matches!(classify(&coded(kind, code), Timestamp(0)), Call::Failed { .. }),
                 "{code}"
             );
         }
         let money = coded(ErrorKind::Forbidden, codes::QUOTA);
-        assert_eq!(judge(&money, Timestamp(0)), Call::Barred { cause: "x".into() });
+        assert_eq!(classify(&money, Timestamp(0)), Call::Barred { cause: "x".into() });
         let told = money.with_retry(Retry::After(Duration::from_secs(60)));
         assert_eq!(
-            judge(&told, Timestamp(0)),
+            classify(&told, Timestamp(0)),
             Call::Locked { cause: "x".into(), again: Some(Timestamp(60_000)) }
         );
     }

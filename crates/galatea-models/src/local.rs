@@ -49,7 +49,7 @@ impl LocalEmbedding {
         let checksum = checksum(table);
         let tensors = tensors::read(table)?;
         let tokens: Value = serde_json::from_slice(tokens)
-            .map_err(|error| unusable("tokenizer.json is no JSON").with("cause", error))?;
+            .map_err(|error| unusable("tokenizer.json is not valid JSON").with("cause", error))?;
         let tokenizer = Tokenizer::of(&tokens)?;
         let rows = tensors.table.rows();
         if tokenizer.largest().is_some_and(|id| id >= rows) {
@@ -71,7 +71,7 @@ impl LocalEmbedding {
     fn embed_one(&self, text: &str) -> Vec<f32> {
         let mut sum = vec![0.0; self.table.width()];
         let mut count = 0_u16;
-        for id in self.tokenizer.ids(text).take(usize::from(TOKENS)) {
+        for id in self.tokenizer.token_ids(text).take(usize::from(TOKENS)) {
             let weight = self.weights.as_ref().map_or(1.0, |weights| weights[id]);
             for (sum, number) in sum.iter_mut().zip(self.table.row(id)) {
                 *sum += number * weight;
@@ -110,7 +110,7 @@ fn read(path: &Path) -> Result<Vec<u8>> {
     Ok(bytes)
 }
 
-/// FNV-1a (<http://www.isthe.com/chongo/tech/comp/fnv/>), 32 bits. Tells files apart; it is no
+/// FNV-1a (<http://www.isthe.com/chongo/tech/comp/fnv/>), 32 bits. Distinguishes files; it is not a
 /// protection.
 fn checksum(bytes: &[u8]) -> u32 {
     bytes.iter().fold(0x811c_9dc5, |hash, byte| (hash ^ u32::from(*byte)).wrapping_mul(16_777_619))

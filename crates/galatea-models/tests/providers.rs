@@ -119,12 +119,12 @@ async fn a_model_is_asked_for_its_window_once_per_look_and_a_failure_keeps_the_k
         ("OLLAMA_EMBEDDING_MODEL", "nomic-embed-text"),
     ]);
     let choices = Choices::default();
-    built.look(&choices, TODAY, When::Needed).await;
+    built.read_lists(&choices, TODAY, When::Needed).await;
     let shown: Vec<_> =
         server.requests().into_iter().filter(|r| r.path == "/api/show").map(|r| r.body).collect();
     assert_eq!(shown, [json!({ "model": "gemma3" })]);
     fails.store(true, std::sync::atomic::Ordering::Relaxed);
-    built.look(&choices, TODAY, When::Needed).await;
+    built.read_lists(&choices, TODAY, When::Needed).await;
     let named = [
         ("OLLAMA_API_ENDPOINT", base.as_str()),
         ("SMALL_MODEL", "gemma3"),

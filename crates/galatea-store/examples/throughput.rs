@@ -19,7 +19,7 @@ use std::time::Instant;
 const SOURCE: Source = Source::new("throughput");
 /// Two hundred letters: about the middle of what people and models write in chats.
 const TEXT: &str = "She is alive, he thought, and the ivory grew warm under his fingers; she is alive, and in a moment she will turn her head, \
-    and look at me, and ask in a voice that nobody has heard before who I am.";
+    and look at me, and ask in a voice that no one has heard before who I am.";
 
 fn memory(agent: AgentId, room: RoomId, entity: EntityId) -> Memory {
     Memory {
@@ -141,7 +141,7 @@ async fn main() -> Result<()> {
     let all = rooms * turns;
     store.close().await;
     let bytes = std::fs::metadata(&path).map_or(0, |m| m.len());
-    // A file left behind in the temporary folder is no failure of the measurement.
+    // A file left behind in the temporary folder does not make the measurement fail.
     let _ = std::fs::remove_file(&path);
     #[allow(clippy::cast_precision_loss, reason = "figures for people")]
     let (rate, per_turn) = (all as f64 / seconds, statements as f64 / all as f64);

@@ -22,7 +22,7 @@ use std::time::Instant;
 const SOURCE: Source = Source::new("throughput");
 /// Two hundred letters: about the middle of what people and models write in chats.
 const TEXT: &str = "She is alive, he thought, and the ivory grew warm under his fingers; she is alive, and in a moment she will turn her head, \
-    and look at me, and ask in a voice that nobody has heard before who I am.";
+    and look at me, and ask in a voice that no one has heard before who I am.";
 
 fn memory(agent: AgentId, room: RoomId, entity: EntityId) -> Memory {
     Memory {

@@ -59,7 +59,7 @@ impl Database {
         let seqs = rows.iter().map(|(seq, _)| *seq).collect();
         let values = vec![Value::Ints(seqs), Value::Texts(analysed)];
         let mut change = Change::default();
-        change.push(Write::one(ANALYSE.with(values)))?;
+        change.push(Write::statement(ANALYSE.with(values)))?;
         self.write(change).await?;
         Ok(true)
     }

@@ -206,7 +206,7 @@ impl Database {
         let mut change = Change::default();
         for id in ids {
             let id: Uuid = id.0;
-            change.push(Write::one(GIVE_UP.with(values![id, agent.0])))?;
+            change.push(Write::statement(GIVE_UP.with(values![id, agent.0])))?;
         }
         self.write(change).await.map(drop)
     }

@@ -46,7 +46,7 @@ pub(crate) enum Write {
 
 impl Write {
     /// A rare write of one statement.
-    pub(crate) fn one(statement: Statement) -> Self {
+    pub(crate) fn statement(statement: Statement) -> Self {
         Self::Other { statements: vec![statement], counted: None }
     }
 

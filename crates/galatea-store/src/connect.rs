@@ -69,7 +69,7 @@ pub(crate) fn push(change: &mut Change, connections: &ConnectionChange) -> Resul
     for WorldChange { id, agent, source, remote, name, metadata } in &connections.worlds {
         let mut values = values![id.0, agent.0, source.as_str(), remote.as_str(), name.clone()];
         values.extend(merging(metadata)?);
-        change.push(Write::one(WORLD.with(values)))?;
+        change.push(Write::statement(WORLD.with(values)))?;
     }
     for RoomChange { id, agent, world, parent, source, account, remote, kind, name, metadata } in
         &connections.rooms
@@ -86,16 +86,16 @@ pub(crate) fn push(change: &mut Change, connections: &ConnectionChange) -> Resul
             name.clone()
         ];
         values.extend(merging(metadata)?);
-        change.push(Write::one(ROOM.with(values)))?;
+        change.push(Write::statement(ROOM.with(values)))?;
     }
     for EntityChange { id, agent, names, metadata } in &connections.entities {
         let mut values = values![id.0, agent.0];
         values.push(Value::Jsonb(to_json(names)?));
         values.extend(merging(metadata)?);
-        change.push(Write::one(ENTITY.with(values)))?;
+        change.push(Write::statement(ENTITY.with(values)))?;
     }
     for (entity, room) in &connections.participants {
-        change.push(Write::one(PARTICIPANT.with(values![room.0, entity.0])))?;
+        change.push(Write::statement(PARTICIPANT.with(values![room.0, entity.0])))?;
     }
     Ok(())
 }

@@ -130,7 +130,7 @@ struct Stored {
     superseded_by: Option<Uuid>,
 }
 
-fn ids(ids: &[MemoryId]) -> Value {
+fn ids_value(ids: &[MemoryId]) -> Value {
     Value::Ids(ids.iter().map(|id| id.0).collect())
 }
 
@@ -161,10 +161,10 @@ fn push_new(change: &mut Change, derived: &Derived) -> Result<usize> {
     row.push(Value::Json(Some(to_json(&memory.metadata)?)));
     row.push(Value::Json(Some(to_json(&memory.content)?)));
     row.extend(values![scope.as_str(), valid_until.map(|at| at.0)]);
-    row.push(ids(sources));
+    row.push(ids_value(sources));
     row.push(terms::of_row(&place, &memory.content.text).into());
     let mut from = values![memory.id.0, memory.agent_id.0];
-    from.push(ids(sources));
+    from.push(ids_value(sources));
     let statements = vec![SAVE.with(row), SAVE_SOURCES.with(from)];
     change.push(Write::Other { statements, counted: Some(0) })
 }
@@ -215,7 +215,7 @@ impl Database {
         let mut rows: Vec<Stored> = Vec::new();
         for some in of.chunks(ASKED) {
             let mut values = values![agent.0];
-            values.push(ids(some));
+            values.push(ids_value(some));
             rows.extend(self.all::<Stored>(statement.with(values)).await?);
         }
         let found: Vec<Derived> = rows
@@ -237,7 +237,9 @@ impl Database {
         let mut sources: HashMap<Uuid, Vec<MemoryId>> = HashMap::new();
         let all: Vec<MemoryId> = found.iter().map(|derived| derived.memory.id).collect();
         for some in all.chunks(ASKED) {
-            for (id, source) in self.all::<(Uuid, Uuid)>(SOURCES.with(vec![ids(some)])).await? {
+            for (id, source) in
+                self.all::<(Uuid, Uuid)>(SOURCES.with(vec![ids_value(some)])).await?
+            {
                 sources.entry(id).or_default().push(MemoryId(source));
             }
         }

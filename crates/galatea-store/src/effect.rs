@@ -209,7 +209,7 @@ pub(crate) fn push_state(
 ) -> Result<()> {
     let state = state.map(|s| name_of(&s)).transpose()?;
     let values = values![room.0, entity.0, state, agent.map(|id| id.0)];
-    change.push(Write::one(STATE.with(values))).map(drop)
+    change.push(Write::statement(STATE.with(values))).map(drop)
 }
 
 fn push_merge(
@@ -221,7 +221,7 @@ fn push_merge(
 ) -> Result<()> {
     let mut values = values![id, agent.0];
     values.extend(merging(metadata)?);
-    change.push(Write::one(statement.with(values))).map(drop)
+    change.push(Write::statement(statement.with(values))).map(drop)
 }
 
 /// Adds the removal of all that a person wrote. The inbox rows come last but for the names: they

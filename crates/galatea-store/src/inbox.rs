@@ -226,7 +226,7 @@ impl InboxStore for Database {
             change.push(Write::Cursor(cursor.into()))?;
         }
         for state in ingest.state {
-            change.push(Write::one(connector_state::save(state)?))?;
+            change.push(Write::statement(connector_state::save(state)?))?;
         }
         let hits = self.write(change).await?;
         let touched = |range: Range<usize>| hits[range].iter().any(|hits| *hits > 0);

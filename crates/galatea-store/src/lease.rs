@@ -1,4 +1,4 @@
-//! Leases: SQLite gives everybody what they ask for, PostgreSQL keeps them in a table.
+//! Leases: SQLite grants every request, PostgreSQL keeps them in a table.
 
 use async_trait::async_trait;
 use galatea_core::{

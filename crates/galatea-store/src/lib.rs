@@ -261,7 +261,7 @@ impl Database {
     /// Commits one rare statement: how many rows it touched.
     async fn write_one(&self, statement: Statement) -> Result<u64> {
         let mut change = Change::default();
-        change.push(Write::one(statement))?;
+        change.push(Write::statement(statement))?;
         Ok(self.write(change).await?.first().copied().unwrap_or(0))
     }
 

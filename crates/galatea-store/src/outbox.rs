@@ -29,11 +29,13 @@ pub(crate) const DROP: Dialects = Dialects::same(
     "UPDATE outbox SET state = 'dead', error = 'dropped by the operator' WHERE id = $1 AND state IN ('pending', 'ambiguous')",
 );
 
+// The column `doubt` has the name that its migration (3) gave it; everywhere else it is
+// `outcome_unknown`.
 macro_rules! item {
     ($condition:literal) => {
         concat!(
             "SELECT id, turn_id, part, agent_id, source, account, room_id, room_remote, key, memory_id, state, attempt, not_before, expires_at, \
-             created_at, remote, error, doubt, CAST(body AS text) AS body FROM outbox ",
+             created_at, remote, error, doubt AS outcome_unknown, CAST(body AS text) AS body FROM outbox ",
             $condition
         )
     };
@@ -91,12 +93,12 @@ pub(crate) const OTHERS: Dialects = Dialects::same(
      WHERE seq > (SELECT max(seq) FROM inbox) - 512 AND agent_id = $1 AND source = $2 AND account = $3",
 );
 // Both states are named so that the partial index serves it.
-pub(crate) const DOUBTFUL: Dialects = Dialects::same(
+pub(crate) const OUTCOME_UNKNOWN_ELSEWHERE: Dialects = Dialects::same(
     "SELECT DISTINCT room_remote FROM outbox \
      WHERE agent_id = $1 AND source = $2 AND account = $3 AND state IN ('pending', 'sending') AND state = 'sending' AND room_id <> $4",
 );
 // What came to no clear end before it in its own Room, and after what did.
-pub(crate) const UNCLEAR: Dialects = Dialects::same(
+pub(crate) const OUTCOME_UNKNOWN_BEFORE: Dialects = Dialects::same(
     "SELECT o.room_remote FROM outbox d JOIN outbox o ON o.seq > d.seq - 4096 AND o.seq < d.seq AND o.room_id = d.room_id \
      WHERE d.id = $1 AND o.remote IS NULL AND (o.state = 'ambiguous' OR o.doubt) AND NOT EXISTS ( \
         SELECT 1 FROM outbox k WHERE k.seq > o.seq AND k.seq < d.seq AND k.room_id = d.room_id AND k.remote IS NOT NULL)",
@@ -114,8 +116,8 @@ pub(crate) const READS: &[Dialects] = &[
     NEIGHBOURS,
     NEWER,
     OTHERS,
-    DOUBTFUL,
-    UNCLEAR,
+    OUTCOME_UNKNOWN_ELSEWHERE,
+    OUTCOME_UNKNOWN_BEFORE,
 ];
 
 /// Adds deliveries to a change.
@@ -164,7 +166,7 @@ pub(crate) struct Stored {
     created_at: i64,
     remote: Option<String>,
     error: Option<String>,
-    doubt: bool,
+    outcome_unknown: bool,
     body: String,
 }
 
@@ -195,7 +197,7 @@ impl Stored {
             expires: self.expires_at.map(Timestamp),
             remote: self.remote.map(RemoteId),
             error: self.error,
-            outcome_unknown: self.doubt,
+            outcome_unknown: self.outcome_unknown,
         })
     }
 }
@@ -204,7 +206,7 @@ fn state(text: &str) -> Result<OutboxState> {
     OutboxState::from_stored(text).ok_or_else(|| error::unreadable("outbox state", text.to_owned()))
 }
 
-fn ids(ids: &[DeliveryId]) -> Value {
+fn ids_value(ids: &[DeliveryId]) -> Value {
     Value::Ids(ids.iter().map(|id| id.0).collect())
 }
 
@@ -233,7 +235,7 @@ impl OutboxStore for Database {
                 not_before: not_before.0,
                 remote: remote.map(|remote| Text(remote.0)),
                 error: error.map(Text),
-                doubt: outcome_unknown,
+                outcome_unknown,
                 member: fence.as_ref().map(|fence| fence.member.0),
                 epoch: fence.as_ref().map(|f| i64::try_from(f.lease.epoch).unwrap_or(i64::MAX)),
                 part: fence.map(|fence| Text(fence.lease.part.0)),
@@ -253,7 +255,7 @@ impl OutboxStore for Database {
         limit: u32,
     ) -> Result<Vec<OutboxItem>> {
         let mut values = values![agent.0, source.as_str(), account.0.as_str()];
-        values.extend([ids(besides), limit.into()]);
+        values.extend([ids_value(besides), limit.into()]);
         self.all(UNSETTLED.with(values)).await?.into_iter().map(Stored::decode).collect()
     }
 
@@ -263,7 +265,7 @@ impl OutboxStore for Database {
         besides: &[DeliveryId],
         limit: u32,
     ) -> Result<Vec<OutboxItem>> {
-        let values = vec![room.0.into(), ids(besides), limit.into()];
+        let values = vec![room.0.into(), ids_value(besides), limit.into()];
         self.all(UNSETTLED_IN_ROOM.with(values)).await?.into_iter().map(Stored::decode).collect()
     }
 
@@ -288,9 +290,10 @@ impl OutboxStore for Database {
         let newer = self.one::<(i64,)>(NEWER.with(values![id.0])).await?;
         let others = OTHERS.with(values![agent.0, source, account, newest]);
         let others = self.all::<(String,)>(others).await?;
-        let doubtful = DOUBTFUL.with(values![agent.0, source, account, address.room.0]);
-        let mut doubtful = self.all::<(String,)>(doubtful).await?;
-        doubtful.extend(self.all::<(String,)>(UNCLEAR.with(values![id.0])).await?);
+        let unknown =
+            OUTCOME_UNKNOWN_ELSEWHERE.with(values![agent.0, source, account, address.room.0]);
+        let mut unknown = self.all::<(String,)>(unknown).await?;
+        unknown.extend(self.all::<(String,)>(OUTCOME_UNKNOWN_BEFORE.with(values![id.0])).await?);
         Ok(ReadBackContext {
             received: received.into_iter().map(|(remote, _)| RemoteId(remote)).collect(),
             sent: neighbours
@@ -300,7 +303,7 @@ impl OutboxStore for Database {
                 .collect(),
             ours: neighbours.into_iter().map(|(_, remote)| RemoteId(remote)).collect(),
             others: remotes(others),
-            doubtful: remotes(doubtful),
+            outcome_unknown: remotes(unknown),
             cut: newer.is_some_and(|(newer,)| newer > NEXT),
         })
     }
@@ -326,7 +329,7 @@ impl OutboxStore for Database {
             Resolution::Drop => OutboxState::Dead,
         };
         let mut change = Change::default();
-        change.push(Write::one(decided))?;
+        change.push(Write::statement(decided))?;
         self.write(change).await?;
         Ok(self.outbox_item(id).await?.is_some_and(|item| item.state == becomes))
     }

@@ -94,7 +94,7 @@ pub(crate) fn push_link(
 
 /// Adds the end of an entity's links.
 pub(crate) fn push_unlink(change: &mut Change, agent: AgentId, entity: EntityId) -> Result<()> {
-    change.push(Write::one(UNLINK.with(values![agent.0, entity.0]))).map(drop)
+    change.push(Write::statement(UNLINK.with(values![agent.0, entity.0]))).map(drop)
 }
 
 #[async_trait]

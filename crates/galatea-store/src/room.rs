@@ -143,7 +143,7 @@ pub(crate) fn push_leave(change: &mut Change, room: RoomId, entities: &[EntityId
         return Ok(());
     }
     let entities = Value::Ids(entities.iter().map(|id| id.0).collect());
-    change.push(Write::one(LEAVE.with(vec![room.0.into(), entities]))).map(drop)
+    change.push(Write::statement(LEAVE.with(vec![room.0.into(), entities]))).map(drop)
 }
 
 /// Adds the move of a Room to a change.

@@ -142,7 +142,7 @@ pub(crate) struct SettleRow {
     pub(crate) not_before: i64,
     pub(crate) remote: Option<Text>,
     pub(crate) error: Option<Text>,
-    pub(crate) doubt: bool,
+    pub(crate) outcome_unknown: bool,
     pub(crate) part: Option<Text>,
     pub(crate) member: Option<Uuid>,
     pub(crate) epoch: Option<i64>,

@@ -86,12 +86,12 @@ pub(crate) fn push(change: &mut Change, agent: AgentId, task: &Task) -> Result<(
         Value::Json(Some(to_json(&task.metadata)?)),
         task.due.0.into(),
     ];
-    change.push(Write::one(SAVE.with(values))).map(drop)
+    change.push(Write::statement(SAVE.with(values))).map(drop)
 }
 
 /// Adds the removal of a task of this agent.
 pub(crate) fn push_delete(change: &mut Change, agent: AgentId, task: TaskId) -> Result<()> {
-    change.push(Write::one(DELETE.with(values![task.0, agent.0]))).map(drop)
+    change.push(Write::statement(DELETE.with(values![task.0, agent.0]))).map(drop)
 }
 
 #[async_trait]

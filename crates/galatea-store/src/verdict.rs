@@ -42,6 +42,7 @@ const USUAL: &[(&str, StepOutcome, &str)] = &[
     ("model", Note, "answered as JSON"),
     ("model", Note, "answered as XML"),
     ("model", Note, "answered as plain text"),
+    ("dm-policy", Answer, "direct messages are open to everyone"),
 ];
 
 /// A verdict as it is stored. Its other keys are those of [`Verdict`].
@@ -146,5 +147,6 @@ mod tests {
         assert_eq!(USUAL[6].2, "the owner approved the sender");
         assert_eq!(USUAL[19].2, "the message does not address the agent");
         assert_eq!(USUAL[25].2, "answered as plain text");
+        assert_eq!(USUAL[26].2, "direct messages are open to everyone");
     }
 }

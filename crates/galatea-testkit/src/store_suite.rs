@@ -17,6 +17,7 @@ pub mod memories;
 pub mod outbox;
 pub mod read_back;
 pub mod recall;
+pub mod requested_changes;
 pub mod small;
 pub mod steps;
 pub mod tasks;
@@ -68,8 +69,9 @@ macro_rules! store_suite {
                 begun_turns_are_counted, rows_are_found_by_platform_ids, everything_of_an_entry_is_read_back,
                 a_deleted_message_is_not_answered_and_not_new_again;
             turns: a_turn_is_written_whole, of_two_turns_for_one_message_one_wins, a_conflict_writes_nothing, merged_messages_finish_together,
-                a_part_is_written_once, effects_are_applied, a_person_is_forgotten, effects_stay_within_their_agent, a_turn_finishes_its_own_agents_messages_only,
+                a_part_is_written_once, a_turn_finishes_its_own_agents_messages_only,
                 impossible_turns_are_refused, a_hundred_turns_at_once_lose_nothing, every_message_is_counted_in_one_state;
+            requested_changes: effects_are_applied, a_person_is_forgotten, effects_stay_within_their_agent;
             outbox: unsettled_is_in_the_order_of_commit, settling_moves_a_row_and_final_states_stay, many_rows_settle_at_once,
                 unsettled_is_scoped_and_limited, a_moved_room_takes_everything_along, a_room_moves_into_one_that_exists;
             read_back: a_trail_tells_what_lies_around_a_delivery, a_trail_goes_by_commits_and_not_by_the_clock, a_trail_reaches_back_to_what_waited_long;

@@ -137,7 +137,7 @@ pub(crate) async fn boot(
             dependencies: &dependencies,
             registered: plugins::models(&plugins),
         };
-        let parts = parts(&persona, data_dir, platforms, &own, &mut taken)?;
+        let parts = build_parts(&persona, data_dir, platforms, &own, &mut taken)?;
         let library = documents.library(&persona, parts.models.embedding.clone())?;
         plugins.push(plugins::documents(library));
         let spec = AgentSpec {
@@ -211,7 +211,7 @@ struct OwnModels<'a> {
     registered: Vec<RegisteredModel>,
 }
 
-fn parts(
+fn build_parts(
     persona: &Persona,
     data_dir: &DataDir,
     platforms: Platforms,

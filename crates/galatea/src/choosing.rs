@@ -44,7 +44,7 @@ pub(crate) async fn preview(
     if !built.asks() {
         return Ok(built);
     }
-    built.look(dependencies.choices(), families::day(clock.now()), When::Needed).await;
+    built.read_lists(dependencies.choices(), families::day(clock.now()), When::Needed).await;
     galatea_models::build(settings, http, Arc::clone(clock), dependencies)
 }
 
@@ -81,7 +81,7 @@ pub(crate) async fn watch(means: Means, mut agents: Vec<Choosing>) {
             // If every model is configured and its context window is known from the table, the list
             // is needed only after a refusal, to suggest models that exist.
             if agent.configured.asks() || refused {
-                look(&means, agent).await;
+                read_lists(&means, agent).await;
             }
         }
         if refused {
@@ -91,13 +91,14 @@ pub(crate) async fn watch(means: Means, mut agents: Vec<Choosing>) {
     }
 }
 
-async fn look(means: &Means, agent: &mut Choosing) {
+async fn read_lists(means: &Means, agent: &mut Choosing) {
     let today = families::day(means.clock.now());
-    let looked = agent.configured.look(means.dependencies.choices(), today, When::Needed).await;
-    for Finding { message, fix, id, .. } in &looked.unread {
+    let report =
+        agent.configured.read_lists(means.dependencies.choices(), today, When::Needed).await;
+    for Finding { message, fix, id, .. } in &report.unread {
         tracing::info!(code = id, fix, "a list of models could not be read: {message}");
     }
-    for finding in looked.findings {
+    for finding in report.findings {
         let Finding { message, fix, id, .. } = &finding;
         tracing::warn!(code = id, fix, "model  {message}");
         means.dependencies.note(finding);
@@ -129,7 +130,7 @@ async fn look(means: &Means, agent: &mut Choosing) {
             tracing::warn!(error = %error.report(), "failed to rebuild the models; keeping the current ones")
         }
     }
-    for change in &looked.changes {
+    for change in &report.changes {
         tracing::info!(
             service = change.service,
             role = change.role.as_str(),

@@ -96,7 +96,7 @@ impl Watched {
         for (id, name, health) in &self.agents {
             let mut connectors = Vec::new();
             for status in statuses.iter().filter(|s| s.agent == *id) {
-                let (mut state, reason) = judge(status);
+                let (mut state, reason) = connector_entry(status);
                 let gaps = missing
                     .iter()
                     .filter(|m| m.source == status.info.source && m.account == status.info.account)
@@ -259,7 +259,7 @@ fn storage(error: &galatea_core::Error) -> Reason {
 }
 
 /// The entry of a connector, and the reason why it is not ready.
-fn judge(status: &ConnectorStatus) -> (ConnectorState, Option<Reason>) {
+fn connector_entry(status: &ConnectorStatus) -> (ConnectorState, Option<Reason>) {
     let source = status.info.source.to_string();
     let trouble = Trouble::of_connector(&status.health);
     let (state, detail) = match &status.health {

@@ -66,7 +66,7 @@ pub(crate) fn finding(trouble: &Trouble) -> Finding {
 }
 
 /// Reports it once: as a log line, or to `people` as an error.
-pub(crate) fn tell(trouble: &Trouble, people: Option<&Output>) {
+pub(crate) fn report_once(trouble: &Trouble, people: Option<&Output>) {
     match people {
         Some(people) => people.report(&trouble.report("model")),
         None => {

@@ -129,7 +129,7 @@ impl Scene {
         for n in 3..8 {
             let text = format!("I keep a quaxolotl and grow zanzibarwort, Q{n}");
             self.asks(&self.velmira, &text, &format!("plunderfish, and A{n}")).await;
-            self.velmira.says(&self.group, "zanzibarwort to nobody").send();
+            self.velmira.says(&self.group, "zanzibarwort to no one").send();
             let n = n + 50;
             self.asks(&self.bob, &format!("we need timber, Q{n}"), &format!("A{n}")).await;
         }

@@ -51,7 +51,7 @@ type Settings = Vec<(String, String)>;
 
 /// Environment variables in front of a command, and its arguments; `None` for a command of another
 /// program.
-fn words(command: &str) -> Option<(Settings, Vec<String>)> {
+fn split_command(command: &str) -> Option<(Settings, Vec<String>)> {
     let mut env = Vec::new();
     let mut words = command.split_whitespace().map(str::to_owned).peekable();
     while let Some((name, value)) = words
@@ -141,7 +141,7 @@ impl Newcomer {
     async fn does(&mut self, command: &str) {
         let command = filled(command, &self.stage, &self.message);
         self.has_key |= command.contains("MODEL_KEY") || command.contains(KEY);
-        match words(&command) {
+        match split_command(&command) {
             Some((env, args)) if args.is_empty() || args[0] == "start" => {
                 self.stop().await;
                 let program =

@@ -76,7 +76,7 @@ fn hex(id: &[u8]) -> String {
 }
 
 /// The agent's only message with this text.
-fn said(stage: &Stage, chat: &Chat, text: &str) -> Shown {
+fn only_message(stage: &Stage, chat: &Chat, text: &str) -> Shown {
     stage
         .telegram
         .shown(chat.id)
@@ -101,7 +101,8 @@ async fn the_helper_answers_everyone_in_the_right_place_under_elizaos_ids() {
     let ignored = ann.says(&group, "Q2 to everyone").send();
     let mentioned = ann.says(&group, &format!("{mention} Q3 by mention")).send();
     stage.wait_text(&group, "A3").await;
-    let replied = ann.says(&group, "Q4 as a reply").reply_to(said(&stage, &group, "A3").id).send();
+    let replied =
+        ann.says(&group, "Q4 as a reply").reply_to(only_message(&stage, &group, "A3").id).send();
     stage.wait_text(&group, "A4").await;
     let named = ann.says(&group, "Juniper, Q5 by name").send();
     stage.wait_text(&group, "A5").await;
@@ -126,7 +127,7 @@ async fn the_helper_answers_everyone_in_the_right_place_under_elizaos_ids() {
         (&forum, "A6", Some(topic), topical),
         (&forum, "A7", None, general),
     ] {
-        let shown = said(&stage, chat, text);
+        let shown = only_message(&stage, chat, text);
         // Replies outside of forums carry a thread too, which is not a topic (Bot API,
         // Message.is_topic_message).
         assert_eq!(
@@ -142,7 +143,7 @@ async fn the_helper_answers_everyone_in_the_right_place_under_elizaos_ids() {
     }
     for (chat, text) in [(&group, "A3"), (&group, "A4"), (&group, "A5"), (&forum, "A6")] {
         assert!(
-            said(&stage, chat, text).reply_to.is_some(),
+            only_message(&stage, chat, text).reply_to.is_some(),
             "in a group {text} shows what it answers"
         );
     }
@@ -151,7 +152,7 @@ async fn the_helper_answers_everyone_in_the_right_place_under_elizaos_ids() {
     let mut galatea = galatea;
     galatea.terminate();
     assert_eq!(galatea.finish().await.code, Some(0));
-    ids(
+    check_ids(
         &stage,
         [&direct, &group, &forum],
         topic,
@@ -212,7 +213,7 @@ async fn why_not(stage: &Stage, group: &Chat, ignored: i64) {
     assert_eq!(message["change"]["setting"], "GROUP_POLICY");
 }
 
-async fn ids(stage: &Stage, chats: [&Chat; 3], topic: i64, messages: [(&Chat, i64); 4]) {
+async fn check_ids(stage: &Stage, chats: [&Chat; 3], topic: i64, messages: [(&Chat, i64); 4]) {
     let database = Database::open(stage.home.path()).await;
     let agent = string_to_uuid("Juniper");
     assert_eq!(agent, "8226d44c-1a1f-089f-a575-56c9ff3dd82b");

@@ -64,13 +64,13 @@ pub(crate) struct Room {
 
 /// Whether every question has been answered by now, regardless of other faults.
 pub(crate) fn is_answered(room: &Room) -> bool {
-    let said = words(&room.shown);
+    let said = answer_tags(&room.shown);
     room.asked.iter().flat_map(|q| q.answer()).all(|word| said.contains(&word))
 }
 
 /// Number of unanswered questions.
 pub(crate) fn open(room: &Room) -> usize {
-    let said: HashSet<String> = words(&room.shown).into_iter().collect();
+    let said: HashSet<String> = answer_tags(&room.shown).into_iter().collect();
     room.asked.iter().filter(|q| !q.answer().last().is_none_or(|word| said.contains(word))).count()
 }
 
@@ -88,7 +88,7 @@ pub(crate) fn faults<'a>(rooms: impl IntoIterator<Item = &'a Room>, audit: &Valu
 
 fn in_room(room: &Room) -> Vec<String> {
     let (expected, said) =
-        (room.asked.iter().flat_map(|q| q.answer()).collect::<Vec<_>>(), words(&room.shown));
+        (room.asked.iter().flat_map(|q| q.answer()).collect::<Vec<_>>(), answer_tags(&room.shown));
     let mut times: BTreeMap<&str, usize> = expected.iter().map(|word| (word.as_str(), 0)).collect();
     let mut faults = Vec::new();
     for word in &said {
@@ -112,7 +112,7 @@ fn in_room(room: &Room) -> Vec<String> {
 }
 
 /// The words of answers, without what a connector adds around them.
-fn words(shown: &[String]) -> Vec<String> {
+fn answer_tags(shown: &[String]) -> Vec<String> {
     let is_answer = |word: &&str| {
         word.strip_prefix('A').is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_digit()))
     };

@@ -142,8 +142,8 @@ async fn a_person_logs_in_through_the_program_and_it_answers() {
     let mut login = program.clone().args(["connector", "login", "x"]).spawn();
     let page = login.wait_for_line("https://x.com/i/oauth2/authorize").await;
     login.wait_for_line("Waiting for the browser").await;
-    let somebody = reqwest::get(format!("{redirect}?state=forged&code=forged")).await.unwrap();
-    assert!(somebody.status().is_success());
+    let forged = reqwest::get(format!("{redirect}?state=forged&code=forged")).await.unwrap();
+    assert!(forged.status().is_success());
     login.wait_for_line("GAL-X-LOGIN").await;
     reqwest::get(api.allow(page.trim())).await.unwrap();
     let finished = login.finish().await;

@@ -1,6 +1,9 @@
 //! Limits and budgets across the whole line: who is refused and who is not, what is stored, and
 //! what a crowd of strangers can cost.
 
+mod ledger;
+mod owners;
+
 use async_trait::async_trait;
 use galatea_core::{
     Clock, Models, RemoteId, Result, Source, StepOutcome, TextModel,
@@ -119,8 +122,21 @@ async fn refused(house: &House, id: galatea_core::MemoryId) -> (String, String) 
     (step.rule.to_string(), told.change.unwrap().setting)
 }
 
+fn row(house: &House, spot: &Spot, day: i64) -> UsageRow {
+    UsageRow {
+        agent: house.agent,
+        day: Day(day),
+        source: Source::new("stage"),
+        world: house.world(spot),
+        room: house.room(spot),
+        person: house.entity(spot),
+        model: String::new(),
+        amount: Amount { answers: 1, ..Amount::default() },
+    }
+}
+
 #[tokio::test]
-async fn a_flood_is_answered_at_its_rate_noticed_once_and_everybody_else_is_answered() {
+async fn a_flood_is_answered_at_its_rate_noticed_once_and_everyone_else_is_answered() {
     let clock = ManualClock::new();
     let model = Priced::new("large", echo(), 10);
     let house = plan(&model)
@@ -206,11 +222,11 @@ async fn a_strangers_day_ends_with_one_notice_and_a_restart_gives_no_other() {
         );
         assert!(today(&house).await.micros <= 30_000);
         assert_eq!(platform.texts("7").iter().filter(|text| text.contains("tomorrow")).count(), 1);
-        assert_eq!(run == 0, model.calls() > 0, "a restart is no new day");
+        assert_eq!(run == 0, model.calls() > 0, "a restart does not begin a new day");
         house.orchestrator.stop(PATIENCE).await;
         platform.unplug();
     }
-    // The next day has a new budget, and a person answered yesterday is no stranger.
+    // The next day has a new budget, and a person answered yesterday is known.
     clock.advance(Duration::from_secs(24 * 60 * 60));
     let model = Priced::new("large", echo(), 500);
     let house = plan(&model)
@@ -226,72 +242,6 @@ async fn a_strangers_day_ends_with_one_notice_and_a_restart_gives_no_other() {
     let stranger = house.say(&dm("8"), "hello").await;
     house.quiet().await;
     assert_eq!(refused(&house, stranger).await.1, "BUDGET_STRANGER");
-}
-
-#[tokio::test]
-async fn from_80_percent_the_small_model_answers_and_owners_are_reported_once() {
-    let (large, small) = (
-        Priced::new("large", echo(), 500),
-        Priced::at(
-            Price { input: 1, cached: 1, output: 1, ..Price::default() },
-            "small",
-            echo(),
-            0,
-        ),
-    );
-    let mut plan = plan(&large)
-        .set("BUDGET_AGENT", "0.05")
-        .set("AGENT_OWNERS", "stage:owner")
-        .set("LIMIT_PERSON", "none");
-    plan.models =
-        Models { small: Arc::clone(&small) as _, large: Arc::clone(&large) as _, ..plan.models };
-    let house = plan.set("STRANGERS_SHARE", "100").set("BUDGET_STRANGER", "none").build().await;
-    house.say(&dm("owner"), "hello").await;
-    house.quiet().await;
-    let mut last = None;
-    for n in 0..8 {
-        last = Some(house.say(&dm(["1", "2", "3", "4"][n % 4]), "hello").await);
-        house.quiet().await;
-    }
-    // A call of the large model costs 0.6 cents, so seven calls exceed four cents, 80 percent of
-    // the budget.
-    assert_eq!((large.calls(), small.calls()), (7, 2));
-    let told = house.explain(last.unwrap()).await;
-    assert!(
-        told.steps
-            .iter()
-            .any(|step| step.rule == "budget" && step.reason.contains("the small model answers")),
-        "{told:?}"
-    );
-    let shown = |platform: &Platform| {
-        platform.texts("owner").iter().any(|text| text.contains("BUDGET_AGENT"))
-    };
-    house.platform.until("the owner to be told", |_| shown(&house.platform)).await;
-    house.quiet().await;
-    assert_eq!(
-        house.platform.texts("owner").iter().filter(|text| text.contains("BUDGET_AGENT")).count(),
-        1
-    );
-}
-
-#[tokio::test]
-async fn owners_are_exempt_and_counted() {
-    let model = Priced::new("large", echo(), 10);
-    let house = plan(&model)
-        .set("LIMIT_PERSON", "1/day")
-        .set("BUDGET_AGENT", "0")
-        .set("AGENT_OWNERS", "stage:7")
-        .build()
-        .await;
-    for n in 0..3 {
-        house.say(&dm("7"), &format!("{n}")).await;
-        house.quiet().await;
-    }
-    let other = house.say(&dm("8"), "hello").await;
-    house.quiet().await;
-    assert_eq!(model.calls(), 3);
-    assert_eq!(refused(&house, other).await.1, "BUDGET_AGENT");
-    assert_eq!(today(&house).await.answers, 3);
 }
 
 #[tokio::test]
@@ -318,27 +268,6 @@ async fn who_is_blocked_meanwhile_is_not_answered_and_reads_nothing() {
         ("blocked".into(), "galatea block rm stage person 7".into())
     );
     assert_eq!((model.calls(), house.platform.texts("7").len()), (1, 1));
-}
-
-/// A failed or cancelled call leaves no reserved budget.
-#[tokio::test]
-async fn a_call_that_is_cut_off_counts_and_holds_nothing() {
-    let gated = Gated::new(echo(), "slowly");
-    let model = Priced::new("large", Arc::clone(&gated) as _, 10);
-    let house =
-        plan(&model).set("BUSY_POLICY", "interrupt").set("BUDGET_STRANGER", "0.05").build().await;
-    house.say(&dm("7"), "slowly").await;
-    gated.reached(1).await;
-    house.say(&dm("7"), "less slowly").await;
-    gated.reached(2).await;
-    gated.open(5);
-    house.quiet().await;
-    let used = today(&house).await;
-    assert_eq!((used.calls, used.answers), (2, 2));
-    assert!(
-        used.micros > 2 * model.cost(),
-        "the one that was cut off counts as what was set aside for it: {used:?}"
-    );
 }
 
 /// 1,000 strangers write at once, among them ten known people. The test prints the costs; see them
@@ -406,41 +335,6 @@ async fn a_thousand_strangers_at_once_cost_what_they_may_and_regulars_are_answer
     assert_eq!(used.micros, (answered + 10) * cost);
 }
 
-fn row(house: &House, spot: &Spot, day: i64) -> UsageRow {
-    UsageRow {
-        agent: house.agent,
-        day: Day(day),
-        source: Source::new("stage"),
-        world: house.world(spot),
-        room: house.room(spot),
-        person: house.entity(spot),
-        model: String::new(),
-        amount: Amount { answers: 1, ..Amount::default() },
-    }
-}
-
-#[tokio::test]
-async fn owners_block_in_a_chat_and_others_cannot() {
-    let clock = ManualClock::new();
-    let model = Priced::new("large", echo(), 10);
-    let house = plan(&model).set("AGENT_OWNERS", "stage:owner").clock(clock.shared()).build().await;
-    house.say(&group("g", "7"), "/block owner").await;
-    house.quiet().await;
-    assert_eq!(house.store.blocks(house.agent).await.unwrap(), []);
-    house.say(&group("g", "owner"), "/block 7").await;
-    house.quiet().await;
-    clock.advance(Duration::from_secs(2));
-    let id = house.say(&dm("7"), "hello").await;
-    house.quiet().await;
-    assert_eq!(refused(&house, id).await.0, "blocked");
-    house.say(&group("g", "owner"), "/unblock 7").await;
-    house.quiet().await;
-    clock.advance(Duration::from_secs(2));
-    let id = house.say(&dm("7"), "hello").await;
-    house.quiet().await;
-    assert_eq!(house.explain(id).await.state, InboxState::Done);
-}
-
 /// A long answer is shortened to a few messages; the rest is sent only on request.
 #[tokio::test]
 async fn a_long_answer_is_continued_on_request() {
@@ -479,99 +373,4 @@ async fn a_long_answer_is_continued_on_request() {
     house.say(&dm("7"), "more").await;
     house.quiet().await;
     assert_eq!(asked.load(Ordering::SeqCst), 2);
-}
-
-/// A chain in which another model than the first answers, at a price of its own.
-struct FallsBack(Arc<Priced>, Price);
-
-#[async_trait]
-impl TextModel for FallsBack {
-    fn info(&self) -> &ModelInfo {
-        self.0.info()
-    }
-
-    async fn generate(
-        &self,
-        request: &TextRequest,
-        on_text: &(dyn for<'t> Fn(&'t str) + Send + Sync),
-    ) -> Result<TextAnswer> {
-        let by = AnsweredBy {
-            provider: "another".into(),
-            model: "cheap".into(),
-            ..AnsweredBy::default()
-        };
-        let answer = self.0.generate(request, on_text).await?;
-        Ok(TextAnswer { by: Some(by), price: Some(self.1), ..answer })
-    }
-}
-
-#[tokio::test]
-async fn a_call_costs_what_the_link_costs_that_answered() {
-    let dear = Priced::new("large", echo(), 10);
-    let cheap = Price { input: 10_000, cached: 10_000, output: 100_000, ..Price::default() };
-    let house = Plan::new(Arc::new(FallsBack(dear, cheap))).set("LIMITS", "on").build().await;
-    house.say(&dm("7"), "hello").await;
-    house.quiet().await;
-    let rows = house.store.usage(Some(house.agent), Day(0)).await.unwrap();
-    let told: Vec<_> = rows
-        .iter()
-        .map(|row| (row.model.as_str(), row.amount.micros, row.amount.unpriced))
-        .collect();
-    // A hundredth of the first model's price, for 1,000 tokens read and 10 written.
-    assert_eq!(told, [("another cheap", 11, 0)]);
-}
-
-/// A platform whose private chats have ids of their own, as on Discord.
-#[tokio::test]
-async fn owners_are_warned_where_a_private_chat_has_an_id_of_its_own() {
-    let model = Priced::new("large", echo(), 500);
-    let house = plan(&model)
-        .set("BUDGET_AGENT", "0.05")
-        .set("AGENT_OWNERS", "stage:owner")
-        .set("LIMIT_PERSON", "none")
-        .set("STRANGERS_SHARE", "100")
-        .set("BUDGET_STRANGER", "none")
-        .build()
-        .await;
-    house.say(&group("g", "owner"), "I am here as well").await;
-    house.say(&Spot { world: "chat", room: "chat", ..dm("owner") }, "hello").await;
-    house.quiet().await;
-    for n in 0..8 {
-        house.say(&dm(["1", "2", "3", "4"][n % 4]), "hello").await;
-        house.quiet().await;
-    }
-    let warned = |room: &str| {
-        house.platform.texts(room).iter().filter(|text| text.contains("BUDGET_AGENT")).count()
-    };
-    house.platform.until("the owner to be warned", |_| warned("chat") == 1).await;
-    assert_eq!((warned("g"), warned("owner")), (0, 0));
-}
-
-#[tokio::test]
-async fn what_the_ledger_says_of_long_ago_is_deleted_with_the_first_turn_of_a_day() {
-    let clock = ManualClock::new();
-    let model = Priced::new("large", echo(), 10);
-    let house = plan(&model).clock(clock.shared()).build().await;
-    let today = Day::of(clock.now()).0;
-    let rows = [today - 401, today - 400].map(|day| row(&house, &dm("7"), day));
-    house.store.add_usage(&rows).await.unwrap();
-    let days = async || -> Vec<i64> {
-        let rows = house.store.usage(Some(house.agent), Day(0)).await.unwrap();
-        rows.into_iter().map(|row| row.day.0 - today).collect()
-    };
-    let until = async |wanted: &[i64]| {
-        let wait = async {
-            while days().await != wanted {
-                tokio::time::sleep(Duration::from_millis(5)).await;
-            }
-        };
-        assert!(tokio::time::timeout(PATIENCE, wait).await.is_ok(), "{:?}", days().await);
-    };
-    house.say(&dm("7"), "hello").await;
-    house.quiet().await;
-    until(&[-400, 0]).await;
-    clock.advance(Duration::from_secs(24 * 60 * 60));
-    house.say(&dm("7"), "hello").await;
-    house.quiet().await;
-    until(&[0, 1]).await;
 }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use crate::{
     house::{House, Plan, dm, group},
-    models::{Gated, asked, echo, prompt, words},
+    models::{Gated, asked, asked_texts, echo, prompt},
 };
 
 /// Sends twenty questions in one batch; returns their ids.
@@ -139,7 +139,7 @@ async fn interrupt_starts_again_with_both() {
     assert_eq!(house.platform.texts("7"), ["re: second"]);
     let requests = model.inner.requests();
     assert_eq!(requests.len(), 1, "the interrupted call never came to an answer");
-    assert!(words(&requests[0]).contains("first\nsecond"), "{}", asked(&requests[0]));
+    assert!(asked_texts(&requests[0]).contains("first\nsecond"), "{}", asked(&requests[0]));
     assert_eq!(house.explain(first).await.state, InboxState::Done);
     assert!(house.explain(second).await.steps.iter().any(|s| s.reason.contains("started again")));
 }
@@ -251,5 +251,5 @@ async fn a_deleted_question_does_not_take_the_others_with_it() {
         assert_eq!(house.explain(ids[n]).await.state, InboxState::Done);
     }
     let last = model.inner.requests().pop().unwrap();
-    assert!(words(&last).contains("question 1\nquestion 3"), "{}", asked(&last));
+    assert!(asked_texts(&last).contains("question 1\nquestion 3"), "{}", asked(&last));
 }

@@ -90,11 +90,11 @@ async fn a_known_connection_costs_no_sql_and_a_changed_one_one_statement() {
     }
     assert_eq!(store.statements(), before);
     let mut renamed = spot.connection();
-    renamed.entity.as_mut().unwrap().name = Some("Somebody Else".into());
+    renamed.entity.as_mut().unwrap().name = Some("Someone Else".into());
     house.gateway.ensure_connection(&renamed).await.unwrap();
     assert_eq!(store.statements(), before + 1);
     let entity = house.store.entities(&[house.entity(&spot)]).await.unwrap().pop().unwrap();
-    assert_eq!(entity.names[0], "Somebody Else");
+    assert_eq!(entity.names[0], "Someone Else");
 }
 
 /// Number of statements of a run with this many turns, from start to a complete stop. Grouped
@@ -158,7 +158,7 @@ async fn owner_and_roles_survive_plain_messages_and_change_with_the_next_sync() 
 }
 
 #[tokio::test]
-async fn a_sync_puts_everybody_into_every_room() {
+async fn a_sync_puts_everyone_into_every_room() {
     let house = Plan::new(echo()).build().await;
     let rooms: Vec<_> =
         ["-1", "-2", "-3"].map(|r| RoomRef::new(RemoteId::new(r), None, ChannelType::Group)).into();
@@ -262,7 +262,7 @@ async fn an_edit_replaces_the_stored_text() {
     };
     house.gateway.receive(Batch { events: vec![edit], ..Batch::default() }).await.unwrap();
     assert_eq!(house.store.memory(id).await.unwrap().unwrap().content.text, "the");
-    assert_eq!(house.platform.texts("7").len(), 1, "an edit is no new message");
+    assert_eq!(house.platform.texts("7").len(), 1, "an edit is not a new message");
 }
 
 #[tokio::test]

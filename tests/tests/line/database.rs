@@ -265,7 +265,7 @@ async fn a_lease_that_nothing_was_begun_under_is_given_back() {
             tokio::time::sleep(Duration::from_millis(5)).await;
         }
     };
-    patient("the lease to be given back", free).await;
+    patient("the release of the lease", free).await;
     assert!(holds_all().await, "and the others are not");
 }
 

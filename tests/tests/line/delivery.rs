@@ -55,7 +55,7 @@ async fn a_flood_wait_holds_that_room_only_and_exactly_as_long() {
     assert_eq!(
         (delivery.state, delivery.attempts),
         (OutboxState::Sent, 1),
-        "a flood is no failed attempt"
+        "a flood wait is not a failed attempt"
     );
 }
 

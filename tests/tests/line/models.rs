@@ -28,7 +28,7 @@ pub(crate) fn prompt(request: &TextRequest) -> String {
 }
 
 /// As [`asked`], without authors and times.
-pub(crate) fn words(request: &TextRequest) -> String {
+pub(crate) fn asked_texts(request: &TextRequest) -> String {
     asked(request).lines().map(own).collect::<Vec<_>>().join("\n")
 }
 
@@ -44,7 +44,7 @@ pub(crate) fn echo() -> Arc<ScriptedModel> {
     Arc::new(ScriptedModel::answering(|request| {
         Ok(ScriptedModel::text(format!(
             "re: {}",
-            words(request).lines().last().unwrap_or_default()
+            asked_texts(request).lines().last().unwrap_or_default()
         )))
     }))
 }

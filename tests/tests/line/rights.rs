@@ -267,7 +267,7 @@ async fn a_person_who_may_not_speak_in_a_room_cannot_have_the_agent_speak_there(
 
 #[tokio::test]
 async fn only_an_owner_of_the_agent_writes_into_anothers_private_chat() {
-    // By the room's id, which is no secret; names are only looked up in groups.
+    // By the room's id, which is public; names are only looked up in groups.
     let theirs = character("Eliza").identity().swizzle(OTHER).to_string();
     for (who, said) in [(OWNER, 0), (MEMBER, 0), (BOSS, 1)] {
         let model = ScriptedModel::new();

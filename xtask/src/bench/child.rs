@@ -132,7 +132,7 @@ impl Child {
                 "the program was not ready after {} s{}; it said:\n{}",
                 PATIENCE.as_secs(),
                 self.reason().await,
-                self.said()
+                self.last_output()
             ),
         }
     }
@@ -141,7 +141,7 @@ impl Child {
         let mut ready = self.ready.clone();
         match ready.wait_for(Option::is_some).await.map(|at| *at) {
             Ok(Some(at)) => Ok(at.duration_since(self.started)),
-            _ => bail!("the program ended before it was ready; it said:\n{}", self.said()),
+            _ => bail!("the program ended before it was ready; it said:\n{}", self.last_output()),
         }
     }
 
@@ -180,7 +180,7 @@ impl Child {
     }
 
     /// Its last output lines.
-    pub(super) fn said(&self) -> String {
+    pub(super) fn last_output(&self) -> String {
         let tail = self.tail.lock().unwrap_or_else(PoisonError::into_inner);
         tail.iter().map(String::as_str).collect::<Vec<_>>().join("\n")
     }
@@ -193,14 +193,14 @@ impl Child {
             Ok(status) => {
                 let status = status.context("cannot wait for the program")?;
                 if !status.success() {
-                    bail!("the program ended with {status}; it said:\n{}", self.said());
+                    bail!("the program ended with {status}; it said:\n{}", self.last_output());
                 }
                 Ok(())
             }
             Err(_) => bail!(
                 "the program did not stop within {} s; it said:\n{}",
                 PATIENCE.as_secs(),
-                self.said()
+                self.last_output()
             ),
         }
     }

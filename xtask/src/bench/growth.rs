@@ -82,7 +82,7 @@ impl fmt::Display for Verdict {
 }
 
 /// Judges a run by its samples, in order.
-pub(super) fn judge(looks: &[Look]) -> Verdict {
+pub(super) fn assess(looks: &[Look]) -> Verdict {
     let answers = looks.last().map_or(0, |look| look.answers);
     let warm: Vec<Look> = looks.iter().copied().filter(|look| look.answers >= WARM_UP).collect();
     let (Some(first), Some(last)) = (looks.first(), looks.last()) else {
@@ -131,15 +131,15 @@ mod tests {
 
     #[test]
     fn a_leak_fails_and_evenness_does_not() {
-        assert!(!judge(&looks(12_000, 1.0)).is_growth());
-        assert!(judge(&looks(12_000, 20.0)).is_growth());
-        let Verdict::Judged { slope, .. } = judge(&looks(12_000, 3.0)) else {
+        assert!(!assess(&looks(12_000, 1.0)).is_growth());
+        assert!(assess(&looks(12_000, 20.0)).is_growth());
+        let Verdict::Judged { slope, .. } = assess(&looks(12_000, 3.0)) else {
             panic!("not judged")
         };
         assert!((slope - 3.0).abs() < 1e-9);
         let mut files = looks(12_000, 0.0);
         files.iter_mut().skip(45).for_each(|look| look.files = 90);
-        assert!(judge(&files).is_growth());
+        assert!(assess(&files).is_growth());
     }
 
     #[test]
@@ -148,15 +148,15 @@ mod tests {
         for look in &mut filling {
             look.resident += 20.0 * (look.answers as f64 / 4_500.0).min(1.0);
         }
-        assert!(!judge(&filling).is_growth());
+        assert!(!assess(&filling).is_growth());
     }
 
     #[test]
     fn a_busy_machine_gives_no_verdict_of_its_own() {
-        let slow = judge(&looks(3_050, 500.0));
+        let slow = assess(&looks(3_050, 500.0));
         assert_eq!(slow, Verdict::TooShort { answers: 3_000 });
         assert!(!slow.is_growth());
-        assert!(!judge(&[]).is_growth());
+        assert!(!assess(&[]).is_growth());
     }
 
     #[test]
@@ -164,8 +164,8 @@ mod tests {
         let mut burst = looks(12_000, 0.0);
         burst.iter_mut().skip(10).for_each(|look| look.sockets = 128);
         burst.push(Look { sockets: 12, ..burst[burst.len() - 1] });
-        assert!(!judge(&burst).is_growth());
+        assert!(!assess(&burst).is_growth());
         burst.last_mut().unwrap().sockets = 60;
-        assert!(judge(&burst).is_growth());
+        assert!(assess(&burst).is_growth());
     }
 }

@@ -156,8 +156,8 @@ pub(super) async fn run(platform: &Platform, child: &Child, amount: Amount) -> R
         }
     }
     let after = Meter::read(child).await?;
-    let Some(mut load) = judge(&trips, amount.pace.is_some()) else {
-        bail!("no answer was measured; the program said:\n{}", child.said())
+    let Some(mut load) = summarise(&trips, amount.pace.is_some()) else {
+        bail!("no answer was measured; the program said:\n{}", child.last_output())
     };
     let answers = load.answers as f64;
     if amount.pace.is_some() && !amount.patient {
@@ -206,7 +206,7 @@ async fn round(platform: &Platform, child: &Child, amount: Amount) -> Result<Vec
     bail!(
         "{answered} of {wanted} questions were answered in time, {offered} were fetched\n{}\nthe program said:\n{}",
         platform.violations().join("\n"),
-        child.said()
+        child.last_output()
     )
 }
 
@@ -228,7 +228,7 @@ async fn answers_or_silence(platform: &Platform) -> Option<Vec<Trip>> {
 
 /// Computes the times of a load, from when each question was due or was handed out. The other
 /// fields are filled in later. `None` if nothing was answered.
-fn judge(trips: &[Trip], from_due: bool) -> Option<Load> {
+fn summarise(trips: &[Trip], from_due: bool) -> Option<Load> {
     let ways: Vec<_> = trips.iter().filter_map(|t| Some((t.handed_out?, t.answered?))).collect();
     let first = ways.iter().map(|(out, _)| *out).min()?;
     let last = ways.iter().map(|(_, back)| *back).max()?;
@@ -363,7 +363,7 @@ mod tests {
             confirmed: out.map(|ms| at(ms + 1)),
             answered: back.map(at),
         };
-        let load = judge(
+        let load = summarise(
             &[
                 trip(Some(100), Some(110)),
                 trip(Some(100), None),
@@ -382,12 +382,12 @@ mod tests {
             load.ack,
             Some(Spread { p50: Duration::from_millis(1), p99: Duration::from_millis(1) })
         );
-        let paced = judge(&[trip(Some(100), Some(110))], true).unwrap();
+        let paced = summarise(&[trip(Some(100), Some(110))], true).unwrap();
         assert_eq!(
             paced.wait.p50,
             Duration::from_millis(110),
             "a person waits from the moment of asking"
         );
-        assert_eq!(judge(&[trip(Some(1), None)], false), None);
+        assert_eq!(summarise(&[trip(Some(1), None)], false), None);
     }
 }

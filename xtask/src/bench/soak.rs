@@ -61,7 +61,7 @@ pub(crate) fn run(root: &Path, soak: &Soak) -> Result<()> {
             _ = end.recv() => bail!("stopped"),
         }
     })?;
-    let verdict = growth::judge(&looks);
+    let verdict = growth::assess(&looks);
     writeln!(std::io::stdout(), "{verdict}")?;
     if verdict.is_growth() { bail!("memory or open files grow") } else { Ok(()) }
 }

@@ -110,7 +110,7 @@ impl Row {
     fn render(&self) -> String {
         let Self { what, unit, values, goal, peers } = self;
         let shown = |value: Option<f64>| {
-            value.map_or_else(|| "not told".to_owned(), |v| format!("**{}**", unit.show(v)))
+            value.map_or_else(|| "not reported".to_owned(), |v| format!("**{}**", unit.show(v)))
         };
         let ours = match *values {
             Values::Each([telegram, discord]) => {

@@ -21,8 +21,7 @@ pub(super) fn check(name: &str, text: &str) -> Vec<String> {
     if !name.starts_with("LICENSE") && name != "Cargo.lock" {
         for (number, line) in text.lines().enumerate() {
             if let Some(path) = MACHINE_PATHS.iter().find(|path| holds_path(line, path)) {
-                breaches
-                    .push(format!("{name}:{}: {path} is a path of somebody's machine", number + 1));
+                breaches.push(format!("{name}:{}: {path} is a path of one machine", number + 1));
             }
         }
     }

@@ -37,7 +37,7 @@ pub(super) fn check(root: &Path) -> Result<Vec<String>> {
 }
 
 fn unused(package: &str, dependencies: &[Dependency], named: &BTreeSet<String>) -> Vec<String> {
-    let declared: BTreeSet<_> = dependencies.iter().map(key).collect();
+    let declared: BTreeSet<_> = dependencies.iter().map(manifest_name).collect();
     let mut breaches = Vec::new();
     for name in declared {
         let used = named.contains(&name.replace('-', "_"));
@@ -52,15 +52,17 @@ fn unused(package: &str, dependencies: &[Dependency], named: &BTreeSet<String>) 
 }
 
 /// The name of a dependency in the manifest.
-fn key(dependency: &Dependency) -> &str {
+fn manifest_name(dependency: &Dependency) -> &str {
     dependency.rename.as_deref().unwrap_or(&dependency.name)
 }
 
 /// Entries of `[workspace.dependencies]` that no member uses.
 fn not_taken(manifest: &str, metadata: &Metadata) -> Result<Vec<String>> {
     let packages = metadata.workspace_packages();
-    let taken: BTreeSet<_> =
-        packages.iter().flat_map(|package| package.dependencies.iter().map(key)).collect();
+    let taken: BTreeSet<_> = packages
+        .iter()
+        .flat_map(|package| package.dependencies.iter().map(manifest_name))
+        .collect();
     let manifest: toml::Table = manifest.parse()?;
     let shared = manifest
         .get("workspace")
@@ -163,7 +165,7 @@ mod tests {
         let packages = metadata.workspace_packages();
         let package = packages.iter().find(|package| package.name == "galatea").unwrap();
         let mut names: BTreeSet<_> =
-            package.dependencies.iter().map(|d| key(d).replace('-', "_")).collect();
+            package.dependencies.iter().map(|d| manifest_name(d).replace('-', "_")).collect();
         assert_eq!(unused("galatea", &package.dependencies, &names), [""; 0]);
         names.remove("serde_json");
         names.remove("fail");

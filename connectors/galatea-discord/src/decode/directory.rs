@@ -127,12 +127,12 @@ impl Directory {
         let place = if thread { self.channel(here.parent?)? } else { here };
         let overwrites = place.overwrites?;
         let known = self.guilds.get(&guild).filter(|g| g.member && g.owner != Some(me))?;
-        let everybody = *known.permissions.get(&guild)?;
+        let everyone = *known.permissions.get(&guild)?;
         let of_roles = known
             .mine
             .iter()
             .filter_map(|role| known.permissions.get(role))
-            .fold(everybody, |all, role| all | role);
+            .fold(everyone, |all, role| all | role);
         if of_roles & ADMINISTRATOR == 0 && known.timed_out.is_some_and(|until| now < until) {
             return Some(Missing::TimedOut);
         }
@@ -156,9 +156,9 @@ impl Directory {
             return false;
         };
         let Some(guild) = channel.guild else { return false };
-        let everybody =
+        let everyone =
             self.guilds.get(&guild).and_then(|known| known.permissions.get(&guild).copied());
-        everybody.is_some_and(|everybody| everybody & VIEW != 0)
+        everyone.is_some_and(|everyone| everyone & VIEW != 0)
             && overwrites.iter().all(|overwrite| !overwrite.denies(VIEW))
     }
 

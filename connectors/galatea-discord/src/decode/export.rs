@@ -56,10 +56,10 @@ struct Reference {
 /// without text, is passed over.
 pub fn read_export(export: &Value) -> Option<Vec<Incoming>> {
     let export = Export::deserialize(export).ok()?;
-    Some(export.messages.iter().filter_map(|message| one(&export, message)).collect())
+    Some(export.messages.iter().filter_map(|message| read_message(&export, message)).collect())
 }
 
-fn one(export: &Export, message: &Value) -> Option<Incoming> {
+fn read_message(export: &Export, message: &Value) -> Option<Incoming> {
     let message = Message::deserialize(message).ok()?;
     let id: u64 = message.id.parse().ok()?;
     if message.content.trim().is_empty() {

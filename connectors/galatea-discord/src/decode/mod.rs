@@ -100,7 +100,7 @@ pub(crate) fn place_of(data: &Value) -> Option<(u64, Option<u64>)> {
     Some((id(&data["channel_id"])?, id(&data["guild_id"])))
 }
 
-fn one(connection: Connection, event: IncomingEvent, at: Timestamp) -> Vec<Incoming> {
+fn single(connection: Connection, event: IncomingEvent, at: Timestamp) -> Vec<Incoming> {
     vec![Incoming { connection, event, at }]
 }
 
@@ -193,7 +193,7 @@ fn message(data: &Value, directory: &Directory, me: &Me) -> Decoded {
         command: None,
         from_self: false,
     });
-    out.events = one(said_by(&m, data, directory), event, time_of(m.id.get()));
+    out.events = single(said_by(&m, data, directory), event, time_of(m.id.get()));
     out
 }
 
@@ -206,7 +206,7 @@ fn addressed(m: &Message, directory: &Directory, me: &Me) -> Addressed {
 }
 
 fn content(m: &Message, guild: Option<u64>, directory: &Directory, me: &Me) -> Content {
-    let mut text = text::words(&m.content, m, guild, me, directory);
+    let mut text = text::readable_text(&m.content, m, guild, me, directory);
     if let Some(line) = media::in_words(m) {
         if !text.is_empty() {
             text.push('\n');
@@ -233,7 +233,7 @@ fn content(m: &Message, guild: Option<u64>, directory: &Directory, me: &Me) -> C
 fn quotes(m: &Message, guild: Option<u64>, directory: &Directory, me: &Me) -> Vec<Quote> {
     let replied = m.referenced_message.as_deref().filter(|_| replied(m).is_some()).map(|other| {
         let own = other.author.id.get() == me.id;
-        let words = text::words(&other.content, other, guild, me, directory);
+        let words = text::readable_text(&other.content, other, guild, me, directory);
         let said = [Some(words), media::in_words(other)]
             .into_iter()
             .flatten()
@@ -250,7 +250,11 @@ fn quotes(m: &Message, guild: Option<u64>, directory: &Directory, me: &Me) -> Ve
     // Discord does not name the author of a forwarded message. Its files are among the message's
     // own.
     let forwarded = m.message_snapshots.iter().map(|other| {
-        Quote::new(QuoteKind::Forward, None, text::words(&other.content, m, guild, me, directory))
+        Quote::new(
+            QuoteKind::Forward,
+            None,
+            text::readable_text(&other.content, m, guild, me, directory),
+        )
     });
     replied
         .into_iter()
@@ -279,7 +283,7 @@ fn edited(data: &Value, directory: &Directory, me: &Me) -> Decoded {
         content,
         addressed: addressed(&m, directory, me),
     };
-    Decoded { events: one(said_by(&m, data, directory), event, at), ..Decoded::default() }
+    Decoded { events: single(said_by(&m, data, directory), event, at), ..Decoded::default() }
 }
 
 fn deleted(data: &Value, ids: Vec<u64>, directory: &Directory, now: Timestamp) -> Decoded {
@@ -288,7 +292,7 @@ fn deleted(data: &Value, ids: Vec<u64>, directory: &Directory, now: Timestamp) -
     };
     let event = IncomingEvent::Deleted { ids: ids.into_iter().map(RemoteId::new).collect() };
     Decoded {
-        events: one(connection::place(channel, guild, directory, None), event, now),
+        events: single(connection::place(channel, guild, directory, None), event, now),
         ..Decoded::default()
     }
 }
@@ -315,7 +319,7 @@ fn reacted(data: &Value, added: bool, directory: &Directory, me: &Me, now: Times
     let event = IncomingEvent::Reacted { id: RemoteId::new(message), added, removed };
     // Reactions have no timestamp.
     Decoded {
-        events: one(connection::place(channel, guild, directory, Some(entity)), event, now),
+        events: single(connection::place(channel, guild, directory, Some(entity)), event, now),
         ..Decoded::default()
     }
 }

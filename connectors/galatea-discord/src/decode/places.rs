@@ -8,7 +8,7 @@ use std::time::Duration;
 use super::{
     Decoded, Me, connection,
     directory::{Directory, id},
-    one, user,
+    single, user,
 };
 
 /// A guild that the bot joined longer ago than this is not reported as newly joined.
@@ -122,7 +122,7 @@ fn joined_guild(data: &Value, directory: &Directory, me: &Me, now: Timestamp) ->
     if let (Some(guild), Some(hall)) = (id(&data["id"]), hall)
         && joined.is_some_and(|at| now.since(at) < NEWLY)
     {
-        out.events = one(
+        out.events = single(
             connection::place(hall, Some(guild), directory, None),
             IncomingEvent::OwnStatus(OwnStatus::Joined),
             now,
@@ -204,7 +204,7 @@ fn gone(data: &Value, directory: &Directory, now: Timestamp) -> Decoded {
     }
     let event = IncomingEvent::OwnStatus(OwnStatus::Closed);
     Decoded {
-        events: one(connection::place(channel, Some(guild), directory, None), event, now),
+        events: single(connection::place(channel, Some(guild), directory, None), event, now),
         ..Decoded::default()
     }
 }
@@ -222,7 +222,7 @@ fn member(data: &Value, came: bool, directory: &Directory, me: &Me, now: Timesta
     let event =
         if came { IncomingEvent::Joined { entities } } else { IncomingEvent::Left { entities } };
     Decoded {
-        events: one(connection::place(hall, Some(guild), directory, Some(entity)), event, now),
+        events: single(connection::place(hall, Some(guild), directory, Some(entity)), event, now),
         ..Decoded::default()
     }
 }

@@ -26,7 +26,7 @@ fn guild() -> Directory {
 }
 
 /// A message by Ann in the general channel, in the form of Discord's documentation.
-fn said(content: &str) -> Value {
+fn message_json(content: &str) -> Value {
     json!({
         "id": "1573739729029955584", "channel_id": "20", "guild_id": "10", "content": content, "timestamp": "2026-05-01T10:00:00.000000+00:00",
         "edited_timestamp": null, "tts": false, "mention_everyone": false, "mentions": [], "mention_roles": [], "attachments": [], "embeds": [],
@@ -45,7 +45,7 @@ fn heard(data: &Value) -> Option<(Connection, IncomingMessage)> {
 
 #[test]
 fn a_message_has_its_place_its_speaker_and_their_rights() {
-    let (place, message) = heard(&said("good morning")).unwrap();
+    let (place, message) = heard(&message_json("good morning")).unwrap();
     assert_eq!(
         (place.world.remote.as_str(), place.room.remote.as_str(), place.room.kind),
         ("10", "20", ChannelType::Group)
@@ -64,10 +64,10 @@ fn a_message_has_its_place_its_speaker_and_their_rights() {
 
 #[test]
 fn notices_and_our_own_are_no_messages() {
-    let mut notice = said("");
+    let mut notice = message_json("");
     notice["type"] = json!(7);
     assert!(heard(&notice).is_none());
-    let mut own = said("me");
+    let mut own = message_json("me");
     own["author"] = json!({ "id": "900", "username": "galatea", "bot": true });
     own["nonce"] = json!("abc");
     assert!(heard(&own).is_none());
@@ -79,7 +79,7 @@ fn notices_and_our_own_are_no_messages() {
 
 #[test]
 fn forwards_polls_and_stickers_are_said_in_words() {
-    let mut forward = said("");
+    let mut forward = message_json("");
     forward["message_reference"] = json!({ "type": 1, "channel_id": "20", "message_id": "7" });
     forward["message_snapshots"] = json!([{ "message": {
         "content": "from afar <@2>", "timestamp": "2026-05-01T10:00:00.000000+00:00", "edited_timestamp": null, "mentions": [], "attachments": [],
@@ -96,7 +96,7 @@ fn forwards_polls_and_stickers_are_said_in_words() {
         ("", None),
         "a forward is not a reply"
     );
-    let mut sticker = said("");
+    let mut sticker = message_json("");
     sticker["sticker_items"] = json!([{ "id": "5", "name": "wave", "format_type": 1 }]);
     let (_, message) = heard(&sticker).unwrap();
     assert_eq!(message.content.attachments[0].description, "Sticker wave");
@@ -107,9 +107,9 @@ fn forwards_polls_and_stickers_are_said_in_words() {
 
 #[test]
 fn only_peoples_edits_are_edits() {
-    let unfolded = said("https://example.org");
+    let unfolded = message_json("https://example.org");
     assert!(decode("MESSAGE_UPDATE", &unfolded, &guild(), &me(), Timestamp(0)).events.is_empty());
-    let mut edited = said("typo");
+    let mut edited = message_json("typo");
     edited["edited_timestamp"] = json!("2026-05-01T10:01:00.000000+00:00");
     let events = decode("MESSAGE_UPDATE", &edited, &guild(), &me(), Timestamp(0)).events;
     assert_eq!((events.len(), events[0].at), (1, Timestamp(1_777_629_660_000)));
@@ -119,7 +119,7 @@ fn only_peoples_edits_are_edits() {
 #[test]
 fn an_edit_that_mentions_the_bot_addresses_it() {
     let addressed = |content: &str, mentions: Value| {
-        let mut edited = said(content);
+        let mut edited = message_json(content);
         edited["edited_timestamp"] = json!("2026-05-01T10:01:00.000000+00:00");
         edited["mentions"] = mentions;
         let event =
@@ -147,7 +147,7 @@ fn an_unknown_field_does_not_cost_the_words() {
         ("interaction_metadata", json!(5)),
         ("tts", Value::Null),
     ] {
-        let mut odd = said("kept");
+        let mut odd = message_json("kept");
         odd[field] = value;
         assert_eq!(heard(&odd).map(|(_, m)| m.content.text), Some("kept".to_owned()), "{field}");
     }
@@ -156,7 +156,7 @@ fn an_unknown_field_does_not_cost_the_words() {
 /// One mention cannot be read at all, another only in a field that its name does not need.
 #[test]
 fn an_unreadable_mention_does_not_cost_the_names_of_the_others() {
-    let mut odd = said("<@900> ask <@3>, <@4> and <@5>");
+    let mut odd = message_json("<@900> ask <@3>, <@4> and <@5>");
     odd["mentions"] = json!([
         { "id": "900", "username": "galatea", "discriminator": "0", "avatar": null, "bot": true },
         { "id": "3", "username": "bob", "global_name": "Bob", "discriminator": "0", "avatar": null },
@@ -264,7 +264,7 @@ proptest! {
     fn no_event_panics(field in 0..40_usize, value in odd(), event in 0..14_usize) {
         const EVENTS: [&str; 14] = ["MESSAGE_CREATE", "MESSAGE_UPDATE", "MESSAGE_DELETE", "MESSAGE_DELETE_BULK", "MESSAGE_REACTION_ADD", "MESSAGE_REACTION_REMOVE",
             "INTERACTION_CREATE", "GUILD_CREATE", "GUILD_DELETE", "CHANNEL_UPDATE", "THREAD_LIST_SYNC", "GUILD_MEMBER_ADD", "CHANNEL_DELETE", "UNKNOWN"];
-        let mut data = said("hello <@900>");
+        let mut data = message_json("hello <@900>");
         for (name, more) in [("user_id", json!("2")), ("message_id", json!("7")), ("emoji", json!({ "name": "x" })), ("ids", json!(["1"])), ("user", json!({ "id": "2", "username": "x" })),
             ("token", json!("t")), ("data", json!({ "name": "ask" })), ("channels", json!([])), ("threads", json!([])), ("members", json!([])), ("joined_at", json!("x"))] {
             data[name] = more;

@@ -43,7 +43,7 @@ fn mark(inner: &str, names: &dyn Fn(&str, u64) -> Option<String>) -> Option<Stri
 }
 
 /// The text of a message, with names in place of ids.
-pub(super) fn words(
+pub(super) fn readable_text(
     content: &str,
     message: &Message,
     guild: Option<u64>,

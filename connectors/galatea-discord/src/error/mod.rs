@@ -58,7 +58,7 @@ pub(crate) enum Failure {
     /// unknown.
     Refused(Refusal),
     /// The call was not made, because a known rate limit forbids it.
-    Held {
+    Deferred {
         wait: Duration,
         /// Whether the guard against address bans forbids the call, not an ordinary rate limit.
         guard: bool,
@@ -141,7 +141,7 @@ impl Failure {
     pub(crate) fn had_no_effect(&self) -> bool {
         match self {
             Self::Refused(refusal) => refusal.status < 500,
-            Self::Held { .. } => true,
+            Self::Deferred { .. } => true,
             Self::Transport(error) => error.sent() == Sent::No,
             Self::Garbage { .. } => false,
         }
@@ -162,13 +162,13 @@ impl Failure {
                     None => error,
                 }
             }
-            Self::Held { wait, guard: true } => Error::new(ErrorKind::RateLimited, "too many refused calls: all calls rest before Discord bans this address")
+            Self::Deferred { wait, guard: true } => Error::new(ErrorKind::RateLimited, "too many refused calls: all calls rest before Discord bans this address")
                 .with_code(codes::GUARD)
                 .with_retry(Retry::After(wait))
                 .with_reach(Reach::Account)
                 .with_fix("look in the log for what is refused again and again: a missing permission, a channel that is gone")
                 .with("cause", format!("{call} is held back for {} s", wait.as_secs())),
-            Self::Held { wait, guard: false } => limited(wait).with("cause", format!("{call} has to wait for {} ms", wait.as_millis())),
+            Self::Deferred { wait, guard: false } => limited(wait).with("cause", format!("{call} has to wait for {} ms", wait.as_millis())),
             Self::Transport(error) => DISCORD.unanswered(error, call),
             // Discord's own refusal of a token may come without a body.
             Self::Garbage { status: 401, place } => unauthorized().with("cause", format!("{call} at {place} answered 401 and something else")),
@@ -279,7 +279,7 @@ pub(crate) fn cannot_write(room: &Room, missing: Missing) -> Error {
             "a moderator timed the bot out; it ends by itself, or a moderator removes it",
         );
     }
-    let error = error.with("cause", "as the permissions of the channel tell");
+    let error = error.with("cause", "according to the channel's permissions");
     match &room.link {
         Some(link) => error.with("where", link),
         None => error,

@@ -79,7 +79,7 @@ pub(crate) const PAGES: &[Explanation] = &[
         "GAL-DC-IDENTIFY",
         "Many sessions were begun lately",
         "Discord allows 1,000 a day and then resets the bot's token; a program that crashes and restarts in a loop gets there. So a session waits twice as long each after five an hour, an hour after twenty a day, and none is begun after 900.",
-        "Find out what restarts it: the log of the last hour tells. It goes on by itself.",
+        "Find out what restarts it: the log of the last hour shows it. It goes on by itself.",
     ),
     Explanation::new(
         "GAL-DC-INVITE",
@@ -91,7 +91,7 @@ pub(crate) const PAGES: &[Explanation] = &[
         "GAL-DC-CONNECT",
         "Discord cannot be reached",
         "No network, a firewall, a wrong DISCORD_API_ROOT, or a fault at Discord.",
-        "Check the network, the proxy variables and DISCORD_API_ROOT; discordstatus.com tells of faults. It is tried again by itself.",
+        "Check the network, the proxy variables and DISCORD_API_ROOT; discordstatus.com lists faults. It is tried again by itself.",
     ),
     Explanation::new(
         "GAL-DC-TIMEOUT",

@@ -8,7 +8,7 @@ mod session;
 pub(crate) mod shard;
 pub(crate) mod shard_health;
 mod socket;
-mod watch;
+mod watchdog;
 mod work;
 
 #[cfg(feature = "fuzz")]

@@ -27,26 +27,30 @@ const SPACING: Duration = Duration::from_millis(5_100);
 /// `session_start_limit` of GET /gateway/bot.
 #[derive(Debug, Clone, Deserialize)]
 pub(crate) struct StartLimit {
-    #[serde(default = "many")]
+    #[serde(default = "default_remaining")]
     pub(crate) remaining: u64,
     /// Milliseconds.
     #[serde(default)]
     pub(crate) reset_after: u64,
-    #[serde(default = "one")]
+    #[serde(default = "default_concurrency")]
     pub(crate) max_concurrency: u16,
 }
 
-fn many() -> u64 {
+fn default_remaining() -> u64 {
     1000
 }
 
-fn one() -> u16 {
+fn default_concurrency() -> u16 {
     1
 }
 
 impl Default for StartLimit {
     fn default() -> Self {
-        Self { remaining: many(), reset_after: 0, max_concurrency: one() }
+        Self {
+            remaining: default_remaining(),
+            reset_after: 0,
+            max_concurrency: default_concurrency(),
+        }
     }
 }
 

@@ -3,7 +3,7 @@
 
 mod begin;
 mod poison;
-mod silence;
+mod stall;
 
 use galatea_core::{Backoff, Error, ErrorKind, Result, SecretString};
 use galatea_http::Tunnels;
@@ -19,7 +19,7 @@ use super::{
     session::{Committed, Position, Session, stream},
     shard_health::ShardHealth,
     socket::{Frame, Got},
-    watch::Watch,
+    watchdog::Watchdog,
 };
 use crate::{
     config::Patience,
@@ -216,7 +216,7 @@ impl Shard {
         // "Sending Heartbeats").
         let mut beat = clock.sleep(interval.mul_f64(rand::rng().random_range(0.0..1.0)));
         let (mut acknowledged, mut ready) = (true, false);
-        let mut watch = Watch::new(self.fleet.patience, Instant::now());
+        let mut watchdog = Watchdog::new(self.fleet.patience, Instant::now());
         let items = self.items.clone();
         loop {
             tokio::select! {
@@ -242,7 +242,7 @@ impl Shard {
                 room = items.reserve(), if self.held.is_some() => match (room, self.held.take()) {
                     (Ok(room), Some(item)) => {
                         room.send(item);
-                        watch.resume_reading(Instant::now());
+                        watchdog.resume_reading(Instant::now());
                     }
                     // The worker has ended, so no event can be stored any more.
                     _ => return Err(Error::unexpected("events of Discord are not stored any more").with("shard", self.number)),
@@ -260,7 +260,7 @@ impl Shard {
                     };
                     match frame.op {
                         DISPATCH => {
-                            self.held = self.dispatch(frame, &mut ready, &mut watch);
+                            self.held = self.dispatch(frame, &mut ready, &mut watchdog);
                         }
                         HEARTBEAT => {
                             let alive = socket.send(HEARTBEAT, &self.sequence()).await;
@@ -283,8 +283,8 @@ impl Shard {
                     }
                 }
                 // Last in the select, because a readable payload ends the silence.
-                () = tokio::time::sleep_until(watch.until()), if self.held.is_none() => {
-                    if let Some(end) = self.silent(&mut socket, &mut watch, ready).await {
+                () = tokio::time::sleep_until(watchdog.until()), if self.held.is_none() => {
+                    if let Some(end) = self.handle_stall(&mut socket, &mut watchdog, ready).await {
                         socket.leave().await;
                         return Ok(end);
                     }
@@ -302,7 +302,12 @@ impl Shard {
             .map_or(Value::Null, |sequence| json!(sequence))
     }
 
-    fn dispatch(&mut self, frame: Frame, ready: &mut bool, watch: &mut Watch) -> Option<Item> {
+    fn dispatch(
+        &mut self,
+        frame: Frame,
+        ready: &mut bool,
+        watchdog: &mut Watchdog,
+    ) -> Option<Item> {
         let (sequence, name) = (frame.s?, frame.t?);
         let now = Instant::now();
         match name.as_str() {
@@ -316,15 +321,15 @@ impl Shard {
                 self.session = Some(Session { id: session, address, sequence });
                 self.guild =
                     frame.d["guilds"].as_array().into_iter().flatten().find_map(|g| id(&g["id"]));
-                watch.begin(now);
+                watchdog.begin(now);
                 self.arrived(ready, "gateway session started");
             }
             "RESUMED" => {
-                watch.begin(now);
+                watchdog.begin(now);
                 self.arrived(ready, "gateway session resumed");
             }
             _ => {
-                watch.hear(now);
+                watchdog.hear(now);
                 self.deaf = 0;
                 self.guild = guild_of(&name, &frame.d, self.guild);
             }

@@ -89,7 +89,7 @@ impl ShardHealth {
     pub(crate) fn rests(&self, resting: bool) {
         let mut state = self.lock();
         if std::mem::replace(&mut state.resting, resting) != resting {
-            self.tell(&state);
+            self.report_worst(&state);
         }
     }
 
@@ -98,20 +98,20 @@ impl ShardHealth {
         let mut state = self.lock();
         if state.muted != muted {
             state.muted = muted;
-            self.tell(&state);
+            self.report_worst(&state);
         }
     }
 
     fn change(&self, shard: u16, change: impl FnOnce(&mut Shard) -> bool) {
         let mut state = self.lock();
         if state.shards.get_mut(usize::from(shard)).is_some_and(change) {
-            self.tell(&state);
+            self.report_worst(&state);
         }
     }
 
     /// Reports the worst problem: a shard that receives nothing, then one whose events cannot be
     /// stored, then a limitation.
-    fn tell(&self, state: &State) {
+    fn report_worst(&self, state: &State) {
         let trouble = |pick: fn(&Shard) -> &Option<Health>| {
             state.shards.iter().find_map(|shard| pick(shard).clone())
         };

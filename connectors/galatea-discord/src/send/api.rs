@@ -200,7 +200,7 @@ impl Api {
         if let Some((wait, guard)) =
             self.limits.wait(&call.route, call.interaction, self.clock.now())
         {
-            return Err(Failure::Held { wait, guard });
+            return Err(Failure::Deferred { wait, guard });
         }
         let address = SecretString::from(format!("{}{}", self.base, call.path.expose_secret()));
         let mut request = self.http.request(call.method, address.expose_secret());
@@ -292,7 +292,7 @@ impl Api {
                 Err(failure) => failure,
             };
             let wait = match &failure {
-                Failure::Held { wait, guard: false } => *wait,
+                Failure::Deferred { wait, guard: false } => *wait,
                 Failure::Refused(r) if r.status == 429 => r.wait().unwrap_or(pause),
                 Failure::Refused(r) if r.status >= 500 => pause,
                 Failure::Garbage { status, .. } if *status >= 500 => pause,

@@ -277,7 +277,7 @@ impl SendHandler for DiscordSender {
             .await
         {
             // Not worth a wait, because the next call shows it.
-            Ok(_) | Err(Failure::Held { guard: false, .. }) => Ok(()),
+            Ok(_) | Err(Failure::Deferred { guard: false, .. }) => Ok(()),
             Err(failure) => Err(self.api.error(failure, "typing")),
         }
     }

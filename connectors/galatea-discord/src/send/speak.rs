@@ -128,7 +128,7 @@ mod tests {
 
     const NOW: Timestamp = Timestamp(1_800_000_000_000);
 
-    fn said(member: Value, overwrites: Value) -> Speak {
+    fn permission(member: Value, overwrites: Value) -> Speak {
         let guild = json!({ "id": "1", "owner_id": "7", "roles": [
             { "id": "1", "permissions": (VIEW | SEND | SEND_IN_THREADS).to_string() },
             { "id": "2", "permissions": "0" },
@@ -155,14 +155,14 @@ mod tests {
     #[test]
     fn overwrites_count_in_discords_order() {
         let plain = || json!({ "roles": ["2"] });
-        assert_eq!(said(plain(), json!([])), Speak::Yes);
-        assert_eq!(said(plain(), json!([deny("1", SEND)])), Speak::No);
-        assert_eq!(said(plain(), json!([deny("1", VIEW)])), Speak::No);
-        assert_eq!(said(plain(), json!([deny("1", SEND), allow("2", SEND)])), Speak::Yes);
-        assert_eq!(said(plain(), json!([allow("2", SEND), deny("9", SEND)])), Speak::No);
-        assert_eq!(said(plain(), json!([deny("2", SEND), allow("9", SEND)])), Speak::Yes);
+        assert_eq!(permission(plain(), json!([])), Speak::Yes);
+        assert_eq!(permission(plain(), json!([deny("1", SEND)])), Speak::No);
+        assert_eq!(permission(plain(), json!([deny("1", VIEW)])), Speak::No);
+        assert_eq!(permission(plain(), json!([deny("1", SEND), allow("2", SEND)])), Speak::Yes);
+        assert_eq!(permission(plain(), json!([allow("2", SEND), deny("9", SEND)])), Speak::No);
+        assert_eq!(permission(plain(), json!([deny("2", SEND), allow("9", SEND)])), Speak::Yes);
         assert_eq!(
-            said(json!({ "roles": ["3"] }), json!([deny("1", SEND | VIEW)])),
+            permission(json!({ "roles": ["3"] }), json!([deny("1", SEND | VIEW)])),
             Speak::Yes,
             "an administrator"
         );
@@ -171,10 +171,10 @@ mod tests {
     #[test]
     fn a_time_out_silences_until_it_is_over() {
         let until = |time: Value| json!({ "roles": [], "communication_disabled_until": time });
-        assert_eq!(said(until(json!("2030-01-01T00:00:00+00:00")), json!([])), Speak::No);
-        assert_eq!(said(until(json!("2020-01-01T00:00:00+00:00")), json!([])), Speak::Yes);
-        assert_eq!(said(until(Value::Null), json!([])), Speak::Yes);
-        assert_eq!(said(until(json!("soon")), json!([])), Speak::Unknown);
+        assert_eq!(permission(until(json!("2030-01-01T00:00:00+00:00")), json!([])), Speak::No);
+        assert_eq!(permission(until(json!("2020-01-01T00:00:00+00:00")), json!([])), Speak::Yes);
+        assert_eq!(permission(until(Value::Null), json!([])), Speak::Yes);
+        assert_eq!(permission(until(json!("soon")), json!([])), Speak::Unknown);
     }
 
     #[test]

@@ -129,7 +129,8 @@ async fn a_day_of_crashes_costs_less_than_fifty() {
             pass(&clock, clock.now().plus(Duration::from_millis(1))).await;
         }
         running.kill().await;
-        // Discord's limit of 50 calls a second uses the machine's clock.
+        // Real time has to pass: the server's limit of 50 calls a second counts by the machine's
+        // clock, as Discord's does, and nothing shows that a second is over.
         tokio::time::sleep(Duration::from_millis(100)).await;
     }
     let spent = api.identified();

@@ -60,7 +60,7 @@ async fn an_unknown_payload_is_skipped_and_noted_without_its_words() {
         r#"{"op":0,"s":{s},"t":"MESSAGE_CREATE","d":[{"id":"1"}]}"#,
         r#"{"op":0,"s":{s},"t":"GUILD_CREATE","d":{"id":{},"channels":7,"roles":{"a":1}}}"#,
         r#"{"op":0,"s":{s},"t":"INTERACTION_CREATE","d":{"id":"x","token":5,"type":"2"}}"#,
-        "this is no JSON, secret-words",
+        "this is not JSON, secret-words",
     ] {
         api.sends_raw(odd);
     }

@@ -66,7 +66,7 @@ fn messages(chat: &Chat) -> Option<Vec<Incoming>> {
     };
     let read = |value: &Value| {
         let message = Message::deserialize(value).ok()?;
-        one(chat, remote, kind, message)
+        read_message(chat, remote, kind, message)
     };
     Some(chat.messages.iter().filter_map(read).collect())
 }
@@ -81,7 +81,7 @@ fn positive(id: i64) -> Option<i64> {
     (id > 0).then_some(id)
 }
 
-fn one(chat: &Chat, remote: i64, kind: ChannelType, message: Message) -> Option<Incoming> {
+fn read_message(chat: &Chat, remote: i64, kind: ChannelType, message: Message) -> Option<Incoming> {
     let text = plain(&message.text);
     if message.kind != "message" || text.trim().is_empty() {
         return None;

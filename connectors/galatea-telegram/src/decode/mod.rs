@@ -78,7 +78,7 @@ fn millis(seconds: i64) -> Timestamp {
     Timestamp(seconds.saturating_mul(1000))
 }
 
-fn one(connection: Connection, event: IncomingEvent, at: Timestamp) -> Vec<Incoming> {
+fn single(connection: Connection, event: IncomingEvent, at: Timestamp) -> Vec<Incoming> {
     vec![Incoming { connection, event, at }]
 }
 
@@ -94,7 +94,7 @@ fn message(m: &Message, me: &Me) -> Decoded {
         MessageKind::Common(common) => {
             if let MediaKind::Migration(migration) = &common.media_kind {
                 if let ChatMigration::To { chat_id } = migration {
-                    out.events = one(
+                    out.events = single(
                         connection::of(m),
                         IncomingEvent::RoomMoved { to: room_id(chat_id.0, None) },
                         at,
@@ -103,9 +103,9 @@ fn message(m: &Message, me: &Me) -> Decoded {
                 return out;
             }
             out.album = m.media_group_id().map(|g| (m.chat.id.0, g.0.clone()));
-            out.events = said(m, me, at);
+            out.events = read_text(m, me, at);
         }
-        MessageKind::Dice(_) => out.events = said(m, me, at),
+        MessageKind::Dice(_) => out.events = read_text(m, me, at),
         MessageKind::NewChatMembers(joined) => {
             let entities: Vec<_> = joined
                 .new_chat_members
@@ -114,11 +114,11 @@ fn message(m: &Message, me: &Me) -> Decoded {
                 .map(connection::person)
                 .collect();
             if !entities.is_empty() {
-                out.events = one(connection::of(m), IncomingEvent::Joined { entities }, at);
+                out.events = single(connection::of(m), IncomingEvent::Joined { entities }, at);
             }
         }
         MessageKind::LeftChatMember(left) if !is_me(left.left_chat_member.id.0, me) => {
-            out.events = one(
+            out.events = single(
                 connection::of(m),
                 IncomingEvent::Left { entities: vec![connection::person(&left.left_chat_member)] },
                 at,
@@ -148,12 +148,12 @@ fn is_me(id: u64, me: &Me) -> bool {
     i64::try_from(id).is_ok_and(|id| id == me.id)
 }
 
-fn said(m: &Message, me: &Me, at: Timestamp) -> Vec<Incoming> {
+fn read_text(m: &Message, me: &Me, at: Timestamp) -> Vec<Incoming> {
     let content = content(m, me);
     if content.is_empty() {
         return Vec::new();
     }
-    let (words, entities) = words(m);
+    let (words, entities) = text_and_entities(m);
     let reply = real_reply(m);
     let event = IncomingEvent::Message(IncomingMessage {
         id: message_id(m.chat.id.0, m.id.0),
@@ -164,11 +164,11 @@ fn said(m: &Message, me: &Me, at: Timestamp) -> Vec<Incoming> {
         command: text::command(words, entities, me),
         from_self: m.sender_chat.is_none() && m.from.as_ref().is_some_and(|u| is_me(u.id.0, me)),
     });
-    one(connection::of(m), event, at)
+    single(connection::of(m), event, at)
 }
 
 fn addressed(m: &Message, me: &Me) -> Addressed {
-    let (words, entities) = words(m);
+    let (words, entities) = text_and_entities(m);
     let reply = real_reply(m).and_then(|r| r.from.as_ref()).is_some_and(|u| is_me(u.id.0, me));
     Addressed { mention: text::mentions(words, entities, me), reply }
 }
@@ -182,7 +182,7 @@ fn real_reply(m: &Message) -> Option<&Message> {
     })
 }
 
-fn words(m: &Message) -> (&str, &[teloxide::types::MessageEntity]) {
+fn text_and_entities(m: &Message) -> (&str, &[teloxide::types::MessageEntity]) {
     match m.text() {
         Some(text) => (text, m.entities().unwrap_or(&[])),
         None => (m.caption().unwrap_or(""), m.caption_entities().unwrap_or(&[])),
@@ -190,7 +190,7 @@ fn words(m: &Message) -> (&str, &[teloxide::types::MessageEntity]) {
 }
 
 fn content(m: &Message, me: &Me) -> Content {
-    let (words, entities) = words(m);
+    let (words, entities) = text_and_entities(m);
     let mut text = text::to_markdown(words, entities);
     if let Some(line) = media::in_words(m) {
         if !text.is_empty() {
@@ -242,7 +242,7 @@ fn edited(m: &Message, me: &Me) -> Decoded {
             content,
             addressed: addressed(m, me),
         };
-        out.events = one(connection::of(m), event, millis(at));
+        out.events = single(connection::of(m), event, millis(at));
     }
     out
 }
@@ -264,7 +264,7 @@ fn pressed(q: &CallbackQuery, now: Timestamp) -> Decoded {
             data: data.clone(),
         };
         // Presses have no timestamp.
-        out.events = one(connection, event, now);
+        out.events = single(connection, event, now);
     }
     out
 }
@@ -295,7 +295,7 @@ fn reacted(r: &MessageReactionUpdated) -> Decoded {
     };
     let event =
         IncomingEvent::Reacted { id: message_id(r.chat.id.0, r.message_id.0), added, removed };
-    Decoded { events: one(connection, event, millis(r.date.timestamp())), ..Decoded::default() }
+    Decoded { events: single(connection, event, millis(r.date.timestamp())), ..Decoded::default() }
 }
 
 fn own_status(c: &ChatMemberUpdated) -> Decoded {
@@ -306,7 +306,7 @@ fn own_status(c: &ChatMemberUpdated) -> Decoded {
     };
     let event = IncomingEvent::OwnStatus(service::own_status(&c.new_chat_member.kind));
     Decoded {
-        events: one(connection, event, millis(c.date.timestamp())),
+        events: single(connection, event, millis(c.date.timestamp())),
         place: service::has_administrators(&c.chat).then(|| c.chat.clone()),
         refresh: service::present(&c.new_chat_member.kind),
         ..Decoded::default()
@@ -334,7 +334,7 @@ fn member(c: &ChatMemberUpdated, me: &Me) -> Decoded {
         Some(event) => {
             let connection = Connection { world, room, entity: Some(who) };
             Decoded {
-                events: one(connection, event, millis(c.date.timestamp())),
+                events: single(connection, event, millis(c.date.timestamp())),
                 ..Decoded::default()
             }
         }

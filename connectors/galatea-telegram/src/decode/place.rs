@@ -76,7 +76,7 @@ pub fn parse_link(text: &str) -> Option<(Option<RemoteId>, RemoteId)> {
         let chat: i64 = chat.parse().ok()?;
         return Some((Some(room_id(chat, None)), message_id(chat, positive(message)?)));
     };
-    let (internal, thread, message) = parts(path)?;
+    let (internal, thread, message) = split_link(path)?;
     if !internal.bytes().all(|b| b.is_ascii_digit()) {
         return None;
     }
@@ -99,7 +99,7 @@ pub fn parse_public_link(
         .find_map(|prefix| text.trim().strip_prefix(prefix))?;
     // Links to a channel's preview page have `s/` in front.
     let path = path.strip_prefix("s/").unwrap_or(path);
-    let (name, thread, message) = parts(path)?;
+    let (name, thread, message) = split_link(path)?;
     // User names have 4 to 32 letters, digits and underscores and begin with a letter
     // (core.telegram.org/method/account.checkUsername).
     let plain = name.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_')
@@ -115,7 +115,7 @@ pub fn parse_public_link(
 }
 
 /// Splits a link's path into the place, the topic if there is one, and the message.
-fn parts(path: &str) -> Option<(&str, Option<i32>, i32)> {
+fn split_link(path: &str) -> Option<(&str, Option<i32>, i32)> {
     let path = path.split(['?', '#']).next().unwrap_or(path).trim_end_matches('/');
     let mut parts = path.split('/');
     let place = parts.next().filter(|p| !p.is_empty())?;

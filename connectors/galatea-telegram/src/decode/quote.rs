@@ -4,7 +4,7 @@
 use galatea_core::{Quote, QuoteKind};
 use teloxide::types::{Message, MessageKind};
 
-use super::{Me, connection, is_me, media, origin_name, real_reply, text, words};
+use super::{Me, connection, is_me, media, origin_name, real_reply, text, text_and_entities};
 
 /// The message replied to, or the part of it that the sender selected.
 pub(super) fn of(m: &Message, me: &Me) -> Vec<Quote> {
@@ -38,7 +38,7 @@ pub(super) fn of(m: &Message, me: &Me) -> Vec<Quote> {
 
 /// The whole text of a message, with a description of content without text.
 fn all(m: &Message) -> String {
-    let (words, entities) = words(m);
+    let (words, entities) = text_and_entities(m);
     let said = text::to_markdown(words, entities);
     [Some(said), media::in_words(m)]
         .into_iter()

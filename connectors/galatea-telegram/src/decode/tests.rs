@@ -38,7 +38,7 @@ fn message_in(chat: Value, more: Value) -> Value {
     json!({"update_id": 9, "message": message})
 }
 
-fn said(update: &Value) -> (Connection, IncomingMessage) {
+fn only_message(update: &Value) -> (Connection, IncomingMessage) {
     let mut decoded = read(update);
     assert_eq!(decoded.events.len(), 1, "{decoded:?}");
     let incoming = decoded.events.remove(0);
@@ -99,17 +99,17 @@ fn one_poisonous_update_is_no_others_trouble() {
             ann()
         )
     };
-    let said =
+    let first_event =
         |item: &raw::Item| decode(item.update.as_ref().unwrap(), &me(), NOW).events.remove(0).event;
     let deep = |depth: usize| format!("{}1{}", "[".repeat(depth), "]".repeat(depth));
     // Parsed, with the malformed part replaced or dropped.
     let half = among(&text(r#""a\ud83db""#));
-    let IncomingEvent::Message(message) = said(&half[0]) else { panic!("a message") };
+    let IncomingEvent::Message(message) = first_event(&half[0]) else { panic!("a message") };
     assert_eq!(message.content.text, "a\u{FFFD}b");
     for depth in [120, 130, 50_000] {
         let item = among(&text(&format!(r#""fine","new_field":{}"#, deep(depth)))).remove(0);
         assert!(
-            matches!(said(&item), IncomingEvent::Message(m) if m.content.text == "fine"),
+            matches!(first_event(&item), IncomingEvent::Message(m) if m.content.text == "fine"),
             "{depth}"
         );
     }

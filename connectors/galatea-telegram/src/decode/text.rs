@@ -12,7 +12,7 @@ const MAX_ENTITIES: usize = 128;
 
 /// One entity with its byte range.
 #[derive(Debug, Clone)]
-struct Mark<'a> {
+struct EntitySpan<'a> {
     range: Range<usize>,
     kind: &'a MessageEntityKind,
 }
@@ -24,11 +24,11 @@ pub(super) fn to_markdown(text: &str, entities: &[MessageEntity]) -> String {
     if !entities.iter().any(|e| styled(&e.kind)) {
         return text.to_owned();
     }
-    let mut marks = marks(text, entities);
-    marks.retain(|m| styled(m.kind));
-    marks.sort_by_key(|m| (m.range.start, std::cmp::Reverse(m.range.end)));
-    let mut out = String::with_capacity(text.len() + marks.len() * 6);
-    render(text, 0..text.len(), &marks, &mut out);
+    let mut spans = entity_spans(text, entities);
+    spans.retain(|m| styled(m.kind));
+    spans.sort_by_key(|m| (m.range.start, std::cmp::Reverse(m.range.end)));
+    let mut out = String::with_capacity(text.len() + spans.len() * 6);
+    render(text, 0..text.len(), &spans, &mut out);
     out
 }
 
@@ -49,12 +49,12 @@ fn styled(kind: &MessageEntityKind) -> bool {
     )
 }
 
-fn render(text: &str, range: Range<usize>, marks: &[Mark<'_>], out: &mut String) {
+fn render(text: &str, range: Range<usize>, spans: &[EntitySpan<'_>], out: &mut String) {
     let mut at = range.start;
-    let mut rest = marks;
-    while let Some((mark, after)) = rest.split_first() {
-        let start = mark.range.start.max(at);
-        let end = mark.range.end.min(range.end);
+    let mut rest = spans;
+    while let Some((span, after)) = rest.split_first() {
+        let start = span.range.start.max(at);
+        let end = span.range.end.min(range.end);
         let inside = after.iter().take_while(|m| m.range.start < end).count();
         let (children, others) = after.split_at(inside);
         rest = others;
@@ -63,7 +63,7 @@ fn render(text: &str, range: Range<usize>, marks: &[Mark<'_>], out: &mut String)
             continue;
         }
         out.push_str(&text[at..start]);
-        wrap(text, start..end, mark.kind, children, out);
+        wrap(text, start..end, span.kind, children, out);
         at = end;
     }
     out.push_str(&text[at.min(range.end)..range.end]);
@@ -73,7 +73,7 @@ fn wrap(
     text: &str,
     range: Range<usize>,
     kind: &MessageEntityKind,
-    children: &[Mark<'_>],
+    children: &[EntitySpan<'_>],
     out: &mut String,
 ) {
     use MessageEntityKind as K;
@@ -168,14 +168,14 @@ fn quote(inner: &str, next: Option<char>, out: &mut String) {
 
 /// Entities with byte ranges. Those that begin or end inside a character or outside the text are
 /// dropped.
-fn marks<'a>(text: &str, entities: &'a [MessageEntity]) -> Vec<Mark<'a>> {
+fn entity_spans<'a>(text: &str, entities: &'a [MessageEntity]) -> Vec<EntitySpan<'a>> {
     let at = Units::new(text);
     entities
         .iter()
         .take(MAX_ENTITIES)
         .filter_map(|e| {
             let (start, end) = (at.byte(e.offset)?, at.byte(e.offset.checked_add(e.length)?)?);
-            (start < end).then_some(Mark { range: start..end, kind: &e.kind })
+            (start < end).then_some(EntitySpan { range: start..end, kind: &e.kind })
         })
         .collect()
 }
@@ -213,15 +213,15 @@ impl<'a> Units<'a> {
 /// Whether an entity mentions the bot: `@name` or `/command@name` in any letter case, or a mention
 /// of its id.
 pub(super) fn mentions(text: &str, entities: &[MessageEntity], me: &Me) -> bool {
-    marks(text, entities).iter().any(|mark| match mark.kind {
+    entity_spans(text, entities).iter().any(|span| match span.kind {
         MessageEntityKind::Mention => {
-            text[mark.range.clone()].strip_prefix('@').is_some_and(|name| me.is_named(name))
+            text[span.range.clone()].strip_prefix('@').is_some_and(|name| me.is_named(name))
         }
         MessageEntityKind::TextMention { user } => {
             i64::try_from(user.id.0).is_ok_and(|id| id == me.id)
         }
         MessageEntityKind::BotCommand => {
-            text[mark.range.clone()].split_once('@').is_some_and(|(_, name)| me.is_named(name))
+            text[span.range.clone()].split_once('@').is_some_and(|(_, name)| me.is_named(name))
         }
         _ => false,
     })

@@ -112,7 +112,7 @@ impl Renderer {
             Event::Start(tag) => self.start(tag, source),
             Event::End(tag) => self.end(tag, source),
             Event::Text(text) if self.in_pre => self.text.push_str(&text),
-            Event::Text(text) => self.words(&text),
+            Event::Text(text) => self.push_text(&text),
             Event::Code(text) => {
                 self.flush();
                 let start = self.text.len();
@@ -286,7 +286,7 @@ impl Renderer {
         }
     }
 
-    fn words(&mut self, text: &str) {
+    fn push_text(&mut self, text: &str) {
         self.flush();
         let mut rest = text;
         while let Some((before, hidden, after)) = spoiler(rest) {

@@ -74,24 +74,24 @@ pub(super) async fn find(
         sender.chat_state.floor(delivery.id, target.chat).or_else(|| floor(context, &part, target));
     let Some(floor) = floor.filter(|_| !context.cut) else { return Ok(ReadBackResult::Unknown) };
     // Topics share their chat's numbers, so an unconfirmed message of another topic looks the same.
-    let doubtful = 1 + context
-        .doubtful
+    let candidates = 1 + context
+        .outcome_unknown
         .iter()
         .filter(|room| Target::parse(room).is_ok_and(|t| t.chat == target.chat))
         .count();
-    let strangers = match survey(sender, context, &part, target.chat, floor, doubtful).await? {
+    let strangers = match survey(sender, context, &part, target.chat, floor, candidates).await? {
         Survey::Whole(strangers) => strangers,
         Survey::Cut => return Ok(ReadBackResult::Unknown),
     };
     Ok(match strangers.as_slice() {
         [] => ReadBackResult::NotSent,
-        [found] if doubtful == 1 => {
+        [found] if candidates == 1 => {
             let id = message_id(target.chat, *found);
             sender.remember(target, std::slice::from_ref(&id), delivery.id);
             ReadBackResult::Sent(Receipt { id: Some(id), moved_to: None })
         }
         // All unconfirmed messages arrived, but which is which is unknown.
-        all if all.len() == doubtful => ReadBackResult::Sent(Receipt::default()),
+        all if all.len() == candidates => ReadBackResult::Sent(Receipt::default()),
         _ => ReadBackResult::Unknown,
     })
 }
@@ -145,7 +145,7 @@ async fn survey(
         // Messages in flight to other chats when the process ended may have been posted, too, and
         // their numbers are not stored either.
         let under_way = context
-            .doubtful
+            .outcome_unknown
             .iter()
             .filter(|room| Target::parse(room).is_ok_and(|t| !counts_alone(t.chat)))
             .count();
@@ -201,7 +201,7 @@ async fn probe(api: &Api, part: &Part, chat: i64, id: i32) -> Result<Probe> {
     }
     match api.call::<Value>("editMessageReplyMarkup", &params).await {
         Ok(edited) => Ok(recognise(part, &edited)),
-        Err(failure) => judge(failure),
+        Err(failure) => classify(failure),
     }
 }
 
@@ -224,7 +224,7 @@ fn recognise(part: &Part, edited: &Value) -> Probe {
     }
 }
 
-fn judge(failure: Failure) -> Result<Probe> {
+fn classify(failure: Failure) -> Result<Probe> {
     if let Some(refusal) = failure.refusal()
         && refusal.code == 400
     {
@@ -285,13 +285,13 @@ mod tests {
             ("Bad Request: message can't be edited", Probe::Others),
             ("Bad Request: chat not found", Probe::Unclear),
         ] {
-            assert_eq!(judge(refused(400, words)).unwrap(), probe, "{words}");
+            assert_eq!(classify(refused(400, words)).unwrap(), probe, "{words}");
         }
         assert_eq!(
-            judge(refused(403, "Forbidden: bot was blocked by the user")).unwrap(),
+            classify(refused(403, "Forbidden: bot was blocked by the user")).unwrap(),
             Probe::Unclear
         );
-        assert!(judge(refused(429, "Too Many Requests")).is_err());
-        assert!(judge(refused(500, "Internal Server Error")).is_err());
+        assert!(classify(refused(429, "Too Many Requests")).is_err());
+        assert!(classify(refused(500, "Internal Server Error")).is_err());
     }
 }

@@ -26,7 +26,7 @@ fn poisons() -> Vec<Poison> {
         ("a text that is nested a thousand deep", true, |id| {
             message(id, &format!("{}{}", "[".repeat(1_000), "]".repeat(1_000)))
         }),
-        ("a word that is no JSON", true, |id| message(id, "nonsense")),
+        ("a word that is not JSON", true, |id| message(id, "nonsense")),
         ("an unknown kind", false, |id| {
             json!({"update_id": id, "evil\u{1b}[31m\nERROR": {"x": 1}}).to_string()
         }),

@@ -65,7 +65,7 @@ pub(crate) const PAGES: &[Explanation] = &[
     ),
     Explanation::new(
         "GAL-TERM-HELLO",
-        "The first line was no hello",
+        "The first line was not a hello",
         "A program that is not `galatea chat` wrote to the socket.",
         "Follow the protocol in the README of galatea-terminal.",
     ),
@@ -127,7 +127,7 @@ pub(crate) const PAGES: &[Explanation] = &[
         "GAL-CHAT-FAILED",
         "The agent could not answer",
         "The model refused or did not answer, or a part of the program failed; what was said in its place is an apology.",
-        "`galatea doctor` asks the model and tells what to do. The message is not lost: `galatea explain` with its id shows what happened.",
+        "`galatea doctor` asks the model and shows what to do. The message is not lost: `galatea explain` with its id shows what happened.",
     ),
     Explanation::new(
         "GAL-CHAT-SILENT",
@@ -139,7 +139,7 @@ pub(crate) const PAGES: &[Explanation] = &[
         "GAL-CHAT-TIMEOUT",
         "No answer in time",
         "The model is slow or hangs.",
-        "`galatea status` tells whether a model answers; the answer is kept if it comes later.",
+        "`galatea status` shows whether a model answers; the answer is kept if it comes later.",
     ),
     Explanation::new(
         "GAL-CHAT-CLOSED",
@@ -151,13 +151,13 @@ pub(crate) const PAGES: &[Explanation] = &[
         "GAL-CHAT-REFUSED",
         "The agent's side refused the line",
         "The cause line names the code.",
-        "`galatea explain` with that code tells more.",
+        "`galatea explain` with that code shows more.",
     ),
     Explanation::new(
         "GAL-CHAT-OPEN",
         "The terminal did not open",
         "The agent was started for this chat, and its socket did not appear.",
-        "`galatea connector check terminal` tells why.",
+        "`galatea connector check terminal` shows why.",
     ),
     Explanation::new(
         "GAL-CHAT-OFF",

@@ -31,7 +31,7 @@ pub struct XConfig {
     pub authorize_url: Url,
     /// Nothing is posted; the log shows what would be.
     pub dry_run: bool,
-    /// Handles that are answered, lower case without `@`; everybody when empty.
+    /// Handles that are answered, lower case without `@`; everyone when empty.
     pub target_users: People,
     /// Mentions are read and answered.
     pub replies: bool,

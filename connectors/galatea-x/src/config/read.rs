@@ -93,7 +93,7 @@ pub(super) fn read(settings: &Settings) -> Result<Option<XConfig>> {
     Ok(Some(config))
 }
 
-/// The people the agent answers; an empty list means everybody. elizaOS lists handles without `@`;
+/// The people the agent answers; an empty list means everyone. elizaOS lists handles without `@`;
 /// an entry of digits only is an id.
 pub(super) fn target_users(settings: &Settings) -> Result<People> {
     let listed = settings.list(&v::TARGET_USERS)?.unwrap_or_default();

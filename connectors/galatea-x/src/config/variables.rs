@@ -54,7 +54,7 @@ pub(super) const DRY_RUN: Variable = Variable::new(
 .alias(&["X_DRY_RUN"])
 .or("true");
 pub(super) const TARGET_USERS: Variable =
-    Variable::new("TWITTER_TARGET_USERS", "handles or ids that are answered, separated by commas; digits without @ are an id; everybody when unset or *")
+    Variable::new("TWITTER_TARGET_USERS", "handles or ids that are answered, separated by commas; digits without @ are an id; everyone when unset or *")
         .alias(&["X_TARGET_USERS"]);
 pub(super) const ENABLE_REPLIES: Variable =
     Variable::new("TWITTER_ENABLE_REPLIES", "read and answer mentions").or("true");

@@ -141,7 +141,7 @@ fn content(post: &Post, includes: &Includes, me: &Me, user: Option<&User>) -> Co
         kinds.iter().filter_map(|(kind, how)| context(other(kind)?, *how, includes, me)).collect();
     let id = post.tweet.id;
     Content {
-        text: text::words(post),
+        text: text::full_text(post),
         quotes,
         source: Some(crate::SOURCE_NAME.to_owned()),
         url: Some(format!(
@@ -160,7 +160,7 @@ fn context(other: &Post, kind: QuoteKind, includes: &Includes, me: &Me) -> Optio
     let quote = Quote {
         own: author == Some(me.id),
         attachments: media::attachments(other, includes),
-        ..Quote::new(kind, by, text::words(other))
+        ..Quote::new(kind, by, text::full_text(other))
     };
     (!quote.is_empty()).then_some(quote)
 }

@@ -8,7 +8,7 @@ fn me() -> Me {
     Me { id: 99, user_name: "Galatea_x".into() }
 }
 
-fn one(body: Value) -> Option<Incoming> {
+fn decoded(body: Value) -> Option<Incoming> {
     let page = raw::page(body);
     decode(&page.posts[0], &page.includes, &me())
 }
@@ -40,7 +40,7 @@ fn mention() -> Value {
 
 #[test]
 fn a_mention_has_elizaos_ids() {
-    let incoming = one(mention()).unwrap();
+    let incoming = decoded(mention()).unwrap();
     let connection = &incoming.connection;
     assert_eq!(
         (connection.world.remote.as_str(), connection.room.remote.as_str(), connection.room.kind),
@@ -80,14 +80,14 @@ fn a_reply_to_us_is_one_and_our_words_are_not_repeated() {
     let mut body = mention();
     body["data"][0]["in_reply_to_user_id"] = json!("99");
     body["includes"]["tweets"][0]["author_id"] = json!("99");
-    let incoming = one(body).unwrap();
+    let incoming = decoded(body).unwrap();
     assert!(message(&incoming).addressed.reply);
     assert_eq!(message(&incoming).content.text, "@galatea_x is this true?");
 }
 
 #[test]
 fn a_quotation_of_ours_is_a_summons() {
-    let incoming = one(json!({
+    let incoming = decoded(json!({
         "data": [{"id": "7", "text": "well said", "author_id": "5", "referenced_tweets": [{"type": "quoted", "id": "6"}], "entities": {}}],
         "includes": {"tweets": [{"id": "6", "text": "ours", "author_id": "99"}]}
     }))
@@ -102,9 +102,10 @@ fn a_quotation_of_ours_is_a_summons() {
 
 #[test]
 fn reposts_and_posts_without_an_author_are_skipped() {
-    assert!(one(json!({"data": [{"id": "7", "text": "RT", "author_id": "5", "referenced_tweets": [{"type": "retweeted", "id": "6"}]}]})).is_none());
-    assert!(one(json!({"data": [{"id": "7", "text": "x"}]})).is_none());
-    let own = one(json!({"data": [{"id": "7", "text": "@galatea_x", "author_id": "99"}]})).unwrap();
+    assert!(decoded(json!({"data": [{"id": "7", "text": "RT", "author_id": "5", "referenced_tweets": [{"type": "retweeted", "id": "6"}]}]})).is_none());
+    assert!(decoded(json!({"data": [{"id": "7", "text": "x"}]})).is_none());
+    let own =
+        decoded(json!({"data": [{"id": "7", "text": "@galatea_x", "author_id": "99"}]})).unwrap();
     assert!(message(&own).from_self);
 }
 
@@ -120,7 +121,7 @@ fn names_are_whole_words() {
 #[test]
 fn long_posts_are_read_whole() {
     let incoming =
-        one(json!({"data": [{"id": "7", "text": "short…", "author_id": "5", "note_tweet": {"text": "short and long @galatea_x"}, "entities": {}}]})).unwrap();
+        decoded(json!({"data": [{"id": "7", "text": "short…", "author_id": "5", "note_tweet": {"text": "short and long @galatea_x"}, "entities": {}}]})).unwrap();
     assert_eq!(
         (message(&incoming).content.text.as_str(), message(&incoming).addressed.mention),
         ("short and long @galatea_x", true)

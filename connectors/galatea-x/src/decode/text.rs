@@ -5,7 +5,7 @@ use twitter_v2::data::{FullTextEntities, UrlEntity};
 use super::raw::Post;
 
 /// The text with short links expanded. Links to the post's own pictures are removed.
-pub(crate) fn words(post: &Post) -> String {
+pub(crate) fn full_text(post: &Post) -> String {
     let mut text = post.note.as_deref().unwrap_or(&post.tweet.text).to_owned();
     for url in urls(post.tweet.entities.as_ref()).iter().chain(urls(post.note_entities.as_ref())) {
         if url.url.is_empty() {
@@ -20,7 +20,7 @@ pub(crate) fn words(post: &Post) -> String {
 
 /// [`words`] without the mentions that X puts in front of a reply.
 pub(crate) fn own_words(post: &Post) -> String {
-    let words = words(post);
+    let words = full_text(post);
     let mut rest = words.as_str();
     while let Some((first, after)) =
         rest.split_once(char::is_whitespace).or_else(|| (!rest.is_empty()).then_some((rest, "")))
@@ -78,7 +78,7 @@ mod tests {
             {"start": 0, "end": 1, "url": "https://t.co/b", "expanded_url": "https://x.com/a/status/1/photo/1", "display_url": "pic.x.com/b"}
         ]);
         assert_eq!(
-            words(&post("@g 1 &lt; 2 &amp;amp; https://t.co/a https://t.co/b", urls)),
+            full_text(&post("@g 1 &lt; 2 &amp;amp; https://t.co/a https://t.co/b", urls)),
             "@g 1 < 2 &amp; https://example.org/long?x=1&y=2"
         );
     }

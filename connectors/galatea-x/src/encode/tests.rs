@@ -33,7 +33,7 @@ fn every_part_knows_its_number_and_what_is_answered() {
     assert_eq!(
         self::posts(Content::text("x"), Some("post-17"))[0].answers,
         None,
-        "a prompt is no post"
+        "a prompt is not a post"
     );
 }
 

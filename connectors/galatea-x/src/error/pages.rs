@@ -85,7 +85,7 @@ pub(crate) const PAGES: &[Explanation] = &[
         "GAL-X-TARGET",
         "The person is not among those to be answered",
         "TWITTER_TARGET_USERS lists handles, and the author's is not there.",
-        "Add the handle to TWITTER_TARGET_USERS, or leave it unset to answer everybody.",
+        "Add the handle to TWITTER_TARGET_USERS, or leave it unset to answer everyone.",
     ),
     Explanation::new(
         "GAL-X-TIER",

@@ -102,7 +102,8 @@ impl Look {
                 begun.0.saturating_sub(i64::try_from(FIRST_LOOK.as_millis()).unwrap_or_default()),
             )),
         };
-        let Found { posts, includes, unreadable, cut } = self.fetch(intake, since).await?;
+        let FetchedMentions { posts, includes, unreadable, cut } =
+            self.fetch(intake, since).await?;
         // Record the gap before the cursor moves past it.
         if let (Some(reason), Some(newest)) = (&cut, self.newest) {
             let to = posts.first().map_or(begun, |oldest| made_at(oldest.tweet.id.as_u64()));
@@ -164,8 +165,8 @@ impl Look {
 
     /// Reads every page of new mentions and returns them oldest first. Newer mentions must not be
     /// stored before older ones, so no page is stored before the last one is read.
-    async fn fetch(&self, intake: &Intake, since: u64) -> Result<Found> {
-        let mut found = Found::default();
+    async fn fetch(&self, intake: &Intake, since: u64) -> Result<FetchedMentions> {
+        let mut found = FetchedMentions::default();
         let (mut token, mut listed, mut most) = (None::<String>, 0, 0);
         for turned in 0.. {
             let page = match calls::mentions(
@@ -224,7 +225,7 @@ impl Look {
 
 /// The result of a poll.
 #[derive(Default)]
-struct Found {
+struct FetchedMentions {
     /// Posts, oldest first.
     posts: Vec<Post>,
     includes: Includes,

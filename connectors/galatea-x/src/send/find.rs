@@ -12,7 +12,7 @@ use crate::{
         raw::Post as Seen,
         refers,
         snowflake::first_at,
-        text::{own_words, same, words},
+        text::{full_text, own_words, same},
     },
     encode::{Part, Post},
 };
@@ -106,7 +106,7 @@ fn says(seen: &Seen, post: &Post) -> bool {
     }
     let bare = post.text.trim_start_matches(|c: char| c.is_whitespace());
     same(&own_words(seen), bare)
-        || same(&words(seen), bare)
+        || same(&full_text(seen), bare)
         || (bare.starts_with('@') && same(&own_words(seen), &without_mentions(bare)))
 }
 

@@ -50,7 +50,7 @@ impl Repeats {
     pub(crate) async fn restore(&self, gateway: &Gateway) -> Result<()> {
         let kept = self.keeper.restore::<VecDeque<Said>>(gateway).await?;
         let kept = kept.or_else(|| earlier(&self.earlier)).unwrap_or_default();
-        let mut said = self.said();
+        let mut said = self.lock();
         // Of an earlier run of this process, the list has most of these already.
         let missing: Vec<Said> = kept.into_iter().filter(|one| !said.contains(one)).collect();
         said.extend(missing);
@@ -63,24 +63,24 @@ impl Repeats {
 
     /// Writes changes to the store for as long as the future is polled.
     pub(crate) async fn keep(&self, gateway: &Gateway) -> Infallible {
-        self.keeper.keep(gateway, || Some(self.said().clone())).await
+        self.keeper.keep(gateway, || Some(self.lock().clone())).await
     }
 
     /// Writes the current list to the store at once. If this fails, the next run may repeat a text.
     pub(crate) async fn keep_now(&self, gateway: &Gateway) {
-        let said = self.said().clone();
+        let said = self.lock().clone();
         self.keeper.keep_now(gateway, Some(said)).await;
     }
 
     /// Whether this text was posted within the last hour.
     pub(crate) fn holds(&self, text: &str) -> bool {
         let (words, now) = (hash(text), self.clock.now());
-        self.said().iter().any(|said| said.words == words && now.since(Timestamp(said.at)) < WINDOW)
+        self.lock().iter().any(|said| said.words == words && now.since(Timestamp(said.at)) < WINDOW)
     }
 
     /// Remembers a post.
     pub(crate) fn add(&self, text: &str) {
-        let mut said = self.said();
+        let mut said = self.lock();
         said.push_back(Said { words: hash(text), at: self.clock.now().0 });
         self.trim(&mut said);
         self.keeper.changed();
@@ -93,7 +93,7 @@ impl Repeats {
         said.drain(..surplus);
     }
 
-    fn said(&self) -> MutexGuard<'_, VecDeque<Said>> {
+    fn lock(&self) -> MutexGuard<'_, VecDeque<Said>> {
         self.said.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -124,7 +124,7 @@ mod tests {
         repeats.add("👍");
         assert!(repeats.holds("sorry – I cannot think right now!") && repeats.holds("👍"));
         assert!(!repeats.holds("Sorry, I can think right now.") && !repeats.holds("👎"));
-        assert!(!serde_json::to_string(&*repeats.said()).unwrap().contains("orry"));
+        assert!(!serde_json::to_string(&*repeats.lock()).unwrap().contains("orry"));
         clock.advance(WINDOW);
         assert!(!repeats.holds("Sorry, I cannot think right now."));
     }
@@ -133,7 +133,7 @@ mod tests {
     fn the_list_is_bounded() {
         let repeats = Repeats::new(PathBuf::new(), ManualClock::new().shared());
         (0..=KEPT).for_each(|n| repeats.add(&format!("word{n}")));
-        assert_eq!(repeats.said().len(), KEPT);
+        assert_eq!(repeats.lock().len(), KEPT);
         assert!(!repeats.holds("word0") && repeats.holds("word1"));
     }
 }

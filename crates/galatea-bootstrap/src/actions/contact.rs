@@ -17,9 +17,9 @@ use std::{
     sync::Arc,
 };
 
-use crate::{known::Known, words};
+use crate::{learning_cache::LearningCache, words};
 
-pub(crate) struct UpdateContact(pub(crate) Arc<Known>);
+pub(crate) struct UpdateContact(pub(crate) Arc<LearningCache>);
 
 /// Limits: details per call, details per person, graphemes per detail.
 const PER_CALL: usize = 20;
@@ -64,7 +64,7 @@ impl Action for UpdateContact {
         let known =
             known.first().and_then(|e| e.metadata.get("contact")).and_then(Value::as_object);
         let mut contact = known.cloned().unwrap_or_default();
-        let said = said(turn);
+        let said = speaker_words(turn);
         let mut changed = Vec::new();
         for (key, value) in params.details.iter().take(PER_CALL) {
             let (key, value) = (words::name(key), words::line(value, LONGEST));
@@ -97,7 +97,7 @@ impl Action for UpdateContact {
 }
 
 /// The words of the speaker's messages that the prompt shows.
-fn said(turn: &Turn<'_>) -> HashSet<String> {
+fn speaker_words(turn: &Turn<'_>) -> HashSet<String> {
     let speaker = turn.message.entity_id;
     let shown = turn.recent.iter().map(AsRef::as_ref).chain(turn.merged).chain([turn.message]);
     let own = shown.filter(|memory| memory.entity_id == speaker);
@@ -123,14 +123,14 @@ fn words_of(text: &str) -> impl Iterator<Item = String> {
 
 /// Also stores a detail as a fact, which is shown where the room allows. The id is derived from
 /// agent, speaker, room and key, so a repeated turn stores it once.
-async fn keep(known: &Known, turn: &Turn<'_>, key: &str, value: &str) -> Result<()> {
+async fn keep(cache: &LearningCache, turn: &Turn<'_>, key: &str, value: &str) -> Result<()> {
     let (agent, speaker, room) = (turn.agent.identity.id(), turn.message.entity_id, turn.room.id);
     let id = MemoryId(uuid_of(&format!("contact:{agent}:{speaker}:{room}:{}", key.to_lowercase())));
     if value.is_empty() {
         turn.store.delete_memories(agent, &[id]).await?;
         return Ok(());
     }
-    known.learn(turn);
+    cache.learn(turn);
     let content = Content::text(format!("{key}: {value}"));
     let source = turn.message.id;
     if turn.store.update_content(agent, id, &content).await? {

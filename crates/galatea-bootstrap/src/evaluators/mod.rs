@@ -1,9 +1,9 @@
 //! Evaluators of the standard plugin, one per file, and the steps of a reflection.
 
 mod apply;
+mod cursor;
 mod embedding;
 mod lesson;
-mod mark;
 mod people;
 mod profiles;
 mod question;
@@ -11,8 +11,8 @@ mod reflection;
 mod summarization;
 mod talk;
 
+pub(crate) use cursor::ReflectionCursor;
 pub(crate) use embedding::EmbeddingQueue;
-pub(crate) use mark::Mark;
 pub(crate) use profiles::Profiles;
 pub(crate) use reflection::{INTERVAL, Reflection};
 pub(crate) use summarization::Summarization;

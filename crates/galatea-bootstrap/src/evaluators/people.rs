@@ -52,7 +52,7 @@ pub(super) struct Subject {
 impl<'a> People<'a> {
     /// The speakers of `talk` and the members of its room.
     pub(super) fn new(turn: &Turn<'_>, talk: &'a Talk, members: &'a [Entity]) -> Self {
-        Self { talk, members, agent: key(&turn.agent.character.name) }
+        Self { talk, members, agent: comparable_name(&turn.agent.character.name) }
     }
 
     /// Whom a fact is about, which stands on the words of `evidence`. `None` for the agent itself,
@@ -68,7 +68,7 @@ impl<'a> People<'a> {
     ) -> Option<Subject> {
         let author = evidence.entity_id;
         let known = |entity| Subject { entity, name: self.talk.name(entity) };
-        if name.is_empty() || ["i", "me", "speaker"].contains(&key(name).as_str()) {
+        if name.is_empty() || ["i", "me", "speaker"].contains(&comparable_name(name).as_str()) {
             return Some(known(author));
         }
         // Names with a suffix, and the author's own name, leave no doubt.
@@ -78,7 +78,7 @@ impl<'a> People<'a> {
         {
             return Some(known(entity));
         }
-        let wanted = key(name);
+        let wanted = comparable_name(name);
         if wanted.is_empty() || wanted == self.agent || PRONOUNS.contains(&wanted.as_str()) {
             return None;
         }
@@ -94,7 +94,7 @@ impl<'a> People<'a> {
             (Some(_), Some(_)) => None,
             (None, _) => {
                 let shown = speakers::display(name);
-                let is_said = key(&evidence.content.text).contains(&wanted);
+                let is_said = comparable_name(&evidence.content.text).contains(&wanted);
                 is_said.then(|| Subject {
                     entity: EntityId(
                         turn.agent
@@ -112,18 +112,20 @@ impl<'a> People<'a> {
             .talk
             .messages
             .iter()
-            .filter(move |memory| speakers::name_in(memory).is_some_and(|name| key(name) == wanted))
+            .filter(move |memory| {
+                speakers::name_in(memory).is_some_and(|name| comparable_name(name) == wanted)
+            })
             .map(|memory| memory.entity_id);
         let members = self
             .members
             .iter()
-            .filter(move |member| member.names.iter().any(|name| key(name) == wanted))
+            .filter(move |member| member.names.iter().any(|name| comparable_name(name) == wanted))
             .map(|member| member.id);
         speakers.chain(members)
     }
 }
 
 /// Letters and digits of a name, in lower case.
-fn key(name: &str) -> String {
+fn comparable_name(name: &str) -> String {
     name.chars().filter(|c| c.is_alphanumeric()).flat_map(char::to_lowercase).collect()
 }

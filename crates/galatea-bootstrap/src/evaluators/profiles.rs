@@ -17,13 +17,13 @@ use std::{collections::HashSet, sync::Arc, time::Duration};
 use super::summarization::used;
 use crate::{
     fact::{self, plain},
-    known::Known,
+    learning_cache::LearningCache,
     profile::{self, LONGEST},
     summary::question,
     words,
 };
 
-pub(crate) struct Profiles(pub(crate) Arc<Known>);
+pub(crate) struct Profiles(pub(crate) Arc<LearningCache>);
 
 /// People of one run, those who spoke last.
 const PEOPLE: usize = 4;

@@ -13,15 +13,15 @@ use std::{collections::HashSet, sync::Arc, time::Duration};
 
 use super::{
     apply,
+    cursor::ReflectionCursor,
     lesson::Tie,
-    mark::Mark,
     people::People,
     question,
     talk::{self, Talk},
 };
 use crate::{
     fact::{consolidate::consolidate, view},
-    known::Known,
+    learning_cache::LearningCache,
     meaning::Meaning,
     ties, words,
 };
@@ -30,7 +30,7 @@ use crate::{
 pub(crate) const INTERVAL: Variable =
     Variable::new("REFLECTION_INTERVAL", "Messages in a room between two reflections that learn facts and relationships; 0 switches them off.").or("8");
 
-pub(crate) struct Reflection(pub(crate) Arc<Known>, pub(crate) Arc<Meaning>);
+pub(crate) struct Reflection(pub(crate) Arc<LearningCache>, pub(crate) Arc<Meaning>);
 
 /// Maximum number of relationships per reflection.
 const MOST_TIES: usize = 10;
@@ -132,24 +132,29 @@ fn interval(turn: &Turn<'_>) -> Result<Option<u64>> {
 
 /// What was said since the last reflection, if that is enough for another one. The count starts
 /// again.
-async fn due(known: &Known, turn: &Turn<'_>, interval: u64) -> Result<Option<Talk>> {
+async fn due(cache: &LearningCache, turn: &Turn<'_>, interval: u64) -> Result<Option<Talk>> {
     let (agent, key) = (turn.agent.identity.id(), format!("reflection:{}", turn.room.id));
     let stored = turn.store.noted(agent, &key, turn.now()).await?;
-    let last = stored.as_ref().and_then(Mark::from_stored).map(Arc::new);
-    known.note_reflected(turn, last.clone());
+    let last = stored.as_ref().and_then(ReflectionCursor::from_stored).map(Arc::new);
+    cache.note_reflected(turn, last.clone());
     if !is_enough(turn, last.as_deref(), interval).await? {
         return Ok(None);
     }
     let talk = Talk::since(turn, last.as_deref()).await?;
     // Stored before the model call, so that a failing model is not called again for every message.
-    let mark = Mark::of(talk.messages.iter().map(AsRef::as_ref), turn.agent.identity.entity());
-    turn.store.note(agent, &key, &json!(mark), None).await?;
-    known.note_reflected(turn, Some(Arc::new(mark)));
+    let cursor =
+        ReflectionCursor::of(talk.messages.iter().map(AsRef::as_ref), turn.agent.identity.entity());
+    turn.store.note(agent, &key, &json!(cursor), None).await?;
+    cache.note_reflected(turn, Some(Arc::new(cursor)));
     Ok(Some(talk))
 }
 
 /// Whether at least `interval` messages are newer than the last reflection.
-async fn is_enough(turn: &Turn<'_>, last: Option<&Mark>, interval: u64) -> Result<bool> {
+async fn is_enough(
+    turn: &Turn<'_>,
+    last: Option<&ReflectionCursor>,
+    interval: u64,
+) -> Result<bool> {
     let fresh = |memory: &&Memory| last.is_none_or(|last| last.is_new(memory));
     let mut new = talk::of_turn(turn).filter(fresh).count() as u64;
     let at_hand: u64 = turn.agent.settings.parse(&CONVERSATION, "a whole number")?.unwrap_or(32);
@@ -163,18 +168,18 @@ async fn is_enough(turn: &Turn<'_>, last: Option<&Mark>, interval: u64) -> Resul
         new = turn
             .store
             .count_memories(&MemoryQuery {
-                since: last.map(Mark::since),
+                since: last.map(ReflectionCursor::since),
                 ..MemoryQuery::new(turn.agent.identity.id(), 1)
                     .room(turn.room.id)
                     .kind(MemoryKind::Messages)
             })
             .await?
-            .saturating_sub(last.map_or(0, Mark::read));
+            .saturating_sub(last.map_or(0, ReflectionCursor::read));
     }
     Ok(new >= interval)
 }
 
-async fn relate(turn: &Turn<'_>, talk: &Talk, tie: &Tie, known_here: &Known) -> Result<()> {
+async fn relate(turn: &Turn<'_>, talk: &Talk, tie: &Tie, cache: &LearningCache) -> Result<()> {
     let (Some(source), Some(target)) = (talk.speaker_named(&tie.from), talk.speaker_named(&tie.to))
     else {
         return Ok(());
@@ -202,6 +207,6 @@ async fn relate(turn: &Turn<'_>, talk: &Talk, tie: &Tie, known_here: &Known) -> 
         turn.room.id,
         tie.tags.iter().take(5).map(|t| words::name(t)).filter(|t| !t.is_empty()),
     );
-    known_here.tie(turn).await?;
+    cache.tie(turn).await?;
     turn.store.save_relationship(&relationship).await
 }

@@ -7,7 +7,7 @@ use galatea_core::{
 use serde_json::Value;
 use std::{collections::HashSet, sync::Arc};
 
-use super::mark::Mark;
+use super::cursor::ReflectionCursor;
 use crate::fact::plain;
 
 /// Maximum number of messages read. A busy room is reflected on after 24 turns
@@ -29,7 +29,7 @@ pub(super) struct Talk {
 
 impl Talk {
     /// What was said after `last`, and a little before it.
-    pub(super) async fn since(turn: &Turn<'_>, last: Option<&Mark>) -> Result<Self> {
+    pub(super) async fn since(turn: &Turn<'_>, last: Option<&ReflectionCursor>) -> Result<Self> {
         let at_hand = of_turn(turn).map(|memory| memory.created_at).min();
         let covered = last.is_some_and(|last| at_hand.is_some_and(|oldest| oldest <= last.since()));
         let mut messages: Vec<Arc<Memory>> = Vec::new();

@@ -8,7 +8,7 @@ use galatea_core::{
 use serde_json::json;
 use std::{cmp::Reverse, collections::HashMap};
 
-use crate::known::Known;
+use crate::learning_cache::LearningCache;
 
 /// Facts per room that hold at once. A prompt shows a dozen of them.
 pub(crate) const PER_ROOM: usize = 500;
@@ -18,7 +18,7 @@ const LEFT: usize = PER_ROOM - PER_ROOM / 10;
 const READ: u32 = 4 * 500;
 
 /// Expires the least used facts of the turn's room, if there are too many.
-pub(crate) async fn consolidate(known: &Known, turn: &Turn<'_>) -> Result<()> {
+pub(crate) async fn consolidate(cache: &LearningCache, turn: &Turn<'_>) -> Result<()> {
     let (agent, room) = (turn.agent.identity.id(), turn.room.id);
     let query = MemoryQuery::new(agent, READ).room(room).kind(MemoryKind::Facts);
     let many = turn.store.count_memories(&query).await?;
@@ -32,7 +32,7 @@ pub(crate) async fn consolidate(known: &Known, turn: &Turn<'_>) -> Result<()> {
     if valid.len() <= PER_ROOM {
         return Ok(());
     }
-    let uses = count(known, turn, &valid).await?;
+    let uses = count(cache, turn, &valid).await?;
     let expired = least_used(&valid, &uses, valid.len() - LEFT);
     let now = turn.now();
     let superseded = expired.into_iter().map(|id| Superseded { id, at: now, by: None }).collect();
@@ -44,7 +44,7 @@ pub(crate) async fn consolidate(known: &Known, turn: &Turn<'_>) -> Result<()> {
 
 /// Adds what was shown since the last consolidation to the counts in the store.
 async fn count(
-    known: &Known,
+    cache: &LearningCache,
     turn: &Turn<'_>,
     valid: &[&Derived],
 ) -> Result<HashMap<MemoryId, u64>> {
@@ -53,7 +53,7 @@ async fn count(
     let mut uses: HashMap<MemoryId, u64> =
         stored.and_then(|value| serde_json::from_value(value).ok()).unwrap_or_default();
     uses.retain(|id, _| valid.iter().any(|fact| fact.memory.id == *id));
-    for (id, times) in known.take_shown(valid.iter().map(|fact| fact.memory.id)) {
+    for (id, times) in cache.take_shown(valid.iter().map(|fact| fact.memory.id)) {
         *uses.entry(id).or_default() += times;
     }
     turn.store.note(agent, &key, &json!(uses), None).await?;

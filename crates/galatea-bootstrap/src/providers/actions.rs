@@ -1,7 +1,7 @@
 //! ACTIONS: the actions available in this turn.
 
 use async_trait::async_trait;
-use galatea_core::{Fragment, Provider, ProviderUse, Result, Turn, rights::Words};
+use galatea_core::{Fragment, Provider, ProviderUse, Result, Turn, rights::Authorship};
 
 pub(crate) struct Actions;
 
@@ -19,8 +19,8 @@ impl Provider for Actions {
     fn when(&self) -> ProviderUse {
         ProviderUse::Always
     }
-    fn words(&self) -> Words {
-        Words::Own
+    fn authorship(&self) -> Authorship {
+        Authorship::Own
     }
     async fn provide(&self, turn: &Turn<'_>) -> Result<Fragment> {
         let tools = turn.models.large.info().tools;

@@ -2,7 +2,7 @@
 
 use async_trait::async_trait;
 use galatea_core::{
-    Fragment, Provider, ProviderUse, Result, Turn, rights::Words, room::ChannelType,
+    Fragment, Provider, ProviderUse, Result, Turn, rights::Authorship, room::ChannelType,
 };
 
 use crate::choose;
@@ -11,8 +11,8 @@ pub(crate) struct Anxiety;
 
 const GROUP: &[&str] = &[
     "Keep it short: others are talking too.",
-    "One or two sentences are enough, unless somebody asks for detail.",
-    "Do not answer what was said to somebody else.",
+    "One or two sentences are enough, unless someone asks for detail.",
+    "Do not answer what was said to someone else.",
     "Do not repeat what was said already.",
     "Better one good line than three.",
     "Do not offer further help at the end of every message.",
@@ -43,8 +43,8 @@ impl Provider for Anxiety {
     fn when(&self) -> ProviderUse {
         ProviderUse::Always
     }
-    fn words(&self) -> Words {
-        Words::Own
+    fn authorship(&self) -> Authorship {
+        Authorship::Own
     }
     fn lasting(&self) -> bool {
         true

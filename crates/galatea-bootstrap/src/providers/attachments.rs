@@ -1,7 +1,7 @@
 //! ATTACHMENTS: files attached to the message.
 
 use async_trait::async_trait;
-use galatea_core::{Fragment, Provider, ProviderUse, Result, Turn, rights::Words};
+use galatea_core::{Fragment, Provider, ProviderUse, Result, Turn, rights::Authorship};
 
 use crate::words;
 
@@ -21,8 +21,8 @@ impl Provider for Attachments {
     fn when(&self) -> ProviderUse {
         ProviderUse::Always
     }
-    fn words(&self) -> Words {
-        Words::Own
+    fn authorship(&self) -> Authorship {
+        Authorship::Own
     }
     async fn provide(&self, turn: &Turn<'_>) -> Result<Fragment> {
         let files: Vec<String> = turn

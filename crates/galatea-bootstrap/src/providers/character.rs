@@ -4,7 +4,7 @@ use async_trait::async_trait;
 use galatea_core::{
     Character, Fragment, Provider, ProviderUse, Result, Turn,
     character::{Knowledge, MessageExample},
-    rights::Words,
+    rights::Authorship,
     room::ChannelType,
     tokens::Family,
 };
@@ -42,8 +42,8 @@ impl Provider for CharacterProvider {
     fn when(&self) -> ProviderUse {
         ProviderUse::Always
     }
-    fn words(&self) -> Words {
-        Words::Own
+    fn authorship(&self) -> Authorship {
+        Authorship::Own
     }
     fn lasting(&self) -> bool {
         true

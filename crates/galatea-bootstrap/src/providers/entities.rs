@@ -3,7 +3,7 @@
 
 use async_trait::async_trait;
 use galatea_core::{
-    EntityId, Fragment, Provider, ProviderUse, Result, RoomId, Timestamp, Turn, rights::Words,
+    EntityId, Fragment, Provider, ProviderUse, Result, RoomId, Timestamp, Turn, rights::Authorship,
     speakers,
 };
 use std::{
@@ -43,11 +43,11 @@ impl Provider for Entities {
     fn when(&self) -> ProviderUse {
         ProviderUse::Always
     }
-    fn words(&self) -> Words {
-        Words::Own
+    fn authorship(&self) -> Authorship {
+        Authorship::Own
     }
     async fn provide(&self, turn: &Turn<'_>) -> Result<Fragment> {
-        // In a direct chat the conversation names everybody.
+        // In a direct chat the conversation names everyone.
         if turn.room.kind.is_direct() {
             return Ok(Fragment::default());
         }

@@ -13,12 +13,12 @@ use std::{collections::HashSet, sync::Arc, time::Duration};
 
 use crate::{
     fact::{LONGEST, plain, view},
-    known::Known,
+    learning_cache::LearningCache,
     meaning::{self, Meaning},
     profile, words,
 };
 
-pub(crate) struct Facts(pub(crate) Arc<Known>, pub(crate) Arc<Meaning>);
+pub(crate) struct Facts(pub(crate) Arc<LearningCache>, pub(crate) Arc<Meaning>);
 
 /// Maximum number of facts shown (elizaOS: two searches of 6).
 const MOST: usize = 12;
@@ -44,7 +44,7 @@ impl Provider for Facts {
         35
     }
     fn when(&self) -> ProviderUse {
-        // A room without facts needs no query, see `Known`.
+        // A room without facts needs no query, see `LearningCache`.
         ProviderUse::Always
     }
     fn patience(&self, usual: Duration) -> Duration {
@@ -67,7 +67,7 @@ impl Provider for Facts {
         let newest = turn.store.recall(&newest).await?;
         // Few are shown all, and an embedding is a call to a model.
         let (said, by_age) =
-            match if newest.len() > MOST { self.1.said(turn).await } else { Ok(None) } {
+            match if newest.len() > MOST { self.1.embed_question(turn).await } else { Ok(None) } {
                 Ok(said) => (said, None),
                 Err(error) => (
                     None,

@@ -5,7 +5,7 @@ use async_trait::async_trait;
 use galatea_core::{
     EntityId, Fragment, Memory, MemoryId, MemoryKind, Provider, ProviderUse, Result, Speakers,
     Turn,
-    rights::Words,
+    rights::Authorship,
     speakers, standing,
     store::{RecallQuery, Recalled},
     tokens::Family,
@@ -61,7 +61,7 @@ impl Provider for Memories {
         if !summary::is_long(turn, summary::window(turn)?) {
             return Ok(Fragment::default());
         }
-        let (said, note) = match self.0.said(turn).await {
+        let (said, note) = match self.0.embed_question(turn).await {
             Ok(said) => {
                 let note = said
                     .as_ref()
@@ -94,13 +94,13 @@ impl Provider for Memories {
                 .any(|memory| standing::holds_others(turn, memory))
         };
         let own = turn.room.kind.is_direct() && !found.iter().any(others);
-        let words = if own { Words::Own } else { Words::Others };
+        let authorship = if own { Authorship::Own } else { Authorship::Others };
         let text = render(turn, found);
         if text.is_empty() {
             return Ok(Fragment::default().noted(note));
         }
         let text = format!("# Earlier messages that may matter now\n{text}");
-        let fragment = Fragment { words, ..Fragment::text(text.clone()) };
+        let fragment = Fragment { authorship, ..Fragment::text(text.clone()) };
         Ok(fragment.value("memories", text).noted(note))
     }
 }
@@ -132,14 +132,14 @@ fn render(turn: &Turn<'_>, found: Vec<Recalled>) -> String {
             told.push(gist);
             new
         };
-        if lines.contains_key(&key(&memory)) || !is_new(&memory) {
+        if lines.contains_key(&order_key(&memory)) || !is_new(&memory) {
             continue;
         }
-        let mut group = vec![(key(&memory), line(turn, &names, &memory, LONGEST))];
+        let mut group = vec![(order_key(&memory), line(turn, &names, &memory, LONGEST))];
         for near in [before, after].into_iter().flatten() {
             let elsewhere = near.room_id == turn.room.id && !shown.contains(&near.id);
-            if elsewhere && !lines.contains_key(&key(&near)) && is_new(&near) {
-                group.push((key(&near), line(turn, &names, &near, AROUND)));
+            if elsewhere && !lines.contains_key(&order_key(&near)) && is_new(&near) {
+                group.push((order_key(&near), line(turn, &names, &near, AROUND)));
             }
         }
         let tokens = |lines: &[((i64, MemoryId), String)]| {
@@ -184,7 +184,7 @@ impl Gist {
     }
 }
 
-fn key(memory: &Memory) -> (i64, MemoryId) {
+fn order_key(memory: &Memory) -> (i64, MemoryId) {
     (memory.created_at.0, memory.id)
 }
 

@@ -2,7 +2,7 @@
 //! after a turn. For templates.
 
 use async_trait::async_trait;
-use galatea_core::{Fragment, Provider, ProviderUse, Result, Turn, rights::Words};
+use galatea_core::{Fragment, Provider, ProviderUse, Result, Turn, rights::Authorship};
 
 pub(crate) struct Providers;
 
@@ -20,8 +20,8 @@ impl Provider for Providers {
     fn when(&self) -> ProviderUse {
         ProviderUse::Always
     }
-    fn words(&self) -> Words {
-        Words::Own
+    fn authorship(&self) -> Authorship {
+        Authorship::Own
     }
     async fn provide(&self, turn: &Turn<'_>) -> Result<Fragment> {
         let list = bullets(&turn.catalog.providers);
@@ -47,8 +47,8 @@ impl Provider for Evaluators {
     fn when(&self) -> ProviderUse {
         ProviderUse::OnRequest
     }
-    fn words(&self) -> Words {
-        Words::Own
+    fn authorship(&self) -> Authorship {
+        Authorship::Own
     }
     async fn provide(&self, turn: &Turn<'_>) -> Result<Fragment> {
         let list = bullets(&turn.catalog.evaluators);

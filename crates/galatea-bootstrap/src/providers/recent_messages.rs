@@ -3,7 +3,7 @@
 
 use async_trait::async_trait;
 use galatea_core::{
-    Fragment, Memory, Provider, ProviderUse, QuoteKind, Result, Speakers, Turn, rights::Words,
+    Fragment, Memory, Provider, ProviderUse, QuoteKind, Result, Speakers, Turn, rights::Authorship,
     room::ChannelType, speakers, tokens::Family,
 };
 
@@ -28,8 +28,8 @@ impl Provider for RecentMessages {
     fn when(&self) -> ProviderUse {
         ProviderUse::Always
     }
-    fn words(&self) -> Words {
-        Words::Own
+    fn authorship(&self) -> Authorship {
+        Authorship::Own
     }
     async fn provide(&self, turn: &Turn<'_>) -> Result<Fragment> {
         // Only templates use it. Without one, rendering the conversation twice would be wasted

@@ -6,9 +6,9 @@ use galatea_core::{
 };
 use std::sync::Arc;
 
-use crate::{known::Known, ties, words};
+use crate::{learning_cache::LearningCache, ties, words};
 
-pub(crate) struct Relationships(pub(crate) Arc<Known>);
+pub(crate) struct Relationships(pub(crate) Arc<LearningCache>);
 
 /// elizaOS shows the 30 with most interactions.
 const MOST: usize = 30;
@@ -25,7 +25,7 @@ impl Provider for Relationships {
         30
     }
     fn when(&self) -> ProviderUse {
-        // A room where nothing was learnt needs no query, see `Known`.
+        // A room where nothing was learnt needs no query, see `LearningCache`.
         ProviderUse::Always
     }
     async fn provide(&self, turn: &Turn<'_>) -> Result<Fragment> {

@@ -2,7 +2,7 @@
 
 use async_trait::async_trait;
 use galatea_core::{
-    EntityId, Fragment, Provider, ProviderUse, Result, Role, Speakers, Turn, rights::Words,
+    EntityId, Fragment, Provider, ProviderUse, Result, Role, Speakers, Turn, rights::Authorship,
 };
 
 use crate::rights;
@@ -23,8 +23,8 @@ impl Provider for Roles {
     fn when(&self) -> ProviderUse {
         ProviderUse::Always
     }
-    fn words(&self) -> Words {
-        Words::Own
+    fn authorship(&self) -> Authorship {
+        Authorship::Own
     }
     async fn provide(&self, turn: &Turn<'_>) -> Result<Fragment> {
         if turn.room.kind.is_direct() {

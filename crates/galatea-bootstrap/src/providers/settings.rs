@@ -4,7 +4,7 @@
 use async_trait::async_trait;
 use galatea_core::{
     Fragment, Provider, ProviderUse, Result, Turn,
-    rights::{Standing, Words},
+    rights::{Authorship, Standing},
     standing, world_settings,
 };
 
@@ -31,8 +31,8 @@ impl Provider for WorldSettings {
         // The room's metadata is already loaded, so no query is needed.
         ProviderUse::Always
     }
-    fn words(&self) -> Words {
-        Words::Own
+    fn authorship(&self) -> Authorship {
+        Authorship::Own
     }
     async fn provide(&self, turn: &Turn<'_>) -> Result<Fragment> {
         let parts: Vec<String> =

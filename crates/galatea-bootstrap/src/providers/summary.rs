@@ -2,7 +2,7 @@
 //! changes only when messages leave the prompt, so it stands before the conversation.
 
 use async_trait::async_trait;
-use galatea_core::{Fragment, Provider, ProviderUse, Result, Turn, rights::Words};
+use galatea_core::{Fragment, Provider, ProviderUse, Result, Turn, rights::Authorship};
 
 use crate::summary;
 
@@ -38,7 +38,7 @@ impl Provider for SummarizedContext {
         let Some(summary) = ended else { return Ok(Fragment::default()) };
         let text = format!("# Earlier in this conversation\n{}", summary.text);
         let own = turn.room.kind.is_direct() && !summary.others_words;
-        let words = if own { Words::Own } else { Words::Others };
-        Ok(Fragment { words, ..Fragment::text(text.clone()) }.value("summarizedContext", text))
+        let authorship = if own { Authorship::Own } else { Authorship::Others };
+        Ok(Fragment { authorship, ..Fragment::text(text.clone()) }.value("summarizedContext", text))
     }
 }

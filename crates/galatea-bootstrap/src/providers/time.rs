@@ -1,7 +1,7 @@
 //! TIME: the current date and time.
 
 use async_trait::async_trait;
-use galatea_core::{Fragment, Provider, ProviderUse, Result, Turn, rights::Words};
+use galatea_core::{Fragment, Provider, ProviderUse, Result, Turn, rights::Authorship};
 
 /// The current date and time in the agent's time zone (`TIMEZONE`).
 pub(crate) struct Time;
@@ -21,8 +21,8 @@ impl Provider for Time {
     fn when(&self) -> ProviderUse {
         ProviderUse::Always
     }
-    fn words(&self) -> Words {
-        Words::Own
+    fn authorship(&self) -> Authorship {
+        Authorship::Own
     }
     async fn provide(&self, turn: &Turn<'_>) -> Result<Fragment> {
         let (zone, now) = (&turn.agent.zone, turn.agent.zone.local(turn.now()));

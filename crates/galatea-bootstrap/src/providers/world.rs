@@ -1,7 +1,7 @@
 //! WORLD: the server or chat of this conversation.
 
 use async_trait::async_trait;
-use galatea_core::{Fragment, Provider, ProviderUse, Result, Role, Turn, rights::Words};
+use galatea_core::{Fragment, Provider, ProviderUse, Result, Role, Turn, rights::Authorship};
 
 use crate::{rights, words};
 
@@ -24,8 +24,8 @@ impl Provider for WorldProvider {
     fn when(&self) -> ProviderUse {
         ProviderUse::OnRequest
     }
-    fn words(&self) -> Words {
-        Words::Own
+    fn authorship(&self) -> Authorship {
+        Authorship::Own
     }
     async fn provide(&self, turn: &Turn<'_>) -> Result<Fragment> {
         let Some(world) = turn.world else { return Ok(Fragment::default()) };

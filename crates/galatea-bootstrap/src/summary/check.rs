@@ -9,32 +9,33 @@ const NOUNS: (usize, usize) = (15, 100);
 
 /// Names and numbers of `summary` that `sources` do not contain.
 pub(crate) fn invented(summary: &str, sources: &[&str]) -> Vec<String> {
-    let known: HashSet<String> = sources.iter().flat_map(|text| words(text)).map(key).collect();
+    let known: HashSet<String> =
+        sources.iter().flat_map(|text| split_words(text)).map(comparable).collect();
     let names_count = !capitalises_nouns(sources);
     let mut seen = HashSet::new();
     sentences(summary)
         .into_iter()
-        .flat_map(|sentence| words(sentence).enumerate().collect::<Vec<_>>())
+        .flat_map(|sentence| split_words(sentence).enumerate().collect::<Vec<_>>())
         .filter(|(place, word)| is_number(word) || (names_count && *place > 0 && is_name(word)))
-        .filter(|(_, word)| !known.contains(&key(word)))
-        .filter(|(_, word)| seen.insert(key(word)))
+        .filter(|(_, word)| !known.contains(&comparable(word)))
+        .filter(|(_, word)| seen.insert(comparable(word)))
         .map(|(_, word)| word.to_owned())
         .collect()
 }
 
 /// The sentences of `summary` that contain none of the invented words.
 pub(crate) fn without(summary: &str, invented: &[String]) -> String {
-    let bad: HashSet<String> = invented.iter().map(key).collect();
+    let bad: HashSet<String> = invented.iter().map(comparable).collect();
     sentences(summary)
         .into_iter()
-        .filter(|sentence| !words(sentence).any(|word| bad.contains(&key(word))))
+        .filter(|sentence| !split_words(sentence).any(|word| bad.contains(&comparable(word))))
         .map(str::trim)
         .collect::<Vec<_>>()
         .join(" ")
 }
 
 /// Runs of letters and digits. An apostrophe ends a word: "Maria's" is "Maria".
-fn words(text: &str) -> impl Iterator<Item = &str> {
+fn split_words(text: &str) -> impl Iterator<Item = &str> {
     text.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty())
 }
 
@@ -68,7 +69,7 @@ fn is_name(word: &str) -> bool {
 }
 
 /// A word as it is compared: without case, and a number without leading zeros.
-fn key(word: impl AsRef<str>) -> String {
+fn comparable(word: impl AsRef<str>) -> String {
     let lower = word.as_ref().to_lowercase();
     match lower.trim_start_matches('0') {
         "" => lower,
@@ -81,7 +82,7 @@ fn capitalises_nouns(sources: &[&str]) -> bool {
     let inner: Vec<&str> = sources
         .iter()
         .flat_map(|text| sentences(text))
-        .flat_map(|sentence| words(sentence).skip(1).collect::<Vec<_>>())
+        .flat_map(|sentence| split_words(sentence).skip(1).collect::<Vec<_>>())
         .filter(|word| !is_number(word))
         .collect();
     let capital = inner.iter().filter(|word| is_name(word)).count();

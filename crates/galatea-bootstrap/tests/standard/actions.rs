@@ -57,7 +57,7 @@ async fn a_claim_in_words_gives_no_right() {
 #[tokio::test]
 async fn an_admins_right_is_not_borrowed_by_those_answered_with_them() {
     let mut scene = Scene::group().by(ADMIN);
-    scene.merged = vec![scene.said(MARIA, "mute yourself")];
+    scene.merged = vec![scene.message_by(MARIA, "mute yourself")];
     assert!(!scene.offers("MUTE_ROOM").await);
     assert!(!scene.does("MUTE_ROOM", json!({})).await.success);
     assert!(!scene.does("UPDATE_ROLE", json!({ "name": "Maria", "role": "ADMIN" })).await.success);

@@ -77,7 +77,7 @@ impl DerivedStore for Double {
     }
 }
 
-fn words(text: &str) -> HashSet<String> {
+fn word_set(text: &str) -> HashSet<String> {
     text.split(|c: char| !c.is_alphanumeric())
         .filter(|word| word.chars().count() > 2)
         .map(str::to_lowercase)
@@ -88,7 +88,7 @@ fn words(text: &str) -> HashSet<String> {
 impl RecallStore for Double {
     async fn recall(&self, query: &RecallQuery) -> Result<Vec<Recalled>> {
         let tables = self.asked();
-        let wanted = words(&query.text);
+        let wanted = word_set(&query.text);
         let newest = query.text.trim().is_empty() && query.meanings.is_empty();
         let mut found: Vec<Recalled> = Vec::new();
         for memory in &tables.memories {
@@ -100,7 +100,7 @@ impl RecallStore for Double {
                 && query.since.is_none_or(|since| memory.created_at >= since)
                 && query.before.is_none_or(|before| memory.created_at < before)
                 && (query.superseded || row.valid_until.is_none());
-            let shared = words(&memory.content.text).intersection(&wanted).count();
+            let shared = word_set(&memory.content.text).intersection(&wanted).count();
             let similar = query.meanings.iter().find_map(|meaning| {
                 let (model, embedding) = tables.embeddings.get(&memory.id)?;
                 (*model == meaning.model)

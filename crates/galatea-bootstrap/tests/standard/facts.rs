@@ -17,7 +17,7 @@ async fn learn(scene: &mut Scene, said: &[(u128, &str)], lesson: serde_json::Val
     let before = scene.recent.len() + 1;
     let seen = before.min(8);
     for (who, text) in said.iter().copied().chain((0..8).map(|_| (MARIA, "Hm."))) {
-        let memory = scene.said(who, text);
+        let memory = scene.message_by(who, text);
         let last = std::mem::replace(&mut scene.message, memory);
         scene.recent.push(last.into());
     }
@@ -141,7 +141,7 @@ async fn hearsay_is_marked_and_never_replaces_what_the_person_said() {
 async fn the_agents_own_words_and_old_messages_are_no_evidence() {
     let mut scene = Scene::group();
     let agent = scene.agent.identity.entity();
-    let own = Memory { entity_id: agent, ..scene.said(MARIA, "Maria owns a castle") };
+    let own = Memory { entity_id: agent, ..scene.message_by(MARIA, "Maria owns a castle") };
     scene.recent.push(own.into());
     learn(
         &mut scene,
@@ -178,7 +178,7 @@ async fn a_source_that_was_deleted_meanwhile_teaches_nothing() {
     let change = DerivedChange { new: vec![row], ..DerivedChange::default() };
     let stored = scene.double.change_derived(scene.agent.identity.id(), &change).await.unwrap();
     assert_eq!(stored, 0);
-    scene.message = scene.said(MARIA, "x");
+    scene.message = scene.message_by(MARIA, "x");
 }
 
 /// Facts with each scope, about Maria, are shown where the scope says.
@@ -192,7 +192,7 @@ async fn facts_are_shown_where_their_room_allows() {
     ];
     for (kind, open, scope) in scopes {
         let mut scene = if kind == ChannelType::Dm { Scene::private() } else { Scene::group() };
-        scene.message = scene.said(MARIA, "hello");
+        scene.message = scene.message_by(MARIA, "hello");
         if let Some(open) = open {
             scene.room.metadata.insert("openToWorld".into(), open.into());
         }
@@ -213,7 +213,7 @@ async fn facts_are_shown_where_their_room_allows() {
         let mut shows = async |room: RoomId, world, kind, who: u128| {
             scene.room = scene.a_room(room, world, "other", kind);
             scene.recent.clear();
-            scene.message = scene.said(who, "what about tea?");
+            scene.message = scene.message_by(who, "what about tea?");
             scene.shows("FACTS").await.text.contains("likes tea")
         };
         let beside = shows(elsewhere, world, ChannelType::Group, BOB).await;
@@ -231,18 +231,18 @@ async fn facts_are_shown_where_their_room_allows() {
 #[tokio::test]
 async fn what_is_said_of_another_in_private_stays_in_that_room() {
     let mut scene = Scene::private();
-    scene.message = scene.said(MARIA, "hello");
+    scene.message = scene.message_by(MARIA, "hello");
     let entity: EntityId = someone(BOB);
     scene.joins(BOB, scene.room.id);
     learn(&mut scene, &[(MARIA, "Bob snores")], lesson(vec![fact("Bob", "Bob snores.", "m1")]))
         .await;
     let stored = all(&scene);
     assert_eq!((stored[0].scope, stored[0].memory.entity_id), (MemoryScope::Room, entity));
-    scene.message = scene.said(MARIA, "does Bob snore?");
+    scene.message = scene.message_by(MARIA, "does Bob snore?");
     assert!(scene.shows("FACTS").await.text.contains("- Bob snores. (hearsay from Maria, "));
     scene.room =
         scene.a_room(RoomId(someone(BOB).0), someone(BOB).0.into(), "Bob", ChannelType::Dm);
     scene.recent.clear();
-    scene.message = scene.said(BOB, "do I snore?");
+    scene.message = scene.message_by(BOB, "do I snore?");
     assert_eq!(scene.shows("FACTS").await.text, "");
 }

@@ -1,6 +1,8 @@
 //! With an embedding model, facts are selected by meaning. Without one, or if it fails, they are
 //! selected by age.
 
+mod cost;
+
 use async_trait::async_trait;
 use galatea_core::{
     Embedding, EmbeddingModel, Error, ErrorKind, MemoryKind, ModelInfo, Result, Source, Timestamp,
@@ -80,7 +82,7 @@ async fn much_is_known(model: &Arc<Tea>) -> Scene {
     }
     scene.model.enqueue("{}");
     reflects(&scene).await.unwrap();
-    scene.message = scene.said(MARIA, "what shall I drink? tea?");
+    scene.message = scene.message_by(MARIA, "what shall I drink? tea?");
     scene
 }
 
@@ -145,7 +147,7 @@ async fn without_a_vector_words_and_age_decide() {
     scene.models.embedding = Some(Tea::of("large", 3));
     assert!(newest(&scene.shows("FACTS").await.text), "nothing of another model is compared");
     scene.models.embedding = Some(model.clone());
-    scene.message = scene.said(MARIA, "nothing");
+    scene.message = scene.message_by(MARIA, "nothing");
     assert!(only_newest(&scene.shows("FACTS").await.text), "a vector of zeros");
     scene.models.embedding = None;
     assert!(only_newest(&scene.shows("FACTS").await.text), "no model");
@@ -205,7 +207,7 @@ async fn what_is_learnt_is_embedded_and_an_outage_is_made_up_for() {
     assert_eq!(
         scene.double.tables().embeddings.len(),
         1,
-        "the first one now has one; a vector of zeros is no embedding"
+        "the first one now has one; a vector of zeros is not an embedding"
     );
     let asked = model.asked.lock().unwrap().len();
     say(&mut scene, 8);
@@ -338,89 +340,13 @@ async fn messages_are_embedded_in_batches_after_facts_and_an_outage_is_waited_ou
     assert_eq!(model.asked.lock().unwrap().len(), asked.len(), "nothing is embedded twice");
 }
 
-/// What a call of the embedding model cost in this scene.
-fn cost(scene: &Scene) -> UsageRow {
-    UsageRow {
-        agent: scene.agent.identity.id(),
-        day: Day(20_000),
-        source: Source::new("test"),
-        world: scene.room.world_id,
-        room: scene.room.id,
-        person: someone(MARIA),
-        model: "test small".into(),
-        amount: Amount { calls: 1, input: 90, ..Amount::default() },
-    }
-}
-
-#[tokio::test]
-async fn embeddings_are_stored_with_their_cost_which_stays_if_they_cannot_be() {
-    let mut scene = after(8);
-    scene.models.embedding = Some(Tea::of("small", 3));
-    scene.keep(MemoryKind::Messages, someone(MARIA), scene.room.id, "remark", Timestamp(1));
-    let cost = cost(&scene);
-    scene.usage.put_back(vec![cost.clone()]);
-    scene.double.tables().stores_embeddings = Ending::Refused;
-    embeds(&scene).await.unwrap_err();
-    assert_eq!(*scene.usage.0.lock().unwrap(), std::slice::from_ref(&cost), "not lost");
-
-    scene.double.tables().stores_embeddings = Ending::Stored;
-    scene.clock.advance(std::time::Duration::from_secs(3_600));
-    assert!(embeds(&scene).await.unwrap());
-    let tables = scene.double.tables();
-    assert_eq!(tables.usage, [cost], "stored with the embeddings, once");
-    assert!(!tables.embeddings.is_empty() && scene.usage.0.lock().unwrap().is_empty());
-}
-
-#[tokio::test]
-async fn what_may_be_stored_already_is_not_counted_twice() {
-    let mut scene = after(8);
-    scene.models.embedding = Some(Tea::of("small", 3));
-    scene.keep(MemoryKind::Messages, someone(MARIA), scene.room.id, "remark", Timestamp(1));
-    let cost = cost(&scene);
-    scene.usage.put_back(vec![cost.clone()]);
-    scene.double.tables().stores_embeddings = Ending::Unknown;
-    embeds(&scene).await.unwrap_err();
-    assert_eq!(scene.double.tables().usage, [cost]);
-    assert!(scene.usage.0.lock().unwrap().is_empty());
-}
-
-#[tokio::test]
-async fn a_cancelled_evaluator_loses_no_cost() {
-    let mut scene = after(8);
-    scene.models.embedding = Some(Tea::of("small", 3));
-    scene.keep(MemoryKind::Messages, someone(MARIA), scene.room.id, "remark", Timestamp(1));
-    let cost = cost(&scene);
-    scene.usage.put_back(vec![cost.clone()]);
-    let held = Arc::new(tokio::sync::Semaphore::new(0));
-    scene.double.tables().held = Some(Arc::clone(&held));
-    {
-        // The rows are taken when the change begins.
-        let begun = async {
-            while !scene.usage.0.lock().unwrap().is_empty() {
-                tokio::task::yield_now().await;
-            }
-        };
-        tokio::select! {
-            biased;
-            _ = embeds(&scene) => panic!("the change is held"),
-            () = begun => {}
-        }
-    }
-    held.add_permits(1);
-    while scene.double.tables().embeddings.is_empty() {
-        tokio::task::yield_now().await;
-    }
-    assert_eq!(scene.double.tables().usage, [cost]);
-    assert!(scene.usage.0.lock().unwrap().is_empty(), "the engine does not store it again");
-}
-
 #[tokio::test]
 async fn one_embedding_serves_all_providers_of_a_turn() {
     let model = Tea::of("small", 3);
     let mut scene = much_is_known(&model).await;
     scene.agent.settings = galatea_core::Settings::from_pairs([("CONVERSATION_LENGTH", 6)]);
     for n in 0..4 {
-        let memory = scene.said(MARIA, &format!("remark {n}"));
+        let memory = scene.message_by(MARIA, &format!("remark {n}"));
         scene.recent.push(memory.into());
     }
     let before = model.asked.lock().unwrap().len();

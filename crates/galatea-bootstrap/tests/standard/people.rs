@@ -93,7 +93,7 @@ async fn messages_go_only_where_the_speaker_is_or_has_a_say() {
     let admin = Scene::group().by(ADMIN);
     assert!(admin.does("SEND_MESSAGE", message.clone()).await.success);
     let mut borrowed = Scene::group().by(ADMIN);
-    borrowed.merged = vec![borrowed.said(BOB, "and this")];
+    borrowed.merged = vec![borrowed.message_by(BOB, "and this")];
     assert!(!borrowed.does("SEND_MESSAGE", message).await.success);
 }
 
@@ -214,7 +214,7 @@ async fn in_private_a_shared_group_is_found_and_a_foreign_one_is_not() {
 #[tokio::test]
 async fn details_are_merged_shown_here_and_nowhere_else() {
     let mut scene = Scene::group();
-    scene.message = scene.said(MARIA, "I moved from Lisbon to Porto, and I have a cat");
+    scene.message = scene.message_by(MARIA, "I moved from Lisbon to Porto, and I have a cat");
     assert_eq!(scene.shows("FACTS").await.text, "");
     let mut known = Map::new();
     for details in [
@@ -256,7 +256,7 @@ async fn details_are_merged_shown_here_and_nowhere_else() {
 #[tokio::test]
 async fn details_are_bounded_and_belong_to_one_speaker() {
     let mut scene = Scene::group();
-    scene.message = scene.said(MARIA, "v, I say");
+    scene.message = scene.message_by(MARIA, "v, I say");
     let many: Map<String, serde_json::Value> =
         (0..1_000).map(|n| (format!("key{n:04}"), json!("v ".repeat(10_000)))).collect();
     let done = scene.does("UPDATE_CONTACT", json!({ "details": many })).await;
@@ -269,7 +269,7 @@ async fn details_are_bounded_and_belong_to_one_speaker() {
     );
     assert!(scene.double.tables().memories.iter().all(|m| m.kind == MemoryKind::Facts));
     assert!(!scene.does("UPDATE_CONTACT", json!({ "details": {} })).await.success);
-    scene.merged = vec![scene.said(BOB, "me too")];
+    scene.merged = vec![scene.message_by(BOB, "me too")];
     assert!(!scene.does("UPDATE_CONTACT", json!({ "details": { "city": "Rome" } })).await.success);
 }
 
@@ -307,7 +307,7 @@ async fn an_owner_of_the_agent_reaches_every_room_by_name_or_id() {
         assert!(!scene.does("SEND_MESSAGE", params.clone()).await.success);
         // The turn also answers another person's message, so it does not have the owner's rights.
         scene.message.entity_id = EntityId(scene.agent.identity.swizzle("7"));
-        scene.merged = vec![scene.said(BOB, "and this")];
+        scene.merged = vec![scene.message_by(BOB, "and this")];
         assert!(!scene.does("SEND_MESSAGE", params).await.success);
     }
 }

@@ -21,7 +21,7 @@ const PROFILE: &str = "Maria lives in Ghent and works at Nautilus. She has 2 cat
 async fn learn(scene: &Scene, who: u128, scope: MemoryScope, facts: &[&str]) -> Vec<MemoryId> {
     let mut new = Vec::new();
     for (n, text) in facts.iter().enumerate() {
-        let mut memory = scene.said(who, text);
+        let mut memory = scene.message_by(who, text);
         memory.id = MemoryId::fresh();
         memory.kind = MemoryKind::Facts;
         memory.created_at = Timestamp(scene.clock_now().0 + i64::try_from(n).unwrap());
@@ -185,7 +185,7 @@ async fn profiles_that_no_longer_hold_take_no_place_of_others() {
     let scene = Scene::group().by(MARIA);
     let ids = learn(&scene, MARIA, MemoryScope::Room, &ABOUT).await;
     let made = |n: i64, text: &str, source: MemoryId| {
-        let mut memory = scene.said(MARIA, text);
+        let mut memory = scene.message_by(MARIA, text);
         memory.id = MemoryId::fresh();
         memory.kind = MemoryKind::Profiles;
         memory.created_at = Timestamp(scene.clock_now().0 + n);

@@ -24,7 +24,7 @@ pub(crate) fn after(count: usize) -> Scene {
 
 pub(crate) fn say(scene: &mut Scene, count: usize) {
     for n in 0..count {
-        let memory = scene.said(if n % 2 == 0 { MARIA } else { BOB }, "I like tea");
+        let memory = scene.message_by(if n % 2 == 0 { MARIA } else { BOB }, "I like tea");
         let last = std::mem::replace(&mut scene.message, memory);
         if last.id.0.as_u128() != 1_000 {
             scene.recent.push(last.into());
@@ -163,10 +163,10 @@ async fn beyond_what_a_room_may_know_the_least_used_expire() {
         );
     }
     // The twelve newest are about Maria; the message asks for an old one.
-    scene.message = scene.said(MARIA, "what about zebra?");
+    scene.message = scene.message_by(MARIA, "what about zebra?");
     let shown = scene.shows("FACTS").await.text;
     assert!(shown.contains("zebra number 3 "), "{shown}");
-    scene.message = scene.said(BOB, "I like tea");
+    scene.message = scene.message_by(BOB, "I like tea");
     scene.model.enqueue(LESSON);
     reflects(&scene).await.unwrap();
     let tables = scene.double.tables();
@@ -192,7 +192,7 @@ fn facts_in(tables: &crate::double::Tables) -> Vec<Derived> {
 async fn a_small_model_learns_from_what_it_takes() {
     let mut scene = after(0);
     for n in 0..40 {
-        let memory = scene.said(
+        let memory = scene.message_by(
             if n % 2 == 0 { MARIA } else { BOB },
             &format!("number {n} {}", "long ".repeat(300)),
         );
@@ -286,7 +286,7 @@ async fn relationships_count_and_belong_to_the_room() {
         );
         say(&mut scene, 8);
     }
-    scene.message = scene.said(MARIA, "whom do I know?");
+    scene.message = scene.message_by(MARIA, "whom do I know?");
     assert_eq!(
         scene.shows("RELATIONSHIPS").await.text,
         "# Whom Maria knows (hearsay, may be wrong)\n- Bob: friend"

@@ -74,7 +74,7 @@ pub(crate) const MARIA: u128 = 3;
 pub(crate) const BOB: u128 = 4;
 
 impl Scene {
-    /// A group "general" that everybody is a member of, with an empty room "staff" beside it. Maria
+    /// A group "general" that all people are members of, with an empty room "staff" beside it. Maria
     /// speaks.
     pub(crate) fn group() -> Self {
         let character = Character {
@@ -98,7 +98,7 @@ impl Scene {
             "Maria",
             ChannelType::Dm,
         );
-        scene.message = scene.said(MARIA, "hello");
+        scene.message = scene.message_by(MARIA, "hello");
         scene
     }
 
@@ -211,7 +211,7 @@ impl Scene {
     }
 
     /// A new message of `who`, one second after the previous one.
-    pub(crate) fn said(&self, who: u128, text: &str) -> Memory {
+    pub(crate) fn message_by(&self, who: u128, text: &str) -> Memory {
         self.clock.advance(std::time::Duration::from_secs(1));
         let name = match who {
             OWNER => "Olga",
@@ -234,7 +234,7 @@ impl Scene {
 
     /// Replaces the speaker.
     pub(crate) fn by(mut self, who: u128) -> Self {
-        self.message = self.said(who, "please do it");
+        self.message = self.message_by(who, "please do it");
         self
     }
 

@@ -10,7 +10,7 @@ fn talk(messages: usize, shown: usize) -> Scene {
     scene.agent.settings = galatea_core::Settings::from_pairs([("CONVERSATION_LENGTH", 30)]);
     let mut all = Vec::new();
     for n in 0..messages {
-        let memory = scene.said(if n % 2 == 0 { MARIA } else { BOB }, &format!("remark {n}"));
+        let memory = scene.message_by(if n % 2 == 0 { MARIA } else { BOB }, &format!("remark {n}"));
         scene.double.tables().memories.push(memory.clone());
         all.push(memory);
     }
@@ -52,7 +52,7 @@ async fn what_is_about_to_leave_is_summarised_once_and_shown_when_it_has_left() 
 
     scene.recent.drain(..10);
     for n in 25..32 {
-        let memory = scene.said(MARIA, &format!("remark {n}"));
+        let memory = scene.message_by(MARIA, &format!("remark {n}"));
         scene.double.tables().memories.push(memory.clone());
         let last = std::mem::replace(&mut scene.message, memory);
         scene.recent.push(last.into());
@@ -124,7 +124,7 @@ async fn a_reset_conversation_is_not_summarised_and_nonsense_is_not_kept() {
     assert!(summarise(&scene).await.unwrap());
     scene.recent.drain(..10);
     for n in 0..9 {
-        let memory = scene.said(BOB, &format!("more {n}"));
+        let memory = scene.message_by(BOB, &format!("more {n}"));
         let last = std::mem::replace(&mut scene.message, memory);
         scene.recent.push(last.into());
     }
@@ -142,13 +142,13 @@ async fn old_messages_come_back_with_day_and_speaker_and_those_around_them_only_
         let old = tables.memories.iter_mut().find(|m| m.content.text == "remark 7").unwrap();
         old.content.text = "the key hangs behind the kettle".into();
     }
-    scene.message = scene.said(MARIA, "where is the key, behind what?");
+    scene.message = scene.message_by(MARIA, "where is the key, behind what?");
     let shown = scene.shows("MEMORIES").await.text;
     assert!(shown.starts_with("# Earlier messages that may matter now\n["), "{shown}");
     assert!(shown.contains("] Bob: the key hangs behind the kettle"), "{shown}");
     // What the prompt shows anyway is not repeated, and a short conversation needs no search.
     let newest = scene.recent[3].content.text.clone();
-    scene.message = scene.said(MARIA, &newest);
+    scene.message = scene.message_by(MARIA, &newest);
     assert!(!scene.shows("MEMORIES").await.text.contains(&format!("{newest}\n")));
     scene.recent.drain(..20);
     let asked = scene.double.tables().asked;

@@ -47,7 +47,11 @@ pub(super) fn apply(fields: &Fields<'_>, character: &mut Character, notes: &mut 
         match *key {
             "lore" => {
                 character.bio.extend(text_or_list(&entry.value, key, notes));
-                tell(entry, "`lore` is an old field: its lines are appended to the bio", notes);
+                warn_legacy(
+                    entry,
+                    "`lore` is an old field: its lines are appended to the bio",
+                    notes,
+                );
             }
             "clients" => clients(entry, character, notes),
             "modelProvider" => setting(entry, "MODEL_PROVIDER", character, notes),
@@ -56,7 +60,7 @@ pub(super) fn apply(fields: &Fields<'_>, character: &mut Character, notes: &mut 
             "clientConfig" => client_config(entry, character, notes),
             _ => {
                 character.extra.insert((*key).to_owned(), entry.value.to_value());
-                tell(
+                warn_legacy(
                     entry,
                     format!("`{key}` is an old field: it is kept and has no effect"),
                     notes,
@@ -67,7 +71,7 @@ pub(super) fn apply(fields: &Fields<'_>, character: &mut Character, notes: &mut 
     any
 }
 
-fn tell(entry: &Entry, message: impl Into<String>, notes: &mut Notes<'_>) {
+fn warn_legacy(entry: &Entry, message: impl Into<String>, notes: &mut Notes<'_>) {
     notes.warn(
         OLD,
         &entry.key_range,
@@ -95,7 +99,7 @@ fn clients(entry: &Entry, character: &mut Character, notes: &mut Notes<'_>) {
     } else {
         format!("read as the plugins {}", mapped.join(", "))
     };
-    tell(entry, format!("`clients` is an old field: {into}"), notes);
+    warn_legacy(entry, format!("`clients` is an old field: {into}"), notes);
 }
 
 /// 0.x plugin packages of clients had other names.
@@ -111,7 +115,7 @@ fn renamed_plugins(fields: &Fields<'_>, character: &mut Character, notes: &mut N
         }
     }
     if renamed && let Some(entry) = fields.get("plugins") {
-        tell(
+        warn_legacy(
             entry,
             "clients are listed under their old package names: read as `@elizaos/plugin-…`",
             notes,
@@ -124,7 +128,7 @@ fn setting(entry: &Entry, name: &str, character: &mut Character, notes: &mut Not
     match &entry.value.kind {
         Kind::Text(text) => {
             character.settings.entry(name).or_insert_with(|| Value::String(text.clone()));
-            tell(
+            warn_legacy(
                 entry,
                 format!("`{}` is an old field: read as `settings.{name}`", entry.key),
                 notes,
@@ -168,5 +172,5 @@ fn client_config(entry: &Entry, character: &mut Character, notes: &mut Notes<'_>
             character.extra.insert(format!("clientConfig.{}", client.key), client.value.to_value());
         }
     }
-    tell(entry, "`clientConfig` is an old field: read as `settings`", notes);
+    warn_legacy(entry, "`clientConfig` is an old field: read as `settings`", notes);
 }

@@ -134,7 +134,7 @@ pub struct ReadBackContext {
     pub others: Vec<RemoteId>,
     /// Rooms of this account in which another delivery's outcome is unknown; its own Room once for
     /// each earlier one that came to no clear end.
-    pub doubtful: Vec<RemoteId>,
+    pub outcome_unknown: Vec<RemoteId>,
     /// So much was sent since that not all of ours is here.
     pub cut: bool,
 }

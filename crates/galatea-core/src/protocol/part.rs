@@ -55,7 +55,7 @@ pub enum DeliveryEvent<'a> {
         jitter: f64,
     },
     /// One of our own layers held it back; the platform never heard of it.
-    Held(&'a Error),
+    Deferred(&'a Error),
     /// The read-back came to this.
     ReadBack(ReadBackOutcome),
 }
@@ -134,7 +134,7 @@ impl Part {
 
     /// The same by this clock: what was made in the future was made before the clock was set back
     /// (or by another machine's clock), so its times move by as much, and a send that was under way
-    /// is no further ahead than the time for a late arrival.
+    /// is at most as far ahead as the time for a late arrival.
     #[must_use]
     pub fn by(mut self, made: Timestamp, now: Timestamp) -> Self {
         let back = i64::try_from(made.since(now).as_millis()).unwrap_or(0);
@@ -172,7 +172,9 @@ impl Part {
                 }
                 self.after(next, now)
             }
-            DeliveryEvent::Held(error) => self.after(retry::held(error, now, self.expires), now),
+            DeliveryEvent::Deferred(error) => {
+                self.after(retry::held(error, now, self.expires), now)
+            }
             DeliveryEvent::ReadBack(ReadBackOutcome::Present) => {
                 Effect::End(OutboxState::Sent, End::Delivered)
             }

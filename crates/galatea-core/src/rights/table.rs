@@ -82,7 +82,7 @@ side! {
 
 side! {
     /// Whose words the prompt holds.
-    Words {
+    Authorship {
         /// Only those of the one person who is answered, and the agent's own.
         Own = "no",
         /// Those of other people too, or of files, facts and documents.
@@ -102,7 +102,7 @@ side! {
     }
 }
 
-impl Default for Words {
+impl Default for Authorship {
     /// Until something says otherwise, words are other people's.
     fn default() -> Self {
         Self::Others
@@ -124,7 +124,7 @@ impl From<Role> for Standing {
 /// What goes beyond the present Room has to be confirmed once other people's words are in the
 /// prompt: they may have moved the model to use rights that are not theirs. Whose words they are
 /// never makes something possible or impossible by itself.
-pub fn rule(scope: Scope, standing: Standing, site: Site, words: Words) -> Ruling {
+pub fn rule(scope: Scope, standing: Standing, site: Site, authorship: Authorship) -> Ruling {
     let owns_agent = standing == Standing::AgentOwner;
     let leads = standing >= Standing::Admin;
     let allowed = match (scope, site) {
@@ -148,7 +148,7 @@ pub fn rule(scope: Scope, standing: Standing, site: Site, words: Words) -> Rulin
         Scope::Elsewhere => site != Site::OwnPrivate,
         Scope::World | Scope::Outside => true,
     };
-    match (allowed, beyond && words == Words::Others) {
+    match (allowed, beyond && authorship == Authorship::Others) {
         (false, _) => Ruling::Refuse,
         (true, true) => Ruling::Confirm,
         (true, false) => Ruling::Allow,
@@ -165,7 +165,7 @@ pub struct Row {
     /// Where it takes effect.
     pub site: Site,
     /// Whose words are in the prompt.
-    pub words: Words,
+    pub authorship: Authorship,
     /// What becomes of it.
     pub ruling: Ruling,
 }
@@ -178,12 +178,12 @@ pub fn rows() -> impl Iterator<Item = Row> {
         Standing::ALL.iter().map(move |standing| (scope, site, *standing))
     });
     cells.flat_map(|(scope, site, standing)| {
-        Words::ALL.iter().map(move |words| Row {
+        Authorship::ALL.iter().map(move |authorship| Row {
             scope,
             standing,
             site,
-            words: *words,
-            ruling: rule(scope, standing, site, *words),
+            authorship: *authorship,
+            ruling: rule(scope, standing, site, *authorship),
         })
     })
 }

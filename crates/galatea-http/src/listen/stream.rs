@@ -12,7 +12,7 @@ use tokio::{
     time::{Instant, Sleep, sleep_until},
 };
 
-use super::table::{Connection, Silence};
+use super::table::{Connection, WaitLimit};
 
 pub(super) struct Stream {
     inner: TcpStream,
@@ -32,10 +32,10 @@ impl Stream {
     /// Returns `Pending`, or an error once the connection has been silent for too long or was
     /// evicted.
     fn wait<T>(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<T>> {
-        match self.connection.silent(cx.waker()) {
-            Silence::Over => Poll::Ready(Err(io::ErrorKind::ConnectionAborted.into())),
-            Silence::Busy => Poll::Pending,
-            Silence::Until(end) => {
+        match self.connection.note_pending(cx.waker()) {
+            WaitLimit::Evicted => Poll::Ready(Err(io::ErrorKind::ConnectionAborted.into())),
+            WaitLimit::Busy => Poll::Pending,
+            WaitLimit::Until(end) => {
                 if self.timer.deadline() != end {
                     self.timer.as_mut().reset(end);
                 }

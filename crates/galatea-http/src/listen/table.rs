@@ -144,16 +144,16 @@ impl Inner {
 
     /// Records that a connection has no bytes. While the listener closes, this evicts it: when
     /// closing began it may have had bytes, so it was kept then.
-    fn silent(&mut self, id: u64, waker: &Waker, limits: &Limits) -> Silence {
-        let Some(entry) = self.open.get_mut(&id) else { return Silence::Over };
+    fn note_pending(&mut self, id: u64, waker: &Waker, limits: &Limits) -> WaitLimit {
+        let Some(entry) = self.open.get_mut(&id) else { return WaitLimit::Evicted };
         entry.quiet = true;
         entry.waker = Some(waker.clone());
         entry.evicted |= self.closing && entry.phase != Phase::Busy;
         match entry.phase {
-            Phase::Busy => Silence::Busy,
-            _ if entry.evicted => Silence::Over,
-            Phase::Head => Silence::Until(entry.since + limits.head),
-            Phase::Idle => Silence::Until(entry.since + limits.idle),
+            Phase::Busy => WaitLimit::Busy,
+            _ if entry.evicted => WaitLimit::Evicted,
+            Phase::Head => WaitLimit::Until(entry.since + limits.head),
+            Phase::Idle => WaitLimit::Until(entry.since + limits.idle),
         }
     }
 }
@@ -188,9 +188,9 @@ impl Drop for Place {
 
 /// How long a connection without data may wait.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Silence {
+pub(super) enum WaitLimit {
     /// It was evicted.
-    Over,
+    Evicted,
     /// It may wait until this time.
     Until(Instant),
     /// It has a request, which has a timeout of its own.
@@ -219,10 +219,10 @@ impl Connection {
 
     /// Records that no bytes arrived, and returns how long the connection may wait. `waker` is
     /// called if it is evicted before that.
-    pub(super) fn silent(&self, waker: &Waker) -> Silence {
-        let silence = self.0.table.lock().silent(self.0.id, waker, &self.0.table.limits);
+    pub(super) fn note_pending(&self, waker: &Waker) -> WaitLimit {
+        let limit = self.0.table.lock().note_pending(self.0.id, waker, &self.0.table.limits);
         self.0.table.changed.notify_one();
-        silence
+        limit
     }
 
     /// Records that a request's headers are complete. The connection is busy until the returned
@@ -270,8 +270,8 @@ mod tests {
         }
     }
 
-    fn silent(connection: &Connection) -> Silence {
-        connection.silent(Waker::noop())
+    fn pending(connection: &Connection) -> WaitLimit {
+        connection.note_pending(Waker::noop())
     }
 
     #[test]
@@ -281,7 +281,7 @@ mod tests {
         assert!(taken(&table, "127.0.0.1").is_none(), "each of them may still send a request");
         assert!(held.iter().all(|c| !c.is_evicted()));
         let _busy = held[0].begin();
-        held.iter().for_each(|c| assert_ne!(silent(c), Silence::Over));
+        held.iter().for_each(|c| assert_ne!(pending(c), WaitLimit::Evicted));
         assert!(taken(&table, "127.0.0.1").is_none());
         assert_eq!(
             held.iter().map(Connection::is_evicted).collect::<Vec<_>>(),
@@ -294,7 +294,7 @@ mod tests {
             1,
             "one goes for one that comes"
         );
-        assert_eq!(silent(&held[1]), Silence::Over);
+        assert_eq!(pending(&held[1]), WaitLimit::Evicted);
         held.remove(1);
         assert!(taken(&table, "127.0.0.1").is_some());
         assert_eq!(table.len(), 3, "its place is free once it is dropped");
@@ -305,7 +305,7 @@ mod tests {
         let table = Table::new(LIMITS);
         let held: Vec<_> = (0..4).map(|_| taken(&table, "10.0.0.1").unwrap()).collect();
         drop(held[0].begin());
-        held.iter().for_each(|c| assert_ne!(silent(c), Silence::Over));
+        held.iter().for_each(|c| assert_ne!(pending(c), WaitLimit::Evicted));
         for gone in [1, 2, 3, 0] {
             table.evict_one();
             assert!(held[gone].is_evicted(), "{gone}");
@@ -323,7 +323,7 @@ mod tests {
             "refused: both may have something to say"
         );
         assert!(taken(&table, "203.0.114.2").is_some(), "the limit is per address");
-        let _ = silent(&second);
+        let _ = pending(&second);
         let third = taken(&table, "203.0.114.1").unwrap();
         assert!(
             second.is_evicted() && !first.is_evicted(),
@@ -348,25 +348,25 @@ mod tests {
         let busy = asking.begin();
         table.close();
         assert!(!unread.is_evicted(), "it may have a request");
-        assert_eq!(silent(&unread), Silence::Over, "it has none");
-        assert_eq!(silent(&asking), Silence::Busy, "its answer is awaited");
+        assert_eq!(pending(&unread), WaitLimit::Evicted, "it has none");
+        assert_eq!(pending(&asking), WaitLimit::Busy, "its answer is awaited");
         drop(busy);
-        assert_eq!(silent(&asking), Silence::Over);
+        assert_eq!(pending(&asking), WaitLimit::Evicted);
     }
 
     #[test]
     fn times_are_of_the_request_not_of_the_byte() {
         let table = Table::new(LIMITS);
         let connection = taken(&table, "127.0.0.1").unwrap();
-        let Silence::Until(first) = silent(&connection) else { panic!("it waits for a head") };
+        let WaitLimit::Until(first) = pending(&connection) else { panic!("it waits for a head") };
         connection.heard();
         assert_eq!(
-            silent(&connection),
-            Silence::Until(first),
+            pending(&connection),
+            WaitLimit::Until(first),
             "single bytes do not extend the deadline"
         );
         let busy = connection.begin();
-        assert_eq!(silent(&connection), Silence::Busy);
+        assert_eq!(pending(&connection), WaitLimit::Busy);
         table.close();
         assert!(!connection.is_evicted(), "a busy connection is not evicted");
         drop(busy);

@@ -131,7 +131,7 @@ fn books_by_chapter() {
             ("two.xhtml", "<h1>Two</h1><p>It rained.</p>"),
         ],
     );
-    // The first chapter's file is missing under its decoded name, which is no reason to fail.
+    // The first chapter's file is missing under its decoded name, which must not make it fail.
     let document = read(Format::Epub, &book);
     assert_eq!(document.title.as_deref(), Some("The old house"));
     assert_eq!(told(&document), [pair("Two", "It rained.")]);

@@ -9,11 +9,11 @@ use crate::document::{BlockKind, Writer, unreadable};
 /// Bytes that are looked at to guess an encoding.
 const LOOKED_AT: usize = 4096;
 
-/// Decodes UTF-8, UTF-16 (with or without a byte order mark) or, if the bytes are no UTF-8,
+/// Decodes UTF-8, UTF-16 (with or without a byte order mark) or, if the bytes are not UTF-8,
 /// Windows-1252, which contains Latin-1.
 ///
 /// # Errors
-/// `Invalid` for bytes that are no text.
+/// `Invalid` for bytes that are not text.
 pub(super) fn decode(bytes: &[u8]) -> Result<Cow<'_, str>> {
     if let Some((encoding, _)) = Encoding::for_bom(bytes) {
         return Ok(encoding.decode(bytes).0);

@@ -45,7 +45,7 @@ fn a_choice_stays_until_it_is_gone_refused_or_asked_for_and_outlives_the_process
     assert_eq!(
         take(&choices, &["gpt-6-luna", "gpt-6.1-luna"], When::Needed),
         [],
-        "a newer model is no reason for a change"
+        "a newer model alone does not cause a change"
     );
     let made = take(&choices, &["gpt-6-luna", "gpt-6.1-luna"], When::Now);
     assert_eq!(

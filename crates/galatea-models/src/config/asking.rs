@@ -28,7 +28,7 @@ pub(crate) struct Asking {
 
 /// The result of reading lists.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Looked {
+pub struct ModelListReport {
     /// Choices that changed.
     pub changes: Vec<Change>,
     /// Names from settings that the provider does not have.
@@ -43,18 +43,18 @@ impl Asking {
         Some(Self { endpoint: probe.endpoint()?.clone(), probe: probe.clone(), uses, any })
     }
 
-    /// Reads the list and updates `choices` and `looked`.
-    pub(super) async fn look(
+    /// Reads the list and updates `choices` and `report`.
+    pub(super) async fn read_lists(
         &self,
         choices: &Choices,
         today: time::Date,
         when: When,
-        looked: &mut Looked,
+        report: &mut ModelListReport,
     ) {
         let list = match self.list().await {
             Ok(list) => list,
             Err(error) => {
-                looked.unread.push(Finding {
+                report.unread.push(Finding {
                     severity: Severity::Warning,
                     ..Finding::failure("model", &error)
                 });
@@ -76,7 +76,7 @@ impl Asking {
             today,
         };
         match choices.take(&reading, when) {
-            Ok(changes) => looked.changes.extend(changes),
+            Ok(changes) => report.changes.extend(changes),
             Err(error) => {
                 tracing::warn!(error = %error.report(), "failed to store the chosen models; they are chosen again at the next start")
             }
@@ -88,8 +88,8 @@ impl Asking {
         });
         for one in gone {
             let finding = unknown(&self.endpoint, &one.named.name, &names, Severity::Warning);
-            if !looked.findings.contains(&finding) {
-                looked.findings.push(finding);
+            if !report.findings.contains(&finding) {
+                report.findings.push(finding);
             }
         }
     }

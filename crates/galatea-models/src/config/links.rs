@@ -174,7 +174,7 @@ impl Rung<'_, '_> {
         let Self { offer, endpoint, model } = self;
         let mut name = format!("{} {model}", endpoint.names().provider);
         if !offer.endpoints.further.is_empty() {
-            name = format!("{name} ({})", endpoint.key());
+            name = format!("{name} ({})", endpoint.key_variable());
         }
         let (total, clock) = (context.total(), &context.clock);
         let breaker =

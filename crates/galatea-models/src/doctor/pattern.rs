@@ -85,7 +85,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    fn words(text: &str) -> Vec<Word> {
+    fn split_words(text: &str) -> Vec<Word> {
         text.split_whitespace().map(Word::new).collect()
     }
 
@@ -105,10 +105,11 @@ mod tests {
             Token::Any,
         ];
         let parts =
-            decompose(&pattern, &words("Well my dear Mother was very kind"), &classes).unwrap();
+            decompose(&pattern, &split_words("Well my dear Mother was very kind"), &classes)
+                .unwrap();
         assert_eq!(parts, [0..1, 1..2, 2..3, 3..4, 4..5, 5..7]);
         assert_eq!(
-            decompose(&pattern, &words("my mother was kind"), &classes),
+            decompose(&pattern, &split_words("my mother was kind"), &classes),
             None,
             "exactly one word between"
         );
@@ -118,7 +119,7 @@ mod tests {
     fn the_first_part_is_the_shortest() {
         let pattern = [Token::Any, word("a"), Token::Any];
         assert_eq!(
-            decompose(&pattern, &words("x a y a z"), &Classes::new()).unwrap(),
+            decompose(&pattern, &split_words("x a y a z"), &Classes::new()).unwrap(),
             [0..1, 1..2, 2..5]
         );
     }
@@ -127,14 +128,14 @@ mod tests {
     fn many_wildcards_stay_cheap() {
         let pattern: Vec<Token> =
             std::iter::repeat_n([Token::Any, word("a")], 20).flatten().collect();
-        assert_eq!(decompose(&pattern, &words(&"a ".repeat(19)), &Classes::new()), None);
+        assert_eq!(decompose(&pattern, &split_words(&"a ".repeat(19)), &Classes::new()), None);
     }
 
     proptest! {
         #[test]
         fn parts_cover_everything_in_order(text in "[ab ]{0,40}", kinds in proptest::collection::vec(0_usize..4, 0..6)) {
             let pattern: Vec<Token> = kinds.iter().map(|kind| match kind { 0 => Token::Any, 1 => Token::Exactly(1), 2 => word("a"), _ => Token::Exactly(2) }).collect();
-            let words = words(&text);
+            let words = split_words(&text);
             if let Some(parts) = decompose(&pattern, &words, &Classes::new()) {
                 let mut at = 0;
                 for part in parts {

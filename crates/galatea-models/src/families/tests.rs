@@ -26,7 +26,11 @@ fn the_data_file_is_read_and_every_preference_leads_somewhere() {
         }
     }
     for family in &file.families {
-        assert!(file.preference(&family.provider).is_some(), "{} is no provider", family.provider);
+        assert!(
+            file.preference(&family.provider).is_some(),
+            "{} is not a provider",
+            family.provider
+        );
         if let Some(model) = &family.model {
             let own = file.of(&family.provider, model);
             assert_eq!(

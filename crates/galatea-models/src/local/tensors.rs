@@ -71,7 +71,7 @@ pub(super) fn read(file: &[u8]) -> Result<Tensors> {
         .ok_or_else(|| unusable("model.safetensors has no table of embeddings"))?;
     let (shape, numbers) = tensor(table, data)?;
     let [rows, width] = shape[..] else {
-        return Err(unusable("the embeddings are no table of two dimensions"));
+        return Err(unusable("the embeddings are not a table of two dimensions"));
     };
     if rows == 0 || width == 0 {
         return Err(unusable("the table of embeddings is empty"));

@@ -40,17 +40,21 @@ fn model() -> LocalEmbedding {
     LocalEmbedding::of("tiny", &table(), &tokens()).unwrap()
 }
 
-fn ids(text: &str) -> Vec<&'static str> {
-    model().tokenizer.ids(text).map(|id| TOKENS_OF[id]).collect()
+fn token_texts(text: &str) -> Vec<&'static str> {
+    model().tokenizer.token_ids(text).map(|id| TOKENS_OF[id]).collect()
 }
 
 #[test]
 fn texts_become_tokens_as_bert_cuts_them() {
-    assert_eq!(ids("Tea,KETTLES  caf\u{e9}"), ["tea", ",", "kettle", "##s", "cafe"]);
-    assert_eq!(ids("\u{8336}\u{8336}a"), ["\u{8336}", "\u{8336}", "a"], "each is a word");
-    assert_eq!(ids("coffee te\u{0}a teax"), ["tea"], "unknown words and parts have no token");
-    assert_eq!(ids("kettlesssssss"), Vec::<&str>::new(), "longer than words may be");
-    assert_eq!(ids(""), Vec::<&str>::new());
+    assert_eq!(token_texts("Tea,KETTLES  caf\u{e9}"), ["tea", ",", "kettle", "##s", "cafe"]);
+    assert_eq!(token_texts("\u{8336}\u{8336}a"), ["\u{8336}", "\u{8336}", "a"], "each is a word");
+    assert_eq!(
+        token_texts("coffee te\u{0}a teax"),
+        ["tea"],
+        "unknown words and parts have no token"
+    );
+    assert_eq!(token_texts("kettlesssssss"), Vec::<&str>::new(), "longer than words may be");
+    assert_eq!(token_texts(""), Vec::<&str>::new());
 }
 
 #[tokio::test]
@@ -106,7 +110,7 @@ fn what_cannot_be_read_is_refused_with_its_reason() {
         (entry(json!([5, 4]), 80), tokens(), "no vector for"),
         (file(&json!({ "mapping": {} }), &[]), tokens(), "quantised"),
         (table(), unigram.into_bytes(), "another kind"),
-        (table(), b"{".to_vec(), "no JSON"),
+        (table(), b"{".to_vec(), "not valid JSON"),
     ] {
         let error = LocalEmbedding::of("x", &bytes, &tokens).err().unwrap();
         assert!(error.to_string().contains(told), "{error}");
@@ -121,8 +125,8 @@ fn a_file_cannot_ask_for_longer_words_than_are_looked_up_in_a_short_time() {
     let vocab = json!({ "a": 0, "##a": 1 });
     let file = json!({ "model": { "vocab": vocab, "max_input_chars_per_word": 1_000_000 } });
     let tokenizer = Tokenizer::of(&file).unwrap();
-    assert_eq!(tokenizer.ids(&"a".repeat(200)).count(), 200);
-    assert_eq!(tokenizer.ids(&"a".repeat(201)).count(), 0);
+    assert_eq!(tokenizer.token_ids(&"a".repeat(200)).count(), 200);
+    assert_eq!(tokenizer.token_ids(&"a".repeat(201)).count(), 0);
 }
 
 #[test]

@@ -79,14 +79,14 @@ impl Tokenizer {
     }
 
     /// The ids of a text's known tokens, without marks of beginning and end.
-    pub(super) fn ids<'a>(&'a self, text: &'a str) -> impl Iterator<Item = usize> + 'a {
+    pub(super) fn token_ids<'a>(&'a self, text: &'a str) -> impl Iterator<Item = usize> + 'a {
         text.split_whitespace()
-            .flat_map(|word| self.words(word))
+            .flat_map(|word| self.split_words(word))
             .flat_map(|word| self.pieces(&word))
     }
 
     /// A run without spaces, cleaned, as words and punctuation marks.
-    fn words(&self, run: &str) -> Vec<String> {
+    fn split_words(&self, run: &str) -> Vec<String> {
         let mut words = vec![String::new()];
         let mut end = true;
         for c in self.normalised(run).chars() {

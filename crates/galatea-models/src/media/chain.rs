@@ -54,9 +54,9 @@ impl<T: MediaTask> MediaModel<T> for MediaChain<T> {
         let own = self.clock.now().plus(self.total);
         let deadline = deadline.map_or(own, |asked| asked.min(own));
         let links: Vec<&MediaLink<T>> = std::iter::once(&self.first).chain(&self.others).collect();
-        let mut misses: Vec<(&MediaLink<T>, Error)> = Vec::new();
+        let mut failures: Vec<(&MediaLink<T>, Error)> = Vec::new();
         for (at, link) in links.iter().enumerate() {
-            let ruled_out = misses.iter().any(|(failed, error)| rules_out(error, failed, link));
+            let ruled_out = failures.iter().any(|(failed, error)| rules_out(error, failed, link));
             let now = self.clock.now();
             if ruled_out || now >= deadline {
                 continue;
@@ -74,14 +74,14 @@ impl<T: MediaTask> MediaModel<T> for MediaChain<T> {
                 Err(error) => {
                     tracing::info!(model = link.model.info().full_name(), kind = T::TYPE, code = error.code(), error = %error.report(), "a media model failed; trying the next one, if any");
                     let over = !T::REPEATABLE && may_have_made(&error);
-                    misses.push((link, error));
+                    failures.push((link, error));
                     if over {
                         break;
                     }
                 }
             }
         }
-        Err(sum_up(misses.into_iter().map(|(_, error)| error)))
+        Err(sum_up(failures.into_iter().map(|(_, error)| error)))
     }
 }
 

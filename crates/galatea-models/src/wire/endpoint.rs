@@ -113,7 +113,7 @@ impl Endpoint {
     }
 
     /// The variable its key comes from.
-    pub fn key(&self) -> &str {
+    pub fn key_variable(&self) -> &str {
         &self.key
     }
 

@@ -44,10 +44,10 @@ async fn lists_are_read_chosen_from_and_suggested_from() {
     server.answer_with(move |_| Reply::Json(list("openai")));
     let base = server.base_url();
     let openai = [("OPENAI_API_KEY", KEY), ("OPENAI_BASE_URL", base.as_str())];
-    let (built, looked) = choose(&openai).await;
-    assert_eq!((names(&built), looked.changes.len()), (pair("gpt-6-luna", "gpt-6.2-terra"), 2));
+    let (built, report) = choose(&openai).await;
+    assert_eq!((names(&built), report.changes.len()), (pair("gpt-6-luna", "gpt-6.2-terra"), 2));
     assert!(built.reason().starts_with("chosen from"), "{}", built.reason());
-    let (built, looked) = choose(&[
+    let (built, report) = choose(&[
         openai[0],
         openai[1],
         ("OPENAI_LARGE_MODEL", "gpt-4o"),
@@ -55,16 +55,16 @@ async fn lists_are_read_chosen_from_and_suggested_from() {
     ])
     .await;
     assert_eq!(
-        (names(&built), looked.changes.len()),
+        (names(&built), report.changes.len()),
         (pair("gpt-6-luna", "gpt-4o"), 0),
         "a model from settings is never replaced"
     );
-    let fix = looked.findings[0].fix.clone().unwrap();
+    let fix = report.findings[0].fix.clone().unwrap();
     assert!(
-        looked.findings[0].id == "GAL-MODEL-404"
+        report.findings[0].id == "GAL-MODEL-404"
             && fix.contains("OPENAI_LARGE_MODEL")
             && fix.contains(", such as gpt-6"),
-        "{looked:?}"
+        "{report:?}"
     );
 
     let server = AnthropicServer::start(KEY).await.unwrap();
@@ -115,11 +115,13 @@ pub(crate) fn with_choices(choices: &Choices, pairs: &[(&str, &str)]) -> Configu
 pub(crate) const TODAY: time::Date = time::macros::date!(2026 - 11 - 23);
 
 /// Builds models after the lists were read.
-pub(crate) async fn choose(pairs: &[(&str, &str)]) -> (Configured, galatea_models::config::Looked) {
+pub(crate) async fn choose(
+    pairs: &[(&str, &str)],
+) -> (Configured, galatea_models::config::ModelListReport) {
     let choices = Choices::default();
-    let looked = with_choices(&choices, pairs).look(&choices, TODAY, When::Needed).await;
-    assert_eq!(looked.unread, []);
-    (with_choices(&choices, pairs), looked)
+    let report = with_choices(&choices, pairs).read_lists(&choices, TODAY, When::Needed).await;
+    assert_eq!(report.unread, []);
+    (with_choices(&choices, pairs), report)
 }
 
 #[tokio::test]
@@ -130,9 +132,9 @@ async fn a_list_that_hangs_or_fails_changes_nothing() {
     for fault in [Fault::Internal, Fault::BadKey, Fault::Garbage, Fault::Empty] {
         server.enqueue(fault.clone());
         let choices = Choices::default();
-        let looked = built.look(&choices, TODAY, When::Now).await;
-        assert_eq!(looked.changes, [], "{fault:?}");
-        clean_findings(&looked.unread);
+        let report = built.read_lists(&choices, TODAY, When::Now).await;
+        assert_eq!(report.changes, [], "{fault:?}");
+        clean_findings(&report.unread);
     }
 }
 

@@ -225,7 +225,7 @@ impl Ledger {
         Ok(())
     }
 
-    /// What a call came to: gives back what was set aside and counts what was used. Warns of caps
+    /// The end of a call: releases the reservation and counts what was used. Warns of caps
     /// that it brought near their end.
     pub(super) fn settle(
         &mut self,
@@ -303,7 +303,7 @@ impl Ledger {
             shared(key) || account.calls > 0 || now.since(account.touched) < IDLE
         });
         if self.accounts.len() >= MOST {
-            // Everybody is new: those without a call under way begin again with what is stored of
+            // All accounts are new: those without a call under way begin again with what is stored of
             // them.
             self.accounts.retain(|key, account| shared(key) || account.calls > 0);
         }

@@ -105,7 +105,7 @@ impl Meter {
         model: String,
         expected: Usage,
         price: Option<Price>,
-    ) -> Result<Held> {
+    ) -> Result<Reservation> {
         self.set_aside(model, expected, price::cost(expected, price), price.is_none())
     }
 
@@ -116,9 +116,9 @@ impl Meter {
         expected: Usage,
         estimate: Spend,
         unpriced: bool,
-    ) -> Result<Held> {
+    ) -> Result<Reservation> {
         match self.budget.reserve(&self.visit, estimate) {
-            Ok(()) => Ok(Held {
+            Ok(()) => Ok(Reservation {
                 meter: Arc::clone(self),
                 model,
                 estimate,
@@ -155,7 +155,7 @@ impl Drop for Meter {
 
 /// What is set aside for a call. Dropped while it is under way (the turn took too long, or began
 /// again), it counts as spent: the provider may well bill it.
-pub(super) struct Held {
+pub(super) struct Reservation {
     meter: Arc<Meter>,
     model: String,
     estimate: Spend,
@@ -164,7 +164,7 @@ pub(super) struct Held {
     done: bool,
 }
 
-impl Held {
+impl Reservation {
     /// It came to this.
     pub(super) fn settle(
         mut self,
@@ -204,7 +204,7 @@ impl Held {
     }
 }
 
-impl Drop for Held {
+impl Drop for Reservation {
     fn drop(&mut self) {
         if !self.done {
             let (expected, estimate) = (self.expected, self.estimate);

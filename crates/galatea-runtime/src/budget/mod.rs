@@ -43,7 +43,7 @@ use crate::{
 const FRESH: Duration = Duration::from_secs(5);
 /// How soon a change of the block list takes effect.
 const BLOCKS: Duration = Duration::from_secs(2);
-/// Notices of limits of all people together, so that they are no flood themselves.
+/// Notices of limits of all people together, so that they do not become a flood themselves.
 const NOTICE_FLOW: Flow = Flow { per_minute: 20, burst: 20 };
 
 /// The limits of one agent.

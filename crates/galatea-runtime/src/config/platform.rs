@@ -47,7 +47,7 @@ const FORMS: &[Form] = &[
     ),
     Form::new(
         TARGET_USERS[0],
-        "People on {} who are answered: ids, or handles with @, separated by commas; everybody when unset.",
+        "People on {} who are answered: ids, or handles with @, separated by commas; everyone when unset.",
     ),
 ];
 

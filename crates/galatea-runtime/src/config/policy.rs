@@ -11,7 +11,7 @@ use super::{
 /// Direct message policy.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum DmPolicy {
-    /// Everybody.
+    /// Everyone.
     Open,
     /// Only people on the list.
     Allowlist,
@@ -98,7 +98,7 @@ pub struct Policy {
     pub listen_rooms: Vec<String>,
     /// The setting that says so.
     pub listen_rooms_setting: String,
-    /// People answered; everybody when none.
+    /// People answered; everyone when none.
     pub only_users: Option<People>,
     /// The setting that says so.
     pub only_users_setting: String,

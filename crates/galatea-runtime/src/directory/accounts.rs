@@ -25,7 +25,7 @@ pub(crate) struct Accounts {
     own: HashSet<(Source, String)>,
 }
 
-fn key(source: &Source) -> String {
+fn first_account_key(source: &Source) -> String {
     format!("first-account:{source}")
 }
 
@@ -44,7 +44,7 @@ impl Accounts {
                 continue;
             }
             let kept = store
-                .cached(identity.id(), &key(&info.source), now)
+                .cached(identity.id(), &first_account_key(&info.source), now)
                 .await?
                 .and_then(|kept| kept.as_str().map(str::to_owned));
             first.insert(info.source.clone(), kept.map_or_else(|| info.account.clone(), Account));
@@ -65,7 +65,7 @@ impl Accounts {
         own: &[RemoteId],
         now: Timestamp,
     ) -> Result<(Self, Option<Account>)> {
-        let kept = store.cached(identity.id(), &key(source), now).await?;
+        let kept = store.cached(identity.id(), &first_account_key(source), now).await?;
         let first = kept.and_then(|kept| kept.as_str().map(|text| Account(text.to_owned())));
         let own = own
             .iter()
@@ -88,7 +88,7 @@ impl Accounts {
         info: &ConnectorInfo,
         now: Timestamp,
     ) -> Result<()> {
-        let key = key(&info.source);
+        let key = first_account_key(&info.source);
         if !self.is_first(&info.source, &info.account)
             || store.cached(self.identity.id(), &key, now).await?.is_some()
         {

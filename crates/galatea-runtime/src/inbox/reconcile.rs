@@ -188,7 +188,7 @@ impl Inbox {
     /// earlier one. `recheck` is for messages that may have been finished since they were read.
     fn push_all(&self, items: Vec<InboxItem>, recheck: bool) {
         for item in items {
-            if let Some(message) = self.waiting(item) {
+            if let Some(message) = self.to_waiting(item) {
                 self.push(Waiting { recheck, ..message });
             }
         }
@@ -238,7 +238,7 @@ pub(super) async fn read_lane(inbox: &Inbox, lane: &Lane<RoomId, Claimed>) {
     for item in items {
         // Messages that another process left for this Room go first.
         let cleared = inbox.is_cleared(&item);
-        let Some(message) = inbox.waiting(item) else {
+        let Some(message) = inbox.to_waiting(item) else {
             complete = true;
             break;
         };

@@ -57,7 +57,7 @@ impl Inbox {
                 if entry.envelope.awaited {
                     self.awaited.insert(entry.memory.id, entry.clone());
                 }
-                self.ownership.hints().tell(Hint::Inbox);
+                self.ownership.hints().notify(Hint::Inbox);
                 None
             }
         }
@@ -79,7 +79,7 @@ impl Inbox {
     }
 
     /// A stored message; none when another process answers in its Room.
-    pub(super) fn waiting(&self, item: InboxItem) -> Option<Waiting> {
+    pub(super) fn to_waiting(&self, item: InboxItem) -> Option<Waiting> {
         let lease = self.ownership.room(&item.entry.source, item.entry.memory.room_id)?;
         Some(Waiting::stored(item, lease))
     }

@@ -61,7 +61,7 @@ async fn run(inbox: &Arc<Inbox>, lane: &Lane<RoomId, Claimed>, first: Claimed) {
             Ok(Ok(TurnEnd::Finished)) => return,
             Ok(Ok(TurnEnd::Moved(moved))) => {
                 let (Claimed { in_flight, .. }, item) = *moved;
-                if let Some(message) = inbox.waiting(item) {
+                if let Some(message) = inbox.to_waiting(item) {
                     inbox.requeue(Claimed { message, in_flight });
                 }
                 return;

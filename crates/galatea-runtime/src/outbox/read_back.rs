@@ -39,7 +39,7 @@ pub(super) async fn read_back(
                 tracing::warn!(delivery = %delivery.id, "the platform gives no way to tell whether this was sent");
                 return (ReadBackOutcome::Unclear, None);
             }
-            Err(SendError::Held(error)) => (error, false),
+            Err(SendError::Deferred(error)) => (error, false),
             Err(SendError::Failed(error)) => (error, true),
         };
         // A rate limit yields no answer and does not count as a failed attempt, except for a part

@@ -95,12 +95,12 @@ pub(super) async fn deliver(
                     }
                     Err(missed) => {
                         let next = match &missed {
-                            SendError::Held(error) => hear(
+                            SendError::Deferred(error) => hear(
                                 outbox,
                                 &mut job,
                                 &mut heard,
                                 rules,
-                                &DeliveryEvent::Held(error),
+                                &DeliveryEvent::Deferred(error),
                             ),
                             SendError::Failed(error) => hear(
                                 outbox,
@@ -113,7 +113,7 @@ pub(super) async fn deliver(
                                 },
                             ),
                         };
-                        let (SendError::Held(error) | SendError::Failed(error)) = missed;
+                        let (SendError::Deferred(error) | SendError::Failed(error)) = missed;
                         keep_pauses(outbox, &route).await;
                         if let Effect::Again(state, until) = &next {
                             again(outbox, &job, &error, *state, *until).await;

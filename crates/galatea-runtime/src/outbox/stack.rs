@@ -32,8 +32,8 @@ pub(crate) struct Stack {
 /// Why an attempt failed.
 #[derive(Debug)]
 pub(crate) enum SendError {
-    /// A layer held it back; the platform never heard of it, so it is no attempt.
-    Held(Error),
+    /// A layer held it back; the platform received nothing, so it does not count as an attempt.
+    Deferred(Error),
     /// The platform was asked.
     Failed(Error),
 }
@@ -70,7 +70,7 @@ impl Stack {
         // Outermost, because a send that waits for its turn must neither count as slow nor hold a
         // probe.
         let (room, priority) = (delivery.address.room, self.handler.priority(&delivery.body));
-        self.gate.admit(room, priority, self.clock.now()).map_err(SendError::Held)?;
+        self.gate.admit(room, priority, self.clock.now()).map_err(SendError::Deferred)?;
         // Inside, because our own waiting says nothing about the platform's health.
         let started = self.clock.now();
         let admitted = self.pass(started)?;
@@ -87,7 +87,7 @@ impl Stack {
     fn pass(&self, now: Timestamp) -> Result<Permit<'_>, SendError> {
         self.breaker.admit(now, rand::random()).map_err(|held| {
             let cause = self.breaker.state().cause.unwrap_or_default();
-            SendError::Held(match held {
+            SendError::Deferred(match held {
                 Admission::Wait(delay) => Error::new(ErrorKind::Unavailable, "sending is paused because the platform keeps failing")
                     .with("cause", cause)
                     .with_retry(Retry::After(delay)),
@@ -109,7 +109,7 @@ impl Stack {
         // An answer waits for it.
         self.gate
             .admit(delivery.address.room, Priority::Answer, started)
-            .map_err(SendError::Held)?;
+            .map_err(SendError::Deferred)?;
         let permit = self.pass(started)?;
         let outcome = guarded(timeout::within(self.handler.find(delivery, context))).await;
         let now = self.clock.now();

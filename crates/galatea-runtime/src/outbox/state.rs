@@ -116,6 +116,6 @@ impl Outbox {
 
     /// Wakes the process that sends.
     pub(super) fn wake_sender(&self) {
-        self.ownership.hints().tell(Hint::Outbox);
+        self.ownership.hints().notify(Hint::Outbox);
     }
 }

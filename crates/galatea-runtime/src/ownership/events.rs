@@ -48,7 +48,7 @@ async fn publish(
         match happening.recv().await {
             Ok(event) => told.push(event),
             Err(RecvError::Lagged(missed)) => {
-                tracing::debug!(missed, "too many events to tell them all")
+                tracing::debug!(missed, "too many events to publish them all")
             }
             Err(RecvError::Closed) => return,
         }
@@ -62,7 +62,7 @@ async fn publish(
         }
         if heard.load(Ordering::Relaxed) {
             match store.publish_events(options.member, &told).await {
-                Ok(()) => options.hints.tell(Hint::Events),
+                Ok(()) => options.hints.notify(Hint::Events),
                 Err(error) => {
                     tracing::debug!(error = %error.report(), "failed to publish events to other processes; they are dropped")
                 }

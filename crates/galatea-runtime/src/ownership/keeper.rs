@@ -74,7 +74,7 @@ impl Keeper {
         }
     }
 
-    /// Keeps until stopped, then gives everything back.
+    /// Keeps until stopped, then releases everything.
     pub(crate) async fn run(
         mut self,
         agents: impl Fn() -> Vec<Arc<dyn SharedAgent>>,
@@ -116,7 +116,7 @@ impl Keeper {
         if let Err(error) = self.store.leave(self.options.member).await {
             tracing::warn!(error = %error.report(), "failed to release the leases of this process; other processes wait until they expire");
         }
-        self.options.hints.tell(Hint::Members);
+        self.options.hints.notify(Hint::Members);
     }
 
     /// One tick. Whatever the database does meanwhile: when the term is over, everything stops.
@@ -158,7 +158,7 @@ impl Keeper {
         let membership = self.membership(agents);
         let alive = self.store.beat(member, &membership, ttl).await?;
         if self.said != membership.groups {
-            self.options.hints.tell(Hint::Members);
+            self.options.hints.notify(Hint::Members);
             self.said = membership.groups;
         }
         let held = self.store.renew(member, ttl).await?;
@@ -277,7 +277,7 @@ impl Keeper {
             return Ok(());
         }
         self.store.release(self.options.member, &over).await?;
-        self.options.hints.tell(Hint::Members);
+        self.options.hints.notify(Hint::Members);
         self.begun.retain(|begun| !over.contains(&begun.part));
         Ok(())
     }

@@ -53,7 +53,7 @@ mod tests {
         fn is_up(&self) -> bool {
             true
         }
-        fn tell(&self, _: Hint) {
+        fn notify(&self, _: Hint) {
             self.0.send_modify(|count| *count += 1);
         }
         fn heard(&self, _: Hint) -> watch::Receiver<u64> {
@@ -69,12 +69,12 @@ mod tests {
         {
             let mut next = pin!(looks.next(hour, true));
             assert!(poll!(&mut next).is_pending());
-            hints.tell(Hint::Inbox);
+            hints.notify(Hint::Inbox);
             next.await;
         }
         // Wake-ups between two polls count as one.
-        hints.tell(Hint::Inbox);
-        hints.tell(Hint::Inbox);
+        hints.notify(Hint::Inbox);
+        hints.notify(Hint::Inbox);
         looks.next(hour, true).await;
         assert!(poll!(pin!(looks.next(hour, true))).is_pending());
     }

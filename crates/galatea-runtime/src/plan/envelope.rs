@@ -143,10 +143,10 @@ pub(super) fn from_object(map: &Map<String, Value>, names: &Names<'_>) -> Draft 
         }
     }
     let mut draft = Draft {
-        thought: get(map, &THOUGHT).and_then(words).filter(|t| !t.trim().is_empty()),
+        thought: get(map, &THOUGHT).and_then(text_of).filter(|t| !t.trim().is_empty()),
         text: TEXT
             .iter()
-            .find_map(|key| get(map, &[key]).and_then(words))
+            .find_map(|key| get(map, &[key]).and_then(text_of))
             .filter(|t| !t.trim().is_empty()),
         params: get(map, &PARAMS).cloned().map_or(Value::Null, parsed_if_json),
         ..Draft::default()
@@ -177,7 +177,7 @@ pub(super) fn from_object(map: &Map<String, Value>, names: &Names<'_>) -> Draft 
     draft
 }
 
-fn words(value: &Value) -> Option<String> {
+fn text_of(value: &Value) -> Option<String> {
     match value {
         Value::String(text) => Some(text.clone()),
         Value::Number(_) | Value::Bool(_) => Some(value.to_string()),

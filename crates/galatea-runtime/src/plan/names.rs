@@ -13,7 +13,7 @@ pub(super) const NONE: &str = "NONE";
 const ALWAYS: [&str; 3] = [REPLY, IGNORE, NONE];
 /// Shorter names would be part of almost any other.
 const SHORTEST_PART: usize = 4;
-/// Longer than any action's name; such a text is no name.
+/// Longer than any action's name; such a text is not a name.
 const LONGEST_NAME: usize = 128;
 
 /// The actions known in this turn.

@@ -92,7 +92,7 @@ pub(super) fn is_torn_tag(rest: &str) -> bool {
 
 /// The words of an element: entities and CDATA decoded, trimmed. `torn` when the answer ended
 /// inside.
-pub(super) fn words(inner: &str, torn: bool) -> String {
+pub(super) fn element_text(inner: &str, torn: bool) -> String {
     let inner = inner.trim();
     let inner =
         inner.strip_prefix("<text>").and_then(|t| t.strip_suffix("</text>")).unwrap_or(inner);

@@ -41,7 +41,7 @@ fn known() -> Vec<Arc<ActionDocs>> {
     ]
 }
 
-fn said(text: &str) -> Parsed {
+fn read(text: &str) -> Parsed {
     parse(&TextAnswer { text: text.to_owned(), ..TextAnswer::default() }, &known())
 }
 

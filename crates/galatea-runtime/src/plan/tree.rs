@@ -3,7 +3,7 @@
 
 use serde_json::{Map, Value};
 
-use super::tag::{Tag, tag_at, words};
+use super::tag::{Tag, element_text, tag_at};
 
 /// Deeper elements are read as words.
 const MAX_DEPTH: usize = 12;
@@ -108,7 +108,7 @@ pub(super) fn parse(content: &str) -> Node {
     }
     match stack.pop() {
         Some(root) if !root.children.is_empty() => Node::Branch(root.children),
-        _ => Node::Leaf(words(content, false)),
+        _ => Node::Leaf(element_text(content, false)),
     }
 }
 
@@ -123,7 +123,7 @@ fn close<'a>(stack: &mut Vec<Open<'a>>, content: &'a str, at: usize) {
         && let Some(parent) = stack.last_mut()
     {
         let node = if open.children.is_empty() {
-            Node::Leaf(words(&content[open.from..at], false))
+            Node::Leaf(element_text(&content[open.from..at], false))
         } else {
             Node::Branch(open.children)
         };

@@ -4,7 +4,7 @@
 use super::{
     envelope::{self, Draft},
     json,
-    tag::{Tag, WRAPPER, is_torn_tag, tag_at, words},
+    tag::{Tag, WRAPPER, element_text, is_torn_tag, tag_at},
     tree,
     types::Repairs,
 };
@@ -16,7 +16,7 @@ const MAX_ELEMENTS: usize = 32;
 const MAX_CLOSES: usize = 64;
 
 /// Where an envelope begins.
-pub(super) struct Found {
+pub(super) struct EnvelopeStart {
     pub(super) at: usize,
     /// Nothing but a code fence is in front of it, so nothing else can be meant.
     pub(super) at_start: bool,
@@ -24,7 +24,7 @@ pub(super) struct Found {
 
 /// Finds the envelope. In the middle of prose it takes more than one element to be one: people talk
 /// about XML too.
-pub(super) fn find(body: &str) -> Option<Found> {
+pub(super) fn find(body: &str) -> Option<EnvelopeStart> {
     let (mut text, mut around) = (None, None);
     let start = lead_in(body);
     let ends_wrapped = body.trim_end().trim_end_matches('`').trim_end().ends_with("</response>");
@@ -40,7 +40,7 @@ pub(super) fn find(body: &str) -> Option<Found> {
         let at_start = at == start;
         let Some(tag) = tag_at(rest) else {
             if at_start && is_torn_tag(rest) {
-                return Some(Found { at, at_start });
+                return Some(EnvelopeStart { at, at_start });
             }
             continue;
         };
@@ -50,11 +50,11 @@ pub(super) fn find(body: &str) -> Option<Found> {
         if tag.is(WRAPPER)
             && (at_start || ends_wrapped || begins_element(rest[tag.len..].trim_start()))
         {
-            return Some(Found { at, at_start });
+            return Some(EnvelopeStart { at, at_start });
         }
         if tag.known() && tag.attributes.is_empty() {
             if at_start {
-                return Some(Found { at, at_start });
+                return Some(EnvelopeStart { at, at_start });
             }
             if tag.is("text") {
                 text = text.or(Some(at));
@@ -62,7 +62,7 @@ pub(super) fn find(body: &str) -> Option<Found> {
                 around = around.or(Some(at));
             }
             if let (Some(a), Some(b)) = (text, around) {
-                return Some(Found { at: a.min(b), at_start: false });
+                return Some(EnvelopeStart { at: a.min(b), at_start: false });
             }
         }
     }
@@ -83,7 +83,7 @@ fn begins_element(text: &str) -> bool {
 }
 
 /// Reads the envelope that [`find`] found.
-pub(super) fn read(body: &str, found: &Found, repairs: &mut Repairs) -> Draft {
+pub(super) fn read(body: &str, found: &EnvelopeStart, repairs: &mut Repairs) -> Draft {
     let mut draft = Draft::default();
     let s = &body[found.at..];
     let mut loose = String::new();
@@ -144,9 +144,9 @@ pub(super) fn read(body: &str, found: &Found, repairs: &mut Repairs) -> Draft {
             Some(from) if !any_child => {
                 let inner = &s[from..];
                 let inner = inner.rfind("</response>").map_or_else(|| inner, |end| &inner[..end]);
-                words(inner, inner.len() == s.len() - from)
+                element_text(inner, inner.len() == s.len() - from)
             }
-            _ => words(loose.trim().trim_end_matches("```"), false),
+            _ => element_text(loose.trim().trim_end_matches("```"), false),
         };
         draft.text = Some(words).filter(|w| !w.is_empty());
         let outside = s[after..].trim().trim_matches('`').trim();
@@ -174,9 +174,9 @@ fn store(draft: &mut Draft, tag: &Tag<'_>, element: &Element<'_>) {
     draft.torn |=
         !element.closed && ["actions", "action", "params", "parameters"].into_iter().any(is);
     if is("thought") || is("thinking") {
-        draft.append_thought(words(inner, torn));
+        draft.append_thought(element_text(inner, torn));
     } else if is("text") || is("message") {
-        let words = words(inner, torn);
+        let words = element_text(inner, torn);
         if !words.is_empty() {
             draft.text =
                 Some(draft.text.take().map_or(words.clone(), |text| format!("{text}\n{words}")));
@@ -196,8 +196,9 @@ fn store(draft: &mut Draft, tag: &Tag<'_>, element: &Element<'_>) {
         envelope::add_providers(draft, &tree::parse(inner).into_value());
     } else if is("params") || is("parameters") {
         let inner = if torn { without_torn_tag(inner) } else { inner };
-        let json =
-            Some(words(inner, torn)).filter(|w| w.starts_with('{')).and_then(|w| json::whole(&w));
+        let json = Some(element_text(inner, torn))
+            .filter(|w| w.starts_with('{'))
+            .and_then(|w| json::whole(&w));
         draft.params = json.unwrap_or_else(|| tree::parse(inner).into_value());
     }
 }

@@ -75,7 +75,7 @@ fn switch(turn: &Turn<'_>, state: Option<ParticipantState>, text: &str) -> Done 
     Done { reply: Content::text(text), effects: vec![effect], ..Done::default() }
 }
 
-/// In direct messages everybody; elsewhere owners and admins as the platform names them, never as
+/// In direct messages everyone; elsewhere owners and admins as the platform names them, never as
 /// text claims.
 fn may_change(turn: &Turn<'_>) -> bool {
     turn.room.kind.is_direct()

@@ -14,7 +14,7 @@ use super::{
     engine::Engine,
     memories::{leave_files_out, reply_memory, reply_target, result_memory},
     message::Waiting,
-    outcome::{Held, Outcome},
+    outcome::{Continuation, Outcome},
     parts::Parts,
     unanswered::Unanswered,
 };
@@ -69,7 +69,7 @@ pub(super) async fn commit(
         if outcome.others_words && context.info.room.kind.is_direct() {
             memory.metadata.insert(TAINTED.into(), json!(true));
         }
-        let held = Held { memory: memory.id, from: 0, reply_to };
+        let held = Continuation { memory: memory.id, from: 0, reply_to };
         parts.answer(&context.route, &address, &memory.content, held)?;
         leave_files_out(&mut memory.content);
         record.memories.push(memory.clone());
@@ -181,7 +181,7 @@ pub(super) async fn finish_unanswered(
         .iter()
         .filter_map(|(waiting, verdict)| Unanswered::of(engine, &waiting.entry, verdict))
         .collect();
-    // Some platforms echo our own messages; those are no events.
+    // Some platforms echo our own messages; those are not events.
     let decided: Vec<(MemoryId, Decision)> = finished
         .iter()
         .filter(|(waiting, _)| !waiting.entry.envelope.from_self)

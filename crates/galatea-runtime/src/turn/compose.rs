@@ -2,7 +2,7 @@
 //! noted.
 
 use futures::{FutureExt, future::join_all};
-use galatea_core::{Fragment, Provider, Result, State, Turn, rights::Words};
+use galatea_core::{Fragment, Provider, Result, State, Turn, rights::Authorship};
 use std::{panic::AssertUnwindSafe, sync::Arc, time::Duration};
 
 /// elizaOS `composeState`: runs these providers.
@@ -38,9 +38,9 @@ async fn provide(
     let deadline = provider.patience(deadline);
     match tokio::time::timeout(deadline, work).await {
         Ok(Ok(Ok(fragment))) => {
-            let instructs = provider.words() == Words::Own;
-            let words = if instructs { Words::Own } else { fragment.words };
-            Ok(Fragment { words, instructs, lasting: provider.lasting(), ..fragment })
+            let instructs = provider.authorship() == Authorship::Own;
+            let authorship = if instructs { Authorship::Own } else { fragment.authorship };
+            Ok(Fragment { authorship, instructs, lasting: provider.lasting(), ..fragment })
         }
         Ok(Ok(Err(error))) => Err(error.report()),
         Ok(Err(_)) => Err("it panicked".to_owned()),

@@ -162,7 +162,7 @@ impl Renderer {
             QuoteKind::Forward => "forwarding",
             QuoteKind::Quote => "quoting",
         };
-        let by = if by.is_empty() { "somebody" } else { &by };
+        let by = if by.is_empty() { "someone" } else { &by };
         (quote.own || !said.is_empty()).then(|| {
             if said.is_empty() { format!("{how} {by}") } else { format!("{how} {by}: \"{said}\"") }
         })

@@ -25,7 +25,7 @@ use crate::config::{DmPolicy, GroupPolicy, Policy};
 const LONGEST_DELAY: Duration = Duration::from_secs(24 * 60 * 60);
 
 /// Decides about one message.
-pub(crate) fn judge(case: &Case<'_>) -> Judged {
+pub(crate) fn evaluate(case: &Case<'_>) -> Judged {
     let mut log = Log(Verdict::default());
     let Case { policy, envelope, .. } = case;
 
@@ -189,7 +189,7 @@ pub(crate) fn barred(judged: Judged, why: impl FnOnce() -> Option<Error>) -> Jud
 fn direct(case: &Case<'_>, mut log: Log) -> Judged {
     let policy = case.policy;
     match policy.dm {
-        DmPolicy::Open => log.answer("dm-policy", "direct messages are open to everybody"),
+        DmPolicy::Open => log.answer("dm-policy", "direct messages are open to everyone"),
         DmPolicy::Disabled => log.skip(
             "dm-policy",
             "direct messages are switched off",

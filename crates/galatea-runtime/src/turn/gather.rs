@@ -33,7 +33,7 @@ pub(super) fn gather(
     let room_for = engine.limits.collect.saturating_sub(context.merged.len() + 1);
     let visit = &context.meter.visit;
     let mut verdicts = Vec::new();
-    let more = lane.take_while(room_for, |next| match judge.judge(next) {
+    let more = lane.take_while(room_for, |next| match judge.evaluate(next) {
         // Its turn finds out whether the message was answered.
         _ if next.entry.envelope.edit_of.is_some() => false,
         // Several messages of one person get one answer; of several people each counts.
@@ -78,7 +78,7 @@ pub(super) async fn interruption(lane: &Lane<RoomId, Claimed>, wanted: bool, jud
     }
     loop {
         lane.arrived().await;
-        let counts = lane.scan(|next| match judge.judge(next) {
+        let counts = lane.scan(|next| match judge.evaluate(next) {
             Judged::Answer(_) => ControlFlow::Break(true),
             Judged::Skip(_) | Judged::Expired(_) => ControlFlow::Continue(()),
             Judged::Command(_) | Judged::Ask(_) | Judged::Pair(_) => ControlFlow::Break(false),

@@ -97,6 +97,6 @@ impl<'a> Journal<'a> {
 /// stored.
 fn hash(planned: &PlannedAction) -> Result<String> {
     let text = serde_json::to_string(&planned.params)
-        .map_err(|e| Error::unexpected("arguments are no JSON").with_source(e))?;
+        .map_err(|e| Error::unexpected("the arguments are not valid JSON").with_source(e))?;
     Ok(Sha256::digest(text.as_bytes()).iter().map(|byte| format!("{byte:02x}")).collect())
 }

@@ -51,9 +51,9 @@ impl<'a> Judge<'a> {
     }
 
     /// Whether to answer a message.
-    pub(super) fn judge(&self, message: &Waiting) -> Judged {
+    pub(super) fn evaluate(&self, message: &Waiting) -> Judged {
         let Self { engine, place: Place { info, route, policy }, .. } = self;
-        let judged = gate::judge(&Case {
+        let judged = gate::evaluate(&Case {
             policy,
             character: &engine.view.character,
             message: &message.entry.memory,

@@ -7,7 +7,7 @@ use serde_json::json;
 
 use super::{context::TurnContext, engine::Engine};
 
-/// In groups the question is quoted, so that everybody sees what is answered; between two it would
+/// In groups the question is quoted, so that everyone sees what is answered; between two it would
 /// only be noise, unless several were answered at once or the platform keeps a place for the
 /// answer.
 pub(super) fn reply_target(context: &TurnContext) -> Option<RemoteId> {

@@ -7,16 +7,16 @@ use super::{
     context::TurnContext,
     engine::Engine,
     message::Waiting,
-    outcome::{HELD_KEY, Held, Outcome},
+    outcome::{CONTINUATION_KEY, Continuation, Outcome},
     place::Place,
 };
 use crate::{budget::Visit, directory::RoomInfo};
 
 /// What is held back in a Room.
-fn held(info: &RoomInfo) -> Vec<Held> {
+fn held(info: &RoomInfo) -> Vec<Continuation> {
     info.room
         .metadata
-        .get(HELD_KEY)
+        .get(CONTINUATION_KEY)
         .and_then(|held| serde_json::from_value(held.clone()).ok())
         .unwrap_or_default()
 }

@@ -9,7 +9,7 @@ pub(crate) struct Outcome {
     /// What to say here, in order.
     pub(crate) replies: Vec<Content>,
     /// The rest of earlier answers, to be gone on with.
-    pub(crate) resumed: Vec<(Content, Held)>,
+    pub(crate) resumed: Vec<(Content, Continuation)>,
     /// What to say elsewhere.
     pub(crate) elsewhere: Vec<(Address, Content)>,
     /// Notices elsewhere, which are not remembered.
@@ -29,14 +29,14 @@ pub(crate) struct Outcome {
 }
 
 /// Where a Room keeps what is held back.
-pub(super) const HELD_KEY: &str = "continued";
+pub(super) const CONTINUATION_KEY: &str = "continued";
 /// People read this below an answer that goes on.
 pub(super) const FOOTER: &str = "[There is more. Say \"more\" to read on.]";
 
 /// An answer of which the parts from a number on were held back. The words are in its memory.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub(crate) struct Held {
+pub(crate) struct Continuation {
     pub(crate) memory: MemoryId,
     /// First part that was not sent, as the connector splits it.
     pub(crate) from: usize,

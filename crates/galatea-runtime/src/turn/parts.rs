@@ -10,7 +10,7 @@ use serde_json::json;
 use super::{
     context::TurnContext,
     message::Waiting,
-    outcome::{FOOTER, HELD_KEY, Held},
+    outcome::{CONTINUATION_KEY, Continuation, FOOTER},
 };
 use crate::outbox::{Outbox, Route, Stamp};
 
@@ -23,7 +23,7 @@ pub(super) struct Parts<'a> {
     pub(super) rows: Vec<NewDelivery>,
     /// Messages that may be said at once; none is without limit.
     most: Option<usize>,
-    held: Vec<Held>,
+    held: Vec<Continuation>,
 }
 
 impl<'a> Parts<'a> {
@@ -55,7 +55,7 @@ impl<'a> Parts<'a> {
         route: &Route,
         address: &Address,
         content: &Content,
-        answer: Held,
+        answer: Continuation,
     ) -> Result<()> {
         let outgoing =
             Outgoing::Message { content: content.clone(), reply_to: answer.reply_to.clone() }
@@ -72,7 +72,7 @@ impl<'a> Parts<'a> {
             0
         };
         if !fits {
-            self.held.push(Held { from: answer.from + now_said, ..answer.clone() });
+            self.held.push(Continuation { from: answer.from + now_said, ..answer.clone() });
         }
         for body in rest.into_iter().take(now_said) {
             self.push(address, body, Some(answer.memory))?;
@@ -102,13 +102,14 @@ impl<'a> Parts<'a> {
         record: &mut TurnRecord,
         finished: &mut [(Waiting, Verdict)],
     ) -> Result<()> {
-        let before = context.info.room.metadata.get(HELD_KEY).is_some_and(|held| !held.is_null());
+        let before =
+            context.info.room.metadata.get(CONTINUATION_KEY).is_some_and(|held| !held.is_null());
         if self.held.is_empty() && (!before || self.rows.is_empty()) {
             return Ok(());
         }
         let said = self.rows.len();
         let held = if self.held.is_empty() { serde_json::Value::Null } else { json!(self.held) };
-        let metadata = serde_json::Map::from_iter([(HELD_KEY.to_owned(), held)]);
+        let metadata = serde_json::Map::from_iter([(CONTINUATION_KEY.to_owned(), held)]);
         record.effects.push(RequestedChange::MergeRoomMetadata { room: address.room, metadata });
         if self.held.is_empty() {
             return Ok(());

@@ -18,7 +18,7 @@ const ROOMS: usize = 512;
 const AT_ONCE: usize = 4;
 /// Turns, and time, after which a Room that is never quiet has its turn. Reflection reads the last
 /// 96 messages, and a turn in a conversation of several people is often of three or four. More
-/// turns than these in half a minute are no conversation of people.
+/// turns than these in half a minute are not a conversation of people.
 const BUSY: (u32, Duration) = (24, Duration::from_secs(30));
 
 /// Work on one turn, not begun.

@@ -126,7 +126,7 @@ pub(super) async fn refuse(
         (place.info.room.id, first.entry.memory.entity_id, first.entry.envelope.from_bot);
     let mut verdicts = Vec::new();
     let more = match &refusal {
-        Some(refusal) => lane.take_while(AT_ONCE, |next| match judge.judge(next) {
+        Some(refusal) => lane.take_while(AT_ONCE, |next| match judge.evaluate(next) {
             Judged::Answer(mut verdict)
                 if next.entry.memory.entity_id == person && !next.admitted =>
             {

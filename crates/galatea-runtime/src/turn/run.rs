@@ -73,7 +73,7 @@ impl Engine {
         let judge = Judge::new(self, &place, &first).await?;
         let judged = match skip::answered_before_edit(self, &first).await? {
             Some(verdict) => Judged::Skip(verdict),
-            None => judge.judge(&first),
+            None => judge.evaluate(&first),
         };
         kill_point("gate");
         if first.attempts >= ATTEMPTS {

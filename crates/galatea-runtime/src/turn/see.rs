@@ -24,7 +24,7 @@ const MAX_LOOKS: usize = 10;
 /// Time for all of them together.
 const PATIENCE: Duration = Duration::from_secs(45);
 
-const PROMPT: &str = "Describe this picture for somebody who cannot see it, in at most five sentences. If there is writing in it, quote it.";
+const PROMPT: &str = "Describe this picture for someone who cannot see it, in at most five sentences. If there is writing in it, quote it.";
 
 /// Describes pictures that have no description yet.
 pub(super) async fn see(engine: &Engine, context: &mut TurnContext) {
@@ -66,7 +66,7 @@ pub(super) async fn see(engine: &Engine, context: &mut TurnContext) {
                 if media.content_type == MediaKind::Audio {
                     let note = hear::Missed::of(&error);
                     let kept = if note.lasts { &mut described } else { &mut missed };
-                    kept.push((media.clone(), Words::Missed(note.words)));
+                    kept.push((media.clone(), Description::Unavailable(note.words)));
                 }
                 tracing::info!(turn = %context.turn, error = %error.report(), "an attachment could not be looked at");
                 context.verdict.step(
@@ -89,16 +89,16 @@ pub(super) async fn see(engine: &Engine, context: &mut TurnContext) {
 
 /// The result of reading an attachment.
 #[derive(Debug, Clone, PartialEq, Eq)]
-enum Words {
+enum Description {
     /// What it says or shows.
-    Found(String),
+    Text(String),
     /// Why that is not known.
-    Missed(String),
+    Unavailable(String),
 }
 
 /// Stores the words with the message as it reads now: looking takes seconds, in which it may have
 /// been edited or deleted.
-async fn keep(engine: &Engine, id: MemoryId, described: &[(Media, Words)]) -> Result<()> {
+async fn keep(engine: &Engine, id: MemoryId, described: &[(Media, Description)]) -> Result<()> {
     let Some(mut memory) = engine.store.memory(id).await? else { return Ok(()) };
     if fill(&mut memory.content, described) {
         engine.store.update_content(memory.agent_id, id, &memory.content).await?;
@@ -107,7 +107,7 @@ async fn keep(engine: &Engine, id: MemoryId, described: &[(Media, Words)]) -> Re
 }
 
 /// Writes the words to the attachments they are of; true when there was one.
-fn fill(content: &mut Content, described: &[(Media, Words)]) -> bool {
+fn fill(content: &mut Content, described: &[(Media, Description)]) -> bool {
     let mut filled = false;
     for own in content
         .attachments
@@ -120,8 +120,12 @@ fn fill(content: &mut Content, described: &[(Media, Words)]) -> bool {
             continue;
         };
         let (place, words) = match words {
-            Words::Found(words) if own.content_type != MediaKind::Image => (&mut own.text, words),
-            Words::Found(words) | Words::Missed(words) => (&mut own.description, words),
+            Description::Text(words) if own.content_type != MediaKind::Image => {
+                (&mut own.text, words)
+            }
+            Description::Text(words) | Description::Unavailable(words) => {
+                (&mut own.description, words)
+            }
         };
         words.clone_into(place);
         filled = true;
@@ -153,7 +157,7 @@ fn is_text(media: &Media) -> bool {
         .map_or(named, |mime| mime.starts_with("text/") || mime == "application/json")
 }
 
-async fn look(context: &TurnContext, media: &Media, deadline: Timestamp) -> Result<Words> {
+async fn look(context: &TurnContext, media: &Media, deadline: Timestamp) -> Result<Description> {
     let limit = match media.content_type {
         MediaKind::Image => MAX_PICTURE,
         MediaKind::Audio => hear::MAX_SOUND,
@@ -168,7 +172,7 @@ async fn look(context: &TurnContext, media: &Media, deadline: Timestamp) -> Resu
         MediaKind::Audio => hear::transcribe(&context.models.media, bytes, deadline).await?,
         _ => String::from_utf8_lossy(&bytes).into_owned(),
     };
-    Ok(Words::Found(cut(&words)))
+    Ok(Description::Text(cut(&words)))
 }
 
 async fn describe(context: &TurnContext, bytes: &[u8], deadline: Timestamp) -> Result<String> {
@@ -235,8 +239,8 @@ mod tests {
             attachments: vec![media("1", "x:a"), media("1", "x:b")],
             ..Content::text("edited meanwhile")
         };
-        assert!(!fill(&mut content, &[(media("2", "x:a"), Words::Found("other".into()))]));
-        assert!(fill(&mut content, &[(media("1", "x:b"), Words::Found("a bicycle".into()))]));
+        assert!(!fill(&mut content, &[(media("2", "x:a"), Description::Text("other".into()))]));
+        assert!(fill(&mut content, &[(media("1", "x:b"), Description::Text("a bicycle".into()))]));
         assert_eq!(
             (
                 content.attachments[0].description.as_str(),
@@ -255,8 +259,8 @@ mod tests {
             assert!(fill(&mut content, &[(voice.clone(), words)]));
             content.attachments.remove(0)
         };
-        assert_eq!(of(Words::Found("hello".into())).text, "hello");
-        let missed = of(Words::Missed("not understood: it is too large".into()));
+        assert_eq!(of(Description::Text("hello".into())).text, "hello");
+        let missed = of(Description::Unavailable("not understood: it is too large".into()));
         assert!(hear::was_missed(&missed) && missed.text.is_empty());
     }
 

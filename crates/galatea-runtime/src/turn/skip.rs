@@ -104,7 +104,7 @@ pub(super) async fn skip(
     };
     heard(&first);
     let mut verdicts = Vec::new();
-    let more = lane.take_while(SKIPS, |next| match judge.judge(next) {
+    let more = lane.take_while(SKIPS, |next| match judge.evaluate(next) {
         Judged::Skip(verdict) | Judged::Expired(verdict) => {
             heard(next);
             verdicts.push(verdict);

@@ -41,7 +41,8 @@ pub(super) async fn think(engine: &Engine, context: &TurnContext) -> Result<Thou
     let catalog = Box::pin(catalog(engine, context)).await;
     // A little sooner than the turn, so that the caller of the models learns which did not answer,
     // and why.
-    let deadline = engine.clock.now().plus(engine.limits.turn - engine.limits.turn / LAST_WORDS);
+    let deadline =
+        engine.clock.now().plus(engine.limits.turn - engine.limits.turn / NOTICE_DIVISOR);
     let work =
         AssertUnwindSafe(Box::pin(answer(engine, context, &catalog, deadline, &mut verdict)))
             .catch_unwind();
@@ -219,7 +220,8 @@ async fn carry_out(
         act::process_actions(turn, engine, &doing, &act::ActionBounds { until, lease }).await;
     confirm::note_rulings(&rulings, verdict);
     results.iter_mut().for_each(|result| only_reachable(engine, result));
-    let others_words = galatea_core::standing::words(turn) == galatea_core::rights::Words::Others;
+    let others_words =
+        galatea_core::standing::authorship(turn) == galatea_core::rights::Authorship::Others;
     let mut outcome =
         Outcome { thought: plan.thought, remember: true, others_words, ..Outcome::default() };
     // What waits is asked for in plain words of ours: the model may say that it is done.
@@ -319,8 +321,8 @@ async fn command(engine: &Engine, context: &TurnContext, mut verdict: Verdict) -
     }
 }
 
-/// Share of the turn's time reserved for the failure notice.
-const LAST_WORDS: u32 = 20;
+/// The failure notice may use the turn's time divided by this.
+const NOTICE_DIVISOR: u32 = 20;
 /// Says that it failed, to those who addressed the agent; the source stays in the log.
 fn failed(engine: &Engine, context: &TurnContext, mut verdict: Verdict, error: &Error) -> Thought {
     let room = context.info.room.id;

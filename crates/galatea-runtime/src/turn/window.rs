@@ -111,7 +111,7 @@ impl Windows {
             Err(_) => Ok(()),
         };
         if let Err(error) = stored {
-            tracing::debug!(model = name, error = %error.report(), "what a model takes could not be stored; a refusal will tell it again");
+            tracing::debug!(model = name, error = %error.report(), "what a model takes could not be stored; a refusal will show it again");
         }
     }
 

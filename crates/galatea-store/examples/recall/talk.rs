@@ -169,7 +169,7 @@ impl Talk {
         self.places[0].room.agent_id
     }
 
-    fn said(&self, place: &Place, random: &mut Random, words: usize) -> String {
+    fn sentence(&self, place: &Place, random: &mut Random, words: usize) -> String {
         let mut out = String::new();
         for n in 0..words {
             let rank = if random.below(3) == 0 {
@@ -203,7 +203,7 @@ impl Talk {
         // Twelve words in the mean; one in fifty has eight times as many.
         let long = if random.below(50) == 0 { 8 } else { 1 };
         let words = (3 + random.below(10) + random.below(10)) * long;
-        let text = self.said(place, &mut random, words);
+        let text = self.sentence(place, &mut random, words);
         let mut metadata = Map::new();
         for (key, value) in [
             ("entityName", json!(format!("Person {person}"))),
@@ -241,7 +241,7 @@ impl Talk {
         let mut random = Random::of(10, number as u64);
         let place = &self.places[usize::from(self.order[random.below(self.order.len())])];
         let words = 5 + random.below(4);
-        let mut text = self.said(place, &mut random, words);
+        let mut text = self.sentence(place, &mut random, words);
         text.push('?');
         Ok(Question {
             room: &place.room,

@@ -49,7 +49,7 @@ impl EventStore for Postgres {
         let Some(after) = after else {
             let end = self.one::<(i64, i64)>(Statement::for_postgres(END, values![])).await?;
             let (tx, seq) =
-                end.ok_or_else(|| Error::unexpected("the database did not tell its transaction"))?;
+                end.ok_or_else(|| Error::unexpected("the database did not name its transaction"))?;
             return Ok((EventPosition(number(tx), number(seq)), Vec::new()));
         };
         let seq = i64::try_from(after.1).unwrap_or(i64::MAX);

@@ -61,7 +61,7 @@ impl Notices {
                 () = gone(ended) => {}
             }
         });
-        tokio::spawn(tell(readers, own, telling));
+        tokio::spawn(send_notifications(readers, own, telling));
         Self { told, heard, up }
     }
 }
@@ -76,7 +76,7 @@ impl Hints for Notices {
         *self.up.borrow()
     }
 
-    fn tell(&self, hint: Hint) {
+    fn notify(&self, hint: Hint) {
         self.told.send_modify(|counts| counts[place(hint)] += 1);
     }
 
@@ -145,7 +145,7 @@ impl Ear {
 }
 
 /// Sends this process's notifications, several at once as one statement.
-async fn tell(readers: Readers, own: String, mut telling: watch::Receiver<Counts>) {
+async fn send_notifications(readers: Readers, own: String, mut telling: watch::Receiver<Counts>) {
     let (mut told, mut ping) = (Counts::default(), interval(PING));
     let uncounted = AtomicU64::new(0);
     loop {

@@ -45,7 +45,7 @@ pub(super) struct Seen {
 /// The newest of what may be seen.
 fn newest(dialect: Dialect, query: &RecallQuery, most: usize) -> Statement {
     let mut builder = Builder::new(dialect, query);
-    let parts = builder.parts();
+    let parts = builder.conditions_by_place();
     let most = builder.bind(limit(most));
     let parts: Vec<String> = parts
         .iter()
@@ -66,7 +66,8 @@ fn newest(dialect: Dialect, query: &RecallQuery, most: usize) -> Statement {
 fn visible(dialect: Dialect, query: &RecallQuery, seqs: &[i64]) -> Statement {
     let mut builder = Builder::new(dialect, query);
     let seqs = builder.among(seqs);
-    let parts: Vec<String> = builder.parts().iter().map(|part| format!("({part})")).collect();
+    let parts: Vec<String> =
+        builder.conditions_by_place().iter().map(|part| format!("({part})")).collect();
     let which = match dialect {
         // The numbers are few; no other index is better.
         Dialect::Sqlite => "memories m NOT INDEXED",

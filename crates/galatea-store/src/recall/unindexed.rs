@@ -54,7 +54,7 @@ impl Row for Extent {
 impl Search<'_, '_> {
     /// Whether a search would miss a row, or too many rows wait.
     pub(super) async fn lacks_words(&self, unindexed: &Unindexed) -> Result<bool> {
-        let seen = unindexed.known().seen;
+        let seen = unindexed.rows().seen;
         let extent = self.source.all::<Extent>(EXTENT.with(values![seen])).await?;
         let Some(Extent { indexed, last, id }) = extent.into_iter().next() else {
             return Ok(false);
@@ -62,11 +62,11 @@ impl Search<'_, '_> {
         if last - indexed > BEHIND {
             return Ok(true);
         }
-        let after = unindexed.known().prepare(indexed, (seen, id));
+        let after = unindexed.rows().prepare(indexed, (seen, id));
         if after < last {
             let new = self.source.all::<Late>(AFTER.with(values![after])).await?;
-            unindexed.known().add(new);
+            unindexed.rows().add(new);
         }
-        Ok(unindexed.known().lacks(self.query))
+        Ok(unindexed.rows().lacks(self.query))
     }
 }

@@ -132,7 +132,7 @@ impl<'a> Builder<'a> {
     }
 
     /// All conditions of each part.
-    pub(super) fn parts(&mut self) -> Vec<String> {
+    pub(super) fn conditions_by_place(&mut self) -> Vec<String> {
         let mut all = vec![self.sorts("m")];
         all.extend(self.validity());
         all.extend(self.further());

@@ -122,8 +122,11 @@ fn delivery(db: &mut Raw<'_>, row: &DeliveryRow) -> Result<u64, Failed> {
 }
 
 fn settle(db: &mut Raw<'_>, row: &SettleRow) -> Result<u64, Refusal> {
-    let SettleRow { id, state, attempt, not_before, remote, error, doubt, .. } = row;
-    db.execute(rows::SETTLE, args![id, state, *attempt, *not_before, remote, error, *doubt])
+    let SettleRow { id, state, attempt, not_before, remote, error, outcome_unknown, .. } = row;
+    db.execute(
+        rows::SETTLE,
+        args![id, state, *attempt, *not_before, remote, error, *outcome_unknown],
+    )
 }
 
 fn add_usage(db: &mut Raw<'_>, row: &UsageSum) -> Result<u64, Refusal> {

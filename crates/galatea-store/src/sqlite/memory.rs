@@ -3,7 +3,7 @@
 use galatea_core::{Memory, Result, store::MemoryQuery};
 use std::sync::Arc;
 
-use super::{Sqlite, filter::Filter, page, recent::Known};
+use super::{Sqlite, filter::Filter, page, recent::CacheLookup};
 use crate::dialect::{Statement, Value};
 
 impl Sqlite {
@@ -29,13 +29,15 @@ impl Sqlite {
     }
 
     pub(crate) async fn shared_memories(&self, query: &MemoryQuery) -> Result<Vec<Arc<Memory>>> {
-        match self.recent.look(query) {
-            Known::Page(page) => Ok(page),
-            Known::Read(reading) => {
+        match self.recent.lookup(query) {
+            CacheLookup::Hit(page) => Ok(page),
+            CacheLookup::Miss(reading) => {
                 let read = self.page(&reading.query()).await?;
                 Ok(self.recent.fill(&reading, query, read))
             }
-            Known::Other => Ok(self.page(query).await?.into_iter().map(Arc::new).collect()),
+            CacheLookup::Uncacheable => {
+                Ok(self.page(query).await?.into_iter().map(Arc::new).collect())
+            }
         }
     }
 

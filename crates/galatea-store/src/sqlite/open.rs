@@ -88,7 +88,7 @@ fn create(path: &Path) -> std::io::Result<()> {
     let file = open.open(path)?;
     #[cfg(unix)]
     if std::os::unix::fs::PermissionsExt::mode(&file.metadata()?.permissions()) & 0o007 != 0 {
-        tracing::warn!(file = %path.display(), "everybody on this machine may open the database; chmod 600 it");
+        tracing::warn!(file = %path.display(), "every user of this machine may open the database; chmod 600 it");
     }
     drop(file);
     Ok(())

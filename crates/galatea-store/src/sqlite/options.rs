@@ -27,7 +27,7 @@ pub struct SqliteOptions {
     /// Pages (of 4 KiB) the file may have at most; none for no limit. A full database fails with
     /// `GAL-DB-FULL` and loses nothing.
     pub max_pages: Option<u32>,
-    /// With nothing to write for so long, SQLite's page cache (8 MiB after a burst) is given back.
+    /// With nothing to write for so long, SQLite's page cache (8 MiB after a burst) is released.
     pub idle: Duration,
     /// The clock of `received_at` in inbox rows.
     pub clock: Arc<dyn Clock>,

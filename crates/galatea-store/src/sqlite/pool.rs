@@ -37,7 +37,7 @@ impl Pool {
     }
 
     /// A connection for one statement. One whose statement was given up in the middle is closed;
-    /// [`Reader::done`] gives it back.
+    /// [`Reader::done`] returns it.
     ///
     /// # Errors
     /// `PoolTimedOut` when all are in use for half a minute, `PoolClosed` after [`Pool::close`], or

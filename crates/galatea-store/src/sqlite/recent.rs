@@ -42,21 +42,21 @@ struct State {
 
 /// Of one Room, the oldest first: by time, and by commit where times are equal.
 struct Page {
-    messages: VecDeque<Held>,
+    messages: VecDeque<CachedMessage>,
     most: usize,
     /// There are no older ones.
     whole: bool,
     used: u64,
 }
 
-struct Held {
+struct CachedMessage {
     at: Timestamp,
     id: MemoryId,
     weight: usize,
     memory: Arc<Memory>,
 }
 
-impl Held {
+impl CachedMessage {
     fn new(memory: Memory) -> Self {
         Self {
             at: memory.created_at,
@@ -81,19 +81,19 @@ impl Reading {
     }
 }
 
-/// What is known of a query.
-pub(crate) enum Known {
-    /// Everything.
-    Page(Vec<Arc<Memory>>),
-    /// Nothing yet: read this and [`Recent::fill`] it in.
-    Read(Reading),
-    /// It is not one of those that are kept.
-    Other,
+/// What the cache has for a query.
+pub(crate) enum CacheLookup {
+    /// The whole answer.
+    Hit(Vec<Arc<Memory>>),
+    /// Nothing yet: the caller reads this and calls [`Recent::fill`].
+    Miss(Reading),
+    /// Answers to such queries are not cached.
+    Uncacheable,
 }
 
 impl Recent {
     /// Answers a query.
-    pub(crate) fn look(&self, query: &MemoryQuery) -> Known {
+    pub(crate) fn lookup(&self, query: &MemoryQuery) -> CacheLookup {
         let MemoryQuery {
             agent,
             kinds,
@@ -105,10 +105,10 @@ impl Recent {
             ..
         } = query
         else {
-            return Known::Other;
+            return CacheLookup::Uncacheable;
         };
         if kinds.as_slice() != [MemoryKind::Messages] || *limit == 0 || *limit > LONGEST {
-            return Known::Other;
+            return CacheLookup::Uncacheable;
         }
         let key = (*agent, *room);
         let mut state = self.lock();
@@ -118,13 +118,13 @@ impl Recent {
             && let Some(messages) = page.newest(query)
         {
             page.used = ticks;
-            return Known::Page(messages);
+            return CacheLookup::Hit(messages);
         }
         if state.reading.len() >= READING {
             state.reading.clear();
         }
         state.reading.insert(key, ticks);
-        Known::Read(Reading { key, ticket: ticks, most: limit.next_multiple_of(STEP) })
+        CacheLookup::Miss(Reading { key, ticket: ticks, most: limit.next_multiple_of(STEP) })
     }
 
     /// Keeps a page that was read, the newest first, unless something was committed meanwhile;
@@ -138,7 +138,7 @@ impl Recent {
         let most = usize::try_from(reading.most).unwrap_or(usize::MAX);
         let whole = read.len() < most;
         let page = Page {
-            messages: read.into_iter().rev().map(Held::new).collect(),
+            messages: read.into_iter().rev().map(CachedMessage::new).collect(),
             most,
             whole,
             used: reading.ticket,
@@ -233,7 +233,7 @@ impl Page {
         if place == 0 && !self.whole {
             return 0;
         }
-        let held = Held::new(memory);
+        let held = CachedMessage::new(memory);
         let mut grew = held.weight.cast_signed();
         self.messages.insert(place, held);
         while self.messages.len() > self.most
@@ -276,7 +276,7 @@ fn weight(memory: &Memory) -> usize {
         .flatten()
         .map(|button| size_of_val(button) + 2 * button.text.len() + 64)
         .sum::<usize>();
-    size_of::<Held>()
+    size_of::<CachedMessage>()
         + size_of::<Memory>()
         + content.text.len()
         + options

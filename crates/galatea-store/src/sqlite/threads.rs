@@ -25,7 +25,7 @@ const WAITING: usize = 256;
 type Job = Box<dyn FnOnce(Result<&mut Raw<'_>>, Busy) + Send>;
 
 /// Some threads, each started when all others are busy, and ended when it had nothing to do for a
-/// while, which gives back its memory.
+/// while, which releases its memory.
 pub(crate) struct Threads {
     shared: Arc<Shared>,
     places: Arc<Semaphore>,

@@ -8,10 +8,10 @@ use uuid::Uuid;
 /// The rows without words as they were last seen, a few hundred at most. Of a row only what a query's
 /// conditions ask for.
 #[derive(Default)]
-pub(crate) struct Unindexed(Mutex<Known>);
+pub(crate) struct Unindexed(Mutex<UnindexedRows>);
 
 #[derive(Default)]
-pub(crate) struct Known {
+pub(crate) struct UnindexedRows {
     /// Up to which number rows were looked at, and the id of that row. If another one has the number
     /// now, rows were deleted and their numbers given again.
     pub(crate) seen: i64,
@@ -32,18 +32,18 @@ pub(crate) struct Late {
 }
 
 impl Unindexed {
-    /// Forgets what it knows: rows have moved to another Room.
+    /// Forgets the rows, because some have moved to another Room.
     pub(crate) fn reset(&self) {
-        *self.known() = Known::default();
+        *self.rows() = UnindexedRows::default();
     }
 
-    pub(crate) fn known(&self) -> MutexGuard<'_, Known> {
+    pub(crate) fn rows(&self) -> MutexGuard<'_, UnindexedRows> {
         // Every change is complete before anything that could panic.
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl Known {
+impl UnindexedRows {
     /// Drops what is indexed by now; the number after which rows are new. `now` is the row that has
     /// the number up to which rows were looked at.
     pub(crate) fn prepare(&mut self, indexed: i64, now: (i64, Option<Uuid>)) -> i64 {
@@ -91,42 +91,42 @@ mod tests {
         Late { seq, id, kind: "messages".to_owned(), room_id, entity_id, created_at: seq }
     }
 
-    fn numbers(known: &Known) -> Vec<i64> {
-        known.rows.iter().map(|late| late.seq).collect()
+    fn numbers(unindexed: &UnindexedRows) -> Vec<i64> {
+        unindexed.rows.iter().map(|late| late.seq).collect()
     }
 
-    fn same(known: &Known) -> (i64, Option<Uuid>) {
-        (known.seen, known.id)
+    fn same(unindexed: &UnindexedRows) -> (i64, Option<Uuid>) {
+        (unindexed.seen, unindexed.id)
     }
 
     #[test]
     fn each_row_is_looked_at_once_and_goes_when_it_is_indexed() {
-        let mut known = Known::default();
-        assert_eq!(known.prepare(10, (0, None)), 10);
-        known.add(vec![late(11), late(12)]);
+        let mut unindexed = UnindexedRows::default();
+        assert_eq!(unindexed.prepare(10, (0, None)), 10);
+        unindexed.add(vec![late(11), late(12)]);
         // Two searches read the same rows.
-        known.add(vec![late(11), late(12)]);
-        assert_eq!(numbers(&known), [11, 12]);
-        let now = same(&known);
-        assert_eq!(known.prepare(10, now), 12);
-        known.add(vec![late(13)]);
-        let now = same(&known);
-        assert_eq!(known.prepare(12, now), 13);
-        assert_eq!(numbers(&known), [13]);
-        assert_eq!(known.prepare(20, now), 20);
-        assert_eq!(numbers(&known), [0; 0]);
+        unindexed.add(vec![late(11), late(12)]);
+        assert_eq!(numbers(&unindexed), [11, 12]);
+        let now = same(&unindexed);
+        assert_eq!(unindexed.prepare(10, now), 12);
+        unindexed.add(vec![late(13)]);
+        let now = same(&unindexed);
+        assert_eq!(unindexed.prepare(12, now), 13);
+        assert_eq!(numbers(&unindexed), [13]);
+        assert_eq!(unindexed.prepare(20, now), 20);
+        assert_eq!(numbers(&unindexed), [0; 0]);
     }
 
     #[test]
     fn numbers_that_are_given_again_are_looked_at_again() {
-        let mut known = Known::default();
-        known.prepare(0, (0, None));
-        known.add(vec![late(1), late(2), late(3)]);
+        let mut unindexed = UnindexedRows::default();
+        unindexed.prepare(0, (0, None));
+        unindexed.add(vec![late(1), late(2), late(3)]);
         // The newest was deleted, and its number given to another row.
         let other = (3, Some(Uuid::from_u128(99)));
-        assert_eq!(known.prepare(2, other), 2);
-        assert_eq!(numbers(&known), [0; 0]);
-        known.add(vec![late(3)]);
-        assert_eq!(known.prepare(2, (3, None)), 2, "it was deleted");
+        assert_eq!(unindexed.prepare(2, other), 2);
+        assert_eq!(numbers(&unindexed), [0; 0]);
+        unindexed.add(vec![late(3)]);
+        assert_eq!(unindexed.prepare(2, (3, None)), 2, "it was deleted");
     }
 }

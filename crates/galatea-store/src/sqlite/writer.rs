@@ -281,7 +281,7 @@ impl Writer {
         }
     }
 
-    /// Gives back what SQLite holds for the next change, and what turns read of Rooms that are
+    /// Releases what SQLite holds for the next change, and what turns read of Rooms that are
     /// quiet again.
     fn shrink(&self, db: &mut Raw<'_>) {
         self.recent.shrink();

@@ -32,7 +32,7 @@ fn is_symbol(c: char) -> bool {
     matches!(c, '\u{1f130}'..='\u{1f189}')
 }
 
-/// Marks within words that are no letters by themselves, such as the virama of Indian scripts.
+/// Marks within words that are not letters by themselves, such as the virama of Indian scripts.
 fn is_mark(c: char) -> bool {
     unicode_normalization::char::is_combining_mark(c) && !is_accent(c)
 }

@@ -2,11 +2,11 @@
 //! store must do is in the shared suite.
 
 mod addresses;
+mod blocked_reads;
 mod costs;
 mod groups;
 mod handles;
 mod lost;
-mod silence;
 mod suite;
 mod upgrade;
 

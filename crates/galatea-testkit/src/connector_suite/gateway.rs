@@ -213,7 +213,7 @@ impl RecordingGateway {
 }
 
 /// Key by which duplicates are recognised: a message's id; for any other event, its whole content.
-fn key(incoming: &Incoming) -> String {
+fn duplicate_key(incoming: &Incoming) -> String {
     match &incoming.event {
         IncomingEvent::Message(message) => format!("message {}", message.id),
         IncomingEvent::Pressed { id, .. } => format!("press {id}"),
@@ -258,7 +258,7 @@ impl GatewayBackend for RecordingGateway {
             }
             let mut received = Received::default();
             for event in &batch.events {
-                if s.known.insert(key(event)) {
+                if s.known.insert(duplicate_key(event)) {
                     s.stored.push(event.clone());
                     received.stored += 1;
                 } else {

@@ -49,7 +49,7 @@ impl State {
     }
 
     /// Sends a message event to the sessions that asked for it.
-    pub(crate) fn tell(&mut self, name: &str, message: &Message) {
+    pub(crate) fn dispatch_message(&mut self, name: &str, message: &Message) {
         let guild = self.world.channels.get(&message.channel).and_then(|c| c.guild);
         let wanted = if guild.is_some() { intent::GUILD_MESSAGES } else { intent::DIRECT_MESSAGES };
         let data = self.world.message_event(message, &self.base);
@@ -82,7 +82,7 @@ impl State {
             channel.archived = false;
             channel.messages.insert(message.id, message.clone());
         }
-        self.tell("MESSAGE_CREATE", &message);
+        self.dispatch_message("MESSAGE_CREATE", &message);
         self.world.message_json(&message, &self.base)
     }
 }
@@ -235,7 +235,7 @@ pub(crate) fn change(
         message.edited = Some(now);
     }
     let Some(changed) = state.world.message(channel, id).cloned() else { return Value::Null };
-    state.tell("MESSAGE_UPDATE", &changed);
+    state.dispatch_message("MESSAGE_UPDATE", &changed);
     state.world.message_json(&changed, &state.base)
 }
 

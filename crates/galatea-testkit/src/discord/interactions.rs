@@ -179,7 +179,7 @@ pub(crate) fn follow_up(state: &mut State, request: &Request) -> Answer {
                 "flags",
                 "the deferred answer waits, so this would not be ephemeral",
             )
-            .wrong("an ephemeral line that everybody would see"));
+            .wrong("an ephemeral line that everyone would see"));
         }
         let text =
             body.get("content").and_then(Value::as_str).unwrap_or_default().trim().to_owned();

@@ -59,7 +59,7 @@ impl State {
                 content: question.text,
                 ..Message::default()
             };
-            self.tell("MESSAGE_CREATE", &message);
+            self.dispatch_message("MESSAGE_CREATE", &message);
             if let Some(load) = &mut self.load {
                 load.handed_out(question.number, now);
             }

@@ -74,7 +74,7 @@ impl Saying {
             if let Some(channel) = s.world.channels.get_mut(&self.message.channel) {
                 channel.messages.insert(id, self.message.clone());
             }
-            s.tell("MESSAGE_CREATE", &self.message);
+            s.dispatch_message("MESSAGE_CREATE", &self.message);
             id
         })
     }
@@ -109,7 +109,7 @@ impl User {
             let Some(message) = found else { panic!("no message {id} to edit") };
             (message.content, message.edited) = (text.to_owned(), Some(now));
             let changed = message.clone();
-            s.tell("MESSAGE_UPDATE", &changed);
+            s.dispatch_message("MESSAGE_UPDATE", &changed);
         });
     }
 

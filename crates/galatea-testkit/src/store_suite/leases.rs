@@ -19,7 +19,7 @@ use super::fixtures::{SOURCE, Scene, account, settlement};
 /// Longer than any test runs.
 const LONG: Duration = Duration::from_secs(600);
 
-fn parts(held: &[Lease]) -> BTreeSet<Partition> {
+fn partitions(held: &[Lease]) -> BTreeSet<Partition> {
     held.iter().map(|lease| lease.part.clone()).collect()
 }
 
@@ -57,7 +57,7 @@ pub async fn parts_are_shared_out(store: Arc<dyn Store>) {
     assert!(theirs.iter().all(|lease| lease.epoch == 2), "the second holder");
     let mine = store.claim(a, &all, 32, LONG).await.unwrap();
     assert_eq!(mine.len(), 32);
-    assert!(parts(&mine).is_disjoint(&parts(&theirs)));
+    assert!(partitions(&mine).is_disjoint(&partitions(&theirs)));
 
     let tasks: Vec<_> = (0..8)
         .map(|_| {

@@ -31,11 +31,11 @@ pub async fn a_trail_tells_what_lies_around_a_delivery(store: Arc<dyn Store>) {
         stranger.delivery(TurnId::fresh(), 0),
     );
     let elsewhere = NewDelivery { delivery: in_room(elsewhere.delivery, "elsewhere"), ..elsewhere };
-    let mut doubtful = elsewhere.clone();
-    doubtful.delivery = in_room(scene.delivery(TurnId::fresh(), 0).delivery, "doubtful");
-    doubtful.sending = true;
+    let mut sending = elsewhere.clone();
+    sending.delivery = in_room(scene.delivery(TurnId::fresh(), 0).delivery, "sending");
+    sending.sending = true;
     let after = scene.delivery(TurnId::fresh(), 0);
-    for delivery in [&before, &elsewhere, &foreign, &doubtful, &lost, &after] {
+    for delivery in [&before, &elsewhere, &foreign, &sending, &lost, &after] {
         store.enqueue(vec![delivery.clone()], Vec::new()).await.unwrap();
     }
     for (delivery, remote) in
@@ -60,7 +60,7 @@ pub async fn a_trail_tells_what_lies_around_a_delivery(store: Arc<dyn Store>) {
     assert_eq!(context.others, received, "of this account only");
     assert_eq!(context.sent, [RemoteId::new("m1")]);
     assert_eq!(context.ours, ["m1", "m2", "m4"].map(RemoteId::new));
-    assert_eq!(context.doubtful, [RemoteId::new("doubtful")]);
+    assert_eq!(context.outcome_unknown, [RemoteId::new("sending")]);
     assert!(!context.cut);
     lost.delivery.created_at = Timestamp(0);
     assert_eq!(
@@ -110,7 +110,7 @@ pub async fn a_trail_reaches_back_to_what_waited_long(store: Arc<dyn Store>) {
     assert_eq!(context.ours.len(), 1_501);
     assert_eq!(context.others.len(), 701);
     assert_eq!(
-        context.doubtful,
+        context.outcome_unknown,
         std::slice::from_ref(&lost.delivery.address.remote),
         "the earlier delivery with an unknown outcome"
     );

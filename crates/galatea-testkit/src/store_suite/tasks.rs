@@ -142,13 +142,13 @@ pub async fn of_two_answers_one_takes_the_task(store: Arc<dyn Store>) {
 /// Forgetting a person deletes their tasks. Tasks of other people stay, and so do the person's
 /// tasks with another agent.
 pub async fn a_forgotten_persons_tasks_go(store: Arc<dyn Store>) {
-    let (scene, somebody) = (Scene::new(), EntityId::fresh());
+    let (scene, stranger) = (Scene::new(), EntityId::fresh());
     let abroad = Scene { person: scene.person, ..Scene::new() };
     store.connect(scene.connections()).await.unwrap();
     for task in [
         task(&scene, "theirs", Some(scene.person)),
         task(&scene, "theirs too", Some(scene.person)),
-        task(&scene, "another's", Some(somebody)),
+        task(&scene, "another's", Some(stranger)),
         task(&scene, "no person's", None),
         task(&abroad, "with another agent", Some(scene.person)),
     ] {

@@ -37,7 +37,7 @@ pub(crate) fn run(state: &mut State, method: &'static Method, params: &Params) -
         "sendMessage" => send::message(state, params),
         "sendMediaGroup" => media::group(state, params),
         "sendPhoto" | "sendDocument" | "sendVoice" | "sendAudio" | "sendVideo"
-        | "sendAnimation" | "sendSticker" => media::one(state, method, params),
+        | "sendAnimation" | "sendSticker" => media::send_file(state, method, params),
         "sendChatAction" => send::action(state, params),
         "editMessageText" => edit::text(state, params),
         "editMessageCaption" => edit::caption(state, params),

@@ -193,7 +193,7 @@ mod tests {
         updates
     }
 
-    fn ids(updates: &mut Updates) -> Vec<i64> {
+    fn update_ids(updates: &mut Updates) -> Vec<i64> {
         updates.take(100).iter().map(|u| u["update_id"].as_i64().unwrap()).collect()
     }
 
@@ -201,25 +201,25 @@ mod tests {
     fn an_offset_confirms_what_is_below_it() {
         let mut updates = filled();
         updates.confirm(103);
-        assert_eq!(ids(&mut updates), [103, 104]);
+        assert_eq!(update_ids(&mut updates), [103, 104]);
         updates.confirm(0);
-        assert_eq!(ids(&mut updates), [103, 104], "no offset confirms nothing");
+        assert_eq!(update_ids(&mut updates), [103, 104], "no offset confirms nothing");
         updates.confirm(105);
-        assert_eq!(ids(&mut updates), [0; 0]);
+        assert_eq!(update_ids(&mut updates), [0; 0]);
     }
 
     #[test]
     fn a_negative_offset_counts_from_the_end() {
         let mut updates = filled();
         updates.confirm(-2);
-        assert_eq!(ids(&mut updates), [103, 104]);
+        assert_eq!(update_ids(&mut updates), [103, 104]);
     }
 
     #[test]
     fn an_offset_beyond_the_end_counts_as_none() {
         let mut updates = filled();
         updates.confirm(200);
-        assert_eq!(ids(&mut updates).len(), 5);
+        assert_eq!(update_ids(&mut updates).len(), 5);
     }
 
     #[test]
@@ -235,7 +235,7 @@ mod tests {
         let mut updates = filled();
         updates.confirm(105);
         updates.redeliver(2);
-        assert_eq!(ids(&mut updates), [103, 104]);
-        assert_eq!(ids(&mut updates), [0; 0], "once");
+        assert_eq!(update_ids(&mut updates), [103, 104]);
+        assert_eq!(update_ids(&mut updates), [0; 0], "once");
     }
 }

@@ -57,7 +57,7 @@ pub(crate) async fn fails(api: &Handle, method: &str, params: Value) -> (u16, St
 pub(crate) async fn violates(api: &Handle, method: &str, params: Value) -> (u16, String) {
     let before = api.violations().len();
     let answer = fails(api, method, params).await;
-    assert!(api.violations().len() > before, "{method}: {answer:?} is no violation");
+    assert!(api.violations().len() > before, "{method}: {answer:?} is not a violation");
     api.allow_violation("");
     answer
 }

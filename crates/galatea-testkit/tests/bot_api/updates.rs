@@ -7,7 +7,7 @@ use galatea_testkit::{
 };
 use std::{sync::Arc, time::Duration};
 
-fn ids(updates: &[Value]) -> Vec<i64> {
+fn update_ids(updates: &[Value]) -> Vec<i64> {
     updates.iter().map(|u| u["update_id"].as_i64().unwrap()).collect()
 }
 
@@ -18,24 +18,24 @@ async fn offsets_confirm_and_limits_hold() {
     for i in 0..5 {
         ann.says(&ann.direct(), &format!("{i}")).send();
     }
-    let all = ids(&updates(&api, json!({})).await);
+    let all = update_ids(&updates(&api, json!({})).await);
     assert_eq!(all.len(), 5);
-    assert_eq!(ids(&updates(&api, json!({ "limit": 2 })).await), all[..2]);
-    assert_eq!(ids(&updates(&api, json!({ "offset": all[3] })).await), all[3..]);
+    assert_eq!(update_ids(&updates(&api, json!({ "limit": 2 })).await), all[..2]);
+    assert_eq!(update_ids(&updates(&api, json!({ "offset": all[3] })).await), all[3..]);
     assert_eq!(
-        ids(&updates(&api, json!({ "offset": 0 })).await),
+        update_ids(&updates(&api, json!({ "offset": 0 })).await),
         all[3..],
         "the older ones are confirmed for good"
     );
-    assert_eq!(ids(&updates(&api, json!({ "offset": -1 })).await), all[4..]);
+    assert_eq!(update_ids(&updates(&api, json!({ "offset": -1 })).await), all[4..]);
     assert_eq!(
-        ids(&updates(&api, json!({ "offset": all[4] + 1000 })).await),
+        update_ids(&updates(&api, json!({ "offset": all[4] + 1000 })).await),
         all[4..],
         "beyond the end counts as no offset"
     );
     api.redeliver(2);
     assert_eq!(
-        ids(&updates(&api, json!({ "offset": all[4] + 1 })).await),
+        update_ids(&updates(&api, json!({ "offset": all[4] + 1 })).await),
         all[1..3],
         "confirmed ones come again when a test wants it"
     );
@@ -127,10 +127,13 @@ async fn ids_may_jump_after_a_quiet_week() {
     let api = BotApi::start().await;
     let ann = api.user("Ann", "");
     ann.says(&ann.direct(), "before").send();
-    let old = ids(&updates(&api, json!({})).await)[0];
+    let old = update_ids(&updates(&api, json!({})).await)[0];
     updates(&api, json!({ "offset": old + 1 })).await;
     api.jump_update_id(1_000);
     ann.says(&ann.direct(), "after").send();
     let got = updates(&api, json!({ "offset": old + 1 })).await;
-    assert_eq!((ids(&got), got[0]["message"]["text"].as_str()), (vec![1_000], Some("after")));
+    assert_eq!(
+        (update_ids(&got), got[0]["message"]["text"].as_str()),
+        (vec![1_000], Some("after"))
+    );
 }

@@ -26,7 +26,7 @@ caught! {
     early_acknowledgement_is_caught: ACKNOWLEDGES_EARLY in cursor::acknowledges_only_what_is_stored, "acknowledged before it was stored";
     a_skipped_refusal_is_caught: SKIPS_REFUSED in cursor::brings_again_what_was_not_stored, "assertion";
     a_wrong_room_is_caught: WRONG_ROOM in receive::receives_a_group_message, "room";
-    a_mention_by_name_is_caught: MENTION_BY_NAME in receive::flags_mentions, "a name is no mention";
+    a_mention_by_name_is_caught: MENTION_BY_NAME in receive::flags_mentions, "a name is not a mention";
     a_missing_reply_target_is_caught: NO_REPLY_TARGET in receive::flags_replies, "assertion";
     a_late_handler_is_caught: LATE_HANDLER in send::registers_its_handler_before_the_first_event, "assertion";
     lost_text_is_caught: LOSES_TEXT in send::sends_long_text_whole, "parts";

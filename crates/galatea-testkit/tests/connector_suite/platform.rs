@@ -78,7 +78,7 @@ impl Platform {
         RemoteId(format!("m{}", state.next))
     }
 
-    pub(crate) fn tell(&self, room: &RemoteId, did: Did) {
+    pub(crate) fn record_event(&self, room: &RemoteId, did: Did) {
         self.change(|s| {
             let number = s.events.len();
             s.events.push(Event { number, room: room.clone(), did });

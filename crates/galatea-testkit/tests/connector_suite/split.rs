@@ -13,7 +13,7 @@ pub(crate) fn split(text: &str, fences: bool) -> Vec<String> {
         if line.starts_with("```") {
             open = !open;
         }
-        for word in words(line) {
+        for word in split_words(line) {
             let current = parts.last_mut().unwrap();
             if current.chars().count() + word.chars().count() + FENCES > MAX {
                 let inside = open && fences && !line.starts_with("```");
@@ -29,7 +29,7 @@ pub(crate) fn split(text: &str, fences: bool) -> Vec<String> {
     parts
 }
 
-fn words(line: &str) -> Vec<String> {
+fn split_words(line: &str) -> Vec<String> {
     let mut out = Vec::new();
     for word in line.split_inclusive(char::is_whitespace) {
         let chars: Vec<char> = word.chars().collect();

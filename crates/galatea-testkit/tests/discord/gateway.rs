@@ -60,7 +60,7 @@ async fn wrong_payloads_are_closed_with_discords_codes() {
         4004
     );
     assert_eq!(close_code(&api, 2, identify(&api, 1 << 15)).await, 4014);
-    assert!(api.violations().is_empty(), "a wrong token and a missing intent are no violations");
+    assert!(api.violations().is_empty(), "a wrong token and a missing intent are not violations");
     api.allow_violation("gateway");
     assert_eq!(close_code(&api, 2, identify(&api, 1 << 40)).await, 4013);
     assert_eq!(close_code(&api, 3, json!({})).await, 4003);

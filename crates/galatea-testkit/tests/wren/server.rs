@@ -40,7 +40,7 @@ impl Server {
         let mut seen = self.seen.lock().await;
         seen.out
             .as_mut()
-            .expect("somebody is logged in")
+            .expect("an account is logged in")
             .write_all(format!("{line}\n").as_bytes())
             .await
             .unwrap();

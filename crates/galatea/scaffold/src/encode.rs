@@ -65,7 +65,7 @@ fn render(content: &Content) -> String {
 
 fn file(media: &Media) -> String {
     let name = if media.title.is_empty() { "file" } else { &media.title };
-    // The bytes of a data URL are no use to a reader.
+    // The bytes of a data URL are useless to a reader.
     if media.url.is_empty() || media.url.starts_with("data:") {
         format!("[{name}]")
     } else {

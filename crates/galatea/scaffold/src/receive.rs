@@ -36,7 +36,7 @@ pub(crate) async fn run(api: &Arc<Api>, gateway: Gateway, stop: CancellationToke
 async fn position(gateway: &Gateway) -> Result<u64> {
     let Some(cursor) = gateway.cursor(STREAM).await? else { return Ok(0) };
     cursor.position.parse().map_err(|_| {
-        Error::unexpected("the stored place in the event stream is no number")
+        Error::unexpected("the stored place in the event stream is not a number")
             .with("position", cursor.position)
     })
 }

@@ -127,7 +127,7 @@ pub(super) const PAGES: &[Explanation] = &[
         "GAL-TURN-PANIC",
         "The handling of a message crashed",
         "An action, a provider or a step of the turn ran into a fault. The message is tried again, and given up after a few attempts.",
-        "Please report it; `galatea explain` with the message's id tells which step it was.",
+        "Please report it; `galatea explain` with the message's id shows which step it was.",
     ),
     Explanation::new(
         "GAL-TURN-TIMEOUT",

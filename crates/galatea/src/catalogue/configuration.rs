@@ -7,7 +7,7 @@ pub(super) const PAGES: &[Explanation] = &[
         "GAL-CFG-VALUE",
         "A setting has a value that cannot be used",
         "The value is not of the kind the setting takes, such as text where a number is expected.",
-        "Correct it at the place shown. `galatea config schema` tells what every setting takes.",
+        "Correct it at the place shown. `galatea config schema` shows what every setting takes.",
     ),
     Explanation::new(
         "GAL-CFG-UNKNOWN",
@@ -25,19 +25,19 @@ pub(super) const PAGES: &[Explanation] = &[
         "GAL-CFG-LISTED",
         "A list of people has an entry that matches no one",
         "Lists of people take the platform's ids as they are, and handles with @ in front. An id matches ids only and a handle matches handles only, so that a handle made of digits is never taken for an id. Owners of the agent are listed by id alone.",
-        "Write @ in front of a handle, or better the id: a handle can be given up and taken by another person, an id never changes hands. `galatea explain` shows the id of whoever wrote a message.",
+        "Write @ in front of a handle, or better the id: a handle can be given up and taken by another person, an id never changes hands. `galatea explain` shows the id of a message's author.",
     ),
     Explanation::new(
         "GAL-CFG-FILE",
         "A configuration file cannot be read",
-        "It was named with --env-file or --config and does not exist, it is no file, this user may not read it, or it is not UTF-8 text.",
+        "It was named with --env-file or --config and does not exist, it is not a file, this user may not read it, or it is not UTF-8 text.",
         "Check the name and the rights, and save the file as UTF-8.",
     ),
     Explanation::new(
         "GAL-CFG-FOUND",
         "Which configuration files were read",
         "Strongest first: flags, the character file, the environment, .env, galatea.toml, defaults.",
-        "Nothing has to be done. `galatea config show --origin` tells where each value comes from.",
+        "Nothing has to be done. `galatea config show --origin` shows where each value comes from.",
     ),
     Explanation::new(
         "GAL-CFG-ENV",

@@ -20,7 +20,7 @@ pub(super) const PAGES: &[Explanation] = &[
         "This machine has no more open files, ports or memory for a connection",
         "The process or the machine is at its limit of open files (or ports, buffers, memory). Neither models nor platforms are at fault; messages wait \
          and are answered once there is room again.",
-        "Raise the limit: `ulimit -n 65536` before the start, or LimitNOFILE= in the systemd unit. `ls /proc/PID/fd | wc -l` tells how many are open.",
+        "Raise the limit: `ulimit -n 65536` before the start, or LimitNOFILE= in the systemd unit. `ls /proc/PID/fd | wc -l` shows how many are open.",
     ),
     Explanation::new(
         "GAL-HTTP-CONNECT",

@@ -31,7 +31,7 @@ pub(super) const PAGES: &[Explanation] = &[
         "GAL-MODEL-401",
         "The provider rejected the key",
         "The key is mistyped, revoked, or belongs to another provider or server.",
-        "Make a new key on the provider's page and set it. The line `where` tells which variable it came from.",
+        "Make a new key on the provider's page and set it. The line `where` shows which variable it came from.",
     ),
     Explanation::new(
         "GAL-MODEL-403",

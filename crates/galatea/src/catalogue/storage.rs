@@ -157,6 +157,6 @@ pub(super) const PAGES: &[Explanation] = &[
         "GAL-OUTBOX-STATE",
         "This cannot be done to a part in that state",
         "Only what is ambiguous, expired or dead can be sent again; only what is pending or ambiguous can be dropped.",
-        "`galatea outbox show ID` tells the state.",
+        "`galatea outbox show ID` shows the state.",
     ),
 ];

@@ -19,7 +19,7 @@ pub(super) const PAGES: &[Explanation] = &[
         "GAL-CLUSTER-IDLE",
         "Work that processes share is done by none of them",
         "No process with the role that it takes is alive: the last one that connected an account, or that answered for an agent, has ended.",
-        "Start a process with that role (`--role ingress`, `worker` or `all`) and look into the log of the one that ended. `galatea cluster status` tells who does what.",
+        "Start a process with that role (`--role ingress`, `worker` or `all`) and look into the log of the one that ended. `galatea cluster status` shows who does what.",
     ),
     Explanation::new(
         "GAL-CLUSTER-UNLIKE",
@@ -73,7 +73,7 @@ pub(super) const PAGES: &[Explanation] = &[
         "GAL-EXPLAIN-UNKNOWN",
         "This message is not stored here",
         "It never arrived (its platform was not connected, or the bot cannot see it), it is in another data folder, or the link holds no id.",
-        "`galatea status` tells whether the platform is connected, `galatea doctor` whether the bot may see the group's messages.",
+        "`galatea status` shows whether the platform is connected, `galatea doctor` whether the bot may see the group's messages.",
     ),
     Explanation::new(
         "GAL-EXPLAIN-SEVERAL",
@@ -120,7 +120,7 @@ pub(super) const PAGES: &[Explanation] = &[
     Explanation::new(
         "GAL-CONNECTOR-NEW",
         "A new connector cannot be made there under that name",
-        "The command writes the folder connectors/galatea-NAME into a checkout of Galatea's sources. It ran elsewhere, the name is no name for a crate, or something has it already.",
+        "The command writes the folder connectors/galatea-NAME into a checkout of Galatea's sources. It ran elsewhere, the name is not valid for a crate, or something has it already.",
         "Run it inside a checkout or name one with --path, and choose a free name of lower-case letters, digits and single hyphens, such as my-chat. Nothing was written.",
     ),
     Explanation::new(

@@ -4,6 +4,8 @@
 #[cfg(unix)]
 mod exchange;
 #[cfg(unix)]
+mod failure_lookup;
+#[cfg(unix)]
 mod find;
 #[cfg(unix)]
 mod here;
@@ -11,8 +13,6 @@ mod here;
 mod interactive;
 #[cfg(unix)]
 mod one_shot;
-#[cfg(unix)]
-mod silence;
 #[cfg(unix)]
 mod transcript;
 
@@ -76,17 +76,18 @@ impl Chat {
                     "leave it out, or use another data folder (GALATEA_DATA_DIR)",
                 ));
             }
-            let silence =
-                silence::Verdicts(silence::beside(&configuration.settings, &data_dir).await);
-            return self.talk(client, &silence, &data_dir, context).await;
+            let lookup = failure_lookup::Verdicts(
+                failure_lookup::beside(&configuration.settings, &data_dir).await,
+            );
+            return self.talk(client, &lookup, &data_dir, context).await;
         }
         let here =
             here::start(&self.characters.characters, configuration, &data_dir, context).await?;
         let client = find::connect(data_dir.path(), self.agent.as_deref(), &name)
             .await?
             .ok_or_else(exchange::gone)?;
-        let silence = silence::Verdicts(Some(here.store()));
-        let ended = self.talk(client, &silence, &data_dir, context).await;
+        let lookup = failure_lookup::Verdicts(Some(here.store()));
+        let ended = self.talk(client, &lookup, &data_dir, context).await;
         here.stop().await;
         ended
     }
@@ -94,24 +95,24 @@ impl Chat {
     async fn talk(
         &self,
         mut client: galatea_terminal::TerminalClient,
-        silence: &silence::Verdicts,
+        lookup: &failure_lookup::Verdicts,
         data_dir: &crate::data_dir::DataDir,
         context: &Context,
     ) -> Result<ExitCode> {
         use std::io::IsTerminal;
         let ended = if let Some(text) = &self.message {
-            one_shot::say(&mut client, text, silence, self.json.json, &context.output)
+            one_shot::say(&mut client, text, lookup, self.json.json, &context.output)
                 .await
                 .map(|()| ExitCode::SUCCESS)
         } else if std::io::stdin().is_terminal() && !self.json.json {
-            interactive::talk(&mut client, &context.output, data_dir.path().join(HISTORY), silence)
+            interactive::talk(&mut client, &context.output, data_dir.path().join(HISTORY), lookup)
                 .await
                 .map(|end| match end {
                     interactive::End::Done => ExitCode::SUCCESS,
                     interactive::End::Interrupted => crate::exit::Exit::Interrupted.into(),
                 })
         } else {
-            one_shot::say_lines(&mut client, silence, self.json.json, &context.output)
+            one_shot::say_lines(&mut client, lookup, self.json.json, &context.output)
                 .await
                 .map(|()| ExitCode::SUCCESS)
         };

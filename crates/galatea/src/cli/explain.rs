@@ -98,7 +98,7 @@ impl Explain {
         } else {
             let stories: Vec<_> = found
                 .iter()
-                .map(|explanation| story::tell(explanation, context.output.style))
+                .map(|explanation| story::render(explanation, context.output.style))
                 .collect();
             let left_alone = findings::render(&breakers::findings(&breakers), context.output.style);
             context.output.data(format!("{}\n{left_alone}", stories.join("\n")).trim_end());
@@ -209,7 +209,7 @@ fn unknown_message(what: &str) -> Error {
     Error::not_found("this message is not stored here")
         .with_code("GAL-EXPLAIN-UNKNOWN")
         .with("asked for", what)
-        .with_fix("give its link, CHAT:MESSAGE, or the memory id from the log (its beginning is enough). If that is what you gave, it never arrived: `galatea status` tells whether its platform is connected")
+        .with_fix("give its link, CHAT:MESSAGE, or the memory id from the log (its beginning is enough). If that is what you gave, it never arrived: `galatea status` shows whether its platform is connected")
 }
 
 #[cfg(test)]

@@ -3,7 +3,9 @@
 use clap::{Args, Subcommand};
 use galatea_core::{Clock, EventBus, SystemClock, TextModel, model::Price};
 use galatea_http::{HttpClient, HttpOptions};
-use galatea_models::{Change, Choices, Configured, Dependencies, When, config::Looked, families};
+use galatea_models::{
+    Change, Choices, Configured, Dependencies, When, config::ModelListReport, families,
+};
 use serde_json::{Value, json};
 use std::{fmt::Write as _, process::ExitCode, sync::Arc};
 
@@ -112,10 +114,10 @@ impl Which {
         let (mut built, dependencies, data_dir) = self.build(context)?;
         data_dir.create()?;
         let today = families::day(SystemClock.now());
-        let mut all = Looked::default();
+        let mut all = ModelListReport::default();
         for one in &mut built {
-            let Looked { changes, findings, unread } =
-                one.configured.look(dependencies.choices(), today, When::Now).await;
+            let ModelListReport { changes, findings, unread } =
+                one.configured.read_lists(dependencies.choices(), today, When::Now).await;
             all.changes.extend(changes);
             all.findings.extend(
                 findings

@@ -111,7 +111,7 @@ impl Start {
             .agents
             .iter()
             .filter_map(|agent| agent.silent.as_ref())
-            .for_each(|trouble| silent::tell(trouble, people.as_ref()));
+            .for_each(|trouble| silent::report_once(trouble, people.as_ref()));
 
         tokio::select! {
             () = signals.next() => {}

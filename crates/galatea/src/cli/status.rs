@@ -121,7 +121,7 @@ fn render(readiness: &Readiness, style: Style) -> String {
         };
         let _ = writeln!(
             text,
-            "\n  {processes} on this database; `galatea cluster status` tells who does what"
+            "\n  {processes} on this database; `galatea cluster status` shows who does what"
         );
     }
     let mut found: Vec<_> = readiness.reasons.iter().map(finding).collect();

@@ -251,11 +251,9 @@ mod tests {
             "MY_HELPER_TELEGRAM_BOT_TOKEN_FILE=token\nCHARACTER.MY_HELPER.OPENAI_API_KEY=own-key\n",
         )
         .unwrap();
-        let configuration = load(
-            dir.path(),
-            &[("TELEGRAM_BOT_TOKEN", "everybodys"), ("OPENAI_API_KEY", "everybodys")],
-        )
-        .unwrap();
+        let configuration =
+            load(dir.path(), &[("TELEGRAM_BOT_TOKEN", "shared"), ("OPENAI_API_KEY", "shared")])
+                .unwrap();
         let mut character = Character { name: "My Helper".into(), ..Character::default() };
         let settings = configuration.settings_for(&character, None).unwrap();
         let token = Variable::new("TELEGRAM_BOT_TOKEN", "").secret();

@@ -12,7 +12,7 @@ pub(crate) const DATABASE_URL: Variable =
 /// Role of this process in a cluster.
 pub(crate) const GALATEA_ROLE: Variable = Variable::new(
     "GALATEA_ROLE",
-    "What this process does where several share a PostgreSQL: all; ingress (connects and sends), worker (answers), api (only tells how things are).",
+    "What this process does where several share a PostgreSQL: all; ingress (connects and sends), worker (answers), api (only reports the state).",
 )
 .or("all");
 /// Log level or filter.

@@ -24,7 +24,7 @@ fn policies_of_other_programs_are_weaker_than_the_gates_own() {
     assert_eq!(settings.raw("DISCORD_DM_POLICY").unwrap().text(), "open");
 }
 
-fn one(settings: &Settings) -> AccountSettings {
+fn first_account(settings: &Settings) -> AccountSettings {
     AccountSettings { number: 1, settings: settings.clone() }
 }
 
@@ -42,7 +42,7 @@ fn off(built: Built) -> String {
 #[test]
 fn off_names_what_is_missing() {
     let why = off(telegram()
-        .connector(&one(&Settings::default()), &host("Ada"), &mut Taken::default())
+        .connector(&first_account(&Settings::default()), &host("Ada"), &mut Taken::default())
         .unwrap());
     assert_eq!(why, "set TELEGRAM_BOT_TOKEN");
 }
@@ -55,23 +55,24 @@ fn a_shared_token_goes_to_the_first_agent_and_the_second_is_reported() {
     )]);
     let mut taken = Taken::default();
     assert!(matches!(
-        telegram().connector(&one(&settings), &host("Ada"), &mut taken).unwrap(),
+        telegram().connector(&first_account(&settings), &host("Ada"), &mut taken).unwrap(),
         Built::On(_)
     ));
-    let why = off(telegram().connector(&one(&settings), &host("Bob"), &mut taken).unwrap());
+    let why =
+        off(telegram().connector(&first_account(&settings), &host("Bob"), &mut taken).unwrap());
     assert!(why.contains("Ada's") && why.contains("Bob") && !why.contains("AAAA"), "{why}");
     let older = Settings::from_pairs([(
         "TELEGRAM_BOT_TOKEN",
         "123456789:CCCCCCCCCCCCCCCCCCCCCCCCCCCCCCCCCCC",
     )]);
-    let why = off(telegram().connector(&one(&older), &host("Bob"), &mut taken).unwrap());
+    let why = off(telegram().connector(&first_account(&older), &host("Bob"), &mut taken).unwrap());
     assert!(why.contains("account 123456789 is Ada's"), "{why}");
     let own = Settings::from_pairs([(
         "TELEGRAM_BOT_TOKEN",
         "987654321:BBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBB",
     )]);
     assert!(matches!(
-        telegram().connector(&one(&own), &host("Cem"), &mut taken).unwrap(),
+        telegram().connector(&first_account(&own), &host("Cem"), &mut taken).unwrap(),
         Built::On(_)
     ));
 }
@@ -80,7 +81,9 @@ fn a_shared_token_goes_to_the_first_agent_and_the_second_is_reported() {
 fn accounts_of_one_app_are_different_logins() {
     let x = PLATFORMS.iter().find(|p| p.source.as_str() == "x").unwrap();
     assert_eq!(
-        off(x.connector(&one(&Settings::default()), &host("Ada"), &mut Taken::default()).unwrap()),
+        off(x
+            .connector(&first_account(&Settings::default()), &host("Ada"), &mut Taken::default())
+            .unwrap()),
         "set TWITTER_API_KEY and 3 more"
     );
     let keys = |token: &str| {
@@ -94,15 +97,16 @@ fn accounts_of_one_app_are_different_logins() {
     };
     let mut taken = Taken::default();
     assert!(matches!(
-        x.connector(&one(&keys("1-a")), &host("Ada"), &mut taken).unwrap(),
+        x.connector(&first_account(&keys("1-a")), &host("Ada"), &mut taken).unwrap(),
         Built::On(_)
     ));
     assert!(matches!(
-        x.connector(&one(&keys("2-b")), &host("Bob"), &mut taken).unwrap(),
+        x.connector(&first_account(&keys("2-b")), &host("Bob"), &mut taken).unwrap(),
         Built::On(_)
     ));
     assert!(
-        off(x.connector(&one(&keys("1-a")), &host("Cem"), &mut taken).unwrap()).contains("Ada's")
+        off(x.connector(&first_account(&keys("1-a")), &host("Cem"), &mut taken).unwrap())
+            .contains("Ada's")
     );
 }
 

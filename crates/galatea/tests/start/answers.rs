@@ -16,7 +16,7 @@ fn without_any_key_it_starts_answers_and_stops() {
     ] {
         assert!(running.banner.contains(line), "{line:?} is missing:\n{}", running.banner);
     }
-    running.said("terminal.sock");
+    running.wait_printed("terminal.sock");
     assert!(get(running.health(), "/healthz").starts_with("HTTP/1.1 200 "));
     let ready = get(running.health(), "/readyz");
     assert!(ready.starts_with("HTTP/1.1 200 "), "{ready}");
@@ -176,7 +176,7 @@ fn a_model_that_does_not_answer_shows_in_readyz_and_in_the_chat() {
         .env("OPENAI_API_KEY", "sk-test-canary")
         .env("OPENAI_BASE_URL", format!("http://{address}/v1"));
     let running = Running::of(command);
-    running.said("terminal.sock");
+    running.wait_printed("terminal.sock");
     assert!(
         get(running.health(), "/readyz").starts_with("HTTP/1.1 200 "),
         "no message has asked it yet"

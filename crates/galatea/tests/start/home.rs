@@ -83,7 +83,7 @@ impl Running {
     }
 
     /// Waits until `word` was printed, in the banner or after it.
-    pub(crate) fn said(&self, word: &str) -> String {
+    pub(crate) fn wait_printed(&self, word: &str) -> String {
         if self.banner.contains(word) { self.banner.clone() } else { self.until(word) }
     }
 

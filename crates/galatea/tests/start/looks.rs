@@ -47,7 +47,7 @@ fn status_in_json_tells_whether_one_runs() {
     );
     assert_eq!(told["error"]["code"], "GAL-STATUS-OFF");
     let running = home.start(&[]);
-    running.said("terminal.sock");
+    running.wait_printed("terminal.sock");
     let told = json(&home.run(&["status", "--json"]));
     assert_eq!(
         (&told["running"], &told["ready"], &told["pid"]),
@@ -230,7 +230,7 @@ fn forty_columns_are_enough_for_every_table() {
         .map(|line| format!("{line}\n"))
         .collect();
     assert_eq!(wide(&banner), Vec::<String>::new(), "{banner}");
-    running.said("terminal.sock");
+    running.wait_printed("terminal.sock");
     let chat = home.run(&["chat", "--json", "-m", "hello"]);
     let memory = json(&chat)["memory"].as_str().unwrap().to_owned();
     for args in [

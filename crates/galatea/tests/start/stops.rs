@@ -132,7 +132,7 @@ fn a_second_signal_ends_it_at_once_and_the_message_is_answered_after_the_next_st
     assert_eq!(chat.wait().unwrap().code(), Some(5), "the conversation broke off");
 
     let again = home.start(&[]);
-    again.said("answered");
+    again.wait_printed("answered");
     // The answer waits in the outbox until a client of that name connects.
     let answer = home.run(&["chat", "-m", "are you back?"]);
     assert!(answer.status.success(), "{}", err(&answer));
@@ -143,13 +143,13 @@ fn a_second_signal_ends_it_at_once_and_the_message_is_answered_after_the_next_st
 fn a_killed_process_leaves_nothing_in_the_way() {
     let home = Home::new();
     let mut first = home.start(&[]);
-    first.said("terminal.sock");
+    first.wait_printed("terminal.sock");
     first.child.kill().unwrap();
     first.child.wait().unwrap();
     assert!(home.path().join(".galatea/terminal.sock").exists());
     let second = home.start(&[]);
     assert!(!second.banner.contains("created"), "{}", second.banner);
-    second.said("terminal.sock");
+    second.wait_printed("terminal.sock");
     let answer = home.run(&["chat", "-m", "hello"]);
     assert!(answer.status.success(), "{}", err(&answer));
     assert_eq!(second.stop(), Some(0));

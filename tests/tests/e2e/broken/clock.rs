@@ -7,7 +7,7 @@ use galatea_testkit::{
 use std::time::Duration;
 
 use super::{sound, until_status};
-use crate::{discord, stage::Stage};
+use crate::{discord, places::Database, stage::Stage};
 
 const HOUR: i64 = 3600;
 const JUMPS: [i64; 6] = [HOUR, 0, -HOUR, 0, 400 * 24 * HOUR, 0];
@@ -53,6 +53,22 @@ async fn set_back_while_a_room_waits_it_waits_no_longer() {
     assert_eq!(stage.wait_text(&direct, "A2").await, ["A1", "A2"]);
 }
 
+/// Waits until the store holds an answer that failed and waits for its next attempt.
+async fn until_pending(stage: &Stage) {
+    const PENDING: &str =
+        "SELECT CAST(count(*) AS text) FROM outbox WHERE state = 'pending' AND error IS NOT NULL";
+    let is_pending = async || {
+        let rows = Database::open(stage.home.path()).await.rows(PENDING).await;
+        rows[0][0] == "1"
+    };
+    let wait = async {
+        while !is_pending().await {
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+    };
+    tokio::time::timeout(Duration::from_secs(30), wait).await.expect("no answer waits");
+}
+
 #[tokio::test]
 async fn set_forward_while_an_answer_waits_it_is_no_older() {
     let stage = Stage::set().await;
@@ -64,8 +80,8 @@ async fn set_forward_while_an_answer_waits_it_is_no_older() {
     stage.telegram.fault(Fault::new(Effect::RateLimited(3)).on("sendMessage"));
     stage.ann.says(&direct, "Q1").send();
     galatea.wait_for_line("GAL-TG-429").await;
-    // The line is logged just before the wait begins.
-    tokio::time::sleep(Duration::from_millis(500)).await;
+    // The answer waits from when its row says so.
+    until_pending(&stage).await;
     machine.set_clock(HOUR);
     assert_eq!(stage.wait_text(&direct, "A1").await, ["A1"], "{}", galatea.output());
 }

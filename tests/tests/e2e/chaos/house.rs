@@ -185,13 +185,13 @@ impl House {
     }
 
     /// Number of the agent's messages so far, on both platforms.
-    pub(crate) fn said(&self) -> usize {
-        self.telegram.said() + self.discord.said()
+    pub(crate) fn bot_message_count(&self) -> usize {
+        self.telegram.bot_message_count() + self.discord.bot_message_count()
     }
 
     /// Waits until the agent has sent more than `before` messages.
     pub(crate) async fn speaks(&self, before: usize) {
-        let more = || (self.said() > before).then_some(());
+        let more = || (self.bot_message_count() > before).then_some(());
         tokio::select! {
             () = self.telegram.wait_for("an answer after a restart", |_| more()) => {}
             () = self.discord.wait_for("an answer after a restart", |_| more()) => {}
@@ -226,12 +226,12 @@ impl House {
     /// Waits until every question is answered, as long as answers keep coming. The check of the
     /// results then reports those that are not.
     pub(crate) async fn answered(&self) {
-        let (mut said, mut since) = (self.said(), Instant::now());
+        let (mut said, mut since) = (self.bot_message_count(), Instant::now());
         let mut pause = tokio::time::interval(Duration::from_millis(250));
         while since.elapsed() < PATIENCE && !self.truth().iter().all(truth::is_answered) {
             pause.tick().await;
-            if self.said() != said {
-                (said, since) = (self.said(), Instant::now());
+            if self.bot_message_count() != said {
+                (said, since) = (self.bot_message_count(), Instant::now());
             }
         }
     }

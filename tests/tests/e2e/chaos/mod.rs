@@ -31,7 +31,7 @@ async fn kills(house: &House, count: usize, random: &mut StdRng) -> Vec<Duration
         let mut running = house.program().arg("start").spawn();
         // Sends of the previous run may still arrive.
         tokio::time::sleep(Duration::from_millis(20)).await;
-        let before = house.said();
+        let before = house.bot_message_count();
         if random.random_bool(0.6) {
             house.speaks(before).await;
             answering.push(begun.elapsed());
@@ -90,7 +90,7 @@ async fn chaos(count: usize, seed: u64) {
         begun.elapsed().as_secs_f64(),
         house.asked(),
         house.rooms(),
-        house.said(),
+        house.bot_message_count(),
         answering.len()
     );
     house.hear(&last.output());

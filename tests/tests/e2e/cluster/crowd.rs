@@ -251,6 +251,11 @@ impl Drop for Node {
 }
 
 impl Node {
+    /// Id of this process among those that share the database.
+    pub(super) fn member(&self) -> String {
+        std::fs::read_to_string(self.home.path().join("member")).unwrap().trim().to_owned()
+    }
+
     /// Output of `galatea status` for this process.
     pub(super) async fn status(&self, crowd: &Crowd) -> Value {
         let told = crowd.program(&self.home).args(["status", "--json"]).run().await;

@@ -1,6 +1,7 @@
 //! Measures how long rooms wait for answers when processes are killed, paused, added and replaced
-//! under constant load. `cargo xtask cluster` runs it with forty rooms. The test fails only when
-//! answers are lost, repeated or out of order; it prints the times.
+//! under constant load. `cargo xtask long` runs it in CI with four rooms, `cargo xtask cluster` with
+//! forty and the release binary. The test fails only when answers are lost, repeated or out of
+//! order; it prints the times.
 
 use galatea_testkit::process::Running;
 use std::{
@@ -110,7 +111,7 @@ async fn phase(crowd: &mut Crowd, what: &str, lasts: Duration, mut steps: Vec<St
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-#[ignore = "a measurement of minutes: `cargo xtask cluster`, run by hand; its order and loss checks are in `cluster::moves` too"]
+#[ignore = "takes minutes; `cargo xtask long` runs it, in CI after the other tests"]
 async fn rooms_are_silent_no_longer_than_a_lease() {
     let (rooms, around) = measure();
     let mut crowd = Crowd::of(rooms.div_ceil(2)).await;
@@ -118,7 +119,9 @@ async fn rooms_are_silent_no_longer_than_a_lease() {
     let mut ingress = vec![crowd.node("ingress").await, crowd.node("ingress").await];
     let mut workers = vec![crowd.node("worker").await, crowd.node("worker").await];
     crowd.discord.wait_connected(1).await;
-    crowd.wait_status("everybody at work", |status| status["idle"] == serde_json::json!([])).await;
+    crowd
+        .wait_status("every agent at work", |status| status["idle"] == serde_json::json!([]))
+        .await;
     eprintln!(
         "| what happens | questions | half wait at most | 99 % | longest |\n|---|---|---|---|---|"
     );

@@ -42,7 +42,7 @@ async fn killed_workers_and_connectors_are_replaced() {
     }
     crowd.discord.wait_connected(1).await;
     crowd
-        .wait_status("everybody at work", |status| {
+        .wait_status("every agent at work", |status| {
             status["idle"] == serde_json::json!([]) && spread(status).iter().sum::<usize>() == 64
         })
         .await;

@@ -52,7 +52,7 @@ async fn every_process_reports_work_that_no_process_does() {
 
     let (mut ingress, mut worker) = (crowd.node("ingress").await, crowd.node("worker").await);
     crowd.discord.wait_connected(1).await;
-    crowd.wait_status("everybody at work", |status| status["idle"] == json!([])).await;
+    crowd.wait_status("every agent at work", |status| status["idle"] == json!([])).await;
     assert_eq!(api.status(&crowd).await["ready"], true);
     ingress.running.kill_9().await;
     let status = says(&crowd, &worker, "no live process connects discord").await;

@@ -1,18 +1,33 @@
 //! A process that was paused past its leases resumes while another one does its work.
 
-use serde_json::Value;
+use serde_json::{Value, json};
 use std::{collections::BTreeMap, time::Duration};
 
-use super::crowd::{Crowd, spread};
-
-/// Longer than a lease.
-const PAUSED: Duration = Duration::from_secs(9);
+use super::crowd::{Crowd, Node, spread};
 
 /// On a slow machine a paused process may also miss a gateway heartbeat.
 async fn crowd(rooms: usize) -> Crowd {
     let crowd = Crowd::of(rooms).await;
     crowd.discord.allow_violation("no heartbeat within its interval");
     crowd
+}
+
+/// Waits until no lease of a paused process is valid any more. Real time passes, because the
+/// database's clock ends a lease.
+async fn leases_to_end(crowd: &Crowd, paused: &Node) {
+    let member = paused.member();
+    let is_over = |lease: &Value| {
+        lease["member"] != member.as_str()
+            || (lease["left"]["secs"] == 0 && lease["left"]["nanos"] == 0)
+    };
+    let look = |status: &Value| status["leases"].as_array().unwrap().iter().all(is_over);
+    crowd.wait_status("the paused process to lose its leases", look).await;
+}
+
+/// Waits until other processes have all work of a paused one.
+async fn successors(crowd: &Crowd, paused: &Node) {
+    leases_to_end(crowd, paused).await;
+    crowd.wait_status("others to take over", |status| status["idle"] == json!([])).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
@@ -24,7 +39,7 @@ async fn a_paused_worker_wakes_up_and_says_nothing_twice() {
     crowd.talk(3, Duration::from_millis(100)).await;
     workers[0].running.freeze();
     crowd.talk(3, Duration::from_millis(300)).await;
-    tokio::time::sleep(PAUSED).await;
+    successors(&crowd, &workers[0]).await;
     workers[0].running.thaw();
     crowd.talk(3, Duration::from_millis(300)).await;
     crowd.is_all_answered().await;
@@ -49,7 +64,7 @@ async fn a_paused_connector_wakes_up_and_sends_nothing_twice() {
     for node in [&first, &second, &first] {
         node.running.freeze();
         crowd.talk(3, Duration::from_millis(300)).await;
-        tokio::time::sleep(PAUSED).await;
+        successors(&crowd, node).await;
         node.running.thaw();
         crowd.talk(2, Duration::from_millis(300)).await;
         crowd.is_all_answered().await;
@@ -69,7 +84,7 @@ async fn a_paused_process_without_a_successor_begins_anew() {
     let before = epochs(&crowd.status().await);
     alone.running.freeze();
     crowd.talk(2, Duration::from_millis(100)).await;
-    tokio::time::sleep(PAUSED).await;
+    leases_to_end(&crowd, &alone).await;
     alone.running.thaw();
     crowd.talk(2, Duration::from_millis(100)).await;
     crowd.is_all_answered().await;

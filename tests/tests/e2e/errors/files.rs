@@ -80,7 +80,7 @@ async fn an_unknown_key_is_kept_and_reported() {
     running.wait_for_line("ready in").await;
     says(&scene.end(running).await.stderr, &form);
     let doctor = scene.run(&["doctor", "--character", "ada.json"]).await;
-    assert_eq!(doctor.code, Some(0), "it is no error: {}", doctor.stdout);
+    assert_eq!(doctor.code, Some(0), "it is not an error: {}", doctor.stdout);
     says(
         &doctor.stdout,
         &[

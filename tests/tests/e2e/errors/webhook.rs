@@ -234,7 +234,7 @@ async fn privacy_mode_is_reported_with_the_way_to_change_it() {
         "fix: fine for a helper; to change: @BotFather → /setprivacy → Disable",
     ];
     let check = scene.run(&["connector", "check", "telegram"]).await;
-    assert_eq!(check.code, Some(0), "it is no fault: {}", check.stdout);
+    assert_eq!(check.code, Some(0), "it is not a fault: {}", check.stdout);
     says(&check.stdout, &expected);
     says(&scene.run(&["doctor"]).await.stdout, &expected);
     assert_eq!(

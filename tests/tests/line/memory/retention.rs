@@ -23,11 +23,11 @@ async fn texts(house: &House, kind: MemoryKind) -> Vec<String> {
     house.store.memories(&query).await.unwrap().into_iter().map(|m| m.content.text).collect()
 }
 
-/// A fact that one message says.
-async fn learn(house: &House, at: &Spot, said: MemoryId, text: &str) {
-    let memory = Memory {
+/// A new memory of this kind by the person at `at`.
+fn memory(house: &House, at: &Spot, kind: MemoryKind, text: &str) -> Memory {
+    Memory {
         id: MemoryId::fresh(),
-        kind: MemoryKind::Facts,
+        kind,
         agent_id: house.agent,
         entity_id: house.entity(at),
         room_id: house.room(at),
@@ -35,24 +35,19 @@ async fn learn(house: &House, at: &Spot, said: MemoryId, text: &str) {
         content: Content::text(text),
         metadata: serde_json::Map::new(),
         created_at: house.clock.now(),
-    };
+    }
+}
+
+/// A fact that one message says.
+async fn learn(house: &House, at: &Spot, said: MemoryId, text: &str) {
+    let memory = memory(house, at, MemoryKind::Facts, text);
     let new = vec![Derived::new(memory, MemoryScope::Room, vec![said])];
     let change = DerivedChange { new, ..DerivedChange::default() };
     assert_eq!(house.store.change_derived(house.agent, &change).await.unwrap(), 1);
 }
 
-fn waiting(house: &House, at: &Spot, text: &str) -> InboxEntry {
-    let memory = Memory {
-        id: MemoryId::fresh(),
-        kind: MemoryKind::Messages,
-        agent_id: house.agent,
-        entity_id: house.entity(at),
-        room_id: house.room(at),
-        world_id: Some(house.world(at)),
-        content: Content::text(text),
-        metadata: serde_json::Map::new(),
-        created_at: house.clock.now(),
-    };
+fn inbox_entry(house: &House, at: &Spot, text: &str) -> InboxEntry {
+    let memory = memory(house, at, MemoryKind::Messages, text);
     InboxEntry {
         remote: RemoteId::new(memory.id.to_string()),
         memory,
@@ -91,7 +86,7 @@ async fn old_messages_of_a_world_go_with_what_was_made_from_them() {
     assert!(house.orchestrator.stop(Duration::from_secs(10)).await);
     assert_eq!(texts(&house, MemoryKind::Messages).await.len(), 245, "not by a stop");
     // Of a platform that is not connected: it waits for its turn, and is as old.
-    let mut waits = waiting(&house, &short, "still waits");
+    let mut waits = inbox_entry(&house, &short, "still waits");
     waits.memory.created_at = Timestamp(1_777_888_800_000);
     let batch = Ingest { messages: vec![waits], ..Ingest::default() };
     house.store.ingest(batch).await.unwrap();

@@ -142,7 +142,7 @@ fn figures_stand_beside_targets_and_peers() {
 fn what_was_not_measured_is_neither_met_nor_missed() {
     assert_eq!(
         cells(&table(), "SQL statements per answer, flood")[..4],
-        ["not told", "not told", "≤ 6.0", "–"]
+        ["not reported", "not reported", "≤ 6.0", "–"]
     );
 }
 

@@ -5,7 +5,7 @@ use galatea_core::ChannelType;
 
 #[test]
 fn a_private_message() {
-    let (connection, message) = said(&message_in(dm(), json!({"text": "hello"})));
+    let (connection, message) = only_message(&message_in(dm(), json!({"text": "hello"})));
     assert_eq!(connection.world.remote.as_str(), "501");
     assert_eq!(
         (connection.room.remote.as_str(), connection.room.kind, connection.room.name.as_deref()),
@@ -26,7 +26,7 @@ fn a_private_message() {
 
 #[test]
 fn a_group_message_has_its_link() {
-    let (connection, message) = said(&message_in(group(), json!({"text": "hello"})));
+    let (connection, message) = only_message(&message_in(group(), json!({"text": "hello"})));
     assert_eq!(
         (connection.room.remote.as_str(), connection.room.kind),
         ("-1001234", ChannelType::Group)
@@ -43,7 +43,7 @@ fn a_topic_is_a_room_of_its_own_and_general_is_the_chat() {
     forum["is_forum"] = json!(true);
     let root = json!({"message_id": 42, "from": {"id": 7001, "is_bot": true, "first_name": "G"}, "chat": forum, "date": 1, "message_thread_id": 42, "is_topic_message": true,
         "forum_topic_created": {"name": "Roses", "icon_color": 7322096}});
-    let (connection, message) = said(&message_in(
+    let (connection, message) = only_message(&message_in(
         forum.clone(),
         json!({"text": "hi", "message_thread_id": 42, "is_topic_message": true, "reply_to_message": root}),
     ));
@@ -60,9 +60,10 @@ fn a_topic_is_a_room_of_its_own_and_general_is_the_chat() {
         (None, false),
         "the topic's root does not make a reply, even if the bot opened it"
     );
-    let (general, _) = said(&message_in(forum, json!({"text": "hi"})));
+    let (general, _) = only_message(&message_in(forum, json!({"text": "hi"})));
     assert_eq!(general.room.remote.as_str(), "-1001234");
-    let (thread, _) = said(&message_in(group(), json!({"text": "hi", "message_thread_id": 3})));
+    let (thread, _) =
+        only_message(&message_in(group(), json!({"text": "hi", "message_thread_id": 3})));
     assert_eq!(
         thread.room.remote.as_str(),
         "-1001234",
@@ -106,13 +107,13 @@ fn topics_and_chats_are_named_by_service_messages() {
 fn chats_can_speak() {
     let channel = json!({"id": -1009, "type": "channel", "title": "News"});
     let post = json!({"update_id": 1, "channel_post": {"message_id": 3, "sender_chat": channel, "chat": channel, "date": 5, "text": "news"}});
-    let (connection, _) = said(&post);
+    let (connection, _) = only_message(&post);
     assert_eq!(
         (connection.room.kind, connection.entity.unwrap().remote.as_str().to_owned()),
         (ChannelType::Feed, "-1009".to_owned())
     );
     let anonymous = json!({"id": 1087968824, "is_bot": true, "first_name": "Group", "username": "GroupAnonymousBot"});
-    let (connection, message) = said(&message_in(
+    let (connection, message) = only_message(&message_in(
         group(),
         json!({"from": anonymous, "sender_chat": group(), "text": "rules"}),
     ));
@@ -126,7 +127,10 @@ fn chats_can_speak() {
 #[test]
 fn mentions_are_found_by_entity_in_any_case() {
     let mention = |text: &str, entities: Value| {
-        said(&message_in(group(), json!({"text": text, "entities": entities}))).1.addressed.mention
+        only_message(&message_in(group(), json!({"text": text, "entities": entities})))
+            .1
+            .addressed
+            .mention
     };
     assert!(mention("🤖 @galatea_bot hi", json!([{"type": "mention", "offset": 3, "length": 12}])));
     assert!(!mention("🤖 @galatea_bot hi", json!([])), "a name without an entity is not a mention");
@@ -151,7 +155,7 @@ fn replies_to_us_are_distinguished_from_replies_to_others() {
     let reply = |from: Value| {
         let earlier =
             json!({"message_id": 5, "from": from, "chat": group(), "date": 1, "text": "earlier"});
-        said(&message_in(group(), json!({"text": "yes", "reply_to_message": earlier}))).1
+        only_message(&message_in(group(), json!({"text": "yes", "reply_to_message": earlier}))).1
     };
     let ours = reply(json!({"id": 7001, "is_bot": true, "first_name": "G"}));
     assert_eq!((ours.addressed.reply, ours.reply_to.unwrap().as_str()), (true, "-1001234:5"));
@@ -161,7 +165,7 @@ fn replies_to_us_are_distinguished_from_replies_to_others() {
 #[test]
 fn commands_are_ours_unless_they_name_another() {
     let command = |text: &str, length: usize| {
-        said(&message_in(group(), json!({"text": text, "entities": [{"type": "bot_command", "offset": 0, "length": length}]}))).1
+        only_message(&message_in(group(), json!({"text": text, "entities": [{"type": "bot_command", "offset": 0, "length": length}]}))).1
     };
     let plain = command("/ask why?", 4).command.unwrap();
     assert_eq!((plain.name.as_str(), plain.args.as_str()), ("ask", "why?"));
@@ -176,7 +180,7 @@ fn commands_are_ours_unless_they_name_another() {
     );
     let other = command("/ask@other_bot why", 14);
     assert_eq!((other.command, other.addressed.mention), (None, false));
-    let later = said(&message_in(dm(), json!({"text": "use /ask", "entities": [{"type": "bot_command", "offset": 4, "length": 4}]}))).1;
+    let later = only_message(&message_in(dm(), json!({"text": "use /ask", "entities": [{"type": "bot_command", "offset": 4, "length": 4}]}))).1;
     assert_eq!(later.command, None);
     let start = command("/start own_4fK", 6).command.unwrap();
     assert_eq!((start.name.as_str(), start.args.as_str()), ("start", "own_4fK"));
@@ -185,7 +189,7 @@ fn commands_are_ours_unless_they_name_another() {
 #[test]
 fn entities_become_markdown() {
     let text = |text: &str, entities: Value| {
-        said(&message_in(dm(), json!({"text": text, "entities": entities}))).1.content.text
+        only_message(&message_in(dm(), json!({"text": text, "entities": entities}))).1.content.text
     };
     let e = |kind: &str, offset: usize, length: usize| json!({"type": kind, "offset": offset, "length": length});
     assert_eq!(
@@ -228,7 +232,7 @@ fn entities_become_markdown() {
 
 #[test]
 fn files_become_attachments() {
-    let media = |more: Value| said(&message_in(dm(), more)).1.content;
+    let media = |more: Value| only_message(&message_in(dm(), more)).1.content;
     let size = |id: &str, w: u32| json!({"file_id": id, "file_unique_id": id, "width": w, "height": w, "file_size": w});
     let photo = media(
         json!({"photo": [size("s", 90), size("l", 900), size("m", 300)], "caption": "look *here*", "caption_entities": [{"type": "bold", "offset": 0, "length": 4}]}),
@@ -267,7 +271,7 @@ fn files_become_attachments() {
 
 #[test]
 fn what_is_not_a_file_is_said_in_words() {
-    let words = |more: Value| said(&message_in(dm(), more)).1.content.text;
+    let words = |more: Value| only_message(&message_in(dm(), more)).1.content.text;
     assert_eq!(
         words(json!({"location": {"latitude": 52.5, "longitude": 13.4}})),
         "[location: 52.5, 13.4]"
@@ -289,7 +293,7 @@ fn what_is_not_a_file_is_said_in_words() {
 
 #[test]
 fn forwards_and_quotes_are_kept() {
-    let content = said(&message_in(
+    let content = only_message(&message_in(
         dm(),
         json!({"text": "x", "forward_origin": {"type": "hidden_user", "sender_user_name": "Zoe", "date": 1}, "quote": {"text": "part", "position": 0}}),
     ))
@@ -314,20 +318,20 @@ fn one_unknown_field_does_not_swallow_a_message() {
         dm(),
         json!({"text": "on Monday **x**", "entities": [{"type": "date_time", "offset": 3, "length": 6, "unix_time": 5}, {"type": "bold", "offset": 0, "length": 2}]}),
     );
-    assert_eq!(said(&new_entity).1.content.text, "**on** Monday **x**");
+    assert_eq!(only_message(&new_entity).1.content.text, "**on** Monday **x**");
     let voice =
         message_in(dm(), json!({"voice": {"file_id": "v", "file_unique_id": "v", "duration": 3}}));
     assert_eq!(
-        said(&voice).1.content.attachments[0].url,
+        only_message(&voice).1.content.attachments[0].url,
         "telegram:v",
         "mime_type is optional in the Bot API"
     );
     let odd = message_in(dm(), json!({"caption": "kept", "hologram": {"file_id": "h"}}));
-    assert_eq!(said(&odd).1.content.text, "kept");
+    assert_eq!(only_message(&odd).1.content.text, "kept");
     let reply = json!({"message_id": 5, "from": {"id": 7001, "is_bot": true, "first_name": "G"}, "chat": dm(), "date": 1, "hologram": {}});
     let external = message_in(
         dm(),
         json!({"text": "kept too", "external_reply": {"origin": {"type": "new_kind"}}, "reply_to_message": reply}),
     );
-    assert!(said(&external).1.addressed.reply);
+    assert!(only_message(&external).1.addressed.reply);
 }

@@ -46,11 +46,11 @@ struct Renewal {
     app: App,
     file: TokenFile,
     /// Locked during a renewal, so that a concurrent caller waits for it and uses its result.
-    known: Mutex<Option<Known>>,
+    known: Mutex<Option<CurrentTokens>>,
 }
 
 /// The newest tokens.
-struct Known {
+struct CurrentTokens {
     tokens: Tokens,
     /// Whether they are on disk.
     stored: bool,
@@ -171,7 +171,7 @@ impl Renewal {
             }
         };
         let mut fresh = if good(&last) {
-            Known { tokens: last, stored: true }
+            CurrentTokens { tokens: last, stored: true }
         } else {
             self.renew(last).await?
         };
@@ -183,7 +183,7 @@ impl Renewal {
         Ok(token)
     }
 
-    async fn renew(&self, old: Tokens) -> Result<Known> {
+    async fn renew(&self, old: Tokens) -> Result<CurrentTokens> {
         let pairs =
             [("grant_type", "refresh_token"), ("refresh_token", old.refresh_token.expose_secret())];
         let granted = self.app.grant(&pairs).await.map_err(|error| match error.retry() {
@@ -192,14 +192,14 @@ impl Renewal {
             _ => error.with_sent(Sent::No),
         })?;
         tracing::debug!("renewed the OAuth 2 tokens of X");
-        Ok(Known {
+        Ok(CurrentTokens {
             tokens: Tokens { user_id: old.user_id, user_name: old.user_name, ..granted },
             stored: false,
         })
     }
 }
 
-impl Known {
+impl CurrentTokens {
     /// Writes the tokens to disk if they are not there yet. If this fails, they stay valid in this
     /// process, and the next use writes them again.
     fn store(&mut self, file: &TokenFile) {

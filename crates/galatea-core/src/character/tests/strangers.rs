@@ -63,7 +63,7 @@ fn a_quote_inside_a_text_is_reported_with_its_place() {
         assert!(error.message.contains("quote inside a text"), "{text}\n{error}");
         assert!(error.help.as_deref().unwrap().contains("\\\""), "{error}");
     }
-    // What is no such quote keeps its own advice.
+    // Any other text keeps its own advice.
     assert!(error("{'name': 'say \"x\"'}").message.contains("JSON uses double quotes"));
     assert!(error("{\"name\":\"a\"\"bio\":\"b\"}").message.contains("comma"));
 }
@@ -152,7 +152,7 @@ fn what_elizaos_encrypted_is_reported_and_hides_no_other_value() {
     let settings = Settings::new(settings_layers(&read.character, None));
     assert!(
         ["OPENAI_API_KEY", "A", "deep.B"].iter().all(|name| settings.raw(name).is_none()),
-        "a cipher is no key, and must not hide the one in .env"
+        "a cipher is not a key, and must not hide the one in .env"
     );
     assert!(convert(&read.character).contains(cipher), "nothing is lost");
 }

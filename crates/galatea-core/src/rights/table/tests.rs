@@ -48,7 +48,7 @@ const CELLS: &[(Scope, Site, &str, &str)] = &[
 fn every_cell_is_as_written() {
     let mut looked_at = 0;
     for (scope, site, own, others) in CELLS {
-        for (words, cells) in [(Words::Own, own), (Words::Others, others)] {
+        for (words, cells) in [(Authorship::Own, own), (Authorship::Others, others)] {
             for (standing, cell) in Standing::ALL.iter().zip(cells.chars()) {
                 let wanted = match cell {
                     '.' => Ruling::Allow,
@@ -73,13 +73,13 @@ fn more_standing_never_gets_less_and_others_words_never_give_more() {
     for row in rows() {
         for higher in Standing::ALL.iter().filter(|s| **s > row.standing) {
             assert!(
-                rule(row.scope, *higher, row.site, row.words) <= row.ruling,
+                rule(row.scope, *higher, row.site, row.authorship) <= row.ruling,
                 "{row:?} against {higher}"
             );
         }
         assert!(
-            rule(row.scope, row.standing, row.site, Words::Others)
-                >= rule(row.scope, row.standing, row.site, Words::Own),
+            rule(row.scope, row.standing, row.site, Authorship::Others)
+                >= rule(row.scope, row.standing, row.site, Authorship::Own),
             "{row:?}"
         );
     }

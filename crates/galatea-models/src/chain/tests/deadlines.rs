@@ -98,7 +98,7 @@ async fn a_sibling_of_one_that_hangs_is_not_waited_for_as_long_again() {
 }
 
 #[tokio::test]
-async fn what_this_machine_lacks_is_not_asked_of_everybody() {
+async fn what_this_machine_lacks_is_not_asked_of_everyone() {
     let clock = Arc::<Jump>::default();
     let first = bad("a", || {
         Error::new(ErrorKind::Exhausted, "no open files left").with_code("GAL-LOCAL-LIMIT")

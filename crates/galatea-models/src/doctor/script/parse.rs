@@ -53,7 +53,7 @@ impl<'a> Span<'a> {
         }
     }
 
-    fn words(self) -> Vec<String> {
+    fn split_words(self) -> Vec<String> {
         self.text
             .to_lowercase()
             .split([',', ' ', '\t'])
@@ -112,15 +112,17 @@ impl<'a> Parser<'a> {
         match (name, argument) {
             ("greeting", "") => script.greetings.push(value.required("the greeting")?.to_owned()),
             ("farewell", "") => script.farewells.push(value.required("the farewell")?.to_owned()),
-            ("quit", "") => script.quit.extend(value.words()),
+            ("quit", "") => script.quit.extend(value.split_words()),
             ("pre", "") => script.pre.push(substitution(value)?),
             ("post", "") => script.post.push(substitution(value)?),
             ("post-end", "") => script.post_end.push(substitution(value)?),
             ("class", class) if !class.is_empty() => {
                 value.required("the list of words")?;
-                script.classes.entry(class.to_owned()).or_default().extend(value.words());
+                script.classes.entry(class.to_owned()).or_default().extend(value.split_words());
             }
-            ("key", rank) => return self.key(value, if rank.is_empty() { "0" } else { rank }),
+            ("key", rank) => {
+                return self.keyword_section(value, if rank.is_empty() { "0" } else { rank });
+            }
             ("memory", "") => {
                 if script.memory.is_some() {
                     return Err(line.fault("there is a memory already"));
@@ -160,7 +162,7 @@ impl<'a> Parser<'a> {
         Ok(section)
     }
 
-    fn key(&mut self, value: Span<'a>, rank: &str) -> Result<Section, Fault> {
+    fn keyword_section(&mut self, value: Span<'a>, rank: &str) -> Result<Section, Fault> {
         let rank = rank
             .parse()
             .map_err(|_| value.fault("the rank before the colon is not a whole number"))?;
@@ -314,7 +316,10 @@ fn substitution(value: Span<'_>) -> Result<Substitution, Fault> {
     let (from, to) =
         value.split("=").ok_or_else(|| value.fault("expected `words = other words`"))?;
     from.required("what is replaced")?;
-    Ok(Substitution { from: from.words(), to: to.text.split_whitespace().map(Word::new).collect() })
+    Ok(Substitution {
+        from: from.split_words(),
+        to: to.text.split_whitespace().map(Word::new).collect(),
+    })
 }
 
 /// Parses text with placeholders `{n}`; `elements` is the number of elements of the pattern above.

@@ -3,7 +3,7 @@
 use proptest::prelude::*;
 use serde_json::Value;
 
-use super::{called, cut, render, said};
+use super::{called, cut, read, render};
 use crate::plan::{MAX_ACTIONS, MAX_ANSWER, MAX_PROVIDERS, Parsed, parse_should_respond};
 
 /// Pieces of every format, put together without sense.
@@ -84,7 +84,7 @@ proptest! {
 
     #[test]
     fn rubble_never_breaks_it(text in rubble(), name in rubble(), arguments in rubble()) {
-        sound(&said(&text))?;
+        sound(&read(&text))?;
         sound(&cut(&text))?;
         sound(&called(&text, &[("REPLY", arguments.as_str()), (name.as_str(), text.as_str())]))?;
         parse_should_respond(&text);
@@ -92,7 +92,7 @@ proptest! {
 
     #[test]
     fn arbitrary_text_never_breaks_it(text in "(?s).{0,200}", arguments in any::<String>()) {
-        sound(&said(&text))?;
+        sound(&read(&text))?;
         sound(&called(&text, &[("MUTE_ROOM", arguments.as_str())]))?;
         parse_should_respond(&text);
     }
@@ -105,7 +105,7 @@ proptest! {
         elements.remove(missing);
         let body = elements.concat();
         let answer = if fenced { format!("```xml\n{body}\n```") } else { body };
-        let shown = said(&answer).plan.text;
+        let shown = read(&answer).plan.text;
         for markup in ["<response", "</response", "<text", "</text", "<thought", "</thought", "<actions", "```"] {
             prop_assert!(!shown.contains(markup), "{answer} shows {shown}");
         }
@@ -113,7 +113,7 @@ proptest! {
     }
 
     #[test]
-    fn should_respond_survives_reasoning(thought in render::words(), n in 0_usize..3) {
+    fn should_respond_survives_reasoning(thought in render::any_text(), n in 0_usize..3) {
         prop_assume!(!thought.contains("</think>"));
         let word = ["RESPOND", "IGNORE", "STOP"][n];
         let answers = [
@@ -182,7 +182,7 @@ fn hostile_repetition_ends() {
             "{\"actions\":",
             "{'a':",
         ] {
-            let parsed = said(&format!("{front}{text}"));
+            let parsed = read(&format!("{front}{text}"));
             assert!(parsed.plan.actions.iter().all(|a| a.params.is_object()));
         }
         called("", &[("REPLY", &format!("{{{text}"))]);
@@ -193,10 +193,10 @@ fn hostile_repetition_ends() {
 #[test]
 fn deep_nesting_is_bounded() {
     let json = format!("{{\"text\":\"hi\",\"params\":{}", "{\"a\":[".repeat(100_000));
-    assert_eq!(said(&json).plan.text, "hi");
+    assert_eq!(read(&json).plan.text, "hi");
     let xml =
         format!("<response><text>hi</text><params>{}</params></response>", "<a>".repeat(100_000));
-    let parsed = said(&xml);
+    let parsed = read(&xml);
     assert_eq!(parsed.plan.text, "hi");
     fn depth(value: &Value) -> usize {
         1 + value
@@ -208,7 +208,7 @@ fn deep_nesting_is_bounded() {
             .max()
             .unwrap_or(0)
     }
-    let parsed = said(&format!(
+    let parsed = read(&format!(
         "<response><actions>MUTE_ROOM</actions><params>{}</params></response>",
         "<a>".repeat(1_000)
     ));

@@ -3,12 +3,12 @@
 use galatea_core::model::{Finish, TextAnswer, ToolCall};
 use serde_json::json;
 
-use super::{called, cut, known, names, parse, said};
+use super::{called, cut, known, names, parse, read};
 use crate::plan::{PlanFormat, RespondDecision, parse_should_respond};
 
 #[test]
 fn plain_words_are_a_reply() {
-    let parsed = said("  Hello *there*.\n\nBye  ");
+    let parsed = read("  Hello *there*.\n\nBye  ");
     assert_eq!((parsed.format, parsed.usable), (PlanFormat::Plain, true));
     assert_eq!(parsed.plan.text, "Hello *there*.\n\nBye");
     assert_eq!(names(&parsed), ["REPLY"]);
@@ -18,7 +18,7 @@ fn plain_words_are_a_reply() {
 
 #[test]
 fn elizaos_xml_flat() {
-    let parsed = said(
+    let parsed = read(
         "<response>\n  <thought>be kind</thought>\n  <actions>REPLY, MUTE_ROOM</actions>\n  <providers>FACTS, WORLD</providers>\n  <text>Fine &amp; dandy: 1 < 2</text>\n</response>",
     );
     assert_eq!(parsed.format, PlanFormat::Xml);
@@ -40,7 +40,7 @@ fn xml_actions_with_arguments_in_every_known_shape() {
         "<response><actions><action name=\"SEND_MESSAGE\"><params>{\"target\":\"ops\",\"text\":\"a <b> c\",\"copies\":\"2\"}</params></action></actions><text>ok</text></response>",
         "<response><actions>[\"SEND_MESSAGE\"]</actions><params>{\"SEND_MESSAGE\":{\"target\":\"ops\",\"text\":\"a <b> c\",\"copies\":2}}</params><text>ok</text></response>",
     ] {
-        let parsed = said(xml);
+        let parsed = read(xml);
         assert_eq!(parsed.plan.text, "ok", "{xml}");
         assert_eq!(names(&parsed), ["SEND_MESSAGE"], "{xml}");
         assert_eq!(parsed.plan.actions[0].params, want, "{xml}");
@@ -79,7 +79,7 @@ fn xml_damaged() {
         ),
         ("hi there</response>", "hi there"),
     ] {
-        let parsed = said(xml);
+        let parsed = read(xml);
         assert_eq!(parsed.plan.text, text, "{xml}");
         assert_eq!(names(&parsed), ["REPLY"], "{xml}");
         assert!(parsed.usable, "{xml}");
@@ -98,7 +98,7 @@ fn json_in_every_known_shape() {
         r#"{"thought":"t" "text":"hi" "actions":["REPLY","MUTE_ROOM"}"#,
         r#"{“thought”: “t”, “text”: “hi”, “actions”: [“REPLY”, “MUTE_ROOM”]}"#,
     ] {
-        let parsed = said(json);
+        let parsed = read(json);
         assert_eq!(parsed.format, PlanFormat::Json, "{json}");
         assert_eq!(parsed.plan.text, "hi", "{json}");
         assert_eq!(parsed.plan.thought.as_deref(), Some("t"), "{json}");
@@ -119,7 +119,7 @@ fn json_damaged_strings() {
         (r#"{"text": "cut of"#, "cut of"),
         (r#"{"text": "cut \u00"#, "cut"),
     ] {
-        let parsed = said(json);
+        let parsed = read(json);
         assert_eq!(parsed.plan.text, text, "{json}");
         assert!(!parsed.repairs.is_empty(), "{json}");
     }
@@ -161,7 +161,7 @@ fn reasoning_is_never_shown() {
         ("Hello <thought>psst</thought>", "Hello"),
         ("<think>hm<response><text>Hello</text></response>", "Hello"),
     ] {
-        let parsed = said(answer);
+        let parsed = read(answer);
         assert_eq!(parsed.plan.text, text, "{answer}");
         assert!(parsed.plan.thought.is_some(), "{answer}");
     }
@@ -188,7 +188,7 @@ fn talk_about_markup_is_left_alone() {
         "An inline `<think>` has no end here.",
         "{name} is a placeholder",
     ] {
-        let parsed = said(text);
+        let parsed = read(text);
         assert_eq!(parsed.plan.text, text);
         assert_eq!(parsed.format, PlanFormat::Plain, "{text}");
         assert!(parsed.repairs.is_empty(), "{text}: {:?}", parsed.repairs);
@@ -226,10 +226,10 @@ fn tool_calls_are_actions() {
 
 #[test]
 fn tool_calls_written_as_words_are_understood() {
-    let parsed = said(r#"{"name": "SEND_MESSAGE", "arguments": {"target": "ops", "copies": "3"}}"#);
+    let parsed = read(r#"{"name": "SEND_MESSAGE", "arguments": {"target": "ops", "copies": "3"}}"#);
     assert_eq!(names(&parsed), ["SEND_MESSAGE"]);
     assert_eq!(parsed.plan.actions[0].params, json!({ "target": "ops", "copies": 3 }));
-    let parsed = said(
+    let parsed = read(
         r#"[{"name":"MUTE_ROOM","arguments":{}},{"name":"REPLY","arguments":{"text":"done"}}]"#,
     );
     assert_eq!((names(&parsed), parsed.plan.text.as_str()), (vec!["MUTE_ROOM", "REPLY"], "done"));
@@ -248,19 +248,19 @@ fn names_match_exactly_first_then_by_simile_then_in_part() {
         ("NONE", "REPLY"),
     ] {
         assert_eq!(
-            names(&said(&format!("<actions>{written}</actions><text>x</text>"))),
+            names(&read(&format!("<actions>{written}</actions><text>x</text>"))),
             [name],
             "{written}"
         );
     }
-    let parsed = said("<actions>LAUNCH, MUTE_ROOM</actions><text>x</text>");
+    let parsed = read("<actions>LAUNCH, MUTE_ROOM</actions><text>x</text>");
     assert_eq!(names(&parsed), ["MUTE_ROOM"]);
     assert_eq!(parsed.repairs, ["unknown action dropped"]);
 }
 
 #[test]
 fn arguments_fit_the_schema() {
-    let parsed = said(
+    let parsed = read(
         "<response><actions><action><name>SET</name><params><ON>yes</ON><tags><tag>a</tag><tag>b</tag></tags><size>1.5</size></params></action></actions></response>",
     );
     assert_eq!(
@@ -284,9 +284,9 @@ fn fixed_values_are_brought_to_their_own_spelling() {
 
 #[test]
 fn none_with_words_speaks_and_providers_can_be_asked_for_by_a_tool() {
-    let parsed = said("<response><actions>NONE</actions><text>hi</text></response>");
+    let parsed = read("<response><actions>NONE</actions><text>hi</text></response>");
     assert_eq!((names(&parsed), parsed.plan.text.as_str()), (vec!["REPLY"], "hi"));
-    let parsed = said("<response><actions>IGNORE, NONE</actions><text>hi</text></response>");
+    let parsed = read("<response><actions>IGNORE, NONE</actions><text>hi</text></response>");
     assert_eq!(names(&parsed), ["IGNORE", "NONE"]);
     let parsed = called("", &[("LOOK_UP", r#"{"providers":["FACTS"]}"#)]);
     assert!(parsed.usable);
@@ -295,11 +295,11 @@ fn none_with_words_speaks_and_providers_can_be_asked_for_by_a_tool() {
 
 #[test]
 fn silence_needs_no_words() {
-    let parsed = said(
+    let parsed = read(
         "<response><thought>not for me</thought><actions>IGNORE</actions><text></text></response>",
     );
     assert!(parsed.usable && parsed.plan.text.is_empty());
-    assert!(!said("<response><actions>REPLY</actions></response>").usable);
+    assert!(!read("<response><actions>REPLY</actions></response>").usable);
 }
 
 #[test]

@@ -3,7 +3,7 @@
 use proptest::{prelude::*, sample::subsequence, strategy::Union};
 use serde_json::{Map, Value, json};
 
-use super::{called, names, said};
+use super::{called, names, read};
 use crate::plan::{Parsed, PlanFormat};
 
 /// Words that look like our own markup, and what breaks parsers.
@@ -53,7 +53,7 @@ fn piece() -> impl Strategy<Value = String> {
 }
 
 /// Any words, trimmed, not empty.
-pub(super) fn words() -> impl Strategy<Value = String> {
+pub(super) fn any_text() -> impl Strategy<Value = String> {
     proptest::collection::vec(piece(), 1..6)
         .prop_map(|p| p.concat().trim().to_owned())
         .prop_filter("empty", |t| !t.is_empty())
@@ -106,7 +106,7 @@ fn sample() -> impl Strategy<Value = Sample> {
         subsequence(vec!["REPLY", "MUTE_ROOM", "SEND_MESSAGE", "SET", "UNMUTE_ROOM"], 0..=4);
     let providers = subsequence(vec!["FACTS", "WORLD", "TIME"], 0..=3);
     let order = Just(vec![0, 1, 2, 3]).prop_shuffle();
-    (words(), words(), actions, providers, order).prop_map(
+    (any_text(), any_text(), actions, providers, order).prop_map(
         |(thought, text, actions, providers, order)| Sample {
             thought,
             text,
@@ -209,7 +209,10 @@ fn around() -> impl Strategy<Value = Around> {
     prop_oneof![
         Just(Around::Nothing),
         prop_oneof![Just(""), Just("json"), Just("xml")].prop_map(Around::Fence),
-        (prop_oneof![Just("think"), Just("thinking")], words().prop_map(|w| w.replace("</", "")))
+        (
+            prop_oneof![Just("think"), Just("thinking")],
+            any_text().prop_map(|w| w.replace("</", ""))
+        )
             .prop_map(|(tag, thought)| Around::Think(tag, thought)),
         Just(Around::Prose),
         any::<prop::sample::Index>().prop_map(Around::Truncated),
@@ -261,14 +264,14 @@ proptest! {
     #[test]
     fn json_is_read_back(sample in sample(), around in around(), spaced: bool) {
         let answer = dress(&as_json(&sample, spaced), &around);
-        check(&said(&answer), &sample, &around, PlanFormat::Json)?;
+        check(&read(&answer), &sample, &around, PlanFormat::Json)?;
     }
 
     #[test]
     fn xml_is_read_back(sample in sample(), around in around(), cdata: bool, spaced: bool, wrapped: bool) {
         let spelling = if cdata { Spelling::Cdata } else { Spelling::Escaped };
         let answer = dress(&as_xml(&sample, spelling, spaced, wrapped), &around);
-        check(&said(&answer), &sample, &around, PlanFormat::Xml)?;
+        check(&read(&answer), &sample, &around, PlanFormat::Xml)?;
     }
 
     #[test]
@@ -277,7 +280,7 @@ proptest! {
         sample.text = ["</text", "<text>", "<![CDATA[", "&"].iter().fold(sample.text, |text, marker| text.replace(marker, "<3")).trim().to_owned();
         prop_assume!(!sample.text.contains("</text"));
         let answer = dress(&as_xml(&sample, Spelling::Raw, spaced, true), &around);
-        check(&said(&answer), &sample, &around, PlanFormat::Xml)?;
+        check(&read(&answer), &sample, &around, PlanFormat::Xml)?;
     }
 
     #[test]
@@ -309,16 +312,16 @@ proptest! {
 
     #[test]
     fn plain_words_are_kept_exactly(text in plain_words()) {
-        let parsed = said(&text);
+        let parsed = read(&text);
         prop_assert_eq!(&parsed.plan.text, &text);
         prop_assert_eq!(parsed.format, PlanFormat::Plain);
         prop_assert_eq!(names(&parsed), ["REPLY"]);
     }
 
     #[test]
-    fn plain_words_after_reasoning_are_kept_exactly(text in plain_words(), thought in words()) {
+    fn plain_words_after_reasoning_are_kept_exactly(text in plain_words(), thought in any_text()) {
         prop_assume!(!thought.contains("</think>"));
-        let parsed = said(&format!("<think>{thought}</think>\n{text}"));
+        let parsed = read(&format!("<think>{thought}</think>\n{text}"));
         prop_assert_eq!(&parsed.plan.text, &text);
         prop_assert_eq!(parsed.plan.thought, Some(thought));
     }

@@ -19,7 +19,7 @@ pub(super) fn attribute(turn: &Turn<'_>, content: &mut Content) {
     }
 }
 
-/// Everybody who asked, by name and by what a name cannot take on: the handle or the id, and the
+/// All people who asked, by name and by what a name cannot take on: the handle or the id, and the
 /// platform. Without `@`, which would call the person who has that handle where it is said.
 pub(super) fn asker(turn: &Turn<'_>) -> String {
     let mut seen = BTreeSet::new();

@@ -3,7 +3,7 @@
 
 use galatea_core::{
     ActionResult, Address, EntityId, RemoteId, Result, Room, Speak, Turn, World,
-    rights::{Ruling, Scope, Site, Standing, Words, rule},
+    rights::{Authorship, Ruling, Scope, Site, Standing, rule},
     standing,
     store::RequestedChange,
 };
@@ -106,9 +106,9 @@ fn decide(
     consent: Consent,
 ) -> Judged {
     let words = match (engine.limits.confirmation, consent) {
-        (Confirmation::Never, _) | (_, Consent::Given) => Words::Own,
-        (Confirmation::Always, _) => Words::Others,
-        (Confirmation::OthersWords, _) => standing::words(turn),
+        (Confirmation::Never, _) | (_, Consent::Given) => Authorship::Own,
+        (Confirmation::Always, _) => Authorship::Others,
+        (Confirmation::OthersWords, _) => standing::authorship(turn),
     };
     let ruling = rule(scope, standing, site, words);
     let why = match ruling {
@@ -156,7 +156,7 @@ async fn message(
     ))
 }
 
-/// The platform's right to speak: of everybody who asks, as it stands now.
+/// The platform's right to speak: of each person who asks, as it stands now.
 async fn may_speak(turn: &Turn<'_>, engine: &Engine, room: &Room, there: &Address) -> bool {
     // The same number on another platform is another person.
     if room.source != turn.room.source {

@@ -140,7 +140,7 @@ async fn list(turn: &Turn<'_>, store: &dyn Store) -> Result<String> {
     }
     let ids: Vec<MemoryId> = valid.iter().map(|fact| fact.memory.id).collect();
     let until = turn.now().plus(NUMBERS);
-    store.cache(turn.agent.identity.id(), &key(turn), &json!(ids), Some(until)).await?;
+    store.cache(turn.agent.identity.id(), &list_key(turn), &json!(ids), Some(until)).await?;
     Ok(format!("{text}\n\n{HOW}"))
 }
 
@@ -265,13 +265,13 @@ async fn numbered(
     let (number, words) = rest.split_once(char::is_whitespace).unwrap_or((rest, ""));
     let number: Option<usize> = number.trim_end_matches(['.', ':', ')']).parse().ok();
     let Some(at) = number.and_then(|number| number.checked_sub(1)) else { return Ok(None) };
-    let listed = store.cached(turn.agent.identity.id(), &key(turn), turn.now()).await?;
+    let listed = store.cached(turn.agent.identity.id(), &list_key(turn), turn.now()).await?;
     let listed: Vec<MemoryId> =
         listed.and_then(|value| serde_json::from_value(value).ok()).unwrap_or_default();
     Ok(listed.get(at).map(|id| (*id, words.trim().to_owned())))
 }
 
-fn key(turn: &Turn<'_>) -> String {
+fn list_key(turn: &Turn<'_>) -> String {
     format!("memory-list:{}:{}", turn.room.id, turn.message.entity_id)
 }
 

@@ -46,7 +46,7 @@ fn tokens_of(request: &TextRequest) -> u64 {
 }
 
 /// The messages of a request without the one that holds the passing sections.
-fn said(request: &TextRequest) -> Vec<&ChatMessage> {
+fn without_notes(request: &TextRequest) -> Vec<&ChatMessage> {
     request.messages.iter().filter(|message| !message.text().starts_with(NOTES)).collect()
 }
 
@@ -55,7 +55,7 @@ fn what_fits_stays_as_it_is() {
     let draft = draft(4, 10);
     for tokens in [Some(10_000), None] {
         let (request, notes) = fitted(&draft, Budget { tokens, ..budget(0) });
-        assert_eq!(said(&request), draft.messages.iter().collect::<Vec<_>>());
+        assert_eq!(without_notes(&request), draft.messages.iter().collect::<Vec<_>>());
         assert_eq!(notes.len(), 0);
     }
 }
@@ -110,7 +110,7 @@ fn the_oldest_go_first_and_own_answers_are_shortened() {
     assert!(tokens_of(&request) <= 3_000);
     assert_eq!(request.messages.last().unwrap().text(), "Ann: the question");
     assert_eq!(request.messages[0].text(), LEFT_OUT);
-    let said = said(&request);
+    let said = without_notes(&request);
     let newest = said[said.len() - 2];
     assert!(
         newest.role == ChatRole::Assistant
@@ -137,7 +137,7 @@ fn one_huge_message_costs_neither_the_others_nor_itself() {
     let mut draft = draft(6, 10);
     draft.messages[2] = ChatMessage::user(format!("Ann: {}", "long ".repeat(20_000)));
     let (request, notes) = fitted(&draft, budget(3_000));
-    assert_eq!(said(&request).len(), 7, "{notes:?}");
+    assert_eq!(without_notes(&request).len(), 7, "{notes:?}");
     assert!(request.messages[2].text().contains("characters left out"));
     draft.messages[6] = ChatMessage::user(format!("Ann: {} the end", "long ".repeat(20_000)));
     let (request, _) = fitted(&draft, budget(3_000));

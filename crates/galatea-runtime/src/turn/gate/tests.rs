@@ -66,8 +66,8 @@ fn setup(pairs: &[(&str, &str)], text: &str, kind: ChannelType) -> Setup {
 }
 
 impl Setup {
-    fn judge(&self) -> Judged {
-        judge(&Case {
+    fn evaluate(&self) -> Judged {
+        evaluate(&Case {
             policy: &self.policy,
             character: &self.character,
             message: &self.message,
@@ -90,7 +90,7 @@ impl Setup {
     }
 
     fn skipped_by(&self) -> (String, Option<String>) {
-        match self.judge() {
+        match self.evaluate() {
             Judged::Skip(v) | Judged::Expired(v) | Judged::Pair(v) => {
                 (v.steps.last().unwrap().rule.to_string(), v.change.map(|c| c.setting))
             }
@@ -99,7 +99,7 @@ impl Setup {
     }
 
     fn answered_by(&self) -> String {
-        match self.judge() {
+        match self.evaluate() {
             Judged::Answer(v) => v.steps.last().unwrap().rule.to_string(),
             other => panic!("expected an answer, got {other:?}"),
         }
@@ -128,7 +128,7 @@ fn direct_message_policies() {
             "dm-policy"
         );
     }
-    // An id is no handle, and a handle without @ is neither.
+    // An id is not a handle, and a handle without @ is neither.
     for from in ["maria", "@42", "421"] {
         assert_eq!(
             setup(
@@ -145,9 +145,9 @@ fn direct_message_policies() {
     let mut digits =
         setup(&[("DM_POLICY", "allowlist"), ("ALLOW_FROM", "4711")], "hi", ChannelType::Dm);
     digits.envelope.user_name = Some("4711".into());
-    assert_eq!(digits.skipped_by().0, "dm-policy", "a user name made of digits is no id");
+    assert_eq!(digits.skipped_by().0, "dm-policy", "a user name made of digits is not an id");
     assert!(matches!(
-        setup(&[("TELEGRAM_DM_POLICY", "pairing")], "hi", ChannelType::Dm).judge(),
+        setup(&[("TELEGRAM_DM_POLICY", "pairing")], "hi", ChannelType::Dm).evaluate(),
         Judged::Pair(_)
     ));
 }
@@ -182,7 +182,7 @@ fn other_group_policies() {
         "group-policy"
     );
     assert!(matches!(
-        setup(&[("GROUP_POLICY", "ambient")], "x", ChannelType::Group).judge(),
+        setup(&[("GROUP_POLICY", "ambient")], "x", ChannelType::Group).evaluate(),
         Judged::Ask(_)
     ));
     assert_eq!(
@@ -217,7 +217,7 @@ fn followed_and_muted_rooms() {
     room.own_state = Some(ParticipantState::Muted);
     assert_eq!(room.skipped_by().0, "muted");
     room.envelope.command = Some(Command { name: "unmute".into(), args: String::new() });
-    assert!(matches!(room.judge(), Judged::Command(_)), "a muted room can be unmuted");
+    assert!(matches!(room.evaluate(), Judged::Command(_)), "a muted room can be unmuted");
 }
 
 #[test]
@@ -255,7 +255,7 @@ fn allowed_rooms_match_the_room_or_its_parent() {
 fn only_the_people_named_are_answered() {
     let of = |who: &str| setup(&[("TELEGRAM_TARGET_USERS", who)], "x", ChannelType::Dm);
     assert_eq!(
-        of("somebody-else").skipped_by(),
+        of("someone-else").skipped_by(),
         ("target-users".into(), Some("TELEGRAM_TARGET_USERS".into()))
     );
     let sender = of("").envelope.user_name.clone().unwrap();
@@ -282,7 +282,7 @@ fn the_script_is_silent_in_public_unless_opted_in() {
 fn old_messages_expire_unless_their_date_is_nonsense() {
     let mut old = setup(&[], "x", ChannelType::Dm);
     old.now = Timestamp(SENT + 2 * 3_600_000);
-    assert!(matches!(old.judge(), Judged::Expired(_)));
+    assert!(matches!(old.evaluate(), Judged::Expired(_)));
     let hour = Duration::from_secs(3600);
     let ahead = Setup {
         now: Timestamp(SENT + 3_600_000 + 1_000),
@@ -301,7 +301,7 @@ fn old_messages_expire_unless_their_date_is_nonsense() {
         ahead: hour,
         ..setup(&[], "x", ChannelType::Dm)
     };
-    assert!(matches!(jumped.judge(), Judged::Expired(_)), "two hours by any clock");
+    assert!(matches!(jumped.evaluate(), Judged::Expired(_)), "two hours by any clock");
     let mut nonsense = setup(&[], "x", ChannelType::Dm);
     nonsense.message.created_at = Timestamp(0);
     assert_eq!(nonsense.answered_by(), "dm-policy");
@@ -348,7 +348,7 @@ fn who_is_blocked_by_settings_is_not_answered() {
     let mut digits = setup(&[("BLOCK_PEOPLE", "42,7")], "hi", ChannelType::Dm);
     digits.envelope.entity_remote = Some(RemoteId::new(1));
     digits.envelope.user_name = Some("42".into());
-    assert_eq!(digits.answered_by(), "dm-policy", "a handle made of digits is no id");
+    assert_eq!(digits.answered_by(), "dm-policy", "a handle made of digits is not an id");
     let mut command = setup(&[("BLOCK_PEOPLE", "42")], "/help", ChannelType::Dm);
     command.envelope.command = Some(Command { name: "help".into(), args: String::new() });
     assert_eq!(command.skipped_by().0, "blocked");

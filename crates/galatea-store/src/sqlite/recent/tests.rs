@@ -7,7 +7,7 @@ use galatea_core::{
 use galatea_testkit::store_suite::fixtures::Scene;
 use proptest::{collection::vec, prelude::*, test_runner::Config};
 
-use super::{BYTES, Known, Recent, STEP};
+use super::{BYTES, CacheLookup, Recent, STEP};
 use crate::{Database, SqliteOptions};
 
 /// Something that happens to a store, in one of two Rooms.
@@ -183,9 +183,9 @@ async fn what_another_process_deleted_is_gone_with_the_next_commit() {
 fn a_page_read_beside_a_commit_is_not_kept() {
     let (recent, scene) = (Recent::default(), Scene::new());
     let query = page(scene, 5);
-    let read = |recent: &Recent| match recent.look(&query) {
-        Known::Read(reading) => reading,
-        Known::Page(_) | Known::Other => panic!("nothing is known yet"),
+    let read = |recent: &Recent| match recent.lookup(&query) {
+        CacheLookup::Miss(reading) => reading,
+        CacheLookup::Hit(_) | CacheLookup::Uncacheable => panic!("nothing is known yet"),
     };
     let reading = read(&recent);
     recent.add([scene.memory("new", 2)].into_iter());
@@ -195,7 +195,7 @@ fn a_page_read_beside_a_commit_is_not_kept() {
     recent.fill(&reading, &query, vec![scene.memory("removed", 1)]);
     let reading = read(&recent);
     assert_eq!(recent.fill(&reading, &query, vec![scene.memory("kept", 1)]).len(), 1);
-    assert!(matches!(recent.look(&query), Known::Page(page) if page.len() == 1));
+    assert!(matches!(recent.lookup(&query), CacheLookup::Hit(page) if page.len() == 1));
 }
 
 #[test]
@@ -207,10 +207,10 @@ fn a_long_page_and_a_filtered_one_are_read_from_the_tables() {
         MemoryQuery::new(scene.agent, 5).room(scene.room),
         page(scene, 5).kind(MemoryKind::Facts),
     ] {
-        assert!(matches!(recent.look(&query), Known::Other));
+        assert!(matches!(recent.lookup(&query), CacheLookup::Uncacheable));
     }
     let query = MemoryQuery { entity: Some(scene.person), ..page(scene, 5) };
-    assert!(matches!(recent.look(&query), Known::Other));
+    assert!(matches!(recent.lookup(&query), CacheLookup::Uncacheable));
 }
 
 #[test]
@@ -219,10 +219,12 @@ fn what_is_held_is_bounded() {
     let large = |scene: Scene| scene.memory(&"x".repeat(BYTES / 8), 1);
     let rooms: Vec<Scene> = (0..20).map(|_| scene.other_room()).collect();
     for room in &rooms {
-        let Known::Read(reading) = recent.look(&page(*room, 1)) else { panic!("not asked before") };
+        let CacheLookup::Miss(reading) = recent.lookup(&page(*room, 1)) else {
+            panic!("not asked before")
+        };
         recent.fill(&reading, &page(*room, 1), vec![large(*room)]);
     }
-    let held = |room: &Scene| matches!(recent.look(&page(*room, 1)), Known::Page(_));
+    let held = |room: &Scene| matches!(recent.lookup(&page(*room, 1)), CacheLookup::Hit(_));
     assert_eq!(rooms.iter().filter(|room| held(room)).count(), 7, "the last ones");
     recent.shrink();
     assert_eq!(
@@ -234,8 +236,9 @@ fn what_is_held_is_bounded() {
     for at in 0..i64::from(STEP) * 3 {
         recent.add([room.memory("short", at + 2)].into_iter());
     }
-    let longest =
-        (1..100).filter(|limit| matches!(recent.look(&page(room, *limit)), Known::Page(_))).max();
+    let longest = (1..100)
+        .filter(|limit| matches!(recent.lookup(&page(room, *limit)), CacheLookup::Hit(_)))
+        .max();
     assert_eq!(longest, Some(STEP), "and a page no longer than it was asked for");
 }
 

@@ -87,7 +87,7 @@ async fn a_commit_whose_answer_was_lost_is_known_for_what_it_was() {
     assert_eq!(
         store.finish_turn(other).await.unwrap_err().kind(),
         ErrorKind::Conflict,
-        "somebody else's turn stays a conflict"
+        "another process's turn stays a conflict"
     );
 }
 

@@ -67,7 +67,7 @@ pub async fn flags_mentions<H: ConnectorHarness>() -> Outcome {
     applies_if!(!scene.platform.hears_only_mentions(), "the platform reports only mentions");
     scene.platform.say(&spot, Said::text("Galatea said so")).await;
     scene.platform.say(&spot, Said { mention: true, ..Said::text("are you there?") }).await;
-    assert!(!heard(&scene, 1).await.1.addressed.mention, "a name is no mention");
+    assert!(!heard(&scene, 1).await.1.addressed.mention, "a name is not a mention");
     let (_, message) = heard(&scene, 2).await;
     assert!(message.addressed.mention && message.content.text.contains("are you there?"));
     Outcome::Holds

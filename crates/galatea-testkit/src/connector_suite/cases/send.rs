@@ -12,7 +12,7 @@ async fn talking<H: ConnectorHarness>(scene: &Scene<H>, spot: &Spot) -> galatea_
     id
 }
 
-fn words(shown: &[Shown]) -> Vec<&str> {
+fn shown_words(shown: &[Shown]) -> Vec<&str> {
     shown.iter().flat_map(|s| s.text.split_whitespace()).collect()
 }
 
@@ -83,7 +83,7 @@ pub async fn sends_long_text_whole<H: ConnectorHarness>() -> Outcome {
         .await;
     assert!(parts.len() > 2, "{} parts", parts.len());
     let shown = scene.platform.shown(&spot, parts.len()).await;
-    assert_eq!(words(&shown), text.split_whitespace().collect::<Vec<_>>());
+    assert_eq!(shown_words(&shown), text.split_whitespace().collect::<Vec<_>>());
     let unbroken = "x".repeat(max + max / 2);
     let parts = scene
         .send(&spot, &Outgoing::Message { content: Content::text(&unbroken), reply_to: None })
@@ -110,7 +110,7 @@ pub async fn sends_long_code_as_code<H: ConnectorHarness>() -> Outcome {
     assert!(parts.len() > 1);
     let shown = scene.platform.shown(&spot, parts.len()).await;
     let expect = format!("Look: {} That is all.", lines.join(" "));
-    let plain: Vec<_> = words(&shown).into_iter().filter(|w| !w.starts_with("```")).collect();
+    let plain: Vec<_> = shown_words(&shown).into_iter().filter(|w| !w.starts_with("```")).collect();
     assert_eq!(plain, expect.split_whitespace().collect::<Vec<_>>(), "nothing lost, nothing added");
     for part in &shown {
         assert_eq!(part.text.matches("```").count() % 2, 0, "an open fence in {:?}", part.text);
@@ -226,7 +226,7 @@ pub async fn sends_files<H: ConnectorHarness>() -> Outcome {
     let files: Vec<_> = shown.iter().flat_map(|s| &s.files).collect();
     assert_eq!(files.len(), 1);
     assert_eq!((&files[0].0, &files[0].1), (&name, &bytes));
-    assert_eq!(words(&shown), ["Here", "it", "is"]);
+    assert_eq!(shown_words(&shown), ["Here", "it", "is"]);
     Outcome::Holds
 }
 

@@ -102,7 +102,7 @@ impl Handle {
     }
 
     /// Number of the bot's messages in all channels.
-    pub fn said(&self) -> usize {
+    pub fn bot_message_count(&self) -> usize {
         let state = self.shared.lock();
         state
             .world

@@ -16,7 +16,7 @@ use crate::telegram::{
 };
 
 /// Sends one file; serves sendPhoto, sendDocument and the like.
-pub(super) fn one(state: &mut State, method: &Method, params: &Params) -> Answer {
+pub(super) fn send_file(state: &mut State, method: &Method, params: &Params) -> Answer {
     let kind = method.required[1];
     let words = if kind == "sticker" { Formatted::default() } else { caption(params)? };
     let named = params.text(kind)?.map(str::to_owned);

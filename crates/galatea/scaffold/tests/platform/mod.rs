@@ -12,7 +12,7 @@ use tokio::{net::TcpListener, sync::watch, task::JoinHandle};
 
 /// The account's number.
 pub(crate) const ACCOUNT: u64 = 7;
-/// Its token, of which nothing behind the colon may be told.
+/// Its token, of which nothing behind the colon may be shown.
 pub(crate) const TOKEN: &str = "7:canary-hush-hush";
 /// A person.
 pub(crate) const ANN: u64 = 9;
@@ -40,7 +40,7 @@ pub(crate) struct Message {
 #[derive(Default)]
 pub(crate) struct State {
     pub(crate) messages: Vec<Message>,
-    /// Messages the account is told of; the number of an event is its place in here, from 1.
+    /// Messages that the account receives; the number of an event is its place in here, from 1.
     pub(crate) events: Vec<u64>,
     /// Events up to this number are stored, says the connector.
     pub(crate) acknowledged: u64,

@@ -28,7 +28,7 @@ pub(crate) enum Progress<'a> {
 pub(crate) async fn ask(
     client: &mut TerminalClient,
     text: &str,
-    silent: &impl Silence,
+    lookup: &impl FailureLookup,
     on: &mut impl FnMut(Progress<'_>),
 ) -> Result<MemoryId> {
     let deadline = Instant::now() + PATIENCE;
@@ -45,7 +45,7 @@ pub(crate) async fn ask(
         }
         let heard = tokio::select! {
             heard = timeout_at(deadline, client.next()) => heard.map_err(|_| timed_out(stored))??,
-            reason = silent.reason(stored), if stored.is_some() => return Err(reason),
+            reason = lookup.reason(stored), if stored.is_some() => return Err(reason),
         };
         match heard.ok_or_else(gone)? {
             Heard::Received { id: which, memory } if which == id => {
@@ -90,7 +90,7 @@ async fn finish(
 }
 
 /// Finds out why a message gets no answer.
-pub(crate) trait Silence {
+pub(crate) trait FailureLookup {
     /// The error behind a failure notice. `None` if the agent gave a real answer.
     fn failure(&self, memory: MemoryId) -> impl Future<Output = Option<Error>> + Send;
 
@@ -106,7 +106,7 @@ fn timed_out(memory: Option<MemoryId>) -> Error {
     match memory {
         Some(memory) => error.with_fix(format!("galatea explain {memory}")),
         None => error.with_fix(
-            "look at the log of the running galatea; `galatea status` tells what is wrong with it",
+            "look at the log of the running galatea; `galatea status` shows what is wrong with it",
         ),
     }
 }

@@ -7,8 +7,8 @@ use std::{io::Write, path::PathBuf, sync::mpsc as blocking};
 use tokio::sync::mpsc;
 
 use super::{
-    exchange::{self, Progress, Silence},
-    transcript::{YOU, prompt, said, speaker},
+    exchange::{self, FailureLookup, Progress},
+    transcript::{YOU, format_message, prompt, speaker},
 };
 use crate::output::{Color, Output};
 
@@ -45,7 +45,7 @@ pub(crate) async fn talk(
     client: &mut TerminalClient,
     output: &Output,
     history: PathBuf,
-    silent: &impl Silence,
+    lookup: &impl FailureLookup,
 ) -> Result<End> {
     let mut keyboard = Keyboard::open(history)?;
     let mut page = Page {
@@ -54,7 +54,7 @@ pub(crate) async fn talk(
         output,
     };
     output.say(format_args!(
-        "Talking to {}. /help tells what you can do; Ctrl-D ends.",
+        "Talking to {}. /help shows what you can do; Ctrl-D ends.",
         client.agent()
     ));
     loop {
@@ -80,7 +80,7 @@ pub(crate) async fn talk(
             Progress::Message(message) => page.show(message),
         };
         let answered = tokio::select! {
-            answered = exchange::ask(client, &line, silent, &mut on) => answered,
+            answered = exchange::ask(client, &line, lookup, &mut on) => answered,
             _ = tokio::signal::ctrl_c() => {
                 page.untype();
                 output.say("(not waiting any longer; an answer that comes later is shown then)");
@@ -90,7 +90,7 @@ pub(crate) async fn talk(
         page.untype();
         match answered {
             Ok(memory) => {
-                if let Some(error) = silent.failure(memory).await {
+                if let Some(error) = lookup.failure(memory).await {
                     output.report(&crate::report::Report::from(&error));
                 }
             }
@@ -140,7 +140,7 @@ impl Page<'_> {
     fn render(&mut self, message: &Message) -> String {
         let speaker = speaker(&self.agent, message.part.label.as_deref());
         self.width = self.width.max(speaker.chars().count());
-        said(&speaker, self.width, &message.part.text)
+        format_message(&speaker, self.width, &message.part.text)
     }
 
     fn show(&mut self, message: &Message) {

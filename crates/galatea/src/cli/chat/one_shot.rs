@@ -7,8 +7,8 @@ use std::io::BufRead;
 use tokio::sync::mpsc;
 
 use super::{
-    exchange::{self, Progress, Silence},
-    transcript::{said, speaker},
+    exchange::{self, FailureLookup, Progress},
+    transcript::{format_message, speaker},
 };
 use crate::output::Output;
 
@@ -20,7 +20,7 @@ use crate::output::Output;
 pub(crate) async fn say(
     client: &mut TerminalClient,
     text: &str,
-    silence: &impl Silence,
+    lookup: &impl FailureLookup,
     as_json: bool,
     output: &Output,
 ) -> Result<()> {
@@ -31,18 +31,18 @@ pub(crate) async fn say(
         if as_json {
             answers.push(answer(message));
         } else {
-            output.data(said(
+            output.data(format_message(
                 &speaker(&agent, message.part.label.as_deref()),
                 0,
                 &message.part.text,
             ));
         }
     };
-    let memory = exchange::ask(client, text, silence, &mut on).await?;
+    let memory = exchange::ask(client, text, lookup, &mut on).await?;
     if as_json {
         output.json("galatea.chat/1", json!({ "agent": client.agent(), "agentId": client.agent_id(), "memory": memory, "answers": answers }));
     }
-    silence.failure(memory).await.map_or(Ok(()), Err)
+    lookup.failure(memory).await.map_or(Ok(()), Err)
 }
 
 /// Sends every line of standard input, one after the other.
@@ -51,7 +51,7 @@ pub(crate) async fn say(
 /// As [`exchange::ask`].
 pub(crate) async fn say_lines(
     client: &mut TerminalClient,
-    silence: &impl Silence,
+    lookup: &impl FailureLookup,
     as_json: bool,
     output: &Output,
 ) -> Result<()> {
@@ -66,7 +66,7 @@ pub(crate) async fn say_lines(
     });
     while let Some(line) = lines.recv().await {
         if !line.trim().is_empty() {
-            say(client, &line, silence, as_json, output).await?;
+            say(client, &line, lookup, as_json, output).await?;
         }
     }
     Ok(())

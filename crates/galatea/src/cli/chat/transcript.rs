@@ -12,7 +12,7 @@ pub(crate) fn speaker(agent: &str, label: Option<&str>) -> String {
 }
 
 /// Formats a message: `name › text`, with further lines indented below the text.
-pub(crate) fn said(speaker: &str, width: usize, text: &str) -> String {
+pub(crate) fn format_message(speaker: &str, width: usize, text: &str) -> String {
     let head = prompt(speaker, width);
     let indent = " ".repeat(head.chars().count());
     let lines = text.trim_end().lines().enumerate().map(|(n, line)| {
@@ -35,8 +35,8 @@ mod tests {
         let eliza = speaker("Eliza", Some("offline script"));
         let width = eliza.chars().count();
         let text = [
-            said(&eliza, width, "Hello.\n\nWhat is on your mind?\n"),
-            said(YOU, width, "my build is broken"),
+            format_message(&eliza, width, "Hello.\n\nWhat is on your mind?\n"),
+            format_message(YOU, width, "my build is broken"),
         ]
         .join("\n");
         assert_eq!(

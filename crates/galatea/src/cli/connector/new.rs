@@ -100,7 +100,7 @@ fn checkout(folder: &Path) -> Option<&Path> {
 }
 
 fn nowhere(folder: &Path) -> Error {
-    Error::not_found("this is no checkout of Galatea's sources")
+    Error::not_found("this is not a checkout of Galatea's sources")
         .with_code(CODE)
         .with("where", folder.display())
         .with_fix("run it inside a checkout, or name one with --path FOLDER")

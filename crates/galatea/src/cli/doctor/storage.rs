@@ -18,7 +18,7 @@ pub(super) async fn check(examined: &Examined<'_>) -> Vec<Finding> {
             "storage",
             format!("{who} is running with {shown}"),
         );
-        return vec![finding.with_fix("`galatea status` tells how it does")];
+        return vec![finding.with_fix("`galatea status` shows its state")];
     }
     let exists = data_dir.path().exists();
     let writable = if exists {

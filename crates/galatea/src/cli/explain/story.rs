@@ -11,7 +11,7 @@ use crate::{
 };
 
 /// Renders the description. Every line ends with a newline.
-pub(crate) fn tell(explanation: &Explanation, style: Style) -> String {
+pub(crate) fn render(explanation: &Explanation, style: Style) -> String {
     let mut text = String::new();
     let mut fact = |label: &str, value: &str| {
         let _ = writeln!(
@@ -176,7 +176,7 @@ mod tests {
 
     #[test]
     fn a_skipped_message_is_explained_in_order_with_the_setting_that_would_change_it() {
-        insta::assert_snapshot!(tell(&explanation(), Style::plain()), @r"
+        insta::assert_snapshot!(render(&explanation(), Style::plain()), @r"
         not answered: the message does not address the agent
 
           message   11f6ad8e-c52a-0984-abaa-fd7c3b516503
@@ -199,7 +199,7 @@ mod tests {
             ..explanation()
         };
         assert!(
-            tell(&waiting, Style::plain())
+            render(&waiting, Style::plain())
                 .contains("  lane      3 messages of its room before it, 1 turns begun for it\n")
         );
     }
@@ -218,7 +218,7 @@ mod tests {
             waits_until: None,
         };
         let text =
-            tell(&Explanation { deliveries: vec![expired], ..explanation() }, Style::plain());
+            render(&Explanation { deliveries: vec![expired], ..explanation() }, Style::plain());
         assert!(!text.contains("nothing to do") && text.contains("fix: `galatea outbox retry 5f0a92c1-7000-7000-8000-000000000001` sends it again"), "{text}");
     }
 
@@ -244,7 +244,7 @@ mod tests {
             waits_until: None,
         };
         let text =
-            tell(&Explanation { deliveries: vec![sent, dead], ..explanation() }, Style::plain());
+            render(&Explanation { deliveries: vec![sent, dead], ..explanation() }, Style::plain());
         assert!(text.contains("part 1  sent  1 attempt  as 9\n  part 2  dead  8 attempts\n          the chat is gone"), "{text}");
     }
 
@@ -261,7 +261,8 @@ mod tests {
             error: Some("slow down".into()),
             waits_until,
         };
-        let text = tell(&Explanation { deliveries: vec![flood], ..explanation() }, Style::plain());
+        let text =
+            render(&Explanation { deliveries: vec![flood], ..explanation() }, Style::plain());
         assert!(
             text.contains(
                 "part 1  pending  0 attempts  waits until 2023-11-14T22:13:50Z\n          slow down"

@@ -8,7 +8,7 @@ use galatea_core::{
 use galatea_models::config::variables as models;
 use std::io::{BufRead, Read};
 
-use super::{Init, ollama::Found};
+use super::{Init, ollama::OllamaModels};
 use crate::{
     connectors::{PLATFORMS, Platform},
     context::Context,
@@ -40,7 +40,7 @@ pub(super) enum Brain {
 
 impl Brain {
     /// The variable of its API key, if it needs one.
-    pub(super) fn key(self) -> Option<&'static str> {
+    pub(super) fn key_variable(self) -> Option<&'static str> {
         match self {
             Self::Openai => Some(models::OPENAI_API_KEY.name),
             Self::Anthropic => Some(models::ANTHROPIC_API_KEY.name),
@@ -100,7 +100,7 @@ impl Answers {
     }
 
     /// Chooses Ollama with the models it has.
-    pub(super) fn ollama(&mut self, endpoint: &str, found: Option<&Found>) {
+    pub(super) fn ollama(&mut self, endpoint: &str, found: Option<&OllamaModels>) {
         self.choose(Brain::Ollama);
         self.put(models::OLLAMA_API_ENDPOINT.name, endpoint);
         let Some(found) = found else { return };
@@ -179,7 +179,7 @@ pub(super) fn given(init: &Init, context: &Context, mut input: impl BufRead) -> 
     if let (Some(url), Brain::Openai) = (&init.model_url, brain) {
         answers.set(models::OPENAI_BASE_URL.name, url, context);
     }
-    let Some(key) = brain.key() else { return Ok(answers) };
+    let Some(key) = brain.key_variable() else { return Ok(answers) };
     let known = context.configuration()?.settings.raw(key).is_some();
     // A self-hosted server may need no key.
     let needless = brain == Brain::Openai && init.model_url.is_some();
@@ -227,7 +227,10 @@ mod tests {
     fn ollama_is_written_with_its_models_and_chosen_once() {
         let mut answers = Answers::named(Some(" "));
         answers.choose(Brain::Openai);
-        answers.ollama("http://h/api", Some(&Found { text: Some("m".into()), embedding: None }));
+        answers.ollama(
+            "http://h/api",
+            Some(&OllamaModels { text: Some("m".into()), embedding: None }),
+        );
         let written: Vec<_> = answers.settings.iter().map(|(n, v)| format!("{n}={v}")).collect();
         assert_eq!(
             written,

@@ -122,7 +122,7 @@ async fn model(answers: &mut Answers, init: &Init, context: &Context) -> Result<
             Choice::Known(Brain::Ollama) => answers.ollama(&endpoint, found.as_ref()),
             Choice::Known(brain) => {
                 answers.choose(brain);
-                if let Some(key) = brain.key() {
+                if let Some(key) = brain.key_variable() {
                     let text: String =
                         cliclack::password(format!("{key} (hidden)")).interact().map_err(ended)?;
                     answers.set(key, &text, context);
@@ -163,7 +163,7 @@ fn choice(
     init: &Init,
     context: &Context,
     endpoint: &str,
-    found: Option<&ollama::Found>,
+    found: Option<&ollama::OllamaModels>,
 ) -> Result<Choice> {
     if let Some(brain) = init.model {
         return Ok(Choice::Known(brain));
@@ -173,7 +173,7 @@ fn choice(
     if let Some(brain) =
         [Brain::Anthropic, Brain::Openrouter, Brain::Openai, Brain::Google, Brain::Groq]
             .into_iter()
-            .find(|b| b.key().is_some_and(|k| settings.raw(k).is_some()))
+            .find(|b| b.key_variable().is_some_and(|k| settings.raw(k).is_some()))
     {
         select =
             select.item(Choice::Keep, format!("keep {}", brain.provider()), "configured already");

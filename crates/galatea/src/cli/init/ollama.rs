@@ -14,14 +14,14 @@ const MAX_ANSWER: usize = 1 << 20;
 
 /// The models chosen.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(super) struct Found {
+pub(super) struct OllamaModels {
     /// Text model, for answers.
     pub(super) text: Option<String>,
     /// Embedding model, for memory search.
     pub(super) embedding: Option<String>,
 }
 
-impl Found {
+impl OllamaModels {
     /// The models for display: `llama3.2, nomic-embed-text`.
     pub(super) fn describe(&self) -> String {
         [&self.text, &self.embedding].into_iter().flatten().cloned().collect::<Vec<_>>().join(", ")
@@ -38,7 +38,7 @@ pub(super) fn endpoint(context: &Context) -> String {
 }
 
 /// Asks Ollama for its models. `None` if it does not answer.
-pub(super) async fn probe(endpoint: &str) -> Option<Found> {
+pub(super) async fn probe(endpoint: &str) -> Option<OllamaModels> {
     let http = HttpClient::new(HttpOptions {
         total_timeout: PATIENCE,
         connect_timeout: PATIENCE,
@@ -51,7 +51,7 @@ pub(super) async fn probe(endpoint: &str) -> Option<Found> {
     Some(choose(&list))
 }
 
-fn choose(list: &Value) -> Found {
+fn choose(list: &Value) -> OllamaModels {
     let names: Vec<&str> = list["models"]
         .as_array()
         .into_iter()
@@ -61,7 +61,7 @@ fn choose(list: &Value) -> Found {
         .collect();
     // Ollama lists recent models first. Embedding models are recognised by their names.
     let embeds = |name: &&&str| ["embed", "bge", "minilm"].iter().any(|part| name.contains(part));
-    Found {
+    OllamaModels {
         text: names.iter().find(|n| !embeds(n)).map(|n| (*n).to_owned()),
         embedding: names.iter().find(embeds).map(|n| (*n).to_owned()),
     }
@@ -77,6 +77,6 @@ mod tests {
         let list = json!({ "models": [{ "name": "nomic-embed-text:latest" }, { "name": "llama3.2:latest" }, { "name": "qwen3:8b" }] });
         let found = choose(&list);
         assert_eq!(found.describe(), "llama3.2, nomic-embed-text");
-        assert_eq!(choose(&json!({})), Found::default());
+        assert_eq!(choose(&json!({})), OllamaModels::default());
     }
 }

@@ -1,7 +1,7 @@
 //! How documents and pieces are printed.
 
 use galatea_core::Error;
-use galatea_knowledge::{Found, Origin, Piece, Problem, Step, Stored, Synced};
+use galatea_knowledge::{Origin, Piece, Problem, RankedPiece, Step, Stored, Synced};
 use serde_json::{Value, json};
 use std::{fmt::Write as _, io::IsTerminal, path::Path, sync::Mutex};
 
@@ -143,7 +143,7 @@ pub(super) fn document_json(agent: &str, document: &Stored) -> Value {
     })
 }
 
-pub(super) fn found(n: usize, found: &Found, relevant: bool) -> String {
+pub(super) fn found(n: usize, found: &RankedPiece, relevant: bool) -> String {
     let rank = |rank: Option<usize>| rank.map_or("-".to_owned(), |rank| rank.to_string());
     let mut text = format!(
         "{n}. {}\n   score {:.2}  words {:.2} (rank {})",
@@ -165,7 +165,7 @@ pub(super) fn found(n: usize, found: &Found, relevant: bool) -> String {
     text
 }
 
-pub(super) fn found_json(agent: &str, found: &Found, relevant: bool) -> Value {
+pub(super) fn found_json(agent: &str, found: &RankedPiece, relevant: bool) -> Value {
     json!({
         "agent": agent, "piece": piece_json(&found.piece), "score": found.score, "coverage": found.coverage, "similarity": found.similarity,
         "rankByWords": found.by_words, "rankByMeaning": found.by_meaning, "relevant": relevant,

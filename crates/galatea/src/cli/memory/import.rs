@@ -162,7 +162,10 @@ pub(super) fn recognise_in(file: &mut (impl Read + Seek), path: &Path) -> Result
             );
         }
         let value: Value = serde_json::from_slice(&text).map_err(|e| {
-            unreadable(path, &format!("line {}, column {}: it is no JSON", e.line(), e.column()))
+            unreadable(
+                path,
+                &format!("line {}, column {}: it is not valid JSON", e.line(), e.column()),
+            )
         })?;
         for platform in PLATFORMS {
             if let Some(messages) = (platform.read_export)(&value) {

@@ -1,6 +1,6 @@
 //! Generates the reference of rights and of the actions each role may request, as Markdown.
 
-use galatea_core::rights::{Ruling, Scope, Site, Standing, Words, rule};
+use galatea_core::rights::{Authorship, Ruling, Scope, Site, Standing, rule};
 use std::fmt::Write as _;
 
 /// The whole page.
@@ -44,8 +44,10 @@ pub(super) fn markdown() -> String {
 
 /// The ruling for the requester's own words, and for other people's words if it differs.
 fn cell(scope: Scope, standing: Standing, site: Site) -> String {
-    let (own, others) =
-        (rule(scope, standing, site, Words::Own), rule(scope, standing, site, Words::Others));
+    let (own, others) = (
+        rule(scope, standing, site, Authorship::Own),
+        rule(scope, standing, site, Authorship::Others),
+    );
     if own == others { own.to_string() } else { format!("{own}; with others' words {others}") }
 }
 
@@ -53,11 +55,11 @@ fn cell(scope: Scope, standing: Standing, site: Site) -> String {
 fn who(scope: Scope, site: Site) -> String {
     let least = Standing::ALL
         .iter()
-        .find(|standing| rule(scope, **standing, site, Words::Own) != Ruling::Refuse);
+        .find(|standing| rule(scope, **standing, site, Authorship::Own) != Ruling::Refuse);
     let Some(least) = least else { return "no one".to_owned() };
-    let confirmed = rule(scope, *least, site, Words::Others) == Ruling::Confirm;
+    let confirmed = rule(scope, *least, site, Authorship::Others) == Ruling::Confirm;
     let who = match least {
-        Standing::Member => "everybody".to_owned(),
+        Standing::Member => "everyone".to_owned(),
         Standing::AgentOwner => "owners of the agent".to_owned(),
         Standing::Admin | Standing::Owner => format!("from {least} on"),
     };

@@ -5,7 +5,7 @@ use galatea_core::{
 };
 use std::{sync::Arc, time::Duration};
 
-use super::exchange::Silence;
+use super::exchange::FailureLookup;
 use crate::{data_dir::DataDir, database, trouble::Trouble};
 
 /// Interval of the checks. Answers arrive on their own; this only has to be faster than a person's
@@ -15,7 +15,7 @@ const PAUSE: Duration = Duration::from_millis(500);
 /// Reads the message's row in the inbox. Without a store it finds nothing.
 pub(crate) struct Verdicts(pub(crate) Option<Arc<dyn Store>>);
 
-impl Silence for Verdicts {
+impl FailureLookup for Verdicts {
     async fn failure(&self, memory: MemoryId) -> Option<Error> {
         let item = self.0.as_ref()?.inbox_item(memory).await.ok()??;
         let verdict = item.verdict.filter(|verdict| verdict.decision == Decision::Failed)?;
@@ -33,7 +33,7 @@ impl Silence for Verdicts {
         }
         Some(
             error.with_fix(format!(
-                "`galatea doctor` tells what to do; more: galatea explain {memory}"
+                "`galatea doctor` shows what to do; more: galatea explain {memory}"
             )),
         )
     }

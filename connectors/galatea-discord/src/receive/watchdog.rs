@@ -9,19 +9,19 @@ use crate::config::Patience;
 /// Stands for "never", but is small enough to add to an `Instant` without overflow.
 const NEVER: Duration = Duration::from_secs(365 * 24 * 3600);
 
-/// What a long silence means.
+/// How a connection stalls.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Silence {
+pub(super) enum Stall {
     /// Neither READY nor RESUMED came.
-    Unbegun,
+    NoSession,
     /// No event for long: probe with a request that Discord answers with an event.
-    Ask,
+    ProbeDue,
     /// The probe was not answered.
-    Deaf,
+    ProbeUnanswered,
 }
 
-/// Watches one connection for silence.
-pub(super) struct Watch {
+/// Detects that one connection stalls.
+pub(super) struct Watchdog {
     patience: Patience,
     begun: bool,
     /// An event other than READY or RESUMED came on this connection.
@@ -30,7 +30,7 @@ pub(super) struct Watch {
     asked: Option<Instant>,
 }
 
-impl Watch {
+impl Watchdog {
     /// Called right after IDENTIFY or RESUME was sent.
     pub(super) fn new(patience: Patience, now: Instant) -> Self {
         Self { patience, begun: false, heard: false, last: now, asked: None }
@@ -74,11 +74,11 @@ impl Watch {
     }
 
     /// What the silence means, if it has lasted until [`Self::until`].
-    pub(super) fn due(&self, now: Instant) -> Option<Silence> {
+    pub(super) fn due(&self, now: Instant) -> Option<Stall> {
         (now >= self.until()).then_some(match (self.begun, self.asked) {
-            (false, _) => Silence::Unbegun,
-            (true, Some(_)) => Silence::Deaf,
-            (true, None) => Silence::Ask,
+            (false, _) => Stall::NoSession,
+            (true, Some(_)) => Stall::ProbeUnanswered,
+            (true, None) => Stall::ProbeDue,
         })
     }
 }
@@ -101,48 +101,48 @@ mod tests {
     #[test]
     fn a_session_that_does_not_begin_is_noticed_and_a_replay_is_waited_for() {
         let start = Instant::now();
-        let mut watch = Watch::new(patience(), start);
-        assert_eq!(watch.due(start + 9 * SECOND), None);
-        assert_eq!(watch.due(start + 10 * SECOND), Some(Silence::Unbegun));
+        let mut watchdog = Watchdog::new(patience(), start);
+        assert_eq!(watchdog.due(start + 9 * SECOND), None);
+        assert_eq!(watchdog.due(start + 10 * SECOND), Some(Stall::NoSession));
         // A replayed event; RESUMED comes after all of them.
-        watch.hear(start + 9 * SECOND);
-        assert_eq!(watch.due(start + 18 * SECOND), None);
-        assert_eq!(watch.due(start + 19 * SECOND), Some(Silence::Unbegun));
+        watchdog.hear(start + 9 * SECOND);
+        assert_eq!(watchdog.due(start + 18 * SECOND), None);
+        assert_eq!(watchdog.due(start + 19 * SECOND), Some(Stall::NoSession));
     }
 
     #[test]
     fn a_quiet_session_is_asked_and_one_that_does_not_answer_is_deaf() {
         let start = Instant::now();
-        let mut watch = Watch::new(patience(), start);
-        watch.begin(start);
-        watch.hear(start);
-        assert_eq!(watch.due(start + 99 * SECOND), None);
-        assert_eq!(watch.due(start + 100 * SECOND), Some(Silence::Ask));
-        watch.ask(start + 100 * SECOND);
-        assert_eq!(watch.due(start + 104 * SECOND), None);
-        assert_eq!(watch.due(start + 105 * SECOND), Some(Silence::Deaf));
-        watch.hear(start + 104 * SECOND);
-        assert_eq!(watch.due(start + 150 * SECOND), None, "answered");
+        let mut watchdog = Watchdog::new(patience(), start);
+        watchdog.begin(start);
+        watchdog.hear(start);
+        assert_eq!(watchdog.due(start + 99 * SECOND), None);
+        assert_eq!(watchdog.due(start + 100 * SECOND), Some(Stall::ProbeDue));
+        watchdog.ask(start + 100 * SECOND);
+        assert_eq!(watchdog.due(start + 104 * SECOND), None);
+        assert_eq!(watchdog.due(start + 105 * SECOND), Some(Stall::ProbeUnanswered));
+        watchdog.hear(start + 104 * SECOND);
+        assert_eq!(watchdog.due(start + 150 * SECOND), None, "answered");
     }
 
     #[test]
     fn after_a_resume_that_brought_nothing_it_is_asked_soon() {
         let start = Instant::now();
-        let mut watch = Watch::new(patience(), start);
-        watch.begin(start);
-        assert_eq!(watch.due(start + 5 * SECOND), Some(Silence::Ask));
-        watch.cannot_ask(start + 5 * SECOND);
-        assert_eq!(watch.due(start + 50 * SECOND), None);
+        let mut watchdog = Watchdog::new(patience(), start);
+        watchdog.begin(start);
+        assert_eq!(watchdog.due(start + 5 * SECOND), Some(Stall::ProbeDue));
+        watchdog.cannot_ask(start + 5 * SECOND);
+        assert_eq!(watchdog.due(start + 50 * SECOND), None);
     }
 
     #[test]
     fn time_in_which_nothing_was_read_is_no_silence() {
         let start = Instant::now();
-        let mut watch = Watch::new(patience(), start);
-        watch.begin(start);
-        watch.ask(start);
-        watch.resume_reading(start + 500 * SECOND);
-        assert_eq!(watch.due(start + 504 * SECOND), None);
-        assert_eq!(watch.due(start + 505 * SECOND), Some(Silence::Deaf));
+        let mut watchdog = Watchdog::new(patience(), start);
+        watchdog.begin(start);
+        watchdog.ask(start);
+        watchdog.resume_reading(start + 500 * SECOND);
+        assert_eq!(watchdog.due(start + 504 * SECOND), None);
+        assert_eq!(watchdog.due(start + 505 * SECOND), Some(Stall::ProbeUnanswered));
     }
 }

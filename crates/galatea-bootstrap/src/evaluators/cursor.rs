@@ -7,14 +7,14 @@ use serde::{Deserialize, Serialize};
 /// times are whole seconds, so a question may be older than the answer before it, and two questions
 /// may be equally old.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
-pub(crate) struct Mark {
+pub(crate) struct ReflectionCursor {
     /// Time of the newest message by a person that was read.
     at: Timestamp,
     /// The messages of that time and later that were read.
     ids: Vec<MemoryId>,
 }
 
-impl Mark {
+impl ReflectionCursor {
     /// The end of these messages, of which the agent's own have later times than the questions that
     /// follow them.
     pub(crate) fn of<'a>(
@@ -27,17 +27,17 @@ impl Mark {
         Self { at, ids: ids.collect() }
     }
 
-    /// Reads a stored mark. Versions before this one stored a time only.
+    /// Reads a stored cursor. Versions before this one stored a time only.
     pub(crate) fn from_stored(value: &serde_json::Value) -> Option<Self> {
         #[derive(Deserialize)]
         #[serde(untagged)]
         enum Stored {
             Time(Timestamp),
-            Mark { at: Timestamp, ids: Vec<MemoryId> },
+            Cursor { at: Timestamp, ids: Vec<MemoryId> },
         }
         Some(match Stored::deserialize(value).ok()? {
             Stored::Time(at) => Self { at: Timestamp(at.0.saturating_add(1)), ids: Vec::new() },
-            Stored::Mark { at, ids } => Self { at, ids },
+            Stored::Cursor { at, ids } => Self { at, ids },
         })
     }
 
@@ -65,10 +65,10 @@ mod tests {
     #[test]
     fn a_time_of_an_earlier_version_means_later_messages() {
         let id = MemoryId::fresh();
-        let stored = Mark::from_stored(&json!(5)).unwrap();
-        assert_eq!(stored, Mark { at: Timestamp(6), ids: Vec::new() });
-        let mark = Mark { at: Timestamp(6), ids: vec![id] };
-        assert_eq!(Mark::from_stored(&json!(mark)), Some(mark));
-        assert_eq!(Mark::from_stored(&json!("yesterday")), None);
+        let stored = ReflectionCursor::from_stored(&json!(5)).unwrap();
+        assert_eq!(stored, ReflectionCursor { at: Timestamp(6), ids: Vec::new() });
+        let cursor = ReflectionCursor { at: Timestamp(6), ids: vec![id] };
+        assert_eq!(ReflectionCursor::from_stored(&json!(cursor)), Some(cursor));
+        assert_eq!(ReflectionCursor::from_stored(&json!("yesterday")), None);
     }
 }

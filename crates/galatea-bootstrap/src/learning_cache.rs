@@ -11,7 +11,7 @@ use std::{
     time::Duration,
 };
 
-use crate::{evaluators::Mark, fact::view};
+use crate::{evaluators::ReflectionCursor, fact::view};
 
 /// Entries in a cache before it is cleared and filled again: about a megabyte.
 const ROOMS: usize = 20_000;
@@ -23,18 +23,18 @@ const PROFILED: Duration = Duration::from_secs(3_600);
 /// Key of the store's note that an agent has relationships.
 const TIED: &str = "relationships";
 
-/// The mark of a room's last reflection; none if there was none.
-type LastMark = Option<Arc<Mark>>;
+/// The cursor of a room's last reflection; none if there was none.
+type LastCursor = Option<Arc<ReflectionCursor>>;
 
 /// Which agents and rooms have facts. Each agent is looked up, and then each of its rooms if the
 /// agent has any facts; what has none is looked up again after [`UNKNOWN`].
 #[derive(Default)]
-pub(crate) struct Known {
+pub(crate) struct LearningCache {
     /// Agents that have facts (`None`), or had none at a time.
     agents: Mutex<HashMap<AgentId, Option<Timestamp>>>,
     /// Rooms that see facts (`None`), or saw none at a time.
     rooms: Mutex<HashMap<(AgentId, RoomId), Option<Timestamp>>>,
-    reflected: Mutex<HashMap<(AgentId, RoomId), LastMark>>,
+    reflected: Mutex<HashMap<(AgentId, RoomId), LastCursor>>,
     tied: Mutex<HashMap<AgentId, bool>>,
     /// When the profiles of a room's people were last compared with their facts.
     profiled: Mutex<HashMap<(AgentId, RoomId), Timestamp>>,
@@ -42,7 +42,7 @@ pub(crate) struct Known {
     shown: Mutex<HashMap<MemoryId, u64>>,
 }
 
-impl Known {
+impl LearningCache {
     /// Whether this room may see facts. `person` is the one it is direct with ([`view::person`]).
     pub(crate) async fn may_have_facts(
         &self,
@@ -122,17 +122,17 @@ impl Known {
     }
 
     /// How far the last reflection on this room has read, as far as this process knows. Another process may have reflected since. The outer `None` means unknown.
-    pub(crate) fn reflected(&self, turn: &Turn<'_>) -> Option<LastMark> {
+    pub(crate) fn reflected(&self, turn: &Turn<'_>) -> Option<LastCursor> {
         get(&self.reflected, &(turn.agent.identity.id(), turn.room.id))
     }
 
     /// Caches the value that the store has, or is about to get.
-    pub(crate) fn note_reflected(&self, turn: &Turn<'_>, mark: LastMark) {
+    pub(crate) fn note_reflected(&self, turn: &Turn<'_>, cursor: LastCursor) {
         let mut map = self.reflected.lock().unwrap_or_else(PoisonError::into_inner);
         if map.len() >= ROOMS {
             map.clear();
         }
-        map.insert((turn.agent.identity.id(), turn.room.id), mark);
+        map.insert((turn.agent.identity.id(), turn.room.id), cursor);
     }
 
     /// Whether the profiles of this room's people may be older than their facts. Another process may

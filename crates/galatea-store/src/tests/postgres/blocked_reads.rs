@@ -23,9 +23,9 @@ fn one_reader() -> PostgresOptions {
 }
 
 /// Reads of memories wait until this transaction ends.
-struct Silence(PgConnection);
+struct BlockedReads(PgConnection);
 
-impl Silence {
+impl BlockedReads {
     async fn begin(database: &Database) -> Self {
         let mut connection = PgConnection::connect(&database.url()).await.unwrap();
         connection.execute("BEGIN; LOCK TABLE galatea.memories").await.unwrap();
@@ -56,7 +56,7 @@ async fn is_free(readers: &Readers) -> bool {
 async fn a_read_without_an_answer_ends_and_its_connection_with_it() {
     let database = Database::fresh().await;
     let readers = postgres::database(&database.url().into(), &one_reader()).await.unwrap().readers;
-    let _silence = Silence::begin(&database).await;
+    let _blocked = BlockedReads::begin(&database).await;
     let hasty = Readers { limit: Duration::from_millis(50), ..readers.clone() };
     let error = memories(hasty).await.unwrap_err();
     assert_eq!(
@@ -72,10 +72,10 @@ async fn a_read_without_an_answer_ends_and_its_connection_with_it() {
 async fn a_caller_that_gives_up_leaves_no_connection_that_waits_for_ever() {
     let database = Database::fresh().await;
     let readers = postgres::database(&database.url().into(), &one_reader()).await.unwrap().readers;
-    let mut silence = Silence::begin(&database).await;
+    let mut blocked = BlockedReads::begin(&database).await;
     let reading =
         tokio::spawn(memories(Readers { limit: Duration::from_secs(1), ..readers.clone() }));
-    silence.reached().await;
+    blocked.reached().await;
     reading.abort();
     assert!(is_free(&readers).await);
 }
@@ -84,17 +84,17 @@ async fn a_caller_that_gives_up_leaves_no_connection_that_waits_for_ever() {
 async fn signs_of_life_wait_for_no_read() {
     let database = Database::fresh().await;
     let store = Store::postgres(&database.url().into(), one_reader()).await.unwrap();
-    let mut silence = Silence::begin(&database).await;
+    let mut blocked = BlockedReads::begin(&database).await;
     let (reader, query) = (store.clone(), MemoryQuery::new(Scene::new().agent, 1));
     let reading = tokio::spawn(async move { reader.count_memories(&query).await });
-    silence.reached().await;
+    blocked.reached().await;
     let (member, parts) = (MemberId::fresh(), Partition::all_rooms(AgentId::fresh()));
     store.beat(member, &Membership::default(), LONG).await.unwrap();
     assert_eq!(store.claim(member, &parts, 3, LONG).await.unwrap().len(), 3);
     assert_eq!(store.renew(member, LONG).await.unwrap().len(), 3);
     store.release(member, &parts).await.unwrap();
     store.leave(member).await.unwrap();
-    silence.0.execute("ROLLBACK").await.unwrap();
+    blocked.0.execute("ROLLBACK").await.unwrap();
     assert_eq!(reading.await.unwrap().unwrap(), 0);
     store.close().await;
     assert_eq!(

@@ -10,24 +10,24 @@ use crate::{
     error::codes,
     receive::{
         socket::Socket,
-        watch::{Silence, Watch},
+        watchdog::{Stall, Watchdog},
     },
 };
 
 impl Shard {
     /// Handles a silence that has lasted too long: probes the gateway, or ends the connection.
     /// Returns `None` if the connection goes on.
-    pub(super) async fn silent(
+    pub(super) async fn handle_stall(
         &mut self,
         socket: &mut Socket,
-        watch: &mut Watch,
+        watchdog: &mut Watchdog,
         ready: bool,
     ) -> Option<End> {
         let now = Instant::now();
         let seconds = |wait: Duration| wait.as_secs();
         let patience = self.fleet.patience;
-        match watch.due(now)? {
-            Silence::Unbegun if self.session.is_some() => {
+        match watchdog.due(now)? {
+            Stall::NoSession if self.session.is_some() => {
                 tracing::warn!(
                     shard = self.number,
                     seconds = seconds(patience.beginning),
@@ -35,7 +35,7 @@ impl Shard {
                 );
                 Some(End::Fresh(Duration::ZERO))
             }
-            Silence::Unbegun => {
+            Stall::NoSession => {
                 let error = Error::new(
                     ErrorKind::Timeout,
                     "Discord's gateway took the bot in and did not begin its session",
@@ -48,14 +48,14 @@ impl Shard {
                     ),
                 )))
             }
-            Silence::Ask => {
+            Stall::ProbeDue => {
                 // The probe: Discord answers it with GUILD_MEMBERS_CHUNK. A request by id needs no
                 // privileged intent (Discord, "Request Guild Members").
                 let Some(guild) = self.guild else {
-                    watch.cannot_ask(now);
+                    watchdog.cannot_ask(now);
                     return None;
                 };
-                watch.ask(now);
+                watchdog.ask(now);
                 let asked = json!({ "guild_id": guild.to_string(), "user_ids": [self.fleet.intake.me.id.to_string()] });
                 if socket.send(REQUEST_MEMBERS, &asked).await {
                     None
@@ -63,7 +63,7 @@ impl Shard {
                     Some(self.broken(ready))
                 }
             }
-            Silence::Deaf => {
+            Stall::ProbeUnanswered => {
                 self.deaf = self.deaf.saturating_add(1);
                 // Resume first, because it costs nothing. Then drop the guild: if the bot has left
                 // it, Discord does not answer the probe either.

@@ -1,0 +1,96 @@
+//! The threshold that separates questions with an answer from others.
+
+use super::*;
+
+/// Questions that the project's own documents answer, and some that they do not, though half of them
+/// are about the same things.
+const ANSWERABLE: [&str; 24] = [
+    "How many attempts does a part get before it is dead?",
+    "What happens after a failed flush of the database?",
+    "How long does read-back wait until the platform has settled?",
+    "Which crate may contain SQL?",
+    "What does galatea doctor do?",
+    "How are duplicates recognised?",
+    "When does Telegram drop the updates?",
+    "Why are parts encoded before the outbox row is written?",
+    "What does a lease do for an account?",
+    "Which allocator is used on Linux?",
+    "How is a rate limit of a platform handled?",
+    "What is the outbox?",
+    "How do I add a new connector?",
+    "Which file holds the windows and prices of models?",
+    "What is a kill point?",
+    "How do I back up the database?",
+    "Does Galatea send telemetry?",
+    "How many partitions do the rooms of an agent have?",
+    "Why is backoff unmaintained and what replaces it?",
+    "How long may an answer be in characters?",
+    "What does the circuit breaker do for a service?",
+    "How do I report a vulnerability?",
+    "Which licence does the project have?",
+    "What is a World in elizaOS terms?",
+];
+const UNANSWERABLE: [&str; 24] = [
+    "Who won the football world cup in 1974?",
+    "How do I bake sourdough bread?",
+    "What is the capital of Mongolia?",
+    "When was the company founded and by whom?",
+    "How much does a support contract cost per month?",
+    "Can I connect WhatsApp and Signal?",
+    "What is the chief executive's phone number?",
+    "Which hotel is next to the conference?",
+    "How tall is the Eiffel tower?",
+    "Do you ship kettles to Norway?",
+    "What is the refund policy for damaged goods?",
+    "How many employees work in the Berlin office?",
+    "Does it run on Windows 95 with floppy disks?",
+    "Which blockchain tokens can I trade?",
+    "What did the doctor say about my knee?",
+    "How do I train a neural network for speech?",
+    "When does the next train to Ghent leave?",
+    "Is there a discount for students and pensioners?",
+    "Which vitamins help against a cold?",
+    "What was the weather like in Lisbon yesterday?",
+    "How do I prune an apple tree in winter?",
+    "Who wrote the novel about the white whale?",
+    "Can the printer use recycled paper?",
+    "What is the boiling point of mercury?",
+];
+
+#[tokio::test]
+async fn the_threshold_tells_questions_with_an_answer_from_others() {
+    let (store, folder) = (store().await, tempfile::tempdir().unwrap());
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
+    for name in [
+        "README.md",
+        "ARCHITECTURE.md",
+        "CONTRIBUTING.md",
+        "SECURITY.md",
+        "docs/operating.md",
+        "docs/coming-from-elizaos.md",
+    ] {
+        let text = fs::read_to_string(root.join(name)).unwrap();
+        write(&folder.path().join(name.replace(['/', '.'], "-") + ".txt"), &text, 1);
+    }
+    let library = library("Ada", &store, vec![(folder.path(), false)], None);
+    library.sync(&|_| {}).await.unwrap();
+    let plugin_store = Arc::clone(&store) as Arc<dyn galatea_core::store::PluginStore>;
+    let found = async |question: &str| {
+        let found = search(&*plugin_store, &[library.agent()], question, None, 10).await.unwrap();
+        let best = found.iter().map(|found| found.coverage).fold(0.0, f32::max);
+        (best, !relevant(found, None).is_empty())
+    };
+    let (mut shown, mut refused) = (0, 0);
+    for question in ANSWERABLE {
+        let (coverage, fits) = found(question).await;
+        println!("+ {coverage:.2} {question}");
+        shown += usize::from(fits);
+    }
+    for question in UNANSWERABLE {
+        let (coverage, fits) = found(question).await;
+        println!("- {coverage:.2} {question}");
+        refused += usize::from(!fits);
+    }
+    println!("{shown} of 24 answerable are shown a piece, {refused} of 24 others are refused");
+    assert!(shown >= 21 && refused >= 21, "{shown} shown, {refused} refused");
+}
