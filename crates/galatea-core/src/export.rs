@@ -4,7 +4,11 @@
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    derived::Derived, entity::Entity, relationship::Relationship, room::Room, store::UsageRow,
+    derived::Derived,
+    entity::Entity,
+    relationship::{IdentityLink, Relationship},
+    room::Room,
+    store::UsageRow,
     world::World,
 };
 
@@ -31,8 +35,11 @@ pub enum Record {
     Room(Room),
     /// A person.
     Entity(Entity),
-    /// Another entity that is the same person. An import leaves it out: only the person links.
+    /// Another entity that is the same person, as a copy for that person shows it. An import leaves it
+    /// out.
     Linked(Entity),
+    /// Which two entities are the same person, and since when.
+    Link(IdentityLink),
     /// How two entities are connected.
     Relationship(Relationship),
     /// A message, or what was made from messages.

@@ -296,7 +296,7 @@ pub use model::{EmbeddingModel, ModelInfo, Models, TextModel};
 pub use people::People;
 pub use plugin::Plugin;
 pub use provider::{Provider, ProviderUse};
-pub use relationship::Relationship;
+pub use relationship::{IdentityLink, Relationship};
 pub use room::{ChannelType, Room};
 pub use secret::{ExposeSecret, SecretString};
 pub use send_permit::SendPermit;

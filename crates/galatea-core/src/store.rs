@@ -24,6 +24,7 @@ mod event;
 mod inbox;
 mod inbox_state;
 mod lease;
+mod link;
 mod memory;
 mod outbox;
 mod partition;
@@ -47,6 +48,7 @@ pub use lease::{
     Fence, Group, Lease, LeaseStatus, LeaseStore, Member, Membership, ProcessRole, Pulse,
     fair_share,
 };
+pub use link::LinkStore;
 pub use memory::{MemoryQuery, MemoryStore};
 pub use outbox::{OutboxItem, OutboxQuery, OutboxState, OutboxStore, Resolution, Settlement};
 pub use partition::{Partition, ROOM_PARTITIONS, room_partition};
@@ -152,6 +154,7 @@ pub trait Store:
     + AuditStore
     + LeaseStore
     + EventStore
+    + LinkStore
     + UsageStore
     + BlockStore
 {
@@ -166,6 +169,7 @@ impl<T> Store for T where
         + AuditStore
         + LeaseStore
         + EventStore
+        + LinkStore
         + UsageStore
         + BlockStore
 {

@@ -4,7 +4,10 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use std::collections::BTreeMap;
 
-use crate::ids::{AgentId, EntityId, RemoteId, Source, WorldId};
+use crate::{
+    ids::{AgentId, EntityId, RemoteId, Source, WorldId},
+    world_settings::WORLD_SETTINGS,
+};
 
 /// A server, workspace or chat container as one agent sees it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -54,14 +57,14 @@ impl World {
     /// What its owner or an admin answered to a declared setting
     /// ([`crate::world_settings::WorldSetting`]).
     pub fn setting(&self, key: &str) -> Option<&str> {
-        self.metadata.extra.get(SETTINGS)?.get(key)?.as_str()
+        self.metadata.extra.get(WORLD_SETTINGS)?.get(key)?.as_str()
     }
 
     /// The metadata that sets it, or removes it.
     #[doc(hidden)]
     pub fn with_setting(key: &str, value: Option<&str>) -> Map<String, Value> {
         let settings = Map::from_iter([(key.to_owned(), value.map_or(Value::Null, Value::from))]);
-        Map::from_iter([(SETTINGS.to_owned(), Value::Object(settings))])
+        Map::from_iter([(WORLD_SETTINGS.to_owned(), Value::Object(settings))])
     }
 
     /// elizaOS `messageServerId`: the plain, unswizzled hash of the platform's id.

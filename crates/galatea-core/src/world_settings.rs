@@ -4,12 +4,17 @@
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
-/// The key of a character's `settings` that declares them.
+/// The key of a character's `settings` that declares them, and of a World's metadata that holds the
+/// answers.
 pub const WORLD_SETTINGS: &str = "worldSettings";
 /// Most settings a character may declare: all of them stand in prompts.
 pub const MOST_WORLD_SETTINGS: usize = 20;
 /// Longest value, in graphemes.
 pub const LONGEST_WORLD_SETTING: usize = 500;
+/// Longest key, in characters.
+const LONGEST_KEY: usize = 60;
+/// What `UPDATE_SETTINGS` takes by itself.
+const RESERVED: &str = "retention_days";
 
 /// A setting that a character declares. The names of its fields are elizaOS's, apart from `options`.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -57,6 +62,12 @@ impl WorldSetting {
         let key = normal(key);
         if key.is_empty() {
             return Err("it has no name".to_owned());
+        }
+        if key == RESERVED {
+            return Err(format!("{RESERVED} is how long messages are kept"));
+        }
+        if key.chars().count() > LONGEST_KEY {
+            return Err(format!("its key is longer than {LONGEST_KEY} characters"));
         }
         let name = found.name.unwrap_or_else(|| key.replace('_', " "));
         let question = found
@@ -161,6 +172,8 @@ mod tests {
         let fault = |declared| WorldSetting::read("tone", &declared).unwrap_err();
         assert!(fault(json!({ "required": "yes" })).contains("boolean"));
         assert!(fault(json!({ "secret": true })).contains("unknown field `secret`"));
-        assert!(WorldSetting::read(" - ", &json!({})).is_err());
+        for key in [" - ", "Retention days", &"k".repeat(61)] {
+            assert!(WorldSetting::read(key, &json!({})).is_err(), "{key}");
+        }
     }
 }

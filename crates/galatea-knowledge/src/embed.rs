@@ -1,7 +1,8 @@
 //! Embed: pieces without an embedding get one, in batches.
 
 use galatea_core::{
-    Embedding, ErrorKind, Memory, MemoryKind, ModelInfo, Result, RoomId, Source, WorldId,
+    AgentIdentity, Embedding, ErrorKind, Memory, MemoryKind, ModelInfo, Result, RoomId, Source,
+    WorldId,
     model::Usage,
     store::{Amount, Day, MemoryQuery, UsageRow},
     tokens::Family,
@@ -101,28 +102,10 @@ impl Library {
         meaning.map(Some)
     }
 
-    /// What a call cost, as a row of the ledger under the agent's own Room: no person asked for it.
+    /// What a call cost.
     fn cost(&self, model: &ModelInfo, texts: &[String]) -> UsageRow {
-        let (identity, family) = (&self.parts.identity, Family::of(&model.model));
-        let input = texts.iter().map(|text| family.text(text)).sum();
-        let used = Usage { input, ..Usage::default() };
-        let price = model.known_price();
-        UsageRow {
-            agent: identity.id(),
-            day: Day::of(self.parts.clock.now()),
-            source: SOURCE,
-            world: WorldId(identity.id().0),
-            room: RoomId(identity.id().0),
-            person: identity.entity(),
-            model: model.full_name(),
-            amount: Amount {
-                calls: 1,
-                input,
-                unpriced: if price.is_none() { input } else { 0 },
-                micros: price.map_or(0, |price| price.of(used)),
-                ..Amount::default()
-            },
-        }
+        let day = Day::of(self.parts.clock.now());
+        embedding_cost(&self.parts.identity, SOURCE, day, model, texts)
     }
 
     /// Shared pieces of other agents are embedded by their own agent.
@@ -137,5 +120,36 @@ impl Library {
 
     fn refuse(&self, piece: &Memory) {
         self.refused.lock().unwrap_or_else(PoisonError::into_inner).insert(piece.id);
+    }
+}
+
+/// What a call of an embedding model cost that no person asked for, as a row of the ledger under the
+/// agent's own Room. `source` says what it was for.
+pub fn embedding_cost(
+    identity: &AgentIdentity,
+    source: Source,
+    day: Day,
+    model: &ModelInfo,
+    texts: &[String],
+) -> UsageRow {
+    let family = Family::of(&model.model);
+    let input = texts.iter().map(|text| family.text(text)).sum();
+    let used = Usage { input, ..Usage::default() };
+    let price = model.known_price();
+    UsageRow {
+        agent: identity.id(),
+        day,
+        source,
+        world: WorldId(identity.id().0),
+        room: RoomId(identity.id().0),
+        person: identity.entity(),
+        model: model.full_name(),
+        amount: Amount {
+            calls: 1,
+            input,
+            unpriced: if price.is_none() { input } else { 0 },
+            micros: price.map_or(0, |price| price.of(used)),
+            ..Amount::default()
+        },
     }
 }

@@ -28,6 +28,7 @@ mod wire;
 pub use child::Parser;
 pub use chunk::{Chunk, chunks, hash};
 pub use document::{Block, BlockKind, Document, Limits};
+pub use embed::embedding_cost;
 pub use format::Format;
 pub use library::{Library, LibraryParts, Progress, Step, Synced};
 pub use parse::parse;

@@ -94,7 +94,7 @@ async fn of_room(
             .collect();
         let old: Vec<MemoryId> =
             found.iter().map(|memory| memory.id).filter(|id| !waiting.contains(id)).collect();
-        let gone = if old.is_empty() { 0 } else { store.delete_memories(agent, &old).await? };
+        let gone = if old.is_empty() { 0 } else { store.expire_memories(agent, &old).await? };
         deleted += gone;
         // Nothing of these can be deleted now: on to those before them.
         if gone == 0 {

@@ -1,5 +1,5 @@
 //! Background: brings the index of terms up to date while nothing waits for it. SQLite indexes
-//! messages after they were stored; PostgreSQL analyses once more what an earlier version wrote.
+//! messages after they were stored; PostgreSQL analyses and packs what an earlier version wrote.
 
 use galatea_core::Result;
 
@@ -30,13 +30,35 @@ pub(crate) const ANALYSE: Dialects = Dialects {
     ),
 };
 
+/// Embeddings that an earlier version wrote, the newest first.
+pub(crate) const UNPACKED: Dialects = Dialects {
+    sqlite: "",
+    postgres: "SELECT e.seq FROM embeddings e WHERE e.numbers IS NULL ORDER BY e.seq DESC LIMIT $1",
+};
+/// Packs them as [`crate::convert::packed`] does.
+pub(crate) const PACK: Dialects = Dialects {
+    sqlite: "",
+    postgres: "UPDATE embeddings SET numbers = (SELECT string_agg(float4send(n.number), ''::bytea ORDER BY n.place) \
+               FROM unnest(vector) WITH ORDINALITY n (number, place)), vector = '{}' WHERE seq = ANY ($1) AND numbers IS NULL",
+};
+
 impl Database {
     /// Indexes some memories; true if others are left.
     pub(crate) async fn index_step(&self) -> Result<bool> {
         match &self.0.backend {
             Backend::Sqlite(sqlite) => Ok(!sqlite.index_terms().await?),
-            Backend::Postgres(_) => self.analyse_earlier().await,
+            Backend::Postgres(_) => Ok(self.analyse_earlier().await? || self.pack_earlier().await?),
         }
+    }
+
+    async fn pack_earlier(&self) -> Result<bool> {
+        let rows: Vec<(i64,)> = self.all(UNPACKED.with(values![STEP])).await?;
+        if rows.is_empty() {
+            return Ok(false);
+        }
+        let seqs = rows.into_iter().map(|(seq,)| seq).collect();
+        self.write_one(PACK.with(vec![Value::Ints(seqs)])).await?;
+        Ok(true)
     }
 
     async fn analyse_earlier(&self) -> Result<bool> {

@@ -42,6 +42,8 @@ pub(crate) enum Write {
         /// The statement whose touched rows are the hits; the last one when none is named.
         counted: Option<usize>,
     },
+    /// Statements of which the last has to touch a row; refuses the change otherwise.
+    Required { statements: Vec<Statement> },
 }
 
 impl Write {
@@ -58,7 +60,9 @@ impl Write {
             Self::Memory(row) => row.size(),
             Self::Delivery(row) => row.body.0.len(),
             Self::Finish(row) => row.verdict.0.len(),
-            Self::Other { statements, .. } => statements.iter().map(Statement::size).sum(),
+            Self::Other { statements, .. } | Self::Required { statements } => {
+                statements.iter().map(Statement::size).sum()
+            }
             Self::Fence(_)
             | Self::Begin(_)
             | Self::Settle(_)

@@ -86,6 +86,16 @@ pub(crate) fn floats(bytes: &[u8]) -> Vec<f32> {
     bytes.as_chunks::<4>().0.iter().map(|four| f32::from_le_bytes(*four)).collect()
 }
 
+/// Numbers of a vector as PostgreSQL stores them.
+pub(crate) fn packed(numbers: &[f32]) -> Vec<u8> {
+    numbers.iter().flat_map(|number| number.to_be_bytes()).collect()
+}
+
+/// The numbers that [`packed`] packed.
+pub(crate) fn unpacked(bytes: &[u8]) -> Vec<f32> {
+    bytes.as_chunks::<4>().0.iter().map(|four| f32::from_be_bytes(*four)).collect()
+}
+
 /// The sign of each number, eight to a byte, the first in the lowest bit.
 pub(crate) fn signs(numbers: &[f32]) -> Vec<u8> {
     let byte = |eight: &[f32]| {

@@ -14,6 +14,8 @@ use sqlx::{
 use std::borrow::Cow;
 use uuid::Uuid;
 
+use crate::convert;
+
 /// The text of a statement in both dialects. An empty text is nothing to do in that dialect.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Dialects {
@@ -109,7 +111,7 @@ pub(crate) enum Value {
     Ints(Vec<i64>),
     /// Signs of a vector: a BLOB; text of zeros and ones for `bit varying`.
     Bits(Vec<u8>, usize),
-    /// Little-endian 32-bit numbers; `real[]`.
+    /// 32-bit numbers: little-endian; big-endian in `bytea`.
     Vector(Vec<f32>),
 }
 
@@ -171,7 +173,7 @@ impl Value {
             }
             Self::Ints(ints) => out.add(ints.clone()),
             Self::Bits(bits, width) => out.add(zeros_and_ones(bits, *width)),
-            Self::Vector(numbers) => out.add(numbers.clone()),
+            Self::Vector(numbers) => out.add(convert::packed(numbers)),
         }
     }
 }
@@ -296,7 +298,7 @@ fn zeros_and_ones(bits: &[u8], width: usize) -> String {
 
 /// The signs of a vector as a value.
 pub(crate) fn bits(numbers: &[f32]) -> Value {
-    Value::Bits(crate::convert::signs(numbers), numbers.len())
+    Value::Bits(convert::signs(numbers), numbers.len())
 }
 
 /// Numbers as a BLOB has them.

@@ -6,14 +6,17 @@ use crate::{
     index::{reindex_terms, unindex_terms},
 };
 
-/// Everything made from the memories of a base, step by step. A fact stays as long as another
-/// memory backs it.
+/// Everything made from the memories of a base, step by step. A fact, or what else is named, stays as
+/// long as another memory backs it.
 macro_rules! doom {
     ($base:expr) => {
+        crate::doomed::doom!($base, "'facts'")
+    };
+    ($base:expr, $backed:literal) => {
         concat!(
             "INSERT INTO doomed (id) WITH RECURSIVE base (id) AS (", $base, "), gone (id) AS (SELECT id FROM base \
              UNION SELECT s.memory_id FROM gone g JOIN memory_sources s ON s.source_id = g.id JOIN memories m ON m.id = s.memory_id \
-             WHERE m.type <> 'facts' OR NOT EXISTS (SELECT 1 FROM memory_sources o JOIN memories b ON b.id = o.source_id \
+             WHERE m.type NOT IN (", $backed, ") OR NOT EXISTS (SELECT 1 FROM memory_sources o JOIN memories b ON b.id = o.source_id \
                 WHERE o.memory_id = s.memory_id AND o.source_id <> g.id AND o.source_id NOT IN (SELECT id FROM base))) \
              SELECT id FROM gone"
         )
@@ -24,6 +27,12 @@ pub(crate) use doom;
 /// One memory and what was made from it.
 pub(crate) const ONE: Dialects =
     Dialects::same(doom!("SELECT id FROM memories WHERE id = $1 AND agent_id = $2"));
+/// One memory that its World keeps no longer, and what was made from it. A summary stays as long as one
+/// of its other messages, or a summary before it, is there.
+pub(crate) const EXPIRED: Dialects = Dialects::same(doom!(
+    "SELECT id FROM memories WHERE id = $1 AND agent_id = $2",
+    "'facts', 'summaries'"
+));
 /// One memory and what was made from it, if its text becomes another one ($3). U+0000 cannot be compared
 /// in PostgreSQL.
 pub(crate) const REWRITTEN: Dialects = Dialects {
@@ -85,6 +94,7 @@ const EMPTY: Dialects = Dialects::same("DELETE FROM doomed");
 #[cfg(test)]
 pub(crate) const WRITES: &[Dialects] = &[
     ONE,
+    EXPIRED,
     REWRITTEN,
     UNINDEX_TERMS,
     UNINDEX_SUPERSEDED,

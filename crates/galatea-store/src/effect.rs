@@ -65,10 +65,32 @@ macro_rules! forgotten {
     };
 }
 
+// Summaries of Worlds that delete old messages: one may tell of a message that is gone, and nothing
+// says any more who wrote that. They are made again from the messages that are left.
+macro_rules! outlived {
+    ($retention:literal) => {
+        concat!(
+            " UNION SELECT m.id FROM worlds w JOIN rooms r ON r.world_id = w.id \
+             JOIN memories m ON m.room_id = r.id AND m.type = 'summaries' AND m.agent_id = $1 \
+             WHERE w.agent_id = $1 AND ",
+            $retention,
+            " IS NOT NULL"
+        )
+    };
+}
 /// And what was made from it.
 const FORGET_DOOMED: Dialects = Dialects {
-    sqlite: doom!(concat!("SELECT id FROM memories WHERE id IN ", forgotten!(sqlite))),
-    postgres: doom!(concat!("SELECT f.id FROM ", forgotten!(postgres), " f")),
+    sqlite: doom!(concat!(
+        "SELECT id FROM memories WHERE id IN ",
+        forgotten!(sqlite),
+        outlived!("w.metadata ->> '$.settings.retention_days'")
+    )),
+    postgres: doom!(concat!(
+        "SELECT f.id FROM ",
+        forgotten!(postgres),
+        " f",
+        outlived!("w.metadata -> 'settings' ->> 'retention_days'")
+    )),
 };
 const FORGET_SAID: Dialects = Dialects {
     sqlite: "UPDATE outbox SET body = 'null' WHERE agent_id = $1 AND state NOT IN ('pending', 'sending') AND memory_id IN (SELECT id FROM doomed)",
@@ -248,6 +270,16 @@ fn push_forget(
     change.scrub = true;
     change.changes_memories = true;
     change.push(Write::Other { statements, counted: None }).map(drop)
+}
+
+/// Whether an effect changes who is one person.
+pub(crate) fn changes_links(effect: &RequestedChange) -> bool {
+    matches!(
+        effect,
+        RequestedChange::LinkPeople { .. }
+            | RequestedChange::Unlink { .. }
+            | RequestedChange::ForgetPerson { .. }
+    )
 }
 
 /// Adds an effect of a turn of `agent`.

@@ -31,11 +31,11 @@ pub(crate) const SAVE: Dialects = Dialects {
             bits = excluded.bits, owner = excluded.owner, type = excluded.type"
     ),
     postgres: concat!(
-        "INSERT INTO embeddings (seq, model, width, vector, bits, owner, type) SELECT seq, $4::text, $5::bigint, $6::real[], $7::text::bit varying, ",
+        "INSERT INTO embeddings (seq, model, width, vector, numbers, bits, owner, type) SELECT seq, $4::text, $5::bigint, '{}', $6::bytea, $7::text::bit varying, ",
         owner!(),
         ", type FROM memories WHERE id = $1 AND agent_id = $2 \
          AND CASE WHEN content::text LIKE '%\\u0000%' THEN true ELSE coalesce(content ->> 'text', '') = $3 END FOR SHARE \
-         ON CONFLICT (seq) DO UPDATE SET model = excluded.model, width = excluded.width, vector = excluded.vector, \
+         ON CONFLICT (seq) DO UPDATE SET model = excluded.model, width = excluded.width, vector = '{}', numbers = excluded.numbers, \
             bits = excluded.bits, owner = excluded.owner, type = excluded.type"
     ),
 };

@@ -20,7 +20,7 @@ use crate::{
     convert::{from_json, to_json},
     cursor,
     dialect::{Dialects, Text, Value, values},
-    effect, error, memory, outbox, room,
+    effect, error, memory, outbox, relationship, room,
     rows::{FinishRow, MessageRow},
     usage, verdict,
 };
@@ -287,6 +287,9 @@ impl InboxStore for Database {
     async fn finish_turn(&self, record: TurnRecord) -> Result<()> {
         check(&record)?;
         let mut change = Change::default();
+        if record.effects.iter().any(effect::changes_links) {
+            relationship::push_lock(&mut change, record.agent)?;
+        }
         self.push_fence(&mut change, record.fence.as_ref())?;
         for finished in &record.finished {
             change.push(Write::Finish(FinishRow {

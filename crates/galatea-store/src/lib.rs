@@ -26,6 +26,7 @@ mod event;
 mod inbox;
 mod index;
 mod lease;
+mod link;
 mod memory;
 mod outbox;
 mod postgres;

@@ -84,6 +84,17 @@ pub(crate) fn push_delete(
     ids: &[MemoryId],
     at: Timestamp,
 ) -> Result<()> {
+    push_removal(change, agent, ids, at, doomed::ONE)
+}
+
+/// The same; `doom` says what goes with each.
+fn push_removal(
+    change: &mut Change,
+    agent: AgentId,
+    ids: &[MemoryId],
+    at: Timestamp,
+    doom: Dialects,
+) -> Result<()> {
     let mut verdict = Verdict::default();
     verdict.step(
         "deleted",
@@ -97,7 +108,7 @@ pub(crate) fn push_delete(
         let which = || values![id.0, agent.0];
         let mut skip = values![id.0, agent.0, at.0];
         skip.push(Value::Json(Some(verdict.clone())));
-        let mut statements = vec![doomed::ONE.with(which())];
+        let mut statements = vec![doom.with(which())];
         statements.extend(doomed::unindex());
         statements.extend([SKIP_DELETED.with(skip), BLANK_DELIVERIES.with(which())]);
         let counted = Some(statements.len());
@@ -212,6 +223,12 @@ impl MemoryStore for Database {
     async fn delete_memories(&self, agent: AgentId, ids: &[MemoryId]) -> Result<u64> {
         let mut change = Change::default();
         push_delete(&mut change, agent, ids, self.now())?;
+        Ok(self.write(change).await?.iter().sum())
+    }
+
+    async fn expire_memories(&self, agent: AgentId, ids: &[MemoryId]) -> Result<u64> {
+        let mut change = Change::default();
+        push_removal(&mut change, agent, ids, self.now(), doomed::EXPIRED)?;
         Ok(self.write(change).await?.iter().sum())
     }
 }

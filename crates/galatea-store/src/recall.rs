@@ -1,6 +1,8 @@
 //! Recall: candidates by words and by meaning, completed, fused and read.
 
 mod candidates;
+mod listed;
+mod rank;
 mod rows;
 mod source;
 mod unindexed;
@@ -8,7 +10,10 @@ mod view;
 mod words;
 
 use async_trait::async_trait;
-use futures::FutureExt;
+use futures::{
+    FutureExt,
+    future::{try_join, try_join_all},
+};
 use galatea_core::{
     Error, Result, Timestamp,
     fusion::{self, Candidate, Fused},
@@ -20,7 +25,6 @@ use std::{
 };
 
 use self::{
-    candidates::Seen,
     rows::Row,
     source::{Search, Source},
 };
@@ -163,15 +167,17 @@ impl Search<'_, '_> {
     /// Candidates of both searches, each with both of its scores as far as it has them.
     async fn scored(&self, asked: &[Asked], most: usize) -> Result<Vec<Candidate<i64>>> {
         let query = self.query;
-        let mut known: HashMap<i64, Seen> = HashMap::new();
-        let words = self.by_words(asked, most, &mut known).await?;
+        // Side by side: PostgreSQL uses a connection for each. SQLite waits for nothing.
+        let near = query.meanings.iter().map(|meaning| self.by_meaning(meaning, most));
+        let ((words, mut known), near) =
+            try_join(self.by_words(asked, most), try_join_all(near)).await?;
         let mut order: Vec<i64> = words.iter().map(|(seq, _)| *seq).collect();
         let words: HashMap<i64, f32> = words.into_iter().collect();
         let mut meanings: HashMap<i64, f32> = HashMap::new();
-        for meaning in &query.meanings {
-            let near = self.by_meaning(meaning, most, &mut known).await?;
+        for (near, seen) in near {
             order.extend(near.iter().map(|(seq, _)| *seq));
             meanings.extend(near);
+            known.extend(seen);
         }
         let mut seen = HashSet::new();
         order.retain(|seq| seen.insert(*seq));

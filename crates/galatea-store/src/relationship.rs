@@ -11,7 +11,7 @@ use uuid::Uuid;
 use crate::{
     Database,
     change::{Change, Write},
-    convert::{from_json, to_json},
+    convert::{self, from_json, to_json},
     dialect::{Dialects, Value, values},
     task,
 };
@@ -28,6 +28,13 @@ pub(crate) const RELATIONSHIPS: Dialects = Dialects::same(
      WHERE agent_id = $1 AND (source_entity_id = $2 OR target_entity_id = $2) ORDER BY id",
 );
 
+/// Links of an agent change one after another, in all processes: two that link overlapping accounts at
+/// once would each miss what the other stores. Taken before any row, so that two changes never wait for
+/// one another. The first number is ours alone.
+pub(crate) const LOCK: Dialects = Dialects {
+    sqlite: "",
+    postgres: "SELECT pg_advisory_xact_lock(1271819331, hashtext($1::uuid::text))",
+};
 /// Each with each, as long as the question to both sides stands and none of them is linked with an
 /// entity that the question did not name. What is linked already keeps its time.
 pub(crate) const LINK: Dialects = Dialects {
@@ -43,6 +50,15 @@ pub(crate) const LINK: Dialects = Dialects {
                WHERE EXISTS (SELECT 1 FROM question) \
                AND NOT EXISTS (SELECT 1 FROM identity_links WHERE agent_id = $1 AND entity_id = ANY ($2) AND linked_id <> ALL ($2)) \
                ON CONFLICT DO NOTHING",
+};
+/// Touches rows only if each of these ($3 pairs) is linked with each now: as the change left them, or as
+/// it did before its answer was lost.
+pub(crate) const STANDS: Dialects = Dialects {
+    sqlite: "UPDATE identity_links SET linked_at = linked_at WHERE agent_id = $1 AND entity_id IN (SELECT unhex(value) FROM json_each($2)) \
+             AND (SELECT count(*) FROM identity_links o WHERE o.agent_id = $1 AND o.entity_id IN (SELECT unhex(value) FROM json_each($2)) \
+                AND o.linked_id IN (SELECT unhex(value) FROM json_each($2))) = $3",
+    postgres: "UPDATE identity_links SET linked_at = linked_at WHERE agent_id = $1 AND entity_id = ANY ($2) \
+               AND (SELECT count(*) FROM identity_links o WHERE o.agent_id = $1 AND o.entity_id = ANY ($2) AND o.linked_id = ANY ($2)) = $3",
 };
 /// Both directions.
 pub(crate) const UNLINK: Dialects = Dialects::same(
@@ -75,7 +91,13 @@ impl Stored {
     }
 }
 
-/// Adds that these entities are one person, if the question stands; it is answered then.
+/// Adds that nothing else changes the links of an agent until the change is committed.
+pub(crate) fn push_lock(change: &mut Change, agent: AgentId) -> Result<()> {
+    change.push(Write::statement(LOCK.with(values![agent.0]))).map(drop)
+}
+
+/// Adds that these entities are one person. Refuses the change unless the question stands and they are
+/// linked with no other entity; the question is answered then.
 pub(crate) fn push_link(
     change: &mut Change,
     agent: AgentId,
@@ -86,10 +108,16 @@ pub(crate) fn push_link(
     if entities.len() > MOST_LINKED {
         return Err(Error::invalid("too many entities for one person").with("most", MOST_LINKED));
     }
-    let ids = Value::Ids(entities.iter().map(|id| id.0).collect());
-    let link = LINK.with(vec![agent.0.into(), ids, at.0.into(), question.0.into()]);
-    let statements = vec![link, task::DELETE.with(values![question.0, agent.0])];
-    change.push(Write::Other { statements, counted: Some(0) }).map(drop)
+    let mut all: Vec<Uuid> = entities.iter().map(|id| id.0).collect();
+    all.sort_unstable();
+    all.dedup();
+    let pairs = convert::width(all.len() * all.len().saturating_sub(1));
+    let ids = Value::Ids(all);
+    let link = vec![agent.0.into(), ids.clone(), at.0.into(), question.0.into()];
+    let stands = vec![agent.0.into(), ids, pairs.into()];
+    let answered = task::DELETE.with(values![question.0, agent.0]);
+    let statements = vec![LINK.with(link), answered, STANDS.with(stands)];
+    change.push(Write::Required { statements }).map(drop)
 }
 
 /// Adds the end of an entity's links.

@@ -12,6 +12,7 @@ pub mod derived;
 pub mod embeddings;
 pub mod fixtures;
 pub mod ingest;
+pub mod large;
 pub mod leases;
 pub mod memories;
 pub mod outbox;
@@ -82,8 +83,8 @@ macro_rules! store_suite {
                 odd_text_survives, one_page_of_several_kinds,
                 ids_that_begin_alike_are_found;
             derived: a_derived_memory_keeps_its_sources, nothing_is_derived_from_what_is_gone, a_fact_is_superseded_and_restored,
-                derived_memories_go_with_their_sources, derived_memories_go_with_a_replaced_text, a_derived_memory_is_removed_alone,
-                what_was_made_of_a_person_is_forgotten;
+                derived_memories_go_with_their_sources, summaries_outlive_their_oldest_messages, derived_memories_go_with_a_replaced_text, a_derived_memory_is_removed_alone,
+                what_was_made_of_a_person_is_forgotten, summaries_that_outlived_messages_are_forgotten;
             backlog: what_waits_is_claimed_once, changed_texts_wait_again;
             leases: parts_are_shared_out, members_are_counted_by_group, events_reach_the_others, a_lease_ends_by_the_stores_clock, a_process_that_lost_a_part_commits_nothing,
                 a_process_that_lost_an_account_settles_only_what_was_sent, leaving_gives_everything_back,
@@ -92,11 +93,13 @@ macro_rules! store_suite {
             usage: a_turn_adds_to_the_ledger_in_its_commit, embeddings_bring_their_cost, old_days_of_the_ledger_are_deleted, standings_tell_days_and_holders_apart, many_add_to_one_row_at_once, the_block_list_is_kept;
             tasks: a_turn_saves_and_removes_tasks, a_conflict_leaves_tasks_as_they_were, of_two_answers_one_takes_the_task, a_forgotten_persons_tasks_go;
             small: agents_are_saved_without_secrets, tasks_are_due_found_and_deleted, cached_values_expire, relationships_are_unique,
-                people_are_linked_and_unlinked;
+                people_are_linked_and_unlinked, of_two_links_at_once_one_is_made,
+                a_link_and_its_end_at_once_leave_one_state, links_are_listed_and_restored;
             embeddings: the_most_similar_come_first, similarity_keeps_to_the_query, an_embedding_goes_with_its_memory, what_has_no_embedding_is_found,
                 many_vectors_are_ranked_exactly, odd_text_is_embedded, odd_model_names_are_kept_apart;
             recall: words_are_recalled_in_other_forms, words_and_meaning_are_fused, two_models_answer_together, neighbours_come_along,
                 recall_is_filtered, scopes_are_kept, another_agents_memories_are_not_recalled, hostile_questions_are_harmless, recall_follows_changes;
+            large: words_of_a_large_place_are_found, meanings_of_a_large_place_follow_changes;
         }
     };
     (@each ($make:expr) $($module:ident: $($name:ident),+;)+) => {$(

@@ -1,9 +1,13 @@
 //! `galatea memory`: what an agent remembers is listed, found, exported, imported and removed.
 
-use galatea_testkit::process::Program;
+use galatea_testkit::{
+    models::{Fault, Recorded, Reply},
+    process::Program,
+};
 use serde_json::{Value, json};
+use std::time::Duration;
 
-use crate::stage::Stage;
+use crate::stage::{Stage, answer};
 
 const LOG: &str = r#"{"time":"2026-01-05T10:00:00Z","speaker":"Bob","text":"The rowing club meets on Tuesdays."}
 {"time":"2026-01-05T10:00:00Z","speaker":"Bob","text":"The rowing club meets on Tuesdays."}
@@ -105,4 +109,164 @@ async fn what_cannot_be_imported_is_named_with_its_place() {
     }
     let listed = json_of(stage.program(), &["memory", "ls"]).await;
     assert_eq!(listed["memories"], json!([]), "nothing of a broken log is stored");
+}
+
+/// Links of accounts come out of an export and back with their ids and times, whole or not at all.
+#[tokio::test]
+async fn links_of_accounts_are_exported_and_imported() {
+    let stage = Stage::set().await;
+    let mut running = stage.start().await;
+    let direct = stage.ann.direct();
+    stage.ann.says(&direct, "Q1 I keep bees").send();
+    stage.wait_text(&direct, "A1").await;
+    let listed = json_of(stage.program(), &["memory", "ls", "--person", "Ann"]).await;
+    let ann = listed["memories"][0]["entityId"].as_str().unwrap().to_owned();
+    let id = |n: u32| format!("00000000-0000-4000-8000-{n:012}");
+    let link = |a: &str, b: &str, at: i64| {
+        json!({ "record": "link", "entityId": a, "linkedId": b, "linkedAt": at }).to_string()
+    };
+    let head =
+        json!({ "record": "export", "format": "galatea.memory/1", "agent": "Eliza", "at": "" });
+    let (a, b, c, d) = (id(1), id(2), id(3), id(4));
+    let links = [
+        link(&ann, &a, 1_700_000_000_000),
+        // Not each with each: it is left out.
+        link(&b, &c, 5),
+        link(&c, &d, 6),
+    ];
+    stage.home.write("links.jsonl", &format!("{head}\n{}\n", links.join("\n")));
+    for new in [1, 0] {
+        let done = json_of(stage.program(), &["memory", "import", "links.jsonl", "--links"]).await;
+        assert_eq!(done["links"], json!({ "read": 3, "new": new }), "{done}");
+    }
+    let exported = async |program: Program, arguments: &[&str]| {
+        let done = program.args(["memory", "export"]).args(arguments).run().await;
+        let lines = done.stdout.lines().map(|line| serde_json::from_str(line).unwrap());
+        lines.filter(|record: &Value| record["record"] == "link").collect::<Vec<_>>()
+    };
+    let all = exported(stage.program(), &[]).await;
+    let [only] = all.as_slice() else { panic!("{all:?}") };
+    let mut pair = [&only["entityId"], &only["linkedId"]].map(|id| id.as_str().unwrap().to_owned());
+    pair.sort();
+    let mut expected = [ann.clone(), a];
+    expected.sort();
+    assert_eq!((pair, &only["linkedAt"]), (expected, &json!(1_700_000_000_000_i64)));
+    let of_ann = exported(stage.program(), &["--person", "Ann"]).await;
+    assert_eq!(of_ann, all);
+    let done = stage.program().args(["memory", "export", "-o", "all.jsonl"]).run().await;
+    assert_eq!(done.code, Some(0), "{}", done.stderr);
+    running.kill_9().await;
+
+    let elsewhere = || stage.program().env("GALATEA_DATA_DIR", "elsewhere");
+    let mut running = elsewhere().arg("start").spawn();
+    running.wait_for_line("ready in").await;
+    running.kill_9().await;
+    let imported = async |arguments: &[&str]| {
+        let told = elsewhere().args(["memory", "import", "all.jsonl"]).args(arguments).run().await;
+        format!("{}{}", told.stdout, told.stderr)
+    };
+    let said = imported(&[]).await;
+    assert!(said.contains("1 links of accounts left out: --links restores them"), "{said}");
+    assert_eq!(exported(elsewhere(), &[]).await, Vec::<Value>::new());
+    let said = imported(&["--links"]).await;
+    assert!(said.contains("1 of 1 links of accounts are new"), "{said}");
+    assert_eq!(exported(elsewhere(), &[]).await, all);
+}
+
+/// Dogs are one direction, everything else another. A message is embedded with the one before it.
+fn vectors(request: &Recorded) -> Reply {
+    if !request.path.ends_with("/embeddings") {
+        return answer(request);
+    }
+    let vector = |text: &Value| {
+        let text = text.as_str().unwrap();
+        let dog = text.contains("dog") || text.contains("dachshund") && !text.contains("weather");
+        if dog { json!([1.0, 0.1, 0.2, -0.1]) } else { json!([-0.1, 1.0, -0.2, 0.1]) }
+    };
+    let data: Vec<Value> = request.body["input"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .enumerate()
+        .map(|(n, text)| json!({ "object": "embedding", "index": n, "embedding": vector(text) }))
+        .collect();
+    Reply::Json(json!({
+        "object": "list", "model": "test-embedding", "data": data, "usage": { "prompt_tokens": 3, "total_tokens": 3 },
+    }))
+}
+
+/// With an embedding model a search looks by meaning too; without one, or with one that fails, it looks
+/// by words and says so.
+#[tokio::test]
+async fn a_search_looks_by_words_and_by_meaning() {
+    let stage = Stage::set().await;
+    stage.model.answer_with(vectors);
+    let program = || stage.program().env("OPENAI_EMBEDDING_MODEL", "test-embedding");
+    let mut running = program()
+        .env("EVALUATION_PAUSE_SECONDS", "0")
+        .env("REFLECTION_INTERVAL", "0")
+        .arg("start")
+        .spawn();
+    running.wait_for_line("ready in").await;
+    let direct = stage.ann.direct();
+    for (text, said) in [("Q1 Waldi the dachshund barks", "A1"), ("Q2 the weather is wet", "A2")] {
+        stage.ann.says(&direct, text).send();
+        stage.wait_text(&direct, said).await;
+    }
+    let waldi = "Q1 Waldi the dachshund barks";
+    let search = ["memory", "search", "my dog", "--person", "Ann"];
+    let embedded = async {
+        loop {
+            let found = json_of(program(), &search).await;
+            if found["hits"].as_array().unwrap().len() == 2 {
+                break found;
+            }
+            tokio::time::sleep(Duration::from_millis(50)).await;
+        }
+    };
+    let found = tokio::time::timeout(Duration::from_secs(120), embedded).await;
+    let found = found.expect("messages are embedded when the room is quiet");
+    assert_eq!(found["embeddingModel"], "openai test-embedding");
+    assert_eq!(texts(&found, "hits", "/memory/content/text")[0], waldi);
+    let first = &found["hits"][0];
+    assert_eq!((&first["words"], &first["meaning"]["rank"]), (&Value::Null, &json!(1)));
+    assert!(first["meaning"]["score"].as_f64().unwrap() > 0.99, "{first}");
+
+    let both = ["memory", "search", "Waldi the dog", "--person", "Ann"];
+    let shown = program().args(both).run().await;
+    let line = shown.stdout.lines().next().unwrap();
+    let (score, rest) =
+        line.split_once("  words #1  meaning #1  ").unwrap_or_else(|| panic!("{line}"));
+    assert!(score.parse::<f32>().unwrap() > 0.0 && rest.contains(waldi), "{line}");
+    assert!(!shown.stderr.contains("words only"), "{}", shown.stderr);
+    let used = json_of(program(), &["usage", "--by", "platform"]).await.to_string();
+    assert!(used.contains("\"memory\""), "what a search costs is counted: {used}");
+
+    // It fails, or there is none.
+    stage.model.answer_with(|request| match request.path.ends_with("/embeddings") {
+        true => Reply::Fault(Fault::BadKey),
+        false => answer(request),
+    });
+    for (program, why) in [
+        (program(), "searched by words only: "),
+        (stage.program(), "searched by words only: no embedding model is configured"),
+    ] {
+        let done = program.args(both).arg("--json").run().await;
+        assert_eq!(done.code, Some(0), "{}", done.stderr);
+        assert_eq!(
+            done.stderr.lines().filter(|line| line.contains(why)).count(),
+            1,
+            "{}",
+            done.stderr
+        );
+        let found: Value = serde_json::from_str(&done.stdout).unwrap();
+        assert_eq!(texts(&found, "hits", "/memory/content/text")[0], waldi);
+        assert_eq!(
+            (&found["hits"][0]["words"]["rank"], &found["embeddingModel"]),
+            (&json!(1), &Value::Null)
+        );
+        let hits = found["hits"].as_array().unwrap();
+        assert!(hits.iter().all(|hit| hit["meaning"].is_null()), "{found}");
+    }
+    running.kill_9().await;
 }

@@ -78,7 +78,12 @@ struct State {
     barred: Option<String>,
     /// Files that can be downloaded, by address.
     files: HashMap<String, Vec<u8>>,
+    /// What happens once a message with these words is encoded, before its turn is committed.
+    meanwhile: Option<Meanwhile>,
 }
+
+/// What happens once, and the words of the message that it waits for.
+type Meanwhile = (&'static str, Box<dyn FnOnce() + Send>);
 
 pub(crate) struct Platform {
     info: ConnectorInfo,
@@ -170,6 +175,12 @@ impl Platform {
     /// Texts shown in a room, in order.
     pub(crate) fn texts(&self, room: &str) -> Vec<String> {
         self.lock().shown.iter().filter(|s| s.room == room).map(|s| s.text.clone()).collect()
+    }
+
+    /// Lets something happen once, when a message with these words is encoded: after its turn has
+    /// read what it says, and before it is committed.
+    pub(crate) fn meanwhile(&self, words: &'static str, happens: impl FnOnce() + Send + 'static) {
+        self.lock().meanwhile = Some((words, Box::new(happens)));
     }
 
     /// Number of attempts to send so far.
@@ -284,6 +295,11 @@ impl SendHandler for Hand {
             return Ok(vec![Encoded(serde_json::json!({ "text": emoji, "reaction": true }))]);
         }
         let Outgoing::Message { content, reply_to } = outgoing else { return Ok(Vec::new()) };
+        let due = |(words, _): &mut Meanwhile| content.text.contains(*words);
+        let meanwhile = self.0.lock().meanwhile.take_if(due);
+        if let Some((_, happens)) = meanwhile {
+            happens();
+        }
         if content.text.contains("UNENCODABLE") {
             return Err(Error::invalid("this cannot be shown here"));
         }

@@ -61,10 +61,10 @@ impl Action for UpdateSettings {
         if key.is_empty() {
             return Ok(ActionResult::failed("the setting has no name"));
         }
-        if key.to_lowercase().replace([' ', '-'], "_") == RETENTION {
+        let normal = world_settings::normal(&key);
+        if normal == RETENTION {
             return retention(turn, &params.value);
         }
-        let normal = world_settings::normal(&key);
         let declared = world_settings::declared(&turn.agent.character.settings);
         if let Some(setting) = declared.iter().find(|setting| setting.key == normal)
             && !turn.room.kind.is_direct()

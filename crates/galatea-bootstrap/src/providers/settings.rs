@@ -5,7 +5,8 @@ use async_trait::async_trait;
 use galatea_core::{
     Fragment, Provider, ProviderUse, Result, Turn,
     rights::{Authorship, Standing},
-    standing, world_settings,
+    standing,
+    world_settings::{self, LONGEST_WORLD_SETTING},
 };
 
 use crate::words;
@@ -63,7 +64,10 @@ fn of_world(turn: &Turn<'_>) -> Option<String> {
     let world = turn.world.filter(|_| !turn.room.kind.is_direct())?;
     let list: Vec<String> = world_settings::declared(&turn.agent.character.settings)
         .iter()
-        .filter_map(|setting| Some(line(&setting.name, world.setting(&setting.key)?)))
+        .filter_map(|setting| {
+            let value = words::line(world.setting(&setting.key)?, LONGEST_WORLD_SETTING);
+            Some(format!("- {}: {value}", setting.name))
+        })
         .collect();
     titled("# Settings of this place", &list)
 }
@@ -82,13 +86,13 @@ fn missing(turn: &Turn<'_>) -> Result<Option<String>> {
     let Some(next) = world_settings::missing(&declared, is_set) else { return Ok(None) };
     let options = match next.options.as_slice() {
         [] => String::new(),
-        options => format!(" One of: {}.", words::line(&options.join(", "), LONGEST)),
+        options => format!(" One of: {}.", words::line(&options.join(", "), LONGEST_WORLD_SETTING)),
     };
     Ok(Some(format!(
         "# A setting of this place that is missing\n- {}: {}{options}\nThe person you answer may set it. \
          Unless it was asked above already, ask for it in one sentence after your answer. Store what they say with UPDATE_SETTINGS, key {}.",
         next.name,
-        words::line(&next.question, LONGEST),
+        words::line(&next.question, LONGEST_WORLD_SETTING),
         next.key
     )))
 }

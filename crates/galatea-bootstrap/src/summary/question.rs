@@ -4,6 +4,7 @@ use galatea_core::{
     Error, ErrorKind, Memory, Result, Speakers, TextModel, Timestamp, Turn, Zone,
     model::{ChatMessage, ChatRole, TextAnswer, TextRequest},
     speakers,
+    store::Day,
 };
 
 use super::check;
@@ -39,12 +40,22 @@ pub(crate) async fn ask(
         "# Summary so far\n{}\n\n# Messages\n{lines}",
         if old.is_empty() { "(none)" } else { old }
     );
-    let request = TextRequest {
-        deadline: Some(until),
-        ..TextRequest::prompt(Some(INSTRUCTIONS.to_owned()), asked)
+    let instructions = match kept_since(turn) {
+        Some(day) => format!("{INSTRUCTIONS} Leave out everything from before {day}."),
+        None => INSTRUCTIONS.to_owned(),
     };
+    let request =
+        TextRequest { deadline: Some(until), ..TextRequest::prompt(Some(instructions), asked) };
     let rule = "neither in the summary so far nor in the messages";
     checked(turn, model, request, &[old, &lines], rule, LONGEST).await
+}
+
+/// The first day whose messages the World keeps, if it deletes older ones. A direct Room keeps all.
+fn kept_since(turn: &Turn<'_>) -> Option<String> {
+    let world = turn.world.filter(|_| !turn.room.kind.is_direct())?;
+    let kept = i64::from(world.retention_days()?) * Day::MILLIS;
+    let since = Timestamp(turn.now().0.saturating_sub(kept));
+    Some(turn.agent.zone.local(since).date())
 }
 
 /// Asks for a text of at most `longest` graphemes that is made of `sources`. An answer with names or

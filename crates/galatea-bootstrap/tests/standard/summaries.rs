@@ -83,6 +83,31 @@ async fn what_is_about_to_leave_is_summarised_once_and_shown_when_it_has_left() 
 }
 
 #[tokio::test]
+async fn a_world_that_deletes_old_messages_has_them_left_out_of_summaries() {
+    let mut scene = talk(25, 24);
+    scene.model.enqueue("Maria and Bob made remark 0.");
+    let system = |scene: &Scene| scene.model.requests().last().unwrap().system.clone().unwrap();
+    assert!(summarise(&scene).await.unwrap());
+    assert!(!system(&scene).contains("Leave out everything from before"));
+    let world = scene.world.as_mut().unwrap();
+    world.metadata.extra.extend(galatea_core::World::with_retention(30));
+    scene.double.tables().memories.retain(|memory| memory.kind != MemoryKind::Summaries);
+    scene.plugin = galatea_bootstrap::plugin();
+    scene.model.enqueue("Maria and Bob made remark 0.");
+    assert!(summarise(&scene).await.unwrap());
+    let since = Timestamp(scene.clock_now().0 - 30 * 24 * 3_600 * 1_000);
+    let day = scene.agent.zone.local(since).date();
+    assert!(system(&scene).ends_with(&format!("Leave out everything from before {day}.")));
+    // A direct Room keeps all its messages.
+    scene.room.kind = galatea_core::ChannelType::Dm;
+    scene.double.tables().memories.retain(|memory| memory.kind != MemoryKind::Summaries);
+    scene.plugin = galatea_bootstrap::plugin();
+    scene.model.enqueue("Maria and Bob made remark 0.");
+    assert!(summarise(&scene).await.unwrap());
+    assert!(!system(&scene).contains("Leave out everything from before"));
+}
+
+#[tokio::test]
 async fn a_lost_summary_is_made_again_from_the_messages() {
     let mut scene = talk(60, 24);
     scene.model.enqueue("Remarks.  All of them.");

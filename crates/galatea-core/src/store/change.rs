@@ -166,8 +166,9 @@ pub enum RequestedChange {
         entity: EntityId,
     },
     /// Makes these entities one person, each linked with each, and ends the question. The runtime
-    /// asks for it after both sides agreed; no action may. Without effect if the question is gone by
-    /// then, or if one of them has got a link to another entity meanwhile.
+    /// asks for it after both sides agreed; no action may. Refuses the turn (`Conflict`) if the
+    /// question is gone by then, or if one of them has got a link to another entity meanwhile, so that
+    /// a reply which says that it is done is true.
     LinkPeople {
         /// The task of the question that both sides agreed to.
         question: crate::ids::TaskId,

@@ -39,6 +39,11 @@ pub trait MemoryStore: Send + Sync {
     -> Result<bool>;
     /// Removes memories of this agent; how many were there.
     async fn delete_memories(&self, agent: AgentId, ids: &[MemoryId]) -> Result<u64>;
+    /// The same for memories that are too old for their World: a summary that newer messages back too
+    /// stays, where [`MemoryStore::delete_memories`] removes every summary made of one of them.
+    async fn expire_memories(&self, agent: AgentId, ids: &[MemoryId]) -> Result<u64> {
+        self.delete_memories(agent, ids).await
+    }
 }
 
 /// Selects memories. Every query is scoped by agent.

@@ -55,7 +55,9 @@ impl Tokens {
             usage.input = parts.into_iter().flatten().fold(0, u64::saturating_add);
             usage.cached = self.cache_read_input_tokens.unwrap_or_default();
             let all = self.cache_creation_input_tokens.unwrap_or_default();
-            let long = self.cache_creation.unwrap_or_default().ephemeral_1h_input_tokens.min(all);
+            // The counts at the end of a stream do not say for how long.
+            let long = self.cache_creation.map(|created| created.ephemeral_1h_input_tokens);
+            let long = long.unwrap_or(usage.stored_long).min(all);
             (usage.stored, usage.stored_long) = (all - long, long);
         }
         if let Some(output) = self.output_tokens {

@@ -110,7 +110,9 @@ fn price(pricing: &Value) -> Option<Price> {
     let of = |name: &str| pricing[name].as_str().and_then(per_million);
     let (input, output) = (of("prompt")?, of("completion")?);
     let cached = of("input_cache_read").unwrap_or(input);
-    Some(Price { input, cached, output, stored: of("input_cache_write"), stored_long: None })
+    // Some list the surcharge alone.
+    let stored = of("input_cache_write").map(|price| price.max(input));
+    Some(Price { input, cached, output, stored, stored_long: None })
 }
 
 /// Converts dollars per token to micro-dollars per million tokens, a factor of 10^12. Rounds up.

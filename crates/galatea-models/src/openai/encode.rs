@@ -110,7 +110,7 @@ pub(super) enum Cache {
 fn mark(messages: &mut [Message<'_>], request: &TextRequest) {
     let last = messages.iter().rposition(|message| message.role == "assistant");
     let instructions = messages.iter().position(|message| message.role == "system");
-    let asked = request.cache_instructions != CacheFor::Nothing;
+    let asked = request.cache_instructions == CacheFor::Minutes || request.stable > 0;
     let marked = [instructions.filter(|_| asked), last.filter(|_| request.stable > 0)];
     for at in marked.into_iter().flatten() {
         let content = &mut messages[at].content;
@@ -233,6 +233,10 @@ mod tests {
     use serde_json::json;
 
     fn encoded(cache: Cache, stable: usize) -> Value {
+        body(cache, stable, if stable > 0 { CacheFor::Minutes } else { CacheFor::Nothing })
+    }
+
+    fn body(cache: Cache, stable: usize, cache_instructions: CacheFor) -> Value {
         let messages = vec![
             ChatMessage::user("hi"),
             ChatMessage::assistant("hello"),
@@ -242,7 +246,7 @@ mod tests {
             system: Some("rules".into()),
             messages: messages.into(),
             stable,
-            cache_instructions: if stable > 0 { CacheFor::Minutes } else { CacheFor::Nothing },
+            cache_instructions,
             conversation: Some("a1".into()),
             ..TextRequest::default()
         };
@@ -261,6 +265,8 @@ mod tests {
         assert_eq!(marked.get("prompt_cache_key"), None);
         let plain = encoded(Cache::Itself, 2);
         assert_eq!(encoded(Cache::Marks, 0), plain, "a conversation that is not active");
+        assert_eq!(body(Cache::Marks, 0, CacheFor::Hour), plain, "it would be stored for minutes");
+        assert_eq!(body(Cache::Marks, 2, CacheFor::Hour), marked);
         let keyed = encoded(Cache::Key, 0);
         assert_eq!(keyed["prompt_cache_key"], "a1");
         assert_eq!(keyed["messages"], plain["messages"]);

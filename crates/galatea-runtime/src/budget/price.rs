@@ -1,7 +1,7 @@
 //! Price: what a call is expected to cost, and what it came to. Pure.
 
 use galatea_core::{
-    model::{ModelInfo, Price, TextAnswer, TextRequest, Usage},
+    model::{CacheFor, ModelInfo, Price, TextAnswer, TextRequest, Usage},
     tokens::Family,
 };
 
@@ -14,10 +14,15 @@ const ANSWER: u64 = 1_024;
 /// A model of one's own machine, and a script.
 const FREE: Price = Price { input: 0, cached: 0, output: 0, stored: None, stored_long: None };
 
-/// Tokens a request may take.
+/// Tokens a request may take: none of it is in the provider's cache yet, and all of it is stored there.
 pub(super) fn expected(request: &TextRequest, model: &ModelInfo) -> Usage {
+    let input = Family::of(&model.model).request(request);
+    let hour = request.cache_instructions == CacheFor::Hour;
+    let (stored, stored_long) = if hour { (0, input) } else { (input, 0) };
     Usage {
-        input: Family::of(&model.model).request(request),
+        input,
+        stored,
+        stored_long,
         output: request.params.max_tokens.map_or(ANSWER, u64::from).min(ANSWER),
         ..Usage::default()
     }

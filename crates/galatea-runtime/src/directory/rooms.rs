@@ -6,6 +6,7 @@ use galatea_core::{
 };
 use moka::sync::Cache;
 use std::sync::Arc;
+use std::time::Duration;
 
 /// A Room with what decisions about it need.
 #[derive(Debug, Clone)]
@@ -28,11 +29,17 @@ pub(crate) struct RoomCache {
 }
 
 const CAPACITY: u64 = 4096;
+/// How long another process's change of a World or Room, such as a role, may go unnoticed here.
+const FRESH: Duration = Duration::from_secs(30);
 
 impl RoomCache {
     /// An empty cache.
     pub(crate) fn new(agent: AgentId) -> Self {
-        Self { agent, cache: Cache::new(CAPACITY), moved: Cache::new(CAPACITY) }
+        Self {
+            agent,
+            cache: Cache::builder().max_capacity(CAPACITY).time_to_live(FRESH).build(),
+            moved: Cache::new(CAPACITY),
+        }
     }
 
     /// The Room, from memory or the store; none when it does not exist.

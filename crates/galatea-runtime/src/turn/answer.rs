@@ -1,6 +1,6 @@
 //! Answer: recall, see, think, commit, evaluate.
 
-use galatea_core::{Decision, Event, Result};
+use galatea_core::{Decision, ErrorKind, Event, Result, store::RequestedChange};
 use std::sync::Arc;
 
 use super::{
@@ -12,6 +12,9 @@ use super::{
     think::think,
     typing::Typing,
 };
+
+/// How often a command that links people runs again because what it read has changed.
+const LINKING: u32 = 3;
 
 /// Answers the messages of a context: shows typing, recalls, sees, thinks, commits, then evaluates.
 /// `behind` messages of the room wait after it.
@@ -37,11 +40,23 @@ pub(super) async fn answer(
         () = interrupted => return Ok(Ended::Interrupted(Box::new(context))),
     };
     drop(typing);
-    let (outcome, verdict, state) = thought;
+    let (mut outcome, mut verdict, mut state) = thought;
+    let links = |effect: &RequestedChange| matches!(effect, RequestedChange::LinkPeople { .. });
+    let mut tries = if outcome.effects.iter().any(links) { LINKING } else { 0 };
+    let (replies, parts) = loop {
+        let finished = context.finish(&verdict);
+        let parts = u32::try_from(outcome.replies.len()).unwrap_or(u32::MAX);
+        match Box::pin(commit(engine, &context, outcome, finished)).await {
+            Ok(replies) => break (replies, parts),
+            // The other side took it back meanwhile: the command runs again and says what holds.
+            Err(error) if error.kind() == ErrorKind::Conflict && tries > 0 => {
+                tries -= 1;
+                (outcome, verdict, state) = Box::pin(think(engine, &context)).await?;
+            }
+            Err(error) => return Err(error),
+        }
+    };
     let decision = verdict.decision;
-    let finished = context.finish(&verdict);
-    let parts = u32::try_from(outcome.replies.len()).unwrap_or(u32::MAX);
-    let replies = Box::pin(commit(engine, &context, outcome, finished)).await?;
     let millis = u64::try_from(engine.clock.now().since(started).as_millis()).unwrap_or(u64::MAX);
     tracing::debug!(source = %context.info.room.source, room = %room, turn = %context.turn, decision = ?decision, millis, "turn finished");
     engine.events.publish(Event::TurnDecided {

@@ -38,7 +38,7 @@ pub(crate) fn joins(keys: &mut HashSet<Key>, change: &Change) -> bool {
         Write::Begin(id) => keys.insert((1, *id)),
         Write::Finish(row) => keys.insert((2, row.id)),
         Write::Settle(row) => keys.insert((3, row.id)),
-        Write::Other { .. } => false,
+        Write::Other { .. } | Write::Required { .. } => false,
     })
 }
 
@@ -93,7 +93,7 @@ impl<'a> Group<'a> {
             Write::Settle(row) => self.settled.push(row, place),
             Write::Cursor(row) => self.cursors.push(row, place),
             Write::Usage(row) => self.used.push(row, place),
-            Write::Other { .. } => return false,
+            Write::Other { .. } | Write::Required { .. } => return false,
         }
         true
     }

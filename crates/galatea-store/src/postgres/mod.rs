@@ -13,9 +13,12 @@ mod group;
 mod hints;
 mod lease;
 mod memory;
+mod nearest;
 pub(crate) mod open;
 mod options;
 mod read;
+mod signs;
+mod sizes;
 pub(crate) mod statistics;
 mod writer;
 
@@ -32,7 +35,7 @@ use std::sync::{
 };
 use tokio::sync::{mpsc, oneshot};
 
-use self::{hints::Notices, statistics::Statistics, writer::Order};
+use self::{hints::Notices, signs::Signs, sizes::Sizes, statistics::Statistics, writer::Order};
 use crate::{change::Change, dialect::Statement, error as common};
 
 /// One PostgreSQL database.
@@ -45,6 +48,8 @@ pub(crate) struct Postgres {
     orders: mpsc::Sender<Order>,
     statements: Arc<AtomicU64>,
     trouble: Arc<Mutex<Option<Error>>>,
+    signs: Signs,
+    sizes: Sizes,
 }
 
 impl Postgres {
@@ -73,6 +78,8 @@ impl Postgres {
             orders,
             statements,
             trouble,
+            signs: Signs::default(),
+            sizes: Sizes::default(),
         })
     }
 
@@ -139,6 +146,7 @@ pub(crate) use self::{
     group::COMMIT_GROUP,
     hints::NOTIFY,
     lease::{BEAT, CLAIM, CLOCK, KNOWN, LEASES, LEAVE, MEMBERS, PULSE, RELEASE, RENEW},
+    nearest::{CHANGED, SIZE, THERE},
     open::MIGRATIONS,
     open::{SESSION, database},
 };

@@ -24,7 +24,7 @@ use super::{
     options::WRITING,
     statistics::Statistics,
 };
-use crate::{change::Change, change::Write, dialect::Statement};
+use crate::{change::Change, change::Write, dialect::Statement, error as common};
 
 /// Changes that may wait before callers are held back.
 pub(crate) const WAITING: usize = 1024;
@@ -258,6 +258,12 @@ impl Failure {
         Self { error, sent, conflict: None }
     }
 
+    /// The change of this number does not find what it needs.
+    fn refused(change: usize) -> Self {
+        let conflict = Some((change, common::conflict()));
+        Self { conflict, ..Self::new(sqlx::Error::RowNotFound, false) }
+    }
+
     fn of(group: &Group<'_>, error: sqlx::Error) -> Self {
         Self { conflict: group.conflict(&error), ..Self::new(error, false) }
     }
@@ -303,6 +309,13 @@ async fn commit_in_order(
         for (m, write) in change.writes.iter().enumerate() {
             if let Write::Other { statements, counted } = write {
                 hits[n][m] = carry_out(&mut transaction, statements, *counted).await?;
+                continue;
+            }
+            if let Write::Required { statements } = write {
+                hits[n][m] = carry_out(&mut transaction, statements, None).await?;
+                if hits[n][m] == 0 {
+                    return Err(Failure::refused(n));
+                }
                 continue;
             }
             let mut group = Group::default();

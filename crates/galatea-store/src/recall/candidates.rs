@@ -7,40 +7,51 @@ use galatea_core::{
 };
 use std::collections::HashMap;
 
+#[cfg(test)]
+use super::listed;
 use super::{
-    source::{Search, SeenRow, VectorRow},
-    view::{Builder, Dialect, limit, owner_ids, place_terms},
+    rank,
+    source::{Search, SeenRow, Source, VectorRow},
+    view::{Builder, Dialect, limit, owner_ids},
     words,
 };
 use crate::{
     convert,
     dialect::{Dialects, Statement, Value, bits},
+    postgres::Postgres,
     terms::Asked,
 };
 
 /// Embeddings of memories by number.
 pub(crate) const MEANINGS: Dialects = Dialects {
     sqlite: "SELECT e.seq, e.vector FROM embeddings e WHERE e.seq IN (SELECT value FROM json_each($1)) AND e.model = $2 AND e.width = $3",
-    postgres: "SELECT e.seq, e.vector FROM embeddings e WHERE e.seq = ANY ($1) AND e.model = $2 AND e.width = $3",
+    postgres: "SELECT e.seq, e.numbers, CASE WHEN e.numbers IS NULL THEN e.vector END AS vector FROM embeddings e WHERE e.seq = ANY ($1) AND e.model = $2 AND e.width = $3",
 };
 
 /// Memories listed by their words whose conditions are checked, where a query has some. PostgreSQL
-/// weighs the newest so many.
+/// lists none that does not meet them.
 const CHECKED: usize = 4_000;
 /// Messages that the prompt shows anyway, about: those that fit are listed too and left out by their
 /// time.
 const SHOWN: usize = 40;
 /// Vectors compared whole after the search by signs.
 const SIGNS: usize = 300;
+/// How often kept signs are read anew because many of their memories have gone.
+const READS: usize = 2;
 
 /// What is known of a memory that the query may show.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Seen {
     pub(super) person: EntityId,
     pub(super) at: i64,
-    /// Characters of its text; 0 where the database has weighed them.
+    /// How long its text is: in characters, in PostgreSQL in terms.
     long: i64,
 }
+
+/// What is known of memories, by their numbers.
+pub(super) type Known = HashMap<i64, Seen>;
+/// Candidates with their scores, and what is known of them.
+type Near = (Vec<(i64, f32)>, Known);
 
 /// The newest of what may be seen.
 fn newest(dialect: Dialect, query: &RecallQuery, most: usize) -> Statement {
@@ -75,76 +86,12 @@ fn visible(dialect: Dialect, query: &RecallQuery, seqs: &[i64]) -> Statement {
     };
     let long = match dialect {
         Dialect::Sqlite => "length(m.content ->> '$.text')",
-        // Its own statement weighs the length.
-        Dialect::Postgres => "NULL::bigint",
+        // A text with U+0000 cannot be asked for.
+        Dialect::Postgres => "length(m.words)::bigint",
     };
     let text = format!(
         "SELECT m.seq, m.entity_id, m.created_at, {long} AS long FROM {which} WHERE m.seq {seqs} AND ({})",
         parts.join(" OR ")
-    );
-    builder.finish(text)
-}
-
-/// A question as PostgreSQL's index understands it. Terms are letters and digits only.
-fn tsquery(asked: &Asked) -> String {
-    let star = if asked.prefix { ":*" } else { "" };
-    std::iter::once(format!("'{}'{star}", asked.exact))
-        .chain(asked.stems.iter().map(|stem| format!("'{stem}'")))
-        .collect::<Vec<_>>()
-        .join(" | ")
-}
-
-/// PostgreSQL: the index finds place and words; how rare a word is among what was found weighs it,
-/// since the server's own ranks know nothing of other rows.
-fn words_in_postgres(query: &RecallQuery, asked: &[Asked], most: usize) -> Statement {
-    let mut builder = Builder::new(Dialect::Postgres, query);
-    let places = place_terms(query);
-    let groups: Vec<String> = asked.iter().map(tsquery).collect();
-    let mut all = format!("({})", groups.join(" | "));
-    if !places.is_empty() {
-        let places: Vec<String> = places.iter().map(|place| format!("'{place}'")).collect();
-        all = format!("({}) & {all}", places.join(" | "));
-    }
-    let all = builder.bind(all);
-    // Counts and queries are materialised: the server's plan for any values expects one row, and
-    // would count again for each of thousands.
-    // Each query once, in a row of its own: a text that becomes a query for every row is most of the time.
-    let mut queries = Vec::new();
-    for (n, (group, asked)) in groups.iter().zip(asked).enumerate() {
-        let group = builder.bind(group.as_str());
-        let exact = format!("'{}'{}", asked.exact, if asked.prefix { ":*" } else { "" });
-        let exact = builder.bind(exact);
-        queries.push(format!("{group}::tsquery AS g{n}, {exact}::tsquery AS e{n}"));
-    }
-    let mut conditions = vec![builder.sorts("m")];
-    conditions.extend(builder.validity());
-    conditions.extend(builder.further());
-    let places: Vec<String> = builder.places().iter().map(|place| format!("({place})")).collect();
-    conditions.push(format!("({})", places.join(" OR ")));
-    let most = builder.bind(limit(most));
-    let weighed = builder.bind(limit(CHECKED));
-    let counts: Vec<String> = (0..asked.len())
-        .map(|n| format!("count(*) FILTER (WHERE f.words @@ q.g{n})::float8 AS d{n}"))
-        .collect();
-    // BM25 with each word counted once, in the exact form a third more (k1 = 1.2, b = 0.75; a row
-    // has some two terms a word).
-    let weights: Vec<String> = (0..asked.len())
-        .map(|n| {
-            format!(
-                "CASE WHEN f.words @@ q.e{n} THEN 1.33 WHEN f.words @@ q.g{n} THEN 1.0 ELSE 0 END * ln(1 + (c.total - c.d{n} + 0.5) / (c.d{n} + 0.5))"
-            )
-        })
-        .collect();
-    let text = format!(
-        "WITH q AS MATERIALIZED (SELECT {}), \
-         f AS MATERIALIZED (SELECT m.seq, m.words, m.created_at FROM memories m WHERE m.words @@ {all}::tsquery AND {} ORDER BY m.seq DESC LIMIT {weighed}), \
-         c AS MATERIALIZED (SELECT greatest(4 * count(*), 1000)::float8 AS total, greatest(avg(length(f.words)), 1)::float8 AS long, {} FROM f, q) \
-         SELECT f.seq, (({}) * 2.2 / (1 + 1.2 * (0.25 + 0.75 * length(f.words) / c.long)))::float8 AS score FROM f, c, q \
-         ORDER BY score DESC, f.created_at DESC, f.seq DESC LIMIT {most}",
-        queries.join(", "),
-        conditions.join(" AND "),
-        counts.join(", "),
-        weights.join(" + ")
     );
     builder.finish(text)
 }
@@ -157,6 +104,16 @@ fn in_order_of_place(query: &RecallQuery) -> bool {
     !words::filters(query)
         && query.sorts() == [MemoryKind::Messages]
         && query.room.is_none_or(|asked| asked == *room)
+}
+
+/// Whether places and sorts are all that a search by signs needs.
+fn by_place_alone(query: &RecallQuery) -> bool {
+    let view_of_room = *query.visible.view() != View::Operator;
+    let further = !query.people.is_empty()
+        || query.room.is_some()
+        || query.since.is_some()
+        || query.before.is_some();
+    view_of_room && (!further || in_order_of_place(query))
 }
 
 /// The nearest by signs, which an index keeps place by place. Rows of other models may be among
@@ -209,9 +166,9 @@ impl Search<'_, '_> {
     }
 
     /// Those of these that the query may show.
-    pub(super) async fn visible_of(&self, seqs: &[i64]) -> Result<HashMap<i64, Seen>> {
+    pub(super) async fn visible_of(&self, seqs: &[i64]) -> Result<Known> {
         if seqs.is_empty() {
-            return Ok(HashMap::new());
+            return Ok(Known::new());
         }
         let statement = visible(self.source.dialect(), self.query, seqs);
         let rows: Vec<SeenRow> = self.source.all(statement).await?;
@@ -223,49 +180,71 @@ impl Search<'_, '_> {
     }
 
     /// The best by words, with their scores.
-    pub(super) async fn by_words(
-        &self,
-        asked: &[Asked],
-        most: usize,
-        seen: &mut HashMap<i64, Seen>,
-    ) -> Result<Vec<(i64, f32)>> {
+    pub(super) async fn by_words(&self, asked: &[Asked], most: usize) -> Result<Near> {
         if asked.is_empty() {
-            return Ok(Vec::new());
+            return Ok((Vec::new(), Known::new()));
         }
-        if self.source.dialect() == Dialect::Postgres {
-            return Ok(short(self.source.all(words_in_postgres(self.query, asked, most)).await?));
-        }
-        let mut listed = self.listed(asked).await?;
+        let (mut listed, unchecked) = match &self.source {
+            Source::Postgres(postgres) => (self.listed_by_postgres(postgres, asked).await?, false),
+            Source::Sqlite(..) => (self.listed(asked).await?, words::filters(self.query)),
+        };
         let shown = if self.query.before.is_some() { SHOWN } else { 0 };
-        listed.truncate(if words::filters(self.query) { CHECKED } else { 2 * most + shown });
+        listed.truncate(if unchecked { CHECKED } else { 2 * most + shown });
         // The index knows the place, and neither the agent nor the query's conditions.
         let seqs: Vec<i64> = listed.iter().map(|(seq, _)| *seq).collect();
         let visible = self.visible_of(&seqs).await?;
         listed.retain(|(seq, _)| visible.contains_key(seq));
         listed.truncate(most);
         let lengths = visible.iter().map(|(seq, seen)| (*seq, seen.long)).collect();
-        words::by_length(&mut listed, &lengths);
-        seen.extend(visible);
-        Ok(short(listed))
+        rank::by_length(&mut listed, &lengths);
+        Ok((short(listed), visible))
     }
 
     /// The most similar, with their similarities: of several times as many nearest by signs.
-    pub(super) async fn by_meaning(
-        &self,
-        meaning: &Meaning,
-        most: usize,
-        seen: &mut HashMap<i64, Seen>,
-    ) -> Result<Vec<(i64, f32)>> {
-        let near = near(self.source.dialect(), self.query, meaning, SIGNS.max(2 * most) + SHOWN);
-        let nearest = self.source.numbers(near).await?;
-        let visible = self.visible_of(&nearest).await?;
-        let nearest: Vec<i64> =
-            nearest.into_iter().filter(|seq| visible.contains_key(seq)).collect();
-        seen.extend(visible);
+    pub(super) async fn by_meaning(&self, meaning: &Meaning, most: usize) -> Result<Near> {
+        let near = SIGNS.max(2 * most) + SHOWN;
+        let (nearest, seen) = match &self.source {
+            Source::Postgres(postgres) if by_place_alone(self.query) => {
+                self.nearest_kept(postgres, meaning, near).await?
+            }
+            _ => self.nearest(meaning, near).await?,
+        };
         let mut found = self.similarities(meaning, &nearest).await?;
         found.sort_by(|a, b| b.1.total_cmp(&a.1).then(b.0.cmp(&a.0)));
         found.truncate(most);
-        Ok(found)
+        Ok((found, seen))
+    }
+
+    /// Those of the nearest by signs that the query may show, as the database compares them.
+    async fn nearest(&self, meaning: &Meaning, most: usize) -> Result<(Vec<i64>, Known)> {
+        let near = near(self.source.dialect(), self.query, meaning, most);
+        let mut nearest = self.source.numbers(near).await?;
+        let visible = self.visible_of(&nearest).await?;
+        nearest.retain(|seq| visible.contains_key(seq));
+        Ok((nearest, visible))
+    }
+
+    /// The same with the signs that this process keeps of the places.
+    async fn nearest_kept(
+        &self,
+        postgres: &Postgres,
+        meaning: &Meaning,
+        most: usize,
+    ) -> Result<(Vec<i64>, Known)> {
+        let (owners, width) = (owner_ids(self.query), meaning.embedding.width());
+        for _ in 0..READS {
+            let Some(kept) = postgres.signs(&owners, self.query.sorts(), width).await? else {
+                break;
+            };
+            let nearest = kept.nearest(meaning.embedding.numbers(), most);
+            let visible = self.visible_of(&nearest).await?;
+            let (shown, hidden): (Vec<i64>, Vec<i64>) =
+                nearest.into_iter().partition(|seq| visible.contains_key(seq));
+            if postgres.gone(&kept, &hidden, SHOWN).await?.len() <= SHOWN {
+                return Ok((shown, visible));
+            }
+        }
+        self.nearest(meaning, most).await
     }
 
     /// Exact similarities of memories that have an embedding of this model.
@@ -303,7 +282,7 @@ pub(crate) fn statements(dialect: Dialect, query: &RecallQuery) -> Vec<String> {
         Dialect::Sqlite => out.extend(words::statements(query)),
         Dialect::Postgres => {
             let asked = crate::terms::of_question(&query.text);
-            out.push(words_in_postgres(query, &asked, 10));
+            out.extend(listed::statements(query, &asked));
         }
     }
     for meaning in &query.meanings {

@@ -2,7 +2,7 @@
 //! handle, where nothing is waited for.
 
 use galatea_core::{EntityId, Error, Result, store::RecallQuery};
-use sqlx::{FromRow, postgres::PgRow};
+use sqlx::{FromRow, Row as _, postgres::PgRow};
 use std::sync::{Mutex, PoisonError, atomic::Ordering};
 use uuid::Uuid;
 
@@ -125,21 +125,13 @@ impl Row for (i64, Option<i64>, Option<i64>) {
     }
 }
 
-/// A memory found by words, and its score.
-impl Row for (i64, f64) {
-    fn of(_: &mut Columns<'_>) -> Option<Self> {
-        // Only PostgreSQL ranks.
-        None
-    }
-}
-
 /// What is known of a memory that the query may show.
 #[derive(Debug, Clone, Copy, FromRow)]
 pub(super) struct SeenRow {
     pub(super) seq: i64,
     pub(super) entity_id: Uuid,
     pub(super) created_at: i64,
-    /// Characters of its text; null where the database has weighed them.
+    /// How long its text is: in characters, in PostgreSQL in terms.
     pub(super) long: Option<i64>,
 }
 
@@ -157,10 +149,20 @@ impl Row for SeenRow {
 }
 
 /// A memory's embedding.
-#[derive(FromRow)]
 pub(super) struct VectorRow {
     pub(super) seq: i64,
     pub(super) vector: Vec<f32>,
+}
+
+impl FromRow<'_, PgRow> for VectorRow {
+    fn from_row(row: &PgRow) -> Result<Self, sqlx::Error> {
+        // An array is that of a version before.
+        let vector = match row.try_get::<Option<&[u8]>, _>("numbers")? {
+            Some(packed) => convert::unpacked(packed),
+            None => row.try_get("vector")?,
+        };
+        Ok(Self { seq: row.try_get("seq")?, vector })
+    }
 }
 
 impl Row for VectorRow {

@@ -1,10 +1,10 @@
-//! Search by words in SQLite: the index gives the newest memories that have each term, and this
-//! ranks them.
+//! Search by words in SQLite: the index gives the newest memories that have each term.
 
 use galatea_core::{MemoryKind, Result, store::RecallQuery, visibility::View};
-use std::collections::{BTreeSet, HashMap, HashSet};
+use std::collections::{BTreeSet, HashMap};
 
 use super::{
+    rank::{self, COUNTED, Found, OFTEN},
     source::Search,
     view::{Builder, Dialect, limit, place_terms},
 };
@@ -25,12 +25,6 @@ const NEWEST: u32 = 400;
 const NEWEST_OF_MANY: u32 = 4_000;
 /// Terms of a question that are looked up: a list costs some 20 µs.
 const MOST: usize = 64;
-/// A word says nothing if so many messages of a Room have it, and at least one in [`COMMON`].
-const OFTEN: usize = 24;
-/// See [`OFTEN`].
-const COMMON: usize = 2;
-/// Memories of a Room counted for it.
-const COUNTED: usize = 1_600;
 /// The lists of a question's terms, each once.
 pub(super) struct Lookup {
     terms: Vec<String>,
@@ -59,33 +53,16 @@ impl Lookup {
         Self { terms, words }
     }
 
-    /// Scores of all memories listed, the best first; of equals the newest.
-    ///
-    /// BM25 with each word counted once, in the exact form a third more, and with the rarity of a
-    /// word among what was found, as PostgreSQL's statement has it; the length comes later, see
-    /// [`by_length`]. `leave_out` gives for a number of memories whether a word of so many says
-    /// nothing.
-    fn score(&self, lists: &[Vec<i64>], leave_out: impl Fn(usize) -> bool) -> Vec<(i64, f64)> {
+    /// What each word was found in.
+    fn found(&self, lists: &[Vec<i64>]) -> Vec<Found> {
         let list = |at: usize| lists.get(at).map(Vec::as_slice).unwrap_or_default();
-        let all: HashSet<i64> = lists.iter().flatten().copied().collect();
-        let total = count(4 * all.len()).max(1_000.0);
-        let mut scores: HashMap<i64, f64> = HashMap::with_capacity(all.len());
-        for (exact, stems) in &self.words {
-            let mut weights: HashMap<i64, f64> = HashMap::new();
-            weights.extend(stems.iter().flat_map(|stem| list(*stem)).map(|seq| (*seq, 1.0)));
-            weights.extend(list(*exact).iter().map(|seq| (*seq, 1.33)));
-            if leave_out(weights.len()) {
-                continue;
-            }
-            let with = count(weights.len());
-            let rarity = ((total - with + 0.5) / (with + 0.5)).ln_1p();
-            for (seq, weight) in weights {
-                *scores.entry(seq).or_default() += weight * rarity;
-            }
-        }
-        let mut scores: Vec<(i64, f64)> = scores.into_iter().collect();
-        scores.sort_unstable_by(|a, b| b.1.total_cmp(&a.1).then(b.0.cmp(&a.0)));
-        scores
+        let of = |(exact, stems): &(usize, Vec<usize>)| {
+            let mut rows: HashMap<i64, bool> = HashMap::new();
+            rows.extend(stems.iter().flat_map(|stem| list(*stem)).map(|seq| (*seq, false)));
+            rows.extend(list(*exact).iter().map(|seq| (*seq, true)));
+            Found::all(rows.into_iter().collect())
+        };
+        self.words.iter().map(of).collect()
     }
 
     /// The most memories that one word is in.
@@ -97,22 +74,6 @@ impl Lookup {
             .max()
             .unwrap_or(0)
     }
-}
-
-#[allow(clippy::cast_precision_loss, reason = "counts are far below 2^52")]
-fn count(number: usize) -> f64 {
-    number as f64
-}
-
-/// Scores by the length of each text beside the mean: BM25's k1 = 1.2 and b = 0.75.
-pub(super) fn by_length(scores: &mut [(i64, f64)], lengths: &HashMap<i64, i64>) {
-    #[allow(clippy::cast_precision_loss, reason = "lengths are far below 2^52")]
-    let of = |seq: &i64| lengths.get(seq).copied().unwrap_or(0) as f64;
-    let mean = scores.iter().map(|(seq, _)| of(seq)).sum::<f64>() / count(scores.len().max(1));
-    for (seq, score) in scores.iter_mut() {
-        *score *= 2.2 / (1.0 + 1.2 * (0.25 + 0.75 * of(seq) / mean.max(1.0)));
-    }
-    scores.sort_by(|a, b| b.1.total_cmp(&a.1).then(b.0.cmp(&a.0)));
 }
 
 /// Whether a query has conditions beside its place that leave out more than the newest few.
@@ -168,15 +129,13 @@ impl Search<'_, '_> {
             lists.push(self.source.numbers(list).await?);
         }
         let messages = query.sorts() == [MemoryKind::Messages];
-        let most = if messages && !codes.is_empty() && lookup.widest(&lists) >= OFTEN {
+        let often = if messages && !codes.is_empty() && lookup.widest(&lists) >= OFTEN {
             let all = self.source.numbers(counted(query, &codes)).await?;
-            let all = all.first().map_or(0, |all| usize::try_from(*all).unwrap_or(0));
-            // Of more messages than are counted, the lists do not say how many have a word.
-            if all < COUNTED { (all / COMMON).max(OFTEN) } else { usize::MAX }
+            rank::often(all.first().map_or(0, |all| usize::try_from(*all).unwrap_or(0)))
         } else {
             usize::MAX
         };
-        Ok(lookup.score(&lists, |with| with >= most))
+        Ok(rank::score(&lookup.found(&lists), often))
     }
 }
 
@@ -189,6 +148,7 @@ pub(super) fn statements(query: &RecallQuery) -> Vec<Statement> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::collections::HashSet;
 
     fn lookup(question: &str) -> Lookup {
         Lookup::new(&terms::of_question(question))
@@ -206,27 +166,20 @@ mod tests {
     }
 
     #[test]
-    fn rare_and_exact_words_rank_first() {
+    fn a_word_is_found_by_its_exact_form_and_its_stems() {
         let lookup = Lookup {
             terms: ["tea", "teas", "kettle"].map(str::to_owned).into(),
             words: vec![(0, vec![1]), (2, vec![])],
         };
         let lists = [vec![5, 4], vec![5, 4, 3, 2], vec![1]];
-        let order = |often: usize| {
-            let scores = lookup.score(&lists, |with| with >= often);
-            scores.into_iter().map(|(seq, _)| seq).collect::<Vec<_>>()
-        };
-        // The rare word, the exact word (of equals the newest), then its stem.
-        assert_eq!(order(usize::MAX), [1, 5, 4, 3, 2]);
-        assert_eq!(order(4), [1], "a word of four memories is left out");
+        let found = [
+            Found::all(vec![(2, false), (3, false), (4, true), (5, true)]),
+            Found::all(vec![(1, true)]),
+        ];
+        let mut got = lookup.found(&lists);
+        got.iter_mut().for_each(|found| found.rows.sort_unstable());
+        assert_eq!(got, found);
         assert_eq!(lookup.widest(&lists), 4);
-    }
-
-    #[test]
-    fn a_short_text_ranks_above_a_long_one() {
-        let mut scores = [(1, 1.0), (2, 1.0)];
-        by_length(&mut scores, &HashMap::from([(1, 900), (2, 20)]));
-        assert_eq!(scores.map(|(seq, _)| seq), [2, 1]);
     }
 
     #[test]

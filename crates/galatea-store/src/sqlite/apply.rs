@@ -44,6 +44,10 @@ fn write(db: &mut Raw<'_>, write: &Write) -> Result<u64, Failed> {
         )?,
         Write::Usage(row) => add_usage(db, row)?,
         Write::Other { statements, counted } => other(db, statements, *counted)?,
+        Write::Required { statements } => match other(db, statements, None)? {
+            0 => return Err(Failed::Conflict),
+            touched => touched,
+        },
     };
     Ok(hits)
 }

@@ -6,6 +6,7 @@ mod blocked_reads;
 mod costs;
 mod groups;
 mod handles;
+mod links;
 mod lost;
 mod suite;
 mod upgrade;

@@ -8,8 +8,8 @@ use galatea_testkit::store_suite::fixtures::Scene;
 
 use crate::{
     agent, audit, background, backlog, cache, connect, connector_state, cursor, derived,
-    dialect::Dialects, doomed, effect, embedding, entity, inbox, index, memory, outbox, postgres,
-    recall, relationship, room, rows, sqlite, step, task, usage, world,
+    dialect::Dialects, doomed, effect, embedding, entity, inbox, index, link, memory, outbox,
+    postgres, recall, relationship, room, rows, sqlite, step, task, usage, world,
 };
 
 /// Reads that go through a table whole: counts, and lists that only an operator asks for.
@@ -36,6 +36,8 @@ const READS: &[Dialects] = &[
     outbox::TROUBLED,
     relationship::RELATIONSHIPS,
     relationship::LINKED,
+    link::LINKS,
+    link::LINKS_OF,
     room::ROOM,
     room::ROOMS,
     room::PARTICIPANTS,
@@ -55,6 +57,7 @@ const READS: &[Dialects] = &[
     world::WORLDS,
     sqlite::TERMS_BEHIND,
     background::EARLIER,
+    background::UNPACKED,
     backlog::BEHIND,
     backlog::WAITING,
     derived::BY_ID,
@@ -85,6 +88,7 @@ const WRITES: &[Dialects] = &[
     index::KEEP_TERMS,
     index::KEEP_MARKS,
     background::ANALYSE,
+    background::PACK,
     backlog::ENQUEUE,
     backlog::MARK,
     backlog::CLAIM,
@@ -103,8 +107,11 @@ const WRITES: &[Dialects] = &[
     outbox::DROP,
     relationship::MAKE_ROOM,
     relationship::SAVE,
+    relationship::LOCK,
     relationship::LINK,
+    relationship::STANDS,
     relationship::UNLINK,
+    link::RESTORE,
     step::SAVE,
     task::SAVE,
     task::DELETE,
@@ -210,6 +217,9 @@ pub(super) fn of_postgres() -> Vec<String> {
         p::PUBLISH,
         p::END,
         p::AFTER,
+        p::CHANGED.postgres,
+        p::THERE.postgres,
+        p::SIZE.postgres,
     ];
     let named = named().map(|both| both.postgres).chain(own).map(str::to_owned);
     let built = queries().into_iter().flat_map(|query| p::filter_statements(&query));

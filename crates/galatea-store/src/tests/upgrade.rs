@@ -15,8 +15,10 @@ use std::path::Path;
 use crate::{Database, SqliteOptions, postgres, sqlite};
 
 /// The versions to come from, by their newest migration: the last one without functions in the
-/// database, and the one before today's.
-const EARLIER: [i64; 2] = [9, 10];
+/// database, the one after it, and the first one with links of accounts.
+const EARLIER: [i64; 3] = [9, 10, LINKS];
+/// The migration that adds links of accounts.
+const LINKS: i64 = 15;
 
 /// Tables of both databases that hold rows of ours.
 const TABLES: [&str; 16] = [
@@ -48,13 +50,18 @@ fn up_to(newest: i64, all: &Migrator) -> Migrator {
     Migrator::with_migrations(known)
 }
 
+/// The tables of a version whose rows are counted.
+fn tables(newest: i64) -> impl Iterator<Item = &'static str> {
+    TABLES.into_iter().chain(["outbox"]).chain((newest >= LINKS).then_some("identity_links"))
+}
+
 fn count(table: &str) -> AssertSqlSafe<String> {
     AssertSqlSafe(format!("SELECT count(*) FROM {table}"))
 }
 
-async fn sqlite_rows(connection: &mut SqliteConnection) -> Vec<i64> {
+async fn sqlite_rows(connection: &mut SqliteConnection, newest: i64) -> Vec<i64> {
     let mut counts = Vec::new();
-    for table in TABLES.iter().chain(&["outbox"]) {
+    for table in tables(newest) {
         counts.push(query_scalar(count(table)).fetch_one(&mut *connection).await.unwrap());
     }
     counts
@@ -66,10 +73,10 @@ async fn old_file(path: &Path, newest: i64) -> Vec<i64> {
     let mut connection = SqliteConnection::connect_with(&options).await.unwrap();
     let migrations = up_to(newest, &sqlite::MIGRATIONS);
     migrations.run_direct(None, &mut connection, false).await.unwrap();
-    for statement in rows::statements(&rows::SQLITE) {
+    for statement in rows::statements(&rows::SQLITE, newest >= LINKS) {
         connection.execute(AssertSqlSafe(statement)).await.unwrap();
     }
-    let counts = sqlite_rows(&mut connection).await;
+    let counts = sqlite_rows(&mut connection, newest).await;
     connection.close().await.unwrap();
     counts
 }
@@ -85,16 +92,19 @@ async fn a_sqlite_file_of_an_earlier_version_reads_and_its_work_goes_on() {
         reads::check(&store).await;
         let options = SqliteConnectOptions::new().filename(&path);
         let mut other = SqliteConnection::connect_with(&options).await.unwrap();
-        assert_eq!(sqlite_rows(&mut other).await, before, "from {newest}");
+        assert_eq!(sqlite_rows(&mut other, newest).await, before, "from {newest}");
         other.close().await.unwrap();
+        if newest >= LINKS {
+            reads::check_links(&store).await;
+        }
         work::check(&store).await;
         store.close().await;
     }
 }
 
-async fn postgres_rows(connection: &mut PgConnection) -> Vec<i64> {
+async fn postgres_rows(connection: &mut PgConnection, newest: i64) -> Vec<i64> {
     let mut counts = Vec::new();
-    for table in TABLES.iter().chain(&SHARED).chain(&["outbox"]) {
+    for table in tables(newest).chain(SHARED) {
         counts.push(query_scalar(count(table)).fetch_one(&mut *connection).await.unwrap());
     }
     counts
@@ -105,10 +115,10 @@ async fn old_database(connection: &mut PgConnection, newest: i64) -> Vec<i64> {
     connection.execute("CREATE SCHEMA galatea; SET search_path TO galatea").await.unwrap();
     let migrations = up_to(newest, &postgres::MIGRATIONS);
     migrations.run_direct(None, &mut *connection, false).await.unwrap();
-    for statement in rows::statements(&rows::POSTGRES) {
+    for statement in rows::statements(&rows::POSTGRES, newest >= LINKS) {
         connection.execute(AssertSqlSafe(statement)).await.unwrap();
     }
-    postgres_rows(connection).await
+    postgres_rows(connection, newest).await
 }
 
 #[tokio::test]
@@ -120,9 +130,12 @@ async fn a_postgresql_database_of_an_earlier_version_reads_and_its_work_goes_on(
         assert!(before.iter().all(|rows| *rows > 0), "a table is not tried: {before:?}");
         let store = super::postgres::open(&server).await;
         assert!(!store.created(), "the tables were there");
-        assert_eq!(postgres_rows(&mut connection).await, before, "from {newest}");
+        assert_eq!(postgres_rows(&mut connection, newest).await, before, "from {newest}");
         connection.close().await.unwrap();
         reads::check(&store).await;
+        if newest >= LINKS {
+            reads::check_links(&store).await;
+        }
         work::check(&store).await;
         work::check_lease(&store).await;
         store.close().await;

@@ -110,8 +110,13 @@ impl Dialect for Anthropic {
             event(json!({ "type": "content_block_stop", "index": index }));
             index += 1;
         }
+        // Its counts are those of the whole message, without how long something is stored.
+        let mut cumulative = usage(output);
+        if let Some(fields) = cumulative.as_object_mut() {
+            fields.remove("cache_creation");
+        }
         event(
-            json!({ "type": "message_delta", "delta": { "stop_reason": stop, "stop_sequence": null }, "usage": { "output_tokens": output } }),
+            json!({ "type": "message_delta", "delta": { "stop_reason": stop, "stop_sequence": null }, "usage": cumulative }),
         );
         event(json!({ "type": "message_stop" }));
         (out.into_bytes(), "text/event-stream; charset=utf-8")

@@ -149,6 +149,48 @@ pub async fn derived_memories_go_with_their_sources(store: Arc<dyn Store>) {
     );
 }
 
+/// Messages that are too old take along the summaries of which they were all messages; the rest of the
+/// chain stays, and goes when its own messages do. What somebody deletes takes the chain along.
+pub async fn summaries_outlive_their_oldest_messages(store: Arc<dyn Store>) {
+    let scene = Scene::new();
+    let said: Vec<Memory> = (0..6).map(|n| scene.memory(&format!("remark {n}"), n)).collect();
+    store.save_memories(&said).await.unwrap();
+    let id = |n: usize| said[n].id;
+    let first = summary(scene, "first chapter", &[id(0), id(1)]);
+    save(&store, scene, &[&first]).await;
+    let second = summary(scene, "second chapter", &[first.memory.id, id(2), id(3)]);
+    let third = summary(scene, "third chapter", &[second.memory.id, id(4), id(5)]);
+    for (new, old) in [(&second, &first), (&third, &second)] {
+        let superseded =
+            Superseded { id: old.memory.id, at: Timestamp(60), by: Some(new.memory.id) };
+        let change = DerivedChange {
+            new: vec![new.clone()],
+            superseded: vec![superseded],
+            ..DerivedChange::default()
+        };
+        assert_eq!(store.change_derived(scene.agent, &change).await.unwrap(), 1);
+    }
+    let fact = fact(scene, "a fact", 3, &[id(0)]);
+    save(&store, scene, &[&fact]).await;
+    let exist = async || exist(&store, scene, &[&first, &second, &third, &fact]).await;
+    let expire = async |ids: &[MemoryId]| store.expire_memories(scene.agent, ids).await.unwrap();
+    assert_eq!(expire(&[id(0)]).await, 1);
+    assert_eq!(exist().await, [true, true, true, false], "another message of the first is kept");
+    assert_eq!(expire(&[id(1), id(2)]).await, 2);
+    assert_eq!(exist().await, [false, true, true, false]);
+    assert_eq!(recalled(&store, scene, "chapter").await, ["third chapter"], "still the newest");
+    assert_eq!(expire(&[id(3), id(4)]).await, 2);
+    assert_eq!(exist().await, [false, false, true, false]);
+    let [left] = store.derived(scene.agent, &[third.memory.id]).await.unwrap().try_into().unwrap();
+    assert_eq!(left.sources, [id(5)], "it names what is there");
+    assert_eq!(store.expire_memories(Scene::new().agent, &[id(5)]).await.unwrap(), 0);
+    let fourth = summary(scene, "fourth chapter", &[third.memory.id]);
+    save(&store, scene, &[&fourth]).await;
+    assert_eq!(store.delete_memories(scene.agent, &[id(5)]).await.unwrap(), 1);
+    let chain = [third.memory.id, fourth.memory.id];
+    assert!(store.derived(scene.agent, &chain).await.unwrap().is_empty());
+}
+
 /// A text that is replaced takes along what was made from the old one; the same text does not.
 pub async fn derived_memories_go_with_a_replaced_text(store: Arc<dyn Store>) {
     let scene = Scene::new();
@@ -177,6 +219,33 @@ pub async fn a_derived_memory_is_removed_alone(store: Arc<dyn Store>) {
     assert_eq!(store.change_derived(scene.agent, &change).await.unwrap(), 1);
     assert_eq!(exist(&store, scene, &[&first, &second]).await, [false, true]);
     assert_eq!(recalled(&store, scene, "summary").await, ["second summary"]);
+}
+
+/// A summary may tell of a message that its World keeps no longer. Nothing says who wrote that, so
+/// the summaries of such a World go with each person who is forgotten.
+pub async fn summaries_that_outlived_messages_are_forgotten(store: Arc<dyn Store>) {
+    for (days, kept) in [(None, true), (Some(30), false), (Some(0), false)] {
+        let scene = Scene::new();
+        let message = scene.message("I am ill", 1);
+        let question = scene.message("forget me", 2);
+        store.ingest(Scene::batch(&[message.clone(), question.clone()])).await.unwrap();
+        let other = Scene { person: scene.itself(), ..scene };
+        let left = other.memory("good morning", 3);
+        store.save_memories(std::slice::from_ref(&left)).await.unwrap();
+        let short = summary(other, "one is ill", &[message.memory.id, left.id]);
+        let fact = fact(other, "it is morning", 3, &[left.id]);
+        save(&store, scene, &[&short, &fact]).await;
+        assert_eq!(store.expire_memories(scene.agent, &[message.memory.id]).await.unwrap(), 1);
+        assert_eq!(exist(&store, scene, &[&short]).await, [true], "another message backs it");
+        let retention = days.map(|days| RequestedChange::SetRetention { world: scene.world, days });
+        let mut record = scene.turn(&[]);
+        record.effects = retention.into_iter().collect();
+        store.finish_turn(record).await.unwrap();
+        let mut record = scene.turn(&[&question]);
+        record.effects = vec![RequestedChange::ForgetPerson { entity: scene.person }];
+        store.finish_turn(record).await.unwrap();
+        assert_eq!(exist(&store, scene, &[&short, &fact]).await, [kept, true], "{days:?}");
+    }
 }
 
 /// Forgetting a person removes what was made from their messages, also about others.

@@ -9,18 +9,18 @@ use std::sync::Arc;
 
 use super::fixtures::Scene;
 
-const MODEL: &str = "test small";
+pub(super) const MODEL: &str = "test small";
 
-fn towards(degrees: f32) -> Embedding {
+pub(super) fn towards(degrees: f32) -> Embedding {
     let angle = degrees.to_radians();
     Embedding::new(vec![angle.cos(), angle.sin()]).unwrap()
 }
 
-fn asking(scene: Scene, text: &str) -> RecallQuery {
+pub(super) fn asking(scene: Scene, text: &str) -> RecallQuery {
     RecallQuery::new(scene.visible(), text, 10, Timestamp(1_000))
 }
 
-async fn found(store: &Arc<dyn Store>, query: &RecallQuery) -> Vec<String> {
+pub(super) async fn found(store: &Arc<dyn Store>, query: &RecallQuery) -> Vec<String> {
     texts(&store.recall(query).await.unwrap())
 }
 

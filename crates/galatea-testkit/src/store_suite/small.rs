@@ -1,7 +1,8 @@
 //! Agents, tasks, the cache, relationships, and who is one person.
 
 use galatea_core::{
-    AgentId, Character, EntityId, Relationship, RelationshipId, Store, Task, TaskId, Timestamp,
+    AgentId, Character, EntityId, ErrorKind, IdentityLink, Relationship, RelationshipId, Store,
+    Task, TaskId, Timestamp,
     store::{MOST_LINKED, RequestedChange, TurnRecord},
 };
 use serde_json::{Value, json};
@@ -195,16 +196,113 @@ pub async fn people_are_linked_and_unlinked(store: Arc<dyn Store>) {
     // Only as long as the question stands, and for this agent.
     let gone = link(&many[..2]).await;
     let RequestedChange::LinkPeople { question, .. } = gone else { panic!() };
-    does(other, gone.clone()).await.unwrap();
+    let refused = async |scene: Scene, link: RequestedChange| {
+        let error = does(scene, link).await.unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Conflict);
+    };
+    refused(other, gone.clone()).await;
     assert!(store.delete_task(scene.agent, question).await.unwrap(), "another agent's question");
-    does(scene, gone).await.unwrap();
+    refused(scene, gone).await;
     for agent in [scene.agent, other.agent] {
         assert_eq!(store.linked(agent, many[0]).await.unwrap(), []);
     }
     does(scene, link(&many[1..]).await).await.unwrap();
     // No link that the question did not name.
-    does(scene, link(&many[..2]).await).await.unwrap();
+    refused(scene, link(&many[..2]).await).await;
     assert_eq!(store.linked(scene.agent, many[0]).await.unwrap(), []);
     let with = store.linked(scene.agent, many[1]).await.unwrap();
     assert_eq!(with.len(), MOST_LINKED - 1);
+}
+
+/// Of two questions about overlapping accounts that are confirmed at once, one is answered: each
+/// account is linked with all others of its person, or with none.
+pub async fn of_two_links_at_once_one_is_made(store: Arc<dyn Store>) {
+    for _ in 0..20 {
+        let scene = Scene::new();
+        let [a, b, c] = [EntityId::fresh(), EntityId::fresh(), EntityId::fresh()];
+        let mut turns = Vec::new();
+        for entities in [vec![a, b], vec![b, c]] {
+            let question = task(scene.agent, "whether two are one", 1, &[]);
+            store.save_task(&question).await.unwrap();
+            let link = RequestedChange::LinkPeople { question: question.id, entities };
+            turns.push(TurnRecord { effects: vec![link], ..scene.turn(&[]) });
+        }
+        let [one, other] = <[TurnRecord; 2]>::try_from(turns).unwrap();
+        let (one, other) = tokio::join!(store.finish_turn(one), store.finish_turn(other));
+        let (linked, error) = match (one, other) {
+            (Ok(()), Err(error)) => ([a, b], error),
+            (Err(error), Ok(())) => ([b, c], error),
+            other => panic!("one is refused: {other:?}"),
+        };
+        assert_eq!(error.kind(), ErrorKind::Conflict);
+        for entity in [a, b, c] {
+            let with = store.linked(scene.agent, entity).await.unwrap();
+            let expected: Vec<EntityId> = linked
+                .into_iter()
+                .filter(|other| linked.contains(&entity) && *other != entity)
+                .collect();
+            assert_eq!(with, expected);
+        }
+        assert_eq!(store.tasks(scene.agent, &[]).await.unwrap().len(), 1, "the refused question");
+    }
+}
+
+/// The end of a link that is being made at the same time leaves both sides apart, or is made before
+/// it: never half a link.
+pub async fn a_link_and_its_end_at_once_leave_one_state(store: Arc<dyn Store>) {
+    for _ in 0..20 {
+        let scene = Scene::new();
+        let [a, b] = [EntityId::fresh(), EntityId::fresh()];
+        let question = task(scene.agent, "whether two are one", 1, &[]);
+        store.save_task(&question).await.unwrap();
+        let link = RequestedChange::LinkPeople { question: question.id, entities: vec![a, b] };
+        let end = vec![
+            RequestedChange::DeleteTask { task: question.id },
+            RequestedChange::Unlink { entity: a },
+        ];
+        let (link, end) = tokio::join!(
+            store.finish_turn(TurnRecord { effects: vec![link], ..scene.turn(&[]) }),
+            store.finish_turn(TurnRecord { effects: end, ..scene.turn(&[]) })
+        );
+        end.unwrap();
+        assert!(link.map_or_else(|error| error.kind() == ErrorKind::Conflict, |()| true));
+        assert_eq!(store.tasks(scene.agent, &[]).await.unwrap(), []);
+        for entity in [a, b] {
+            assert_eq!(store.linked(scene.agent, entity).await.unwrap(), []);
+        }
+    }
+}
+
+/// Links are listed with their time and restored whole: to another agent, and never so that an account
+/// is linked with some of a person's accounts only.
+pub async fn links_are_listed_and_restored(store: Arc<dyn Store>) {
+    let (scene, other) = (Scene::new(), Scene::new());
+    let mut ids: Vec<EntityId> = (0..5).map(|_| EntityId::fresh()).collect();
+    ids.sort_by_key(|id| id.0);
+    let link = |a: usize, b: usize, at| IdentityLink {
+        entity_id: ids[a],
+        linked_id: ids[b],
+        linked_at: Timestamp(at),
+    };
+    for (at, of) in [(7, vec![ids[0], ids[1]]), (9, ids[..3].to_vec())] {
+        let question = task(scene.agent, "whether two are one", 1, &[]);
+        store.save_task(&question).await.unwrap();
+        let link = RequestedChange::LinkPeople { question: question.id, entities: of };
+        let turn = TurnRecord { effects: vec![link], at: Timestamp(at), ..scene.turn(&[]) };
+        store.finish_turn(turn).await.unwrap();
+    }
+    let all = [link(0, 1, 7), link(0, 2, 9), link(1, 2, 9)];
+    assert_eq!(store.links(scene.agent).await.unwrap(), all);
+    assert_eq!(store.links_of(scene.agent, ids[1]).await.unwrap(), [link(1, 0, 7), link(1, 2, 9)]);
+    assert_eq!(store.links(other.agent).await.unwrap(), []);
+
+    assert_eq!(store.restore_links(other.agent, &all[..2]).await.unwrap(), 0, "not each with each");
+    assert_eq!(store.restore_links(other.agent, &all).await.unwrap(), 3);
+    assert_eq!(store.restore_links(other.agent, &all).await.unwrap(), 0, "they are there");
+    assert_eq!(store.links(other.agent).await.unwrap(), all);
+    let more = [link(2, 3, 11), link(3, 4, 11), link(2, 4, 11)];
+    assert_eq!(store.restore_links(other.agent, &more).await.unwrap(), 0, "one is another's");
+    assert_eq!(store.restore_links(other.agent, &more[1..2]).await.unwrap(), 1);
+    assert_eq!(store.linked(other.agent, ids[3]).await.unwrap(), [ids[4]]);
+    assert_eq!(store.links(scene.agent).await.unwrap(), all, "the other agent's are as they were");
 }

@@ -9,6 +9,7 @@ mod list;
 mod past;
 mod record;
 mod remove;
+mod search;
 mod select;
 mod show;
 
@@ -43,7 +44,7 @@ enum Verb {
         #[command(flatten)]
         json: Json,
     },
-    /// Find memories by their words, the best match first
+    /// Find memories by words and, with an embedding model, by meaning; the best match first
     #[command(
         before_help = "Examples:\n  galatea memory search \"where does Ann live\"\n  galatea memory search bees --room general --since 2026-01-31"
     )]
@@ -108,7 +109,7 @@ impl Memory {
         let outcome = match &self.verb {
             Verb::Ls { which, json } => list::list(&*store, which, json.json, context).await,
             Verb::Search { text, which, json } => {
-                list::search(&*store, text, which, json.json, context).await
+                search::search(&*store, text, which, json.json, context).await
             }
             Verb::Show { id, json } => show::show(&*store, id, json.json, context).await,
             Verb::Rm { ids, consent, json } => {

@@ -1,7 +1,11 @@
 //! `/link`: one person on two platforms. What is private to them follows them to their other direct
 //! chat, nowhere else, and only while both sides want it.
 
-use galatea_core::Source;
+use galatea_core::{
+    Source, TaskId, TurnId,
+    export::Record,
+    store::{RequestedChange, TurnRecord},
+};
 use galatea_store::Database;
 use std::{sync::Arc, time::Duration};
 
@@ -232,6 +236,80 @@ async fn the_one_who_sent_the_code_can_take_it_back() {
     assert!(stage.answer(&private(0), "/link yes").await.starts_with("I have not asked you"));
 }
 
+/// The question that waits.
+async fn question(stage: &Stage) -> TaskId {
+    let tag = "IDENTITY_LINK_QUESTION".to_owned();
+    stage.house.store.tasks(stage.house.agent, &[tag]).await.unwrap()[0].id
+}
+
+/// Lets another process commit this while a message with these words is being committed here.
+fn meanwhile(stage: &Stage, words: &'static str, effects: Vec<RequestedChange>) {
+    let (store, runtime) = (Arc::clone(&stage.house.store), tokio::runtime::Handle::current());
+    let record = TurnRecord {
+        turn: TurnId::fresh(),
+        agent: stage.house.agent,
+        room: stage.house.room(&there()),
+        memories: Vec::new(),
+        deliveries: Vec::new(),
+        finished: Vec::new(),
+        effects,
+        usage: Vec::new(),
+        at: stage.house.clock.now(),
+        fence: None,
+    };
+    let commit = move || runtime.block_on(store.finish_turn(record)).unwrap();
+    stage.house.platform.meanwhile(words, move || tokio::task::block_in_place(commit));
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_confirmation_that_was_taken_back_meanwhile_says_so() {
+    let stage = stage().await;
+    let code = code(&stage, &private(0)).await;
+    send(&stage, &code).await;
+    let drop = RequestedChange::DeleteTask { task: question(&stage).await };
+    meanwhile(&stage, "are one person to me", vec![drop]);
+    let said = stage.answer(&private(0), "/link yes").await;
+    assert!(said.starts_with("I have not asked you anything, or the question is open"), "{said}");
+    let shown = stage.abroad.as_ref().unwrap().texts("abroad-anna").join("\n");
+    assert!(!shown.contains("has confirmed"), "{shown}");
+    assert!(!knows(&stage, &there()).await);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_confirmation_is_refused_if_an_account_was_linked_meanwhile() {
+    let stage = stage().await;
+    let code = code(&stage, &private(0)).await;
+    send(&stage, &code).await;
+    let bob = stage.house.entity(&dm("abroad-bob"));
+    let mut other = stage.house.store.tasks(stage.house.agent, &[]).await.unwrap().remove(0);
+    other.id = TaskId::fresh();
+    other.tags.clear();
+    stage.house.store.save_task(&other).await.unwrap();
+    let entities = vec![stage.house.entity(&there()), bob];
+    let link = RequestedChange::LinkPeople { question: other.id, entities };
+    meanwhile(&stage, "are one person to me", vec![link]);
+    let said = stage.answer(&private(0), "/link yes").await;
+    assert!(said.contains("linked or unlinked an account meanwhile, so nothing has"), "{said}");
+    assert!(!knows(&stage, &there()).await);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_end_of_a_link_ends_one_that_is_made_meanwhile() {
+    let stage = stage().await;
+    let code = code(&stage, &private(0)).await;
+    send(&stage, &code).await;
+    let entities = vec![stage.house.entity(&private(0)), stage.house.entity(&there())];
+    let question = question(&stage).await;
+    meanwhile(
+        &stage,
+        "You are not linked with anything",
+        vec![RequestedChange::LinkPeople { question, entities }],
+    );
+    let said = stage.answer(&private(0), "/unlink").await;
+    assert!(said.starts_with("You are not linked with anything"), "{said}");
+    assert!(!knows(&stage, &there()).await, "what was said is true");
+}
+
 #[tokio::test]
 async fn a_button_confirms_just_the_question_it_stands_under() {
     let stage = stage().await;
@@ -330,4 +408,26 @@ async fn a_link_outlives_the_program() {
     let stage = Stage::of(None, Some(platform()), Some(&store)).await;
     assert!(knows(&stage, &again("abroad-anna", "abroad-3")).await);
     assert!(!knows(&stage, &again("abroad-bob", "abroad-4")).await);
+}
+
+#[tokio::test]
+async fn an_export_says_which_accounts_are_linked_and_since_when() {
+    let stage = stage().await;
+    link(&stage).await;
+    let agent = stage.house.agent;
+    let (here, abroad) = (stage.house.entity(&private(0)), stage.house.entity(&there()));
+    let [stored] = stage.house.store.links_of(agent, here).await.unwrap().try_into().unwrap();
+    assert_eq!(stored.linked_id, abroad);
+    let said = stage.answer(&private(0), "/privacy export").await;
+    let records: Vec<Record> =
+        said.lines().filter_map(|line| serde_json::from_str(line).ok()).collect();
+    let links: Vec<_> = records
+        .iter()
+        .filter_map(|record| match record {
+            Record::Link(link) => Some(*link),
+            _ => None,
+        })
+        .collect();
+    assert_eq!(links, [stored]);
+    assert!(stored.linked_at <= stage.house.clock.now() && stored.linked_at.0 > 0);
 }

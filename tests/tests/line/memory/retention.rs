@@ -40,10 +40,23 @@ fn memory(house: &House, at: &Spot, kind: MemoryKind, text: &str) -> Memory {
 
 /// A fact that one message says.
 async fn learn(house: &House, at: &Spot, said: MemoryId, text: &str) {
-    let memory = memory(house, at, MemoryKind::Facts, text);
-    let new = vec![Derived::new(memory, MemoryScope::Room, vec![said])];
+    derive(house, at, MemoryKind::Facts, &[said], text).await;
+}
+
+/// What is made from these.
+async fn derive(
+    house: &House,
+    at: &Spot,
+    kind: MemoryKind,
+    from: &[MemoryId],
+    text: &str,
+) -> MemoryId {
+    let memory = memory(house, at, kind, text);
+    let id = memory.id;
+    let new = vec![Derived::new(memory, MemoryScope::Room, from.to_vec())];
     let change = DerivedChange { new, ..DerivedChange::default() };
     assert_eq!(house.store.change_derived(house.agent, &change).await.unwrap(), 1);
+    id
 }
 
 fn inbox_entry(house: &House, at: &Spot, text: &str) -> InboxEntry {
@@ -66,12 +79,15 @@ async fn old_messages_of_a_world_go_with_what_was_made_from_them() {
     let plan = || Plan::new(echo()).store(&store).clock(clock.shared());
     let (kept, short) = (group("-200", "7"), group("-100", "7"));
     let house = plan().build().await;
+    let mut summaries = Vec::new();
     for at in [&kept, &short] {
         let said = house.say(at, "I live in Ghent, old chatter").await;
         learn(&house, at, said, &format!("lives in Ghent, says {}", at.room)).await;
         for n in 0..120 {
             house.say(at, &format!("old chatter {n}")).await;
         }
+        let old = derive(&house, at, MemoryKind::Summaries, &[said], "old").await;
+        summaries.push(old);
     }
     let private = dm("9");
     let mut alone = house.message(&private, "old chatter in private");
@@ -81,8 +97,12 @@ async fn old_messages_of_a_world_go_with_what_was_made_from_them() {
     clock.advance(3 * DAY);
     let mut set = house.message(&short, "chatter of today");
     set.connection.world.metadata = World::with_retention(2);
+    let today = house.id_of(&set);
     house.receive(vec![set]).await;
     house.quiet().await;
+    // The next summary of the Room is made of the first one and of a message that stays.
+    let old = summaries[1];
+    derive(&house, &short, MemoryKind::Summaries, &[old, today], "old and today").await;
     assert!(house.orchestrator.stop(Duration::from_secs(10)).await);
     assert_eq!(texts(&house, MemoryKind::Messages).await.len(), 245, "not by a stop");
     // Of a platform that is not connected: it waits for its turn, and is as old.
@@ -106,6 +126,9 @@ async fn old_messages_of_a_world_go_with_what_was_made_from_them() {
         assert!(left.iter().any(|left| left == text), "{text}: {left:?}");
     }
     assert_eq!(texts(&house, MemoryKind::Facts).await, ["lives in Ghent, says -200"]);
+    let mut summaries = texts(&house, MemoryKind::Summaries).await;
+    summaries.sort();
+    assert_eq!(summaries, ["old", "old and today"], "another World's, and what today is part of");
     for (at, states) in [(&short, true), (&kept, false)] {
         let before = house.platform.texts(at.room).len();
         let mut asked = house.message(at, "/privacy");

@@ -6,6 +6,7 @@ use galatea_core::{
     rights::{Authorship, Ruling, Scope, Site, Standing, rule},
     standing,
     store::RequestedChange,
+    world_settings::{self, LONGEST_WORLD_SETTING},
 };
 use std::collections::BTreeSet;
 
@@ -228,10 +229,16 @@ async fn change(
             let asks = *days > 0 && consent == Consent::Asked;
             return Ok(if asks { judged.or_worse(Judged::deletes()) } else { judged });
         }
-        RequestedChange::SetWorldSetting { world, .. } => {
+        RequestedChange::SetWorldSetting { world, key, value } => {
             let standing = standing::standing(turn, turn.world)?;
             if *world != turn.room.world_id || standing < Standing::Admin {
                 return Ok(Judged::refused("only admins of a World change its settings"));
+            }
+            let declared = world_settings::declared(&turn.agent.character.settings);
+            // A grapheme of people's languages takes a few bytes.
+            let long = value.as_ref().is_some_and(|value| value.len() > 8 * LONGEST_WORLD_SETTING);
+            if long || !declared.iter().any(|setting| setting.key == *key) {
+                return Ok(Judged::refused("the character declares no such setting of Worlds"));
             }
             (Scope::World, standing, here(turn))
         }

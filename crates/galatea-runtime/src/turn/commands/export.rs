@@ -97,6 +97,9 @@ async fn collect(engine: &Engine, turn: &Turn<'_>, most: usize) -> Result<Export
     for entity in store.entities(&linked).await? {
         head.add(&Record::Linked(entity))?;
     }
+    for link in store.links_of(agent, person).await? {
+        head.add(&Record::Link(link))?;
+    }
 
     // What the person said and what was noted of it comes before anything else.
     let query = MemoryQuery { entity: Some(person), ..MemoryQuery::new(agent, MOST) };

@@ -15,6 +15,7 @@ use crate::{
 const ELSEWHERE: &str = "That works in a direct chat with me only.";
 const SHOWN: &str =
     "A code that was shown here should not be used any more: send /link there to get a new one.";
+const NOTHING_ASKED: &str = "I have not asked you anything, or the question is open no more. Nothing has changed. Send /link to get a code.";
 const HOW: &str = "Send /link to get a code, or /link and the code that I showed you on the other platform. /link yes and /link no answer my question.";
 const UNKNOWN: &str = "That code is not valid: it is wrong, was used already, or is older than ten minutes. Send /link on the other platform to get a new one.";
 
@@ -33,7 +34,7 @@ pub(super) async fn run(engine: &Engine, turn: &Turn<'_>, args: &str) -> Result<
         word @ ("yes" | "no") => {
             let mut waiting = mine(engine, turn).await?;
             match (waiting.pop(), waiting.is_empty()) {
-                (None, _) => Ok(say("I have not asked you anything. Send /link to get a code.")),
+                (None, _) => Ok(say(NOTHING_ASKED)),
                 (Some(question), true) => decide(engine, turn, &question, word == "yes").await,
                 // The word does not say which of them it answers.
                 (Some(last), false) => Ok(Done {
@@ -67,11 +68,12 @@ pub(super) async fn end(engine: &Engine, turn: &Turn<'_>) -> Result<Done> {
     let (agent, entity) = (turn.agent.identity.id(), turn.message.entity_id);
     let linked = engine.store.linked(agent, entity).await?;
     let mut effects = linking::withdraw(&*engine.store, agent, entity).await?;
+    // Also without a link: the other side may be confirming one at this moment.
+    effects.push(RequestedChange::Unlink { entity });
     if linked.is_empty() {
         let reply = Content::text("You are not linked with anything. I dropped open codes, too.");
         return Ok(Done { reply, effects, ..Done::default() });
     }
-    effects.push(RequestedChange::Unlink { entity });
     // Members of a group need not know who the person is elsewhere.
     let reply = if turn.room.kind.is_direct() {
         format!(

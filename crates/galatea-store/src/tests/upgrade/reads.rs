@@ -1,14 +1,16 @@
 //! What today's store reads of the older rows.
 
 use galatea_core::{
-    Account, AgentId, ChannelType, DeliveryId, Embedding, EntityId, MemoryId, ParticipantState,
-    RoomId, Source, StepOutcome, Timestamp, Visibility, WorldId,
+    Account, AgentId, ChannelType, DeliveryId, Embedding, EntityId, IdentityLink, MemoryId,
+    ParticipantState, RoomId, Source, StepOutcome, Timestamp, Visibility, WorldId,
     store::{
         AgentStore, Amount, AuditStore, BlockStore, CacheStore, Day, EntityStore, Holder,
-        InboxState, InboxStore, MemoryQuery, MemoryStore, OutboxState, OutboxStore, RecallQuery,
-        RecallStore, RelationshipStore, RoomStore, StepStore, TaskStore, UsageStore, WorldStore,
+        InboxState, InboxStore, LinkStore, MemoryQuery, MemoryStore, OutboxState, OutboxStore,
+        RecallQuery, RecallStore, RelationshipStore, RequestedChange, RoomStore, StepStore,
+        TaskStore, TurnRecord, UsageStore, WorldStore,
     },
 };
+use galatea_testkit::store_suite::fixtures::Scene;
 use serde_json::json;
 
 use super::rows::{self, id};
@@ -29,17 +31,52 @@ pub(super) async fn check(store: &Database) {
     ledger(store).await;
 }
 
+/// Links of accounts are there with their time, are searched, and can be ended.
+pub(super) async fn check_links(store: &Database) {
+    let agent = AgentId(id(rows::AGENT));
+    let (person, abroad) = (EntityId(id(rows::PERSON)), EntityId(id(rows::ABROAD)));
+    for (entity, other) in [(person, abroad), (abroad, person)] {
+        assert_eq!(store.linked(agent, entity).await.unwrap(), [other]);
+    }
+    let link = IdentityLink {
+        entity_id: person,
+        linked_id: abroad,
+        linked_at: Timestamp(rows::LINKED_AT),
+    };
+    assert_eq!(store.links(agent).await.unwrap(), [link]);
+    let scene = Scene { agent, room: RoomId(id(rows::ROOM)), ..Scene::new() };
+    let turn = TurnRecord {
+        memories: Vec::new(),
+        deliveries: Vec::new(),
+        effects: vec![RequestedChange::Unlink { entity: abroad }],
+        ..scene.turn(&[])
+    };
+    store.finish_turn(turn).await.unwrap();
+    assert_eq!(store.links(agent).await.unwrap(), []);
+    assert_eq!(store.restore_links(agent, &[link]).await.unwrap(), 1);
+    assert_eq!(store.links_of(agent, person).await.unwrap(), [link]);
+}
+
 /// Older rows are indexed in the background; embeddings are compared at once.
 async fn recall(store: &Database) {
-    while store.index_step().await.unwrap() {}
     let room = store.room(RoomId(id(rows::ROOM))).await.unwrap().unwrap();
     let mut query = RecallQuery::new(Visibility::in_room(&room, &[]), "hello", 50, Timestamp(1));
     query.fusion.neighbours = 0.0;
+    let meaning = Embedding::new(vec![1.0, 0.0]).unwrap();
+    let by_meaning =
+        RecallQuery { text: String::new(), ..query.clone() }.meaning("embedder", meaning);
+    let alike = async || {
+        let hits = store.recall(&by_meaning).await.unwrap();
+        hits.into_iter().map(|hit| (hit.memory.id, hit.meaning.unwrap().score)).collect::<Vec<_>>()
+    };
+    let before = alike().await;
+    assert!(
+        matches!(before.as_slice(), [(fact, score)] if *fact == MemoryId(id(rows::FACT)) && (score - 0.6).abs() < 1e-6)
+    );
+    while store.index_step().await.unwrap() {}
+    assert_eq!(alike().await, before);
     let by_words = store.recall(&query).await.unwrap();
     assert!(by_words.len() > 1 && by_words.iter().all(|hit| hit.words.is_some()));
-    let embedding = Embedding::new(vec![1.0, 0.0]).unwrap();
-    let query = RecallQuery { text: String::new(), ..query }.meaning("embedder", embedding);
-    assert_eq!(store.recall(&query).await.unwrap().len(), 1);
 }
 
 async fn people_and_places(store: &Database) {

@@ -23,6 +23,11 @@ pub(super) const FACT: u8 = 9;
 /// The agent's answer to [`DONE`].
 pub(super) const ANSWER: u8 = 10;
 
+/// The same person on another platform, in versions that link accounts.
+pub(super) const ABROAD: u8 = 12;
+/// When they were linked.
+pub(super) const LINKED_AT: i64 = 1_777;
+
 /// Messages by the state of their inbox row. A turn has begun for the second one.
 pub(super) const NEW: u8 = 20;
 pub(super) const BEGUN: u8 = 21;
@@ -46,6 +51,8 @@ pub(super) struct Spelling {
     pub(super) words: Option<(&'static str, &'static str)>,
     /// The vector (0.6, 0.8).
     pub(super) vector: &'static str,
+    /// Its signs.
+    pub(super) signs: &'static str,
     /// Statements for the tables that only this database has.
     pub(super) own: fn() -> Vec<String>,
 }
@@ -55,6 +62,7 @@ pub(super) const SQLITE: Spelling = Spelling {
     booleans: ["0", "1"],
     words: None,
     vector: "x'9A99193FCDCC4C3F'",
+    signs: "x'03'",
     own: Vec::new,
 };
 
@@ -63,6 +71,7 @@ pub(super) const POSTGRES: Spelling = Spelling {
     booleans: ["false", "true"],
     words: Some((", words", ", 'hello'")),
     vector: "'{0.6,0.8}'",
+    signs: "'11'",
     own: postgres_only,
 };
 
@@ -80,13 +89,28 @@ fn postgres_only() -> Vec<String> {
     ]
 }
 
-/// Every statement that fills the database.
-pub(super) fn statements(spelling: &Spelling) -> Vec<String> {
+/// Every statement that fills the database. `links`: it has links of accounts, and signs of vectors.
+pub(super) fn statements(spelling: &Spelling, links: bool) -> Vec<String> {
     let mut all = people_and_places(spelling);
     all.extend(messages(spelling));
     all.extend(deliveries(spelling));
     all.extend((spelling.own)());
+    if links {
+        all.extend(linked(spelling));
+    }
     all
+}
+
+/// What later versions have besides: a link in both directions, and where a vector belongs.
+fn linked(spelling: &Spelling) -> Vec<String> {
+    let [agent, room, person, abroad] = [AGENT, ROOM, PERSON, ABROAD].map(|n| (spelling.id)(id(n)));
+    vec![
+        format!(
+            "INSERT INTO identity_links (agent_id, entity_id, linked_id, linked_at) \
+             VALUES ({agent}, {person}, {abroad}, {LINKED_AT}), ({agent}, {abroad}, {person}, {LINKED_AT})"
+        ),
+        format!("UPDATE embeddings SET owner = {room}, type = 'facts', bits = {}", spelling.signs),
+    ]
 }
 
 fn people_and_places(spelling: &Spelling) -> Vec<String> {

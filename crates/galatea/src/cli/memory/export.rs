@@ -111,6 +111,12 @@ async fn people_and_places(
         }
     }
     let mut ties = HashSet::new();
+    for link in store.links(selection.agent).await? {
+        // Of a selection, those that name a person in it.
+        if [link.entity_id, link.linked_id].iter().any(|entity| people.contains_key(entity)) {
+            lines.write(&Record::Link(link))?;
+        }
+    }
     for entity in people.into_values() {
         for tie in store.relationships(selection.agent, entity.id).await? {
             if ties.insert(tie.id) {

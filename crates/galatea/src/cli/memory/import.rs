@@ -39,9 +39,12 @@ pub(crate) struct Import {
     /// What the agent itself is called in the file, or its platform id there; repeatable
     #[arg(long = "own", value_name = "NAME")]
     own: Vec<String>,
+    /// Restore links of accounts too, also those that people ended after the export
+    #[arg(long)]
+    pub(super) links: bool,
     /// Read and count, and store nothing
     #[arg(long)]
-    dry_run: bool,
+    pub(super) dry_run: bool,
     #[command(flatten)]
     json: Json,
 }
@@ -51,6 +54,9 @@ pub(crate) struct Import {
 pub(super) struct Count {
     pub(super) read: usize,
     pub(super) new: usize,
+    /// The same of links of accounts.
+    pub(super) links: usize,
+    pub(super) new_links: usize,
 }
 
 impl Import {
@@ -60,10 +66,9 @@ impl Import {
         let identity = AgentIdentity::new(Some(&agent.to_string()), "");
         let bar = Bar::new(context, self.json.json);
         let (format, count) = match recognise(&self.file)? {
-            Format::Galatea => (
-                "galatea",
-                past::galatea::import(store, agent, &self.file, self.dry_run, &bar).await?,
-            ),
+            Format::Galatea => {
+                ("galatea", past::galatea::import(store, agent, &self.file, self, &bar).await?)
+            }
             Format::ElizaOs => (
                 "elizaos",
                 past::elizaos::import(store, agent, &self.file, self.dry_run, &bar).await?,
@@ -82,13 +87,25 @@ impl Import {
         if self.json.json {
             context.output.json(
                 "galatea.memory.import/1",
-                json!({ "agent": name, "format": format, "read": count.read, "new": count.new, "stored": !self.dry_run }),
+                json!({
+                    "agent": name, "format": format, "read": count.read, "new": count.new,
+                    "links": { "read": count.links, "new": count.new_links }, "stored": !self.dry_run,
+                }),
             );
         } else if self.dry_run {
             context.output.say(format!("{} messages or memories can be read", count.read));
         } else {
             let known = count.read - count.new.min(count.read);
-            context.output.say(format!("{} imported, {known} were there already", count.new));
+            let links = match count.links {
+                0 => String::new(),
+                all if self.links => {
+                    format!("; {} of {all} links of accounts are new", count.new_links)
+                }
+                all => format!("; {all} links of accounts left out: --links restores them"),
+            };
+            context
+                .output
+                .say(format!("{} imported, {known} were there already{links}", count.new));
         }
         Ok(ExitCode::SUCCESS)
     }
@@ -106,7 +123,7 @@ impl Import {
         bar: &Bar,
     ) -> Result<Count> {
         let own: Vec<RemoteId> = self.own.iter().map(RemoteId::new).collect();
-        let mut count = Count { read: past.messages.len(), new: 0 };
+        let mut count = Count { read: past.messages.len(), ..Count::default() };
         if self.dry_run {
             return Ok(count);
         }

@@ -1,10 +1,6 @@
-//! `memory ls` and `memory search`.
+//! `memory ls`, and how memories are named in lists.
 
-use galatea_core::{
-    Clock, Derived, EntityId, Memory, RoomId, Store, SystemClock, Visibility,
-    fusion::Ranked,
-    store::{RecallQuery, Recalled},
-};
+use galatea_core::{Derived, EntityId, Memory, RoomId, Store};
 use serde_json::{Value, json};
 use std::{
     collections::{HashMap, hash_map::Entry},
@@ -12,11 +8,11 @@ use std::{
     process::ExitCode,
 };
 
-use super::select::{Selection, Which};
+use super::select::Which;
 use crate::{cli::audit::utc, context::Context, failure::Result};
 
 /// Lines without `--limit`.
-const USUAL: u32 = 20;
+pub(super) const USUAL: u32 = 20;
 /// Longest text in a list, in characters.
 const SHORT: usize = 100;
 
@@ -63,64 +59,6 @@ pub(super) async fn list(
         }
     }
     Ok(ExitCode::SUCCESS)
-}
-
-/// Finds by words.
-pub(super) async fn search(
-    store: &dyn Store,
-    text: &str,
-    which: &Which,
-    json: bool,
-    context: &Context,
-) -> Result<ExitCode> {
-    let selection = which.select(store).await?;
-    let query = question(&selection, text, which.limit.unwrap_or(USUAL));
-    let found = store.recall(&query).await?;
-    let memories: Vec<Memory> = found.iter().map(|hit| hit.memory.clone()).collect();
-    let names = Names::of(store, &memories).await?;
-    if json {
-        let hits: Vec<Value> = found.iter().map(hit_json).collect();
-        context.output.json("galatea.memory.search/1", json!({ "hits": hits }));
-    } else if found.is_empty() {
-        context.output.say("nothing is remembered that has one of these words");
-    } else {
-        for hit in &found {
-            context.output.data(format!("{}  {}", score(hit), names.line(&hit.memory)));
-        }
-    }
-    Ok(ExitCode::SUCCESS)
-}
-
-fn question(selection: &Selection, text: &str, limit: u32) -> RecallQuery {
-    RecallQuery {
-        kinds: selection.kinds.clone(),
-        room: selection.room,
-        people: selection.people.clone(),
-        since: selection.since,
-        before: selection.until,
-        superseded: true,
-        ..RecallQuery::new(Visibility::operator(selection.agent), text, limit, SystemClock.now())
-    }
-}
-
-/// The fused score, and the place by words and by meaning.
-fn score(hit: &Recalled) -> String {
-    let place = |ranked: Option<Ranked>| {
-        ranked.map_or_else(|| "-".to_owned(), |ranked| format!("#{}", ranked.rank))
-    };
-    format!("{:.3}  words {}  meaning {}", hit.score, place(hit.words), place(hit.meaning))
-}
-
-fn hit_json(hit: &Recalled) -> Value {
-    let ranked = |of: Option<Ranked>| of.map(|r| json!({ "rank": r.rank, "score": r.score }));
-    json!({
-        "score": hit.score,
-        "words": ranked(hit.words),
-        "meaning": ranked(hit.meaning),
-        "scope": hit.scope,
-        "validUntil": hit.valid_until,
-        "memory": hit.memory,
-    })
 }
 
 fn shown(memory: &Memory, derived: &[Derived]) -> Value {
@@ -171,7 +109,7 @@ impl Names {
     }
 
     /// One line: id, kind, time, room, person, text.
-    fn line(&self, memory: &Memory) -> String {
+    pub(super) fn line(&self, memory: &Memory) -> String {
         let text = galatea_core::visible::one_line(&memory.content.text);
         let mut line = format!(
             "{}  {}  {}  {}  {}: ",

@@ -9,7 +9,7 @@ use std::path::Path;
 
 use super::{
     super::{
-        import::{Bar, Count, last, lines, record, unreadable},
+        import::{Bar, Count, Import, last, lines, record, unreadable},
         record::{FORMAT, Record},
     },
     batch::Batch,
@@ -21,12 +21,13 @@ pub(in super::super) async fn import(
     store: &dyn Store,
     agent: AgentId,
     path: &Path,
-    dry_run: bool,
+    wanted: &Import,
     bar: &Bar,
 ) -> Result<Count> {
     let total = last(lines(path)?);
     let mut count = Count::default();
     let mut batch = Batch::default();
+    let mut links = Vec::new();
     for line in lines(path)? {
         let (number, line) = line?;
         match record(path, number, &line)? {
@@ -39,15 +40,22 @@ pub(in super::super) async fn import(
                 count.read += 1;
                 batch.memory(agent, *memory);
             }
+            Record::Link(link) => links.push(link),
             other => batch.connection(agent, other),
         }
-        if batch.is_full() && !dry_run {
+        if batch.is_full() && !wanted.dry_run {
             count.new += std::mem::take(&mut batch).store(store, agent).await?;
             bar.show(number, total);
         }
     }
-    if !dry_run {
+    if !wanted.dry_run {
         count.new += batch.store(store, agent).await?;
+    }
+    // All at once: a person's links are stored together.
+    count.links = links.len();
+    if wanted.links && !wanted.dry_run {
+        let new = store.restore_links(agent, &links).await?;
+        count.new_links = usize::try_from(new).unwrap_or(usize::MAX);
     }
     Ok(count)
 }
@@ -101,7 +109,11 @@ impl Batch {
             Record::Relationship(tie) => {
                 self.relationships.push(galatea_core::Relationship { agent_id: agent, ..tie });
             }
-            Record::Export { .. } | Record::Memory(_) | Record::Linked(_) | Record::Usage(_) => {}
+            Record::Export { .. }
+            | Record::Memory(_)
+            | Record::Linked(_)
+            | Record::Link(_)
+            | Record::Usage(_) => {}
         }
     }
 }

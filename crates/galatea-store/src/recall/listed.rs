@@ -1,0 +1,289 @@
+//! Search by words in PostgreSQL: the newest messages of a place are looked at one by one, which
+//! finds its common words; the index finds the others.
+//!
+//! The index of words knows places, but no order: of a word it gives every row of the place, and a
+//! common word of a large Room has tens of thousands. So it is asked for rare words only.
+
+use galatea_core::{MemoryKind, Result, store::RecallQuery, visibility::View};
+use sqlx::FromRow;
+
+use super::{
+    rank::{self, Found},
+    source::Search,
+    view::{Builder, Dialect, limit, place_terms},
+};
+use crate::{
+    dialect::{Statement, Value},
+    postgres::Postgres,
+    terms::Asked,
+};
+
+/// Memories of a word that count, the newest, as in SQLite.
+const NEWEST: usize = 400;
+/// Messages of a place that are looked at one by one.
+const LOOKED_AT: usize = 2_000;
+/// A word is common if one of so many of them has it.
+const ONE_IN: usize = 20;
+/// Messages that the index is expected to give for all words of a question: each costs a look at its row, some
+/// microseconds.
+const READ: usize = 1_500;
+/// Words of a question that are looked for.
+const MOST: usize = 32;
+
+/// A question's words as the server's queries. Terms are letters and digits only.
+struct Queries {
+    /// Of each word: any of its forms, then its exact form.
+    words: Vec<[String; 2]>,
+    /// The places, none for an operator.
+    places: Option<String>,
+}
+
+impl Queries {
+    fn new(query: &RecallQuery, asked: &[Asked]) -> Self {
+        let quoted = |term: &str| format!("'{term}'");
+        let words = asked.iter().take(MOST).map(|asked| {
+            let exact = quoted(&asked.exact) + if asked.prefix { ":*" } else { "" };
+            let stems = asked.stems.iter().map(|stem| quoted(stem));
+            let any: Vec<String> = std::iter::once(exact.clone()).chain(stems).collect();
+            [any.join(" | "), exact]
+        });
+        let places: Vec<String> = place_terms(query).iter().map(|place| quoted(place)).collect();
+        Self { words: words.collect(), places: (!places.is_empty()).then(|| places.join(" | ")) }
+    }
+
+    /// The words of these numbers at their places, as the index of words is asked for them.
+    fn placed(&self, which: &[usize]) -> [Vec<String>; 2] {
+        let words: Vec<&[String; 2]> = which.iter().filter_map(|n| self.words.get(*n)).collect();
+        let placed = |any: &str| match &self.places {
+            Some(places) => format!("({places}) & ({any})"),
+            None => any.to_owned(),
+        };
+        [
+            words.iter().map(|[any, _]| placed(any)).collect(),
+            words.iter().map(|[_, exact]| exact.clone()).collect(),
+        ]
+    }
+}
+
+/// Conditions that no index but that of the words, or of the order, shall answer: with its plan for
+/// any values the server would take another one for the better, and read a large Room whole.
+fn checked(builder: &mut Builder<'_>) -> String {
+    let mut conditions = vec![builder.sorts("m")];
+    conditions.extend(builder.validity());
+    conditions.extend(builder.further());
+    let places: Vec<String> = builder.places().iter().map(|place| format!("({place})")).collect();
+    conditions.push(format!("({})", places.join(" OR ")));
+    format!("CASE WHEN {} THEN true END", conditions.join(" AND "))
+}
+
+/// The rows that are looked at one by one, in the order of an index; none if a query has conditions
+/// that leave most of them out.
+fn newest_first(builder: &mut Builder<'_>, query: &RecallQuery) -> Option<String> {
+    if !query.people.is_empty() || query.since.is_some() {
+        return None;
+    }
+    match query.visible.view() {
+        View::Operator if query.room.is_none() => Some("ORDER BY m.seq DESC".to_owned()),
+        View::Room { room, .. }
+            if query.sorts() == [MemoryKind::Messages]
+                && query.room.is_none_or(|asked| asked == *room) =>
+        {
+            let room = builder.bind(room.0);
+            Some(format!(
+                "WHERE m.room_id = {room} AND m.type = 'messages' ORDER BY m.created_at DESC, m.seq DESC"
+            ))
+        }
+        _ => None,
+    }
+}
+
+/// The newest of a place, with a digit for each word: 1 if they have it, 2 if in its exact form. One
+/// row at least, which says how many were looked at.
+fn look(query: &RecallQuery, queries: &Queries) -> Option<Statement> {
+    let mut builder = Builder::new(Dialect::Postgres, query);
+    let order = newest_first(&mut builder, query)?;
+    let most = builder.bind(limit(LOOKED_AT));
+    let any: Vec<&str> = queries.words.iter().map(|[any, _]| any.as_str()).collect();
+    // Each query once, in a row of its own: a text that becomes a query for every row is most of the
+    // time.
+    let mut asked = vec![format!("{}::tsquery AS a", builder.bind(any.join(" | ")))];
+    let mut digits = Vec::new();
+    for (n, [any, exact]) in queries.words.iter().enumerate() {
+        let (any, exact) = (builder.bind(any.as_str()), builder.bind(exact.as_str()));
+        asked.push(format!("{any}::tsquery AS g{n}, {exact}::tsquery AS e{n}"));
+        digits.push(format!(
+            "CASE WHEN NOT m.words @@ q.g{n} THEN '0' WHEN m.words @@ q.e{n} THEN '2' ELSE '1' END"
+        ));
+    }
+    let (asked, digits, checked) = (asked.join(", "), digits.join(", "), checked(&mut builder));
+    Some(builder.finish(format!(
+        "WITH q AS MATERIALIZED (SELECT {asked}), r AS MATERIALIZED ( \
+            SELECT m.seq, CASE WHEN m.words @@ q.a AND {checked} THEN concat({digits}) END AS found \
+            FROM (SELECT m.seq, m.words, m.type, m.valid_until, m.room_id, m.entity_id, m.created_at, m.agent_id, m.scope, m.world_id \
+               FROM memories m {order} LIMIT {most}) m CROSS JOIN q) \
+         SELECT (SELECT count(*) FROM r) AS looked_at, r.seq, r.found FROM (VALUES (1)) one LEFT JOIN r ON r.found IS NOT NULL ORDER BY r.seq DESC"
+    )))
+}
+
+/// The newest that have each of some words.
+fn indexed(query: &RecallQuery, [any, exact]: [Vec<String>; 2]) -> Statement {
+    let mut builder = Builder::new(Dialect::Postgres, query);
+    let (any, exact) = (builder.bind(Value::Texts(any)), builder.bind(Value::Texts(exact)));
+    let most = builder.bind(limit(NEWEST));
+    let checked = checked(&mut builder);
+    // A sum keeps the order from choosing the index: every message would be read until enough have
+    // the word.
+    builder.finish(format!(
+        "SELECT w.word, f.seq, f.exact FROM unnest({any}::tsquery[], {exact}::tsquery[]) WITH ORDINALITY w (any_form, exact, word) \
+         CROSS JOIN LATERAL (SELECT m.seq, m.words @@ w.exact AS exact FROM memories m \
+            WHERE m.words @@ w.any_form AND {checked} ORDER BY m.seq + 0 DESC LIMIT {most}) f"
+    ))
+}
+
+#[derive(FromRow)]
+struct LookedAt {
+    looked_at: i64,
+    seq: Option<i64>,
+    found: Option<String>,
+}
+
+#[derive(FromRow)]
+struct Indexed {
+    /// From 1.
+    word: i64,
+    seq: i64,
+    exact: bool,
+}
+
+/// What looking at the newest found, and the numbers of the words that fewer have than a common one.
+fn sort_out(words: usize, rows: &[LookedAt]) -> (Vec<Found>, Vec<usize>) {
+    let looked_at = rows.first().map_or(0, |row| size(row.looked_at));
+    let mut lists: Vec<Vec<(i64, bool)>> = vec![Vec::new(); words];
+    for (seq, found) in rows.iter().filter_map(|row| Some((row.seq?, row.found.as_ref()?))) {
+        for (list, digit) in lists.iter_mut().zip(found.bytes()).filter(|(_, digit)| *digit > b'0')
+        {
+            list.push((seq, digit == b'2'));
+        }
+    }
+    let (whole, mut rare) = (looked_at < LOOKED_AT, Vec::new());
+    let found = lists.into_iter().enumerate().map(|(n, mut list)| {
+        if !whole && list.len() < LOOKED_AT / ONE_IN {
+            rare.push(n);
+        }
+        list.truncate(NEWEST);
+        // Of a common word the older ones are not counted.
+        Found { with: if whole { list.len() } else { NEWEST }, rows: list }
+    });
+    (found.collect(), rare)
+}
+
+/// Of some words the rarest that the index is asked for, in a place of so many messages.
+fn rarest(mut words: Vec<usize>, found: &[Found], place: usize) -> Vec<usize> {
+    let seen = |word: &usize| found.get(*word).map_or(0, |found| found.rows.len());
+    words.sort_by_key(seen);
+    let mut read = 0;
+    words.retain(|word| {
+        // One that none of the newest has may be in older ones: as often as if half of one had it.
+        read += (2 * seen(word)).max(1) * place / (2 * LOOKED_AT);
+        read <= READ
+    });
+    words
+}
+
+fn size(number: i64) -> usize {
+    usize::try_from(number).unwrap_or(0)
+}
+
+impl Search<'_, '_> {
+    /// The best by words before their lengths are known.
+    pub(super) async fn listed_by_postgres(
+        &self,
+        postgres: &Postgres,
+        asked: &[Asked],
+    ) -> Result<Vec<(i64, f64)>> {
+        let queries = Queries::new(self.query, asked);
+        let words = queries.words.len();
+        let (mut found, rare, often) = match look(self.query, &queries) {
+            Some(look) => {
+                let rows: Vec<LookedAt> = postgres.all(look).await?;
+                let in_room = *self.query.visible.view() != View::Operator;
+                let counted =
+                    rows.first().filter(|_| in_room).map_or(usize::MAX, |row| size(row.looked_at));
+                let (found, rare) = sort_out(words, &rows);
+                let place = match (rare.is_empty(), self.query.visible.view()) {
+                    (false, View::Room { room, .. }) => postgres.messages_in(*room).await?,
+                    // An operator waits longer.
+                    _ => 0,
+                };
+                let rare = rarest(rare, &found, place);
+                (found, rare, rank::often(counted))
+            }
+            None => (vec![Found::all(Vec::new()); words], (0..words).collect(), usize::MAX),
+        };
+        if !rare.is_empty() {
+            let statement = indexed(self.query, queries.placed(&rare));
+            let mut lists: Vec<Vec<(i64, bool)>> = vec![Vec::new(); rare.len()];
+            for row in postgres.all::<Indexed>(statement).await? {
+                if let Some(list) = lists.get_mut(size(row.word - 1)) {
+                    list.push((row.seq, row.exact));
+                }
+            }
+            for (n, list) in rare.into_iter().zip(lists) {
+                found[n] = Found::all(list);
+            }
+        }
+        Ok(rank::score(&found, often))
+    }
+}
+
+/// All statements of a search by words that depend on the query.
+#[cfg(test)]
+pub(super) fn statements(query: &RecallQuery, asked: &[Asked]) -> Vec<Statement> {
+    let queries = Queries::new(query, asked);
+    let all: Vec<usize> = (0..queries.words.len()).collect();
+    look(query, &queries).into_iter().chain([indexed(query, queries.placed(&all))]).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn rows(looked_at: usize, found: &[&str]) -> Vec<LookedAt> {
+        let row = |(n, found): (usize, &&str)| LookedAt {
+            looked_at: i64::try_from(looked_at).unwrap(),
+            seq: Some(i64::try_from(10_000 - n).unwrap()),
+            found: Some((*found).to_owned()),
+        };
+        found.iter().enumerate().map(row).collect()
+    }
+
+    #[test]
+    fn a_place_that_was_looked_at_whole_needs_no_index() {
+        let (found, rare) = sort_out(2, &rows(LOOKED_AT - 1, &["21", "01"]));
+        assert_eq!(found[0], Found::all(vec![(10_000, true)]));
+        assert_eq!(found[1], Found::all(vec![(10_000, false), (9_999, false)]));
+        assert!(rare.is_empty());
+        let nothing = [LookedAt { looked_at: 3, seq: None, found: None }];
+        assert_eq!(sort_out(1, &nothing), (vec![Found::all(Vec::new())], Vec::new()));
+    }
+
+    #[test]
+    fn the_rarest_words_are_read_first_and_not_too_many_rows() {
+        let seen = [40, 0, 90, 2].map(|many| Found::all((0..many).map(|n| (n, true)).collect()));
+        let rarest = |place| rarest(vec![0, 1, 2, 3], &seen, place);
+        assert_eq!(rarest(5_400), [1, 3, 0, 2], "all, the rarest first");
+        // 1,000 messages, 2 in 2,000 of 50,000, and a guess.
+        assert_eq!(rarest(50_000), [1, 3, 0]);
+        assert_eq!(rarest(1_000_000), [1, 3]);
+        assert_eq!(rarest(10_000_000), Vec::<usize>::new());
+    }
+
+    #[test]
+    fn the_index_is_asked_for_rare_words_of_a_large_place() {
+        let mut found = vec!["11"; 99];
+        found.extend(vec!["02"; 500]);
+        let (lists, rare) = sort_out(2, &rows(LOOKED_AT, &found));
+        assert_eq!(rare, [0]);
+        assert_eq!((lists[1].rows.len(), lists[1].with), (NEWEST, NEWEST));
+    }
+}
