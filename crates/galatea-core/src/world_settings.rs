@@ -107,10 +107,10 @@ pub fn declared(settings: &Map<String, Value>) -> Vec<WorldSetting> {
 }
 
 /// The first required setting without a value whose conditions are met.
-pub fn missing<'a>(
-    declared: &'a [WorldSetting],
+pub fn missing(
+    declared: &[WorldSetting],
     is_set: impl Fn(&str) -> bool,
-) -> Option<&'a WorldSetting> {
+) -> Option<&WorldSetting> {
     declared.iter().find(|setting| {
         setting.required
             && !is_set(&setting.key)
