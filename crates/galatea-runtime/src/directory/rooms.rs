@@ -5,8 +5,7 @@ use galatea_core::{
     store::RequestedChange,
 };
 use moka::sync::Cache;
-use std::sync::Arc;
-use std::time::Duration;
+use std::{sync::Arc, time::Duration};
 
 /// A Room with what decisions about it need.
 #[derive(Debug, Clone)]
