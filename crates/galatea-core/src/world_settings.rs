@@ -107,10 +107,7 @@ pub fn declared(settings: &Map<String, Value>) -> Vec<WorldSetting> {
 }
 
 /// The first required setting without a value whose conditions are met.
-pub fn missing(
-    declared: &[WorldSetting],
-    is_set: impl Fn(&str) -> bool,
-) -> Option<&WorldSetting> {
+pub fn missing(declared: &[WorldSetting], is_set: impl Fn(&str) -> bool) -> Option<&WorldSetting> {
     declared.iter().find(|setting| {
         setting.required
             && !is_set(&setting.key)
