@@ -226,6 +226,7 @@ pub async fn a_derived_memory_is_removed_alone(store: Arc<dyn Store>) {
 pub async fn summaries_that_outlived_messages_are_forgotten(store: Arc<dyn Store>) {
     for (days, kept) in [(None, true), (Some(30), false), (Some(0), false)] {
         let scene = Scene::new();
+        store.connect(scene.connections()).await.unwrap();
         let message = scene.message("I am ill", 1);
         let question = scene.message("forget me", 2);
         store.ingest(Scene::batch(&[message.clone(), question.clone()])).await.unwrap();
