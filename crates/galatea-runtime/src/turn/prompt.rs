@@ -19,8 +19,10 @@ const IN_CONVERSATION: &[&str] =
 /// A conversation whose newest message is not older than this goes on quickly. Anthropic keeps a
 /// cached beginning for five minutes after each use (Anthropic, "Prompt caching").
 const ACTIVE: Duration = Duration::from_secs(5 * 60);
-/// Answers of the last day among the recent messages that make a conversation frequent.
+/// Answers of the last day among the recent messages that make a conversation frequent; one of the
+/// last hour does, too.
 const FREQUENT: usize = 2;
+const HOUR: Duration = Duration::from_secs(3600);
 const DAY: Duration = Duration::from_secs(24 * 3600);
 /// Steps a template may take; elizaOS's need a few hundred.
 const FUEL: u64 = 100_000;
@@ -55,10 +57,12 @@ pub(super) fn draft(turn: &Turn<'_>, state: &State, info: &ModelInfo, results: &
 fn pace(turn: &Turn<'_>) -> Pace {
     let age = |memory: &Memory| turn.message.created_at.since(memory.created_at);
     let own = turn.agent.identity.entity();
-    let answers = turn.recent.iter().filter(|m| m.entity_id == own && age(m) <= DAY).count();
+    let answers = |since| {
+        turn.recent.iter().filter(|memory| memory.entity_id == own && age(memory) <= since).count()
+    };
     Pace {
         active: turn.recent.last().is_some_and(|newest| age(newest) <= ACTIVE),
-        frequent: answers >= FREQUENT,
+        frequent: answers(HOUR) > 0 || answers(DAY) >= FREQUENT,
     }
 }
 
