@@ -23,10 +23,11 @@ const REST: Duration = Duration::from_secs(3);
 /// returns the memory of a burst to the system.
 const REST_AFTER_LOADS: Duration = Duration::from_secs(30);
 
-/// After a load, the program sums up and indexes what it has read. The next load is measured when
-/// it uses less than this share of a processor for [`CALM`].
+/// After a load, the program sums up and indexes what it has read, once its rooms were quiet for
+/// `EVALUATION_PAUSE_SECONDS`. The next load is measured when it uses less than this share of a
+/// processor for [`CALM`], which is longer.
 const BUSY: f64 = 0.03;
-const CALM: Duration = Duration::from_secs(2);
+const CALM: Duration = Duration::from_secs(10);
 /// Longest wait for it.
 const SETTLED: Duration = Duration::from_secs(120);
 
@@ -220,7 +221,7 @@ impl Scene<'_> {
 async fn settled(name: &str, child: &Child) -> Result<()> {
     let (begun, first) = (Instant::now(), proc::cpu(child.pid())?);
     let (mut calm_since, mut before) = (begun, first);
-    let look = CALM / 4;
+    let look = CALM / 20;
     while calm_since.elapsed() < CALM && begun.elapsed() < SETTLED {
         tokio::time::sleep(look).await;
         let now = proc::cpu(child.pid())?;
