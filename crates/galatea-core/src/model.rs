@@ -110,11 +110,11 @@ pub struct Price {
     pub cached: u64,
     /// Of what it writes.
     pub output: u64,
-    /// Of what it reads and the provider stores in its cache for minutes; the price of what it
-    /// reads where there is no other.
+    /// Of input tokens that the provider writes to its cache for minutes. `None`: the price is
+    /// `input`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stored: Option<u64>,
-    /// The same for an hour or longer.
+    /// The same for an hour or longer. `None`: the price is that of `stored`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stored_long: Option<u64>,
 }

@@ -85,7 +85,8 @@ impl WorldSetting {
         })
     }
 
-    /// The value to store for what a person answered; none if it is no option.
+    /// Checks a person's answer and returns the value to store. `None` if the setting has options and
+    /// the answer is not one of them.
     pub fn accept(&self, value: &str) -> Option<String> {
         let value = value.trim();
         if self.options.is_empty() {

@@ -27,8 +27,8 @@ pub(crate) use doom;
 /// One memory and what was made from it.
 pub(crate) const ONE: Dialects =
     Dialects::same(doom!("SELECT id FROM memories WHERE id = $1 AND agent_id = $2"));
-/// One memory that its World keeps no longer, and what was made from it. A summary stays as long as one
-/// of its other messages, or a summary before it, is there.
+/// One memory whose retention period has ended, and the memories derived from it. A summary is kept
+/// while another of its source messages, or a previous summary, exists.
 pub(crate) const EXPIRED: Dialects = Dialects::same(doom!(
     "SELECT id FROM memories WHERE id = $1 AND agent_id = $2",
     "'facts', 'summaries'"

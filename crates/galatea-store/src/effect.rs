@@ -65,8 +65,9 @@ macro_rules! forgotten {
     };
 }
 
-// Summaries of Worlds that delete old messages: one may tell of a message that is gone, and nothing
-// says any more who wrote that. They are made again from the messages that are left.
+// Summaries of Worlds with a retention period. Such a summary may contain what a deleted message said,
+// and its author is no longer stored. So all of them are deleted, and made again from the messages that
+// still exist.
 macro_rules! outlived {
     ($retention:literal) => {
         concat!(

@@ -105,8 +105,9 @@ impl Postgres {
         Ok(Some(Seen(seen)))
     }
 
-    /// Those of some memories that a search saw whose embeddings have gone since: most of them if
-    /// `slack` is less. Then its places are read anew by the next search.
+    /// Returns the numbers of `suspects` whose embeddings no longer exist, and removes these from the
+    /// cached places. If they are more than `slack`, removes the places from the cache, so that the
+    /// next search reads them again.
     pub(crate) async fn gone(
         &self,
         seen: &Seen,

@@ -220,7 +220,7 @@ impl Signs {
         }
     }
 
-    /// Has the next search read a place anew.
+    /// Removes a place from the cache, so that the next search reads it again.
     pub(super) fn drop_place(&self, key: &Key) {
         self.lock().places.remove(key);
     }

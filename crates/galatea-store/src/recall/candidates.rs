@@ -36,7 +36,8 @@ const CHECKED: usize = 4_000;
 const SHOWN: usize = 40;
 /// Vectors compared whole after the search by signs.
 const SIGNS: usize = 300;
-/// How often kept signs are read anew because many of their memories have gone.
+/// Reads of a place's cached signs per search: they are read again if many of the memories found were
+/// deleted meanwhile.
 const READS: usize = 2;
 
 /// What is known of a memory that the query may show.

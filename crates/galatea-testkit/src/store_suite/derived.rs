@@ -149,8 +149,9 @@ pub async fn derived_memories_go_with_their_sources(store: Arc<dyn Store>) {
     );
 }
 
-/// Messages that are too old take along the summaries of which they were all messages; the rest of the
-/// chain stays, and goes when its own messages do. What somebody deletes takes the chain along.
+/// When messages expire, a summary is deleted with the last of its source messages, and later
+/// summaries of the chain are kept. When a message is deleted on request, every summary of the chain is
+/// deleted.
 pub async fn summaries_outlive_their_oldest_messages(store: Arc<dyn Store>) {
     let scene = Scene::new();
     let said: Vec<Memory> = (0..6).map(|n| scene.memory(&format!("remark {n}"), n)).collect();
@@ -221,8 +222,8 @@ pub async fn a_derived_memory_is_removed_alone(store: Arc<dyn Store>) {
     assert_eq!(recalled(&store, scene, "summary").await, ["second summary"]);
 }
 
-/// A summary may tell of a message that its World keeps no longer. Nothing says who wrote that, so
-/// the summaries of such a World go with each person who is forgotten.
+/// A summary may contain what an expired message said, whose author is no longer stored. So when a
+/// person is forgotten, the summaries of every World with a retention period are deleted.
 pub async fn summaries_that_outlived_messages_are_forgotten(store: Arc<dyn Store>) {
     for (days, kept) in [(None, true), (Some(30), false), (Some(0), false)] {
         let scene = Scene::new();
