@@ -85,6 +85,11 @@ pub(crate) struct Change {
     pub(crate) messages: Vec<(usize, Memory)>,
     /// Stored memories are changed, removed or moved.
     pub(crate) changes_memories: bool,
+    /// Terms of stored memories change, such as the place of a superseded fact.
+    pub(crate) changes_terms: bool,
+    /// No caller needs the result soon: SQLite's writer may hold the change back briefly and commit
+    /// it with the next one.
+    pub(crate) can_wait: bool,
 }
 
 impl Change {

@@ -202,6 +202,7 @@ pub(crate) fn push(change: &mut Change, agent: AgentId, of: &DerivedChange) -> R
         change.scrub = true;
         change.changes_memories = true;
     }
+    change.changes_terms = !of.restored.is_empty() || !of.superseded.is_empty();
     Ok(stored)
 }
 

@@ -53,7 +53,10 @@ use std::{
     sync::{Arc, atomic::AtomicI64},
     time::Duration,
 };
-use tokio::{runtime::Handle, time::sleep};
+use tokio::{
+    runtime::Handle,
+    time::{sleep, timeout},
+};
 
 use crate::{
     change::{Change, Write},
@@ -230,16 +233,28 @@ impl Database {
     fn index_in_background(&self) {
         let Ok(runtime) = Handle::try_current() else { return };
         let inner = Arc::downgrade(&self.0);
+        let wanted = match &self.0.backend {
+            Backend::Sqlite(sqlite) => Arc::clone(&sqlite.index_wanted),
+            Backend::Postgres(_) => Arc::default(),
+        };
         runtime.spawn(async move {
-            sleep(FIRST).await;
+            // Waits 30 s, or until a search asks for the index.
+            let _ = timeout(FIRST, wanted.notified()).await;
             while let Some(inner) = inner.upgrade() {
                 let database = Self(inner);
-                let more = database.index_step().await.unwrap_or_else(|failure| {
-                    tracing::debug!(error = %failure.report(), "failed to index memories; retrying in 10 s");
-                    false
-                });
+                let step = database.index_step().await;
                 drop(database);
-                sleep(if more { BETWEEN } else { PAUSE }).await;
+                match step {
+                    Ok(true) => sleep(BETWEEN).await,
+                    Ok(false) => {
+                        sleep(BETWEEN).await;
+                        let _ = timeout(PAUSE, wanted.notified()).await;
+                    }
+                    Err(failure) => {
+                        tracing::debug!(error = %failure.report(), "failed to index memories; retrying in 10 s");
+                        sleep(PAUSE).await;
+                    }
+                }
             }
         });
     }

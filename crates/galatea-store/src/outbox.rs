@@ -241,6 +241,7 @@ impl OutboxStore for Database {
                 part: fence.map(|fence| Text(fence.lease.part.0)),
             }))?;
         }
+        change.can_wait = ids.iter().all(|(_, sent)| *sent);
         let hits = self.write(change).await?;
         let refused = ids.into_iter().zip(hits).filter(|((_, sent), hits)| !sent && *hits == 0);
         Ok(refused.map(|((id, _), _)| id).collect())

@@ -2,6 +2,7 @@
 
 mod candidates;
 mod listed;
+mod lookup;
 mod rank;
 mod rows;
 mod source;
@@ -10,12 +11,9 @@ mod view;
 mod words;
 
 use async_trait::async_trait;
-use futures::{
-    FutureExt,
-    future::{try_join, try_join_all},
-};
+use futures::future::{try_join, try_join_all};
 use galatea_core::{
-    Error, Result, Timestamp,
+    Result, Timestamp,
     fusion::{self, Candidate, Fused},
     store::{MOST_RECALLED, RecallQuery, RecallStore, Recalled},
 };
@@ -26,19 +24,18 @@ use std::{
 
 use self::{
     rows::Row,
-    source::{Search, Source},
+    source::{Search, Source, at_once},
 };
 use crate::{
     Backend, Database,
     sqlite::{Counts, Sqlite, raw::Raw},
-    terms::Asked,
 };
 
 #[cfg(test)]
 pub(crate) use {
     candidates::{MEANINGS, statements},
     rows::{BESIDE, BY_SEQ},
-    unindexed::{AFTER, EXTENT},
+    unindexed::{AFTER, EXTENT, WORDS},
     view::Dialect,
     words::LIST,
 };
@@ -57,7 +54,7 @@ impl RecallStore for Database {
     async fn recall(&self, query: &RecallQuery) -> Result<Vec<Recalled>> {
         let sqlite = match &self.0.backend {
             Backend::Postgres(postgres) => {
-                return Search { source: Source::Postgres(postgres), query }.run().await;
+                return Search::new(Source::Postgres(postgres), query).run().await;
             }
             Backend::Sqlite(sqlite) => sqlite,
         };
@@ -70,8 +67,8 @@ impl RecallStore for Database {
 }
 
 impl Database {
-    /// A search on a thread with SQLite's handle; none if the index of words is to be brought up
-    /// first, which is asked only if `complete`.
+    /// A search on a thread with SQLite's handle. None if the index of words has to be brought up
+    /// first. With `complete` false it searches anyway and may miss rows.
     async fn recall_in_sqlite(
         &self,
         sqlite: &Sqlite,
@@ -81,17 +78,24 @@ impl Database {
         let query = query.clone();
         let unindexed = Arc::clone(&sqlite.unindexed);
         let found = sqlite.search(move |raw, counts| {
-            let search = Search { source: Source::of_sqlite(raw, counts), query: &query };
+            let mut search = Search::new(Source::of_sqlite(raw, counts), &query);
             let found = async {
-                let words = complete && !query.text.is_empty();
-                if words && search.lacks_words(&unindexed).await? {
-                    return Ok(None);
+                if !search.asked.is_empty() {
+                    match search.find_unindexed(&unindexed)? {
+                        Some(found) => search.unindexed = found,
+                        None if complete => return Ok(None),
+                        None => {}
+                    }
                 }
-                search.run().await.map(Some)
+                Ok(Some((search.run().await?, search.unindexed.behind)))
             };
             at_once(found)
         });
-        found.await?
+        let Some((found, behind)) = found.await?? else { return Ok(None) };
+        if behind {
+            sqlite.index_wanted.notify_one();
+        }
+        Ok(Some(found))
     }
 
     /// The messages before and after those of these that are messages.
@@ -123,14 +127,6 @@ impl Database {
     }
 }
 
-/// The result of a search in SQLite, which waits for nothing: its statements are executed by the
-/// calling thread.
-fn at_once<T>(search: impl Future<Output = Result<T>>) -> Result<T> {
-    search
-        .now_or_never()
-        .unwrap_or_else(|| Err(Error::unexpected("a search in SQLite waited for something")))
-}
-
 /// The messages before and after messages.
 type Links = HashMap<i64, [Option<i64>; 2]>;
 
@@ -141,9 +137,7 @@ impl Search<'_, '_> {
         if limit == 0 {
             return Ok(Vec::new());
         }
-        let names: Vec<&str> = query.names.iter().map(String::as_str).collect();
-        let asked = crate::terms::of_question(&fusion::embedded_question(&query.text, &names));
-        if asked.is_empty() && query.meanings.is_empty() {
+        if self.asked.is_empty() && query.meanings.is_empty() {
             let newest = self.newest(limit).await?;
             let listed =
                 newest.into_iter().map(|key| Fused { key, score: 0.0, words: None, meaning: None });
@@ -151,7 +145,7 @@ impl Search<'_, '_> {
         }
         let most = if query.meanings.is_empty() { BY_WORDS } else { CANDIDATES };
         let most = most.max(2 * limit);
-        let mut candidates = self.scored(&asked, most).await?;
+        let mut candidates = self.scored(most).await?;
         let mut links = HashMap::new();
         let mut fused = fusion::fuse(&candidates, &query.fusion);
         if query.fusion.neighbours > 0.0 && !fused.is_empty() {
@@ -165,12 +159,11 @@ impl Search<'_, '_> {
     }
 
     /// Candidates of both searches, each with both of its scores as far as it has them.
-    async fn scored(&self, asked: &[Asked], most: usize) -> Result<Vec<Candidate<i64>>> {
+    async fn scored(&self, most: usize) -> Result<Vec<Candidate<i64>>> {
         let query = self.query;
         // Side by side: PostgreSQL uses a connection for each. SQLite waits for nothing.
         let near = query.meanings.iter().map(|meaning| self.by_meaning(meaning, most));
-        let ((words, mut known), near) =
-            try_join(self.by_words(asked, most), try_join_all(near)).await?;
+        let ((words, mut known), near) = try_join(self.by_words(most), try_join_all(near)).await?;
         let mut order: Vec<i64> = words.iter().map(|(seq, _)| *seq).collect();
         let words: HashMap<i64, f32> = words.into_iter().collect();
         let mut meanings: HashMap<i64, f32> = HashMap::new();

@@ -125,8 +125,10 @@ pub(crate) fn of_question(text: &str) -> Vec<Asked> {
     let words: Vec<Piece<'_>> = pieces(&folded);
     let likely = language::likely(&words);
     let stemmers: Stemmers = language::stemmers(&likely);
-    let mut asked =
-        collect(&words, &stemmers, |word| likely.iter().any(|l| stop::is_stop(*l, word)));
+    let mut asked = collect(&words, &stemmers, |word| {
+        let languages = stop::languages(word);
+        likely.iter().any(|language| languages.contains(*language))
+    });
     if asked.is_empty() {
         asked = collect(&words, &stemmers, |_| false);
     }

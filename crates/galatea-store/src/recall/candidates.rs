@@ -19,7 +19,6 @@ use crate::{
     convert,
     dialect::{Dialects, Statement, Value, bits},
     postgres::Postgres,
-    terms::Asked,
 };
 
 /// Embeddings of memories by number.
@@ -181,19 +180,30 @@ impl Search<'_, '_> {
     }
 
     /// The best by words, with their scores.
-    pub(super) async fn by_words(&self, asked: &[Asked], most: usize) -> Result<Near> {
-        if asked.is_empty() {
+    pub(super) async fn by_words(&self, most: usize) -> Result<Near> {
+        if self.asked.is_empty() {
             return Ok((Vec::new(), Known::new()));
         }
         let (mut listed, unchecked) = match &self.source {
-            Source::Postgres(postgres) => (self.listed_by_postgres(postgres, asked).await?, false),
-            Source::Sqlite(..) => (self.listed(asked).await?, words::filters(self.query)),
+            Source::Postgres(postgres) => {
+                (self.listed_by_postgres(postgres, &self.asked).await?, false)
+            }
+            Source::Sqlite(..) => (self.listed().await?, words::filters(self.query)),
         };
         let shown = if self.query.before.is_some() { SHOWN } else { 0 };
         listed.truncate(if unchecked { CHECKED } else { 2 * most + shown });
-        // The index knows the place, and neither the agent nor the query's conditions.
-        let seqs: Vec<i64> = listed.iter().map(|(seq, _)| *seq).collect();
-        let visible = self.visible_of(&seqs).await?;
+        // The index knows the place, and neither the agent nor the query's conditions. Most of what
+        // it lists is visible, and each look at a row costs the reading of a page.
+        let mut visible = Known::new();
+        let mut looked = 0;
+        while looked < listed.len() && visible.len() < most {
+            let some = (most + shown).max(looked);
+            let seqs: Vec<i64> =
+                listed.iter().skip(looked).take(some).map(|(seq, _)| *seq).collect();
+            looked += seqs.len();
+            visible.extend(self.visible_of(&seqs).await?);
+        }
+        listed.truncate(looked);
         listed.retain(|(seq, _)| visible.contains_key(seq));
         listed.truncate(most);
         let lengths = visible.iter().map(|(seq, seen)| (*seq, seen.long)).collect();

@@ -5,7 +5,7 @@ use std::collections::{HashMap, HashSet};
 /// A word says nothing if so many messages of a Room have it, and at least one in [`COMMON`].
 pub(super) const OFTEN: usize = 24;
 /// See [`OFTEN`].
-const COMMON: usize = 2;
+pub(super) const COMMON: usize = 2;
 /// Memories of a Room counted for it.
 pub(super) const COUNTED: usize = 1_600;
 

@@ -18,12 +18,16 @@ pub(crate) const BY_SEQ: Dialects = Dialects {
                m.content::text AS content, m.scope, m.valid_until FROM memories m WHERE m.seq = ANY ($1)",
 };
 // A plus, or a CASE, keeps the agent from choosing the index: its messages of all rooms would be read
-// until one is of the room.
+// until one is of the room. Messages of the same time have a condition of their own: with one condition
+// on time and number SQLite reads all messages of that time, and platforms with whole seconds have
+// many.
 macro_rules! beside {
     ($own:literal, $comparison:literal, $order:literal) => {
         concat!(
-            "(SELECT b.seq FROM memories b WHERE b.room_id = m.room_id AND b.type = 'messages' AND ", $own, " AND (b.created_at, b.seq) ",
-            $comparison, " (m.created_at, m.seq) ORDER BY b.created_at ", $order, ", b.seq ", $order, " LIMIT 1)"
+            "coalesce((SELECT b.seq FROM memories b WHERE b.room_id = m.room_id AND b.type = 'messages' AND ", $own,
+            " AND b.created_at = m.created_at AND b.seq ", $comparison, " m.seq ORDER BY b.seq ", $order, " LIMIT 1), \
+             (SELECT b.seq FROM memories b WHERE b.room_id = m.room_id AND b.type = 'messages' AND ", $own,
+            " AND b.created_at ", $comparison, " m.created_at ORDER BY b.created_at ", $order, ", b.seq ", $order, " LIMIT 1))"
         )
     };
 }
@@ -34,8 +38,7 @@ macro_rules! both {
             beside!($own, "<", "DESC"),
             " AS before, ",
             beside!($own, ">", "ASC"),
-            " AS after FROM memories m \
-             WHERE m.type = 'messages' AND ",
+            " AS after FROM memories m WHERE m.type = 'messages' AND ",
             $which
         )
     };

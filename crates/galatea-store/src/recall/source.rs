@@ -1,12 +1,16 @@
 //! Where the statements of one search are executed: by PostgreSQL, or on a thread with SQLite's own
 //! handle, where nothing is waited for.
 
-use galatea_core::{EntityId, Error, Result, store::RecallQuery};
+use futures::FutureExt;
+use galatea_core::{EntityId, Error, Result, fusion, store::RecallQuery};
 use sqlx::{FromRow, Row as _, postgres::PgRow};
 use std::sync::{Mutex, PoisonError, atomic::Ordering};
 use uuid::Uuid;
 
-use super::view::Dialect;
+use super::{
+    lookup::{FoundUnindexed, Lookup},
+    view::Dialect,
+};
 use crate::{
     convert,
     dialect::{Statement, Value, hexes, little_endian},
@@ -16,6 +20,7 @@ use crate::{
         raw::{Arg, Columns, Raw},
         read_failed,
     },
+    terms::{self, Asked},
 };
 
 /// A connection for the statements of one search.
@@ -25,10 +30,30 @@ pub(crate) enum Source<'a, 'h> {
     Sqlite(Mutex<&'a mut Raw<'h>>, &'a Counts),
 }
 
-/// One search: its query and the connection for its statements.
+/// The result of a search in SQLite, which waits for nothing: its statements are executed by the
+/// calling thread.
+pub(super) fn at_once<T>(search: impl Future<Output = Result<T>>) -> Result<T> {
+    search
+        .now_or_never()
+        .unwrap_or_else(|| Err(Error::unexpected("a search in SQLite waited for something")))
+}
+
+/// One search: its query, what it asks for, and the connection for its statements.
 pub(super) struct Search<'a, 'h> {
     pub(super) source: Source<'a, 'h>,
     pub(super) query: &'a RecallQuery,
+    pub(super) asked: Vec<Asked>,
+    pub(super) lookup: Lookup,
+    pub(super) unindexed: FoundUnindexed,
+}
+
+impl<'a, 'h> Search<'a, 'h> {
+    pub(super) fn new(source: Source<'a, 'h>, query: &'a RecallQuery) -> Self {
+        let names: Vec<&str> = query.names.iter().map(String::as_str).collect();
+        let asked = terms::of_question(&fusion::embedded_question(&query.text, &names));
+        let lookup = Lookup::new(&asked);
+        Self { source, query, asked, lookup, unindexed: FoundUnindexed::default() }
+    }
 }
 
 /// A row of a search as both databases give it.

@@ -1,18 +1,26 @@
-//! Whether SQLite's index of words lacks a row that a search would miss. Then the index is brought
-//! up first.
+//! The rows that SQLite's index of words does not have yet and that a search would miss: their terms
+//! are looked up in memory. If they are too many, the index is brought up first.
 
 use galatea_core::Result;
 use uuid::Uuid;
 
-use super::source::{Row, Search};
+use super::{
+    lookup::FoundUnindexed,
+    source::{Row, Search, at_once},
+    words::codes,
+};
 use crate::{
-    dialect::{Dialects, values},
+    dialect::{Dialects, Value, values},
     sqlite::{Late, Unindexed, raw::Columns},
 };
 
-/// Memories that the index may be behind before a search brings it up although it would miss none:
-/// a commit for each would cost more than the search.
-pub(super) const BEHIND: i64 = 500;
+/// Memories that the index may be behind before it is brought up in the background.
+const BEHIND: i64 = 200;
+/// Memories that it may be behind before a search waits for it.
+const FAR_BEHIND: i64 = 2_000;
+/// Rows analysed for one search, some 7 µs each. Usually they are the one or two that have left the
+/// conversation since the last one.
+const ANALYSED: usize = 64;
 
 /// How far the index is, how far the rows are, and which row has a number.
 pub(crate) const EXTENT: Dialects = Dialects {
@@ -22,6 +30,11 @@ pub(crate) const EXTENT: Dialects = Dialects {
 /// The rows after a number.
 pub(crate) const AFTER: Dialects = Dialects {
     sqlite: "SELECT m.seq, m.id, m.type, m.room_id, m.entity_id, m.created_at FROM memories m WHERE m.seq > $1 ORDER BY m.seq",
+    postgres: "",
+};
+/// The words of rows as the index will have them.
+pub(crate) const WORDS: Dialects = Dialects {
+    sqlite: "SELECT t.seq, t.terms FROM memory_terms t WHERE t.seq IN (SELECT value FROM json_each($1))",
     postgres: "",
 };
 
@@ -34,7 +47,14 @@ impl Row for Late {
             room_id: row.id(3)?,
             entity_id: row.id(4)?,
             created_at: row.int(5)?,
+            analysed: false,
         })
+    }
+}
+
+impl Row for (i64, String) {
+    fn of(row: &mut Columns<'_>) -> Option<Self> {
+        Some((row.int(0)?, row.text(1)?.to_owned()))
     }
 }
 
@@ -52,21 +72,40 @@ impl Row for Extent {
 }
 
 impl Search<'_, '_> {
-    /// Whether a search would miss a row, or too many rows wait.
-    pub(super) async fn lacks_words(&self, unindexed: &Unindexed) -> Result<bool> {
-        let seen = unindexed.rows().seen;
-        let extent = self.source.all::<Extent>(EXTENT.with(values![seen])).await?;
+    /// The rows without words that have terms of a question. None if the index has to be brought up
+    /// first.
+    pub(super) fn find_unindexed(&self, unindexed: &Unindexed) -> Result<Option<FoundUnindexed>> {
+        // Before the first statement, which begins the transaction: no other search may move the
+        // rows to a newer state than this search sees.
+        let mut rows = unindexed.rows();
+        let extent = at_once(self.source.all::<Extent>(EXTENT.with(values![rows.seen])))?;
         let Some(Extent { indexed, last, id }) = extent.into_iter().next() else {
-            return Ok(false);
+            return Ok(None);
         };
-        if last - indexed > BEHIND {
-            return Ok(true);
+        if last - indexed > FAR_BEHIND {
+            return Ok(None);
         }
-        let after = unindexed.rows().prepare(indexed, (seen, id));
+        let behind = last - indexed > BEHIND;
+        let after = rows.prepare(indexed, id);
         if after < last {
-            let new = self.source.all::<Late>(AFTER.with(values![after])).await?;
-            unindexed.rows().add(new);
+            rows.add(at_once(self.source.all::<Late>(AFTER.with(values![after])))?);
         }
-        Ok(unindexed.rows().lacks(self.query))
+        let (missed, unknown) = rows.missed(self.query);
+        if missed.is_empty() {
+            return Ok(Some(FoundUnindexed { behind, ..FoundUnindexed::default() }));
+        }
+        if unknown.len() > ANALYSED {
+            return Ok(None);
+        }
+        if !unknown.is_empty() {
+            let words = at_once(self.source.all(WORDS.with(vec![Value::Ints(unknown)])))?;
+            if !rows.learn(words) {
+                return Ok(None);
+            }
+        }
+        let codes = codes(self.query);
+        let lists = self.lookup.terms().map(|term| rows.having(term, &codes, &missed)).collect();
+        let here = rows.having("", &codes, &missed).len();
+        Ok(Some(FoundUnindexed { lists, rows: here, behind }))
     }
 }

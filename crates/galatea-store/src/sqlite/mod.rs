@@ -11,6 +11,7 @@ mod counts;
 mod error;
 mod filter;
 mod functions;
+mod group;
 mod lease;
 mod memory;
 mod open;
@@ -35,7 +36,7 @@ use std::{
     sync::{Arc, atomic::Ordering, mpsc},
     thread,
 };
-use tokio::sync::{Semaphore, oneshot};
+use tokio::sync::{Notify, Semaphore, oneshot};
 
 use self::{
     condition::Condition,
@@ -64,6 +65,8 @@ pub(crate) struct Sqlite {
     condition: Arc<Condition>,
     recent: Arc<Recent>,
     pub(crate) unindexed: Arc<Unindexed>,
+    /// Notified when a search sees that the index of words is behind.
+    pub(crate) index_wanted: Arc<Notify>,
 }
 
 impl Sqlite {
@@ -81,11 +84,13 @@ impl Sqlite {
         let counts = Arc::new(Counts::default());
         let condition = Arc::new(Condition::of(presence));
         let recent = Arc::new(Recent::default());
+        let unindexed = Arc::new(Unindexed::default());
         let writer = Writer::new(
             receiver,
             Arc::clone(&counts),
             Arc::clone(&condition),
             Arc::clone(&recent),
+            Arc::clone(&unindexed),
             options.idle,
         );
         let failed = |e| {
@@ -113,7 +118,8 @@ impl Sqlite {
             asked: Asked::new(Arc::clone(&options.clock)),
             condition,
             recent,
-            unindexed: Arc::default(),
+            unindexed,
+            index_wanted: Arc::default(),
         })
     }
 
@@ -152,13 +158,8 @@ impl Sqlite {
     pub(crate) async fn write(&self, change: Change) -> Result<Vec<u64>> {
         let place = Arc::clone(&self.places).acquire_owned().await.map_err(|_| common::closed())?;
         let (reply, answer) = oneshot::channel();
-        let changes_memories = change.changes_memories;
         self.orders.send(Order::Apply(change, reply, place)).map_err(|_| common::closed())?;
-        let done = answer.await.map_err(|_| common::closed())?;
-        if changes_memories {
-            self.unindexed.reset();
-        }
-        done
+        answer.await.map_err(|_| common::closed())?
     }
 
     /// Every row.

@@ -1,5 +1,6 @@
 //! The one writer, on a thread of its own: takes all changes that wait, commits them as one
-//! transaction, then answers. Never waits for more to come. A change that is refused fails alone.
+//! transaction, then answers. Waits for more to come only with changes that can wait, and not for
+//! long. A change that is refused fails alone.
 
 use galatea_core::{Error, Result};
 use sqlx::{Connection, SqliteConnection};
@@ -7,10 +8,10 @@ use std::{
     sync::{
         Arc,
         atomic::Ordering,
-        mpsc::{Receiver, RecvTimeoutError},
+        mpsc::{Receiver, RecvTimeoutError, TryRecvError},
     },
     thread,
-    time::Duration,
+    time::{Duration, Instant},
 };
 use tokio::{
     runtime::Runtime,
@@ -18,12 +19,14 @@ use tokio::{
 };
 
 use super::{
-    apply::{self, Failed},
+    apply::Failed,
     condition::Condition,
     counts::Counts,
     error,
+    group::{Outcomes, Waiting, apply_all, apply_each},
     raw::{Raw, Refusal},
     recent::Recent,
+    unindexed::Unindexed,
 };
 use crate::{change::Change, error as common};
 
@@ -32,6 +35,9 @@ pub(crate) const WAITING: usize = 1024;
 /// Changes of one group. Measured on 2 cores: larger groups gain nothing once the disk's flush is
 /// spread over hundreds.
 const GROUP: usize = 512;
+/// Longest wait of changes that can wait. In a conversation of two a settled delivery is followed by
+/// the next question, and a flush of the disk is saved if both are committed at once.
+const COMPANY: Duration = Duration::from_micros(400);
 /// Bytes of one group after which no further change joins.
 const GROUP_BYTES: usize = 8 << 20;
 
@@ -42,9 +48,6 @@ const VERSION: &str = "PRAGMA data_version";
 const BEGIN: &str = "BEGIN IMMEDIATE";
 const COMMIT: &str = "COMMIT";
 const ROLLBACK: &str = "ROLLBACK";
-const MARK: &str = "SAVEPOINT change";
-const KEEP: &str = "RELEASE change";
-const UNDO: &str = "ROLLBACK TO change";
 const CHECKPOINT: &str = "PRAGMA wal_checkpoint(TRUNCATE)";
 const SHRINK: &str = "PRAGMA shrink_memory";
 
@@ -57,20 +60,13 @@ pub(crate) enum Order {
     Close(oneshot::Sender<()>),
 }
 
-struct Waiting {
-    change: Change,
-    reply: oneshot::Sender<Result<Vec<u64>>>,
-}
-
-/// What became of each change of a group that was committed.
-type Outcomes = Vec<Result<Vec<u64>, Failed>>;
-
 /// The writer's state.
 pub(crate) struct Writer {
     pub(crate) orders: Receiver<Order>,
     pub(crate) counts: Arc<Counts>,
     pub(crate) condition: Arc<Condition>,
     pub(crate) recent: Arc<Recent>,
+    pub(crate) unindexed: Arc<Unindexed>,
     /// With nothing to do for so long, what is held for the next change and the next turn is given
     /// back.
     pub(crate) idle: Duration,
@@ -86,9 +82,10 @@ impl Writer {
         counts: Arc<Counts>,
         condition: Arc<Condition>,
         recent: Arc<Recent>,
+        unindexed: Arc<Unindexed>,
         idle: Duration,
     ) -> Self {
-        Self { orders, counts, condition, recent, idle, scrub: false, version: None }
+        Self { orders, counts, condition, recent, unindexed, idle, scrub: false, version: None }
     }
 
     /// Writes through a connection of its own, until `close` is called or all handles of the store
@@ -148,6 +145,7 @@ impl Writer {
                 }
                 Err(RecvTimeoutError::Disconnected) => return None,
             };
+            let until = Instant::now() + COMPANY;
             let mut group = Vec::new();
             let mut closing = collect(first, &mut group);
             if closing.is_none() {
@@ -159,7 +157,7 @@ impl Writer {
             while closing.is_none()
                 && group.len() < GROUP
                 && bytes < GROUP_BYTES
-                && let Ok(next) = self.orders.try_recv()
+                && let Some(next) = self.next(&group, until)
             {
                 closing = collect(next, &mut group);
                 bytes += group.last().map_or(0, |w| w.change.bytes);
@@ -177,6 +175,16 @@ impl Writer {
             if closing.is_some() {
                 return closing;
             }
+        }
+    }
+
+    /// An order that is there already; for a group that can wait also one that comes soon.
+    fn next(&self, group: &[Waiting], until: Instant) -> Option<Order> {
+        match self.orders.try_recv() {
+            Err(TryRecvError::Empty) if group.iter().all(|waiting| waiting.change.can_wait) => {
+                self.orders.recv_timeout(until.saturating_duration_since(Instant::now())).ok()
+            }
+            next => next.ok(),
         }
     }
 
@@ -244,6 +252,7 @@ impl Writer {
         let version = db.number(VERSION)?;
         if self.version.is_some_and(|known| Some(known) != version) {
             self.recent.clear();
+            self.unindexed.reset();
         }
         self.version = version;
         Ok(())
@@ -252,7 +261,14 @@ impl Writer {
     /// Reports a commit to [`Recent`], then each caller the result of its change.
     fn answer(&self, group: Vec<Waiting>, outcomes: Outcomes) {
         let mut answered: Vec<_> = group.into_iter().zip(outcomes).collect();
-        if answered.iter().any(|(w, outcome)| outcome.is_ok() && w.change.changes_memories) {
+        let any = |which: fn(&Change) -> bool| {
+            answered.iter().any(|(w, outcome)| outcome.is_ok() && which(&w.change))
+        };
+        let changed = any(|change| change.changes_memories);
+        if changed || any(|change| change.changes_terms) {
+            self.unindexed.reset();
+        }
+        if changed {
             self.recent.clear();
         } else {
             self.recent.add(answered.iter_mut().flat_map(|(waiting, outcome)| {
@@ -312,46 +328,6 @@ impl Writer {
                 false
             }
         }
-    }
-}
-
-/// Carries out changes up to the first that is refused. Fails when the transaction cannot go on.
-fn apply_all(db: &mut Raw<'_>, group: &[Waiting]) -> Result<Outcomes, Refusal> {
-    let mut outcomes = Vec::with_capacity(group.len());
-    for Waiting { change, .. } in group {
-        let outcome = apply(db, change)?;
-        let refused = outcome.is_err();
-        outcomes.push(outcome);
-        if refused {
-            break;
-        }
-    }
-    Ok(outcomes)
-}
-
-/// Carries out all changes but those that are refused. Fails when the transaction cannot go on.
-fn apply_each(db: &mut Raw<'_>, group: &[Waiting]) -> Result<Outcomes, Refusal> {
-    let mut outcomes = Vec::with_capacity(group.len());
-    for Waiting { change, .. } in group {
-        db.execute(MARK, &[])?;
-        let outcome = apply(db, change)?;
-        if outcome.is_err() {
-            db.execute(UNDO, &[])?;
-        }
-        db.execute(KEEP, &[])?;
-        outcomes.push(outcome);
-    }
-    Ok(outcomes)
-}
-
-/// Carries out a change. Fails when the transaction cannot go on, since the disk or the file
-/// refuses.
-fn apply(db: &mut Raw<'_>, change: &Change) -> Result<Result<Vec<u64>, Failed>, Refusal> {
-    match apply::change(db, change) {
-        Err(Failed::Refused(refusal)) if error::is_environment(&refusal) || db.is_autocommit() => {
-            Err(refusal)
-        }
-        outcome => Ok(outcome),
     }
 }
 

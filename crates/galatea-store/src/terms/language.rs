@@ -50,13 +50,17 @@ pub(super) fn guess(words: &[Piece<'_>]) -> Language {
 /// Languages of a text, the likeliest first. English is always among them, and all of them when
 /// nothing tells.
 pub(super) fn likely(words: &[Piece<'_>]) -> Vec<Language> {
-    let of = |language: Language| {
-        words.iter().filter(|w| matches!(w, Piece::Word(w) if stop::is_stop(language, w))).count()
-    };
-    if words.iter().any(|w| matches!(w, Piece::Word(w) if is_cyrillic(w))) {
-        return vec![Language::Russian, Language::English];
+    let mut counted = LATIN.map(|language| (0_usize, language));
+    for piece in words {
+        let Piece::Word(word) = piece else { continue };
+        if is_cyrillic(word) {
+            return vec![Language::Russian, Language::English];
+        }
+        let languages = stop::languages(word);
+        for (count, language) in &mut counted {
+            *count += usize::from(languages.contains(*language));
+        }
     }
-    let mut counted: Vec<(usize, Language)> = LATIN.map(|l| (of(l), l)).into();
     counted.sort_by_key(|(count, _)| std::cmp::Reverse(*count));
     let most = counted.first().map_or(0, |(count, _)| *count);
     let mut out: Vec<Language> = counted

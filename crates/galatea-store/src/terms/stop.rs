@@ -3,7 +3,7 @@
 //!
 //! `stop/` has a list for each language: folded words in the order of the alphabet.
 
-use std::sync::LazyLock;
+use std::{collections::BTreeMap, sync::LazyLock};
 
 /// A language with a stemmer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -18,31 +18,49 @@ pub(super) enum Language {
     Russian,
 }
 
-/// Whether a folded word is a stop word of this language.
-pub(super) fn is_stop(language: Language, word: &str) -> bool {
-    list(language).binary_search(&word).is_ok()
+/// The languages of which a word is a stop word.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(super) struct Languages(u8);
+
+impl Languages {
+    pub(super) fn contains(self, language: Language) -> bool {
+        self.0 & (1 << language as u8) != 0
+    }
+
+    fn insert(&mut self, language: Language) {
+        self.0 |= 1 << language as u8;
+    }
 }
 
-fn list(language: Language) -> &'static [&'static str] {
-    macro_rules! words {
-        ($name:literal) => {{
-            static WORDS: LazyLock<Vec<&str>> = LazyLock::new(|| {
-                include_str!(concat!("stop/", $name, ".txt")).split_whitespace().collect()
-            });
-            &WORDS
-        }};
-    }
-    match language {
-        Language::English => words!("english"),
-        Language::German => words!("german"),
-        Language::French => words!("french"),
-        Language::Spanish => words!("spanish"),
-        Language::Italian => words!("italian"),
-        Language::Portuguese => words!("portuguese"),
-        Language::Dutch => words!("dutch"),
-        Language::Russian => words!("russian"),
-    }
+/// The languages of which a folded word is a stop word.
+pub(super) fn languages(word: &str) -> Languages {
+    // Every word of every message is looked up, so all lists are one: a search in each costs eight
+    // times as much.
+    static WORDS: LazyLock<Vec<(&str, Languages)>> = LazyLock::new(together);
+    let found = WORDS.binary_search_by_key(&word, |(known, _)| known);
+    found.ok().and_then(|at| WORDS.get(at)).map(|(_, languages)| *languages).unwrap_or_default()
 }
+
+fn together() -> Vec<(&'static str, Languages)> {
+    let mut words: BTreeMap<&str, Languages> = BTreeMap::new();
+    for (language, list) in LISTS {
+        for word in list.split_whitespace() {
+            words.entry(word).or_default().insert(language);
+        }
+    }
+    words.into_iter().collect()
+}
+
+const LISTS: [(Language, &str); 8] = [
+    (Language::English, include_str!("stop/english.txt")),
+    (Language::German, include_str!("stop/german.txt")),
+    (Language::French, include_str!("stop/french.txt")),
+    (Language::Spanish, include_str!("stop/spanish.txt")),
+    (Language::Italian, include_str!("stop/italian.txt")),
+    (Language::Portuguese, include_str!("stop/portuguese.txt")),
+    (Language::Dutch, include_str!("stop/dutch.txt")),
+    (Language::Russian, include_str!("stop/russian.txt")),
+];
 
 #[cfg(test)]
 mod tests {
@@ -50,11 +68,23 @@ mod tests {
 
     #[test]
     fn lists_are_folded_and_in_order() {
-        use Language::{Dutch, English, French, German, Italian, Portuguese, Russian, Spanish};
-        for language in [English, German, French, Spanish, Italian, Portuguese, Dutch, Russian] {
-            let list = list(language);
-            assert!(list.len() > 50 && list.is_sorted(), "{list:?}");
-            assert!(list.iter().all(|word| folded(word) == *word), "{list:?}");
+        for (language, list) in LISTS {
+            let list: Vec<&str> = list.split_whitespace().collect();
+            assert!(list.len() > 50 && list.is_sorted(), "{language:?}: {list:?}");
+            assert!(list.iter().all(|word| folded(word) == *word), "{language:?}: {list:?}");
         }
+    }
+
+    #[test]
+    fn a_word_is_found_in_every_list_that_has_it() {
+        for (language, list) in LISTS {
+            for word in list.split_whitespace() {
+                for (other, words) in LISTS {
+                    let has = words.split_whitespace().any(|known| known == word);
+                    assert_eq!(languages(word).contains(other), has, "{word}: {language:?}");
+                }
+            }
+        }
+        assert_eq!(languages("kettle"), Languages::default());
     }
 }

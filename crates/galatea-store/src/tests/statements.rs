@@ -69,6 +69,7 @@ const READS: &[Dialects] = &[
     recall::LIST,
     recall::EXTENT,
     recall::AFTER,
+    recall::WORDS,
 ];
 
 /// Writes, but for those of every message.

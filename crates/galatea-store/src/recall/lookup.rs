@@ -1,0 +1,103 @@
+//! What a search by words looks up in SQLite, and what it finds before it asks the index.
+
+use std::collections::HashMap;
+
+use super::rank::Found;
+use crate::terms::Asked;
+
+/// Terms of a question that are looked up: a list costs some 20 µs.
+const MOST: usize = 64;
+/// The lists of a question's terms, each once.
+pub(super) struct Lookup {
+    pub(super) terms: Vec<String>,
+    /// Of each asked word: its exact term, and its stems, as places in `terms`.
+    words: Vec<(usize, Vec<usize>)>,
+}
+
+impl Lookup {
+    pub(super) fn new(asked: &[Asked]) -> Self {
+        let mut terms: Vec<String> = Vec::new();
+        let mut place = |term: String| match terms.iter().position(|known| *known == term) {
+            Some(at) => Some(at),
+            None if terms.len() < MOST => {
+                terms.push(term);
+                Some(terms.len() - 1)
+            }
+            None => None,
+        };
+        let mut words = Vec::new();
+        for asked in asked {
+            let star = if asked.prefix { "*" } else { "" };
+            let Some(exact) = place(format!("{}{star}", asked.exact)) else { break };
+            words
+                .push((exact, asked.stems.iter().filter_map(|stem| place(stem.clone())).collect()));
+        }
+        Self { terms, words }
+    }
+
+    /// The terms, each once.
+    pub(super) fn terms(&self) -> impl Iterator<Item = &str> {
+        self.terms.iter().map(String::as_str)
+    }
+
+    /// What each word was found in.
+    pub(super) fn found(&self, lists: &[Vec<i64>]) -> Vec<Found> {
+        let list = |at: usize| lists.get(at).map(Vec::as_slice).unwrap_or_default();
+        let of = |(exact, stems): &(usize, Vec<usize>)| {
+            let mut rows: HashMap<i64, bool> = HashMap::new();
+            rows.extend(stems.iter().flat_map(|stem| list(*stem)).map(|seq| (*seq, false)));
+            rows.extend(list(*exact).iter().map(|seq| (*seq, true)));
+            Found::all(rows.into_iter().collect())
+        };
+        self.words.iter().map(of).collect()
+    }
+}
+
+/// What a search finds among the rows without words.
+#[derive(Default)]
+pub(super) struct FoundUnindexed {
+    /// For each term that is looked up the rows that have it, the newest first.
+    pub(super) lists: Vec<Vec<i64>>,
+    /// Rows of the search's places.
+    pub(super) rows: usize,
+    /// Whether the index is to be brought up in the background.
+    pub(super) behind: bool,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::terms;
+    use std::collections::HashSet;
+
+    fn lookup(question: &str) -> Lookup {
+        Lookup::new(&terms::of_question(question))
+    }
+
+    #[test]
+    fn each_term_is_looked_up_once() {
+        // "boats" has the stem "boat", which is asked for as well.
+        let found = lookup("boats boat");
+        let distinct: HashSet<&String> = found.terms.iter().collect();
+        assert_eq!(distinct.len(), found.terms.len(), "{:?}", found.terms);
+        assert!(found.terms.contains(&"boats".to_owned()), "{:?}", found.terms);
+        let long: String = (0..200).map(|n| format!("word{n} ")).collect();
+        assert!(lookup(&long).terms.len() <= MOST);
+    }
+
+    #[test]
+    fn a_word_is_found_by_its_exact_form_and_its_stems() {
+        let lookup = Lookup {
+            terms: ["tea", "teas", "kettle"].map(str::to_owned).into(),
+            words: vec![(0, vec![1]), (2, vec![])],
+        };
+        let lists = [vec![5, 4], vec![5, 4, 3, 2], vec![1]];
+        let found = [
+            Found::all(vec![(2, false), (3, false), (4, true), (5, true)]),
+            Found::all(vec![(1, true)]),
+        ];
+        let mut got = lookup.found(&lists);
+        got.iter_mut().for_each(|found| found.rows.sort_unstable());
+        assert_eq!(got, found);
+    }
+}
