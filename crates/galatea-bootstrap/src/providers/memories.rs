@@ -12,6 +12,7 @@ use galatea_core::{
 };
 use std::{
     collections::{BTreeMap, HashSet},
+    hash::{DefaultHasher, Hasher as _},
     sync::Arc,
     time::Duration,
 };
@@ -118,6 +119,9 @@ fn named(turn: &Turn<'_>, question: &str) -> (Vec<EntityId>, Vec<String>) {
 
 /// The best hits that fit, with the messages around them, in the order in which they were written.
 fn render(turn: &Turn<'_>, found: Vec<Recalled>) -> String {
+    if found.is_empty() {
+        return String::new();
+    }
     let shown: HashSet<MemoryId> = turn.recent.iter().map(|memory| memory.id).collect();
     let mut told: Vec<Gist> = turn.recent.iter().map(|memory| Gist::of(memory)).collect();
     let names = names(turn, &found);
@@ -162,7 +166,8 @@ fn render(turn: &Turn<'_>, found: Vec<Recalled>) -> String {
 struct Gist {
     /// Who says it. `None` for a question: it says nothing of the person who asks.
     by: Option<EntityId>,
-    words: HashSet<String>,
+    /// Hashes of its words in lower case, each once, in order: a prompt compares some 1,000 words.
+    words: Vec<u64>,
 }
 
 impl Gist {
@@ -170,18 +175,24 @@ impl Gist {
         let text = memory.content.text.trim_end();
         let words = text.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty());
         let asks = text.ends_with(['?', '？']);
-        Self {
-            by: (!asks).then_some(memory.entity_id),
-            words: words.map(str::to_lowercase).collect(),
-        }
+        let mut words: Vec<u64> = words.map(hash).collect();
+        words.sort_unstable();
+        words.dedup();
+        Self { by: (!asks).then_some(memory.entity_id), words }
     }
 
     /// Whether the other message adds nothing to this one.
     fn says(&self, other: &Self) -> bool {
-        let both = self.words.intersection(&other.words).count();
+        let both = self.words.iter().filter(|word| other.words.binary_search(word).is_ok()).count();
         let all = self.words.len() + other.words.len() - both;
         self.by == other.by && both * SAME.1 >= all * SAME.0
     }
+}
+
+fn hash(word: &str) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    word.chars().flat_map(char::to_lowercase).for_each(|c| hasher.write_u32(c.into()));
+    hasher.finish()
 }
 
 fn order_key(memory: &Memory) -> (i64, MemoryId) {
