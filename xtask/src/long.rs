@@ -9,14 +9,15 @@ use nix::{
     unistd::Pid,
 };
 use std::{
-    fs,
-    path::Path,
+    fs::{self, File},
+    io::{Read as _, Seek as _},
+    path::{Path, PathBuf},
     process::{Child, Command, Stdio},
     time::Instant,
 };
 
 use crate::{
-    bench, cargo, fuzz, scaffold,
+    bench, cargo, scaffold,
     step::{step, succeed},
 };
 
@@ -29,25 +30,17 @@ const CANARY_QUERIES: &str = "100000";
 pub(crate) fn run(root: &Path) -> Result<()> {
     let begun = Instant::now();
     let soak = soak(root)?;
+    let fuzz = fuzz(root)?;
     step("crash matrix", || matrix(root))?;
     step("chaos", || succeed(ignored(root, "chaos::")))?;
     step("soak, beside the matrix and chaos", || soak.finish())?;
-    step("cluster, with four rooms", || succeed(ignored(root, "cluster::")))?;
     step("canaries", || succeed(canaries(root)))?;
-    step("fuzzing", || fuzz::search(root, &fuzz::Fuzz::of_ci()).map(report))?;
     step("a new connector", || scaffold::run(root))?;
+    step("fuzzing, beside all of these", || fuzz.finish())?;
+    // Measures gaps, so nothing runs beside it.
+    step("cluster, with four rooms", || succeed(ignored(root, "cluster::")))?;
     eprintln!("--- everything passed in {:.0} s", begun.elapsed().as_secs_f32());
     Ok(())
-}
-
-/// Prints findings without failing. A search finds faults by chance, possibly old ones. The fixed
-/// corpus is a test and does fail.
-fn report(findings: Vec<String>) {
-    for target in findings {
-        eprintln!(
-            "warning: {target} has a finding; `cargo xtask fuzz {target}` repeats the search"
-        );
-    }
 }
 
 /// `cargo xtask matrix`: a crash at every kill point, on every platform and database.
@@ -80,7 +73,7 @@ fn soak(root: &Path) -> Result<Beside> {
     let programs = bench::target(root)?.join("debug");
     let copy = programs.join("galatea-soak");
     fs::copy(programs.join("galatea"), &copy).context("the program was not built")?;
-    let mut command = Command::new(std::env::current_exe().context("this program has no path")?);
+    let mut command = Command::new(itself()?);
     command.current_dir(root).args([
         "soak",
         "--minutes",
@@ -90,26 +83,53 @@ fn soak(root: &Path) -> Result<Beside> {
         "--pace",
         "30",
     ]);
-    command.arg("--binary").arg(copy).stdout(Stdio::piped()).stderr(Stdio::piped());
-    Ok(Beside(Some(command.spawn().context("the soak could not be started")?)))
+    command.arg("--binary").arg(copy);
+    beside(command)
+}
+
+/// Starts a minute of fuzzing for each target. The other steps wait most of the time, and go first
+/// when they do not. Findings are printed and fail nothing: a search finds faults by chance, possibly
+/// old ones. The fixed corpus is a test and does fail.
+fn fuzz(root: &Path) -> Result<Beside> {
+    let mut command = Command::new("nice");
+    command.current_dir(root).args(["-n", "15"]).arg(itself()?).args(["fuzz", "--warn"]);
+    beside(command)
+}
+
+fn itself() -> Result<PathBuf> {
+    std::env::current_exe().context("this program has no path")
+}
+
+/// Starts a command. Its output goes to files: a full pipe would stop it.
+fn beside(mut command: Command) -> Result<Beside> {
+    let (output, errors) = (tempfile::tempfile()?, tempfile::tempfile()?);
+    command.stdin(Stdio::null()).stdout(output.try_clone()?).stderr(errors.try_clone()?);
+    let child = command.spawn().with_context(|| format!("cannot start {command:?}"))?;
+    Ok(Beside { child: Some(child), said: [errors, output] })
 }
 
 /// A process that runs beside the other steps. Stopped with SIGTERM when dropped.
-struct Beside(Option<Child>);
+struct Beside {
+    child: Option<Child>,
+    said: [File; 2],
+}
 
 impl Beside {
     fn finish(mut self) -> Result<()> {
-        let child = self.0.take().context("it was finished before")?;
-        let output = child.wait_with_output().context("its output was lost")?;
-        let (errors, text) = (&output.stderr, &output.stdout);
-        eprint!("{}{}", String::from_utf8_lossy(errors), String::from_utf8_lossy(text));
-        if output.status.success() { Ok(()) } else { bail!("it ended with {}", output.status) }
+        let mut child = self.child.take().context("it was finished before")?;
+        let status = child.wait().context("its end was lost")?;
+        for said in &mut self.said {
+            let mut bytes = Vec::new();
+            said.rewind().and_then(|()| said.read_to_end(&mut bytes)).context("its output")?;
+            eprint!("{}", String::from_utf8_lossy(&bytes));
+        }
+        if status.success() { Ok(()) } else { bail!("it ended with {status}") }
     }
 }
 
 impl Drop for Beside {
     fn drop(&mut self) {
-        if let Some(mut child) = self.0.take() {
+        if let Some(mut child) = self.child.take() {
             if let Ok(id) = i32::try_from(child.id()) {
                 let _ = kill(Pid::from_raw(id), Signal::SIGTERM);
             }
