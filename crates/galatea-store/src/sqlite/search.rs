@@ -26,10 +26,11 @@ pub(crate) const TERMS_BEHIND: Dialects = Dialects {
     postgres: "",
 };
 
-/// Rows of terms indexed in one commit (some 20 ms).
-const TERMS_STEP: u32 = 500;
+/// Rows of terms indexed in one commit: some 8 ms in which nothing else is stored. A process that is
+/// killed again and again has to finish one.
+const TERMS_STEP: u32 = 200;
 /// Steps for which one search waits; what is behind them is indexed in the background.
-const TERMS_STEPS: usize = 4;
+const TERMS_STEPS: usize = 10;
 
 impl Sqlite {
     /// Brings the index of terms up to what has been stored so far, or a good step towards it:
