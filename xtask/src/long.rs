@@ -88,8 +88,7 @@ fn soak(root: &Path) -> Result<Beside> {
     beside(command)
 }
 
-/// Starts a minute of fuzzing for each target. The other steps wait most of the time, and go first
-/// when they do not. Findings are printed and fail nothing: a search finds faults by chance, possibly
+/// Starts a minute of fuzzing for each target, with a low priority: the other steps go first. Findings are printed and fail nothing: a search finds faults by chance, possibly
 /// old ones. The fixed corpus is a test and does fail.
 fn fuzz(root: &Path) -> Result<Beside> {
     let mut command = Command::new("nice");

@@ -7,9 +7,10 @@ use crate::terms::Asked;
 
 /// Terms of a question that are looked up: a list costs some 20 µs.
 const MOST: usize = 64;
+
 /// The lists of a question's terms, each once.
 pub(super) struct Lookup {
-    pub(super) terms: Vec<String>,
+    terms: Vec<String>,
     /// Of each asked word: its exact term, and its stems, as places in `terms`.
     words: Vec<(usize, Vec<usize>)>,
 }

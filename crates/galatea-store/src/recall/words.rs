@@ -69,8 +69,8 @@ impl Search<'_, '_> {
         let Self { query, lookup, unindexed, .. } = self;
         let codes = codes(query);
         let most = if filters(query) { NEWEST_OF_MANY } else { NEWEST };
-        let mut lists = Vec::with_capacity(lookup.terms.len());
-        for (n, term) in lookup.terms.iter().enumerate() {
+        let mut lists = Vec::new();
+        for (n, term) in lookup.terms().enumerate() {
             // What the index does not have yet is newer than what it has.
             let mut list = unindexed.lists.get(n).cloned().unwrap_or_default();
             let indexed = LIST.with(values![expression(term, &codes), most]);

@@ -20,7 +20,7 @@ pub(super) struct Waiting {
     pub(super) reply: oneshot::Sender<Result<Vec<u64>>>,
 }
 
-/// What became of each change of a group that was committed.
+/// The result of each change of a committed group, in the order of the group.
 pub(super) type Outcomes = Vec<Result<Vec<u64>, Failed>>;
 
 /// Carries out changes up to the first that is refused. Fails when the transaction cannot go on.
