@@ -57,6 +57,13 @@ pub struct Turn<'a> {
     /// than the room's `resetAt`. Loaded once per turn by the runtime, so that providers need no
     /// SQL for it.
     pub recent: &'a [Arc<Memory>],
+    /// The time of the last message that is no longer in `recent`, about; none if `recent` has all
+    /// since the room's `resetAt`.
+    pub earlier: Option<Timestamp>,
+    /// How many of `recent`, from the oldest, the next prompts leave out at once when the window is
+    /// full: `CONVERSATION_LENGTH` or `CONVERSATION_TOKENS`. 0 while the window is less than two
+    /// thirds full.
+    pub leaving: usize,
     /// The composed context; empty while it is being composed.
     pub state: &'a State,
     /// Memories, people and places, relationships, tasks, and small values of the plugin's own.

@@ -23,6 +23,7 @@ use std::{
 };
 
 use self::{
+    candidates::ByWords,
     rows::Row,
     source::{Search, Source, at_once},
 };
@@ -129,6 +130,8 @@ impl Database {
 
 /// The messages before and after messages.
 type Links = HashMap<i64, [Option<i64>; 2]>;
+/// The share of the question's words that memories have.
+type Coverage = HashMap<i64, f32>;
 
 impl Search<'_, '_> {
     async fn run(&self) -> Result<Vec<Recalled>> {
@@ -141,11 +144,11 @@ impl Search<'_, '_> {
             let newest = self.newest(limit).await?;
             let listed =
                 newest.into_iter().map(|key| Fused { key, score: 0.0, words: None, meaning: None });
-            return self.hits(listed.collect(), Links::new()).await;
+            return self.hits(listed.collect(), Links::new(), &Coverage::new()).await;
         }
         let most = if query.meanings.is_empty() { BY_WORDS } else { CANDIDATES };
         let most = most.max(2 * limit);
-        let mut candidates = self.scored(most).await?;
+        let (mut candidates, coverage) = self.scored(most).await?;
         let mut links = HashMap::new();
         let mut fused = fusion::fuse(&candidates, &query.fusion);
         if query.fusion.neighbours > 0.0 && !fused.is_empty() {
@@ -155,17 +158,19 @@ impl Search<'_, '_> {
             fused = fusion::fuse(&candidates, &query.fusion);
         }
         fused.truncate(limit);
-        self.hits(fused, links).await
+        self.hits(fused, links, &coverage).await
     }
 
     /// Candidates of both searches, each with both of its scores as far as it has them.
-    async fn scored(&self, most: usize) -> Result<Vec<Candidate<i64>>> {
+    async fn scored(&self, most: usize) -> Result<(Vec<Candidate<i64>>, Coverage)> {
         let query = self.query;
         // Side by side: PostgreSQL uses a connection for each. SQLite waits for nothing.
         let near = query.meanings.iter().map(|meaning| self.by_meaning(meaning, most));
-        let ((words, mut known), near) = try_join(self.by_words(most), try_join_all(near)).await?;
-        let mut order: Vec<i64> = words.iter().map(|(seq, _)| *seq).collect();
-        let words: HashMap<i64, f32> = words.into_iter().collect();
+        let (ByWords { listed, mut known }, near) =
+            try_join(self.by_words(most), try_join_all(near)).await?;
+        let mut order: Vec<i64> = listed.iter().map(|of| of.seq).collect();
+        let words: HashMap<i64, f32> = listed.iter().map(|of| (of.seq, short(of.score))).collect();
+        let coverage = listed.iter().map(|of| (of.seq, short(of.coverage))).collect();
         let mut meanings: HashMap<i64, f32> = HashMap::new();
         for (near, seen) in near {
             order.extend(near.iter().map(|(seq, _)| *seq));
@@ -178,7 +183,7 @@ impl Search<'_, '_> {
         let unknown: Vec<i64> =
             order.iter().copied().filter(|seq| !known.contains_key(seq)).collect();
         known.extend(self.visible_of(&unknown).await?);
-        Ok(order
+        let candidates = order
             .into_iter()
             .map(|key| Candidate {
                 key,
@@ -188,7 +193,8 @@ impl Search<'_, '_> {
                 named: known.get(&key).is_some_and(|seen| query.named.contains(&seen.person)),
                 age: known.get(&key).map_or(0, |seen| age(query.now, seen.at)),
             })
-            .collect())
+            .collect();
+        Ok((candidates, coverage))
     }
 
     /// Adds the neighbours of the best, which are candidates then too.
@@ -229,7 +235,12 @@ impl Search<'_, '_> {
     }
 
     /// Reads what was found; `beside` has the neighbours that are known already.
-    async fn hits(&self, fused: Vec<Fused<i64>>, mut beside: Links) -> Result<Vec<Recalled>> {
+    async fn hits(
+        &self,
+        fused: Vec<Fused<i64>>,
+        mut beside: Links,
+        coverage: &Coverage,
+    ) -> Result<Vec<Recalled>> {
         let query = self.query;
         let mut all: Vec<i64> = fused.iter().map(|fused| fused.key).collect();
         if query.neighbours {
@@ -259,6 +270,7 @@ impl Search<'_, '_> {
                     valid_until: row.valid_until.map(Timestamp),
                     score: fused.score,
                     words: fused.words,
+                    coverage: coverage.get(&fused.key).copied().unwrap_or(0.0),
                     meaning: fused.meaning,
                     before: memory(before),
                     after: memory(after),
@@ -266,6 +278,11 @@ impl Search<'_, '_> {
             })
             .collect())
     }
+}
+
+#[allow(clippy::cast_possible_truncation, reason = "scores need no more than seven digits")]
+fn short(number: f64) -> f32 {
+    number as f32
 }
 
 fn age(now: Timestamp, at: i64) -> i64 {

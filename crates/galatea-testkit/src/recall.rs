@@ -7,7 +7,7 @@ use galatea_core::{
     Content, Derived, Embedding, EntityId, Memory, MemoryId, MemoryKind, MemoryScope, Result,
     Store, Timestamp,
     fusion::Fusion,
-    store::{DerivedChange, RecallQuery},
+    store::{DerivedChange, RecallQuery, Recalled},
 };
 use serde::{Deserialize, de::DeserializeOwned};
 use std::{
@@ -73,6 +73,15 @@ pub struct Search {
     pub without_names: bool,
     /// How both are weighed.
     pub fusion: Fusion,
+}
+
+/// One hit of a search.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Hit {
+    /// Whether it is evidence.
+    pub is_evidence: bool,
+    /// The share of the question's words that it has.
+    pub coverage: f32,
 }
 
 /// What a search found.
@@ -235,6 +244,34 @@ impl Filled {
         let ids = if fact { &self.facts } else { &self.turns };
         let is_evidence = |id: &MemoryId| question.evidence.contains(&ids[id]);
         Ok(found.iter().position(|hit| is_evidence(&hit.memory.id)).map(|at| at + 1))
+    }
+
+    /// The five best hits for one question. With `before` only what was said before the evidence is
+    /// searched, so that none is evidence.
+    ///
+    /// Errors of the store.
+    pub async fn best(&self, n: usize, search: &Search, before: bool) -> Result<Vec<Hit>> {
+        let question = &self.set.questions[n];
+        let now = Timestamp(self.set.turns.last().map_or(0, |turn| turn.at));
+        let mut query = RecallQuery::new(self.scene.visible(), question.question.as_str(), 5, now)
+            .kind(MemoryKind::Messages);
+        query.fusion = search.fusion;
+        query.named = question.names.iter().map(|name| self.people[name]).collect();
+        query.names.clone_from(&question.names);
+        if search.meaning {
+            query = query.meaning(MODEL, self.set.question_vector(n, true)?);
+        }
+        if before {
+            let first = question.evidence.iter().map(|turn| self.set.turns[*turn].at).min();
+            query.before = first.map(Timestamp);
+        }
+        let found = self.store.recall(&query).await?;
+        let is_evidence = |id: &MemoryId| question.evidence.contains(&self.turns[id]);
+        let hit = |hit: &Recalled| Hit {
+            is_evidence: is_evidence(&hit.memory.id),
+            coverage: hit.coverage,
+        };
+        Ok(found.iter().map(hit).collect())
     }
 
     /// What a search finds of the questions that `choose` takes, in all and by kind.

@@ -95,7 +95,8 @@ async fn consecutive_prompts_of_a_room_begin_with_the_same_text() {
         prompts[QUESTIONS - 1].show();
     }
     assert!(all / QUESTIONS as u64 <= 1_500, "{}", all / QUESTIONS as u64);
-    assert!(share >= 0.85, "{share}");
+    // Each prompt shows other earlier messages. Without them 85.1 % are shared.
+    assert!(share >= 0.83, "{share}");
     assert!(cost <= 0.35, "{cost}");
 }
 
@@ -154,5 +155,6 @@ async fn prompts_of_a_recorded_talk_begin_with_the_same_text() {
     let (mean, share) = (all / (prompts.len() as u64 - 1), shared as f64 / all as f64);
     println!("{} prompts: {mean} tokens each; {:.1} % shared", prompts.len(), share * 100.0);
     assert!(mean <= 1_500, "{mean}");
-    assert!(share >= 0.85, "{share}");
+    // Each prompt shows other earlier messages. Without them 85.1 % are shared.
+    assert!(share >= 0.83, "{share}");
 }

@@ -35,7 +35,6 @@ pub(crate) struct Reflection(pub(crate) Arc<LearningCache>, pub(crate) Arc<Meani
 /// Maximum number of relationships per reflection.
 const MOST_TIES: usize = 10;
 /// Number of messages in a turn's context: the runtime's setting.
-const CONVERSATION: Variable = Variable::new("CONVERSATION_LENGTH", "The runtime's.").or("32");
 /// Known facts in the question: those that match the conversation, and the newest.
 const NEAREST: u32 = 24;
 const NEWEST: u32 = 12;
@@ -157,13 +156,8 @@ async fn is_enough(
 ) -> Result<bool> {
     let fresh = |memory: &&Memory| last.is_none_or(|last| last.is_new(memory));
     let mut new = talk::of_turn(turn).filter(fresh).count() as u64;
-    let at_hand: u64 = turn.agent.settings.parse(&CONVERSATION, "a whole number")?.unwrap_or(32);
-    if new < interval
-        && new > 0
-        && new == talk::of_turn(turn).count() as u64
-        // The runtime drops a third of a full window at once.
-        && turn.recent.len() as u64 >= at_hand * 2 / 3
-    {
+    let all_new = new > 0 && new == talk::of_turn(turn).count() as u64;
+    if new < interval && all_new && turn.earlier.is_some() {
         // The interval may be longer than the part of the conversation in memory.
         new = turn
             .store

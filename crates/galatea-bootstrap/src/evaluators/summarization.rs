@@ -24,6 +24,9 @@ pub(crate) struct Summarization {
     until: Mutex<HashMap<RoomId, Timestamp>>,
 }
 
+/// Messages that are summarised before they leave. Fewer wait until they have left, and those behind
+/// them begin to leave: long messages fill a window in a few turns, and each summary costs a call.
+const WORTH_IT: usize = 4;
 /// Messages per question.
 const SLICE: usize = 64;
 /// Questions of one run. A room that is further behind goes on with its next turn.
@@ -50,18 +53,18 @@ impl Evaluator for Summarization {
     }
     async fn validate(&self, finished: &FinishedTurn<'_>) -> Result<bool> {
         let turn = finished.turn;
-        let most = summary::window(turn)?;
-        if turn.models.text(Tier::TextSmall).info().scripted || !summary::is_long(turn, most) {
+        if turn.models.text(Tier::TextSmall).info().scripted || summary::leaving(turn).is_none() {
             return Ok(false);
         }
-        let known = self.lock().get(&turn.room.id).copied();
-        let leaving = summary::next_to_leave(turn, most);
-        Ok(leaving.is_some_and(|leaving| known.is_none_or(|until| until < leaving)))
+        let Some(until) = self.lock().get(&turn.room.id).copied() else { return Ok(true) };
+        let new = turn.recent[..turn.leaving].iter().filter(|memory| memory.created_at > until);
+        let left_out = turn.earlier.is_some_and(|earlier| until < earlier);
+        let new = new.count();
+        Ok(new >= WORTH_IT || (new > 0 && left_out))
     }
     async fn evaluate(&self, finished: &FinishedTurn<'_>) -> Result<()> {
         let turn = finished.turn;
-        let most = summary::window(turn)?;
-        let Some(leaving) = summary::next_to_leave(turn, most) else { return Ok(()) };
+        let Some(leaving) = summary::leaving(turn) else { return Ok(()) };
         let mut last = summary::newest(turn).await?.into_iter().next();
         let since = last.as_ref().map(|last| Timestamp(last.until.0.saturating_add(1)));
         let messages = read(turn, since, leaving).await?;

@@ -4,7 +4,7 @@
 use async_trait::async_trait;
 use galatea_core::{
     EntityId, Fragment, Memory, MemoryId, MemoryKind, Provider, ProviderUse, Result, Speakers,
-    Turn,
+    Timestamp, Turn,
     rights::Authorship,
     speakers, standing,
     store::{RecallQuery, Recalled},
@@ -29,12 +29,20 @@ pub(crate) struct Memories(pub(crate) Arc<Meaning>);
 const MOST: u32 = 5;
 /// Tokens of all messages shown. They are different in every prompt, so no provider of a model
 /// caches them.
-const TOKENS: u64 = 250;
+const TOKENS: u64 = 150;
 /// Longest message shown, and longest of those around it, in graphemes.
-const LONGEST: usize = 400;
-const AROUND: usize = 120;
+const LONGEST: usize = 300;
+const AROUND: usize = 80;
+/// Hits of a search by words alone that are shown: where one is what was asked for, it is nearly
+/// always the first.
+const BY_WORDS: usize = 1;
+/// Least share of the question's words, by their rarity, of a hit of such a search. The store's test
+/// `the_coverage_of_a_hit_tells_evidence_from_other_talk` prints what that leaves.
+const COVERAGE: f32 = 0.35;
 /// A hit counts if its score is at least this part of the best one's.
 const NEAR_BEST: f32 = 0.4;
+/// A message shows its time if so much lies between it and the one before it.
+const PAUSE: Duration = Duration::from_secs(600);
 /// Two messages say the same if so many of all their words stand in both. A changed name or number
 /// in a short sentence is less.
 const SAME: (usize, usize) = (4, 5);
@@ -58,10 +66,9 @@ impl Provider for Memories {
         usual + meaning::LONGEST
     }
     async fn provide(&self, turn: &Turn<'_>) -> Result<Fragment> {
-        let Some(oldest) = turn.recent.first() else { return Ok(Fragment::default()) };
-        if !summary::is_long(turn, summary::window(turn)?) {
+        let (Some(oldest), Some(_)) = (turn.recent.first(), turn.earlier) else {
             return Ok(Fragment::default());
-        }
+        };
         let (said, note) = match self.0.embed_question(turn).await {
             Ok(said) => {
                 let note = said
@@ -87,7 +94,11 @@ impl Provider for Memories {
             ..RecallQuery::new(view::of_room(turn), question, MOST, turn.now())
                 .kind(MemoryKind::Messages)
         };
-        let found = turn.store.recall(&query).await?;
+        let mut found = turn.store.recall(&query).await?;
+        if query.meanings.is_empty() {
+            found.retain(|hit| hit.coverage >= COVERAGE);
+            found.truncate(BY_WORDS);
+        }
         let others = |hit: &Recalled| {
             [Some(&hit.memory), hit.before.as_ref(), hit.after.as_ref()]
                 .into_iter()
@@ -100,7 +111,7 @@ impl Provider for Memories {
         if text.is_empty() {
             return Ok(Fragment::default().noted(note));
         }
-        let text = format!("# Earlier messages that may matter now\n{text}");
+        let text = format!("# Earlier messages that may matter now{text}");
         let fragment = Fragment { authorship, ..Fragment::text(text.clone()) };
         Ok(fragment.value("memories", text).noted(note))
     }
@@ -159,7 +170,19 @@ fn render(turn: &Turn<'_>, found: Vec<Recalled>) -> String {
         left -= tokens(&group);
         lines.extend(group);
     }
-    lines.into_values().collect::<Vec<_>>().join("\n")
+    let mut before: Option<Timestamp> = None;
+    let mut text = String::new();
+    for ((at, _), line) in lines {
+        let at = Timestamp(at);
+        if before.is_none_or(|before| at.since(before) > PAUSE) {
+            let local = turn.agent.zone.local(at);
+            text.push_str(&format!("\n[{} {}]", local.date(), local.clock()));
+        }
+        text.push('\n');
+        text.push_str(&line);
+        before = Some(at);
+    }
+    text
 }
 
 /// What a message says, to compare it with others.
@@ -219,11 +242,5 @@ fn line(turn: &Turn<'_>, names: &Speakers, memory: &Memory, most: usize) -> Stri
     } else {
         names.of_memory(memory)
     };
-    let local = turn.agent.zone.local(memory.created_at);
-    format!(
-        "[{} {}] {by}: {}",
-        local.date(),
-        local.clock(),
-        words::line(&memory.content.text, most)
-    )
+    format!("{by}: {}", words::line(&memory.content.text, most))
 }

@@ -27,7 +27,7 @@ impl Provider for SummarizedContext {
         true
     }
     async fn provide(&self, turn: &Turn<'_>) -> Result<Fragment> {
-        if !summary::is_long(turn, summary::window(turn)?) {
+        if turn.earlier.is_none() {
             return Ok(Fragment::default());
         }
         let shown_from = turn.recent.first().map(|memory| memory.created_at);

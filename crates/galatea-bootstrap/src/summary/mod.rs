@@ -5,13 +5,10 @@ pub(crate) mod check;
 pub(crate) mod question;
 
 use galatea_core::{
-    Memory, MemoryId, MemoryKind, Result, Timestamp, Turn, Variable, rights::TAINTED,
-    store::MemoryQuery,
+    Memory, MemoryId, MemoryKind, Result, Timestamp, Turn, rights::TAINTED, store::MemoryQuery,
 };
 use serde_json::{Map, Value, json};
 
-/// Number of messages in a turn's context: the runtime's setting.
-const CONVERSATION: Variable = Variable::new("CONVERSATION_LENGTH", "The runtime's.").or("32");
 /// Key of a summary's metadata: the time of the last message it covers, in milliseconds.
 const UNTIL: &str = "coversUntil";
 /// Summaries read to find the one that ends where the prompt begins: the newest is made before its
@@ -68,20 +65,7 @@ pub(crate) fn reset(turn: &Turn<'_>) -> Option<Timestamp> {
     turn.room.metadata.get("resetAt").and_then(Value::as_i64).map(Timestamp)
 }
 
-/// Messages that the prompt shows before a third of them leaves it at once.
-pub(crate) fn window(turn: &Turn<'_>) -> Result<usize> {
-    let most: usize = turn.agent.settings.parse(&CONVERSATION, "a whole number")?.unwrap_or(32);
-    Ok(most)
-}
-
-/// Whether messages of this room have left the prompt, or soon will: the runtime keeps two thirds
-/// of a full window.
-pub(crate) fn is_long(turn: &Turn<'_>, most: usize) -> bool {
-    turn.recent.len() + 1 >= (most * 2).div_ceil(3)
-}
-
-/// The time of the last message that the next prompts lose, once the window is full again.
-pub(crate) fn next_to_leave(turn: &Turn<'_>, most: usize) -> Option<Timestamp> {
-    let leaving = most.saturating_sub((most * 2).div_ceil(3));
-    turn.recent.get(leaving.checked_sub(1)?).map(|memory| memory.created_at)
+/// The time of the last message that the next prompts lose; none while that is not near.
+pub(crate) fn leaving(turn: &Turn<'_>) -> Option<Timestamp> {
+    turn.recent.get(turn.leaving.checked_sub(1)?).map(|memory| memory.created_at)
 }

@@ -117,6 +117,7 @@ impl RecallStore for Double {
                 valid_until: row.valid_until,
                 score,
                 words: None,
+                coverage: share(shared, wanted.len()),
                 meaning: None,
                 before: None,
                 after: None,
@@ -127,4 +128,8 @@ impl RecallStore for Double {
         found.truncate(query.limit as usize);
         Ok(found)
     }
+}
+
+fn share(of: usize, all: usize) -> f32 {
+    f32::from(u16::try_from(of).unwrap()) / f32::from(u16::try_from(all.max(1)).unwrap())
 }

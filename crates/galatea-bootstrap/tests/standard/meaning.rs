@@ -344,7 +344,7 @@ async fn messages_are_embedded_in_batches_after_facts_and_an_outage_is_waited_ou
 async fn one_embedding_serves_all_providers_of_a_turn() {
     let model = Tea::of("small", 3);
     let mut scene = much_is_known(&model).await;
-    scene.agent.settings = galatea_core::Settings::from_pairs([("CONVERSATION_LENGTH", 6)]);
+    scene.earlier = Some(galatea_core::Timestamp(0));
     for n in 0..4 {
         let memory = scene.message_by(MARIA, &format!("remark {n}"));
         scene.recent.push(memory.into());

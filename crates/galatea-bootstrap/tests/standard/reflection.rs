@@ -61,8 +61,8 @@ async fn it_happens_after_enough_messages_and_then_counts_anew() {
 #[tokio::test]
 async fn a_long_interval_counts_what_is_stored() {
     let mut scene = after(10);
-    scene.agent.settings =
-        Settings::from_pairs([("REFLECTION_INTERVAL", 20), ("CONVERSATION_LENGTH", 9)]);
+    scene.agent.settings = Settings::from_pairs([("REFLECTION_INTERVAL", 20)]);
+    scene.earlier = Some(galatea_core::Timestamp(24));
     reflects(&scene).await.unwrap();
     assert!(scene.model.requests().is_empty());
     for n in 0..25 {
@@ -82,7 +82,7 @@ async fn a_long_interval_counts_what_is_stored() {
 #[tokio::test]
 async fn a_short_conversation_at_hand_does_not_end_learning() {
     let mut scene = after(5);
-    scene.agent.settings = Settings::from_pairs([("CONVERSATION_LENGTH", 4)]);
+    scene.earlier = Some(galatea_core::Timestamp(7));
     for n in 0..8 {
         scene.keep(
             MemoryKind::Messages,
@@ -109,7 +109,7 @@ async fn what_left_the_window_is_read_back_and_little_is_read_twice() {
         scene.keep(MemoryKind::Messages, someone(MARIA), place, &format!("passed {n}."), now);
     }
     scene.recent.clear();
-    scene.agent.settings = Settings::from_pairs([("CONVERSATION_LENGTH", 4)]);
+    scene.earlier = Some(scene.clock.now());
     say(&mut scene, 4);
     scene.recent.remove(0);
     scene.model.enqueue("{}");

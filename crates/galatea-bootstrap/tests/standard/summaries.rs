@@ -4,10 +4,10 @@ use galatea_core::{Derived, FinishedTurn, MemoryKind, Timestamp, Verdict};
 
 use crate::scene::{BOB, MARIA, Scene};
 
-/// A stored conversation of so many messages in a window of 30; the prompt shows the last ones.
+/// A stored conversation of so many messages in a window of 30; the prompt shows the last ones, of
+/// which ten leave next.
 fn talk(messages: usize, shown: usize) -> Scene {
     let mut scene = Scene::group();
-    scene.agent.settings = galatea_core::Settings::from_pairs([("CONVERSATION_LENGTH", 30)]);
     let mut all = Vec::new();
     for n in 0..messages {
         let memory = scene.message_by(if n % 2 == 0 { MARIA } else { BOB }, &format!("remark {n}"));
@@ -16,7 +16,24 @@ fn talk(messages: usize, shown: usize) -> Scene {
     }
     scene.message = all.pop().unwrap();
     scene.recent = all.split_off(messages - 1 - shown).into_iter().map(Into::into).collect();
+    scene.earlier = all.last().map(|memory| memory.created_at);
+    scene.leaving = 10;
     scene
+}
+
+/// So many messages leave the prompt.
+fn leave(scene: &mut Scene, messages: usize) {
+    scene.earlier = scene.recent.drain(..messages).next_back().map(|memory| memory.created_at);
+}
+
+/// So many more are said.
+fn go_on(scene: &mut Scene, messages: std::ops::Range<usize>) {
+    for n in messages {
+        let memory = scene.message_by(MARIA, &format!("remark {n}"));
+        scene.double.tables().memories.push(memory.clone());
+        let last = std::mem::replace(&mut scene.message, memory);
+        scene.recent.push(last.into());
+    }
 }
 
 async fn summarise(scene: &Scene) -> galatea_core::Result<bool> {
@@ -50,13 +67,8 @@ async fn what_is_about_to_leave_is_summarised_once_and_shown_when_it_has_left() 
     assert!(!summarise(&scene).await.unwrap(), "once");
     assert_eq!(scene.shows("SUMMARIZED_CONTEXT").await.text, "", "the prompt shows its messages");
 
-    scene.recent.drain(..10);
-    for n in 25..32 {
-        let memory = scene.message_by(MARIA, &format!("remark {n}"));
-        scene.double.tables().memories.push(memory.clone());
-        let last = std::mem::replace(&mut scene.message, memory);
-        scene.recent.push(last.into());
-    }
+    leave(&mut scene, 10);
+    go_on(&mut scene, 25..32);
     let shown = scene.shows("SUMMARIZED_CONTEXT").await;
     assert_eq!(
         shown.text,
@@ -80,6 +92,29 @@ async fn what_is_about_to_leave_is_summarised_once_and_shown_when_it_has_left() 
         shown.text,
         "the first stays until its successor's messages have left"
     );
+}
+
+#[tokio::test]
+async fn few_messages_that_leave_wait_until_they_have_left() {
+    let mut scene = talk(7, 6);
+    scene.leaving = 3;
+    scene.model.enqueue("Maria made remark 0.");
+    assert!(summarise(&scene).await.unwrap(), "the first time what left before is not known");
+    go_on(&mut scene, 7..9);
+    scene.leaving = 5;
+    assert!(!summarise(&scene).await.unwrap(), "two more leave, and none has left");
+    leave(&mut scene, 4);
+    scene.leaving = 0;
+    assert!(!summarise(&scene).await.unwrap(), "none leaves soon");
+    scene.leaving = 1;
+    scene.model.enqueue("Remarks, and more.");
+    assert!(summarise(&scene).await.unwrap(), "one has left, and one more leaves");
+    let [_, second] = stored(&scene).try_into().unwrap();
+    assert_eq!(second.sources.len(), 1 + 2, "the first summary and two messages");
+    go_on(&mut scene, 9..14);
+    scene.leaving = 5;
+    scene.model.enqueue("All remarks.");
+    assert!(summarise(&scene).await.unwrap(), "four are enough");
 }
 
 #[tokio::test]
@@ -147,7 +182,7 @@ async fn a_reset_conversation_is_not_summarised_and_nonsense_is_not_kept() {
     scene.plugin = galatea_bootstrap::plugin();
     scene.model.enqueue("Maria made remark 0.");
     assert!(summarise(&scene).await.unwrap());
-    scene.recent.drain(..10);
+    leave(&mut scene, 10);
     for n in 0..9 {
         let memory = scene.message_by(BOB, &format!("more {n}"));
         let last = std::mem::replace(&mut scene.message, memory);
@@ -170,12 +205,13 @@ async fn old_messages_come_back_with_day_and_speaker_and_those_around_them_only_
     scene.message = scene.message_by(MARIA, "where is the key, behind what?");
     let shown = scene.shows("MEMORIES").await.text;
     assert!(shown.starts_with("# Earlier messages that may matter now\n["), "{shown}");
-    assert!(shown.contains("] Bob: the key hangs behind the kettle"), "{shown}");
-    // What the prompt shows anyway is not repeated, and a short conversation needs no search.
+    assert!(shown.contains("\nBob: the key hangs behind the kettle"), "{shown}");
+    // What the prompt shows anyway is not repeated, and a conversation that it shows as a whole needs
+    // no search.
     let newest = scene.recent[3].content.text.clone();
     scene.message = scene.message_by(MARIA, &newest);
     assert!(!scene.shows("MEMORIES").await.text.contains(&format!("{newest}\n")));
-    scene.recent.drain(..20);
+    scene.earlier = None;
     let asked = scene.double.tables().asked;
     assert_eq!(scene.shows("MEMORIES").await.text, "");
     assert_eq!(scene.double.tables().asked, asked);

@@ -277,15 +277,19 @@ fn style(node: &Node, extra: &mut Map<String, Value>, notes: &mut Notes<'_>) -> 
     style
 }
 
-/// Remarks on declared settings of Worlds that cannot be used.
+/// Remarks on declared settings of Worlds that cannot be used, or are never asked for.
 fn world_settings(entry: &Entry, notes: &mut Notes<'_>) {
     let Some(declared) = object(&entry.value, "settings.worldSettings", notes) else { return };
+    let mut usable = Vec::new();
     for (n, setting) in declared.iter().enumerate() {
         let fault = match WorldSetting::read(&setting.key, &setting.value.to_value()) {
             _ if n >= MOST_WORLD_SETTINGS => {
                 format!("only the first {MOST_WORLD_SETTINGS} are used")
             }
-            Ok(_) => continue,
+            Ok(read) => {
+                usable.push((setting, read));
+                continue;
+            }
             Err(fault) => fault,
         };
         notes.warn(
@@ -297,5 +301,19 @@ fn world_settings(entry: &Entry, notes: &mut Notes<'_>) {
                     .to_owned(),
             ),
         );
+    }
+    for (setting, read) in &usable {
+        let unknown =
+            read.depends_on.iter().find(|key| !usable.iter().any(|(_, other)| other.key == **key));
+        if let Some(unknown) = unknown {
+            notes.warn(
+                VALUE,
+                &setting.key_range,
+                format!(
+                    "this setting of Worlds is never asked for: its `dependsOn` names `{unknown}`, which is no setting here"
+                ),
+                Some("`dependsOn` lists keys of other settings in `worldSettings`".to_owned()),
+            );
+        }
     }
 }

@@ -127,6 +127,9 @@ pub struct Recalled {
     pub score: f32,
     /// Its place by words, from 1, with its score (BM25, at least 0).
     pub words: Option<Ranked>,
+    /// The share of the question's words that it has, each weighed by its rarity in its place, from 0
+    /// to 1. 0 if words found nothing or were not searched.
+    pub coverage: f32,
     /// Its place by meaning, from 1, with its cosine similarity.
     pub meaning: Option<Ranked>,
     /// The message before it in its room, if asked for.

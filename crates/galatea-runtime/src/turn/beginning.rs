@@ -20,26 +20,37 @@ const FRAME: u64 = 8;
 /// The beginnings of the Rooms' conversations. A restart forgets them.
 pub(crate) struct Beginnings(Cache<RoomId, MemoryId>);
 
+/// Which part of a Room's recent messages a prompt shows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Shown {
+    /// The index of the first one.
+    pub(crate) from: usize,
+    /// How many of those from there leave when the window is full; 0 while it is less than two
+    /// thirds full.
+    pub(crate) leaving: usize,
+}
+
 impl Beginnings {
     /// No Room has a beginning yet.
     pub(super) fn new() -> Self {
         Self(Cache::new(ROOMS))
     }
 
-    /// The index of the Room's beginning in its recent messages (oldest first, at most `most`).
-    /// Where they are as many and the beginning is none of them, a new one leaves two thirds: room
-    /// to grow. Where they take more than `tokens`, it leaves a third of these.
-    pub(super) fn index(
+    /// Which of the Room's recent messages (oldest first, at most `most`) are shown. Where they are
+    /// as many and the beginning is none of them, a new one leaves two thirds: room to grow. Where
+    /// they take more than `tokens`, it leaves a third of these.
+    pub(super) fn shown(
         &self,
         room: RoomId,
         recent: &[Arc<Memory>],
         most: usize,
         tokens: Option<u64>,
-    ) -> usize {
+    ) -> Shown {
         // What its files say is shown in part, by a rule of its own.
         let sizes: Vec<u64> =
             recent.iter().map(|memory| FRAME + Family::Other.text(&memory.content.text)).collect();
-        self.index_of(room, &sizes, most, tokens, |at| recent[at].id)
+        let from = self.index_of(room, &sizes, most, tokens, |at| recent[at].id);
+        Shown { from, leaving: leaving(&sizes[from..], most, tokens) }
     }
 
     fn index_of(
@@ -74,6 +85,29 @@ fn new_index(messages: usize, most: usize) -> usize {
     if messages < most { 0 } else { messages.saturating_sub((most * 2).div_ceil(3)) }
 }
 
+/// How many of the messages shown, from the oldest, the next beginning leaves out, if it is near. The
+/// number stays the same from then on until it is there, so that what leaves is summarised once.
+fn leaving(sizes: &[u64], most: usize, tokens: Option<u64>) -> usize {
+    // The message that is answered is shown as well.
+    let many = if sizes.len() + 1 >= (most * 2).div_ceil(3) { new_index(most, most) } else { 0 };
+    let long = tokens.map_or(0, |tokens| {
+        let leave = tokens - tokens / KEPT;
+        if sizes.iter().sum::<u64>() < leave {
+            return 0;
+        }
+        let mut sum = 0;
+        sizes
+            .iter()
+            .take_while(|size| {
+                sum += **size;
+                sum <= leave
+            })
+            .count()
+    });
+    // The newest stay in any case.
+    many.max(long).min(sizes.len().saturating_sub(LEAST))
+}
+
 /// Whether these take more tokens, and more messages than are shown in any case.
 fn exceeds(sizes: &[u64], tokens: u64) -> bool {
     sizes.len() > LEAST && sizes.iter().sum::<u64>() > tokens
@@ -93,6 +127,17 @@ fn fitting(sizes: &[u64], tokens: u64) -> usize {
 mod tests {
     use super::*;
     use uuid::Uuid;
+
+    #[test]
+    fn what_leaves_next_is_known_from_two_thirds_on_and_stays_the_same() {
+        let of = |messages: usize, size: u64, tokens| leaving(&vec![size; messages], 30, tokens);
+        assert_eq!((of(18, 1, None), of(19, 1, None), of(29, 1, None)), (0, 10, 10));
+        // 600 tokens; the next beginning leaves 200 of them.
+        let long = |messages| of(messages, 50, Some(600));
+        assert_eq!((long(7), long(8), long(11), long(12)), (0, 4, 7, 8));
+        assert_eq!(of(12, 1, Some(600)), 0, "short messages fill neither");
+        assert_eq!(of(LEAST, 900, Some(600)), 0, "the newest stay");
+    }
 
     #[test]
     fn a_beginning_stays_until_it_leaves_the_window() {

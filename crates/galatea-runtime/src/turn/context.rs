@@ -34,6 +34,8 @@ pub(crate) struct TurnContext {
     pub(crate) models: Models,
     merged_memories: Vec<Memory>,
     recent: Vec<Arc<Memory>>,
+    earlier: Option<Timestamp>,
+    leaving: usize,
     handle: Option<String>,
 }
 
@@ -62,6 +64,8 @@ impl TurnContext {
             meter,
             merged_memories: Vec::new(),
             recent: Vec::new(),
+            earlier: None,
+            leaving: 0,
             handle,
         }
     }
@@ -117,7 +121,9 @@ impl TurnContext {
         // Newest first: messages of others after the current message belong to a later turn; our
         // own words in between answered earlier ones.
         let (mut later, itself) = (true, engine.view.identity.entity());
-        for memory in engine.store.shared_memories(&query).await? {
+        let stored = engine.store.shared_memories(&query).await?;
+        let more = stored.len() >= usize::try_from(query.limit).unwrap_or(usize::MAX);
+        for memory in stored {
             let own = std::iter::once(&mut self.message)
                 .chain(&mut self.merged)
                 .find(|w| w.entry.memory.id == memory.id);
@@ -136,12 +142,18 @@ impl TurnContext {
         }
         self.merged_memories = self.merged.iter().map(|w| w.entry.memory.clone()).collect();
         let most = usize::try_from(engine.limits.conversation).unwrap_or(usize::MAX);
+        let mut earlier = recent.get(most).map(|memory| memory.created_at);
         recent.truncate(most);
         recent.reverse();
         let tokens = engine.limits.conversation_tokens;
-        let begins = engine.state.beginnings.index(self.info.room.id, &recent, most, tokens);
-        recent.drain(..begins);
+        let shown = engine.state.beginnings.shown(self.info.room.id, &recent, most, tokens);
+        earlier =
+            recent.drain(..shown.from).next_back().map(|memory| memory.created_at).or(earlier);
+        // What the store has before these was not read.
+        let unread = || recent.first().filter(|_| more).map(|oldest| oldest.created_at);
+        self.earlier = earlier.or_else(unread);
         self.recent = recent;
+        self.leaving = shown.leaving;
         self.look_up_quotes(engine).await;
         Ok(())
     }
@@ -209,6 +221,8 @@ impl TurnContext {
             envelope: &self.message.entry.envelope,
             merged: &self.merged_memories,
             recent: &self.recent,
+            earlier: self.earlier,
+            leaving: self.leaving,
             state,
             store: &engine.plugins.store,
             models: &self.models,

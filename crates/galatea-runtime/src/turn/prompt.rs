@@ -107,7 +107,7 @@ fn rendered(turn: &Turn<'_>, prompt: String) -> Draft {
 }
 
 /// How people's messages read; see [`conversation`].
-const FORM: &str = "A person's message reads \"Name [when, what it refers to]: words\"; lines that begin with \">\" are further words of the same person.";
+const FORM: &str = "A person's message reads \"Name [when, what it refers to]: words\"; its further lines begin with \">\".";
 
 /// The sections, in prompt order: the lasting ones first.
 fn sections(turn: &Turn<'_>, state: &State, info: &ModelInfo, results: &[String]) -> Vec<Section> {

@@ -10,7 +10,7 @@ use std::collections::HashMap;
 #[cfg(test)]
 use super::listed;
 use super::{
-    rank,
+    rank::{self, Listed},
     source::{Search, SeenRow, Source, VectorRow},
     view::{Builder, Dialect, limit, owner_ids},
     words,
@@ -52,6 +52,13 @@ pub(super) struct Seen {
 pub(super) type Known = HashMap<i64, Seen>;
 /// Candidates with their scores, and what is known of them.
 type Near = (Vec<(i64, f32)>, Known);
+
+/// What a search by words found.
+#[derive(Default)]
+pub(super) struct ByWords {
+    pub(super) listed: Vec<Listed>,
+    pub(super) known: Known,
+}
 
 /// The newest of what may be seen.
 fn newest(dialect: Dialect, query: &RecallQuery, most: usize) -> Statement {
@@ -154,11 +161,6 @@ fn near(dialect: Dialect, query: &RecallQuery, meaning: &Meaning, most: usize) -
     builder.finish(text)
 }
 
-#[allow(clippy::cast_possible_truncation, reason = "scores need no more than seven digits")]
-fn short(rows: Vec<(i64, f64)>) -> Vec<(i64, f32)> {
-    rows.into_iter().map(|(seq, score)| (seq, score as f32)).collect()
-}
-
 impl Search<'_, '_> {
     /// Numbers of the newest.
     pub(super) async fn newest(&self, most: usize) -> Result<Vec<i64>> {
@@ -180,9 +182,9 @@ impl Search<'_, '_> {
     }
 
     /// The best by words, with their scores.
-    pub(super) async fn by_words(&self, most: usize) -> Result<Near> {
+    pub(super) async fn by_words(&self, most: usize) -> Result<ByWords> {
         if self.asked.is_empty() {
-            return Ok((Vec::new(), Known::new()));
+            return Ok(ByWords::default());
         }
         let (mut listed, unchecked) = match &self.source {
             Source::Postgres(postgres) => {
@@ -198,17 +200,16 @@ impl Search<'_, '_> {
         let mut looked = 0;
         while looked < listed.len() && visible.len() < most {
             let some = (most + shown).max(looked);
-            let seqs: Vec<i64> =
-                listed.iter().skip(looked).take(some).map(|(seq, _)| *seq).collect();
+            let seqs: Vec<i64> = listed.iter().skip(looked).take(some).map(|of| of.seq).collect();
             looked += seqs.len();
             visible.extend(self.visible_of(&seqs).await?);
         }
         listed.truncate(looked);
-        listed.retain(|(seq, _)| visible.contains_key(seq));
+        listed.retain(|of| visible.contains_key(&of.seq));
         listed.truncate(most);
         let lengths = visible.iter().map(|(seq, seen)| (*seq, seen.long)).collect();
         rank::by_length(&mut listed, &lengths);
-        Ok((short(listed), visible))
+        Ok(ByWords { listed, known: visible })
     }
 
     /// The most similar, with their similarities: of several times as many nearest by signs.

@@ -8,7 +8,7 @@ use galatea_core::{MemoryKind, Result, store::RecallQuery, visibility::View};
 use sqlx::FromRow;
 
 use super::{
-    rank::{self, Found},
+    rank::{self, Found, Listed},
     source::Search,
     view::{Builder, Dialect, limit, place_terms},
 };
@@ -200,7 +200,7 @@ impl Search<'_, '_> {
         &self,
         postgres: &Postgres,
         asked: &[Asked],
-    ) -> Result<Vec<(i64, f64)>> {
+    ) -> Result<Vec<Listed>> {
         let queries = Queries::new(self.query, asked);
         let words = queries.words.len();
         let (mut found, rare, often) = match look(self.query, &queries) {

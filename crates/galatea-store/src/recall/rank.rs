@@ -1,6 +1,9 @@
 //! Ranks what a search by words found, the same way for both databases.
 
-use std::collections::{HashMap, HashSet};
+use std::{
+    cmp::Ordering,
+    collections::{HashMap, HashSet},
+};
 
 /// A word says nothing if so many messages of a Room have it, and at least one in [`COMMON`].
 pub(super) const OFTEN: usize = 24;
@@ -8,6 +11,9 @@ pub(super) const OFTEN: usize = 24;
 pub(super) const COMMON: usize = 2;
 /// Memories of a Room counted for it.
 pub(super) const COUNTED: usize = 1_600;
+
+/// How much more a word counts in the form that was asked for: stems confuse "evening" with "even".
+const EXACT: f64 = 1.33;
 
 /// What a word was found in.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -31,25 +37,45 @@ pub(super) fn often(counted: usize) -> usize {
     if counted < COUNTED { (counted / COMMON).max(OFTEN) } else { usize::MAX }
 }
 
-/// Scores of all memories listed, the best first; of equals the newest.
+/// A memory that has some of a question's words.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct Listed {
+    pub(super) seq: i64,
+    pub(super) score: f64,
+    /// The share of the question's words that it has, each weighed by its rarity: 0 to 1.
+    pub(super) coverage: f64,
+}
+
+/// All memories listed, the best first; of equals the newest.
 ///
-/// BM25 with each word counted once, in the exact form a third more, and with the rarity of a word
+/// BM25 with each word counted once, in the exact form [`EXACT`] times as much, and with the rarity of a word
 /// among what was found; the length comes later, see [`by_length`]. Words that `often` memories have
 /// are left out.
-pub(super) fn score(found: &[Found], often: usize) -> Vec<(i64, f64)> {
+pub(super) fn score(found: &[Found], often: usize) -> Vec<Listed> {
     let all: HashSet<i64> = found.iter().flat_map(|of| &of.rows).map(|(seq, _)| *seq).collect();
     let total = count(4 * all.len()).max(1_000.0);
-    let mut scores: HashMap<i64, f64> = HashMap::with_capacity(all.len());
+    // Of each memory its score, and the rarity of the words that it has.
+    let mut sums: HashMap<i64, (f64, f64)> = HashMap::with_capacity(all.len());
+    let mut asked = 0.0;
     for of in found.iter().filter(|of| of.rows.len() < often) {
         let with = count(of.with);
         let rarity = ((total - with + 0.5).max(0.5) / (with + 0.5)).ln_1p();
+        asked += rarity;
         for (seq, exact) in &of.rows {
-            *scores.entry(*seq).or_default() += if *exact { 1.33 } else { 1.0 } * rarity;
+            let (score, has) = sums.entry(*seq).or_default();
+            *score += if *exact { EXACT } else { 1.0 } * rarity;
+            *has += if *exact { 1.0 } else { 1.0 / EXACT } * rarity;
         }
     }
-    let mut scores: Vec<(i64, f64)> = scores.into_iter().collect();
-    scores.sort_unstable_by(|a, b| b.1.total_cmp(&a.1).then(b.0.cmp(&a.0)));
-    scores
+    let listed =
+        |(seq, (score, has)): (i64, (f64, f64))| Listed { seq, score, coverage: has / asked };
+    let mut listed: Vec<Listed> = sums.into_iter().map(listed).collect();
+    listed.sort_unstable_by(best_first);
+    listed
+}
+
+fn best_first(a: &Listed, b: &Listed) -> Ordering {
+    b.score.total_cmp(&a.score).then(b.seq.cmp(&a.seq))
 }
 
 #[allow(clippy::cast_precision_loss, reason = "counts are far below 2^52")]
@@ -58,14 +84,14 @@ fn count(number: usize) -> f64 {
 }
 
 /// Scores by the length of each text beside the mean: BM25's k1 = 1.2 and b = 0.75.
-pub(super) fn by_length(scores: &mut [(i64, f64)], lengths: &HashMap<i64, i64>) {
+pub(super) fn by_length(listed: &mut [Listed], lengths: &HashMap<i64, i64>) {
     #[allow(clippy::cast_precision_loss, reason = "lengths are far below 2^52")]
-    let of = |seq: &i64| lengths.get(seq).copied().unwrap_or(0) as f64;
-    let mean = scores.iter().map(|(seq, _)| of(seq)).sum::<f64>() / count(scores.len().max(1));
-    for (seq, score) in scores.iter_mut() {
-        *score *= 2.2 / (1.0 + 1.2 * (0.25 + 0.75 * of(seq) / mean.max(1.0)));
+    let of = |listed: &Listed| lengths.get(&listed.seq).copied().unwrap_or(0) as f64;
+    let mean = listed.iter().map(of).sum::<f64>() / count(listed.len().max(1));
+    for one in listed.iter_mut() {
+        one.score *= 2.2 / (1.0 + 1.2 * (0.25 + 0.75 * of(one) / mean.max(1.0)));
     }
-    scores.sort_by(|a, b| b.1.total_cmp(&a.1).then(b.0.cmp(&a.0)));
+    listed.sort_by(best_first);
 }
 
 #[cfg(test)]
@@ -76,8 +102,7 @@ mod tests {
     fn rare_and_exact_words_rank_first() {
         let tea = Found::all(vec![(5, true), (4, true), (3, false), (2, false)]);
         let found = [tea, Found::all(vec![(1, true)])];
-        let order =
-            |often: usize| score(&found, often).into_iter().map(|(seq, _)| seq).collect::<Vec<_>>();
+        let order = |often: usize| score(&found, often).iter().map(|of| of.seq).collect::<Vec<_>>();
         // The rare word, the exact word (of equals the newest), then its stem.
         assert_eq!(order(usize::MAX), [1, 5, 4, 3, 2]);
         assert_eq!(order(4), [1], "a word of four memories is left out");
@@ -87,14 +112,28 @@ mod tests {
     fn a_word_of_which_only_the_newest_are_listed_counts_as_a_common_one() {
         let list = || vec![(7, true)];
         let found = [Found { rows: vec![(8, true)], with: 400 }, Found::all(list())];
-        assert_eq!(score(&found, usize::MAX)[0].0, 7);
+        assert_eq!(score(&found, usize::MAX)[0].seq, 7);
         assert_eq!((often(COUNTED - 1), often(COUNTED), often(0)), (799, usize::MAX, OFTEN));
     }
 
     #[test]
     fn a_short_text_ranks_above_a_long_one() {
-        let mut scores = [(1, 1.0), (2, 1.0)];
-        by_length(&mut scores, &HashMap::from([(1, 900), (2, 20)]));
-        assert_eq!(scores.map(|(seq, _)| seq), [2, 1]);
+        let mut listed = [1, 2].map(|seq| Listed { seq, score: 1.0, coverage: 1.0 });
+        by_length(&mut listed, &HashMap::from([(1, 900), (2, 20)]));
+        assert_eq!(listed.map(|of| of.seq), [2, 1]);
+    }
+
+    #[test]
+    fn coverage_is_the_share_of_the_words_by_their_rarity() {
+        let (tea, kettle) = (Found::all(vec![(1, true), (2, false)]), Found::all(vec![(1, true)]));
+        let coverage = |found: &[Found]| {
+            let listed = score(found, usize::MAX);
+            let of = |seq| listed.iter().find(|of| of.seq == seq).map(|of| of.coverage);
+            [of(1), of(2)].map(Option::unwrap)
+        };
+        let [both, one] = coverage(&[tea.clone(), kettle.clone()]);
+        assert!(both == 1.0 && (0.4..0.5).contains(&one), "a common word is less: {one}");
+        let [both, one] = coverage(&[tea, kettle, Found::all(Vec::new())]);
+        assert!(both < 0.7 && one < 0.35, "a word that none has counts: {both}, {one}");
     }
 }

@@ -4,7 +4,7 @@ use galatea_core::{MemoryKind, Result, store::RecallQuery, visibility::View};
 use std::collections::BTreeSet;
 
 use super::{
-    rank::{self, COMMON, COUNTED, OFTEN},
+    rank::{self, COMMON, COUNTED, Listed, OFTEN},
     source::Search,
     view::{Builder, Dialect, limit, place_terms},
 };
@@ -65,7 +65,7 @@ pub(super) fn codes(query: &RecallQuery) -> Vec<String> {
 
 impl Search<'_, '_> {
     /// The best by words before their lengths are known, with conditions still to be checked.
-    pub(super) async fn listed(&self) -> Result<Vec<(i64, f64)>> {
+    pub(super) async fn listed(&self) -> Result<Vec<Listed>> {
         let Self { query, lookup, unindexed, .. } = self;
         let codes = codes(query);
         let most = if filters(query) { NEWEST_OF_MANY } else { NEWEST };

@@ -118,3 +118,35 @@ async fn usual_levers_are_near_the_best() {
     assert!(usual >= best - 0.03, "{usual} {best}");
     assert!(usual >= worst + 0.1, "the levers make no difference: {usual} {worst}");
 }
+
+/// The share of the questions that pass.
+#[allow(clippy::cast_precision_loss, reason = "a few hundred")]
+fn share(of: &[bool]) -> f64 {
+    of.iter().filter(|passes| **passes).count() as f64 / of.len().max(1) as f64
+}
+
+/// What MEMORIES takes of a search by words (`COVERAGE` there): the best hit, if it has enough of the
+/// question's words.
+#[tokio::test]
+async fn the_coverage_of_a_hit_tells_evidence_from_other_talk() {
+    const ENOUGH: f32 = 0.35;
+    let store = Database::in_memory().await.unwrap();
+    let filled = Filled::new(Arc::new(store), Set::load()).await.unwrap();
+    let by_words = search(true, false, true, Fusion::default());
+    // Shown evidence of those whose words the evidence has, and what is shown where there is none.
+    let (mut evidence, mut other, mut all_other) = (Vec::new(), Vec::new(), Vec::new());
+    for (n, question) in filled.questions().iter().enumerate() {
+        if question.kind == "words" {
+            let best = filled.best(n, &by_words, false).await.unwrap();
+            evidence
+                .push(best.first().is_some_and(|hit| hit.is_evidence && hit.coverage >= ENOUGH));
+            let best = filled.best(n, &by_words, true).await.unwrap();
+            other.push(best.first().is_some_and(|hit| hit.coverage >= ENOUGH));
+            all_other.push(!best.is_empty());
+        }
+    }
+    let [evidence, other, all_other] = [evidence, other, all_other].map(|of| share(&of));
+    println!("evidence shown {evidence:.3}; without evidence {other:.3}, of {all_other:.3}");
+    assert!(evidence >= 0.9, "{evidence}");
+    assert!(other <= 0.4 * all_other, "{other} of {all_other}");
+}

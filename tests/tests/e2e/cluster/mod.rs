@@ -5,6 +5,7 @@ mod clocks;
 mod crowd;
 mod gaps;
 mod hints;
+mod linked;
 mod moves;
 mod roles;
 mod whole;

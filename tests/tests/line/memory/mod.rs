@@ -7,6 +7,7 @@ mod exported;
 mod forgotten;
 mod learner;
 mod linked;
+mod long;
 mod planted;
 mod profiles;
 mod retention;

@@ -230,6 +230,26 @@ fn other_remarks() {
 }
 
 #[test]
+fn settings_of_worlds_that_are_never_asked_for_are_remarked() {
+    let told = |settings: &str| {
+        let text = format!(
+            r#"{{"name": "N", "bio": "b", "settings": {{"worldSettings": {{{settings}}}}}}}"#
+        );
+        loaded(&text).warnings.into_iter().map(|d| d.message).collect::<Vec<_>>()
+    };
+    assert_eq!(told(r#""tone": {}, "rules room": {"dependsOn": ["Tone"]}"#), [""; 0]);
+    let unknown = told(r#""tone": {}, "rules room": {"dependsOn": ["tone", "moood"]}"#);
+    assert_eq!(unknown.len(), 1, "{unknown:?}");
+    assert!(
+        unknown[0].contains("never asked for") && unknown[0].contains("`moood`"),
+        "{unknown:?}"
+    );
+    // A setting that is left out cannot be set.
+    let left_out = told(r#""tone": {"options": 7}, "rules room": {"dependsOn": ["tone"]}"#);
+    assert_eq!(left_out.len(), 2, "{left_out:?}");
+}
+
+#[test]
 fn sizes_depth_and_encodings_are_bounded() {
     let big = format!("{{\"name\": \"N\", \"bio\": \"{}\"}}", "x".repeat(MAX_SIZE));
     assert_eq!(error(&big).code, "GAL-CHAR-SIZE");
