@@ -29,6 +29,7 @@ mod lease;
 mod link;
 mod memory;
 mod outbox;
+mod pool;
 mod postgres;
 mod recall;
 mod relationship;

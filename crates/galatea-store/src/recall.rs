@@ -45,7 +45,9 @@ pub(crate) use {
 const CANDIDATES: usize = 100;
 /// The same for a search by words alone, which no other search completes. Each candidate costs the
 /// reading of a row.
-const BY_WORDS: usize = 40;
+const BY_WORDS: usize = 12;
+/// The same where the question names people, whose messages rise.
+const BY_WORDS_AND_NAMES: usize = 40;
 /// Candidates whose neighbours are looked at, for each hit wanted: those behind cannot reach the first
 /// places.
 const SPREADING: usize = 4;
@@ -146,7 +148,11 @@ impl Search<'_, '_> {
                 newest.into_iter().map(|key| Fused { key, score: 0.0, words: None, meaning: None });
             return self.hits(listed.collect(), Links::new(), &Coverage::new()).await;
         }
-        let most = if query.meanings.is_empty() { BY_WORDS } else { CANDIDATES };
+        let most = match (query.meanings.is_empty(), query.named.is_empty()) {
+            (true, true) => BY_WORDS,
+            (true, false) => BY_WORDS_AND_NAMES,
+            (false, _) => CANDIDATES,
+        };
         let most = most.max(2 * limit);
         let (mut candidates, coverage) = self.scored(most).await?;
         let mut links = HashMap::new();

@@ -33,6 +33,8 @@ const TOKENS: u64 = 150;
 /// Longest message shown, and longest of those around it, in graphemes.
 const LONGEST: usize = 300;
 const AROUND: usize = 80;
+/// Hits that are read of a search by words alone.
+const BY_WORDS_READ: u32 = 3;
 /// Hits of a search by words alone that are shown: where one is what was asked for, it is nearly
 /// always the first.
 const BY_WORDS: usize = 1;
@@ -83,6 +85,7 @@ impl Provider for Memories {
         };
         let question = meaning::question(turn);
         let (named, names) = named(turn, &question);
+        let most = if said.is_some() { MOST } else { BY_WORDS_READ };
         let query = RecallQuery {
             room: Some(turn.room.id),
             since: summary::reset(turn),
@@ -91,7 +94,7 @@ impl Provider for Memories {
             named,
             names,
             neighbours: true,
-            ..RecallQuery::new(view::of_room(turn), question, MOST, turn.now())
+            ..RecallQuery::new(view::of_room(turn), question, most, turn.now())
                 .kind(MemoryKind::Messages)
         };
         let mut found = turn.store.recall(&query).await?;

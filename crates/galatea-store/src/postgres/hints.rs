@@ -124,7 +124,7 @@ impl Ear {
 
     /// Listens on one connection until it breaks or says nothing any more.
     async fn hear(&self) -> Result<(), sqlx::Error> {
-        let pool = self.place.readers(1, PING).pool;
+        let pool = self.place.listening();
         let mut listener = PgListener::connect_with(&pool).await?;
         listener.listen(CHANNEL).await?;
         self.is_up.send_replace(true);

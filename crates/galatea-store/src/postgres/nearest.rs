@@ -132,11 +132,21 @@ impl Postgres {
         Ok(gone)
     }
 
-    /// How many messages a Room had when it was last counted, within the hour.
+    /// How many messages a Room had when it was last counted, some minutes ago at most.
     pub(crate) async fn messages_in(&self, room: RoomId) -> Result<usize> {
-        if let Some(size) = self.sizes.get(room) {
-            return Ok(size);
+        match self.sizes.get(room) {
+            Some(size) => Ok(size),
+            None => self.messages_now(room).await,
         }
+    }
+
+    /// A Room was seen to have so many messages at least.
+    pub(crate) fn note_messages(&self, room: RoomId, messages: usize) {
+        self.sizes.set(room, messages);
+    }
+
+    /// How many messages a Room has now.
+    pub(crate) async fn messages_now(&self, room: RoomId) -> Result<usize> {
         let counted: Option<(i64,)> = self.one(SIZE.with(values![room.0, COUNTED])).await?;
         let size = counted.map_or(0, |(size,)| usize::try_from(size).unwrap_or(0));
         self.sizes.set(room, size);

@@ -3,7 +3,7 @@
 use galatea_core::Result;
 use secrecy::{ExposeSecret, SecretString};
 use sqlx::{
-    AssertSqlSafe, ConnectOptions, Connection, Executor, PgConnection, Row,
+    AssertSqlSafe, ConnectOptions, Connection, Executor, PgConnection, PgPool, Row,
     migrate::{Migrate, Migrator},
     postgres::{PgConnectOptions, PgPoolOptions},
     query_scalar, raw_sql,
@@ -16,7 +16,10 @@ use super::{
     options::{LEASING, PostgresOptions, WRITING},
     read::Readers,
 };
-use crate::error as common;
+use crate::{
+    error as common,
+    pool::{Bounds, Open, Pool},
+};
 
 /// The tables, in steps. An applied step is never edited.
 pub(crate) static MIGRATIONS: Migrator = sqlx::migrate!("../../migrations/postgres");
@@ -24,6 +27,11 @@ pub(crate) static MIGRATIONS: Migrator = sqlx::migrate!("../../migrations/postgr
 /// The oldest server that is taken: 14, the oldest one still maintained in 2026
 /// (<https://www.postgresql.org/support/versioning/>).
 const OLDEST: u32 = 140_000;
+
+/// As sqlx's own pool has them: an idle connection may have been cut off on the way, and one that lives
+/// for ever never moves to another server of its name.
+const IDLE: Duration = Duration::from_secs(600);
+const AGE: Duration = Duration::from_secs(1_800);
 
 /// How often two connections are asked for their server processes.
 const ROUNDS: usize = 3;
@@ -98,23 +106,40 @@ impl Place {
 
     /// Sessions that read, made when they are needed.
     pub(crate) fn readers(&self, most: u32, limit: Duration) -> Readers {
-        // The server gives up after us, so that no abandoned statement keeps running there.
-        let session = format!(
-            "{SESSION}; SET statement_timeout TO {}",
-            (limit + Duration::from_secs(1)).as_millis()
-        );
-        let pool = PgPoolOptions::new()
-            .max_connections(most.max(1))
-            .min_connections(0)
+        let bounds = Bounds { most, patience: self.patience, idle: IDLE, age: AGE };
+        let open = Reading { place: self.clone(), limit };
+        Readers::new(Pool::new(open, bounds), limit)
+    }
+
+    /// A session that listens, in the form that sqlx's listener takes.
+    pub(crate) fn listening(&self) -> PgPool {
+        PgPoolOptions::new()
+            .max_connections(1)
             .acquire_timeout(self.patience)
-            // A dead one is noticed by its question, which is asked again.
-            .test_before_acquire(false)
-            .after_connect(move |connection, _| {
-                let session = AssertSqlSafe(session.clone());
-                Box::pin(async move { connection.execute(session).await.map(drop) })
+            .after_connect(|connection, _| {
+                Box::pin(async move { connection.execute(SESSION).await.map(drop) })
             })
-            .connect_lazy_with(self.options.clone());
-        Readers { pool, limit }
+            .connect_lazy_with(self.options.clone())
+    }
+}
+
+/// Sessions whose statements end within `limit`.
+pub(crate) struct Reading {
+    place: Place,
+    limit: Duration,
+}
+
+impl Open for Reading {
+    type Connection = PgConnection;
+    async fn open(&self) -> Result<PgConnection, sqlx::Error> {
+        let mut connection = self.place.connect().await?;
+        // The server gives up after us, so that no abandoned statement keeps running there.
+        let limit = (self.limit + Duration::from_secs(1)).as_millis();
+        let set = AssertSqlSafe(format!("SET statement_timeout TO {limit}"));
+        timeout(self.place.patience, connection.execute(set))
+            .await
+            .unwrap_or(Err(sqlx::Error::PoolTimedOut))?;
+        Ok(connection)
     }
 }
 

@@ -3,31 +3,37 @@
 
 use galatea_core::Result;
 use sqlx::{
-    AssertSqlSafe, FromRow, PgPool,
-    pool::PoolConnection,
+    AssertSqlSafe, FromRow,
     postgres::{PgArguments, PgRow, Postgres},
     query::QueryAs,
-    query_as_with,
+    query_as_with, raw_sql,
 };
 use std::{
-    sync::atomic::{AtomicU64, Ordering},
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering},
+    },
     time::Duration,
 };
 use tokio::time::timeout;
 
-use super::error;
-use crate::dialect::Statement;
+use super::{error, open::Reading};
+use crate::{dialect::Statement, pool::Pool};
 
 /// Connections for questions of one kind.
 #[derive(Clone)]
 pub(crate) struct Readers {
-    pub(crate) pool: PgPool,
+    pub(crate) pool: Arc<Pool<Reading>>,
     /// Longest time for one statement; a server that says nothing for so long counts as lost. TCP
     /// would wait for ever.
     pub(crate) limit: Duration,
 }
 
 impl Readers {
+    pub(super) fn new(pool: Pool<Reading>, limit: Duration) -> Self {
+        Self { pool: Arc::new(pool), limit }
+    }
+
     /// Every row.
     pub(crate) async fn all<O>(
         &self,
@@ -38,7 +44,7 @@ impl Readers {
         O: for<'r> FromRow<'r, PgRow> + Send + Unpin + 'static,
     {
         let arguments = statement.postgres_arguments()?;
-        let mut left = self.pool.options().get_max_connections();
+        let mut left = self.pool.most();
         loop {
             statements.fetch_add(1, Ordering::Relaxed);
             match self
@@ -66,30 +72,31 @@ impl Readers {
     where
         O: for<'r> FromRow<'r, PgRow> + Send + Unpin + 'static,
     {
-        let mut session = Session { connection: self.pool.acquire().await?, patience: self.limit };
-        let answer = timeout(self.limit, query.fetch_all(&mut *session.connection)).await;
-        answer.unwrap_or_else(|_| {
-            session.patience = Duration::ZERO;
-            Err(sqlx::Error::PoolTimedOut)
-        })
+        let mut reader = self.pool.acquire().await?;
+        let answer = timeout(self.limit, query.fetch_all(&mut *reader))
+            .await
+            .unwrap_or(Err(sqlx::Error::PoolTimedOut));
+        // A connection is used again if its server has answered to the end.
+        let is_whole = match &answer {
+            Ok(_) => true,
+            Err(failure) => matches!(failure, sqlx::Error::Database(_)) && !error::is_lost(failure),
+        };
+        if is_whole {
+            reader.done();
+        }
+        answer
+    }
+
+    /// Carries out a statement without rows, however long the server takes for it.
+    pub(super) async fn execute(&self, statement: &'static str) -> Result<(), sqlx::Error> {
+        let mut reader = self.pool.acquire().await?;
+        raw_sql(statement).execute(&mut *reader).await?;
+        reader.done();
+        Ok(())
     }
 
     /// Waits for running reads and closes all connections.
     pub(crate) async fn close(&self) {
         self.pool.close().await;
-    }
-}
-
-/// A connection in use. sqlx asks the server once more before it takes a connection back, also
-/// after a caller went away in between, and would wait for that answer for ever: one that does not
-/// come in time is taken out of the pool and cut off.
-struct Session {
-    connection: PoolConnection<Postgres>,
-    patience: Duration,
-}
-
-impl Drop for Session {
-    fn drop(&mut self) {
-        tokio::spawn(timeout(self.patience, self.connection.return_to_pool()));
     }
 }

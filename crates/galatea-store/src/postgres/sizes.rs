@@ -8,7 +8,7 @@ use std::{
 };
 
 /// For how long a count is good.
-const GOOD: Duration = Duration::from_secs(3_600);
+const GOOD: Duration = Duration::from_secs(600);
 /// Counts kept.
 const MOST: usize = 10_000;
 /// Counts and when they were made.

@@ -2,7 +2,6 @@
 //! plans that it made before: those of an empty table read it whole. A young database fills faster
 //! than that, so the writer asks for them each time it has written as much again.
 
-use sqlx::AssertSqlSafe;
 use std::sync::Arc;
 use tokio::sync::Semaphore;
 
@@ -37,9 +36,9 @@ impl Statistics {
         }
         self.next = self.written * 2;
         let Ok(alone) = Arc::clone(&self.free).try_acquire_owned() else { return };
-        let pool = self.readers.pool.clone();
+        let readers = self.readers.clone();
         tokio::spawn(async move {
-            if let Err(failure) = sqlx::raw_sql(AssertSqlSafe(GROWING)).execute(&pool).await {
+            if let Err(failure) = readers.execute(GROWING).await {
                 tracing::debug!("the statistics of the tables could not be renewed: {failure}");
             }
             drop(alone);

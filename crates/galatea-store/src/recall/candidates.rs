@@ -33,6 +33,8 @@ const CHECKED: usize = 4_000;
 /// Messages that the prompt shows anyway, about: those that fit are listed too and left out by their
 /// time.
 const SHOWN: usize = 40;
+/// Messages from the query's time on that are left out by their numbers: more than a prompt shows.
+const LATER: usize = 128;
 /// Vectors compared whole after the search by signs.
 const SIGNS: usize = 300;
 /// Reads of a place's cached signs per search: they are read again if many of the memories found were
@@ -44,7 +46,7 @@ const READS: usize = 2;
 pub(super) struct Seen {
     pub(super) person: EntityId,
     pub(super) at: i64,
-    /// How long its text is: in characters, in PostgreSQL in terms.
+    /// How long it is: in bytes, in PostgreSQL in terms.
     long: i64,
 }
 
@@ -80,6 +82,22 @@ fn newest(dialect: Dialect, query: &RecallQuery, most: usize) -> Statement {
     builder.finish(text)
 }
 
+/// Numbers of the Room's messages from the query's time on, which an index has.
+fn later(query: &RecallQuery) -> Option<Statement> {
+    let (View::Room { room, .. }, Some(before)) = (query.visible.view(), query.before) else {
+        return None;
+    };
+    if query.sorts() != [MemoryKind::Messages] {
+        return None;
+    }
+    let mut builder = Builder::new(Dialect::Sqlite, query);
+    let (room, before) = (builder.bind(room.0), builder.bind(before.0));
+    let most = builder.bind(limit(LATER));
+    Some(builder.finish(format!(
+        "SELECT m.seq FROM memories m WHERE m.room_id = {room} AND m.type = 'messages' AND m.created_at >= {before} LIMIT +{most}"
+    )))
+}
+
 /// Those of these numbers that the query may show.
 fn visible(dialect: Dialect, query: &RecallQuery, seqs: &[i64]) -> Statement {
     let mut builder = Builder::new(dialect, query);
@@ -92,7 +110,8 @@ fn visible(dialect: Dialect, query: &RecallQuery, seqs: &[i64]) -> Statement {
         Dialect::Postgres => "memories m",
     };
     let long = match dialect {
-        Dialect::Sqlite => "length(m.content ->> '$.text')",
+        // Of the whole content: its size stands in the row's header.
+        Dialect::Sqlite => "octet_length(m.content)",
         // A text with U+0000 cannot be asked for.
         Dialect::Postgres => "length(m.words)::bigint",
     };
@@ -186,13 +205,21 @@ impl Search<'_, '_> {
         if self.asked.is_empty() {
             return Ok(ByWords::default());
         }
+        let unchecked_times =
+            self.query.before.is_some() && self.source.dialect() == Dialect::Sqlite;
         let (mut listed, unchecked) = match &self.source {
             Source::Postgres(postgres) => {
                 (self.listed_by_postgres(postgres, &self.asked).await?, false)
             }
             Source::Sqlite(..) => (self.listed().await?, words::filters(self.query)),
         };
-        let shown = if self.query.before.is_some() { SHOWN } else { 0 };
+        let later = match later(self.query) {
+            Some(later) if unchecked_times => self.source.numbers(later).await?,
+            _ => Vec::new(),
+        };
+        listed.retain(|of| !later.contains(&of.seq));
+        let shown =
+            if unchecked_times && (later.is_empty() || later.len() >= LATER) { SHOWN } else { 0 };
         listed.truncate(if unchecked { CHECKED } else { 2 * most + shown });
         // The index knows the place, and neither the agent nor the query's conditions. Most of what
         // it lists is visible, and each look at a row costs the reading of a page.
@@ -291,7 +318,7 @@ impl Search<'_, '_> {
 pub(crate) fn statements(dialect: Dialect, query: &RecallQuery) -> Vec<String> {
     let mut out = vec![newest(dialect, query, 10), visible(dialect, query, &[1, 2])];
     match dialect {
-        Dialect::Sqlite => out.extend(words::statements(query)),
+        Dialect::Sqlite => out.extend(words::statements(query).into_iter().chain(later(query))),
         Dialect::Postgres => {
             let asked = crate::terms::of_question(&query.text);
             out.extend(listed::statements(query, &asked));

@@ -1,10 +1,13 @@
-//! Search by words in PostgreSQL: the newest messages of a place are looked at one by one, which
-//! finds its common words; the index finds the others.
+//! Search by words in PostgreSQL. In a small Room all messages are looked at one by one; of one of
+//! some hundred or two thousand the index gives those with any of the words. Of a larger one the
+//! newest are looked at one by one, which finds its common words; the index finds the others.
 //!
 //! The index of words knows places, but no order: of a word it gives every row of the place, and a
-//! common word of a large Room has tens of thousands. So it is asked for rare words only.
+//! common word of a large Room has tens of thousands. So there it is asked for rare words only.
+//! Rows of one Room lie in as many pages of the table, so each row that is looked at costs some two
+//! microseconds.
 
-use galatea_core::{MemoryKind, Result, store::RecallQuery, visibility::View};
+use galatea_core::{Error, MemoryKind, Result, RoomId, store::RecallQuery, visibility::View};
 use sqlx::FromRow;
 
 use super::{
@@ -22,6 +25,9 @@ use crate::{
 const NEWEST: usize = 400;
 /// Messages of a place that are looked at one by one.
 const LOOKED_AT: usize = 2_000;
+/// Messages of a Room that is looked at one by one in any case: with fewer the index costs more, some
+/// 0.1 ms a word.
+const SMALL: usize = 256;
 /// A word is common if one of so many of them has it.
 const ONE_IN: usize = 20;
 /// Messages that the index is expected to give for all words of a question: each costs a look at its row, some
@@ -51,15 +57,25 @@ impl Queries {
         Self { words: words.collect(), places: (!places.is_empty()).then(|| places.join(" | ")) }
     }
 
-    /// The words of these numbers at their places, as the index of words is asked for them.
-    fn placed(&self, which: &[usize]) -> [Vec<String>; 2] {
-        let words: Vec<&[String; 2]> = which.iter().filter_map(|n| self.words.get(*n)).collect();
-        let placed = |any: &str| match &self.places {
+    /// Any of the words.
+    fn any(&self) -> String {
+        let any: Vec<&str> = self.words.iter().map(|[any, _]| any.as_str()).collect();
+        any.join(" | ")
+    }
+
+    /// A query at the places, as the index of words is asked for it.
+    fn placed(&self, any: &str) -> String {
+        match &self.places {
             Some(places) => format!("({places}) & ({any})"),
             None => any.to_owned(),
-        };
+        }
+    }
+
+    /// The words of these numbers at their places, and in their exact form.
+    fn each(&self, which: &[usize]) -> [Vec<String>; 2] {
+        let words: Vec<&[String; 2]> = which.iter().filter_map(|n| self.words.get(*n)).collect();
         [
-            words.iter().map(|[any, _]| placed(any)).collect(),
+            words.iter().map(|[any, _]| self.placed(any)).collect(),
             words.iter().map(|[_, exact]| exact.clone()).collect(),
         ]
     }
@@ -97,32 +113,62 @@ fn newest_first(builder: &mut Builder<'_>, query: &RecallQuery) -> Option<String
     }
 }
 
-/// The newest of a place, with a digit for each word: 1 if they have it, 2 if in its exact form. One
-/// row at least, which says how many were looked at.
+/// The parts of a statement that compares rows `m` with each word.
+struct Digits {
+    /// The words as queries, each once, in a row `q` of its own: a text that becomes a query for
+    /// every row is most of the time.
+    asked: String,
+    /// A digit for each word: 1 if the row has it, 2 if in its exact form.
+    found: String,
+}
+
+impl Digits {
+    fn new(builder: &mut Builder<'_>, queries: &Queries) -> Self {
+        let mut asked = vec![format!("{}::tsquery AS a", builder.bind(queries.any()))];
+        let mut digits = Vec::new();
+        for (n, [any, exact]) in queries.words.iter().enumerate() {
+            let (any, exact) = (builder.bind(any.as_str()), builder.bind(exact.as_str()));
+            asked.push(format!("{any}::tsquery AS g{n}, {exact}::tsquery AS e{n}"));
+            digits.push(format!(
+                "CASE WHEN NOT m.words @@ q.g{n} THEN '0' WHEN m.words @@ q.e{n} THEN '2' ELSE '1' END"
+            ));
+        }
+        Self { asked: asked.join(", "), found: format!("concat({})", digits.join(", ")) }
+    }
+}
+
+/// One row: how many rows there are, and of those that have a word the numbers and the digits, the
+/// newest first.
+const TOGETHER: &str = "SELECT count(*) AS looked_at, coalesce(array_agg(r.seq ORDER BY r.seq DESC) FILTER (WHERE r.found IS NOT NULL), '{}') AS seqs, \
+     coalesce(string_agg(r.found, '' ORDER BY r.seq DESC), '') AS found FROM r";
+
+/// The newest of a place.
 fn look(query: &RecallQuery, queries: &Queries) -> Option<Statement> {
     let mut builder = Builder::new(Dialect::Postgres, query);
     let order = newest_first(&mut builder, query)?;
     let most = builder.bind(limit(LOOKED_AT));
-    let any: Vec<&str> = queries.words.iter().map(|[any, _]| any.as_str()).collect();
-    // Each query once, in a row of its own: a text that becomes a query for every row is most of the
-    // time.
-    let mut asked = vec![format!("{}::tsquery AS a", builder.bind(any.join(" | ")))];
-    let mut digits = Vec::new();
-    for (n, [any, exact]) in queries.words.iter().enumerate() {
-        let (any, exact) = (builder.bind(any.as_str()), builder.bind(exact.as_str()));
-        asked.push(format!("{any}::tsquery AS g{n}, {exact}::tsquery AS e{n}"));
-        digits.push(format!(
-            "CASE WHEN NOT m.words @@ q.g{n} THEN '0' WHEN m.words @@ q.e{n} THEN '2' ELSE '1' END"
-        ));
-    }
-    let (asked, digits, checked) = (asked.join(", "), digits.join(", "), checked(&mut builder));
+    let Digits { asked, found } = Digits::new(&mut builder, queries);
+    let checked = checked(&mut builder);
     Some(builder.finish(format!(
         "WITH q AS MATERIALIZED (SELECT {asked}), r AS MATERIALIZED ( \
-            SELECT m.seq, CASE WHEN m.words @@ q.a AND {checked} THEN concat({digits}) END AS found \
+            SELECT m.seq, CASE WHEN m.words @@ q.a AND {checked} THEN {found} END AS found \
             FROM (SELECT m.seq, m.words, m.type, m.valid_until, m.room_id, m.entity_id, m.created_at, m.agent_id, m.scope, m.world_id \
-               FROM memories m {order} LIMIT {most}) m CROSS JOIN q) \
-         SELECT (SELECT count(*) FROM r) AS looked_at, r.seq, r.found FROM (VALUES (1)) one LEFT JOIN r ON r.found IS NOT NULL ORDER BY r.seq DESC"
+               FROM memories m {order} LIMIT {most}) m CROSS JOIN q) {TOGETHER}"
     )))
+}
+
+/// Those of a place that have any of the words.
+fn having(query: &RecallQuery, queries: &Queries) -> Statement {
+    let mut builder = Builder::new(Dialect::Postgres, query);
+    let Digits { asked, found } = Digits::new(&mut builder, queries);
+    let placed = builder.bind(queries.placed(&queries.any()));
+    let checked = checked(&mut builder);
+    let most = builder.bind(limit(LOOKED_AT));
+    builder.finish(format!(
+        "WITH q AS MATERIALIZED (SELECT {asked}), r AS MATERIALIZED ( \
+            SELECT m.seq, {found} AS found FROM (SELECT m.seq, m.words FROM memories m WHERE m.words @@ {placed}::tsquery AND {checked} \
+               ORDER BY m.seq + 0 DESC LIMIT {most}) m CROSS JOIN q) {TOGETHER}"
+    ))
 }
 
 /// The newest that have each of some words.
@@ -143,8 +189,22 @@ fn indexed(query: &RecallQuery, [any, exact]: [Vec<String>; 2]) -> Statement {
 #[derive(FromRow)]
 struct LookedAt {
     looked_at: i64,
-    seq: Option<i64>,
-    found: Option<String>,
+    seqs: Vec<i64>,
+    /// As many digits for each as there are words.
+    found: String,
+}
+
+impl LookedAt {
+    /// Of each word the memories that have it, the newest first, and whether in its exact form.
+    fn lists(&self, words: usize) -> Vec<Vec<(i64, bool)>> {
+        let mut lists: Vec<Vec<(i64, bool)>> = vec![Vec::new(); words];
+        for (seq, found) in self.seqs.iter().zip(self.found.as_bytes().chunks_exact(words.max(1))) {
+            for (list, digit) in lists.iter_mut().zip(found).filter(|(_, digit)| **digit > b'0') {
+                list.push((*seq, *digit == b'2'));
+            }
+        }
+        lists
+    }
 }
 
 #[derive(FromRow)]
@@ -156,17 +216,9 @@ struct Indexed {
 }
 
 /// What looking at the newest found, and the numbers of the words that fewer have than a common one.
-fn sort_out(words: usize, rows: &[LookedAt]) -> (Vec<Found>, Vec<usize>) {
-    let looked_at = rows.first().map_or(0, |row| size(row.looked_at));
-    let mut lists: Vec<Vec<(i64, bool)>> = vec![Vec::new(); words];
-    for (seq, found) in rows.iter().filter_map(|row| Some((row.seq?, row.found.as_ref()?))) {
-        for (list, digit) in lists.iter_mut().zip(found.bytes()).filter(|(_, digit)| *digit > b'0')
-        {
-            list.push((seq, digit == b'2'));
-        }
-    }
-    let (whole, mut rare) = (looked_at < LOOKED_AT, Vec::new());
-    let found = lists.into_iter().enumerate().map(|(n, mut list)| {
+fn sort_out(words: usize, looked: &LookedAt) -> (Vec<Found>, Vec<usize>) {
+    let (whole, mut rare) = (size(looked.looked_at) < LOOKED_AT, Vec::new());
+    let found = looked.lists(words).into_iter().enumerate().map(|(n, mut list)| {
         if !whole && list.len() < LOOKED_AT / ONE_IN {
             rare.push(n);
         }
@@ -203,25 +255,36 @@ impl Search<'_, '_> {
     ) -> Result<Vec<Listed>> {
         let queries = Queries::new(self.query, asked);
         let words = queries.words.len();
-        let (mut found, rare, often) = match look(self.query, &queries) {
+        let look = look(self.query, &queries);
+        let room = match self.query.visible.view() {
+            View::Room { room, .. } if look.is_some() => Some(*room),
+            _ => None,
+        };
+        let messages = match room {
+            Some(room) => Some((room, postgres.messages_in(room).await?)),
+            None => None,
+        };
+        if let Some((room, all)) = messages.filter(|(_, all)| (SMALL..LOOKED_AT).contains(all)) {
+            return self.listed_by_index(postgres, &queries, room, all).await;
+        }
+        let (mut found, rare, often) = match look {
             Some(look) => {
-                let rows: Vec<LookedAt> = postgres.all(look).await?;
-                let in_room = *self.query.visible.view() != View::Operator;
-                let counted =
-                    rows.first().filter(|_| in_room).map_or(usize::MAX, |row| size(row.looked_at));
-                let (found, rare) = sort_out(words, &rows);
-                let place = match (rare.is_empty(), self.query.visible.view()) {
-                    (false, View::Room { room, .. }) => postgres.messages_in(*room).await?,
-                    // An operator waits longer.
-                    _ => 0,
-                };
-                let rare = rarest(rare, &found, place);
+                let looked: Option<LookedAt> = postgres.all(look).await?.pop();
+                let looked = looked.ok_or_else(|| Error::unexpected("a count has no row"))?;
+                let seen = size(looked.looked_at);
+                let counted = room.map_or(usize::MAX, |_| seen);
+                if let Some((room, _)) = messages.filter(|(_, all)| *all < seen) {
+                    postgres.note_messages(room, seen);
+                }
+                let (found, rare) = sort_out(words, &looked);
+                // An operator waits longer.
+                let rare = rarest(rare, &found, messages.map_or(0, |(_, messages)| messages));
                 (found, rare, rank::often(counted))
             }
             None => (vec![Found::all(Vec::new()); words], (0..words).collect(), usize::MAX),
         };
         if !rare.is_empty() {
-            let statement = indexed(self.query, queries.placed(&rare));
+            let statement = indexed(self.query, queries.each(&rare));
             let mut lists: Vec<Vec<(i64, bool)>> = vec![Vec::new(); rare.len()];
             for row in postgres.all::<Indexed>(statement).await? {
                 if let Some(list) = lists.get_mut(size(row.word - 1)) {
@@ -234,6 +297,30 @@ impl Search<'_, '_> {
         }
         Ok(rank::score(&found, often))
     }
+
+    /// The same in a Room of which all messages with any of the words are read.
+    async fn listed_by_index(
+        &self,
+        postgres: &Postgres,
+        queries: &Queries,
+        room: RoomId,
+        messages: usize,
+    ) -> Result<Vec<Listed>> {
+        let found: Option<LookedAt> = postgres.all(having(self.query, queries)).await?.pop();
+        let found = found.ok_or_else(|| Error::unexpected("a count has no row"))?;
+        let lists = found.lists(queries.words.len());
+        let widest = lists.iter().map(Vec::len).max().unwrap_or(0);
+        let mut often = rank::often(messages);
+        if widest >= often {
+            // The Room may have grown since it was counted.
+            often = rank::often(postgres.messages_now(room).await?);
+        }
+        let newest = |mut rows: Vec<(i64, bool)>| {
+            rows.truncate(NEWEST);
+            Found::all(rows)
+        };
+        Ok(rank::score(&lists.into_iter().map(newest).collect::<Vec<_>>(), often))
+    }
 }
 
 /// All statements of a search by words that depend on the query.
@@ -241,30 +328,29 @@ impl Search<'_, '_> {
 pub(super) fn statements(query: &RecallQuery, asked: &[Asked]) -> Vec<Statement> {
     let queries = Queries::new(query, asked);
     let all: Vec<usize> = (0..queries.words.len()).collect();
-    look(query, &queries).into_iter().chain([indexed(query, queries.placed(&all))]).collect()
+    let others = [having(query, &queries), indexed(query, queries.each(&all))];
+    look(query, &queries).into_iter().chain(others).collect()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn rows(looked_at: usize, found: &[&str]) -> Vec<LookedAt> {
-        let row = |(n, found): (usize, &&str)| LookedAt {
+    fn looked(looked_at: usize, found: &[&str]) -> LookedAt {
+        LookedAt {
             looked_at: i64::try_from(looked_at).unwrap(),
-            seq: Some(i64::try_from(10_000 - n).unwrap()),
-            found: Some((*found).to_owned()),
-        };
-        found.iter().enumerate().map(row).collect()
+            seqs: (0..found.len()).map(|n| i64::try_from(10_000 - n).unwrap()).collect(),
+            found: found.concat(),
+        }
     }
 
     #[test]
     fn a_place_that_was_looked_at_whole_needs_no_index() {
-        let (found, rare) = sort_out(2, &rows(LOOKED_AT - 1, &["21", "01"]));
+        let (found, rare) = sort_out(2, &looked(LOOKED_AT - 1, &["21", "01"]));
         assert_eq!(found[0], Found::all(vec![(10_000, true)]));
         assert_eq!(found[1], Found::all(vec![(10_000, false), (9_999, false)]));
         assert!(rare.is_empty());
-        let nothing = [LookedAt { looked_at: 3, seq: None, found: None }];
-        assert_eq!(sort_out(1, &nothing), (vec![Found::all(Vec::new())], Vec::new()));
+        assert_eq!(sort_out(1, &looked(3, &[])), (vec![Found::all(Vec::new())], Vec::new()));
     }
 
     #[test]
@@ -282,7 +368,7 @@ mod tests {
     fn the_index_is_asked_for_rare_words_of_a_large_place() {
         let mut found = vec!["11"; 99];
         found.extend(vec!["02"; 500]);
-        let (lists, rare) = sort_out(2, &rows(LOOKED_AT, &found));
+        let (lists, rare) = sort_out(2, &looked(LOOKED_AT, &found));
         assert_eq!(rare, [0]);
         assert_eq!((lists[1].rows.len(), lists[1].with), (NEWEST, NEWEST));
     }

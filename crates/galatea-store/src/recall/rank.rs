@@ -125,7 +125,7 @@ mod tests {
 
     #[test]
     fn coverage_is_the_share_of_the_words_by_their_rarity() {
-        let (tea, kettle) = (Found::all(vec![(1, true), (2, false)]), Found::all(vec![(1, true)]));
+        let (tea, kettle) = (Found::all(vec![(1, true), (2, true)]), Found::all(vec![(1, true)]));
         let coverage = |found: &[Found]| {
             let listed = score(found, usize::MAX);
             let of = |seq| listed.iter().find(|of| of.seq == seq).map(|of| of.coverage);

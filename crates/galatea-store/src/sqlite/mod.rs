@@ -17,7 +17,6 @@ mod memory;
 mod open;
 mod options;
 mod page;
-mod pool;
 mod presence;
 pub(crate) mod raw;
 mod read;

@@ -7,23 +7,36 @@ use sqlx::{
     query, query_scalar,
     sqlite::{SqliteConnectOptions, SqliteJournalMode, SqliteSynchronous},
 };
-use std::{fs, path::Path, sync::Arc};
+use std::{fs, path::Path, sync::Arc, time::Duration};
 use tokio::sync::Mutex;
 
 use super::{
     error, functions,
     options::{Durability, SqliteOptions},
-    pool::Pool,
     read::Readers,
     threads::Threads,
 };
-use crate::error as common;
+use crate::{
+    error as common,
+    pool::{Bounds, Open, Pool},
+};
 
 /// The tables, in steps. An applied step is never edited.
 pub(crate) static MIGRATIONS: Migrator = sqlx::migrate!("../../migrations/sqlite");
 
 /// `PRAGMA application_id` of our files: `GALA`, as the first migration sets it.
 const APPLICATION: i64 = 0x4741_4c41;
+
+/// Waiting as long as sqlx does. A file does not go away, so no connection to it is too old.
+const READING: Bounds =
+    Bounds { most: 1, patience: Duration::from_secs(30), idle: Duration::MAX, age: Duration::MAX };
+
+impl Open for SqliteConnectOptions {
+    type Connection = SqliteConnection;
+    async fn open(&self) -> Result<SqliteConnection, sqlx::Error> {
+        SqliteConnection::connect_with(self).await
+    }
+}
 
 /// The connections of a store.
 pub(crate) struct Opened {
@@ -45,7 +58,8 @@ pub(crate) async fn file(path: &Path, options: &SqliteOptions) -> Result<Opened>
     // Every commit empties a reader's cache, so it need not be large: 1 MiB.
     let connect = connect.pragma("query_only", "ON").pragma("cache_size", "-1024");
     let threads = Threads::new(connect.clone(), options.readers, options.idle);
-    let pool = Box::new(Pool::new(connect, options.readers));
+    let bounds = Bounds { most: options.readers, ..READING };
+    let pool = Box::new(Pool::new(connect, bounds));
     Ok(Opened { writer: Some(writer), readers: Readers::Pool { pool, threads } })
 }
 

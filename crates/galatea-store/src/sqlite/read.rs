@@ -1,20 +1,23 @@
 //! Reading: a small pool beside the writer, or the writer's own connection for a store in memory.
 
 use galatea_core::Result;
-use sqlx::{AssertSqlSafe, FromRow, SqliteConnection, query_as_with, sqlite::SqliteRow};
+use sqlx::{
+    AssertSqlSafe, FromRow, SqliteConnection, query_as_with,
+    sqlite::{SqliteConnectOptions, SqliteRow},
+};
 use std::sync::{
     Arc,
     atomic::{AtomicU64, Ordering},
 };
 use tokio::sync::Mutex;
 
-use super::{error, pool::Pool, threads::Threads};
-use crate::dialect::Statement;
+use super::{error, threads::Threads};
+use crate::{dialect::Statement, pool::Pool};
 
 /// Where reads go.
 pub(crate) enum Readers {
     /// Beside the writer: connections for single statements, and threads for searches.
-    Pool { pool: Box<Pool>, threads: Threads },
+    Pool { pool: Box<Pool<SqliteConnectOptions>>, threads: Threads },
     /// A database in memory has one connection.
     Shared(Arc<Mutex<SqliteConnection>>),
 }

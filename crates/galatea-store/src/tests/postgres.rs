@@ -10,6 +10,7 @@ mod links;
 mod lost;
 mod suite;
 mod upgrade;
+mod words;
 
 use galatea_testkit::postgres::Database;
 use secrecy::SecretString;

@@ -139,6 +139,6 @@ async fn a_claim_whose_answer_was_lost_tells_all_that_is_held() {
         assert_eq!(told, held, "answer {nth}");
         assert_eq!(told.len(), 16, "as many as it asked for");
     }
-    // A statement and the look at its connection afterwards, twice, at the least.
-    assert!(lost >= 3, "{lost} answers were lost");
+    // That of the statement, and of its repetition.
+    assert!(lost >= 2, "{lost} answers were lost");
 }

@@ -1,0 +1,103 @@
+//! Search by words in Rooms of different size, which take different statements.
+
+use galatea_core::{
+    Content, Memory, MemoryKind, Timestamp,
+    store::{MemoryStore, RecallQuery, RecallStore, Recalled},
+};
+use galatea_testkit::{postgres::Database, store_suite::fixtures::Scene};
+
+use super::Store;
+use crate::PostgresOptions;
+
+/// Six words out of forty, of which the first are in many messages, and sometimes a usual or a rare
+/// one.
+fn text(n: usize) -> String {
+    let words =
+        (0..6).map(|k| format!("w{}", (n * 31 + k * k * 7 + n / (k + 3)) % (4 << k).min(40)));
+    let mut words: Vec<String> = words.collect();
+    if n.is_multiple_of(2) {
+        words.push("usual".to_owned());
+    }
+    if n.is_multiple_of(97) {
+        words.push(format!("rare{}", n % 3));
+    }
+    words.join(" ")
+}
+
+fn messages(scene: &Scene, range: std::ops::Range<usize>) -> Vec<Memory> {
+    let message = |n: usize| Memory {
+        content: Content::text(text(n)),
+        created_at: Timestamp(i64::try_from(n).unwrap()),
+        ..scene.memory("", 0)
+    };
+    range.map(message).collect()
+}
+
+/// What is found, with its coverage in parts of a thousand, in the order of these.
+async fn found(store: &Store, scene: &Scene, question: &str) -> Vec<(i32, String)> {
+    let mut query = RecallQuery::new(scene.visible(), question, 200, Timestamp(9_999))
+        .kind(MemoryKind::Messages);
+    query.before = Some(Timestamp(1_950));
+    query.fusion.neighbours = 0.0;
+    let hits = store.recall(&query).await.unwrap();
+    #[allow(clippy::cast_possible_truncation, reason = "a thousand at most")]
+    let hit = |hit: Recalled| ((hit.coverage * 1e3).round() as i32, hit.memory.content.text);
+    let mut hits: Vec<(i32, String)> = hits.into_iter().map(hit).collect();
+    hits.sort();
+    hits
+}
+
+async fn postgres(database: &Database) -> Store {
+    Store::postgres(&database.url().into(), PostgresOptions::default()).await.unwrap()
+}
+
+#[tokio::test]
+async fn rooms_of_any_size_are_searched_as_in_sqlite() {
+    let database = Database::fresh().await;
+    let (postgres, sqlite) = (postgres(&database).await, Store::in_memory().await.unwrap());
+    for size in [20, 200, 600, 1_900] {
+        let scene = Scene::new();
+        for some in messages(&scene, 0..size).chunks(500) {
+            postgres.save_memories(some).await.unwrap();
+            sqlite.save_memories(some).await.unwrap();
+        }
+        for question in ["w3 w17 w30", "usual rare1", "w35 never heard", "rare0 rare1 rare2 w2"] {
+            let [here, there] = [&postgres, &sqlite].map(|store| found(store, &scene, question));
+            let [here, there] = [here.await, there.await];
+            // Of many equals the shorter are found, which the databases measure in their own ways.
+            let rare = |of: Vec<(i32, String)>| {
+                of.into_iter()
+                    .filter(|hit| hit.0 > 400 && hit.1.contains("rare"))
+                    .collect::<Vec<_>>()
+            };
+            assert_eq!(here.len(), there.len(), "{size}: {question}");
+            assert_eq!(rare(here), rare(there), "{size}: {question}");
+        }
+        let usual = found(&postgres, &scene, "usual").await.len();
+        let left_out = (100..800).contains(&size);
+        assert_eq!(usual, if left_out { 0 } else { usual.max(1) }, "{size}");
+    }
+    postgres.close().await;
+}
+
+/// A Room's messages are counted now and then. What is found must not depend on how few it had then.
+#[tokio::test]
+async fn a_room_that_has_grown_since_it_was_counted_is_searched_whole() {
+    let database = Database::fresh().await;
+    let (store, scene) = (postgres(&database).await, Scene::new());
+    let all = messages(&scene, 0..1_800);
+    for (from, to) in [(0, 30), (30, 300), (300, 1_800)] {
+        for some in all[from..to].chunks(500) {
+            store.save_memories(some).await.unwrap();
+        }
+        for question in ["w35", "w33 w38 rare1"] {
+            let having = |memory: &&Memory| {
+                memory.content.text.split(' ').any(|word| question.split(' ').any(|w| w == word))
+            };
+            let there = all[..to].iter().filter(having).count();
+            let hits = found(&store, &scene, question).await.len();
+            assert_eq!(hits, there.min(200), "{to} messages, {question}");
+        }
+    }
+    store.close().await;
+}
