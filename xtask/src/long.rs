@@ -80,7 +80,7 @@ fn soak(root: &Path) -> Result<Beside> {
         "--minutes",
         "15",
         "--answers",
-        "12000",
+        "9000",
         "--pace",
         "30",
     ]);

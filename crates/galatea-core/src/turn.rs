@@ -57,12 +57,12 @@ pub struct Turn<'a> {
     /// than the room's `resetAt`. Loaded once per turn by the runtime, so that providers need no
     /// SQL for it.
     pub recent: &'a [Arc<Memory>],
-    /// The time of the last message that is no longer in `recent`, about; none if `recent` has all
-    /// since the room's `resetAt`.
+    /// About when the newest message that `recent` no longer has was written; none if `recent` has
+    /// all since the room's `resetAt`.
     pub earlier: Option<Timestamp>,
-    /// How many of `recent`, from the oldest, the next prompts leave out at once when the window is
-    /// full: `CONVERSATION_LENGTH` or `CONVERSATION_TOKENS`. 0 while the window is less than two
-    /// thirds full.
+    /// How many of `recent`, from the oldest, later prompts leave out at once when
+    /// `CONVERSATION_LENGTH` is reached; 0 while `recent` has less than two thirds of it. What
+    /// `CONVERSATION_TOKENS` leaves out is not known before.
     pub leaving: usize,
     /// The composed context; empty while it is being composed.
     pub state: &'a State,

@@ -4,12 +4,11 @@
 
 use sqlx::{Connection, Error};
 use std::{
-    ops::{Deref, DerefMut},
-    sync::{Mutex, MutexGuard, PoisonError},
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
     time::{Duration, Instant},
 };
 use tokio::{
-    sync::{Semaphore, SemaphorePermit},
+    sync::{OwnedSemaphorePermit, Semaphore},
     time::timeout,
 };
 
@@ -21,6 +20,11 @@ pub(crate) trait Open: Send + Sync + 'static {
     /// # Errors
     /// Why there is none.
     fn open(&self) -> impl Future<Output = Result<Self::Connection, Error>> + Send;
+    /// Takes a connection whose statement was given up in the middle. The permit counts it as long as
+    /// it is kept.
+    fn give_up(&self, connection: Self::Connection, permit: OwnedSemaphorePermit) {
+        drop((connection, permit));
+    }
 }
 
 /// Bounds of a pool.
@@ -28,7 +32,7 @@ pub(crate) trait Open: Send + Sync + 'static {
 pub(crate) struct Bounds {
     /// Connections at most; at least one.
     pub(crate) most: u32,
-    /// Longest wait for one that is in use.
+    /// Longest wait for one, and for its opening.
     pub(crate) patience: Duration,
     /// One that was idle for so long is closed in place of being used.
     pub(crate) idle: Duration,
@@ -40,7 +44,7 @@ pub(crate) struct Bounds {
 pub(crate) struct Pool<O: Open> {
     pub(crate) open: O,
     bounds: Bounds,
-    permits: Semaphore,
+    permits: Arc<Semaphore>,
     idle: Mutex<Vec<Idle<O::Connection>>>,
 }
 
@@ -57,7 +61,7 @@ impl<O: Open> Pool<O> {
         Self {
             open,
             bounds,
-            permits: Semaphore::new(usize::try_from(bounds.most).unwrap_or(1)),
+            permits: Arc::new(Semaphore::new(usize::try_from(bounds.most).unwrap_or(1))),
             idle: Mutex::default(),
         }
     }
@@ -67,27 +71,37 @@ impl<O: Open> Pool<O> {
         self.bounds.most
     }
 
-    /// A connection for one statement. One whose statement was given up in the middle is closed;
-    /// [`Reader::done`] returns it.
+    /// A connection for one statement. [`Reader::done`] returns it; dropped without that, its
+    /// statement may still be running, and it is not used again.
     ///
     /// # Errors
     /// `PoolTimedOut` when all are in use for too long, `PoolClosed` after [`Pool::close`], or
     /// why none can be opened.
     pub(crate) async fn acquire(&self) -> Result<Reader<'_, O>, Error> {
-        let permit = timeout(self.bounds.patience, self.permits.acquire())
-            .await
-            .map_err(|_| Error::PoolTimedOut)?
-            .map_err(|_| Error::PoolClosed)?;
-        // Those below the newest have been idle for longer.
-        let idle = self.idle().pop();
-        let (connection, made) = match idle {
-            Some(idle) if idle.used.elapsed() < self.bounds.idle => (idle.connection, idle.made),
-            _ => {
-                self.idle().clear();
-                (self.open.open().await?, Instant::now())
-            }
+        timeout(self.bounds.patience, self.take()).await.unwrap_or(Err(Error::PoolTimedOut))
+    }
+
+    async fn take(&self) -> Result<Reader<'_, O>, Error> {
+        let permits = Arc::clone(&self.permits);
+        let permit = permits.acquire_owned().await.map_err(|_| Error::PoolClosed)?;
+        let kept = self.fresh();
+        let (connection, made) = match kept {
+            Some(kept) => (kept.connection, kept.made),
+            None => (self.open.open().await?, Instant::now()),
         };
-        Ok(Reader { pool: self, _permit: permit, connection, made })
+        Ok(Reader { pool: self, held: Some((connection, permit)), made })
+    }
+
+    /// The connection that was used last. If it has been idle for long, so have all, and they are
+    /// closed.
+    fn fresh(&self) -> Option<Idle<O::Connection>> {
+        let mut idle = self.idle();
+        let last = idle.pop()?;
+        if last.used.elapsed() < self.bounds.idle {
+            return Some(last);
+        }
+        idle.clear();
+        None
     }
 
     /// Waits for running reads and closes all connections.
@@ -114,32 +128,40 @@ impl<O: Open> Pool<O> {
 /// A connection in use.
 pub(crate) struct Reader<'a, O: Open> {
     pool: &'a Pool<O>,
-    // Dropped before the connection is; the next one then opens its own, which does no harm.
-    _permit: SemaphorePermit<'a>,
-    connection: O::Connection,
+    /// Until it is done.
+    held: Option<(O::Connection, OwnedSemaphorePermit)>,
     made: Instant,
 }
 
 impl<O: Open> Reader<'_, O> {
     /// Its statement has ended, and it can take another one.
-    pub(crate) fn done(self) {
-        let Self { pool, connection, made, .. } = self;
-        if made.elapsed() < pool.bounds.age {
-            pool.idle().push(Idle { connection, made, used: Instant::now() });
+    pub(crate) fn done(mut self) {
+        if let Some((connection, permit)) = self.held.take() {
+            if self.made.elapsed() < self.pool.bounds.age {
+                let idle = Idle { connection, made: self.made, used: Instant::now() };
+                self.pool.idle().push(idle);
+            }
+            drop(permit);
         }
     }
-}
 
-impl<O: Open> Deref for Reader<'_, O> {
-    type Target = O::Connection;
-    fn deref(&self) -> &O::Connection {
-        &self.connection
+    /// Nothing more is expected of its server.
+    pub(crate) fn cut_off(mut self) {
+        self.held = None;
+    }
+
+    /// The connection.
+    pub(crate) fn connection(&mut self) -> Result<&mut O::Connection, Error> {
+        // Held until `done`, `cut_off` or the drop, each of which takes the reader.
+        self.held.as_mut().map(|(connection, _)| connection).ok_or(Error::PoolClosed)
     }
 }
 
-impl<O: Open> DerefMut for Reader<'_, O> {
-    fn deref_mut(&mut self) -> &mut O::Connection {
-        &mut self.connection
+impl<O: Open> Drop for Reader<'_, O> {
+    fn drop(&mut self) {
+        if let Some((connection, permit)) = self.held.take() {
+            self.pool.open.give_up(connection, permit);
+        }
     }
 }
 
@@ -177,6 +199,8 @@ mod tests {
     async fn what_was_given_up_is_not_used_again() {
         let pool = pool(1);
         drop(pool.acquire().await.unwrap());
+        assert!(pool.idle().is_empty());
+        pool.acquire().await.unwrap().cut_off();
         assert!(pool.idle().is_empty());
         pool.acquire().await.unwrap().done();
     }

@@ -34,7 +34,6 @@ pub(crate) struct Reflection(pub(crate) Arc<LearningCache>, pub(crate) Arc<Meani
 
 /// Maximum number of relationships per reflection.
 const MOST_TIES: usize = 10;
-/// Number of messages in a turn's context: the runtime's setting.
 /// Known facts in the question: those that match the conversation, and the newest.
 const NEAREST: u32 = 24;
 const NEWEST: u32 = 12;

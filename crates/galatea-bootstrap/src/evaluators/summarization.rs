@@ -24,9 +24,9 @@ pub(crate) struct Summarization {
     until: Mutex<HashMap<RoomId, Timestamp>>,
 }
 
-/// Messages that are summarised before they leave. Fewer wait until they have left, and those behind
-/// them begin to leave: long messages fill a window in a few turns, and each summary costs a call.
-const WORTH_IT: usize = 4;
+/// Messages that have left and are worth a call of the model. Fewer wait for more, and are found by
+/// searches: long messages fill a prompt in a few turns.
+const WORTH_IT: u64 = 4;
 /// Messages per question.
 const SLICE: usize = 64;
 /// Questions of one run. A room that is further behind goes on with its next turn.
@@ -53,21 +53,30 @@ impl Evaluator for Summarization {
     }
     async fn validate(&self, finished: &FinishedTurn<'_>) -> Result<bool> {
         let turn = finished.turn;
-        if turn.models.text(Tier::TextSmall).info().scripted || summary::leaving(turn).is_none() {
+        if turn.models.text(Tier::TextSmall).info().scripted {
             return Ok(false);
         }
-        let Some(until) = self.lock().get(&turn.room.id).copied() else { return Ok(true) };
-        let new = turn.recent[..turn.leaving].iter().filter(|memory| memory.created_at > until);
-        let left_out = turn.earlier.is_some_and(|earlier| until < earlier);
-        let new = new.count();
-        Ok(new >= WORTH_IT || (new > 0 && left_out))
+        let until = self.lock().get(&turn.room.id).copied();
+        match (next(turn, until), until) {
+            (None, _) => Ok(false),
+            // Of so many the newest summary is read once.
+            (Some(_), None) | (Some(Next::Leaving(_)), _) => Ok(true),
+            (Some(Next::Left(left)), Some(until)) => {
+                let query = between(turn, Some(after(until)), left);
+                Ok(turn.store.count_memories(&query).await? >= WORTH_IT)
+            }
+        }
     }
     async fn evaluate(&self, finished: &FinishedTurn<'_>) -> Result<()> {
         let turn = finished.turn;
-        let Some(leaving) = summary::leaving(turn) else { return Ok(()) };
         let mut last = summary::newest(turn).await?.into_iter().next();
-        let since = last.as_ref().map(|last| Timestamp(last.until.0.saturating_add(1)));
-        let messages = read(turn, since, leaving).await?;
+        let until = last.as_ref().map(|last| last.until);
+        let Some(Next::Left(end) | Next::Leaving(end)) = next(turn, until) else {
+            until.into_iter().for_each(|until| self.note(turn.room.id, until));
+            return Ok(());
+        };
+        let mut messages = turn.store.memories(&between(turn, until.map(after), end)).await?;
+        messages.reverse();
         let model = turn.models.text(Tier::TextSmall);
         let deadline = turn.now().plus(PATIENCE);
         let mut rest = messages.as_slice();
@@ -79,7 +88,7 @@ impl Evaluator for Summarization {
             let (text, taken) = ask(turn, model, old, rest, deadline).await?;
             let (slice, left) = rest.split_at(taken);
             rest = left;
-            let until = slice.last().map_or(leaving, |memory| memory.created_at);
+            let until = slice.last().map_or(end, |memory| memory.created_at);
             // Without words the slice had nothing to keep: the old summary goes on.
             let Some(text) = text.or_else(|| last.as_ref().map(|last| last.text.clone())) else {
                 self.note(turn.room.id, until);
@@ -92,7 +101,7 @@ impl Evaluator for Summarization {
             last = Some(stored);
         }
         if rest.is_empty() {
-            self.note(turn.room.id, leaving);
+            self.note(turn.room.id, end);
         }
         Ok(())
     }
@@ -112,22 +121,34 @@ impl Summarization {
     }
 }
 
-/// Messages from `since` to `leaving`, oldest first.
-async fn read(
-    turn: &Turn<'_>,
-    since: Option<Timestamp>,
-    leaving: Timestamp,
-) -> Result<Vec<Memory>> {
-    let query = MemoryQuery {
+/// Up to which time messages are summarised next.
+enum Next {
+    /// Prompts no longer show the messages up to this one. A summary that ends here is shown at once.
+    Left(Timestamp),
+    /// Prompts show them, and soon lose them all at once.
+    Leaving(Timestamp),
+}
+
+/// What is summarised next in a room that is summarised until then.
+fn next(turn: &Turn<'_>, until: Option<Timestamp>) -> Option<Next> {
+    let new = |at: &Timestamp| until.is_none_or(|until| until < *at);
+    let left = turn.earlier.filter(new).map(Next::Left);
+    left.or_else(|| summary::leaving(turn).filter(new).map(Next::Leaving))
+}
+
+fn after(until: Timestamp) -> Timestamp {
+    Timestamp(until.0.saturating_add(1))
+}
+
+/// The room's messages from `since` to `end`.
+fn between(turn: &Turn<'_>, since: Option<Timestamp>, end: Timestamp) -> MemoryQuery {
+    MemoryQuery {
         since: since.max(summary::reset(turn)),
-        before: Some(Timestamp(leaving.0.saturating_add(1))),
+        before: Some(after(end)),
         ..MemoryQuery::new(turn.agent.identity.id(), READ)
             .room(turn.room.id)
             .kind(MemoryKind::Messages)
-    };
-    let mut messages = turn.store.memories(&query).await?;
-    messages.reverse();
-    Ok(messages)
+    }
 }
 
 /// Asks about as many of the messages as the model takes: the new text, and how many they are.

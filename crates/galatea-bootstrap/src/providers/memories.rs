@@ -1,5 +1,5 @@
 //! MEMORIES: earlier messages of this room that the prompt no longer shows and that fit what is
-//! asked now, each with its day and speaker, and with the messages around it.
+//! asked now, each with its speaker and the messages around it, and with the time after a pause.
 
 use async_trait::async_trait;
 use galatea_core::{
@@ -30,6 +30,8 @@ const MOST: u32 = 5;
 /// Tokens of all messages shown. They are different in every prompt, so no provider of a model
 /// caches them.
 const TOKENS: u64 = 150;
+/// Tokens of the time before a group of messages.
+const TIME: u64 = 12;
 /// Longest message shown, and longest of those around it, in graphemes.
 const LONGEST: usize = 300;
 const AROUND: usize = 80;
@@ -161,7 +163,7 @@ fn render(turn: &Turn<'_>, found: Vec<Recalled>) -> String {
             }
         }
         let tokens = |lines: &[((i64, MemoryId), String)]| {
-            lines.iter().map(|(_, line)| Family::Other.text(line) + 1).sum::<u64>()
+            TIME + lines.iter().map(|(_, line)| Family::Other.text(line) + 1).sum::<u64>()
         };
         // The hit without its neighbours, if they are too much.
         if tokens(&group) > left {

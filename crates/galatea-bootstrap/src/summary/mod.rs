@@ -65,7 +65,8 @@ pub(crate) fn reset(turn: &Turn<'_>) -> Option<Timestamp> {
     turn.room.metadata.get("resetAt").and_then(Value::as_i64).map(Timestamp)
 }
 
-/// The time of the last message that the next prompts lose; none while that is not near.
+/// The time of the last message that prompts lose when they show as many as they may; none while
+/// that is not near.
 pub(crate) fn leaving(turn: &Turn<'_>) -> Option<Timestamp> {
     turn.recent.get(turn.leaving.checked_sub(1)?).map(|memory| memory.created_at)
 }

@@ -94,27 +94,32 @@ async fn what_is_about_to_leave_is_summarised_once_and_shown_when_it_has_left() 
     );
 }
 
+/// Where long messages fill the prompt, none is known to leave soon.
 #[tokio::test]
-async fn few_messages_that_leave_wait_until_they_have_left() {
-    let mut scene = talk(7, 6);
-    scene.leaving = 3;
-    scene.model.enqueue("Maria made remark 0.");
-    assert!(summarise(&scene).await.unwrap(), "the first time what left before is not known");
-    go_on(&mut scene, 7..9);
-    scene.leaving = 5;
-    assert!(!summarise(&scene).await.unwrap(), "two more leave, and none has left");
-    leave(&mut scene, 4);
+async fn what_has_left_is_summarised_once_it_is_worth_a_call() {
+    let mut scene = talk(9, 4);
     scene.leaving = 0;
-    assert!(!summarise(&scene).await.unwrap(), "none leaves soon");
-    scene.leaving = 1;
-    scene.model.enqueue("Remarks, and more.");
-    assert!(summarise(&scene).await.unwrap(), "one has left, and one more leaves");
+    scene.model.enqueue("Maria made remark 0.");
+    assert!(summarise(&scene).await.unwrap());
+    assert_eq!(stored(&scene)[0].sources.len(), 4, "up to where the prompt begins");
+    let shown = scene.shows("SUMMARIZED_CONTEXT").await.text;
+    assert!(shown.ends_with("Maria made remark 0."), "at once: {shown}");
+    assert!(!summarise(&scene).await.unwrap(), "once");
+    go_on(&mut scene, 9..12);
+    leave(&mut scene, 3);
+    assert!(!summarise(&scene).await.unwrap(), "three are too few");
+    go_on(&mut scene, 12..13);
+    leave(&mut scene, 1);
+    scene.model.enqueue("Maria made remark 0, and more.");
+    assert!(summarise(&scene).await.unwrap());
     let [_, second] = stored(&scene).try_into().unwrap();
-    assert_eq!(second.sources.len(), 1 + 2, "the first summary and two messages");
-    go_on(&mut scene, 9..14);
-    scene.leaving = 5;
-    scene.model.enqueue("All remarks.");
-    assert!(summarise(&scene).await.unwrap(), "four are enough");
+    assert_eq!(second.sources.len(), 1 + 4, "the first summary and four messages");
+    // After a restart the newest summary says what is done.
+    scene.plugin = galatea_bootstrap::plugin();
+    let asked = scene.model.requests().len();
+    assert!(summarise(&scene).await.unwrap());
+    assert_eq!(scene.model.requests().len(), asked);
+    assert!(!summarise(&scene).await.unwrap());
 }
 
 #[tokio::test]
@@ -147,16 +152,12 @@ async fn a_lost_summary_is_made_again_from_the_messages() {
     let mut scene = talk(60, 24);
     scene.model.enqueue("Remarks.  All of them.");
     assert!(summarise(&scene).await.unwrap());
-    assert_eq!(
-        stored(&scene)[0].sources.len(),
-        45,
-        "all that the prompt does not show, and what leaves next"
-    );
+    assert_eq!(stored(&scene)[0].sources.len(), 35, "all that the prompt does not show");
     scene.double.tables().memories.retain(|memory| memory.kind != MemoryKind::Summaries);
     scene.plugin = galatea_bootstrap::plugin();
     scene.model.enqueue("Remarks, once more.");
     assert!(summarise(&scene).await.unwrap());
-    assert_eq!(stored(&scene)[0].sources.len(), 45);
+    assert_eq!(stored(&scene)[0].sources.len(), 35);
 }
 
 #[tokio::test]

@@ -25,8 +25,7 @@ pub(crate) struct Beginnings(Cache<RoomId, MemoryId>);
 pub(crate) struct Shown {
     /// The index of the first one.
     pub(crate) from: usize,
-    /// How many of those from there leave when the window is full; 0 while it is less than two
-    /// thirds full.
+    /// How many of those from there leave when as many are shown as may be; 0 while that is not near.
     pub(crate) leaving: usize,
 }
 
@@ -50,7 +49,7 @@ impl Beginnings {
         let sizes: Vec<u64> =
             recent.iter().map(|memory| FRAME + Family::Other.text(&memory.content.text)).collect();
         let from = self.index_of(room, &sizes, most, tokens, |at| recent[at].id);
-        Shown { from, leaving: leaving(&sizes[from..], most, tokens) }
+        Shown { from, leaving: leaving(sizes.len() - from, most) }
     }
 
     fn index_of(
@@ -85,27 +84,11 @@ fn new_index(messages: usize, most: usize) -> usize {
     if messages < most { 0 } else { messages.saturating_sub((most * 2).div_ceil(3)) }
 }
 
-/// How many of the messages shown, from the oldest, the next beginning leaves out, if it is near. The
-/// number stays the same from then on until it is there, so that what leaves is summarised once.
-fn leaving(sizes: &[u64], most: usize, tokens: Option<u64>) -> usize {
+/// How many of the messages shown, from the oldest, leave when `most` are reached. The number stays
+/// the same from two thirds on until they have left, so that they are summarised once.
+fn leaving(shown: usize, most: usize) -> usize {
     // The message that is answered is shown as well.
-    let many = if sizes.len() + 1 >= (most * 2).div_ceil(3) { new_index(most, most) } else { 0 };
-    let long = tokens.map_or(0, |tokens| {
-        let leave = tokens - tokens / KEPT;
-        if sizes.iter().sum::<u64>() < leave {
-            return 0;
-        }
-        let mut sum = 0;
-        sizes
-            .iter()
-            .take_while(|size| {
-                sum += **size;
-                sum <= leave
-            })
-            .count()
-    });
-    // The newest stay in any case.
-    many.max(long).min(sizes.len().saturating_sub(LEAST))
+    if shown + 1 < (most * 2).div_ceil(3) { 0 } else { new_index(most, most).min(shown) }
 }
 
 /// Whether these take more tokens, and more messages than are shown in any case.
@@ -130,13 +113,9 @@ mod tests {
 
     #[test]
     fn what_leaves_next_is_known_from_two_thirds_on_and_stays_the_same() {
-        let of = |messages: usize, size: u64, tokens| leaving(&vec![size; messages], 30, tokens);
-        assert_eq!((of(18, 1, None), of(19, 1, None), of(29, 1, None)), (0, 10, 10));
-        // 600 tokens; the next beginning leaves 200 of them.
-        let long = |messages| of(messages, 50, Some(600));
-        assert_eq!((long(7), long(8), long(11), long(12)), (0, 4, 7, 8));
-        assert_eq!(of(12, 1, Some(600)), 0, "short messages fill neither");
-        assert_eq!(of(LEAST, 900, Some(600)), 0, "the newest stay");
+        let of = |shown| leaving(shown, 30);
+        assert_eq!((of(18), of(19), of(29)), (0, 10, 10));
+        assert_eq!((leaving(1, 3), leaving(0, 3)), (1, 0), "in the smallest window, too");
     }
 
     #[test]

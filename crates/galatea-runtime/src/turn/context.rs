@@ -150,7 +150,8 @@ impl TurnContext {
         earlier =
             recent.drain(..shown.from).next_back().map(|memory| memory.created_at).or(earlier);
         // What the store has before these was not read.
-        let unread = || recent.first().filter(|_| more).map(|oldest| oldest.created_at);
+        let unread =
+            || Some(Timestamp(recent.first().filter(|_| more)?.created_at.0.saturating_sub(1)));
         self.earlier = earlier.or_else(unread);
         self.recent = recent;
         self.leaving = shown.leaving;

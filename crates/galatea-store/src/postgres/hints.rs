@@ -125,8 +125,13 @@ impl Ear {
     /// Listens on one connection until it breaks or says nothing any more.
     async fn hear(&self) -> Result<(), sqlx::Error> {
         let pool = self.place.listening();
-        let mut listener = PgListener::connect_with(&pool).await?;
-        listener.listen(CHANNEL).await?;
+        let listen = async {
+            let mut listener = PgListener::connect_with(&pool).await?;
+            listener.listen(CHANNEL).await?;
+            Ok(listener)
+        };
+        let mut listener =
+            timeout(2 * PING, listen).await.unwrap_or(Err(sqlx::Error::PoolTimedOut))?;
         self.is_up.send_replace(true);
         // Any notification since.
         self.heard.iter().for_each(|heard| heard.send_modify(|count| *count += 1));

@@ -140,11 +140,6 @@ impl Postgres {
         }
     }
 
-    /// A Room was seen to have so many messages at least.
-    pub(crate) fn note_messages(&self, room: RoomId, messages: usize) {
-        self.sizes.set(room, messages);
-    }
-
     /// How many messages a Room has now.
     pub(crate) async fn messages_now(&self, room: RoomId) -> Result<usize> {
         let counted: Option<(i64,)> = self.one(SIZE.with(values![room.0, COUNTED])).await?;

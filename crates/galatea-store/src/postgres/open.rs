@@ -3,7 +3,7 @@
 use galatea_core::Result;
 use secrecy::{ExposeSecret, SecretString};
 use sqlx::{
-    AssertSqlSafe, ConnectOptions, Connection, Executor, PgConnection, PgPool, Row,
+    ConnectOptions, Connection, Executor, PgConnection, PgPool, Row,
     migrate::{Migrate, Migrator},
     postgres::{PgConnectOptions, PgPoolOptions},
     query_scalar, raw_sql,
@@ -14,11 +14,11 @@ use tokio::time::timeout;
 use super::{
     error,
     options::{LEASING, PostgresOptions, WRITING},
-    read::Readers,
+    read::{Readers, Reading},
 };
 use crate::{
     error as common,
-    pool::{Bounds, Open, Pool},
+    pool::{Bounds, Pool},
 };
 
 /// The tables, in steps. An applied step is never edited.
@@ -107,7 +107,10 @@ impl Place {
     /// Sessions that read, made when they are needed.
     pub(crate) fn readers(&self, most: u32, limit: Duration) -> Readers {
         let bounds = Bounds { most, patience: self.patience, idle: IDLE, age: AGE };
-        let open = Reading { place: self.clone(), limit };
+        // The server gives up after us, so that no abandoned statement keeps running there.
+        let longest = (limit + Duration::from_secs(1)).as_millis();
+        let session = format!("{SESSION}; SET statement_timeout TO {longest}");
+        let open = Reading { options: self.options.clone(), session, limit };
         Readers::new(Pool::new(open, bounds), limit)
     }
 
@@ -120,26 +123,6 @@ impl Place {
                 Box::pin(async move { connection.execute(SESSION).await.map(drop) })
             })
             .connect_lazy_with(self.options.clone())
-    }
-}
-
-/// Sessions whose statements end within `limit`.
-pub(crate) struct Reading {
-    place: Place,
-    limit: Duration,
-}
-
-impl Open for Reading {
-    type Connection = PgConnection;
-    async fn open(&self) -> Result<PgConnection, sqlx::Error> {
-        let mut connection = self.place.connect().await?;
-        // The server gives up after us, so that no abandoned statement keeps running there.
-        let limit = (self.limit + Duration::from_secs(1)).as_millis();
-        let set = AssertSqlSafe(format!("SET statement_timeout TO {limit}"));
-        timeout(self.place.patience, connection.execute(set))
-            .await
-            .unwrap_or(Err(sqlx::Error::PoolTimedOut))?;
-        Ok(connection)
     }
 }
 

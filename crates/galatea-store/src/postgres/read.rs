@@ -3,8 +3,8 @@
 
 use galatea_core::Result;
 use sqlx::{
-    AssertSqlSafe, FromRow,
-    postgres::{PgArguments, PgRow, Postgres},
+    AssertSqlSafe, Connection, Executor, FromRow, PgConnection,
+    postgres::{PgArguments, PgConnectOptions, PgRow, Postgres},
     query::QueryAs,
     query_as_with, raw_sql,
 };
@@ -15,10 +15,17 @@ use std::{
     },
     time::Duration,
 };
-use tokio::time::timeout;
+use tokio::{
+    runtime::Handle,
+    sync::OwnedSemaphorePermit,
+    time::{error::Elapsed, timeout},
+};
 
-use super::{error, open::Reading};
-use crate::{dialect::Statement, pool::Pool};
+use super::error;
+use crate::{
+    dialect::Statement,
+    pool::{Open, Pool, Reader},
+};
 
 /// Connections for questions of one kind.
 #[derive(Clone)]
@@ -27,6 +34,37 @@ pub(crate) struct Readers {
     /// Longest time for one statement; a server that says nothing for so long counts as lost. TCP
     /// would wait for ever.
     pub(crate) limit: Duration,
+}
+
+/// How readers are opened.
+pub(crate) struct Reading {
+    pub(super) options: PgConnectOptions,
+    /// The statements that set a session up.
+    pub(super) session: String,
+    /// Longest time for one statement.
+    pub(super) limit: Duration,
+}
+
+impl Open for Reading {
+    type Connection = PgConnection;
+    async fn open(&self) -> Result<PgConnection, sqlx::Error> {
+        let mut connection = PgConnection::connect_with(&self.options).await?;
+        connection.execute(AssertSqlSafe(self.session.clone())).await?;
+        Ok(connection)
+    }
+
+    /// Waits for the end of the statement: the server executes it whether its answer is read or not,
+    /// and it must not execute more of them than there are permits.
+    fn give_up(&self, mut connection: PgConnection, permit: OwnedSemaphorePermit) {
+        let limit = self.limit;
+        if let Ok(runtime) = Handle::try_current() {
+            runtime.spawn(async move {
+                // Whatever the answer is, the connection is closed.
+                let _ = timeout(limit, connection.ping()).await;
+                drop((connection, permit));
+            });
+        }
+    }
 }
 
 impl Readers {
@@ -73,30 +111,37 @@ impl Readers {
         O: for<'r> FromRow<'r, PgRow> + Send + Unpin + 'static,
     {
         let mut reader = self.pool.acquire().await?;
-        let answer = timeout(self.limit, query.fetch_all(&mut *reader))
-            .await
-            .unwrap_or(Err(sqlx::Error::PoolTimedOut));
-        // A connection is used again if its server has answered to the end.
-        let is_whole = match &answer {
-            Ok(_) => true,
-            Err(failure) => matches!(failure, sqlx::Error::Database(_)) && !error::is_lost(failure),
-        };
-        if is_whole {
-            reader.done();
-        }
-        answer
+        let answer = timeout(self.limit, query.fetch_all(reader.connection()?)).await;
+        release(reader, answer)
     }
 
-    /// Carries out a statement without rows, however long the server takes for it.
+    /// Carries out a statement without rows.
     pub(super) async fn execute(&self, statement: &'static str) -> Result<(), sqlx::Error> {
         let mut reader = self.pool.acquire().await?;
-        raw_sql(statement).execute(&mut *reader).await?;
-        reader.done();
-        Ok(())
+        let answer = timeout(self.limit, raw_sql(statement).execute(reader.connection()?)).await;
+        release(reader, answer).map(drop)
     }
 
     /// Waits for running reads and closes all connections.
     pub(crate) async fn close(&self) {
         self.pool.close().await;
     }
+}
+
+/// The answer of a statement, whose connection is used again if it can be.
+fn release<T>(
+    reader: Reader<'_, Reading>,
+    answer: Result<Result<T, sqlx::Error>, Elapsed>,
+) -> Result<T, sqlx::Error> {
+    let Ok(answer) = answer else {
+        reader.cut_off();
+        return Err(sqlx::Error::PoolTimedOut);
+    };
+    match &answer {
+        Ok(_) => reader.done(),
+        // sqlx reads what is left of the answer before the next statement.
+        Err(failure @ sqlx::Error::Database(_)) if !error::is_lost(failure) => reader.done(),
+        Err(_) => reader.cut_off(),
+    }
+    answer
 }

@@ -46,7 +46,7 @@ const READS: usize = 2;
 pub(super) struct Seen {
     pub(super) person: EntityId,
     pub(super) at: i64,
-    /// How long it is: in bytes, in PostgreSQL in terms.
+    /// How long its text is: in characters, in PostgreSQL in terms.
     long: i64,
 }
 
@@ -110,8 +110,7 @@ fn visible(dialect: Dialect, query: &RecallQuery, seqs: &[i64]) -> Statement {
         Dialect::Postgres => "memories m",
     };
     let long = match dialect {
-        // Of the whole content: its size stands in the row's header.
-        Dialect::Sqlite => "octet_length(m.content)",
+        Dialect::Sqlite => "length(m.content ->> '$.text')",
         // A text with U+0000 cannot be asked for.
         Dialect::Postgres => "length(m.words)::bigint",
     };

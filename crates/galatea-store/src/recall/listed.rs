@@ -260,12 +260,16 @@ impl Search<'_, '_> {
             View::Room { room, .. } if look.is_some() => Some(*room),
             _ => None,
         };
-        let messages = match room {
-            Some(room) => Some((room, postgres.messages_in(room).await?)),
-            None => None,
-        };
-        if let Some((room, all)) = messages.filter(|(_, all)| (SMALL..LOOKED_AT).contains(all)) {
-            return self.listed_by_index(postgres, &queries, room, all).await;
+        let mut messages = 0;
+        if let Some(room) = room {
+            messages = postgres.messages_in(room).await?;
+            if (SMALL..LOOKED_AT).contains(&messages) {
+                let listed = self.listed_by_index(postgres, &queries, room, messages).await?;
+                if let Some(listed) = listed {
+                    return Ok(listed);
+                }
+                messages = postgres.messages_now(room).await?;
+            }
         }
         let (mut found, rare, often) = match look {
             Some(look) => {
@@ -273,12 +277,12 @@ impl Search<'_, '_> {
                 let looked = looked.ok_or_else(|| Error::unexpected("a count has no row"))?;
                 let seen = size(looked.looked_at);
                 let counted = room.map_or(usize::MAX, |_| seen);
-                if let Some((room, _)) = messages.filter(|(_, all)| *all < seen) {
-                    postgres.note_messages(room, seen);
+                if let Some(room) = room.filter(|_| seen >= SMALL && messages < seen) {
+                    messages = postgres.messages_now(room).await?;
                 }
                 let (found, rare) = sort_out(words, &looked);
                 // An operator waits longer.
-                let rare = rarest(rare, &found, messages.map_or(0, |(_, messages)| messages));
+                let rare = rarest(rare, &found, messages);
                 (found, rare, rank::often(counted))
             }
             None => (vec![Found::all(Vec::new()); words], (0..words).collect(), usize::MAX),
@@ -298,16 +302,20 @@ impl Search<'_, '_> {
         Ok(rank::score(&found, often))
     }
 
-    /// The same in a Room of which all messages with any of the words are read.
+    /// The same in a Room of which all messages with any of the words are read. None if they are too
+    /// many: the Room has grown since it was counted.
     async fn listed_by_index(
         &self,
         postgres: &Postgres,
         queries: &Queries,
         room: RoomId,
         messages: usize,
-    ) -> Result<Vec<Listed>> {
+    ) -> Result<Option<Vec<Listed>>> {
         let found: Option<LookedAt> = postgres.all(having(self.query, queries)).await?.pop();
         let found = found.ok_or_else(|| Error::unexpected("a count has no row"))?;
+        if size(found.looked_at) >= LOOKED_AT {
+            return Ok(None);
+        }
         let lists = found.lists(queries.words.len());
         let widest = lists.iter().map(Vec::len).max().unwrap_or(0);
         let mut often = rank::often(messages);
@@ -319,7 +327,7 @@ impl Search<'_, '_> {
             rows.truncate(NEWEST);
             Found::all(rows)
         };
-        Ok(rank::score(&lists.into_iter().map(newest).collect::<Vec<_>>(), often))
+        Ok(Some(rank::score(&lists.into_iter().map(newest).collect::<Vec<_>>(), often)))
     }
 }
 

@@ -156,7 +156,7 @@ pub(super) struct SeenRow {
     pub(super) seq: i64,
     pub(super) entity_id: Uuid,
     pub(super) created_at: i64,
-    /// How long it is: in bytes, in PostgreSQL in terms.
+    /// How long its text is: in characters, in PostgreSQL in terms.
     pub(super) long: Option<i64>,
 }
 

@@ -37,11 +37,14 @@ impl Readers {
         statements.fetch_add(1, Ordering::Relaxed);
         match self {
             Self::Pool { pool, .. } => match pool.acquire().await {
-                Ok(mut reader) => {
-                    let rows = select.fetch_all(&mut *reader).await;
-                    reader.done();
-                    rows
-                }
+                Ok(mut reader) => match reader.connection() {
+                    Ok(connection) => {
+                        let rows = select.fetch_all(connection).await;
+                        reader.done();
+                        rows
+                    }
+                    Err(error) => Err(error),
+                },
                 Err(error) => Err(error),
             },
             Self::Shared(connection) => select.fetch_all(&mut *connection.lock().await).await,

@@ -8,12 +8,13 @@ use galatea_core::{
 use galatea_testkit::{postgres::Database, store_suite::fixtures::Scene};
 use sqlx::{Connection, Executor, PgConnection, query_scalar};
 use std::{sync::atomic::AtomicU64, time::Duration};
+use tokio::time::timeout;
 
 use super::Store;
 use crate::{
     PostgresOptions,
     dialect::Statement,
-    postgres::{self, Readers},
+    postgres::{self, Place, Readers},
 };
 
 const LONG: Duration = Duration::from_secs(600);
@@ -68,13 +69,31 @@ async fn a_read_without_an_answer_ends_and_its_connection_with_it() {
     assert!(is_free(&readers).await);
 }
 
+/// The server executes a statement to its end though its caller has gone, and must not execute more
+/// than there may be connections.
 #[tokio::test]
-async fn a_caller_that_gives_up_leaves_no_connection_that_waits_for_ever() {
+async fn a_read_that_is_given_up_counts_until_its_server_has_answered() {
     let database = Database::fresh().await;
     let readers = postgres::database(&database.url().into(), &one_reader()).await.unwrap().readers;
     let mut blocked = BlockedReads::begin(&database).await;
-    let reading =
-        tokio::spawn(memories(Readers { limit: Duration::from_secs(1), ..readers.clone() }));
+    let reading = tokio::spawn(memories(readers.clone()));
+    blocked.reached().await;
+    reading.abort();
+    assert!(reading.await.unwrap_err().is_cancelled());
+    let mut free = std::pin::pin!(is_free(&readers));
+    assert!(timeout(Duration::from_millis(50), free.as_mut()).await.is_err());
+    blocked.0.execute("ROLLBACK").await.unwrap();
+    assert!(free.await);
+}
+
+#[tokio::test]
+async fn a_caller_that_gives_up_leaves_no_connection_that_waits_for_ever() {
+    let database = Database::fresh().await;
+    postgres::database(&database.url().into(), &one_reader()).await.unwrap();
+    let place = Place::parse(&database.url().into(), &one_reader()).unwrap();
+    let readers = place.readers(1, Duration::from_millis(300));
+    let mut blocked = BlockedReads::begin(&database).await;
+    let reading = tokio::spawn(memories(readers.clone()));
     blocked.reached().await;
     reading.abort();
     assert!(is_free(&readers).await);
