@@ -42,7 +42,7 @@ pub(crate) struct Bounds {
 
 /// Some connections, each opened when it is first needed.
 pub(crate) struct Pool<O: Open> {
-    pub(crate) open: O,
+    open: O,
     bounds: Bounds,
     permits: Arc<Semaphore>,
     idle: Mutex<Vec<Idle<O::Connection>>>,

@@ -59,7 +59,8 @@ impl Evaluator for Summarization {
         let until = self.lock().get(&turn.room.id).copied();
         match (next(turn, until), until) {
             (None, _) => Ok(false),
-            // Of so many the newest summary is read once.
+            // Until when the room is summarised is in its newest summary, which `evaluate` reads. What
+            // leaves because of its number is always worth a call.
             (Some(_), None) | (Some(Next::Leaving(_)), _) => Ok(true),
             (Some(Next::Left(left)), Some(until)) => {
                 let query = between(turn, Some(after(until)), left);

@@ -32,9 +32,10 @@ impl Provider for SummarizedContext {
         }
         let shown_from = turn.recent.first().map(|memory| memory.created_at);
         let summaries = summary::newest(turn).await?;
+        // Of the same time: some platforms have whole seconds.
         let ended = summaries
             .into_iter()
-            .find(|summary| shown_from.is_none_or(|shown_from| summary.until < shown_from));
+            .find(|summary| shown_from.is_none_or(|shown_from| summary.until <= shown_from));
         let Some(summary) = ended else { return Ok(Fragment::default()) };
         let text = format!("# Earlier in this conversation\n{}", summary.text);
         let own = turn.room.kind.is_direct() && !summary.others_words;

@@ -104,6 +104,10 @@ async fn what_has_left_is_summarised_once_it_is_worth_a_call() {
     assert_eq!(stored(&scene)[0].sources.len(), 4, "up to where the prompt begins");
     let shown = scene.shows("SUMMARIZED_CONTEXT").await.text;
     assert!(shown.ends_with("Maria made remark 0."), "at once: {shown}");
+    let (own_time, earlier) = (scene.recent[0].created_at, scene.earlier.unwrap());
+    std::sync::Arc::make_mut(&mut scene.recent[0]).created_at = earlier;
+    assert_eq!(scene.shows("SUMMARIZED_CONTEXT").await.text, shown, "two of the same second");
+    std::sync::Arc::make_mut(&mut scene.recent[0]).created_at = own_time;
     assert!(!summarise(&scene).await.unwrap(), "once");
     go_on(&mut scene, 9..12);
     leave(&mut scene, 3);

@@ -195,6 +195,11 @@ struct LookedAt {
 }
 
 impl LookedAt {
+    async fn read(postgres: &Postgres, statement: Statement) -> Result<Self> {
+        let row: Option<Self> = postgres.all(statement).await?.pop();
+        row.ok_or_else(|| Error::unexpected("a count has no row"))
+    }
+
     /// Of each word the memories that have it, the newest first, and whether in its exact form.
     fn lists(&self, words: usize) -> Vec<Vec<(i64, bool)>> {
         let mut lists: Vec<Vec<(i64, bool)>> = vec![Vec::new(); words];
@@ -273,8 +278,7 @@ impl Search<'_, '_> {
         }
         let (mut found, rare, often) = match look {
             Some(look) => {
-                let looked: Option<LookedAt> = postgres.all(look).await?.pop();
-                let looked = looked.ok_or_else(|| Error::unexpected("a count has no row"))?;
+                let looked = LookedAt::read(postgres, look).await?;
                 let seen = size(looked.looked_at);
                 let counted = room.map_or(usize::MAX, |_| seen);
                 if let Some(room) = room.filter(|_| seen >= SMALL && messages < seen) {
@@ -311,8 +315,7 @@ impl Search<'_, '_> {
         room: RoomId,
         messages: usize,
     ) -> Result<Option<Vec<Listed>>> {
-        let found: Option<LookedAt> = postgres.all(having(self.query, queries)).await?.pop();
-        let found = found.ok_or_else(|| Error::unexpected("a count has no row"))?;
+        let found = LookedAt::read(postgres, having(self.query, queries)).await?;
         if size(found.looked_at) >= LOOKED_AT {
             return Ok(None);
         }
