@@ -1,6 +1,6 @@
 //! Changes: what one caller wants written, whole or not at all.
 
-use galatea_core::{Error, Memory, MemoryKind, Result};
+use galatea_core::{AgentId, Error, Memory, MemoryId, MemoryKind, Result, RoomId};
 use uuid::Uuid;
 
 use crate::{
@@ -72,6 +72,33 @@ impl Write {
     }
 }
 
+/// Which stored memories a change touches.
+#[derive(Debug, Default)]
+pub(crate) enum Changed {
+    /// None.
+    #[default]
+    Nothing,
+    /// These at most.
+    These(Vec<MemoryId>),
+    /// Any.
+    Any,
+}
+
+impl Changed {
+    pub(crate) fn is_nothing(&self) -> bool {
+        matches!(self, Self::Nothing)
+    }
+
+    /// Adds memories.
+    pub(crate) fn add(&mut self, ids: &[MemoryId]) {
+        match self {
+            Self::Nothing => *self = Self::These(ids.to_vec()),
+            Self::These(known) => known.extend_from_slice(ids),
+            Self::Any => {}
+        }
+    }
+}
+
 /// One caller's change. Its writes take effect together, in their order, or not at all; each
 /// returns the number of rows it touched.
 #[derive(Debug, Default)]
@@ -83,8 +110,10 @@ pub(crate) struct Change {
     pub(crate) scrub: bool,
     /// Messages that are new if the write of this number says so.
     pub(crate) messages: Vec<(usize, Memory)>,
-    /// Stored memories are changed, removed or moved.
-    pub(crate) changes_memories: bool,
+    /// Rooms whose summaries are stored.
+    pub(crate) summarised: Vec<(AgentId, RoomId)>,
+    /// Stored memories that are changed, removed or moved.
+    pub(crate) changed: Changed,
     /// Terms of stored memories change, such as the place of a superseded fact.
     pub(crate) changes_terms: bool,
     /// No caller needs the result soon: SQLite's writer may hold the change back briefly and commit
@@ -113,8 +142,16 @@ impl Change {
         Ok(self.writes.len() - 1)
     }
 
+    /// A write stores this memory, which may be a summary.
+    pub(crate) fn summarises(&mut self, memory: &Memory) {
+        if memory.kind == MemoryKind::Summaries {
+            self.summarised.push((memory.agent_id, memory.room_id));
+        }
+    }
+
     /// The last write stores this memory, unless it is there already.
     pub(crate) fn stores(&mut self, memory: Memory) {
+        self.summarises(&memory);
         if memory.kind == MemoryKind::Messages
             && let Some(last) = self.writes.len().checked_sub(1)
         {

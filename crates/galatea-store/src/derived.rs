@@ -166,6 +166,7 @@ fn push_new(change: &mut Change, derived: &Derived) -> Result<usize> {
     let mut from = values![memory.id.0, memory.agent_id.0];
     from.push(ids_value(sources));
     let statements = vec![SAVE.with(row), SAVE_SOURCES.with(from)];
+    change.summarises(memory);
     change.push(Write::Other { statements, counted: Some(0) })
 }
 
@@ -200,7 +201,7 @@ pub(crate) fn push(change: &mut Change, agent: AgentId, of: &DerivedChange) -> R
     }
     if !of.removed.is_empty() {
         change.scrub = true;
-        change.changes_memories = true;
+        change.changed.add(&of.removed);
     }
     change.changes_terms = !of.restored.is_empty() || !of.superseded.is_empty();
     Ok(stored)

@@ -9,7 +9,7 @@ use serde_json::{Map, Value as Json, json};
 use uuid::Uuid;
 
 use crate::{
-    change::{Change, Write},
+    change::{Change, Changed, Write},
     connect::merging,
     convert::name_of,
     dialect::{Dialects, Statement, values},
@@ -269,7 +269,7 @@ fn push_forget(
     statements.extend([FORGET_ASKED, FORGET_TASKS, FORGET_NAMES].map(with));
     statements.push(relationship::UNLINK.with(values![agent.0, entity.0]));
     change.scrub = true;
-    change.changes_memories = true;
+    change.changed = Changed::Any;
     change.push(Write::Other { statements, counted: None }).map(drop)
 }
 

@@ -37,6 +37,7 @@ mod room;
 mod rows;
 mod sqlite;
 mod step;
+mod talk;
 mod task;
 mod terms;
 mod usage;

@@ -3,6 +3,7 @@
 mod candidates;
 mod listed;
 mod lookup;
+mod memory;
 mod rank;
 mod rows;
 mod source;
@@ -24,12 +25,14 @@ use std::{
 
 use self::{
     candidates::ByWords,
+    memory::{Words, talk_in_sqlite, wide},
     rows::Row,
     source::{Search, Source, at_once},
 };
 use crate::{
     Backend, Database,
     sqlite::{Counts, Sqlite, raw::Raw},
+    talk::Handle,
 };
 
 #[cfg(test)]
@@ -55,42 +58,67 @@ const SPREADING: usize = 4;
 #[async_trait]
 impl RecallStore for Database {
     async fn recall(&self, query: &RecallQuery) -> Result<Vec<Recalled>> {
-        let sqlite = match &self.0.backend {
+        match &self.0.backend {
             Backend::Postgres(postgres) => {
-                return Search::new(Source::Postgres(postgres), query).run().await;
+                let talk = postgres.talk(query).await?;
+                let source = Source::Postgres(postgres);
+                let found = Search::new(source, query, talk).find().await?;
+                Source::Postgres(postgres).hits(query, found).await
             }
-            Backend::Sqlite(sqlite) => sqlite,
-        };
-        if let Some(found) = self.recall_in_sqlite(sqlite, query, true).await? {
-            return Ok(found);
+            Backend::Sqlite(sqlite) => self.recall_in_sqlite(sqlite, query).await,
         }
-        sqlite.index_terms().await?;
-        Ok(self.recall_in_sqlite(sqlite, query, false).await?.unwrap_or_default())
     }
 }
 
 impl Database {
-    /// A search on a thread with SQLite's handle. None if the index of words has to be brought up
-    /// first. With `complete` false it searches anyway and may miss rows.
     async fn recall_in_sqlite(
         &self,
         sqlite: &Sqlite,
         query: &RecallQuery,
+    ) -> Result<Vec<Recalled>> {
+        let (talk, mut words) = (talk_in_sqlite(sqlite, query).await?, None);
+        if talk.is_some() && query.meanings.is_empty() {
+            let search = Search::new(Source::Unconnected, query, talk.clone());
+            // It fails if it needs the database.
+            if let Ok(found) = at_once(search.find()) {
+                return read_in_sqlite(sqlite, query, found).await;
+            }
+            words = search.words;
+        }
+        if let Some(found) =
+            self.search_in_sqlite(sqlite, query, (talk.clone(), words), true).await?
+        {
+            return Ok(found);
+        }
+        sqlite.index_terms().await?;
+        Ok(self.search_in_sqlite(sqlite, query, (talk, None), false).await?.unwrap_or_default())
+    }
+
+    /// A search on a thread with SQLite's handle. None if the index of words has to be brought up
+    /// first. With `complete` false it searches anyway and may miss rows.
+    async fn search_in_sqlite(
+        &self,
+        sqlite: &Sqlite,
+        query: &RecallQuery,
+        (talk, words): (Option<Handle>, Option<Words>),
         complete: bool,
     ) -> Result<Option<Vec<Recalled>>> {
         let query = query.clone();
-        let unindexed = Arc::clone(&sqlite.unindexed);
+        let unindexed = Arc::clone(&sqlite.known.unindexed);
         let found = sqlite.search(move |raw, counts| {
-            let mut search = Search::new(Source::of_sqlite(raw, counts), &query);
+            let source = Source::of_sqlite(raw, counts);
+            let mut search = Search::again(source, &query, talk, words);
             let found = async {
-                if !search.asked.is_empty() {
-                    match search.find_unindexed(&unindexed)? {
+                if search.needs_index() {
+                    let asked = if search.talk.is_some() { &wide(&query) } else { &query };
+                    match search.find_unindexed(asked, &unindexed)? {
                         Some(found) => search.unindexed = found,
                         None if complete => return Ok(None),
                         None => {}
                     }
                 }
-                Ok(Some((search.run().await?, search.unindexed.behind)))
+                let found = search.find().await?;
+                Ok(Some((search.source.hits(&query, found).await?, search.unindexed.behind)))
             };
             at_once(found)
         });
@@ -130,23 +158,47 @@ impl Database {
     }
 }
 
+/// Reads what was found in memory.
+async fn read_in_sqlite(
+    sqlite: &Sqlite,
+    query: &RecallQuery,
+    found: Selected,
+) -> Result<Vec<Recalled>> {
+    if found.fused.is_empty() {
+        return Ok(Vec::new());
+    }
+    let query = query.clone();
+    let read = move |raw: &mut Raw<'_>, counts: &Counts| {
+        at_once(Source::of_sqlite(raw, counts).hits(&query, found))
+    };
+    sqlite.search(read).await?
+}
+
 /// The messages before and after messages.
 type Links = HashMap<i64, [Option<i64>; 2]>;
 /// The share of the question's words that memories have.
 type Coverage = HashMap<i64, f32>;
 
+/// What a search found, before it is read.
+#[derive(Default)]
+pub(crate) struct Selected {
+    fused: Vec<Fused<i64>>,
+    beside: Links,
+    coverage: Coverage,
+}
+
 impl Search<'_, '_> {
-    async fn run(&self) -> Result<Vec<Recalled>> {
+    async fn find(&self) -> Result<Selected> {
         let query = self.query;
         let limit = usize::try_from(query.limit.min(MOST_RECALLED)).unwrap_or(0);
         if limit == 0 {
-            return Ok(Vec::new());
+            return Ok(Selected::default());
         }
         if self.asked.is_empty() && query.meanings.is_empty() {
             let newest = self.newest(limit).await?;
             let listed =
                 newest.into_iter().map(|key| Fused { key, score: 0.0, words: None, meaning: None });
-            return self.hits(listed.collect(), Links::new(), &Coverage::new()).await;
+            return Ok(Selected { fused: listed.collect(), ..Selected::default() });
         }
         let most = match (query.meanings.is_empty(), query.named.is_empty()) {
             (true, true) => BY_WORDS,
@@ -155,16 +207,41 @@ impl Search<'_, '_> {
         };
         let most = most.max(2 * limit);
         let (mut candidates, coverage) = self.scored(most).await?;
-        let mut links = HashMap::new();
+        let mut beside = HashMap::new();
         let mut fused = fusion::fuse(&candidates, &query.fusion);
         if query.fusion.neighbours > 0.0 && !fused.is_empty() {
             fused.truncate(SPREADING * limit);
             let seqs: Vec<i64> = fused.iter().map(|fused| fused.key).collect();
-            links = self.spread(&mut candidates, &seqs).await?;
+            beside = self.spread(&mut candidates, &seqs).await?;
             fused = fusion::fuse(&candidates, &query.fusion);
         }
+        if query.coverage > 0.0 {
+            let covered = |seq: i64| coverage.get(&seq).copied().unwrap_or(0.0);
+            fused.retain(|fused| covered(fused.key) >= query.coverage);
+        }
         fused.truncate(limit);
-        self.hits(fused, links, &coverage).await
+        if query.neighbours {
+            let all: Vec<i64> = fused.iter().map(|fused| fused.key).collect();
+            let unknown = all.iter().copied().filter(|seq| !beside.contains_key(seq)).collect();
+            beside.extend(self.beside(unknown).await?);
+        } else {
+            beside.clear();
+        }
+        Ok(Selected { fused, beside, coverage })
+    }
+
+    /// The messages before and after those of these that are messages.
+    async fn beside(&self, mut seqs: Vec<i64>) -> Result<Links> {
+        let mut known = Links::new();
+        if let Some(handle) = &self.talk {
+            let talk = handle.talk();
+            seqs.retain(|seq| match talk.beside(*seq) {
+                Some(beside) => known.insert(*seq, beside).is_some(),
+                None => true,
+            });
+        }
+        known.extend(self.source.beside(&seqs).await?);
+        Ok(known)
     }
 
     /// Candidates of both searches, each with both of its scores as far as it has them.
@@ -206,7 +283,7 @@ impl Search<'_, '_> {
     /// Adds the neighbours of the best, which are candidates then too.
     async fn spread(&self, candidates: &mut Vec<Candidate<i64>>, best: &[i64]) -> Result<Links> {
         let query = self.query;
-        let beside = self.source.beside(best).await?;
+        let beside = self.beside(best.to_vec()).await?;
         let mut all: HashSet<i64> = candidates.iter().map(|c| c.key).collect();
         let mut new: Vec<i64> =
             beside.values().flatten().flatten().copied().filter(|seq| all.insert(*seq)).collect();
@@ -239,27 +316,20 @@ impl Search<'_, '_> {
         }
         Ok(beside)
     }
+}
 
-    /// Reads what was found; `beside` has the neighbours that are known already.
-    async fn hits(
-        &self,
-        fused: Vec<Fused<i64>>,
-        mut beside: Links,
-        coverage: &Coverage,
-    ) -> Result<Vec<Recalled>> {
-        let query = self.query;
+impl Source<'_, '_> {
+    /// Reads what was found.
+    async fn hits(&self, query: &RecallQuery, found: Selected) -> Result<Vec<Recalled>> {
+        let Selected { fused, mut beside, coverage } = found;
         let mut all: Vec<i64> = fused.iter().map(|fused| fused.key).collect();
-        if query.neighbours {
-            let unknown: Vec<i64> =
-                all.iter().copied().filter(|seq| !beside.contains_key(seq)).collect();
-            beside.extend(self.source.beside(&unknown).await?);
-        } else {
+        if !query.neighbours {
             beside.clear();
         }
         let near: Vec<i64> =
             all.iter().filter_map(|seq| beside.get(seq)).flatten().flatten().copied().collect();
         all.extend(near);
-        let rows = self.source.rows_of(&all).await?;
+        let rows = self.rows_of(&all).await?;
         let memory = |seq: Option<i64>| rows.get(&seq?).map(|row| row.memory.clone());
         Ok(fused
             .into_iter()

@@ -21,7 +21,15 @@ use crate::summary::{self, Summary, question};
 #[derive(Default)]
 pub(crate) struct Summarization {
     /// Up to when rooms are summarised, as far as this process knows.
-    until: Mutex<HashMap<RoomId, Timestamp>>,
+    rooms: Mutex<HashMap<RoomId, Summarised>>,
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Summarised {
+    until: Timestamp,
+    /// Enough messages have left since. They are not counted once more until they are summarised: a busy
+    /// room would have its messages counted in each turn.
+    is_behind: bool,
 }
 
 /// Messages that have left and are worth a call of the model. Fewer wait for more, and are found by
@@ -56,15 +64,20 @@ impl Evaluator for Summarization {
         if turn.models.text(Tier::TextSmall).info().scripted {
             return Ok(false);
         }
-        let until = self.lock().get(&turn.room.id).copied();
-        match (next(turn, until), until) {
+        let known = self.lock().get(&turn.room.id).copied();
+        match (next(turn, known.map(|known| known.until)), known) {
             (None, _) => Ok(false),
             // Until when the room is summarised is in its newest summary, which `evaluate` reads. What
             // leaves because of its number is always worth a call.
             (Some(_), None) | (Some(Next::Leaving(_)), _) => Ok(true),
-            (Some(Next::Left(left)), Some(until)) => {
+            (Some(_), Some(Summarised { is_behind: true, .. })) => Ok(true),
+            (Some(Next::Left(left)), Some(Summarised { until, .. })) => {
                 let query = between(turn, Some(after(until)), left);
-                Ok(turn.store.count_memories(&query).await? >= WORTH_IT)
+                let is_behind = turn.store.count_memories(&query).await? >= WORTH_IT;
+                if is_behind && let Some(known) = self.lock().get_mut(&turn.room.id) {
+                    known.is_behind |= known.until == until;
+                }
+                Ok(is_behind)
             }
         }
     }
@@ -114,11 +127,11 @@ impl Summarization {
         if rooms.len() >= ROOMS {
             rooms.clear();
         }
-        rooms.insert(room, until);
+        rooms.insert(room, Summarised { until, is_behind: false });
     }
 
-    fn lock(&self) -> std::sync::MutexGuard<'_, HashMap<RoomId, Timestamp>> {
-        self.until.lock().unwrap_or_else(PoisonError::into_inner)
+    fn lock(&self) -> std::sync::MutexGuard<'_, HashMap<RoomId, Summarised>> {
+        self.rooms.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

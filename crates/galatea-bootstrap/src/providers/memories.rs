@@ -35,11 +35,8 @@ const TIME: u64 = 12;
 /// Longest message shown, and longest of those around it, in graphemes.
 const LONGEST: usize = 300;
 const AROUND: usize = 80;
-/// Hits that are read of a search by words alone.
-const BY_WORDS_READ: u32 = 3;
-/// Hits of a search by words alone that are shown: where one is what was asked for, it is nearly
-/// always the first.
-const BY_WORDS: usize = 1;
+/// The same of a search by words alone: where one is what was asked for, it is nearly always the first.
+const BY_WORDS: u32 = 1;
 /// Least share of the question's words, by their rarity, of a hit of such a search. The store's test
 /// `the_coverage_of_a_hit_tells_evidence_from_other_talk` prints what that leaves.
 const COVERAGE: f32 = 0.35;
@@ -87,7 +84,7 @@ impl Provider for Memories {
         };
         let question = meaning::question(turn);
         let (named, names) = named(turn, &question);
-        let most = if said.is_some() { MOST } else { BY_WORDS_READ };
+        let (most, coverage) = if said.is_some() { (MOST, 0.0) } else { (BY_WORDS, COVERAGE) };
         let query = RecallQuery {
             room: Some(turn.room.id),
             since: summary::reset(turn),
@@ -96,14 +93,11 @@ impl Provider for Memories {
             named,
             names,
             neighbours: true,
+            coverage,
             ..RecallQuery::new(view::of_room(turn), question, most, turn.now())
                 .kind(MemoryKind::Messages)
         };
-        let mut found = turn.store.recall(&query).await?;
-        if query.meanings.is_empty() {
-            found.retain(|hit| hit.coverage >= COVERAGE);
-            found.truncate(BY_WORDS);
-        }
+        let found = turn.store.recall(&query).await?;
         let others = |hit: &Recalled| {
             [Some(&hit.memory), hit.before.as_ref(), hit.after.as_ref()]
                 .into_iter()

@@ -54,6 +54,8 @@ pub struct RecallQuery {
     /// themselves, and what others say to them would rank first. Empty where facts are looked for:
     /// their texts contain names.
     pub names: Vec<String>,
+    /// Least [`Recalled::coverage`] of a hit; 0 for any.
+    pub coverage: f32,
     /// At most so many, [`MOST_RECALLED`] at most.
     pub limit: u32,
     /// How words and meaning are weighed.
@@ -79,6 +81,7 @@ impl RecallQuery {
             meanings: Vec::new(),
             named: Vec::new(),
             names: Vec::new(),
+            coverage: 0.0,
             limit,
             fusion: Fusion::default(),
             now,

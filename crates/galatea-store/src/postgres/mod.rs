@@ -20,6 +20,7 @@ mod read;
 mod signs;
 mod sizes;
 pub(crate) mod statistics;
+mod tail;
 mod writer;
 
 pub use open::Seen;
@@ -35,8 +36,10 @@ use std::sync::{
 };
 use tokio::sync::{mpsc, oneshot};
 
-use self::{hints::Notices, signs::Signs, sizes::Sizes, statistics::Statistics, writer::Order};
-use crate::{change::Change, dialect::Statement, error as common};
+use self::{
+    hints::Notices, signs::Signs, sizes::Sizes, statistics::Statistics, tail::Tail, writer::Order,
+};
+use crate::{change::Change, dialect::Statement, error as common, talk::Talks};
 
 /// One PostgreSQL database.
 pub(crate) struct Postgres {
@@ -50,6 +53,8 @@ pub(crate) struct Postgres {
     trouble: Arc<Mutex<Option<Error>>>,
     signs: Signs,
     sizes: Sizes,
+    talks: Talks,
+    tail: Tail,
 }
 
 impl Postgres {
@@ -80,6 +85,8 @@ impl Postgres {
             trouble,
             signs: Signs::default(),
             sizes: Sizes::default(),
+            talks: Tail::talks(),
+            tail: Tail::default(),
         })
     }
 
@@ -115,10 +122,14 @@ impl Postgres {
     }
 
     /// Commits a change: for each write how many rows it touched.
-    pub(crate) async fn write(&self, change: Change) -> Result<Vec<u64>> {
+    pub(crate) async fn write(&self, mut change: Change) -> Result<Vec<u64>> {
+        let changed = std::mem::take(&mut change.changed);
         let (reply, answer) = oneshot::channel();
         self.orders.send(Order::Apply(change, reply)).await.map_err(|_| common::closed())?;
-        answer.await.map_err(|_| common::closed())?
+        let done = answer.await.map_err(|_| common::closed())?;
+        // Also if its outcome is unknown.
+        self.talks.changed(&changed);
+        done
     }
 
     /// Every row.
@@ -149,4 +160,5 @@ pub(crate) use self::{
     nearest::{CHANGED, SIZE, THERE},
     open::MIGRATIONS,
     open::{SESSION, database},
+    tail::TAIL,
 };

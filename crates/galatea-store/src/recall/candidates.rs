@@ -46,8 +46,8 @@ const READS: usize = 2;
 pub(super) struct Seen {
     pub(super) person: EntityId,
     pub(super) at: i64,
-    /// How long its text is: in characters, in PostgreSQL in terms.
-    long: i64,
+    /// How long its text is: in terms; in characters where SQLite was asked.
+    pub(super) long: i64,
 }
 
 /// What is known of memories, by their numbers.
@@ -187,16 +187,24 @@ impl Search<'_, '_> {
 
     /// Those of these that the query may show.
     pub(super) async fn visible_of(&self, seqs: &[i64]) -> Result<Known> {
-        if seqs.is_empty() {
-            return Ok(Known::new());
+        let (mut known, mut unknown) = (Known::new(), seqs.to_vec());
+        if let Some(handle) = &self.talk {
+            let talk = handle.talk();
+            unknown.retain(|seq| talk.get(*seq).is_none());
+            let seen = seqs.iter().filter_map(|seq| talk.visible(self.query, *seq));
+            known.extend(seen.map(|message| (message.seq, message.into())));
         }
-        let statement = visible(self.source.dialect(), self.query, seqs);
+        if unknown.is_empty() {
+            return Ok(known);
+        }
+        let statement = visible(self.source.dialect(), self.query, &unknown);
         let rows: Vec<SeenRow> = self.source.all(statement).await?;
         let seen = |row: SeenRow| {
             let (person, at) = (row.person(), row.created_at);
             (row.seq, Seen { person, at, long: row.long.unwrap_or(0) })
         };
-        Ok(rows.into_iter().map(seen).collect())
+        known.extend(rows.into_iter().map(seen));
+        Ok(known)
     }
 
     /// The best by words, with their scores.
@@ -204,14 +212,20 @@ impl Search<'_, '_> {
         if self.asked.is_empty() {
             return Ok(ByWords::default());
         }
-        let unchecked_times =
-            self.query.before.is_some() && self.source.dialect() == Dialect::Sqlite;
-        let (mut listed, unchecked) = match &self.source {
-            Source::Postgres(postgres) => {
-                (self.listed_by_postgres(postgres, &self.asked).await?, false)
+        let is_in_index = self.talk.is_none() && self.source.dialect() == Dialect::Sqlite;
+        let unchecked_times = self.query.before.is_some() && is_in_index;
+        let (mut listed, unchecked) = match (&self.talk, &self.words, &self.source) {
+            (Some(handle), Some(words), _) => (self.listed_with_older(handle, words).await?, false),
+            (Some(handle), None, _) => (self.listed_in_memory(handle), false),
+            (None, _, Source::Postgres(postgres)) => {
+                (self.listed_by_postgres(postgres).await?, false)
             }
-            Source::Sqlite(..) => (self.listed().await?, words::filters(self.query)),
+            (None, ..) => (self.listed().await?, words::filters(self.query)),
         };
+        let least = f64::from(self.query.coverage);
+        if self.query.meanings.is_empty() && !listed.iter().any(|of| of.coverage >= least) {
+            return Ok(ByWords::default());
+        }
         let later = match later(self.query) {
             Some(later) if unchecked_times => self.source.numbers(later).await?,
             _ => Vec::new(),

@@ -1,16 +1,16 @@
-//! Search by words in PostgreSQL. In a small Room all messages are looked at one by one; of one of
-//! some hundred or two thousand the index gives those with any of the words. Of a larger one the
-//! newest are looked at one by one, which finds its common words; the index finds the others.
+//! Search by words in PostgreSQL. A Room of up to [`MOST`](crate::talk::MOST) messages is searched in
+//! memory. Of a larger one the newest are, which finds its common words; the index of words finds the
+//! others. For an operator the newest rows are looked at one by one instead.
 //!
 //! The index of words knows places, but no order: of a word it gives every row of the place, and a
-//! common word of a large Room has tens of thousands. So there it is asked for rare words only.
-//! Rows of one Room lie in as many pages of the table, so each row that is looked at costs some two
-//! microseconds.
+//! common word of a large Room has tens of thousands. So it is asked for rare words only. Rows of one
+//! Room lie in as many pages of the table, so each row that is looked at costs some two microseconds.
 
-use galatea_core::{Error, MemoryKind, Result, RoomId, store::RecallQuery, visibility::View};
+use galatea_core::{Error, Result, RoomId, store::RecallQuery, visibility::View};
 use sqlx::FromRow;
 
 use super::{
+    memory::wide,
     rank::{self, Found, Listed},
     source::Search,
     view::{Builder, Dialect, limit, place_terms},
@@ -18,23 +18,19 @@ use super::{
 use crate::{
     dialect::{Statement, Value},
     postgres::Postgres,
+    talk::{Having, MOST, NEWEST},
     terms::Asked,
 };
 
-/// Memories of a word that count, the newest, as in SQLite.
-const NEWEST: usize = 400;
 /// Messages of a place that are looked at one by one.
 const LOOKED_AT: usize = 2_000;
-/// Messages of a Room that is looked at one by one in any case: with fewer the index costs more, some
-/// 0.1 ms a word.
-const SMALL: usize = 256;
 /// A word is common if one of so many of them has it.
 const ONE_IN: usize = 20;
 /// Messages that the index is expected to give for all words of a question: each costs a look at its row, some
 /// microseconds.
-const READ: usize = 1_500;
+const READ: usize = 6_000;
 /// Words of a question that are looked for.
-const MOST: usize = 32;
+pub(super) const ASKED: usize = 32;
 
 /// A question's words as the server's queries. Terms are letters and digits only.
 struct Queries {
@@ -47,7 +43,7 @@ struct Queries {
 impl Queries {
     fn new(query: &RecallQuery, asked: &[Asked]) -> Self {
         let quoted = |term: &str| format!("'{term}'");
-        let words = asked.iter().take(MOST).map(|asked| {
+        let words = asked.iter().take(ASKED).map(|asked| {
             let exact = quoted(&asked.exact) + if asked.prefix { ":*" } else { "" };
             let stems = asked.stems.iter().map(|stem| quoted(stem));
             let any: Vec<String> = std::iter::once(exact.clone()).chain(stems).collect();
@@ -92,27 +88,6 @@ fn checked(builder: &mut Builder<'_>) -> String {
     format!("CASE WHEN {} THEN true END", conditions.join(" AND "))
 }
 
-/// The rows that are looked at one by one, in the order of an index; none if a query has conditions
-/// that leave most of them out.
-fn newest_first(builder: &mut Builder<'_>, query: &RecallQuery) -> Option<String> {
-    if !query.people.is_empty() || query.since.is_some() {
-        return None;
-    }
-    match query.visible.view() {
-        View::Operator if query.room.is_none() => Some("ORDER BY m.seq DESC".to_owned()),
-        View::Room { room, .. }
-            if query.sorts() == [MemoryKind::Messages]
-                && query.room.is_none_or(|asked| asked == *room) =>
-        {
-            let room = builder.bind(room.0);
-            Some(format!(
-                "WHERE m.room_id = {room} AND m.type = 'messages' ORDER BY m.created_at DESC, m.seq DESC"
-            ))
-        }
-        _ => None,
-    }
-}
-
 /// The parts of a statement that compares rows `m` with each word.
 struct Digits {
     /// The words as queries, each once, in a row `q` of its own: a text that becomes a query for
@@ -142,10 +117,14 @@ impl Digits {
 const TOGETHER: &str = "SELECT count(*) AS looked_at, coalesce(array_agg(r.seq ORDER BY r.seq DESC) FILTER (WHERE r.found IS NOT NULL), '{}') AS seqs, \
      coalesce(string_agg(r.found, '' ORDER BY r.seq DESC), '') AS found FROM r";
 
-/// The newest of a place.
+/// The newest of all that an operator may see; none if a query has conditions that leave most of them
+/// out.
 fn look(query: &RecallQuery, queries: &Queries) -> Option<Statement> {
+    let filters = query.room.is_some() || !query.people.is_empty() || query.since.is_some();
+    if *query.visible.view() != View::Operator || filters {
+        return None;
+    }
     let mut builder = Builder::new(Dialect::Postgres, query);
-    let order = newest_first(&mut builder, query)?;
     let most = builder.bind(limit(LOOKED_AT));
     let Digits { asked, found } = Digits::new(&mut builder, queries);
     let checked = checked(&mut builder);
@@ -153,22 +132,8 @@ fn look(query: &RecallQuery, queries: &Queries) -> Option<Statement> {
         "WITH q AS MATERIALIZED (SELECT {asked}), r AS MATERIALIZED ( \
             SELECT m.seq, CASE WHEN m.words @@ q.a AND {checked} THEN {found} END AS found \
             FROM (SELECT m.seq, m.words, m.type, m.valid_until, m.room_id, m.entity_id, m.created_at, m.agent_id, m.scope, m.world_id \
-               FROM memories m {order} LIMIT {most}) m CROSS JOIN q) {TOGETHER}"
+               FROM memories m ORDER BY m.seq DESC LIMIT {most}) m CROSS JOIN q) {TOGETHER}"
     )))
-}
-
-/// Those of a place that have any of the words.
-fn having(query: &RecallQuery, queries: &Queries) -> Statement {
-    let mut builder = Builder::new(Dialect::Postgres, query);
-    let Digits { asked, found } = Digits::new(&mut builder, queries);
-    let placed = builder.bind(queries.placed(&queries.any()));
-    let checked = checked(&mut builder);
-    let most = builder.bind(limit(LOOKED_AT));
-    builder.finish(format!(
-        "WITH q AS MATERIALIZED (SELECT {asked}), r AS MATERIALIZED ( \
-            SELECT m.seq, {found} AS found FROM (SELECT m.seq, m.words FROM memories m WHERE m.words @@ {placed}::tsquery AND {checked} \
-               ORDER BY m.seq + 0 DESC LIMIT {most}) m CROSS JOIN q) {TOGETHER}"
-    ))
 }
 
 /// The newest that have each of some words.
@@ -220,10 +185,10 @@ struct Indexed {
     exact: bool,
 }
 
-/// What looking at the newest found, and the numbers of the words that fewer have than a common one.
-fn sort_out(words: usize, looked: &LookedAt) -> (Vec<Found>, Vec<usize>) {
-    let (whole, mut rare) = (size(looked.looked_at) < LOOKED_AT, Vec::new());
-    let found = looked.lists(words).into_iter().enumerate().map(|(n, mut list)| {
+/// What the newest have of each word, and the numbers of the words that fewer have than a common one.
+fn sort_out(lists: Vec<Vec<(i64, bool)>>, whole: bool) -> (Vec<Found>, Vec<usize>) {
+    let mut rare = Vec::new();
+    let found = lists.into_iter().enumerate().map(|(n, mut list)| {
         if !whole && list.len() < LOOKED_AT / ONE_IN {
             rare.push(n);
         }
@@ -234,14 +199,14 @@ fn sort_out(words: usize, looked: &LookedAt) -> (Vec<Found>, Vec<usize>) {
     (found.collect(), rare)
 }
 
-/// Of some words the rarest that the index is asked for, in a place of so many messages.
-fn rarest(mut words: Vec<usize>, found: &[Found], place: usize) -> Vec<usize> {
-    let seen = |word: &usize| found.get(*word).map_or(0, |found| found.rows.len());
-    words.sort_by_key(seen);
+/// Of some words the rarest that the index is asked for, in a Room of so many messages. `seen` gives how
+/// many of its newest have a word.
+fn rarest(mut words: Vec<usize>, seen: impl Fn(usize) -> usize, messages: usize) -> Vec<usize> {
+    words.sort_by_key(|word| seen(*word));
     let mut read = 0;
     words.retain(|word| {
         // One that none of the newest has may be in older ones: as often as if half of one had it.
-        read += (2 * seen(word)).max(1) * place / (2 * LOOKED_AT);
+        read += (2 * seen(*word)).max(1) * messages / (2 * MOST);
         read <= READ
     });
     words
@@ -252,86 +217,57 @@ fn size(number: i64) -> usize {
 }
 
 impl Search<'_, '_> {
-    /// The best by words before their lengths are known.
-    pub(super) async fn listed_by_postgres(
-        &self,
-        postgres: &Postgres,
-        asked: &[Asked],
-    ) -> Result<Vec<Listed>> {
-        let queries = Queries::new(self.query, asked);
+    /// The best by words before their lengths are known, of what is not in memory.
+    pub(super) async fn listed_by_postgres(&self, postgres: &Postgres) -> Result<Vec<Listed>> {
+        let queries = Queries::new(self.query, &self.asked);
         let words = queries.words.len();
-        let look = look(self.query, &queries);
-        let room = match self.query.visible.view() {
-            View::Room { room, .. } if look.is_some() => Some(*room),
-            _ => None,
-        };
-        let mut messages = 0;
-        if let Some(room) = room {
-            messages = postgres.messages_in(room).await?;
-            if (SMALL..LOOKED_AT).contains(&messages) {
-                let listed = self.listed_by_index(postgres, &queries, room, messages).await?;
-                if let Some(listed) = listed {
-                    return Ok(listed);
-                }
-                messages = postgres.messages_now(room).await?;
-            }
-        }
-        let (mut found, rare, often) = match look {
+        let (mut found, rare) = match look(self.query, &queries) {
             Some(look) => {
                 let looked = LookedAt::read(postgres, look).await?;
-                let seen = size(looked.looked_at);
-                let counted = room.map_or(usize::MAX, |_| seen);
-                if let Some(room) = room.filter(|_| seen >= SMALL && messages < seen) {
-                    messages = postgres.messages_now(room).await?;
-                }
-                let (found, rare) = sort_out(words, &looked);
-                // An operator waits longer.
-                let rare = rarest(rare, &found, messages);
-                (found, rare, rank::often(counted))
+                sort_out(looked.lists(words), size(looked.looked_at) < LOOKED_AT)
             }
-            None => (vec![Found::all(Vec::new()); words], (0..words).collect(), usize::MAX),
+            None => (vec![Found::all(Vec::new()); words], (0..words).collect()),
         };
-        if !rare.is_empty() {
-            let statement = indexed(self.query, queries.each(&rare));
-            let mut lists: Vec<Vec<(i64, bool)>> = vec![Vec::new(); rare.len()];
-            for row in postgres.all::<Indexed>(statement).await? {
-                if let Some(list) = lists.get_mut(size(row.word - 1)) {
-                    list.push((row.seq, row.exact));
-                }
-            }
-            for (n, list) in rare.into_iter().zip(lists) {
-                found[n] = Found::all(list);
-            }
+        for (word, having) in having(postgres, self.query, &queries, rare).await? {
+            found[word] = Found::all(having);
         }
-        Ok(rank::score(&found, often))
+        Ok(rank::score(&found, usize::MAX))
     }
 
-    /// The same in a Room of which all messages with any of the words are read. None if they are too
-    /// many: the Room has grown since it was counted.
-    async fn listed_by_index(
+    /// The newest messages of a Room with some words of the question, by the places of the words; not
+    /// of all, if so many have them that reading them takes long. `seen` gives how many of the messages
+    /// in memory have a word.
+    pub(super) async fn indexed_in_postgres(
         &self,
         postgres: &Postgres,
-        queries: &Queries,
         room: RoomId,
-        messages: usize,
-    ) -> Result<Option<Vec<Listed>>> {
-        let found = LookedAt::read(postgres, having(self.query, queries)).await?;
-        if size(found.looked_at) >= LOOKED_AT {
-            return Ok(None);
-        }
-        let lists = found.lists(queries.words.len());
-        let widest = lists.iter().map(Vec::len).max().unwrap_or(0);
-        let mut often = rank::often(messages);
-        if widest >= often {
-            // The Room may have grown since it was counted.
-            often = rank::often(postgres.messages_now(room).await?);
-        }
-        let newest = |mut rows: Vec<(i64, bool)>| {
-            rows.truncate(NEWEST);
-            Found::all(rows)
-        };
-        Ok(Some(rank::score(&lists.into_iter().map(newest).collect::<Vec<_>>(), often)))
+        words: Vec<usize>,
+        seen: impl Fn(usize) -> usize,
+    ) -> Result<Vec<(usize, Having)>> {
+        let wide = wide(self.query);
+        let queries = Queries::new(&wide, &self.asked);
+        let words = rarest(words, seen, postgres.messages_in(room).await?);
+        having(postgres, &wide, &queries, words).await
     }
+}
+
+/// Asks the index for the newest that have some words.
+async fn having(
+    postgres: &Postgres,
+    query: &RecallQuery,
+    queries: &Queries,
+    words: Vec<usize>,
+) -> Result<Vec<(usize, Having)>> {
+    if words.is_empty() {
+        return Ok(Vec::new());
+    }
+    let mut lists: Vec<(usize, Having)> = words.iter().map(|word| (*word, Vec::new())).collect();
+    for row in postgres.all::<Indexed>(indexed(query, queries.each(&words))).await? {
+        if let Some((_, list)) = lists.get_mut(size(row.word - 1)) {
+            list.push((row.seq, row.exact));
+        }
+    }
+    Ok(lists)
 }
 
 /// All statements of a search by words that depend on the query.
@@ -339,8 +275,8 @@ impl Search<'_, '_> {
 pub(super) fn statements(query: &RecallQuery, asked: &[Asked]) -> Vec<Statement> {
     let queries = Queries::new(query, asked);
     let all: Vec<usize> = (0..queries.words.len()).collect();
-    let others = [having(query, &queries), indexed(query, queries.each(&all))];
-    look(query, &queries).into_iter().chain(others).collect()
+    let indexed = indexed(query, queries.each(&all));
+    look(query, &queries).into_iter().chain([indexed]).collect()
 }
 
 #[cfg(test)]
@@ -357,20 +293,21 @@ mod tests {
 
     #[test]
     fn a_place_that_was_looked_at_whole_needs_no_index() {
-        let (found, rare) = sort_out(2, &looked(LOOKED_AT - 1, &["21", "01"]));
+        let (found, rare) = sort_out(looked(LOOKED_AT - 1, &["21", "01"]).lists(2), true);
         assert_eq!(found[0], Found::all(vec![(10_000, true)]));
         assert_eq!(found[1], Found::all(vec![(10_000, false), (9_999, false)]));
         assert!(rare.is_empty());
-        assert_eq!(sort_out(1, &looked(3, &[])), (vec![Found::all(Vec::new())], Vec::new()));
+        let none = sort_out(looked(3, &[]).lists(1), true);
+        assert_eq!(none, (vec![Found::all(Vec::new())], Vec::new()));
     }
 
     #[test]
     fn the_rarest_words_are_read_first_and_not_too_many_rows() {
-        let seen = [40, 0, 90, 2].map(|many| Found::all((0..many).map(|n| (n, true)).collect()));
-        let rarest = |place| rarest(vec![0, 1, 2, 3], &seen, place);
+        let seen = [10, 0, 22, 1];
+        let rarest = |messages| rarest(vec![0, 1, 2, 3], |word| seen[word], messages);
         assert_eq!(rarest(5_400), [1, 3, 0, 2], "all, the rarest first");
-        // 1,000 messages, 2 in 2,000 of 50,000, and a guess.
-        assert_eq!(rarest(50_000), [1, 3, 0]);
+        // A guess, 1 in 500 of 100,000, and 2,000 messages.
+        assert_eq!(rarest(100_000), [1, 3, 0]);
         assert_eq!(rarest(1_000_000), [1, 3]);
         assert_eq!(rarest(10_000_000), Vec::<usize>::new());
     }
@@ -379,7 +316,7 @@ mod tests {
     fn the_index_is_asked_for_rare_words_of_a_large_place() {
         let mut found = vec!["11"; 99];
         found.extend(vec!["02"; 500]);
-        let (lists, rare) = sort_out(2, &looked(LOOKED_AT, &found));
+        let (lists, rare) = sort_out(looked(LOOKED_AT, &found).lists(2), false);
         assert_eq!(rare, [0]);
         assert_eq!((lists[1].rows.len(), lists[1].with), (NEWEST, NEWEST));
     }

@@ -36,6 +36,17 @@ impl Lookup {
         Self { terms, words }
     }
 
+    /// How many words are looked up.
+    pub(super) fn words(&self) -> usize {
+        self.words.len()
+    }
+
+    /// Whether a term is one of these words.
+    pub(super) fn is_of(&self, term: usize, words: &[usize]) -> bool {
+        let mut words = words.iter().filter_map(|word| self.words.get(*word));
+        words.any(|(exact, stems)| *exact == term || stems.contains(&term))
+    }
+
     /// The terms, each once.
     pub(super) fn terms(&self) -> impl Iterator<Item = &str> {
         self.terms.iter().map(String::as_str)

@@ -3,6 +3,7 @@
 use std::{
     cmp::Ordering,
     collections::{HashMap, HashSet},
+    hash::{BuildHasherDefault, Hasher},
 };
 
 /// A word says nothing if so many messages of a Room have it, and at least one in [`COMMON`].
@@ -52,10 +53,12 @@ pub(super) struct Listed {
 /// among what was found; the length comes later, see [`by_length`]. Words that `often` memories have
 /// are left out.
 pub(super) fn score(found: &[Found], often: usize) -> Vec<Listed> {
-    let all: HashSet<i64> = found.iter().flat_map(|of| &of.rows).map(|(seq, _)| *seq).collect();
+    let rows = found.iter().flat_map(|of| &of.rows);
+    let all: HashSet<i64, BuildHasherDefault<Mix>> = rows.map(|(seq, _)| *seq).collect();
     let total = count(4 * all.len()).max(1_000.0);
     // Of each memory its score, and the rarity of the words that it has.
-    let mut sums: HashMap<i64, (f64, f64)> = HashMap::with_capacity(all.len());
+    let mut sums: HashMap<i64, (f64, f64), BuildHasherDefault<Mix>> = HashMap::default();
+    sums.reserve(all.len());
     let mut asked = 0.0;
     for of in found.iter().filter(|of| of.rows.len() < often) {
         let with = count(of.with);
@@ -72,6 +75,30 @@ pub(super) fn score(found: &[Found], often: usize) -> Vec<Listed> {
     let mut listed: Vec<Listed> = sums.into_iter().map(listed).collect();
     listed.sort_unstable_by(best_first);
     listed
+}
+
+/// Hashes numbers of memories, which the database gives and no one can choose.
+#[derive(Default)]
+struct Mix(u64);
+
+impl Hasher for Mix {
+    fn finish(&self) -> u64 {
+        self.0
+    }
+
+    fn write(&mut self, bytes: &[u8]) {
+        bytes.iter().for_each(|byte| self.write_u64(u64::from(*byte)));
+    }
+
+    fn write_i64(&mut self, number: i64) {
+        self.write_u64(number.cast_unsigned());
+    }
+
+    fn write_u64(&mut self, number: u64) {
+        // Fibonacci hashing: 2^64 divided by the golden ratio.
+        self.0 = (self.0 ^ number).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        self.0 ^= self.0 >> 32;
+    }
 }
 
 fn best_first(a: &Listed, b: &Listed) -> Ordering {

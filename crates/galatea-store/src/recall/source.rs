@@ -8,7 +8,9 @@ use std::sync::{Mutex, PoisonError, atomic::Ordering};
 use uuid::Uuid;
 
 use super::{
+    listed::ASKED,
     lookup::{FoundUnindexed, Lookup},
+    memory::Words,
     view::Dialect,
 };
 use crate::{
@@ -20,6 +22,7 @@ use crate::{
         raw::{Arg, Columns, Raw},
         read_failed,
     },
+    talk::Handle,
     terms::{self, Asked},
 };
 
@@ -28,11 +31,13 @@ pub(crate) enum Source<'a, 'h> {
     Postgres(&'a Postgres),
     /// Never contended: one search uses it.
     Sqlite(Mutex<&'a mut Raw<'h>>, &'a Counts),
+    /// A search of what is in memory, which executes no statement.
+    Unconnected,
 }
 
 /// The result of a search in SQLite, which waits for nothing: its statements are executed by the
 /// calling thread.
-pub(super) fn at_once<T>(search: impl Future<Output = Result<T>>) -> Result<T> {
+pub(crate) fn at_once<T>(search: impl Future<Output = Result<T>>) -> Result<T> {
     search
         .now_or_never()
         .unwrap_or_else(|| Err(Error::unexpected("a search in SQLite waited for something")))
@@ -45,14 +50,35 @@ pub(super) struct Search<'a, 'h> {
     pub(super) asked: Vec<Asked>,
     pub(super) lookup: Lookup,
     pub(super) unindexed: FoundUnindexed,
+    /// The Room in memory, whole or its newest messages.
+    pub(super) talk: Option<Handle>,
+    /// What it has of the question's words, if it has not the whole Room.
+    pub(super) words: Option<Words>,
 }
 
 impl<'a, 'h> Search<'a, 'h> {
-    pub(super) fn new(source: Source<'a, 'h>, query: &'a RecallQuery) -> Self {
+    pub(super) fn new(
+        source: Source<'a, 'h>,
+        query: &'a RecallQuery,
+        talk: Option<Handle>,
+    ) -> Self {
+        Self::again(source, query, talk, None)
+    }
+
+    /// The same with what an earlier search has looked up already.
+    pub(super) fn again(
+        source: Source<'a, 'h>,
+        query: &'a RecallQuery,
+        talk: Option<Handle>,
+        words: Option<Words>,
+    ) -> Self {
         let names: Vec<&str> = query.names.iter().map(String::as_str).collect();
         let asked = terms::of_question(&fusion::embedded_question(&query.text, &names));
         let lookup = Lookup::new(&asked);
-        Self { source, query, asked, lookup, unindexed: FoundUnindexed::default() }
+        let few = asked.get(..lookup.words().min(ASKED)).unwrap_or(&asked);
+        let look_up = || talk.as_ref().and_then(|handle| Words::new(handle, query, few));
+        let words = words.or_else(look_up);
+        Self { source, query, asked, lookup, unindexed: FoundUnindexed::default(), talk, words }
     }
 }
 
@@ -70,7 +96,7 @@ impl<'a, 'h> Source<'a, 'h> {
     pub(crate) fn dialect(&self) -> Dialect {
         match self {
             Self::Postgres(_) => Dialect::Postgres,
-            Self::Sqlite(..) => Dialect::Sqlite,
+            Self::Sqlite(..) | Self::Unconnected => Dialect::Sqlite,
         }
     }
 
@@ -79,6 +105,9 @@ impl<'a, 'h> Source<'a, 'h> {
         let (raw, counts) = match self {
             Self::Postgres(postgres) => return postgres.all(statement).await,
             Self::Sqlite(raw, counts) => (raw, counts),
+            Self::Unconnected => {
+                return Err(Error::unexpected("a search in memory needs the database"));
+            }
         };
         let values = statement.values.iter().map(Bound::of).collect::<Result<Vec<_>>>()?;
         let args: Vec<Arg<'_>> = values.iter().map(Bound::arg).collect();

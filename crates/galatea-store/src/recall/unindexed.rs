@@ -1,7 +1,7 @@
 //! The rows that SQLite's index of words does not have yet and that a search would miss: their terms
 //! are looked up in memory. If they are too many, the index is brought up first.
 
-use galatea_core::Result;
+use galatea_core::{Result, store::RecallQuery};
 use uuid::Uuid;
 
 use super::{
@@ -74,7 +74,11 @@ impl Row for Extent {
 impl Search<'_, '_> {
     /// The rows without words that have terms of a question. None if the index has to be brought up
     /// first.
-    pub(super) fn find_unindexed(&self, unindexed: &Unindexed) -> Result<Option<FoundUnindexed>> {
+    pub(super) fn find_unindexed(
+        &self,
+        query: &RecallQuery,
+        unindexed: &Unindexed,
+    ) -> Result<Option<FoundUnindexed>> {
         // Before the first statement, which begins the transaction: no other search may move the
         // rows to a newer state than this search sees.
         let mut rows = unindexed.rows();
@@ -90,7 +94,12 @@ impl Search<'_, '_> {
         if after < last {
             rows.add(at_once(self.source.all::<Late>(AFTER.with(values![after])))?);
         }
-        let (missed, unknown) = rows.missed(self.query);
+        let (mut missed, mut unknown) = rows.missed(query);
+        if let Some(handle) = &self.talk {
+            let talk = handle.talk();
+            missed.retain(|seq| talk.get(*seq).is_none());
+            unknown.retain(|seq| talk.get(*seq).is_none());
+        }
         if missed.is_empty() {
             return Ok(Some(FoundUnindexed { behind, ..FoundUnindexed::default() }));
         }
@@ -103,7 +112,7 @@ impl Search<'_, '_> {
                 return Ok(None);
             }
         }
-        let codes = codes(self.query);
+        let codes = codes(query);
         let lists = self.lookup.terms().map(|term| rows.having(term, &codes, &missed)).collect();
         let here = rows.having("", &codes, &missed).len();
         Ok(Some(FoundUnindexed { lists, rows: here, behind }))

@@ -10,6 +10,7 @@ use super::{
 };
 use crate::{
     dialect::{Dialects, Statement, values},
+    talk::Having,
     terms,
 };
 
@@ -64,21 +65,47 @@ pub(super) fn codes(query: &RecallQuery) -> Vec<String> {
 }
 
 impl Search<'_, '_> {
+    /// The newest messages with some words of the question, by the places of the words.
+    pub(super) async fn indexed_in_sqlite(
+        &self,
+        words: Vec<usize>,
+    ) -> Result<Vec<(usize, Having)>> {
+        let lists = self.lists(NEWEST, |term| self.lookup.is_of(term, &words)).await?;
+        let mut found = self.lookup.found(&lists);
+        Ok(words
+            .into_iter()
+            .filter_map(|word| {
+                let mut rows = std::mem::take(&mut found.get_mut(word)?.rows);
+                rows.sort_unstable_by_key(|(seq, _)| std::cmp::Reverse(*seq));
+                Some((word, rows))
+            })
+            .collect())
+    }
+
+    /// For each term that is looked up the newest memories that have it; of other terms none.
+    async fn lists(&self, most: u32, is_asked: impl Fn(usize) -> bool) -> Result<Vec<Vec<i64>>> {
+        let codes = codes(self.query);
+        let mut lists = Vec::new();
+        for (n, term) in self.lookup.terms().enumerate() {
+            let mut list = Vec::new();
+            if is_asked(n) {
+                // What the index does not have yet is newer than what it has.
+                list = self.unindexed.lists.get(n).cloned().unwrap_or_default();
+                let indexed = LIST.with(values![expression(term, &codes), most]);
+                list.extend(self.source.numbers(indexed).await?);
+                list.truncate(most as usize);
+            }
+            lists.push(list);
+        }
+        Ok(lists)
+    }
+
     /// The best by words before their lengths are known, with conditions still to be checked.
     pub(super) async fn listed(&self) -> Result<Vec<Listed>> {
         let Self { query, lookup, unindexed, .. } = self;
         let codes = codes(query);
         let most = if filters(query) { NEWEST_OF_MANY } else { NEWEST };
-        let mut lists = Vec::new();
-        for (n, term) in lookup.terms().enumerate() {
-            // What the index does not have yet is newer than what it has.
-            let mut list = unindexed.lists.get(n).cloned().unwrap_or_default();
-            let indexed = LIST.with(values![expression(term, &codes), most]);
-            list.extend(self.source.numbers(indexed).await?);
-            list.truncate(most as usize);
-            lists.push(list);
-        }
-        let found = lookup.found(&lists);
+        let found = lookup.found(&self.lists(most, |_| true).await?);
         let messages = query.sorts() == [MemoryKind::Messages];
         let widest = found.iter().map(|found| found.rows.len()).max().unwrap_or(0);
         let often = if messages && !codes.is_empty() && widest >= OFTEN {

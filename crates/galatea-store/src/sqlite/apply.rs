@@ -23,13 +23,22 @@ impl From<Refusal> for Failed {
     }
 }
 
-/// Carries out a change within a transaction: for each write how many rows it touched.
-pub(crate) fn change(db: &mut Raw<'_>, change: &Change) -> Result<Vec<u64>, Failed> {
+/// What a write did.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Done {
+    /// How many rows it touched.
+    pub(crate) rows: u64,
+    /// The number of the memory that it stored.
+    pub(crate) seq: Option<i64>,
+}
+
+/// Carries out a change within a transaction: what each write did.
+pub(crate) fn change(db: &mut Raw<'_>, change: &Change) -> Result<Vec<Done>, Failed> {
     change.writes.iter().map(|write| self::write(db, write)).collect()
 }
 
-fn write(db: &mut Raw<'_>, write: &Write) -> Result<u64, Failed> {
-    let hits = match write {
+fn write(db: &mut Raw<'_>, write: &Write) -> Result<Done, Failed> {
+    let rows = match write {
         // One process holds everything.
         Write::Fence(_) => 1,
         Write::Message(row) => message(db, row)?,
@@ -49,7 +58,8 @@ fn write(db: &mut Raw<'_>, write: &Write) -> Result<u64, Failed> {
             touched => touched,
         },
     };
-    Ok(hits)
+    let stores = matches!(write, Write::Message(_) | Write::Memory(_)) && rows > 0;
+    Ok(Done { rows, seq: stores.then(|| db.inserted()) })
 }
 
 fn message(db: &mut Raw<'_>, row: &MessageRow) -> Result<u64, Refusal> {

@@ -4,7 +4,7 @@ use galatea_core::Result;
 use tokio::sync::oneshot;
 
 use super::{
-    apply::{self, Failed},
+    apply::{self, Done, Failed},
     error,
     raw::{Raw, Refusal},
 };
@@ -21,7 +21,7 @@ pub(super) struct Waiting {
 }
 
 /// The result of each change of a committed group, in the order of the group.
-pub(super) type Outcomes = Vec<Result<Vec<u64>, Failed>>;
+pub(super) type Outcomes = Vec<Result<Vec<Done>, Failed>>;
 
 /// Carries out changes up to the first that is refused. Fails when the transaction cannot go on.
 pub(super) fn apply_all(db: &mut Raw<'_>, group: &[Waiting]) -> Result<Outcomes, Refusal> {
@@ -54,7 +54,7 @@ pub(super) fn apply_each(db: &mut Raw<'_>, group: &[Waiting]) -> Result<Outcomes
 
 /// Carries out a change. Fails when the transaction cannot go on, since the disk or the file
 /// refuses.
-fn apply(db: &mut Raw<'_>, change: &Change) -> Result<Result<Vec<u64>, Failed>, Refusal> {
+fn apply(db: &mut Raw<'_>, change: &Change) -> Result<Result<Vec<Done>, Failed>, Refusal> {
     match apply::change(db, change) {
         Err(Failed::Refused(refusal)) if error::is_environment(&refusal) || db.is_autocommit() => {
             Err(refusal)

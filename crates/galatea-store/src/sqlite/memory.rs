@@ -29,11 +29,11 @@ impl Sqlite {
     }
 
     pub(crate) async fn shared_memories(&self, query: &MemoryQuery) -> Result<Vec<Arc<Memory>>> {
-        match self.recent.lookup(query) {
+        match self.known.recent.lookup(query) {
             CacheLookup::Hit(page) => Ok(page),
             CacheLookup::Miss(reading) => {
                 let read = self.page(&reading.query()).await?;
-                Ok(self.recent.fill(&reading, query, read))
+                Ok(self.known.recent.fill(&reading, query, read))
             }
             CacheLookup::Uncacheable => {
                 Ok(self.page(query).await?.into_iter().map(Arc::new).collect())

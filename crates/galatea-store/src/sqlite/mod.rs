@@ -12,6 +12,7 @@ mod error;
 mod filter;
 mod functions;
 mod group;
+mod known;
 mod lease;
 mod memory;
 mod open;
@@ -39,11 +40,11 @@ use tokio::sync::{Notify, Semaphore, oneshot};
 
 use self::{
     condition::Condition,
+    known::Known,
     lease::Asked,
     presence::Presence,
     raw::Raw,
     read::Readers,
-    recent::Recent,
     writer::{Order, Writer},
 };
 pub(crate) use self::{
@@ -62,8 +63,7 @@ pub(crate) struct Sqlite {
     counts: Arc<Counts>,
     pub(crate) asked: Asked,
     condition: Arc<Condition>,
-    recent: Arc<Recent>,
-    pub(crate) unindexed: Arc<Unindexed>,
+    pub(crate) known: Known,
     /// Notified when a search sees that the index of words is behind.
     pub(crate) index_wanted: Arc<Notify>,
 }
@@ -82,14 +82,12 @@ impl Sqlite {
         let (orders, receiver) = mpsc::channel();
         let counts = Arc::new(Counts::default());
         let condition = Arc::new(Condition::of(presence));
-        let recent = Arc::new(Recent::default());
-        let unindexed = Arc::new(Unindexed::default());
+        let known = Known::new();
         let writer = Writer::new(
             receiver,
             Arc::clone(&counts),
             Arc::clone(&condition),
-            Arc::clone(&recent),
-            Arc::clone(&unindexed),
+            known.clone(),
             options.idle,
         );
         let failed = |e| {
@@ -116,8 +114,7 @@ impl Sqlite {
             counts,
             asked: Asked::new(Arc::clone(&options.clock)),
             condition,
-            recent,
-            unindexed,
+            known,
             index_wanted: Arc::default(),
         })
     }

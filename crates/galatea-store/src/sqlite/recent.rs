@@ -1,9 +1,9 @@
-//! The newest messages of Rooms, kept in memory: every turn reads them, and what it reads was
-//! mostly written by this process a moment ago.
+//! The newest messages and summaries of Rooms, kept in memory: every turn reads them, and what it reads
+//! was mostly written by this process a moment ago.
 //!
 //! The writer adds what it has committed before it answers for it, in the order of commits, so a
 //! caller that got its answer finds its change here. Whatever changes or removes a stored memory
-//! empties everything (`Change::changes_memories`), and so does a commit of another process.
+//! empties everything (`Change::changed`), and so does a commit of another process.
 
 use galatea_core::{AgentId, Memory, MemoryId, MemoryKind, RoomId, Timestamp, store::MemoryQuery};
 use serde_json::{Map, Value};
@@ -25,7 +25,7 @@ const STEP: u32 = 16;
 /// Rooms whose page is being read, at most; a reader that went away leaves its own.
 const READING: usize = 1024;
 
-type Key = (AgentId, RoomId);
+type Key = (AgentId, RoomId, MemoryKind);
 
 /// The newest messages of some Rooms.
 #[derive(Default)]
@@ -77,7 +77,7 @@ pub(crate) struct Reading {
 impl Reading {
     /// What to read: the page of the query, a little longer, however old.
     pub(crate) fn query(&self) -> MemoryQuery {
-        MemoryQuery::new(self.key.0, self.most).room(self.key.1).kind(MemoryKind::Messages)
+        MemoryQuery::new(self.key.0, self.most).room(self.key.1).kind(self.key.2)
     }
 }
 
@@ -107,10 +107,13 @@ impl Recent {
         else {
             return CacheLookup::Uncacheable;
         };
-        if kinds.as_slice() != [MemoryKind::Messages] || *limit == 0 || *limit > LONGEST {
+        let &[kind @ (MemoryKind::Messages | MemoryKind::Summaries)] = kinds.as_slice() else {
+            return CacheLookup::Uncacheable;
+        };
+        if *limit == 0 || *limit > LONGEST {
             return CacheLookup::Uncacheable;
         }
-        let key = (*agent, *room);
+        let key = (*agent, *room, kind);
         let mut state = self.lock();
         state.ticks += 1;
         let ticks = state.ticks;
@@ -160,7 +163,7 @@ impl Recent {
     pub(crate) fn add(&self, memories: impl Iterator<Item = Memory>) {
         let mut state = self.lock();
         for memory in memories {
-            let key = (memory.agent_id, memory.room_id);
+            let key = (memory.agent_id, memory.room_id, MemoryKind::Messages);
             state.reading.remove(&key);
             let State { rooms, bytes, .. } = &mut *state;
             if let Some(page) = rooms.get_mut(&key) {
@@ -168,6 +171,16 @@ impl Recent {
             }
         }
         state.bound(BYTES);
+    }
+
+    /// Forgets the summaries of Rooms: others were stored.
+    pub(crate) fn forget_summaries(&self, rooms: &[(AgentId, RoomId)]) {
+        let mut state = self.lock();
+        for (agent, room) in rooms {
+            let key = (*agent, *room, MemoryKind::Summaries);
+            state.reading.remove(&key);
+            state.drop_room(&key);
+        }
     }
 
     /// Keeps what was asked for last: after a burst most of it is not asked for again.

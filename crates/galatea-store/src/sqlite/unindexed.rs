@@ -4,7 +4,6 @@
 
 use galatea_core::store::RecallQuery;
 use std::{
-    borrow::Cow,
     collections::{BTreeMap, BTreeSet},
     ops::Bound,
     sync::{
@@ -14,7 +13,7 @@ use std::{
 };
 use uuid::Uuid;
 
-use crate::terms::AT;
+use crate::terms::{AT, tokenized};
 
 /// Bytes of words kept. Beyond them the rows are indexed first.
 const MOST_BYTES: usize = 1 << 20;
@@ -182,12 +181,6 @@ impl UnindexedRows {
             .take_while(move |(word, _)| word.starts_with(beginning))
             .flat_map(|(_, rows)| rows.iter().copied())
     }
-}
-
-/// A term as FTS5's tokenizer changes it: of the letters that the analysis leaves it folds the final
-/// sigma only.
-fn tokenized(term: &str) -> Cow<'_, str> {
-    if term.contains('ς') { term.replace('ς', "σ").into() } else { term.into() }
 }
 
 /// Bytes that a word and its rows take, about.

@@ -24,9 +24,8 @@ use super::{
     counts::Counts,
     error,
     group::{Outcomes, Waiting, apply_all, apply_each},
+    known::Known,
     raw::{Raw, Refusal},
-    recent::Recent,
-    unindexed::Unindexed,
 };
 use crate::{change::Change, error as common};
 
@@ -65,8 +64,7 @@ pub(crate) struct Writer {
     pub(crate) orders: Receiver<Order>,
     pub(crate) counts: Arc<Counts>,
     pub(crate) condition: Arc<Condition>,
-    pub(crate) recent: Arc<Recent>,
-    pub(crate) unindexed: Arc<Unindexed>,
+    pub(crate) known: Known,
     /// With nothing to do for so long, what is held for the next change and the next turn is given
     /// back.
     pub(crate) idle: Duration,
@@ -81,11 +79,10 @@ impl Writer {
         orders: Receiver<Order>,
         counts: Arc<Counts>,
         condition: Arc<Condition>,
-        recent: Arc<Recent>,
-        unindexed: Arc<Unindexed>,
+        known: Known,
         idle: Duration,
     ) -> Self {
-        Self { orders, counts, condition, recent, unindexed, idle, scrub: false, version: None }
+        Self { orders, counts, condition, known, idle, scrub: false, version: None }
     }
 
     /// Writes through a connection of its own, until `close` is called or all handles of the store
@@ -246,42 +243,26 @@ impl Writer {
         Ok(outcomes)
     }
 
-    /// Begins a transaction, and forgets what [`Recent`] knows if another connection wrote.
+    /// Begins a transaction, and forgets what is known of the tables if another connection wrote.
     fn begin(&mut self, db: &mut Raw<'_>) -> Result<(), Refusal> {
         db.execute(BEGIN, &[])?;
         let version = db.number(VERSION)?;
         if self.version.is_some_and(|known| Some(known) != version) {
-            self.recent.clear();
-            self.unindexed.reset();
+            self.known.forget();
         }
         self.version = version;
         Ok(())
     }
 
-    /// Reports a commit to [`Recent`], then each caller the result of its change.
+    /// Reports a commit to what is known of the tables, then each caller the result of its change.
     fn answer(&self, group: Vec<Waiting>, outcomes: Outcomes) {
         let mut answered: Vec<_> = group.into_iter().zip(outcomes).collect();
-        let any = |which: fn(&Change) -> bool| {
-            answered.iter().any(|(w, outcome)| outcome.is_ok() && which(&w.change))
-        };
-        let changed = any(|change| change.changes_memories);
-        if changed || any(|change| change.changes_terms) {
-            self.unindexed.reset();
-        }
-        if changed {
-            self.recent.clear();
-        } else {
-            self.recent.add(answered.iter_mut().flat_map(|(waiting, outcome)| {
-                let messages = std::mem::take(&mut waiting.change.messages);
-                let hits = outcome.as_ref().map_or(&[][..], Vec::as_slice);
-                messages
-                    .into_iter()
-                    .filter(|(n, _)| hits.get(*n).is_some_and(|hits| *hits > 0))
-                    .map(|(_, memory)| memory)
-            }));
-        }
+        self.known.committed(answered.iter_mut().filter_map(|(waiting, outcome)| {
+            Some((&mut waiting.change, outcome.as_deref().ok()?))
+        }));
         for (waiting, outcome) in answered {
-            let told = outcome.map_err(|failed| match failed {
+            let rows = outcome.map(|done| done.into_iter().map(|done| done.rows).collect());
+            let told = rows.map_err(|failed| match failed {
                 Failed::Conflict => common::conflict(),
                 Failed::Refused(refusal) => {
                     let told = error::refused(refusal);
@@ -300,7 +281,7 @@ impl Writer {
     /// Releases what SQLite holds for the next change, and what turns read of Rooms that are
     /// quiet again.
     fn shrink(&self, db: &mut Raw<'_>) {
-        self.recent.shrink();
+        self.known.shrink();
         self.counts.statements.fetch_add(1, Ordering::Relaxed);
         if let Err(failure) = db.execute(SHRINK, &[]) {
             tracing::debug!("SQLite gave no memory back: {failure}");

@@ -9,7 +9,7 @@ use galatea_testkit::store_suite::fixtures::Scene;
 use crate::{
     agent, audit, background, backlog, cache, connect, connector_state, cursor, derived,
     dialect::Dialects, doomed, effect, embedding, entity, inbox, index, link, memory, outbox,
-    postgres, recall, relationship, room, rows, sqlite, step, task, usage, world,
+    postgres, recall, relationship, room, rows, sqlite, step, talk, task, usage, world,
 };
 
 /// Reads that go through a table whole: counts, and lists that only an operator asks for.
@@ -120,6 +120,7 @@ const WRITES: &[Dialects] = &[
     usage::PRUNE,
     usage::UNBLOCK,
     sqlite::INDEX_TERMS,
+    talk::READ,
     sqlite::TERMS_PROGRESS,
 ];
 
@@ -221,6 +222,7 @@ pub(super) fn of_postgres() -> Vec<String> {
         p::CHANGED.postgres,
         p::THERE.postgres,
         p::SIZE.postgres,
+        p::TAIL.postgres,
     ];
     let named = named().map(|both| both.postgres).chain(own).map(str::to_owned);
     let built = queries().into_iter().flat_map(|query| p::filter_statements(&query));

@@ -1,14 +1,21 @@
 //! What is read is what is stored, whatever happens in between; and what is held is bounded.
 
 use galatea_core::{
-    Content, Memory, MemoryKind, RemoteId, Timestamp,
-    store::{InboxStore, MemoryQuery, MemoryStore, OutboxStore, RequestedChange},
+    Content, Derived, Memory, MemoryKind, MemoryScope, RemoteId, Timestamp,
+    store::{
+        DerivedChange, DerivedStore, InboxStore, MemoryQuery, MemoryStore, OutboxStore,
+        RecallQuery, RecallStore, RequestedChange,
+    },
 };
 use galatea_testkit::store_suite::fixtures::Scene;
 use proptest::{collection::vec, prelude::*, test_runner::Config};
 
 use super::{BYTES, CacheLookup, Recent, STEP};
-use crate::{Database, SqliteOptions};
+use crate::{
+    Database, SqliteOptions,
+    dialect::{Dialects, values},
+    terms,
+};
 
 /// Something that happens to a store, in one of two Rooms.
 #[derive(Debug, Clone)]
@@ -22,7 +29,9 @@ enum Step {
     Deleted { nth: usize },
     Forgotten { room: usize },
     Moved,
-    Read { room: usize, limit: u32, since: Option<i64> },
+    Summarised { room: usize, nth: usize },
+    Read { room: usize, kind: MemoryKind, limit: u32, since: Option<i64> },
+    Searched { room: usize },
 }
 
 fn step() -> impl Strategy<Value = Step> {
@@ -31,14 +40,43 @@ fn step() -> impl Strategy<Value = Step> {
         8 => (room.clone(), at.clone()).prop_map(|(room, at)| Step::Arrives { room, at }),
         1 => nth.clone().prop_map(|nth| Step::Again { nth }),
         4 => at.clone().prop_map(|at| Step::Answered { at }),
-        2 => (room.clone(), at.clone(), prop_oneof![Just(MemoryKind::Messages), Just(MemoryKind::Facts)]).prop_map(|(room, at, kind)| Step::Saved { room, at, kind }),
+        2 => (room.clone(), at.clone(), kind()).prop_map(|(room, at, kind)| Step::Saved { room, at, kind }),
         1 => (nth.clone(), at.clone()).prop_map(|(nth, at)| Step::SavedAgain { nth, at }),
         1 => nth.clone().prop_map(|nth| Step::Edited { nth }),
-        1 => nth.prop_map(|nth| Step::Deleted { nth }),
+        1 => nth.clone().prop_map(|nth| Step::Deleted { nth }),
         1 => room.clone().prop_map(|room| Step::Forgotten { room }),
         1 => Just(Step::Moved),
-        12 => (room, 1..40u32, proptest::option::of(at)).prop_map(|(room, limit, since)| Step::Read { room, limit, since }),
+        2 => (room.clone(), nth).prop_map(|(room, nth)| Step::Summarised { room, nth }),
+        12 => (room.clone(), kind(), 1..40u32, proptest::option::of(at)).prop_map(|(room, kind, limit, since)| Step::Read { room, kind, limit, since }),
+        6 => room.prop_map(|room| Step::Searched { room }),
     ]
+}
+
+fn kind() -> impl Strategy<Value = MemoryKind> {
+    prop_oneof![
+        4 => Just(MemoryKind::Messages),
+        1 => Just(MemoryKind::Facts),
+        2 => Just(MemoryKind::Summaries),
+    ]
+}
+
+/// A search in memory finds the rows that have a word.
+async fn searches(store: &Database, scene: Scene) -> Result<(), TestCaseError> {
+    for word in ["said", "edited", "another", "asked", "forget"] {
+        let query = RecallQuery::new(scene.visible(), word, 10, Timestamp(0));
+        let query = query.kind(MemoryKind::Messages);
+        store.recall(&query).await.unwrap();
+        let handle = tables(store).known.talks.of(&query).unwrap();
+        let lists = handle.talk().having(&query, &terms::of_question(word));
+        let mut found: Vec<i64> = lists.into_iter().flatten().map(|(seq, _)| seq).collect();
+        found.sort_unstable();
+        let text = "SELECT seq FROM memories WHERE room_id = $1 AND agent_id = $2 AND type = 'messages' AND content ->> '$.text' LIKE $3 ORDER BY seq";
+        let like = format!("%{word}%");
+        let statement = Dialects::same(text).with(values![scene.room.0, scene.agent.0, like]);
+        let rows: Vec<(i64,)> = store.all(statement).await.unwrap();
+        prop_assert_eq!(found, rows.into_iter().map(|(seq,)| seq).collect::<Vec<_>>(), "{}", word);
+    }
+    Ok(())
 }
 
 /// What is read is what the tables say, whatever happens in which order.
@@ -117,8 +155,22 @@ async fn plays(steps: Vec<Step>) -> Result<(), TestCaseError> {
                     );
                 }
             }
-            Step::Read { room, limit, since } => {
-                let query = MemoryQuery { since: since.map(Timestamp), ..page(rooms[room], limit) };
+            Step::Summarised { room, nth } => {
+                if let Some(message) = said.get(nth) {
+                    let memory =
+                        Memory { kind: MemoryKind::Summaries, ..rooms[room].memory("summary", 20) };
+                    let derived = Derived::new(memory, MemoryScope::Room, vec![message.memory.id]);
+                    let change = DerivedChange { new: vec![derived], ..DerivedChange::default() };
+                    store.change_derived(rooms[room].agent, &change).await.unwrap();
+                }
+            }
+            Step::Searched { room } => searches(&store, rooms[room]).await?,
+            Step::Read { room, kind, limit, since } => {
+                let Scene { agent, room, .. } = rooms[room];
+                let query = MemoryQuery {
+                    since: since.map(Timestamp),
+                    ..MemoryQuery::new(agent, limit).room(room).kind(kind)
+                };
                 prop_assert_eq!(
                     store.memories(&query).await.unwrap(),
                     tables(&store).page(&query).await.unwrap()
@@ -131,6 +183,7 @@ async fn plays(steps: Vec<Step>) -> Result<(), TestCaseError> {
             store.memories(&page(scene, 100)).await.unwrap(),
             tables(&store).page(&page(scene, 100)).await.unwrap()
         );
+        searches(&store, scene).await?;
     }
     Ok(())
 }

@@ -6,7 +6,12 @@ use galatea_core::{
 };
 use galatea_testkit::store_suite::fixtures::Scene;
 
-use crate::{Database, SqliteOptions, dialect::Dialects, dialect::values, recall};
+use crate::{
+    Backend, Database, SqliteOptions,
+    dialect::{Dialects, values},
+    recall,
+    talk::MOST,
+};
 use std::time::Duration;
 
 fn asking(scene: Scene, text: &str) -> RecallQuery {
@@ -23,6 +28,12 @@ async fn say(store: &Database, scene: Scene, text: &str, times: i64, from: i64) 
     store.save_memories(&said).await.unwrap();
 }
 
+/// Has all Rooms searched by the index, as if others in use left no space for them in memory.
+fn use_index(store: &Database) {
+    let Backend::Sqlite(sqlite) = &store.0.backend else { panic!("SQLite is searched") };
+    sqlite.known.talks.fill_up();
+}
+
 async fn found(store: &Database, query: &RecallQuery) -> Vec<String> {
     let hits = store.recall(query).await.unwrap();
     hits.into_iter().filter(|hit| hit.words.is_some()).map(|hit| hit.memory.content.text).collect()
@@ -35,8 +46,17 @@ async fn behind(store: &Database) -> i64 {
 
 #[tokio::test]
 async fn a_word_that_half_of_a_room_has_is_left_out() {
+    for in_memory in [true, false] {
+        a_common_word_is_left_out(in_memory).await;
+    }
+}
+
+async fn a_common_word_is_left_out(in_memory: bool) {
     let store = Database::in_memory().await.unwrap();
     let (many, some, few) = (Scene::new(), Scene::new(), Scene::new());
+    if !in_memory {
+        use_index(&store);
+    }
     say(&store, many, "good tea", 40, 1).await;
     say(&store, many, "the kettle", 1, 100).await;
     assert_eq!(found(&store, &asking(many, "tea")).await, [""; 0]);
@@ -53,6 +73,7 @@ async fn a_word_that_half_of_a_room_has_is_left_out() {
 async fn what_the_index_does_not_have_yet_is_found_beside_it() {
     let store = Database::in_memory().await.unwrap();
     let scene = Scene::new();
+    use_index(&store);
     say(&store, scene, "the kettle", 1, 1).await;
     let older = |before| RecallQuery { before: Some(Timestamp(before)), ..asking(scene, "kettle") };
     assert_eq!(found(&store, &older(10)).await, ["the kettle"]);
@@ -72,6 +93,7 @@ async fn what_the_index_does_not_have_yet_is_found_beside_it() {
 async fn the_index_is_brought_up_when_it_is_far_behind() {
     let store = Database::in_memory().await.unwrap();
     let scene = Scene::new();
+    use_index(&store);
     // More than one search analyses.
     say(&store, scene, "the kettle", 300, 1).await;
     assert_eq!(found(&store, &asking(scene, "kettle tea")).await.len(), 0);
@@ -91,6 +113,7 @@ async fn the_index_is_brought_up_in_the_background() {
     let file = folder.path().join("galatea.db");
     let store = Database::sqlite(&file, SqliteOptions::default()).await.unwrap();
     let scene = Scene::new();
+    use_index(&store);
     say(&store, Scene::new(), "another room", 201, 1).await;
     found(&store, &asking(scene, "tea")).await;
     let indexed = async {
@@ -102,7 +125,7 @@ async fn the_index_is_brought_up_in_the_background() {
     store.close().await;
 }
 
-/// The same rows give the same hits, whether the index has all, half or none of them.
+/// The same rows give the same hits, whether the index has all, half or none of them, and in memory.
 #[tokio::test]
 async fn hits_do_not_depend_on_how_far_the_index_is() {
     let texts = [
@@ -127,14 +150,18 @@ async fn hits_do_not_depend_on_how_far_the_index_is() {
         "ni\u{1f171}\u{fe0f}ba",
         "5",
     ];
-    let (none, half, all) = (
+    let (none, half, all, memory) = (
+        Database::in_memory().await.unwrap(),
         Database::in_memory().await.unwrap(),
         Database::in_memory().await.unwrap(),
         Database::in_memory().await.unwrap(),
     );
     let (scene, other) = (Scene::new(), Scene::new());
+    for store in [&none, &half, &all] {
+        use_index(store);
+    }
     for (n, text) in (1..).zip(texts) {
-        for store in [&none, &half, &all] {
+        for store in [&none, &half, &all, &memory] {
             say(store, scene, text, 1, n).await;
             say(store, other, text, 1, n).await;
         }
@@ -146,7 +173,7 @@ async fn hits_do_not_depend_on_how_far_the_index_is() {
     for question in questions {
         let expected = found(&all, &asking(scene, question)).await;
         assert!(!expected.is_empty(), "{question}");
-        for store in [&none, &half] {
+        for store in [&none, &half, &memory] {
             assert_eq!(found(store, &asking(scene, question)).await, expected, "{question}");
         }
     }
@@ -156,8 +183,17 @@ async fn hits_do_not_depend_on_how_far_the_index_is() {
 /// A message that is changed or deleted before it is indexed.
 #[tokio::test]
 async fn a_changed_message_is_found_by_its_new_words_only() {
+    for in_memory in [true, false] {
+        a_changed_message_is_found_anew(in_memory).await;
+    }
+}
+
+async fn a_changed_message_is_found_anew(in_memory: bool) {
     let store = Database::in_memory().await.unwrap();
     let scene = Scene::new();
+    if !in_memory {
+        use_index(&store);
+    }
     let said = scene.memory("the kettle", 1);
     store.save_memories(std::slice::from_ref(&said)).await.unwrap();
     assert_eq!(found(&store, &asking(scene, "kettle")).await.len(), 1);
@@ -175,6 +211,7 @@ async fn a_changed_message_is_found_by_its_new_words_only() {
 async fn a_word_is_common_by_all_of_its_forms() {
     let store = Database::in_memory().await.unwrap();
     let scene = Scene::new();
+    use_index(&store);
     say(&store, scene, "nothing at all", 600, 1).await;
     say(&store, scene, "the train is late", 300, 1_000).await;
     say(&store, scene, "nothing at all", 600, 2_000).await;
@@ -184,13 +221,83 @@ async fn a_word_is_common_by_all_of_its_forms() {
     assert_eq!(found(&store, &asking(scene, "trains")).await.len(), 10);
 }
 
+/// Of a Room with more messages than are kept in memory the index knows the older ones.
+#[tokio::test]
+async fn a_large_room_is_searched_alike_in_memory_and_in_the_index() {
+    let [memory, index] =
+        [Database::in_memory().await.unwrap(), Database::in_memory().await.unwrap()];
+    use_index(&index);
+    let scene = Scene::new();
+    let number = |n: i64| i64::try_from(MOST).unwrap() + n;
+    let text = |n: i64| match n {
+        0 => "an old kettle".to_owned(),
+        1 => "a teapot and a kettle".to_owned(),
+        2 => "the teapots".to_owned(),
+        n if n % 150 == 7 => format!("a lamp of row{n}"),
+        n => format!("word{} word{}", n % 7, n % 50),
+    };
+    let alike = async |question: &str| {
+        let mut all = Vec::new();
+        for store in [&memory, &index] {
+            let mut query = RecallQuery { limit: 50, ..asking(scene, question) };
+            query.fusion.neighbours = 0.0;
+            let mut texts = found(store, &query).await;
+            texts.sort();
+            all.push(texts);
+        }
+        assert_eq!(all[0], all[1], "{question}");
+        all.swap_remove(0)
+    };
+    let mut said = Vec::new();
+    for n in 0..number(100) {
+        let memory = scene.memory(&text(n), n + 1);
+        said.push(memory);
+    }
+    for store in [&memory, &index] {
+        for some in said.chunks(500) {
+            store.save_memories(some).await.unwrap();
+        }
+        while store.index_step().await.unwrap() {}
+    }
+    assert_eq!(alike("old kettle").await.len(), 2);
+    assert_eq!(alike("lamp").await.len(), 4);
+    assert_eq!(alike("teapot").await.len(), 2);
+    // Others leave the memory, and are found with those that left before.
+    for n in number(100)..number(600) {
+        for store in [&memory, &index] {
+            say(store, scene, &text(n), 1, n + 1).await;
+        }
+    }
+    assert_eq!(alike("lamp").await.len(), 8);
+    // An older one is changed, one is deleted.
+    let mut content = said[0].content.clone();
+    content.text = "a new lamp".to_owned();
+    for store in [&memory, &index] {
+        store.update_content(scene.agent, said[0].id, &content).await.unwrap();
+        store.delete_memories(scene.agent, &[said[2].id]).await.unwrap();
+    }
+    use_index(&index);
+    assert_eq!(alike("lamp").await.len(), 9);
+    assert_eq!(alike("old kettle").await, ["a teapot and a kettle"]);
+    assert_eq!(alike("teapot").await, ["a teapot and a kettle"]);
+}
+
 /// Searches beside one another and beside writers miss no row that was stored before them.
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn searches_beside_one_another_miss_nothing() {
+    for in_memory in [true, false] {
+        searches_miss_nothing(in_memory).await;
+    }
+}
+
+async fn searches_miss_nothing(in_memory: bool) {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("galatea.db");
     let store = Database::sqlite(&file, SqliteOptions::default()).await.unwrap();
     let scene = Scene::new();
+    if !in_memory {
+        use_index(&store);
+    }
     let (all, each) = (4, 60);
     let talks = (0..all).map(|talk| {
         let store = store.clone();
@@ -262,6 +369,7 @@ async fn every_character_of_a_term_is_part_of_a_token_in_sqlite() {
 async fn letters_in_squares_do_not_break_a_search() {
     let store = Database::in_memory().await.unwrap();
     let scene = Scene::new();
+    use_index(&store);
     say(&store, scene, "a kettle ni\u{1f171}\u{fe0f}ba", 1, 1).await;
     let squared = asking(scene, "ni\u{1f171}\u{fe0f}ba");
     assert_eq!(found(&store, &squared).await.len(), 1);
@@ -272,6 +380,7 @@ async fn letters_in_squares_do_not_break_a_search() {
 async fn one_character_is_looked_for_in_its_own_room() {
     let store = Database::in_memory().await.unwrap();
     let (quiet, busy) = (Scene::new(), Scene::new());
+    use_index(&store);
     say(&store, quiet, "水を飲む", 1, 1).await;
     say(&store, busy, "水曜日です", 450, 10).await;
     assert_eq!(found(&store, &asking(quiet, "水")).await, ["水を飲む"]);

@@ -1,0 +1,71 @@
+//! What is known of the tables without reading them. The writer reports each commit before it answers
+//! for it.
+
+use std::sync::Arc;
+
+use super::{apply::Done, recent::Recent, unindexed::Unindexed};
+use crate::{
+    change::{Change, Changed},
+    talk::Talks,
+};
+
+/// Everything that is kept of the tables in memory.
+#[derive(Clone)]
+pub(crate) struct Known {
+    pub(crate) recent: Arc<Recent>,
+    pub(crate) unindexed: Arc<Unindexed>,
+    pub(crate) talks: Arc<Talks>,
+}
+
+impl Known {
+    pub(super) fn new() -> Self {
+        let talks = Arc::new(Talks::of_one_process());
+        Self { recent: Arc::default(), unindexed: Arc::default(), talks }
+    }
+
+    /// Forgets all: another connection wrote.
+    pub(super) fn forget(&self) {
+        self.recent.clear();
+        self.unindexed.reset();
+        self.talks.changed(&Changed::Any);
+    }
+
+    /// Takes what a group of changes did, and the messages that it stored.
+    pub(super) fn committed<'a>(
+        &self,
+        changes: impl Iterator<Item = (&'a mut Change, &'a [Done])>,
+    ) {
+        let (mut changed, mut changes_terms, mut new) = (Changed::default(), false, Vec::new());
+        for (change, done) in changes {
+            changes_terms |= change.changes_terms;
+            if !change.summarised.is_empty() {
+                self.recent.forget_summaries(&change.summarised);
+            }
+            match &change.changed {
+                Changed::Nothing => {}
+                Changed::These(ids) => changed.add(ids),
+                Changed::Any => changed = Changed::Any,
+            }
+            let seq = |n: usize| done.get(n).and_then(|done| done.seq);
+            let messages = std::mem::take(&mut change.messages).into_iter();
+            new.extend(messages.filter_map(|(n, memory)| Some((seq(n)?, memory))));
+        }
+        if changes_terms || !changed.is_nothing() {
+            self.unindexed.reset();
+        }
+        self.talks.add(new.iter().map(|(seq, memory)| (*seq, memory)));
+        // Also those that the same commit stored.
+        self.talks.changed(&changed);
+        if changed.is_nothing() {
+            self.recent.add(new.into_iter().map(|(_, memory)| memory));
+        } else {
+            self.recent.clear();
+        }
+    }
+
+    /// Keeps what was used last.
+    pub(super) fn shrink(&self) {
+        self.recent.shrink();
+        self.talks.shrink();
+    }
+}

@@ -1,0 +1,276 @@
+//! Talks: the messages of Rooms in use, with their terms as numbers, in memory. Every answer searches
+//! its Room for what has left the prompt, and to ask the database for each word of the question costs
+//! more than the rest of the search.
+//!
+//! A Room is read when it is searched for the first time. From then on SQLite's writer adds what it
+//! has committed before it answers for it; PostgreSQL is asked once per search for what any process
+//! has committed since (`postgres/tail.rs`). What changes or removes messages drops their Rooms.
+
+mod index;
+mod message;
+mod numbers;
+mod older;
+mod rows;
+
+use galatea_core::{AgentId, Memory, MemoryKind, RoomId, store::RecallQuery, visibility::View};
+use std::{
+    collections::HashMap,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    time::{Duration, Instant},
+};
+
+pub(crate) use self::{
+    index::{Extent, MOST, Talk},
+    message::{Having, Message},
+    older::NEWEST,
+    rows::text_of,
+};
+use crate::{
+    change::Changed,
+    dialect::{Dialects, Statement, Value, values},
+};
+
+/// Bytes kept, about: a hundred Rooms of [`MOST`] messages, or many more short ones.
+const BYTES: usize = 16 << 20;
+/// The same once nothing was written for a while.
+const QUIET: usize = 2 << 20;
+/// A Room that was searched so recently is not dropped for another one, which is searched in the
+/// database instead: with more Rooms in use than are kept, each would be read for every search.
+const IN_USE: Duration = Duration::from_secs(60);
+
+/// The newest messages of a Room ($1) of an agent ($2), at most $3. A plus, or a CASE, keeps the agent
+/// from choosing the index.
+pub(crate) const READ: Dialects = Dialects {
+    sqlite: "SELECT m.seq, m.id, m.entity_id, m.created_at, coalesce(m.content ->> '$.text', '') FROM memories m \
+             WHERE m.room_id = $1 AND m.type = 'messages' AND +m.agent_id = $2 AND m.scope = 'room' ORDER BY m.created_at DESC, m.seq DESC LIMIT +$3",
+    postgres: "SELECT m.seq, m.id, m.entity_id, m.created_at, m.content::text AS content FROM memories m \
+               WHERE m.room_id = $1 AND m.type = 'messages' AND CASE m.agent_id WHEN $2 THEN true END AND m.scope = 'room' \
+               ORDER BY m.created_at DESC, m.seq DESC LIMIT $3",
+};
+
+/// An agent's Room.
+pub(crate) type Key = (AgentId, RoomId);
+
+/// The Rooms in use.
+pub(crate) struct Talks {
+    state: Mutex<State>,
+    /// For how long a Room is kept, where other processes change messages as well.
+    good: Option<Duration>,
+}
+
+#[derive(Default)]
+struct State {
+    rooms: HashMap<Key, Kept>,
+    bytes: usize,
+}
+
+struct Kept {
+    talk: Arc<Mutex<Talk>>,
+    bytes: usize,
+    since: Instant,
+    used: Instant,
+}
+
+/// A Room's talk as one search uses it.
+#[derive(Clone)]
+pub(crate) struct Handle {
+    pub(crate) key: Key,
+    talk: Arc<Mutex<Talk>>,
+}
+
+impl Handle {
+    pub(crate) fn talk(&self) -> MutexGuard<'_, Talk> {
+        // Every change is whole before anything in it could panic.
+        self.talk.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(crate) fn extent(&self) -> Extent {
+        self.talk().extent()
+    }
+
+    /// Whether a query can be answered from here: it has no conditions that leave out most messages of
+    /// a Room that is not known whole.
+    pub(crate) fn fits(&self, query: &RecallQuery) -> bool {
+        let is_narrow = !query.people.is_empty() || query.since.is_some();
+        self.extent() == Extent::Whole || !is_narrow
+    }
+
+    /// Reads the Room's newest messages, one more than are kept.
+    pub(crate) fn read(&self) -> Statement {
+        let (agent, room) = self.key;
+        READ.with(values![room.0, agent.0, Value::Int(i64::try_from(MOST + 1).ok())])
+    }
+}
+
+impl Talks {
+    /// Of a database with one process: commits report what they change.
+    pub(crate) fn of_one_process() -> Self {
+        Self { state: Mutex::default(), good: None }
+    }
+
+    /// Of a database whose other processes may change messages at any time: a Room is read again when
+    /// it was kept for so long.
+    pub(crate) fn of_several_processes(good: Duration) -> Self {
+        Self { state: Mutex::default(), good: Some(good) }
+    }
+
+    /// The Room that a query searches by words, if it looks for the messages of one from there. None if
+    /// other Rooms in use leave no space for it.
+    pub(crate) fn of(&self, query: &RecallQuery) -> Option<Handle> {
+        let (key, now) = (key(query)?, Instant::now());
+        let mut state = self.lock();
+        if let Some(kept) = state.rooms.get_mut(&key) {
+            if self.good.is_none_or(|good| now.duration_since(kept.since) < good) {
+                kept.used = now;
+                return Some(Handle { key, talk: Arc::clone(&kept.talk) });
+            }
+            state.remove(&key);
+        }
+        if let Some(good) = self.good {
+            state.retain(|kept| now.duration_since(kept.since) < good);
+        }
+        if !state.make_space(BYTES, now.checked_sub(IN_USE)) {
+            return None;
+        }
+        let kept = Kept { talk: Arc::default(), bytes: 0, since: now, used: now };
+        let talk = Arc::clone(&kept.talk);
+        state.rooms.insert(key, kept);
+        Some(Handle { key, talk })
+    }
+
+    /// The same for a query that is searched in memory in any case: where there is no space, the Room
+    /// is read for it alone.
+    pub(crate) fn of_or_alone(&self, query: &RecallQuery) -> Option<Handle> {
+        self.of(query).or_else(|| Some(Handle { key: key(query)?, talk: Arc::default() }))
+    }
+
+    /// Takes what was read of a Room, at most one message more than are kept.
+    pub(crate) fn keep(&self, handle: &Handle, read: Vec<Message>) {
+        let bytes = {
+            let mut talk = handle.talk();
+            talk.fill(read);
+            talk.bytes()
+        };
+        let mut state = self.lock();
+        if let Some(kept) = state.rooms.get_mut(&handle.key)
+            && Arc::ptr_eq(&kept.talk, &handle.talk)
+        {
+            let before = std::mem::replace(&mut kept.bytes, bytes);
+            state.bytes = (state.bytes + bytes).saturating_sub(before);
+            state.make_space(BYTES, None);
+        }
+    }
+
+    /// Adds messages that were committed, by their numbers.
+    pub(crate) fn add<'a>(&self, new: impl Iterator<Item = (i64, &'a Memory)>) {
+        self.add_of(new.map(|(seq, memory)| {
+            let Memory { id, entity_id, created_at, content, .. } = memory;
+            let message = move || Message::new(seq, *id, *entity_id, created_at.0, &content.text);
+            ((memory.agent_id, memory.room_id), message)
+        }));
+    }
+
+    /// The same for messages that are made where their Room is kept.
+    pub(crate) fn add_of<M: FnOnce() -> Message>(&self, new: impl Iterator<Item = (Key, M)>) {
+        let mut state = self.lock();
+        let State { rooms, bytes } = &mut *state;
+        for (key, message) in new {
+            if let Some(kept) = rooms.get_mut(&key) {
+                let message = message();
+                let added = message.bytes();
+                let mut talk = kept.talk.lock().unwrap_or_else(PoisonError::into_inner);
+                if !talk.add(message) {
+                    continue;
+                }
+                kept.bytes += added;
+                *bytes += added;
+                if talk.is_large() {
+                    talk.bound();
+                    let after = talk.bytes();
+                    *bytes = (*bytes + after).saturating_sub(kept.bytes);
+                    kept.bytes = after;
+                }
+            }
+        }
+    }
+
+    /// Drops the Rooms of messages that were changed or removed, and those that are being read.
+    pub(crate) fn changed(&self, changed: &Changed) {
+        let mut state = self.lock();
+        match changed {
+            Changed::Nothing => {}
+            Changed::Any => *state = State::default(),
+            Changed::These(ids) => state.retain(|kept| {
+                let mut talk = kept.talk.lock().unwrap_or_else(PoisonError::into_inner);
+                talk.forget_older();
+                talk.extent() != Extent::Unread && !talk.has_any(ids)
+            }),
+        }
+    }
+
+    /// Keeps the Rooms that were searched last.
+    pub(crate) fn shrink(&self) {
+        let mut state = self.lock();
+        state.make_space(QUIET, Some(Instant::now()));
+        state.rooms.shrink_to_fit();
+    }
+
+    /// Leaves no space for any Room.
+    #[cfg(test)]
+    pub(crate) fn fill_up(&self) {
+        let (mut state, now) = (self.lock(), Instant::now());
+        let mut talk = Talk::default();
+        talk.fill(Vec::new());
+        let kept =
+            Kept { talk: Arc::new(Mutex::new(talk)), bytes: 2 * BYTES, since: now, used: now };
+        state.bytes += kept.bytes;
+        state.rooms.insert((AgentId(uuid::Uuid::nil()), RoomId(uuid::Uuid::nil())), kept);
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        // Every change is whole before anything in it could panic.
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl State {
+    fn remove(&mut self, key: &Key) {
+        if let Some(kept) = self.rooms.remove(key) {
+            self.bytes = self.bytes.saturating_sub(kept.bytes);
+        }
+    }
+
+    fn retain(&mut self, keep: impl Fn(&Kept) -> bool) {
+        self.rooms.retain(|_, kept| keep(kept));
+        self.bytes = self.rooms.values().map(|kept| kept.bytes).sum();
+    }
+
+    /// Drops the least recently used Rooms until the others take so many bytes. False if that needs one
+    /// that was used after a time.
+    fn make_space(&mut self, most: usize, unused_since: Option<Instant>) -> bool {
+        while self.bytes > most
+            && let Some((key, used)) = self
+                .rooms
+                .iter()
+                .min_by_key(|(_, kept)| kept.used)
+                .map(|(key, kept)| (*key, kept.used))
+        {
+            if unused_since.is_some_and(|since| used > since) {
+                return false;
+            }
+            self.remove(&key);
+        }
+        true
+    }
+}
+
+/// The Room whose messages a query looks for by their words, if these are all.
+pub(crate) fn key(query: &RecallQuery) -> Option<Key> {
+    let View::Room { room, .. } = query.visible.view() else { return None };
+    let is_here = query.room.is_none_or(|asked| asked == *room);
+    let is_talk = query.sorts() == [MemoryKind::Messages] && is_here && !query.text.is_empty();
+    is_talk.then(|| (query.visible.agent(), *room))
+}
+
+#[cfg(test)]
+mod tests;

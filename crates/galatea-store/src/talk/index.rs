@@ -1,0 +1,205 @@
+//! The messages of one Room, and which of them have a word.
+
+use galatea_core::{MemoryId, store::RecallQuery};
+use std::collections::HashSet;
+
+use super::{
+    message::{Having, Message},
+    numbers::Numbers,
+    older::Older,
+};
+use crate::terms::Asked;
+
+/// Messages kept of one Room, the newest. A search looks at each of them, some 20 ns.
+pub(crate) const MOST: usize = 500;
+/// Messages by which a Room may grow beyond that before the oldest are dropped.
+pub(super) const SLACK: usize = 125;
+
+/// How much of a Room is known.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) enum Extent {
+    /// Nothing: it has to be read first.
+    #[default]
+    Unread,
+    /// All messages.
+    Whole,
+    /// The newest.
+    Newest,
+}
+
+/// A Room's messages.
+#[derive(Debug, Default)]
+pub(crate) struct Talk {
+    extent: Extent,
+    /// By number.
+    messages: Vec<Message>,
+    /// Places in `messages`, by time; of equal times by number.
+    order: Vec<u32>,
+    /// The terms of all messages as numbers. A search reads all of them, which is fast as long as they
+    /// lie in one piece.
+    terms: Vec<u32>,
+    /// Messages that were added before the Room was read.
+    early: Vec<Message>,
+    /// Which of the messages that are not here have the words that were asked for.
+    older: Older,
+}
+
+impl Talk {
+    pub(crate) fn extent(&self) -> Extent {
+        self.extent
+    }
+
+    /// How many messages it has.
+    pub(crate) fn len(&self) -> usize {
+        self.messages.len()
+    }
+
+    pub(crate) fn bytes(&self) -> usize {
+        let older = if self.extent == Extent::Newest { Older::BYTES } else { 0 };
+        size_of::<Self>() + older + self.messages.iter().map(Message::bytes).sum::<usize>()
+    }
+
+    /// Takes what was read of the Room, the newest messages; and what was added meanwhile.
+    pub(super) fn fill(&mut self, mut read: Vec<Message>) {
+        if self.extent != Extent::Unread {
+            return;
+        }
+        let early = std::mem::take(&mut self.early);
+        self.extent = if read.len() <= MOST { Extent::Whole } else { Extent::Newest };
+        read.sort_unstable_by_key(|message| message.seq);
+        self.messages = read;
+        self.arrange();
+        for message in early {
+            self.add(message);
+        }
+        self.bound();
+    }
+
+    /// Adds a message that was committed; false if it was known. The caller drops the oldest, see
+    /// [`Talk::bound`].
+    pub(super) fn add(&mut self, message: Message) -> bool {
+        match self.extent {
+            Extent::Unread => {
+                self.early.push(message);
+                return true;
+            }
+            Extent::Whole | Extent::Newest => {}
+        }
+        let Err(place) = self.messages.binary_search_by_key(&message.seq, |known| known.seq) else {
+            return false;
+        };
+        let (is_last, at) = (place == self.messages.len(), message.at);
+        self.messages.insert(place, message);
+        match u32::try_from(place) {
+            Ok(place) if is_last => {
+                let after = self.order.partition_point(|of| self.messages[*of as usize].at <= at);
+                self.order.insert(after, place);
+            }
+            _ => self.arrange(),
+        }
+        true
+    }
+
+    /// Whether it has grown too large.
+    pub(super) fn is_large(&self) -> bool {
+        self.messages.len() > MOST + SLACK
+    }
+
+    fn arrange(&mut self) {
+        // A Room has far fewer than 2^32 here.
+        self.order = (0..).take(self.messages.len()).collect();
+        self.order.sort_by_key(|place| self.messages[*place as usize].at);
+    }
+
+    /// Drops the oldest if they are too many.
+    pub(super) fn bound(&mut self) {
+        if self.messages.len() <= MOST {
+            return;
+        }
+        self.extent = Extent::Newest;
+        let many = self.messages.len() - MOST;
+        let oldest: HashSet<u32> = self.order.iter().take(many).copied().collect();
+        let (kept, dropped): (Vec<_>, Vec<_>) = (0_u32..)
+            .zip(std::mem::take(&mut self.messages))
+            .partition(|(place, _)| !oldest.contains(place));
+        let messages = |of: Vec<(u32, Message)>| of.into_iter().map(|(_, message)| message);
+        self.messages = messages(kept).collect();
+        let mut dropped: Vec<Message> = messages(dropped).map(Message::analysed).collect();
+        dropped.sort_by_key(|message| message.at);
+        self.older.add(&dropped, &self.terms);
+        self.compact();
+        self.arrange();
+    }
+
+    /// Drops the terms of messages that are gone.
+    fn compact(&mut self) {
+        let before = std::mem::take(&mut self.terms);
+        for message in &mut self.messages {
+            message.move_terms(&before, &mut self.terms);
+        }
+    }
+
+    /// What is known of a word among the messages that are not here.
+    pub(crate) fn older(&self, asked: &Asked) -> Option<Having> {
+        self.older.get(asked)
+    }
+
+    /// Keeps which messages have a word, the newest first; gives those that are not here.
+    pub(crate) fn keep_older(&mut self, asked: &Asked, mut having: Having) -> Having {
+        having.retain(|(seq, _)| self.get(*seq).is_none());
+        self.older.keep(asked, &having);
+        having
+    }
+
+    /// Forgets which messages that are not here have a word: some of them were changed.
+    pub(super) fn forget_older(&mut self) {
+        self.older = Older::default();
+    }
+
+    /// Whether one of these messages is known.
+    pub(super) fn has_any(&self, ids: &[MemoryId]) -> bool {
+        self.messages.iter().chain(&self.early).any(|message| ids.contains(&message.id))
+    }
+
+    /// The message of a number.
+    pub(crate) fn get(&self, seq: i64) -> Option<&Message> {
+        let place = self.messages.binary_search_by_key(&seq, |message| message.seq).ok()?;
+        self.messages.get(place)
+    }
+
+    /// The same if a query may show it.
+    pub(crate) fn visible(&self, query: &RecallQuery, seq: i64) -> Option<&Message> {
+        self.get(seq).filter(|message| message.fits(query))
+    }
+
+    /// Of each word the messages that have it and that a query may show.
+    pub(crate) fn having(&mut self, query: &RecallQuery, asked: &[Asked]) -> Vec<Having> {
+        let numbers = Numbers::of(asked);
+        let mut lists: Vec<Having> = vec![Vec::new(); asked.len()];
+        let Self { messages, order, terms, .. } = self;
+        for place in order.iter().rev() {
+            let Some(message) = messages.get_mut(*place as usize) else { continue };
+            if !message.fits(query) {
+                continue;
+            }
+            message.store_in(terms);
+            message.list_in(terms, &numbers, &mut lists);
+        }
+        lists
+    }
+
+    /// The messages before and after one, if both are known: none at an end of the Room, and unknown
+    /// before the oldest of a Room that is not known whole.
+    pub(crate) fn beside(&self, seq: i64) -> Option<[Option<i64>; 2]> {
+        let key = |message: &Message| (message.at, message.seq);
+        let wanted = key(self.get(seq)?);
+        let at = self
+            .order
+            .binary_search_by_key(&wanted, |place| key(&self.messages[*place as usize]))
+            .ok()?;
+        let of = |at: usize| Some(self.messages.get(*self.order.get(at)? as usize)?.seq);
+        let before = at.checked_sub(1).and_then(of);
+        let is_known = before.is_some() || self.extent == Extent::Whole;
+        is_known.then(|| [before, of(at + 1)])
+    }
+}

@@ -1,0 +1,118 @@
+//! One message, with its terms as numbers.
+
+use galatea_core::{EntityId, MemoryId, store::RecallQuery};
+
+use super::numbers::Numbers;
+use crate::terms;
+
+/// Messages with a word, the newest first, and whether in the form that was asked for.
+pub(crate) type Having = Vec<(i64, bool)>;
+
+/// A message.
+#[derive(Debug, Clone)]
+pub(crate) struct Message {
+    pub(crate) seq: i64,
+    pub(crate) id: MemoryId,
+    pub(crate) person: EntityId,
+    pub(crate) at: i64,
+    said: Said,
+}
+
+/// What a message says.
+#[derive(Debug, Clone)]
+enum Said {
+    /// Its text: it was not looked for yet.
+    Text(Box<str>),
+    /// Its terms as numbers, each once, in order.
+    Terms(Box<[u32]>),
+    /// The same, among those of its Room from a place on.
+    At { from: u32, long: u32 },
+}
+
+impl Message {
+    pub(crate) fn new(seq: i64, id: MemoryId, person: EntityId, at: i64, text: &str) -> Self {
+        Self { seq, id, person, at, said: Said::Text(text.into()) }
+    }
+
+    /// With its terms, which takes some microseconds.
+    pub(crate) fn analysed(mut self) -> Self {
+        self.analyse();
+        self
+    }
+
+    fn analyse(&mut self) {
+        if let Said::Text(text) = &self.said {
+            self.said = Said::Terms(terms::numbers(text));
+        }
+    }
+
+    /// Moves its terms to those of its Room.
+    pub(super) fn store_in(&mut self, all: &mut Vec<u32>) {
+        self.analyse();
+        if let Said::Terms(terms) = &self.said
+            && let (Ok(from), Ok(long)) = (u32::try_from(all.len()), u32::try_from(terms.len()))
+        {
+            all.extend_from_slice(terms);
+            self.said = Said::At { from, long };
+        }
+    }
+
+    /// Moves its terms from those of its Room before to those of now.
+    pub(super) fn move_terms(&mut self, before: &[u32], all: &mut Vec<u32>) {
+        if let Said::At { .. } = self.said {
+            self.said = Said::Terms(self.terms(before).into());
+            self.store_in(all);
+        }
+    }
+
+    /// How many terms it has, if it was looked for.
+    pub(crate) fn long(&self) -> usize {
+        match &self.said {
+            Said::Text(_) => 0,
+            Said::Terms(terms) => terms.len(),
+            Said::At { long, .. } => *long as usize,
+        }
+    }
+
+    /// Its terms, with those of its Room.
+    pub(super) fn terms<'a>(&'a self, all: &'a [u32]) -> &'a [u32] {
+        match &self.said {
+            Said::Text(_) => &[],
+            Said::Terms(terms) => terms,
+            Said::At { from, long } => {
+                let rest = all.get(*from as usize..).unwrap_or_default();
+                rest.get(..*long as usize).unwrap_or_default()
+            }
+        }
+    }
+
+    /// Bytes that it takes, about.
+    pub(crate) fn bytes(&self) -> usize {
+        size_of::<Self>()
+            + size_of::<u32>()
+            + match &self.said {
+                Said::Text(text) => text.len(),
+                Said::Terms(_) | Said::At { .. } => self.long() * size_of::<u32>(),
+            }
+    }
+
+    /// Adds it to the list of each word that it has.
+    pub(super) fn list_in(&self, all: &[u32], numbers: &Numbers, lists: &mut [Having]) {
+        for term in self.terms(all).iter().filter(|term| numbers.may_have(**term)) {
+            for (word, exact) in numbers.words(*term) {
+                let Some(list) = lists.get_mut(word) else { continue };
+                match list.last_mut() {
+                    Some((seq, before)) if *seq == self.seq => *before |= exact,
+                    _ => list.push((self.seq, exact)),
+                }
+            }
+        }
+    }
+
+    /// The conditions of a query beside its place.
+    pub(super) fn fits(&self, query: &RecallQuery) -> bool {
+        query.since.is_none_or(|since| self.at >= since.0)
+            && query.before.is_none_or(|before| self.at < before.0)
+            && (query.people.is_empty() || query.people.contains(&self.person))
+    }
+}

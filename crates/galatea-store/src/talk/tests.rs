@@ -1,0 +1,190 @@
+use galatea_core::{EntityId, MemoryId, Timestamp, store::RecallQuery};
+use galatea_testkit::store_suite::fixtures::Scene;
+use uuid::Uuid;
+
+use super::{index::SLACK, *};
+use crate::terms;
+
+fn id(seq: i64) -> MemoryId {
+    MemoryId(Uuid::from_u128(u128::try_from(seq).unwrap()))
+}
+
+fn message(seq: i64, at: i64, text: &str) -> Message {
+    Message::new(seq, id(seq), EntityId(Uuid::from_u128(7)), at, text)
+}
+
+fn many(numbers: std::ops::Range<usize>) -> Vec<Message> {
+    numbers.map(|n| i64::try_from(n).unwrap()).map(|n| message(n, n, "tea")).collect()
+}
+
+fn asking(scene: &Scene, text: &str) -> RecallQuery {
+    RecallQuery::new(scene.visible(), text, 10, Timestamp(0)).kind(MemoryKind::Messages)
+}
+
+fn key_of(scene: &Scene) -> Key {
+    (scene.agent, scene.room)
+}
+
+fn add(talks: &Talks, scene: &Scene, new: Vec<Message>) {
+    talks.add_of(new.into_iter().map(|message| (key_of(scene), move || message)));
+}
+
+fn having(handle: &Handle, query: &RecallQuery) -> Vec<i64> {
+    let lists = handle.talk().having(query, &terms::of_question(&query.text));
+    lists.into_iter().flatten().map(|(seq, _)| seq).collect()
+}
+
+#[test]
+fn messages_are_found_by_their_words_the_newest_first() {
+    let (talks, scene) = (Talks::of_one_process(), Scene::new());
+    let handle = talks.of(&asking(&scene, "tea")).unwrap();
+    assert_eq!(handle.extent(), Extent::Unread);
+    // Committed while the Room is read, which sees one of them.
+    add(&talks, &scene, vec![message(3, 30, "more teas"), message(4, 5, "水曜日 late")]);
+    talks.keep(&handle, vec![message(3, 30, "more teas"), message(1, 10, "tea")]);
+    add(&talks, &scene, vec![message(2, 20, "ΟΔΟΣ"), message(1, 10, "known")]);
+    assert_eq!(handle.extent(), Extent::Whole);
+    let found = |text: &str| having(&handle, &asking(&scene, text));
+    assert_eq!(found("tea"), [3, 1]);
+    assert_eq!(
+        (found("水"), found("水曜"), found("曜"), found("月")),
+        (vec![4], vec![4], vec![4], vec![])
+    );
+    assert_eq!(found("οδος"), [2]);
+    let teas = asking(&scene, "teas");
+    let lists = handle.talk().having(&teas, &terms::of_question(&teas.text));
+    assert_eq!(lists, [[(3, true), (1, false)]], "the word itself, and its stem");
+    let narrow = RecallQuery {
+        since: Some(Timestamp(10)),
+        before: Some(Timestamp(30)),
+        ..asking(&scene, "tea")
+    };
+    assert_eq!(having(&handle, &narrow), [1]);
+    let others = RecallQuery { people: vec![scene.person], ..asking(&scene, "tea") };
+    assert_eq!(having(&handle, &others), [0; 0]);
+}
+
+#[test]
+fn neighbours_are_those_by_time() {
+    let (talks, scene) = (Talks::of_several_processes(Duration::MAX), Scene::new());
+    let handle = talks.of(&asking(&scene, "tea")).unwrap();
+    talks.keep(&handle, vec![message(9, 10, ""), message(5, 20, ""), message(7, 20, "")]);
+    add(&talks, &scene, vec![message(8, 15, "")]);
+    let beside = |seq| handle.talk().beside(seq);
+    assert_eq!(beside(9), Some([None, Some(8)]));
+    assert_eq!(beside(8), Some([Some(9), Some(5)]));
+    assert_eq!(beside(7), Some([Some(5), None]));
+    assert_eq!(beside(6), None);
+    let large = talks.of(&asking(&Scene::new(), "tea")).unwrap();
+    talks.keep(&large, many(1..MOST + 2));
+    assert_eq!(large.extent(), Extent::Newest);
+    assert_eq!(large.talk().beside(2), None, "an older one is not known");
+    assert_eq!(large.talk().beside(3), Some([Some(2), Some(4)]));
+}
+
+#[test]
+fn of_a_large_room_the_newest_are_kept_and_the_words_of_others() {
+    let (scene, talks) = (Scene::new(), Talks::of_one_process());
+    let handle = talks.of(&asking(&scene, "tea")).unwrap();
+    talks.keep(&handle, many(1..MOST + 1));
+    assert_eq!(handle.extent(), Extent::Whole);
+    let asked = terms::of_question("tea kettle");
+    let older = |word: usize| handle.talk().older(&asked[word]);
+    assert_eq!(older(0), None);
+    let kept = handle.talk().keep_older(&asked[0], vec![(5, true), (0, false), (-1, true)]);
+    assert_eq!(kept, [(0, false), (-1, true)], "the fifth is in memory");
+    handle.talk().keep_older(&asked[1], vec![(-1, true)]);
+    let new = MOST + SLACK + 1;
+    add(&talks, &scene, many(MOST + 1..new + 1));
+    assert_eq!((handle.extent(), handle.talk().len()), (Extent::Newest, MOST));
+    let gone = i64::try_from(SLACK + 1).unwrap();
+    assert!(handle.talk().get(gone).is_none() && handle.talk().get(gone + 1).is_some());
+    let tea = older(0).unwrap();
+    assert_eq!((tea[0], tea[1], tea.len()), ((gone, true), (gone - 1, true), SLACK + 3));
+    assert_eq!(older(1).unwrap(), [(-1, true)]);
+    talks.changed(&Changed::These(vec![id(gone)]));
+    assert_eq!((older(0), handle.extent()), (None, Extent::Newest));
+    assert!(handle.fits(&asking(&scene, "tea")));
+    assert!(!handle.fits(&RecallQuery { since: Some(Timestamp(1)), ..asking(&scene, "tea") }));
+}
+
+#[test]
+fn words_of_older_messages_take_bounded_space() {
+    let (scene, talks) = (Scene::new(), Talks::of_one_process());
+    let handle = talks.of(&asking(&scene, "tea")).unwrap();
+    talks.keep(&handle, many(1..MOST + 2));
+    let asked = |n: usize| terms::of_question(&format!("word{n}")).swap_remove(0);
+    let list: Vec<(i64, bool)> = (0..400).map(|n| (-n, true)).collect();
+    for n in 0..40 {
+        handle.talk().keep_older(&asked(n), list.clone());
+    }
+    let known = (0..40).filter(|n| handle.talk().older(&asked(*n)).is_some()).count();
+    assert_eq!(known, 20, "they were forgotten once");
+}
+
+#[test]
+fn a_room_is_read_again_after_a_change_of_its_messages_and_after_a_while() {
+    let (scene, other) = (Scene::new(), Scene::new());
+    let talks = Talks::of_several_processes(Duration::from_secs(300));
+    let read = |scene: &Scene, seq| {
+        let handle = talks.of(&asking(scene, "tea")).unwrap();
+        talks.keep(&handle, vec![message(seq, 1, "tea")]);
+    };
+    let extents =
+        || [&scene, &other].map(|scene| talks.of(&asking(scene, "tea")).unwrap().extent());
+    read(&scene, 1);
+    read(&other, 2);
+    talks.changed(&Changed::Nothing);
+    talks.changed(&Changed::These(vec![id(3)]));
+    assert_eq!(extents(), [Extent::Whole; 2]);
+    talks.changed(&Changed::These(vec![id(3), id(2)]));
+    assert_eq!(extents(), [Extent::Whole, Extent::Unread]);
+    let reading = talks.of(&asking(&other, "tea")).unwrap();
+    talks.changed(&Changed::These(vec![id(3)]));
+    talks.keep(&reading, vec![message(2, 1, "what it said before")]);
+    assert_eq!(extents(), [Extent::Whole, Extent::Unread], "it may have been read before");
+    talks.changed(&Changed::Any);
+    assert_eq!(extents(), [Extent::Unread; 2]);
+    let short = Talks::of_several_processes(Duration::ZERO);
+    let handle = short.of(&asking(&scene, "tea")).unwrap();
+    short.keep(&handle, Vec::new());
+    assert_eq!(short.of(&asking(&scene, "tea")).unwrap().extent(), Extent::Unread);
+}
+
+#[test]
+fn rooms_in_use_keep_their_space() {
+    let mut state = State::default();
+    let begun = Instant::now();
+    let scenes = [(); 3].map(|()| Scene::new());
+    for (scene, age) in scenes.iter().zip([30, 20, 10]) {
+        let used = begun + Duration::from_secs(100 - age);
+        let kept = Kept { talk: Arc::default(), bytes: 10, since: begun, used };
+        state.rooms.insert(key_of(scene), kept);
+        state.bytes += 10;
+    }
+    assert!(state.make_space(30, None));
+    assert!(!state.make_space(20, Some(begun + Duration::from_secs(60))), "all are in use");
+    assert_eq!(state.rooms.len(), 3);
+    assert!(state.make_space(20, Some(begun + Duration::from_secs(75))));
+    assert!(!state.rooms.contains_key(&key_of(&scenes[0])));
+    assert!(state.make_space(5, None));
+    assert_eq!((state.bytes, state.rooms.len()), (0, 0));
+}
+
+#[test]
+fn only_a_search_of_a_rooms_messages_has_a_talk() {
+    let (scene, talks) = (Scene::new(), Talks::of_one_process());
+    let asked = |query: &RecallQuery| talks.of(query).is_some();
+    assert!(asked(&asking(&scene, "tea")));
+    assert!(!asked(&asking(&scene, "")));
+    assert!(!asked(&asking(&scene, "tea").kind(MemoryKind::Facts)));
+    assert!(!asked(&RecallQuery { room: Some(Scene::new().room), ..asking(&scene, "tea") }));
+    let operator = galatea_core::Visibility::operator(scene.agent);
+    assert!(!asked(&RecallQuery { visible: operator, ..asking(&scene, "tea") }));
+}
+
+#[test]
+fn a_text_is_taken_out_of_a_content() {
+    assert_eq!(text_of(r#"{"source":"x","text":"a\u0000b \"c\""}"#), "a\0b \"c\"");
+    assert_eq!((text_of("{}"), text_of("[")), (String::new(), String::new()));
+}
