@@ -7,6 +7,7 @@ mod memory;
 mod rank;
 mod rows;
 mod source;
+mod talk_words;
 mod unindexed;
 mod view;
 mod words;
@@ -25,12 +26,15 @@ use std::{
 
 use self::{
     candidates::ByWords,
-    memory::{Words, talk_in_sqlite, wide},
+    memory::talk_in_sqlite,
     rows::Row,
     source::{Search, Source, at_once},
+    talk_words::Words,
+    view::wide,
 };
 use crate::{
     Backend, Database,
+    postgres::Postgres,
     sqlite::{Counts, Sqlite, raw::Raw},
     talk::Handle,
 };
@@ -61,9 +65,16 @@ impl RecallStore for Database {
         match &self.0.backend {
             Backend::Postgres(postgres) => {
                 let talk = postgres.talk(query).await?;
-                let source = Source::Postgres(postgres);
-                let found = Search::new(source, query, talk).find().await?;
-                Source::Postgres(postgres).hits(query, found).await
+                let (hits, is_whole) = recall_in_postgres(postgres, query, talk.clone()).await?;
+                match talk {
+                    // Another process has removed some of what is in memory.
+                    Some(handle) if !is_whole => {
+                        postgres.forget_talk(&handle);
+                        let talk = postgres.talk(query).await?;
+                        Ok(recall_in_postgres(postgres, query, talk).await?.0)
+                    }
+                    _ => Ok(hits),
+                }
             }
             Backend::Sqlite(sqlite) => self.recall_in_sqlite(sqlite, query).await,
         }
@@ -114,7 +125,7 @@ impl Database {
                     match search.find_unindexed(asked, &unindexed)? {
                         Some(found) => search.unindexed = found,
                         None if complete => return Ok(None),
-                        None => {}
+                        None => search.is_complete = false,
                     }
                 }
                 let found = search.find().await?;
@@ -156,6 +167,19 @@ impl Database {
             }
         }
     }
+}
+
+/// What is found, and whether all of it could be read.
+async fn recall_in_postgres(
+    postgres: &Postgres,
+    query: &RecallQuery,
+    talk: Option<Handle>,
+) -> Result<(Vec<Recalled>, bool)> {
+    let found = Search::new(Source::Postgres(postgres), query, talk).find().await?;
+    let all = found.fused.len();
+    let hits = Source::Postgres(postgres).hits(query, found).await?;
+    let is_whole = hits.len() == all;
+    Ok((hits, is_whole))
 }
 
 /// Reads what was found in memory.
@@ -208,17 +232,17 @@ impl Search<'_, '_> {
         let most = most.max(2 * limit);
         let (mut candidates, coverage) = self.scored(most).await?;
         let mut beside = HashMap::new();
+        let covers = |seq: i64| coverage.get(&seq).is_some_and(|of| *of >= query.coverage);
+        let is_covered = |of: &Fused<i64>| query.coverage <= 0.0 || covers(of.key);
         let mut fused = fusion::fuse(&candidates, &query.fusion);
+        fused.retain(is_covered);
         if query.fusion.neighbours > 0.0 && !fused.is_empty() {
             fused.truncate(SPREADING * limit);
             let seqs: Vec<i64> = fused.iter().map(|fused| fused.key).collect();
             beside = self.spread(&mut candidates, &seqs).await?;
             fused = fusion::fuse(&candidates, &query.fusion);
         }
-        if query.coverage > 0.0 {
-            let covered = |seq: i64| coverage.get(&seq).copied().unwrap_or(0.0);
-            fused.retain(|fused| covered(fused.key) >= query.coverage);
-        }
+        fused.retain(is_covered);
         fused.truncate(limit);
         if query.neighbours {
             let all: Vec<i64> = fused.iter().map(|fused| fused.key).collect();
@@ -330,15 +354,13 @@ impl Source<'_, '_> {
             all.iter().filter_map(|seq| beside.get(seq)).flatten().flatten().copied().collect();
         all.extend(near);
         let rows = self.rows_of(&all).await?;
-        let memory = |seq: Option<i64>| rows.get(&seq?).map(|row| row.memory.clone());
+        // A row that was changed since the search is checked once more.
+        let shows = |row: &&Row| query.visible.shows(&row.memory, row.scope);
+        let memory = |seq: Option<i64>| rows.get(&seq?).filter(shows).map(|row| row.memory.clone());
         Ok(fused
             .into_iter()
             .filter_map(|fused| {
-                let row = rows.get(&fused.key)?;
-                // A row that was changed since the search is checked once more.
-                if !query.visible.shows(&row.memory, row.scope) {
-                    return None;
-                }
+                let row = rows.get(&fused.key).filter(shows)?;
                 let [before, after] = beside.get(&fused.key).copied().unwrap_or_default();
                 Some(Recalled {
                     memory: row.memory.clone(),

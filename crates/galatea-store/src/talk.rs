@@ -12,9 +12,11 @@ mod numbers;
 mod older;
 mod rows;
 
-use galatea_core::{AgentId, Memory, MemoryKind, RoomId, store::RecallQuery, visibility::View};
+use galatea_core::{
+    AgentId, Memory, MemoryId, MemoryKind, RoomId, store::RecallQuery, visibility::View,
+};
 use std::{
-    collections::HashMap,
+    collections::{HashMap, HashSet},
     sync::{Arc, Mutex, MutexGuard, PoisonError},
     time::{Duration, Instant},
 };
@@ -91,8 +93,11 @@ impl Handle {
     /// Whether a query can be answered from here: it has no conditions that leave out most messages of
     /// a Room that is not known whole.
     pub(crate) fn fits(&self, query: &RecallQuery) -> bool {
-        let is_narrow = !query.people.is_empty() || query.since.is_some();
-        self.extent() == Extent::Whole || !is_narrow
+        let talk = self.talk();
+        let is_narrow = !query.people.is_empty()
+            || query.since.is_some()
+            || query.before.is_some_and(|before| talk.is_older(before.0));
+        talk.extent() == Extent::Whole || !is_narrow
     }
 
     /// Reads the Room's newest messages, one more than are kept.
@@ -146,18 +151,16 @@ impl Talks {
 
     /// Takes what was read of a Room, at most one message more than are kept.
     pub(crate) fn keep(&self, handle: &Handle, read: Vec<Message>) {
-        let bytes = {
-            let mut talk = handle.talk();
-            talk.fill(read);
-            talk.bytes()
-        };
+        handle.talk().fill(read);
         let mut state = self.lock();
+        let bytes = handle.talk().bytes();
         if let Some(kept) = state.rooms.get_mut(&handle.key)
             && Arc::ptr_eq(&kept.talk, &handle.talk)
         {
             let before = std::mem::replace(&mut kept.bytes, bytes);
             state.bytes = (state.bytes + bytes).saturating_sub(before);
-            state.make_space(BYTES, None);
+            // Where all are in use, no other one is taken until there is space.
+            state.make_space(BYTES, Instant::now().checked_sub(IN_USE));
         }
     }
 
@@ -173,25 +176,32 @@ impl Talks {
     /// The same for messages that are made where their Room is kept.
     pub(crate) fn add_of<M: FnOnce() -> Message>(&self, new: impl Iterator<Item = (Key, M)>) {
         let mut state = self.lock();
-        let State { rooms, bytes } = &mut *state;
         for (key, message) in new {
-            if let Some(kept) = rooms.get_mut(&key) {
-                let message = message();
-                let added = message.bytes();
-                let mut talk = kept.talk.lock().unwrap_or_else(PoisonError::into_inner);
-                if !talk.add(message) {
-                    continue;
-                }
-                kept.bytes += added;
-                *bytes += added;
-                if talk.is_large() {
-                    talk.bound();
-                    let after = talk.bytes();
-                    *bytes = (*bytes + after).saturating_sub(kept.bytes);
-                    kept.bytes = after;
-                }
+            let State { rooms, bytes } = &mut *state;
+            let Some(kept) = rooms.get_mut(&key) else { continue };
+            let message = message();
+            let added = message.bytes();
+            let mut talk = kept.talk.lock().unwrap_or_else(PoisonError::into_inner);
+            if !talk.add(message) {
+                continue;
             }
+            kept.bytes += added;
+            *bytes += added;
+            if !talk.is_large() {
+                continue;
+            }
+            if talk.extent() == Extent::Unread {
+                // Its reader went away.
+                drop(talk);
+                state.remove(&key);
+                continue;
+            }
+            talk.bound();
+            let after = talk.bytes();
+            *bytes = (*bytes + after).saturating_sub(kept.bytes);
+            kept.bytes = after;
         }
+        state.make_space(BYTES, Instant::now().checked_sub(IN_USE));
     }
 
     /// Drops the Rooms of messages that were changed or removed, and those that are being read.
@@ -200,12 +210,20 @@ impl Talks {
         match changed {
             Changed::Nothing => {}
             Changed::Any => *state = State::default(),
-            Changed::These(ids) => state.retain(|kept| {
-                let mut talk = kept.talk.lock().unwrap_or_else(PoisonError::into_inner);
-                talk.forget_older();
-                talk.extent() != Extent::Unread && !talk.has_any(ids)
-            }),
+            Changed::These(ids) => {
+                let ids: HashSet<MemoryId> = ids.iter().copied().collect();
+                state.retain(|kept| {
+                    let mut talk = kept.talk.lock().unwrap_or_else(PoisonError::into_inner);
+                    talk.forget_older();
+                    talk.extent() != Extent::Unread && !talk.has_any(&ids)
+                });
+            }
         }
+    }
+
+    /// Drops a Room, which the next search reads again.
+    pub(crate) fn forget(&self, key: &Key) {
+        self.lock().remove(key);
     }
 
     /// Keeps the Rooms that were searched last.

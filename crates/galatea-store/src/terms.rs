@@ -81,7 +81,7 @@ fn short(hash: u64) -> u32 {
     (hash ^ (hash >> 32)) as u32
 }
 
-/// FNV-1a, 64 bits: it has to give the same in every version.
+/// FNV-1a, 64 bits. The codes of places are stored, so it has to give the same in every version.
 fn hash(bytes: impl Iterator<Item = u8>) -> u64 {
     bytes.fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
         (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)

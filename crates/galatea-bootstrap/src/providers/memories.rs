@@ -27,6 +27,8 @@ pub(crate) struct Memories(pub(crate) Arc<Meaning>);
 
 /// Maximum number of messages that are looked for.
 const MOST: u32 = 5;
+/// The same of a search by words alone: where one is what was asked for, it is nearly always the first.
+const BY_WORDS: u32 = 1;
 /// Tokens of all messages shown. They are different in every prompt, so no provider of a model
 /// caches them.
 const TOKENS: u64 = 150;
@@ -35,8 +37,6 @@ const TIME: u64 = 12;
 /// Longest message shown, and longest of those around it, in graphemes.
 const LONGEST: usize = 300;
 const AROUND: usize = 80;
-/// The same of a search by words alone: where one is what was asked for, it is nearly always the first.
-const BY_WORDS: u32 = 1;
 /// Least share of the question's words, by their rarity, of a hit of such a search. The store's test
 /// `the_coverage_of_a_hit_tells_evidence_from_other_talk` prints what that leaves.
 const COVERAGE: f32 = 0.35;

@@ -21,6 +21,7 @@ mod signs;
 mod sizes;
 pub(crate) mod statistics;
 mod tail;
+mod talks;
 mod writer;
 
 pub use open::Seen;
@@ -53,7 +54,7 @@ pub(crate) struct Postgres {
     trouble: Arc<Mutex<Option<Error>>>,
     signs: Signs,
     sizes: Sizes,
-    talks: Talks,
+    talks: Arc<Talks>,
     tail: Tail,
 }
 
@@ -63,7 +64,9 @@ impl Postgres {
         let (orders, receiver) = mpsc::channel(writer::WAITING);
         let statements = Arc::new(AtomicU64::new(0));
         let trouble = Arc::default();
+        let talks = Arc::new(Tail::talks());
         let writer = writer::Writer {
+            talks: Arc::clone(&talks),
             place: opened.place.clone(),
             connection: Some(opened.writer),
             orders: receiver,
@@ -85,7 +88,7 @@ impl Postgres {
             trouble,
             signs: Signs::default(),
             sizes: Sizes::default(),
-            talks: Tail::talks(),
+            talks,
             tail: Tail::default(),
         })
     }
@@ -122,14 +125,10 @@ impl Postgres {
     }
 
     /// Commits a change: for each write how many rows it touched.
-    pub(crate) async fn write(&self, mut change: Change) -> Result<Vec<u64>> {
-        let changed = std::mem::take(&mut change.changed);
+    pub(crate) async fn write(&self, change: Change) -> Result<Vec<u64>> {
         let (reply, answer) = oneshot::channel();
         self.orders.send(Order::Apply(change, reply)).await.map_err(|_| common::closed())?;
-        let done = answer.await.map_err(|_| common::closed())?;
-        // Also if its outcome is unknown.
-        self.talks.changed(&changed);
-        done
+        answer.await.map_err(|_| common::closed())?
     }
 
     /// Every row.
@@ -160,5 +159,5 @@ pub(crate) use self::{
     nearest::{CHANGED, SIZE, THERE},
     open::MIGRATIONS,
     open::{SESSION, database},
-    tail::TAIL,
+    talks::TAIL,
 };

@@ -134,14 +134,9 @@ impl Postgres {
 
     /// How many messages a Room had when it was last counted, some minutes ago at most.
     pub(crate) async fn messages_in(&self, room: RoomId) -> Result<usize> {
-        match self.sizes.get(room) {
-            Some(size) => Ok(size),
-            None => self.messages_now(room).await,
+        if let Some(size) = self.sizes.get(room) {
+            return Ok(size);
         }
-    }
-
-    /// How many messages a Room has now.
-    pub(crate) async fn messages_now(&self, room: RoomId) -> Result<usize> {
         let counted: Option<(i64,)> = self.one(SIZE.with(values![room.0, COUNTED])).await?;
         let size = counted.map_or(0, |(size,)| usize::try_from(size).unwrap_or(0));
         self.sizes.set(room, size);

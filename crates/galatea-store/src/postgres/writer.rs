@@ -24,7 +24,7 @@ use super::{
     options::WRITING,
     statistics::Statistics,
 };
-use crate::{change::Change, change::Write, dialect::Statement, error as common};
+use crate::{change::Change, change::Write, dialect::Statement, error as common, talk::Talks};
 
 /// Changes that may wait before callers are held back.
 pub(crate) const WAITING: usize = 1024;
@@ -61,6 +61,8 @@ pub(crate) struct Writer {
     pub(crate) settle_within: Duration,
     /// Why the last group is not known to be stored; none when it is.
     pub(crate) trouble: Arc<Mutex<Option<Error>>>,
+    /// The Rooms in memory, of which those are dropped whose messages change.
+    pub(crate) talks: Arc<Talks>,
     /// The time at which the trouble began.
     pub(crate) since: Option<Instant>,
     /// Keeps the planner's statistics of growing tables current.
@@ -223,7 +225,10 @@ impl Writer {
                 commit_in_order(&mut connection, group, again).await
             }
         };
-        match timeout(WRITING, work).await {
+        let done = timeout(WRITING, work).await;
+        // Whatever the outcome, which may be unknown.
+        group.iter().for_each(|waiting| self.talks.changed(&waiting.change.changed));
+        match done {
             Ok(Ok(hits)) => {
                 self.connection = Some(connection);
                 Ok(hits)

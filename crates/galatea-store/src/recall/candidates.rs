@@ -19,6 +19,7 @@ use crate::{
     convert,
     dialect::{Dialects, Statement, Value, bits},
     postgres::Postgres,
+    talk::Message,
 };
 
 /// Embeddings of memories by number.
@@ -46,8 +47,18 @@ const READS: usize = 2;
 pub(super) struct Seen {
     pub(super) person: EntityId,
     pub(super) at: i64,
-    /// How long its text is: in terms; in characters where SQLite was asked.
+    /// How long its text is: in characters, in PostgreSQL in terms.
     pub(super) long: i64,
+}
+
+/// What is known of a message in memory, with its length as the database measures it.
+fn seen_in_memory(dialect: Dialect, message: &Message) -> Seen {
+    let long = match dialect {
+        Dialect::Sqlite => message.characters.into(),
+        // The server counts the words for version and place, too.
+        Dialect::Postgres => i64::try_from(message.long() + 2).unwrap_or(i64::MAX),
+    };
+    Seen { person: message.person, at: message.at, long }
 }
 
 /// What is known of memories, by their numbers.
@@ -192,7 +203,8 @@ impl Search<'_, '_> {
             let talk = handle.talk();
             unknown.retain(|seq| talk.get(*seq).is_none());
             let seen = seqs.iter().filter_map(|seq| talk.visible(self.query, *seq));
-            known.extend(seen.map(|message| (message.seq, message.into())));
+            let dialect = self.source.dialect();
+            known.extend(seen.map(|message| (message.seq, seen_in_memory(dialect, message))));
         }
         if unknown.is_empty() {
             return Ok(known);

@@ -10,10 +10,10 @@ use galatea_core::{Error, Result, RoomId, store::RecallQuery, visibility::View};
 use sqlx::FromRow;
 
 use super::{
-    memory::wide,
+    lookup::ASKED,
     rank::{self, Found, Listed},
     source::Search,
-    view::{Builder, Dialect, limit, place_terms},
+    view::{Builder, Dialect, limit, place_terms, wide},
 };
 use crate::{
     dialect::{Statement, Value},
@@ -22,15 +22,13 @@ use crate::{
     terms::Asked,
 };
 
-/// Messages of a place that are looked at one by one.
+/// Rows that are looked at one by one for an operator.
 const LOOKED_AT: usize = 2_000;
-/// A word is common if one of so many of them has it.
+/// A word is common if one of so many of these has it.
 const ONE_IN: usize = 20;
 /// Messages that the index is expected to give for all words of a question: each costs a look at its row, some
 /// microseconds.
 const READ: usize = 6_000;
-/// Words of a question that are looked for.
-pub(super) const ASKED: usize = 32;
 
 /// A question's words as the server's queries. Terms are letters and digits only.
 struct Queries {

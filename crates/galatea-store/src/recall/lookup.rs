@@ -7,6 +7,9 @@ use crate::terms::Asked;
 
 /// Terms of a question that are looked up: a list costs some 20 µs.
 const MOST: usize = 64;
+/// Words of a question that are looked for in a Room whose newest messages are in memory, and in
+/// PostgreSQL.
+pub(super) const ASKED: usize = 32;
 
 /// The lists of a question's terms, each once.
 pub(super) struct Lookup {
@@ -29,9 +32,12 @@ impl Lookup {
         let mut words = Vec::new();
         for asked in asked {
             let star = if asked.prefix { "*" } else { "" };
-            let Some(exact) = place(format!("{}{star}", asked.exact)) else { break };
-            words
-                .push((exact, asked.stems.iter().filter_map(|stem| place(stem.clone())).collect()));
+            let exact = place(format!("{}{star}", asked.exact));
+            let stems: Option<Vec<usize>> =
+                asked.stems.iter().map(|stem| place(stem.clone())).collect();
+            // What is found of a word is kept: no word is looked up in part.
+            let (Some(exact), Some(stems)) = (exact, stems) else { break };
+            words.push((exact, stems));
         }
         Self { terms, words }
     }

@@ -1,33 +1,22 @@
 //! Search by words in a Room whose newest messages are in memory.
 
 use galatea_core::{EntityId, Error, MemoryId, Result, store::RecallQuery};
+use std::collections::HashSet;
 
 use super::{
-    candidates::Seen,
     rank::{self, Found, Listed},
     source::{Row, Search, Source, at_once},
+    talk_words::Words,
 };
 use crate::{
     sqlite::{Sqlite, raw::Columns},
-    talk::{Extent, Handle, Having, MOST, Message, NEWEST},
-    terms::Asked,
+    talk::{Extent, Handle, Message, NEWEST},
 };
-
-/// A word is common if one of so many of the newest messages has it. Older messages with it are not
-/// looked for.
-const ONE_IN: usize = 10;
 
 impl Row for Message {
     fn of(row: &mut Columns<'_>) -> Option<Self> {
         let (seq, id, person, at) = (row.int(0)?, row.id(1)?, row.id(2)?, row.int(3)?);
         Some(Self::new(seq, MemoryId(id), EntityId(person), at, row.text(4)?))
-    }
-}
-
-impl From<&Message> for Seen {
-    fn from(message: &Message) -> Self {
-        let long = i64::try_from(message.long()).unwrap_or(i64::MAX);
-        Self { person: message.person, at: message.at, long }
     }
 }
 
@@ -46,42 +35,6 @@ pub(super) async fn talk_in_sqlite(sqlite: &Sqlite, query: &RecallQuery) -> Resu
         talks.keep(&handle, read.await??);
     }
     Ok(handle.fits(query).then_some(handle))
-}
-
-/// The same query without conditions on what is found.
-pub(super) fn wide(query: &RecallQuery) -> RecallQuery {
-    RecallQuery { before: None, since: None, people: Vec::new(), ..query.clone() }
-}
-
-/// The words of a question in a Room whose newest messages are in memory.
-pub(super) struct Words {
-    /// Which of these messages have each word.
-    newest: Vec<Having>,
-    /// Of each word the older ones, as far as they are known.
-    older: Vec<Option<Having>>,
-    /// The places of rare words, whose older messages count.
-    rare: Vec<usize>,
-}
-
-impl Words {
-    /// Looks a question up. None if the Room is known whole.
-    pub(super) fn new(handle: &Handle, query: &RecallQuery, asked: &[Asked]) -> Option<Self> {
-        let mut talk = handle.talk();
-        if talk.extent() != Extent::Newest {
-            return None;
-        }
-        let newest = talk.having(query, asked);
-        let older = asked.iter().map(|asked| talk.older(asked)).collect();
-        let is_rare = |of: &(usize, &Having)| of.1.len() < MOST / ONE_IN;
-        let rare = newest.iter().enumerate().filter(is_rare).map(|(word, _)| word).collect();
-        Some(Self { newest, older, rare })
-    }
-
-    /// The places of those whose older messages are not known.
-    fn unknown(&self) -> Vec<usize> {
-        let is_unknown = |word: &usize| self.older.get(*word).is_none_or(Option::is_none);
-        self.rare.iter().copied().filter(is_unknown).collect()
-    }
 }
 
 impl Search<'_, '_> {
@@ -121,17 +74,23 @@ impl Search<'_, '_> {
                 }
             };
             let mut talk = handle.talk();
-            for (word, having) in read {
-                if let (Some(asked), Some(older)) = (self.asked.get(word), older.get_mut(word)) {
-                    *older = Some(talk.keep_older(asked, having));
+            for (word, mut having) in read {
+                having.retain(|(seq, _)| talk.get(*seq).is_none());
+                let Some(older) = older.get_mut(word) else { continue };
+                if let Some(asked) = self.asked.get(word).filter(|_| self.is_complete) {
+                    talk.keep_older(asked, &having, words.version);
                 }
+                *older = Some(having);
             }
         }
         let both = words.newest.iter().cloned().zip(older);
         let found = both.enumerate().map(|(word, (mut rows, older))| {
             let is_rare = words.rare.contains(&word);
             if is_rare {
-                rows.extend(older.unwrap_or_default());
+                // One may have left the memory meanwhile.
+                let newest: HashSet<i64> = rows.iter().map(|(seq, _)| *seq).collect();
+                let older = older.unwrap_or_default().into_iter();
+                rows.extend(older.filter(|(seq, _)| !newest.contains(seq)));
             }
             rows.truncate(NEWEST);
             // Of a common word the older ones are not counted.

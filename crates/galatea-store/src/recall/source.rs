@@ -8,9 +8,8 @@ use std::sync::{Mutex, PoisonError, atomic::Ordering};
 use uuid::Uuid;
 
 use super::{
-    listed::ASKED,
-    lookup::{FoundUnindexed, Lookup},
-    memory::Words,
+    lookup::{ASKED, FoundUnindexed, Lookup},
+    talk_words::Words,
     view::Dialect,
 };
 use crate::{
@@ -54,6 +53,8 @@ pub(super) struct Search<'a, 'h> {
     pub(super) talk: Option<Handle>,
     /// What it has of the question's words, if it has not the whole Room.
     pub(super) words: Option<Words>,
+    /// Whether the index of words has every message, or the search looks at those that it misses.
+    pub(super) is_complete: bool,
 }
 
 impl<'a, 'h> Search<'a, 'h> {
@@ -78,7 +79,16 @@ impl<'a, 'h> Search<'a, 'h> {
         let few = asked.get(..lookup.words().min(ASKED)).unwrap_or(&asked);
         let look_up = || talk.as_ref().and_then(|handle| Words::new(handle, query, few));
         let words = words.or_else(look_up);
-        Self { source, query, asked, lookup, unindexed: FoundUnindexed::default(), talk, words }
+        Self {
+            source,
+            query,
+            asked,
+            lookup,
+            unindexed: FoundUnindexed::default(),
+            talk,
+            words,
+            is_complete: true,
+        }
     }
 }
 

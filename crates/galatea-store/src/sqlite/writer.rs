@@ -126,6 +126,8 @@ impl Writer {
         &mut self,
         mut with: impl FnMut(&mut Self, &mut dyn FnMut(&mut Self, &mut Raw<'_>)),
     ) -> Option<oneshot::Sender<()>> {
+        // What is read before the first commit is compared with this.
+        with(self, &mut |writer, db| writer.version = db.number(VERSION).ok().flatten());
         loop {
             let first = match self.orders.recv_timeout(self.idle) {
                 Ok(first) => first,

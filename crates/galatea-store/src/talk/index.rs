@@ -42,6 +42,7 @@ pub(crate) struct Talk {
     early: Vec<Message>,
     /// Which of the messages that are not here have the words that were asked for.
     older: Older,
+    version: u64,
 }
 
 impl Talk {
@@ -88,6 +89,10 @@ impl Talk {
         let Err(place) = self.messages.binary_search_by_key(&message.seq, |known| known.seq) else {
             return false;
         };
+        if self.extent == Extent::Newest && self.is_older(message.at) {
+            self.older.add(&[message.analysed()], &self.terms);
+            return false;
+        }
         let (is_last, at) = (place == self.messages.len(), message.at);
         self.messages.insert(place, message);
         match u32::try_from(place) {
@@ -100,9 +105,15 @@ impl Talk {
         true
     }
 
+    /// Whether a time is before that of all messages here.
+    pub(super) fn is_older(&self, at: i64) -> bool {
+        let oldest = self.order.first().and_then(|place| self.messages.get(*place as usize));
+        oldest.is_some_and(|oldest| at < oldest.at)
+    }
+
     /// Whether it has grown too large.
     pub(super) fn is_large(&self) -> bool {
-        self.messages.len() > MOST + SLACK
+        self.messages.len().max(self.early.len()) > MOST + SLACK
     }
 
     fn arrange(&mut self) {
@@ -117,16 +128,17 @@ impl Talk {
             return;
         }
         self.extent = Extent::Newest;
+        self.version += 1;
         let many = self.messages.len() - MOST;
         let oldest: HashSet<u32> = self.order.iter().take(many).copied().collect();
-        let (kept, dropped): (Vec<_>, Vec<_>) = (0_u32..)
-            .zip(std::mem::take(&mut self.messages))
-            .partition(|(place, _)| !oldest.contains(place));
-        let messages = |of: Vec<(u32, Message)>| of.into_iter().map(|(_, message)| message);
-        self.messages = messages(kept).collect();
-        let mut dropped: Vec<Message> = messages(dropped).map(Message::analysed).collect();
-        dropped.sort_by_key(|message| message.at);
-        self.older.add(&dropped, &self.terms);
+        if !self.older.is_empty() {
+            let leaving = oldest.iter().filter_map(|place| self.messages.get(*place as usize));
+            let mut leaving: Vec<Message> = leaving.cloned().map(Message::analysed).collect();
+            leaving.sort_by_key(|message| message.at);
+            self.older.add(&leaving, &self.terms);
+        }
+        let mut places = 0_u32..;
+        self.messages.retain(|_| places.next().is_none_or(|place| !oldest.contains(&place)));
         self.compact();
         self.arrange();
     }
@@ -141,23 +153,33 @@ impl Talk {
 
     /// What is known of a word among the messages that are not here.
     pub(crate) fn older(&self, asked: &Asked) -> Option<Having> {
-        self.older.get(asked)
+        let mut having = self.older.get(asked)?;
+        // Another process may have read it before it came here.
+        having.retain(|(seq, _)| self.get(*seq).is_none());
+        Some(having)
     }
 
-    /// Keeps which messages have a word, the newest first; gives those that are not here.
-    pub(crate) fn keep_older(&mut self, asked: &Asked, mut having: Having) -> Having {
-        having.retain(|(seq, _)| self.get(*seq).is_none());
-        self.older.keep(asked, &having);
-        having
+    /// Changes when messages leave, or when what is known of those that are not here is forgotten.
+    pub(crate) fn version(&self) -> u64 {
+        self.version
+    }
+
+    /// Keeps which messages that are not here have a word, the newest first. They were read when it had
+    /// this version.
+    pub(crate) fn keep_older(&mut self, asked: &Asked, having: &[(i64, bool)], version: u64) {
+        if version == self.version {
+            self.older.keep(asked, having);
+        }
     }
 
     /// Forgets which messages that are not here have a word: some of them were changed.
     pub(super) fn forget_older(&mut self) {
         self.older = Older::default();
+        self.version += 1;
     }
 
     /// Whether one of these messages is known.
-    pub(super) fn has_any(&self, ids: &[MemoryId]) -> bool {
+    pub(super) fn has_any(&self, ids: &HashSet<MemoryId>) -> bool {
         self.messages.iter().chain(&self.early).any(|message| ids.contains(&message.id))
     }
 

@@ -15,6 +15,8 @@ pub(crate) struct Message {
     pub(crate) id: MemoryId,
     pub(crate) person: EntityId,
     pub(crate) at: i64,
+    /// Characters of its text.
+    pub(crate) characters: u32,
     said: Said,
 }
 
@@ -31,7 +33,8 @@ enum Said {
 
 impl Message {
     pub(crate) fn new(seq: i64, id: MemoryId, person: EntityId, at: i64, text: &str) -> Self {
-        Self { seq, id, person, at, said: Said::Text(text.into()) }
+        let characters = u32::try_from(text.chars().count()).unwrap_or(u32::MAX);
+        Self { seq, id, person, at, characters, said: Said::Text(text.into()) }
     }
 
     /// With its terms, which takes some microseconds.

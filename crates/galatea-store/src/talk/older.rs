@@ -1,6 +1,6 @@
 //! Which messages that are not in memory have the words that were asked for.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use super::{
     message::{Having, Message},
@@ -52,10 +52,16 @@ impl Older {
             *self = Self::default();
         }
         self.listed += having.len();
-        self.words.insert(asked.clone(), Packed::new(having));
+        if let Some(before) = self.words.insert(asked.clone(), Packed::new(having)) {
+            self.listed -= before.0.len();
+        }
     }
 
-    /// Adds messages that are newer than all of these, the oldest first.
+    pub(super) fn is_empty(&self) -> bool {
+        self.words.is_empty()
+    }
+
+    /// Adds messages in front of these, the last one first. Those that are known stay.
     pub(super) fn add(&mut self, messages: &[Message], terms: &[u32]) {
         let (words, before): (Vec<Asked>, Vec<Packed>) = self.words.drain().unzip();
         let numbers = Numbers::of(&words);
@@ -64,7 +70,8 @@ impl Older {
             message.list_in(terms, &numbers, &mut lists);
         }
         let joined = lists.into_iter().zip(before).map(|(mut list, before)| {
-            list.extend(before.list());
+            let new: HashSet<i64> = list.iter().map(|(seq, _)| *seq).collect();
+            list.extend(before.list().filter(|(seq, _)| !new.contains(seq)));
             list.truncate(NEWEST);
             Packed::new(&list)
         });

@@ -1,3 +1,5 @@
+//! Rooms in memory: what is found, kept and dropped.
+
 use galatea_core::{EntityId, MemoryId, Timestamp, store::RecallQuery};
 use galatea_testkit::store_suite::fixtures::Scene;
 use uuid::Uuid;
@@ -91,9 +93,13 @@ fn of_a_large_room_the_newest_are_kept_and_the_words_of_others() {
     let asked = terms::of_question("tea kettle");
     let older = |word: usize| handle.talk().older(&asked[word]);
     assert_eq!(older(0), None);
-    let kept = handle.talk().keep_older(&asked[0], vec![(5, true), (0, false), (-1, true)]);
-    assert_eq!(kept, [(0, false), (-1, true)], "the fifth is in memory");
-    handle.talk().keep_older(&asked[1], vec![(-1, true)]);
+    let version = handle.talk().version();
+    let keep = |word: usize, having: &[(i64, bool)]| {
+        handle.talk().keep_older(&asked[word], having, version);
+    };
+    keep(0, &[(5, true), (0, false), (-1, true)]);
+    assert_eq!(older(0).unwrap(), [(0, false), (-1, true)], "the fifth is in memory");
+    keep(1, &[(-1, true)]);
     let new = MOST + SLACK + 1;
     add(&talks, &scene, many(MOST + 1..new + 1));
     assert_eq!((handle.extent(), handle.talk().len()), (Extent::Newest, MOST));
@@ -104,6 +110,16 @@ fn of_a_large_room_the_newest_are_kept_and_the_words_of_others() {
     assert_eq!(older(1).unwrap(), [(-1, true)]);
     talks.changed(&Changed::These(vec![id(gone)]));
     assert_eq!((older(0), handle.extent()), (None, Extent::Newest));
+    keep(0, &[(-1, true)]);
+    assert_eq!(older(0), None, "it was read before the change");
+    // One with an old time is not between those in memory.
+    let late = message(9_999, 1, "kettle");
+    let version = handle.talk().version();
+    handle.talk().keep_older(&asked[1], &[(-1, true)], version);
+    add(&talks, &scene, vec![late]);
+    assert!(handle.talk().get(9_999).is_none());
+    assert_eq!(older(1).unwrap(), [(9_999, true), (-1, true)]);
+    assert!(!handle.fits(&RecallQuery { before: Some(Timestamp(1)), ..asking(&scene, "tea") }));
     assert!(handle.fits(&asking(&scene, "tea")));
     assert!(!handle.fits(&RecallQuery { since: Some(Timestamp(1)), ..asking(&scene, "tea") }));
 }
@@ -116,7 +132,8 @@ fn words_of_older_messages_take_bounded_space() {
     let asked = |n: usize| terms::of_question(&format!("word{n}")).swap_remove(0);
     let list: Vec<(i64, bool)> = (0..400).map(|n| (-n, true)).collect();
     for n in 0..40 {
-        handle.talk().keep_older(&asked(n), list.clone());
+        let version = handle.talk().version();
+        handle.talk().keep_older(&asked(n), &list, version);
     }
     let known = (0..40).filter(|n| handle.talk().older(&asked(*n)).is_some()).count();
     assert_eq!(known, 20, "they were forgotten once");

@@ -1,0 +1,45 @@
+//! The words of a question in a Room of which only the newest messages are in memory.
+
+use galatea_core::store::RecallQuery;
+
+use crate::{
+    talk::{Extent, Handle, Having, MOST},
+    terms::Asked,
+};
+
+/// A word is common if one of so many of the newest messages has it. Older messages with it are not
+/// looked for.
+const ONE_IN: usize = 10;
+
+/// The words of a question in a Room whose newest messages are in memory.
+pub(super) struct Words {
+    /// Which of these messages have each word.
+    pub(super) newest: Vec<Having>,
+    /// Of each word the older ones, as far as they are known.
+    pub(super) older: Vec<Option<Having>>,
+    /// The places of rare words, whose older messages count.
+    pub(super) rare: Vec<usize>,
+    /// The version of the Room.
+    pub(super) version: u64,
+}
+
+impl Words {
+    /// Looks a question up. None if the Room is known whole.
+    pub(super) fn new(handle: &Handle, query: &RecallQuery, asked: &[Asked]) -> Option<Self> {
+        let mut talk = handle.talk();
+        if talk.extent() != Extent::Newest {
+            return None;
+        }
+        let newest = talk.having(query, asked);
+        let older = asked.iter().map(|asked| talk.older(asked)).collect();
+        let is_rare = |of: &(usize, &Having)| of.1.len() < MOST / ONE_IN;
+        let rare = newest.iter().enumerate().filter(is_rare).map(|(word, _)| word).collect();
+        Some(Self { newest, older, rare, version: talk.version() })
+    }
+
+    /// The places of those whose older messages are not known.
+    pub(super) fn unknown(&self) -> Vec<usize> {
+        let is_unknown = |word: &usize| self.older.get(*word).is_none_or(Option::is_none);
+        self.rare.iter().copied().filter(is_unknown).collect()
+    }
+}
