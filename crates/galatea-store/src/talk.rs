@@ -159,8 +159,11 @@ impl Talks {
         {
             let before = std::mem::replace(&mut kept.bytes, bytes);
             state.bytes = (state.bytes + bytes).saturating_sub(before);
-            // Where all are in use, no other one is taken until there is space.
-            state.make_space(BYTES, Instant::now().checked_sub(IN_USE));
+            // Where all are in use this one is left out, and no other one is taken until there is space.
+            let in_use = Instant::now().checked_sub(IN_USE);
+            if handle.talk().is_stale() || !state.make_space(BYTES, in_use) {
+                state.remove(&handle.key);
+            }
         }
     }
 
@@ -201,10 +204,11 @@ impl Talks {
             *bytes = (*bytes + after).saturating_sub(kept.bytes);
             kept.bytes = after;
         }
-        state.make_space(BYTES, Instant::now().checked_sub(IN_USE));
+        // Rooms in use may grow up to this.
+        state.make_space(2 * BYTES, None);
     }
 
-    /// Drops the Rooms of messages that were changed or removed, and those that are being read.
+    /// Drops the Rooms of messages that were changed or removed.
     pub(crate) fn changed(&self, changed: &Changed) {
         let mut state = self.lock();
         match changed {
@@ -215,15 +219,19 @@ impl Talks {
                 state.retain(|kept| {
                     let mut talk = kept.talk.lock().unwrap_or_else(PoisonError::into_inner);
                     talk.forget_older();
-                    talk.extent() != Extent::Unread && !talk.has_any(&ids)
+                    talk.note_changed(&ids)
                 });
             }
         }
     }
 
     /// Drops a Room, which the next search reads again.
-    pub(crate) fn forget(&self, key: &Key) {
-        self.lock().remove(key);
+    pub(crate) fn forget(&self, handle: &Handle) {
+        let mut state = self.lock();
+        let kept = state.rooms.get(&handle.key);
+        if kept.is_some_and(|kept| Arc::ptr_eq(&kept.talk, &handle.talk)) {
+            state.remove(&handle.key);
+        }
     }
 
     /// Keeps the Rooms that were searched last.

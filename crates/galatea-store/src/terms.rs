@@ -44,19 +44,23 @@ pub(crate) fn of_text(text: &str) -> String {
     out
 }
 
-/// The same as numbers, each once, in order; and the [`beginning`] of each term of a script without
-/// spaces.
-pub(crate) fn numbers(text: &str) -> Box<[u32]> {
-    let mut out = Vec::new();
+/// The same as numbers, each once, in order, and how many they are; among them the [`beginning`] of each
+/// term of a script without spaces, which is not counted.
+pub(crate) fn numbers(text: &str) -> (Box<[u32]>, usize) {
+    let (mut out, mut beginnings) = (Vec::new(), Vec::new());
     each(text, |term, is_of_run| {
         out.push(number(term));
         if is_of_run && let Some(first) = term.chars().next() {
-            out.push(beginning(first.encode_utf8(&mut [0; 4])));
+            beginnings.push(beginning(first.encode_utf8(&mut [0; 4])));
         }
     });
     out.sort_unstable();
     out.dedup();
-    out.into_boxed_slice()
+    let many = out.len();
+    out.append(&mut beginnings);
+    out.sort_unstable();
+    out.dedup();
+    (out.into_boxed_slice(), many)
 }
 
 /// The number of a term. Two terms may have the same: of a Room with 10,000 words and a question of ten

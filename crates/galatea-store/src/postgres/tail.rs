@@ -6,7 +6,7 @@
 //! under way at a reading before.
 
 use galatea_core::Error;
-use std::{sync::atomic::AtomicU64, time::Duration};
+use std::{collections::HashSet, sync::atomic::AtomicU64, time::Duration};
 use tokio::sync::Mutex;
 
 use crate::talk::Talks;
@@ -34,6 +34,8 @@ pub(super) struct State {
     /// The last one that failed.
     pub(super) failed: Option<(u64, Error)>,
     pub(super) position: Position,
+    /// Messages behind that position that Rooms have got already.
+    pub(super) given: HashSet<i64>,
 }
 
 /// Where the next reading begins.
@@ -60,7 +62,8 @@ impl Position {
             Some((_, number)) => Self {
                 read: Some(read.max(number)),
                 waiting: Some((next, last)),
-                is_partial: false,
+                // Others may be under way that began after those that were waited for.
+                is_partial: number < read && oldest < next,
             },
             None => Self { read: Some(read), waiting: Some((next, last)), is_partial: false },
         }
@@ -112,6 +115,7 @@ mod tests {
         let read = Some(5_000 - AGAIN);
         assert_eq!(second, Position { read, waiting, is_partial: true });
         assert!(!second.has_missed(14) && second.has_missed(15));
-        assert!(!second.advanced(15, 910, 5_001).is_partial);
+        assert!(second.advanced(15, 910, 5_001).is_partial, "another one is under way");
+        assert!(!second.advanced(910, 910, 5_001).is_partial);
     }
 }

@@ -79,7 +79,7 @@ impl Postgres {
 
     /// Drops a Room of which messages are gone.
     pub(crate) fn forget_talk(&self, handle: &Handle) {
-        self.talks.forget(&handle.key);
+        self.talks.forget(handle);
     }
 
     /// Adds to the Rooms in memory what was committed before this call.
@@ -113,11 +113,15 @@ impl Postgres {
         }
         if gone || many {
             state.position = Position::default();
+            state.given.clear();
         } else {
             let first = rows.first().and_then(|row| row.last).map(|last| last - AGAIN);
             let last = rows.iter().filter_map(|row| row.seq).next_back().or(read).or(first);
-            self.talks.add_of(rows.iter().filter_map(Row::message));
+            let new = rows.iter().filter(|row| row.seq.is_some_and(|seq| state.given.insert(seq)));
+            self.talks.add_of(new.filter_map(Row::message));
             state.position = state.position.advanced(oldest, next, last.unwrap_or(0));
+            let read = state.position.read.unwrap_or(0);
+            state.given.retain(|seq| *seq > read);
         }
         state.done = number;
         Ok(())

@@ -56,7 +56,7 @@ fn seen_in_memory(dialect: Dialect, message: &Message) -> Seen {
     let long = match dialect {
         Dialect::Sqlite => message.characters.into(),
         // The server counts the words for version and place, too.
-        Dialect::Postgres => i64::try_from(message.long() + 2).unwrap_or(i64::MAX),
+        Dialect::Postgres => i64::from(message.long()) + 2,
     };
     Seen { person: message.person, at: message.at, long }
 }

@@ -43,6 +43,10 @@ pub(crate) struct Talk {
     /// Which of the messages that are not here have the words that were asked for.
     older: Older,
     version: u64,
+    /// Messages that were changed before the Room was read.
+    changed: HashSet<MemoryId>,
+    /// Its messages were read before some of them were changed.
+    is_stale: bool,
 }
 
 impl Talk {
@@ -68,6 +72,8 @@ impl Talk {
         let early = std::mem::take(&mut self.early);
         self.extent = if read.len() <= MOST { Extent::Whole } else { Extent::Newest };
         read.sort_unstable_by_key(|message| message.seq);
+        let changed = std::mem::take(&mut self.changed);
+        self.is_stale = read.iter().any(|message| changed.contains(&message.id));
         self.messages = read;
         self.arrange();
         for message in early {
@@ -90,7 +96,10 @@ impl Talk {
             return false;
         };
         if self.extent == Extent::Newest && self.is_older(message.at) {
-            self.older.add(&[message.analysed()], &self.terms);
+            self.version += 1;
+            if !self.older.is_empty() {
+                self.older.add(&[message.analysed()], &self.terms);
+            }
             return false;
         }
         let (is_last, at) = (place == self.messages.len(), message.at);
@@ -178,9 +187,19 @@ impl Talk {
         self.version += 1;
     }
 
-    /// Whether one of these messages is known.
-    pub(super) fn has_any(&self, ids: &HashSet<MemoryId>) -> bool {
-        self.messages.iter().chain(&self.early).any(|message| ids.contains(&message.id))
+    /// Notes messages that were changed; false if it has one of them.
+    pub(super) fn note_changed(&mut self, ids: &HashSet<MemoryId>) -> bool {
+        if self.extent == Extent::Unread {
+            // What is read may be older than the change.
+            self.changed.extend(ids);
+            return self.changed.len() <= MOST && !has_any(&self.early, ids);
+        }
+        !has_any(&self.messages, ids)
+    }
+
+    /// Whether it was read before some of its messages were changed.
+    pub(super) fn is_stale(&self) -> bool {
+        self.is_stale
     }
 
     /// The message of a number.
@@ -224,4 +243,8 @@ impl Talk {
         let is_known = before.is_some() || self.extent == Extent::Whole;
         is_known.then(|| [before, of(at + 1)])
     }
+}
+
+fn has_any(messages: &[Message], ids: &HashSet<MemoryId>) -> bool {
+    messages.iter().any(|message| ids.contains(&message.id))
 }

@@ -17,6 +17,8 @@ pub(crate) struct Message {
     pub(crate) at: i64,
     /// Characters of its text.
     pub(crate) characters: u32,
+    /// How many terms it has, if it was looked for.
+    long: u32,
     said: Said,
 }
 
@@ -34,7 +36,7 @@ enum Said {
 impl Message {
     pub(crate) fn new(seq: i64, id: MemoryId, person: EntityId, at: i64, text: &str) -> Self {
         let characters = u32::try_from(text.chars().count()).unwrap_or(u32::MAX);
-        Self { seq, id, person, at, characters, said: Said::Text(text.into()) }
+        Self { seq, id, person, at, characters, long: 0, said: Said::Text(text.into()) }
     }
 
     /// With its terms, which takes some microseconds.
@@ -45,7 +47,9 @@ impl Message {
 
     fn analyse(&mut self) {
         if let Said::Text(text) = &self.said {
-            self.said = Said::Terms(terms::numbers(text));
+            let (terms, long) = terms::numbers(text);
+            self.long = u32::try_from(long).unwrap_or(u32::MAX);
+            self.said = Said::Terms(terms);
         }
     }
 
@@ -69,12 +73,8 @@ impl Message {
     }
 
     /// How many terms it has, if it was looked for.
-    pub(crate) fn long(&self) -> usize {
-        match &self.said {
-            Said::Text(_) => 0,
-            Said::Terms(terms) => terms.len(),
-            Said::At { long, .. } => *long as usize,
-        }
+    pub(crate) fn long(&self) -> u32 {
+        self.long
     }
 
     /// Its terms, with those of its Room.
@@ -95,7 +95,8 @@ impl Message {
             + size_of::<u32>()
             + match &self.said {
                 Said::Text(text) => text.len(),
-                Said::Terms(_) | Said::At { .. } => self.long() * size_of::<u32>(),
+                Said::Terms(terms) => size_of_val(&**terms),
+                Said::At { long, .. } => *long as usize * size_of::<u32>(),
             }
     }
 

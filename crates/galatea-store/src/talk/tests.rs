@@ -157,8 +157,9 @@ fn a_room_is_read_again_after_a_change_of_its_messages_and_after_a_while() {
     talks.changed(&Changed::These(vec![id(3), id(2)]));
     assert_eq!(extents(), [Extent::Whole, Extent::Unread]);
     let reading = talks.of(&asking(&other, "tea")).unwrap();
-    talks.changed(&Changed::These(vec![id(3)]));
+    talks.changed(&Changed::These(vec![id(3), id(2)]));
     talks.keep(&reading, vec![message(2, 1, "what it said before")]);
+    assert_eq!(reading.extent(), Extent::Whole, "its own search goes on");
     assert_eq!(extents(), [Extent::Whole, Extent::Unread], "it may have been read before");
     talks.changed(&Changed::Any);
     assert_eq!(extents(), [Extent::Unread; 2]);
