@@ -32,7 +32,7 @@ use crate::{
     dialect::{Dialects, Statement, Value, values},
 };
 
-/// Bytes kept, about: a hundred Rooms of [`MOST`] messages, or many more short ones.
+/// Bytes kept, about, and twice as many while the Rooms in use grow: a hundred Rooms of [`MOST`] messages, or many more short ones.
 const BYTES: usize = 16 << 20;
 /// The same once nothing was written for a while.
 const QUIET: usize = 2 << 20;
@@ -143,8 +143,8 @@ impl Talks {
         Some(Handle { key, talk })
     }
 
-    /// The same for a query that is searched in memory in any case: where there is no space, the Room
-    /// is read for it alone.
+    /// Returns the Room as [`Talks::of`] does. If the cache has no space, returns an uncached Room,
+    /// which the caller reads for this search only.
     pub(crate) fn of_or_alone(&self, query: &RecallQuery) -> Option<Handle> {
         self.of(query).or_else(|| Some(Handle { key: key(query)?, talk: Arc::default() }))
     }

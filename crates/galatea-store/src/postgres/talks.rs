@@ -18,6 +18,7 @@ use crate::{
 
 /// Messages of one reading. Behind more of them Rooms are read again.
 const MOST: u32 = 5_000;
+
 /// The messages after a number ($1), at most $2, in one row at least. Without a number: none, but which
 /// one is the last.
 pub(crate) const TAIL: Dialects = Dialects {
