@@ -24,6 +24,15 @@ fn is_reflection(request: &Recorded) -> bool {
     request.body.to_string().contains("You read a conversation")
 }
 
+/// A profile lists all facts, and may be asked for before or after the answer.
+fn is_profile(request: &Recorded) -> bool {
+    request.body.to_string().contains("You write a short profile")
+}
+
+fn is_answer(request: &Recorded) -> bool {
+    !is_vectors(request) && !is_reflection(request) && !is_profile(request)
+}
+
 /// Two reflections store ten facts each. Only twelve of a person's facts are shown, so the oldest
 /// one appears only when its meaning matches.
 async fn the_oldest_comes_back(stage: &Stage, program: Program, count: impl AsyncFn() -> i64) {
@@ -31,6 +40,10 @@ async fn the_oldest_comes_back(stage: &Stage, program: Program, count: impl Asyn
     stage.model.answer_with(move |request| {
         if is_vectors(request) {
             return Reply::Auto;
+        }
+        if is_profile(request) {
+            // Not stored, because no fact contains the name. A stored profile would hide facts.
+            return Reply::text("Ann is called Zoltan.");
         }
         if !is_reflection(request) {
             return Reply::text("I see.");
@@ -71,12 +84,7 @@ async fn the_oldest_comes_back(stage: &Stage, program: Program, count: impl Asyn
     let before = stage.model.count();
     stage.ann.says(&direct, "Ann keeps bees.").send();
     let shown = loop {
-        let asked = stage
-            .model
-            .requests()
-            .into_iter()
-            .skip(before)
-            .find(|request| !is_vectors(request) && !is_reflection(request));
+        let asked = stage.model.requests().into_iter().skip(before).find(is_answer);
         match asked {
             Some(asked) => break asked.body["messages"].to_string(),
             None => tokio::time::sleep(Duration::from_millis(20)).await,

@@ -19,7 +19,7 @@ use crate::{
     fact::{self, plain},
     learning_cache::LearningCache,
     profile::{self, LONGEST},
-    summary::question,
+    summary::{check::Sources, question},
     words,
 };
 
@@ -95,8 +95,10 @@ async fn make(turn: &Turn<'_>, person: EntityId, until: Timestamp) -> Result<()>
         ..TextRequest::prompt(Some(INSTRUCTIONS.to_owned()), asked)
     };
     let rule = "not in the lines";
+    let written: Vec<&str> = facts.iter().map(|fact| fact.content.text.as_str()).collect();
+    let sources = Sources { lines: &[&lines], written: &written };
     let (text, answers) =
-        question::checked(turn, model.as_ref(), request, &[&lines], rule, LONGEST).await?;
+        question::checked(turn, model.as_ref(), request, sources, rule, LONGEST).await?;
     answers.iter().for_each(|answer| used(turn, model.as_ref(), answer, started));
     let Some(text) = text else { return Ok(()) };
     let mut metadata = Map::new();

@@ -7,11 +7,21 @@ use std::collections::HashSet;
 /// its nouns so, as German does. English prose has about 5 %, German 25 %.
 const NOUNS: (usize, usize) = (15, 100);
 
+/// What a summary was made of.
+#[derive(Clone, Copy)]
+pub(crate) struct Sources<'a> {
+    /// The whole question: its words are known.
+    pub(crate) lines: &'a [&'a str],
+    /// What people wrote, without the dates and names that the question adds: it shows whether the
+    /// language writes nouns with a capital letter.
+    pub(crate) written: &'a [&'a str],
+}
+
 /// Names and numbers of `summary` that `sources` do not contain.
-pub(crate) fn invented(summary: &str, sources: &[&str]) -> Vec<String> {
+pub(crate) fn invented(summary: &str, sources: Sources<'_>) -> Vec<String> {
     let known: HashSet<String> =
-        sources.iter().flat_map(|text| split_words(text)).map(comparable).collect();
-    let names_count = !capitalises_nouns(sources);
+        sources.lines.iter().flat_map(|text| split_words(text)).map(comparable).collect();
+    let names_count = !capitalises_nouns(sources.written);
     let mut seen = HashSet::new();
     sentences(summary)
         .into_iter()
@@ -78,8 +88,8 @@ fn comparable(word: impl AsRef<str>) -> String {
     }
 }
 
-fn capitalises_nouns(sources: &[&str]) -> bool {
-    let inner: Vec<&str> = sources
+fn capitalises_nouns(written: &[&str]) -> bool {
+    let inner: Vec<&str> = written
         .iter()
         .flat_map(|text| sentences(text))
         .flat_map(|sentence| split_words(sentence).skip(1).collect::<Vec<_>>())
@@ -96,26 +106,42 @@ mod tests {
     const TALK: [&str; 2] =
         ["Maria: the party is on 3 May at Ana's, bring 12 chairs", "Bob moved from Ghent to Lyon."];
 
+    fn all<'a>(lines: &'a [&'a str]) -> Sources<'a> {
+        Sources { lines, written: lines }
+    }
+
     #[test]
     fn names_and_numbers_have_to_stand_in_the_sources() {
         let fine = "Maria's party is on 03 May at Ana's with 12 chairs; Bob moved to Lyon.";
-        assert_eq!(invented(fine, &TALK), [""; 0]);
+        assert_eq!(invented(fine, all(&TALK)), [""; 0]);
         let wrong = "The party is on 4 May. Then Bob moved to Paris, says Carl. Lyon is fine.";
-        assert_eq!(invented(wrong, &TALK), ["4", "Paris", "Carl"]);
-        assert_eq!(without(wrong, &invented(wrong, &TALK)), "Lyon is fine.");
+        assert_eq!(invented(wrong, all(&TALK)), ["4", "Paris", "Carl"]);
+        assert_eq!(without(wrong, &invented(wrong, all(&TALK))), "Lyon is fine.");
     }
 
     #[test]
     fn nouns_of_a_language_that_writes_them_with_capitals_are_no_names() {
         let talk = "Maria sagt, dass die Feier am 3 Mai bei Ana ist und alle Gäste einen Stuhl und Kuchen bringen. Bob zieht mit der Familie und dem Hund in das Haus an der Straße nach Lyon. Die Schule und die Arbeit sind dort in der Nähe, das Auto bleibt hier.";
-        assert_eq!(invented("Maria plant ein Fest am 3 Mai, Bob den Umzug.", &[talk]), [""; 0]);
-        assert_eq!(invented("Maria plant ein Fest am 5 Mai.", &[talk]), ["5"]);
+        assert_eq!(
+            invented("Maria plant ein Fest am 3 Mai, Bob den Umzug.", all(&[talk])),
+            [""; 0]
+        );
+        assert_eq!(invented("Maria plant ein Fest am 5 Mai.", all(&[talk])), ["5"]);
+    }
+
+    #[test]
+    fn dates_beside_what_is_written_do_not_make_names_of_nouns() {
+        let written = ["Ann owns a boat with a red sail."; 8];
+        let lines = written.map(|text| format!("- {text} (hearsay from Bob, Thu 26 Nov 2026)"));
+        let lines: Vec<&str> = lines.iter().map(String::as_str).collect();
+        let sources = Sources { lines: &lines, written: &written };
+        assert_eq!(invented("Ann is called Zoltan, says Bob in Nov 2026.", sources), ["Zoltan"]);
     }
 
     #[test]
     fn a_text_without_spaces_is_read_too() {
-        assert_eq!(invented("会议在5点。然后7点吃饭。", &["会议在5点"]), ["然后7点吃饭"]);
+        assert_eq!(invented("会议在5点。然后7点吃饭。", all(&["会议在5点"])), ["然后7点吃饭"]);
         assert_eq!(without("会议在5点。然后7点吃饭。", &["然后7点吃饭".into()]), "会议在5点。");
-        assert_eq!(invented("", &[]), [""; 0]);
+        assert_eq!(invented("", all(&[])), [""; 0]);
     }
 }

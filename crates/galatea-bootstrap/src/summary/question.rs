@@ -7,7 +7,7 @@ use galatea_core::{
     store::Day,
 };
 
-use super::check;
+use super::check::{self, Sources};
 use crate::words;
 
 /// Longest summary, in graphemes: about 500 tokens of every prompt of the room.
@@ -47,7 +47,9 @@ pub(crate) async fn ask(
     let request =
         TextRequest { deadline: Some(until), ..TextRequest::prompt(Some(instructions), asked) };
     let rule = "neither in the summary so far nor in the messages";
-    checked(turn, model, request, &[old, &lines], rule, LONGEST).await
+    let written: Vec<&str> = slice.iter().map(|memory| memory.content.text.as_str()).collect();
+    let sources = Sources { lines: &[old, &lines], written: &written };
+    checked(turn, model, request, sources, rule, LONGEST).await
 }
 
 /// The first day whose messages the World keeps, if it deletes older ones. A direct Room keeps all.
@@ -68,7 +70,7 @@ pub(crate) async fn checked(
     turn: &Turn<'_>,
     model: &dyn TextModel,
     mut request: TextRequest,
-    sources: &[&str],
+    sources: Sources<'_>,
     rule: &str,
     longest: usize,
 ) -> Result<(Option<String>, Vec<TextAnswer>)> {
