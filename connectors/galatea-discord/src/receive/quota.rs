@@ -21,8 +21,8 @@ const PER_SHARD_AND_DAY: usize = 20;
 /// Hard limit per day: a tenth of Discord's 1,000 is left for other programs with the same token.
 const PER_DAY: usize = 900;
 /// Pause between two IDENTIFYs of one concurrency bucket (Discord, "Rate Limiting": gateway), with
-/// a margin for network delay.
-const SPACING: Duration = Duration::from_millis(5_100);
+/// a margin for network delay: Discord measures the pause between what it receives.
+const SPACING: Duration = Duration::from_millis(5_500);
 
 /// `session_start_limit` of GET /gateway/bot.
 #[derive(Debug, Clone, Deserialize)]
@@ -137,9 +137,12 @@ impl Turn<'_> {
         state.times.retain(|at| now.since(*at) < DAY);
         state.times.push(now);
         state.remaining = state.remaining.saturating_sub(1);
-        state.buckets.insert(self.bucket, now.plus(SPACING));
         let times: Vec<i64> = state.times.iter().map(|t| t.0).collect();
-        self.quota.gateway.save_state(KEY, times.into()).await
+        let saved = self.quota.gateway.save_state(KEY, times.into()).await;
+        // The commit may take long, and IDENTIFY is sent after it.
+        let sent = self.quota.gateway.clock().now();
+        state.buckets.insert(self.bucket, sent.plus(SPACING));
+        saved
     }
 }
 
