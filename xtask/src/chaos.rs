@@ -8,7 +8,7 @@ use std::{
     path::Path,
 };
 
-use crate::cargo;
+use xtask::cargo;
 
 #[derive(Args)]
 pub(crate) struct Chaos {

@@ -1,42 +1,58 @@
-//! `cargo xtask ci`: the checks to run before a change is submitted. The first failure ends it.
+//! `cargo xtask test | lint | ci`: the checks of a change. The first failure ends them.
 //!
-//! Must finish within 15 minutes on two idle cores, including the build. Longer checks are in
-//! `cargo xtask long`.
+//! `test` must finish within 15 minutes on two idle cores, the build included: it is what a newcomer
+//! runs. `ci` is `test` and `lint`. Longer checks are in `cargo xtask long`.
 
 use anyhow::Result;
 use std::{path::Path, time::Instant};
 
-use crate::{
-    advisories, cargo, generate,
+use crate::{advisories, generate, tidy};
+use xtask::{
+    cargo,
     step::{installed, step, succeed},
-    tidy,
+    target,
 };
 
-/// Runs every step. If nextest is missing, `cargo test` replaces it. If cargo-deny is missing, its
-/// step is skipped with a message.
+/// `cargo xtask ci`: both.
 pub(crate) fn run(root: &Path) -> Result<()> {
+    test(root)?;
+    lint(root)
+}
+
+/// `cargo xtask test`. If nextest is missing, `cargo test` replaces it.
+///
+/// Everything is built with the features of the whole workspace. A build of one package would have
+/// others, so its dependencies would be compiled twice.
+pub(crate) fn test(root: &Path) -> Result<()> {
     let begun = Instant::now();
     let here = |arguments: &[&str]| succeed(cargo(root, arguments));
-    let lint = ["clippy", "--workspace", "--all-targets", "--locked", "--", "-D", "warnings"];
     let tests =
         ["test", "--workspace", "--locked", "--lib", "--bins", "--tests", "--", "--test-threads=5"];
-    step("formatting", || here(&["fmt", "--all", "--", "--check"]))?;
-    step("clippy", || here(&lint))?;
-    step("tidy", || tidy::run(root))?;
-    step("generated files", || generate::run(root, true))?;
-    step("advisories", || advisories::run(root, &advisories::Advisories::default()))?;
+    step("structure", || tidy::run(root))?;
     if installed(root, "nextest") {
         step("tests (nextest)", || here(&["nextest", "run", "--workspace", "--locked"]))?;
     } else {
         step("tests", || here(&tests))?;
     }
+    let built = target(root)?.join("debug").join("galatea");
+    step("generated files", || generate::check(root, &built))?;
     step("examples in docs", || here(&["test", "--workspace", "--locked", "--doc"]))?;
+    eprintln!("--- all tests passed in {:.0} s", begun.elapsed().as_secs_f32());
+    Ok(())
+}
+
+/// `cargo xtask lint`. If cargo-deny is missing, its step is left out with a message.
+pub(crate) fn lint(root: &Path) -> Result<()> {
+    let here = |arguments: &[&str]| succeed(cargo(root, arguments));
+    let clippy = ["clippy", "--workspace", "--all-targets", "--locked", "--", "-D", "warnings"];
+    step("formatting", || here(&["fmt", "--all", "--", "--check"]))?;
+    step("advisories", || advisories::run(root, &advisories::Advisories::default()))?;
+    step("clippy", || here(&clippy))?;
     if installed(root, "deny") {
         let deny = ["deny", "--workspace", "--locked", "check", "bans", "licenses", "sources"];
         step("licences and sources", || here(&deny))?;
     } else {
         eprintln!("--- licences and sources: left out, cargo-deny is not installed");
     }
-    eprintln!("--- everything passed in {:.0} s", begun.elapsed().as_secs_f32());
     Ok(())
 }

@@ -6,7 +6,7 @@ use anyhow::{Result, bail};
 use clap::Args;
 use std::path::Path;
 
-use crate::{bench, cargo};
+use xtask::{cargo, target};
 
 #[derive(Args)]
 pub(crate) struct Cluster {
@@ -39,7 +39,7 @@ pub(crate) fn run(root: &Path, cluster: &Cluster) -> Result<()> {
     );
     command
         .env("GALATEA_CLUSTER_ROOMS", cluster.rooms.to_string())
-        .env("GALATEA_BIN", bench::target(root)?.join("release/galatea"));
+        .env("GALATEA_BIN", target(root)?.join("release/galatea"));
     if !command.status()?.success() {
         bail!("something was lost, answered twice or out of order; what was seen stands above");
     }

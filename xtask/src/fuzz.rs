@@ -11,7 +11,7 @@ use std::{
     process::{Child, Command, Stdio},
 };
 
-use crate::{bench, cargo, output};
+use xtask::{cargo, output, target};
 
 #[derive(Args)]
 pub(crate) struct Fuzz {
@@ -62,7 +62,7 @@ pub(crate) fn run(root: &Path, fuzz: &Fuzz) -> Result<()> {
 /// Builds the fuzzer and runs the targets. Prints the paths of findings, and returns the targets
 /// that have one.
 fn search(root: &Path, fuzz: &Fuzz) -> Result<Vec<String>> {
-    let folder = bench::target(root)?.join("fuzz");
+    let folder = target(root)?.join("fuzz");
     let program = build(root, &folder)?;
     let names = names(root, fuzz.target.as_deref())?;
     let mut findings = Vec::new();

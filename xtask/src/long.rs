@@ -16,9 +16,11 @@ use std::{
     time::Instant,
 };
 
-use crate::{
-    bench, cargo, scaffold,
+use crate::scaffold;
+use xtask::{
+    cargo,
     step::{step, succeed},
+    target,
 };
 
 /// The end-to-end tests, with the features of the whole workspace so that nothing is rebuilt.
@@ -69,12 +71,13 @@ fn canaries(root: &Path) -> Command {
 /// Starts a soak with a copy of the debug build, which runs beside other steps.
 fn soak(root: &Path) -> Result<Beside> {
     let mut build = cargo(root, &E2E);
-    build.arg("--no-run");
+    // Its test is what builds the benchmark with the features of the whole workspace.
+    build.args(["--test", "help", "--no-run"]);
     succeed(build)?;
-    let programs = bench::target(root)?.join("debug");
+    let programs = target(root)?.join("debug");
     let copy = programs.join("galatea-soak");
     fs::copy(programs.join("galatea"), &copy).context("the program was not built")?;
-    let mut command = Command::new(itself()?);
+    let mut command = Command::new(programs.join("galatea-bench"));
     command.current_dir(root).args([
         "soak",
         "--minutes",

@@ -1,9 +1,9 @@
-//! Development commands of the project: `cargo xtask ci | long | tidy | gen | advisories | scaffold
+//! Development commands of the project: `cargo xtask test | lint | ci | long | tidy | gen | advisories | scaffold
 //! | bench | soak | matrix | chaos | cluster | fuzz`. Progress goes to stderr. The exit code is 0 if
 //! everything passed.
 
 mod advisories;
-mod bench;
+mod benched;
 mod chaos;
 mod ci;
 mod cluster;
@@ -12,15 +12,11 @@ mod fuzz;
 mod generate;
 mod long;
 mod scaffold;
-mod step;
 mod tidy;
 
-use anyhow::{Context, Result, bail};
+use anyhow::Result;
 use clap::{Parser, Subcommand};
-use std::{
-    path::{Path, PathBuf},
-    process::{Command, ExitCode},
-};
+use std::process::ExitCode;
 
 #[derive(Parser)]
 #[command(name = "cargo xtask", about = "The project's own chores")]
@@ -31,7 +27,11 @@ struct Cli {
 
 #[derive(Subcommand)]
 enum Chore {
-    /// What to run before a change is handed in: lints, generated files, advisories, tests.
+    /// All tests but the long ones, and whether generated files are up to date.
+    Test,
+    /// Formatting, clippy, advisories, licences.
+    Lint,
+    /// What to run before a change is handed in: `test` and `lint`.
     Ci,
     /// What CI runs after that: crash matrix, chaos, soak, cluster, canaries, fuzzing, a new
     /// connector.
@@ -54,7 +54,7 @@ enum Chore {
     /// the suite.
     Scaffold,
     /// Measures the release binary end to end against loopback servers.
-    Bench(bench::Bench),
+    Bench(benched::Arguments),
     /// Kills the program at random instants under load: nothing may be lost, answered twice or out
     /// of order.
     Chaos(chaos::Chaos),
@@ -62,7 +62,7 @@ enum Chore {
     /// rooms stay silent.
     Cluster(cluster::Cluster),
     /// Answers at an even pace for an hour, and looks whether memory grows.
-    Soak(bench::soak::Soak),
+    Soak(benched::Arguments),
 }
 
 fn main() -> ExitCode {
@@ -76,8 +76,10 @@ fn main() -> ExitCode {
 }
 
 fn run(chore: &Chore) -> Result<()> {
-    let root = root()?;
+    let root = xtask::root()?;
     match chore {
+        Chore::Test => ci::test(&root),
+        Chore::Lint => ci::lint(&root),
         Chore::Ci => ci::run(&root),
         Chore::Long => long::run(&root),
         Chore::Matrix => long::matrix(&root),
@@ -86,38 +88,9 @@ fn run(chore: &Chore) -> Result<()> {
         Chore::Tidy => tidy::run(&root),
         Chore::Gen { check } => generate::run(&root, *check),
         Chore::Scaffold => scaffold::run(&root),
-        Chore::Bench(bench) => bench::run(&root, bench),
+        Chore::Bench(arguments) => benched::run(&root, "bench", arguments),
         Chore::Chaos(chaos) => chaos::run(&root, chaos),
         Chore::Cluster(cluster) => cluster::run(&root, cluster),
-        Chore::Soak(soak) => bench::soak::run(&root, soak),
+        Chore::Soak(arguments) => benched::run(&root, "soak", arguments),
     }
-}
-
-/// The workspace's root: the parent of this package's folder.
-fn root() -> Result<PathBuf> {
-    Path::new(env!("CARGO_MANIFEST_DIR"))
-        .parent()
-        .map(Path::to_path_buf)
-        .context("xtask has no parent folder")
-}
-
-/// A cargo command in the workspace, run with the cargo that runs this program.
-fn cargo(root: &Path, arguments: &[&str]) -> Command {
-    let mut command = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
-    command.current_dir(root).args(arguments);
-    command
-}
-
-/// The stdout of a command. Its stderr stays visible.
-fn output(mut command: Command) -> Result<String> {
-    let shown = format!("{command:?}");
-    let output = command
-        .stderr(std::process::Stdio::inherit())
-        .output()
-        .with_context(|| format!("cannot start {shown}"))?;
-    if !output.status.success() {
-        bail!("{shown} failed ({})", output.status);
-    }
-    String::from_utf8(output.stdout)
-        .with_context(|| format!("{shown} printed something that is not text"))
 }

@@ -13,7 +13,8 @@ use std::{
     process::Command,
 };
 
-use crate::{bench, cargo, output, step::succeed, tidy};
+use crate::tidy;
+use xtask::{cargo, output, step::succeed, target};
 
 /// A name with different spellings for crate, settings and type, long enough to change line breaks.
 const NAME: &str = "scaffold-trial";
@@ -38,7 +39,7 @@ struct Edit {
 
 /// Creates the connector, adds the two lines, builds, checks and tests.
 pub(crate) fn run(root: &Path) -> Result<()> {
-    let target = bench::target(root)?;
+    let target = target(root)?;
     let copy = copy(root, &target)?;
     let path = copy.to_str().context("the target folder's path is not text")?;
     let arguments = [

@@ -11,7 +11,7 @@ use std::{
 use crate::cargo;
 
 /// Runs one step and prints its duration.
-pub(crate) fn step(name: &str, work: impl FnOnce() -> Result<()>) -> Result<()> {
+pub fn step(name: &str, work: impl FnOnce() -> Result<()>) -> Result<()> {
     eprintln!("--- {name}");
     let begun = Instant::now();
     work().with_context(|| format!("{name} failed"))?;
@@ -20,7 +20,7 @@ pub(crate) fn step(name: &str, work: impl FnOnce() -> Result<()>) -> Result<()> 
 }
 
 /// Runs a command. An exit code other than 0 is an error.
-pub(crate) fn succeed(mut command: Command) -> Result<()> {
+pub fn succeed(mut command: Command) -> Result<()> {
     let status = command.status().with_context(|| format!("cannot start {command:?}"))?;
     if !status.success() {
         bail!("{command:?} ended with {status}");
@@ -29,7 +29,7 @@ pub(crate) fn succeed(mut command: Command) -> Result<()> {
 }
 
 /// Whether `cargo <subcommand>` exists.
-pub(crate) fn installed(root: &Path, subcommand: &str) -> bool {
+pub fn installed(root: &Path, subcommand: &str) -> bool {
     let mut command = cargo(root, &[subcommand, "--version"]);
     command.stdout(Stdio::null()).stderr(Stdio::null());
     command.status().is_ok_and(|status| status.success())

@@ -302,7 +302,7 @@ mod tests {
     }
 
     proptest! {
-        #![proptest_config(ProptestConfig::with_cases(10_000))]
+        #![proptest_config(ProptestConfig::with_cases(2_000))]
         #[test]
         fn pieces_fit_are_balanced_and_lose_nothing(text in markdown(), limit in 170_usize..400, unit in unit()) {
             let weight = unit.weight().unwrap();

@@ -10,7 +10,7 @@ use std::{
     process::Command,
 };
 
-use crate::output;
+use xtask::output;
 
 /// The extract and its origin.
 pub(super) struct Extract {

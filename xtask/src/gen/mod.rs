@@ -9,24 +9,39 @@ mod variables;
 
 use anyhow::{Context, Result, bail};
 use serde_json::Value;
-use std::{fs, path::Path};
+use std::{fs, path::Path, process::Command};
 
-use crate::{cargo, output};
+use xtask::{cargo, output};
 
 /// The notice at the top of generated files.
 const ORIGIN: &str = "Written by `cargo xtask gen` from declarations in the code. Do not edit.";
 
-/// Writes every file. With `check`, fails if a file differs instead.
-pub(crate) fn run(root: &Path, check: bool) -> Result<()> {
-    let files = files(&Reference {
-        env: &reference(root, "env")?,
-        errors: &reference(root, "errors")?,
-        cli: &reference(root, "cli")?,
-        schema: &reference(root, "schema")?,
-        rights: &reference(root, "rights")?,
-        models: &reference(root, "models")?,
-    })?;
-    if check { compare(root, &files) } else { write(root, &files) }
+/// Builds the program and writes every file. With `check`, fails if a file differs instead.
+pub(crate) fn run(root: &Path, only_check: bool) -> Result<()> {
+    let run = ["run", "--quiet", "--locked", "--package", "galatea", "--"];
+    let files = files_of(|| cargo(root, &run))?;
+    if only_check { compare(root, &files) } else { write(root, &files) }
+}
+
+/// Fails if a file differs from what this build of the program declares.
+pub(crate) fn check(root: &Path, program: &Path) -> Result<()> {
+    compare(root, &files_of(|| Command::new(program))?)
+}
+
+fn files_of(program: impl Fn() -> Command) -> Result<Vec<File>> {
+    let reference = |topic: &str| {
+        let mut command = program();
+        command.args(["reference", topic]);
+        output(command)
+    };
+    files(&Reference {
+        env: &reference("env")?,
+        errors: &reference("errors")?,
+        cli: &reference("cli")?,
+        schema: &reference("schema")?,
+        rights: &reference("rights")?,
+        models: &reference("models")?,
+    })
 }
 
 /// Output of `galatea reference` for each topic.
@@ -41,13 +56,6 @@ struct Reference<'a> {
 
 /// A path relative to the workspace, and the contents of the file.
 type File = (&'static str, String);
-
-fn reference(root: &Path, topic: &str) -> Result<String> {
-    output(cargo(
-        root,
-        &["run", "--quiet", "--locked", "--package", "galatea", "--", "reference", topic],
-    ))
-}
 
 fn files(reference: &Reference<'_>) -> Result<Vec<File>> {
     let env: variables::Reference = serde_json::from_str(reference.env)

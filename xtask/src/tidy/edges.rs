@@ -25,7 +25,8 @@ const RULES: &[Rule] = &[
     Rule { who: PROGRAM, may_import: None },
     Rule { who: TESTS, may_import: None },
     Rule { who: FUZZ, may_import: None },
-    Rule { who: "xtask", may_import: Some(&[TESTKIT]) },
+    Rule { who: "xtask", may_import: Some(&[]) },
+    Rule { who: "galatea-bench", may_import: Some(&["xtask", TESTKIT]) },
 ];
 
 const CONNECTOR: &str = "connectors/*";
@@ -36,7 +37,7 @@ const TESTS: &str = "galatea-tests";
 const FUZZ: &str = "galatea-fuzz";
 const PROGRAM: &str = "galatea";
 /// Programs, and the test kit, which may only be a dev-dependency.
-const NEVER_IMPORTED: &[&str] = &[PROGRAM, FUZZ, TESTS, "xtask", TESTKIT];
+const NEVER_IMPORTED: &[&str] = &[PROGRAM, FUZZ, TESTS, "xtask", "galatea-bench", TESTKIT];
 
 /// Violations in the workspace.
 pub(super) fn check(root: &Path) -> Result<Vec<String>> {
@@ -152,7 +153,10 @@ mod tests {
             ("galatea", "galatea-tests", false, false),
             ("galatea-fuzz", "galatea", false, true),
             ("galatea-fuzz", "galatea-testkit", false, false),
-            ("xtask", "galatea-testkit", false, true),
+            ("xtask", "galatea-testkit", false, false),
+            ("galatea-bench", "galatea-testkit", false, true),
+            ("galatea-bench", "xtask", false, true),
+            ("galatea", "xtask", false, false),
             ("galatea-new", "galatea-core", false, false),
         ] {
             assert_eq!(breach(from, to, dev).is_none(), allowed, "{from} -> {to}");

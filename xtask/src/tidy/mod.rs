@@ -9,7 +9,7 @@ mod unused;
 use anyhow::{Result, bail};
 use std::{fs, path::Path, process::Command};
 
-use crate::output;
+use xtask::output;
 
 /// Lines of production code above which a file is mentioned.
 const LONG: usize = 400;

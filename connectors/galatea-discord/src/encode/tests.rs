@@ -226,7 +226,7 @@ fn letters(text: &str) -> String {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(10_000))]
+    #![proptest_config(ProptestConfig::with_cases(2_000))]
 
     #[test]
     fn parts_fit_and_fences_are_whole(source in markdown()) {

@@ -100,7 +100,7 @@ fn mutation() -> impl Strategy<Value = Mutation> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(10_000))]
+    #![proptest_config(ProptestConfig::with_cases(2_000))]
 
     #[test]
     fn mutated_updates_never_panic(which in 0_usize..11, changes in proptest::collection::vec((1_usize..60, mutation()), 1..5)) {

@@ -49,7 +49,7 @@ fn utf16_boundaries(text: &str) -> std::collections::HashSet<usize> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(10_000))]
+    #![proptest_config(ProptestConfig::with_cases(2_000))]
 
     #[test]
     fn parts_fit_and_lose_nothing(text in markdown(), first in 2_usize..90, limit in 6_usize..90) {

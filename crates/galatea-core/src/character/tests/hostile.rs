@@ -157,7 +157,7 @@ fn leaves(value: &Value, out: &mut Vec<String>) {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(10_000))]
+    #![proptest_config(ProptestConfig::with_cases(2_000))]
 
     #[test]
     fn arbitrary_pieces_never_panic(pieces in vec(piece(), 0..30)) {
@@ -175,7 +175,7 @@ proptest! {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(10_000))]
+    #![proptest_config(ProptestConfig::with_cases(2_000))]
 
     #[test]
     fn what_is_accepted_without_a_remark_on_its_form_is_json(pieces in vec(piece(), 0..12)) {

@@ -80,7 +80,7 @@ fn sound(parsed: &Parsed) -> Result<(), TestCaseError> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 10_000, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 2_000, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
     fn rubble_never_breaks_it(text in rubble(), name in rubble(), arguments in rubble()) {

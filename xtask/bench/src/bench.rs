@@ -23,13 +23,13 @@ use std::{
     time::Duration,
 };
 
-use crate::{cargo, output};
 use child::{Child, Launch, Program};
 use figures::{Figures, Memory};
 use load::Amount;
 use scene::{Scene, rested};
 use stage::{Platform, Stage};
 use table::Circumstances;
+use xtask::{cargo, output, target};
 
 /// The page that contains the figures.
 const PAGE: &str = "docs/benchmarks.md";
@@ -119,7 +119,9 @@ pub(crate) fn run(root: &Path, bench: &Bench) -> Result<()> {
         return prompts::run(root);
     }
     if cfg!(debug_assertions) && !bench.unoptimised {
-        return again_with_optimisation(root);
+        bail!(
+            "slow servers would make the program look slow: run `cargo xtask bench`, which builds with optimisation"
+        );
     }
     let target = target(root)?;
     let binary = match &bench.binary {
@@ -176,33 +178,6 @@ pub(crate) fn run(root: &Path, bench: &Bench) -> Result<()> {
         eprintln!("--- written into {PAGE}");
     }
     Ok(())
-}
-
-/// Restarts the benchmark as a release build, because slow servers would make the program look
-/// slow.
-fn again_with_optimisation(root: &Path) -> Result<()> {
-    eprintln!("--- building the loopback servers with optimisation");
-    let mut command =
-        cargo(root, &["run", "--quiet", "--release", "--locked", "--package", "xtask", "--"]);
-    let status = command
-        .args(std::env::args_os().skip(1))
-        .current_dir(std::env::current_dir()?)
-        .status()
-        .context("cannot start cargo")?;
-    if !status.success() {
-        bail!("the run with optimisation ended with {status}");
-    }
-    Ok(())
-}
-
-/// The target folder of the build.
-pub(crate) fn target(root: &Path) -> Result<PathBuf> {
-    let metadata = cargo_metadata::MetadataCommand::new()
-        .current_dir(root)
-        .no_deps()
-        .other_options(vec!["--locked".to_owned()])
-        .exec();
-    Ok(metadata.context("cargo metadata failed")?.target_directory.into_std_path_buf())
 }
 
 fn build(root: &Path, target: &Path) -> Result<PathBuf> {

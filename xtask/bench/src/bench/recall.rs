@@ -6,7 +6,7 @@ use serde::Deserialize;
 use std::{collections::BTreeMap, io::Write as _, path::Path, process::Stdio};
 
 use super::machine;
-use crate::{cargo, output, step::succeed};
+use xtask::{cargo, output, step::succeed};
 
 /// What is measured, and on which database.
 #[derive(Debug, Clone, clap::Args)]

@@ -44,7 +44,7 @@ const QUIET: Duration = Duration::from_secs(180);
 
 /// Runs the soak and judges it.
 pub(crate) fn run(root: &Path, soak: &Soak) -> Result<()> {
-    let target = super::target(root)?;
+    let target = xtask::target(root)?;
     let binary = match &soak.binary {
         Some(binary) => std::path::absolute(binary)
             .with_context(|| format!("cannot find {}", binary.display()))?,

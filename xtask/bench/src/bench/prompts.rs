@@ -9,7 +9,7 @@ use serde::Deserialize;
 use std::{fs, io::Write as _, path::Path, process::Stdio};
 
 use self::cache::{Cache, Charged, Price};
-use crate::{cargo, step::succeed};
+use xtask::{cargo, step::succeed};
 
 const TEST: &str = "prompts::prompts_of_a_recorded_talk_begin_with_the_same_text";
 const MODELS: &str = "crates/galatea-models/data/models.toml";
@@ -252,7 +252,7 @@ mod tests {
 
     #[test]
     fn prices_stand_in_the_table_of_models() {
-        let root = crate::root().unwrap();
+        let root = xtask::root().unwrap();
         let models: toml::Table = fs::read_to_string(root.join(MODELS)).unwrap().parse().unwrap();
         for family in ["claude-sonnet-{version}", "gpt-{version}-terra"] {
             let (_, price) = price(&models, family).unwrap();
