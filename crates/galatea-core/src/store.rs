@@ -53,10 +53,10 @@ pub use memory::{MemoryQuery, MemoryStore};
 pub use outbox::{OutboxItem, OutboxQuery, OutboxState, OutboxStore, Resolution, Settlement};
 pub use partition::{Partition, ROOM_PARTITIONS, room_partition};
 pub use recall::{MOST_RECALLED, Meaning, RecallQuery, RecallStore, Recalled};
-pub use step::{Step, StepStore};
+pub use step::{JournalStep, StepStore};
 pub use turn::{FinishedMessage, NewDelivery, TurnRecord};
 pub use usage::{
-    Amount, Block, BlockKind, BlockStore, Day, Holder, Standing, UsageRow, UsageStore,
+    Amount, Block, BlockKind, BlockStore, Day, Holder, UsageRow, UsageStore, UsageTotal,
 };
 
 /// The part of a store that plugin code sees: memories, people and places, relationships, tasks,

@@ -23,7 +23,7 @@ pub struct Verdict {
 pub enum Decision {
     /// Answer it.
     Answer,
-    /// Stay silent.
+    /// Skip the message.
     #[default]
     Skip,
     /// Answered together with a later message of the same room.

@@ -147,7 +147,7 @@ impl GatewayBackend for Intake {
                     mutation::applied(&self.directory, &self.events, place, mutation, changed);
                 }
                 After::Publish(event) => {
-                    mutation::told(&self.directory, &self.events, info, place, event);
+                    mutation::publish_event(&self.directory, &self.events, info, place, event);
                 }
             }
         }

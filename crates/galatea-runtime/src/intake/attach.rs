@@ -83,7 +83,7 @@ impl Attached {
             }
             // The store reports its own failures; the next poll tries again.
             let _ = outbox.poll(route).await;
-            inbox.tell_unanswered(route).await;
+            inbox.report_unanswered(route).await;
             if turn.is_multiple_of(SELDOM) && !ownership.is_leased(&route.info.source) {
                 inbox.poll(route).await;
             }

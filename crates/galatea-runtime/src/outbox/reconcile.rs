@@ -46,7 +46,7 @@ impl Outbox {
                     self.push(Job::stored(&*self.clock, item, in_flight, lease));
                 }
             }
-            kill_point("takeover.sends");
+            kill_point("reconcile.sends");
             if route.backlog.sends.clear() {
                 return;
             }
@@ -94,7 +94,7 @@ impl Outbox {
     /// Rows of an account that are not in flight, the oldest first.
     async fn unsettled(&self, route: &Route, limit: u32) -> Result<Vec<OutboxItem>> {
         let (agent, info) = (self.view.identity.id(), &route.info);
-        let in_flight = self.in_flight.ids();
+        let in_flight = self.in_flight.snapshot();
         self.store.unsettled(agent, &info.source, &info.account, &in_flight, limit).await
     }
 }

@@ -42,7 +42,7 @@ pub(super) async fn sent(outbox: &Outbox, mut job: Job, receipt: Receipt, found:
     if let Some(moved) = &receipt.moved_to
         && let Err(error) = moved_to(outbox, delivery, moved).await
     {
-        tracing::warn!(room = %delivery.address.room, error = %error.report(), "a room moved, but its move could not be stored");
+        tracing::warn!(room = %delivery.address.room, error = %error.report(), "failed to store that a room moved; the next send to its old id repeats the move");
     }
     let error = if found {
         Some(FOUND.to_owned())
@@ -79,9 +79,10 @@ async fn moved_to(outbox: &Outbox, delivery: &Delivery, to: &RemoteId) -> Result
 
 /// What is kept of a part that is given up: with code and fix, since nothing else will tell them.
 pub(super) fn last_words(error: Error) -> String {
-    let told = [("code", error.code().map(str::to_owned)), ("fix", error.fix().map(str::to_owned))];
-    let told = told.into_iter().filter_map(|(key, text)| Some((key, text?)));
-    told.fold(error, |error, (key, text)| error.with(key, text)).to_string()
+    let extras =
+        [("code", error.code().map(str::to_owned)), ("fix", error.fix().map(str::to_owned))];
+    let extras = extras.into_iter().filter_map(|(key, text)| Some((key, text?)));
+    extras.fold(error, |error, (key, text)| error.with(key, text)).to_string()
 }
 
 pub(super) async fn ended(outbox: &Outbox, mut job: Job, state: OutboxState, reason: &str) {

@@ -77,11 +77,11 @@ pub(super) async fn deliver(
                 if !lease.is_open() {
                     return None;
                 }
-                kill_point("mark.before");
+                kill_point("intent.before");
                 // Whatever this process believes, a suspended machine for one: the store knows
                 // whose part it is.
                 intent = SendIntent::set(outbox, &job, outbox.clock.now()).await?;
-                kill_point("mark.after");
+                kill_point("intent.after");
                 hear(outbox, &mut job, &mut heard, rules, &DeliveryEvent::Marked)
             }
             Effect::Send => {

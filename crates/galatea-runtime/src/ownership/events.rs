@@ -44,9 +44,9 @@ async fn publish(
 ) {
     let mut happening = events.subscribe();
     loop {
-        let mut told: Vec<Event> = Vec::new();
+        let mut batch: Vec<Event> = Vec::new();
         match happening.recv().await {
-            Ok(event) => told.push(event),
+            Ok(event) => batch.push(event),
             Err(RecvError::Lagged(missed)) => {
                 tracing::debug!(missed, "too many events to publish them all")
             }
@@ -55,13 +55,13 @@ async fn publish(
         if heard.load(Ordering::Relaxed) {
             sleep(GATHER).await;
         }
-        while told.len() < AT_ONCE
+        while batch.len() < AT_ONCE
             && let Ok(event) = happening.try_recv()
         {
-            told.push(event);
+            batch.push(event);
         }
         if heard.load(Ordering::Relaxed) {
-            match store.publish_events(options.member, &told).await {
+            match store.publish_events(options.member, &batch).await {
                 Ok(()) => options.hints.notify(Hint::Events),
                 Err(error) => {
                     tracing::debug!(error = %error.report(), "failed to publish events to other processes; they are dropped")
@@ -73,7 +73,7 @@ async fn publish(
 
 async fn listen(store: &dyn Store, options: &ClusterOptions, events: &EventBus) {
     let mut after: Option<EventPosition> = None;
-    let mut looks = Poller::new(&options.hints, Hint::Events);
+    let mut poller = Poller::new(&options.hints, Hint::Events);
     let limit = u32::try_from(AT_ONCE).unwrap_or(u32::MAX);
     loop {
         let full = match store.events_after(options.member, after, limit).await {
@@ -89,7 +89,7 @@ async fn listen(store: &dyn Store, options: &ClusterOptions, events: &EventBus) 
             }
         };
         if !full {
-            looks.next(SELDOM, true).await;
+            poller.next(SELDOM, true).await;
         }
     }
 }

@@ -9,7 +9,7 @@ pub(super) struct Peers(BTreeMap<MemberId, Vec<String>>);
 
 impl Peers {
     /// Compares the live processes with this one and logs new differences.
-    pub(super) async fn look(
+    pub(super) async fn compare(
         &mut self,
         store: &dyn Store,
         member: MemberId,

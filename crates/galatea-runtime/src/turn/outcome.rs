@@ -13,7 +13,7 @@ pub(crate) struct Outcome {
     /// What to say elsewhere.
     pub(crate) elsewhere: Vec<(Address, Content)>,
     /// Notices elsewhere, which are not remembered.
-    pub(crate) told: Vec<(Address, Content)>,
+    pub(crate) notices: Vec<(Address, Content)>,
     /// Changes.
     pub(crate) effects: Vec<RequestedChange>,
     /// What actions did.

@@ -72,17 +72,17 @@ fn refused(
 ) -> Thought {
     refusal.note(&mut verdict);
     let mut outcome = Outcome::default();
-    let told = if context.ask || context.message.entry.envelope.from_bot {
+    let notice = if context.ask || context.message.entry.envelope.from_bot {
         None
     } else {
         engine.budget.notice(&context.meter.visit, refusal)
     };
     context.meter.count(Amount {
         refused: 1,
-        notices: u64::from(told.is_some() && !refusal.passes_soon()),
+        notices: u64::from(notice.is_some() && !refusal.passes_soon()),
         ..Amount::default()
     });
-    if let Some(text) = told {
+    if let Some(text) = notice {
         outcome.replies.push(limit_notice(text));
         verdict.step("notice", StepOutcome::Note, "a notice was sent to the person");
     }
@@ -243,11 +243,11 @@ async fn carry_out(
         outcome.effects.extend(result.effects.iter().cloned());
     }
     if outcome.replies.is_empty() && !results.is_empty() && !silent {
-        let told: Vec<String> = results.iter().map(result_line).collect();
+        let lines: Vec<String> = results.iter().map(result_line).collect();
         let words = match decide::decide(
             turn,
             &engine.state.windows,
-            &told,
+            &lines,
             Providers::MayBeAsked,
             until,
             verdict,

@@ -185,7 +185,7 @@ impl Sqlite {
     }
 
     /// The first row: every caller asks for one at most.
-    async fn one<O>(&self, statement: Statement) -> Result<Option<O>>
+    async fn fetch_one<O>(&self, statement: Statement) -> Result<Option<O>>
     where
         O: for<'r> FromRow<'r, SqliteRow> + Send + Unpin + 'static,
     {

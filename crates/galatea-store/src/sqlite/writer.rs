@@ -192,15 +192,15 @@ impl Writer {
         if group.is_empty() {
             return;
         }
-        if let Err(told) = self.condition.check().and_then(|()| self.condition.is_there()) {
-            return refuse(group, &told);
+        if let Err(error) = self.condition.check().and_then(|()| self.condition.is_there()) {
+            return refuse(group, &error);
         }
         self.counts.statements.fetch_add(1, Ordering::Relaxed);
         match self.transact(db, &group) {
             Ok(outcomes) => {
                 // The file was removed meanwhile: no one could ever read it.
-                if let Err(told) = self.condition.is_there() {
-                    return refuse(group, &told);
+                if let Err(error) = self.condition.is_there() {
+                    return refuse(group, &error);
                 }
                 self.counts.rows.store(db.rows(), Ordering::Relaxed);
                 self.condition.fine();
@@ -212,15 +212,15 @@ impl Writer {
                 {
                     tracing::warn!("a transaction could not be taken back: {failure}");
                 }
-                let told = error::refused(refusal);
+                let error = error::refused(refusal);
                 tracing::warn!(
-                    code = told.code(),
+                    code = error.code(),
                     changes = group.len(),
                     "nothing of this group was stored: {}",
-                    told.report()
+                    error.report()
                 );
-                self.condition.failed(&told);
-                refuse(group, &told);
+                self.condition.failed(&error);
+                refuse(group, &error);
             }
         }
     }
@@ -333,9 +333,9 @@ fn ended(closing: Option<oneshot::Sender<()>>) {
     }
 }
 
-fn refuse(group: Vec<Waiting>, told: &Error) {
+fn refuse(group: Vec<Waiting>, error: &Error) {
     for waiting in group {
-        reply(waiting, Err(told.retold()));
+        reply(waiting, Err(error.duplicate()));
     }
 }
 

@@ -8,7 +8,7 @@ use std::borrow::Cow;
 pub(crate) enum Judged {
     /// Answer.
     Answer(Verdict),
-    /// Stay silent.
+    /// Skip the message.
     Skip(Verdict),
     /// Run the command.
     Command(Verdict),
