@@ -18,7 +18,7 @@ pub(super) async fn again(
     let note = Settlement { error: Some(error.to_string()), ..settlement(job, state, until) };
     outbox.settler.settle(note).await;
     let millis = u64::try_from(until.since(outbox.clock.now()).as_millis()).unwrap_or(u64::MAX);
-    tracing::info!(delivery = %job.delivery.id, attempt = job.delivery.attempt, millis, kind = ?error.kind(), code = error.code(), "sending again later");
+    tracing::info!(delivery = %job.delivery.id, attempt = job.delivery.attempt, millis, kind = ?error.kind(), code = error.code(), "failed to send a part; retrying after the pause");
     outbox.events.publish(galatea_core::Event::DeliveryRetrying {
         agent: job.delivery.agent,
         room: job.delivery.address.room,
@@ -103,7 +103,11 @@ pub(super) async fn ended(outbox: &Outbox, mut job: Job, state: OutboxState, rea
             in_flight,
         )
         .await;
-    tracing::warn!(delivery = %delivery.id, room = %delivery.address.room, source = %delivery.address.source, state = state.as_str(), reason, "not delivered");
+    if state == OutboxState::Ambiguous {
+        tracing::warn!(delivery = %delivery.id, room = %delivery.address.room, source = %delivery.address.source, state = state.as_str(), reason, "a part ended with an unknown outcome; parts after it are sent");
+    } else {
+        tracing::warn!(delivery = %delivery.id, room = %delivery.address.room, source = %delivery.address.source, state = state.as_str(), reason, "a part ended without delivery; parts after it are not sent");
+    }
     outbox.events.publish(galatea_core::Event::DeliveryFailed {
         agent: delivery.agent,
         room: delivery.address.room,

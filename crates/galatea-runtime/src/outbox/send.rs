@@ -39,7 +39,7 @@ pub(super) async fn deliver(
         outbox.routes.any(&job.delivery.address.source, &job.delivery.address.account)
     else {
         // Stays pending in the store; sent once its connector registers.
-        tracing::info!(delivery = %job.delivery.id, source = %job.delivery.address.source, "no connector for this delivery yet");
+        tracing::info!(delivery = %job.delivery.id, source = %job.delivery.address.source, "no connector for this delivery; it waits in the store");
         return Some(Outcome::Ended { follows: true, remote: None });
     };
     let lease = job.lease.clone();

@@ -48,7 +48,7 @@ async fn publish(
         match happening.recv().await {
             Ok(event) => batch.push(event),
             Err(RecvError::Lagged(missed)) => {
-                tracing::debug!(missed, "too many events to publish them all")
+                tracing::debug!(process = %options.member, missed, "events came faster than they are published; skipping the oldest")
             }
             Err(RecvError::Closed) => return,
         }
@@ -64,7 +64,7 @@ async fn publish(
             match store.publish_events(options.member, &batch).await {
                 Ok(()) => options.hints.notify(Hint::Events),
                 Err(error) => {
-                    tracing::debug!(error = %error.report(), "failed to publish events to other processes; they are dropped")
+                    tracing::debug!(process = %options.member, error = %error.report(), "failed to publish events to other processes; they are dropped")
                 }
             }
         }
@@ -84,7 +84,7 @@ async fn listen(store: &dyn Store, options: &ClusterOptions, events: &EventBus) 
                 full
             }
             Err(error) => {
-                tracing::debug!(error = %error.report(), "events of other processes could not be read");
+                tracing::debug!(process = %options.member, error = %error.report(), "failed to read events of other processes; retrying after the pause");
                 false
             }
         };

@@ -104,17 +104,17 @@ impl Keeper {
             match self.watched(&agents, why).await {
                 Ok(()) => away = false,
                 Err(error) if away => {
-                    tracing::debug!(error = %error.report(), "failed to send a heartbeat; trying again at the next tick")
+                    tracing::debug!(process = %self.options.member, error = %error.report(), "failed to send a heartbeat; retrying at the next tick")
                 }
                 Err(error) => {
                     away = true;
-                    tracing::warn!(code = error.code(), error = %error.report(), fix = error.fix(), "the database cannot be reached: other processes may take over what this one does");
+                    tracing::warn!(process = %self.options.member, code = error.code(), error = %error.report(), fix = error.fix(), "failed to send a heartbeat; retrying at each tick, and other processes may take over the work of this one meanwhile");
                 }
             }
         }
         beside.abort();
         if let Err(error) = self.store.leave(self.options.member).await {
-            tracing::warn!(error = %error.report(), "failed to release the leases of this process; other processes wait until they expire");
+            tracing::warn!(process = %self.options.member, error = %error.report(), "failed to release the leases of this process; other processes wait until they expire");
         }
         self.options.hints.notify(Hint::Members);
     }

@@ -141,7 +141,7 @@ fn finish(turn: &Turn<'_>, planned: &PlannedAction, mut result: ActionResult, ac
         result.drafts.clear();
         result.elsewhere.clear();
         result.effects.clear();
-        tracing::warn!(turn = %turn.id, action = planned.name, "an action failed");
+        tracing::warn!(turn = %turn.id, action = planned.name, "an action failed; its messages and changes are dropped");
     }
     turn.events.publish(Event::ActionCompleted {
         agent: turn.agent.identity.id(),
@@ -251,7 +251,7 @@ async fn run(
             }
             Ok(Recorded::New(step)) => Some(step),
             Err(error) => {
-                tracing::warn!(turn = %turn.id, action = planned.name, error = %error.report(), "an action could not be journaled and is not done");
+                tracing::warn!(turn = %turn.id, action = planned.name, error = %error.report(), "failed to journal an action; it is not done");
                 return ActionResult::failed(format!(
                     "{} could not be noted down, so it was not done",
                     planned.name
@@ -279,7 +279,7 @@ async fn perform(
     match tokio::time::timeout(time, work).await {
         Ok(Ok(Ok(result))) => result,
         Ok(Ok(Err(error))) => {
-            tracing::warn!(turn = %turn.id, action = planned.name, error = %error.report(), "an action returned an error");
+            tracing::warn!(turn = %turn.id, action = planned.name, error = %error.report(), "an action returned an error; it counts as failed and the turn continues");
             ActionResult::failed(error.to_string())
         }
         Ok(Err(_)) => ActionResult::failed(format!("{} crashed", planned.name)),

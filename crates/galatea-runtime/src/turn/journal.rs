@@ -60,7 +60,7 @@ impl<'a> Journal<'a> {
             left.iter().position(|step| step.action == planned.name && step.input == input)
         {
             let step = left.remove(at);
-            tracing::info!(turn = %turn.id, action = planned.name, done = step.output.is_some(), "an earlier run of this turn has come to this action");
+            tracing::info!(turn = %turn.id, action = planned.name, done = step.output.is_some(), "an earlier run of this turn has begun this action; it is not run twice");
             let result = step.output.and_then(|output| serde_json::from_value(output).ok());
             return Ok(result.map_or(Recorded::Begun, |result| Recorded::Done(Box::new(result))));
         }
@@ -89,7 +89,7 @@ impl<'a> Journal<'a> {
             }
         };
         if let Err(error) = kept {
-            tracing::warn!(turn = %turn.id, error = %error.report(), "what came of an action could not be noted down");
+            tracing::warn!(turn = %turn.id, error = %error.report(), "failed to store the result of an action; a crash before the commit leaves its outcome unknown");
         }
         kill_point("action.noted");
     }

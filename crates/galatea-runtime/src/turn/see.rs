@@ -68,7 +68,7 @@ pub(super) async fn see(engine: &Engine, context: &mut TurnContext) {
                     let kept = if note.lasts { &mut described } else { &mut notes };
                     kept.push((media.clone(), Description::Unavailable(note.words)));
                 }
-                tracing::info!(turn = %context.turn, error = %error.report(), "an attachment could not be looked at");
+                tracing::info!(turn = %context.turn, kind = ?media.content_type, error = %error.report(), "failed to read an attachment; the turn continues without its content");
                 context.verdict.step(
                     "attachment",
                     StepOutcome::Note,
@@ -81,7 +81,7 @@ pub(super) async fn see(engine: &Engine, context: &mut TurnContext) {
         if fill(&mut memory.content, &described)
             && let Err(error) = keep(engine, memory.id, &described).await
         {
-            tracing::warn!(memory = %memory.id, error = %error.report(), "what an attachment shows could not be stored");
+            tracing::warn!(memory = %memory.id, error = %error.report(), "failed to store the description of an attachment; only this turn knows it");
         }
         fill(&mut memory.content, &notes);
     }

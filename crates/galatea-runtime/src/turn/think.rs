@@ -256,7 +256,7 @@ async fn carry_out(
         {
             Ok(parsed) => parsed.plan.text,
             Err(error) => {
-                tracing::warn!(turn = %turn.id, error = %error.report(), "the result of an action could not be put into words");
+                tracing::warn!(turn = %turn.id, error = %error.report(), "failed to put the results of actions into words; they are sent as they are");
                 String::new()
             }
         };
@@ -326,7 +326,7 @@ const NOTICE_DIVISOR: u32 = 20;
 /// Says that it failed, to those who addressed the agent; the source stays in the log.
 fn failed(engine: &Engine, context: &TurnContext, mut verdict: Verdict, error: &Error) -> Thought {
     let room = context.info.room.id;
-    tracing::error!(turn = %context.turn, room = %room, code = error.code(), error = %error.report(), "a message could not be answered");
+    tracing::error!(turn = %context.turn, message = %context.message.entry.memory.id, room = %room, code = error.code(), error = %error.report(), "failed to answer a message; its turn ends here");
     let command = verdict.decision == Decision::Command;
     verdict.decision = Decision::Failed;
     verdict.step(if command { "command" } else { "model" }, StepOutcome::Failed, error.to_string());

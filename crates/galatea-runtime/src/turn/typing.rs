@@ -25,7 +25,7 @@ impl Typing {
             clock.sleep(PATIENCE).await;
             loop {
                 if let Err(error) = route.stack.typing(&address).await {
-                    tracing::debug!(error = %error.report(), "typing could not be shown");
+                    tracing::debug!(room = %address.room, error = %error.report(), "failed to show typing; this answer is made without it");
                     return;
                 }
                 clock.sleep(AGAIN).await;

@@ -39,7 +39,7 @@ impl Statistics {
         let readers = self.readers.clone();
         tokio::spawn(async move {
             if let Err(failure) = readers.execute(GROWING).await {
-                tracing::debug!("the statistics of the tables could not be renewed: {failure}");
+                tracing::debug!(error = %failure, "failed to renew the planner's statistics; retrying after as many rows again");
             }
             drop(alone);
         });

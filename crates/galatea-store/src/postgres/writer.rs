@@ -116,7 +116,7 @@ impl Writer {
         if let Some(connection) = self.connection.take()
             && let Err(failure) = connection.close().await
         {
-            tracing::debug!("the connection did not close cleanly: {failure}");
+            tracing::debug!(error = %failure, "failed to close the write connection; dropping it");
         }
         if let Some(done) = closing {
             // The caller of `close` may have stopped waiting.
@@ -168,8 +168,8 @@ impl Writer {
                 } else {
                     tracing::warn!(
                         code = error.code(),
-                        "a change could not be stored: {}",
-                        error.report()
+                        error = %error.report(),
+                        "failed to store a change; its caller gets the error"
                     );
                 }
                 return refuse(group, &error);
