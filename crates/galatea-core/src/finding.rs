@@ -1,4 +1,4 @@
-//! Finding: one result of a check, for people.
+//! One result of a check, for people.
 
 use serde::Serialize;
 

@@ -1,4 +1,4 @@
-//! Memory: a stored message, fact or document.
+//! A stored message, fact or document.
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};

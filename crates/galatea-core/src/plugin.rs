@@ -1,4 +1,4 @@
-//! Plugin: a bundle of extensions, as a value.
+//! A bundle of extensions, as a value.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! Verdict: why a message was or was not answered, in an order a person can follow.
+//! Why a message was or was not answered, in an order a person can follow.
 
 use serde::{Deserialize, Serialize};
 use std::{borrow::Cow, fmt};

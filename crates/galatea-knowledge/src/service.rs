@@ -1,5 +1,5 @@
-//! Service: keeps the library up to date while the agent runs: once at the start, beside everything
-//! else, and whenever a file changes.
+//! Keeps the library up to date while the agent runs: once at the start, beside everything else,
+//! and whenever a file changes.
 
 use async_trait::async_trait;
 use galatea_core::{Backoff, Error, Result};

@@ -1,5 +1,4 @@
-//! In flight: which rows this process works on, so that a row found in the store is not claimed
-//! twice.
+//! Which rows this process works on, so that a row found in the store is not claimed twice.
 
 use dashmap::DashMap;
 use std::{hash::Hash, sync::Arc};

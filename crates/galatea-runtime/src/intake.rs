@@ -1,4 +1,4 @@
-//! Intake: Incoming → World, Room, Entity, Participant, stored Memory and inbox row.
+//! Turns an Incoming into World, Room, Entity, Participant, stored Memory and inbox row.
 //! `ensure_connection` lives here.
 
 mod attach;

@@ -1,4 +1,5 @@
-//! Pairing: a stranger gets a code; the owner approves it; from then on the stranger is answered.
+//! Admits strangers: a stranger gets a code, the owner approves it, and from then on the stranger
+//! is answered.
 //!
 //! Each person who waits is a row of their own, so several processes never overwrite each other's.
 //! The list of a platform is bounded, and the longest wait makes room for the next one, so

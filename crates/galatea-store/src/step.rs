@@ -1,4 +1,4 @@
-//! Steps: the journal of turns that are not committed yet.
+//! The journal of turns that are not committed yet.
 
 use async_trait::async_trait;
 use galatea_core::{

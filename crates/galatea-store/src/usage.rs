@@ -1,4 +1,4 @@
-//! Usage: the ledger of what answers cost, and the block list.
+//! The ledger of what answers cost, and the block list.
 
 use async_trait::async_trait;
 use galatea_core::{

@@ -1,4 +1,4 @@
-//! Foreign: recognises files whose content is of another kind than their name says.
+//! Recognises files whose content is of another kind than their name says.
 
 use std::path::Path;
 

@@ -1,5 +1,5 @@
-//! About: what a process runs, in digests, so that those that share a store notice when they do not
-//! run the same.
+//! What a process runs, in digests, so that those that share a store notice when they do not run
+//! the same.
 
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;

@@ -1,4 +1,4 @@
-//! Usage: what answers cost, added up per day, place, person and model, and who is blocked.
+//! What answers cost, added up per day, place, person and model, and who is blocked.
 
 use async_trait::async_trait;
 use serde::{Deserialize, Serialize};

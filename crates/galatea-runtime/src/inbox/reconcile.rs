@@ -1,6 +1,6 @@
-//! Reconcile: messages that are in the store and not in flight get into their lanes: those of the
-//! last run, those that other processes stored, those whose commit succeeded although the connector
-//! was answered otherwise, and those that a lane could not hold.
+//! Puts messages that are in the store and not in flight into their lanes: those of the last run,
+//! those that other processes stored, those whose commit succeeded although the connector got an
+//! error, and those that a lane could not hold.
 //!
 //! The rules that keep a Room's order are those of the outbox: nothing is awaited between claiming
 //! a message and pushing it, and a lock keeps the order of two polls.

@@ -1,5 +1,5 @@
-//! Attach: an account that this process connects. Its backlog goes first, deliveries before
-//! messages; then the store is polled for rows that this process did not write.
+//! Works on the rows of an account that this process connects. Its backlog goes first, deliveries
+//! before messages; then the store is polled for rows that this process did not write.
 
 use galatea_core::{Clock, ConnectorInfo, Hint, Store};
 use std::{sync::Arc, time::Duration};

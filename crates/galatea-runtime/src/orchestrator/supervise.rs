@@ -1,5 +1,5 @@
-//! Supervise: owns every connector and service task; restarts what ends with backoff, parks what
-//! needs a person.
+//! Owns every connector and service task; restarts what ends with backoff, parks what needs a
+//! person.
 
 use backon::{BackoffBuilder, ExponentialBackoff, ExponentialBuilder};
 use futures::FutureExt;

@@ -1,4 +1,4 @@
-//! Pauses: an account's rate-limit pause outlives a restart.
+//! Stores an account's rate-limit pause, so that it outlives a restart.
 
 use super::{route::Route, state::Outbox};
 

@@ -1,4 +1,4 @@
-//! Read-back: asks the platform whether a part of unknown outcome was delivered.
+//! Asks the platform whether a part of unknown outcome was delivered.
 
 use galatea_core::{
     Backoff, ReadBackResult, Receipt, Retry, kill_point,

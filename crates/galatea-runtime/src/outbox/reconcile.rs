@@ -1,6 +1,6 @@
-//! Reconcile: the store is the queue, and lanes are a short cut through memory. Here rows that are
-//! in the store and not in flight get into their lanes: those of the last run, of other processes,
-//! of operators (`outbox retry`), and those that a lane released.
+//! Puts rows that are in the store and not in flight into their lanes: those of the last run, of
+//! other processes, of operators (`outbox retry`), and those that a lane released. The store is the
+//! queue, and lanes are a short cut through memory.
 //!
 //! Three rules keep a Room's order. A row is claimed and pushed without an await in between, or a
 //! row that is committed meanwhile could overtake it. New rows bypass the store only once the

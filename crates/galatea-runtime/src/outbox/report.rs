@@ -1,4 +1,4 @@
-//! Report: stores how a delivery stands, and publishes it.
+//! Stores how a delivery stands, and publishes it.
 
 use galatea_core::{
     Delivery, Error, Receipt, RemoteId, Result, Timestamp,

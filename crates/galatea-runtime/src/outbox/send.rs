@@ -1,4 +1,4 @@
-//! Send: takes one part as far as the protocol says, with retries between attempts.
+//! Takes one part as far as the protocol says, with retries between attempts.
 
 use galatea_core::{
     Error, RemoteId, RoomId, Timestamp, kill_point,

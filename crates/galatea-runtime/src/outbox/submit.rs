@@ -1,4 +1,4 @@
-//! Submit: rows that a commit stores, claimed before it and sent after it.
+//! Claims rows before their commit, and sends them after it.
 
 use galatea_core::{
     Address, Clock, Content, Delivery, DeliveryId, Encoded, Memory, MemoryId, MemoryKind,

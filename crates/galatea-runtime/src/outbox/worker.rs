@@ -1,4 +1,4 @@
-//! Worker: sends one Room's deliveries in order.
+//! Sends one Room's deliveries in order.
 
 use galatea_core::{RemoteId, RoomId, TurnId, store::OutboxState};
 use std::sync::Arc;

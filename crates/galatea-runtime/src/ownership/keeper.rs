@@ -1,4 +1,4 @@
-//! Keeper: sends heartbeats, claims unowned work, and releases more than a fair share.
+//! Sends heartbeats, claims unowned work, and releases more than a fair share.
 
 use galatea_core::{
     Hint, Result, Store,

@@ -1,4 +1,4 @@
-//! Peers: processes of another version, character or settings are detected and named once.
+//! Detects processes of another version, character or settings, and names each once.
 
 use galatea_core::{MemberId, Result, Store, store::About};
 use std::collections::BTreeMap;

@@ -1,7 +1,7 @@
-//! Act: the plan's actions in order → results and drafts. One that fails is a result, not a crash.
-//! What has an effect of its own is journaled, so that a turn that is run again after a crash does
-//! not do it twice. What an action may do is judged here, by its declared scope before it runs and
-//! by what it returns afterwards; nothing a model writes gets past this step.
+//! Runs the plan's actions in order, and returns results and drafts. One that fails is a result,
+//! not a crash. What has an effect of its own is journaled, so that a turn that is run again after
+//! a crash does not do it twice. What an action may do is checked here, by its declared scope
+//! before it runs and by what it returns afterwards; nothing a model writes gets past this step.
 
 mod attribution;
 mod check;

@@ -1,5 +1,5 @@
-//! Commit: memories, outbox rows and inbox-done in one transaction (T2), then the rows go to the
-//! outbox.
+//! Commits memories, outbox rows and finished inbox rows in one transaction (T2); then the rows go
+//! to the outbox.
 
 use galatea_core::{
     Decision, Error, ErrorKind, Event, Memory, MemoryId, Result, RoomId, StepOutcome, TurnId,

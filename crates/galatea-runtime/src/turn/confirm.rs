@@ -1,4 +1,4 @@
-//! Confirm: a person answers the question whether an action is to be done. No model is asked.
+//! Lets a person answer the question whether an action is to be done. No model is asked.
 
 use galatea_core::{
     Content, Decision, Result, State, StepOutcome, Timestamp, Turn, Verdict, rights::Ruling,

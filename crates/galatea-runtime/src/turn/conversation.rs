@@ -1,4 +1,4 @@
-//! Conversation: stored messages → messages for a model, each one an attributed unit.
+//! Turns stored messages into messages for a model, each one an attributed unit.
 //!
 //! A person's message begins with `Name:` or `Name [when, what it refers to]:`; each further line
 //! of it begins with `> `. A name has neither `:` nor brackets, a quotation inside of the brackets

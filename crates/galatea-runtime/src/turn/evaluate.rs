@@ -1,4 +1,4 @@
-//! Evaluate: evaluators, after the commit, unable to delay the reply. Those that wait for a quiet
+//! Runs evaluators after the commit, where they cannot delay the reply. Those that wait for a quiet
 //! Room are in [`super::quiet`].
 
 use futures::FutureExt;

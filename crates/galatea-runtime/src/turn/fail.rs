@@ -1,4 +1,4 @@
-//! Fail: a turn that cannot be committed at all is finished as failed.
+//! Finishes a turn that cannot be committed at all as failed.
 
 use futures::FutureExt;
 use galatea_core::{Decision, Error, ErrorKind, Result, StepOutcome, Verdict};

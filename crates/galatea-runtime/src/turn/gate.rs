@@ -1,5 +1,5 @@
-//! Gate: answer at all? A pure function; every step it takes is recorded, so that `explain` can
-//! show it.
+//! Decides whether to answer at all. A pure function; every step it takes is recorded, so that
+//! `explain` can show it.
 
 mod blocked;
 mod case;

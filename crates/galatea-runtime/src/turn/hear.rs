@@ -1,5 +1,5 @@
-//! Hear: voice messages and sound files become words, and what could not be understood becomes a
-//! note that says why.
+//! Turns voice messages and sound files into words, or into a note that says why a sound was not
+//! understood.
 
 use galatea_core::{
     Error, ErrorKind, Media, Result, Timestamp,

@@ -1,4 +1,4 @@
-//! Journal: what actions with an effect of their own have done in this turn, also when an earlier
+//! Records what actions with an effect of their own have done in this turn, also when an earlier
 //! run of it ended in a crash.
 
 use galatea_core::{

@@ -1,4 +1,4 @@
-//! Judge: the gate with all that it looks at in one place.
+//! The gate with all that it looks at in one place.
 
 use galatea_core::{Address, EntityId, Result, store::Block};
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! More: the rest of an answer that was too long to be said at once, when a person asks for it.
+//! The rest of an answer that was too long to be said at once, when a person asks for it.
 
 use galatea_core::{Content, Decision, Event, Result, StepOutcome, Verdict};
 

@@ -1,4 +1,4 @@
-//! Outcome: what a turn came to, before it is committed.
+//! What a turn came to, before it is committed.
 
 use galatea_core::{ActionResult, Address, Content, MemoryId, RemoteId, store::RequestedChange};
 use serde::{Deserialize, Serialize};

@@ -1,4 +1,4 @@
-//! Pair: a stranger gets a code for the owner to approve.
+//! Gives a stranger a code for the owner to approve.
 
 use galatea_core::{Content, Event, Result, StepOutcome, Verdict};
 

@@ -1,4 +1,4 @@
-//! Prompt: State → the draft of a model request. Pure, apart from rendering a character's own
+//! Turns the State into the draft of a model request. Pure, apart from rendering a character's own
 //! template.
 
 use galatea_core::{

@@ -1,5 +1,5 @@
-//! Refuse: a message that a limit keeps from being answered, and those of the same person that wait
-//! behind it, in one commit.
+//! Finishes a message that a limit keeps from being answered, and those of the same person that
+//! wait behind it, in one commit.
 
 use galatea_core::{Decision, Event, Result, RoomId, StepOutcome, Verdict, verdict::Change};
 use std::ops::ControlFlow;

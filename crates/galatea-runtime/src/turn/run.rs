@@ -1,5 +1,5 @@
-//! Run: one turn, from a lane's next message to a committed answer. [`run_turn`] reads as the table
-//! of contents of this folder.
+//! One turn, from a lane's next message to a committed answer. [`run_turn`] reads as the table of
+//! contents of this folder.
 
 use galatea_core::{
     Decision, Error, Result, RoomId, StepOutcome, kill_point,

@@ -1,6 +1,6 @@
-//! See: pictures, sound and text files of what is answered become words, before the context is
-//! composed. The words stay with the stored message, so later turns need not look again. What cannot be seen
-//! is noted in the verdict and never costs the answer.
+//! Turns pictures, sound and text files of what is answered into words, before the context is
+//! composed. The words stay with the stored message, so later turns need not look again. What
+//! cannot be seen is noted in the verdict and never costs the answer.
 
 use base64::{Engine as _, prelude::BASE64_STANDARD};
 use futures::future::join_all;

@@ -1,5 +1,5 @@
-//! Think: compose, decide, act → an outcome. Whatever fails ends in an outcome too; nothing here is
-//! written.
+//! Composes, decides and acts, and returns an outcome. Whatever fails ends in an outcome too;
+//! nothing here is written.
 
 use futures::FutureExt;
 use galatea_core::{

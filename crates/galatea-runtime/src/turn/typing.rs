@@ -1,4 +1,4 @@
-//! Typing: shown while an answer is made, and gone as soon as it is.
+//! Shows typing while an answer is made, and no longer.
 
 use galatea_core::{Address, Clock};
 use std::{sync::Arc, time::Duration};

@@ -1,4 +1,4 @@
-//! Unanswered: the platform shows that an answer is coming, and none is.
+//! Ends the sign that an answer is coming for messages that get none.
 
 use galatea_core::{Address, Decision, RemoteId, StepOutcome, Verdict, store::InboxEntry};
 use std::sync::Arc;

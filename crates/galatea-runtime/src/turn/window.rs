@@ -1,5 +1,5 @@
-//! Window: how many tokens each model takes, as listed and as its refusals have shown. Kept with
-//! the agent, and in the store for a day.
+//! How many tokens each model takes, as listed and as its refusals have shown. Kept with the agent,
+//! and in the store for a day.
 
 use dashmap::DashMap;
 use galatea_core::{

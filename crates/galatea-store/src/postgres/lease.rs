@@ -1,5 +1,5 @@
-//! Leases: rows with a holder, an epoch and an end by this database's clock. Advisory locks would
-//! not do: a busy session keeps them after its process died, and poolers break them.
+//! Rows with a holder, an epoch and an end by this database's clock. Advisory locks would not do: a
+//! busy session keeps them after its process died, and poolers break them.
 
 use async_trait::async_trait;
 use galatea_core::{

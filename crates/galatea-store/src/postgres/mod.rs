@@ -1,5 +1,5 @@
-//! PostgreSQL: one writer that commits in groups, a pool of readers and a connection for leases
-//! beside it; several processes may share a database.
+//! One writer that commits in groups, a pool of readers and a connection for leases beside it;
+//! several processes may share a database.
 //!
 //! Writes of all callers wait in one bounded queue. The writer takes whatever waits and goes
 //! together, carries it out in one statement, which is one transaction and one round trip, and

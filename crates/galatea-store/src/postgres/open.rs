@@ -1,4 +1,4 @@
-//! Opening: the address, the session's settings, the tables.
+//! Opens a database: the address, the session's settings, the tables.
 
 use galatea_core::Result;
 use secrecy::{ExposeSecret, SecretString};

@@ -1,4 +1,4 @@
-//! Condition: how writing goes, for `status`, and whether the disk can still be trusted.
+//! How writing goes, for `status`, and whether the disk can still be trusted.
 
 use galatea_core::{Error, Result};
 use std::sync::{Mutex, MutexGuard, PoisonError};

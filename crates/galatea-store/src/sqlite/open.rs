@@ -1,4 +1,4 @@
-//! Opening: the file, its options, its tables.
+//! Opens a database: the file, its options, its tables.
 
 use galatea_core::Result;
 use sqlx::{

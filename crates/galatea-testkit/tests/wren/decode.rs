@@ -1,4 +1,4 @@
-//! Decode: a line of the server → what it says. Pure. Every line is hostile.
+//! Turns a line of the server into what it says. Pure. Every line is hostile.
 
 use galatea_core::{
     Addressed, ChannelType, Connection, Content, EntityRef, Incoming, IncomingEvent,

@@ -1,4 +1,4 @@
-//! Decode: a line of the event stream → `Incoming`. Pure. Every line is hostile.
+//! Turns a line of the event stream into an `Incoming`. Pure. Every line is hostile.
 
 use galatea_core::{
     Addressed, ChannelType, Command, Connection, Content, EntityRef, Incoming, IncomingEvent,

@@ -1,5 +1,5 @@
-//! Receive: ask, store, and only then ask for what comes after. That order is all there is to "no
-//! message lost".
+//! Asks, stores, and only then asks for what comes after. That order is all there is to "no message
+//! lost".
 
 use galatea_core::{Batch, Cursor, Error, Gateway, Health, Result};
 use std::sync::Arc;

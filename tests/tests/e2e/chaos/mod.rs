@@ -1,5 +1,5 @@
-//! Chaos test: SIGKILL at random moments under load in fifty rooms, while the platforms lose
-//! answers, apply calls late, deliver events twice and limit rates.
+//! SIGKILL at random moments under load in fifty rooms, while the platforms lose answers, apply
+//! calls late, deliver events twice and limit rates.
 //!
 //! The suite kills 300 times, in four quarters that run in parallel. `GALATEA_CHAOS_SEED` repeats
 //! the random choices of a run, but not its timing. `GALATEA_CHAOS_KILLS` sets the number of kills

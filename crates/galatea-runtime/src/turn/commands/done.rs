@@ -1,4 +1,4 @@
-//! Done: what a command answers and changes.
+//! What a command answers and changes.
 
 use galatea_core::{Address, Content, store::RequestedChange};
 

@@ -1,4 +1,4 @@
-//! Link: a person says on two platforms that they are the same. What is private to them is then seen
+//! Lets a person say on two platforms that they are the same. What is private to them is then seen
 //! in the direct Rooms of both, and nowhere else.
 
 use galatea_core::{
