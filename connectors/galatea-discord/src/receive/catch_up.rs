@@ -109,7 +109,7 @@ pub(super) async fn catch_up(
                 let which = id(&message["id"]).unwrap_or(0);
                 tracing::warn!(channel, id = which, "malformed message from Discord; skipping it");
                 caught_up.gap =
-                    gap(which, Some(which), "a message in it cannot be read and is passed over")
+                    gap(which, Some(which), "a message in it cannot be read and is skipped")
                         .or(caught_up.gap);
             }
             caught_up.events.extend(decoded.events);

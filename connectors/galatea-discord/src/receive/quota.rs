@@ -159,7 +159,7 @@ fn wait(state: &State, bucket: u16, shards: usize, now: Timestamp) -> Result<Dur
             .with_code(codes::IDENTIFY)
             .with_retry(Retry::After(until.since(now)))
             .with("today", today.len())
-            .with_fix("find out what restarts it again and again; it goes on by itself once Discord allows it")
+            .with_fix("find out what restarts it again and again; it continues once Discord allows it")
     };
     if state.remaining == 0 && state.reset > now {
         return Err(over(state.reset));

@@ -252,7 +252,7 @@ impl Shard {
                         Got::Frame(frame) => frame,
                         Got::Unreadable(bytes) => {
                             tracing::warn!(shard = self.number, bytes, "malformed gateway payload; skipping it");
-                            self.note_unread("what the gateway sent cannot be read and is passed over").await;
+                            self.note_unread("what the gateway sent cannot be read and is skipped").await;
                             continue;
                         }
                         Got::Poison => return Ok(self.poisoned(ready).await),

@@ -142,7 +142,7 @@ impl Work {
             );
             self.note(Gap {
                 place,
-                ..Gap::new(now, format!("message{which} cannot be read and is passed over"))
+                ..Gap::new(now, format!("message{which} cannot be read and is skipped"))
             })
             .await;
         }

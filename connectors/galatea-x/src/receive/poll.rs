@@ -126,7 +126,7 @@ impl Look {
             let named =
                 unreadable.iter().take(NAMED).map(u64::to_string).collect::<Vec<_>>().join(", ");
             let reason = format!(
-                "{} mentions cannot be read and are passed over: {named}",
+                "{} mentions cannot be read and are skipped: {named}",
                 unreadable.len()
             );
             intake

@@ -240,7 +240,7 @@ impl Budget {
             .with_code(codes::BUDGET)
             .with_retry(Retry::After(left))
             .with("limit", self.limit)
-            .with_fix("it goes on at midnight UTC; TWITTER_DAILY_SPEND_LIMIT raises the cap")
+            .with_fix("it continues at midnight UTC; TWITTER_DAILY_SPEND_LIMIT raises the cap")
     }
 
     fn today(&self, now: Timestamp) -> MutexGuard<'_, Spending> {

@@ -1,5 +1,5 @@
 //! Events for other processes: a table that is read behind all running transactions, so that
-//! nothing which commits late is passed over.
+//! nothing which commits late is skipped.
 
 use async_trait::async_trait;
 use galatea_core::{

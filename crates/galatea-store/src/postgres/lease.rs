@@ -213,7 +213,7 @@ impl LeaseStore for Postgres {
             i64,
             i64,
         )| {
-            // What a later version says and this one does not know is passed over.
+            // What a later version says and this one does not know is skipped.
             let about = serde_json::from_str(&about).unwrap_or_default();
             let membership = Membership {
                 name,

@@ -18,7 +18,7 @@ pub(crate) enum Said<'a> {
     Ping(&'a str),
     /// `said ROOM PERSON TEXT`; a direct message has the person as its room.
     Message { room: &'a str, person: &'a str, text: &'a str },
-    /// A line of an unknown kind: passed over.
+    /// A line of an unknown kind: skipped.
     Other,
 }
 
