@@ -73,10 +73,9 @@ pub(super) fn unread(numbers: &[i64], now: Timestamp) -> Option<Gap> {
     let reason = match numbers {
         [] => return None,
         [one] => format!("the update with number {one} could not be read and was skipped"),
-        some if some.len() <= NAMED => format!(
-            "the updates with numbers {} could not be read and were skipped",
-            named(some)
-        ),
+        some if some.len() <= NAMED => {
+            format!("the updates with numbers {} could not be read and were skipped", named(some))
+        }
         many => format!(
             "the updates with numbers {} and {} more could not be read and were skipped",
             named(&many[..NAMED]),

@@ -125,10 +125,8 @@ impl Look {
             );
             let named =
                 unreadable.iter().take(NAMED).map(u64::to_string).collect::<Vec<_>>().join(", ");
-            let reason = format!(
-                "{} mentions cannot be read and are skipped: {named}",
-                unreadable.len()
-            );
+            let reason =
+                format!("{} mentions cannot be read and are skipped: {named}", unreadable.len());
             intake
                 .gateway
                 .note_gap(Gap {
