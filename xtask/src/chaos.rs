@@ -37,7 +37,7 @@ pub(crate) fn run(root: &Path, chaos: &Chaos) -> Result<()> {
             "--",
             "--ignored",
             "--exact",
-            "chaos::first_quarter",
+            "chaos::kills_with_the_seed",
             "--nocapture",
         ],
     );

@@ -281,7 +281,7 @@ mod tests {
 
     #[test]
     fn what_was_pasted_instead_is_reported_without_being_repeated() {
-        for (wrong, told) in [
+        for (wrong, expected) in [
             (format!("Bot {GOOD}"), "word Bot"),
             (format!("\"{GOOD}\""), "quotes"),
             ("112233445566778899".to_owned(), "application's id"),
@@ -295,7 +295,7 @@ mod tests {
             let config = DiscordConfig::new(SecretString::from(wrong.clone()));
             let error = config.account().unwrap_err();
             assert_eq!(error.code(), Some("GAL-DC-TOKEN"), "{wrong}");
-            assert!(error.to_string().contains(told), "{error}");
+            assert!(error.to_string().contains(expected), "{error}");
             assert!(
                 !format!("{error} {error:?} {} {config:?}", error.report())
                     .to_lowercase()

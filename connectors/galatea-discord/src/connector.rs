@@ -179,8 +179,8 @@ impl DiscordConnector {
     }
 
     async fn application(&self) -> Result<Application> {
-        let told = self.get("GET /applications/@me", "/applications/@me").await?;
-        let application = Application::deserialize(told).map_err(|_| {
+        let answer = self.get("GET /applications/@me", "/applications/@me").await?;
+        let application = Application::deserialize(answer).map_err(|_| {
             self.garbage("the API describes the application in an undocumented way")
         })?;
         if let Some(wanted) = self.config.application.filter(|wanted| *wanted != application.id) {
@@ -195,19 +195,19 @@ impl DiscordConnector {
 
     /// The gateway's address, the number of shards Discord recommends, and the session start limit.
     async fn entry(&self) -> Result<(Url, u16, StartLimit)> {
-        let told = self.get("GET /gateway/bot", "/gateway/bot").await?;
-        let address = told["url"].as_str().and_then(|u| Url::parse(u).ok());
+        let answer = self.get("GET /gateway/bot", "/gateway/bot").await?;
+        let address = answer["url"].as_str().and_then(|u| Url::parse(u).ok());
         let address = address.filter(|u| {
             u.scheme() == "wss" || (u.scheme() == "ws" && self.api.root().scheme() == "http")
         });
         let address =
             address.ok_or_else(|| self.garbage("the API names no gateway that can be trusted"))?;
         let shards =
-            told["shards"].as_u64().and_then(|n| u16::try_from(n).ok()).unwrap_or(1).max(1);
+            answer["shards"].as_u64().and_then(|n| u16::try_from(n).ok()).unwrap_or(1).max(1);
         Ok((
             address,
             shards,
-            StartLimit::deserialize(&told["session_start_limit"]).unwrap_or_default(),
+            StartLimit::deserialize(&answer["session_start_limit"]).unwrap_or_default(),
         ))
     }
 
@@ -351,7 +351,7 @@ async fn watch_guard(
 async fn watch_muted(send_state: &SendState, shard_health: &ShardHealth) -> Infallible {
     let mut changes = send_state.muted.changes();
     loop {
-        shard_health.muted(send_state.muted.told());
+        shard_health.muted(send_state.muted.summary());
         if changes.changed().await.is_err() {
             std::future::pending::<()>().await;
         }

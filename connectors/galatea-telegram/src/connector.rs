@@ -123,8 +123,8 @@ impl TelegramConnector {
     async fn me(&self) -> Result<Myself> {
         let me = self.api.me().await.map_err(|f| self.api.error(f, "getMe"))?;
         // Compare only if the token contains the id; see [`TelegramConfig::account`].
-        let told = self.info.account.0.bytes().all(|b| b.is_ascii_digit());
-        if told && me.id.to_string() != self.info.account.0 {
+        let is_numeric = self.info.account.0.bytes().all(|b| b.is_ascii_digit());
+        if is_numeric && me.id.to_string() != self.info.account.0 {
             let error =
                 Error::unexpected("the Bot API server says this token belongs to another bot")
                     .with_code(codes::GARBAGE);

@@ -35,7 +35,7 @@ pub fn webhook(body: &[u8]) {
 /// entities lie inside its text.
 pub fn markdown(text: &str) {
     let outgoing = Outgoing::Message { content: Content::text(text), reply_to: None };
-    for part in encode::parts(&outgoing).unwrap_or_default() {
+    for part in encode::encode_parts(&outgoing).unwrap_or_default() {
         let text = part.params.get("text").and_then(|text| text.as_str()).unwrap_or_default();
         let length = text.encode_utf16().count();
         assert!(length <= LONGEST, "{length} code units");

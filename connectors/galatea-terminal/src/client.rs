@@ -77,7 +77,7 @@ impl TerminalClient {
                 }
                 Some(ToClient::Hello { v, .. }) => return Err(error::wrong_version(v)),
                 Some(ToClient::Error { code, message, fix, .. }) => {
-                    return Err(error::told(&code, message, fix));
+                    return Err(error::received(&code, message, fix));
                 }
                 _ => return Err(error::expected_hello()),
             };

@@ -58,7 +58,7 @@ impl Connector for Terminal {
     }
 
     async fn check(&self) -> Vec<Finding> {
-        let finding = match self.look().await {
+        let finding = match self.probe().await {
             Ok(message) => Finding::ok("GAL-TERM-OK", "connector", message),
             Err(error) => Finding::failure("connector", &error),
         };
@@ -73,7 +73,7 @@ impl Connector for Terminal {
 
 #[cfg(unix)]
 impl Terminal {
-    async fn look(&self) -> Result<String> {
+    async fn probe(&self) -> Result<String> {
         self.check_path()?;
         if crate::receive::answers(&self.socket).await? {
             return Ok(format!("a galatea answers on {}", self.socket.display()));

@@ -11,7 +11,7 @@ use crate::{MAX_TEXT, error, frame::Part};
 /// platform id.
 pub(crate) fn encode(agent: &AgentIdentity, outgoing: &Outgoing) -> Result<Vec<Encoded>> {
     match outgoing {
-        Outgoing::Message { content, reply_to } => parts(agent, content, reply_to.as_ref()),
+        Outgoing::Message { content, reply_to } => encode_parts(agent, content, reply_to.as_ref()),
         Outgoing::Edit { .. } => {
             Err(error::unsupported("a terminal cannot change what it has shown"))
         }
@@ -23,7 +23,7 @@ pub(crate) fn encode(agent: &AgentIdentity, outgoing: &Outgoing) -> Result<Vec<E
     }
 }
 
-fn parts(
+fn encode_parts(
     agent: &AgentIdentity,
     content: &Content,
     reply_to: Option<&RemoteId>,

@@ -22,7 +22,7 @@ pub fn page(body: &[u8]) {
 /// Encodes an answer and checks that every post keeps X's limit.
 pub fn post(text: &str) {
     let outgoing = Outgoing::Message { content: Content::text(text), reply_to: None };
-    for part in encode::parts(&outgoing, Tier::SelfServe).unwrap_or_default() {
+    for part in encode::encode_parts(&outgoing, Tier::SelfServe).unwrap_or_default() {
         if let Part::Post(post) = part {
             let weight = weight(&post.text);
             assert!(weight <= MAX_WEIGHT, "a post weighs {weight}");

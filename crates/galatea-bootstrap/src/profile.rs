@@ -1,5 +1,5 @@
-//! Profiles: what is known of a person in one place, in short. A profile is made of their facts of one
-//! scope and place, has that scope and place itself, and keeps the ids of the facts.
+//! What is known of a person in one place, in short. A profile is made of their facts of one scope
+//! and place, has that scope and place itself, and keeps the ids of the facts.
 
 use galatea_core::{
     Derived, EntityId, Memory, MemoryId, MemoryKind, MemoryScope, Result, Turn, fact,

@@ -1,4 +1,4 @@
-//! Action: something the model can decide to do.
+//! Something that the model can decide to do.
 
 use async_trait::async_trait;
 use schemars::JsonSchema;

@@ -1,4 +1,4 @@
-//! Backoff: pauses between attempts that double up to a longest pause.
+//! Pauses between attempts that double up to a longest pause.
 
 use backon::{BackoffBuilder, ExponentialBackoff, ExponentialBuilder};
 use std::time::Duration;

@@ -1,5 +1,5 @@
-//! Breaker: circuit breaker of one dependency: closed → open → half-open. A pure state machine;
-//! time and chance are handed in.
+//! Circuit breaker of one dependency: closed → open → half-open. A pure state machine; time and
+//! chance are handed in.
 //!
 //! Used for every account of a platform and for every (provider, model, key) of a model.
 //! Parameters: a 30 s window of at least 10 calls opens at half failures or 4/5 slow ones; five

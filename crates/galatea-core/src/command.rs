@@ -1,4 +1,4 @@
-//! Commands: the same set behind the slash on every platform.
+//! The commands, the same behind the slash on every platform.
 
 use serde::{Deserialize, Serialize};
 

@@ -1,4 +1,4 @@
-//! Content: platform-free text, attachments and actions. JSON field names are elizaOS's.
+//! Platform-free text, attachments and actions. JSON field names are elizaOS's.
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};

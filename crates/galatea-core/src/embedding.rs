@@ -1,4 +1,4 @@
-//! Embedding: what a text means, as a vector of one model.
+//! What a text means, as a vector of one model.
 
 use crate::error::{Error, Result};
 

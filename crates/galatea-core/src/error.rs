@@ -247,7 +247,7 @@ impl Error {
 
     /// A copy of this failure for a further caller that it affects; without its source.
     #[must_use]
-    pub fn retold(&self) -> Self {
+    pub fn duplicate(&self) -> Self {
         let Inner { kind, retry, message, code, fix, context, sent, reach, source: _ } = &*self.0;
         let (message, fix, context) = (message.clone(), fix.clone(), context.clone());
         Self(Box::new(Inner {

@@ -1,4 +1,4 @@
-//! Evaluator: learns from a finished turn.
+//! Learns from a finished turn.
 
 use async_trait::async_trait;
 

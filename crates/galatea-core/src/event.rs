@@ -1,4 +1,4 @@
-//! Event: what happened. Subscribers never block a turn.
+//! What happened, for subscribers. Subscribers never block a turn.
 
 use serde::{Deserialize, Serialize};
 use tokio::sync::broadcast;

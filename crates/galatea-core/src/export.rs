@@ -1,4 +1,4 @@
-//! Export: what is remembered as JSON lines, one record a line. `galatea memory export` writes them
+//! Writes what is remembered as JSON lines, one record a line. `galatea memory export` writes them
 //! of an agent, `/privacy export` of a person.
 
 use serde::{Deserialize, Serialize};

@@ -1,5 +1,5 @@
-//! Fact: where a memory of kind [`crate::MemoryKind::Facts`] comes from, and who may see it. The
-//! program sets both from the message that the fact stands on; no model and no text has a say in it.
+//! Where a memory of kind [`crate::MemoryKind::Facts`] comes from, and who may see it. The program
+//! sets both from the message that the fact stands on; no model and no text has a say in it.
 
 use serde_json::{Map, Value, json};
 

@@ -1,4 +1,4 @@
-//! Finding: one result of a check, for people.
+//! One result of a check, for people.
 
 use serde::Serialize;
 
@@ -57,12 +57,12 @@ impl Finding {
     /// A failure, from an error's own code, message and fix; its context `cause` and `where` are
     /// the cause and the origin.
     pub fn failure(subject: impl Into<String>, error: &Error) -> Self {
-        let told =
+        let context_of =
             |key: &str| error.context().iter().find(|(k, _)| *k == key).map(|(_, v)| v.clone());
         Self {
             fix: error.fix().map(str::to_owned),
-            cause: told("cause"),
-            origin: told("where"),
+            cause: context_of("cause"),
+            origin: context_of("where"),
             ..Self::new(
                 Severity::Error,
                 error.code().unwrap_or("GAL-UNEXPECTED"),

@@ -1,5 +1,5 @@
-//! Fusion: one order out of a search by words and a search by meaning. Pure functions, so that
-//! both stores rank alike and the levers can be measured (`docs/memory.md`).
+//! Makes one order out of a search by words and a search by meaning. Pure functions, so that both
+//! stores rank alike and the levers can be measured (`docs/memory.md`).
 
 use std::{collections::HashMap, hash::Hash, time::Duration};
 

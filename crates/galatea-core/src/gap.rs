@@ -1,5 +1,5 @@
-//! Gap: a stretch of what people wrote that cannot be read back any more. It is kept and shown,
-//! never passed over in silence.
+//! A stretch of what people wrote that cannot be read back any more. It is stored and shown, never
+//! skipped without a word.
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;

@@ -1,4 +1,4 @@
-//! Gateway: everything that a connector may call.
+//! Everything that a connector may call.
 
 use async_trait::async_trait;
 use std::sync::Arc;

@@ -1,5 +1,5 @@
-//! Hint: "something new is stored", sent to other processes that share the store. A hint may get
-//! lost: every process also polls the store, so a lost hint costs a pause and never a message.
+//! "Something new is stored", sent to other processes that share the store. A hint may get lost:
+//! every process also polls the store, so a lost hint costs a pause and never a message.
 
 use std::fmt;
 use tokio::sync::watch;

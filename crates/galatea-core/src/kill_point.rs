@@ -1,5 +1,5 @@
-//! Kill points: named places at which a test lets the program die, so that every step of a
-//! message's way is crashed at on purpose.
+//! Named places at which a test lets the program die, so that every step of a message's way is
+//! crashed at on purpose.
 
 /// Dies here, as by `kill -9` (no destructors, nothing flushed), when `FAILPOINTS` says so:
 /// `FAILPOINTS="commit.after=1*off->return"` is the second time here (syntax of the crate `fail`).

@@ -1,4 +1,4 @@
-//! Memory: a stored message, fact or document.
+//! A stored message, fact or document.
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -15,23 +15,23 @@ use crate::{
 pub struct Memory {
     /// For platform messages derived from the platform's id, else fresh.
     pub id: MemoryId,
-    /// What sort of memory.
+    /// Which of elizaOS's memory tables it belongs to.
     #[serde(rename = "type")]
     pub kind: MemoryKind,
-    /// Whose memory.
+    /// The agent that remembers it; other agents never see it.
     pub agent_id: AgentId,
     /// Who said it.
     pub entity_id: EntityId,
     /// The Room it belongs to.
     pub room_id: RoomId,
-    /// In which World.
+    /// The World of the Room; none for elizaOS's memories without one.
     pub world_id: Option<WorldId>,
-    /// What was said.
+    /// Text, attachments and what it answers.
     pub content: Content,
     /// Free keys; `trust`, `sourceId`, `tags`, …
     #[serde(default)]
     pub metadata: Map<String, Value>,
-    /// When, in milliseconds.
+    /// When it was said, by the platform's clock, in milliseconds since 1970.
     pub created_at: Timestamp,
 }
 
@@ -41,13 +41,13 @@ pub struct Memory {
 pub enum MemoryKind {
     /// A message, ours or theirs.
     Messages,
-    /// The result of an action.
+    /// What an action of the agent returned.
     ActionResult,
     /// Something learnt.
     Facts,
-    /// A document.
+    /// A document of the agent's knowledge: its title and record, without its text.
     Documents,
-    /// A piece of a document.
+    /// A piece of a document, which is what searches find.
     Fragments,
     /// What was said in a room, in short.
     Summaries,

@@ -1,4 +1,4 @@
-//! Middleware: code around every turn.
+//! Code around every turn.
 
 use async_trait::async_trait;
 

@@ -1,4 +1,4 @@
-//! Models: text, embeddings, media, and the set an agent uses. Wire formats live in
+//! The models that an agent uses, for text, embeddings and media. Wire formats live in
 //! `galatea-models`.
 
 mod answer;

@@ -1,5 +1,5 @@
-//! People: lists of people in settings. An id matches ids, `@handle` matches handles, and neither
-//! matches the other.
+//! Lists of people in settings. An id matches ids, `@handle` matches handles, and neither matches
+//! the other.
 
 use std::fmt;
 

@@ -1,4 +1,4 @@
-//! Plugin: a bundle of extensions, as a value.
+//! A bundle of extensions, as a value.
 
 use std::sync::Arc;
 
@@ -21,26 +21,26 @@ pub struct Plugin {
     pub version: String,
     /// One sentence.
     pub description: String,
-    /// Loading order.
+    /// Loading order within what the dependencies allow; lower ones first.
     pub priority: i32,
-    /// Names of plugins that must be loaded before.
+    /// Names of plugins that must be loaded before this one.
     pub dependencies: Vec<String>,
-    /// Actions.
+    /// What the model can decide to do, as [`Self::action`] adds it.
     pub actions: Vec<Arc<dyn AnyAction>>,
-    /// Providers.
+    /// Parts of the prompt's context.
     pub providers: Vec<Arc<dyn Provider>>,
-    /// Evaluators.
+    /// What learns from finished turns.
     pub evaluators: Vec<Arc<dyn Evaluator>>,
-    /// Services.
+    /// What runs beside the turns; one process at a time runs them for an agent.
     pub services: Vec<Arc<dyn Service>>,
-    /// Middleware.
+    /// Code around every turn, in the order in which it was added.
     pub middleware: Vec<Arc<dyn Middleware>>,
-    /// Models.
+    /// Models that stand beside the configured ones, each for one type.
     pub models: Vec<RegisteredModel>,
 }
 
 impl Plugin {
-    /// An empty plugin.
+    /// A plugin without extensions; the methods below add them. `description` is one sentence.
     pub fn new(name: &str, version: &str, description: &str) -> Self {
         Self {
             name: name.to_owned(),
@@ -49,25 +49,25 @@ impl Plugin {
             ..Self::default()
         }
     }
-    /// Adds an action.
+    /// Adds an action; its type is erased, so that actions of different parameters share a list.
     #[must_use]
     pub fn action(mut self, action: impl Action) -> Self {
         self.actions.push(erase(action));
         self
     }
-    /// Adds a provider.
+    /// Adds a provider, which is asked in every turn, or when the model asks for it.
     #[must_use]
     pub fn provider(mut self, provider: impl Provider + 'static) -> Self {
         self.providers.push(Arc::new(provider));
         self
     }
-    /// Adds an evaluator.
+    /// Adds an evaluator, which sees turns after their commit.
     #[must_use]
     pub fn evaluator(mut self, evaluator: impl Evaluator + 'static) -> Self {
         self.evaluators.push(Arc::new(evaluator));
         self
     }
-    /// Adds a service.
+    /// Adds a service. Actions and providers of the same plugin may hold the same `Arc`.
     #[must_use]
     pub fn service(mut self, service: Arc<dyn Service>) -> Self {
         self.services.push(service);
@@ -79,7 +79,7 @@ impl Plugin {
         self.models.push(RegisteredModel { priority, model });
         self
     }
-    /// Adds middleware.
+    /// Adds middleware around every turn.
     #[must_use]
     pub fn middleware(mut self, middleware: impl Middleware + 'static) -> Self {
         self.middleware.push(Arc::new(middleware));

@@ -1,4 +1,4 @@
-//! Provider: one part of the composed context.
+//! One part of the composed context.
 
 use async_trait::async_trait;
 use std::time::Duration;

@@ -1,4 +1,4 @@
-//! Relationship: how two entities are connected.
+//! How two entities are connected.
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};

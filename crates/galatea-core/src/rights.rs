@@ -1,5 +1,5 @@
-//! Rights: what an action may do for whom, where, and whose words may have moved the model.
-//! Structural, from the World as the platform described it; never from text.
+//! What an action may do for whom, where, and whose words may have moved the model. Structural,
+//! from the World as the platform described it; never from text.
 
 mod table;
 

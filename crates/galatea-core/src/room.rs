@@ -1,4 +1,4 @@
-//! Room: a channel, direct message, thread or topic.
+//! A channel, direct message, thread or topic.
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};

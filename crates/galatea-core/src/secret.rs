@@ -1,3 +1,3 @@
-//! Secrets: re-exported so that every crate uses the same wrapper.
+//! Re-exports the wrapper of secrets, so that every crate uses the same one.
 
 pub use secrecy::{ExposeSecret, SecretString};

@@ -1,4 +1,4 @@
-//! SendHandler: the outbound side of a platform, with what it is able to do.
+//! The outbound side of a platform, with what it is able to do.
 
 use async_trait::async_trait;
 use serde::{Deserialize, Serialize};

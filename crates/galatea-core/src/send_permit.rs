@@ -1,4 +1,4 @@
-//! SendPermit: whether a request may still go out to a platform.
+//! Whether a request may still go out to a platform.
 
 use std::{fmt, sync::Arc};
 

@@ -1,4 +1,4 @@
-//! Service: something stateful that runs beside the turns.
+//! Something stateful that runs beside the turns.
 
 use async_trait::async_trait;
 use std::{any::Any, collections::BTreeMap, sync::Arc};

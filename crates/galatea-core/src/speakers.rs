@@ -1,4 +1,4 @@
-//! Speakers: what each of a conversation is called in prompts. Two people of one name get different
+//! What each speaker of a conversation is called in prompts. Two people of one name get different
 //! names, and no person gets the agent's name.
 
 use std::collections::{BTreeMap, BTreeSet};

@@ -1,5 +1,4 @@
-//! Standing: which people a turn answers, how a Room relates to them, and whose words are in the
-//! prompt.
+//! Which people a turn answers, how a Room relates to them, and whose words are in the prompt.
 
 use crate::{
     error::Result,

@@ -53,10 +53,10 @@ pub use memory::{MemoryQuery, MemoryStore};
 pub use outbox::{OutboxItem, OutboxQuery, OutboxState, OutboxStore, Resolution, Settlement};
 pub use partition::{Partition, ROOM_PARTITIONS, room_partition};
 pub use recall::{MOST_RECALLED, Meaning, RecallQuery, RecallStore, Recalled};
-pub use step::{Step, StepStore};
+pub use step::{JournalStep, StepStore};
 pub use turn::{FinishedMessage, NewDelivery, TurnRecord};
 pub use usage::{
-    Amount, Block, BlockKind, BlockStore, Day, Holder, Standing, UsageRow, UsageStore,
+    Amount, Block, BlockKind, BlockStore, Day, Holder, UsageRow, UsageStore, UsageTotal,
 };
 
 /// The part of a store that plugin code sees: memories, people and places, relationships, tasks,
@@ -175,7 +175,7 @@ impl<T> Store for T where
 {
 }
 
-/// Stores agents.
+/// The agents that have used this store.
 #[async_trait]
 pub trait AgentStore: Send + Sync {
     /// Inserts or replaces an agent. Secrets are not part of the serialised character.
@@ -184,26 +184,26 @@ pub trait AgentStore: Send + Sync {
     async fn agents(&self) -> Result<Vec<(AgentId, String)>>;
 }
 
-/// Worlds.
+/// Reads Worlds. They are written with a batch ([`ConnectionChange`]) or a turn.
 #[async_trait]
 pub trait WorldStore: Send + Sync {
-    /// One World.
+    /// The World of this id; none if no message came from there yet.
     async fn world(&self, id: WorldId) -> Result<Option<World>>;
     /// Every World of an agent, by name.
     async fn worlds(&self, agent: AgentId) -> Result<Vec<World>>;
 }
 
-/// Rooms and who is in them.
+/// Reads Rooms and who is in them.
 #[async_trait]
 pub trait RoomStore: Send + Sync {
-    /// One Room.
+    /// The Room of this id; none if no message came from there yet.
     async fn room(&self, id: RoomId) -> Result<Option<Room>>;
     /// Every Room of a World.
     async fn rooms(&self, world: WorldId) -> Result<Vec<Room>>;
     /// Private Rooms that an agent has with a person, in the order of their ids. Called rarely: it
     /// may read every participant.
     async fn private_rooms(&self, agent: AgentId, person: EntityId) -> Result<Vec<Room>>;
-    /// Who is in a Room.
+    /// Those who have spoken in a Room or joined it, as far as the platform says so.
     async fn participants(&self, room: RoomId) -> Result<Vec<Participant>>;
     /// State of an entity in a room; none if it is not a participant or has no state.
     async fn participant_state(
@@ -220,12 +220,12 @@ pub trait RoomStore: Send + Sync {
     ) -> Result<()>;
 }
 
-/// Entities.
+/// Reads the people and bots that an agent has met.
 #[async_trait]
 pub trait EntityStore: Send + Sync {
-    /// Those of `ids` that exist.
+    /// Those of `ids` that exist; unknown ids are left out.
     async fn entities(&self, ids: &[EntityId]) -> Result<Vec<Entity>>;
-    /// Every entity in a room.
+    /// Every participant of a Room, with names and metadata.
     async fn entities_in_room(&self, room: RoomId) -> Result<Vec<Entity>>;
 }
 
@@ -237,7 +237,7 @@ pub const MOST_LINKED: usize = 6;
 pub trait RelationshipStore: Send + Sync {
     /// Inserts, or replaces the one of the same (agent, source, target).
     async fn save_relationship(&self, relationship: &Relationship) -> Result<()>;
-    /// Those from or to an entity.
+    /// The agent's relationships that begin or end at an entity.
     async fn relationships(&self, agent: AgentId, entity: EntityId) -> Result<Vec<Relationship>>;
     /// The other entities that are the same person for this agent, in the order of their ids: those
     /// that the person linked on both sides. Read afresh where it decides what may be seen, since
@@ -245,10 +245,10 @@ pub trait RelationshipStore: Send + Sync {
     async fn linked(&self, agent: AgentId, entity: EntityId) -> Result<Vec<EntityId>>;
 }
 
-/// Tasks.
+/// Tasks: work that waits for a time, or for a person's choice.
 #[async_trait]
 pub trait TaskStore: Send + Sync {
-    /// Inserts or replaces.
+    /// Inserts a task, or replaces the one of the same id.
     async fn save_task(&self, task: &Task) -> Result<()>;
     /// Tasks of an agent due at or before `now`, oldest first.
     async fn due_tasks(&self, agent: AgentId, now: Timestamp) -> Result<Vec<Task>>;

@@ -1,4 +1,4 @@
-//! Task: work to be done later or again and again.
+//! Work to be done later or again and again.
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};

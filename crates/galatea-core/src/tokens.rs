@@ -1,4 +1,4 @@
-//! Tokens: a careful estimate of how many a text has for a model, without its tokenizer.
+//! Estimates how many tokens a text has for a model, without its tokenizer and rather too many.
 //!
 //! The rule is meant to be too high rather than too low: bytes of UTF-8 by 3 (measured tokenizers
 //! of OpenAI, Google, Meta and Alibaba need one token for 3.5 to 4.5 bytes of prose and 3 of code),

@@ -23,11 +23,11 @@ use crate::{
 /// The agent as plugin code sees it: a value, no behaviour.
 #[derive(Clone)]
 pub struct AgentView {
-    /// Who it is.
+    /// Its id, from which the ids of people and places derive.
     pub identity: AgentIdentity,
-    /// Its persona.
+    /// The persona as the character file says it.
     pub character: Arc<Character>,
-    /// Its settings.
+    /// The layered settings, those of the character file among them.
     pub settings: Settings,
     /// The agent's time zone, for times in prompts.
     pub zone: Arc<Zone>,
@@ -35,7 +35,7 @@ pub struct AgentView {
 
 /// One answer in the making.
 pub struct Turn<'a> {
-    /// Its id.
+    /// Stands in the log, in the outbox and in `galatea explain`.
     pub id: TurnId,
     /// The agent that answers.
     pub agent: &'a AgentView,
@@ -49,7 +49,7 @@ pub struct Turn<'a> {
     pub files: bool,
     /// What is being answered; the last one when several are answered together.
     pub message: &'a Memory,
-    /// How it came.
+    /// How it came: its platform id, whether it mentions the agent or answers it.
     pub envelope: &'a Envelope,
     /// Earlier messages answered together with it, oldest first.
     pub merged: &'a [Memory],
@@ -68,17 +68,17 @@ pub struct Turn<'a> {
     pub state: &'a State,
     /// Memories, people and places, relationships, tasks, and small values of the plugin's own.
     pub store: &'a Arc<dyn PluginStore>,
-    /// Models.
+    /// The agent's models; each call counts against its budget.
     pub models: &'a Models,
     /// What its model calls used.
     pub usage: &'a dyn TurnUsage,
-    /// Services.
+    /// The services that plugins run for this agent, found by name.
     pub services: &'a Services,
     /// What can be called and asked for in this turn.
     pub catalog: &'a Catalog,
-    /// Time.
+    /// The engine's clock, which tests set by hand.
     pub clock: &'a Arc<dyn Clock>,
-    /// Where events go.
+    /// Publishes events to subscribers, which never block a turn.
     pub events: &'a EventBus,
     /// How to reach other rooms.
     pub outbound: &'a Arc<dyn Outbound>,

@@ -1,4 +1,4 @@
-//! Variable: a setting, declared once by the crate that reads it.
+//! A setting, declared once by the crate that reads it.
 
 use serde::Serialize;
 

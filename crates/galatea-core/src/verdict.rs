@@ -1,4 +1,4 @@
-//! Verdict: why a message was or was not answered, in an order a person can follow.
+//! Why a message was or was not answered, in an order a person can follow.
 
 use serde::{Deserialize, Serialize};
 use std::{borrow::Cow, fmt};
@@ -23,7 +23,7 @@ pub struct Verdict {
 pub enum Decision {
     /// Answer it.
     Answer,
-    /// Stay silent.
+    /// Skip the message.
     #[default]
     Skip,
     /// Answered together with a later message of the same room.

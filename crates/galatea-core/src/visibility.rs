@@ -1,5 +1,4 @@
-//! Visibility: from where a search looks. Every search takes one, so that none can be written
-//! without a scope.
+//! From where a search looks. Every search takes one, so that none can be written without a scope.
 
 use crate::{
     derived::MemoryScope,

@@ -1,6 +1,5 @@
-//! Visible: text without invisible characters. Text for models and for platforms passes through
-//! here, so that a message cannot hide words, reverse its direction, or break a line where none is
-//! shown.
+//! Removes invisible characters from text. Text for models and for platforms passes through here,
+//! so that a message cannot hide words, reverse its direction, or break a line where none is shown.
 
 use std::borrow::Cow;
 

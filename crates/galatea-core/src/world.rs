@@ -1,4 +1,4 @@
-//! World: a server, workspace or chat container.
+//! A server, workspace or chat container.
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};

@@ -1,5 +1,5 @@
-//! World settings: what a character wants to know of each World it is in, such as where it may greet
-//! newcomers. Its owner or an admin is asked for what is missing, in the conversation.
+//! What a character wants to know of each World it is in, such as where it may greet newcomers. Its
+//! owner or an admin is asked for what is missing, in the conversation.
 
 use serde::Deserialize;
 use serde_json::{Map, Value};

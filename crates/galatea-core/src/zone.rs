@@ -1,4 +1,4 @@
-//! Zone: which hour it is where a character lives, for the times that prompts tell.
+//! Which hour it is where a character lives, for the times that prompts show.
 
 mod calendar;
 mod posix;

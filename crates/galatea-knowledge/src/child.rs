@@ -1,5 +1,5 @@
-//! Child: runs the parser of one document in a process of its own, and survives whatever the
-//! document does to it.
+//! Runs the parser of one document in a process of its own, and survives whatever the document does
+//! to it.
 
 use galatea_core::{Error, ErrorKind, Result};
 use std::{

@@ -1,4 +1,4 @@
-//! Chunk: blocks become pieces of 200 to 400 tokens, cut at the boundaries of the document itself.
+//! Cuts blocks into pieces of 200 to 400 tokens, at the boundaries of the document itself.
 
 use galatea_core::tokens::Family;
 use sha2::{Digest, Sha256};

@@ -1,4 +1,4 @@
-//! Cite: which pieces an answer may refer to, and how the reference looks to readers. Pure.
+//! Which pieces an answer may refer to, and how the reference looks to readers. Pure.
 
 use serde::{Deserialize, Serialize};
 use std::fmt::Write as _;

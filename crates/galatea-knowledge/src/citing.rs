@@ -1,4 +1,4 @@
-//! Citing: checks the references of an answer before it is stored and sent.
+//! Checks the references of an answer before it is stored and sent.
 
 use async_trait::async_trait;
 use galatea_core::{ChannelType, Content, Middleware, Result, Turn, Verdict};

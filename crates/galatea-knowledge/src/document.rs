@@ -1,4 +1,4 @@
-//! Document: what a file says, as blocks of text that know their heading and page.
+//! What a file says, as blocks of text that know their heading and page.
 
 use galatea_core::{Error, ErrorKind, Result};
 use serde::{Deserialize, Serialize};

@@ -1,4 +1,4 @@
-//! Format: what a file is, by its content and by its name.
+//! What a file is, by its content and by its name.
 
 use galatea_core::{Error, Result};
 use std::{fmt, str::FromStr};

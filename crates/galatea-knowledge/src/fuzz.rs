@@ -94,8 +94,8 @@ fn check(outcome: galatea_core::Result<Document>) {
             let code = if error.kind() == ErrorKind::TooLong { TOO_LARGE } else { UNREADABLE };
             assert_eq!(error.code(), Some(code), "{error:?}");
             let kind = error.kind();
-            let told = wire::decode(wire::encode(Err(error)).as_bytes()).err();
-            assert_eq!(told.map(|error| error.kind()), Some(kind));
+            let received = wire::decode(wire::encode(Err(error)).as_bytes()).err();
+            assert_eq!(received.map(|error| error.kind()), Some(kind));
         }
     }
 }

@@ -1,5 +1,5 @@
-//! Ingest: one document from its bytes to stored pieces, in steps that each leave a record from which
-//! the next start goes on.
+//! Takes one document from its bytes to stored pieces, in steps that each leave a record from which
+//! the next start continues.
 
 use galatea_core::{
     Derived, Error, MemoryId, MemoryScope, Result, Timestamp, kill_point, store::DerivedChange,

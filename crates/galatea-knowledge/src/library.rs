@@ -1,5 +1,5 @@
-//! Library: the documents of one agent. `sync` makes the store agree with the sources; it may be
-//! stopped at any step and goes on at the next call.
+//! The documents of one agent. `sync` makes the store agree with the sources; it may be stopped at
+//! any step and goes on at the next call.
 
 use galatea_core::{
     AgentId, AgentIdentity, Clock, EmbeddingModel, Error, MemoryId, MemoryKind, Result, Timestamp,

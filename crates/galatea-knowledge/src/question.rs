@@ -1,4 +1,4 @@
-//! Question: the meaning of what is being said, within a bounded part of a turn's time.
+//! The meaning of what is being said, within a bounded part of a turn's time.
 
 use galatea_core::{Embedding, EmbeddingModel, Error, ErrorKind, Result, Turn, Variable};
 use std::{

@@ -1,5 +1,5 @@
-//! Relevance: whether the best piece says anything about the question, so that an agent can say that
-//! it does not know.
+//! Whether the best piece says anything about the question, so that an agent can say that it does
+//! not know.
 
 use crate::search::{Meaning, RankedPiece, excess};
 

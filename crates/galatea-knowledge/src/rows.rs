@@ -1,5 +1,5 @@
-//! Rows: documents and their pieces as memories. Ids follow from what they stand for, so that work
-//! that is done twice is stored once.
+//! Documents and their pieces as memories. Ids follow from what they stand for, so that work that
+//! is done twice is stored once.
 
 use galatea_core::{
     AgentId, Content, EntityId, Memory, MemoryId, MemoryKind, RoomId, Timestamp, WorldId,

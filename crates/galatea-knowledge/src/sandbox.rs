@@ -1,5 +1,5 @@
-//! Sandbox: the child process that reads one document. It gives up its rights before it looks at the
-//! first byte.
+//! The child process that reads one document. It gives up its rights before it looks at the first
+//! byte.
 
 use nix::sys::resource::{Resource, setrlimit};
 use std::{

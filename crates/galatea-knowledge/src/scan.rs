@@ -1,4 +1,4 @@
-//! Scan: which files a source has now. Folders are searched without following links.
+//! Finds which files a source has now. Folders are searched without following links.
 
 use galatea_core::{Error, Timestamp};
 use std::{

@@ -1,4 +1,4 @@
-//! Search: the pieces that fit a question, by words and by meaning.
+//! Finds the pieces that fit a question, by words and by meaning.
 
 use galatea_core::{
     AgentId, Embedding, MemoryId, MemoryKind, Result, Timestamp,

@@ -1,5 +1,5 @@
-//! Service: keeps the library up to date while the agent runs: once at the start, beside everything
-//! else, and whenever a file changes.
+//! Keeps the library up to date while the agent runs: once at the start, beside everything else,
+//! and whenever a file changes.
 
 use async_trait::async_trait;
 use galatea_core::{Backoff, Error, Result};
@@ -33,7 +33,7 @@ impl galatea_core::Service for Syncing {
     }
 
     async fn run(self: Arc<Self>, stop: CancellationToken) -> Result<()> {
-        let (mut told, mut failures) = (BTreeSet::new(), 0_u32);
+        let (mut logged, mut failures) = (BTreeSet::new(), 0_u32);
         loop {
             let Some(outcome) = stop.run_until_cancelled(self.library.sync_changes()).await else {
                 return Ok(());
@@ -42,7 +42,7 @@ impl galatea_core::Service for Syncing {
                 Ok(None) => self.every,
                 Ok(Some(synced)) => {
                     failures = 0;
-                    log_outcome(&synced, &mut told);
+                    log_outcome(&synced, &mut logged);
                     self.every
                 }
                 Err(error) => {
@@ -64,7 +64,7 @@ fn later(every: Duration, failures: u32) -> Duration {
     Backoff::pause_after(every.max(SHORTEST), LONGEST, failures)
 }
 
-fn log_outcome(synced: &crate::library::Synced, told: &mut BTreeSet<String>) {
+fn log_outcome(synced: &crate::library::Synced, logged: &mut BTreeSet<String>) {
     if !synced.is_empty() {
         tracing::info!(
             read = synced.read,
@@ -77,10 +77,10 @@ fn log_outcome(synced: &crate::library::Synced, told: &mut BTreeSet<String>) {
     // Each problem once, and again when it comes back.
     let problems: BTreeSet<String> =
         synced.problems.iter().map(|(key, error)| line(key, error)).collect();
-    for problem in problems.difference(told) {
+    for problem in problems.difference(logged) {
         tracing::warn!(problem, "a document cannot be read; `galatea knowledge ls` lists all");
     }
-    *told = problems;
+    *logged = problems;
 }
 
 fn line(key: &str, error: &Error) -> String {

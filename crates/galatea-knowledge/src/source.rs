@@ -1,4 +1,4 @@
-//! Source: where documents come from: the character, settings, and what the operator added.
+//! Where documents come from: the character, settings, and what the operator added.
 
 use galatea_core::{Character, character::Knowledge};
 use serde::{Deserialize, Serialize};

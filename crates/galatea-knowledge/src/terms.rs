@@ -1,4 +1,4 @@
-//! Terms: the words of a question that say what it is about, and whether a text has them. Pure.
+//! The words of a question that say what it is about, and whether a text has them. Pure.
 
 use std::collections::HashSet;
 

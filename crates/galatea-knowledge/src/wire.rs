@@ -1,4 +1,4 @@
-//! Wire: what the child process writes for its parent, one JSON value per line.
+//! What the child process writes for its parent, one JSON value per line.
 
 use galatea_core::{Error, ErrorKind, Result};
 use serde::{Deserialize, Serialize};

@@ -147,7 +147,7 @@ impl Chain {
                 }
             }
         }
-        if paused && !asked { Round::Paused } else { Round::Missed }
+        if paused && !asked { Round::Paused } else { Round::Unanswered }
     }
 
     /// Whether a link may succeed, given its own failure and those of the links before it.
@@ -199,7 +199,7 @@ impl TextModel for Chain {
                 Round::Over(outcome) => return *outcome,
                 // After an outage, breakers admit a few probes first and pause all other calls.
                 Round::Paused => {}
-                Round::Missed => left -= 1,
+                Round::Unanswered => left -= 1,
             }
             if left == 0 {
                 break;
@@ -221,7 +221,7 @@ enum Round {
     /// No link was asked: breakers paused all of them.
     Paused,
     /// No link answered.
-    Missed,
+    Unanswered,
 }
 
 /// Adapts the request to what the link supports.
@@ -344,9 +344,9 @@ impl ChainFailures {
         passed.next();
         let rest: Vec<String> = passed.map(|(name, why)| format!("{name}: {why}")).collect();
         if rest.is_empty() {
-            first.retold()
+            first.duplicate()
         } else {
-            first.retold().with("besides", rest.join("; "))
+            first.duplicate().with("besides", rest.join("; "))
         }
     }
 }

@@ -127,7 +127,7 @@ impl Dependencies {
     }
 
     /// Records that a service refused a model as unknown, and wakes [`Self::refused`].
-    pub(crate) fn tell_refused(&self, service: &str, model: &str) {
+    pub(crate) fn report_refused(&self, service: &str, model: &str) {
         self.0.choices.refused(service, model);
         self.0.refused.notify_one();
     }

@@ -80,8 +80,8 @@ impl<M: Send + Sync + ?Sized> Guarded<M> {
         work: impl Future<Output = Result<T>> + Send,
     ) -> Result<T> {
         let started = self.clock.now();
-        if let Some(told) = self.is_to_be_left_alone(started) {
-            return Err(told);
+        if let Some(failure) = self.is_to_be_left_alone(started) {
+            return Err(failure);
         }
         let permit = self.breaker.admit(started, rand::random()).map_err(|held| self.held(held))?;
         let patience =
@@ -112,13 +112,13 @@ impl<M: Send + Sync + ?Sized> Guarded<M> {
             Err(error) => classify(error, now),
         };
         if let (Call::Locked { .. } | Call::Barred { .. }, Err(error)) = (&call, &outcome) {
-            *lock(&self.locked) = Some(error.retold());
+            *lock(&self.locked) = Some(error.duplicate());
         }
         if let Err(error) = &outcome
             && let (Some(codes::RATE), Retry::After(wait)) = (error.code(), error.retry())
         {
             *lock(&self.alone) =
-                Some((Deadline::after(now, wait.min(LONGEST_WISH)), error.retold()));
+                Some((Deadline::after(now, wait.min(LONGEST_WISH)), error.duplicate()));
         }
         permit.settle(call, now, rand::random());
         outcome
@@ -126,8 +126,8 @@ impl<M: Send + Sync + ?Sized> Guarded<M> {
 
     fn is_to_be_left_alone(&self, now: Timestamp) -> Option<Error> {
         let alone = lock(&self.alone);
-        let (until, told) = alone.as_ref()?;
-        until.left(now).map(|left| told.retold().with_retry(Retry::After(left)))
+        let (until, failure) = alone.as_ref()?;
+        until.left(now).map(|left| failure.duplicate().with_retry(Retry::After(left)))
     }
 
     fn held(&self, held: Admission) -> Error {
@@ -135,7 +135,7 @@ impl<M: Send + Sync + ?Sized> Guarded<M> {
         if state.phase == galatea_core::breaker::Phase::Latched
             && let Some(error) = &*lock(&self.locked)
         {
-            return error.retold();
+            return error.duplicate();
         }
         let cause = state.cause.unwrap_or_default();
         let retry =
@@ -231,9 +231,9 @@ mod tests {
         let ask = async || model.generate(&TextRequest::default(), &|_| {}).await.unwrap_err();
         assert_eq!((ask().await.retry(), inner.requests().len()), (wish, 1));
         clock.advance(Duration::from_secs(20));
-        let told = ask().await;
+        let failure = ask().await;
         assert_eq!(
-            (told.code(), told.retry(), inner.requests().len()),
+            (failure.code(), failure.retry(), inner.requests().len()),
             (Some(codes::RATE), Retry::After(Duration::from_secs(40)), 1)
         );
         clock.advance(Duration::from_secs(40));
@@ -307,9 +307,9 @@ mod tests {
         }
         let money = coded(ErrorKind::Forbidden, codes::QUOTA);
         assert_eq!(classify(&money, Timestamp(0)), Call::Barred { cause: "x".into() });
-        let told = money.with_retry(Retry::After(Duration::from_secs(60)));
+        let failure = money.with_retry(Retry::After(Duration::from_secs(60)));
         assert_eq!(
-            classify(&told, Timestamp(0)),
+            classify(&failure, Timestamp(0)),
             Call::Locked { cause: "x".into(), again: Some(Timestamp(60_000)) }
         );
     }

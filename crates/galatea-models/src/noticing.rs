@@ -74,7 +74,7 @@ impl Noticing {
             finding.fix = Some(crate::check::with_names(&info.provider, &fix, &like));
         }
         self.dependencies.remark(&self.service, &info.model, finding);
-        self.dependencies.tell_refused(&self.service, &info.model);
+        self.dependencies.report_refused(&self.service, &info.model);
     }
 
     /// Records that another model answered. Google serves retired names with other models, at their

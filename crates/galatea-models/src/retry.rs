@@ -106,7 +106,7 @@ impl<M: Send + Sync + ?Sized> Retrying<M> {
                 ceilings: Backoff::new(self.policy.base, self.policy.cap),
             })
             .sleep(move |wait| sleep(clock.clone(), wait))
-            .notify(move |error: &Error, _| *lock(&last) = Some(error.retold()))
+            .notify(move |error: &Error, _| *lock(&last) = Some(error.duplicate()))
             .when(move |error: &Error| self.is_worth_it(error) && !shown.load(Ordering::Relaxed))
             .adjust(move |error: &Error, wait| {
                 wait.and_then(|wait| self.wait(start, total, error, wait))

@@ -1,5 +1,5 @@
-//! Backlog: what is stored goes first. While it is being read, new rows stay in the store behind
-//! it.
+//! Stored rows go before new ones. While they are being read, new rows stay in the store behind
+//! them.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 

@@ -1,4 +1,4 @@
-//! History: messages of the past that an operator imports. They are stored as if they had been
+//! Stores messages of the past that an operator imports. They are stored as if they had been
 //! received, under the same ids, but get no turn: their writers no longer wait for an answer.
 
 use galatea_core::{

@@ -1,5 +1,4 @@
-//! In flight: which rows this process works on, so that a row found in the store is not claimed
-//! twice.
+//! Which rows this process works on, so that a row found in the store is not claimed twice.
 
 use dashmap::DashMap;
 use std::{hash::Hash, sync::Arc};
@@ -37,8 +36,8 @@ impl<K: Eq + Hash + Copy> InFlight<K> {
         self.0.len()
     }
 
-    /// All of them.
-    pub(crate) fn ids(&self) -> Vec<K> {
+    /// The rows in flight at this moment; later ones are not in it.
+    pub(crate) fn snapshot(&self) -> Vec<K> {
         self.0.iter().map(|entry| *entry.key()).collect()
     }
 }
@@ -67,7 +66,7 @@ mod tests {
         assert!(guard.is_some() && all.begin(7).is_none());
         assert!(all.contains(&7));
         drop(guard);
-        assert!(all.ids().is_empty());
+        assert!(all.snapshot().is_empty());
         assert!(all.begin(7).is_some());
     }
 }

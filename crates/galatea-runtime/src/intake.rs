@@ -1,4 +1,4 @@
-//! Intake: Incoming → World, Room, Entity, Participant, stored Memory and inbox row.
+//! Turns an Incoming into World, Room, Entity, Participant, stored Memory and inbox row.
 //! `ensure_connection` lives here.
 
 mod attach;
@@ -147,7 +147,7 @@ impl GatewayBackend for Intake {
                     mutation::applied(&self.directory, &self.events, place, mutation, changed);
                 }
                 After::Publish(event) => {
-                    mutation::told(&self.directory, &self.events, info, place, event);
+                    mutation::publish_event(&self.directory, &self.events, info, place, event);
                 }
             }
         }

@@ -1,5 +1,5 @@
-//! Lanes: one ordered queue per key. Items of one lane are handled one after another, lanes run
-//! side by side.
+//! One ordered queue per key. Items of one lane are handled one after another, lanes run side by
+//! side.
 //!
 //! Used twice: turns of a Room, and sends to a Room. A lane has a task only while it has items.
 

@@ -1,6 +1,6 @@
-//! Linking: a person shows on two platforms that they are the same. A code from one side is sent on
-//! the other; then the sender and the owner of the code agree, in this order. Codes and questions are
-//! tasks, so they outlive a restart and every process sees them.
+//! Links two accounts of one person, who shows on both platforms that they are the same. A code
+//! from one side is sent on the other; then the sender and the owner of the code agree, in this
+//! order. Codes and questions are tasks, so they outlive a restart and every process sees them.
 
 use galatea_core::{
     AgentId, EntityId, Result, RoomId, Store, Task, TaskId, Timestamp, ids::uuid_of,

@@ -1,4 +1,4 @@
-//! Orchestrator: many agents in one process: create, start, stop, remove, watch.
+//! Creates, starts, stops, removes and watches many agents in one process.
 
 mod agent;
 mod create;

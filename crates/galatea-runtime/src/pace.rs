@@ -1,4 +1,4 @@
-//! Pace: the intake waits for answers on their way while many are under way.
+//! Lets the intake wait for answers on their way while many are under way.
 //!
 //! Receiving a message takes less time than answering it, and answering less than sending. Without
 //! a pause a flood would be received first, then answered, then sent, and each answer would wait

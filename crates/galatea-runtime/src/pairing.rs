@@ -1,4 +1,5 @@
-//! Pairing: a stranger gets a code; the owner approves it; from then on the stranger is answered.
+//! Admits strangers: a stranger gets a code, the owner approves it, and from then on the stranger
+//! is answered.
 //!
 //! Each person who waits is a row of their own, so several processes never overwrite each other's.
 //! The list of a platform is bounded, and the longest wait makes room for the next one, so
@@ -48,7 +49,7 @@ pub(crate) enum Welcome {
     /// Too many wait at the moment.
     Later,
     /// Nothing: they had a notice a while ago, or too many had one already.
-    Silence,
+    NoReply,
 }
 
 /// A stranger at the door.
@@ -68,10 +69,10 @@ pub(crate) async fn welcome(
     let now = clock.now();
     let mut waiting = pending(store.as_ref(), agent, now).await?;
     if let Some(known) = waiting.iter_mut().find(|p| p.entity == stranger.entity) {
-        if now.since(known.told) < AGAIN {
-            return Ok(Welcome::Silence);
+        if now.since(known.sent_at) < AGAIN {
+            return Ok(Welcome::NoReply);
         }
-        known.told = now;
+        known.sent_at = now;
         store.save_task(&known.stored(agent)).await?;
         return Ok(Welcome::Code(known.code.clone()));
     }
@@ -94,7 +95,7 @@ pub(crate) async fn welcome(
         source: stranger.source.clone(),
         name,
         until: now.plus(LIFE),
-        told: now,
+        sent_at: now,
     };
     store.save_task(&new.stored(agent)).await?;
     Ok(Welcome::Code(new.code))
@@ -108,21 +109,21 @@ async fn later(
     stranger: &Stranger<'_>,
     now: Timestamp,
 ) -> Result<Welcome> {
-    let (told, count) = (
+    let (key, count) = (
         format!("pairing:later:{}", stranger.entity),
         format!("pairing:refusals:{}", stranger.source),
     );
-    if store.cached(agent, &told, now).await?.is_some() {
-        return Ok(Welcome::Silence);
+    if store.cached(agent, &key, now).await?.is_some() {
+        return Ok(Welcome::NoReply);
     }
     let known = store.cached(agent, &count, now).await?.unwrap_or_default();
     let many = known.get("many").and_then(Value::as_u64).unwrap_or(0);
     if many >= REFUSALS {
-        return Ok(Welcome::Silence);
+        return Ok(Welcome::NoReply);
     }
     let until = known.get("until").and_then(Value::as_i64).map_or(now.plus(SURE), Timestamp);
     store.cache(agent, &count, &json!({ "many": many + 1, "until": until }), Some(until)).await?;
-    store.cache(agent, &told, &json!(true), Some(now.plus(LIFE))).await?;
+    store.cache(agent, &key, &json!(true), Some(now.plus(LIFE))).await?;
     Ok(Welcome::Later)
 }
 
@@ -140,7 +141,7 @@ pub struct Pending {
     /// When the code ends.
     pub until: Timestamp,
     /// When their code was last sent.
-    pub told: Timestamp,
+    pub sent_at: Timestamp,
 }
 
 fn id(agent: AgentId, entity: EntityId) -> TaskId {
@@ -158,7 +159,7 @@ impl Pending {
             ("code", json!(self.code)),
             ("name", json!(self.name)),
             ("source", json!(self.source)),
-            ("told", json!(self.told)),
+            ("told", json!(self.sent_at)),
         ];
         Task {
             id: id(agent, self.entity),
@@ -180,14 +181,14 @@ impl Pending {
     fn read(task: &Task) -> Option<Self> {
         let text = |key: &str| task.metadata.get(key)?.as_str().map(str::to_owned);
         let source = serde_json::from_value(task.metadata.get("source")?.clone()).ok()?;
-        let told = task.metadata.get("told").and_then(Value::as_i64).map_or(task.due, Timestamp);
+        let sent_at = task.metadata.get("told").and_then(Value::as_i64).map_or(task.due, Timestamp);
         Some(Self {
             code: text("code")?,
             entity: task.entity_id?,
             source,
             name: text("name")?,
             until: task.due,
-            told,
+            sent_at,
         })
     }
 }

@@ -1,4 +1,4 @@
-//! Registry: plugins → lookup tables, in priority order, dependencies first.
+//! Turns plugins into lookup tables, in priority order, dependencies first.
 
 use galatea_core::{
     ActionDocs, AnyAction, Error, Evaluator, Middleware, Plugin, Provider, ProviderUse, Result,

@@ -1,4 +1,4 @@
-//! Retention: Worlds whose owners said so lose their old messages, with what was made from them.
+//! Deletes old messages of Worlds whose owners said so, with what was made from them.
 
 use galatea_core::{
     AgentId, Clock, MemoryId, MemoryKind, Result, RoomId, Store, Timestamp,

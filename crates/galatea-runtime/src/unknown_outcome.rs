@@ -1,5 +1,4 @@
-//! Unknown outcome: the store's answer to a commit was lost, so the store is asked whether the
-//! commit stands.
+//! Asks the store whether a commit stands whose answer was lost.
 
 use galatea_core::{Clock, Error, ErrorKind, MemoryId, Result, Sent, Store, TurnId};
 use std::time::Duration;

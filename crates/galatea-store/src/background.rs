@@ -1,5 +1,5 @@
-//! Background: brings the index of terms up to date while nothing waits for it. SQLite indexes
-//! messages after they were stored; PostgreSQL analyses and packs what an earlier version wrote.
+//! Brings the index of terms up to date while nothing waits for it. SQLite indexes messages after
+//! they were stored; PostgreSQL analyses and packs what an earlier version wrote.
 
 use galatea_core::Result;
 

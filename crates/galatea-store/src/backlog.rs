@@ -152,7 +152,7 @@ impl Database {
             Backend::Sqlite(_) => 0,
             Backend::Postgres(_) => BACK,
         };
-        let behind = self.one::<(bool,)>(BEHIND.with(values![agent.0, model])).await?;
+        let behind = self.fetch_one::<(bool,)>(BEHIND.with(values![agent.0, model])).await?;
         let behind = behind.is_some_and(|(behind,)| behind);
         if !behind && back == 0 {
             return Ok(false);

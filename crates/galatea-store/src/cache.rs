@@ -29,7 +29,7 @@ pub(crate) const CACHED: Dialects = Dialects::same(
 impl CacheStore for Database {
     async fn cached(&self, agent: AgentId, key: &str, now: Timestamp) -> Result<Option<Json>> {
         self.0.cache_now.fetch_max(now.0, Ordering::Relaxed);
-        let row = self.one::<(String,)>(CACHED.with(values![agent.0, key, now.0])).await?;
+        let row = self.fetch_one::<(String,)>(CACHED.with(values![agent.0, key, now.0])).await?;
         row.map(|(value,)| from_json("cached value", &value)).transpose()
     }
 

@@ -1,4 +1,4 @@
-//! Changes: what one caller wants written, whole or not at all.
+//! What one caller wants written, whole or not at all.
 
 use galatea_core::{AgentId, Error, Memory, MemoryId, MemoryKind, Result, RoomId};
 use uuid::Uuid;

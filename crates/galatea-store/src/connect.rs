@@ -1,4 +1,4 @@
-//! Connections: Worlds, Rooms, Entities and Participants merged field by field.
+//! Merges Worlds, Rooms, Entities and Participants field by field.
 
 use galatea_core::{
     Result,

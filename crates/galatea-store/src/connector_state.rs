@@ -1,4 +1,4 @@
-//! Connector state: what a connector keeps of an account, by key.
+//! What a connector keeps of an account, by key.
 
 use galatea_core::{Result, store::ConnectorState};
 

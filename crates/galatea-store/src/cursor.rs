@@ -1,4 +1,4 @@
-//! Cursors: how far a stream of a platform has been read.
+//! How far a stream of a platform has been read.
 
 use crate::dialect::Dialects;
 

@@ -272,7 +272,7 @@ impl InboxStore for Database {
     }
 
     async fn oldest_unstarted(&self) -> Result<Option<Timestamp>> {
-        let oldest = self.one::<(Option<i64>,)>(OLDEST_UNSTARTED.with(values![])).await?;
+        let oldest = self.fetch_one::<(Option<i64>,)>(OLDEST_UNSTARTED.with(values![])).await?;
         Ok(oldest.and_then(|(received,)| received).map(Timestamp))
     }
 
@@ -311,7 +311,7 @@ impl InboxStore for Database {
     }
 
     async fn inbox_item(&self, id: MemoryId) -> Result<Option<InboxItem>> {
-        self.one(BY_ID.with(values![id.0])).await?.map(Stored::decode).transpose()
+        self.fetch_one(BY_ID.with(values![id.0])).await?.map(Stored::decode).transpose()
     }
 
     async fn inbox_by_remote(
@@ -333,7 +333,7 @@ impl InboxStore for Database {
         stream: &str,
     ) -> Result<Option<Cursor>> {
         let values = values![agent.0, source.as_str(), account.0.as_str(), stream];
-        let row = self.one::<(String,)>(cursor::CURSOR.with(values)).await?;
+        let row = self.fetch_one::<(String,)>(cursor::CURSOR.with(values)).await?;
         Ok(row.map(|(position,)| Cursor { stream: stream.to_owned(), position }))
     }
 
@@ -345,7 +345,7 @@ impl InboxStore for Database {
         key: &str,
     ) -> Result<Option<serde_json::Value>> {
         let values = values![agent.0, source.as_str(), account.0.as_str(), key];
-        let row = self.one::<(String,)>(connector_state::STATE.with(values)).await?;
+        let row = self.fetch_one::<(String,)>(connector_state::STATE.with(values)).await?;
         row.map(|(value,)| from_json("connector state", &value)).transpose()
     }
 }

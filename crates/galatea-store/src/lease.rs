@@ -1,4 +1,4 @@
-//! Leases: SQLite grants every request, PostgreSQL keeps them in a table.
+//! SQLite grants every lease, PostgreSQL keeps them in a table.
 
 use async_trait::async_trait;
 use galatea_core::{

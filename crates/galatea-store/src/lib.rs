@@ -44,7 +44,7 @@ mod usage;
 mod verdict;
 mod world;
 
-pub use postgres::{PostgresOptions, Seen};
+pub use postgres::{PostgresOptions, ServerState};
 pub use sqlite::{Durability, SqliteOptions};
 
 use galatea_core::{Clock, Error, Hints, Result, SecretString, Store, Timestamp};
@@ -144,13 +144,13 @@ impl Database {
         Ok(store)
     }
 
-    /// Looks at a PostgreSQL database without making or changing anything: what would keep it from
+    /// Inspects a PostgreSQL database without making or changing anything: what would keep it from
     /// opening, and whether tables are there.
     ///
     /// # Errors
     /// As [`Database::postgres`].
-    pub async fn look(url: &SecretString, options: &PostgresOptions) -> Result<Seen> {
-        postgres::look(url, options).await
+    pub async fn inspect(url: &SecretString, options: &PostgresOptions) -> Result<ServerState> {
+        postgres::inspect(url, options).await
     }
 
     fn over(backend: Backend, clock: Arc<dyn Clock>) -> Self {
@@ -295,7 +295,7 @@ impl Database {
     }
 
     /// The first row: every caller asks for one at most.
-    async fn one<O>(&self, statement: Statement) -> Result<Option<O>>
+    async fn fetch_one<O>(&self, statement: Statement) -> Result<Option<O>>
     where
         O: for<'r> FromRow<'r, SqliteRow> + for<'r> FromRow<'r, PgRow> + Send + Unpin + 'static,
     {

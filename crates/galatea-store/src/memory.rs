@@ -164,7 +164,7 @@ impl Database {
 #[async_trait]
 impl MemoryStore for Database {
     async fn memory(&self, id: MemoryId) -> Result<Option<Memory>> {
-        self.one(MEMORY.with(values![id.0])).await?.map(StoredMemory::decode).transpose()
+        self.fetch_one(MEMORY.with(values![id.0])).await?.map(StoredMemory::decode).transpose()
     }
 
     async fn memory_ids(

@@ -275,7 +275,7 @@ impl OutboxStore for Database {
     }
 
     async fn outbox_item(&self, id: DeliveryId) -> Result<Option<OutboxItem>> {
-        self.one(BY_ID.with(values![id.0])).await?.map(Stored::decode).transpose()
+        self.fetch_one(BY_ID.with(values![id.0])).await?.map(Stored::decode).transpose()
     }
 
     async fn read_back_context(&self, delivery: &Delivery) -> Result<ReadBackContext> {
@@ -288,7 +288,7 @@ impl OutboxStore for Database {
         let newest = received.iter().map(|(_, seq)| *seq).max();
         let neighbours = NEIGHBOURS.with(values![id.0, agent.0, source, account]);
         let neighbours = self.all::<(bool, String)>(neighbours).await?;
-        let newer = self.one::<(i64,)>(NEWER.with(values![id.0])).await?;
+        let newer = self.fetch_one::<(i64,)>(NEWER.with(values![id.0])).await?;
         let others = OTHERS.with(values![agent.0, source, account, newest]);
         let others = self.all::<(String,)>(others).await?;
         let unknown =

@@ -112,7 +112,7 @@ impl<O: Open> Pool<O> {
         let idle = std::mem::take(&mut *self.idle());
         for idle in idle {
             if let Err(failure) = idle.connection.close().await {
-                tracing::warn!("a connection for reading did not close cleanly: {failure}");
+                tracing::warn!(error = %failure, "failed to close a read connection; dropping it");
             }
         }
         drop(all);

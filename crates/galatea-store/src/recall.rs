@@ -1,4 +1,4 @@
-//! Recall: candidates by words and by meaning, completed, fused and read.
+//! Collects candidates by words and by meaning, completes, fuses and reads them.
 
 mod candidates;
 mod listed;

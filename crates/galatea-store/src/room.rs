@@ -166,7 +166,7 @@ fn state(name: Option<String>) -> Result<Option<ParticipantState>> {
 #[async_trait]
 impl RoomStore for Database {
     async fn room(&self, id: RoomId) -> Result<Option<Room>> {
-        self.one(ROOM.with(values![id.0])).await?.map(Stored::decode).transpose()
+        self.fetch_one(ROOM.with(values![id.0])).await?.map(Stored::decode).transpose()
     }
 
     async fn rooms(&self, world: WorldId) -> Result<Vec<Room>> {
@@ -194,7 +194,7 @@ impl RoomStore for Database {
         entity: EntityId,
     ) -> Result<Option<ParticipantState>> {
         let select = PARTICIPANT_STATE.with(values![room.0, entity.0]);
-        state(self.one::<(Option<String>,)>(select).await?.and_then(|(name,)| name))
+        state(self.fetch_one::<(Option<String>,)>(select).await?.and_then(|(name,)| name))
     }
 
     async fn set_participant_state(

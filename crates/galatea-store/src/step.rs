@@ -1,9 +1,9 @@
-//! Steps: the journal of turns that are not committed yet.
+//! The journal of turns that are not committed yet.
 
 use async_trait::async_trait;
 use galatea_core::{
     MemoryId, Result, Timestamp,
-    store::{Step, StepStore},
+    store::{JournalStep, StepStore},
 };
 
 use crate::{
@@ -24,10 +24,10 @@ type Stored = (i64, String, String, Option<String>, i64);
 
 #[async_trait]
 impl StepStore for Database {
-    async fn steps(&self, message: MemoryId) -> Result<Vec<Step>> {
+    async fn steps(&self, message: MemoryId) -> Result<Vec<JournalStep>> {
         let step = |(n, action, input, output, begun): Stored| {
             let output = output.map(|text| from_json("step", &text)).transpose()?;
-            Ok(Step {
+            Ok(JournalStep {
                 message,
                 n: u32::try_from(n).unwrap_or(u32::MAX),
                 action,
@@ -39,8 +39,8 @@ impl StepStore for Database {
         self.all(STEPS.with(values![message.0])).await?.into_iter().map(step).collect()
     }
 
-    async fn save_step(&self, step: &Step) -> Result<()> {
-        let Step { message, n, action, input, output, begun_at } = step;
+    async fn save_step(&self, step: &JournalStep) -> Result<()> {
+        let JournalStep { message, n, action, input, output, begun_at } = step;
         let mut values = values![message.0, *n, action.as_str(), input.as_str()];
         values.push(Value::Json(output.as_ref().map(to_json).transpose()?));
         values.push(begun_at.0.into());

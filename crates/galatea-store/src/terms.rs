@@ -1,5 +1,5 @@
-//! Terms: what a text is searched by. One analysis for texts and questions of both databases:
-//! folded words, their stems, and pairs of characters where a script has no spaces.
+//! What a text is searched by. One analysis for texts and questions of both databases: folded
+//! words, their stems, and pairs of characters where a script has no spaces.
 
 mod fold;
 mod language;

@@ -1,9 +1,9 @@
-//! Usage: the ledger of what answers cost, and the block list.
+//! The ledger of what answers cost, and the block list.
 
 use async_trait::async_trait;
 use galatea_core::{
     AgentId, EntityId, RemoteId, Result, RoomId, Source, Timestamp, WorldId,
-    store::{Amount, Block, BlockKind, BlockStore, Day, Holder, Standing, UsageRow, UsageStore},
+    store::{Amount, Block, BlockKind, BlockStore, Day, Holder, UsageRow, UsageStore, UsageTotal},
 };
 use sqlx::FromRow;
 use uuid::Uuid;
@@ -173,7 +173,7 @@ impl UsageStore for Database {
         self.write(change).await.map(drop)
     }
 
-    async fn standing(&self, agent: AgentId, day: Day, holder: &Holder) -> Result<Standing> {
+    async fn standing(&self, agent: AgentId, day: Day, holder: &Holder) -> Result<UsageTotal> {
         let (statement, which) = match holder {
             Holder::Agent => (OF_AGENT, None),
             Holder::Source(source) => (OF_SOURCE, Some(source.as_str().into())),
@@ -184,9 +184,9 @@ impl UsageStore for Database {
         };
         let mut values = values![agent.0, day.0];
         values.extend(which);
-        let found = self.one::<StoredStanding>(statement.with(values)).await?;
+        let found = self.fetch_one::<StoredStanding>(statement.with(values)).await?;
         Ok(found
-            .map(|s| Standing { today: s.sums.amount(), earlier: s.earlier })
+            .map(|s| UsageTotal { today: s.sums.amount(), earlier: s.earlier })
             .unwrap_or_default())
     }
 

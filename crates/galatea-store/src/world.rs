@@ -44,7 +44,7 @@ impl Stored {
 #[async_trait]
 impl WorldStore for Database {
     async fn world(&self, id: WorldId) -> Result<Option<World>> {
-        self.one(WORLD.with(values![id.0])).await?.map(Stored::decode).transpose()
+        self.fetch_one(WORLD.with(values![id.0])).await?.map(Stored::decode).transpose()
     }
 
     async fn worlds(&self, agent: AgentId) -> Result<Vec<World>> {

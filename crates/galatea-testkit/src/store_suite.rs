@@ -77,7 +77,7 @@ macro_rules! store_suite {
                 unsettled_is_scoped_and_limited, a_moved_room_takes_everything_along, a_room_moves_into_one_that_exists;
             read_back: a_trail_tells_what_lies_around_a_delivery, a_trail_goes_by_commits_and_not_by_the_clock, a_trail_reaches_back_to_what_waited_long;
             audit: every_message_is_accounted_for, an_answer_is_as_good_as_its_worst_part, operators_decide_where_it_fits, outbox_rows_are_selected,
-                a_doubt_is_stored, gaps_are_listed_with_their_account, the_store_and_the_protocol_agree;
+                an_unknown_outcome_is_stored, gaps_are_listed_with_their_account, the_store_and_the_protocol_agree;
             memories: queries_select_and_order, counting_ignores_the_limit, saved_memories_are_never_overwritten,
                 content_is_replaced_for_its_agent_only, memories_are_deleted_for_their_agent_only, another_agents_memories_are_never_returned,
                 odd_text_survives, one_page_of_several_kinds,

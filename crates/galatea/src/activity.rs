@@ -152,7 +152,7 @@ pub(crate) async fn watch(
     people: Option<Output>,
 ) {
     let mut turns = Turns::default();
-    let mut told: HashMap<AgentId, Trouble> = HashMap::new();
+    let mut reported: HashMap<AgentId, Trouble> = HashMap::new();
     let mut down: HashMap<(AgentId, Source, Account), Trouble> = HashMap::new();
     let mut sources: HashMap<RoomId, String> = HashMap::new();
     loop {
@@ -188,13 +188,13 @@ pub(crate) async fn watch(
                     .and_then(|(_, health)| health.trouble());
                 // Logged once per distinct error, because every message fails with the same one.
                 if let Some(trouble) = &trouble
-                    && told.get(&handled.agent) != Some(trouble)
+                    && reported.get(&handled.agent) != Some(trouble)
                 {
                     log_model(trouble, people.as_ref());
                 }
                 match trouble {
-                    Some(trouble) => told.insert(handled.agent, trouble),
-                    None => told.remove(&handled.agent),
+                    Some(trouble) => reported.insert(handled.agent, trouble),
+                    None => reported.remove(&handled.agent),
                 };
             }
             Some(Note::Connector { agent, source, account, health }) => {

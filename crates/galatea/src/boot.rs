@@ -21,8 +21,9 @@ use crate::{
     machine_clock::MachineClock,
     member,
     models::{self, ModelHealth, Renewal},
+    no_model,
     personas::Persona,
-    plugins, silent,
+    plugins,
     trouble::Trouble,
     wants,
 };
@@ -66,7 +67,7 @@ pub(crate) struct BootedAgent {
     /// Title and state of each platform.
     pub(crate) platforms: Vec<(String, PlatformState)>,
     /// Why the agent does not answer on some platforms.
-    pub(crate) silent: Option<Trouble>,
+    pub(crate) no_answer: Option<Trouble>,
     /// What the character asks for and this program does not have.
     pub(crate) missing: Option<String>,
 }
@@ -77,7 +78,7 @@ pub(crate) enum PlatformState {
     /// Connected, and messages are answered.
     On,
     /// Connected, but messages are not answered.
-    Silent,
+    WithoutModel,
     /// Not connected, with the reason.
     Off(String),
 }
@@ -239,13 +240,13 @@ fn build_parts(
         choosing::describe(&configured)
     };
     let mut notes = configured.notes.clone();
-    let told = |finding: &galatea_core::Finding| match &finding.fix {
+    let describe = |finding: &galatea_core::Finding| match &finding.fix {
         Some(fix) if finding.severity >= galatea_core::Severity::Warning => {
             format!("{}: {fix}", finding.message)
         }
         _ => finding.message.clone(),
     };
-    notes.extend(configured.findings.iter().map(told));
+    notes.extend(configured.findings.iter().map(describe));
     notes.extend(accounts::listed(&persona.settings));
     if !offline && models.embedding.is_none() {
         notes.push(galatea_models::check::NO_EMBEDDING.to_owned());
@@ -289,12 +290,12 @@ fn build_parts(
     }
     let name = persona.character.name.clone();
     let places =
-        silent::places(&configured, offline, &with_policies(&persona.settings)?, &connectors);
+        no_model::places(&configured, offline, &with_policies(&persona.settings)?, &connectors);
     for (n, _) in on.into_iter().filter(|(_, title)| places.contains(title)) {
-        states[n].1 = PlatformState::Silent;
+        states[n].1 = PlatformState::WithoutModel;
     }
-    let silent = silent::trouble(&name, &places);
-    if silent.is_some() {
+    let no_answer = no_model::trouble(&name, &places);
+    if no_answer.is_some() {
         notes.push("the agent answers no message in these places: `galatea init` connects a model; OFFLINE_RESPONDER_PUBLIC=true lets the script speak".to_owned());
     }
     let missing = wants::brief(&persona.character);
@@ -305,7 +306,7 @@ fn build_parts(
         health,
         notes,
         platforms: states,
-        silent,
+        no_answer,
         missing,
     };
     Ok(Parts { agent, configured, renewal, models, connectors, account_settings })

@@ -3,7 +3,7 @@
 
 use galatea_core::{Error, Result, SecretString, Settings, SharedClock, Skew};
 pub(crate) use galatea_store::Database;
-use galatea_store::{PostgresOptions, Seen, SqliteOptions};
+use galatea_store::{PostgresOptions, ServerState, SqliteOptions};
 use std::{path::Path, sync::Arc};
 
 use crate::{config::DATABASE_URL, data_dir::DataDir};
@@ -43,7 +43,7 @@ pub(crate) async fn open(
 pub(crate) async fn open_beside(settings: &Settings, data_dir: &DataDir) -> Result<Database> {
     if let Some(url) = address(settings) {
         let options = PostgresOptions { readers: BESIDE, ..PostgresOptions::default() };
-        let seen = Database::look(&url, &options).await.map_err(|e| located(e, settings))?;
+        let seen = Database::inspect(&url, &options).await.map_err(|e| located(e, settings))?;
         if !seen.tables {
             return Err(none_yet(&seen.place));
         }
@@ -69,9 +69,13 @@ pub(crate) fn show(
 }
 
 /// Inspects PostgreSQL without creating or changing anything. `None` if SQLite is used.
-pub(crate) async fn look(settings: &Settings) -> Option<Result<Seen>> {
+pub(crate) async fn inspect(settings: &Settings) -> Option<Result<ServerState>> {
     let url = address(settings)?;
-    Some(Database::look(&url, &PostgresOptions::default()).await.map_err(|e| located(e, settings)))
+    Some(
+        Database::inspect(&url, &PostgresOptions::default())
+            .await
+            .map_err(|e| located(e, settings)),
+    )
 }
 
 fn address(settings: &Settings) -> Option<SecretString> {

@@ -27,6 +27,7 @@ mod logging;
 mod machine_clock;
 mod member;
 mod models;
+mod no_model;
 mod output;
 mod panic;
 mod personas;
@@ -34,7 +35,6 @@ mod plugins;
 mod readiness;
 mod redact;
 mod report;
-mod silent;
 mod trouble;
 mod wants;
 mod whole;
@@ -88,7 +88,7 @@ async fn command() -> ExitCode {
         .and_then(|matches| Cli::from_arg_matches(&matches))
     {
         Ok(cli) => cli,
-        Err(error) => return told(&error),
+        Err(error) => return report_usage_error(&error),
     };
     let context = Context::new(&cli.globals);
     panic::install(&context.output);
@@ -107,7 +107,7 @@ async fn command() -> ExitCode {
 }
 
 /// Prints a help text, or the error in the command line.
-fn told(error: &clap::Error) -> ExitCode {
+fn report_usage_error(error: &clap::Error) -> ExitCode {
     match error.print() {
         Err(cause) if cause.kind() != std::io::ErrorKind::BrokenPipe => {
             eprintln!("error[GAL-FILE-WRITE]: the output could not be written: {cause}");

@@ -26,28 +26,32 @@ pub(crate) struct MachineClock {
     /// Shared time minus steady clock at the start, in milliseconds.
     begun: i64,
     /// Wall clock minus steady clock at the last warning, in milliseconds.
-    told: AtomicI64,
+    reported: AtomicI64,
 }
 
 impl MachineClock {
     /// Starts watching now.
     pub(crate) fn new(skew: Skew) -> Self {
         let offset = wall().saturating_sub(steady());
-        Self { begun: offset.saturating_add(skew.followed()), told: AtomicI64::new(offset), skew }
+        Self {
+            begun: offset.saturating_add(skew.followed()),
+            reported: AtomicI64::new(offset),
+            skew,
+        }
     }
 
     /// How far the time was set since the start, in milliseconds; negative if back. Corrections
     /// that follow the store's clock do not count.
     fn set(&self) -> i64 {
         let offset = wall().saturating_sub(steady());
-        let told = self.told.load(Ordering::Relaxed);
-        if offset.abs_diff(told) > WORTH_TELLING.unsigned_abs()
+        let reported = self.reported.load(Ordering::Relaxed);
+        if offset.abs_diff(reported) > WORTH_TELLING.unsigned_abs()
             && self
-                .told
-                .compare_exchange(told, offset, Ordering::Relaxed, Ordering::Relaxed)
+                .reported
+                .compare_exchange(reported, offset, Ordering::Relaxed, Ordering::Relaxed)
                 .is_ok()
         {
-            let seconds = offset.saturating_sub(told) / 1000;
+            let seconds = offset.saturating_sub(reported) / 1000;
             tracing::warn!(
                 code = "GAL-CLOCK",
                 seconds,
@@ -97,8 +101,11 @@ mod tests {
     #[test]
     fn a_clock_that_was_not_set_is_not_ahead() {
         let clock = MachineClock::new(Skew::default());
-        let begun =
-            |begun: i64| MachineClock { skew: Skew::default(), begun, told: AtomicI64::new(begun) };
+        let begun = |begun: i64| MachineClock {
+            skew: Skew::default(),
+            begun,
+            reported: AtomicI64::new(begun),
+        };
         assert!(clock.ahead() < Duration::from_secs(5));
         assert_eq!(begun(clock.begun + 3_600_000).ahead(), Duration::ZERO);
         let set_forward = begun(clock.begun - 3_600_000);

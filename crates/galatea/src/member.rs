@@ -35,24 +35,24 @@ pub(crate) async fn join(
 
 /// In milliseconds. Larger differences are reported, because platforms and signatures use the
 /// machine's clock.
-const WORTH_TELLING: i64 = 5_000;
+const WORTH_REPORTING: i64 = 5_000;
 
 /// Logs a warning if this machine's clock and the database's differ.
 pub(crate) fn warn_of_skew(skew: &Skew) {
-    if let Some(told) = skew_told(skew.millis()) {
-        tracing::warn!(code = SKEW, "{told}; stored times follow the database's clock");
+    if let Some(difference) = describe_skew(skew.millis()) {
+        tracing::warn!(code = SKEW, "{difference}; stored times follow the database's clock");
     }
 }
 
 /// Code of a clock that differs from the database's.
 pub(crate) const SKEW: &str = "GAL-CLOCK-SKEW";
 
-/// One sentence about a difference above [`WORTH_TELLING`]. `millis` is how far the database's
+/// One sentence about a difference above [`WORTH_REPORTING`]. `millis` is how far the database's
 /// clock is ahead.
-pub(crate) fn skew_told(millis: i64) -> Option<String> {
+pub(crate) fn describe_skew(millis: i64) -> Option<String> {
     let seconds = millis.unsigned_abs() as f64 / 1000.0;
     let word = if millis > 0 { "behind" } else { "ahead of" };
-    (millis.abs() > WORTH_TELLING)
+    (millis.abs() > WORTH_REPORTING)
         .then(|| format!("this machine's clock is {seconds:.1} s {word} the database's"))
 }
 

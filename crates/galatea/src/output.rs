@@ -90,11 +90,11 @@ impl Style {
 /// Columns of the terminal: `COLUMNS` if it is exported (POSIX, Environment Variables §8.3),
 /// otherwise the size the terminal reports.
 fn columns() -> Option<usize> {
-    let told = std::env::var("COLUMNS")
+    let set = std::env::var("COLUMNS")
         .ok()
         .and_then(|columns| columns.trim().parse().ok())
         .filter(|columns| *columns > 0);
-    told.or_else(|| terminal_size::terminal_size().map(|(width, _)| usize::from(width.0)))
+    set.or_else(|| terminal_size::terminal_size().map(|(width, _)| usize::from(width.0)))
 }
 
 /// The streams a command writes to. All text except [`Output::raw`] passes the redactor.

@@ -35,7 +35,7 @@ struct Watched {
     database: Database,
     agents: Vec<(AgentId, String, ModelHealth)>,
     /// Agents that do not answer on a platform, because they have no model.
-    silent: Vec<(String, Trouble)>,
+    no_answer: Vec<(String, Trouble)>,
     since: Instant,
     stopping: Arc<AtomicBool>,
     dependencies: Dependencies,
@@ -54,13 +54,13 @@ struct Learnt {
 /// Returns the probe of a process. `stopping` is set once the process drains.
 pub(crate) fn probe(booted: &Booted, since: Instant, stopping: Arc<AtomicBool>) -> Probe {
     let agents = booted.agents.iter().map(|a| (a.id, a.name.clone(), a.health.clone())).collect();
-    let silent =
-        booted.agents.iter().filter_map(|a| Some((a.name.clone(), a.silent.clone()?))).collect();
+    let no_answer =
+        booted.agents.iter().filter_map(|a| Some((a.name.clone(), a.no_answer.clone()?))).collect();
     let watched = Arc::new(Watched {
         orchestrator: Arc::clone(&booted.orchestrator),
         database: booted.database.clone(),
         agents,
-        silent,
+        no_answer,
         since,
         stopping,
         dependencies: booted.dependencies.clone(),
@@ -68,12 +68,12 @@ pub(crate) fn probe(booted: &Booted, since: Instant, stopping: Arc<AtomicBool>) 
     });
     Arc::new(move || {
         let watched = Arc::clone(&watched);
-        Box::pin(async move { watched.look().await })
+        Box::pin(async move { watched.evaluate().await })
     })
 }
 
 impl Watched {
-    async fn look(&self) -> Readiness {
+    async fn evaluate(&self) -> Readiness {
         let mut reasons = Vec::new();
         if self.stopping.load(Ordering::Relaxed) {
             reasons.push(Reason {
@@ -111,9 +111,9 @@ impl Watched {
                 connectors.push(state);
             }
             reasons.extend(
-                self.silent
+                self.no_answer
                     .iter()
-                    .filter(|(silent, _)| silent == name)
+                    .filter(|(agent, _)| agent == name)
                     .map(|(_, trouble)| reason("model", name, trouble.clone())),
             );
             reasons.extend(health.trouble().map(|trouble| {
@@ -149,7 +149,7 @@ impl Watched {
         if let Some((_, learnt)) = known.as_ref().filter(|(at, _)| at.elapsed() < FRESH) {
             return learnt.clone();
         }
-        let learnt = patiently(self.ask(), || self.silent()).await;
+        let learnt = patiently(self.ask(), || self.timed_out()).await;
         *known = Some((Instant::now(), learnt.clone()));
         learnt
     }
@@ -185,7 +185,7 @@ impl Watched {
         let wanted = work.map(|(id, name, accounts)| (id, Wanted { name, accounts })).collect();
         let alive: Vec<_> = members.iter().filter(|member| !member.left.is_zero()).collect();
         let me = alive.iter().find(|member| Some(member.id) == self.orchestrator.member());
-        let skew = member::skew_told(skew_millis)
+        let skew = member::describe_skew(skew_millis)
             .map(|message| Note { code: member::SKEW.to_owned(), message });
         let unlike = me
             .into_iter()
@@ -215,7 +215,7 @@ impl Watched {
     }
 
     /// For a database that did not answer in time: the last known error, or what to check.
-    fn silent(&self) -> Reason {
+    fn timed_out(&self) -> Reason {
         if let Some(error) = self.database.trouble() {
             return storage(&error);
         }
@@ -237,11 +237,14 @@ impl Watched {
     }
 }
 
-/// Waits for the database's answer for at most [`STORAGE_PATIENCE`]; after that, `silent` is why
+/// Waits for the database's answer for at most [`STORAGE_PATIENCE`]; after that, `timed_out` is why
 /// there is none.
-async fn patiently(asked: impl Future<Output = Learnt>, silent: impl FnOnce() -> Reason) -> Learnt {
+async fn patiently(
+    asked: impl Future<Output = Learnt>,
+    timed_out: impl FnOnce() -> Reason,
+) -> Learnt {
     let asked = tokio::time::timeout(STORAGE_PATIENCE, asked).await;
-    asked.unwrap_or_else(|_| Learnt { storage: Some(silent()), ..Learnt::default() })
+    asked.unwrap_or_else(|_| Learnt { storage: Some(timed_out()), ..Learnt::default() })
 }
 
 /// Subject of reasons about the database.
@@ -328,10 +331,10 @@ mod tests {
             STORAGE_PATIENCE <= Duration::from_secs(1),
             "clients give up after a second or two"
         );
-        let silent = || Reason { subject: STORAGE.to_owned(), ..Reason::default() };
-        let waits = patiently(std::future::pending(), silent);
+        let timed_out = || Reason { subject: STORAGE.to_owned(), ..Reason::default() };
+        let waits = patiently(std::future::pending(), timed_out);
         let learnt = tokio::time::timeout(Duration::from_secs(60), waits).await.unwrap();
         assert_eq!(learnt.storage.map(|reason| reason.subject).as_deref(), Some(STORAGE));
-        assert!(patiently(async { Learnt::default() }, silent).await.storage.is_none());
+        assert!(patiently(async { Learnt::default() }, timed_out).await.storage.is_none());
     }
 }

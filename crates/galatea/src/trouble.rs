@@ -32,14 +32,14 @@ pub(crate) struct Trouble {
 impl Trouble {
     /// From an error.
     pub(crate) fn of(error: &Error) -> Self {
-        let told = |key: &str| {
+        let value_of = |key: &str| {
             error.context().iter().find(|(known, _)| *known == key).map(|(_, value)| value.clone())
         };
         Self {
             message: error.message().to_owned(),
             code: error.code().map(str::to_owned),
-            cause: told("cause"),
-            origin: told("where"),
+            cause: value_of("cause"),
+            origin: value_of("where"),
             fix: error.fix().map(str::to_owned),
             next: None,
         }
@@ -62,17 +62,17 @@ impl Trouble {
     /// From the text that an [`Error`] displays, as stored in verdicts.
     pub(crate) fn of_text(text: &str) -> Self {
         let (message, context, rest) = take_apart(text);
-        let told = |key: &str| {
+        let value_of = |key: &str| {
             context.iter().find(|(known, _)| *known == key).map(|(_, value)| (*value).to_owned())
         };
         let next = rest.trim_start_matches([';', ' ']);
         let next = (!next.is_empty()).then(|| next.to_owned());
         Self {
             message: message.to_owned(),
-            code: told("code"),
-            cause: told("cause"),
-            origin: told("where"),
-            fix: told("fix"),
+            code: value_of("code"),
+            cause: value_of("cause"),
+            origin: value_of("where"),
+            fix: value_of("fix"),
             next,
         }
     }

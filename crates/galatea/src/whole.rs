@@ -35,7 +35,7 @@ pub(crate) const UNLIKE: &str = "GAL-CLUSTER-UNLIKE";
 
 /// The other processes that run another version or configuration than `one`, one sentence each.
 pub(crate) fn unlike(one: &Member, others: &[&Member]) -> Vec<String> {
-    let told = |other: &&Member| {
+    let describe = |other: &&Member| {
         let unlike = one.membership.about.unlike(&other.membership.about);
         (!unlike.is_empty()).then(|| {
             format!(
@@ -46,7 +46,7 @@ pub(crate) fn unlike(one: &Member, others: &[&Member]) -> Vec<String> {
             )
         })
     };
-    others.iter().filter(|other| other.id != one.id).filter_map(told).collect()
+    others.iter().filter(|other| other.id != one.id).filter_map(describe).collect()
 }
 
 const ANSWER: &str =

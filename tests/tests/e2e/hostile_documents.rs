@@ -1,5 +1,5 @@
-//! Hostile documents: each ends in a clear error or a bounded result, within 256 MiB and 30 s, and
-//! the process that asked goes on. The parser's child is the real program.
+//! Each hostile document ends in a clear error or a bounded result, within 256 MiB and 30 s, and
+//! the process that asked continues. The parser's child is the real program.
 
 use galatea_knowledge::{Format, Parser};
 use galatea_testkit::documents;

@@ -38,7 +38,7 @@ async fn every_message_is_in_one_column_and_a_dead_part_is_sent_after_all() {
     bob.says(&bob.direct(), "Q5").send();
     running.wait_for_line("GAL-TG-429").await;
     bob.blocks_bot();
-    running.wait_for_line("not delivered").await;
+    running.wait_for_line("a part ended").await;
 
     let audit = json(&stage, &["audit", "--json"]).await;
     assert_eq!(audit["sound"], true, "{audit}");

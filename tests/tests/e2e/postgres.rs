@@ -136,7 +136,7 @@ async fn readiness_does_not_wait_for_a_server_that_is_away() {
     galatea.wait_for_line("ready in").await;
     let stopping = server.clone();
     tokio::task::spawn_blocking(move || stopping.stop()).await.unwrap();
-    galatea.wait_for_line("the database cannot be reached").await;
+    galatea.wait_for_line("failed to send a heartbeat").await;
     let told = on(stage.program(), &database.url()).args(["status", "--json"]).run().await;
     let status: serde_json::Value = serde_json::from_str(&told.stdout).unwrap();
     let storage: Vec<_> = status["reasons"]

@@ -195,7 +195,7 @@ async fn what_is_provably_not_there_is_sent_again() {
 }
 
 #[tokio::test]
-async fn a_doubt_is_stored_with_the_delivery() {
+async fn an_unknown_outcome_is_stored_with_the_delivery() {
     let clock = ManualClock::new();
     let house = house(&clock).await;
     house.platform.blind();
@@ -213,7 +213,7 @@ async fn a_doubt_is_stored_with_the_delivery() {
 }
 
 #[tokio::test]
-async fn a_doubtful_answer_is_held_back_where_the_operator_wants_it() {
+async fn an_answer_of_unknown_outcome_is_held_back_where_the_operator_wants_it() {
     let clock = ManualClock::new();
     let house =
         Plan::new(echo()).clock(clock.shared()).set("DELIVERY_WHEN_UNSURE", "hold").build().await;

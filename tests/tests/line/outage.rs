@@ -90,7 +90,7 @@ async fn nothing_is_late_lost_or_out_of_order(down: Vec<Doing>) {
         );
         assert!(
             minutes.iter().filter(|m| **m < 60).count() >= 3,
-            "what was young enough when it ended, in {room}: {minutes:?} ({down:?})"
+            "what was new enough when it ended, in {room}: {minutes:?} ({down:?})"
         );
         heard += minutes.len();
     }

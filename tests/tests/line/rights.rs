@@ -1,5 +1,5 @@
-//! Rights: what a hijacked model cannot do and what needs a confirmation, by the real act step on
-//! the real store.
+//! What a hijacked model cannot do and what needs a confirmation, by the real act step on the real
+//! store.
 
 use galatea_core::{
     ChannelType, EntityRef, Incoming, IncomingEvent, MemoryId, RemoteId, Role, RoomRef, WorldRef,

@@ -83,8 +83,8 @@ pub(super) fn of_checkout(folder: &Path) -> Result<Extract> {
         command.current_dir(folder).args(arguments);
         output(command)
     };
-    let told = git(&["log", "-1", "--format=%H %cs"]).context("it is not a checkout of git")?;
-    let (commit, date) = told.trim().split_once(' ').context("git told no date")?;
+    let line = git(&["log", "-1", "--format=%H %cs"]).context("it is not a checkout of git")?;
+    let (commit, date) = line.trim().split_once(' ').context("git printed no date")?;
     let mut files = Vec::new();
     collect(&folder.join("crates"), &mut files)?;
     let mut advisories = Vec::new();

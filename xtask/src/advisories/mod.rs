@@ -98,7 +98,7 @@ fn faults(all: &[Advisory], packages: &[Package], accepted: &BTreeSet<String>) -
             all.iter().filter(|a| a.package == package.name && a.applies(&package.version))
         {
             if applying.insert(advisory.id.clone()) && !accepted.contains(&advisory.id) {
-                faults.push(told(advisory, &package.version));
+                faults.push(describe(advisory, &package.version));
             }
         }
     }
@@ -109,7 +109,7 @@ fn faults(all: &[Advisory], packages: &[Package], accepted: &BTreeSet<String>) -
     faults
 }
 
-fn told(advisory: &Advisory, version: &Version) -> String {
+fn describe(advisory: &Advisory, version: &Version) -> String {
     let Advisory { id, package, kind, patched, .. } = advisory;
     let cure = match patched.as_slice() {
         [] => "no version without it exists".to_owned(),

@@ -169,18 +169,18 @@ mod tests {
         assert_eq!(unused("galatea", &package.dependencies, &names), [""; 0]);
         names.remove("serde_json");
         names.remove("fail");
-        let told = unused("galatea", &package.dependencies, &names);
-        assert!(told.len() == 1 && told[0].contains("serde_json"), "{told:?}");
+        let faults = unused("galatea", &package.dependencies, &names);
+        assert!(faults.len() == 1 && faults[0].contains("serde_json"), "{faults:?}");
     }
 
     #[test]
     fn a_shared_version_that_no_crate_takes_is_reported() {
         let manifest = Path::new(env!("CARGO_MANIFEST_DIR")).join("../Cargo.toml");
         let metadata = MetadataCommand::new().manifest_path(manifest).no_deps().exec().unwrap();
-        let told = not_taken(
+        let faults = not_taken(
             "[workspace.dependencies]\nserde = '1'\nleft-over = { version = '1' }",
             &metadata,
         );
-        assert_eq!(told.unwrap(), ["no crate takes left-over of [workspace.dependencies]"]);
+        assert_eq!(faults.unwrap(), ["no crate takes left-over of [workspace.dependencies]"]);
     }
 }

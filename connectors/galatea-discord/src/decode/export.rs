@@ -53,7 +53,7 @@ struct Reference {
 }
 
 /// The messages of an export; `None` for any other JSON. A message that cannot be read, and one
-/// without text, is passed over.
+/// without text, is skipped.
 pub fn read_export(export: &Value) -> Option<Vec<Incoming>> {
     let export = Export::deserialize(export).ok()?;
     Some(export.messages.iter().filter_map(|message| read_message(&export, message)).collect())

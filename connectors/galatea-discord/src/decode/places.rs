@@ -31,8 +31,8 @@ pub(super) fn decode(
         }
         "THREAD_LIST_SYNC" => thread_sync(data, directory),
         "CHANNEL_DELETE" | "THREAD_DELETE" => gone(data, directory, now),
-        "GUILD_MEMBER_ADD" => member(data, true, directory, me, now),
-        "GUILD_MEMBER_REMOVE" => member(data, false, directory, me, now),
+        "GUILD_MEMBER_ADD" => decode_member(data, true, directory, me, now),
+        "GUILD_MEMBER_REMOVE" => decode_member(data, false, directory, me, now),
         _ => Decoded::default(),
     }
 }
@@ -209,7 +209,13 @@ fn gone(data: &Value, directory: &Directory, now: Timestamp) -> Decoded {
     }
 }
 
-fn member(data: &Value, came: bool, directory: &Directory, me: &Me, now: Timestamp) -> Decoded {
+fn decode_member(
+    data: &Value,
+    came: bool,
+    directory: &Directory,
+    me: &Me,
+    now: Timestamp,
+) -> Decoded {
     let (Some(guild), Some(who)) = (id(&data["guild_id"]), user(&data["user"])) else {
         return Decoded::default();
     };

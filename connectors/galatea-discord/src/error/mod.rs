@@ -182,13 +182,13 @@ fn answered(call: &str, refusal: &Refusal) -> String {
     let Refusal { status, code, message, .. } = refusal;
     // If there is no error number, Discord's message begins with the status: `401: Unauthorized`.
     let words = shorten(message, 200);
-    let told = if words.starts_with(&status.to_string()) {
+    let reason = if words.starts_with(&status.to_string()) {
         words.to_string()
     } else {
         format!("{status} {words}")
     };
     let number = if *code == 0 { String::new() } else { format!(" ({code})") };
-    format!("{call} answered {}{number}", told.trim_end())
+    format!("{call} answered {}{number}", reason.trim_end())
 }
 
 fn limited(wait: Duration) -> Error {

@@ -73,13 +73,13 @@ pub(crate) const PAGES: &[Explanation] = &[
         "GAL-DC-GUARD",
         "All calls to Discord rest",
         "Discord bans an address after 10,000 refused calls in ten minutes. After twenty in a row Galatea makes one call at a time, a minute apart at most; at 5,000 in ten minutes it stops calling.",
-        "Look in the log for what is refused again and again: a missing permission, a channel that is gone. It goes on by itself with the first call that works.",
+        "Look in the log for what is refused again and again: a missing permission, a channel that is gone. It continues with the first call that works.",
     ),
     Explanation::new(
         "GAL-DC-IDENTIFY",
         "Many sessions were begun lately",
         "Discord allows 1,000 a day and then resets the bot's token; a program that crashes and restarts in a loop gets there. So a session waits twice as long each after five an hour, an hour after twenty a day, and none is begun after 900.",
-        "Find out what restarts it: the log of the last hour shows it. It goes on by itself.",
+        "Find out what restarts it: the log of the last hour shows it. The connector then continues.",
     ),
     Explanation::new(
         "GAL-DC-INVITE",

@@ -17,9 +17,9 @@ const PAGES: usize = 5;
 /// Messages older than this are not read, because an answer would come too late.
 const LONGEST: Duration = Duration::from_secs(24 * 3600);
 
-/// The messages missed in one channel.
+/// The messages of one channel that an outage kept from the session.
 #[derive(Default)]
-pub(super) struct Missed {
+pub(super) struct CaughtUp {
     /// The messages, oldest first.
     pub(super) events: Vec<Incoming>,
     /// The newest message id that was read.
@@ -30,13 +30,13 @@ pub(super) struct Missed {
 
 /// Reads the messages after the id `after`. `last` is the channel's newest message id, if Discord
 /// named it.
-pub(super) async fn missed(
+pub(super) async fn catch_up(
     intake: &Intake,
     channel: u64,
     guild: Option<u64>,
     after: u64,
     last: Option<u64>,
-) -> Missed {
+) -> CaughtUp {
     let now = intake.gateway.clock().now();
     let day = snowflake_at(Timestamp(
         now.0.saturating_sub(i64::try_from(LONGEST.as_millis()).unwrap_or(0)),
@@ -49,7 +49,7 @@ pub(super) async fn missed(
             ..Gap::new(now, reason)
         })
     };
-    let mut missed = Missed::default();
+    let mut caught_up = CaughtUp::default();
     let page_after = |after: u64, limit: u8| {
         let path = format!("/channels/{channel}/messages?after={after}&limit={limit}");
         intake.api.patient(move || Call::new("GET /channels/{}/messages", channel, path.clone()))
@@ -59,7 +59,7 @@ pub(super) async fn missed(
         && let Ok(first) = page_after(after, 1).await
         && id(&first[0]["id"]).is_some_and(|first| first < day)
     {
-        missed.gap = gap(
+        caught_up.gap = gap(
             after,
             Some(day),
             "it was away for longer than a day; what was said before that is not looked for",
@@ -68,7 +68,7 @@ pub(super) async fn missed(
     let mut after = after.max(day);
     for page in 0..=PAGES {
         if page == PAGES {
-            missed.gap = gap(after, last, "more was said while away than is looked through");
+            caught_up.gap = gap(after, last, "more was said while away than is looked through");
             break;
         }
         let mut messages = match page_after(after, 100).await {
@@ -80,7 +80,7 @@ pub(super) async fn missed(
                 let expected = matches!(failure.code(), Some(50001 | 10003));
                 let error = intake.api.error(failure, "get messages");
                 if !expected {
-                    missed.gap =
+                    caught_up.gap =
                         gap(after, last, &format!("its history could not be read: {error}"));
                 }
                 break;
@@ -89,7 +89,7 @@ pub(super) async fn missed(
         if page == 0 && messages.is_empty() && last.is_some_and(|last| last > after) {
             // Without Read Message History Discord answers with an empty list (Discord, "Get
             // Channel Messages").
-            missed.gap = gap(
+            caught_up.gap = gap(
                 after,
                 last,
                 "nothing of its history is shown: Read Message History is missing, or what was said was removed",
@@ -104,20 +104,20 @@ pub(super) async fn missed(
             }
             let decoded =
                 decode_surely("MESSAGE_CREATE", message, &intake.directory, &intake.me, now);
-            missed.newest = missed.newest.max(decoded.newest.unwrap_or(0));
+            caught_up.newest = caught_up.newest.max(decoded.newest.unwrap_or(0));
             if decoded.unreadable {
                 let which = id(&message["id"]).unwrap_or(0);
                 tracing::warn!(channel, id = which, "malformed message from Discord; skipping it");
-                missed.gap =
-                    gap(which, Some(which), "a message in it cannot be read and is passed over")
-                        .or(missed.gap);
+                caught_up.gap =
+                    gap(which, Some(which), "a message in it cannot be read and is skipped")
+                        .or(caught_up.gap);
             }
-            missed.events.extend(decoded.events);
+            caught_up.events.extend(decoded.events);
         }
         match messages.last().and_then(|m| id(&m["id"])) {
             Some(last) if messages.len() == 100 => after = last,
             _ => break,
         }
     }
-    missed
+    caught_up
 }

@@ -158,11 +158,14 @@ fn wait(state: &State, bucket: u16, shards: usize, now: Timestamp) -> Result<Dur
     let today: Vec<Timestamp> =
         state.times.iter().copied().filter(|at| now.since(*at) < DAY).collect();
     let over = |until: Timestamp| {
-        Error::new(ErrorKind::RateLimited, "too many sessions were begun today: one more could cost the bot its token")
-            .with_code(codes::IDENTIFY)
-            .with_retry(Retry::After(until.since(now)))
-            .with("today", today.len())
-            .with_fix("find out what restarts it again and again; it goes on by itself once Discord allows it")
+        Error::new(
+            ErrorKind::RateLimited,
+            "too many sessions were begun today: one more could cost the bot its token",
+        )
+        .with_code(codes::IDENTIFY)
+        .with_retry(Retry::After(until.since(now)))
+        .with("today", today.len())
+        .with_fix("find out what restarts it again and again; it continues once Discord allows it")
     };
     if state.remaining == 0 && state.reset > now {
         return Err(over(state.reset));

@@ -75,7 +75,7 @@ enum End {
     /// Begin a new session after this pause.
     Fresh(Duration),
     /// The connection failed before READY or RESUMED.
-    Missed(Error),
+    Failed(Error),
 }
 
 struct Shard {
@@ -180,7 +180,7 @@ impl Shard {
                     (self.session, self.unheard) = (None, 0);
                     pause.max(pause_after_brief(self.brief))
                 }
-                End::Missed(error) => {
+                End::Failed(error) => {
                     tracing::warn!(shard = self.number, error = %error, "failed to connect to Discord's gateway; reconnecting");
                     // An unreachable gateway does not end the session. Discord says if it is gone,
                     // and a resume costs nothing.
@@ -209,7 +209,7 @@ impl Shard {
             None => return Ok(End::Stop),
             Some(Ok(begun)) => begun,
             Some(Err(error)) if error.code() == Some(codes::IDENTIFY) => return Err(error),
-            Some(Err(error)) => return Ok(End::Missed(self.fleet.intake.api.placed(error))),
+            Some(Err(error)) => return Ok(End::Failed(self.fleet.intake.api.placed(error))),
         };
         let clock = self.fleet.intake.gateway.clock().clone();
         // A random first delay, so that not all clients beat at once after an outage (Discord,
@@ -252,7 +252,7 @@ impl Shard {
                         Got::Frame(frame) => frame,
                         Got::Unreadable(bytes) => {
                             tracing::warn!(shard = self.number, bytes, "malformed gateway payload; skipping it");
-                            self.note_unread("what the gateway sent cannot be read and is passed over").await;
+                            self.note_unread("what the gateway sent cannot be read and is skipped").await;
                             continue;
                         }
                         Got::Poison => return Ok(self.poisoned(ready).await),
@@ -354,7 +354,7 @@ impl Shard {
         }
         let error = Error::new(ErrorKind::Unavailable, "Discord's gateway closed the connection")
             .with_code(codes::CONNECT);
-        End::Missed(self.fleet.intake.api.placed(error))
+        End::Failed(self.fleet.intake.api.placed(error))
     }
 
     fn closed(&mut self, code: Option<u16>, ready: bool) -> Result<End> {

@@ -245,12 +245,12 @@ mod tests {
         let tunnels = Tunnels::through(&format!("http://user:canary@{through}"), "");
         let error =
             Socket::connect(&url("ws://gateway.discord.example"), &tunnels).await.err().unwrap();
-        let told = format!("{error} {error:?} {}", error.report());
+        let text = format!("{error} {error:?} {}", error.report());
         assert!(
-            told.contains("the proxy did not let us through")
-                && told.contains(codes::CONNECT)
-                && !told.contains("canary"),
-            "{told}"
+            text.contains("the proxy did not let us through")
+                && text.contains(codes::CONNECT)
+                && !text.contains("canary"),
+            "{text}"
         );
         let socks = Tunnels::through("socks5://127.0.0.1:1", "");
         let error =

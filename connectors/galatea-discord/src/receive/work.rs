@@ -142,7 +142,7 @@ impl Work {
             );
             self.note(Gap {
                 place,
-                ..Gap::new(now, format!("message{which} cannot be read and is passed over"))
+                ..Gap::new(now, format!("message{which} cannot be read and is skipped"))
             })
             .await;
         }
@@ -234,10 +234,10 @@ impl Work {
     }
 
     async fn catch_up(&mut self, channel: u64, guild: Option<u64>, after: u64, last: Option<u64>) {
-        let missed = super::catch_up::missed(&self.intake, channel, guild, after, last).await;
-        self.heard_up_to(missed.newest);
-        self.events.extend(missed.events);
-        if let Some(gap) = missed.gap {
+        let caught_up = super::catch_up::catch_up(&self.intake, channel, guild, after, last).await;
+        self.heard_up_to(caught_up.newest);
+        self.events.extend(caught_up.events);
+        if let Some(gap) = caught_up.gap {
             self.note(gap).await;
         }
         if self.events.len() >= BATCH {
@@ -275,7 +275,7 @@ impl Work {
         if events.is_empty() && syncs.is_empty() && cursor.is_none() {
             return;
         }
-        let (gateway, mut backoff, mut told) = (&self.intake.gateway, storing(), false);
+        let (gateway, mut backoff, mut logged) = (&self.intake.gateway, storing(), false);
         loop {
             let attempt: Result<()> = async {
                 for sync in &syncs {
@@ -292,14 +292,14 @@ impl Work {
             }
             .await;
             let Err(error) = attempt else { break };
-            if !told {
-                told = true;
+            if !logged {
+                logged = true;
                 tracing::warn!(error = %error.report(), events = events.len(), "failed to store events from Discord; keeping them and retrying");
                 self.shard_health.unstored(self.shard, &error);
             }
             gateway.clock().sleep(backoff.next_pause()).await;
         }
-        if told {
+        if logged {
             self.shard_health.stored(self.shard);
         }
     }

@@ -11,7 +11,7 @@ use url::Url;
 
 use super::{
     guard::Guard,
-    limits::{Limits, Route, Scope, Told},
+    limits::{Limits, RateHeaders, Route, Scope},
 };
 use crate::{
     config::DiscordConfig,
@@ -216,14 +216,14 @@ impl Api {
                 Body::Form(form) => request.multipart(form).total_timeout(UPLOAD),
             };
         let response = request.send().await.map_err(Failure::Transport)?;
-        let (status, place, told) =
-            (response.status(), response.place().to_owned(), Told::read(&response));
+        let (status, place, headers) =
+            (response.status(), response.place().to_owned(), RateHeaders::read(&response));
         let shared = response.header("x-ratelimit-scope") == Some("shared");
         let global = response.header("x-ratelimit-global").is_some();
         let header_wait = response.retry_after();
         let body = response.bytes().await.map_err(Failure::Transport)?;
         let now = self.clock.now();
-        self.limits.note(&call.route, told, now);
+        self.limits.note(&call.route, headers, now);
         if status < 500 && !matches!(status, 401 | 403 | 429) {
             self.limits.guard().taken();
         }
@@ -252,16 +252,16 @@ impl Api {
                 return Err(Failure::Garbage { status, place });
             }
         };
-        let told = wrong
+        let body_wait = wrong
             .retry_after
             .filter(|s| s.is_finite() && *s >= 0.0 && *s < 1e6)
             .map(Duration::from_secs_f64);
-        let message = told_field(&wrong.message, &wrong.errors);
+        let message = first_invalid_field(&wrong.message, &wrong.errors);
         let refusal = Refusal {
             status,
             code: wrong.code,
             message,
-            retry_after: told.or(header_wait),
+            retry_after: body_wait.or(header_wait),
             global: status == 429 && (wrong.global || global),
         };
         match (status, refusal.wait()) {
@@ -338,11 +338,11 @@ impl Api {
 
 /// Discord's message with the first invalid field: `Invalid Form Body: content: Must be 2000 or
 /// fewer in length.`
-fn told_field(message: &str, errors: &Value) -> String {
+fn first_invalid_field(message: &str, errors: &Value) -> String {
     fn first(at: &Value, path: &str) -> Option<String> {
         let fields = at.as_object()?;
-        if let Some(told) = fields.get("_errors").and_then(|e| e[0]["message"].as_str()) {
-            return Some(format!("{path}: {told}"));
+        if let Some(reason) = fields.get("_errors").and_then(|e| e[0]["message"].as_str()) {
+            return Some(format!("{path}: {reason}"));
         }
         fields.iter().find_map(|(name, inner)| {
             first(inner, &if path.is_empty() { name.clone() } else { format!("{path}.{name}") })

@@ -50,13 +50,13 @@ pub(crate) enum Scope {
 
 /// The rate limit headers of one answer.
 #[derive(Debug, Clone, PartialEq, Default)]
-pub(crate) struct Told {
+pub(crate) struct RateHeaders {
     bucket: Option<String>,
     remaining: Option<u64>,
     reset_after: Option<Duration>,
 }
 
-impl Told {
+impl RateHeaders {
     /// Reads an answer's headers.
     pub(crate) fn read(response: &Response) -> Self {
         let seconds =
@@ -116,9 +116,9 @@ impl Limits {
     }
 
     /// Records the headers of an answer.
-    pub(crate) fn note(&self, route: &Route, told: Told, now: Timestamp) {
+    pub(crate) fn note(&self, route: &Route, headers: RateHeaders, now: Timestamp) {
         let (Some(bucket), Some(remaining), Some(after)) =
-            (told.bucket, told.remaining, told.reset_after)
+            (headers.bucket, headers.remaining, headers.reset_after)
         else {
             return;
         };
@@ -157,8 +157,8 @@ mod tests {
         Route { template: "POST /channels/{}/messages", major: major.into() }
     }
 
-    fn told(remaining: u64) -> Told {
-        Told {
+    fn headers(remaining: u64) -> RateHeaders {
+        RateHeaders {
             bucket: Some("b".into()),
             remaining: Some(remaining),
             reset_after: Some(Duration::from_secs(5)),
@@ -168,7 +168,7 @@ mod tests {
     #[test]
     fn an_empty_bucket_is_waited_for_per_channel() {
         let limits = Limits::default();
-        limits.note(&route("1"), told(0), Timestamp(0));
+        limits.note(&route("1"), headers(0), Timestamp(0));
         assert_eq!(
             limits.wait(&route("1"), false, Timestamp(1_000)),
             Some((Duration::from_secs(4), false))
@@ -180,7 +180,7 @@ mod tests {
     #[test]
     fn calls_side_by_side_do_not_take_the_same_last_one() {
         let limits = Limits::default();
-        limits.note(&route("1"), told(1), Timestamp(0));
+        limits.note(&route("1"), headers(1), Timestamp(0));
         assert_eq!(limits.wait(&route("1"), false, Timestamp(1)), None);
         assert!(limits.wait(&route("1"), false, Timestamp(1)).is_some());
     }

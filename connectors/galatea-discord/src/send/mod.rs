@@ -208,7 +208,7 @@ impl SendHandler for DiscordSender {
         let channel = snowflake(&delivery.address.remote, "room")?;
         let receipt = |id: &RemoteId| Receipt { id: Some(id.clone()), moved_to: None };
         let part = Part::read(&delivery.body)?;
-        let told = |failure, call| self.error(failure, channel, &part, call);
+        let failed = |failure, call| self.error(failure, channel, &part, call);
         match &part {
             Part::Post { body, files, reply_to, follow_up } => {
                 // Discord forgets nonces after a few minutes, so look for an old attempt before
@@ -223,7 +223,7 @@ impl SendHandler for DiscordSender {
                 }
                 self.say(delivery, channel, body.clone(), files, reply_to.as_ref(), *follow_up)
                     .await
-                    .map_err(|f| told(f, "create message"))
+                    .map_err(|f| failed(f, "create message"))
             }
             Part::Edit { id, body } => {
                 let message = snowflake(id, "message")?;
@@ -235,7 +235,7 @@ impl SendHandler for DiscordSender {
                 self.api
                     .call(call.json(Value::Object(body.clone())))
                     .await
-                    .map_err(|f| told(f, "edit message"))?;
+                    .map_err(|f| failed(f, "edit message"))?;
                 Ok(receipt(id))
             }
             Part::Delete { id } => {
@@ -248,14 +248,14 @@ impl SendHandler for DiscordSender {
                 match self.api.call(call).await {
                     Ok(_) => Ok(Receipt::default()),
                     Err(failure) if failure.code() == Some(10008) => Ok(Receipt::default()),
-                    Err(failure) => Err(told(failure, "delete message")),
+                    Err(failure) => Err(failed(failure, "delete message")),
                 }
             }
             Part::React { id, emoji } => {
                 let message = snowflake(id, "message")?;
                 self.react(channel, message, emoji.as_deref())
                     .await
-                    .map_err(|f| told(f, "react"))?;
+                    .map_err(|f| failed(f, "react"))?;
                 Ok(Receipt::default())
             }
         }

@@ -95,21 +95,21 @@ impl Muted {
     }
 
     /// The channels for the health report; `None` if there are none.
-    pub(crate) fn told(&self) -> Option<String> {
+    pub(crate) fn summary(&self) -> Option<String> {
         let rooms = self.rooms();
         let named = rooms
             .values()
             .take(NAMED)
             .map(|room| format!("{} ({})", room.message, room.code.unwrap_or("GAL-UNEXPECTED")));
         let more = rooms.len().saturating_sub(NAMED);
-        let mut told: Vec<String> = named.collect();
+        let mut texts: Vec<String> = named.collect();
         if more > 0 {
-            told.push(format!("and {more} more channels"));
+            texts.push(format!("and {more} more channels"));
         }
-        (!told.is_empty()).then(|| told.join(", "))
+        (!texts.is_empty()).then(|| texts.join(", "))
     }
 
-    /// Notifies when [`Self::told`] changes.
+    /// Notifies when [`Self::summary`] changes.
     pub(crate) fn changes(&self) -> watch::Receiver<u64> {
         self.changed.subscribe()
     }
@@ -120,9 +120,9 @@ impl Muted {
             let Some(gone) = first_to_go(&rooms, &room, now) else { return };
             rooms.remove(&gone);
         }
-        let told = (room.message.clone(), room.code);
+        let current = (room.message.clone(), room.code);
         let before = rooms.insert(channel, room);
-        if before.is_none_or(|before| (before.message, before.code) != told) {
+        if before.is_none_or(|before| (before.message, before.code) != current) {
             self.changed.send_modify(|n| *n += 1);
         }
     }
@@ -174,7 +174,7 @@ mod tests {
         assert!(!changed(&mut changes), "the same again");
         muted.note(100, &error(7), NOW);
         assert!(changed(&mut changes), "another reason");
-        assert!(muted.told().unwrap().ends_with("and 97 more channels"));
+        assert!(muted.summary().unwrap().ends_with("and 97 more channels"));
     }
 
     #[test]

@@ -26,7 +26,7 @@ impl DiscordSender {
                 .await?;
             return Ok(());
         }
-        let told = self
+        let shown = self
             .api
             .call(Call::new(
                 "GET /channels/{}/messages/{}",
@@ -35,7 +35,7 @@ impl DiscordSender {
             ))
             .await?;
         for reaction in
-            told["reactions"].as_array().into_iter().flatten().filter(|r| r["me"] == true)
+            shown["reactions"].as_array().into_iter().flatten().filter(|r| r["me"] == true)
         {
             let name = reaction["emoji"]["name"].as_str().unwrap_or_default();
             let emoji = id(&reaction["emoji"]["id"])

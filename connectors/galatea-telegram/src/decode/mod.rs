@@ -66,10 +66,10 @@ pub(crate) fn decode(update: &Update, me: &Me, now: Timestamp) -> Decoded {
     match &update.kind {
         UpdateKind::Message(m) | UpdateKind::ChannelPost(m) => message(m, me),
         UpdateKind::EditedMessage(m) | UpdateKind::EditedChannelPost(m) => edited(m, me),
-        UpdateKind::CallbackQuery(q) => pressed(q, now),
+        UpdateKind::CallbackQuery(q) => decode_press(q, now),
         UpdateKind::MessageReaction(r) => reacted(r),
         UpdateKind::MyChatMember(c) => own_status(c),
-        UpdateKind::ChatMember(c) => member(c, me),
+        UpdateKind::ChatMember(c) => decode_member(c, me),
         _ => Decoded::default(),
     }
 }
@@ -247,7 +247,7 @@ fn edited(m: &Message, me: &Me) -> Decoded {
     out
 }
 
-fn pressed(q: &CallbackQuery, now: Timestamp) -> Decoded {
+fn decode_press(q: &CallbackQuery, now: Timestamp) -> Decoded {
     let mut out = Decoded { press: Some(q.id.0.clone()), ..Decoded::default() };
     // A press on an inline-mode message contains no chat, so it belongs to no Room.
     if let (Some(message), Some(data)) = (&q.message, &q.data) {
@@ -313,7 +313,7 @@ fn own_status(c: &ChatMemberUpdated) -> Decoded {
     }
 }
 
-fn member(c: &ChatMemberUpdated, me: &Me) -> Decoded {
+fn decode_member(c: &ChatMemberUpdated, me: &Me) -> Decoded {
     let member = &c.new_chat_member;
     if is_me(member.user.id.0, me) {
         return Decoded::default();

@@ -121,7 +121,7 @@ impl Part {
 /// `Invalid` for an empty message, an invalid button, or an attachment or message id that Telegram
 /// does not accept.
 pub(crate) fn encode(outgoing: &Outgoing) -> Result<Vec<Encoded>> {
-    parts(outgoing)?
+    encode_parts(outgoing)?
         .iter()
         .map(|part| {
             serde_json::to_value(part)
@@ -132,7 +132,7 @@ pub(crate) fn encode(outgoing: &Outgoing) -> Result<Vec<Encoded>> {
 }
 
 /// [`encode`] before serialisation.
-pub(crate) fn parts(outgoing: &Outgoing) -> Result<Vec<Part>> {
+pub(crate) fn encode_parts(outgoing: &Outgoing) -> Result<Vec<Part>> {
     match outgoing {
         Outgoing::Message { content, reply_to } => message(content, reply_to.as_ref()),
         Outgoing::Edit { id, content } => edit(id, content),

@@ -9,7 +9,7 @@ use galatea_core::{Button, ErrorKind, Press};
 use super::{entities::entities, *};
 
 fn say(text: &str) -> Vec<Part> {
-    parts(&Outgoing::Message { content: Content::text(text), reply_to: None }).unwrap()
+    encode_parts(&Outgoing::Message { content: Content::text(text), reply_to: None }).unwrap()
 }
 
 /// Text and entities of rendered Markdown, written `kind(offset,length)`.
@@ -36,7 +36,7 @@ fn check(markdown: &str, text: &str, expect: &[&str]) {
 }
 
 fn parts_of(content: Content) -> Result<Vec<Part>> {
-    parts(&Outgoing::Message { content, reply_to: None })
+    encode_parts(&Outgoing::Message { content, reply_to: None })
 }
 
 #[test]
@@ -205,7 +205,8 @@ fn a_block_that_fits_moves_as_a_whole() {
 fn nothing_to_say_is_an_error() {
     for text in ["", "  \n ", "&#32;"] {
         let error =
-            parts(&Outgoing::Message { content: Content::text(text), reply_to: None }).unwrap_err();
+            encode_parts(&Outgoing::Message { content: Content::text(text), reply_to: None })
+                .unwrap_err();
         assert_eq!(
             (error.kind(), error.code()),
             (ErrorKind::Invalid, Some("GAL-TG-400")),
@@ -242,25 +243,29 @@ fn buttons_become_a_keyboard_under_the_last_part() {
 #[test]
 fn edits_deletions_and_reactions_name_their_message() {
     let id = RemoteId("-1005:7".into());
-    let edit = parts(&Outgoing::Edit { id: id.clone(), content: Content::text("*new*") }).unwrap();
+    let edit =
+        encode_parts(&Outgoing::Edit { id: id.clone(), content: Content::text("*new*") }).unwrap();
     assert_eq!(edit[0].method, Method::EditMessageText);
     assert_eq!(
         (&edit[0].params["chat_id"], &edit[0].params["message_id"], &edit[0].params["text"]),
         (&json!(-1005), &json!(7), &json!("new"))
     );
-    let long =
-        parts(&Outgoing::Edit { id: id.clone(), content: Content::text("word ".repeat(1000)) })
-            .unwrap();
+    let long = encode_parts(&Outgoing::Edit {
+        id: id.clone(),
+        content: Content::text("word ".repeat(1000)),
+    })
+    .unwrap();
     assert_eq!((long[1].method, long[1].params.get("message_id")), (Method::SendMessage, None));
-    let delete = parts(&Outgoing::Delete { id: id.clone() }).unwrap();
+    let delete = encode_parts(&Outgoing::Delete { id: id.clone() }).unwrap();
     assert_eq!(Value::Object(delete[0].params.clone()), json!({"message_id": 7, "chat_id": -1005}));
     let react = |emoji: Option<&str>| {
-        parts(&Outgoing::React { id: id.clone(), emoji: emoji.map(str::to_owned) }).unwrap()[0]
-            .params["reaction"]
+        encode_parts(&Outgoing::React { id: id.clone(), emoji: emoji.map(str::to_owned) }).unwrap()
+            [0]
+        .params["reaction"]
             .clone()
     };
     assert_eq!(react(Some("👍")), json!([{"type": "emoji", "emoji": "👍"}]));
     assert_eq!(react(Some("custom:5")), json!([{"type": "custom_emoji", "custom_emoji_id": "5"}]));
     assert_eq!(react(None), json!([]));
-    assert!(parts(&Outgoing::Delete { id: RemoteId("abc".into()) }).is_err());
+    assert!(encode_parts(&Outgoing::Delete { id: RemoteId("abc".into()) }).is_err());
 }

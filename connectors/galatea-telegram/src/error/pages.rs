@@ -37,7 +37,7 @@ pub(crate) const PAGES: &[Explanation] = &[
         "GAL-TG-409",
         "Another program is reading this bot's messages",
         "Telegram gives a bot's messages to one reader. A second copy runs: an old terminal, a container, a server, elizaOS with the same token.",
-        "Stop the other copy, or make a second bot for testing. Galatea asks again every 30 seconds and goes on by itself.",
+        "Stop the other copy, or make a second bot for testing. Galatea asks again every 30 seconds and then continues.",
     ),
     Explanation::new(
         "GAL-TG-429",

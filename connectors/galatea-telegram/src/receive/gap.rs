@@ -72,13 +72,12 @@ pub(super) fn unread(numbers: &[i64], now: Timestamp) -> Option<Gap> {
     let named = |numbers: &[i64]| numbers.iter().map(i64::to_string).collect::<Vec<_>>().join(", ");
     let reason = match numbers {
         [] => return None,
-        [one] => format!("the update with number {one} could not be read and was passed over"),
-        some if some.len() <= NAMED => format!(
-            "the updates with numbers {} could not be read and were passed over",
-            named(some)
-        ),
+        [one] => format!("the update with number {one} could not be read and was skipped"),
+        some if some.len() <= NAMED => {
+            format!("the updates with numbers {} could not be read and were skipped", named(some))
+        }
         many => format!(
-            "the updates with numbers {} and {} more could not be read and were passed over",
+            "the updates with numbers {} and {} more could not be read and were skipped",
             named(&many[..NAMED]),
             many.len() - NAMED
         ),
@@ -140,7 +139,7 @@ mod tests {
         let gap = unread(&[1 << 31], NOW).unwrap();
         assert_eq!(
             (gap.count, gap.reason.as_str()),
-            (Some(1), "the update with number 2147483648 could not be read and was passed over")
+            (Some(1), "the update with number 2147483648 could not be read and was skipped")
         );
         assert!(unread(&[3, 4], NOW).unwrap().reason.contains("3, 4 could"));
         let many = unread(&(0..100).collect::<Vec<_>>(), NOW).unwrap();

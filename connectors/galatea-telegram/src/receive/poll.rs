@@ -176,8 +176,7 @@ impl Poll {
             return Err(self.intake.api.placed(error::without_number()));
         };
         let now = self.intake.gateway.clock().now();
-        let reason =
-            format!("an update from number {offset} on could not be read and was passed over");
+        let reason = format!("an update from number {offset} on could not be read and was skipped");
         self.intake.gateway.note_gap(Gap { count: Some(1), ..Gap::new(now, reason) }).await?;
         self.intake
             .gateway

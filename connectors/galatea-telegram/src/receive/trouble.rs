@@ -39,13 +39,13 @@ pub(super) struct Troubles<'a> {
     /// Failures in a row of one sort: with a server that answers, or without.
     failures: u32,
     reached: bool,
-    told: Option<&'static str>,
+    reported: Option<&'static str>,
 }
 
 impl<'a> Troubles<'a> {
     /// `detail` is the health detail to report once polling works again.
     pub(super) fn new(detail: &'a str) -> Self {
-        Self { detail, failures: 0, reached: false, told: None }
+        Self { detail, failures: 0, reached: false, reported: None }
     }
 
     /// Counts and reports a failure, and returns how long to wait. `reached` says whether a server
@@ -59,8 +59,8 @@ impl<'a> Troubles<'a> {
             _ => jitter(pause(self.failures, reached)),
         };
         let code = error.code().unwrap_or("GAL-UNEXPECTED");
-        if self.told != Some(code) {
-            self.told = Some(code);
+        if self.reported != Some(code) {
+            self.reported = Some(code);
             tracing::debug!(code, error = %error.report(), seconds = pause.as_secs_f32(), "failed to receive updates from Telegram; retrying");
             let reason = format!("{error}; next try in {} s", pause.as_secs().max(1));
             intake
@@ -73,7 +73,7 @@ impl<'a> Troubles<'a> {
     /// Called after updates were received and stored; reports the recovery.
     pub(super) fn over(&mut self, intake: &Intake) {
         self.failures = 0;
-        if self.told.take().is_some() {
+        if self.reported.take().is_some() {
             tracing::debug!("receiving updates from Telegram again");
             intake.gateway.report(Health::Up { detail: self.detail.to_owned() });
         }

@@ -6,7 +6,7 @@ use galatea_core::Content;
 use super::*;
 
 fn part(outgoing: &Outgoing) -> Part {
-    encode::parts(outgoing).unwrap().remove(0)
+    encode::encode_parts(outgoing).unwrap().remove(0)
 }
 
 fn message(reply_to: Option<&str>) -> Part {

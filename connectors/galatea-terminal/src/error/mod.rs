@@ -167,7 +167,7 @@ pub(crate) fn not_running(path: &Path, source: io::Error) -> Error {
 }
 
 #[cfg(unix)]
-pub(crate) fn told(code: &str, message: String, fix: Option<String>) -> Error {
+pub(crate) fn received(code: &str, message: String, fix: Option<String>) -> Error {
     let error = Error::invalid(message).with("code", code);
     match fix {
         Some(fix) => error.with_fix(fix),

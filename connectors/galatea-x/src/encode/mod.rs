@@ -86,7 +86,7 @@ pub(crate) fn encode(outgoing: &Outgoing, tier: Tier, notices: bool) -> Result<V
     if !notices && matches!(outgoing, Outgoing::Message { content, .. } if is_notice(content)) {
         return Ok(Vec::new());
     }
-    parts(outgoing, tier)?
+    encode_parts(outgoing, tier)?
         .iter()
         .map(|part| {
             serde_json::to_value(part)
@@ -97,7 +97,7 @@ pub(crate) fn encode(outgoing: &Outgoing, tier: Tier, notices: bool) -> Result<V
 }
 
 /// [`encode`] before serialisation.
-pub(crate) fn parts(outgoing: &Outgoing, tier: Tier) -> Result<Vec<Part>> {
+pub(crate) fn encode_parts(outgoing: &Outgoing, tier: Tier) -> Result<Vec<Part>> {
     match outgoing {
         Outgoing::Message { content, reply_to } => message(content, reply_to.as_ref()),
         Outgoing::Delete { id } => Ok(vec![Part::Delete { id: number(id)? }]),

@@ -7,7 +7,7 @@ use proptest::prelude::*;
 fn posts(content: Content, reply_to: Option<&str>) -> Vec<Post> {
     let outgoing = Outgoing::Message { content, reply_to: reply_to.map(|id| RemoteId(id.into())) };
     let post = |part| if let Part::Post(post) = part { post } else { panic!("a post") };
-    parts(&outgoing, Tier::SelfServe).unwrap().into_iter().map(post).collect()
+    encode_parts(&outgoing, Tier::SelfServe).unwrap().into_iter().map(post).collect()
 }
 
 fn picture(n: usize) -> Media {
@@ -43,7 +43,7 @@ fn notices_answer_people_and_are_no_posts() {
     content.extra.insert("notice".into(), true.into());
     assert_eq!(posts(content.clone(), Some("1234")).len(), 1);
     let request = Outgoing::Message { content, reply_to: Some(RemoteId("post-7-1".into())) };
-    assert!(parts(&request, Tier::SelfServe).unwrap().is_empty());
+    assert!(encode_parts(&request, Tier::SelfServe).unwrap().is_empty());
     let asked = Outgoing::Message {
         content: match request {
             Outgoing::Message { content, .. } => content,
@@ -120,20 +120,23 @@ fn what_x_cannot_carry_is_named() {
         content: Content { attachments: vec![odd], ..Content::default() },
         reply_to: None,
     };
-    assert_eq!(parts(&outgoing, Tier::SelfServe).unwrap_err().code(), Some("GAL-X-MEDIA"));
+    assert_eq!(encode_parts(&outgoing, Tier::SelfServe).unwrap_err().code(), Some("GAL-X-MEDIA"));
 }
 
 #[test]
 fn likes_need_enterprise_and_edits_are_impossible() {
     let like = Outgoing::React { id: RemoteId("7".into()), emoji: Some("❤".into()) };
-    assert_eq!(parts(&like, Tier::SelfServe).unwrap_err().kind(), ErrorKind::Unsupported);
-    assert_eq!(parts(&like, Tier::Enterprise).unwrap(), [Part::Like { id: "7".into(), on: true }]);
+    assert_eq!(encode_parts(&like, Tier::SelfServe).unwrap_err().kind(), ErrorKind::Unsupported);
+    assert_eq!(
+        encode_parts(&like, Tier::Enterprise).unwrap(),
+        [Part::Like { id: "7".into(), on: true }]
+    );
     let edit = Outgoing::Edit { id: RemoteId("7".into()), content: Content::text("x") };
-    assert_eq!(parts(&edit, Tier::Enterprise).unwrap_err().kind(), ErrorKind::Unsupported);
-    assert!(parts(&Outgoing::Typing, Tier::SelfServe).unwrap().is_empty());
-    assert!(parts(&Outgoing::Delete { id: RemoteId("x".into()) }, Tier::SelfServe).is_err());
+    assert_eq!(encode_parts(&edit, Tier::Enterprise).unwrap_err().kind(), ErrorKind::Unsupported);
+    assert!(encode_parts(&Outgoing::Typing, Tier::SelfServe).unwrap().is_empty());
+    assert!(encode_parts(&Outgoing::Delete { id: RemoteId("x".into()) }, Tier::SelfServe).is_err());
     assert!(
-        parts(
+        encode_parts(
             &Outgoing::Message { content: Content::text(" \n"), reply_to: None },
             Tier::SelfServe
         )

@@ -144,7 +144,7 @@ fn credits() -> Error {
         .with_code(codes::CREDITS)
         .with_retry(Retry::After(CREDITS_WAIT))
         .with_reach(Reach::Account)
-        .with_fix("add credits in console.x.com; it goes on by itself")
+        .with_fix("add credits in console.x.com; the connector then continues")
 }
 
 /// The error for a rate limit that ends after `wait`.

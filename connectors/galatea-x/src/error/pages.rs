@@ -25,7 +25,7 @@ pub(crate) const PAGES: &[Explanation] = &[
         "GAL-X-402",
         "No credits at X",
         "X charges per call, and the account's credits or its monthly cap are used up. Reading and posting pause; nothing is lost.",
-        "Add credits in console.x.com. Galatea asks again every quarter of an hour and goes on by itself.",
+        "Add credits in console.x.com. Galatea asks again every quarter of an hour and then continues.",
     ),
     Explanation::new(
         "GAL-X-403",
@@ -103,7 +103,7 @@ pub(crate) const PAGES: &[Explanation] = &[
         "GAL-X-BUDGET",
         "The day's money for X",
         "Every call has a price, and TWITTER_DAILY_SPEND_LIMIT caps their sum per day (UTC). When it is reached, reading and posting pause and one alert is given.",
-        "It goes on at midnight UTC by itself; TWITTER_DAILY_SPEND_LIMIT raises the cap.",
+        "It continues at midnight UTC; TWITTER_DAILY_SPEND_LIMIT raises the cap.",
     ),
     Explanation::new(
         "GAL-X-DRY-RUN",
@@ -115,7 +115,7 @@ pub(crate) const PAGES: &[Explanation] = &[
         "GAL-X-CONNECT",
         "X cannot be reached, or has a fault",
         "The network, a proxy, the name server, or X itself.",
-        "Check the network, the proxy variables and TWITTER_API_ROOT. Galatea goes on by itself; what was said meanwhile is read then.",
+        "Check the network, the proxy variables and TWITTER_API_ROOT. Galatea then continues; what was said meanwhile is read then.",
     ),
     Explanation::new(
         "GAL-X-TIMEOUT",

@@ -27,7 +27,7 @@ pub(crate) struct Intake {
     pub(crate) me: Me,
     pub(crate) gateway: Gateway,
     pub(crate) stop: CancellationToken,
-    told: Arc<Mutex<Option<Health>>>,
+    reported: Arc<Mutex<Option<Health>>>,
 }
 
 impl Intake {
@@ -39,15 +39,15 @@ impl Intake {
         gateway: Gateway,
         stop: CancellationToken,
     ) -> Self {
-        Self { api, config, journal, me, gateway, stop, told: Arc::default() }
+        Self { api, config, journal, me, gateway, stop, reported: Arc::default() }
     }
 
     /// Reports the health to the gateway if it changed.
     fn report(&self, health: Health) {
-        let mut told = self.told.lock().unwrap_or_else(PoisonError::into_inner);
-        if told.as_ref() != Some(&health) {
+        let mut reported = self.reported.lock().unwrap_or_else(PoisonError::into_inner);
+        if reported.as_ref() != Some(&health) {
             self.gateway.report(health.clone());
-            *told = Some(health);
+            *reported = Some(health);
         }
     }
 

@@ -125,10 +125,8 @@ impl Look {
             );
             let named =
                 unreadable.iter().take(NAMED).map(u64::to_string).collect::<Vec<_>>().join(", ");
-            let reason = format!(
-                "{} mentions cannot be read and are passed over: {named}",
-                unreadable.len()
-            );
+            let reason =
+                format!("{} mentions cannot be read and are skipped: {named}", unreadable.len());
             intake
                 .gateway
                 .note_gap(Gap {
@@ -256,7 +254,7 @@ fn take(intake: &Intake, post: &Post, includes: &Includes) -> Option<Incoming> {
 struct Failures {
     backoff: Option<ExponentialBackoff>,
     refused: u32,
-    told: Option<&'static str>,
+    reported: Option<&'static str>,
 }
 
 impl Failures {
@@ -281,8 +279,8 @@ impl Failures {
         let code = error.code().unwrap_or("GAL-UNEXPECTED");
         // An exhausted budget and missing credits are logged where they are detected.
         let alerted = matches!(code, codes::BUDGET | codes::CREDITS);
-        if self.told != Some(code) && !alerted {
-            self.told = Some(code);
+        if self.reported != Some(code) && !alerted {
+            self.reported = Some(code);
             tracing::warn!(code, error = %error.report(), seconds = pause.as_secs_f32(), "failed to read mentions on X; retrying after the pause");
         }
         pause

@@ -132,8 +132,9 @@ struct Spending {
     day: i64,
     spent: Usd,
     /// The limit was reached and logged.
-    told: bool,
-    /// The limit this was counted against. A new limit may leave room, so it resets `told`.
+    #[serde(rename = "told")]
+    limit_logged: bool,
+    /// The limit this was counted against. A new limit may leave room, so it resets `limit_logged`.
     cap: Usd,
 }
 
@@ -155,8 +156,8 @@ impl Budget {
         let now = self.clock.now();
         let mut spending = self.today(now);
         if spending.spent.plus(price) > self.limit && price > Usd(0) {
-            if !spending.told {
-                spending.told = true;
+            if !spending.limit_logged {
+                spending.limit_logged = true;
                 tracing::error!(code = codes::BUDGET, spent = %spending.spent, limit = %self.limit, "the daily spend limit for X is reached; reading and posting pause until midnight UTC");
                 self.save(&spending);
             }
@@ -188,7 +189,7 @@ impl Budget {
     pub(crate) fn exhausted(&self) -> Option<Error> {
         let now = self.clock.now();
         let spending = self.today(now);
-        (spending.told || spending.spent >= self.limit).then(|| self.spent_up(now))
+        (spending.limit_logged || spending.spent >= self.limit).then(|| self.spent_up(now))
     }
 
     /// The error to return if `price` no longer fits into the day's budget. Reserves nothing.
@@ -209,7 +210,7 @@ impl Budget {
             // The two counts overlap, so the larger one is taken, not the sum.
             *spending = Spending {
                 spent: spending.spent.max(kept.spent),
-                told: spending.told || kept.told && kept.cap == self.limit,
+                limit_logged: spending.limit_logged || kept.limit_logged && kept.cap == self.limit,
                 ..*spending
             };
             self.save(&spending);
@@ -239,7 +240,7 @@ impl Budget {
             .with_code(codes::BUDGET)
             .with_retry(Retry::After(left))
             .with("limit", self.limit)
-            .with_fix("it goes on at midnight UTC; TWITTER_DAILY_SPEND_LIMIT raises the cap")
+            .with_fix("it continues at midnight UTC; TWITTER_DAILY_SPEND_LIMIT raises the cap")
     }
 
     fn today(&self, now: Timestamp) -> MutexGuard<'_, Spending> {
@@ -249,7 +250,7 @@ impl Budget {
             *spending = Spending { day, ..Spending::default() };
         }
         if spending.cap != self.limit {
-            *spending = Spending { told: false, cap: self.limit, ..*spending };
+            *spending = Spending { limit_logged: false, cap: self.limit, ..*spending };
         }
         spending
     }

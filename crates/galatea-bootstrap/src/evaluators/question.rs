@@ -67,11 +67,11 @@ fn question(
     family: Family,
     most: Option<u64>,
 ) -> (String, usize) {
-    let mut told = String::new();
+    let mut known_text = String::new();
     for (n, fact) in known.iter().enumerate() {
-        told.push_str(&format!("\nk{} {}", n + 1, known_fact(talk, fact, zone)));
+        known_text.push_str(&format!("\nk{} {}", n + 1, known_fact(talk, fact, zone)));
     }
-    let mut left = most.map_or(u64::MAX, |most| most.saturating_sub(family.text(&told) + 20));
+    let mut left = most.map_or(u64::MAX, |most| most.saturating_sub(family.text(&known_text) + 20));
     let mut lines: Vec<String> = Vec::new();
     for (at, memory) in talk.messages.iter().enumerate().rev() {
         let text = words::line(&memory.content.text, words::LONGEST);
@@ -92,9 +92,9 @@ fn question(
     let date = talk.messages.last().map(|newest| zone.local(newest.created_at).long_date());
     let mut text =
         format!("# Conversation, until {}\n{}", date.unwrap_or_default(), lines.join("\n"));
-    if !told.is_empty() {
+    if !known_text.is_empty() {
         text.push_str("\n\n# Known already");
-        text.push_str(&told);
+        text.push_str(&known_text);
     }
     (text, shown_from)
 }

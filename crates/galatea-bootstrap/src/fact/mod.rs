@@ -1,4 +1,4 @@
-//! Facts: what people say of themselves and of others, with author, source and time.
+//! What people say of themselves and of others, with author, source and time.
 
 pub(crate) mod consolidate;
 pub(crate) mod rules;

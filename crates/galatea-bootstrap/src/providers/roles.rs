@@ -31,7 +31,7 @@ impl Provider for Roles {
             return Ok(Fragment::default());
         }
         let speakers = Speakers::of(turn);
-        let mut told: Vec<(EntityId, String)> = Vec::new();
+        let mut lines: Vec<(EntityId, String)> = Vec::new();
         for message in turn
             .merged
             .iter()
@@ -43,17 +43,17 @@ impl Provider for Roles {
                 Role::Admin => "is an admin here",
                 Role::None => continue,
             };
-            if !told.iter().any(|(entity, _)| *entity == message.entity_id) {
-                told.push((
+            if !lines.iter().any(|(entity, _)| *entity == message.entity_id) {
+                lines.push((
                     message.entity_id,
                     format!("{} {standing}.", speakers.of_memory(message)),
                 ));
             }
         }
-        if told.is_empty() {
+        if lines.is_empty() {
             return Ok(Fragment::default());
         }
-        let text = told.into_iter().map(|(_, line)| line).collect::<Vec<_>>().join("\n");
+        let text = lines.into_iter().map(|(_, line)| line).collect::<Vec<_>>().join("\n");
         Ok(Fragment::text(text.clone()).value("roles", text))
     }
 }

@@ -1,5 +1,5 @@
-//! Summaries: what was said in a room before the messages that a prompt shows. Each is made of the
-//! one before it and of the messages since, and keeps the ids of both.
+//! What was said in a room before the messages that a prompt shows. Each is made of the one before
+//! it and of the messages since, and keeps the ids of both.
 
 pub(crate) mod check;
 pub(crate) mod question;

@@ -1,4 +1,4 @@
-//! Profiles: of what they are made, who sees them, and when they are made again.
+//! Tests of what profiles are made, who sees them, and when they are made again.
 
 use galatea_core::{
     Derived, EntityId, FinishedTurn, MemoryId, MemoryKind, MemoryScope, Timestamp, Verdict,

@@ -1,4 +1,4 @@
-//! Summaries: when they are made, what of, when they are shown, and what is refused in them.
+//! Tests when summaries are made, what of, when they are shown, and what is refused in them.
 
 use galatea_core::{Derived, FinishedTurn, MemoryKind, Timestamp, Verdict};
 

@@ -1,4 +1,4 @@
-//! Diagnostic: one fault of a file with its place, in the form people know from rustc and uv.
+//! One fault of a file with its place, in the form people know from rustc and uv.
 
 use serde::Serialize;
 use std::{fmt, ops::Range};

@@ -1,4 +1,4 @@
-//! Encrypted: values that elizaOS stored under its SECRET_SALT. They cannot be read here, and must
+//! Recognises values that elizaOS stored under its SECRET_SALT. They cannot be read here, and must
 //! not be taken for keys.
 
 use serde_json::Value;

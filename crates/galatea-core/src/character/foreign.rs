@@ -1,4 +1,4 @@
-//! Foreign: recognises files whose content is of another kind than their name says.
+//! Recognises files whose content is of another kind than their name says.
 
 use std::path::Path;
 
@@ -28,18 +28,18 @@ pub(super) fn not_json(name: &str, text: &str) -> Option<Diagnostic> {
     let word: String =
         begins.chars().take_while(|c| c.is_alphanumeric() || matches!(c, '_' | '$')).collect();
     let after = begins[word.len()..].trim_start_matches([' ', '\t']);
-    let told =
+    let problem =
         |message: &str, help: &str| Some(Diagnostic::whole(name, SYNTAX, message).help(help));
     match word.as_str() {
         "import" | "export" | "const" | "let" | "var" | "module" | "type"
             if !after.starts_with([':', '=']) =>
         {
-            told(PROGRAM, FROM_PROGRAM)
+            problem(PROGRAM, FROM_PROGRAM)
         }
         _ if begins.starts_with("---") || (!word.is_empty() && after.starts_with(':')) => {
-            told(YAML, FROM_YAML)
+            problem(YAML, FROM_YAML)
         }
-        _ if !word.is_empty() && after.starts_with('=') => told(
+        _ if !word.is_empty() && after.starts_with('=') => problem(
             "this looks like TOML, and its name does not end in .toml",
             "name the file so that it ends in .toml",
         ),
@@ -49,11 +49,11 @@ pub(super) fn not_json(name: &str, text: &str) -> Option<Diagnostic> {
 
 /// What a text that is not valid TOML is in truth.
 pub(super) fn not_toml(name: &str, text: &str) -> Option<Diagnostic> {
-    let told = || {
+    let problem = || {
         Diagnostic::whole(name, SYNTAX, "this looks like JSON, and its name ends in .toml")
             .help("name the file so that it ends in .json")
     };
-    text.trim_start().starts_with('{').then(told)
+    text.trim_start().starts_with('{').then(problem)
 }
 
 /// A text from its first line that is not a comment of JavaScript, YAML or TOML.

@@ -160,11 +160,11 @@ fn check_strings(
 ) -> Result<Option<usize>, Box<Diagnostic>> {
     let bytes = source.text.as_bytes();
     let mut at = 0;
-    let mut told = false;
+    let mut reported = false;
     let mut quote = None;
     let mut tell = |at: Range<usize>, what: &str| {
-        if !told {
-            told = true;
+        if !reported {
+            reported = true;
             let message =
                 format!("{what}: accepted here, refused by elizaOS and other JSON readers");
             remarks.push(source.at(Severity::Warning, LOOSE, &at, message));

@@ -1,4 +1,4 @@
-//! Loading: text → Character, or every reason why not.
+//! Reads a text as a Character, or reports every reason why it is none.
 
 use std::path::Path;
 

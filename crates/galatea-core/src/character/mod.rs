@@ -1,4 +1,4 @@
-//! Character: a persona as written in a character file, with elizaOS's fields.
+//! A persona as written in a character file, with elizaOS's fields.
 //!
 //! [`load`] reads every generation of elizaOS's files, [`convert`] writes the present one,
 //! [`settings_layers`] puts a character's settings in the order of elizaOS's `getSetting`. Nothing

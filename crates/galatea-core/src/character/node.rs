@@ -1,4 +1,4 @@
-//! Node: a JSON value that knows where it stands, from JSON or TOML.
+//! A JSON value that knows where it stands, from JSON or TOML.
 
 use serde_json::{Map, Number, Value};
 use std::ops::Range;

@@ -1,4 +1,4 @@
-//! Notes: faults and remarks gathered while a file is read, bounded in number.
+//! Gathers faults and remarks while a file is read, bounded in number.
 
 use std::ops::Range;
 

@@ -1,4 +1,4 @@
-//! Plugins: nodes → names.
+//! Reads the names of plugins from the nodes of a character file.
 
 use serde_json::{Map, Value};
 

@@ -36,9 +36,9 @@ pub fn schema() -> Value {
 /// Whether these bytes are a JSON Schema, such as [`SCHEMA_FILE`], which lies beside character
 /// files and matches their `*.json`.
 pub fn is_schema(bytes: &[u8]) -> bool {
-    let told = |value: Value| {
+    let declares_schema = |value: Value| {
         value["$schema"].as_str().is_some_and(|dialect| dialect.contains("json-schema.org/"))
             && value["properties"].is_object()
     };
-    serde_json::from_slice(bytes).is_ok_and(told)
+    serde_json::from_slice(bytes).is_ok_and(declares_schema)
 }

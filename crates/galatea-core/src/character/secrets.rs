@@ -1,4 +1,4 @@
-//! Secrets: a character's secret settings, which show their names and never their values.
+//! A character's secret settings, which show their names and never their values.
 
 use serde::Deserialize;
 use serde_json::{Map, Value};

@@ -1,4 +1,4 @@
-//! Connection: where something was said and by whom, in the platform's ids and in ours.
+//! Where something was said and by whom, in the platform's ids and in ours.
 
 use serde_json::{Map, Value};
 

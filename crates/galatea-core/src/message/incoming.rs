@@ -1,4 +1,4 @@
-//! Incoming: what a connector hands over.
+//! What a connector hands over.
 
 use serde::{Deserialize, Serialize};
 

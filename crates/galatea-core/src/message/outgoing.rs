@@ -1,4 +1,4 @@
-//! Outgoing: what to do on a platform, what is queued, what the platform answered.
+//! What to do on a platform, what is queued, what the platform answered.
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;

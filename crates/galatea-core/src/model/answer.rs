@@ -1,4 +1,4 @@
-//! Answer: what a text model answered.
+//! What a text model answered.
 
 use serde::{Deserialize, Serialize};
 

@@ -1,4 +1,4 @@
-//! Media: models that turn sound into words, words into pictures, and words into speech.
+//! Models that turn sound into words, words into pictures, and words into speech.
 
 use async_trait::async_trait;
 use serde::{Deserialize, Serialize};

@@ -1,5 +1,5 @@
-//! Object: a text model's answer as JSON that fits a schema (elizaOS `OBJECT_SMALL`,
-//! `OBJECT_LARGE`). Broken JSON is mended; what does not fit is asked for again, with what is wrong.
+//! A text model's answer as JSON that fits a schema (elizaOS `OBJECT_SMALL`, `OBJECT_LARGE`).
+//! Broken JSON is mended; what does not fit is asked for again, with what is wrong.
 
 use serde_json::Value;
 use std::sync::Arc;

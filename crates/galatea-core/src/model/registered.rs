@@ -1,4 +1,4 @@
-//! Registered: a model that a plugin brings for one type (elizaOS `registerModel`).
+//! A model that a plugin brings for one type (elizaOS `registerModel`).
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! Request: one call to a text model.
+//! One call to a text model.
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;

@@ -1,4 +1,4 @@
-//! Schema: whether a value fits a JSON Schema, and what does not fit. Pure.
+//! Whether a value fits a JSON Schema, and what does not fit. Pure.
 //!
 //! It knows the words that schemas of Rust types use (JSON Schema 2020-12: types, fields, items,
 //! bounds, enumerations, alternatives, local references). Words it does not know allow everything.

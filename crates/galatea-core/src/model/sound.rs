@@ -1,5 +1,5 @@
-//! Sound: what kind of sound file some bytes are, and how long it lasts. Pure; bytes come from
-//! strangers, and every number in them is checked.
+//! What kind of sound file some bytes are, and how long it lasts. Pure; bytes come from strangers,
+//! and every number in them is checked.
 
 use super::Sound;
 

@@ -1,5 +1,5 @@
-//! About: what a process runs, in digests, so that those that share a store notice when they do not
-//! run the same.
+//! What a process runs, in digests, so that those that share a store notice when they do not run
+//! the same.
 
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -135,9 +135,9 @@ mod tests {
     fn many_settings_are_counted() {
         let names: Vec<String> = (0..11).map(|n| format!("S{n:02}")).collect();
         let there: Vec<(&str, &str)> = names.iter().map(|name| (name.as_str(), "x")).collect();
-        let told = about("1", "k", &[]).unlike(&about("1", "k", &there));
+        let differences = about("1", "k", &[]).unlike(&about("1", "k", &there));
         assert_eq!(
-            told,
+            differences,
             ["other settings for Ada: S00, S01, S02, S03, S04, S05, S06, S07 and 3 more"]
         );
     }

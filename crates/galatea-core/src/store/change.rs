@@ -14,11 +14,11 @@ use crate::{
 /// owner and roles are merged; participants are inserted if absent.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct ConnectionChange {
-    /// Worlds.
+    /// New and changed Worlds, before their Rooms.
     pub worlds: Vec<WorldChange>,
-    /// Rooms.
+    /// New and changed Rooms.
     pub rooms: Vec<RoomChange>,
-    /// Entities.
+    /// New people and bots, and those with new names.
     pub entities: Vec<EntityChange>,
     /// Participants to insert if absent.
     pub participants: Vec<(EntityId, RoomId)>,
@@ -45,13 +45,13 @@ impl ConnectionChange {
 /// A World to insert or merge. `name: None` inserts the remote id as name and keeps a known one.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct WorldChange {
-    /// Id.
+    /// Derived from the agent and the platform's id.
     pub id: WorldId,
     /// The agent that knows it.
     pub agent: AgentId,
-    /// Platform.
+    /// The platform it lies on.
     pub source: Source,
-    /// Platform id.
+    /// Its id on the platform.
     pub remote: RemoteId,
     /// Name, if the platform gives one.
     pub name: Option<String>,
@@ -62,21 +62,21 @@ pub struct WorldChange {
 /// A Room to insert or merge.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct RoomChange {
-    /// Id.
+    /// Derived from the agent, the platform's id and, but for the first account, the account.
     pub id: RoomId,
     /// The agent that knows it.
     pub agent: AgentId,
-    /// World.
+    /// The World that contains it.
     pub world: WorldId,
     /// Parent, if the platform names one; otherwise a known one is kept.
     pub parent: Option<RoomId>,
-    /// Platform.
+    /// The platform it lies on.
     pub source: Source,
-    /// Login.
+    /// The agent's account there.
     pub account: Account,
-    /// Platform id.
+    /// Its id on the platform.
     pub remote: RemoteId,
-    /// Kind; replaces.
+    /// Replaces a known kind.
     pub kind: crate::room::ChannelType,
     /// Name, if the platform gives one.
     pub name: Option<String>,
@@ -87,7 +87,7 @@ pub struct RoomChange {
 /// An Entity to insert or merge: names are put in front of those known, without repeats.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct EntityChange {
-    /// Id.
+    /// Derived from the agent and the platform's id.
     pub id: EntityId,
     /// The agent that knows it.
     pub agent: AgentId,
@@ -103,16 +103,16 @@ pub struct EntityChange {
 pub enum RequestedChange {
     /// Sets or clears a participant's state.
     SetParticipantState {
-        /// The Room.
+        /// The Room in which the state holds.
         room: RoomId,
-        /// The participant.
+        /// Whose state changes; inserted as a participant if missing.
         entity: EntityId,
-        /// To what.
+        /// The new state; none clears it.
         state: Option<ParticipantState>,
     },
     /// Merges keys into a room's metadata.
     MergeRoomMetadata {
-        /// Which room.
+        /// The Room whose metadata changes.
         room: RoomId,
         /// Keys; null removes.
         metadata: Map<String, Value>,
@@ -130,23 +130,23 @@ pub enum RequestedChange {
         world: WorldId,
         /// The person who gets the role.
         entity: EntityId,
-        /// To what.
+        /// The new role.
         role: crate::world::Role,
     },
     /// Sets after how many days the messages of a World are deleted.
     SetRetention {
-        /// Where.
+        /// The World whose messages expire.
         world: WorldId,
         /// From 1 to [`crate::world::MOST_RETENTION_DAYS`]; 0 keeps them.
         days: u32,
     },
     /// Sets or removes a World's setting that the character declares.
     SetWorldSetting {
-        /// Where.
+        /// The World whose setting changes.
         world: WorldId,
         /// Its key ([`crate::world_settings::WorldSetting::key`]).
         key: String,
-        /// To what; none removes it.
+        /// The new value; none removes it.
         value: Option<String>,
     },
     /// Inserts or replaces a task.

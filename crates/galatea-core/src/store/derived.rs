@@ -19,7 +19,7 @@ use crate::{
 #[async_trait]
 pub trait DerivedStore: Send + Sync {
     /// Carries out a change of this agent's derived memories in one commit: how many new rows were
-    /// stored. A row is passed over if its id exists, if one of its sources is gone (it may have
+    /// stored. A row is skipped if its id exists, if one of its sources is gone (it may have
     /// been deleted while a model read it), or if it belongs to another agent.
     async fn change_derived(&self, agent: AgentId, change: &DerivedChange) -> Result<u64>;
     /// Those of `ids` that exist, with scope, validity and sources. Messages count too: they have

@@ -16,7 +16,7 @@ use crate::{
 #[async_trait]
 pub trait EmbeddingStore: Send + Sync {
     /// Keeps embeddings of this model for memories of this agent, in place of those they had; how
-    /// many. A memory that is gone, or says something else by now, is passed over.
+    /// many. A memory that is gone, or says something else by now, is skipped.
     async fn save_embeddings(
         &self,
         agent: AgentId,
@@ -36,7 +36,7 @@ pub trait EmbeddingStore: Send + Sync {
     ) -> Result<u64>;
     /// Memories that match and have no embedding of this model (and this width, where one is
     /// given), in the order in which memories are found without it. Those that were given up are
-    /// passed over.
+    /// skipped.
     async fn without_embedding(
         &self,
         query: &MemoryQuery,

@@ -1,4 +1,4 @@
-//! Leases: which process does which part of the work while several share a store.
+//! Which process does which part of the work while several share a store.
 //!
 //! A lease only saves work: it keeps two processes from reading one platform account or thinking
 //! about one Room at the same time. Unique keys of the store prevent a second copy of an answer.

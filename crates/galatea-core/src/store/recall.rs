@@ -1,4 +1,4 @@
-//! Recall: hybrid search of memories, by words and by meaning.
+//! Hybrid search of memories, by words and by meaning.
 
 use async_trait::async_trait;
 

@@ -7,7 +7,7 @@ use crate::{clock::Timestamp, error::Result, ids::MemoryId};
 
 /// One action with an effect of its own, in a turn that is not committed yet.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Step {
+pub struct JournalStep {
     /// The first message the turn answers: it is the same however often the turn is run.
     pub message: MemoryId,
     /// Number within the turn, from 0.
@@ -26,7 +26,7 @@ pub struct Step {
 #[async_trait]
 pub trait StepStore: Send + Sync {
     /// The steps of the turn that begins with this message, in order.
-    async fn steps(&self, message: MemoryId) -> Result<Vec<Step>>;
+    async fn steps(&self, message: MemoryId) -> Result<Vec<JournalStep>>;
     /// Inserts a step, or sets the result of one that is there.
-    async fn save_step(&self, step: &Step) -> Result<()>;
+    async fn save_step(&self, step: &JournalStep) -> Result<()>;
 }

@@ -12,11 +12,11 @@ use crate::{
 /// T2: everything a finished turn writes, in one commit.
 #[derive(Debug, Clone)]
 pub struct TurnRecord {
-    /// The turn.
+    /// Links deliveries and memories to each other; one turn commits once.
     pub turn: TurnId,
-    /// Its agent.
+    /// The agent that answered; the turn changes nothing of another one.
     pub agent: AgentId,
-    /// Its room.
+    /// The Room whose messages it finishes.
     pub room: RoomId,
     /// Replies and action results to remember.
     pub memories: Vec<Memory>,
@@ -24,11 +24,11 @@ pub struct TurnRecord {
     pub deliveries: Vec<NewDelivery>,
     /// Inbox rows this turn finishes.
     pub finished: Vec<FinishedMessage>,
-    /// Changes actions asked for.
+    /// Changes that actions and commands asked for, applied in this order.
     pub effects: Vec<RequestedChange>,
     /// What it cost, added to the ledger.
     pub usage: Vec<UsageRow>,
-    /// Now.
+    /// Time of the commit, by the turn's clock.
     pub at: Timestamp,
     /// The lease under which its Room was worked on, where several processes share the store.
     pub fence: Option<Fence>,
@@ -37,7 +37,7 @@ pub struct TurnRecord {
 /// An inbox row finished by a turn.
 #[derive(Debug, Clone, PartialEq)]
 pub struct FinishedMessage {
-    /// The message.
+    /// The memory of the message.
     pub id: MemoryId,
     /// How it ended.
     pub state: InboxState,
@@ -48,7 +48,7 @@ pub struct FinishedMessage {
 /// An outbox row to insert.
 #[derive(Debug, Clone, PartialEq)]
 pub struct NewDelivery {
-    /// What goes out.
+    /// The encoded part with its address.
     pub delivery: Delivery,
     /// The memory it shows.
     pub memory: Option<MemoryId>,

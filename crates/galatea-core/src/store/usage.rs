@@ -1,4 +1,4 @@
-//! Usage: what answers cost, added up per day, place, person and model, and who is blocked.
+//! What answers cost, added up per day, place, person and model, and who is blocked.
 
 use async_trait::async_trait;
 use serde::{Deserialize, Serialize};
@@ -120,7 +120,7 @@ pub enum Holder {
 
 /// What the ledger says of a holder.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Standing {
+pub struct UsageTotal {
     /// Used on the day asked for.
     pub today: Amount,
     /// Answered on an earlier day; always false for other holders than people.
@@ -134,7 +134,7 @@ pub trait UsageStore: Send + Sync {
     /// ([`super::TurnRecord::usage`]).
     async fn add_usage(&self, rows: &[UsageRow]) -> Result<()>;
     /// What a holder has used on a day.
-    async fn standing(&self, agent: AgentId, day: Day, holder: &Holder) -> Result<Standing>;
+    async fn standing(&self, agent: AgentId, day: Day, holder: &Holder) -> Result<UsageTotal>;
     /// Every row from this day on, of one agent or of all, oldest day first.
     async fn usage(&self, agent: Option<AgentId>, since: Day) -> Result<Vec<UsageRow>>;
     /// Every row of one person from this day on, oldest day first.

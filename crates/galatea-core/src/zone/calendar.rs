@@ -1,4 +1,4 @@
-//! Calendar: days since 1970 as dates.
+//! Days since 1970 as dates.
 
 /// Seconds of a day.
 pub(super) const DAY: i64 = 86_400;

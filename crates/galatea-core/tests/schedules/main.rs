@@ -47,7 +47,10 @@ fn sending_again_doubles() {
     let verdicts = all(Policy::Resend, two_crashes());
     assert!(verdicts.doubled > 0);
     assert_eq!(verdicts.lost, 0);
-    assert_eq!(verdicts.silently_doubled, 0, "what may have arrived twice is stored as doubtful");
+    assert_eq!(
+        verdicts.silently_doubled, 0,
+        "what may have arrived twice is stored as of unknown outcome"
+    );
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! Markdown: headings, paragraphs, lists, tables and code.
+//! Reads headings, paragraphs, lists, tables and code.
 
 use galatea_core::Result;
 use pulldown_cmark::{Event, HeadingLevel, Options, Parser, Tag, TagEnd};

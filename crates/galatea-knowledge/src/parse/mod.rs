@@ -1,4 +1,4 @@
-//! Parsers: bytes to a [`Document`], one format per file. Pure: no parser touches disk or network.
+//! Turns bytes into a [`Document`], one format per file. Pure: no parser touches disk or network.
 //! Those of markup and binary formats are called in a child process only ([`crate::child`]).
 
 mod archive;

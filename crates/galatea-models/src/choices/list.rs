@@ -35,7 +35,7 @@ impl Listed {
 /// Reads `{"data":[{"id"…}]}`: OpenAI, Groq, OpenRouter, Anthropic, and compatible servers.
 pub(crate) fn by_id(list: &Value) -> Vec<Listed> {
     let one = |model: &Value| {
-        let told = |name: &str| model.get(name).is_some_and(|value| !value.is_null());
+        let has = |name: &str| model.get(name).is_some_and(|value| !value.is_null());
         // The fields of OpenRouter, Groq, Anthropic and vLLM, in this order, for the window and
         // then for the longest answer.
         let window = number(
@@ -47,7 +47,7 @@ pub(crate) fn by_id(list: &Value) -> Vec<Listed> {
         Some(Listed {
             id: model["id"].as_str()?.to_owned(),
             created: model["created"].as_i64(),
-            ends: told("shutdown_date") || told("expiration_date") || model["active"] == false,
+            ends: has("shutdown_date") || has("expiration_date") || model["active"] == false,
             facts: Facts {
                 limits: ModelLimits { window, output },
                 price: price(&model["pricing"]),

@@ -242,12 +242,12 @@ impl<'a> Context<'a> {
         let facts =
             self.dependencies.choices().facts(&endpoint.service(), model).unwrap_or_default();
         let table = family.map(|family| family.limits).unwrap_or_default();
-        let told = if provider == "ollama" {
+        let reported = if provider == "ollama" {
             facts.limits.window.or(Some(DEFAULT_WINDOW))
         } else {
             facts.limits.window.or(table.window)
         };
-        let window = self.windows.of(provider, model).or(told);
+        let window = self.windows.of(provider, model).or(reported);
         ModelInfo {
             provider: provider.to_owned(),
             model: model.to_owned(),

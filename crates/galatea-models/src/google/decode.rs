@@ -82,8 +82,8 @@ impl Gather for Pieces {
     ) -> Result<Progress, Fail> {
         const SHAPE: &str = "generated content";
         let body: Body = surrogate::parse(frame).ok_or(Fail::Garbage(SHAPE))?;
-        if let Some(told) = body.error.filter(|e| !e.is_null()) {
-            return Err(error::in_band(&told));
+        if let Some(fault) = body.error.filter(|e| !e.is_null()) {
+            return Err(error::in_band(&fault));
         }
         if body.candidates.is_none()
             && body.prompt_feedback.is_none()

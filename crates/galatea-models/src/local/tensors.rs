@@ -1,5 +1,5 @@
-//! Tensors: reads the safetensors format (<https://github.com/huggingface/safetensors>): the length of
-//! a JSON header, the header with types, shapes and places, and the numbers.
+//! Reads the safetensors format (<https://github.com/huggingface/safetensors>): the length of a
+//! JSON header, the header with types, shapes and places, and the numbers.
 
 use galatea_core::Result;
 use serde::Deserialize;

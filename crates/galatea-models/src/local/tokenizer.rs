@@ -1,5 +1,5 @@
-//! Tokenizer: WordPiece as BERT's, from a `tokenizer.json` of Hugging Face. A tokenizer of another
-//! kind is refused rather than read wrongly.
+//! WordPiece as BERT's, from a `tokenizer.json` of Hugging Face. A tokenizer of another kind is
+//! refused rather than read wrongly.
 
 use std::collections::HashMap;
 

@@ -56,8 +56,8 @@ impl Gather for Pieces {
     ) -> Result<Progress, Fail> {
         const SHAPE: &str = "a line of a chat answer";
         let line: Line = surrogate::parse(frame).ok_or(Fail::Garbage(SHAPE))?;
-        if let Some(told) = line.error {
-            return Err(error::in_band(&told));
+        if let Some(fault) = line.error {
+            return Err(error::in_band(&fault));
         }
         if line.message.is_none() && !line.done {
             return Err(Fail::Garbage(SHAPE));

@@ -26,18 +26,18 @@ pub(crate) async fn window(endpoint: &Endpoint, model: &str) -> galatea_core::Re
         .post("/show", &Body { model }, false, &Call { model, read: super::error::read })
         .await?;
     let bytes = endpoint.body(response).await?;
-    let told = serde_json::from_slice(&bytes)
+    let body = serde_json::from_slice(&bytes)
         .map_err(|_| endpoint.fail(Fail::Garbage("facts of a model"), model))?;
-    Ok(read(&told))
+    Ok(read(&body))
 }
 
 /// Reads the window from the answer; `None` if it contains neither number.
-fn read(told: &Value) -> Option<u32> {
-    let info = &told["model_info"];
+fn read(body: &Value) -> Option<u32> {
+    let info = &body["model_info"];
     let most = info["general.architecture"]
         .as_str()
         .and_then(|name| tokens(info[format!("{name}.context_length")].as_u64()?));
-    let own = told["parameters"].as_str().and_then(num_ctx);
+    let own = body["parameters"].as_str().and_then(num_ctx);
     match (own, most) {
         (Some(own), Some(most)) => Some(own.min(most)),
         (Some(own), None) => Some(own),
@@ -64,7 +64,7 @@ mod tests {
 
     #[test]
     fn the_modelfile_comes_before_the_default_and_no_window_is_larger_than_the_model() {
-        let told = |parameters: Value, most: Value| {
+        let window = |parameters: Value, most: Value| {
             read(
                 &json!({ "parameters": parameters, "model_info": { "general.architecture": "gemma3", "gemma3.context_length": most, "llama.context_length": 7 } }),
             )
@@ -74,24 +74,24 @@ mod tests {
                 "temperature                    1\nnum_ctx                        {n}\nstop                           \"<end>\""
             ))
         };
-        assert_eq!(told(with("32768"), json!(131_072)), Some(32_768), "the Modelfile's");
+        assert_eq!(window(with("32768"), json!(131_072)), Some(32_768), "the Modelfile's");
         assert_eq!(
-            told(with("32768"), json!(16_384)),
+            window(with("32768"), json!(16_384)),
             Some(16_384),
             "never more than the model takes"
         );
-        assert_eq!(told(with("32768"), Value::Null), Some(32_768));
+        assert_eq!(window(with("32768"), Value::Null), Some(32_768));
         assert_eq!(
-            told(json!("temperature 1"), json!(131_072)),
+            window(json!("temperature 1"), json!(131_072)),
             Some(DEFAULT_WINDOW),
             "memory is not spent unasked"
         );
-        assert_eq!(told(Value::Null, json!(2_048)), Some(2_048), "a small model");
+        assert_eq!(window(Value::Null, json!(2_048)), Some(2_048), "a small model");
         for odd in ["-1", "0", "12", "8k", "", "99999999999"] {
-            assert_eq!(told(with(odd), json!(131_072)), Some(DEFAULT_WINDOW), "{odd}");
+            assert_eq!(window(with(odd), json!(131_072)), Some(DEFAULT_WINDOW), "{odd}");
         }
         assert_eq!(
-            told(json!("num_ctx_more 9000"), json!(4_096)),
+            window(json!("num_ctx_more 9000"), json!(4_096)),
             Some(4_096),
             "another parameter"
         );

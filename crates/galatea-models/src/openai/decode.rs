@@ -90,8 +90,8 @@ impl From<Tokens> for Usage {
 pub(crate) fn decode(bytes: &[u8]) -> Result<TextAnswer, Fail> {
     const SHAPE: &str = "a chat completion";
     let body: Body = surrogate::parse_bytes(bytes).ok_or(Fail::Garbage(SHAPE))?;
-    if let Some(told) = body.error.filter(|e| !e.is_null()) {
-        return Err(error::in_band(&told));
+    if let Some(fault) = body.error.filter(|e| !e.is_null()) {
+        return Err(error::in_band(&fault));
     }
     let usage = body.usage.map(Usage::from).unwrap_or_default();
     let Some(choice) = body.choices.ok_or(Fail::Garbage(SHAPE))?.into_iter().next() else {

@@ -29,9 +29,9 @@ pub(super) fn in_band(error: &Value) -> Fail {
 
 /// The failure of a single choice. If a provider fails after the answer has begun, OpenRouter sends
 /// the error beside the partial answer.
-pub(super) fn of_choice(told: Option<Value>, finish_reason: Option<&str>) -> Option<Fail> {
-    let told = told.filter(|e| !e.is_null());
-    (told.is_some() || finish_reason == Some("error")).then(|| in_band(&told.unwrap_or_default()))
+pub(super) fn of_choice(fault: Option<Value>, finish_reason: Option<&str>) -> Option<Fail> {
+    let fault = fault.filter(|e| !e.is_null());
+    (fault.is_some() || finish_reason == Some("error")).then(|| in_band(&fault.unwrap_or_default()))
 }
 
 /// The status that belongs to an error word (OpenAI, "Error codes"). Needed where an error arrives

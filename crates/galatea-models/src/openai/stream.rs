@@ -87,8 +87,8 @@ impl Gather for Pieces {
         }
         let chunk: Chunk =
             surrogate::parse(frame).ok_or(Fail::Garbage("a piece of a chat completion"))?;
-        if let Some(told) = chunk.error.filter(|e| !e.is_null()) {
-            return Err(error::in_band(&told));
+        if let Some(fault) = chunk.error.filter(|e| !e.is_null()) {
+            return Err(error::in_band(&fault));
         }
         if let Some(usage) = chunk.usage {
             self.answer.usage = Usage::from(usage);

@@ -9,7 +9,7 @@ mod limits;
 
 use galatea_core::{
     Timestamp,
-    store::{Amount, Day, Holder, Standing},
+    store::{Amount, Day, Holder, UsageTotal},
 };
 use std::{
     collections::{BTreeMap, HashMap},
@@ -86,12 +86,13 @@ impl Ledger {
 
     /// Takes in what is stored of a day. It holds what was used here as well, once committed, so
     /// what others used is the rest; it never shrinks.
-    pub(super) fn read(&mut self, key: &Holder, day: Day, stored: Standing, now: Timestamp) {
+    pub(super) fn read(&mut self, key: &Holder, day: Day, stored: UsageTotal, now: Timestamp) {
         let account = self.account(key, now);
         if account.day != day {
             return;
         }
-        let Standing { today: Amount { answers, notices, micros, unpriced, .. }, earlier } = stored;
+        let UsageTotal { today: Amount { answers, notices, micros, unpriced, .. }, earlier } =
+            stored;
         account.base.micros = account.base.micros.max(micros.saturating_sub(account.mine.micros));
         account.base.tokens = account.base.tokens.max(unpriced.saturating_sub(account.mine.tokens));
         account.base_answers =

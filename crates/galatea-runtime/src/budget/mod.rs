@@ -349,7 +349,7 @@ impl Budget {
         if !rows.is_empty()
             && let Err(error) = self.store.add_usage(&rows).await
         {
-            tracing::warn!(error = %error.report(), "what turns used could not be written down; it is tried again with the next one");
+            tracing::warn!(agent = %self.agent, error = %error.report(), "failed to store what turns used; retrying with the next turn");
             self.keep(rows);
         }
     }

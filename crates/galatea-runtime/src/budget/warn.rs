@@ -19,14 +19,14 @@ impl Budget {
             );
             let budget = Arc::clone(self);
             tokio::spawn(async move {
-                if let Err(error) = budget.tell_owners(&setting, percent, day, who.text()).await {
+                if let Err(error) = budget.warn_owners(&setting, percent, day, who.text()).await {
                     tracing::warn!(error = %error.report(), "failed to warn the owners that a budget is nearly used up; the log has the warning");
                 }
             });
         }
     }
 
-    async fn tell_owners(
+    async fn warn_owners(
         &self,
         setting: &str,
         percent: u64,

@@ -1,4 +1,4 @@
-//! Flow: a rate with a burst.
+//! A rate with a burst.
 
 /// So many a minute, and some of them at once.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

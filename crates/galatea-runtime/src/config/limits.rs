@@ -1,4 +1,4 @@
-//! Limits: how busy rooms behave, how large turns get, how long things may take.
+//! How busy rooms behave, how large turns get, how long things may take.
 
 use galatea_core::{Result, Settings, Variable};
 use std::time::Duration;

@@ -1,4 +1,4 @@
-//! Policy: whom to answer on one platform, and when.
+//! Whom to answer on one platform, and when.
 
 use galatea_core::{Error, People, Result, Settings, Source, Variable, room::ChannelType};
 

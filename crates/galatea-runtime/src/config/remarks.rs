@@ -1,4 +1,4 @@
-//! Remarks: entries of lists of people that match no one, for `doctor` and the banner.
+//! Entries of lists of people that match no one, for `doctor` and the banner.
 
 use galatea_core::{People, Result, Settings, Source};
 

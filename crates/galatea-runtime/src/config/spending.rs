@@ -1,4 +1,4 @@
-//! Spending: how many answers and how much money people, Rooms, Worlds and the agent may use.
+//! How many answers and how much money people, Rooms, Worlds and the agent may use.
 
 mod variables;
 

@@ -1,5 +1,4 @@
-//! Accounts: what of a platform's ids is shared by an agent's accounts there, and what each account
-//! has to itself.
+//! What of a platform's ids an agent's accounts there share, and what each account has to itself.
 //!
 //! People and Worlds are shared by all accounts. A Room and its messages are an account's own: two
 //! bots sit in one channel and each hears everything there, and Telegram counts messages per bot.

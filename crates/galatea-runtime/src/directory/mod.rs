@@ -1,5 +1,4 @@
-//! Directory: the ids of people and places, and the rows about them that are known without asking
-//! the store.
+//! The ids of people and places, and the rows about them that are known without asking the store.
 
 mod accounts;
 mod fingerprint;

@@ -1,4 +1,4 @@
-//! Inbox: stored messages → turns, in order per Room.
+//! Takes stored messages to turns, in order per Room.
 
 mod reconcile;
 mod state;

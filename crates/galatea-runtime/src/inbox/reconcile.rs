@@ -1,6 +1,6 @@
-//! Reconcile: messages that are in the store and not in flight get into their lanes: those of the
-//! last run, those that other processes stored, those whose commit succeeded although the connector
-//! was answered otherwise, and those that a lane could not hold.
+//! Puts messages that are in the store and not in flight into their lanes: those of the last run,
+//! those that other processes stored, those whose commit succeeded although the connector got an
+//! error, and those that a lane could not hold.
 //!
 //! The rules that keep a Room's order are those of the outbox: nothing is awaited between claiming
 //! a message and pushing it, and a lock keeps the order of two polls.
@@ -44,7 +44,7 @@ impl Inbox {
     }
 
     async fn clear_own_backlog(&self, route: &Route) {
-        let mut told = false;
+        let mut logged = false;
         loop {
             route.backlog.turns.reading();
             let items = match self.unfinished(route, PAGE).await {
@@ -55,11 +55,11 @@ impl Inbox {
                     continue;
                 }
             };
-            if !items.is_empty() && !told {
-                told = true;
+            if !items.is_empty() && !logged {
+                logged = true;
                 tracing::info!(source = %route.info.source, count = items.len(), "messages left over from the last run are answered now");
             }
-            kill_point("takeover.turns");
+            kill_point("reconcile.turns");
             let all = items.len() < PAGE as usize;
             self.push_all(items, false);
             if !all {
@@ -162,7 +162,7 @@ impl Inbox {
 
     /// For messages that another process has finished: where the platform shows that an answer is
     /// coming and none is, the sign is ended.
-    pub(crate) async fn tell_unanswered(&self, route: &Route) {
+    pub(crate) async fn report_unanswered(&self, route: &Route) {
         let awaited: Vec<_> = self
             .awaited
             .iter()
@@ -179,7 +179,7 @@ impl Inbox {
             self.awaited.remove(&id);
             let is_answered = |decision| matches!(decision, Decision::Answer | Decision::Command);
             if let Some(verdict) = item.verdict.filter(|verdict| !is_answered(verdict.decision)) {
-                self.engine.tell_unanswered(&item.entry, &verdict);
+                self.engine.report_unanswered(&item.entry, &verdict);
             }
         }
     }
@@ -211,7 +211,7 @@ impl Inbox {
     fn besides(&self) -> InFlightRows {
         let rooms = self.lanes.spilled();
         let _both = self.claiming.lock().unwrap_or_else(PoisonError::into_inner);
-        InFlightRows { messages: self.in_flight.ids(), rooms }
+        InFlightRows { messages: self.in_flight.snapshot(), rooms }
     }
 
     /// Whether this process may begin with the stored messages of a Room.

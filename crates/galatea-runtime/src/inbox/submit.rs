@@ -1,4 +1,4 @@
-//! Submit: a stored message goes to its Room's lane, or stays in the store until its backlog is
+//! Puts a stored message into its Room's lane, or leaves it in the store until its backlog is
 //! cleared or for another process.
 
 use galatea_core::{

@@ -1,4 +1,4 @@
-//! Worker: runs one Room's turns, one after another.
+//! Runs one Room's turns, one after another.
 
 use futures::FutureExt;
 use galatea_core::{Backoff, Error, ErrorKind, Result, RoomId, store::InboxState};

@@ -1,5 +1,5 @@
-//! Attach: an account that this process connects. Its backlog goes first, deliveries before
-//! messages; then the store is polled for rows that this process did not write.
+//! Works on the rows of an account that this process connects. Its backlog goes first, deliveries
+//! before messages; then the store is polled for rows that this process did not write.
 
 use galatea_core::{Clock, ConnectorInfo, Hint, Store};
 use std::{sync::Arc, time::Duration};
@@ -83,7 +83,7 @@ impl Attached {
             }
             // The store reports its own failures; the next poll tries again.
             let _ = outbox.poll(route).await;
-            inbox.tell_unanswered(route).await;
+            inbox.report_unanswered(route).await;
             if turn.is_multiple_of(SELDOM) && !ownership.is_leased(&route.info.source) {
                 inbox.poll(route).await;
             }

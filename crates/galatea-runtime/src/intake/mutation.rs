@@ -86,7 +86,7 @@ pub(super) fn applied(
 }
 
 /// Publishes what an event that changes nothing stored means to listeners.
-pub(super) fn told(
+pub(super) fn publish_event(
     directory: &Directory,
     events: &EventBus,
     info: &ConnectorInfo,

@@ -1,4 +1,4 @@
-//! Create: an agent is assembled from its parts.
+//! Assembles an agent from its parts.
 
 use dashmap::DashMap;
 use galatea_core::{

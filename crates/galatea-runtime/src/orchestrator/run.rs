@@ -1,4 +1,4 @@
-//! Run: agents start and stop, one by one or all of them, and with them this process's part of what
+//! Starts and stops agents, one by one or all of them, and with them this process's part of what
 //! several share.
 
 use galatea_core::{AgentId, Error, ErrorKind, Event, Result};

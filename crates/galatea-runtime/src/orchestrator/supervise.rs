@@ -1,5 +1,5 @@
-//! Supervise: owns every connector and service task; restarts what ends with backoff, parks what
-//! needs a person.
+//! Owns every connector and service task; restarts what ends with backoff, parks what needs a
+//! person.
 
 use backon::{BackoffBuilder, ExponentialBackoff, ExponentialBuilder};
 use futures::FutureExt;
@@ -79,9 +79,9 @@ async fn connected(agent: &Arc<Agent>, connector: &Arc<dyn Connector>, stop: &Ca
     };
     // Subscribers of the events report it to people once; the attempts are for debugging.
     let task = label(&info.source, &info.account);
-    let told = |ended: &Ended| match ended {
+    let report = |ended: &Ended| match ended {
         Ended::Again { error, delay } => {
-            tracing::debug!(task, code = error.code(), error = %error.report(), seconds = delay.as_secs_f32(), "ended; restarting after the pause");
+            tracing::debug!(task, code = error.code(), error = %error.report(), seconds = delay.as_secs_f32(), "a connector ended; restarting it after the pause");
             intake.report(
                 &info,
                 Health::Retrying {
@@ -91,7 +91,7 @@ async fn connected(agent: &Arc<Agent>, connector: &Arc<dyn Connector>, stop: &Ca
             );
         }
         Ended::Parked(error) => {
-            tracing::debug!(task, code = error.code(), error = %error.report(), "stopped: this needs a person");
+            tracing::debug!(task, code = error.code(), error = %error.report(), retried = is_repaired_elsewhere(error.kind()), "a connector is parked until a person repairs the cause");
             intake.report(
                 &info,
                 Health::Down {
@@ -102,7 +102,7 @@ async fn connected(agent: &Arc<Agent>, connector: &Arc<dyn Connector>, stop: &Ca
             );
         }
     };
-    keep(agent, stop, run, told).await;
+    keep(agent, stop, run, report).await;
 }
 
 /// Runs an agent's services, in one process at a time.
@@ -124,17 +124,17 @@ async fn service(agent: Arc<Agent>, service: Arc<dyn Service>, lease: LeaseGuard
         stop.cancel();
         tokio::time::sleep(GRACE).await;
     };
-    let told = |ended: &Ended| match ended {
+    let report = |ended: &Ended| match ended {
         Ended::Again { error, delay } => {
-            tracing::warn!(task = name, code = error.code(), error = %error.report(), seconds = delay.as_secs_f32(), "ended; restarting after the pause");
+            tracing::warn!(agent = %agent.view.identity.id(), service = name, code = error.code(), error = %error.report(), seconds = delay.as_secs_f32(), "a service ended; restarting it after the pause");
         }
         Ended::Parked(error) => {
-            tracing::error!(task = name, code = error.code(), error = %error.report(), fix = error.fix(), "stopped: this needs a person");
+            tracing::error!(agent = %agent.view.identity.id(), service = name, code = error.code(), error = %error.report(), fix = error.fix(), retried = is_repaired_elsewhere(error.kind()), "a service is parked until a person repairs the cause");
         }
     };
     tokio::select! {
-        () = keep(&agent, &stop, |stop| Arc::clone(&service).run(stop), told) => {}
-        () = closed => tracing::warn!(task = name, "the service did not end in time and is dropped"),
+        () = keep(&agent, &stop, |stop| Arc::clone(&service).run(stop), report) => {}
+        () = closed => tracing::warn!(agent = %agent.view.identity.id(), service = name, seconds = GRACE.as_secs(), "a service did not end in time after its lease was lost; dropping it"),
     }
 }
 
@@ -147,7 +147,7 @@ async fn keep<F: Future<Output = Result<()>>>(
     agent: &Agent,
     stop: &CancellationToken,
     run: impl Fn(CancellationToken) -> F,
-    told: impl Fn(&Ended),
+    report: impl Fn(&Ended),
 ) {
     let mut pauses = restarts().build();
     let mut parked: Option<(Option<String>, ExponentialBackoff)> = None;
@@ -172,7 +172,7 @@ async fn keep<F: Future<Output = Result<()>>>(
             Retry::Never => {
                 let code = error.code().map(str::to_owned);
                 let repairable = is_repaired_elsewhere(error.kind());
-                told(&Ended::Parked(error));
+                report(&Ended::Parked(error));
                 if !repairable {
                     stop.cancelled().await;
                     return;
@@ -191,7 +191,7 @@ async fn keep<F: Future<Output = Result<()>>>(
             Retry::After(delay) => delay,
             Retry::Soon => pause,
         };
-        told(&Ended::Again { error, delay });
+        report(&Ended::Again { error, delay });
         tokio::select! {
             () = agent.clock.sleep(delay) => {}
             () = stop.cancelled() => return,

@@ -1,4 +1,4 @@
-//! Watch: how agents, accounts and limits are doing.
+//! Reports how agents, accounts and limits are doing.
 
 use galatea_core::{
     Address, AgentId, ConnectorInfo, EventBus, Health, MemberId, Outgoing, Result,

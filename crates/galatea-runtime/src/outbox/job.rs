@@ -1,4 +1,4 @@
-//! Job: one outbox row in memory, on its way.
+//! One outbox row in memory, on its way.
 
 use galatea_core::{
     Clock, Delivery, DeliveryId,

@@ -1,4 +1,4 @@
-//! Key: what a platform recognises a repeated delivery by.
+//! What a platform recognises a repeated delivery by.
 
 use galatea_core::DeliveryId;
 

@@ -1,4 +1,4 @@
-//! Outbox: committed deliveries → the platform, in order per Room.
+//! Takes committed deliveries to the platform, in order per Room.
 
 mod job;
 mod key;

@@ -1,4 +1,4 @@
-//! Outbound: any Room from any other (`send_message_to_target`).
+//! Sends to any Room from any other (`send_message_to_target`).
 
 use async_trait::async_trait;
 use galatea_core::{Address, Error, ErrorKind, Outbound, Outgoing, Result, TurnId};

@@ -1,4 +1,4 @@
-//! Pauses: an account's rate-limit pause outlives a restart.
+//! Stores an account's rate-limit pause, so that it outlives a restart.
 
 use super::{route::Route, state::Outbox};
 
@@ -21,7 +21,7 @@ pub(super) async fn restore_pauses(outbox: &Outbox, route: &Route) {
             }
         }
         Err(error) => {
-            tracing::warn!(error = %error.report(), "failed to read the rate-limit pause of an account; sending without it")
+            tracing::warn!(source = %route.info.source, account = %route.info.account, error = %error.report(), "failed to read the rate-limit pause of an account; sending without it")
         }
     }
 }
@@ -39,6 +39,6 @@ pub(super) async fn keep_pauses(outbox: &Outbox, route: &Route) {
         )
         .await;
     if let Err(error) = kept {
-        tracing::warn!(error = %error.report(), "failed to store the rate-limit pause of an account; a restart forgets it");
+        tracing::warn!(source = %route.info.source, account = %route.info.account, error = %error.report(), "failed to store the rate-limit pause of an account; a restart forgets it");
     }
 }

@@ -1,4 +1,4 @@
-//! Precedence: in a lane a change or a reaction waits for what is to be said.
+//! In a lane a change or a reaction waits for what is to be said.
 
 use galatea_core::{Delivery, Priority, RoomId};
 use std::ops::ControlFlow;

@@ -1,5 +1,5 @@
-//! Rate gate: every call of an account passes it. It never waits; it returns how long the caller
-//! has to wait.
+//! Admits every call of an account, or returns how long the caller has to wait. It never waits
+//! itself.
 //!
 //! Server-imposed waits apply to the Room or account they were issued for, and to the kind of call
 //! they were issued for. Pauses bind downwards: while answers wait, nothing of less weight goes

@@ -1,4 +1,4 @@
-//! Read-back: asks the platform whether a part of unknown outcome was delivered.
+//! Asks the platform whether a part of unknown outcome was delivered.
 
 use galatea_core::{
     Backoff, ReadBackResult, Receipt, Retry, kill_point,
@@ -36,7 +36,7 @@ pub(super) async fn read_back(
                 return (ReadBackOutcome::Absent, None);
             }
             Ok(ReadBackResult::Unknown) => {
-                tracing::warn!(delivery = %delivery.id, "the platform gives no way to tell whether this was sent");
+                tracing::warn!(delivery = %delivery.id, "read-back is inconclusive; DELIVERY_WHEN_UNSURE decides");
                 return (ReadBackOutcome::Unclear, None);
             }
             Err(SendError::Deferred(error)) => (error, false),
@@ -54,12 +54,12 @@ pub(super) async fn read_back(
         if tries >= ATTEMPTS {
             return unclear(job, &error);
         }
-        tracing::info!(delivery = %delivery.id, error = %error.report(), "looking for an earlier send failed; trying again");
+        tracing::info!(delivery = %delivery.id, error = %error.report(), "failed to read back a send; retrying after the pause");
         outbox.clock.sleep(delay).await;
     }
 }
 
 fn unclear(job: &Job, error: &galatea_core::Error) -> (ReadBackOutcome, Option<Receipt>) {
-    tracing::warn!(delivery = %job.delivery.id, error = %error.report(), "looking for an earlier send keeps failing");
+    tracing::warn!(delivery = %job.delivery.id, error = %error.report(), "read-back keeps failing; the outcome stays unknown and DELIVERY_WHEN_UNSURE decides");
     (ReadBackOutcome::Unclear, None)
 }

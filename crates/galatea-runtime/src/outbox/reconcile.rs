@@ -1,6 +1,6 @@
-//! Reconcile: the store is the queue, and lanes are a short cut through memory. Here rows that are
-//! in the store and not in flight get into their lanes: those of the last run, of other processes,
-//! of operators (`outbox retry`), and those that a lane released.
+//! Puts rows that are in the store and not in flight into their lanes: those of the last run, of
+//! other processes, of operators (`outbox retry`), and those that a lane released. The store is the
+//! queue, and lanes are a short cut through memory.
 //!
 //! Three rules keep a Room's order. A row is claimed and pushed without an await in between, or a
 //! row that is committed meanwhile could overtake it. New rows bypass the store only once the
@@ -46,7 +46,7 @@ impl Outbox {
                     self.push(Job::stored(&*self.clock, item, in_flight, lease));
                 }
             }
-            kill_point("takeover.sends");
+            kill_point("reconcile.sends");
             if route.backlog.sends.clear() {
                 return;
             }
@@ -94,7 +94,7 @@ impl Outbox {
     /// Rows of an account that are not in flight, the oldest first.
     async fn unsettled(&self, route: &Route, limit: u32) -> Result<Vec<OutboxItem>> {
         let (agent, info) = (self.view.identity.id(), &route.info);
-        let in_flight = self.in_flight.ids();
+        let in_flight = self.in_flight.snapshot();
         self.store.unsettled(agent, &info.source, &info.account, &in_flight, limit).await
     }
 }

@@ -1,4 +1,4 @@
-//! Report: stores how a delivery stands, and publishes it.
+//! Stores how a delivery stands, and publishes it.
 
 use galatea_core::{
     Delivery, Error, Receipt, RemoteId, Result, Timestamp,
@@ -18,7 +18,7 @@ pub(super) async fn again(
     let note = Settlement { error: Some(error.to_string()), ..settlement(job, state, until) };
     outbox.settler.settle(note).await;
     let millis = u64::try_from(until.since(outbox.clock.now()).as_millis()).unwrap_or(u64::MAX);
-    tracing::info!(delivery = %job.delivery.id, attempt = job.delivery.attempt, millis, kind = ?error.kind(), code = error.code(), "sending again later");
+    tracing::info!(delivery = %job.delivery.id, attempt = job.delivery.attempt, millis, kind = ?error.kind(), code = error.code(), "failed to send a part; retrying after the pause");
     outbox.events.publish(galatea_core::Event::DeliveryRetrying {
         agent: job.delivery.agent,
         room: job.delivery.address.room,
@@ -42,7 +42,7 @@ pub(super) async fn sent(outbox: &Outbox, mut job: Job, receipt: Receipt, found:
     if let Some(moved) = &receipt.moved_to
         && let Err(error) = moved_to(outbox, delivery, moved).await
     {
-        tracing::warn!(room = %delivery.address.room, error = %error.report(), "a room moved, but its move could not be stored");
+        tracing::warn!(room = %delivery.address.room, error = %error.report(), "failed to store that a room moved; the next send to its old id repeats the move");
     }
     let error = if found {
         Some(FOUND.to_owned())
@@ -79,9 +79,10 @@ async fn moved_to(outbox: &Outbox, delivery: &Delivery, to: &RemoteId) -> Result
 
 /// What is kept of a part that is given up: with code and fix, since nothing else will tell them.
 pub(super) fn last_words(error: Error) -> String {
-    let told = [("code", error.code().map(str::to_owned)), ("fix", error.fix().map(str::to_owned))];
-    let told = told.into_iter().filter_map(|(key, text)| Some((key, text?)));
-    told.fold(error, |error, (key, text)| error.with(key, text)).to_string()
+    let extras =
+        [("code", error.code().map(str::to_owned)), ("fix", error.fix().map(str::to_owned))];
+    let extras = extras.into_iter().filter_map(|(key, text)| Some((key, text?)));
+    extras.fold(error, |error, (key, text)| error.with(key, text)).to_string()
 }
 
 pub(super) async fn ended(outbox: &Outbox, mut job: Job, state: OutboxState, reason: &str) {
@@ -102,7 +103,11 @@ pub(super) async fn ended(outbox: &Outbox, mut job: Job, state: OutboxState, rea
             in_flight,
         )
         .await;
-    tracing::warn!(delivery = %delivery.id, room = %delivery.address.room, source = %delivery.address.source, state = state.as_str(), reason, "not delivered");
+    if state == OutboxState::Ambiguous {
+        tracing::warn!(delivery = %delivery.id, room = %delivery.address.room, source = %delivery.address.source, state = state.as_str(), reason, "a part ended with an unknown outcome; parts after it are sent");
+    } else {
+        tracing::warn!(delivery = %delivery.id, room = %delivery.address.room, source = %delivery.address.source, state = state.as_str(), reason, "a part ended without delivery; parts after it are not sent");
+    }
     outbox.events.publish(galatea_core::Event::DeliveryFailed {
         agent: delivery.agent,
         room: delivery.address.room,

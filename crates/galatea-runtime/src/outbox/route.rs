@@ -1,4 +1,4 @@
-//! Route: how to reach one account.
+//! How to reach one account.
 
 use dashmap::DashMap;
 use galatea_core::{Account, Clock, ConnectorInfo, EventBus, SendHandler, Source};

@@ -1,4 +1,4 @@
-//! Send: takes one part as far as the protocol says, with retries between attempts.
+//! Takes one part as far as the protocol says, with retries between attempts.
 
 use galatea_core::{
     Error, RemoteId, RoomId, Timestamp, kill_point,
@@ -39,7 +39,7 @@ pub(super) async fn deliver(
         outbox.routes.any(&job.delivery.address.source, &job.delivery.address.account)
     else {
         // Stays pending in the store; sent once its connector registers.
-        tracing::info!(delivery = %job.delivery.id, source = %job.delivery.address.source, "no connector for this delivery yet");
+        tracing::info!(delivery = %job.delivery.id, source = %job.delivery.address.source, "no connector for this delivery; it waits in the store");
         return Some(Outcome::Ended { follows: true, remote: None });
     };
     let lease = job.lease.clone();
@@ -77,11 +77,11 @@ pub(super) async fn deliver(
                 if !lease.is_open() {
                     return None;
                 }
-                kill_point("mark.before");
+                kill_point("intent.before");
                 // Whatever this process believes, a suspended machine for one: the store knows
                 // whose part it is.
                 intent = SendIntent::set(outbox, &job, outbox.clock.now()).await?;
-                kill_point("mark.after");
+                kill_point("intent.after");
                 hear(outbox, &mut job, &mut heard, rules, &DeliveryEvent::Marked)
             }
             Effect::Send => {

@@ -1,6 +1,6 @@
-//! Send intent: `sending` is stored before a part goes out, with the time. After a crash the next
-//! run waits from that time on before it reads back whether the part arrived. An old time would
-//! make it read back while the message is still on its way, so the time is kept fresh.
+//! Stores `sending` before a part goes out, with the time. After a crash the next run waits from
+//! that time on before it reads back whether the part arrived. An old time would make it read back
+//! while the message is still on its way, so the time is kept fresh.
 
 use galatea_core::{Receipt, Timestamp, protocol::SETTLE_TIME, store::OutboxState};
 use std::time::Duration;

@@ -1,5 +1,4 @@
-//! Settle: outcomes are stored in groups, off the path of the next send, in the order they were
-//! handed over.
+//! Stores outcomes in groups, off the path of the next send, in the order they were handed over.
 
 use galatea_core::{Clock, DeliveryId, Store, kill_point, store::Settlement};
 use std::{sync::Arc, time::Duration};

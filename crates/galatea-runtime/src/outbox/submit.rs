@@ -1,4 +1,4 @@
-//! Submit: rows that a commit stores, claimed before it and sent after it.
+//! Claims rows before their commit, and sends them after it.
 
 use galatea_core::{
     Address, Clock, Content, Delivery, DeliveryId, Encoded, Memory, MemoryId, MemoryKind,
@@ -81,7 +81,7 @@ impl Outbox {
 
     /// The first part for a Room with nothing before it goes out at once: committing it as
     /// `sending` saves a commit.
-    pub(crate) fn mark_first(&self, prepared: &mut Prepared) {
+    pub(crate) fn commit_first_as_sending(&self, prepared: &mut Prepared) {
         for row in prepared.rows.iter_mut().filter(|row| row.delivery.part == 0) {
             let address = &row.delivery.address;
             row.sending = self.lanes.is_idle(&address.room)

@@ -1,4 +1,4 @@
-//! Worker: sends one Room's deliveries in order.
+//! Sends one Room's deliveries in order.
 
 use galatea_core::{RemoteId, RoomId, TurnId, store::OutboxState};
 use std::sync::Arc;
@@ -105,7 +105,7 @@ async fn went_before(outbox: &Outbox, job: &Job) -> Option<(bool, Option<RemoteI
             Ok(parts) => break parts,
             Err(_) if !job.lease.is_open() => return None,
             Err(error) => {
-                tracing::debug!(delivery = %delivery.id, error = %error.report(), "cannot read what went before a part; trying again");
+                tracing::debug!(delivery = %delivery.id, error = %error.report(), "failed to read the part before; retrying after the pause");
                 outbox.clock.sleep(PAUSE).await;
             }
         }

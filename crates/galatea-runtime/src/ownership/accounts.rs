@@ -1,4 +1,4 @@
-//! Accounts: claims those of an agent that no other process holds, and releases more than a fair
+//! Claims those accounts of an agent that no other process holds, and releases more than a fair
 //! share.
 
 use galatea_core::{

@@ -1,4 +1,4 @@
-//! Assignment: which accounts and which partitions of its Rooms an agent serves in this process.
+//! Which accounts and which partitions of its Rooms an agent serves in this process.
 
 use dashmap::DashMap;
 use galatea_core::{

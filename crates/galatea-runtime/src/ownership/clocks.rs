@@ -1,5 +1,5 @@
-//! Clocks: what this machine's is compared with, so that what one process stores does not look old
-//! to another.
+//! Compares this machine's clock with the database's, so that what one process stores does not look
+//! old to another.
 
 use galatea_core::{Clock, Result, Skew, Store, SystemClock};
 use std::time::Duration;

@@ -44,27 +44,27 @@ async fn publish(
 ) {
     let mut happening = events.subscribe();
     loop {
-        let mut told: Vec<Event> = Vec::new();
+        let mut batch: Vec<Event> = Vec::new();
         match happening.recv().await {
-            Ok(event) => told.push(event),
+            Ok(event) => batch.push(event),
             Err(RecvError::Lagged(missed)) => {
-                tracing::debug!(missed, "too many events to publish them all")
+                tracing::debug!(process = %options.member, missed, "events came faster than they are published; skipping the oldest")
             }
             Err(RecvError::Closed) => return,
         }
         if heard.load(Ordering::Relaxed) {
             sleep(GATHER).await;
         }
-        while told.len() < AT_ONCE
+        while batch.len() < AT_ONCE
             && let Ok(event) = happening.try_recv()
         {
-            told.push(event);
+            batch.push(event);
         }
         if heard.load(Ordering::Relaxed) {
-            match store.publish_events(options.member, &told).await {
+            match store.publish_events(options.member, &batch).await {
                 Ok(()) => options.hints.notify(Hint::Events),
                 Err(error) => {
-                    tracing::debug!(error = %error.report(), "failed to publish events to other processes; they are dropped")
+                    tracing::debug!(process = %options.member, error = %error.report(), "failed to publish events to other processes; they are dropped")
                 }
             }
         }
@@ -73,7 +73,7 @@ async fn publish(
 
 async fn listen(store: &dyn Store, options: &ClusterOptions, events: &EventBus) {
     let mut after: Option<EventPosition> = None;
-    let mut looks = Poller::new(&options.hints, Hint::Events);
+    let mut poller = Poller::new(&options.hints, Hint::Events);
     let limit = u32::try_from(AT_ONCE).unwrap_or(u32::MAX);
     loop {
         let full = match store.events_after(options.member, after, limit).await {
@@ -84,12 +84,12 @@ async fn listen(store: &dyn Store, options: &ClusterOptions, events: &EventBus) 
                 full
             }
             Err(error) => {
-                tracing::debug!(error = %error.report(), "events of other processes could not be read");
+                tracing::debug!(process = %options.member, error = %error.report(), "failed to read events of other processes; retrying after the pause");
                 false
             }
         };
         if !full {
-            looks.next(SELDOM, true).await;
+            poller.next(SELDOM, true).await;
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Keeper: sends heartbeats, claims unowned work, and releases more than a fair share.
+//! Sends heartbeats, claims unowned work, and releases more than a fair share.
 
 use galatea_core::{
     Hint, Result, Store,
@@ -90,7 +90,7 @@ impl Keeper {
         let beside = tokio::spawn(stop.clone().run_until_cancelled_owned(beside));
         let mut ticks = interval(self.options.tick);
         ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
-        let mut looks = Poller::new(&self.options.hints, Hint::Members);
+        let mut poller = Poller::new(&self.options.hints, Hint::Members);
         let (mut away, nudge) = (false, Arc::clone(&self.nudge));
         loop {
             let company = agents().iter().any(|agent| agent.ownership().has_company());
@@ -98,23 +98,23 @@ impl Keeper {
                 () = stop.cancelled() => break,
                 _ = ticks.tick() => Why::Due,
                 () = nudge.notified() => Why::Due,
-                () = looks.next(self.options.tick, company), if company => Why::Looking,
+                () = poller.next(self.options.tick, company), if company => Why::Looking,
             };
             let agents = agents();
             match self.watched(&agents, why).await {
                 Ok(()) => away = false,
                 Err(error) if away => {
-                    tracing::debug!(error = %error.report(), "failed to send a heartbeat; trying again at the next tick")
+                    tracing::debug!(process = %self.options.member, error = %error.report(), "failed to send a heartbeat; retrying at the next tick")
                 }
                 Err(error) => {
                     away = true;
-                    tracing::warn!(code = error.code(), error = %error.report(), fix = error.fix(), "the database cannot be reached: other processes may take over what this one does");
+                    tracing::warn!(process = %self.options.member, code = error.code(), error = %error.report(), fix = error.fix(), "failed to send a heartbeat; retrying at each tick, and other processes may take over the work of this one meanwhile");
                 }
             }
         }
         beside.abort();
         if let Err(error) = self.store.leave(self.options.member).await {
-            tracing::warn!(error = %error.report(), "failed to release the leases of this process; other processes wait until they expire");
+            tracing::warn!(process = %self.options.member, error = %error.report(), "failed to release the leases of this process; other processes wait until they expire");
         }
         self.options.hints.notify(Hint::Members);
     }
@@ -122,7 +122,7 @@ impl Keeper {
     /// One tick. Whatever the database does meanwhile: when the term is over, everything stops.
     async fn watched(&mut self, agents: &[Arc<dyn SharedAgent>], why: Why) -> Result<()> {
         let term = Arc::clone(&self.term);
-        let tick = self.look(agents, why);
+        let tick = self.reconcile(agents, why);
         tokio::pin!(tick);
         loop {
             let left = term.left();
@@ -137,7 +137,7 @@ impl Keeper {
     }
 
     /// A tick, when it is due or when others have come, gone, or left something.
-    async fn look(&mut self, agents: &[Arc<dyn SharedAgent>], why: Why) -> Result<()> {
+    async fn reconcile(&mut self, agents: &[Arc<dyn SharedAgent>], why: Why) -> Result<()> {
         if why == Why::Looking {
             let pulse = self.store.pulse().await?;
             if std::mem::replace(&mut self.seen, pulse.clone()) == pulse {
@@ -147,7 +147,7 @@ impl Keeper {
         self.tick(agents).await?;
         self.compared.when_due(&*self.store, &self.options.skew).await?;
         if why == Why::Looking {
-            self.peers.look(&*self.store, self.options.member, &self.options.about).await?;
+            self.peers.compare(&*self.store, self.options.member, &self.options.about).await?;
         }
         Ok(())
     }

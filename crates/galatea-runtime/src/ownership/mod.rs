@@ -1,6 +1,5 @@
-//! Ownership: several processes share a database and an agent's work. Leases say which process
-//! connects an account and which answers in a Room; when one process is gone, another claims its
-//! leases.
+//! Several processes share a database and an agent's work. Leases say which process connects an
+//! account and which answers in a Room; when one process is gone, another claims its leases.
 
 mod accounts;
 mod assignment;

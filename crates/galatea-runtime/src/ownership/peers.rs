@@ -1,4 +1,4 @@
-//! Peers: processes of another version, character or settings are detected and named once.
+//! Detects processes of another version, character or settings, and names each once.
 
 use galatea_core::{MemberId, Result, Store, store::About};
 use std::collections::BTreeMap;
@@ -9,7 +9,7 @@ pub(super) struct Peers(BTreeMap<MemberId, Vec<String>>);
 
 impl Peers {
     /// Compares the live processes with this one and logs new differences.
-    pub(super) async fn look(
+    pub(super) async fn compare(
         &mut self,
         store: &dyn Store,
         member: MemberId,

@@ -1,5 +1,5 @@
-//! Poller: how often this process polls the store for rows of other processes, and what makes it
-//! poll at once.
+//! How often this process polls the store for rows of other processes, and what makes it poll at
+//! once.
 
 use galatea_core::{Hint, Hints};
 use std::{sync::Arc, time::Duration};
@@ -64,10 +64,10 @@ mod tests {
     #[tokio::test]
     async fn a_hint_makes_it_look_before_the_pause_is_over() {
         let hints: Arc<dyn Hints> = Arc::new(Bus::default());
-        let mut looks = Poller::new(&hints, Hint::Inbox);
+        let mut poller = Poller::new(&hints, Hint::Inbox);
         let hour = Duration::from_secs(3600);
         {
-            let mut next = pin!(looks.next(hour, true));
+            let mut next = pin!(poller.next(hour, true));
             assert!(poll!(&mut next).is_pending());
             hints.notify(Hint::Inbox);
             next.await;
@@ -75,8 +75,8 @@ mod tests {
         // Wake-ups between two polls count as one.
         hints.notify(Hint::Inbox);
         hints.notify(Hint::Inbox);
-        looks.next(hour, true).await;
-        assert!(poll!(pin!(looks.next(hour, true))).is_pending());
+        poller.next(hour, true).await;
+        assert!(poll!(pin!(poller.next(hour, true))).is_pending());
     }
 
     #[tokio::test]

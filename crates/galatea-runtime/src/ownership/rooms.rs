@@ -1,5 +1,5 @@
-//! Rooms: claims partitions of an agent's Rooms that no other process holds, and releases more
-//! than a fair share.
+//! Claims partitions of an agent's Rooms that no other process holds, and releases more than a fair
+//! share.
 
 use galatea_core::{
     Result,

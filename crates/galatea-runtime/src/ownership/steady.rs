@@ -1,6 +1,6 @@
-//! Steady: time that cannot be set and that passes while the machine sleeps, as the database's
-//! does. The clock behind [`std::time::Instant`] stands still then: a machine that wakes would
-//! think for a moment that what it had is still its own.
+//! Time that cannot be set and that passes while the machine sleeps, as the database's does. The
+//! clock behind [`std::time::Instant`] stands still then: a machine that wakes would think for a
+//! moment that what it had is still its own.
 
 use std::time::Duration;
 

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 /// Says something here.
 pub(super) const REPLY: &str = "REPLY";
-/// Stays silent.
+/// Skips the message.
 pub(super) const IGNORE: &str = "IGNORE";
 /// Does nothing besides.
 pub(super) const NONE: &str = "NONE";

@@ -1,4 +1,4 @@
-//! Parse: tool calls, JSON, XML or words, whichever the answer holds.
+//! Reads tool calls, JSON, XML or words, whichever the answer holds.
 
 use galatea_core::{
     action::ActionDocs,

@@ -17,7 +17,7 @@ pub enum RespondDecision {
     Respond,
     /// Not this message.
     Ignore,
-    /// The agent was asked to be quiet: stay silent. (elizaOS answers here; that is a fault.)
+    /// The agent was asked to be quiet: skip the message. (elizaOS answers here; that is a fault.)
     Stop,
 }
 

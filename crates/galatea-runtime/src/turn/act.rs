@@ -1,10 +1,10 @@
-//! Act: the plan's actions in order → results and drafts. One that fails is a result, not a crash.
-//! What has an effect of its own is journaled, so that a turn that is run again after a crash does
-//! not do it twice. What an action may do is judged here, by its declared scope before it runs and
-//! by what it returns afterwards; nothing a model writes gets past this step.
+//! Runs the plan's actions in order, and returns results and drafts. One that fails is a result,
+//! not a crash. What has an effect of its own is journaled, so that a turn that is run again after
+//! a crash does not do it twice. What an action may do is checked here, by its declared scope
+//! before it runs and by what it returns afterwards; nothing a model writes gets past this step.
 
 mod attribution;
-mod judge;
+mod check;
 pub(super) mod pending;
 
 use futures::FutureExt;
@@ -14,7 +14,7 @@ use std::{panic::AssertUnwindSafe, time::Duration};
 use super::engine::Engine;
 use super::journal::{Journal, Recorded};
 use crate::{ownership::LeaseGuard, plan::PlannedAction};
-use judge::{Consent, Judged};
+use check::{Checked, Consent};
 use pending::Request;
 
 /// Most actions of one plan. A plan with more comes from a runaway model.
@@ -92,8 +92,8 @@ pub(super) async fn process_confirmed(
             .await;
             continue;
         };
-        let judged = judge::result(turn, engine, &result, Consent::Given).await;
-        let result = settle(turn, &request.call, result, judged, &mut acted, true);
+        let checked = check::result(turn, engine, &result, Consent::Given).await;
+        let result = settle(turn, &request.call, result, checked, &mut acted, true);
         finish(turn, &request.call, result, &mut acted);
     }
     acted
@@ -101,7 +101,7 @@ pub(super) async fn process_confirmed(
 
 /// Whether an action's declared scope lets it be done here at all, confirmed or not.
 pub(super) fn may_be_offered(turn: &Turn<'_>, engine: &Engine, action: &dyn AnyAction) -> bool {
-    judge::scope(turn, engine, action.scope(), action.has_side_effect(), Consent::Given).ruling
+    check::scope(turn, engine, action.scope(), action.has_side_effect(), Consent::Given).ruling
         != Ruling::Refuse
 }
 
@@ -126,7 +126,7 @@ async fn carry(
     });
     let result = match known {
         Some(action) => {
-            judged(turn, engine, action, planned, acted, journal, bounds, consent).await
+            checked(turn, engine, action, planned, acted, journal, bounds, consent).await
         }
         // Only what was offered: validate has passed for everything in the catalog.
         None => ActionResult::failed(format!("{} is not available here", planned.name)),
@@ -141,7 +141,7 @@ fn finish(turn: &Turn<'_>, planned: &PlannedAction, mut result: ActionResult, ac
         result.drafts.clear();
         result.elsewhere.clear();
         result.effects.clear();
-        tracing::warn!(turn = %turn.id, action = planned.name, "an action failed");
+        tracing::warn!(turn = %turn.id, action = planned.name, "an action failed; its messages and changes are dropped");
     }
     turn.events.publish(Event::ActionCompleted {
         agent: turn.agent.identity.id(),
@@ -153,7 +153,7 @@ fn finish(turn: &Turn<'_>, planned: &PlannedAction, mut result: ActionResult, ac
 }
 
 #[allow(clippy::too_many_arguments, reason = "as above")]
-async fn judged(
+async fn checked(
     turn: &Turn<'_>,
     engine: &Engine,
     action: &dyn AnyAction,
@@ -163,7 +163,7 @@ async fn judged(
     bounds: &ActionBounds<'_>,
     consent: Consent,
 ) -> ActionResult {
-    let before = judge::scope(turn, engine, action.scope(), action.has_side_effect(), consent);
+    let before = check::scope(turn, engine, action.scope(), action.has_side_effect(), consent);
     match before.ruling {
         Ruling::Refuse => return refused(planned, before, acted),
         // What happens while it runs cannot be taken back, so it does not run yet.
@@ -178,24 +178,24 @@ async fn judged(
     if !result.success {
         return result;
     }
-    let after = judge::result(turn, engine, &result, consent).await;
+    let after = check::result(turn, engine, &result, consent).await;
     // What a side effect has done is done; what it returns is kept back if the rules refuse it.
     settle(turn, planned, result, before.or_worse(after), acted, false)
 }
 
-/// A result as it was judged.
+/// A result as it was checked.
 fn settle(
     turn: &Turn<'_>,
     call: &PlannedAction,
     mut result: ActionResult,
-    judged: Judged,
+    checked: Checked,
     acted: &mut Acted,
     again: bool,
 ) -> ActionResult {
-    match judged.ruling {
-        Ruling::Refuse => refused(call, judged, acted),
+    match checked.ruling {
+        Ruling::Refuse => refused(call, checked, acted),
         Ruling::Confirm if !again => {
-            acted.rulings.push((judged.ruling, format!("{}: {}", call.name, judged.why)));
+            acted.rulings.push((checked.ruling, format!("{}: {}", call.name, checked.why)));
             acted.requests.push(Request { call: call.clone(), result: Some(result) });
             waits(call)
         }
@@ -209,8 +209,8 @@ fn settle(
     }
 }
 
-fn refused(planned: &PlannedAction, judged: Judged, acted: &mut Acted) -> ActionResult {
-    let Judged { ruling, why } = judged;
+fn refused(planned: &PlannedAction, checked: Checked, acted: &mut Acted) -> ActionResult {
+    let Checked { ruling, why } = checked;
     acted.rulings.push((ruling, format!("{}: {why}", planned.name)));
     ActionResult::failed(format!("{} is not allowed: {why}", planned.name))
 }
@@ -251,7 +251,7 @@ async fn run(
             }
             Ok(Recorded::New(step)) => Some(step),
             Err(error) => {
-                tracing::warn!(turn = %turn.id, action = planned.name, error = %error.report(), "an action could not be journaled and is not done");
+                tracing::warn!(turn = %turn.id, action = planned.name, error = %error.report(), "failed to journal an action; it is not done");
                 return ActionResult::failed(format!(
                     "{} could not be noted down, so it was not done",
                     planned.name
@@ -279,7 +279,7 @@ async fn perform(
     match tokio::time::timeout(time, work).await {
         Ok(Ok(Ok(result))) => result,
         Ok(Ok(Err(error))) => {
-            tracing::warn!(turn = %turn.id, action = planned.name, error = %error.report(), "an action returned an error");
+            tracing::warn!(turn = %turn.id, action = planned.name, error = %error.report(), "an action returned an error; it counts as failed and the turn continues");
             ActionResult::failed(error.to_string())
         }
         Ok(Err(_)) => ActionResult::failed(format!("{} crashed", planned.name)),

@@ -1,4 +1,4 @@
-//! Answer: recall, see, think, commit, evaluate.
+//! Recalls, sees, thinks, commits and evaluates.
 
 use galatea_core::{Decision, ErrorKind, Event, Result, store::RequestedChange};
 use std::sync::Arc;

@@ -1,5 +1,5 @@
-//! Beginning: the first message of each Room's conversation that the model reads. It stays the same
-//! for several turns, so that consecutive prompts begin with the same text and the provider of the
+//! The first message of each Room's conversation that the model reads. It stays the same for
+//! several turns, so that consecutive prompts begin with the same text and the provider of the
 //! model can reuse what it has read of it. A window that loses its oldest message in every turn
 //! would change that text in every turn.
 

@@ -1,4 +1,4 @@
-//! Catalog: what a turn offers its model.
+//! What a turn offers its model.
 
 use futures::{FutureExt, future::join_all};
 use galatea_core::{State, rights::Scope, turn::Catalog};

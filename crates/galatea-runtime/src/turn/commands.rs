@@ -1,4 +1,4 @@
-//! Commands: the same set on every platform, handled without a model.
+//! Answers commands, the same on every platform, without a model.
 
 mod block;
 mod done;

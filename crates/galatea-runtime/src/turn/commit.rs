@@ -1,5 +1,5 @@
-//! Commit: memories, outbox rows and inbox-done in one transaction (T2), then the rows go to the
-//! outbox.
+//! Commits memories, outbox rows and finished inbox rows in one transaction (T2); then the rows go
+//! to the outbox.
 
 use galatea_core::{
     Decision, Error, ErrorKind, Event, Memory, MemoryId, Result, RoomId, StepOutcome, TurnId,
@@ -77,8 +77,8 @@ pub(super) async fn commit(
     }
     parts.end(context, &address, &mut record, &mut finished)?;
     let said = outcome.elsewhere.into_iter().map(|(there, content)| (there, content, true));
-    let told = outcome.told.into_iter().map(|(there, content)| (there, content, false));
-    for (there, content, remember) in said.chain(told) {
+    let notices = outcome.notices.into_iter().map(|(there, content)| (there, content, false));
+    for (there, content, remember) in said.chain(notices) {
         let memory = if remember {
             let mut memory =
                 engine.outbox.memory_elsewhere(&there, content.clone(), stamp.at).await;
@@ -129,7 +129,7 @@ pub(super) async fn commit(
             .map(|result| result_memory(engine, context, address.room, result, stamp.at)),
     );
     let mut prepared = engine.outbox.prepare(parts.rows, stamp);
-    engine.outbox.mark_first(&mut prepared);
+    engine.outbox.commit_first_as_sending(&mut prepared);
     record.deliveries = prepared.rows();
     let effects = record.effects.clone();
     kill_point("commit.before");

@@ -1,5 +1,5 @@
-//! Compose: providers, side by side, each with a deadline → State. One that fails is left out and
-//! noted.
+//! Runs providers side by side, each with a deadline, and makes the State of what they return. One
+//! that fails is left out and noted.
 
 use futures::{FutureExt, future::join_all};
 use galatea_core::{Fragment, Provider, Result, State, Turn, rights::Authorship};

@@ -1,4 +1,4 @@
-//! Confirm: a person answers the question whether an action is to be done. No model is asked.
+//! Lets a person answer the question whether an action is to be done. No model is asked.
 
 use galatea_core::{
     Content, Decision, Result, State, StepOutcome, Timestamp, Turn, Verdict, rights::Ruling,
@@ -80,7 +80,7 @@ async fn carry_out(
             .await;
     let mut outcome = Outcome { remember: true, ..Outcome::default() };
     note_rulings(&acted.rulings, verdict);
-    let mut told = Vec::new();
+    let mut lines = Vec::new();
     for mut result in acted.results {
         only_reachable(engine, &mut result);
         verdict.step(
@@ -88,7 +88,7 @@ async fn carry_out(
             if result.success { StepOutcome::Note } else { StepOutcome::Failed },
             format!("{}: {}", result.action, result.text),
         );
-        told.push(if result.success {
+        lines.push(if result.success {
             format!("Done: {}", result.text)
         } else {
             format!("Not done: {}", result.text)
@@ -98,7 +98,7 @@ async fn carry_out(
         outcome.effects.extend(result.effects.iter().cloned());
         outcome.results.push(result);
     }
-    outcome.replies.push(Content::text(told.join("\n")));
+    outcome.replies.push(Content::text(lines.join("\n")));
     outcome
 }
 

@@ -6,7 +6,7 @@ use galatea_core::{
 };
 use std::sync::Arc;
 
-use super::{engine::Engine, message::Waiting, place::Place};
+use super::{engine::Engine, message::Waiting, place::TurnPlace};
 use crate::{
     budget::{Meter, Visit},
     directory::RoomInfo,
@@ -43,7 +43,7 @@ impl TurnContext {
     /// `visit` says whose limits its calls are counted against.
     pub(crate) fn new(
         engine: &Engine,
-        place: &Place,
+        place: &TurnPlace,
         message: Waiting,
         verdict: Verdict,
         visit: Visit,

@@ -1,4 +1,4 @@
-//! Conversation: stored messages → messages for a model, each one an attributed unit.
+//! Turns stored messages into messages for a model, each one an attributed unit.
 //!
 //! A person's message begins with `Name:` or `Name [when, what it refers to]:`; each further line
 //! of it begins with `> `. A name has neither `:` nor brackets, a quotation inside of the brackets
@@ -123,13 +123,13 @@ impl Renderer {
             .get("forwardedFrom")
             .and_then(|name| name.as_str())
             .map(|name| format!("forwarded from {}", speakers::display(name)));
-        let told: Vec<String> =
+        let notes: Vec<String> =
             times.mark(memory.created_at).into_iter().chain(forwarded).chain(about).collect();
         let name = self.speakers.of_memory(memory);
-        let head = if told.is_empty() {
+        let head = if notes.is_empty() {
             format!("{name}:")
         } else {
-            format!("{name} [{}]:", told.join(", "))
+            format!("{name} [{}]:", notes.join(", "))
         };
         Some(if words.is_empty() {
             head

@@ -1,5 +1,5 @@
-//! Decide: prompt → model → a typed Plan. A broken answer is repaired, then asked for again; a
-//! failing model is said.
+//! Takes a prompt through the model to a typed Plan. A broken answer is repaired, then asked for
+//! again; a model's failure is returned.
 
 use galatea_core::{
     Error, ErrorKind, Event, Result, StepOutcome, TextModel, Timestamp, Turn, Verdict, kill_point,

@@ -19,11 +19,11 @@ use crate::{
 
 /// Turns stored messages into committed answers.
 pub(crate) struct Engine {
-    /// The agent.
+    /// What plugin code sees of the agent.
     pub(crate) view: Arc<AgentView>,
-    /// Models.
+    /// The agent's models, before a turn's meter counts their calls.
     pub(crate) models: Models,
-    /// Extensions.
+    /// The plugins' actions, providers and evaluators.
     pub(crate) registry: Arc<Registry>,
     /// What only the plugins' code uses.
     pub(crate) plugins: PluginParts,
@@ -31,13 +31,10 @@ pub(crate) struct Engine {
     pub(crate) limits: Limits,
     /// When to answer, per account.
     pub(crate) policies: Policies,
-    /// Storage.
     pub(crate) store: Arc<dyn Store>,
-    /// Time.
     pub(crate) clock: Arc<dyn Clock>,
-    /// Where events go.
     pub(crate) events: EventBus,
-    /// People and places.
+    /// Ids and known rows of people and places.
     pub(crate) directory: Arc<Directory>,
     /// Which Rooms this process answers in.
     pub(crate) ownership: Arc<Ownership>,

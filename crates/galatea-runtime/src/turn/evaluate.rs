@@ -1,4 +1,4 @@
-//! Evaluate: evaluators, after the commit, unable to delay the reply. Those that wait for a quiet
+//! Runs evaluators after the commit, where they cannot delay the reply. Those that wait for a quiet
 //! Room are in [`super::quiet`].
 
 use futures::FutureExt;
@@ -109,11 +109,11 @@ async fn run_one(evaluator: &dyn Evaluator, finished: &FinishedTurn<'_>) {
     let success = match tokio::time::timeout(DEADLINE, work).await {
         Ok(Ok(Ok(()))) => true,
         Ok(Ok(Err(error))) => {
-            tracing::warn!(turn = %turn.id, evaluator = evaluator.name(), error = %error.report(), "an evaluator failed");
+            tracing::warn!(turn = %turn.id, evaluator = evaluator.name(), error = %error.report(), "an evaluator failed; skipping it for this turn");
             false
         }
         Ok(Err(_)) | Err(_) => {
-            tracing::warn!(turn = %turn.id, evaluator = evaluator.name(), "an evaluator crashed or took too long");
+            tracing::warn!(turn = %turn.id, evaluator = evaluator.name(), "an evaluator crashed or exceeded its deadline; skipping it for this turn");
             false
         }
     };

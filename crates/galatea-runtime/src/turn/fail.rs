@@ -1,4 +1,4 @@
-//! Fail: a turn that cannot be committed at all is finished as failed.
+//! Finishes a turn that cannot be committed at all as failed.
 
 use futures::FutureExt;
 use galatea_core::{Decision, Error, ErrorKind, Result, StepOutcome, Verdict};
@@ -10,7 +10,7 @@ use super::{
     engine::Engine,
     message::{Claimed, Waiting},
     notice::{BROKEN, notice},
-    place::Place,
+    place::TurnPlace,
 };
 use crate::budget::Budget;
 
@@ -30,7 +30,7 @@ impl Engine {
             taken.iter().map(|taken| (taken.message.clone(), verdict.clone())).collect()
         };
         let (source, account) = (&last.entry.source, &last.entry.account);
-        let place = match Place::of(self, last).await {
+        let place = match TurnPlace::of(self, last).await {
             Ok(place) => place,
             Err(_) if self.outbox.routes.ready(source, account).is_none() => None,
             Err(error) => return Err(error),
@@ -40,9 +40,9 @@ impl Engine {
             let visit = Budget::bystander(&place.policy, &place.info, person);
             let message = last.message.clone();
             let context = TurnContext::new(self, &place, message, verdict.clone(), visit);
-            let mut told = verdict.clone();
-            let outcome = notice(self, &context, &mut told, Some(BROKEN));
-            let committed = AssertUnwindSafe(commit(self, &context, outcome, finished(&told)))
+            let mut noted = verdict.clone();
+            let outcome = notice(self, &context, &mut noted, Some(BROKEN));
+            let committed = AssertUnwindSafe(commit(self, &context, outcome, finished(&noted)))
                 .catch_unwind()
                 .await;
             match committed {

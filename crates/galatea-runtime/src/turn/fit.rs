@@ -1,4 +1,4 @@
-//! Fit: a draft of a prompt → a request within a budget of tokens. Pure.
+//! Fits the draft of a prompt into a request within a budget of tokens. Pure.
 //!
 //! What goes first: own long answers are shortened, the oldest whole messages are left out, a
 //! message that alone takes a large part is cut with a visible mark, as are those that wait for an

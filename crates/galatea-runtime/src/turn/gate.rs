@@ -1,5 +1,5 @@
-//! Gate: answer at all? A pure function; every step it takes is recorded, so that `explain` can
-//! show it.
+//! Decides whether to answer at all. A pure function; every step it takes is recorded, so that
+//! `explain` can show it.
 
 mod blocked;
 mod case;
@@ -178,12 +178,12 @@ pub(crate) fn evaluate(case: &Case<'_>) -> Judged {
 pub(crate) fn barred(judged: Judged, why: impl FnOnce() -> Option<Error>) -> Judged {
     let (Judged::Answer(verdict) | Judged::Ask(verdict)) = &judged else { return judged };
     let Some(error) = why() else { return judged };
-    let told = [Some(error.message()), error.code(), error.fix()]
+    let reason = [Some(error.message()), error.code(), error.fix()]
         .into_iter()
         .flatten()
         .collect::<Vec<_>>()
         .join("; ");
-    Log(verdict.clone()).skip("can-speak", told, None)
+    Log(verdict.clone()).skip("can-speak", reason, None)
 }
 
 fn direct(case: &Case<'_>, mut log: Log) -> Judged {

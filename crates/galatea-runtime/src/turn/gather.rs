@@ -1,4 +1,4 @@
-//! Gather: messages that wait behind the first one and belong into the same answer.
+//! Gathers messages that wait behind the first one and belong into the same answer.
 
 use galatea_core::{Decision, RoomId};
 use std::ops::ControlFlow;

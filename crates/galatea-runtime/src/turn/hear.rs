@@ -1,5 +1,5 @@
-//! Hear: voice messages and sound files become words, and what could not be understood becomes a
-//! note that says why.
+//! Turns voice messages and sound files into words, or into a note that says why a sound was not
+//! understood.
 
 use galatea_core::{
     Error, ErrorKind, Media, Result, Timestamp,
@@ -40,15 +40,15 @@ pub(super) async fn transcribe(
     }
 }
 
-/// What is said of a sound that was not understood.
-pub(super) struct Missed {
+/// The note about a sound that was not understood.
+pub(super) struct NotUnderstood {
     /// The description of its attachment.
     pub(super) words: String,
     /// A later attempt would fail as well, so the description is stored.
     pub(super) lasts: bool,
 }
 
-impl Missed {
+impl NotUnderstood {
     pub(super) fn of(error: &Error) -> Self {
         // A failure of the service names settings of the owner, which are not for the chat; an
         // invalid file is described by this module, and has no code.
@@ -58,8 +58,8 @@ impl Missed {
     }
 }
 
-/// Whether a sound was found to be not understandable.
-pub(super) fn was_missed(media: &Media) -> bool {
+/// Whether an attachment already has a note that it was not understood.
+pub(super) fn is_not_understood(media: &Media) -> bool {
     reason(media).is_some()
 }
 
@@ -129,7 +129,7 @@ mod tests {
 
     #[test]
     fn a_note_names_no_setting_and_stays_only_where_a_file_is_to_blame() {
-        let own = Missed::of(&Error::invalid("it is longer than 30 minutes"));
+        let own = NotUnderstood::of(&Error::invalid("it is longer than 30 minutes"));
         assert_eq!(
             (own.words.as_str(), own.lasts),
             ("not understood: it is longer than 30 minutes", true)
@@ -139,7 +139,7 @@ mod tests {
             Error::new(ErrorKind::Unauthorized, "OpenAI rejected OPENAI_API_KEY"),
             Error::new(ErrorKind::Timeout, "it took too long"),
         ] {
-            let note = Missed::of(&error);
+            let note = NotUnderstood::of(&error);
             assert!(!note.lasts && !note.words.contains("OpenAI"), "{}", note.words);
         }
     }

@@ -1,4 +1,4 @@
-//! Hops: answers to bots in a row, per Room, so that two bots do not talk for ever.
+//! Counts answers to bots in a row, per Room, so that two bots do not talk for ever.
 
 use galatea_core::{Decision, RoomId};
 use moka::sync::Cache;

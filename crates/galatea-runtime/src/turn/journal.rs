@@ -1,7 +1,9 @@
-//! Journal: what actions with an effect of their own have done in this turn, also when an earlier
+//! Records what actions with an effect of their own have done in this turn, also when an earlier
 //! run of it ended in a crash.
 
-use galatea_core::{ActionResult, Error, MemoryId, Result, Store, Turn, kill_point, store::Step};
+use galatea_core::{
+    ActionResult, Error, MemoryId, Result, Store, Turn, kill_point, store::JournalStep,
+};
 use sha2::{Digest, Sha256};
 
 use crate::plan::PlannedAction;
@@ -12,7 +14,7 @@ pub(super) struct Journal<'a> {
     /// The first message it answers, which is the same in every run.
     message: MemoryId,
     /// What earlier runs have left; read once, before the first such action.
-    left: Option<Vec<Step>>,
+    left: Option<Vec<JournalStep>>,
     next: u32,
 }
 
@@ -23,7 +25,7 @@ pub(super) enum Recorded {
     /// An earlier run began it and did not get to its result: whether it was done is unknown.
     Begun,
     /// Nothing: to be done, and ended with this.
-    New(Step),
+    New(JournalStep),
 }
 
 impl<'a> Journal<'a> {
@@ -58,11 +60,11 @@ impl<'a> Journal<'a> {
             left.iter().position(|step| step.action == planned.name && step.input == input)
         {
             let step = left.remove(at);
-            tracing::info!(turn = %turn.id, action = planned.name, done = step.output.is_some(), "an earlier run of this turn has come to this action");
+            tracing::info!(turn = %turn.id, action = planned.name, done = step.output.is_some(), "an earlier run of this turn has begun this action; it is not run twice");
             let result = step.output.and_then(|output| serde_json::from_value(output).ok());
             return Ok(result.map_or(Recorded::Begun, |result| Recorded::Done(Box::new(result))));
         }
-        let step = Step {
+        let step = JournalStep {
             message: self.message,
             n: self.next,
             action: planned.name.clone(),
@@ -77,17 +79,17 @@ impl<'a> Journal<'a> {
     }
 
     /// Notes down what came of it. Failing to costs only that a crash before the commit leaves it
-    /// in doubt.
-    pub(super) async fn end(&mut self, turn: &Turn<'_>, step: Step, result: &ActionResult) {
+    /// with an unknown outcome.
+    pub(super) async fn end(&mut self, turn: &Turn<'_>, step: JournalStep, result: &ActionResult) {
         kill_point("action.done");
         let kept = match serde_json::to_value(result) {
-            Ok(output) => self.store.save_step(&Step { output: Some(output), ..step }).await,
+            Ok(output) => self.store.save_step(&JournalStep { output: Some(output), ..step }).await,
             Err(error) => {
                 Err(Error::unexpected("an action's result cannot be stored").with_source(error))
             }
         };
         if let Err(error) = kept {
-            tracing::warn!(turn = %turn.id, error = %error.report(), "what came of an action could not be noted down");
+            tracing::warn!(turn = %turn.id, error = %error.report(), "failed to store the result of an action; a crash before the commit leaves its outcome unknown");
         }
         kill_point("action.noted");
     }

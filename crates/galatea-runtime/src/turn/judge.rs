@@ -1,4 +1,4 @@
-//! Judge: the gate with all that it looks at in one place.
+//! The gate with all that it looks at in one place.
 
 use galatea_core::{Address, EntityId, Result, store::Block};
 use std::sync::Arc;
@@ -7,14 +7,14 @@ use super::{
     engine::Engine,
     gate::{self, Case, Judged},
     message::Waiting,
-    place::Place,
+    place::TurnPlace,
 };
 use crate::{config::DmPolicy, pairing};
 
 /// Judges the messages of one lane, from the first one's place on.
 pub(super) struct Judge<'a> {
     engine: &'a Engine,
-    place: &'a Place,
+    place: &'a TurnPlace,
     blocks: Arc<[Block]>,
     /// The first message's author.
     author: EntityId,
@@ -27,7 +27,11 @@ impl<'a> Judge<'a> {
     ///
     /// # Errors
     /// Those of the store.
-    pub(super) async fn new(engine: &'a Engine, place: &'a Place, first: &Waiting) -> Result<Self> {
+    pub(super) async fn new(
+        engine: &'a Engine,
+        place: &'a TurnPlace,
+        first: &Waiting,
+    ) -> Result<Self> {
         let author = first.entry.memory.entity_id;
         let agent = engine.view.identity.id();
         let approved = place.policy.dm == DmPolicy::Pairing
@@ -52,7 +56,7 @@ impl<'a> Judge<'a> {
 
     /// Whether to answer a message.
     pub(super) fn evaluate(&self, message: &Waiting) -> Judged {
-        let Self { engine, place: Place { info, route, policy }, .. } = self;
+        let Self { engine, place: TurnPlace { info, route, policy }, .. } = self;
         let judged = gate::evaluate(&Case {
             policy,
             character: &engine.view.character,

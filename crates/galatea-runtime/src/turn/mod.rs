@@ -1,5 +1,5 @@
-//! Turn: the line from a stored message to a committed answer. [`Engine::run_turn`] reads as its
-//! table of contents.
+//! The line from a stored message to a committed answer. [`Engine::run_turn`] reads as its table of
+//! contents.
 
 mod act;
 mod answer;

@@ -1,4 +1,4 @@
-//! More: the rest of an answer that was too long to be said at once, when a person asks for it.
+//! The rest of an answer that was too long to be said at once, when a person asks for it.
 
 use galatea_core::{Content, Decision, Event, Result, StepOutcome, Verdict};
 
@@ -8,7 +8,7 @@ use super::{
     engine::Engine,
     message::Waiting,
     outcome::{CONTINUATION_KEY, Continuation, Outcome},
-    place::Place,
+    place::TurnPlace,
 };
 use crate::{budget::Visit, directory::RoomInfo};
 
@@ -49,7 +49,7 @@ fn asks(text: &str, name: &str, handle: Option<&str>) -> bool {
 /// Says the next parts.
 pub(super) async fn go_on(
     engine: &Engine,
-    place: &Place,
+    place: &TurnPlace,
     waiting: Waiting,
     mut verdict: Verdict,
     visit: Visit,

@@ -1,4 +1,4 @@
-//! Notices: short texts that say why there is no answer.
+//! Short texts that say why there is no answer.
 
 use galatea_core::{Content, Outgoing, StepOutcome, Verdict};
 

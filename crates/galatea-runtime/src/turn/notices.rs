@@ -1,4 +1,4 @@
-//! Notices: which failure notice an agent shows, and how often a Room reads one.
+//! Which failure notice an agent shows, and how often a Room reads one.
 
 use galatea_core::{RoomId, Timestamp};
 use moka::sync::Cache;

@@ -1,4 +1,4 @@
-//! Outcome: what a turn came to, before it is committed.
+//! What a turn came to, before it is committed.
 
 use galatea_core::{ActionResult, Address, Content, MemoryId, RemoteId, store::RequestedChange};
 use serde::{Deserialize, Serialize};
@@ -13,7 +13,7 @@ pub(crate) struct Outcome {
     /// What to say elsewhere.
     pub(crate) elsewhere: Vec<(Address, Content)>,
     /// Notices elsewhere, which are not remembered.
-    pub(crate) told: Vec<(Address, Content)>,
+    pub(crate) notices: Vec<(Address, Content)>,
     /// Changes.
     pub(crate) effects: Vec<RequestedChange>,
     /// What actions did.

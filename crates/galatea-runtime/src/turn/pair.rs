@@ -1,17 +1,17 @@
-//! Pair: a stranger gets a code for the owner to approve.
+//! Gives a stranger a code for the owner to approve.
 
 use galatea_core::{Content, Event, Result, StepOutcome, Verdict};
 
 use super::{
     commit::commit, context::TurnContext, engine::Engine, message::Waiting, outcome::Outcome,
-    place::Place,
+    place::TurnPlace,
 };
 use crate::{budget::Budget, pairing};
 
 /// Finishes a stranger's message with a pairing code, or says why there is none.
 pub(super) async fn welcome(
     engine: &Engine,
-    place: &Place,
+    place: &TurnPlace,
     waiting: Waiting,
     mut verdict: Verdict,
 ) -> Result<()> {
@@ -47,7 +47,7 @@ pub(super) async fn welcome(
                 "too many strangers wait already: they were asked to come back later",
             );
         }
-        pairing::Welcome::Silence => verdict.step(
+        pairing::Welcome::NoReply => verdict.step(
             "pairing",
             StepOutcome::Note,
             "they had a notice a while ago; no further one is sent for now",

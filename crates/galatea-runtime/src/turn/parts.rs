@@ -1,5 +1,5 @@
-//! Parts: what is said is encoded and numbered, each part a row of the outbox; what is too much at
-//! once is held back.
+//! Encodes and numbers what is said, each part a row of the outbox; what is too much at once is
+//! held back.
 
 use galatea_core::{
     Address, Content, Error, MemoryId, Outgoing, RemoteId, Result, StepOutcome, TurnId, Verdict,

@@ -1,4 +1,4 @@
-//! Place: the Room of a message, how it is reached, and when the agent answers there.
+//! The Room of a message, how it is reached, and when the agent answers there.
 
 use galatea_core::{Error, ErrorKind, Result};
 use std::sync::Arc;
@@ -8,13 +8,13 @@ use crate::{config::Policy, directory::RoomInfo, outbox::Route};
 
 /// A Room as turns see it.
 #[derive(Clone)]
-pub(super) struct Place {
+pub(super) struct TurnPlace {
     pub(super) info: Arc<RoomInfo>,
     pub(super) route: Arc<Route>,
     pub(super) policy: Arc<Policy>,
 }
 
-impl Place {
+impl TurnPlace {
     /// The place of a message; none when its Room is not stored.
     ///
     /// # Errors

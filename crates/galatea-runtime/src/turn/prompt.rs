@@ -1,4 +1,4 @@
-//! Prompt: State → the draft of a model request. Pure, apart from rendering a character's own
+//! Turns the State into the draft of a model request. Pure, apart from rendering a character's own
 //! template.
 
 use galatea_core::{
@@ -28,7 +28,7 @@ const DAY: Duration = Duration::from_secs(24 * 3600);
 const FUEL: u64 = 100_000;
 /// The line's own words, which need no tool.
 pub(crate) const REPLY: &str = "REPLY";
-/// Stay silent.
+/// Actions that skip the message: no text goes out.
 pub(crate) const SILENT: &[&str] = &["IGNORE", "NONE"];
 
 /// Drafts the prompt for one decision. `results` are what actions of this turn have done so far.

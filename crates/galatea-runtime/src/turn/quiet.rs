@@ -1,5 +1,5 @@
-//! Quiet: work on a Room's newest turn that waits until nothing was answered there for some
-//! seconds. One task per waiting Room; after a restart the next turn of the Room starts a new wait.
+//! Work on a Room's newest turn that waits until nothing was answered there for some seconds. One
+//! task per waiting Room; after a restart the next turn of the Room starts a new wait.
 
 use futures::future::BoxFuture;
 use galatea_core::{Clock, RoomId, Timestamp};

@@ -1,5 +1,5 @@
-//! Refuse: a message that a limit keeps from being answered, and those of the same person that wait
-//! behind it, in one commit.
+//! Finishes a message that a limit keeps from being answered, and those of the same person that
+//! wait behind it, in one commit.
 
 use galatea_core::{Decision, Event, Result, RoomId, StepOutcome, Verdict, verdict::Change};
 use std::ops::ControlFlow;
@@ -13,7 +13,7 @@ use super::{
     message::{Claimed, Waiting},
     notice::limit_notice,
     outcome::Outcome,
-    place::Place,
+    place::TurnPlace,
 };
 use crate::{
     budget::{Refusal, Visit},
@@ -39,7 +39,7 @@ pub(super) struct Refused {
 pub(super) fn refusal(
     engine: &Engine,
     lane: &Lane<RoomId, Claimed>,
-    place: &Place,
+    place: &TurnPlace,
     first: &Waiting,
     judged: &Judged,
     visit: &Visit,
@@ -117,7 +117,7 @@ pub(super) async fn refuse(
     engine: &Engine,
     lane: &Lane<RoomId, Claimed>,
     taken: &mut Vec<Claimed>,
-    place: &Place,
+    place: &TurnPlace,
     refused: Refused,
     judge: &Judge<'_>,
 ) -> Result<()> {
@@ -145,7 +145,7 @@ pub(super) async fn refuse(
         .as_ref()
         .filter(|_| addressed && !from_bot)
         .and_then(|refusal| engine.budget.notice(&visit, refusal));
-    tracing::debug!(room = %room, refused, told = notice.is_some(), "a limit is reached");
+    tracing::debug!(room = %room, refused, notified = notice.is_some(), "a limit is reached");
     let of_the_day =
         notice.is_some() && refusal.as_ref().is_some_and(|refusal| !refusal.passes_soon());
     let usage = engine.budget.refused(&visit, refused, u64::from(of_the_day));

@@ -1,5 +1,5 @@
-//! Run: one turn, from a lane's next message to a committed answer. [`run_turn`] reads as the table
-//! of contents of this folder.
+//! One turn, from a lane's next message to a committed answer. [`run_turn`] reads as the table of
+//! contents of this folder.
 
 use galatea_core::{
     Decision, Error, Result, RoomId, StepOutcome, kill_point,
@@ -17,7 +17,7 @@ use super::{
     judge::Judge,
     message::{Claimed, Waiting},
     more, pair,
-    place::Place,
+    place::TurnPlace,
     refuse,
     skip::{self, drop_late, give_up, skip},
 };
@@ -62,7 +62,9 @@ impl Engine {
         if first.recheck && !self.store.inbox_item(id).await?.is_some_and(is_new) {
             return Ok(TurnEnd::Finished);
         }
-        let Some(place) = Place::of(self, &first).await? else { return self.follow(taken).await };
+        let Some(place) = TurnPlace::of(self, &first).await? else {
+            return self.follow(taken).await;
+        };
         let _alone = if first.attempts >= SUSPECT { Some(self.alone().await) } else { None };
         if first.read_back
             && let Err(error) = self.store.begin_turn(&[id]).await
@@ -171,7 +173,7 @@ impl Engine {
 /// Whose limits the turn is counted against.
 async fn visit(
     engine: &Engine,
-    place: &Place,
+    place: &TurnPlace,
     judge: &Judge<'_>,
     judged: &Judged,
     first: &Waiting,

@@ -1,6 +1,6 @@
-//! See: pictures, sound and text files of what is answered become words, before the context is
-//! composed. The words stay with the stored message, so later turns need not look again. What cannot be seen
-//! is noted in the verdict and never costs the answer.
+//! Turns pictures, sound and text files of what is answered into words, before the context is
+//! composed. The words stay with the stored message, so later turns need not look again. What
+//! cannot be seen is noted in the verdict and never costs the answer.
 
 use base64::{Engine as _, prelude::BASE64_STANDARD};
 use futures::future::join_all;
@@ -20,7 +20,7 @@ const MAX_FILE: usize = 256 * 1024;
 /// What is kept of a file or a description, in characters: a few pages.
 const MAX_WORDS: usize = 8_000;
 /// Attachments looked at in one turn; a chat's album has at most ten (Bot API, sendMediaGroup).
-const MAX_LOOKS: usize = 10;
+const MAX_DESCRIBED: usize = 10;
 /// Time for all of them together.
 const PATIENCE: Duration = Duration::from_secs(45);
 
@@ -41,15 +41,15 @@ pub(super) async fn see(engine: &Engine, context: &mut TurnContext) {
         .memories()
         .flat_map(|m| files(&m.content))
         .filter(|m| wanted(context, m))
-        .take(MAX_LOOKS)
+        .take(MAX_DESCRIBED)
         .collect();
     if unseen.is_empty() {
         return;
     }
     // A little sooner, so that a model that does not answer is found out.
     let deadline = engine.clock.now().plus(PATIENCE - PATIENCE / 20);
-    let looks = join_all(unseen.iter().map(async |media| {
-        let seen = tokio::time::timeout(PATIENCE, look(context, media, deadline)).await;
+    let outcomes = join_all(unseen.iter().map(async |media| {
+        let seen = tokio::time::timeout(PATIENCE, describe(context, media, deadline)).await;
         seen.unwrap_or_else(|_| {
             Err(Error::new(galatea_core::ErrorKind::Timeout, "it took too long")
                 .with("seconds", PATIENCE.as_secs()))
@@ -57,18 +57,18 @@ pub(super) async fn see(engine: &Engine, context: &mut TurnContext) {
     }))
     .await;
     let mut described = Vec::new();
-    // What is said of it in this turn only.
-    let mut missed = Vec::new();
-    for (media, seen) in unseen.into_iter().zip(looks) {
+    // Notes of this turn only, which are not stored.
+    let mut notes = Vec::new();
+    for (media, seen) in unseen.into_iter().zip(outcomes) {
         match seen {
             Ok(words) => described.push((media, words)),
             Err(error) => {
                 if media.content_type == MediaKind::Audio {
-                    let note = hear::Missed::of(&error);
-                    let kept = if note.lasts { &mut described } else { &mut missed };
+                    let note = hear::NotUnderstood::of(&error);
+                    let kept = if note.lasts { &mut described } else { &mut notes };
                     kept.push((media.clone(), Description::Unavailable(note.words)));
                 }
-                tracing::info!(turn = %context.turn, error = %error.report(), "an attachment could not be looked at");
+                tracing::info!(turn = %context.turn, kind = ?media.content_type, error = %error.report(), "failed to read an attachment; the turn continues without its content");
                 context.verdict.step(
                     "attachment",
                     StepOutcome::Note,
@@ -81,9 +81,9 @@ pub(super) async fn see(engine: &Engine, context: &mut TurnContext) {
         if fill(&mut memory.content, &described)
             && let Err(error) = keep(engine, memory.id, &described).await
         {
-            tracing::warn!(memory = %memory.id, error = %error.report(), "what an attachment shows could not be stored");
+            tracing::warn!(memory = %memory.id, error = %error.report(), "failed to store the description of an attachment; only this turn knows it");
         }
-        fill(&mut memory.content, &missed);
+        fill(&mut memory.content, &notes);
     }
 }
 
@@ -139,7 +139,9 @@ fn wanted(context: &TurnContext, media: &Media) -> bool {
         MediaKind::Document => media.text.is_empty() && is_text(media),
         MediaKind::Audio => {
             let models = &context.models.media;
-            models.transcription.is_some() && media.text.is_empty() && !hear::was_missed(media)
+            models.transcription.is_some()
+                && media.text.is_empty()
+                && !hear::is_not_understood(media)
         }
         _ => false,
     }
@@ -157,7 +159,11 @@ fn is_text(media: &Media) -> bool {
         .map_or(named, |mime| mime.starts_with("text/") || mime == "application/json")
 }
 
-async fn look(context: &TurnContext, media: &Media, deadline: Timestamp) -> Result<Description> {
+async fn describe(
+    context: &TurnContext,
+    media: &Media,
+    deadline: Timestamp,
+) -> Result<Description> {
     let limit = match media.content_type {
         MediaKind::Image => MAX_PICTURE,
         MediaKind::Audio => hear::MAX_SOUND,
@@ -168,14 +174,18 @@ async fn look(context: &TurnContext, media: &Media, deadline: Timestamp) -> Resu
     }
     let bytes = context.route.stack.fetch(context.info.room.id, media, limit).await?;
     let words = match media.content_type {
-        MediaKind::Image => describe(context, &bytes, deadline).await?,
+        MediaKind::Image => describe_picture(context, &bytes, deadline).await?,
         MediaKind::Audio => hear::transcribe(&context.models.media, bytes, deadline).await?,
         _ => String::from_utf8_lossy(&bytes).into_owned(),
     };
     Ok(Description::Text(cut(&words)))
 }
 
-async fn describe(context: &TurnContext, bytes: &[u8], deadline: Timestamp) -> Result<String> {
+async fn describe_picture(
+    context: &TurnContext,
+    bytes: &[u8],
+    deadline: Timestamp,
+) -> Result<String> {
     let mime =
         picture(bytes).ok_or_else(|| Error::invalid("it is none of PNG, JPEG, GIF and WebP"))?;
     let Some(model) = &context.models.vision else {
@@ -261,7 +271,7 @@ mod tests {
         };
         assert_eq!(of(Description::Text("hello".into())).text, "hello");
         let missed = of(Description::Unavailable("not understood: it is too large".into()));
-        assert!(hear::was_missed(&missed) && missed.text.is_empty());
+        assert!(hear::is_not_understood(&missed) && missed.text.is_empty());
     }
 
     #[test]

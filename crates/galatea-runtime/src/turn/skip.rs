@@ -1,4 +1,4 @@
-//! Skip: messages that are finished without an answer, each with its reason.
+//! Finishes messages that get no answer, each with its reason.
 
 use galatea_core::{
     Decision, Result, RoomId, StepOutcome, Verdict, store::InboxState, verdict::Change,

@@ -1,5 +1,5 @@
-//! Think: compose, decide, act → an outcome. Whatever fails ends in an outcome too; nothing here is
-//! written.
+//! Composes, decides and acts, and returns an outcome. Whatever fails ends in an outcome too;
+//! nothing here is written.
 
 use futures::FutureExt;
 use galatea_core::{
@@ -72,17 +72,17 @@ fn refused(
 ) -> Thought {
     refusal.note(&mut verdict);
     let mut outcome = Outcome::default();
-    let told = if context.ask || context.message.entry.envelope.from_bot {
+    let notice = if context.ask || context.message.entry.envelope.from_bot {
         None
     } else {
         engine.budget.notice(&context.meter.visit, refusal)
     };
     context.meter.count(Amount {
         refused: 1,
-        notices: u64::from(told.is_some() && !refusal.passes_soon()),
+        notices: u64::from(notice.is_some() && !refusal.passes_soon()),
         ..Amount::default()
     });
-    if let Some(text) = told {
+    if let Some(text) = notice {
         outcome.replies.push(limit_notice(text));
         verdict.step("notice", StepOutcome::Note, "a notice was sent to the person");
     }
@@ -243,11 +243,11 @@ async fn carry_out(
         outcome.effects.extend(result.effects.iter().cloned());
     }
     if outcome.replies.is_empty() && !results.is_empty() && !silent {
-        let told: Vec<String> = results.iter().map(result_line).collect();
+        let lines: Vec<String> = results.iter().map(result_line).collect();
         let words = match decide::decide(
             turn,
             &engine.state.windows,
-            &told,
+            &lines,
             Providers::MayBeAsked,
             until,
             verdict,
@@ -256,7 +256,7 @@ async fn carry_out(
         {
             Ok(parsed) => parsed.plan.text,
             Err(error) => {
-                tracing::warn!(turn = %turn.id, error = %error.report(), "the result of an action could not be put into words");
+                tracing::warn!(turn = %turn.id, error = %error.report(), "failed to put the results of actions into words; they are sent as they are");
                 String::new()
             }
         };
@@ -326,7 +326,7 @@ const NOTICE_DIVISOR: u32 = 20;
 /// Says that it failed, to those who addressed the agent; the source stays in the log.
 fn failed(engine: &Engine, context: &TurnContext, mut verdict: Verdict, error: &Error) -> Thought {
     let room = context.info.room.id;
-    tracing::error!(turn = %context.turn, room = %room, code = error.code(), error = %error.report(), "a message could not be answered");
+    tracing::error!(turn = %context.turn, message = %context.message.entry.memory.id, room = %room, code = error.code(), error = %error.report(), "failed to answer a message; its turn ends here");
     let command = verdict.decision == Decision::Command;
     verdict.decision = Decision::Failed;
     verdict.step(if command { "command" } else { "model" }, StepOutcome::Failed, error.to_string());

@@ -1,4 +1,4 @@
-//! Typing: shown while an answer is made, and gone as soon as it is.
+//! Shows typing while an answer is made, and no longer.
 
 use galatea_core::{Address, Clock};
 use std::{sync::Arc, time::Duration};
@@ -25,7 +25,7 @@ impl Typing {
             clock.sleep(PATIENCE).await;
             loop {
                 if let Err(error) = route.stack.typing(&address).await {
-                    tracing::debug!(error = %error.report(), "typing could not be shown");
+                    tracing::debug!(room = %address.room, error = %error.report(), "failed to show typing; this answer is made without it");
                     return;
                 }
                 clock.sleep(AGAIN).await;

@@ -1,4 +1,4 @@
-//! Unanswered: the platform shows that an answer is coming, and none is.
+//! Ends the sign that an answer is coming for messages that get none.
 
 use galatea_core::{Address, Decision, RemoteId, StepOutcome, Verdict, store::InboxEntry};
 use std::sync::Arc;
@@ -51,7 +51,7 @@ impl Unanswered {
         engine.background.until_halt(async move {
             let Self { route, address, message, why } = self;
             if let Err(error) = route.stack.unanswered(&address, &message, &why).await {
-                tracing::info!(room = %address.room, error = %error.report(), "failed to close a command that gets no answer; the platform shows it as failed");
+                tracing::info!(source = %address.source, room = %address.room, message = %message, error = %error.report(), "failed to end the sign that an answer is coming; it stays until the platform ends it");
             }
         });
     }
@@ -59,7 +59,7 @@ impl Unanswered {
 
 impl Engine {
     /// Ends the sign that an answer is coming for a message that another process has finished.
-    pub(crate) fn tell_unanswered(&self, entry: &InboxEntry, verdict: &Verdict) {
+    pub(crate) fn report_unanswered(&self, entry: &InboxEntry, verdict: &Verdict) {
         if let Some(unanswered) = Unanswered::of(self, entry, verdict) {
             unanswered.report(self);
         }

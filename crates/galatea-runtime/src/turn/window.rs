@@ -1,5 +1,5 @@
-//! Window: how many tokens each model takes, as listed and as its refusals have shown. Kept with
-//! the agent, and in the store for a day.
+//! How many tokens each model takes, as listed and as its refusals have shown. Kept with the agent,
+//! and in the store for a day.
 
 use dashmap::DashMap;
 use galatea_core::{
@@ -85,11 +85,11 @@ impl Windows {
             self.learnt.entry(name.clone()).or_insert(Learnt { scale: Scale::default(), limits });
         }
         let learnt = self.learnt.get(&name).map(|learnt| *learnt).unwrap_or_default();
-        let told = window(info).map(|window| {
+        let stated = window(info).map(|window| {
             window.saturating_sub(output(info).unwrap_or(ANSWER).min(ANSWER).min(window / 4))
         });
         let learnt_most = learnt.limits.most().map(|most| learnt.scale.apply(most));
-        let tokens = [told, learnt_most].into_iter().flatten().min();
+        let tokens = [stated, learnt_most].into_iter().flatten().min();
         Budget { family: Family::of(&info.model), scale: learnt.scale, tokens }
     }
 

@@ -46,7 +46,7 @@ pub(crate) fn is_collision(error: &sqlx::Error) -> bool {
 
 /// A failed read or write.
 pub(crate) fn store(error: sqlx::Error) -> Error {
-    let told = match state(&error).as_deref() {
+    let failure = match state(&error).as_deref() {
         Some("28P01" | "28000") => Error::new(ErrorKind::Unauthorized, "PostgreSQL refuses this user or password")
             .with_code("GAL-DB-PASSWORD")
             .with_fix("Correct user and password in DATABASE_URL; a sign like @ or / in a password is written %40 or %2F."),
@@ -74,7 +74,7 @@ pub(crate) fn store(error: sqlx::Error) -> Error {
             .with_fix("Start it, or correct host and port in DATABASE_URL; the work is tried again by itself."),
         _ => Error::unexpected("the database refused a statement").with_code("GAL-DB-STATEMENT"),
     };
-    told.with_source(error)
+    failure.with_source(error)
 }
 
 /// A user that may not make or use the tables.
@@ -103,17 +103,17 @@ pub(crate) fn open(place: &str, error: sqlx::Error) -> Error {
         let fix = "Name the server itself in DATABASE_URL, or set pool_mode = session and ignore_startup_parameters = extra_float_digits in PgBouncer.";
         return pooler(place).with_fix(fix).with_source(error);
     }
-    let told = store(error);
+    let failure = store(error);
     // A failed opening is not retried.
-    let told = if told.code() == Some("GAL-DB-HOST") {
-        told.with_fix("Start it, or correct host and port in DATABASE_URL.")
+    let failure = if failure.code() == Some("GAL-DB-HOST") {
+        failure.with_fix("Start it, or correct host and port in DATABASE_URL.")
     } else {
-        told
+        failure
     };
-    let told = told.with("database", place);
+    let failure = failure.with("database", place);
     match cause {
-        Some(cause) => told.with("cause", cause),
-        None => told,
+        Some(cause) => failure.with("cause", cause),
+        None => failure,
     }
 }
 

@@ -1,5 +1,5 @@
 //! Events for other processes: a table that is read behind all running transactions, so that
-//! nothing which commits late is passed over.
+//! nothing which commits late is skipped.
 
 use async_trait::async_trait;
 use galatea_core::{
@@ -47,7 +47,7 @@ impl EventStore for Postgres {
         limit: u32,
     ) -> Result<(EventPosition, Vec<Event>)> {
         let Some(after) = after else {
-            let end = self.one::<(i64, i64)>(Statement::for_postgres(END, values![])).await?;
+            let end = self.fetch_one::<(i64, i64)>(Statement::for_postgres(END, values![])).await?;
             let (tx, seq) =
                 end.ok_or_else(|| Error::unexpected("the database did not name its transaction"))?;
             return Ok((EventPosition(number(tx), number(seq)), Vec::new()));

@@ -21,7 +21,7 @@ impl<'a> Filter<'a> {
         let query = self.query;
         let mut out = Vec::new();
         for (given, condition) in [
-            // Whatever is narrower names the index; a young table's planner may not choose to read
+            // Whatever is narrower names the index; the planner of a new table may not choose to read
             // all that the agent has.
             (
                 true,

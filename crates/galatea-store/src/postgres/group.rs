@@ -143,7 +143,7 @@ impl<'a> Group<'a> {
     /// The change that a row refused, and why.
     pub(crate) fn conflict(&self, error: &sqlx::Error) -> Option<(usize, Error)> {
         let error = error.as_database_error()?;
-        let told = match error.code()?.as_ref() {
+        let refused = match error.code()?.as_ref() {
             CONFLICT => common::conflict(),
             FENCED => Error::new(
                 ErrorKind::Conflict,
@@ -159,6 +159,6 @@ impl<'a> Group<'a> {
             "delivery" => self.deliveries.place(ordinal),
             _ => None,
         }?;
-        Some((change, told))
+        Some((change, refused))
     }
 }

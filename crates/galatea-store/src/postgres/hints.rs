@@ -34,7 +34,7 @@ type Counts = [u64; Hint::ALL.len()];
 
 /// Wake-ups of one process. They end with the last handle.
 pub(crate) struct Notices {
-    told: watch::Sender<Counts>,
+    sent: watch::Sender<Counts>,
     heard: Arc<[watch::Sender<u64>]>,
     up: watch::Receiver<bool>,
 }
@@ -48,27 +48,27 @@ impl fmt::Debug for Notices {
 impl Notices {
     /// Listens in the background until it is dropped.
     pub(crate) fn open(place: Place, readers: Readers) -> Self {
-        let (told, telling) = watch::channel(Counts::default());
+        let (sent, waiting) = watch::channel(Counts::default());
         let heard: Arc<[_]> = Hint::ALL.map(|_| watch::Sender::new(0)).into();
         let (is_up, up) = watch::channel(false);
         // A process ignores its own wake-ups.
         let own = Uuid::new_v4().simple().to_string();
         let ear = Ear { place, own: own.clone(), heard: Arc::clone(&heard), is_up };
-        let ended = telling.clone();
+        let ended = waiting.clone();
         tokio::spawn(async move {
             tokio::select! {
                 () = ear.listen() => {}
                 () = gone(ended) => {}
             }
         });
-        tokio::spawn(send_notifications(readers, own, telling));
-        Self { told, heard, up }
+        tokio::spawn(send_notifications(readers, own, waiting));
+        Self { sent, heard, up }
     }
 }
 
 /// Completes when the last handle is dropped.
-async fn gone(mut telling: watch::Receiver<Counts>) {
-    while telling.changed().await.is_ok() {}
+async fn gone(mut handles: watch::Receiver<Counts>) {
+    while handles.changed().await.is_ok() {}
 }
 
 impl Hints for Notices {
@@ -77,7 +77,7 @@ impl Hints for Notices {
     }
 
     fn notify(&self, hint: Hint) {
-        self.told.send_modify(|counts| counts[place(hint)] += 1);
+        self.sent.send_modify(|counts| counts[place(hint)] += 1);
     }
 
     fn heard(&self, hint: Hint) -> watch::Receiver<u64> {
@@ -108,7 +108,7 @@ impl Ear {
         loop {
             let since = Instant::now();
             if let Err(failure) = self.hear().await {
-                tracing::debug!("wake-ups cannot be heard: {failure}");
+                tracing::debug!(error = %failure, "failed to listen for wake-ups; retrying after the pause");
             }
             if self.is_up.send_replace(false) {
                 tracing::warn!(
@@ -150,19 +150,19 @@ impl Ear {
 }
 
 /// Sends this process's notifications, several at once as one statement.
-async fn send_notifications(readers: Readers, own: String, mut telling: watch::Receiver<Counts>) {
-    let (mut told, mut ping) = (Counts::default(), interval(PING));
+async fn send_notifications(readers: Readers, own: String, mut waiting: watch::Receiver<Counts>) {
+    let (mut sent, mut ping) = (Counts::default(), interval(PING));
     let uncounted = AtomicU64::new(0);
     loop {
         let ping = tokio::select! {
-            changed = telling.changed() => match changed {
+            changed = waiting.changed() => match changed {
                 Ok(()) => false,
                 Err(_) => return,
             },
             _ = ping.tick() => true,
         };
-        let counts = *telling.borrow_and_update();
-        let news = Hint::ALL.into_iter().filter(|hint| counts[place(*hint)] != told[place(*hint)]);
+        let counts = *waiting.borrow_and_update();
+        let news = Hint::ALL.into_iter().filter(|hint| counts[place(*hint)] != sent[place(*hint)]);
         let mut payloads: Vec<String> =
             news.map(|hint| format!("{own} {}", hint.as_str())).collect();
         if ping && payloads.is_empty() {
@@ -176,10 +176,10 @@ async fn send_notifications(readers: Readers, own: String, mut telling: watch::R
         // once.
         if let Err(failure) = readers.all::<(i32,)>(&uncounted, notify).await {
             tracing::debug!(
-                "failed to send a wake-up; other processes find the work by polling: {}",
-                failure.report()
+                error = %failure.report(),
+                "failed to send a wake-up; other processes find the work by polling"
             );
         }
-        told = counts;
+        sent = counts;
     }
 }

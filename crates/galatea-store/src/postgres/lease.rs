@@ -1,5 +1,5 @@
-//! Leases: rows with a holder, an epoch and an end by this database's clock. Advisory locks would
-//! not do: a busy session keeps them after its process died, and poolers break them.
+//! Rows with a holder, an epoch and an end by this database's clock. Advisory locks would not do: a
+//! busy session keeps them after its process died, and poolers break them.
 
 use async_trait::async_trait;
 use galatea_core::{
@@ -213,7 +213,7 @@ impl LeaseStore for Postgres {
             i64,
             i64,
         )| {
-            // What a later version says and this one does not know is passed over.
+            // What a later version says and this one does not know is skipped.
             let about = serde_json::from_str(&about).unwrap_or_default();
             let membership = Membership {
                 name,

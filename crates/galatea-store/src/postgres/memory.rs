@@ -18,7 +18,7 @@ impl Postgres {
     pub(crate) async fn count_memories(&self, query: &MemoryQuery) -> Result<u64> {
         let filter = Filter::new(query);
         let statement = Statement::for_postgres(filter.count(), filter.values());
-        let row = self.one::<(i64,)>(statement).await?;
+        let row = self.fetch_one::<(i64,)>(statement).await?;
         Ok(row.map_or(0, |(n,)| convert::count(n)))
     }
 

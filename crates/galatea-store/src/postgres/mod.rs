@@ -1,5 +1,5 @@
-//! PostgreSQL: one writer that commits in groups, a pool of readers and a connection for leases
-//! beside it; several processes may share a database.
+//! One writer that commits in groups, a pool of readers and a connection for leases beside it;
+//! several processes may share a database.
 //!
 //! Writes of all callers wait in one bounded queue. The writer takes whatever waits and goes
 //! together, carries it out in one statement, which is one transaction and one round trip, and
@@ -24,8 +24,8 @@ mod tail;
 mod talks;
 mod writer;
 
-pub use open::Seen;
-pub(crate) use open::{Place, look};
+pub use open::ServerState;
+pub(crate) use open::{Place, inspect};
 pub use options::PostgresOptions;
 pub(crate) use read::Readers;
 
@@ -116,7 +116,7 @@ impl Postgres {
     }
 
     pub(crate) fn trouble(&self) -> Option<Error> {
-        self.trouble.lock().unwrap_or_else(PoisonError::into_inner).as_ref().map(Error::retold)
+        self.trouble.lock().unwrap_or_else(PoisonError::into_inner).as_ref().map(Error::duplicate)
     }
 
     /// Wake-ups between the processes that share the database, by `LISTEN` and `NOTIFY`.
@@ -140,7 +140,7 @@ impl Postgres {
     }
 
     /// The first row: every caller asks for one at most.
-    async fn one<O>(&self, statement: Statement) -> Result<Option<O>>
+    async fn fetch_one<O>(&self, statement: Statement) -> Result<Option<O>>
     where
         O: for<'r> FromRow<'r, PgRow> + Send + Unpin + 'static,
     {

@@ -137,7 +137,7 @@ impl Postgres {
         if let Some(size) = self.sizes.get(room) {
             return Ok(size);
         }
-        let counted: Option<(i64,)> = self.one(SIZE.with(values![room.0, COUNTED])).await?;
+        let counted: Option<(i64,)> = self.fetch_one(SIZE.with(values![room.0, COUNTED])).await?;
         let size = counted.map_or(0, |(size,)| usize::try_from(size).unwrap_or(0));
         self.sizes.set(room, size);
         Ok(size)

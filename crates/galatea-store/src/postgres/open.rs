@@ -1,4 +1,4 @@
-//! Opening: the address, the session's settings, the tables.
+//! Opens a database: the address, the session's settings, the tables.
 
 use galatea_core::Result;
 use secrecy::{ExposeSecret, SecretString};
@@ -144,9 +144,9 @@ async fn process(connection: &mut PgConnection) -> Result<i32, sqlx::Error> {
     raw_sql("SELECT pg_backend_pid()").fetch_one(connection).await?.try_get(0)
 }
 
-/// What a look at a database finds.
+/// What [`crate::Database::inspect`] finds of a server and its database.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Seen {
+pub struct ServerState {
     /// Host, port and name; never user or password.
     pub place: String,
     /// The server's version, such as `15.18`.
@@ -176,8 +176,8 @@ pub(crate) async fn database(url: &SecretString, options: &PostgresOptions) -> R
     Ok(Opened { place, created, writer, readers, leases })
 }
 
-/// Looks at a database without making or changing anything.
-pub(crate) async fn look(url: &SecretString, options: &PostgresOptions) -> Result<Seen> {
+/// Inspects a database without making or changing anything.
+pub(crate) async fn inspect(url: &SecretString, options: &PostgresOptions) -> Result<ServerState> {
     let place = Place::parse(url, options)?;
     let fail = |e| error::open(&place.show(), e);
     let mut connection = place.first().await?;
@@ -190,7 +190,7 @@ pub(crate) async fn look(url: &SecretString, options: &PostgresOptions) -> Resul
     }
     connection.close().await.map_err(fail)?;
     let version = format!("{}.{}", version / 10_000, version % 10_000);
-    Ok(Seen { place: place.show(), version, tables })
+    Ok(ServerState { place: place.show(), version, tables })
 }
 
 /// The server's version, if it is new enough.

@@ -1,5 +1,5 @@
-//! Reading: small pools beside the writer. A connection that died in its pool is replaced and the
-//! question asked again; one whose server says nothing any more is given up.
+//! Small pools beside the writer. A connection that died in its pool is replaced and the question
+//! asked again; one whose server says nothing any more is given up.
 
 use galatea_core::Result;
 use sqlx::{

@@ -1,5 +1,5 @@
 //! The planner's statistics. The server renews them a minute after a table has grown, and keeps the
-//! plans that it made before: those of an empty table read it whole. A young database fills faster
+//! plans that it made before: those of an empty table read it whole. A new database fills faster
 //! than that, so the writer asks for them each time it has written as much again.
 
 use std::sync::Arc;
@@ -39,7 +39,7 @@ impl Statistics {
         let readers = self.readers.clone();
         tokio::spawn(async move {
             if let Err(failure) = readers.execute(GROWING).await {
-                tracing::debug!("the statistics of the tables could not be renewed: {failure}");
+                tracing::debug!(error = %failure, "failed to renew the planner's statistics; retrying after as many rows again");
             }
             drop(alone);
         });

@@ -92,7 +92,7 @@ impl Postgres {
             return Ok(());
         }
         if let Some((_, failure)) = state.failed.as_ref().filter(|(number, _)| *number > before) {
-            return Err(failure.retold());
+            return Err(failure.duplicate());
         }
         let number = self.tail.begun.fetch_add(1, Ordering::AcqRel) + 1;
         let position @ Position { read, waiting, .. } = state.position;
@@ -100,7 +100,7 @@ impl Postgres {
             Ok(rows) => rows,
             Err(failure) => {
                 // With a silent server those who wait would ask one after the other.
-                state.failed = Some((number, failure.retold()));
+                state.failed = Some((number, failure.duplicate()));
                 return Err(failure);
             }
         };

@@ -116,7 +116,7 @@ impl Writer {
         if let Some(connection) = self.connection.take()
             && let Err(failure) = connection.close().await
         {
-            tracing::debug!("the connection did not close cleanly: {failure}");
+            tracing::debug!(error = %failure, "failed to close the write connection; dropping it");
         }
         if let Some(done) = closing {
             // The caller of `close` may have stopped waiting.
@@ -139,8 +139,8 @@ impl Writer {
                 }
                 Err(failure) => failure,
             };
-            if let Some((at, told)) = failure.conflict {
-                reply(group.remove(at), Err(told));
+            if let Some((at, error)) = failure.conflict {
+                reply(group.remove(at), Err(error));
             } else if error::is_collision(&failure.error) && collisions < COLLISIONS {
                 collisions += 1;
             } else if (failure.sent || again)
@@ -158,21 +158,21 @@ impl Writer {
                 let environment = error::is_environment(&failure.error);
                 // Also a first attempt may have used up the time: on a machine that was paused
                 // meanwhile, or with a server that kept silent.
-                let told = if again || (failure.sent && environment) {
+                let error = if again || (failure.sent && environment) {
                     error::unsettled(failure.error)
                 } else {
                     error::store(failure.error)
                 };
                 if environment {
-                    self.fails(&told);
+                    self.fails(&error);
                 } else {
                     tracing::warn!(
-                        code = told.code(),
-                        "a change could not be stored: {}",
-                        told.report()
+                        code = error.code(),
+                        error = %error.report(),
+                        "failed to store a change; its caller gets the error"
                     );
                 }
-                return refuse(group, &told);
+                return refuse(group, &error);
             } else {
                 // The server does not say which one is at fault. None of them stands, so each is
                 // committed alone.
@@ -185,12 +185,12 @@ impl Writer {
     }
 
     /// Told once, when it begins: what happened, where, what to do.
-    fn fails(&mut self, told: &Error) {
+    fn fails(&mut self, error: &Error) {
         let trouble =
-            self.trouble.lock().unwrap_or_else(PoisonError::into_inner).replace(told.retold());
-        if trouble.is_none_or(|before| before.code() != told.code()) {
-            let (place, cause) = (self.place.show(), told.report());
-            tracing::warn!(code = told.code(), %place, cause, fix = told.fix(), "nothing is stored or confirmed: {}", told.message());
+            self.trouble.lock().unwrap_or_else(PoisonError::into_inner).replace(error.duplicate());
+        if trouble.is_none_or(|before| before.code() != error.code()) {
+            let (place, cause) = (self.place.show(), error.report());
+            tracing::warn!(code = error.code(), %place, cause, fix = error.fix(), "nothing is stored or confirmed: {}", error.message());
         }
         self.since.get_or_insert_with(Instant::now);
     }
@@ -366,9 +366,9 @@ fn answer(group: Vec<Waiting>, hits: Vec<Vec<u64>>) {
     }
 }
 
-fn refuse(group: Vec<Waiting>, told: &Error) {
+fn refuse(group: Vec<Waiting>, error: &Error) {
     for waiting in group {
-        reply(waiting, Err(told.retold()));
+        reply(waiting, Err(error.duplicate()));
     }
 }
 

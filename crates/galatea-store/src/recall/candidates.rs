@@ -1,4 +1,4 @@
-//! Candidates: by words, by meaning, or the newest.
+//! Finds candidates by words, by meaning, or the newest.
 
 use galatea_core::{
     EntityId, MemoryKind, Result,

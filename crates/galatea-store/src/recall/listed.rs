@@ -117,7 +117,7 @@ const TOGETHER: &str = "SELECT count(*) AS looked_at, coalesce(array_agg(r.seq O
 
 /// The newest of all that an operator may see; none if a query has conditions that leave most of them
 /// out.
-fn look(query: &RecallQuery, queries: &Queries) -> Option<Statement> {
+fn statement(query: &RecallQuery, queries: &Queries) -> Option<Statement> {
     let filters = query.room.is_some() || !query.people.is_empty() || query.since.is_some();
     if *query.visible.view() != View::Operator || filters {
         return None;
@@ -219,7 +219,7 @@ impl Search<'_, '_> {
     pub(super) async fn listed_by_postgres(&self, postgres: &Postgres) -> Result<Vec<Listed>> {
         let queries = Queries::new(self.query, &self.asked);
         let words = queries.words.len();
-        let (mut found, rare) = match look(self.query, &queries) {
+        let (mut found, rare) = match statement(self.query, &queries) {
             Some(look) => {
                 let looked = LookedAt::read(postgres, look).await?;
                 sort_out(looked.lists(words), size(looked.looked_at) < LOOKED_AT)
@@ -274,7 +274,7 @@ pub(super) fn statements(query: &RecallQuery, asked: &[Asked]) -> Vec<Statement>
     let queries = Queries::new(query, asked);
     let all: Vec<usize> = (0..queries.words.len()).collect();
     let indexed = indexed(query, queries.each(&all));
-    look(query, &queries).into_iter().chain([indexed]).collect()
+    statement(query, &queries).into_iter().chain([indexed]).collect()
 }
 
 #[cfg(test)]

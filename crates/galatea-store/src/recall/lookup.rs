@@ -43,7 +43,7 @@ impl Lookup {
     }
 
     /// How many words are looked up.
-    pub(super) fn words(&self) -> usize {
+    pub(super) fn word_count(&self) -> usize {
         self.words.len()
     }
 

@@ -76,7 +76,7 @@ impl<'a, 'h> Search<'a, 'h> {
         let names: Vec<&str> = query.names.iter().map(String::as_str).collect();
         let asked = terms::of_question(&fusion::embedded_question(&query.text, &names));
         let lookup = Lookup::new(&asked);
-        let few = asked.get(..lookup.words().min(ASKED)).unwrap_or(&asked);
+        let few = asked.get(..lookup.word_count().min(ASKED)).unwrap_or(&asked);
         let look_up = || talk.as_ref().and_then(|handle| Words::new(handle, query, few));
         let words = words.or_else(look_up);
         Self {

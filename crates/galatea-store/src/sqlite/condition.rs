@@ -1,4 +1,4 @@
-//! Condition: how writing goes, for `status`, and whether the disk can still be trusted.
+//! How writing goes, for `status`, and whether the disk can still be trusted.
 
 use galatea_core::{Error, Result};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -26,16 +26,17 @@ impl Condition {
     /// Whether the files that are written are those that bear their names. It may be asked again:
     /// what was moved away can be moved back.
     pub(crate) fn is_there(&self) -> Result<()> {
-        let Err(told) = self.presence.check() else { return Ok(()) };
-        if self.lock().replace(told.retold()).is_none_or(|before| before.code() != told.code()) {
+        let Err(error) = self.presence.check() else { return Ok(()) };
+        if self.lock().replace(error.duplicate()).is_none_or(|before| before.code() != error.code())
+        {
             tracing::error!(
-                code = told.code(),
-                fix = told.fix(),
+                code = error.code(),
+                fix = error.fix(),
                 "nothing is stored or confirmed: {}",
-                told.report()
+                error.report()
             );
         }
-        Err(told)
+        Err(error)
     }
 
     /// A group was stored.
@@ -46,9 +47,9 @@ impl Condition {
     /// A group was not stored. After a failed flush no later one is: the system forgets what it
     /// could not write, so that the next flush would say yes to something that is not there
     /// ("fsyncgate", <https://wiki.postgresql.org/wiki/Fsync_Errors>).
-    pub(crate) fn failed(&self, told: &Error) {
-        *self.lock() = Some(told.retold());
-        if told.code() == Some(error::SYNC) {
+    pub(crate) fn failed(&self, error: &Error) {
+        *self.lock() = Some(error.duplicate());
+        if error.code() == Some(error::SYNC) {
             self.lost.send_replace(true);
         }
     }
@@ -64,7 +65,7 @@ impl Condition {
         if let Err(gone) = self.is_there() {
             return Some(gone);
         }
-        self.lock().as_ref().map(Error::retold)
+        self.lock().as_ref().map(Error::duplicate)
     }
 
     /// Waits until a flush failed.

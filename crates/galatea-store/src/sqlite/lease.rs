@@ -1,4 +1,4 @@
-//! Leases: a SQLite file has one process, so every claim succeeds. Nothing is stored.
+//! A SQLite file has one process, so every claim of a lease succeeds. Nothing is stored.
 
 use async_trait::async_trait;
 use galatea_core::{

@@ -19,7 +19,7 @@ impl Sqlite {
         values.push(query.limit.into());
         values.extend(further);
         let statement = Statement::for_sqlite(statement(&filter), values);
-        let page = self.one::<(Option<String>,)>(statement).await?;
+        let page = self.fetch_one::<(Option<String>,)>(statement).await?;
         Ok(page.and_then(|(page,)| page).unwrap_or_default())
     }
 
@@ -44,7 +44,7 @@ impl Sqlite {
     pub(crate) async fn count_memories(&self, query: &MemoryQuery) -> Result<u64> {
         let filter = Filter::new(query);
         let statement = Statement::for_sqlite(filter.count(), filter.values());
-        let row = self.one::<(i64,)>(statement).await?;
+        let row = self.fetch_one::<(i64,)>(statement).await?;
         Ok(row.map_or(0, |(n,)| crate::convert::count(n)))
     }
 

@@ -1,4 +1,4 @@
-//! SQLite: one writer on a thread of its own that commits in groups, a few readers beside it.
+//! One writer on a thread of its own that commits in groups, a few readers beside it.
 //!
 //! Writes of all callers wait in one bounded queue. The writer takes whatever waits, commits it as
 //! one transaction, and answers after the commit; with one caller that is one commit for one
@@ -185,7 +185,7 @@ impl Sqlite {
     }
 
     /// The first row: every caller asks for one at most.
-    async fn one<O>(&self, statement: Statement) -> Result<Option<O>>
+    async fn fetch_one<O>(&self, statement: Statement) -> Result<Option<O>>
     where
         O: for<'r> FromRow<'r, SqliteRow> + Send + Unpin + 'static,
     {

@@ -1,4 +1,4 @@
-//! Opening: the file, its options, its tables.
+//! Opens a database: the file, its options, its tables.
 
 use galatea_core::Result;
 use sqlx::{
@@ -71,7 +71,7 @@ async fn settle(connection: &mut SqliteConnection, path: &Path) -> Result<()> {
     match query("PRAGMA wal_checkpoint(PASSIVE)").fetch_one(connection).await {
         Err(failure) if error::is_sync(&failure) => Err(error::open(path, failure)),
         Err(failure) => {
-            tracing::warn!("the write-ahead log could not be written back yet: {failure}");
+            tracing::warn!(file = %path.display(), error = %failure, "failed to write the write-ahead log back; SQLite does so after later commits");
             Ok(())
         }
         Ok(_) => Ok(()),

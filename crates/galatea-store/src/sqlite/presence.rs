@@ -1,5 +1,5 @@
-//! Presence: whether the file that is written is still the one that bears its name. On Unix an open
-//! file that is removed or replaced goes on to take what is written, and no one could ever read it.
+//! Whether the file that is written is still the one that bears its name. On Unix an open file that
+//! is removed or replaced goes on to take what is written, and no one could ever read it.
 
 use galatea_core::{Error, Result};
 use std::{

@@ -1,4 +1,4 @@
-//! Reading: a small pool beside the writer, or the writer's own connection for a store in memory.
+//! A small pool beside the writer, or the writer's own connection for a store in memory.
 
 use galatea_core::Result;
 use sqlx::{

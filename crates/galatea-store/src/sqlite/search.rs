@@ -37,7 +37,7 @@ impl Sqlite {
     /// false if rows are left.
     pub(crate) async fn index_terms(&self) -> Result<bool> {
         for _ in 0..TERMS_STEPS {
-            let behind = self.one::<(i64,)>(TERMS_BEHIND.with(values![])).await?;
+            let behind = self.fetch_one::<(i64,)>(TERMS_BEHIND.with(values![])).await?;
             let behind = behind.map_or(0, |(behind,)| behind);
             if behind == 0 {
                 return Ok(true);

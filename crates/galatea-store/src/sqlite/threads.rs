@@ -189,7 +189,7 @@ impl Thread {
             Ok((mut connection, waiter)) => {
                 self.work(&mut connection, &waiter);
                 if let Err(failure) = waiter.block_on(connection.close()) {
-                    tracing::warn!("a connection for searches did not close cleanly: {failure}");
+                    tracing::warn!(error = %failure, "failed to close a search connection; dropping it");
                 }
             }
             Err(failure) => self.fail(failure),

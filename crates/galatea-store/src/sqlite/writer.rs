@@ -97,13 +97,14 @@ impl Writer {
             }
             Err(failure) => {
                 tracing::error!(
-                    "the database's connection is gone, so nothing is stored: {failure}"
+                    error = %failure,
+                    "failed to lock the writer's connection; the writer ends and changes are refused"
                 );
                 None
             }
         };
         if let Err(failure) = waiter.block_on(connection.close()) {
-            tracing::warn!("the database did not close cleanly: {failure}");
+            tracing::warn!(error = %failure, "failed to close the database; the next start applies its log");
         }
         ended(closing);
     }
@@ -114,7 +115,10 @@ impl Writer {
             let mut connection = connection.blocking_lock();
             match waiter.block_on(connection.lock_handle()) {
                 Ok(mut lent) => work(writer, &mut Raw::new(&mut lent)),
-                Err(failure) => tracing::error!("the database in memory is gone: {failure}"),
+                Err(failure) => tracing::error!(
+                    error = %failure,
+                    "failed to lock the database in memory; the changes at hand are refused"
+                ),
             }
         });
         ended(closing);
@@ -192,15 +196,15 @@ impl Writer {
         if group.is_empty() {
             return;
         }
-        if let Err(told) = self.condition.check().and_then(|()| self.condition.is_there()) {
-            return refuse(group, &told);
+        if let Err(error) = self.condition.check().and_then(|()| self.condition.is_there()) {
+            return refuse(group, &error);
         }
         self.counts.statements.fetch_add(1, Ordering::Relaxed);
         match self.transact(db, &group) {
             Ok(outcomes) => {
                 // The file was removed meanwhile: no one could ever read it.
-                if let Err(told) = self.condition.is_there() {
-                    return refuse(group, &told);
+                if let Err(error) = self.condition.is_there() {
+                    return refuse(group, &error);
                 }
                 self.counts.rows.store(db.rows(), Ordering::Relaxed);
                 self.condition.fine();
@@ -210,17 +214,17 @@ impl Writer {
                 if !db.is_autocommit()
                     && let Err(failure) = db.execute(ROLLBACK, &[])
                 {
-                    tracing::warn!("a transaction could not be taken back: {failure}");
+                    tracing::warn!(error = %failure, "failed to roll a transaction back; its changes are refused");
                 }
-                let told = error::refused(refusal);
+                let error = error::refused(refusal);
                 tracing::warn!(
-                    code = told.code(),
+                    code = error.code(),
                     changes = group.len(),
-                    "nothing of this group was stored: {}",
-                    told.report()
+                    error = %error.report(),
+                    "failed to commit a group of changes; their callers get the error"
                 );
-                self.condition.failed(&told);
-                refuse(group, &told);
+                self.condition.failed(&error);
+                refuse(group, &error);
             }
         }
     }
@@ -264,19 +268,19 @@ impl Writer {
         }));
         for (waiting, outcome) in answered {
             let rows = outcome.map(|done| done.into_iter().map(|done| done.rows).collect());
-            let told = rows.map_err(|failed| match failed {
+            let result = rows.map_err(|failed| match failed {
                 Failed::Conflict => common::conflict(),
                 Failed::Refused(refusal) => {
-                    let told = error::refused(refusal);
+                    let error = error::refused(refusal);
                     tracing::warn!(
-                        code = told.code(),
-                        "a change could not be stored: {}",
-                        told.report()
+                        code = error.code(),
+                        error = %error.report(),
+                        "failed to store a change; its caller gets the error"
                     );
-                    told
+                    error
                 }
             });
-            reply(waiting, told);
+            reply(waiting, result);
         }
     }
 
@@ -286,7 +290,7 @@ impl Writer {
         self.known.shrink();
         self.counts.statements.fetch_add(1, Ordering::Relaxed);
         if let Err(failure) = db.execute(SHRINK, &[]) {
-            tracing::debug!("SQLite gave no memory back: {failure}");
+            tracing::debug!(error = %failure, "failed to release SQLite's memory; retrying at the next idle time");
         }
     }
 
@@ -307,7 +311,7 @@ impl Writer {
         match db.number(CHECKPOINT) {
             Ok(busy) => busy == Some(0),
             Err(failure) => {
-                tracing::warn!("the write-ahead log could not be written back: {failure}");
+                tracing::warn!(error = %failure, "failed to write the write-ahead log back; a later checkpoint retries");
                 false
             }
         }
@@ -333,9 +337,9 @@ fn ended(closing: Option<oneshot::Sender<()>>) {
     }
 }
 
-fn refuse(group: Vec<Waiting>, told: &Error) {
+fn refuse(group: Vec<Waiting>, error: &Error) {
     for waiting in group {
-        reply(waiting, Err(told.retold()));
+        reply(waiting, Err(error.duplicate()));
     }
 }
 

@@ -103,7 +103,7 @@ impl Message {
     /// Adds it to the list of each word that it has.
     pub(super) fn list_in(&self, all: &[u32], numbers: &Numbers, lists: &mut [Having]) {
         for term in self.terms(all).iter().filter(|term| numbers.may_have(**term)) {
-            for (word, exact) in numbers.words(*term) {
+            for (word, exact) in numbers.positions_of(*term) {
                 let Some(list) = lists.get_mut(word) else { continue };
                 match list.last_mut() {
                     Some((seq, before)) if *seq == self.seq => *before |= exact,

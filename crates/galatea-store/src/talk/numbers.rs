@@ -44,8 +44,8 @@ impl Numbers {
         self.filter[place] & bit != 0
     }
 
-    /// The words that a term stands for.
-    pub(super) fn words(&self, term: u32) -> impl Iterator<Item = (usize, bool)> {
+    /// Positions of the words that a term stands for; the flag marks the exact form of the word.
+    pub(super) fn positions_of(&self, term: u32) -> impl Iterator<Item = (usize, bool)> {
         let from = self.terms.partition_point(|(number, ..)| *number < term);
         let same = self.terms.get(from..).unwrap_or_default().iter();
         same.take_while(move |(number, ..)| *number == term).map(|(_, word, exact)| (*word, *exact))

@@ -1,4 +1,4 @@
-//! Folding: words without case and accents.
+//! Folds words: without case and accents.
 
 use unicode_normalization::UnicodeNormalization;
 

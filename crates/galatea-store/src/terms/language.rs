@@ -1,4 +1,4 @@
-//! Language: guessed from the small words of a text, to choose the stemmer. A wrong guess costs
+//! Guesses the language from the small words of a text, to choose the stemmer. A wrong guess costs
 //! little: the word itself is indexed too, and a question is stemmed in every likely language.
 
 use rust_stemmers::{Algorithm, Stemmer};

@@ -1,4 +1,4 @@
-//! Splitting: words, and runs of scripts that put no spaces between words.
+//! Splits text into words, and into runs of scripts that put no spaces between words.
 
 /// A part of a folded text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -1,5 +1,4 @@
-//! Plans: on a database of 100,000 messages no statement of a message's way reads a growing table
-//! whole.
+//! On a database of 100,000 messages no statement of a message's way reads a growing table whole.
 
 use galatea_core::{
     Cursor,

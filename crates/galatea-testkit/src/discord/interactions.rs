@@ -1,4 +1,4 @@
-//! Interactions: the bot has three seconds to acknowledge one and fifteen minutes to answer it.
+//! The bot has three seconds to acknowledge an interaction and fifteen minutes to answer it.
 
 use serde_json::Value;
 use std::time::{Duration, Instant};

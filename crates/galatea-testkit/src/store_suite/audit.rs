@@ -168,7 +168,7 @@ pub async fn outbox_rows_are_selected(store: Arc<dyn Store>) {
 }
 
 /// An unknown outcome is stored with the delivery until a later settlement clears it.
-pub async fn a_doubt_is_stored(store: Arc<dyn Store>) {
+pub async fn an_unknown_outcome_is_stored(store: Arc<dyn Store>) {
     let scene = Scene::new();
     let id = answered(&store, scene, OutboxState::Pending).await;
     let outcome_unknown =

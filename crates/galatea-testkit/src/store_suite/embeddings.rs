@@ -1,4 +1,4 @@
-//! Embeddings: stored with their memories, and searched by similarity.
+//! Embeddings are stored with their memories, and searched by similarity.
 
 use galatea_core::{
     Content, Embedding, EntityId, Memory, MemoryKind, Store, Timestamp, Visibility,

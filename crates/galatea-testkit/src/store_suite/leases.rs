@@ -1,5 +1,5 @@
-//! Leases: one owner at a time, and no commit under a lost lease. A member stands for a process. A
-//! store that cannot be shared grants every claim.
+//! A lease has one owner at a time, and no commit succeeds under a lost one. A member stands for a
+//! process. A store that cannot be shared grants every claim.
 
 use galatea_core::{
     AgentId, Cursor, ErrorKind, Event, MemberId, RemoteId, RoomId, Source, Store,

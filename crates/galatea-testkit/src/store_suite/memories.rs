@@ -1,4 +1,4 @@
-//! Memories: selected, counted and searched within one agent.
+//! Memories are selected, counted and searched within one agent.
 
 use galatea_core::{
     Content, EntityId, Memory, MemoryId, MemoryKind, Store, Timestamp, Visibility, WorldId,

@@ -1,4 +1,4 @@
-//! Recall: by words, by meaning, and never out of scope.
+//! Searches by words, by meaning, and never out of scope.
 
 use galatea_core::{
     ChannelType, Derived, Embedding, Memory, MemoryKind, MemoryScope, Store, Timestamp, Visibility,

@@ -2,15 +2,15 @@
 
 use galatea_core::{
     MemoryId, Store, Timestamp,
-    store::{InboxState, Step},
+    store::{InboxState, JournalStep},
 };
 use serde_json::json;
 use std::sync::Arc;
 
 use super::fixtures::Scene;
 
-fn step(message: MemoryId, n: u32) -> Step {
-    Step {
+fn step(message: MemoryId, n: u32) -> JournalStep {
+    JournalStep {
         message,
         n,
         action: "PAY".to_owned(),
@@ -29,7 +29,7 @@ pub async fn a_step_is_begun_and_gets_its_result(store: Arc<dyn Store>) {
     store.save_step(&step(message, 0)).await.unwrap();
     store.save_step(&step(other, 0)).await.unwrap();
     assert_eq!(store.steps(message).await.unwrap(), [step(message, 0), step(message, 1)]);
-    let done = Step {
+    let done = JournalStep {
         output: Some(json!({ "text": "paid \"5\" ü\u{0000}", "list": [null, 1] })),
         ..step(message, 1)
     };

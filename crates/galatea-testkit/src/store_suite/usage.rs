@@ -2,7 +2,7 @@
 
 use galatea_core::{
     AgentId, Embedding, EntityId, RemoteId, RoomId, Source, Store, Timestamp, WorldId,
-    store::{Amount, Block, BlockKind, Day, Holder, Standing, TurnRecord, UsageRow},
+    store::{Amount, Block, BlockKind, Day, Holder, TurnRecord, UsageRow, UsageTotal},
 };
 use std::sync::Arc;
 
@@ -167,7 +167,7 @@ pub async fn standings_tell_days_and_holders_apart(store: Arc<dyn Store>) {
     );
     assert_eq!(
         store.standing(scene.agent, Day(6), &Holder::Agent).await.unwrap(),
-        Standing::default()
+        UsageTotal::default()
     );
     let mut two = CALL;
     two += CALL;

@@ -1,4 +1,4 @@
-//! Chats: permission to write, privacy mode, ids, migration, members.
+//! Permission to write, privacy mode, ids, migration, members.
 
 use super::*;
 use galatea_testkit::telegram::{BotApi, Standing};

@@ -1,4 +1,4 @@
-//! Files: uploads and downloads.
+//! Uploads and downloads.
 
 use super::*;
 use galatea_testkit::telegram::{BotApi, Options};

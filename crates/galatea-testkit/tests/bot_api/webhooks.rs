@@ -1,4 +1,4 @@
-//! Webhooks: order, secret, retries, and the conflict with getUpdates.
+//! Order, secret, retries, and the conflict with getUpdates.
 
 use super::*;
 use axum::{Router, extract::State, http::HeaderMap, http::StatusCode, routing::post};

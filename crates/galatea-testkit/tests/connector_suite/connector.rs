@@ -40,7 +40,7 @@ impl Bug {
     pub(crate) const LOSES_TEXT: u8 = 7;
     pub(crate) const BREAKS_FENCES: u8 = 8;
     pub(crate) const RETRIES_INSIDE: u8 = 9;
-    pub(crate) const DENIES_DOUBT: u8 = 10;
+    pub(crate) const DENIES_UNKNOWN_OUTCOME: u8 = 10;
     pub(crate) const IGNORES_WAIT: u8 = 11;
     pub(crate) const FINDS_EVERYTHING: u8 = 12;
     pub(crate) const TELLS_SECRET: u8 = 13;
@@ -282,7 +282,7 @@ impl<const BUG: u8> ToyHandler<BUG> {
             Outcome::Broken => failed(ErrorKind::Unavailable, Sent::Maybe),
             Outcome::Lost => failed(
                 ErrorKind::Timeout,
-                if BUG == Bug::DENIES_DOUBT { Sent::No } else { Sent::Maybe },
+                if BUG == Bug::DENIES_UNKNOWN_OUTCOME { Sent::No } else { Sent::Maybe },
             ),
             Outcome::Forbidden => failed(ErrorKind::Forbidden, Sent::No),
             Outcome::Away => Err(away::<BUG>()),

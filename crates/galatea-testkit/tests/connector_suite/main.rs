@@ -32,7 +32,7 @@ caught! {
     lost_text_is_caught: LOSES_TEXT in send::sends_long_text_whole, "parts";
     broken_fences_are_caught: BREAKS_FENCES in send::sends_long_code_as_code, "an open fence";
     a_retry_inside_is_caught: RETRIES_INSIDE in faults::a_lost_response_may_have_been_sent, "the send must fail";
-    a_denied_doubt_is_caught: DENIES_DOUBT in faults::a_lost_response_may_have_been_sent, "assertion";
+    a_denied_unknown_outcome_is_caught: DENIES_UNKNOWN_OUTCOME in faults::a_lost_response_may_have_been_sent, "assertion";
     an_ignored_wait_is_caught: IGNORES_WAIT in faults::slow_down_is_rate_limited_with_its_time, "retry must be After";
     a_wishful_read_back_is_caught: FINDS_EVERYTHING in faults::finds_nothing_where_nothing_was_sent, "assertion";
     a_told_secret_is_caught: TELLS_SECRET in lifecycle::tells_no_secret, "a secret is shown";

@@ -1,4 +1,4 @@
-//! Decode: a line of the server → what it says. Pure. Every line is hostile.
+//! Turns a line of the server into what it says. Pure. Every line is hostile.
 
 use galatea_core::{
     Addressed, ChannelType, Connection, Content, EntityRef, Incoming, IncomingEvent,
@@ -18,7 +18,7 @@ pub(crate) enum Said<'a> {
     Ping(&'a str),
     /// `said ROOM PERSON TEXT`; a direct message has the person as its room.
     Message { room: &'a str, person: &'a str, text: &'a str },
-    /// A line of an unknown kind: passed over.
+    /// A line of an unknown kind: skipped.
     Other,
 }
 

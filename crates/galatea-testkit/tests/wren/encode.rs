@@ -1,4 +1,4 @@
-//! Encode: `Outgoing` → lines. Pure.
+//! Turns `Outgoing` into lines. Pure.
 
 use galatea_core::{Encoded, Error, ErrorKind, Outgoing, Result, TextUnit, split};
 

@@ -1,4 +1,4 @@
-//! Receive: the connection. What it brings exists nowhere else, so it is held until it is stored.
+//! The connection. What it brings exists nowhere else, so it is held until it is stored.
 
 use galatea_core::{
     Batch, Error, ErrorKind, Gap, Gateway, Health, Incoming, Result, Retry, SendPermit, Timestamp,

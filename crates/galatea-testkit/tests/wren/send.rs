@@ -1,4 +1,4 @@
-//! Send: a line is written or it is not; the platform confirms neither.
+//! A line is written or it is not; the platform confirms neither.
 
 use async_trait::async_trait;
 use galatea_core::{

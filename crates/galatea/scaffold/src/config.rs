@@ -1,4 +1,4 @@
-//! Config: the settings of one account.
+//! The settings of one account.
 
 use galatea_core::{
     Connector, ConnectorConfig, ExposeSecret, Host, Result, SecretString, Settings, Source,

@@ -1,4 +1,4 @@
-//! Connector: what the platform can do, whether it answers, and the supervised run.
+//! What the platform can do, whether it answers, and the supervised run.
 
 use async_trait::async_trait;
 use galatea_core::{

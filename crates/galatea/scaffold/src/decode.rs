@@ -1,4 +1,4 @@
-//! Decode: a line of the event stream → `Incoming`. Pure. Every line is hostile.
+//! Turns a line of the event stream into an `Incoming`. Pure. Every line is hostile.
 
 use galatea_core::{
     Addressed, ChannelType, Command, Connection, Content, EntityRef, Incoming, IncomingEvent,
@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use crate::{PREFIX, SOURCE, error};
 
-/// An event as the server writes it. Fields that the connector does not need are passed over.
+/// An event as the server writes it. Fields that the connector does not need are skipped.
 #[derive(Debug, Deserialize)]
 struct Event {
     /// Milliseconds since the Unix epoch.

@@ -1,5 +1,5 @@
-//! Encode: `Outgoing` → parts the platform takes in one call each. Pure, so that the runtime can
-//! store the parts before it sends them.
+//! Turns `Outgoing` into parts that the platform takes in one call each. Pure, so that the runtime
+//! can store the parts before it sends them.
 
 use galatea_core::{
     Button, Content, Encoded, Error, Media, Outgoing, Press, RemoteId, Result, split::fenced,

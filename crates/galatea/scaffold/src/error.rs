@@ -1,4 +1,4 @@
-//! Error: what goes wrong on this platform, for people; and the pages that explain each code.
+//! What goes wrong on this platform, for people; and the pages that explain each code.
 
 use galatea_core::{Error, ErrorKind, Retry, character::Explanation};
 use std::time::Duration;

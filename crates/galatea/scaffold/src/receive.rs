@@ -1,5 +1,5 @@
-//! Receive: ask, store, and only then ask for what comes after. That order is all there is to "no
-//! message lost".
+//! Asks, stores, and only then asks for what comes after. That order is all there is to "no message
+//! lost".
 
 use galatea_core::{Batch, Cursor, Error, Gateway, Health, Result};
 use std::sync::Arc;
@@ -48,7 +48,7 @@ async fn store(lines: &str, mut last: u64, me: u64, gateway: &Gateway) -> Result
     for line in lines.lines().filter(|line| !line.trim().is_empty()) {
         let (seq, event) = decode(line, me)?;
         if event.is_none() {
-            tracing::warn!(seq, "an event could not be read and is passed over");
+            tracing::warn!(seq, "an event could not be read and is skipped");
         }
         events.extend(event);
         // A page may repeat old events: duplicates are the runtime's to drop, but the cursor never

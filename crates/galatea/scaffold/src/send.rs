@@ -1,4 +1,4 @@
-//! Send: the calls of the platform, and one attempt per part.
+//! The calls of the platform, and one attempt per part.
 
 use async_trait::async_trait;
 use galatea_core::{

@@ -43,7 +43,7 @@ pub(super) const PAGES: &[Explanation] = &[
         "GAL-DB-HOST",
         "The PostgreSQL server cannot be reached",
         "It is not running, host or port are wrong, a firewall is in between, or it is being replaced by its standby.",
-        "Start the server or correct DATABASE_URL. While it is away platforms keep what people write; the work goes on by itself.",
+        "Start the server or correct DATABASE_URL. While it is away platforms keep what people write; the work then continues.",
     ),
     Explanation::new(
         "GAL-DB-PASSWORD",
@@ -121,7 +121,7 @@ pub(super) const PAGES: &[Explanation] = &[
         "GAL-DB-GONE",
         "The database file was removed or replaced",
         "galatea.db or galatea.db-wal was deleted, moved or replaced while galatea had it open. What is written then is in a file without a name, so nothing is stored or confirmed any more; platforms keep what people write.",
-        "Move the file back, and the work goes on by itself. A removed one can be copied from /proc/PID/fd as long as the process runs (Linux). To restore a backup, stop galatea first.",
+        "Move the file back, and the work then continues. A removed one can be copied from /proc/PID/fd as long as the process runs (Linux). To restore a backup, stop galatea first.",
     ),
     Explanation::new(
         "GAL-DB-SYNC",

@@ -115,7 +115,7 @@ Another program is reading this bot's messages.
        terminal, a container, a server, elizaOS with the same token.
 
   Fix  Stop the other copy, or make a second bot for testing. Galatea asks again
-       every 30 seconds and goes on by itself.
+       every 30 seconds and then continues.
 "###);
 }
 

@@ -166,9 +166,14 @@ fn render(
             off.join(", ")
         );
     }
-    sort(&mut text, "Finished without a reason", exceptions.unexplained.iter().map(told), style);
+    sort(
+        &mut text,
+        "Finished without a reason",
+        exceptions.unexplained.iter().map(describe),
+        style,
+    );
     sort(&mut text, "Not delivered, or unknown", exceptions.parts.iter().map(part), style);
-    sort(&mut text, "Given up, or too old", exceptions.messages.iter().map(told), style);
+    sort(&mut text, "Given up, or too old", exceptions.messages.iter().map(describe), style);
     sort(
         &mut text,
         "Never received, and cannot be read back (GAL-GAP)",
@@ -188,7 +193,7 @@ fn sort(text: &mut String, head: &str, lines: impl Iterator<Item = String>, styl
     }
 }
 
-fn told(item: &InboxItem) -> String {
+fn describe(item: &InboxItem) -> String {
     format!(
         "{}  {} {}  {}: {}",
         item.entry.memory.id,
@@ -227,8 +232,8 @@ fn gap(missing: &Missing) -> String {
 
 /// RFC 3339 in seconds and UTC, as in log lines.
 pub(super) fn utc(at: Timestamp) -> String {
-    let told = time::OffsetDateTime::from_unix_timestamp(at.0 / 1000).ok();
-    told.and_then(|t| t.format(&time::format_description::well_known::Rfc3339).ok())
+    let time = time::OffsetDateTime::from_unix_timestamp(at.0 / 1000).ok();
+    time.and_then(|t| t.format(&time::format_description::well_known::Rfc3339).ok())
         .unwrap_or_else(|| at.0.to_string())
 }
 

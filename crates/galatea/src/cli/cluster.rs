@@ -152,8 +152,8 @@ impl View {
         let alive = self.alive();
         let one = alive.iter().find(|member| Some(member.id) == self.here).or(alive.first());
         let skewed = alive.iter().filter_map(|member| {
-            let told = member::skew_told(member.membership.about.skew_millis)?;
-            Some(format!("{}: {told}", member.membership.name))
+            let difference = member::describe_skew(member.membership.about.skew_millis)?;
+            Some(format!("{}: {difference}", member.membership.name))
         });
         skewed.chain(one.into_iter().flat_map(|one| whole::unlike(one, &alive))).collect()
     }

@@ -95,7 +95,7 @@ impl Which {
         if self.json.json {
             context.output.json(
                 "galatea.models/1",
-                json!({ "agents": built.iter().map(told).collect::<Vec<_>>() }),
+                json!({ "agents": built.iter().map(to_json).collect::<Vec<_>>() }),
             );
         } else {
             context.output.data(
@@ -135,7 +135,7 @@ impl Which {
         }
         let found: Vec<_> = all.findings.iter().chain(&all.unread).cloned().collect();
         if self.json.json {
-            let agents: Vec<Value> = built.iter().map(told).collect();
+            let agents: Vec<Value> = built.iter().map(to_json).collect();
             context.output.json(
                 "galatea.models/1",
                 json!({ "agents": agents, "changes": all.changes, "findings": found }),
@@ -185,7 +185,7 @@ fn model(configured: &Configured, role: families::Role) -> Option<&Arc<dyn TextM
     }
 }
 
-fn told(built: &Built) -> Value {
+fn to_json(built: &Built) -> Value {
     let uses: Vec<Value> = built
         .configured
         .uses
@@ -211,8 +211,8 @@ fn render(built: &Built, style: Style) -> String {
         let _ = writeln!(text, "  {}", hang(2, &built.configured.description, style));
     }
     for one in &built.configured.uses {
-        let told = format!("{} {}: {}", one.provider, one.named.name, one.named.why);
-        let _ = writeln!(text, "  {:<15}  {}", one.role.as_str(), hang(19, &told, style));
+        let line = format!("{} {}: {}", one.provider, one.named.name, one.named.why);
+        let _ = writeln!(text, "  {:<15}  {}", one.role.as_str(), hang(19, &line, style));
         let info = model(&built.configured, one.role)
             .map(|model| model.info())
             .filter(|info| info.model == one.named.name);

@@ -128,7 +128,7 @@ impl Outbox {
                 let more = items.len() > *limit as usize;
                 items.truncate(*limit as usize);
                 if json.json {
-                    context.output.json("galatea.outbox/1", json!({ "parts": items.iter().map(told).collect::<Vec<_>>(), "more": more }));
+                    context.output.json("galatea.outbox/1", json!({ "parts": items.iter().map(to_json).collect::<Vec<_>>(), "more": more }));
                     return Ok(ExitCode::SUCCESS);
                 }
                 items.iter().for_each(|item| context.output.data(line(item)));
@@ -144,7 +144,7 @@ impl Outbox {
             Verb::Show { id, json } => {
                 let item = find(store, id).await?;
                 if json.json {
-                    context.output.json("galatea.outbox.part/1", told(&item));
+                    context.output.json("galatea.outbox.part/1", to_json(&item));
                 } else {
                     context.output.data(page(&item, context.output.style).trim_end());
                 }
@@ -262,7 +262,7 @@ fn line(item: &OutboxItem) -> String {
 }
 
 /// A part as JSON without its text, because the outbox is about delivery.
-fn told(item: &OutboxItem) -> serde_json::Value {
+fn to_json(item: &OutboxItem) -> serde_json::Value {
     let address = &item.delivery.address;
     json!({
         "id": item.delivery.id,
@@ -372,11 +372,11 @@ pub(crate) mod tests {
     #[test]
     fn what_is_over_does_not_advise_to_wait() {
         let waits = "it is sent after that time";
-        let told = |state| (line(&flooded(state)), page(&flooded(state), Style::plain()));
-        let (line, page) = told(OutboxState::Pending);
+        let shown = |state| (line(&flooded(state)), page(&flooded(state), Style::plain()));
+        let (line, page) = shown(OutboxState::Pending);
         assert!(line.contains(waits) && page.contains(waits), "{line}\n{page}");
         for state in [OutboxState::Expired, OutboxState::Dead, OutboxState::Ambiguous] {
-            let (line, page) = told(state);
+            let (line, page) = shown(state);
             assert!(!line.contains(waits) && !page.contains(waits), "{line}\n{page}");
             assert!(line.ends_with("Telegram asks to wait (GAL-TG-429)"), "{line}");
             assert!(page.contains("cause     sendMessage answered 429\n"), "{page}");

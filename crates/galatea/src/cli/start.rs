@@ -25,9 +25,9 @@ use crate::{
     failure::Result,
     health,
     lock::InstanceLock,
-    logging,
+    logging, no_model,
     output::Color,
-    personas, readiness, silent,
+    personas, readiness,
 };
 use signals::Signals;
 
@@ -110,8 +110,8 @@ impl Start {
         booted
             .agents
             .iter()
-            .filter_map(|agent| agent.silent.as_ref())
-            .for_each(|trouble| silent::report_once(trouble, people.as_ref()));
+            .filter_map(|agent| agent.no_answer.as_ref())
+            .for_each(|trouble| no_model::report_once(trouble, people.as_ref()));
 
         tokio::select! {
             () = signals.next() => {}

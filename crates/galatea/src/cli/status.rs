@@ -43,10 +43,10 @@ impl Status {
             Ok(readiness) => readiness,
             Err(error) => {
                 if self.json.json {
-                    let told = json!({ "code": error.code(), "message": error.message(), "fix": error.fix() });
+                    let fault = json!({ "code": error.code(), "message": error.message(), "fix": error.fix() });
                     context.output.json(
                         "galatea.status/1",
-                        json!({ "running": false, "ready": false, "error": told }),
+                        json!({ "running": false, "ready": false, "error": fault }),
                     );
                 }
                 return Err(error.into());

@@ -82,7 +82,7 @@ impl Usage {
         database.close().await;
         let lines = lines(&rows, &self.by, &names);
         if self.json.json {
-            context.output.json("galatea.usage/1", told(&lines, &self.by, since));
+            context.output.json("galatea.usage/1", to_json(&lines, &self.by, since));
         } else {
             context
                 .output
@@ -196,7 +196,7 @@ pub(crate) fn dollars(micros: u64) -> String {
     format!("{}.{:0width$}", rounded / whole, rounded % whole, width = places as usize)
 }
 
-fn told(lines: &[Line], by: &[By], since: Day) -> Value {
+fn to_json(lines: &[Line], by: &[By], since: Day) -> Value {
     let line = |(parts, amount): &Line| {
         let mut line = json!(amount);
         for (by, (name, id)) in by.iter().zip(parts) {
@@ -352,7 +352,7 @@ mod tests {
                 && narrow.contains("  USD           0.00+\n"),
             "{narrow}"
         );
-        let value = told(&lines, &[By::Day, By::Platform], Day(20_454));
+        let value = to_json(&lines, &[By::Day, By::Platform], Day(20_454));
         assert_eq!(
             (value["lines"][0]["platform"].as_str(), value["lines"][0]["cached"].as_u64()),
             (Some("telegram"), Some(1_000))

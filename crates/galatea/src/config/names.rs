@@ -106,7 +106,7 @@ pub(super) fn unknown(parsed: &Parsed) -> Vec<Report> {
 /// Reported are names that start with `GALATEA_`, and names that start like a platform's or
 /// provider's and are close to a known name (`TELEGRAM_BOT_TOKE`).
 pub(super) fn unknown_in_environment(layer: &Layer) -> Vec<Report> {
-    let told = |name: &String| {
+    let describe = |name: &String| {
         let meant = nearest(name);
         (name.starts_with("GALATEA_") || (is_family(name) && meant.is_some())).then(|| {
             let mut report = warning(name, meant);
@@ -114,7 +114,7 @@ pub(super) fn unknown_in_environment(layer: &Layer) -> Vec<Report> {
             report
         })
     };
-    layer.keys().filter(|name| !is_known(name)).filter_map(told).collect()
+    layer.keys().filter(|name| !is_known(name)).filter_map(describe).collect()
 }
 
 fn warning(name: &str, meant: Option<&str>) -> Report {
@@ -220,13 +220,13 @@ warning[GAL-CFG-UNKNOWN]: TELEGRAM_BOT_TOKN is not a setting of Galatea
             };
             names.iter().map(|name| ((*name).to_owned(), setting())).collect()
         };
-        let told = unknown_in_environment(&layer(&[
+        let findings = unknown_in_environment(&layer(&[
             "TELEGRAM_BOT_TOKE",
             "DISCORD_API_TOKNE",
             "OPENAI_APIKEY",
             "GALATEA_NONSENSE",
         ]));
-        let fixes: Vec<_> = told
+        let fixes: Vec<_> = findings
             .iter()
             .flat_map(|report| &report.lines)
             .filter(|(label, _)| label == "fix")

@@ -1,5 +1,5 @@
-//! Chaos test: SIGKILL at random moments under load in fifty rooms, while the platforms lose
-//! answers, apply calls late, deliver events twice and limit rates.
+//! SIGKILL at random moments under load in fifty rooms, while the platforms lose answers, apply
+//! calls late, deliver events twice and limit rates.
 //!
 //! The suite kills 300 times, in four quarters that run in parallel. `GALATEA_CHAOS_SEED` repeats
 //! the random choices of a run, but not its timing. `GALATEA_CHAOS_KILLS` sets the number of kills
@@ -47,6 +47,10 @@ async fn kills(house: &House, count: usize, random: &mut StdRng) -> Vec<Duration
 }
 
 async fn chaos(count: usize, seed: u64) {
+    // Also for a run that panics or is ended from outside.
+    eprintln!(
+        "seed {seed}: kills_with_the_seed repeats this run with GALATEA_CHAOS_SEED={seed} and GALATEA_CHAOS_KILLS={count}"
+    );
     let (house, mut random) = (Arc::new(House::set().await), StdRng::seed_from_u64(seed));
     let begun = Instant::now();
     let mut first = house.program().arg("start").spawn();
@@ -103,8 +107,8 @@ async fn chaos(count: usize, seed: u64) {
     assert!(faults.is_empty(), "seed {seed}:\n{told}\n{}\n{}\n{told}", evidence(), last.output());
 }
 
-/// One of four runs, each with its own seed.
-async fn quarter(n: u64) {
+/// One of four runs. Its seed is `GALATEA_CHAOS_SEED` plus `n`.
+async fn chaos_with_seed_plus(n: u64) {
     let (kills, seed) = (
         setting("GALATEA_CHAOS_KILLS").unwrap_or(75),
         setting("GALATEA_CHAOS_SEED").unwrap_or(1_u64),
@@ -114,24 +118,24 @@ async fn quarter(n: u64) {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 #[ignore = "takes minutes; `cargo xtask long` runs it, in CI after the other tests"]
-async fn first_quarter() {
-    quarter(0).await;
+async fn kills_with_the_seed() {
+    chaos_with_seed_plus(0).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 #[ignore = "takes minutes; `cargo xtask long` runs it, in CI after the other tests"]
-async fn second_quarter() {
-    quarter(1).await;
+async fn kills_with_the_seed_plus_1() {
+    chaos_with_seed_plus(1).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 #[ignore = "takes minutes; `cargo xtask long` runs it, in CI after the other tests"]
-async fn third_quarter() {
-    quarter(2).await;
+async fn kills_with_the_seed_plus_2() {
+    chaos_with_seed_plus(2).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 #[ignore = "takes minutes; `cargo xtask long` runs it, in CI after the other tests"]
-async fn fourth_quarter() {
-    quarter(3).await;
+async fn kills_with_the_seed_plus_3() {
+    chaos_with_seed_plus(3).await;
 }

@@ -254,7 +254,7 @@ async fn may_only(permissions: u64) -> (Scene, DiscordApi, u64, String) {
         })
         .await;
     general.allows(permissions);
-    running.wait_for_line("not delivered").await;
+    running.wait_for_line("a part ended").await;
     ann.says(&ann.direct(), "Q2").send();
     assert_eq!(discord.wait_shown(ann.direct().id, 1).await[0].text, "A2", "elsewhere it goes on");
     let told = scene
@@ -267,7 +267,14 @@ async fn may_only(permissions: u64) -> (Scene, DiscordApi, u64, String) {
     let said = scene.end(running).await.stderr;
     let link = format!("where: https://discord.com/channels/{}/{}", guild.id, general.id);
     says(&told.stdout, &[&link, "fix: in the channel's settings → Permissions"]);
-    says(&said, &["not delivered", "GAL-DC-500", "fix=in the channel's settings → Permissions"]);
+    says(
+        &said,
+        &[
+            "a part ended without delivery",
+            "GAL-DC-500",
+            "fix=in the channel's settings → Permissions",
+        ],
+    );
     (scene, discord, general.id, told.stdout)
 }
 

@@ -26,7 +26,7 @@ async fn a_person_who_blocked_the_bot_is_reported_and_others_are_answered() {
     let ann = &scene.stage.ann;
     let asked = ask_and_hold(&scene, &ann.direct(), "Q1").await;
     ann.blocks_bot();
-    running.wait_for_line("not delivered").await;
+    running.wait_for_line("a part ended").await;
     let bob = scene.stage.telegram.user("Bob", "");
     bob.says(&bob.direct(), "Q2").send();
     assert_eq!(scene.stage.wait_text(&bob.direct(), "A2").await, ["A2"]);

@@ -168,7 +168,9 @@ async fn a_connector_that_fails_is_reported_once() {
         .arg("start")
         .spawn();
     let three = async {
-        while running.output().matches("ended; restarting after the pause").count() < 3 {
+        while running.output().matches("a connector ended; restarting it after the pause").count()
+            < 3
+        {
             tokio::time::sleep(std::time::Duration::from_millis(50)).await;
         }
     };
@@ -176,7 +178,11 @@ async fn a_connector_that_fails_is_reported_once() {
     running.terminate();
     let said = running.finish().await.stderr;
     let told = warnings(&said, "not connected");
-    assert_eq!((told.len(), warnings(&said, "restarting after the pause").len()), (1, 0), "{said}");
+    assert_eq!(
+        (told.len(), warnings(&said, "restarting it after the pause").len()),
+        (1, 0),
+        "{said}"
+    );
 }
 
 #[tokio::test]

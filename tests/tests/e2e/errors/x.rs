@@ -175,7 +175,7 @@ async fn a_read_only_token_is_a_warning_until_x_refuses_a_post() {
     let running = start(&scene, &x).await;
     running.wait_for_line("works in part: the access token is read-only").await;
     let asked = x.user("Ann", "ann_x").posts("@galatea_test Q1");
-    running.wait_for_line("not delivered").await;
+    running.wait_for_line("a part ended").await;
     says(
         &explained(&scene, asked).await,
         &["dead", "the access token is read-only", "GAL-X-403-PERM", KEYS_LINE, "fix:"],
@@ -284,7 +284,7 @@ async fn an_unsummoned_reply_is_not_sent() {
     pool.close().await;
     ann.deletes(asked);
     let running = scene.start().await;
-    running.wait_for_line("not delivered").await;
+    running.wait_for_line("a part ended").await;
     says(
         &explained(&scene, asked).await,
         &["dead", "Not sent: X permits replies only when mentioned", "GAL-X-NOT-SUMMONED", "fix:"],
@@ -307,7 +307,7 @@ async fn what_x_takes_for_unsummoned_is_reported_alike() {
         .on(SEND),
     );
     let asked = x.user("Ann", "ann_x").posts("@galatea_test Q1");
-    running.wait_for_line("not delivered").await;
+    running.wait_for_line("a part ended").await;
     let told = explained(&scene, asked).await;
     says(
         &told,

@@ -161,7 +161,7 @@ async fn refused(status: u16, code: u32) -> usize {
     // Once a missing permission is known, no answer is requested from the model.
     let undelivered = |galatea: &galatea_testkit::process::Running| {
         let said = galatea.stderr();
-        said.matches("not delivered").count() + said.matches("discord  skipped").count()
+        said.matches("a part ended").count() + said.matches("discord  skipped").count()
     };
     let mut pause = tokio::time::interval(Duration::from_millis(20));
     let all = async {

@@ -98,7 +98,7 @@ async fn an_unreachable_discord_leads_nowhere_else() {
     stage.discord.set_reachable(false);
     let galatea = trapped(stage.program(), &trap).arg("start").spawn();
     galatea.wait_for_line("ready in").await;
-    fails(&galatea, "ended; restarting after the pause", 3).await;
+    fails(&galatea, "a connector ended; restarting it after the pause", 3).await;
     stage.discord.set_reachable(true);
     stage.discord.wait_connected(1).await;
     let direct = stage.ann.direct();
@@ -116,7 +116,7 @@ async fn an_unreachable_x_leads_nowhere_else() {
     api.set_reachable(false);
     let program = trapped(with_x(stage.program(), &api), &trap).env("TWITTER_DRY_RUN", "false");
     let galatea = start(program).await;
-    fails(&galatea, "ended; restarting after the pause", 3).await;
+    fails(&galatea, "a connector ended; restarting it after the pause", 3).await;
     api.set_reachable(true);
     api.wait_calls("GET /2/users/:id/mentions", 1).await;
     let asked = api.user("Ann", "ann_x").posts("@galatea_test Q1");

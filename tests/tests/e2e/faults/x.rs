@@ -115,7 +115,7 @@ async fn a_suspended_account_makes_no_storm() {
     api.set_suspended(true);
     for n in 1..=5 {
         api.user(&format!("Ann {n}"), &format!("ann_{n}")).posts(&format!("@galatea_test Q{n}"));
-        let told = |_: &str| (galatea.stderr().matches("not delivered").count() >= n).then_some(());
+        let told = |_: &str| (galatea.stderr().matches("a part ended").count() >= n).then_some(());
         galatea.wait_for("it to be given up", told).await;
     }
     assert!(api.shown().is_empty());

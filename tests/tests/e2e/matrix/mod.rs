@@ -10,7 +10,7 @@ use std::time::Instant;
 use futures::{StreamExt as _, stream};
 
 use self::{
-    point::{LINE, MIXED, Point, TAKING_UP},
+    point::{LINE, MIXED, Point, RECOVERING},
     world::{Platform, Store, World},
 };
 use crate::truth;
@@ -21,10 +21,10 @@ const SIDE_BY_SIDE: usize = 8;
 
 /// The crashes of each cell.
 fn cells() -> Vec<Vec<Point>> {
-    let on_the_way = LINE.into_iter().flat_map(|p| [vec![p], vec![p, p]]);
-    let taking_up =
-        TAKING_UP.into_iter().flat_map(|(first, p)| [vec![first, p], vec![first, p, p]]);
-    on_the_way.chain(taking_up).chain(MIXED.map(|pair| pair.to_vec())).collect()
+    let on_path = LINE.into_iter().flat_map(|p| [vec![p], vec![p, p]]);
+    let recovering =
+        RECOVERING.into_iter().flat_map(|(first, p)| [vec![first, p], vec![first, p, p]]);
+    on_path.chain(recovering).chain(MIXED.map(|pair| pair.to_vec())).collect()
 }
 
 async fn cell(platform: Platform, store: Store, crashes: Vec<Point>) {

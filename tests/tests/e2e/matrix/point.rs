@@ -33,8 +33,8 @@ pub(crate) const LINE: [Point; 18] = [
     Point::Inside("model.after"),
     Point::Inside("commit.before"),
     Point::Inside("commit.after"),
-    Point::Inside("mark.before"),
-    Point::Inside("mark.after"),
+    Point::Inside("intent.before"),
+    Point::Inside("intent.after"),
     Point::Inside("send.before"),
     Point::Outside(At::Arrived),
     Point::Outside(At::Applied),
@@ -46,9 +46,9 @@ pub(crate) const LINE: [Point; 18] = [
 ];
 
 /// The points during the recovery after a crash, each with the crash that leads there.
-pub(crate) const TAKING_UP: [(Point, Point); 4] = [
-    (Point::Inside("commit.after"), Point::Inside("takeover.sends")),
-    (Point::Inside("model.before"), Point::Inside("takeover.turns")),
+pub(crate) const RECOVERING: [(Point, Point); 4] = [
+    (Point::Inside("commit.after"), Point::Inside("reconcile.sends")),
+    (Point::Inside("model.before"), Point::Inside("reconcile.turns")),
     (Point::Inside("send.after"), Point::Inside("find.there")),
     (Point::Inside("send.before"), Point::Inside("find.not_there")),
 ];
@@ -61,8 +61,8 @@ pub(crate) const MUTATING: [Point; 2] =
 pub(crate) const MIXED: [[Point; 2]; 4] = [
     [Point::Inside("ingest.after"), Point::Inside("commit.after")],
     [Point::Inside("commit.before"), Point::Outside(At::Applied)],
-    [Point::Outside(At::Applied), Point::Inside("mark.before")],
-    [Point::Inside("mark.after"), Point::Inside("send.after")],
+    [Point::Outside(At::Applied), Point::Inside("intent.before")],
+    [Point::Inside("intent.after"), Point::Inside("send.after")],
 ];
 
 impl fmt::Display for Point {

@@ -1,4 +1,4 @@
-//! Owners: they are warned and exempt, and they block people.
+//! Owners are warned and exempt, and they block people.
 
 use super::*;
 

@@ -1,5 +1,5 @@
-//! Canaries: words that one place of one agent holds. A search from any other place never finds
-//! them, however well they match.
+//! Words that one place of one agent holds. A search from any other place never finds them, however
+//! well they match.
 
 use galatea_core::{
     Account, AgentId, ChannelType, Content, Derived, EntityId, Memory, MemoryId, MemoryKind,

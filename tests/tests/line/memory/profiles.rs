@@ -1,4 +1,5 @@
-//! Profiles: made when a room is quiet, shown where their facts may be seen, gone with each of them.
+//! Profiles are made when a room is quiet, shown where their facts may be seen, and gone with each
+//! of them.
 
 use galatea_core::{
     Derived, MemoryId, MemoryKind, MemoryScope,

@@ -1,5 +1,5 @@
-//! Retention: the owner of a World says how long it keeps messages; older ones go, with what was made
-//! from them.
+//! The owner of a World says how long it keeps messages; older ones go, with what was made from
+//! them.
 
 use galatea_core::{
     Account, Content, Derived, Memory, MemoryId, MemoryKind, MemoryScope, RemoteId, Source,

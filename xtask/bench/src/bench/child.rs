@@ -105,9 +105,9 @@ impl Child {
             command.spawn().with_context(|| format!("cannot start {:?}", launch.program))?;
         let pid = process.id().context("the program ended at once")?;
         let stderr = process.stderr.take().context("the program's stderr is not piped")?;
-        let (told, ready) = watch::channel(None);
+        let (ready_sender, ready) = watch::channel(None);
         let tail = Arc::new(Mutex::new(VecDeque::with_capacity(TAIL)));
-        tokio::spawn(listen(stderr, told, Arc::clone(&tail)));
+        tokio::spawn(listen(stderr, ready_sender, Arc::clone(&tail)));
         Ok(Self {
             process,
             pid,
@@ -210,13 +210,13 @@ impl Child {
 /// it reports readiness.
 async fn listen(
     stderr: ChildStderr,
-    told: watch::Sender<Option<Instant>>,
+    ready_sender: watch::Sender<Option<Instant>>,
     tail: Arc<Mutex<VecDeque<String>>>,
 ) {
     let mut lines = BufReader::new(stderr).lines();
     while let Ok(Some(line)) = lines.next_line().await {
-        if told.borrow().is_none() && line.trim_start().starts_with("ready in ") {
-            told.send_replace(Some(Instant::now()));
+        if ready_sender.borrow().is_none() && line.trim_start().starts_with("ready in ") {
+            ready_sender.send_replace(Some(Instant::now()));
         }
         let mut tail = tail.lock().unwrap_or_else(PoisonError::into_inner);
         if tail.len() == TAIL {

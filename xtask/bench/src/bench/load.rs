@@ -161,7 +161,7 @@ pub(super) async fn run(platform: &Platform, child: &Child, amount: Amount) -> R
     };
     let answers = load.answers as f64;
     if amount.pace.is_some() && !amount.patient {
-        tell_slow(&trips);
+        print_slow(&trips);
     }
     load.misplaced = platform.misplaced();
     load.cpu = millis(after.program.saturating_sub(before.program)) / answers;
@@ -305,11 +305,11 @@ fn slow(trips: &[Trip]) -> Vec<Stretch> {
 
 /// Prints slow answers. Many answers in few groups mean that the disk or the processors stalled.
 /// Few answers in many groups point to the program.
-fn tell_slow(trips: &[Trip]) {
-    let told = |s: &Stretch| {
+fn print_slow(trips: &[Trip]) {
+    let line = |s: &Stretch| {
         format!("{} at {:.1} s (up to {:.0} ms)", s.answers, s.at.as_secs_f64(), millis(s.longest))
     };
-    let all: Vec<_> = slow(trips).iter().map(told).collect();
+    let all: Vec<_> = slow(trips).iter().map(line).collect();
     eprintln!(
         "--- slower than {} ms: {}",
         SLOW.as_millis(),

@@ -66,8 +66,8 @@ pub(super) fn run(root: &Path) -> Result<()> {
     let mut test = cargo(root, &["test", "--workspace", "--locked", "--test", "line", "--", TEST]);
     test.arg("--exact").env("GALATEA_PROMPT_FIGURES", &path).stdout(Stdio::null());
     succeed(test)?;
-    let told = fs::read_to_string(&path).context("the test handed over no figures")?;
-    let figures: Figures = serde_json::from_str(&told).context("the figures are unreadable")?;
+    let text = fs::read_to_string(&path).context("the test handed over no figures")?;
+    let figures: Figures = serde_json::from_str(&text).context("the figures are unreadable")?;
     let models = fs::read_to_string(root.join(MODELS)).context("cannot read the models")?;
     let models: toml::Table = models.parse().context("the table of models is malformed")?;
     let rows = [

@@ -106,8 +106,8 @@ pub(super) fn run(root: &Path, recall: &Recall) -> Result<()> {
         command.arg(database.argument()).arg(recall.messages.to_string());
         command.arg(recall.embedded.unwrap_or(recall.messages).to_string());
         command.stdin(Stdio::null());
-        let told = output(command)?;
-        let figures = serde_json::from_str(&told).context("the example printed no figures")?;
+        let printed = output(command)?;
+        let figures = serde_json::from_str(&printed).context("the example printed no figures")?;
         measured.push((database, figures));
     }
     let table = render(&measured);
@@ -197,9 +197,9 @@ mod tests {
 
     #[test]
     fn figures_of_databases_stand_side_by_side() {
-        let told = r#"{"messages":100000,"embedded":100000,"ingest":12345.6,"embeddings":8000.2,"indexed":null,"resident":81.4,
+        let printed = r#"{"messages":100000,"embedded":100000,"ingest":12345.6,"embeddings":8000.2,"indexed":null,"resident":81.4,
             "searches":{"words":{"p50":1.25,"p90":2.0,"p99":9.96,"max":12.0,"statements":4.5,"processor":1.1,"processor_p99":8.0}},"sizes":{"messages":50000000,"rest":1000000}}"#;
-        let figures: Figures = serde_json::from_str(told).unwrap();
+        let figures: Figures = serde_json::from_str(printed).unwrap();
         let on_sqlite = Figures { indexed: Some(20_000.0), ..figures.clone() };
         let table = render(&[(Database::Sqlite, on_sqlite), (Database::Postgres, figures)]);
         for line in [

@@ -1,4 +1,4 @@
-//! Scene: the program with one agent on one platform, its starts and its loads.
+//! The program with one agent on one platform, its starts and its loads.
 
 use anyhow::{Context, Result};
 use std::{

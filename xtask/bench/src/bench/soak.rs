@@ -82,7 +82,7 @@ async fn answer(root: &Path, binary: &Path, folder: &Path, soak: &Soak) -> Resul
     child.ready().await?;
     let (begun, lasting) = (Instant::now(), Duration::from_secs(soak.minutes * 60));
     let enough = soak.answers.unwrap_or(usize::MAX);
-    let (mut looks, mut answers, mut told) = (Vec::new(), 0, Duration::ZERO);
+    let (mut looks, mut answers, mut reported) = (Vec::new(), 0, Duration::ZERO);
     while begun.elapsed() < lasting && answers < enough {
         let load = load::run(&platform, &child, Amount::patient(soak.pace, STRETCH)).await?;
         if load.misplaced > 0 {
@@ -90,9 +90,9 @@ async fn answer(root: &Path, binary: &Path, folder: &Path, soak: &Soak) -> Resul
         }
         answers += load.answers;
         looks.push(look(child.pid(), answers)?);
-        if begun.elapsed() >= told + MINUTE {
-            told = begun.elapsed();
-            let (minute, of) = (told.as_secs() / 60, soak.minutes);
+        if begun.elapsed() >= reported + MINUTE {
+            reported = begun.elapsed();
+            let (minute, of) = (reported.as_secs() / 60, soak.minutes);
             let Look { resident, files, sockets, .. } = look(child.pid(), answers)?;
             eprintln!(
                 "--- {minute} of {of} min: {answers} answers, {resident:.1} MiB, {files} files, {sockets} sockets"

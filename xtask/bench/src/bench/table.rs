@@ -188,7 +188,7 @@ fn on(machine: &Machine, how: &Circumstances) -> String {
 }
 
 fn counted(figures: &Figures) -> String {
-    let told = |name: &str, on: &OnPlatform| {
+    let line = |name: &str, on: &OnPlatform| {
         let OnPlatform { one_room, rooms, flood, .. } = on;
         format!(
             "Answers counted on {name}: {} in one room, {} and {} in {} rooms. The loopback servers, which share the machine, took {} of processor time per answer in one room and {} in the flood.\n",
@@ -200,7 +200,7 @@ fn counted(figures: &Figures) -> String {
             Unit::Millis.show(flood.servers_cpu),
         )
     };
-    format!("{}\n{}", told("Telegram", &figures.telegram), told("Discord", &figures.discord))
+    format!("{}\n{}", line("Telegram", &figures.telegram), line("Discord", &figures.discord))
 }
 
 fn rows(figures: &Figures) -> Vec<Row> {
@@ -214,7 +214,8 @@ fn rows(figures: &Figures) -> Vec<Row> {
             Values::Each([telegram, discord].map(|on| Some(millis(look(on))))),
         )
     };
-    let told = |look: fn(&OnPlatform) -> Option<f64>| Values::Each([look(telegram), look(discord)]);
+    let reported =
+        |look: fn(&OnPlatform) -> Option<f64>| Values::Each([look(telegram), look(discord)]);
     let several = Figures::ROOMS;
     vec![
         Row::new(
@@ -258,7 +259,7 @@ fn rows(figures: &Figures) -> Vec<Row> {
         Row::new(
             "handed out to confirmed after its commit, p99 at half pace",
             Unit::Millis,
-            told(|on| on.half.ack.map(|ack| millis(ack.p99))),
+            reported(|on| on.half.ack.map(|ack| millis(ack.p99))),
         )
         .goal(Goal::AtMost(10.0)),
         Row::new(
@@ -292,13 +293,17 @@ fn rows(figures: &Figures) -> Vec<Row> {
         Row::new(
             "SQL statements per answer, one room",
             Unit::Count,
-            told(|on| on.one_room.statements),
+            reported(|on| on.one_room.statements),
         )
         .goal(Goal::AtMost(6.0)),
-        Row::new("SQL statements per answer, flood", Unit::Count, told(|on| on.flood.statements))
-            .goal(Goal::AtMost(6.0)),
-        Row::new("rows written per answer, one room", Unit::Count, told(|on| on.one_room.rows)),
-        Row::new("rows written per answer, flood", Unit::Count, told(|on| on.flood.rows)),
+        Row::new(
+            "SQL statements per answer, flood",
+            Unit::Count,
+            reported(|on| on.flood.statements),
+        )
+        .goal(Goal::AtMost(6.0)),
+        Row::new("rows written per answer, one room", Unit::Count, reported(|on| on.one_room.rows)),
+        Row::new("rows written per answer, flood", Unit::Count, reported(|on| on.flood.rows)),
         Row::new(
             "written to the disk per answer, one room",
             Unit::Kibibytes,

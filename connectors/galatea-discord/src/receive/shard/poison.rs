@@ -24,7 +24,7 @@ impl Shard {
         if !again {
             return self.broken(ready);
         }
-        self.note_unread("an event of Discord's is too large or no text, and is passed over").await;
+        self.note_unread("an event of Discord's is too large or no text, and is skipped").await;
         if let Some(session) = &mut self.session {
             // Events are numbered without gaps, so this one is the next.
             session.sequence += 1;

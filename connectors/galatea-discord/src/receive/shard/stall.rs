@@ -41,7 +41,7 @@ impl Shard {
                     "Discord's gateway took the bot in and did not begin its session",
                 )
                 .with_code(codes::CONNECT);
-                Some(End::Missed(self.fleet.intake.api.placed(
+                Some(End::Failed(self.fleet.intake.api.placed(
                     error.with(
                         "cause",
                         format!("no READY within {} s", seconds(patience.beginning)),

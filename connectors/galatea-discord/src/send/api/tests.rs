@@ -34,10 +34,10 @@ fn the_token_is_not_shown() {
 fn the_field_at_fault_is_reported() {
     let errors = json!({ "embeds": { "0": { "title": { "_errors": [{ "code": "X", "message": "too long" }] } } } });
     assert_eq!(
-        told_field("Invalid Form Body", &errors),
+        first_invalid_field("Invalid Form Body", &errors),
         "Invalid Form Body: embeds.0.title: too long"
     );
-    assert_eq!(told_field("Missing Access", &Value::Null), "Missing Access");
+    assert_eq!(first_invalid_field("Missing Access", &Value::Null), "Missing Access");
 }
 
 #[tokio::test]

@@ -11,7 +11,7 @@ fn with_media(text: &str, attachments: Vec<Media>) -> Content {
 }
 
 fn message_of(content: Content) -> Vec<Part> {
-    parts(&Outgoing::Message { content, reply_to: Some(RemoteId("5:7".into())) }).unwrap()
+    encode_parts(&Outgoing::Message { content, reply_to: Some(RemoteId("5:7".into())) }).unwrap()
 }
 
 #[test]

@@ -116,6 +116,6 @@ proptest! {
         let media = Media { url: url.clone(), title, ..Media::default() };
         let content = Content { attachments: vec![media], buttons: vec![vec![Button { text: text.clone(), press: Press::Data(data) }]], ..Content::text(text) };
         let _ = parts_of(content.clone());
-        let _ = parts(&Outgoing::Edit { id: RemoteId(url), content });
+        let _ = encode_parts(&Outgoing::Edit { id: RemoteId(url), content });
     }
 }

@@ -1,4 +1,4 @@
-//! Read-backs: whether a message arrived whose outcome is unknown.
+//! Tests read-backs: whether a message arrived whose outcome is unknown.
 
 use super::*;
 

@@ -137,9 +137,9 @@ pub(crate) fn decode(bytes: &[u8]) -> Result<TextAnswer, Fail> {
 
 /// The failure that a response reports.
 pub(super) fn failure(response: &Response) -> Option<Fail> {
-    let told = response.error.as_ref().filter(|error| !error.is_null());
+    let fault = response.error.as_ref().filter(|error| !error.is_null());
     let failed = matches!(response.status.as_deref(), Some("failed" | "cancelled"));
-    (told.is_some() || failed).then(|| error::in_band(told.unwrap_or(&Value::Null)))
+    (fault.is_some() || failed).then(|| error::in_band(fault.unwrap_or(&Value::Null)))
 }
 
 /// Why the response ended; `None` while it is in progress.

@@ -41,7 +41,7 @@ enum Event {
     #[serde(rename = "error")]
     Error {
         #[serde(flatten)]
-        told: Value,
+        fault: Value,
     },
     #[serde(other)]
     Other,
@@ -123,8 +123,8 @@ impl Gather for Pieces {
                     Err(Fail::Garbage("the end of a response"))
                 };
             }
-            Event::Error { told } => {
-                return Err(error::in_band(told.get("error").unwrap_or(&told)));
+            Event::Error { fault } => {
+                return Err(error::in_band(fault.get("error").unwrap_or(&fault)));
             }
             // Acknowledgements and heartbeats of the service, which say nothing about the model.
             Event::Other => return Ok(Progress::Nothing),

@@ -49,22 +49,22 @@ impl Endpoint {
                 Some(format!("check {url} and {}", self.key)),
             ),
         };
-        let told = Error::new(error.kind(), message)
+        let failure = Error::new(error.kind(), message)
             .with_code(code)
             .with_retry(error.retry())
             .with_sent(error.sent());
-        let told = told
+        let failure = failure
             .with("cause", format!("the call to {}: {}", self.place, error.message()))
             .with("host", &self.place);
-        let told = match &self.origins.url {
-            Some(place) => told.with("where", place),
-            None => told,
+        let failure = match &self.origins.url {
+            Some(place) => failure.with("where", place),
+            None => failure,
         };
-        let told = match fix {
-            Some(fix) => told.with_fix(fix),
-            None => told,
+        let failure = match fix {
+            Some(fix) => failure.with_fix(fix),
+            None => failure,
         };
-        told.with_source(error)
+        failure.with_source(error)
     }
 
     /// The error for a refusal by the service, with a fix in terms of its settings.

@@ -28,9 +28,10 @@ impl Gather for Words {
     }
 }
 
-/// Reads one frame every 50 ms with timeouts of 400 ms.
+/// Reads one frame every 20 ms with timeouts of 1 s: a busy machine would have to stand still for
+/// almost a second to change an outcome.
 async fn read(frames: Vec<&'static str>) -> Result<TextAnswer> {
-    let patience = Duration::from_millis(400);
+    let patience = Duration::from_secs(1);
     let names = Names { provider: "p", label: "P", key: "K", url: "U" };
     let times = Times { first: patience, idle: patience, total: Duration::from_secs(60) };
     let endpoint = Endpoint::new(
@@ -42,7 +43,7 @@ async fn read(frames: Vec<&'static str>) -> Result<TextAnswer> {
     )
     .unwrap();
     let frames = stream::iter(frames).then(|frame| async move {
-        tokio::time::sleep(Duration::from_millis(50)).await;
+        tokio::time::sleep(Duration::from_millis(20)).await;
         Ok(frame.to_owned())
     });
     drive(&endpoint, "m", frames.boxed(), Words::default(), &|_| ()).await
@@ -50,7 +51,7 @@ async fn read(frames: Vec<&'static str>) -> Result<TextAnswer> {
 
 #[tokio::test]
 async fn frames_that_hold_nothing_are_silence() {
-    let pings = vec![""; 40];
+    let pings = vec![""; 100];
     let first = read(pings.clone()).await.unwrap_err();
     assert_eq!((first.code(), first.message()), (Some(codes::TIMEOUT), "P gave no answer in time"));
     let idle = read([vec!["word"], pings].concat()).await.unwrap_err();
@@ -62,8 +63,9 @@ async fn frames_that_hold_nothing_are_silence() {
 
 #[tokio::test]
 async fn a_slow_answer_with_pings_in_between_is_read_to_its_end() {
-    let answer = read(["a", "", ""].repeat(5)).await.unwrap();
-    assert_eq!(answer.text, "aaaaa");
+    // Longer than a timeout altogether.
+    let answer = read(["a", "", ""].repeat(20)).await.unwrap();
+    assert_eq!(answer.text, "a".repeat(20));
 }
 
 #[tokio::test]

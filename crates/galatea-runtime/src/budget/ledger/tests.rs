@@ -82,7 +82,7 @@ fn what_was_used_before_a_restart_counts() {
     let keys = [&who.person];
     let five = Duration::from_secs(5);
     assert_eq!(ledger.unread(keys.into_iter(), five, Timestamp(NOON)).len(), 1);
-    let stored = Standing {
+    let stored = UsageTotal {
         today: Amount { answers: 4, micros: 49_000, ..Amount::default() },
         earlier: true,
     };
@@ -115,7 +115,8 @@ fn what_other_processes_used_is_added_and_nothing_counts_twice() {
     let spending = spending(&[("BUDGET_PERSON", "0.10")]);
     let (mut ledger, who) = (Ledger::default(), holders());
     let (here, day) = (case(&spending, &who, false, NOON), Day::of(Timestamp(NOON)));
-    let stored = |micros| Standing { today: Amount { micros, ..Amount::default() }, earlier: true };
+    let stored =
+        |micros| UsageTotal { today: Amount { micros, ..Amount::default() }, earlier: true };
     ledger.read(&who.person, day, stored(0), Timestamp(NOON));
     ledger.reserve(&here, COST, false).unwrap();
     ledger.settle(&here, COST, Spend { micros: 30_000, tokens: 0 });
@@ -146,7 +147,7 @@ fn several_processes_that_begin_together_stay_within_a_cap() {
         }
         // What is left is shared again once it is known what the others used.
         let third =
-            Standing { today: Amount { micros: 330_000, ..Amount::default() }, earlier: false };
+            UsageTotal { today: Amount { micros: 330_000, ..Amount::default() }, earlier: false };
         for key in [Holder::Agent, Holder::Strangers] {
             ledger.read(&key, Day::of(Timestamp(NOON)), third, Timestamp(NOON));
         }

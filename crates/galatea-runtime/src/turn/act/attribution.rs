@@ -1,5 +1,5 @@
-//! Attribution: what a person has the agent say elsewhere carries who asked. Pure, and not to be
-//! forged by the text.
+//! Adds to what a person has the agent say elsewhere who asked. Pure, and not to be forged by the
+//! text.
 
 use galatea_core::{Content, Memory, Turn};
 use std::collections::BTreeSet;

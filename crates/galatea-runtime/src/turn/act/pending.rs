@@ -1,6 +1,6 @@
-//! Pending: actions that wait until the person who asked confirms them. Stored as a task in the
-//! commit of the turn that asks, and removed in the commit of the turn that carries them out, so
-//! they are done once or not at all.
+//! Actions that wait until the person who asked confirms them. Stored as a task in the commit of
+//! the turn that asks, and removed in the commit of the turn that carries them out, so they are
+//! done once or not at all.
 
 use galatea_core::{
     ActionResult, AgentId, Button, Content, EntityId, Press, Result, RoomId, Store, Task, TaskId,

@@ -1,4 +1,4 @@
-//! Block: owners say in a chat who is never answered. The same list as that of `galatea block`.
+//! Lets owners say in a chat who is never answered. The same list as that of `galatea block`.
 
 use galatea_core::{
     EntityId, RemoteId, Result, Store, Turn,

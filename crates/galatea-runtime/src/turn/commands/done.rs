@@ -1,4 +1,4 @@
-//! Done: what a command answers and changes.
+//! What a command answers and changes.
 
 use galatea_core::{Address, Content, store::RequestedChange};
 
@@ -9,14 +9,14 @@ use crate::turn::outcome::Outcome;
 pub(crate) struct Done {
     pub(crate) reply: Content,
     /// What is said in other Rooms.
-    pub(crate) told: Vec<(Address, Content)>,
+    pub(crate) notices: Vec<(Address, Content)>,
     pub(crate) effects: Vec<RequestedChange>,
 }
 
 impl From<Done> for Outcome {
     fn from(done: Done) -> Self {
-        let Done { reply, told, effects } = done;
-        Self { replies: vec![reply], told, effects, ..Self::default() }
+        let Done { reply, notices, effects } = done;
+        Self { replies: vec![reply], notices, effects, ..Self::default() }
     }
 }
 

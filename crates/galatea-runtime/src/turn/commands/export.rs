@@ -1,5 +1,5 @@
-//! Export: a person gets what is stored about them, as a file where the platform takes files. In the
-//! form of `galatea memory export`.
+//! Gives a person what is stored about them, as a file where the platform takes files. In the form
+//! of `galatea memory export`.
 
 use base64::{Engine as _, prelude::BASE64_STANDARD};
 use galatea_core::{

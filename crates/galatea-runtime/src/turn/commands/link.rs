@@ -1,4 +1,4 @@
-//! Link: a person says on two platforms that they are the same. What is private to them is then seen
+//! Lets a person say on two platforms that they are the same. What is private to them is then seen
 //! in the direct Rooms of both, and nowhere else.
 
 use galatea_core::{
@@ -205,12 +205,12 @@ async fn decide(engine: &Engine, turn: &Turn<'_>, question: &Question, yes: bool
     let (own, others) =
         (names(engine, &[asked.entity]).await?, names(engine, &[other.entity]).await?);
     let there = address(engine, other.room).await?;
-    let told = |text: Content| there.map(|there| (there, text)).into_iter().collect();
+    let to_other = |text: Content| there.map(|there| (there, text)).into_iter().collect();
     if !yes {
         let text =
             format!("{own} did not confirm that you are the same person, so nothing has changed.");
-        let told = told(Content::text(text));
-        return Ok(Done { told, ..dropped("Then nothing has changed.") });
+        let notices = to_other(Content::text(text));
+        return Ok(Done { notices, ..dropped("Then nothing has changed.") });
     }
     if !question.stands(store, agent).await? {
         return Ok(dropped(
@@ -223,17 +223,17 @@ async fn decide(engine: &Engine, turn: &Turn<'_>, question: &Question, yes: bool
                 "I have asked {others} to confirm, too. Until then nothing changes. To take it back, send /unlink."
             );
             let next = question.clone().agreed(turn.now());
-            let told = told(ask(engine, &next).await?);
-            Ok(Done { told, effects: vec![next.save(agent)], ..say(reply) })
+            let notices = to_other(ask(engine, &next).await?);
+            Ok(Done { notices, effects: vec![next.save(agent)], ..say(reply) })
         }
         Step::OwnerAsked => {
-            let told = told(Content::text(format!(
+            let notices = to_other(Content::text(format!(
                 "{own} has confirmed: you are one person to me, there and here. /unlink ends it, on either side."
             )));
             let reply = format!(
                 "Done: you and {others} are one person to me. /unlink ends it, on either side."
             );
-            Ok(Done { told, effects: vec![question.link()], ..say(reply) })
+            Ok(Done { notices, effects: vec![question.link()], ..say(reply) })
         }
     }
 }

@@ -1,5 +1,5 @@
-//! Memory: what the agent remembers of the person who asks, with sources and dates; they may
-//! correct or delete it. Of oneself only: in a group what is visible there, in a direct room all.
+//! Shows what the agent remembers of the person who asks, with sources and dates; they may correct
+//! or delete it. Of oneself only: in a group what is visible there, in a direct room all.
 
 use galatea_core::{
     Content, Derived, EntityId, Memory, MemoryId, MemoryKind, MemoryScope, Result, Store, Turn,

@@ -1,4 +1,4 @@
-//! Case: one message and all that the gate decides by.
+//! One message and all that the gate decides by.
 
 use galatea_core::{
     Character, Memory, ParticipantState, Timestamp,

@@ -1,4 +1,4 @@
-//! Log: the steps of the gate, recorded in the verdict, and what the gate decides.
+//! Records the steps of the gate in the verdict, and what the gate decides.
 
 use galatea_core::{Decision, StepOutcome, Verdict, verdict::Change};
 use std::borrow::Cow;
@@ -8,7 +8,7 @@ use std::borrow::Cow;
 pub(crate) enum Judged {
     /// Answer.
     Answer(Verdict),
-    /// Stay silent.
+    /// Skip the message.
     Skip(Verdict),
     /// Run the command.
     Command(Verdict),

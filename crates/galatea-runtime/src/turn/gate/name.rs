@@ -1,4 +1,4 @@
-//! Name: whether a message calls the agent by name, or merely contains it.
+//! Whether a message calls the agent by name, or merely contains it.
 
 use galatea_core::Character;
 

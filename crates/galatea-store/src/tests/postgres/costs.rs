@@ -1,4 +1,4 @@
-//! Costs: a whole change is one commit.
+//! A whole change is one commit.
 
 use galatea_core::{
     MemoryKind, RemoteId, RoomId,

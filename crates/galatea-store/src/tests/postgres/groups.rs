@@ -1,4 +1,4 @@
-//! Groups: many callers, few commits, and one caller's fault is not another's.
+//! Many callers, few commits, and one caller's fault is not another's.
 
 use galatea_core::{
     ErrorKind, RemoteId, Retry,

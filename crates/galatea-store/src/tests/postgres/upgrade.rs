@@ -1,4 +1,4 @@
-//! Upgrade: what the version before stored is there afterwards.
+//! What the version before stored is there after the upgrade.
 
 use galatea_core::{
     AgentId, Source,

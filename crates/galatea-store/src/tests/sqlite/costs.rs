@@ -1,4 +1,4 @@
-//! Costs: a whole change is one commit, and readers cannot write.
+//! A whole change is one commit, and readers cannot write.
 
 use galatea_core::{
     MemoryKind,

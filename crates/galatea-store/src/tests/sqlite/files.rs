@@ -91,14 +91,14 @@ async fn options_reach_the_connections() {
             ("query_only", 1),
         ] {
             let (value,): (i64,) = store
-                .one(Statement::for_sqlite(format!("PRAGMA {pragma}"), Vec::new()))
+                .fetch_one(Statement::for_sqlite(format!("PRAGMA {pragma}"), Vec::new()))
                 .await
                 .unwrap()
                 .unwrap();
             assert_eq!(value, expected, "{pragma}");
         }
         let (mode,): (String,) = store
-            .one(Statement::for_sqlite("PRAGMA journal_mode".to_owned(), Vec::new()))
+            .fetch_one(Statement::for_sqlite("PRAGMA journal_mode".to_owned(), Vec::new()))
             .await
             .unwrap()
             .unwrap();

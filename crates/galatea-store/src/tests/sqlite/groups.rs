@@ -1,4 +1,4 @@
-//! Groups: many callers, few commits, and one caller's fault is not another's.
+//! Many callers, few commits, and one caller's fault is not another's.
 
 use galatea_core::{
     Content, ErrorKind, RemoteId, Retry,
@@ -227,7 +227,7 @@ async fn a_full_disk_loses_nothing_and_recovers() {
     assert_eq!(store.ingest(batch(scene, 1)).await.unwrap().new, [true]);
     store.ingest(batch(scene, 100)).await.unwrap();
     let (check,): (String,) = store
-        .one(Dialects::same("PRAGMA integrity_check").with(Vec::new()))
+        .fetch_one(Dialects::same("PRAGMA integrity_check").with(Vec::new()))
         .await
         .unwrap()
         .unwrap();

@@ -119,7 +119,7 @@ async fn expired_values_do_not_fill_the_cache() {
         store.cache(agent, &n.to_string(), &json!(n), Some(Timestamp(n + 10))).await.unwrap();
     }
     let (rows,): (i64,) = store
-        .one(Dialects::same("SELECT count(*) FROM cache").with(Vec::new()))
+        .fetch_one(Dialects::same("SELECT count(*) FROM cache").with(Vec::new()))
         .await
         .unwrap()
         .unwrap();

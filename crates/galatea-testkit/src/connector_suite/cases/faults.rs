@@ -32,7 +32,7 @@ async fn failing<H: ConnectorHarness>(fault: PlatformFault) -> Failed<H> {
     // One send succeeds first, because the read-back starts from a known message.
     let sent = scene.send_text(&spot, "before").await;
     scene.platform.inject(&spot, fault).await;
-    let (delivery, error) = scene.send_failing(&spot, "the one in doubt").await;
+    let (delivery, error) = scene.send_failing(&spot, "the one with the unknown outcome").await;
     let context = ReadBackContext {
         received,
         sent: vec![sent.clone()],
@@ -114,7 +114,7 @@ pub async fn finds_what_was_sent<H: ConnectorHarness>() -> Outcome {
     }
     assert_eq!(
         (shown.len(), shown[1].text.as_str()),
-        (2, "the one in doubt"),
+        (2, "the one with the unknown outcome"),
         "the read-back sends nothing"
     );
     Outcome::Holds

@@ -1,4 +1,4 @@
-//! Receiving: ids, room kinds, flags, edits, deletions, reactions and button presses.
+//! Receives ids, room kinds, flags, edits, deletions, reactions and button presses.
 
 use galatea_core::{Button, Content, Incoming, IncomingEvent, IncomingMessage, Outgoing, Press};
 

@@ -1,4 +1,4 @@
-//! Sending: text of every length, and every other capability the connector declares.
+//! Sends text of every length, and with every other capability the connector declares.
 
 use galatea_core::{Button, Content, Outgoing, Press};
 

@@ -1,4 +1,4 @@
-//! Files: uploads, `getFile`, and the objects that describe files.
+//! Uploads, `getFile`, and the objects that describe files.
 
 use bytes::Bytes;
 use serde_json::{Map, Value, json};

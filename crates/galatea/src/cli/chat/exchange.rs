@@ -19,12 +19,12 @@ pub(crate) enum Progress<'a> {
     Message(&'a Message),
 }
 
-/// Sends `text` and passes events to `on` until the answer is complete. `silent` is polled for the
+/// Sends `text` and passes events to `on` until the answer is complete. `lookup` is polled for the
 /// reason why there is no answer.
 ///
 /// # Errors
 /// `Timeout` (`GAL-CHAT-TIMEOUT`), `Unavailable` if the connection closed, an error the agent's
-/// process reported, or the reason found by `silent`.
+/// process reported, or the reason found by `lookup`.
 pub(crate) async fn ask(
     client: &mut TerminalClient,
     text: &str,

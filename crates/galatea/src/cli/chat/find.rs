@@ -65,7 +65,7 @@ pub(crate) async fn running(
             Ok(Some(client)) => return Ok(Some(client)),
             Ok(None) => match lock::holder(data_dir)? {
                 None => return Ok(None),
-                Some(holder) if late => return Err(silent(holder)),
+                Some(holder) if late => return Err(unresponsive(holder)),
                 Some(_) => {}
             },
             // Another agent of the process may open its terminal later.
@@ -76,7 +76,7 @@ pub(crate) async fn running(
     }
 }
 
-fn silent(holder: Holder) -> Error {
+fn unresponsive(holder: Holder) -> Error {
     let who =
         holder.pid.map_or_else(|| "another galatea".to_owned(), |pid| format!("process {pid}"));
     Error::new(ErrorKind::Unavailable, format!("{who} runs here, but its terminal is switched off"))

@@ -8,8 +8,9 @@ use super::Examined;
 use crate::{
     accounts,
     connectors::{Built, PLATFORMS, Taken, with_policies},
+    no_model,
     personas::Persona,
-    plugins, silent,
+    plugins,
 };
 
 /// Agents that read a platform but have no model to answer with. Makes no requests.
@@ -46,7 +47,11 @@ fn of(examined: &Examined<'_>, persona: &Persona, http: &HttpClient) -> Option<F
         }
     }
     let offline = configured.is_offline() && !plugins::answer(&plugins::standard());
-    let places =
-        silent::places(&configured, offline, &with_policies(&persona.settings).ok()?, &connectors);
-    silent::trouble(&name, &places).as_ref().map(silent::finding)
+    let places = no_model::places(
+        &configured,
+        offline,
+        &with_policies(&persona.settings).ok()?,
+        &connectors,
+    );
+    no_model::trouble(&name, &places).as_ref().map(no_model::finding)
 }

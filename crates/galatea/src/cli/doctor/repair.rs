@@ -14,7 +14,7 @@ pub(super) fn repair(context: &Context) -> Vec<Finding> {
     {
         let path = context.working_dir.join(&file.path);
         if files::is_open_to_others(&path) {
-            done.push(told(
+            done.push(finding_of(
                 files::close_to_others(&path),
                 "GAL-CFG-MODE",
                 format!("{} is now readable by this user only", file.path.display()),
@@ -24,7 +24,7 @@ pub(super) fn repair(context: &Context) -> Vec<Finding> {
         if file.path.ends_with(ENV_FILE) {
             match files::ignore_in_git(&path) {
                 Ok(None) => {}
-                Ok(Some(changed)) => done.push(told(
+                Ok(Some(changed)) => done.push(finding_of(
                     Ok(()),
                     "GAL-CFG-MODE",
                     format!(
@@ -33,13 +33,13 @@ pub(super) fn repair(context: &Context) -> Vec<Finding> {
                         DataDir::show(&changed, &context.working_dir)
                     ),
                 )),
-                Err(error) => done.push(told(Err(error), "GAL-CFG-MODE", String::new())),
+                Err(error) => done.push(finding_of(Err(error), "GAL-CFG-MODE", String::new())),
             }
         }
     }
     let data_dir = DataDir::locate(&configuration.settings, &context.working_dir);
     if !data_dir.path().exists() {
-        done.push(told(
+        done.push(finding_of(
             data_dir.create(),
             "GAL-DATA-DIR",
             format!("{} made", DataDir::show(data_dir.path(), &context.working_dir)),
@@ -48,7 +48,7 @@ pub(super) fn repair(context: &Context) -> Vec<Finding> {
     done
 }
 
-fn told(outcome: Result<()>, id: &str, what: String) -> Finding {
+fn finding_of(outcome: Result<()>, id: &str, what: String) -> Finding {
     match outcome {
         Ok(()) => Finding::new(Severity::Info, id, "file", format!("repaired: {what}")),
         Err(error) => Finding::failure("file", &error),

@@ -34,7 +34,7 @@ pub(super) async fn check(examined: &Examined<'_>) -> Vec<Finding> {
         // The setting is invalid, which the configuration check reports.
         return Vec::new();
     }
-    let found = match database::look(settings).await {
+    let found = match database::inspect(settings).await {
         Some(Ok(seen)) => {
             let made = if seen.tables { "" } else { "; the tables are made at the first start" };
             Ok(format!("{} (PostgreSQL {}){made}", seen.place, seen.version))

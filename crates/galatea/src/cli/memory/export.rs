@@ -33,7 +33,7 @@ pub(super) async fn export(
     let head = Record::Export { format: FORMAT.to_owned(), agent: selection.name.clone(), at };
     let mut lines = Lines { out: &mut *out, place: output, count: 0 };
     lines.write(&head)?;
-    let ids = ids(store, &selection, which.limit).await?;
+    let ids = selected_ids(store, &selection, which.limit).await?;
     people_and_places(store, &selection, &mut lines).await?;
     let before = lines.count;
     // Oldest first: what a memory was made from stands before it.
@@ -55,7 +55,7 @@ pub(super) async fn export(
 }
 
 /// Ids of what is selected, the newest first.
-async fn ids(
+async fn selected_ids(
     store: &dyn Store,
     selection: &Selection,
     limit: Option<u32>,

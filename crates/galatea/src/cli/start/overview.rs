@@ -46,7 +46,7 @@ pub(crate) fn banner(
         for (title, state) in &agent.platforms {
             rows.push(match (title.as_str(), state) {
                 (title, PlatformState::Off(why)) => Row::off(title, why),
-                (title, PlatformState::Silent) => {
+                (title, PlatformState::WithoutModel) => {
                     Row::fact(title, "on, but answers no message: no model is set")
                 }
                 ("Terminal", PlatformState::On) if several => {

@@ -1,4 +1,4 @@
-//! Judge: checks what an action is about to do, and what it returned, against the table of rights
+//! Checks what an action is about to do, and what it returned, against the table of rights
 //! and the platform's own rules.
 
 use galatea_core::{
@@ -24,12 +24,12 @@ pub(super) enum Consent {
 
 /// A ruling and the rule behind it, without any message text.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Judged {
+pub(super) struct Checked {
     pub(super) ruling: Ruling,
     pub(super) why: String,
 }
 
-impl Judged {
+impl Checked {
     fn allowed() -> Self {
         Self { ruling: Ruling::Allow, why: String::new() }
     }
@@ -48,23 +48,23 @@ impl Judged {
     }
 }
 
-/// Judges an action by the scope that its author declared, before it runs. An action that sends
-/// messages elsewhere is judged by what it returns, unless it sends them itself.
+/// Checks an action by the scope that its author declared, before it runs. An action that sends
+/// messages elsewhere is checked by what it returns, unless it sends them itself.
 pub(super) fn scope(
     turn: &Turn<'_>,
     engine: &Engine,
     scope: Scope,
     side_effect: bool,
     consent: Consent,
-) -> Judged {
+) -> Checked {
     let site = match scope {
-        Scope::Elsewhere if !side_effect => return Judged::allowed(),
+        Scope::Elsewhere if !side_effect => return Checked::allowed(),
         Scope::Elsewhere => Site::Foreign,
         _ => here(turn),
     };
     match standing::standing(turn, turn.world) {
         Ok(standing) => decide(turn, engine, scope, standing, site, consent),
-        Err(_) => Judged::refused("AGENT_OWNERS cannot be read"),
+        Err(_) => Checked::refused("AGENT_OWNERS cannot be read"),
     }
 }
 
@@ -75,20 +75,20 @@ pub(super) async fn result(
     engine: &Engine,
     result: &ActionResult,
     consent: Consent,
-) -> Judged {
-    let mut worst = Judged::allowed();
+) -> Checked {
+    let mut worst = Checked::allowed();
     for (there, _) in &result.elsewhere {
         worst = worst.or_worse(
             message(turn, engine, there, consent)
                 .await
-                .unwrap_or_else(|_| Judged::refused("the place could not be looked up")),
+                .unwrap_or_else(|_| Checked::refused("the place could not be looked up")),
         );
     }
     for effect in &result.effects {
         worst = worst.or_worse(
             change(turn, engine, effect, consent)
                 .await
-                .unwrap_or_else(|_| Judged::refused("the place could not be looked up")),
+                .unwrap_or_else(|_| Checked::refused("the place could not be looked up")),
         );
     }
     worst
@@ -105,7 +105,7 @@ fn decide(
     standing: Standing,
     site: Site,
     consent: Consent,
-) -> Judged {
+) -> Checked {
     let words = match (engine.limits.confirmation, consent) {
         (Confirmation::Never, _) | (_, Consent::Given) => Authorship::Own,
         (Confirmation::Always, _) => Authorship::Others,
@@ -124,7 +124,7 @@ fn decide(
         ),
         Ruling::Refuse => format!("{scope}, in {site}, for a speaker who is {standing} there"),
     };
-    Judged { ruling, why }
+    Checked { ruling, why }
 }
 
 /// Something that is said elsewhere.
@@ -133,9 +133,9 @@ async fn message(
     engine: &Engine,
     there: &Address,
     consent: Consent,
-) -> Result<Judged> {
+) -> Result<Checked> {
     let Some(info) = engine.directory.rooms.load(engine.store.as_ref(), there.room).await? else {
-        return Ok(Judged::refused("there is no such room"));
+        return Ok(Checked::refused("there is no such room"));
     };
     let room = &info.room;
     if room.agent_id != turn.agent.identity.id()
@@ -143,16 +143,16 @@ async fn message(
         || room.account != there.account
         || room.remote != there.remote
     {
-        return Ok(Judged::refused("there is no such room"));
+        return Ok(Checked::refused("there is no such room"));
     }
     let (standing, site) =
         (standing::standing(turn, info.world.as_ref())?, standing::site(turn, room).await?);
-    let judged = decide(turn, engine, Scope::Elsewhere, standing, site, consent);
+    let checked = decide(turn, engine, Scope::Elsewhere, standing, site, consent);
     let others = matches!(site, Site::Joined | Site::Foreign) && standing != Standing::AgentOwner;
-    if judged.ruling == Ruling::Refuse || !others || may_speak(turn, engine, room, there).await {
-        return Ok(judged);
+    if checked.ruling == Ruling::Refuse || !others || may_speak(turn, engine, room, there).await {
+        return Ok(checked);
     }
-    Ok(Judged::refused(
+    Ok(Checked::refused(
         "the platform does not let the person who asks say something there, or cannot tell",
     ))
 }
@@ -197,7 +197,7 @@ async fn change(
     engine: &Engine,
     effect: &RequestedChange,
     consent: Consent,
-) -> Result<Judged> {
+) -> Result<Checked> {
     let person = |entity: EntityId| {
         if standing::speakers(turn).all(|speaker| speaker == entity) {
             Scope::Speaker
@@ -210,7 +210,7 @@ async fn change(
         | RequestedChange::MergeRoomMetadata { room, .. } => {
             let Some(info) = engine.directory.rooms.load(engine.store.as_ref(), *room).await?
             else {
-                return Ok(Judged::refused("there is no such room"));
+                return Ok(Checked::refused("there is no such room"));
             };
             (
                 Scope::Room,
@@ -223,22 +223,22 @@ async fn change(
         RequestedChange::SetRetention { world, days } => {
             let standing = standing::standing(turn, turn.world)?;
             if *world != turn.room.world_id || standing < Standing::Owner {
-                return Ok(Judged::refused("only its owner says how long a World keeps messages"));
+                return Ok(Checked::refused("only its owner says how long a World keeps messages"));
             }
-            let judged = decide(turn, engine, Scope::World, standing, here(turn), consent);
+            let checked = decide(turn, engine, Scope::World, standing, here(turn), consent);
             let asks = *days > 0 && consent == Consent::Asked;
-            return Ok(if asks { judged.or_worse(Judged::deletes()) } else { judged });
+            return Ok(if asks { checked.or_worse(Checked::deletes()) } else { checked });
         }
         RequestedChange::SetWorldSetting { world, key, value } => {
             let standing = standing::standing(turn, turn.world)?;
             if *world != turn.room.world_id || standing < Standing::Admin {
-                return Ok(Judged::refused("only admins of a World change its settings"));
+                return Ok(Checked::refused("only admins of a World change its settings"));
             }
             let declared = world_settings::declared(&turn.agent.character.settings);
             // A grapheme of people's languages takes a few bytes.
             let long = value.as_ref().is_some_and(|value| value.len() > 8 * LONGEST_WORLD_SETTING);
             if long || !declared.iter().any(|setting| setting.key == *key) {
-                return Ok(Judged::refused("the character declares no such setting of Worlds"));
+                return Ok(Checked::refused("the character declares no such setting of Worlds"));
             }
             (Scope::World, standing, here(turn))
         }
@@ -262,7 +262,7 @@ async fn change(
         }
         // Who is one person decides who sees what: the command alone asks for it, of both sides.
         RequestedChange::LinkPeople { .. } | RequestedChange::Unlink { .. } => {
-            return Ok(Judged::refused("no action may link people"));
+            return Ok(Checked::refused("no action may link people"));
         }
         RequestedChange::SaveTask { .. } | RequestedChange::DeleteTask { .. } => {
             (Scope::Outside, standing::standing(turn, turn.world)?, here(turn))

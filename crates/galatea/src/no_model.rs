@@ -99,11 +99,11 @@ mod tests {
             trouble("Ada", &["X"]).unwrap().message,
             "no model is set: Ada reads X but answers no message there"
         );
-        let told = finding(&found);
+        let shown = finding(&found);
         assert!(
-            told.severity == Severity::Error
-                && told.id == CODE
-                && told.fix.unwrap().contains("galatea init")
+            shown.severity == Severity::Error
+                && shown.id == CODE
+                && shown.fix.unwrap().contains("galatea init")
         );
     }
 }
