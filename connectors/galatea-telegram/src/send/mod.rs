@@ -136,7 +136,7 @@ impl SendHandler for TelegramSender {
     }
 
     fn priority(&self, body: &Encoded) -> Priority {
-        Part::read(body).map_or(Priority::Answer, |part| worth(&part))
+        priority(body)
     }
 
     async fn send_with(&self, delivery: &Delivery, permit: &SendPermit) -> Result<Receipt> {
@@ -236,9 +236,13 @@ impl SendHandler for TelegramSender {
     }
 }
 
-/// The priority of a part.
-fn worth(part: &Part) -> Priority {
-    if part.method.posts() { Priority::Answer } else { Priority::Change }
+/// The priority of a part. Reads the method only, because this is called at every attempt; the
+/// whole body is parsed to send it.
+fn priority(body: &Encoded) -> Priority {
+    match Method::deserialize(&body.0["method"]) {
+        Ok(method) if !method.posts() => Priority::Change,
+        _ => Priority::Answer,
+    }
 }
 
 /// Adds chat, topic and reply to the parameters. Pure.
