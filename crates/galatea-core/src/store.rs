@@ -211,13 +211,6 @@ pub trait RoomStore: Send + Sync {
         room: RoomId,
         entity: EntityId,
     ) -> Result<Option<ParticipantState>>;
-    /// Sets or clears a state; inserts the participant if missing.
-    async fn set_participant_state(
-        &self,
-        room: RoomId,
-        entity: EntityId,
-        state: Option<ParticipantState>,
-    ) -> Result<()>;
 }
 
 /// Entities.
@@ -250,9 +243,7 @@ pub trait RelationshipStore: Send + Sync {
 pub trait TaskStore: Send + Sync {
     /// Inserts or replaces.
     async fn save_task(&self, task: &Task) -> Result<()>;
-    /// Tasks of an agent due at or before `now`, oldest first.
-    async fn due_tasks(&self, agent: AgentId, now: Timestamp) -> Result<Vec<Task>>;
-    /// Tasks of an agent carrying every one of these tags.
+    /// Tasks of an agent carrying every one of these tags, the one due first before the others.
     async fn tasks(&self, agent: AgentId, tags: &[String]) -> Result<Vec<Task>>;
     /// Removes a task; false when there was none.
     async fn delete_task(&self, agent: AgentId, id: TaskId) -> Result<bool>;
