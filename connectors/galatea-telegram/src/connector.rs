@@ -4,8 +4,8 @@
 use async_trait::async_trait;
 use bytes::Bytes;
 use galatea_core::{
-    COMMANDS, Capabilities, Clock, Connector, ConnectorInfo, Error, ErrorKind, ExposeSecret,
-    Finding, Gateway, Health, Host, ReadBack, Result, SendHandler, Severity, TextUnit,
+    COMMANDS, Capabilities, Connector, ConnectorInfo, Error, ErrorKind, ExposeSecret, Finding,
+    Gateway, Health, Host, ReadBack, Result, SendHandler, Severity, TextUnit,
 };
 use std::{fmt, path::PathBuf, sync::Arc};
 use teloxide::{
@@ -61,11 +61,9 @@ impl fmt::Debug for TelegramConnector {
 impl TelegramConnector {
     pub(crate) fn new(config: TelegramConfig, host: &Host) -> Result<Self> {
         let account = config.account()?;
-        let clock: Arc<dyn Clock> = host.clock.clone();
-        let api = Api::new(&config, clock.clone())?;
+        let api = Api::new(&config, host.clock.clone())?;
         let chat_state = Arc::new(ChatState::default());
-        let sender =
-            Arc::new(TelegramSender::new(api.clone(), chat_state.clone(), clock, &host.data_dir));
+        let sender = Arc::new(TelegramSender::new(api.clone(), chat_state.clone(), &host.data_dir));
         let capabilities = Capabilities {
             max_text: MAX_TEXT,
             text_unit: TextUnit::Utf16,

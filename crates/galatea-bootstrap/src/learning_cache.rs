@@ -105,7 +105,7 @@ impl LearningCache {
         let any = match get(&self.tied, &agent) {
             Some(any) => any,
             None => {
-                let found = turn.store.noted(agent, TIED, turn.now()).await?.is_some()
+                let found = turn.cache.get(TIED, turn.now()).await?.is_some()
                     || self.has_facts(turn).await?;
                 put_if_new(&self.tied, agent, found)
             }
@@ -116,7 +116,7 @@ impl LearningCache {
     /// Notes that a relationship is about to be stored.
     pub(crate) async fn tie(&self, turn: &Turn<'_>) -> Result<()> {
         let agent = turn.agent.identity.id();
-        turn.store.note(agent, TIED, &true.into(), None).await?;
+        turn.cache.set(TIED, &true.into(), None).await?;
         self.tied.lock().unwrap_or_else(PoisonError::into_inner).insert(agent, true);
         Ok(())
     }

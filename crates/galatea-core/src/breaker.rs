@@ -12,7 +12,7 @@
 use serde::{Deserialize, Serialize};
 use std::{collections::VecDeque, time::Duration};
 
-use crate::clock::Timestamp;
+use crate::{backoff::Backoff, clock::Timestamp};
 
 const WINDOW: Duration = Duration::from_secs(30);
 const MIN_CALLS: usize = 10;
@@ -325,8 +325,9 @@ impl Stage {
     }
 }
 
+/// The pause that follows this one.
 fn doubled(pause: Duration) -> Duration {
-    (pause * 2).min(LONGEST_PAUSE)
+    Backoff::pause_after(pause, LONGEST_PAUSE, 1)
 }
 
 fn is_failing(calls: &VecDeque<(Timestamp, Weight)>) -> bool {

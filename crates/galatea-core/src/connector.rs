@@ -144,8 +144,8 @@ pub struct Host {
     pub agent: crate::ids::AgentIdentity,
     /// The character's name, for help texts.
     pub agent_name: String,
-    /// Folder for this connector's own files (a socket, a download cache); exists. All connectors
-    /// of a process share it, so files of one account belong into [`Self::account_dir`].
+    /// The process's data folder; it exists. All connectors of the process share it. Files of one
+    /// account, such as a login, belong into [`Self::account_dir`].
     pub data_dir: std::path::PathBuf,
     /// The clock.
     pub clock: Arc<dyn crate::clock::Clock>,

@@ -97,13 +97,18 @@ pub enum Sent {
     Maybe,
 }
 
-/// How far a wish to wait reaches.
+/// Which calls of an account have to wait after a platform's rate limit. Each reach binds calls of
+/// the refused call's priority and of lower ones ([`crate::Priority`]).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Reach {
-    /// The Room it was about.
+    /// Calls to the Room of the refused call.
     #[default]
     Room,
-    /// Everything the account does of this kind.
+    /// Calls to every Room in the World of the refused call, such as all topics of a Telegram chat.
+    /// For platforms that count the messages of a World together. Forgotten by a restart, after
+    /// which the platform refuses one more call.
+    World,
+    /// Every call of the account. Outlives a restart.
     Account,
 }
 
@@ -182,14 +187,14 @@ impl Error {
         self
     }
 
-    /// States that a wish to wait is about more than one Room.
+    /// States that the rate limit binds more than the Room of the call.
     #[must_use]
     pub fn with_reach(mut self, reach: Reach) -> Self {
         self.0.reach = reach;
         self
     }
 
-    /// How far a wish to wait reaches.
+    /// Which calls the rate limit binds; read only from `RateLimited` errors.
     pub fn reach(&self) -> Reach {
         self.0.reach
     }

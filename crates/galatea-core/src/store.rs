@@ -7,7 +7,7 @@ use serde_json::Value;
 use crate::{
     clock::Timestamp,
     entity::{Entity, Participant, ParticipantState},
-    error::{Error, ErrorKind, Result},
+    error::Result,
     ids::{AgentId, EntityId, RoomId, TaskId, WorldId},
     relationship::Relationship,
     room::Room,
@@ -28,6 +28,7 @@ mod link;
 mod memory;
 mod outbox;
 mod partition;
+mod plugin_cache;
 mod recall;
 mod step;
 mod turn;
@@ -52,6 +53,7 @@ pub use link::LinkStore;
 pub use memory::{MemoryQuery, MemoryStore};
 pub use outbox::{OutboxItem, OutboxQuery, OutboxState, OutboxStore, Resolution, Settlement};
 pub use partition::{Partition, ROOM_PARTITIONS, room_partition};
+pub use plugin_cache::PluginCache;
 pub use recall::{MOST_RECALLED, Meaning, RecallQuery, RecallStore, Recalled};
 pub use step::{JournalStep, StepStore};
 pub use turn::{FinishedMessage, NewDelivery, TurnRecord};
@@ -59,8 +61,8 @@ pub use usage::{
     Amount, Block, BlockKind, BlockStore, Day, Holder, UsageRow, UsageStore, UsageTotal,
 };
 
-/// The part of a store that plugin code sees: memories, people and places, relationships, tasks,
-/// and small values of its own. Queues, leases, the ledger and the journal are the engine's: plugin
+/// The part of a store that plugin code sees: memories, people and places, relationships and tasks.
+/// Its small values are in [`PluginCache`]. Queues, leases, the ledger and the journal are the engine's: plugin
 /// code can neither settle a delivery nor claim a lease. Blanket implementation.
 pub trait PluginStore:
     WorldStore
@@ -72,7 +74,6 @@ pub trait PluginStore:
     + RecallStore
     + RelationshipStore
     + TaskStore
-    + PluginCache
 {
 }
 impl<T> PluginStore for T where
@@ -85,62 +86,7 @@ impl<T> PluginStore for T where
         + RecallStore
         + RelationshipStore
         + TaskStore
-        + PluginCache
 {
-}
-
-/// Keys of [`CacheStore`] under which the engine keeps decisions of its own, such as who was
-/// approved; each ends at a colon.
-const ENGINE_KEYS: [&str; 8] =
-    ["budget", "export", "first-account", "link", "pairing", "pause", "readiness", "window"];
-
-/// Small values that plugin code keeps for an agent, by keys of its own.
-#[async_trait]
-pub trait PluginCache: Send + Sync {
-    /// A value that has not expired.
-    ///
-    /// # Errors
-    /// `Forbidden` for a key of the engine.
-    async fn noted(&self, agent: AgentId, key: &str, now: Timestamp) -> Result<Option<Value>>;
-    /// Sets a value.
-    ///
-    /// # Errors
-    /// `Forbidden` for a key of the engine.
-    async fn note(
-        &self,
-        agent: AgentId,
-        key: &str,
-        value: &Value,
-        expires: Option<Timestamp>,
-    ) -> Result<()>;
-}
-
-#[async_trait]
-impl<T: CacheStore> PluginCache for T {
-    async fn noted(&self, agent: AgentId, key: &str, now: Timestamp) -> Result<Option<Value>> {
-        check_plugin_key(key)?;
-        self.cached(agent, key, now).await
-    }
-    async fn note(
-        &self,
-        agent: AgentId,
-        key: &str,
-        value: &Value,
-        expires: Option<Timestamp>,
-    ) -> Result<()> {
-        check_plugin_key(key)?;
-        self.cache(agent, key, value, expires).await
-    }
-}
-
-fn check_plugin_key(key: &str) -> Result<()> {
-    let scope = key.split(':').next().unwrap_or_default();
-    if !ENGINE_KEYS.contains(&scope) {
-        return Ok(());
-    }
-    Err(Error::new(ErrorKind::Forbidden, "this key belongs to the engine")
-        .with("key", key)
-        .with_fix("begin the plugin's keys with the plugin's name"))
 }
 
 /// Everything a store can do. Blanket implementation; no methods of its own.
@@ -211,13 +157,6 @@ pub trait RoomStore: Send + Sync {
         room: RoomId,
         entity: EntityId,
     ) -> Result<Option<ParticipantState>>;
-    /// Sets or clears a state; inserts the participant if missing.
-    async fn set_participant_state(
-        &self,
-        room: RoomId,
-        entity: EntityId,
-        state: Option<ParticipantState>,
-    ) -> Result<()>;
 }
 
 /// Reads the people and bots that an agent has met.
@@ -250,9 +189,7 @@ pub trait RelationshipStore: Send + Sync {
 pub trait TaskStore: Send + Sync {
     /// Inserts a task, or replaces the one of the same id.
     async fn save_task(&self, task: &Task) -> Result<()>;
-    /// Tasks of an agent due at or before `now`, oldest first.
-    async fn due_tasks(&self, agent: AgentId, now: Timestamp) -> Result<Vec<Task>>;
-    /// Tasks of an agent carrying every one of these tags.
+    /// Tasks of an agent carrying every one of these tags, the one due first before the others.
     async fn tasks(&self, agent: AgentId, tags: &[String]) -> Result<Vec<Task>>;
     /// Removes a task; false when there was none.
     async fn delete_task(&self, agent: AgentId, id: TaskId) -> Result<bool>;
@@ -273,19 +210,4 @@ pub trait CacheStore: Send + Sync {
     ) -> Result<()>;
     /// Removes a value.
     async fn forget(&self, agent: AgentId, key: &str) -> Result<()>;
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_plugin_cannot_touch_the_engines_keys() {
-        for key in ["pairing:approved:1", "pause:x", "window:m", "budget:warned:a", "pairing"] {
-            assert_eq!(check_plugin_key(key).unwrap_err().kind(), ErrorKind::Forbidden, "{key}");
-        }
-        for key in ["relationships", "reflection:1", "pairings:1", "my-plugin:pairing:1", ""] {
-            check_plugin_key(key).unwrap();
-        }
-    }
 }

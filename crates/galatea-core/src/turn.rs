@@ -14,7 +14,7 @@ use crate::{
     service::Services,
     settings::Settings,
     state::State,
-    store::{Envelope, PluginStore, UsageRow},
+    store::{Envelope, PluginCache, PluginStore, UsageRow},
     verdict::Verdict,
     world::World,
     zone::Zone,
@@ -66,8 +66,10 @@ pub struct Turn<'a> {
     pub leaving: usize,
     /// The composed context; empty while it is being composed.
     pub state: &'a State,
-    /// Memories, people and places, relationships, tasks, and small values of the plugin's own.
+    /// Memories, people and places, relationships and tasks.
     pub store: &'a Arc<dyn PluginStore>,
+    /// Small values of the plugin's own: each plugin's code gets another one.
+    pub cache: &'a PluginCache,
     /// The agent's models; each call counts against its budget.
     pub models: &'a Models,
     /// What its model calls used.

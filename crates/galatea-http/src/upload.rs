@@ -4,6 +4,7 @@
 use base64::Engine;
 use bytes::Bytes;
 use galatea_core::{Error, Result};
+use percent_encoding::percent_decode_str;
 use std::path::Path;
 use url::Url;
 
@@ -66,20 +67,11 @@ fn data(rest: &str) -> Option<Bytes> {
     percent(body).map(Bytes::from)
 }
 
-/// Percent-decoding (RFC 3986 §2.1).
+/// Percent-decoding (RFC 3986 §2.1). `None` if a `%` is not followed by two hexadecimal digits.
 fn percent(text: &str) -> Option<Vec<u8>> {
-    let mut out = Vec::with_capacity(text.len());
-    let mut bytes = text.bytes();
-    while let Some(byte) = bytes.next() {
-        if byte != b'%' {
-            out.push(byte);
-            continue;
-        }
-        let digit = |b: Option<u8>| char::from(b?).to_digit(16);
-        let (high, low) = (digit(bytes.next())?, digit(bytes.next())?);
-        out.push(u8::try_from(high * 16 + low).ok()?);
-    }
-    Some(out)
+    let bytes: Vec<u8> = percent_decode_str(text).collect();
+    // The crate leaves a malformed `%` as it is; each well-formed one shortens the text by two.
+    (bytes.len() + 2 * text.matches('%').count() == text.len()).then_some(bytes)
 }
 
 #[cfg(test)]
@@ -101,7 +93,16 @@ mod tests {
         ] {
             assert_eq!(bytes(url.into(), folder.path()).await.unwrap(), expect.as_bytes(), "{url}");
         }
-        for wrong in ["data:nothing", "data:;base64,***", "data:,%zz", "data:,", "ftp://x"] {
+        for wrong in [
+            "data:nothing",
+            "data:;base64,***",
+            "data:,%zz",
+            "data:,%%41",
+            "data:,%+1",
+            "data:,%4",
+            "data:,",
+            "ftp://x",
+        ] {
             assert!(bytes(wrong.into(), folder.path()).await.is_err(), "{wrong}");
         }
     }

@@ -42,10 +42,13 @@ pub use source::{Origin, Place, Source, of_character};
 use galatea_core::Plugin;
 use std::{sync::Arc, time::Duration};
 
+/// Name of the plugin, under which its small values are stored.
+pub const NAME: &str = "knowledge";
+
 /// Creates the plugin of one agent: the provider `KNOWLEDGE`, the check of citations, and the
 /// service that reads documents and looks for changed ones after each `every` (never if zero).
 pub fn plugin(library: Library, every: Duration) -> Plugin {
-    Plugin::new("knowledge", env!("CARGO_PKG_VERSION"), "Documents that the agent finds and cites")
+    Plugin::new(NAME, env!("CARGO_PKG_VERSION"), "Documents that the agent finds and cites")
         .provider(provider::Knowledge::default())
         .middleware(citing::Citing)
         .service(Arc::new(service::Syncing::new(library, every)))

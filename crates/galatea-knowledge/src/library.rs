@@ -3,7 +3,7 @@
 
 use galatea_core::{
     AgentId, AgentIdentity, Clock, EmbeddingModel, Error, MemoryId, MemoryKind, Result, Timestamp,
-    store::{MemoryQuery, PluginStore, UsageStore},
+    store::{MemoryQuery, PluginCache, PluginStore, UsageStore},
 };
 use galatea_http::HttpClient;
 use serde_json::Value;
@@ -24,7 +24,7 @@ use crate::{
 };
 
 /// Key of the sources that `galatea knowledge add` stores.
-const ADDED: &str = "knowledge:sources";
+const ADDED: &str = "sources";
 /// Most documents read of one agent.
 const MOST: u32 = 20_000;
 
@@ -37,6 +37,8 @@ pub struct LibraryParts {
     pub sources: Vec<Source>,
     /// Where memories are stored.
     pub store: Arc<dyn PluginStore>,
+    /// Small values of this plugin.
+    pub cache: PluginCache,
     /// The ledger of what embedding costs.
     pub usage: Arc<dyn UsageStore>,
     /// Embeds pieces; without one they are found by words alone.
@@ -128,7 +130,7 @@ impl Library {
     /// Those of the store.
     pub async fn added(&self) -> Result<Vec<Source>> {
         let parts = &self.parts;
-        let noted = parts.store.noted(parts.identity.id(), ADDED, parts.clock.now()).await?;
+        let noted = parts.cache.get(ADDED, parts.clock.now()).await?;
         Ok(noted.and_then(|noted| serde_json::from_value(noted).ok()).unwrap_or_default())
     }
 
@@ -138,7 +140,7 @@ impl Library {
     /// Those of the store.
     pub async fn set_added(&self, sources: &[Source]) -> Result<()> {
         let noted = serde_json::to_value(sources).unwrap_or(Value::Null);
-        self.parts.store.note(self.parts.identity.id(), ADDED, &noted, None).await
+        self.parts.cache.set(ADDED, &noted, None).await
     }
 
     /// The agent's documents: its own, and those it shares.

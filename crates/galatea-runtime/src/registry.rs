@@ -2,30 +2,51 @@
 
 use galatea_core::{
     ActionDocs, AnyAction, Error, Evaluator, Middleware, Plugin, Provider, ProviderUse, Result,
-    Service,
+    Service, Turn, store::PluginCache,
 };
-use std::{collections::BTreeSet, sync::Arc};
+use std::{collections::BTreeSet, ops::Deref, sync::Arc};
+
+/// An extension, with the small values of its plugin.
+pub(crate) struct Extension<T: ?Sized> {
+    code: Arc<T>,
+    cache: PluginCache,
+}
+
+impl<T: ?Sized> Extension<T> {
+    /// A turn as the code of this plugin sees it.
+    pub(crate) fn turn<'a>(&'a self, turn: &Turn<'a>) -> Turn<'a> {
+        Turn { cache: &self.cache, ..*turn }
+    }
+}
+
+impl<T: ?Sized> Deref for Extension<T> {
+    type Target = T;
+
+    fn deref(&self) -> &T {
+        &self.code
+    }
+}
 
 /// All extensions of one agent.
 pub(crate) struct Registry {
     /// Actions with their docs, in order of loading; the first of a name wins.
-    pub(crate) actions: Vec<(Arc<ActionDocs>, Arc<dyn AnyAction>)>,
+    pub(crate) actions: Vec<(Arc<ActionDocs>, Extension<dyn AnyAction>)>,
     /// Providers in prompt order.
-    pub(crate) providers: Vec<Arc<dyn Provider>>,
+    pub(crate) providers: Vec<Extension<dyn Provider>>,
     /// Evaluators in order of loading.
-    pub(crate) evaluators: Vec<Arc<dyn Evaluator>>,
+    pub(crate) evaluators: Vec<Extension<dyn Evaluator>>,
     /// Middleware in order of loading.
-    pub(crate) middleware: Vec<Arc<dyn Middleware>>,
+    pub(crate) middleware: Vec<Extension<dyn Middleware>>,
     /// Services to run.
     pub(crate) services: Vec<Arc<dyn Service>>,
 }
 
 impl Registry {
-    /// Loads plugins.
+    /// Loads plugins. `cache` makes the small values of a plugin from its name.
     ///
     /// # Errors
     /// `Invalid` when a dependency is missing or circular.
-    pub(crate) fn load(plugins: Vec<Plugin>) -> Result<Self> {
+    pub(crate) fn load(plugins: Vec<Plugin>, cache: impl Fn(&str) -> PluginCache) -> Result<Self> {
         let mut registry = Self {
             actions: Vec::new(),
             providers: Vec::new(),
@@ -34,6 +55,7 @@ impl Registry {
             services: Vec::new(),
         };
         for plugin in in_order(plugins)? {
+            let cache = cache(&plugin.name);
             for action in plugin.actions {
                 let docs = Arc::new(action.docs());
                 if registry.actions.iter().any(|(known, _)| known.name == docs.name) {
@@ -44,11 +66,11 @@ impl Registry {
                     );
                     continue;
                 }
-                registry.actions.push((docs, action));
+                registry.actions.push((docs, extension(action, &cache)));
             }
-            registry.providers.extend(plugin.providers);
-            registry.evaluators.extend(plugin.evaluators);
-            registry.middleware.extend(plugin.middleware);
+            registry.providers.extend(plugin.providers.into_iter().map(|p| extension(p, &cache)));
+            registry.evaluators.extend(plugin.evaluators.into_iter().map(|e| extension(e, &cache)));
+            registry.middleware.extend(plugin.middleware.into_iter().map(|m| extension(m, &cache)));
             registry.services.extend(plugin.services);
         }
         registry.providers.sort_by_key(|p| p.position());
@@ -56,14 +78,18 @@ impl Registry {
     }
 
     /// Providers that take part in every turn.
-    pub(crate) fn standing(&self) -> impl Iterator<Item = &Arc<dyn Provider>> {
+    pub(crate) fn standing(&self) -> impl Iterator<Item = &Extension<dyn Provider>> {
         self.providers.iter().filter(|p| p.when() == ProviderUse::Always)
     }
 
     /// An action by its exact name.
-    pub(crate) fn action(&self, name: &str) -> Option<&Arc<dyn AnyAction>> {
+    pub(crate) fn action(&self, name: &str) -> Option<&Extension<dyn AnyAction>> {
         self.actions.iter().find(|(docs, _)| docs.name == name).map(|(_, action)| action)
     }
+}
+
+fn extension<T: ?Sized>(code: Arc<T>, cache: &PluginCache) -> Extension<T> {
+    Extension { code, cache: cache.clone() }
 }
 
 fn in_order(mut plugins: Vec<Plugin>) -> Result<Vec<Plugin>> {

@@ -222,16 +222,16 @@ pub(crate) const WRITES: &[Dialects] = &[
     FORGET_ROOMS,
 ];
 
-/// Adds a participant's new state; with an agent only in rooms that are not another agent's.
-pub(crate) fn push_state(
+/// Adds a participant's new state, if the room is not another agent's.
+fn push_state(
     change: &mut Change,
-    agent: Option<AgentId>,
+    agent: AgentId,
     room: RoomId,
     entity: EntityId,
     state: Option<ParticipantState>,
 ) -> Result<()> {
     let state = state.map(|s| name_of(&s)).transpose()?;
-    let values = values![room.0, entity.0, state, agent.map(|id| id.0)];
+    let values = values![room.0, entity.0, state, agent.0];
     change.push(Write::statement(STATE.with(values))).map(drop)
 }
 
@@ -293,7 +293,7 @@ pub(crate) fn push(
 ) -> Result<()> {
     match effect {
         RequestedChange::SetParticipantState { room, entity, state } => {
-            push_state(change, Some(agent), *room, *entity, *state)
+            push_state(change, agent, *room, *entity, *state)
         }
         RequestedChange::MergeRoomMetadata { room, metadata } => {
             push_merge(change, MERGE_ROOM, room.0, agent, metadata)

@@ -13,7 +13,6 @@ use crate::{
     change::{Change, Changed, Write},
     convert::{self, from_json, from_name},
     dialect::{Dialects, Value, values},
-    effect,
     index::{place, reindex_terms, unindex_terms},
 };
 
@@ -195,16 +194,5 @@ impl RoomStore for Database {
     ) -> Result<Option<ParticipantState>> {
         let select = PARTICIPANT_STATE.with(values![room.0, entity.0]);
         state(self.fetch_one::<(Option<String>,)>(select).await?.and_then(|(name,)| name))
-    }
-
-    async fn set_participant_state(
-        &self,
-        room: RoomId,
-        entity: EntityId,
-        state: Option<ParticipantState>,
-    ) -> Result<()> {
-        let mut change = Change::default();
-        effect::push_state(&mut change, None, room, entity, state)?;
-        self.write(change).await.map(drop)
     }
 }

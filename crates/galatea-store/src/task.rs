@@ -32,7 +32,6 @@ macro_rules! task {
     };
 }
 
-pub(crate) const DUE_TASKS: Dialects = Dialects::same(task!("due <= $2 ORDER BY due, id"));
 /// Every wanted tag must be among the task's.
 pub(crate) const TASKS: Dialects = Dialects {
     sqlite: task!(
@@ -100,11 +99,6 @@ impl TaskStore for Database {
         let mut change = Change::default();
         push(&mut change, task.agent_id, task)?;
         self.write(change).await.map(drop)
-    }
-
-    async fn due_tasks(&self, agent: AgentId, now: Timestamp) -> Result<Vec<Task>> {
-        let rows = self.all(DUE_TASKS.with(values![agent.0, now.0])).await?;
-        rows.into_iter().map(Stored::decode).collect()
     }
 
     async fn tasks(&self, agent: AgentId, tags: &[String]) -> Result<Vec<Task>> {

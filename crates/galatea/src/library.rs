@@ -1,8 +1,8 @@
 //! The documents of each agent: its library, made from its character, its settings and the store.
 
-use galatea_core::{Clock, EmbeddingModel, Result, Store};
+use galatea_core::{Clock, EmbeddingModel, Result, Store, store::PluginCache};
 use galatea_http::HttpClient;
-use galatea_knowledge::{Library, LibraryParts, Parser, configured, of_character};
+use galatea_knowledge::{Library, LibraryParts, NAME, Parser, configured, of_character};
 use std::{path::PathBuf, sync::Arc, time::Duration};
 
 use crate::personas::Persona;
@@ -33,8 +33,10 @@ impl Shared {
         let (more, hosts, every) = configured(&persona.settings, &persona.working_dir)?;
         let mut sources = of_character(&persona.character, &persona.folder());
         sources.extend(more);
+        let identity = persona.character.identity();
         let library = Library::new(LibraryParts {
-            identity: persona.character.identity(),
+            cache: PluginCache::new(Arc::clone(&self.store) as _, identity.id(), NAME),
+            identity,
             sources,
             store: Arc::clone(&self.store) as _,
             usage: Arc::clone(&self.store) as _,

@@ -1,6 +1,10 @@
 //! Identity of this process among the processes that share a database.
 
-use galatea_core::{MemberId, Result, Skew, Store, store::ProcessRole};
+use galatea_core::{
+    MemberId, Result, Skew, Store,
+    store::ProcessRole,
+    whole_file::{self, Access, Flush},
+};
 use galatea_runtime::ClusterOptions;
 use std::{fs, path::PathBuf};
 
@@ -27,8 +31,14 @@ pub(crate) async fn join(
         {
             store.leave(before).await?;
         }
-        fs::write(&file, member.to_string())
-            .map_err(|e| data_dir.cannot(e, "the data folder cannot be written"))?;
+        whole_file::replace(
+            &file,
+            &file.with_extension("new"),
+            member.to_string().as_bytes(),
+            Access::Usual,
+            Flush::No,
+        )
+        .map_err(|e| data_dir.cannot(e, "the data folder cannot be written"))?;
     }
     Ok(ClusterOptions::new(member, format!("{}:{}", host(), std::process::id()), role))
 }

@@ -6,7 +6,7 @@ mod relevance;
 use async_trait::async_trait;
 use galatea_core::{
     Clock, EmbeddingModel, MemoryKind, MemoryScope, ModelInfo, Result, Store, SystemClock,
-    store::{Amount, Day, Holder, MemoryQuery},
+    store::{Amount, Day, Holder, MemoryQuery, PluginCache},
 };
 use galatea_http::{HttpClient, HttpOptions};
 use galatea_knowledge::{
@@ -72,8 +72,10 @@ fn library(
         shared,
         origin: Origin::Character,
     };
+    let identity = character(name).identity();
     Library::new(LibraryParts {
-        identity: character(name).identity(),
+        cache: PluginCache::new(Arc::clone(store) as _, identity.id(), galatea_knowledge::NAME),
+        identity,
         sources: sources.into_iter().map(source).collect(),
         store: Arc::clone(store) as _,
         usage: Arc::clone(store) as _,

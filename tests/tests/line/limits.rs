@@ -1,13 +1,14 @@
 //! Rate limits of a platform, and the priority of sends while they last.
 
-use galatea_core::{Clock, Outgoing, RemoteId, store::OutboxState};
+use galatea_core::{ChannelType, Clock, MemoryId, Outgoing, RemoteId, store::OutboxState};
+use galatea_runtime::explain::Explanation;
 use galatea_store::{Database, SqliteOptions};
 use galatea_testkit::clock::ManualClock;
 use std::{path::Path, sync::Arc, time::Duration};
 use tokio::runtime::Runtime;
 
 use crate::{
-    house::{House, Plan, dm},
+    house::{House, Plan, Spot, dm},
     models::{Gated, echo},
     platform::{Doing, Platform},
 };
@@ -74,6 +75,48 @@ async fn an_answer_that_waits_is_not_overtaken_and_typing_is_left_out() {
     house.quiet().await;
 }
 
+/// Waits until it is stored when the answer to a message will be sent.
+async fn held(house: &House, id: MemoryId) -> Explanation {
+    let held = async {
+        loop {
+            let explained = house.explain(id).await;
+            if explained.deliveries.first().is_some_and(|d| d.waits_until.is_some()) {
+                return explained;
+            }
+            tokio::task::yield_now().await;
+        }
+    };
+    tokio::time::timeout(crate::platform::PATIENCE, held).await.unwrap()
+}
+
+/// A topic of a chat: a Room in its World.
+fn topic(world: &'static str, room: &'static str) -> Spot {
+    Spot { world, room, kind: ChannelType::Thread, ..dm("7") }.mentioning()
+}
+
+#[tokio::test]
+async fn a_worlds_rate_limit_holds_all_of_its_rooms_and_no_other() {
+    let clock = ManualClock::new();
+    let house = Plan::new(echo()).clock(clock.shared()).build().await;
+    let platform = &house.platform;
+    let (first, second) = (topic("w", "w:1"), topic("w", "w:2"));
+    platform.does("w:1", [Doing::FloodWorld(Duration::from_secs(40))]);
+    for (n, spot) in [&first, &second].into_iter().enumerate() {
+        let id = house.say(spot, &n.to_string()).await;
+        held(&house, id).await;
+    }
+    assert_eq!(platform.attempts(), 1, "the platform is not asked again for the world");
+    house.say(&topic("other", "other:1"), "elsewhere").await;
+    platform.until_shown("other:1", 1).await;
+    clock.wait_for_sleepers(2).await;
+    clock.advance(Duration::from_millis(39_999));
+    assert_eq!((clock.sleepers(), platform.attempts()), (2, 2), "still waiting");
+    clock.advance(Duration::from_millis(1));
+    assert_eq!(platform.until_shown("w:1", 1).await, ["re: 0"]);
+    assert_eq!(platform.until_shown("w:2", 1).await, ["re: 1"]);
+    house.quiet().await;
+}
+
 async fn house_on(file: &Path, clock: &ManualClock, platform: &Arc<Platform>) -> House {
     let store = Database::sqlite(file, SqliteOptions::default()).await.unwrap();
     Plan::new(echo()).clock(clock.shared()).store(&store).on(Arc::clone(platform)).build().await
@@ -91,13 +134,7 @@ fn an_accounts_rate_limit_holds_after_a_restart() {
         let house = house_on(&file, &clock, &platform).await;
         let id = house.say(&dm("7"), "first").await;
         platform.until("the first attempt", |p| p.attempts() == 1).await;
-        let stored = async {
-            while house.explain(id).await.deliveries.first().is_none_or(|d| d.waits_until.is_none())
-            {
-                tokio::task::yield_now().await;
-            }
-        };
-        tokio::time::timeout(crate::platform::PATIENCE, stored).await.unwrap();
+        held(&house, id).await;
     });
     run.shutdown_background();
     platform.unplug();
@@ -106,14 +143,7 @@ fn an_accounts_rate_limit_holds_after_a_restart() {
         let house = house_on(&file, &clock, &platform).await;
         // Another room, whose answer has not been sent to the platform yet.
         let id = house.say(&dm("8"), "second").await;
-        let held = async {
-            while house.explain(id).await.deliveries.first().is_none_or(|d| d.waits_until.is_none())
-            {
-                tokio::task::yield_now().await;
-            }
-            house.explain(id).await
-        };
-        let held = tokio::time::timeout(crate::platform::PATIENCE, held).await.unwrap();
+        let held = held(&house, id).await;
         assert_eq!(
             (held.deliveries[0].state, held.deliveries[0].waits_until),
             (OutboxState::Pending, Some(told_at.plus(Duration::from_secs(300))))

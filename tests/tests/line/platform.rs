@@ -28,6 +28,8 @@ pub(crate) const PATIENCE: Duration = Duration::from_secs(30);
 pub(crate) enum Doing {
     /// 429 with Retry-After, for the room.
     Flood(Duration),
+    /// 429 with Retry-After, for every room of the world.
+    FloodWorld(Duration),
     /// 429 with Retry-After, for the whole account.
     FloodAll(Duration),
     /// Refused connection: the request was not sent.
@@ -347,6 +349,9 @@ impl SendHandler for Hand {
             Some(Doing::FloodAll(delay)) => Err(Error::new(ErrorKind::RateLimited, "slow down")
                 .with_retry(Retry::After(delay))
                 .with_reach(Reach::Account)),
+            Some(Doing::FloodWorld(delay)) => Err(Error::new(ErrorKind::RateLimited, "slow down")
+                .with_retry(Retry::After(delay))
+                .with_reach(Reach::World)),
             Some(Doing::Flood(delay)) => {
                 Err(Error::new(ErrorKind::RateLimited, "slow down").with_retry(Retry::After(delay)))
             }

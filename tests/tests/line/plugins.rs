@@ -102,6 +102,56 @@ impl Provider for Part {
     }
 }
 
+/// Reads the value under one key that other code may have set, and sets its own.
+struct Remembers(&'static str);
+
+#[async_trait]
+impl Provider for Remembers {
+    fn name(&self) -> &'static str {
+        self.0
+    }
+    fn description(&self) -> &'static str {
+        "what it remembers"
+    }
+    fn position(&self) -> i32 {
+        0
+    }
+    fn when(&self) -> ProviderUse {
+        ProviderUse::Always
+    }
+    async fn provide(&self, turn: &Turn<'_>) -> Result<Fragment> {
+        let known = turn.cache.get("pairing:k", turn.now()).await?;
+        turn.cache.set("pairing:k", &self.0.into(), None).await?;
+        Ok(Fragment::text(format!("[{} knows {}]", self.0, known.unwrap_or_default())))
+    }
+}
+
+#[tokio::test]
+async fn each_plugin_reads_only_its_own_values() {
+    let model = Arc::new(ScriptedModel::saying("fine"));
+    let plugin = |name| Plugin::new(name, "1.0.0", "remembers").provider(Remembers(name));
+    let house = Plan::new(Arc::clone(&model) as _)
+        .plugin(plugin("one"))
+        .plugin(plugin("two"))
+        // The default is too short for a busy machine.
+        .set("PROVIDERS_TOTAL_TIMEOUT_MS", "20000")
+        .build()
+        .await;
+    let engine = serde_json::json!("the engine's");
+    house.store.cache(house.agent, "pairing:k", &engine, None).await.unwrap();
+    for (n, known) in [["null", "null"], ["\"one\"", "\"two\""]].into_iter().enumerate() {
+        house.say(&dm("7"), "hello").await;
+        house.platform.until_shown("7", n + 1).await;
+        house.quiet().await;
+        let asked = prompt(&model.requests()[n]);
+        for (name, known) in ["one", "two"].into_iter().zip(known) {
+            assert!(asked.contains(&format!("[{name} knows {known}]")), "{asked}");
+        }
+    }
+    let kept = house.store.cached(house.agent, "pairing:k", house.clock.now()).await.unwrap();
+    assert_eq!(kept, Some(engine));
+}
+
 #[tokio::test]
 async fn broken_providers_are_left_out_and_noted() {
     let model = Arc::new(ScriptedModel::saying("still here"));

@@ -4,6 +4,7 @@ use galatea_core::{
     Incoming, IncomingEvent, ParticipantState, RemoteId,
     store::{InboxState, MemoryQuery},
 };
+use galatea_testkit::store_suite::fixtures::set_participant_state;
 use std::sync::Arc;
 
 use crate::{
@@ -30,15 +31,9 @@ async fn a_moved_room_keeps_its_history_and_its_switches() {
     let (old, new) = (group("-5", "7").mentioning(), group("-1005", "7").mentioning());
     house.say(&old, "before the move").await;
     house.quiet().await;
-    house
-        .store
-        .set_participant_state(
-            house.room(&old),
-            house.identity.entity(),
-            Some(ParticipantState::Followed),
-        )
-        .await
-        .unwrap();
+    let (room, followed) = (house.room(&old), Some(ParticipantState::Followed));
+    let itself = house.identity.entity();
+    set_participant_state(&*house.store, house.agent, room, itself, followed).await;
     moves(&house, "-5", "-1005").await;
     assert_eq!(house.store.room(house.room(&old)).await.unwrap(), None);
     assert_eq!(

@@ -14,7 +14,7 @@ mod work;
 #[cfg(feature = "fuzz")]
 pub(crate) use socket::frame;
 
-use galatea_core::{Batch, Cursor, Gateway, Result, SecretString, message::WorldSync};
+use galatea_core::{Gateway, Result, SecretString, StateKeeper, message::WorldSync};
 use serde_json::{Value, json};
 use std::sync::Arc;
 use tokio::{sync::Mutex, task::JoinHandle};
@@ -37,9 +37,9 @@ use crate::{
 };
 use session::Session;
 
-/// Stream whose cursor holds the direct message channels, because Discord does not list them.
+/// Key of the account's state with the direct message channels, because Discord does not list them.
 const DIRECT: &str = "direct";
-/// Stream whose cursor holds the commands that wait for an answer.
+/// Key of the account's state with the commands that wait for an answer.
 const ASKED: &str = "asked";
 
 /// What the shards and workers of one application need to receive events.
@@ -137,21 +137,18 @@ impl Intake {
     /// Stores the commands that wait for an answer, so that another process can answer them. If
     /// they are lost, the answer becomes an ordinary message.
     async fn keep_asked(&self) {
-        let cursor = Cursor {
-            stream: ASKED.to_owned(),
-            position: self.send_state.keep(self.gateway.clock().now()),
-        };
-        let stored: Result<_> =
-            self.gateway.receive(Batch { cursor: Some(cursor), ..Batch::default() }).await;
-        if let Err(error) = stored {
-            tracing::debug!(error = %error, "failed to store the commands that wait for an answer; retrying with the next command");
-        }
+        let kept = self.send_state.keep(self.gateway.clock().now());
+        StateKeeper::new(ASKED).keep_now(&self.gateway, Some(kept)).await;
     }
 
-    /// Loads the commands that still waited for an answer when the previous process ended.
+    /// Loads the commands that still waited for an answer when the previous process ended. Without
+    /// them their answers become ordinary messages.
     pub(crate) async fn restore_asked(&self) {
-        if let Ok(Some(kept)) = self.gateway.cursor(ASKED).await {
-            self.send_state.restore(&kept.position);
+        match StateKeeper::new(ASKED).restore(&self.gateway).await {
+            Ok(kept) => self.send_state.restore(kept.unwrap_or_default()),
+            Err(error) => {
+                tracing::warn!(error = %error.report(), "failed to load the commands that wait for an answer; answering them with ordinary messages");
+            }
         }
     }
 
@@ -207,36 +204,40 @@ impl Intake {
         self.directory.put_guild(&about, self.me.id);
     }
 
-    /// The known direct message channels, read from the store on first use.
+    /// The known direct message channels; none if they cannot be read.
     async fn directs(&self) -> Vec<u64> {
-        let mut known = self.direct.lock().await;
-        if known.is_none() {
-            let stored = self.gateway.cursor(DIRECT).await.ok().flatten();
-            *known = Some(
-                stored.and_then(|c| serde_json::from_str(&c.position).ok()).unwrap_or_default(),
-            );
+        self.known_directs().await.unwrap_or_else(|error| {
+            tracing::warn!(error = %error.report(), "failed to load the direct message channels; not catching up on them");
+            Vec::new()
+        })
+    }
+
+    /// Reads the direct message channels from the store on first use.
+    async fn known_directs(&self) -> Result<Vec<u64>> {
+        let mut direct = self.direct.lock().await;
+        if let Some(known) = &*direct {
+            return Ok(known.clone());
         }
-        known.clone().unwrap_or_default()
+        let known: Vec<u64> =
+            StateKeeper::new(DIRECT).restore(&self.gateway).await?.unwrap_or_default();
+        *direct = Some(known.clone());
+        Ok(known)
     }
 
     /// Stores direct message channels in the order of their use, so that a new session can catch up
     /// on them.
     async fn remember_directs(&self, used: &[u64]) {
-        let mut known = self.directs().await;
-        if !directs::note(&mut known, used) {
-            return;
+        if let Err(error) = self.store_directs(used).await {
+            tracing::debug!(error = %error, "failed to store a direct message channel; retrying with its next message");
         }
-        let cursor = Cursor {
-            stream: DIRECT.to_owned(),
-            position: serde_json::to_string(&known).unwrap_or_default(),
-        };
-        let stored: Result<_> =
-            self.gateway.receive(Batch { cursor: Some(cursor), ..Batch::default() }).await;
-        match stored {
-            Ok(_) => *self.direct.lock().await = Some(known),
-            Err(error) => {
-                tracing::debug!(error = %error, "failed to store a direct message channel; retrying with its next message")
-            }
+    }
+
+    async fn store_directs(&self, used: &[u64]) -> Result<()> {
+        let mut known = self.known_directs().await?;
+        if directs::note(&mut known, used) {
+            self.gateway.save_state(DIRECT, json!(known)).await?;
+            *self.direct.lock().await = Some(known);
         }
+        Ok(())
     }
 }

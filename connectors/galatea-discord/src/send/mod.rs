@@ -17,6 +17,7 @@ use galatea_core::{
     Address, Delivery, Encoded, Error, Media, Outgoing, Priority, ReadBackContext, ReadBackResult,
     Receipt, RemoteId, Result, SendHandler, Speak,
 };
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use serde_json::{Map, Value, json};
 use std::{path::PathBuf, sync::Arc};
 
@@ -176,13 +177,13 @@ fn name(body: &mut Map<String, Value>, who: u64) {
     }
 }
 
-/// Percent-encodes a path segment (RFC 3986 §3.3).
+/// Characters of a path segment that are percent-encoded (RFC 3986 §3.3).
+const ESCAPED: &AsciiSet =
+    &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~').remove(b':');
+
+/// Percent-encodes a path segment.
 pub(crate) fn escape(segment: &str) -> String {
-    let keep = |b: u8| b.is_ascii_alphanumeric() || matches!(b, b'-' | b'.' | b'_' | b'~' | b':');
-    segment
-        .bytes()
-        .map(|b| if keep(b) { char::from(b).to_string() } else { format!("%{b:02X}") })
-        .collect()
+    utf8_percent_encode(segment, ESCAPED).to_string()
 }
 
 #[async_trait]

@@ -34,7 +34,7 @@ pub(crate) struct Pending {
 
 /// A [`Pending`] as it is stored. Its token is valid for a quarter of an hour.
 #[derive(Serialize, Deserialize)]
-struct Kept {
+pub(crate) struct Kept {
     id: String,
     application: u64,
     #[serde(default)]
@@ -99,9 +99,8 @@ impl SendState {
         }
     }
 
-    /// Serializes the interactions for the next process, which needs them to answer or to name the
-    /// caller.
-    pub(crate) fn keep(&self, now: Timestamp) -> String {
+    /// The interactions for the next process, which needs them to answer or to name the caller.
+    pub(crate) fn keep(&self, now: Timestamp) -> Vec<Kept> {
         let mut kept: Vec<Kept> = self
             .interactions
             .iter()
@@ -123,14 +122,12 @@ impl SendState {
             .collect();
         kept.sort_by_key(|kept| std::cmp::Reverse(kept.at));
         kept.truncate(KEPT);
-        serde_json::to_string(&kept).unwrap_or_default()
+        kept
     }
 
     /// Loads the interactions that the previous process stored.
-    pub(crate) fn restore(&self, kept: &str) {
-        for Kept { id, application, token, who, at } in
-            serde_json::from_str::<Vec<Kept>>(kept).unwrap_or_default()
-        {
+    pub(crate) fn restore(&self, kept: Vec<Kept>) {
+        for Kept { id, application, token, who, at } in kept {
             let pending = Pending {
                 application,
                 token: token.map(SecretString::from),
@@ -182,7 +179,7 @@ mod tests {
         };
         let id = RemoteId("a".to_owned());
         send_state.asked(id.clone(), pending);
-        next.restore(&send_state.keep(Timestamp(60_000)));
+        next.restore(stored(send_state.keep(Timestamp(60_000))));
         let (known, token) = next.pending(&id, Timestamp(60_000)).unwrap();
         assert_eq!((known.who, token.expose_secret()), (Some(9), "t"));
         let late = Timestamp(20 * 60_000);
@@ -190,13 +187,17 @@ mod tests {
             next.pending(&id, late).is_none()
                 && next.known(&id, late).is_some_and(|p| p.who == Some(9))
         );
-        assert!(!next.keep(late).contains("\"t\""), "an expired token is not stored");
+        assert!(next.keep(late).iter().all(|kept| kept.token.is_none()), "it has expired");
         let last = SendState::default();
-        last.restore(&next.keep(late));
+        last.restore(stored(next.keep(late)));
         assert!(
             last.known(&id, late).is_some() && last.known(&id, Timestamp(25 * 3_600_000)).is_none()
         );
-        last.restore("no JSON");
+    }
+
+    /// As the store returns it.
+    fn stored(kept: Vec<Kept>) -> Vec<Kept> {
+        serde_json::from_value(serde_json::to_value(kept).unwrap()).unwrap()
     }
 
     /// While the history is read, the message may come back over the gateway. Under its own nonce

@@ -6,7 +6,7 @@ mod pages;
 mod tests;
 mod token;
 
-use galatea_core::{Error, ErrorKind, Retry};
+use galatea_core::{Error, ErrorKind, Reach, Retry};
 use galatea_http::{Platform, shorten};
 use serde::Deserialize;
 use std::time::Duration;
@@ -132,6 +132,9 @@ fn refused(refusal: &Refusal) -> Error {
         return Error::new(ErrorKind::RateLimited, "Telegram asked to wait")
             .with_code(codes::FLOOD)
             .with_retry(Retry::After(wait))
+            // Telegram counts the messages of a chat together, over all its topics (Bots FAQ, "My
+            // bot is hitting limits").
+            .with_reach(Reach::World)
             .with_fix(
                 "nothing to do: it is sent after that time, or expires if it is too old by then",
             );

@@ -96,6 +96,7 @@ fn flood_waits_carry_telegrams_time() {
         (error.kind(), error.retry(), error.sent()),
         (ErrorKind::RateLimited, Retry::After(Duration::from_secs(17)), Sent::No)
     );
+    assert_eq!(error.reach(), Reach::World, "a flood wait binds every topic of the chat");
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! Decides how long to wait after a poll or its storing failed, and what to report.
 
-use galatea_core::{Error, Health, Retry};
+use galatea_core::{Backoff, Error, Health, Retry};
 use std::time::Duration;
 
 use super::Intake;
@@ -24,7 +24,7 @@ fn pause(failures: u32, reached: bool) -> Duration {
         (true, ..MANY) => FAULTY,
         (true, _) => LASTING,
     };
-    FIRST.saturating_mul(1 << failures.saturating_sub(1).min(8)).min(longest)
+    Backoff::pause_after(FIRST, longest, failures.saturating_sub(1))
 }
 
 /// Varies a pause by up to a quarter, so that many bots do not retry at the same moment.

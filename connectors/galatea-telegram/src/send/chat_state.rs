@@ -1,21 +1,20 @@
-//! Keeps state of chats in memory while the connector runs: flood waits, forums, and message
-//! numbers for read-back.
+//! Keeps state of chats in memory while the connector runs: forums, and message numbers for
+//! read-back.
 
 use dashmap::DashMap;
-use galatea_core::{Deadline, DeliveryId, Priority, Timestamp};
+use galatea_core::DeliveryId;
 use std::{
     collections::VecDeque,
     sync::{
         OnceLock,
         atomic::{AtomicI32, Ordering},
     },
-    time::Duration,
 };
 use tokio::sync::watch;
 
 /// Most own messages remembered per chat, enough for the read-back's window.
 const OWN: usize = 32;
-/// Most chats remembered. Beyond that, chats without flood wait, forum or attempt are dropped
+/// Most chats remembered. Beyond that, chats without forum or attempt are dropped
 /// first, then all.
 const MAX_CHATS: usize = 100_000;
 
@@ -37,40 +36,7 @@ struct Notes {
     newest: i32,
     own: VecDeque<i32>,
     attempt: Option<(DeliveryId, i32)>,
-    waits: Waits,
     forum: bool,
-}
-
-/// Flood waits of a chat, by the priority of the refused call. Telegram limits "the given method
-/// with the given input parameters" (core.telegram.org/api/errors, 420) and, together, the messages
-/// of a chat (Bots FAQ, "My bot is hitting limits"). So all calls that post share one wait, and a
-/// refused change or typing call does not delay messages.
-#[derive(Debug, Default, PartialEq)]
-struct Waits {
-    answers: Deadline,
-    changes: Deadline,
-    typing: Deadline,
-}
-
-impl Waits {
-    fn of(&mut self, priority: Priority) -> &mut Deadline {
-        match priority {
-            Priority::Answer | Priority::Callback => &mut self.answers,
-            Priority::Change => &mut self.changes,
-            Priority::Typing => &mut self.typing,
-        }
-    }
-
-    /// The remaining wait of a call with this priority. Calls of lower priority also wait while
-    /// messages have to.
-    fn left(&self, priority: Priority, now: Timestamp) -> Option<Duration> {
-        let answers = self.answers.left(now);
-        match priority {
-            Priority::Answer | Priority::Callback => answers,
-            Priority::Change => answers.max(self.changes.left(now)),
-            Priority::Typing => answers.max(self.changes.left(now)).max(self.typing.left(now)),
-        }
-    }
 }
 
 /// Whether a chat numbers its messages separately, as supergroups and channels do (Bot API ids
@@ -95,9 +61,7 @@ impl ChatState {
 
     fn notes(&self, chat: i64) -> dashmap::mapref::one::RefMut<'_, i64, Notes> {
         if self.chats.len() > MAX_CHATS {
-            self.chats.retain(|_, notes| {
-                notes.waits != Waits::default() || notes.forum || notes.attempt.is_some()
-            });
+            self.chats.retain(|_, notes| notes.forum || notes.attempt.is_some());
             if self.chats.len() > MAX_CHATS {
                 self.chats.clear();
             }
@@ -166,20 +130,6 @@ impl ChatState {
         self.chats.get(&chat).is_some_and(|n| n.own.contains(&message))
     }
 
-    /// Records a flood wait of the chat for calls of this priority. A shorter wait does not replace
-    /// a longer one.
-    pub(crate) fn block(&self, chat: i64, priority: Priority, now: Timestamp, wait: Duration) {
-        let mut notes = self.notes(chat);
-        let known = notes.waits.of(priority);
-        let earlier = known.left(now).map_or_else(Deadline::default, |_| *known);
-        *known = earlier.later(Deadline::after(now, wait));
-    }
-
-    /// The remaining wait of a call with this priority; `None` if it may be made.
-    pub(crate) fn wait(&self, chat: i64, priority: Priority, now: Timestamp) -> Option<Duration> {
-        self.chats.get(&chat)?.waits.left(priority, now)
-    }
-
     /// Records whether messages may be pending at Telegram, whose numbers are unknown here.
     pub(crate) fn set_behind(&self, behind: bool) {
         self.behind.send_if_modified(|was| std::mem::replace(was, behind) != behind);
@@ -205,39 +155,6 @@ impl ChatState {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn a_wait_ends_and_only_grows() {
-        let chat_state = ChatState::default();
-        for seconds in [5, 2] {
-            chat_state.block(1, Priority::Answer, Timestamp(1_000), Duration::from_secs(seconds));
-        }
-        assert_eq!(
-            chat_state.wait(1, Priority::Answer, Timestamp(2_000)),
-            Some(Duration::from_secs(4))
-        );
-        assert_eq!(chat_state.wait(1, Priority::Answer, Timestamp(6_000)), None);
-        assert_eq!(chat_state.wait(2, Priority::Answer, Timestamp(2_000)), None);
-    }
-
-    #[test]
-    fn a_wait_binds_what_is_worth_as_much_or_less() {
-        use Priority::{Answer, Change, Typing};
-        for (refused, bound) in [
-            (Answer, [true, true, true]),
-            (Change, [false, true, true]),
-            (Typing, [false, false, true]),
-        ] {
-            let chat_state = ChatState::default();
-            chat_state.block(1, refused, Timestamp(0), Duration::from_secs(5));
-            assert_eq!(
-                [Answer, Change, Typing]
-                    .map(|call| chat_state.wait(1, call, Timestamp(1)).is_some()),
-                bound,
-                "{refused:?}"
-            );
-        }
-    }
 
     #[test]
     fn private_chats_share_one_count_and_supergroups_do_not() {

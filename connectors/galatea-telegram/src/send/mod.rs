@@ -11,9 +11,8 @@ use async_trait::async_trait;
 use bytes::Bytes;
 use dashmap::DashMap;
 use galatea_core::{
-    Address, Clock, Delivery, DeliveryId, Encoded, Error, ErrorKind, Media, Outgoing, Priority,
-    ReadBackContext, ReadBackResult, Receipt, RemoteId, Result, Retry, SendHandler, SendPermit,
-    Speak,
+    Address, Delivery, DeliveryId, Encoded, Error, Media, Outgoing, Priority, ReadBackContext,
+    ReadBackResult, Receipt, RemoteId, Result, SendHandler, SendPermit, Speak,
 };
 use serde::{Deserialize, de::IgnoredAny};
 use serde_json::{Value, json};
@@ -38,7 +37,6 @@ pub(crate) struct TelegramSender {
     api: Api,
     chat_state: Arc<ChatState>,
     receipts: DashMap<DeliveryId, RemoteId>,
-    clock: Arc<dyn Clock>,
     folder: PathBuf,
 }
 
@@ -57,13 +55,8 @@ struct ChatOnly {
 
 impl TelegramSender {
     /// Builds the send handler. Attachments with `file:` addresses are read from `folder`.
-    pub(crate) fn new(
-        api: Api,
-        chat_state: Arc<ChatState>,
-        clock: Arc<dyn Clock>,
-        folder: &Path,
-    ) -> Self {
-        Self { api, chat_state, receipts: DashMap::new(), clock, folder: folder.to_owned() }
+    pub(crate) fn new(api: Api, chat_state: Arc<ChatState>, folder: &Path) -> Self {
+        Self { api, chat_state, receipts: DashMap::new(), folder: folder.to_owned() }
     }
 
     /// Downloads an attachment `telegram:<file_id>`.
@@ -84,19 +77,6 @@ impl TelegramSender {
                 self.receipts.clear();
             }
             self.receipts.insert(delivery, first.clone());
-        }
-    }
-
-    fn gate(&self, chat: i64, priority: Priority) -> Result<()> {
-        match self.chat_state.wait(chat, priority, self.clock.now()) {
-            Some(rest) => Err(Error::new(
-                ErrorKind::RateLimited,
-                "Telegram asked to leave this chat alone for a while",
-            )
-            .with_code(codes::FLOOD)
-            .with_retry(Retry::After(rest))
-            .with("milliseconds", rest.as_millis())),
-            None => Ok(()),
         }
     }
 
@@ -156,7 +136,7 @@ impl SendHandler for TelegramSender {
     }
 
     fn priority(&self, body: &Encoded) -> Priority {
-        Part::read(body).map_or(Priority::Answer, |part| worth(&part))
+        priority(body)
     }
 
     async fn send_with(&self, delivery: &Delivery, permit: &SendPermit) -> Result<Receipt> {
@@ -166,8 +146,6 @@ impl SendHandler for TelegramSender {
         if let Some(chat) = named {
             target.chat = chat;
         }
-        let worth = worth(&part);
-        self.gate(target.chat, worth)?;
         address(&mut part, target, self.chat_state.forum(target.chat));
         if part.method.posts() {
             self.chat_state.begin(delivery.id, target.chat, answered(&part, target));
@@ -188,8 +166,7 @@ impl SendHandler for TelegramSender {
             let Some(refusal) = failure.refusal().cloned() else {
                 return Err(failure.into_error(part.method.as_str()));
             };
-            if let Some(wait) = refusal.wait() {
-                self.chat_state.block(target.chat, worth, self.clock.now(), wait);
+            if refusal.wait().is_some() {
                 return Err(failure.into_error(part.method.as_str()));
             }
             if let Some(chat) = refusal.migrate_to.filter(|_| moved_to.is_none()) {
@@ -200,7 +177,6 @@ impl SendHandler for TelegramSender {
                     part.params.remove(field);
                 }
                 moved_to = Some(room_id(chat, None));
-                self.gate(chat, worth)?;
                 continue;
             }
             match remedy(&part, &refusal) {
@@ -234,7 +210,6 @@ impl SendHandler for TelegramSender {
         let Some(person) = person.as_str().parse().ok().filter(|person: &i64| *person > 0) else {
             return Ok(Speak::Unknown);
         };
-        self.gate(target.chat, Priority::Callback)?;
         speak::may_speak(&self.api, target, person).await
     }
 
@@ -250,30 +225,24 @@ impl SendHandler for TelegramSender {
 
     async fn typing(&self, at: &Address) -> Result<()> {
         let target = Target::parse(&at.remote)?;
-        if self.gate(target.chat, Priority::Typing).is_err() {
-            return Ok(());
-        }
         let mut part = Part::read(
             &encode::encode(&Outgoing::Typing)?
                 .pop()
                 .ok_or_else(|| Error::unexpected("typing has no form"))?,
         )?;
         address(&mut part, target, self.chat_state.forum(target.chat));
-        match self.attempt(&part, target, &SendPermit::always()).await {
-            Ok(_) => Ok(()),
-            Err(failure) => {
-                if let Some(wait) = failure.refusal().and_then(Refusal::wait) {
-                    self.chat_state.block(target.chat, Priority::Typing, self.clock.now(), wait);
-                }
-                Err(failure.into_error(part.method.as_str()))
-            }
-        }
+        let shown = self.attempt(&part, target, &SendPermit::always()).await;
+        shown.map(|_| ()).map_err(|failure| failure.into_error(part.method.as_str()))
     }
 }
 
-/// The priority of a part.
-fn worth(part: &Part) -> Priority {
-    if part.method.posts() { Priority::Answer } else { Priority::Change }
+/// The priority of a part. Reads the method only, because this is called at every attempt; the
+/// whole body is parsed to send it.
+fn priority(body: &Encoded) -> Priority {
+    match Method::deserialize(&body.0["method"]) {
+        Ok(method) if !method.posts() => Priority::Change,
+        _ => Priority::Answer,
+    }
 }
 
 /// Adds chat, topic and reply to the parameters. Pure.

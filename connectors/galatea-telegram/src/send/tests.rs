@@ -26,6 +26,20 @@ fn sent_to(mut part: Part, chat: i64, thread: Option<i32>, forum: bool) -> Part 
 }
 
 #[test]
+fn the_method_alone_decides_about_the_priority() {
+    let body = |method: &str| Encoded(json!({ "method": method, "params": "not read" }));
+    for method in ["editMessageText", "deleteMessage", "setMessageReaction"] {
+        assert_eq!(priority(&body(method)), Priority::Change, "{method}");
+    }
+    for method in ["sendMessage", "sendMediaGroup", "unknown"] {
+        assert_eq!(priority(&body(method)), Priority::Answer, "{method}");
+    }
+    let outgoing = Outgoing::Delete { id: RemoteId("-1005:7".into()) };
+    let encoded = encode::encode(&outgoing).unwrap();
+    assert_eq!(priority(&encoded[0]), Priority::Change);
+}
+
+#[test]
 fn topics_and_general_are_named_as_telegram_wants() {
     assert_eq!(sent_to(message(None), -1005, Some(42), true).params["message_thread_id"], 42);
     assert_eq!(

@@ -293,6 +293,15 @@ pub(crate) fn heard(post: &decode::raw::Post, includes: &decode::raw::Includes) 
     }
 }
 
+/// The priority of a part. Reads the tag only, because this is called at every attempt; the whole
+/// body is parsed to send it.
+fn priority(body: &Encoded) -> Priority {
+    match body.0["call"].as_str() {
+        Some("like" | "delete") => Priority::Change,
+        _ => Priority::Answer,
+    }
+}
+
 #[async_trait]
 impl SendHandler for XSender {
     fn handle(&self) -> Option<String> {
@@ -304,10 +313,7 @@ impl SendHandler for XSender {
     }
 
     fn priority(&self, body: &Encoded) -> Priority {
-        match Part::read(body) {
-            Ok(Part::Like { .. } | Part::Delete { .. }) => Priority::Change,
-            Ok(Part::Post(_)) | Err(_) => Priority::Answer,
-        }
+        priority(body)
     }
 
     async fn send(&self, delivery: &Delivery) -> Result<Receipt> {
@@ -340,5 +346,26 @@ impl SendHandler for XSender {
     /// X has no typing indicator.
     async fn typing(&self, _: &Address) -> Result<()> {
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::encode::Post;
+
+    #[test]
+    fn the_tag_alone_decides_about_the_priority() {
+        let id = || "7".to_owned();
+        for (part, expected) in [
+            (Part::Post(Post::default()), Priority::Answer),
+            (Part::Delete { id: id() }, Priority::Change),
+            (Part::Like { id: id(), on: true }, Priority::Change),
+        ] {
+            let mut body = Encoded(serde_json::to_value(&part).unwrap());
+            assert_eq!(priority(&body), expected, "{part:?}");
+            body.0["id"] = serde_json::Value::Null;
+            assert_eq!(priority(&body), expected, "{part:?}: the rest is not read");
+        }
     }
 }

@@ -131,8 +131,8 @@ fn interval(turn: &Turn<'_>) -> Result<Option<u64>> {
 /// What was said since the last reflection, if that is enough for another one. The count starts
 /// again.
 async fn due(cache: &LearningCache, turn: &Turn<'_>, interval: u64) -> Result<Option<Talk>> {
-    let (agent, key) = (turn.agent.identity.id(), format!("reflection:{}", turn.room.id));
-    let stored = turn.store.noted(agent, &key, turn.now()).await?;
+    let key = format!("reflection:{}", turn.room.id);
+    let stored = turn.cache.get(&key, turn.now()).await?;
     let last = stored.as_ref().and_then(ReflectionCursor::from_stored).map(Arc::new);
     cache.note_reflected(turn, last.clone());
     if !is_enough(turn, last.as_deref(), interval).await? {
@@ -142,7 +142,7 @@ async fn due(cache: &LearningCache, turn: &Turn<'_>, interval: u64) -> Result<Op
     // Stored before the model call, so that a failing model is not called again for every message.
     let cursor =
         ReflectionCursor::of(talk.messages.iter().map(AsRef::as_ref), turn.agent.identity.entity());
-    turn.store.note(agent, &key, &json!(cursor), None).await?;
+    turn.cache.set(&key, &json!(cursor), None).await?;
     cache.note_reflected(turn, Some(Arc::new(cursor)));
     Ok(Some(talk))
 }

@@ -48,15 +48,15 @@ async fn count(
     turn: &Turn<'_>,
     valid: &[&Derived],
 ) -> Result<HashMap<MemoryId, u64>> {
-    let (agent, key) = (turn.agent.identity.id(), format!("fact-uses:{}", turn.room.id));
-    let stored = turn.store.noted(agent, &key, turn.now()).await?;
+    let key = format!("fact-uses:{}", turn.room.id);
+    let stored = turn.cache.get(&key, turn.now()).await?;
     let mut uses: HashMap<MemoryId, u64> =
         stored.and_then(|value| serde_json::from_value(value).ok()).unwrap_or_default();
     uses.retain(|id, _| valid.iter().any(|fact| fact.memory.id == *id));
     for (id, times) in cache.take_shown(valid.iter().map(|fact| fact.memory.id)) {
         *uses.entry(id).or_default() += times;
     }
-    turn.store.note(agent, &key, &json!(uses), None).await?;
+    turn.cache.set(&key, &json!(uses), None).await?;
     Ok(uses)
 }
 

@@ -111,14 +111,6 @@ impl RoomStore for Double {
             .find(|p| p.room_id == room && p.entity_id == entity)
             .and_then(|p| p.state))
     }
-    async fn set_participant_state(
-        &self,
-        _: RoomId,
-        _: EntityId,
-        _: Option<ParticipantState>,
-    ) -> Result<()> {
-        unused()
-    }
 }
 
 #[async_trait]
@@ -296,9 +288,6 @@ impl TaskStore for Double {
     async fn save_task(&self, task: &Task) -> Result<()> {
         self.asked().tasks.push(task.clone());
         Ok(())
-    }
-    async fn due_tasks(&self, _: AgentId, _: Timestamp) -> Result<Vec<Task>> {
-        unused()
     }
     async fn tasks(&self, agent: AgentId, tags: &[String]) -> Result<Vec<Task>> {
         Ok(self

@@ -257,12 +257,7 @@ async fn relationships_learnt_elsewhere_stay_there() {
         "",
         "an agent that has learnt nothing is not asked for every speaker"
     );
-    scene
-        .turn()
-        .store
-        .note(scene.agent.identity.id(), "relationships", &json!(true), None)
-        .await
-        .unwrap();
+    scene.turn().cache.set("relationships", &json!(true), None).await.unwrap();
     // As after a restart: the caches are empty.
     scene.plugin = galatea_bootstrap::plugin();
     let shown = scene.shows("RELATIONSHIPS").await.text;

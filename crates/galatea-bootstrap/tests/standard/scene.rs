@@ -7,7 +7,7 @@ use galatea_core::{
     Outbound, Outgoing, Participant, Plugin, Provider, ProviderUse, RemoteId, Result, Role, Room,
     RoomId, Services, Settings, Source, State, Timestamp, Turn, TurnId, TurnUsage, World, WorldId,
     WorldMetadata,
-    store::{Envelope, PluginStore, UsageRow},
+    store::{Envelope, PluginCache, PluginStore, UsageRow},
     turn::Catalog,
     world::Ownership,
 };
@@ -51,6 +51,7 @@ pub(crate) struct Scene {
     pub(crate) leaving: usize,
     pub(crate) double: Arc<Double>,
     store: Arc<dyn PluginStore>,
+    cache: PluginCache,
     pub(crate) clock: ManualClock,
     shared_clock: Arc<dyn Clock>,
     pub(crate) model: Arc<ScriptedModel>,
@@ -126,6 +127,7 @@ impl Scene {
             metadata: Map::from_iter([("entityName".to_owned(), json!("Maria"))]),
             created_at: clock.now(),
         };
+        let agent_id = agent.identity.id();
         let mut scene = Self {
             room: Room {
                 id: RoomId(uuid::Uuid::from_u128(100)),
@@ -147,6 +149,7 @@ impl Scene {
             earlier: None,
             leaving: 0,
             store: Arc::clone(&double) as Arc<dyn PluginStore>,
+            cache: PluginCache::new(Arc::clone(&double) as _, agent_id, "bootstrap"),
             double,
             shared_clock: clock.shared(),
             clock,
@@ -266,6 +269,7 @@ impl Scene {
             leaving: self.leaving,
             state: &self.state,
             store: &self.store,
+            cache: &self.cache,
             models: &self.models,
             usage: &self.usage,
             services: &self.services,

@@ -1,6 +1,7 @@
 //! EPUB 2 and 3: the chapters of the spine, each read as HTML.
 
 use galatea_core::Result;
+use percent_encoding::percent_decode_str;
 use std::collections::HashMap;
 
 use super::{
@@ -61,7 +62,8 @@ fn spine(text: &str, depth: usize) -> Result<Vec<String>> {
 
 /// A reference as a path within the archive. `None` if it leads outside.
 fn within(folder: &str, href: &str) -> Option<String> {
-    let href = decoded(href.split(['#', '?']).next().unwrap_or_default());
+    let href = percent_decode_str(href.split(['#', '?']).next().unwrap_or_default());
+    let href = href.decode_utf8_lossy();
     if href.starts_with('/') || href.contains("://") || href.contains('\\') {
         return None;
     }
@@ -78,26 +80,6 @@ fn within(folder: &str, href: &str) -> Option<String> {
     Some(parts.join("/"))
 }
 
-/// Percent-encoded text (RFC 3986 §2.1), decoded.
-fn decoded(text: &str) -> String {
-    let mut bytes = Vec::with_capacity(text.len());
-    let mut rest = text.as_bytes();
-    while let Some((first, tail)) = rest.split_first() {
-        let digits = tail.get(..2).and_then(|digits| std::str::from_utf8(digits).ok());
-        match digits.filter(|_| *first == b'%').and_then(|d| u8::from_str_radix(d, 16).ok()) {
-            Some(byte) => {
-                bytes.push(byte);
-                rest = &tail[2..];
-            }
-            None => {
-                bytes.push(*first);
-                rest = tail;
-            }
-        }
-    }
-    String::from_utf8_lossy(&bytes).into_owned()
-}
-
 #[cfg(test)]
 mod tests {
     use super::within;
@@ -105,6 +87,7 @@ mod tests {
     #[test]
     fn references_stay_inside() {
         assert_eq!(within("OEBPS", "text/a%20b.xhtml#x").as_deref(), Some("OEBPS/text/a b.xhtml"));
+        assert_eq!(within("OEBPS", "100%.xhtml").as_deref(), Some("OEBPS/100%.xhtml"));
         assert_eq!(within("OEBPS/x", "../a.xhtml").as_deref(), Some("OEBPS/a.xhtml"));
         for outside in ["../../etc/passwd", "/etc/passwd", "file:///etc/passwd", "%2e%2e/%2e%2e/x"]
         {

@@ -1,7 +1,7 @@
 //! What a lane knows of its Room without asking the store: cached, and forgotten on every change.
 
 use galatea_core::{
-    Address, AgentId, ParticipantState, RemoteId, Result, Room, RoomId, Store, World,
+    Address, AgentId, ParticipantState, RemoteId, Result, Room, RoomId, Store, World, WorldId,
     store::RequestedChange,
 };
 use moka::sync::Cache;
@@ -66,6 +66,14 @@ impl RoomCache {
         let info = Arc::new(RoomInfo { room, world, parent, own_state });
         self.cache.insert(id, Arc::clone(&info));
         Ok(Some(info))
+    }
+
+    /// The World of a Room, from memory or the store; none when the Room does not exist.
+    pub(crate) async fn world(&self, store: &dyn Store, id: RoomId) -> Result<Option<WorldId>> {
+        if let Some(info) = self.cache.get(&id) {
+            return Ok(Some(info.room.world_id));
+        }
+        Ok(store.room(id).await?.map(|room| room.world_id))
     }
 
     /// A Room goes on under another id: call after the store has moved it.

@@ -3,6 +3,7 @@
 use dashmap::DashMap;
 use galatea_core::{
     AgentId, AgentView, ConnectorInfo, Error, ErrorKind, NoHints, Outbound, Result, Services, Zone,
+    store::PluginCache,
 };
 use std::{collections::btree_map::Entry as MapEntry, sync::Arc};
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
@@ -61,7 +62,9 @@ async fn assemble(options: &RuntimeOptions, spec: AgentSpec) -> Result<Agent> {
     let model_notice =
         spec.settings.text(&MODEL_NOTICE).filter(|text| !text.trim().eq_ignore_ascii_case("none"));
     let zone = Arc::new(Zone::from_settings(&spec.settings)?);
-    let registry = Arc::new(Registry::load(spec.plugins)?);
+    let (cache_store, agent) = (Arc::clone(&options.store), spec.character.identity().id());
+    let cache = |plugin: &str| PluginCache::new(Arc::clone(&cache_store) as _, agent, plugin);
+    let registry = Arc::new(Registry::load(spec.plugins, &cache)?);
     let services = Services::new(registry.services.iter().cloned());
     let ownership = Arc::new(ownership(options, &spec.connectors));
     let (store, clock, events) = (&options.store, &options.clock, &options.events);
@@ -104,6 +107,7 @@ async fn assemble(options: &RuntimeOptions, spec: AgentSpec) -> Result<Agent> {
         registry,
         plugins: PluginParts {
             store: Arc::clone(store) as _,
+            cache: cache(""),
             services: services.clone(),
             outbound: Arc::clone(&outbound),
         },

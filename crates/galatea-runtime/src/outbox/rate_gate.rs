@@ -1,16 +1,19 @@
 //! Admits every call of an account, or returns how long the caller has to wait. It never waits
 //! itself.
 //!
-//! Server-imposed waits apply to the Room or account they were issued for, and to the kind of call
-//! they were issued for. Pauses bind downwards: while answers wait, nothing of less weight goes
+//! Server-imposed waits apply to the Room, World or account they were issued for, and to the kind of
+//! call they were issued for. Pauses bind downwards: while answers wait, nothing of less weight goes
 //! out, but never the other way round, so a reaction or typing cannot delay an answer. Changes and
 //! typing also have small limits of their own, so that they cannot use up a platform's allowance.
 
-use galatea_core::{Deadline, Error, ErrorKind, Priority, Reach, Result, Retry, RoomId, Timestamp};
+use galatea_core::{
+    Deadline, Error, ErrorKind, Priority, Reach, Result, Retry, RoomId, Timestamp, WorldId,
+};
 use governor::{DefaultDirectRateLimiter, Quota, RateLimiter};
 use moka::sync::Cache;
 use serde::{Deserialize, Serialize};
 use std::{
+    hash::Hash,
     num::NonZeroU32,
     sync::{
         Mutex, MutexGuard, PoisonError,
@@ -75,9 +78,24 @@ impl Pauses {
     }
 }
 
+/// Where a call goes.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Place {
+    /// The Room.
+    pub(crate) room: RoomId,
+    /// Its World; none when it is unknown, or when no World has to wait.
+    pub(crate) world: Option<WorldId>,
+}
+
+/// Most Rooms, and most Worlds, whose pauses are kept.
+const CAPACITY: u64 = 16_384;
+
 /// The gate of one account.
 pub(crate) struct RateGate {
     rooms: Cache<RoomId, Pauses>,
+    worlds: Cache<WorldId, Pauses>,
+    /// The end of the longest pause of a World.
+    worlds_wait: Mutex<Deadline>,
     account: Mutex<Pauses>,
     /// The account's pause is newer than what is stored of it.
     unkept: AtomicBool,
@@ -88,7 +106,9 @@ pub(crate) struct RateGate {
 impl Default for RateGate {
     fn default() -> Self {
         Self {
-            rooms: Cache::builder().max_capacity(16_384).time_to_live(LONGEST).build(),
+            rooms: kept(),
+            worlds: kept(),
+            worlds_wait: Mutex::default(),
             account: Mutex::default(),
             unkept: AtomicBool::new(false),
             changes: RateLimiter::direct(Quota::per_second(CHANGES)),
@@ -97,15 +117,40 @@ impl Default for RateGate {
     }
 }
 
+fn kept<K: Hash + Eq + Send + Sync + 'static>() -> Cache<K, Pauses> {
+    Cache::builder().max_capacity(CAPACITY).time_to_live(LONGEST).build()
+}
+
+/// Adds a pause to those of a Room or World.
+fn extend<K: Hash + Eq + Send + Sync + 'static>(
+    pauses: &Cache<K, Pauses>,
+    key: K,
+    priority: Priority,
+    until: Deadline,
+    now: Timestamp,
+) {
+    let mut own = pauses.get(&key).unwrap_or_default();
+    own.extend(priority, until, now);
+    pauses.insert(key, own);
+}
+
 impl RateGate {
     /// Lets a call through or says how long it has to wait.
-    pub(crate) fn admit(&self, room: RoomId, priority: Priority, now: Timestamp) -> Result<()> {
-        let account = *self.lock();
-        // A press or a command is answered by a way of its own, which a busy Room does not block.
-        let in_room = if priority == Priority::Callback { None } else { self.rooms.get(&room) };
-        let until = account
-            .until(priority, now)
-            .max(in_room.map_or(now, |pauses| pauses.until(priority, now)));
+    pub(crate) fn admit(&self, place: Place, priority: Priority, now: Timestamp) -> Result<()> {
+        let account = self.lock().until(priority, now);
+        // A press or a command is answered by a way of its own, which a busy Room or World does not
+        // block.
+        let until = if priority == Priority::Callback {
+            account
+        } else {
+            let room = self.rooms.get(&place.room);
+            let world = place.world.and_then(|world| self.worlds.get(&world));
+            [room, world]
+                .into_iter()
+                .flatten()
+                .map(|pauses| pauses.until(priority, now))
+                .fold(account, Timestamp::max)
+        };
         if until > now {
             return Err(wait("the platform asked to wait", until.since(now)));
         }
@@ -117,10 +162,15 @@ impl RateGate {
         share.check().map_err(|_| wait("others go first", HEAD_START))
     }
 
-    /// Remembers what the platform said.
+    /// Whether a World has to wait: only then a call's World matters.
+    pub(crate) fn is_world_waiting(&self, now: Timestamp) -> bool {
+        self.worlds_wait.lock().unwrap_or_else(PoisonError::into_inner).left(now).is_some()
+    }
+
+    /// Remembers what the platform said. A limit of an unknown World binds the Room.
     pub(crate) fn learn<T>(
         &self,
-        room: RoomId,
+        place: Place,
         priority: Priority,
         outcome: &Result<T>,
         now: Timestamp,
@@ -132,17 +182,20 @@ impl RateGate {
         }
         let delay = delay.min(LONGEST);
         let until = Deadline::after(now, delay);
-        match error.reach() {
-            Reach::Account => {
+        match (error.reach(), place.world) {
+            (Reach::Account, _) => {
                 self.lock().extend(priority, until, now);
                 if delay >= WORTH_KEEPING {
                     self.unkept.store(true, Ordering::Release);
                 }
             }
-            Reach::Room => {
-                let mut pauses = self.rooms.get(&room).unwrap_or_default();
-                pauses.extend(priority, until, now);
-                self.rooms.insert(room, pauses);
+            (Reach::World, Some(world)) => {
+                extend(&self.worlds, world, priority, until, now);
+                let mut longest = self.worlds_wait.lock().unwrap_or_else(PoisonError::into_inner);
+                *longest = if longest.left(now).is_some() { until.later(*longest) } else { until };
+            }
+            (Reach::Room | Reach::World, _) => {
+                extend(&self.rooms, place.room, priority, until, now);
             }
         }
     }
@@ -191,8 +244,9 @@ mod tests {
     const ALL: [Priority; 4] =
         [Priority::Answer, Priority::Callback, Priority::Change, Priority::Typing];
 
-    fn room(n: u128) -> RoomId {
-        RoomId(Uuid::from_u128(n))
+    /// A Room in a World of ten: Rooms 10 to 19 are in the first one.
+    fn room(n: u128) -> Place {
+        Place { room: RoomId(Uuid::from_u128(n)), world: Some(WorldId(Uuid::from_u128(n / 10))) }
     }
 
     fn flood(seconds: u64, reach: Reach) -> Result<()> {
@@ -231,12 +285,12 @@ mod tests {
     #[test]
     fn what_is_worth_less_never_delays_what_is_worth_more() {
         for (at, priority) in ALL.into_iter().enumerate() {
-            for reach in [Reach::Room, Reach::Account] {
+            for reach in [Reach::Room, Reach::World, Reach::Account] {
                 let gate = RateGate::default();
                 gate.learn(room(1), priority, &flood(60, reach), Timestamp(0));
                 let free = waits(&gate, 1, 1).iter().take_while(|wait| **wait == 0).count();
                 let expected =
-                    if priority == Priority::Callback && reach == Reach::Room { 2 } else { at };
+                    if priority == Priority::Callback && reach != Reach::Account { 2 } else { at };
                 assert_eq!(free, expected, "{priority:?} {reach:?}");
             }
         }
@@ -247,6 +301,28 @@ mod tests {
         let gate = RateGate::default();
         gate.learn(room(1), Priority::Answer, &flood(60, Reach::Account), Timestamp(0));
         assert_eq!(waits(&gate, 2, 0), [60_000, 61_000, 61_000, 61_000]);
+    }
+
+    #[test]
+    fn a_rate_limited_world_waits_in_all_of_its_rooms_and_in_no_other() {
+        let gate = RateGate::default();
+        assert!(!gate.is_world_waiting(Timestamp(0)));
+        gate.learn(room(11), Priority::Answer, &flood(60, Reach::World), Timestamp(0));
+        assert!(gate.is_world_waiting(Timestamp(59_999)));
+        for n in [11, 12] {
+            assert_eq!(waits(&gate, n, 0), [60_000, 0, 61_000, 61_000], "{n}");
+        }
+        assert_eq!(waits(&gate, 21, 0), [0; 4]);
+        assert!(!gate.is_world_waiting(Timestamp(60_000)));
+        assert_eq!(waits(&gate, 12, 60_000), [0; 4]);
+    }
+
+    #[test]
+    fn a_worlds_limit_binds_the_room_when_its_world_is_unknown() {
+        let (gate, stranger) = (RateGate::default(), Place { world: None, ..room(11) });
+        gate.learn(stranger, Priority::Answer, &flood(60, Reach::World), Timestamp(0));
+        assert_eq!(waits(&gate, 11, 0)[0], 60_000);
+        assert_eq!(waits(&gate, 12, 0)[0], 0);
     }
 
     #[test]
@@ -286,7 +362,7 @@ mod tests {
     #[test]
     fn a_clock_that_is_set_back_holds_nothing_up() {
         let gate = RateGate::default();
-        for reach in [Reach::Room, Reach::Account] {
+        for reach in [Reach::Room, Reach::World, Reach::Account] {
             gate.learn(room(1), Priority::Answer, &flood(60, reach), Timestamp(10_000_000));
             assert!(gate.admit(room(1), Priority::Answer, Timestamp(10_001_000)).is_err());
             assert!(gate.admit(room(1), Priority::Answer, Timestamp(6_400_000)).is_ok());

@@ -4,7 +4,7 @@ use dashmap::DashMap;
 use galatea_core::{Account, Clock, ConnectorInfo, EventBus, SendHandler, Source};
 use std::sync::Arc;
 
-use super::stack::Stack;
+use super::stack::{Stack, Worlds};
 use crate::{
     backlog::Backlog,
     ownership::{LeaseGuard, WeakLease},
@@ -66,11 +66,12 @@ pub(crate) struct Routes {
     by_account: DashMap<(Source, Account), Arc<Route>>,
     clock: Arc<dyn Clock>,
     events: EventBus,
+    worlds: Worlds,
 }
 
 impl Routes {
-    pub(super) fn new(clock: Arc<dyn Clock>, events: EventBus) -> Self {
-        Self { by_account: DashMap::new(), clock, events }
+    pub(super) fn new(clock: Arc<dyn Clock>, events: EventBus, worlds: Worlds) -> Self {
+        Self { by_account: DashMap::new(), clock, events, worlds }
     }
 
     /// A route whose account has registered its send handler and whose deliveries of the last run
@@ -128,6 +129,7 @@ impl Routes {
             Arc::clone(&self.clock),
             self.events.clone(),
             gate,
+            self.worlds.clone(),
         );
         let lease = lease.map(LeaseGuard::weak);
         let route = Arc::new(Route { info: info.clone(), handler, stack, backlog, lease });

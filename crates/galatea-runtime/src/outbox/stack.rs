@@ -3,16 +3,20 @@
 
 use futures::FutureExt;
 use galatea_core::{
-    Address, Clock, ConnectorInfo, Delivery, Error, ErrorKind, EventBus, Media, Priority,
+    Address, Clock, ConnectorInfo, Delivery, Error, ErrorKind, EventBus, Media, Priority, Reach,
     ReadBackContext, ReadBackResult, Receipt, RemoteId, Result, Retry, RoomId, SendHandler,
-    SendPermit, Sent, Speak, Timestamp,
+    SendPermit, Sent, Speak, Store, Timestamp, WorldId,
     breaker::{Admission, BreakerLimits, BreakerState, Call, Phase},
     kill_point,
     shared_breaker::{Permit, SharedBreaker},
 };
 use std::{panic::AssertUnwindSafe, sync::Arc, time::Duration};
 
-use super::{rate_gate::RateGate, timeout};
+use super::{
+    rate_gate::{Place, RateGate},
+    timeout,
+};
+use crate::directory::Directory;
 
 /// Half of what a connector's own HTTP timeout allows (15 to 20 s) is slow; a probe has a while
 /// longer than any attempt.
@@ -21,10 +25,31 @@ const LIMITS: BreakerLimits = BreakerLimits {
     probe: timeout::ATTEMPT.saturating_add(Duration::from_secs(15)),
 };
 
+/// Which World a Room is in.
+#[derive(Clone)]
+pub(super) struct Worlds {
+    /// Rooms in use.
+    pub(super) directory: Arc<Directory>,
+    /// All others.
+    pub(super) store: Arc<dyn Store>,
+}
+
+impl Worlds {
+    /// None when the Room is not stored. A failure counts as that: the platform then refuses one
+    /// more call.
+    async fn of(&self, room: RoomId) -> Option<WorldId> {
+        self.directory.rooms.world(&*self.store, room).await.unwrap_or_else(|error| {
+            tracing::debug!(%room, error = %error.report(), "failed to read the World of a Room; its rate limit is not applied to this call");
+            None
+        })
+    }
+}
+
 /// A send handler with its layers.
 pub(crate) struct Stack {
     handler: Arc<dyn SendHandler>,
     gate: Arc<RateGate>,
+    worlds: Worlds,
     breaker: SharedBreaker,
     clock: Arc<dyn Clock>,
 }
@@ -40,12 +65,13 @@ pub(crate) enum SendError {
 
 impl Stack {
     /// Fresh layers for one account.
-    pub(crate) fn new(
+    pub(super) fn new(
         info: &ConnectorInfo,
         handler: Arc<dyn SendHandler>,
         clock: Arc<dyn Clock>,
         events: EventBus,
         gate: Arc<RateGate>,
+        worlds: Worlds,
     ) -> Self {
         let breaker = SharedBreaker::new(
             format!("{}:{}", info.source, info.account),
@@ -53,7 +79,7 @@ impl Stack {
             events,
             clock.now(),
         );
-        Self { handler, gate, breaker, clock }
+        Self { handler, gate, worlds, breaker, clock }
     }
 
     /// How its breaker stands.
@@ -70,7 +96,7 @@ impl Stack {
         // Outermost, because a send that waits for its turn must neither count as slow nor hold a
         // probe.
         let (room, priority) = (delivery.address.room, self.handler.priority(&delivery.body));
-        self.gate.admit(room, priority, self.clock.now()).map_err(SendError::Deferred)?;
+        self.admit(room, priority).await.map_err(SendError::Deferred)?;
         // Inside, because our own waiting says nothing about the platform's health.
         let started = self.clock.now();
         let admitted = self.pass(started)?;
@@ -80,7 +106,7 @@ impl Stack {
         kill_point("send.after");
         let now = self.clock.now();
         settle(admitted, &outcome, started, now);
-        self.gate.learn(room, priority, &outcome, now);
+        self.learn(room, priority, &outcome, now).await;
         outcome.map_err(SendError::Failed)
     }
 
@@ -105,28 +131,26 @@ impl Stack {
         delivery: &Delivery,
         context: &ReadBackContext,
     ) -> Result<ReadBackResult, SendError> {
-        let started = self.clock.now();
         // An answer waits for it.
-        self.gate
-            .admit(delivery.address.room, Priority::Answer, started)
-            .map_err(SendError::Deferred)?;
+        self.admit(delivery.address.room, Priority::Answer).await.map_err(SendError::Deferred)?;
+        let started = self.clock.now();
         let permit = self.pass(started)?;
         let outcome = guarded(timeout::within(self.handler.find(delivery, context))).await;
         let now = self.clock.now();
         settle(permit, &outcome, started, now);
-        self.gate.learn(delivery.address.room, Priority::Answer, &outcome, now);
+        self.learn(delivery.address.room, Priority::Answer, &outcome, now).await;
         outcome.map_err(SendError::Failed)
     }
 
     /// Shows that an answer is coming; not while anything is in the way, and never again for that.
     pub(crate) async fn typing(&self, address: &Address) -> Result<()> {
         if self.breaker.state().phase != Phase::Closed
-            || self.gate.admit(address.room, Priority::Typing, self.clock.now()).is_err()
+            || self.admit(address.room, Priority::Typing).await.is_err()
         {
             return Ok(());
         }
         let outcome = guarded(timeout::within(self.handler.typing(address))).await;
-        self.gate.learn(address.room, Priority::Typing, &outcome, self.clock.now());
+        self.learn(address.room, Priority::Typing, &outcome, self.clock.now()).await;
         outcome
     }
 
@@ -137,10 +161,10 @@ impl Stack {
         message: &RemoteId,
         why: &str,
     ) -> Result<()> {
-        self.gate.admit(address.room, Priority::Callback, self.clock.now())?;
+        self.admit(address.room, Priority::Callback).await?;
         let outcome =
             guarded(timeout::within(self.handler.unanswered(address, message, why))).await;
-        self.gate.learn(address.room, Priority::Callback, &outcome, self.clock.now());
+        self.learn(address.room, Priority::Callback, &outcome, self.clock.now()).await;
         outcome
     }
 
@@ -150,18 +174,37 @@ impl Stack {
         if self.breaker.state().phase != Phase::Closed {
             return Ok(Speak::Unknown);
         }
-        self.gate.admit(address.room, Priority::Callback, self.clock.now())?;
+        self.admit(address.room, Priority::Callback).await?;
         let outcome = guarded(timeout::within(self.handler.may_speak(address, person))).await;
-        self.gate.learn(address.room, Priority::Callback, &outcome, self.clock.now());
+        self.learn(address.room, Priority::Callback, &outcome, self.clock.now()).await;
         outcome
     }
 
     /// Downloads a file of a received message.
     pub(crate) async fn fetch(&self, room: RoomId, media: &Media, limit: usize) -> Result<Vec<u8>> {
-        self.gate.admit(room, Priority::Callback, self.clock.now())?;
+        self.admit(room, Priority::Callback).await?;
         let outcome = self.handler.fetch(media, limit).await;
-        self.gate.learn(room, Priority::Callback, &outcome, self.clock.now());
+        self.learn(room, Priority::Callback, &outcome, self.clock.now()).await;
         outcome
+    }
+
+    /// A call's World is looked up only while a World has to wait, since that may read the store.
+    async fn admit(&self, room: RoomId, priority: Priority) -> Result<()> {
+        let waiting = self.gate.is_world_waiting(self.clock.now());
+        let world = if waiting { self.worlds.of(room).await } else { None };
+        self.gate.admit(Place { room, world }, priority, self.clock.now())
+    }
+
+    async fn learn<T>(
+        &self,
+        room: RoomId,
+        priority: Priority,
+        outcome: &Result<T>,
+        now: Timestamp,
+    ) {
+        let reach = outcome.as_ref().err().map(Error::reach);
+        let world = if reach == Some(Reach::World) { self.worlds.of(room).await } else { None };
+        self.gate.learn(Place { room, world }, priority, outcome, now);
     }
 
     /// The gate, which outlives a connector that restarts.

@@ -11,6 +11,7 @@ use super::{
     job::Job,
     route::Routes,
     settle::{Settler, settler},
+    stack::Worlds,
 };
 use crate::{directory::Directory, in_flight::InFlight, lanes::Lanes, ownership::Ownership};
 
@@ -71,6 +72,8 @@ impl Outbox {
         let (settler, writing) = settler(Arc::clone(&parts.store), Arc::clone(&parts.clock));
         // Not among the agent's tasks: it ends after the last of them.
         tokio::spawn(writing);
+        let worlds =
+            Worlds { directory: Arc::clone(&parts.directory), store: Arc::clone(&parts.store) };
         Arc::new_cyclic(|weak: &Weak<Self>| {
             let weak = Weak::clone(weak);
             let lanes = Lanes::new(usize::MAX, tasks, move |lane| {
@@ -83,7 +86,7 @@ impl Outbox {
                 }
             });
             Self {
-                routes: Routes::new(Arc::clone(&parts.clock), parts.events.clone()),
+                routes: Routes::new(Arc::clone(&parts.clock), parts.events.clone(), worlds),
                 view: parts.view,
                 store: parts.store,
                 clock: parts.clock,

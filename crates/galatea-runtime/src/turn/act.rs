@@ -13,7 +13,7 @@ use std::{panic::AssertUnwindSafe, time::Duration};
 
 use super::engine::Engine;
 use super::journal::{Journal, Recorded};
-use crate::{ownership::LeaseGuard, plan::PlannedAction};
+use crate::{ownership::LeaseGuard, plan::PlannedAction, registry::Extension};
 use check::{Checked, Consent};
 use pending::Request;
 
@@ -52,17 +52,7 @@ pub(crate) async fn process_actions(
     for action in planned.iter().take(MOST) {
         let offered = turn.catalog.actions.iter().any(|docs| docs.name == action.name);
         let known = engine.registry.action(&action.name).filter(|_| offered);
-        carry(
-            turn,
-            engine,
-            known.map(AsRef::as_ref),
-            action,
-            &mut acted,
-            &mut journal,
-            bounds,
-            Consent::Asked,
-        )
-        .await;
+        carry(turn, engine, known, action, &mut acted, &mut journal, bounds, Consent::Asked).await;
     }
     acted
 }
@@ -82,7 +72,7 @@ pub(super) async fn process_confirmed(
             carry(
                 turn,
                 engine,
-                known.map(AsRef::as_ref),
+                known,
                 &request.call,
                 &mut acted,
                 &mut journal,
@@ -112,7 +102,7 @@ pub(super) fn may_be_offered(turn: &Turn<'_>, engine: &Engine, action: &dyn AnyA
 async fn carry(
     turn: &Turn<'_>,
     engine: &Engine,
-    known: Option<&dyn AnyAction>,
+    known: Option<&Extension<dyn AnyAction>>,
     planned: &PlannedAction,
     acted: &mut Acted,
     journal: &mut Journal<'_>,
@@ -156,7 +146,7 @@ fn finish(turn: &Turn<'_>, planned: &PlannedAction, mut result: ActionResult, ac
 async fn checked(
     turn: &Turn<'_>,
     engine: &Engine,
-    action: &dyn AnyAction,
+    action: &Extension<dyn AnyAction>,
     planned: &PlannedAction,
     acted: &mut Acted,
     journal: &mut Journal<'_>,
@@ -224,7 +214,7 @@ fn waits(planned: &PlannedAction) -> ActionResult {
 
 async fn run(
     turn: &Turn<'_>,
-    action: &dyn AnyAction,
+    action: &Extension<dyn AnyAction>,
     planned: &PlannedAction,
     earlier: &[ActionResult],
     journal: &mut Journal<'_>,
@@ -270,11 +260,12 @@ async fn run(
 
 async fn perform(
     turn: &Turn<'_>,
-    action: &dyn AnyAction,
+    action: &Extension<dyn AnyAction>,
     planned: &PlannedAction,
     earlier: &[ActionResult],
     time: Duration,
 ) -> ActionResult {
+    let turn = &action.turn(turn);
     let work = AssertUnwindSafe(action.run(turn, planned.params.clone(), earlier)).catch_unwind();
     match tokio::time::timeout(time, work).await {
         Ok(Ok(Ok(result))) => result,

@@ -35,8 +35,9 @@ pub(super) async fn catalog(engine: &Engine, context: &TurnContext) -> Catalog {
         .registry
         .actions
         .iter()
-        .filter(|(_, action)| act::may_be_offered(&turn, engine, action.as_ref()));
+        .filter(|(_, action)| act::may_be_offered(&turn, engine, &**action));
     let offered = join_all(allowed.map(async |(docs, action)| {
+        let turn = action.turn(&turn);
         let work = AssertUnwindSafe(action.validate(&turn)).catch_unwind();
         match tokio::time::timeout(engine.limits.provider, work).await {
             Ok(Ok(Ok(offered))) => offered.then_some((is_by_role(action.scope()), docs)),

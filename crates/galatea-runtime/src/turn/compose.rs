@@ -3,19 +3,20 @@
 
 use futures::{FutureExt, future::join_all};
 use galatea_core::{Fragment, Provider, Result, State, Turn, rights::Authorship};
-use std::{panic::AssertUnwindSafe, sync::Arc, time::Duration};
+use std::{panic::AssertUnwindSafe, time::Duration};
+
+use crate::registry::Extension;
 
 /// elizaOS `composeState`: runs these providers.
 pub(crate) async fn compose_state(
     turn: &Turn<'_>,
-    providers: impl Iterator<Item = &Arc<dyn Provider>>,
+    providers: impl Iterator<Item = &Extension<dyn Provider>>,
     deadline: Duration,
 ) -> State {
-    let parts =
-        join_all(providers.map(async |provider| {
-            (provider.name(), provide(provider.as_ref(), turn, deadline).await)
-        }))
-        .await;
+    let parts = join_all(providers.map(async |provider| {
+        (provider.name(), provide(&**provider, &provider.turn(turn), deadline).await)
+    }))
+    .await;
     let mut state = State::default();
     for (name, part) in parts {
         match part {

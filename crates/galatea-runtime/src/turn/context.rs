@@ -226,6 +226,7 @@ impl TurnContext {
             leaving: self.leaving,
             state,
             store: &engine.plugins.store,
+            cache: &engine.plugins.cache,
             models: &self.models,
             usage: self.meter.as_ref(),
             services: &engine.plugins.services,

@@ -1,7 +1,8 @@
 //! The turn engine of one agent: its parts.
 
 use galatea_core::{
-    AgentView, Clock, EventBus, MemoryId, Models, Outbound, Services, Store, store::PluginStore,
+    AgentView, Clock, EventBus, MemoryId, Models, Outbound, Services, Store,
+    store::{PluginCache, PluginStore},
 };
 use std::sync::Arc;
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
@@ -54,6 +55,8 @@ pub(crate) struct Engine {
 pub(crate) struct PluginParts {
     /// The part of the store that plugin code sees.
     pub(crate) store: Arc<dyn PluginStore>,
+    /// Small values of no plugin, for a turn that is not handed to plugin code.
+    pub(crate) cache: PluginCache,
     /// Running services.
     pub(crate) services: Services,
     /// How plugin code reaches other Rooms.

@@ -67,10 +67,11 @@ async fn run(engine: &Engine, committed: &Committed, now: EvaluatorUse) -> bool 
     let Committed { context, state, replies, verdict, .. } = committed;
     let catalog = galatea_core::turn::Catalog::default();
     let turn = context.turn(engine, state, &catalog);
-    let finished = FinishedTurn { turn: &turn, replies, verdict };
     let mut later = false;
     for evaluator in &engine.registry.evaluators {
-        let evaluator = evaluator.as_ref();
+        let turn = evaluator.turn(&turn);
+        let finished = FinishedTurn { turn: &turn, replies, verdict };
+        let evaluator = &**evaluator;
         let is_now = evaluator.when() == now;
         if now == EvaluatorUse::WhenQuiet && !is_now || !is_wanted(evaluator, &finished).await {
             continue;

@@ -100,7 +100,7 @@ async fn answer(
     let deadline = engine.limits.provider;
     let bare = context.turn(engine, &empty, catalog);
     for middleware in &engine.registry.middleware {
-        if let Err(error) = middleware.before(&bare, verdict).await {
+        if let Err(error) = middleware.before(&middleware.turn(&bare), verdict).await {
             verdict.decision = Decision::Skip;
             verdict.step(middleware.name(), StepOutcome::Skip, error.to_string());
         }
@@ -167,6 +167,7 @@ async fn answer(
 async fn reviewed(engine: &Engine, turn: &Turn<'_>, reply: &mut Content) {
     for middleware in &engine.registry.middleware {
         let mut changed = reply.clone();
+        let turn = &middleware.turn(turn);
         let work = AssertUnwindSafe(middleware.answered(turn, &mut changed)).catch_unwind();
         match tokio::time::timeout(engine.limits.provider, work).await {
             Ok(Ok(Ok(()))) => *reply = changed,

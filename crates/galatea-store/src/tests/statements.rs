@@ -43,7 +43,6 @@ const READS: &[Dialects] = &[
     room::PARTICIPANTS,
     room::PARTICIPANT_STATE,
     step::STEPS,
-    task::DUE_TASKS,
     task::TASKS,
     usage::OF_AGENT,
     usage::OF_SOURCE,

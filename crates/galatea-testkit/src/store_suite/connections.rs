@@ -9,7 +9,7 @@ use galatea_core::{
 use serde_json::json;
 use std::{collections::BTreeMap, sync::Arc};
 
-use super::fixtures::{SOURCE, Scene, account, object};
+use super::fixtures::{SOURCE, Scene, account, object, set_participant_state};
 
 /// Fifty tasks that connect the same new room store it once, with two participants.
 pub async fn fifty_connects_at_once_make_one_room_with_two_participants(store: Arc<dyn Store>) {
@@ -147,10 +147,14 @@ pub async fn a_known_parent_is_kept(store: Arc<dyn Store>) {
 pub async fn participants_are_inserted_only_if_absent(store: Arc<dyn Store>) {
     let scene = Scene::new();
     store.connect(scene.connections()).await.unwrap();
-    store
-        .set_participant_state(scene.room, scene.itself(), Some(ParticipantState::Muted))
-        .await
-        .unwrap();
+    set_participant_state(
+        &*store,
+        scene.agent,
+        scene.room,
+        scene.itself(),
+        Some(ParticipantState::Muted),
+    )
+    .await;
     store.connect(scene.connections()).await.unwrap();
     assert_eq!(
         store.participant_state(scene.room, scene.itself()).await.unwrap(),
@@ -165,7 +169,7 @@ pub async fn participant_states_are_set_and_cleared(store: Arc<dyn Store>) {
     let state = || store.participant_state(scene.room, scene.person);
     assert_eq!(state().await.unwrap(), None);
     for wanted in [Some(ParticipantState::Followed), Some(ParticipantState::Muted), None] {
-        store.set_participant_state(scene.room, scene.person, wanted).await.unwrap();
+        set_participant_state(&*store, scene.agent, scene.room, scene.person, wanted).await;
         assert_eq!(state().await.unwrap(), wanted);
         assert_eq!(store.participants(scene.room).await.unwrap().len(), 1);
     }

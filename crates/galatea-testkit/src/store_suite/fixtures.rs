@@ -2,11 +2,11 @@
 
 use galatea_core::{
     Account, Address, AgentId, ChannelType, Content, Delivery, DeliveryId, Encoded, EntityId,
-    Memory, MemoryId, MemoryKind, RemoteId, Room, RoomId, Source, StepOutcome, Timestamp, TurnId,
-    Verdict, Visibility, WorldId,
+    Memory, MemoryId, MemoryKind, ParticipantState, RemoteId, Room, RoomId, Source, StepOutcome,
+    Store, Timestamp, TurnId, Verdict, Visibility, WorldId,
     store::{
         ConnectionChange, EntityChange, Envelope, FinishedMessage, InboxEntry, InboxState, Ingest,
-        NewDelivery, OutboxState, RoomChange, Settlement, TurnRecord, WorldChange,
+        NewDelivery, OutboxState, RequestedChange, RoomChange, Settlement, TurnRecord, WorldChange,
     },
 };
 use serde_json::{Map, Value, json};
@@ -212,6 +212,24 @@ impl Scene {
             fence: None,
         }
     }
+}
+
+/// Sets a participant's state, as a command does.
+pub async fn set_participant_state(
+    store: &dyn Store,
+    agent: AgentId,
+    room: RoomId,
+    entity: EntityId,
+    state: Option<ParticipantState>,
+) {
+    let effect = RequestedChange::SetParticipantState { room, entity, state };
+    let turn = TurnRecord {
+        memories: Vec::new(),
+        deliveries: Vec::new(),
+        effects: vec![effect],
+        ..Scene { agent, room, ..Scene::new() }.turn(&[])
+    };
+    store.finish_turn(turn).await.unwrap();
 }
 
 impl Default for Scene {

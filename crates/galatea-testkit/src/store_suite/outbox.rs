@@ -7,7 +7,7 @@ use galatea_core::{
 use serde_json::json;
 use std::sync::Arc;
 
-use super::fixtures::{SOURCE, Scene, account, object, settlement};
+use super::fixtures::{SOURCE, Scene, account, object, set_participant_state, settlement};
 
 async fn unsettled_ids(store: &Arc<dyn Store>, scene: Scene, limit: u32) -> Vec<DeliveryId> {
     store
@@ -186,10 +186,14 @@ pub async fn a_moved_room_takes_everything_along(store: Arc<dyn Store>) {
     let topic = RoomChange { id: RoomId::fresh(), parent: Some(scene.room), ..scene.room_change() };
     place.rooms.push(topic.clone());
     store.connect(place).await.unwrap();
-    store
-        .set_participant_state(scene.room, scene.itself(), Some(ParticipantState::Muted))
-        .await
-        .unwrap();
+    set_participant_state(
+        &*store,
+        scene.agent,
+        scene.room,
+        scene.itself(),
+        Some(ParticipantState::Muted),
+    )
+    .await;
     let message = scene.message("hello", 1);
     store.ingest(Scene::batch(std::slice::from_ref(&message))).await.unwrap();
     let delivery = scene.delivery(TurnId::fresh(), 0);
@@ -240,14 +244,22 @@ pub async fn a_room_moves_into_one_that_exists(store: Arc<dyn Store>) {
     place.rooms[0].metadata = object(json!({"new": 1, "both": "new"}));
     place.rooms[0].name = Some("New".to_owned());
     store.connect(place).await.unwrap();
-    store
-        .set_participant_state(old.room, old.itself(), Some(ParticipantState::Muted))
-        .await
-        .unwrap();
-    store
-        .set_participant_state(new.room, old.person, Some(ParticipantState::Followed))
-        .await
-        .unwrap();
+    set_participant_state(
+        &*store,
+        old.agent,
+        old.room,
+        old.itself(),
+        Some(ParticipantState::Muted),
+    )
+    .await;
+    set_participant_state(
+        &*store,
+        new.agent,
+        new.room,
+        old.person,
+        Some(ParticipantState::Followed),
+    )
+    .await;
     store.ingest(Scene::batch(&[old.message("before", 1), new.message("after", 2)])).await.unwrap();
 
     store.move_room(old.room, new.room, &new.room_remote()).await.unwrap();

@@ -86,6 +86,27 @@ async fn a_flood_wait_is_waited_for_and_is_no_error() {
 }
 
 #[tokio::test]
+async fn a_flood_wait_in_one_topic_holds_the_whole_chat() {
+    let scene = Scene::set().await;
+    let (telegram, ann) = (&scene.stage.telegram, &scene.stage.ann);
+    let forum = telegram.forum("Forum", &[ann]);
+    let topic = ann.opens_topic(&forum, "Cats");
+    let running = scene.start().await;
+    let mention = format!("@{}", telegram.bot_username());
+    telegram.fault(Fault::new(Effect::RateLimited(3)).on("sendMessage"));
+    ann.says(&forum, &format!("{mention} Q1 about cats")).in_topic(topic).send();
+    running.wait_for_line("GAL-TG-429").await;
+    // A send to any topic before the deadline would be a violation.
+    ann.says(&forum, &format!("{mention} Q2 in General")).send();
+    let bob = telegram.user("Bob", "");
+    bob.says(&bob.direct(), "Q3").send();
+    assert_eq!(scene.stage.wait_text(&bob.direct(), "A3").await, ["A3"]);
+    scene.stage.wait_text(&forum, "A1").await;
+    scene.stage.wait_text(&forum, "A2").await;
+    scene.end(running).await;
+}
+
+#[tokio::test]
 async fn a_flood_wait_of_polling_is_a_countdown() {
     let scene = Scene::set().await;
     scene.stage.telegram.fault(Fault::new(Effect::RateLimited(2)).on("getUpdates"));

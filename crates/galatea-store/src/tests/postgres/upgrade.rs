@@ -26,6 +26,9 @@ async fn state_kept_in_cursors_moves_and_positions_stay() {
         ("telegram", "updates", "42"),
         ("x", "gaps", gaps),
         ("discord", "identify", "[1,2]"),
+        ("discord", "direct", "[7,8]"),
+        ("discord", "asked", r#"[{"id":"interaction:1","application":5,"at":9}]"#),
+        ("discord", "shard 0", "s 7"),
     ] {
         query("INSERT INTO galatea.cursors (agent_id, source, account, stream, position) VALUES ($1, $2, $3, $4, $5)")
             .bind(agent.0)
@@ -42,6 +45,8 @@ async fn state_kept_in_cursors_moves_and_positions_stay() {
     for (source, key, value) in [
         ("telegram", "polled", json!(1_700_000_000_000_i64)),
         ("discord", "identify", json!([1, 2])),
+        ("discord", "direct", json!([7, 8])),
+        ("discord", "asked", json!([{ "id": "interaction:1", "application": 5, "at": 9 }])),
     ] {
         let source = Source::from_name(source.to_owned());
         let stored = store.connector_state(agent, &source, &account(), key).await.unwrap();
@@ -49,7 +54,10 @@ async fn state_kept_in_cursors_moves_and_positions_stay() {
         assert_eq!(store.cursor(agent, &source, &account(), key).await.unwrap(), None, "{key}");
     }
     assert_eq!(store.missing().await.unwrap()[0].gap.reason, "lost");
-    let telegram = Source::from_name("telegram".to_owned());
-    let cursor = store.cursor(agent, &telegram, &account(), "updates").await.unwrap();
-    assert_eq!(cursor.map(|cursor| cursor.position).as_deref(), Some("42"));
+    for (source, stream, position) in [("telegram", "updates", "42"), ("discord", "shard 0", "s 7")]
+    {
+        let source = Source::from_name(source.to_owned());
+        let cursor = store.cursor(agent, &source, &account(), stream).await.unwrap();
+        assert_eq!(cursor.map(|cursor| cursor.position).as_deref(), Some(position));
+    }
 }

@@ -5,7 +5,7 @@ use galatea_core::{
     ErrorKind, Retry,
     store::{AgentStore, InboxStore, MemoryQuery, MemoryStore, RoomStore},
 };
-use galatea_testkit::store_suite::fixtures::{SOURCE, Scene, account};
+use galatea_testkit::store_suite::fixtures::{SOURCE, Scene, account, set_participant_state};
 use sqlx::{Connection, Executor, SqliteConnection, query_scalar, sqlite::SqliteConnectOptions};
 use std::{fs, path::Path};
 
@@ -32,14 +32,8 @@ async fn everything_is_there_after_reopening() {
         store.ingest(batch(scene, 3)).await.unwrap();
         store.ingest(Scene::batch(std::slice::from_ref(&message))).await.unwrap();
         store.finish_turn(record.clone()).await.unwrap();
-        store
-            .set_participant_state(
-                scene.room,
-                scene.itself(),
-                Some(galatea_core::ParticipantState::Muted),
-            )
-            .await
-            .unwrap();
+        let state = Some(galatea_core::ParticipantState::Muted);
+        set_participant_state(&store, scene.agent, scene.room, scene.itself(), state).await;
         // Dropped, not closed: as after a crash.
     }
     for _ in 0..2 {

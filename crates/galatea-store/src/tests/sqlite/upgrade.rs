@@ -28,6 +28,9 @@ async fn state_kept_in_cursors_moves_and_positions_stay() {
         ("telegram", "updates", "42"),
         ("telegram", "gaps", gaps),
         ("discord", "identify", "[1,2]"),
+        ("discord", "direct", "[7,8]"),
+        ("discord", "asked", r#"[{"id":"interaction:1","application":5,"at":9}]"#),
+        ("discord", "shard 0", "s 7"),
         ("discord", "refused", r#"{"times":[[1,2]],"in_a_row":0,"until":0}"#),
         ("x", "spent", r#"{"day":20000,"spent":5,"told":false,"cap":9}"#),
         ("x", "posts", "1 2"),
@@ -47,6 +50,8 @@ async fn state_kept_in_cursors_moves_and_positions_stay() {
     for (source, key, value) in [
         ("telegram", "polled", json!(1_700_000_000_000_i64)),
         ("discord", "identify", json!([1, 2])),
+        ("discord", "direct", json!([7, 8])),
+        ("discord", "asked", json!([{ "id": "interaction:1", "application": 5, "at": 9 }])),
         ("discord", "refused", json!({"times": [[1, 2]], "in_a_row": 0, "until": 0})),
         ("x", "spent", json!({"day": 20_000, "spent": 5, "told": false, "cap": 9})),
     ] {
@@ -56,7 +61,9 @@ async fn state_kept_in_cursors_moves_and_positions_stay() {
         assert_eq!(store.cursor(agent, &source, &account(), key).await.unwrap(), None, "{key}");
     }
     assert_eq!(store.missing().await.unwrap()[0].gap.reason, "lost");
-    for (source, stream, position) in [("telegram", "updates", "42"), ("x", "posts", "1 2")] {
+    for (source, stream, position) in
+        [("telegram", "updates", "42"), ("discord", "shard 0", "s 7"), ("x", "posts", "1 2")]
+    {
         let source = Source::from_name(source.to_owned());
         let cursor = store.cursor(agent, &source, &account(), stream).await.unwrap();
         assert_eq!(cursor.map(|cursor| cursor.position).as_deref(), Some(position));

@@ -6,12 +6,13 @@ use galatea_core::{
     store::{
         AgentStore, Amount, AuditStore, BlockStore, CacheStore, Day, EntityStore, Holder,
         InboxState, InboxStore, LinkStore, MemoryQuery, MemoryStore, OutboxState, OutboxStore,
-        RecallQuery, RecallStore, RelationshipStore, RequestedChange, RoomStore, StepStore,
-        TaskStore, TurnRecord, UsageStore, WorldStore,
+        PluginCache, RecallQuery, RecallStore, RelationshipStore, RequestedChange, RoomStore,
+        StepStore, TaskStore, TurnRecord, UsageStore, WorldStore,
     },
 };
 use galatea_testkit::store_suite::fixtures::Scene;
 use serde_json::json;
+use std::sync::Arc;
 
 use super::rows::{self, id};
 use crate::Database;
@@ -103,10 +104,22 @@ async fn people_and_places(store: &Database) {
     );
     let known = store.relationships(agent, person).await.unwrap();
     assert_eq!((known.len(), known[0].tags[0].as_str()), (1, "maker"));
-    let due = store.due_tasks(agent, Timestamp(70)).await.unwrap();
-    assert_eq!((due.len(), due[0].name.as_str(), due[0].room_id), (1, "REMIND", Some(room)));
+    let tasks = store.tasks(agent, &[]).await.unwrap();
+    assert_eq!((tasks.len(), tasks[0].name.as_str(), tasks[0].room_id), (1, "REMIND", Some(room)));
+    assert_eq!(tasks[0].due, Timestamp(70));
     let kept = store.cached(agent, "plugin:k", Timestamp(1)).await.unwrap();
     assert_eq!(kept, Some(json!({ "v": [1] })));
+    let engine = store.cached(agent, "pairing:approved:p", Timestamp(1)).await.unwrap();
+    assert_eq!(engine, Some(json!(4)));
+    for (plugin, key, value) in [
+        ("bootstrap", "relationships", json!(true)),
+        ("bootstrap", "reflection:r", json!(1)),
+        ("bootstrap", "fact-uses:r", json!(2)),
+        ("knowledge", "sources", json!([3])),
+    ] {
+        let cache = PluginCache::new(Arc::new(store.clone()), agent, plugin);
+        assert_eq!(cache.get(key, Timestamp(1)).await.unwrap(), Some(value), "{key}");
+    }
 }
 
 async fn memories(store: &Database) {

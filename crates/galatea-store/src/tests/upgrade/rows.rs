@@ -149,7 +149,9 @@ fn people_and_places(spelling: &Spelling) -> Vec<String> {
              VALUES ({task}, {agent}, 'REMIND', 'of the feast', {room}, NULL, NULL, '[\"queue\"]', '{{\"n\":1}}', 70)"
         ),
         format!(
-            "INSERT INTO cache (agent_id, key, value, expires_at) VALUES ({agent}, 'plugin:k', '{{\"v\":[1]}}', NULL)"
+            "INSERT INTO cache (agent_id, key, value, expires_at) VALUES ({agent}, 'plugin:k', '{{\"v\":[1]}}', NULL), \
+             ({agent}, 'relationships', 'true', NULL), ({agent}, 'reflection:r', '1', NULL), ({agent}, 'fact-uses:r', '2', NULL), \
+             ({agent}, 'knowledge:sources', '[3]', NULL), ({agent}, 'pairing:approved:p', '4', NULL)"
         ),
         format!("INSERT INTO cursors {at} VALUES ({agent}, 'suite', '7', 'updates', '41')"),
         format!(
