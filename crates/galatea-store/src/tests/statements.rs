@@ -121,6 +121,7 @@ const WRITES: &[Dialects] = &[
     usage::UNBLOCK,
     sqlite::INDEX_TERMS,
     talk::READ,
+    talk::ROOMS,
     sqlite::TERMS_PROGRESS,
 ];
 
