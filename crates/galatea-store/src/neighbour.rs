@@ -21,10 +21,10 @@ macro_rules! beside {
 pub(crate) use beside;
 
 // Messages whose embeddings have words of the doomed: those that were embedded with one of them, and
-// those that come after one of them now. The first are exact, since a message with an older time may
-// have come between the two meanwhile. The second stand for rows of versions that did not store with
-// what they embedded. The difference is a set operation, because the planner knows nothing of the size
-// of `doomed`.
+// those that come after one of them now. The first are exact, since a message with an older time
+// may have come between the two meanwhile. The second stand for rows of versions that did not store
+// with what they embedded. The difference is a set operation, because the planner knows nothing of
+// the size of `doomed`.
 macro_rules! followers {
     (sqlite) => {
         concat!(
@@ -61,8 +61,8 @@ macro_rules! again {
         )
     };
 }
-/// If the queue has come to them, they wait again, even those that a process has claimed or that the
-/// model refused: their embedded text changes.
+/// If the queue has come to them, they wait again, even those that a process has claimed or that
+/// the model refused: their embedded text changes.
 const AGAIN: Dialects = Dialects {
     sqlite: again!(
         concat!("IN ", followers!(sqlite)),

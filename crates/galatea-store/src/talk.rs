@@ -215,8 +215,9 @@ impl Talks {
         state.make_space(2 * BYTES, None);
     }
 
-    /// Drops the Rooms of messages that were changed or removed; of their other messages those that are
-    /// not here are asked for again. `rooms` are the Rooms of these messages; none if they are unknown.
+    /// Drops the Rooms of messages that were changed or removed, and forgets which older messages
+    /// of these Rooms have a word. `rooms` are the Rooms of these messages; none if they are
+    /// unknown.
     pub(crate) fn changed(&self, changed: &Changed, rooms: Option<&HashSet<Key>>) {
         let mut state = self.lock();
         match changed {

@@ -167,8 +167,8 @@ impl Scene {
         assert!(shown.last().unwrap().text.starts_with("Done. I deleted"), "{shown:?}");
     }
 
-    /// Waits until Bob's messages after hers are embedded: with her words before she is forgotten, and
-    /// without them afterwards.
+    /// Waits until a message of Bob after hers is embedded: with her words before she is forgotten,
+    /// and without them afterwards.
     async fn until_embedded(&self, since: usize, with_hers: bool) {
         let is_his = |text: &str| text.contains("we need timber, q53");
         let embedded = async {

@@ -278,8 +278,8 @@ impl Search<'_, '_> {
         Ok((found, seen))
     }
 
-    /// Those of the nearest by signs that the query may show, as the database compares them, with their
-    /// similarities.
+    /// Those of the nearest by signs that the query may show, as the database compares them, with
+    /// their similarities.
     async fn nearest(&self, meaning: &Meaning, most: usize) -> Result<Near> {
         let near = near(self.source.dialect(), self.query, meaning, most);
         let mut nearest = self.source.numbers(near).await?;
@@ -288,8 +288,8 @@ impl Search<'_, '_> {
         Ok((self.similarities(meaning, &nearest).await?, visible))
     }
 
-    /// The same with the signs that this process keeps of the places. Memories may be gone meanwhile,
-    /// and so may their embeddings alone.
+    /// The same with the signs that this process keeps of the places. Memories may be gone
+    /// meanwhile, and so may their embeddings alone.
     async fn nearest_kept(
         &self,
         postgres: &Postgres,

@@ -31,8 +31,8 @@ impl Known {
         self.talks.changed(&Changed::Any, None);
     }
 
-    /// Takes what a group of changes did, the Rooms of messages that it changed, and the messages that it
-    /// stored.
+    /// Takes what a group of changes did, the Rooms of messages that it changed, and the messages
+    /// that it stored.
     pub(super) fn committed<'a>(
         &self,
         changes: impl Iterator<Item = (&'a mut Change, &'a [Done])>,

@@ -226,8 +226,8 @@ impl Writer {
         }
     }
 
-    /// One transaction for all changes; also the Rooms of messages that were changed. Fails when nothing
-    /// of it stands.
+    /// One transaction for all changes; also the Rooms of messages that were changed. Fails when
+    /// nothing of it stands.
     ///
     /// Changes are tried without savepoints first: almost no group has a change that is refused,
     /// and after each savepoint SQLite copies the pages that it writes.

@@ -1,5 +1,5 @@
-//! Rooms in memory beside the index of words, in both databases: what a change forgets, the order of
-//! hits, and an index that is incomplete.
+//! Rooms in memory beside the index of words, in both databases: what a change forgets, the order
+//! of hits, and an index that is incomplete.
 
 use galatea_core::{
     Memory, MemoryKind, Timestamp,

@@ -156,8 +156,8 @@ pub async fn an_embedding_goes_with_a_forgotten_message_before_it(store: Arc<dyn
     }
 }
 
-/// A message with an older time comes between two that are embedded already. The second one goes with
-/// the first one all the same, which its embedding was made with.
+/// A message with an older time comes between two that are embedded already. The embedding of the
+/// second one goes with the first one all the same, which it was made with.
 pub async fn an_embedding_goes_with_the_message_it_was_made_with(store: Arc<dyn Store>) {
     let scene = Scene::new();
     let said = [scene.memory("before", 10), scene.memory("after", 20)];
@@ -175,8 +175,8 @@ pub async fn an_embedding_goes_with_the_message_it_was_made_with(store: Arc<dyn 
     assert_eq!(embedded(&store, scene).await, ["between", "between"]);
 }
 
-/// A process embeds a message while the one before it changes or goes: what it made is not stored, and
-/// the message waits again at once, also if the model had refused it with the words of before.
+/// A process embeds a message while the one before it changes or goes: what it made is not stored,
+/// and the message waits again at once, also if the model had refused it with the words of before.
 pub async fn an_embedding_of_words_that_are_gone_is_not_stored(store: Arc<dyn Store>) {
     let scene = Scene::new();
     let said = [scene.memory("secret", 1), scene.memory("next", 2), scene.memory("refused", 3)];
