@@ -3,7 +3,7 @@
 use galatea_core::{
     Embedding, EmbeddingModel, Error, ErrorKind, Memory, MemoryId, MemoryKind, Result, Sent,
     Speakers, Turn, TurnId, Variable, fusion, kill_point,
-    store::{self, MemoryQuery},
+    store::{self, MemoryQuery, NewEmbedding},
 };
 use std::{
     collections::{HashMap, VecDeque},
@@ -56,6 +56,16 @@ impl Default for Meaning {
             turns: Mutex::default(),
         }
     }
+}
+
+/// A memory to embed.
+#[derive(Debug, Clone)]
+pub(crate) struct Embeddable {
+    pub(crate) memory: Memory,
+    /// The message before it, if `text` has words of it.
+    pub(crate) before: Option<Memory>,
+    /// What is embedded.
+    pub(crate) text: String,
 }
 
 /// The embedding of a turn's messages, to compare memories with.
@@ -145,9 +155,10 @@ impl Meaning {
         let facts = MemoryQuery::new(agent, AT_ONCE).room(turn.room.id).kind(MemoryKind::Facts);
         let width = self.widths.lock().unwrap_or_else(PoisonError::into_inner).get(&name).copied();
         let missing = turn.store.without_embedding(&facts, &name, width).await?;
-        let items = missing.into_iter().map(|fact| {
-            let text = fact.content.text.clone();
-            (fact, text)
+        let items = missing.into_iter().map(|fact| Embeddable {
+            text: fact.content.text.clone(),
+            memory: fact,
+            before: None,
         });
         let refused = self.embed(turn, model, &items.collect::<Vec<_>>()).await?;
         if refused.is_empty() {
@@ -157,7 +168,7 @@ impl Meaning {
         turn.store.give_up_embedding(agent, &refused).await
     }
 
-    /// Embeds memories as these texts. Returns those that the model refuses for their text.
+    /// Embeds memories. Returns those that the model refuses for their text.
     ///
     /// # Errors
     /// If the model fails, or refuses so many texts that they are not to blame. What was embedded
@@ -166,25 +177,23 @@ impl Meaning {
         &self,
         turn: &Turn<'_>,
         model: &Arc<dyn EmbeddingModel>,
-        items: &[(Memory, String)],
+        items: &[Embeddable],
     ) -> Result<Vec<MemoryId>> {
         let name = model.info().full_name();
         let mut batches = vec![items];
         let mut refusals = 0;
         let mut refused = Vec::new();
         while let Some(batch) = batches.pop().filter(|batch| !batch.is_empty()) {
-            match embed(model, batch.iter().map(|(_, text)| text.clone()).collect()).await {
+            match embed(model, batch.iter().map(|item| item.text.clone()).collect()).await {
                 Ok(embeddings) => {
                     let both = || batch.iter().zip(&embeddings);
                     refused.extend(
                         both()
                             .filter(|(_, embedding)| embedding.is_none())
-                            .map(|((memory, _), _)| memory.id),
+                            .map(|(item, _)| item.memory.id),
                     );
-                    let embeddings: Vec<(Memory, Embedding)> = both()
-                        .filter_map(|((memory, _), embedding)| {
-                            Some((memory.clone(), embedding.clone()?))
-                        })
+                    let embeddings: Vec<(Embeddable, Embedding)> = both()
+                        .filter_map(|(item, embedding)| Some((item.clone(), embedding.clone()?)))
                         .collect();
                     embeddings.iter().for_each(|(_, embedding)| self.note(&name, embedding));
                     kill_point("embedding.before");
@@ -196,7 +205,7 @@ impl Meaning {
                     refusals += 1;
                     let (first, second) = batch.split_at(batch.len() / 2);
                     if first.is_empty() {
-                        refused.extend(second.iter().map(|(memory, _)| memory.id));
+                        refused.extend(second.iter().map(|item| item.memory.id));
                     } else {
                         batches.extend([second, first]);
                     }
@@ -244,13 +253,20 @@ fn by_age(turn: &Turn<'_>, error: &Error) {
 
 /// Stores embeddings in one change with what their calls used. The change runs to its end even if
 /// the caller is cancelled, so its rows of usage are neither lost nor stored twice.
-async fn save(turn: &Turn<'_>, model: &str, embeddings: Vec<(Memory, Embedding)>) -> Result<()> {
+async fn save(
+    turn: &Turn<'_>,
+    model: &str,
+    embeddings: Vec<(Embeddable, Embedding)>,
+) -> Result<()> {
     let (agent, used) = (turn.agent.identity.id(), turn.usage.take());
     let (store, model, rows) = (Arc::clone(turn.store), model.to_owned(), used.clone());
     let stored = tokio::spawn(async move {
-        let embeddings: Vec<(&Memory, Embedding)> =
-            embeddings.iter().map(|(memory, embedding)| (memory, embedding.clone())).collect();
-        store.save_embeddings_with_usage(agent, &model, &embeddings, &rows).await
+        let new = embeddings.iter().map(|(item, embedding)| NewEmbedding {
+            memory: &item.memory,
+            before: item.before.as_ref(),
+            embedding: embedding.clone(),
+        });
+        store.save_new_embeddings(agent, &model, &new.collect::<Vec<_>>(), &rows).await
     });
     match stored.await {
         Ok(Ok(_)) => Ok(()),

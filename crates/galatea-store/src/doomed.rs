@@ -4,6 +4,7 @@
 use crate::{
     dialect::{Dialects, Statement, Value, values},
     index::{reindex_terms, unindex_terms},
+    neighbour,
 };
 
 /// Everything made from the memories of a base, step by step. A fact, or what else is named, stays as
@@ -125,16 +126,17 @@ pub(crate) fn remove(but: Option<uuid::Uuid>) -> impl Iterator<Item = Statement>
     [rows, UNSOURCE.with(values![]), EMPTY.with(values![])].into_iter()
 }
 
-/// Removes what was made from a memory whose text is about to be replaced.
+/// Removes what was made from a memory whose text is about to be replaced, and embeddings with words
+/// of it.
 pub(crate) fn rewrite(
     id: uuid::Uuid,
     agent: uuid::Uuid,
     text: &str,
 ) -> impl Iterator<Item = Statement> {
-    let first = [
-        REWRITTEN.with(values![id, agent, text]),
-        UNSOURCE.with(values![]),
-        SPARE.with(values![id]),
-    ];
-    first.into_iter().chain(unindex()).chain(remove(None))
+    let spare = [UNSOURCE.with(values![]), SPARE.with(values![id])];
+    std::iter::once(REWRITTEN.with(values![id, agent, text]))
+        .chain(neighbour::forget_words())
+        .chain(spare)
+        .chain(unindex())
+        .chain(remove(None))
 }

@@ -14,7 +14,7 @@ use crate::{
     convert::name_of,
     dialect::{Dialects, Statement, values},
     doomed::{self, doom},
-    relationship, task,
+    neighbour, relationship, task,
 };
 
 /// With an agent only in Rooms that are not another agent's.
@@ -261,6 +261,7 @@ fn push_forget(
     // What is beside the messages goes first: it is found by them.
     let mut statements: Vec<Statement> =
         [FORGET_TIES, FORGET_HELD, FORGET_WORLDS, FORGET_ROOMS, FORGET_DOOMED].map(with).into();
+    statements.extend(neighbour::forget_words());
     statements.extend(doomed::unindex());
     statements.extend([FORGET_SAID, FORGET_TOLD].map(with));
     statements.push(FORGET_UNSAID.with(values![agent.0, entity.0, turn.0]));

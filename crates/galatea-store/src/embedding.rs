@@ -2,15 +2,15 @@
 
 use async_trait::async_trait;
 use galatea_core::{
-    AgentId, Embedding, Memory, MemoryId, Result,
-    store::{EmbeddingClaim, EmbeddingStore, MemoryQuery, Unembedded, UsageRow},
+    AgentId, Memory, MemoryId, Result,
+    store::{EmbeddingClaim, EmbeddingStore, MemoryQuery, NewEmbedding, Unembedded, UsageRow},
 };
 
 use crate::{
     Backend, Database, backlog,
     change::{Change, Write},
     convert,
-    dialect::{Dialects, Value, bits, values},
+    dialect::{Dialects, Statement, Value, bits, values},
 };
 
 /// The id of the owner of a memory: the Room, World, agent or person that its scope names.
@@ -19,44 +19,58 @@ macro_rules! owner {
         "CASE scope WHEN 'room' THEN room_id WHEN 'world' THEN world_id WHEN 'agent' THEN agent_id ELSE entity_id END"
     };
 }
-/// Saves an embedding if the memory still has the text that was embedded. PostgreSQL locks the
-/// memory, so that a process that replaces the text or deletes the memory does so before or after.
-/// It cannot compare text with U+0000; an embedding of such text is always saved.
+/// Saves an embedding if the memory still has the text that was embedded, and so has the message
+/// before it ($8, $9), if words of that were embedded, too. PostgreSQL locks both, so that a process
+/// that replaces a text or deletes a memory does so before or after. It cannot compare text with
+/// U+0000; an embedding of such text is always saved.
 pub(crate) const SAVE: Dialects = Dialects {
     sqlite: concat!(
-        "INSERT INTO embeddings (seq, model, width, vector, bits, owner, type) SELECT seq, $4, $5, $6, $7, ",
+        "INSERT INTO embeddings (seq, model, width, vector, bits, owner, type, before_seq) SELECT seq, $4, $5, $6, $7, ",
         owner!(),
-        ", type FROM memories WHERE id = $1 AND agent_id = $2 AND coalesce(content ->> '$.text', '') = $3 \
+        ", type, (SELECT b.seq FROM memories b WHERE b.id = $8) FROM memories \
+         WHERE id = $1 AND agent_id = $2 AND coalesce(content ->> '$.text', '') = $3 \
+         AND ($8 IS NULL OR EXISTS (SELECT 1 FROM memories b WHERE b.id = $8 AND b.agent_id = $2 AND coalesce(b.content ->> '$.text', '') = $9)) \
          ON CONFLICT (seq) DO UPDATE SET model = excluded.model, width = excluded.width, vector = excluded.vector, \
-            bits = excluded.bits, owner = excluded.owner, type = excluded.type"
+            bits = excluded.bits, owner = excluded.owner, type = excluded.type, before_seq = excluded.before_seq"
     ),
     postgres: concat!(
-        "INSERT INTO embeddings (seq, model, width, vector, numbers, bits, owner, type) SELECT seq, $4::text, $5::bigint, '{}', $6::bytea, $7::text::bit varying, ",
+        "WITH b AS MATERIALIZED (SELECT seq FROM memories WHERE id = $8::uuid AND agent_id = $2 \
+            AND CASE WHEN content::text LIKE '%\\u0000%' THEN true ELSE coalesce(content ->> 'text', '') = $9::text END FOR SHARE) \
+         INSERT INTO embeddings (seq, model, width, vector, numbers, bits, owner, type, before_seq) \
+         SELECT seq, $4::text, $5::bigint, '{}', $6::bytea, $7::text::bit varying, ",
         owner!(),
-        ", type FROM memories WHERE id = $1 AND agent_id = $2 \
-         AND CASE WHEN content::text LIKE '%\\u0000%' THEN true ELSE coalesce(content ->> 'text', '') = $3 END FOR SHARE \
+        ", type, (SELECT b.seq FROM b) FROM memories WHERE id = $1 AND agent_id = $2 \
+         AND CASE WHEN content::text LIKE '%\\u0000%' THEN true ELSE coalesce(content ->> 'text', '') = $3 END \
+         AND ($8::uuid IS NULL OR EXISTS (SELECT 1 FROM b)) FOR SHARE \
          ON CONFLICT (seq) DO UPDATE SET model = excluded.model, width = excluded.width, vector = '{}', numbers = excluded.numbers, \
-            bits = excluded.bits, owner = excluded.owner, type = excluded.type"
+            bits = excluded.bits, owner = excluded.owner, type = excluded.type, before_seq = excluded.before_seq"
     ),
 };
 
+/// Stores an embedding, and takes its memory off the queue.
+pub(crate) fn save(agent: AgentId, model: &str, new: &NewEmbedding<'_>) -> Vec<Statement> {
+    let NewEmbedding { memory, before, embedding } = new;
+    let text = memory.content.text.as_str();
+    let mut values = values![memory.id.0, agent.0, text, model, convert::width(embedding.width())];
+    values.push(Value::Vector(embedding.numbers().to_vec()));
+    values.push(bits(embedding.numbers()));
+    let said = before.map(|before| before.content.text.clone());
+    values.extend(values![before.map(|before| before.id.0), said]);
+    vec![SAVE.with(values), backlog::done(memory.id, agent, model)]
+}
+
 #[async_trait]
 impl EmbeddingStore for Database {
-    async fn save_embeddings_with_usage(
+    async fn save_new_embeddings(
         &self,
         agent: AgentId,
         model: &str,
-        embeddings: &[(&Memory, Embedding)],
+        embeddings: &[NewEmbedding<'_>],
         usage: &[UsageRow],
     ) -> Result<u64> {
         let mut change = Change::default();
-        for (memory, embedding) in embeddings {
-            let text = memory.content.text.as_str();
-            let mut values =
-                values![memory.id.0, agent.0, text, model, convert::width(embedding.width())];
-            values.push(Value::Vector(embedding.numbers().to_vec()));
-            values.push(bits(embedding.numbers()));
-            let statements = vec![SAVE.with(values), backlog::done(memory.id, agent, model)];
+        for new in embeddings {
+            let statements = save(agent, model, new);
             change.push(Write::Other { statements, counted: Some(0) })?;
         }
         crate::usage::push(&mut change, usage)?;

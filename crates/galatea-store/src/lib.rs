@@ -28,6 +28,7 @@ mod index;
 mod lease;
 mod link;
 mod memory;
+mod neighbour;
 mod outbox;
 mod pool;
 mod postgres;

@@ -16,6 +16,7 @@ use crate::{
     dialect::{Dialects, Statement, Text, Value, storable_json, values},
     doomed,
     index::{keep, place},
+    neighbour,
     rows::{MemoryRow, StoredMemory},
     terms, verdict,
 };
@@ -109,6 +110,7 @@ fn push_removal(
         let mut skip = values![id.0, agent.0, at.0];
         skip.push(Value::Json(Some(verdict.clone())));
         let mut statements = vec![doom.with(which())];
+        statements.extend(neighbour::forget_words());
         statements.extend(doomed::unindex());
         statements.extend([SKIP_DELETED.with(skip), BLANK_DELIVERIES.with(which())]);
         let counted = Some(statements.len());

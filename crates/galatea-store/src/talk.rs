@@ -4,7 +4,8 @@
 //!
 //! A Room is read when it is searched for the first time. From then on SQLite's writer adds what it
 //! has committed before it answers for it; PostgreSQL is asked once per search for what any process
-//! has committed since (`postgres/tail.rs`). What changes or removes messages drops their Rooms.
+//! has committed since (`postgres/tail.rs`). What changes or removes messages drops their Rooms; the
+//! writer asks which these are before it carries out such a change.
 
 mod index;
 mod message;
@@ -48,6 +49,12 @@ pub(crate) const READ: Dialects = Dialects {
     postgres: "SELECT m.seq, m.id, m.entity_id, m.created_at, m.content::text AS content FROM memories m \
                WHERE m.room_id = $1 AND m.type = 'messages' AND CASE m.agent_id WHEN $2 THEN true END AND m.scope = 'room' \
                ORDER BY m.created_at DESC, m.seq DESC LIMIT $3",
+};
+
+/// The Rooms of those of these memories ($1) that are messages.
+pub(crate) const ROOMS: Dialects = Dialects {
+    sqlite: "SELECT DISTINCT m.agent_id, m.room_id FROM memories m WHERE m.id IN (SELECT unhex(value) FROM json_each($1)) AND m.type = 'messages'",
+    postgres: "SELECT DISTINCT m.agent_id, m.room_id FROM memories m WHERE m.id = ANY ($1) AND m.type = 'messages'",
 };
 
 /// An agent's Room.
@@ -132,7 +139,7 @@ impl Talks {
             state.remove(&key);
         }
         if let Some(good) = self.good {
-            state.retain(|kept| now.duration_since(kept.since) < good);
+            state.retain(|_, kept| now.duration_since(kept.since) < good);
         }
         if !state.make_space(BYTES, now.checked_sub(IN_USE)) {
             return None;
@@ -208,15 +215,20 @@ impl Talks {
         state.make_space(2 * BYTES, None);
     }
 
-    /// Drops the Rooms of messages that were changed or removed.
-    pub(crate) fn changed(&self, changed: &Changed) {
+    /// Drops the Rooms of messages that were changed or removed, and forgets which older messages
+    /// of these Rooms have a word. `rooms` are the Rooms of these messages; none if they are
+    /// unknown.
+    pub(crate) fn changed(&self, changed: &Changed, rooms: Option<&HashSet<Key>>) {
         let mut state = self.lock();
         match changed {
             Changed::Nothing => {}
             Changed::Any => *state = State::default(),
             Changed::These(ids) => {
                 let ids: HashSet<MemoryId> = ids.iter().copied().collect();
-                state.retain(|kept| {
+                state.retain(|key, kept| {
+                    if rooms.is_some_and(|rooms| !rooms.contains(key)) {
+                        return true;
+                    }
                     let mut talk = kept.talk.lock().unwrap_or_else(PoisonError::into_inner);
                     talk.forget_older();
                     talk.note_changed(&ids)
@@ -266,8 +278,8 @@ impl State {
         }
     }
 
-    fn retain(&mut self, keep: impl Fn(&Kept) -> bool) {
-        self.rooms.retain(|_, kept| keep(kept));
+    fn retain(&mut self, keep: impl Fn(&Key, &Kept) -> bool) {
+        self.rooms.retain(|key, kept| keep(key, kept));
         self.bytes = self.rooms.values().map(|kept| kept.bytes).sum();
     }
 

@@ -7,4 +7,5 @@ mod postgres;
 mod recall;
 mod sqlite;
 mod statements;
+mod talks;
 mod upgrade;

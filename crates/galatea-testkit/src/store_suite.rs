@@ -11,6 +11,7 @@ pub mod connections;
 pub mod derived;
 pub mod embeddings;
 pub mod fixtures;
+pub mod followers;
 pub mod ingest;
 pub mod large;
 pub mod leases;
@@ -86,6 +87,9 @@ macro_rules! store_suite {
                 derived_memories_go_with_their_sources, summaries_outlive_their_oldest_messages, derived_memories_go_with_a_replaced_text, a_derived_memory_is_removed_alone,
                 what_was_made_of_a_person_is_forgotten, summaries_that_outlived_messages_are_forgotten;
             backlog: what_waits_is_claimed_once, changed_texts_wait_again;
+            followers: an_embedding_goes_with_a_deleted_message_before_it, an_embedding_goes_with_an_edited_message_before_it,
+                an_embedding_goes_with_an_expired_message_before_it, an_embedding_goes_with_a_forgotten_message_before_it,
+                an_embedding_goes_with_the_message_it_was_made_with, an_embedding_of_words_that_are_gone_is_not_stored;
             leases: parts_are_shared_out, members_are_counted_by_group, events_reach_the_others, a_lease_ends_by_the_stores_clock, a_process_that_lost_a_part_commits_nothing,
                 a_process_that_lost_an_account_settles_only_what_was_sent, leaving_gives_everything_back,
                 unfinished_is_listed_by_part, the_oldest_unstarted_message_is_known;
@@ -99,7 +103,8 @@ macro_rules! store_suite {
                 many_vectors_are_ranked_exactly, odd_text_is_embedded, odd_model_names_are_kept_apart;
             recall: words_are_recalled_in_other_forms, words_and_meaning_are_fused, two_models_answer_together, neighbours_come_along,
                 recall_is_filtered, scopes_are_kept, another_agents_memories_are_not_recalled, hostile_questions_are_harmless, recall_follows_changes;
-            large: words_of_a_large_place_are_found, meanings_of_a_large_place_follow_changes;
+            large: words_of_a_large_place_are_found, meanings_of_a_large_place_follow_changes,
+                embeddings_that_are_gone_leave_the_search;
         }
     };
     (@each ($make:expr) $($module:ident: $($name:ident),+;)+) => {$(

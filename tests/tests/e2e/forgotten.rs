@@ -167,6 +167,31 @@ impl Scene {
         assert!(shown.last().unwrap().text.starts_with("Done. I deleted"), "{shown:?}");
     }
 
+    /// Waits until a message of Bob after hers is embedded: with her words before she is forgotten,
+    /// and without them afterwards.
+    async fn until_embedded(&self, since: usize, with_hers: bool) {
+        let is_his = |text: &str| text.contains("we need timber, q53");
+        let embedded = async {
+            loop {
+                let texts = self.embedded(since);
+                if texts.iter().any(|text| is_his(text) && has_canary(text) == with_hers) {
+                    return;
+                }
+                tokio::time::sleep(Duration::from_millis(100)).await;
+            }
+        };
+        let embedded = tokio::time::timeout(PATIENCE, embedded).await;
+        assert!(embedded.is_ok(), "with hers: {with_hers}; {:?}", self.embedded(since));
+    }
+
+    /// The texts that were embedded since a request.
+    fn embedded(&self, since: usize) -> Vec<String> {
+        let requests = self.stage.model.requests().into_iter().skip(since);
+        let requests = requests.filter(|request| request.path.ends_with("/embeddings"));
+        let inputs = requests.flat_map(|r| r.body["input"].as_array().cloned().unwrap_or_default());
+        inputs.filter_map(|text| text.as_str().map(str::to_lowercase)).collect()
+    }
+
     /// Canaries in prompts since a request.
     fn prompted(&self, since: usize) -> Vec<&'static str> {
         let prompts: String =
@@ -174,6 +199,10 @@ impl Scene {
         let prompts = prompts.to_lowercase();
         CANARIES.into_iter().filter(|canary| prompts.contains(canary)).collect()
     }
+}
+
+fn has_canary(text: &str) -> bool {
+    CANARIES.iter().any(|canary| text.contains(canary))
 }
 
 /// How often each canary is in the files of a folder and below, in any case.
@@ -215,6 +244,7 @@ async fn no_file_of_the_data_folder_has_a_word_of_theirs() {
     let mut running = scene.start(None).await;
     scene.talk().await;
     scene.until_summarised(None, "zanzibarwort", 60).await;
+    scene.until_embedded(0, true).await;
     // The search finds every canary before, so that it can find one afterwards.
     let mut all = CANARIES.to_vec();
     all.sort_unstable();
@@ -230,6 +260,7 @@ async fn no_file_of_the_data_folder_has_a_word_of_theirs() {
         canaries(occurrences(&data).iter().map(|f| f.1))
     );
 
+    let forgotten = scene.stage.model.count();
     scene.forget().await;
     // The log of changes is emptied once no reader holds it.
     let gone = async {
@@ -242,6 +273,7 @@ async fn no_file_of_the_data_folder_has_a_word_of_theirs() {
     let since = scene.stage.model.count();
     let again = scene.until_summarised(None, "timber", 80).await;
     assert!(!again.contains("zanzibarwort"), "{again}");
+    scene.until_embedded(forgotten, false).await;
     scene.asks(&scene.bob, "what do you know, Q98", "A98").await;
     // The list of the people of a room is up to five minutes old.
     let prompted = scene.prompted(since);
@@ -263,6 +295,7 @@ async fn no_table_of_postgresql_has_a_word_of_theirs() {
     let mut running = scene.start(Some(&database)).await;
     scene.talk().await;
     scene.until_summarised(Some(&database), "zanzibarwort", 60).await;
+    scene.until_embedded(0, true).await;
     let mut all = CANARIES.to_vec();
     all.sort_unstable();
     let there = async {
@@ -273,11 +306,13 @@ async fn no_table_of_postgresql_has_a_word_of_theirs() {
     let there = tokio::time::timeout(PATIENCE, there).await;
     assert!(there.is_ok(), "only {:?} are stored", tables(&database).await);
 
+    let forgotten = scene.stage.model.count();
     scene.forget().await;
     assert_eq!(tables(&database).await, [], "left");
     let since = scene.stage.model.count();
     let again = scene.until_summarised(Some(&database), "timber", 80).await;
     assert!(!again.contains("zanzibarwort"), "{again}");
+    scene.until_embedded(forgotten, false).await;
     scene.asks(&scene.bob, "what do you know, Q98", "A98").await;
     // The list of the people of a room is up to five minutes old.
     let prompted = scene.prompted(since);

@@ -3,8 +3,8 @@
 
 use async_trait::async_trait;
 use galatea_core::{
-    Backoff, Evaluator, EvaluatorUse, FinishedTurn, Memory, MemoryKind, Result, Timestamp, fusion,
-    store::EmbeddingClaim,
+    Backoff, Evaluator, EvaluatorUse, FinishedTurn, MemoryKind, Result, Timestamp, fusion,
+    store::{EmbeddingClaim, Unembedded},
 };
 use std::{
     sync::{
@@ -14,7 +14,10 @@ use std::{
     time::Duration,
 };
 
-use crate::{meaning::Meaning, words};
+use crate::{
+    meaning::{Embeddable, Meaning},
+    words,
+};
 
 /// Embeds what waits, facts first.
 pub(crate) struct EmbeddingQueue {
@@ -87,12 +90,12 @@ impl Evaluator for EmbeddingQueue {
                 };
                 let waiting = turn.store.claim_unembedded(&claim).await?;
                 let last = waiting.len() < BATCH as usize;
-                let items: Vec<(Memory, String)> = waiting
+                let items: Vec<Embeddable> = waiting
                     .into_iter()
-                    .map(|waiting| {
-                        let before = waiting.before.as_ref().map(|m| m.content.text.as_str());
-                        let text = fusion::embedded_text(before, &waiting.memory.content.text);
-                        (waiting.memory, words::line(&text, LONGEST))
+                    .map(|Unembedded { memory, before }| {
+                        let said = before.as_ref().map(|before| before.content.text.as_str());
+                        let text = fusion::embedded_text(said, &memory.content.text);
+                        Embeddable { memory, before, text: words::line(&text, LONGEST) }
                     })
                     .collect();
                 if items.is_empty() {

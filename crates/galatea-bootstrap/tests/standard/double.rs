@@ -8,7 +8,7 @@ use galatea_core::{
     content::Content,
     store::{
         CacheStore, EmbeddingClaim, EmbeddingStore, EntityStore, MemoryQuery, MemoryStore,
-        RelationshipStore, RoomStore, TaskStore, Unembedded, UsageRow, WorldStore,
+        NewEmbedding, RelationshipStore, RoomStore, TaskStore, Unembedded, UsageRow, WorldStore,
     },
 };
 use serde_json::Value;
@@ -30,6 +30,10 @@ pub(crate) struct Tables {
     pub(crate) derived: HashMap<MemoryId, Derived>,
     /// Messages that were deleted.
     pub(crate) gone: Vec<MemoryId>,
+    /// Messages before messages, as they are claimed.
+    pub(crate) before: HashMap<MemoryId, Memory>,
+    /// The messages that embeddings were made with.
+    pub(crate) made_with: HashMap<MemoryId, MemoryId>,
     /// Memories that the embedding model refuses.
     pub(crate) given_up: Vec<MemoryId>,
     pub(crate) relationships: Vec<Relationship>,
@@ -186,11 +190,11 @@ impl MemoryStore for Double {
 
 #[async_trait]
 impl EmbeddingStore for Double {
-    async fn save_embeddings_with_usage(
+    async fn save_new_embeddings(
         &self,
         _: AgentId,
         model: &str,
-        embeddings: &[(&Memory, Embedding)],
+        embeddings: &[NewEmbedding<'_>],
         usage: &[UsageRow],
     ) -> Result<u64> {
         let held = self.tables().held.clone();
@@ -203,13 +207,14 @@ impl EmbeddingStore for Double {
         }
         tables.usage.extend(usage.iter().cloned());
         let mut kept = 0;
-        for (memory, embedding) in embeddings {
+        for NewEmbedding { memory, before, embedding } in embeddings {
             if tables
                 .memories
                 .iter()
                 .any(|m| m.id == memory.id && m.content.text == memory.content.text)
             {
                 tables.embeddings.insert(memory.id, (model.to_owned(), embedding.clone()));
+                tables.made_with.extend(before.map(|before| (memory.id, before.id)));
                 kept += 1;
             }
         }
@@ -250,7 +255,9 @@ impl EmbeddingStore for Double {
                 && tables.embeddings.get(&m.id).is_none_or(|(of, _)| *of != claim.model)
         };
         let waiting = tables.memories.iter().rev().filter(waits).take(claim.limit as usize);
-        Ok(waiting.map(|m| Unembedded { memory: m.clone(), before: None }).collect())
+        Ok(waiting
+            .map(|m| Unembedded { memory: m.clone(), before: tables.before.get(&m.id).cloned() })
+            .collect())
     }
     async fn give_up_embedding(&self, _: AgentId, ids: &[MemoryId]) -> Result<()> {
         self.asked().given_up.extend(ids);

@@ -356,3 +356,29 @@ async fn one_embedding_serves_all_providers_of_a_turn() {
     }
     assert_eq!(model.asked.lock().unwrap().len(), before + 1);
 }
+
+/// The store is told with which message before it a message was embedded, so that the embedding goes
+/// with both.
+#[tokio::test]
+async fn an_embedding_names_the_message_that_it_was_made_with() {
+    let model = Tea::of("small", 3);
+    let mut scene = after(8);
+    scene.models.embedding = Some(model.clone());
+    for (at, text) in (1..).zip(["when?", "on Friday"]) {
+        scene.keep(MemoryKind::Messages, someone(MARIA), scene.room.id, text, Timestamp(at));
+    }
+    let [first, second] = {
+        let mut tables = scene.double.tables();
+        let [.., first, second] = tables.memories.as_slice() else { panic!("both are kept") };
+        let [first, second] = [first.clone(), second.clone()];
+        tables.before.insert(second.id, first.clone());
+        [first, second]
+    };
+    assert!(embeds(&scene).await.unwrap());
+    let asked = model.asked.lock().unwrap().concat();
+    assert!(asked.iter().any(|text| text == "when? on Friday"), "{asked:?}");
+    let tables = scene.double.tables();
+    assert!(tables.embeddings.contains_key(&first.id));
+    assert_eq!(tables.made_with.get(&second.id), Some(&first.id));
+    assert_eq!(tables.made_with.len(), 1);
+}

@@ -12,7 +12,9 @@ use crate::{
 };
 
 /// Embeddings of memories. A memory has one at most, of the model that was used last, and it goes
-/// with its memory: when that is deleted, its person forgotten, or its text replaced.
+/// with its memory: when that is deleted, its person forgotten, or its text replaced. The embedding
+/// of a message has words of the message before it: when those go or change, the store removes it
+/// in the same commit and offers its message again.
 #[async_trait]
 pub trait EmbeddingStore: Send + Sync {
     /// Keeps embeddings of this model for memories of this agent, in place of those they had; how
@@ -33,6 +35,22 @@ pub trait EmbeddingStore: Send + Sync {
         model: &str,
         embeddings: &[(&Memory, Embedding)],
         usage: &[UsageRow],
+    ) -> Result<u64> {
+        let alone = embeddings.iter().map(|(memory, embedding)| NewEmbedding {
+            memory,
+            before: None,
+            embedding: embedding.clone(),
+        });
+        self.save_new_embeddings(agent, model, &alone.collect::<Vec<_>>(), usage).await
+    }
+    /// The same for embeddings with words of another message. One whose `before` is gone, or says
+    /// something else by now, is passed over, too.
+    async fn save_new_embeddings(
+        &self,
+        agent: AgentId,
+        model: &str,
+        embeddings: &[NewEmbedding<'_>],
+        usage: &[UsageRow],
     ) -> Result<u64>;
     /// Memories that match and have no embedding of this model (and this width, where one is
     /// given), in the order in which memories are found without it. Those that were given up are
@@ -51,6 +69,17 @@ pub trait EmbeddingStore: Send + Sync {
     /// Marks memories that the model refuses, whether the queue has come to them or not. They are offered again when their text
     /// changes, and to another model.
     async fn give_up_embedding(&self, agent: AgentId, ids: &[MemoryId]) -> Result<()>;
+}
+
+/// An embedding to store.
+#[derive(Debug, Clone, PartialEq)]
+pub struct NewEmbedding<'a> {
+    /// The memory.
+    pub memory: &'a Memory,
+    /// The message before it, if its words were embedded, too: [`Unembedded::before`].
+    pub before: Option<&'a Memory>,
+    /// The embedding.
+    pub embedding: Embedding,
 }
 
 /// Claims work for an embedding model.

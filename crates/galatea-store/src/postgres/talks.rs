@@ -110,7 +110,7 @@ impl Postgres {
         if read.is_none() || gone || many || position.has_missed(oldest) {
             // The first reading, another server answers, too much was written, or a transaction took
             // too long.
-            self.talks.changed(&Changed::Any);
+            self.talks.changed(&Changed::Any, None);
         }
         if gone || many {
             state.position = Position::default();

@@ -24,7 +24,12 @@ use super::{
     options::WRITING,
     statistics::Statistics,
 };
-use crate::{change::Change, change::Write, dialect::Statement, error as common, talk::Talks};
+use crate::{
+    change::{Change, Write},
+    dialect::Statement,
+    error as common,
+    talk::{Key, Talks},
+};
 
 /// Changes that may wait before callers are held back.
 pub(crate) const WAITING: usize = 1024;
@@ -218,16 +223,18 @@ impl Writer {
             Some(connection) => connection,
             None => self.place.connect().await.map_err(|error| Failure::new(error, false))?,
         };
+        let mut rooms = None;
         let work = async {
             if together {
                 commit_together(&mut connection, group, again).await
             } else {
-                commit_in_order(&mut connection, group, again).await
+                commit_in_order(&mut connection, group, again, &mut rooms).await
             }
         };
         let done = timeout(WRITING, work).await;
         // Whatever the outcome, which may be unknown.
-        group.iter().for_each(|waiting| self.talks.changed(&waiting.change.changed));
+        let changed = group.iter().map(|waiting| &waiting.change.changed);
+        changed.for_each(|changed| self.talks.changed(changed, rooms.as_ref()));
         match done {
             Ok(Ok(hits)) => {
                 self.connection = Some(connection);
@@ -302,14 +309,19 @@ async fn commit_together(
 }
 
 /// Writes one after another in a transaction. The server ends a session that is paused in one
-/// (`idle_in_transaction_session_timeout`).
+/// (`idle_in_transaction_session_timeout`). Sets `rooms` to the Rooms of messages that are changed.
 async fn commit_in_order(
     connection: &mut PgConnection,
     waiting: &[Waiting],
     again: bool,
+    rooms: &mut Option<HashSet<Key>>,
 ) -> Result<Vec<Vec<u64>>, Failure> {
     let mut hits = untouched(waiting);
     let mut transaction = connection.begin().await?;
+    // A change that is sent again may have removed them already.
+    if !again {
+        *rooms = group::rooms(&mut transaction, waiting.iter().map(|of| &of.change)).await?;
+    }
     for (n, Waiting { change, .. }) in waiting.iter().enumerate() {
         for (m, write) in change.writes.iter().enumerate() {
             if let Write::Other { statements, counted } = write {

@@ -5,7 +5,7 @@ use galatea_core::{
     store::{Meaning, RecallQuery},
     visibility::View,
 };
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 #[cfg(test)]
 use super::listed;
@@ -39,7 +39,7 @@ const LATER: usize = 128;
 /// Vectors compared whole after the search by signs.
 const SIGNS: usize = 300;
 /// Reads of a place's cached signs per search: they are read again if many of the memories found were
-/// deleted meanwhile.
+/// deleted meanwhile, or their embeddings.
 const READS: usize = 2;
 
 /// What is known of a memory that the query may show.
@@ -267,34 +267,35 @@ impl Search<'_, '_> {
     /// The most similar, with their similarities: of several times as many nearest by signs.
     pub(super) async fn by_meaning(&self, meaning: &Meaning, most: usize) -> Result<Near> {
         let near = SIGNS.max(2 * most) + SHOWN;
-        let (nearest, seen) = match &self.source {
+        let (mut found, seen) = match &self.source {
             Source::Postgres(postgres) if by_place_alone(self.query) => {
                 self.nearest_kept(postgres, meaning, near).await?
             }
             _ => self.nearest(meaning, near).await?,
         };
-        let mut found = self.similarities(meaning, &nearest).await?;
         found.sort_by(|a, b| b.1.total_cmp(&a.1).then(b.0.cmp(&a.0)));
         found.truncate(most);
         Ok((found, seen))
     }
 
-    /// Those of the nearest by signs that the query may show, as the database compares them.
-    async fn nearest(&self, meaning: &Meaning, most: usize) -> Result<(Vec<i64>, Known)> {
+    /// Those of the nearest by signs that the query may show, as the database compares them, with
+    /// their similarities.
+    async fn nearest(&self, meaning: &Meaning, most: usize) -> Result<Near> {
         let near = near(self.source.dialect(), self.query, meaning, most);
         let mut nearest = self.source.numbers(near).await?;
         let visible = self.visible_of(&nearest).await?;
         nearest.retain(|seq| visible.contains_key(seq));
-        Ok((nearest, visible))
+        Ok((self.similarities(meaning, &nearest).await?, visible))
     }
 
-    /// The same with the signs that this process keeps of the places.
+    /// The same with the signs that this process keeps of the places. Memories may be gone
+    /// meanwhile, and so may their embeddings alone.
     async fn nearest_kept(
         &self,
         postgres: &Postgres,
         meaning: &Meaning,
         most: usize,
-    ) -> Result<(Vec<i64>, Known)> {
+    ) -> Result<Near> {
         let (owners, width) = (owner_ids(self.query), meaning.embedding.width());
         for _ in 0..READS {
             let Some(kept) = postgres.signs(&owners, self.query.sorts(), width).await? else {
@@ -302,10 +303,14 @@ impl Search<'_, '_> {
             };
             let nearest = kept.nearest(meaning.embedding.numbers(), most);
             let visible = self.visible_of(&nearest).await?;
-            let (shown, hidden): (Vec<i64>, Vec<i64>) =
-                nearest.into_iter().partition(|seq| visible.contains_key(seq));
-            if postgres.gone(&kept, &hidden, SHOWN).await?.len() <= SHOWN {
-                return Ok((shown, visible));
+            let shown: Vec<i64> =
+                nearest.iter().copied().filter(|seq| visible.contains_key(seq)).collect();
+            let found = self.similarities(meaning, &shown).await?;
+            let there: HashSet<i64> = found.iter().map(|(seq, _)| *seq).collect();
+            let suspects: Vec<i64> =
+                nearest.into_iter().filter(|seq| !there.contains(seq)).collect();
+            if postgres.gone(&kept, &suspects, SHOWN).await?.len() <= SHOWN {
+                return Ok((found, visible));
             }
         }
         self.nearest(meaning, most).await

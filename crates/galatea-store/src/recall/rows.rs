@@ -7,6 +7,7 @@ use std::collections::HashMap;
 use super::source::{Row as Decoded, Source};
 use crate::{
     dialect::{Dialects, Value},
+    neighbour::beside,
     rows::StoredMemory,
     sqlite::raw::Columns,
 };
@@ -17,20 +18,6 @@ pub(crate) const BY_SEQ: Dialects = Dialects {
     postgres: "SELECT m.seq AS number, m.id, m.type AS kind, m.agent_id, m.entity_id, m.room_id, m.world_id, m.created_at, m.metadata::text AS metadata, \
                m.content::text AS content, m.scope, m.valid_until FROM memories m WHERE m.seq = ANY ($1)",
 };
-// A plus, or a CASE, keeps the agent from choosing the index: its messages of all rooms would be read
-// until one is of the room. Messages of the same time have a condition of their own: with one condition
-// on time and number SQLite reads all messages of that time, and platforms with whole seconds have
-// many.
-macro_rules! beside {
-    ($own:literal, $comparison:literal, $order:literal) => {
-        concat!(
-            "coalesce((SELECT b.seq FROM memories b WHERE b.room_id = m.room_id AND b.type = 'messages' AND ", $own,
-            " AND b.created_at = m.created_at AND b.seq ", $comparison, " m.seq ORDER BY b.seq ", $order, " LIMIT 1), \
-             (SELECT b.seq FROM memories b WHERE b.room_id = m.room_id AND b.type = 'messages' AND ", $own,
-            " AND b.created_at ", $comparison, " m.created_at ORDER BY b.created_at ", $order, ", b.seq ", $order, " LIMIT 1))"
-        )
-    };
-}
 macro_rules! both {
     ($own:literal, $which:literal) => {
         concat!(

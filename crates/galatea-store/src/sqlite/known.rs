@@ -1,12 +1,13 @@
 //! What is known of the tables without reading them. The writer reports each commit before it answers
 //! for it.
 
-use std::sync::Arc;
+use galatea_core::MemoryId;
+use std::{collections::HashSet, sync::Arc};
 
 use super::{apply::Done, recent::Recent, unindexed::Unindexed};
 use crate::{
     change::{Change, Changed},
-    talk::Talks,
+    talk::{Key, Talks},
 };
 
 /// Everything that is kept of the tables in memory.
@@ -27,13 +28,15 @@ impl Known {
     pub(super) fn forget(&self) {
         self.recent.clear();
         self.unindexed.reset();
-        self.talks.changed(&Changed::Any);
+        self.talks.changed(&Changed::Any, None);
     }
 
-    /// Takes what a group of changes did, and the messages that it stored.
+    /// Takes what a group of changes did, the Rooms of messages that it changed, and the messages
+    /// that it stored.
     pub(super) fn committed<'a>(
         &self,
         changes: impl Iterator<Item = (&'a mut Change, &'a [Done])>,
+        mut rooms: HashSet<Key>,
     ) {
         let (mut changed, mut changes_terms, mut new) = (Changed::default(), false, Vec::new());
         for (change, done) in changes {
@@ -55,7 +58,12 @@ impl Known {
         }
         self.talks.add(new.iter().map(|(seq, memory)| (*seq, memory)));
         // Also those that the same commit stored.
-        self.talks.changed(&changed);
+        if let Changed::These(ids) = &changed {
+            let ids: HashSet<MemoryId> = ids.iter().copied().collect();
+            let both = new.iter().filter(|(_, memory)| ids.contains(&memory.id));
+            rooms.extend(both.map(|(_, memory)| (memory.agent_id, memory.room_id)));
+        }
+        self.talks.changed(&changed, Some(&rooms));
         if changed.is_nothing() {
             self.recent.add(new.into_iter().map(|(_, memory)| memory));
         } else {

@@ -5,6 +5,7 @@
 use galatea_core::{Error, Result};
 use sqlx::{Connection, SqliteConnection};
 use std::{
+    collections::HashSet,
     sync::{
         Arc,
         atomic::Ordering,
@@ -23,11 +24,11 @@ use super::{
     condition::Condition,
     counts::Counts,
     error,
-    group::{Outcomes, Waiting, apply_all, apply_each},
+    group::{Outcomes, Waiting, apply_all, apply_each, rooms},
     known::Known,
     raw::{Raw, Refusal},
 };
-use crate::{change::Change, error as common};
+use crate::{change::Change, error as common, talk::Key};
 
 /// Changes that may wait before callers are held back.
 pub(crate) const WAITING: usize = 1024;
@@ -201,14 +202,14 @@ impl Writer {
         }
         self.counts.statements.fetch_add(1, Ordering::Relaxed);
         match self.transact(db, &group) {
-            Ok(outcomes) => {
+            Ok((outcomes, rooms)) => {
                 // The file was removed meanwhile: no one could ever read it.
                 if let Err(error) = self.condition.is_there() {
                     return refuse(group, &error);
                 }
                 self.counts.rows.store(db.rows(), Ordering::Relaxed);
                 self.condition.fine();
-                self.answer(group, outcomes);
+                self.answer(group, outcomes, rooms);
             }
             Err(refusal) => {
                 if !db.is_autocommit()
@@ -229,24 +230,30 @@ impl Writer {
         }
     }
 
-    /// One transaction for all changes. Fails when nothing of it stands.
+    /// One transaction for all changes; also the Rooms of messages that were changed. Fails when
+    /// nothing of it stands.
     ///
     /// Changes are tried without savepoints first: almost no group has a change that is refused,
     /// and after each savepoint SQLite copies the pages that it writes.
-    fn transact(&mut self, db: &mut Raw<'_>, group: &[Waiting]) -> Result<Outcomes, Refusal> {
+    fn transact(
+        &mut self,
+        db: &mut Raw<'_>,
+        group: &[Waiting],
+    ) -> Result<(Outcomes, HashSet<Key>), Refusal> {
         self.begin(db)?;
+        let rooms = rooms(db, group)?;
         let mut outcomes = apply_all(db, group)?;
         if matches!(outcomes.last(), Some(Err(_))) {
             db.execute(ROLLBACK, &[])?;
             if group.len() == 1 {
-                return Ok(outcomes);
+                return Ok((outcomes, rooms));
             }
             self.begin(db)?;
             outcomes = apply_each(db, group)?;
         }
         self.scrub |= group.iter().any(|waiting| waiting.change.scrub);
         db.execute(COMMIT, &[])?;
-        Ok(outcomes)
+        Ok((outcomes, rooms))
     }
 
     /// Begins a transaction, and forgets what is known of the tables if another connection wrote.
@@ -261,11 +268,12 @@ impl Writer {
     }
 
     /// Reports a commit to what is known of the tables, then each caller the result of its change.
-    fn answer(&self, group: Vec<Waiting>, outcomes: Outcomes) {
+    fn answer(&self, group: Vec<Waiting>, outcomes: Outcomes, rooms: HashSet<Key>) {
         let mut answered: Vec<_> = group.into_iter().zip(outcomes).collect();
-        self.known.committed(answered.iter_mut().filter_map(|(waiting, outcome)| {
-            Some((&mut waiting.change, outcome.as_deref().ok()?))
-        }));
+        let changes = answered
+            .iter_mut()
+            .filter_map(|(waiting, outcome)| Some((&mut waiting.change, outcome.as_deref().ok()?)));
+        self.known.committed(changes, rooms);
         for (waiting, outcome) in answered {
             let rows = outcome.map(|done| done.into_iter().map(|done| done.rows).collect());
             let result = rows.map_err(|failed| match failed {

@@ -39,6 +39,7 @@ const GROWING: &[&str] = &[
     "connector_state",
     "step",
     "e",
+    "b",
 ];
 
 /// The rows of 100,000 messages in 100 Rooms, each with an answer that was sent. `$numbers` gives n

@@ -4,6 +4,7 @@
 mod addresses;
 mod blocked_reads;
 mod costs;
+mod followers;
 mod groups;
 mod handles;
 mod links;

@@ -8,8 +8,8 @@ use galatea_testkit::store_suite::fixtures::Scene;
 
 use crate::{
     agent, audit, background, backlog, cache, connect, connector_state, cursor, derived,
-    dialect::Dialects, doomed, effect, embedding, entity, inbox, index, link, memory, outbox,
-    postgres, recall, relationship, room, rows, sqlite, step, talk, task, usage, world,
+    dialect::Dialects, doomed, effect, embedding, entity, inbox, index, link, memory, neighbour,
+    outbox, postgres, recall, relationship, room, rows, sqlite, step, talk, task, usage, world,
 };
 
 /// Reads that go through a table whole: counts, and lists that only an operator asks for.
@@ -120,6 +120,7 @@ const WRITES: &[Dialects] = &[
     usage::UNBLOCK,
     sqlite::INDEX_TERMS,
     talk::READ,
+    talk::ROOMS,
     sqlite::TERMS_PROGRESS,
 ];
 
@@ -134,6 +135,7 @@ fn named() -> impl Iterator<Item = Dialects> {
         connect::WRITES,
         effect::WRITES,
         doomed::WRITES,
+        neighbour::WRITES,
     ];
     lists.into_iter().chain(room::WRITES.iter().copied()).flatten().copied()
 }

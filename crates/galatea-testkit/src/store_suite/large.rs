@@ -101,10 +101,39 @@ pub async fn meanings_of_a_large_place_follow_changes(store: Arc<dyn Store>) {
         store.delete_memories(scene.agent, some).await.unwrap();
     }
     let left = nearest(10.0).await;
-    assert_eq!(left, ["note 1190", "note 1191", "note 1192"]);
+    assert_eq!(left, ["note 1191", "note 1192", "note 1193"], "1190 had words of 1189");
     store
         .move_room(scene.room, scene.other_room().room, &galatea_core::RemoteId::new("moved"))
         .await
         .unwrap();
     assert_eq!(nearest(10.0).await, Vec::<String>::new(), "they are in another room now");
+}
+
+/// Hundreds of embeddings go, while their messages stay: they take no place among the nearest.
+pub async fn embeddings_that_are_gone_leave_the_search(store: Arc<dyn Store>) {
+    let scene = Scene::new();
+    let memories: Vec<Memory> =
+        (0..1_200).zip(1..).map(|(n, at)| scene.memory(&format!("note {n}"), at)).collect();
+    // Those that stay are in another direction than those whose embeddings go.
+    let angle = |n: usize| match n {
+        1_100.. => 100.0,
+        n if n % 2 == 1 => 10.0,
+        _ => 190.0,
+    };
+    let embeddings: Vec<(&Memory, Embedding)> =
+        memories.iter().enumerate().map(|(n, memory)| (memory, towards(angle(n)))).collect();
+    for (some, embeddings) in memories.chunks(400).zip(embeddings.chunks(400)) {
+        store.save_memories(some).await.unwrap();
+        store.save_embeddings(scene.agent, MODEL, embeddings).await.unwrap();
+    }
+    let mut query = RecallQuery { limit: 3, ..asking(scene, "") }
+        .kind(MemoryKind::Messages)
+        .meaning(MODEL, towards(10.0));
+    query.fusion.neighbours = 0.0;
+    assert_eq!(found(&store, &query).await, ["note 1099", "note 1097", "note 1095"]);
+    let gone: Vec<_> = memories[..1_100].iter().step_by(2).map(|memory| memory.id).collect();
+    for some in gone.chunks(200) {
+        store.delete_memories(scene.agent, some).await.unwrap();
+    }
+    assert_eq!(found(&store, &query).await, ["note 1199", "note 1198", "note 1197"]);
 }

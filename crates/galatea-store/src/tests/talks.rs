@@ -1,0 +1,148 @@
+//! Rooms in memory beside the index of words, in both databases: what a change forgets, the order
+//! of hits, and an index that is incomplete.
+
+use galatea_core::{
+    Memory, MemoryKind, Timestamp,
+    store::{InboxStore, Ingest, MemoryStore, Mutation, RecallQuery, RecallStore},
+};
+use galatea_testkit::{postgres::Database as Server, store_suite::fixtures::Scene};
+
+use crate::{Backend, Database, talk::MOST};
+
+fn asking(scene: Scene, text: &str) -> RecallQuery {
+    let mut query =
+        RecallQuery::new(scene.visible(), text, 20, Timestamp(9_999)).kind(MemoryKind::Messages);
+    query.fusion.neighbours = 0.0;
+    query
+}
+
+/// What is found by its words, in the order of the hits.
+async fn found(store: &Database, scene: Scene, question: &str) -> Vec<String> {
+    let hits = store.recall(&asking(scene, question)).await.unwrap();
+    hits.into_iter().filter(|hit| hit.words.is_some()).map(|hit| hit.memory.content.text).collect()
+}
+
+/// Messages of a Room from its first one on: those named, then others up to a number.
+async fn said(store: &Database, scene: Scene, first: &[&str], all: usize) -> Vec<Memory> {
+    let text = |n: usize| first.get(n).map_or_else(|| format!("word{}", n % 60), |t| (*t).into());
+    let said: Vec<Memory> = (0..all).zip(1..).map(|(n, at)| scene.memory(&text(n), at)).collect();
+    for some in said.chunks(500) {
+        store.save_memories(some).await.unwrap();
+    }
+    said
+}
+
+async fn postgres() -> (Server, Database) {
+    let server = Server::fresh().await;
+    let store = super::postgres::open(&server).await;
+    (server, store)
+}
+
+#[tokio::test]
+async fn a_change_forgets_what_is_known_of_its_own_rooms_only() {
+    forgets_its_own_rooms(&Database::in_memory().await.unwrap()).await;
+    let (_server, store) = postgres().await;
+    forgets_its_own_rooms(&store).await;
+    store.close().await;
+}
+
+async fn forgets_its_own_rooms(store: &Database) {
+    let (scene, other) = (Scene::new(), Scene::new());
+    let old = ["an old kettle", "a kettle and a teapot"];
+    let [here, there] =
+        [said(store, scene, &old, MOST + 100).await, said(store, other, &old, MOST + 100).await];
+    while store.index_step().await.unwrap() {}
+    let documents = [MemoryKind::Documents, MemoryKind::Fragments, MemoryKind::Facts];
+    let pieces = documents.map(|kind| Memory { kind, ..scene.memory("a piece", 5) });
+    store.save_memories(&pieces).await.unwrap();
+    let asked = &crate::terms::of_question("kettle")[0];
+    // Whether it is known which of the messages that are not in memory have the word.
+    let is_known = async |scene: Scene| {
+        let query = asking(scene, "kettle");
+        let handle = match &store.0.backend {
+            Backend::Sqlite(sqlite) => sqlite.known.talks.of(&query),
+            Backend::Postgres(postgres) => postgres.talk(&query).await.unwrap(),
+        };
+        handle.unwrap().talk().older(asked).is_some()
+    };
+    let search = async |scene: Scene| {
+        assert!(!is_known(scene).await, "it is asked for again");
+        let hits = found(store, scene, "kettle").await;
+        assert!(is_known(scene).await, "{hits:?}");
+        hits
+    };
+    assert_eq!((search(scene).await.len(), search(other).await.len()), (2, 2));
+    for piece in &pieces {
+        store.delete_memories(scene.agent, &[piece.id]).await.unwrap();
+        assert!(is_known(scene).await && is_known(other).await, "{:?}", piece.kind);
+    }
+    store.delete_memories(other.agent, &[there[0].id]).await.unwrap();
+    assert!(is_known(scene).await, "it is a message of another room");
+    assert_eq!(search(other).await, [old[1]]);
+    let mut content = there[1].content.clone();
+    content.text = "a lamp".to_owned();
+    store.update_content(other.agent, there[1].id, &content).await.unwrap();
+    assert!(is_known(scene).await, "it is a message of another room");
+    assert_eq!(search(other).await, [""; 0]);
+    store.update_content(scene.agent, here[1].id, &content).await.unwrap();
+    assert_eq!(search(scene).await, [old[0]]);
+    // A message with an old time that one commit stores and edits.
+    let late = scene.message("a late kettle", 2);
+    let (agent, memory) = (scene.agent, late.memory.id);
+    let mutations = vec![Mutation::Edit { agent, memory, content: Box::new(content) }];
+    store.ingest(Ingest { mutations, ..Scene::batch(&[late]) }).await.unwrap();
+    assert_eq!(found(store, scene, "kettle").await, [old[0]]);
+}
+
+/// Equal words count by the length of the text. It is measured alike in memory and in the index, so
+/// that a long message in memory does not rank above a short one that is not there.
+#[tokio::test]
+async fn hits_have_one_order_in_memory_and_in_the_index() {
+    let [memory, index] =
+        [Database::in_memory().await.unwrap(), Database::in_memory().await.unwrap()];
+    let Backend::Sqlite(sqlite) = &index.0.backend else { panic!("it is SQLite") };
+    sqlite.known.talks.fill_up();
+    let (_server, postgres) = postgres().await;
+    let scene = Scene::new();
+    let old = ["a kettle", "this kettle whistles whenever somebody heats enough water inside"];
+    let new = [
+        "our kettle stands near the stove today",
+        "kettle! kettle",
+        "the blue kettle of my grandmother has been standing quietly beside our stove since last winter, unused",
+    ];
+    for store in [&memory, &index, &postgres] {
+        said(store, scene, &old, MOST + 100).await;
+        for (text, at) in new.iter().zip(5_000..) {
+            store.save_memories(&[scene.memory(text, at)]).await.unwrap();
+        }
+        while store.index_step().await.unwrap() {}
+    }
+    let expected = found(&index, scene, "kettle").await;
+    assert_eq!(expected.len(), 5);
+    assert_eq!(found(&memory, scene, "kettle").await, expected);
+    let by_length = |of: &[String]| {
+        let place = |text: &str| of.iter().position(|hit| hit == text).unwrap();
+        [old[0], new[0], old[1], new[2]].map(place)
+    };
+    for hits in [expected, found(&postgres, scene, "kettle").await] {
+        assert!(by_length(&hits).is_sorted(), "{hits:?}");
+    }
+    postgres.close().await;
+}
+
+/// What an index says that does not have all messages is not kept. So far behind, it is not brought up
+/// to the last message by the search that asks.
+#[tokio::test]
+async fn nothing_is_kept_of_an_incomplete_index() {
+    let store = Database::in_memory().await.unwrap();
+    let scene = Scene::new();
+    said(&store, scene, &["the first kettle"], 3_500).await;
+    let late = scene.memory("a late kettle", 1);
+    store.save_memories(&[late]).await.unwrap();
+    said(&store, scene, &[], 1_500).await;
+    assert_eq!(found(&store, scene, "kettle").await, ["the first kettle"], "it is incomplete");
+    while store.index_step().await.unwrap() {}
+    let mut both = found(&store, scene, "kettle").await;
+    both.sort();
+    assert_eq!(both, ["a late kettle", "the first kettle"]);
+}
