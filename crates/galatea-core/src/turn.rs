@@ -3,35 +3,21 @@
 use std::sync::Arc;
 
 use crate::{
-    character::Character,
+    agent_view::AgentView,
     clock::{Clock, Timestamp},
     event::EventBus,
-    ids::{AgentIdentity, TurnId},
+    ids::TurnId,
     memory::Memory,
     message::{Address, Outgoing},
     model::Models,
     room::Room,
     service::Services,
-    settings::Settings,
     state::State,
-    store::{Envelope, PluginStore, UsageRow},
+    store::{Envelope, PluginStore},
+    unstored_usage::TurnUsage,
     verdict::Verdict,
     world::World,
-    zone::Zone,
 };
-
-/// The agent as plugin code sees it: a value, no behaviour.
-#[derive(Clone)]
-pub struct AgentView {
-    /// Who it is.
-    pub identity: AgentIdentity,
-    /// Its persona.
-    pub character: Arc<Character>,
-    /// Its settings.
-    pub settings: Settings,
-    /// The agent's time zone, for times in prompts.
-    pub zone: Arc<Zone>,
-}
 
 /// One answer in the making.
 pub struct Turn<'a> {
@@ -113,16 +99,6 @@ pub trait Outbound: Send + Sync {
         address: &Address,
         outgoing: Outgoing,
     ) -> crate::Result<()>;
-}
-
-/// What the model calls of a turn used and no commit has stored yet. The engine stores it with the
-/// turn and after the evaluators. An evaluator that stores what a call returned stores this in the
-/// same change, so that a crash does not lose the cost alone.
-pub trait TurnUsage: Send + Sync {
-    /// Takes the rows; the caller stores them, or returns them.
-    fn take(&self) -> Vec<UsageRow>;
-    /// Returns rows that were not stored.
-    fn put_back(&self, rows: Vec<UsageRow>);
 }
 
 /// A turn after its commit.

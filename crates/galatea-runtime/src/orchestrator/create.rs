@@ -8,7 +8,7 @@ use std::{collections::btree_map::Entry as MapEntry, sync::Arc};
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 use super::{
-    agent::Agent,
+    agent::{Agent, Beside},
     spec::{AgentSpec, RuntimeOptions},
     state::{Entry, Lifecycle, Orchestrator},
 };
@@ -61,6 +61,11 @@ async fn assemble(options: &RuntimeOptions, spec: AgentSpec) -> Result<Agent> {
     let model_notice =
         spec.settings.text(&MODEL_NOTICE).filter(|text| !text.trim().eq_ignore_ascii_case("none"));
     let zone = Arc::new(Zone::from_settings(&spec.settings)?);
+    let beside = Beside {
+        store: Arc::clone(&options.store) as _,
+        embedding: spec.models.embedding.clone(),
+        policy: Arc::new(Policy::from_settings(&spec.settings, &agent_room::SOURCE)?),
+    };
     let registry = Arc::new(Registry::load(spec.plugins)?);
     let services = Services::new(registry.services.iter().cloned());
     let ownership = Arc::new(ownership(options, &spec.connectors));
@@ -154,6 +159,7 @@ async fn assemble(options: &RuntimeOptions, spec: AgentSpec) -> Result<Agent> {
         events: events.clone(),
         connectors: spec.connectors,
         services,
+        beside,
         directory,
         ownership,
         intake,

@@ -132,8 +132,9 @@ async fn service(agent: Arc<Agent>, service: Arc<dyn Service>, lease: LeaseGuard
             tracing::error!(task = name, code = error.code(), error = %error.report(), fix = error.fix(), "stopped: this needs a person");
         }
     };
+    let run = |stop| Arc::clone(&service).run(agent.service_context(name), stop);
     tokio::select! {
-        () = keep(&agent, &stop, |stop| Arc::clone(&service).run(stop), told) => {}
+        () = keep(&agent, &stop, run, told) => {}
         () = closed => tracing::warn!(task = name, "the service did not end in time and is dropped"),
     }
 }

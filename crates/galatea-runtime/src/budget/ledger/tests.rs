@@ -27,7 +27,7 @@ fn holders() -> Holders {
 }
 
 fn case<'a>(spending: &'a Spending, holders: &'a Holders, stranger: bool, now: i64) -> Case<'a> {
-    Case { spending, holders, stranger, now: Timestamp(now) }
+    Case { spending, holders, stranger, background: false, now: Timestamp(now) }
 }
 
 #[test]
