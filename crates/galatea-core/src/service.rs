@@ -32,7 +32,7 @@ pub struct ServiceContext {
     /// (`BUDGET_AGENT`), and towards no person. A call beyond that fails with
     /// [`crate::model::LIMIT_CODE`] and its advice says when the next day begins.
     pub embedding: Option<Arc<dyn EmbeddingModel>>,
-    /// What these calls used, as rows under the agent's own Room. The service stores them with what
+    /// What these calls used, as rows under the agent's own entity. The service stores them with what
     /// the calls returned.
     pub usage: Arc<dyn TurnUsage>,
     /// Time.

@@ -1,8 +1,8 @@
 //! Embed: pieces without an embedding get one, in batches.
 
 use galatea_core::{
-    AgentIdentity, Embedding, ErrorKind, Memory, MemoryKind, ModelInfo, Result, RoomId, Sent,
-    Source, WorldId,
+    AgentIdentity, Embedding, ErrorKind, Memory, MemoryKind, ModelInfo, Result, Sent, Source,
+    WorldId,
     model::{LIMIT_CODE, Usage},
     store::{Amount, Day, MemoryQuery, UsageRow},
     tokens::Family,
@@ -143,7 +143,7 @@ impl Library {
 }
 
 /// What a call of an embedding model cost that no person asked for, as a row of the ledger under the
-/// agent's own Room. `source` says what it was for.
+/// agent's own entity. `source` says what it was for.
 pub fn embedding_cost(
     identity: &AgentIdentity,
     source: Source,
@@ -158,9 +158,9 @@ pub fn embedding_cost(
     UsageRow {
         agent: identity.id(),
         day,
-        source,
         world: WorldId(identity.id().0),
-        room: RoomId(identity.id().0),
+        room: UsageRow::background_room(identity, &source),
+        source,
         person: identity.entity(),
         model: model.full_name(),
         amount: Amount {

@@ -1,8 +1,8 @@
 //! Background: what the agent uses beside its answers counts as its own. No person pays for it.
 
 use galatea_core::{
-    Error, Result, Retry, RoomId, Source, WorldId,
-    store::{Day, Holder},
+    Error, Result, Retry, Source, WorldId,
+    store::{Day, Holder, UsageRow},
 };
 use std::sync::Arc;
 
@@ -10,15 +10,16 @@ use super::{Budget, Visit, ledger::Holders, meter::Meter};
 use crate::config::Policy;
 
 impl Budget {
-    /// What counts the calls of a service: under the agent's own Room, with the service's name in
+    /// What counts the calls of a service: under the agent's own entity, with the service's name in
     /// place of a platform.
     pub(crate) fn background(
         self: &Arc<Self>,
         policy: &Arc<Policy>,
         name: &'static str,
     ) -> Arc<Meter> {
-        let (source, id) = (Source::new(name), self.agent.0);
-        let (world, room, person) = (WorldId(id), RoomId(id), self.identity.entity());
+        let source = Source::new(name);
+        let (world, person) = (WorldId(self.agent.0), self.identity.entity());
+        let room = UsageRow::background_room(&self.identity, &source);
         let limited = policy.spending.on;
         self.meter(Visit {
             policy: Arc::clone(policy),
@@ -46,7 +47,7 @@ impl Budget {
     /// Those of the store.
     pub(super) async fn read_background(&self, visit: &Visit) -> Result<()> {
         if visit.background && !visit.exempt {
-            self.read([&visit.holders.room, &Holder::Agent].into_iter()).await?;
+            self.read([&visit.holders.person, &Holder::Agent].into_iter()).await?;
         }
         Ok(())
     }

@@ -75,7 +75,7 @@ pub(super) fn rates(case: &Case<'_>) -> Vec<(Holder, Who, Rate)> {
 pub(super) fn caps(case: &Case<'_>) -> Vec<(Holder, Who, Cap)> {
     let Case { spending, holders, stranger, .. } = case;
     if case.background {
-        // Its rows are those of the agent's own Room.
+        // The person of its rows is the agent itself.
         let part = |n: u64| n.saturating_mul(BACKGROUND) / 100;
         let cap = Cap {
             micros: spending.agent_cap.micros.map(part),
@@ -83,7 +83,7 @@ pub(super) fn caps(case: &Case<'_>) -> Vec<(Holder, Who, Cap)> {
             setting: spending.agent_cap.setting.clone(),
         };
         return vec![
-            (holders.room.clone(), Who::Background, cap),
+            (holders.person.clone(), Who::Background, cap),
             (Holder::Agent, Who::Agent, spending.agent_cap.clone()),
         ];
     }
