@@ -22,8 +22,9 @@ const LOG: &str = r#"{"time":"2026-01-05T10:00:00Z","speaker":"Bob","text":"The 
 fn vectors(request: &Recorded) -> Reply {
     let Some(texts) = request.body["input"].as_array() else { return answer(request) };
     let vector = |text: &Value| {
-        let said = text.as_str().unwrap().lines().last().unwrap();
-        let is_dog = ["dog", "dachshund"].iter().any(|word| said.contains(word));
+        let text = text.as_str().unwrap();
+        let is_dog =
+            text.contains("dog") || text.contains("dachshund") && !text.contains("weather");
         if is_dog { json!([1.0, 0.1, 0.2, -0.1]) } else { json!([-0.1, 1.0, -0.2, 0.1]) }
     };
     let data: Vec<Value> = texts
