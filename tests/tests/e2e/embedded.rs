@@ -1,4 +1,4 @@
-//! A history that was imported is searched by its meaning although nobody speaks, also after a
+//! A history that was imported is searched by its meaning without a message to the agent, also after a
 //! change of the embedding model: by the real program on both databases.
 
 use galatea_testkit::{
@@ -93,7 +93,7 @@ async fn a_history_is_found(stage: &Stage, database: Option<&Database>) {
         batches.filter(|request| request.body["input"][0] != "my dog").count()
     };
     assert_eq!((of("first"), of("second")), (1, 1), "one request of each model for the history");
-    assert!(asked.iter().all(|request| request.path.ends_with("/embeddings")), "nobody spoke");
+    assert!(asked.iter().all(|request| request.path.ends_with("/embeddings")), "no model answered");
     // It is the agent's own use.
     let used = json_of(program("second"), &["usage", "--by", "platform,person,room"]).await;
     let [line] = used["lines"].as_array().unwrap().as_slice() else { panic!("{used}") };

@@ -62,7 +62,7 @@ async fn every_message_is_embedded_again_after_three_kills() {
     stage.home.write("club.jsonl", &(0..MESSAGES).map(line).collect::<Vec<_>>().join("\n"));
     let done = stage.program().args(["memory", "import", "club.jsonl"]).run().await;
     assert_eq!(done.code, Some(0), "{}", done.stderr);
-    // Nobody says anything: what the other process imported is found at the next look.
+    // No message is sent: what the other process imported is found at the next look.
     until_counted(&stage, FIRST, MESSAGES).await;
     running.kill_9().await;
 
