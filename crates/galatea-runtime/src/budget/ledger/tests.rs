@@ -289,7 +289,7 @@ fn work_in_the_background_uses_half_of_the_agents_day_and_nothing_of_a_persons()
     let spending = spending(&[("BUDGET_AGENT", "0.04"), ("BUDGET_PERSON", "0.01")]);
     let (mut ledger, own, visitor) = (Ledger::default(), holders(), holders());
     let background = |now| Case { background: true, ..case(&spending, &own, false, now) };
-    let mut works = |ledger: &mut Ledger, now| {
+    let works = |ledger: &mut Ledger, now| {
         ledger.reserve(&background(now), COST, false).map(|()| {
             let warnings = ledger.settle(&background(now), COST, COST);
             assert_eq!(warnings, [], "owners need not know of it");
