@@ -1,8 +1,9 @@
 //! The standard plugin of every agent (elizaOS `plugin-bootstrap`): its basic actions, prompt
-//! providers, and the evaluators that learn facts, summarise and embed.
+//! providers, the evaluators that learn facts and summarise, and the service that embeds.
 
 mod actions;
 mod choose;
+mod embedding;
 mod evaluators;
 mod fact;
 mod learning_cache;
@@ -61,8 +62,8 @@ pub fn plugin() -> Plugin {
     .provider(providers::Evaluators)
     .provider(providers::ActionState)
     .provider(providers::RecentMessages)
-    .evaluator(evaluators::Reflection(Arc::clone(&cache), Arc::clone(&meaning)))
+    .evaluator(evaluators::Reflection(Arc::clone(&cache)))
     .evaluator(evaluators::Profiles(cache))
     .evaluator(evaluators::Summarization::default())
-    .evaluator(evaluators::EmbeddingQueue::new(meaning))
+    .service(Arc::new(embedding::EmbeddingService::new(meaning)))
 }

@@ -1,9 +1,8 @@
-//! Embeds what is remembered, and current messages to compare it with.
+//! Embeds current messages to compare memories with, and knows what the models' vectors are like.
 
 use galatea_core::{
-    Embedding, EmbeddingModel, Error, ErrorKind, Memory, MemoryId, MemoryKind, Result, Sent,
-    Speakers, Turn, TurnId, Variable, fusion, kill_point,
-    store::{self, MemoryQuery, NewEmbedding},
+    Embedding, EmbeddingModel, Error, ErrorKind, Result, Speakers, Turn, TurnId, Variable, fusion,
+    store,
 };
 use std::{
     collections::{HashMap, VecDeque},
@@ -27,11 +26,6 @@ pub(crate) const LONGEST: Duration = Duration::from_secs(20);
 /// Concurrent requests for the embedding of a message. A turn stops waiting after [`patience`], but
 /// each request runs to its end, so that a service that hangs is detected.
 const ASKED_AT_ONCE: usize = 4;
-/// Maximum number of facts embedded after one reflection, including those left over from an outage
-/// or another model.
-const AT_ONCE: u32 = 100;
-/// After this many refused calls the rest is postponed, because the fault is not a single text.
-const REFUSED: usize = 10;
 /// Turns whose embedding is kept for the providers that come later in the same turn.
 const TURNS: usize = 64;
 
@@ -56,16 +50,6 @@ impl Default for Meaning {
             turns: Mutex::default(),
         }
     }
-}
-
-/// A memory to embed.
-#[derive(Debug, Clone)]
-pub(crate) struct Embeddable {
-    pub(crate) memory: Memory,
-    /// The message before it, if `text` has words of it.
-    pub(crate) before: Option<Memory>,
-    /// What is embedded.
-    pub(crate) text: String,
 }
 
 /// The embedding of a turn's messages, to compare memories with.
@@ -147,76 +131,13 @@ impl Meaning {
         }))
     }
 
-    /// Embeds the facts of this room that have no embedding, if there is an embedding model: new
-    /// facts, and after a change of the model all of them.
-    pub(crate) async fn embed_facts(&self, turn: &Turn<'_>) -> Result<()> {
-        let Some(model) = &turn.models.embedding else { return Ok(()) };
-        let (agent, name) = (turn.agent.identity.id(), model.info().full_name());
-        let facts = MemoryQuery::new(agent, AT_ONCE).room(turn.room.id).kind(MemoryKind::Facts);
-        let width = self.widths.lock().unwrap_or_else(PoisonError::into_inner).get(&name).copied();
-        let missing = turn.store.without_embedding(&facts, &name, width).await?;
-        let items = missing.into_iter().map(|fact| Embeddable {
-            text: fact.content.text.clone(),
-            memory: fact,
-            before: None,
-        });
-        let refused = self.embed(turn, model, &items.collect::<Vec<_>>()).await?;
-        if refused.is_empty() {
-            return Ok(());
-        }
-        // Otherwise they would fill the next batch again.
-        turn.store.give_up_embedding(agent, &refused).await
+    /// Dimensions of the model's last embedding in this process; `None` before the first.
+    pub(crate) fn width(&self, model: &str) -> Option<usize> {
+        self.widths.lock().unwrap_or_else(PoisonError::into_inner).get(model).copied()
     }
 
-    /// Embeds memories. Returns those that the model refuses for their text.
-    ///
-    /// # Errors
-    /// If the model fails, or refuses so many texts that they are not to blame. What was embedded
-    /// until then is stored.
-    pub(crate) async fn embed(
-        &self,
-        turn: &Turn<'_>,
-        model: &Arc<dyn EmbeddingModel>,
-        items: &[Embeddable],
-    ) -> Result<Vec<MemoryId>> {
-        let name = model.info().full_name();
-        let mut batches = vec![items];
-        let mut refusals = 0;
-        let mut refused = Vec::new();
-        while let Some(batch) = batches.pop().filter(|batch| !batch.is_empty()) {
-            match embed(model, batch.iter().map(|item| item.text.clone()).collect()).await {
-                Ok(embeddings) => {
-                    let both = || batch.iter().zip(&embeddings);
-                    refused.extend(
-                        both()
-                            .filter(|(_, embedding)| embedding.is_none())
-                            .map(|(item, _)| item.memory.id),
-                    );
-                    let embeddings: Vec<(Embeddable, Embedding)> = both()
-                        .filter_map(|(item, embedding)| Some((item.clone(), embedding.clone()?)))
-                        .collect();
-                    embeddings.iter().for_each(|(_, embedding)| self.note(&name, embedding));
-                    kill_point("embedding.before");
-                    save(turn, &name, embeddings).await?;
-                    kill_point("embedding.after");
-                }
-                // If the service rejects one text, the others must still be embedded.
-                Err(error) if error.kind() == ErrorKind::Invalid && refusals < REFUSED => {
-                    refusals += 1;
-                    let (first, second) = batch.split_at(batch.len() / 2);
-                    if first.is_empty() {
-                        refused.extend(second.iter().map(|item| item.memory.id));
-                    } else {
-                        batches.extend([second, first]);
-                    }
-                }
-                Err(error) => return Err(error),
-            }
-        }
-        Ok(refused)
-    }
-
-    fn note(&self, model: &str, embedding: &Embedding) {
+    /// Notes the dimensions of an embedding of the model.
+    pub(crate) fn note(&self, model: &str, embedding: &Embedding) {
         self.widths
             .lock()
             .unwrap_or_else(PoisonError::into_inner)
@@ -251,40 +172,8 @@ fn by_age(turn: &Turn<'_>, error: &Error) {
     tracing::debug!(turn = %turn.id, error = %error.report(), "failed to embed a message; memories are compared by words");
 }
 
-/// Stores embeddings in one change with what their calls used. The change runs to its end even if
-/// the caller is cancelled, so its rows of usage are neither lost nor stored twice.
-async fn save(
-    turn: &Turn<'_>,
-    model: &str,
-    embeddings: Vec<(Embeddable, Embedding)>,
-) -> Result<()> {
-    let (agent, used) = (turn.agent.identity.id(), turn.usage.take());
-    let (store, model, rows) = (Arc::clone(turn.store), model.to_owned(), used.clone());
-    let stored = tokio::spawn(async move {
-        let new = embeddings.iter().map(|(item, embedding)| NewEmbedding {
-            memory: &item.memory,
-            before: item.before.as_ref(),
-            embedding: embedding.clone(),
-        });
-        store.save_new_embeddings(agent, &model, &new.collect::<Vec<_>>(), &rows).await
-    });
-    match stored.await {
-        Ok(Ok(_)) => Ok(()),
-        Ok(Err(error)) => {
-            // After an unknown outcome the rows may be stored, and would count twice.
-            if error.sent() == Sent::No {
-                turn.usage.put_back(used);
-            }
-            Err(error)
-        }
-        Err(ended) => {
-            Err(Error::unexpected("the task that stores embeddings ended").with_source(ended))
-        }
-    }
-}
-
 /// One embedding per text. `None` for a text whose vector cannot be compared.
-async fn embed(
+pub(crate) async fn embed(
     model: &Arc<dyn EmbeddingModel>,
     texts: Vec<String>,
 ) -> Result<Vec<Option<Embedding>>> {

@@ -195,6 +195,7 @@
 
 pub mod action;
 mod action_docs;
+mod agent_view;
 mod backoff;
 #[doc(hidden)]
 pub mod breaker;
@@ -250,6 +251,7 @@ pub mod store;
 pub mod task;
 pub mod tokens;
 pub mod turn;
+mod unstored_usage;
 mod variable;
 pub mod verdict;
 pub mod visibility;
@@ -260,6 +262,7 @@ pub mod world_settings;
 pub mod zone;
 
 pub use action::{Action, ActionDocs, ActionResult, AnyAction};
+pub use agent_view::AgentView;
 pub use backoff::Backoff;
 pub use character::Character;
 pub use clock::{Clock, Deadline, SharedClock, Skew, SystemClock, Timestamp};
@@ -300,14 +303,15 @@ pub use relationship::{IdentityLink, Relationship};
 pub use room::{ChannelType, Room};
 pub use secret::{ExposeSecret, SecretString};
 pub use send_permit::SendPermit;
-pub use service::{Service, Services};
+pub use service::{Service, ServiceContext, Services};
 pub use settings::Settings;
 pub use speakers::Speakers;
 pub use state::{Fragment, State};
 pub use state_keeper::StateKeeper;
 pub use store::Store;
 pub use task::Task;
-pub use turn::{AgentView, FinishedTurn, Outbound, Turn, TurnUsage};
+pub use turn::{FinishedTurn, Outbound, Turn};
+pub use unstored_usage::TurnUsage;
 pub use verdict::{Decision, StepOutcome, Verdict};
 pub use visibility::Visibility;
 pub use world::{Role, World, WorldMetadata};

@@ -25,6 +25,11 @@ pub use request::{
     CacheFor, ChatMessage, ChatPart, ChatRole, Effort, Sampling, TextRequest, ToolSpec,
 };
 
+/// Code of an error that stands for a limit of money or tokens: no model was asked, and the same call
+/// passes when the limit does. Its kind is that of the runtime's other refusals, `Invalid`, so code
+/// that drops what a model refuses has to look at the code first.
+pub const LIMIT_CODE: &str = "GAL-LIMIT";
+
 /// Turns a conversation into text or tool calls.
 #[async_trait]
 pub trait TextModel: Send + Sync {

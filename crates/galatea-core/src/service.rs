@@ -4,16 +4,41 @@ use async_trait::async_trait;
 use std::{any::Any, collections::BTreeMap, sync::Arc};
 use tokio_util::sync::CancellationToken;
 
-use crate::error::Result;
+use crate::{
+    agent_view::AgentView, clock::Clock, error::Result, event::EventBus, model::EmbeddingModel,
+    store::PluginStore, unstored_usage::TurnUsage,
+};
 
-/// Something stateful that runs beside the turns; supervised.
+/// Something stateful that runs beside the turns; supervised. In one process at a time if several
+/// share the agent.
 #[async_trait]
 pub trait Service: Send + Sync + Any {
-    /// Service type name, by which `get_service` finds it.
+    /// Service type name, by which `get_service` finds it. The ledger shows what the service's model
+    /// calls cost under this name in place of a platform.
     fn name(&self) -> &'static str;
     /// Runs until `stop` or a failure. Called at the agent's start, and again with backoff after a
     /// failure.
-    async fn run(self: Arc<Self>, stop: CancellationToken) -> Result<()>;
+    async fn run(self: Arc<Self>, context: ServiceContext, stop: CancellationToken) -> Result<()>;
+}
+
+/// What a service may use of the agent it belongs to.
+#[derive(Clone)]
+pub struct ServiceContext {
+    /// The agent.
+    pub agent: Arc<AgentView>,
+    /// Memories, people and places, relationships and tasks.
+    pub store: Arc<dyn PluginStore>,
+    /// The agent's embedding model. Its calls count towards what the agent may cost a day
+    /// (`BUDGET_AGENT`), and towards no person. A call beyond that fails with
+    /// [`crate::model::LIMIT_CODE`] and its advice says when the next day begins.
+    pub embedding: Option<Arc<dyn EmbeddingModel>>,
+    /// What these calls used, as rows under the agent's own entity. The service stores them with what
+    /// the calls returned.
+    pub usage: Arc<dyn TurnUsage>,
+    /// Time.
+    pub clock: Arc<dyn Clock>,
+    /// What happens to the agent in this process.
+    pub events: EventBus,
 }
 
 /// The running services of an agent, global ones included.

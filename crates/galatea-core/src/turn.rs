@@ -3,35 +3,21 @@
 use std::sync::Arc;
 
 use crate::{
-    character::Character,
+    agent_view::AgentView,
     clock::{Clock, Timestamp},
     event::EventBus,
-    ids::{AgentIdentity, TurnId},
+    ids::TurnId,
     memory::Memory,
     message::{Address, Outgoing},
     model::Models,
     room::Room,
     service::Services,
-    settings::Settings,
     state::State,
-    store::{Envelope, PluginCache, PluginStore, UsageRow},
+    store::{Envelope, PluginCache, PluginStore},
+    unstored_usage::TurnUsage,
     verdict::Verdict,
     world::World,
-    zone::Zone,
 };
-
-/// The agent as plugin code sees it: a value, no behaviour.
-#[derive(Clone)]
-pub struct AgentView {
-    /// Its id, from which the ids of people and places derive.
-    pub identity: AgentIdentity,
-    /// The persona as the character file says it.
-    pub character: Arc<Character>,
-    /// The layered settings, those of the character file among them.
-    pub settings: Settings,
-    /// The agent's time zone, for times in prompts.
-    pub zone: Arc<Zone>,
-}
 
 /// One answer in the making.
 pub struct Turn<'a> {
@@ -115,16 +101,6 @@ pub trait Outbound: Send + Sync {
         address: &Address,
         outgoing: Outgoing,
     ) -> crate::Result<()>;
-}
-
-/// What the model calls of a turn used and no commit has stored yet. The engine stores it with the
-/// turn and after the evaluators. An evaluator that stores what a call returned stores this in the
-/// same change, so that a crash does not lose the cost alone.
-pub trait TurnUsage: Send + Sync {
-    /// Takes the rows; the caller stores them, or returns them.
-    fn take(&self) -> Vec<UsageRow>;
-    /// Returns rows that were not stored.
-    fn put_back(&self, rows: Vec<UsageRow>);
 }
 
 /// A turn after its commit.

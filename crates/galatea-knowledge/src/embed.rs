@@ -1,9 +1,9 @@
 //! Embed: pieces without an embedding get one, in batches.
 
 use galatea_core::{
-    AgentIdentity, Embedding, ErrorKind, Memory, MemoryKind, ModelInfo, Result, RoomId, Source,
+    AgentIdentity, Embedding, ErrorKind, Memory, MemoryKind, ModelInfo, Result, Sent, Source,
     WorldId,
-    model::Usage,
+    model::{LIMIT_CODE, Usage},
     store::{Amount, Day, MemoryQuery, UsageRow},
     tokens::Family,
 };
@@ -26,7 +26,8 @@ const SOURCE: Source = Source::new("knowledge");
 
 impl Library {
     /// Embeds pieces of this agent's documents that have no embedding of the present model. The
-    /// model's client retries; when it gives up, the next run goes on.
+    /// model's client retries; when it gives up, the next run goes on. At a limit of the agent the rest
+    /// waits, too.
     pub(crate) async fn embed(&self, progress: Progress<'_>, synced: &mut Synced) -> Result<()> {
         let Some(model) = self.parts.embedding.clone() else { return Ok(()) };
         let (own, name) = (self.parts.identity.id(), model.info().full_name());
@@ -41,11 +42,16 @@ impl Library {
                     break;
                 }
                 let mut batches = vec![missing.as_slice()];
-                while let Some(batch) = batches.pop() {
+                while let Some(batch) = batches.pop().filter(|batch| !batch.is_empty()) {
                     match self.embed_batch(&model, &name, under, batch).await {
                         Ok(()) => {
                             synced.embedded += batch.len();
                             progress(Step::Embedded(batch.len()));
+                        }
+                        // Fewer pieces may still fit into what is left of the day.
+                        Err(error) if error.code() == Some(LIMIT_CODE) => {
+                            batches = vec![&batch[..batch.len() / 2]];
+                            synced.postponed = Some(error);
                         }
                         Err(error) if error.kind() == ErrorKind::Invalid => match batch {
                             [one] => {
@@ -59,6 +65,9 @@ impl Library {
                         },
                         Err(error) => return Err(error),
                     }
+                }
+                if synced.postponed.is_some() {
+                    return Ok(());
                 }
             }
         }
@@ -85,9 +94,19 @@ impl Library {
                 Some((piece, embedding?))
             })
             .collect();
-        let usage = [self.cost(model.info(), &texts)];
-        self.parts.store.save_embeddings_with_usage(under, name, &embeddings, &usage).await?;
-        Ok(())
+        let usage = match &self.metered {
+            Some(metered) => metered.take(),
+            None => vec![self.cost(model.info(), &texts)],
+        };
+        let stored =
+            self.parts.store.save_embeddings_with_usage(under, name, &embeddings, &usage).await;
+        // After an unknown outcome the rows may be stored, and would count twice.
+        if let (Err(error), Some(metered)) = (&stored, &self.metered)
+            && error.sent() == Sent::No
+        {
+            metered.put_back(usage);
+        }
+        stored.map(drop)
     }
 
     /// The meaning of a question that the operator asks, outside of a turn. Its cost goes into the
@@ -124,7 +143,7 @@ impl Library {
 }
 
 /// What a call of an embedding model cost that no person asked for, as a row of the ledger under the
-/// agent's own Room. `source` says what it was for.
+/// agent's own entity. `source` says what it was for.
 pub fn embedding_cost(
     identity: &AgentIdentity,
     source: Source,
@@ -139,9 +158,9 @@ pub fn embedding_cost(
     UsageRow {
         agent: identity.id(),
         day,
-        source,
         world: WorldId(identity.id().0),
-        room: RoomId(identity.id().0),
+        room: UsageRow::background_room(identity, &source),
+        source,
         person: identity.entity(),
         model: model.full_name(),
         amount: Amount {

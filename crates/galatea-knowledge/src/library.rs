@@ -2,7 +2,8 @@
 //! any step and goes on at the next call.
 
 use galatea_core::{
-    AgentId, AgentIdentity, Clock, EmbeddingModel, Error, MemoryId, MemoryKind, Result, Timestamp,
+    AgentId, AgentIdentity, Clock, Deadline, EmbeddingModel, Error, MemoryId, MemoryKind, Result,
+    Retry, ServiceContext, TurnUsage,
     store::{MemoryQuery, PluginCache, PluginStore, UsageStore},
 };
 use galatea_http::HttpClient;
@@ -57,10 +58,12 @@ pub struct LibraryParts {
 #[derive(Clone)]
 pub struct Library {
     pub(crate) parts: Arc<LibraryParts>,
+    /// What calls of the embedding model used, if another part counts them ([`Self::metered`]).
+    pub(crate) metered: Option<Arc<dyn TurnUsage>>,
     /// Pieces that the embedding model refuses, until the next start.
     pub(crate) refused: Arc<Mutex<HashSet<MemoryId>>>,
-    /// What the last whole run saw, and when.
-    seen: Arc<Mutex<Option<(String, Timestamp)>>>,
+    /// What the last whole run saw, and how long that holds.
+    seen: Arc<Mutex<Option<(String, Deadline)>>>,
 }
 
 /// A file that was changed less than this ago may still be written.
@@ -94,6 +97,8 @@ pub struct Synced {
     pub pieces: usize,
     /// Pieces that were embedded.
     pub embedded: usize,
+    /// Why pieces wait for their embeddings until the next day, if a limit of the agent was reached.
+    pub postponed: Option<Error>,
     /// What could not be read: its key, and why.
     pub problems: Vec<(String, Error)>,
 }
@@ -103,6 +108,14 @@ impl Synced {
     pub fn is_empty(&self) -> bool {
         self.read + self.removed + self.pieces + self.embedded == 0
     }
+
+    /// How long the outcome holds if no file changes.
+    pub(crate) fn holds(&self) -> Duration {
+        match self.postponed.as_ref().map(Error::retry) {
+            Some(Retry::After(pause)) => pause.min(AGAIN),
+            _ => AGAIN,
+        }
+    }
 }
 
 /// Called at each step.
@@ -111,7 +124,27 @@ pub type Progress<'a> = &'a (dyn Fn(Step) + Send + Sync);
 impl Library {
     /// The library of an agent.
     pub fn new(parts: LibraryParts) -> Self {
-        Self { parts: Arc::new(parts), refused: Arc::default(), seen: Arc::default() }
+        Self {
+            parts: Arc::new(parts),
+            metered: None,
+            refused: Arc::default(),
+            seen: Arc::default(),
+        }
+    }
+
+    /// The same library with the embedding model of a service, whose calls the limits of the agent
+    /// hold for.
+    pub(crate) fn metered(&self, context: &ServiceContext) -> Self {
+        let parts = LibraryParts {
+            embedding: context.embedding.clone(),
+            ..LibraryParts::clone(&self.parts)
+        };
+        Self {
+            parts: Arc::new(parts),
+            metered: Some(Arc::clone(&context.usage)),
+            refused: Arc::clone(&self.refused),
+            seen: Arc::clone(&self.seen),
+        }
     }
 
     /// The sources of the agent: those it was made with, then those that were added.
@@ -191,11 +224,12 @@ impl Library {
         let print = hash(&[format!("{:?}{:?}", scan.items, scan.missing).as_bytes()]);
         let waits = scan.items.iter().any(|item| item.is_being_written(now, SETTLED));
         let last = self.seen.lock().unwrap_or_else(PoisonError::into_inner).clone();
-        if waits || last.is_some_and(|(seen, at)| seen == print && now.since(at) < AGAIN) {
+        if waits || last.is_some_and(|(seen, holds)| seen == print && holds.left(now).is_some()) {
             return Ok(None);
         }
         let synced = self.bring(scan, &|_| {}).await?;
-        *self.seen.lock().unwrap_or_else(PoisonError::into_inner) = Some((print, now));
+        let holds = Deadline::after(now, synced.holds());
+        *self.seen.lock().unwrap_or_else(PoisonError::into_inner) = Some((print, holds));
         Ok(Some(synced))
     }
 

@@ -2,7 +2,7 @@
 //! and whenever a file changes.
 
 use async_trait::async_trait;
-use galatea_core::{Backoff, Error, Result};
+use galatea_core::{Backoff, Error, Result, ServiceContext};
 use std::{collections::BTreeSet, sync::Arc, time::Duration};
 use tokio_util::sync::CancellationToken;
 
@@ -32,10 +32,11 @@ impl galatea_core::Service for Syncing {
         "knowledge"
     }
 
-    async fn run(self: Arc<Self>, stop: CancellationToken) -> Result<()> {
-        let (mut logged, mut failures) = (BTreeSet::new(), 0_u32);
+    async fn run(self: Arc<Self>, context: ServiceContext, stop: CancellationToken) -> Result<()> {
+        let library = self.library.metered(&context);
+        let (mut logged, mut failures, mut postponed) = (BTreeSet::new(), 0_u32, false);
         loop {
-            let Some(outcome) = stop.run_until_cancelled(self.library.sync_changes()).await else {
+            let Some(outcome) = stop.run_until_cancelled(library.sync_changes()).await else {
                 return Ok(());
             };
             let pause = match outcome {
@@ -43,7 +44,11 @@ impl galatea_core::Service for Syncing {
                 Ok(Some(synced)) => {
                     failures = 0;
                     log_outcome(&synced, &mut logged);
-                    self.every
+                    if let Some(limit) = synced.postponed.as_ref().filter(|_| !postponed) {
+                        tracing::info!(reason = %limit, "pieces of documents wait for their embeddings until the next day (UTC); they are found by words only");
+                    }
+                    postponed = synced.postponed.is_some();
+                    if postponed { self.every.min(synced.holds()) } else { self.every }
                 }
                 Err(error) => {
                     failures += 1;

@@ -7,7 +7,7 @@ use galatea_core::{
 use serde_json::Map;
 
 /// elizaOS's source for what belongs to no platform.
-const SOURCE: Source = Source::new("elizaos");
+pub(crate) const SOURCE: Source = Source::new("elizaos");
 
 /// Stores them; known ones under the same name cost a read only.
 pub(crate) async fn remember(

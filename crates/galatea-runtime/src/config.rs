@@ -110,7 +110,7 @@ pub const PROVIDERS_TOTAL_TIMEOUT_MS: Variable = Variable::new(
 /// Pause before evaluators that call a model.
 pub const EVALUATION_PAUSE_SECONDS: Variable = Variable::new(
     "EVALUATION_PAUSE_SECONDS",
-    "Seconds without an answer in a room after which the agent learns from the conversation there; 0 does not wait.",
+    "Seconds without an answer in a room after which the agent learns from the conversation there, and seconds without any message after which it embeds messages; 0 does not wait.",
 )
 .or("5");
 /// Turn deadline.

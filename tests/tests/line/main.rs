@@ -19,6 +19,7 @@ mod connections;
 mod context;
 mod database;
 mod delivery;
+mod embedded;
 mod evaluators;
 mod exhausted;
 mod gate;

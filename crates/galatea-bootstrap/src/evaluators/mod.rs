@@ -2,7 +2,6 @@
 
 mod apply;
 mod cursor;
-mod embedding;
 mod lesson;
 mod people;
 mod profiles;
@@ -12,7 +11,6 @@ mod summarization;
 mod talk;
 
 pub(crate) use cursor::ReflectionCursor;
-pub(crate) use embedding::EmbeddingQueue;
 pub(crate) use profiles::Profiles;
 pub(crate) use reflection::{INTERVAL, Reflection};
 pub(crate) use summarization::Summarization;

@@ -22,7 +22,6 @@ use super::{
 use crate::{
     fact::{consolidate::consolidate, view},
     learning_cache::LearningCache,
-    meaning::Meaning,
     ties, words,
 };
 
@@ -30,7 +29,7 @@ use crate::{
 pub(crate) const INTERVAL: Variable =
     Variable::new("REFLECTION_INTERVAL", "Messages in a room between two reflections that learn facts and relationships; 0 switches them off.").or("8");
 
-pub(crate) struct Reflection(pub(crate) Arc<LearningCache>, pub(crate) Arc<Meaning>);
+pub(crate) struct Reflection(pub(crate) Arc<LearningCache>);
 
 /// Maximum number of relationships per reflection.
 const MOST_TIES: usize = 10;
@@ -96,7 +95,7 @@ impl Evaluator for Reflection {
         for tie in lesson.ties.iter().take(MOST_TIES) {
             relate(turn, &talk, tie, &self.0).await?;
         }
-        self.1.embed_facts(turn).await
+        Ok(())
     }
 }
 

@@ -4,6 +4,7 @@
 mod actions;
 mod derived;
 mod double;
+mod embedding;
 mod facts;
 mod meaning;
 mod people;

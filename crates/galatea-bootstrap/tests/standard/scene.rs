@@ -5,8 +5,8 @@ use galatea_core::{
     Account, ActionResult, Address, AgentView, AnyAction, ChannelType, Character, Clock, Content,
     Entity, EntityId, EventBus, Fragment, Memory, MemoryId, MemoryKind, ModelInfo, Models,
     Outbound, Outgoing, Participant, Plugin, Provider, ProviderUse, RemoteId, Result, Role, Room,
-    RoomId, Services, Settings, Source, State, Timestamp, Turn, TurnId, TurnUsage, World, WorldId,
-    WorldMetadata,
+    RoomId, ServiceContext, Services, Settings, Source, State, Timestamp, Turn, TurnId, TurnUsage,
+    World, WorldId, WorldMetadata,
     store::{Envelope, PluginCache, PluginStore, UsageRow},
     turn::Catalog,
     world::Ownership,
@@ -56,12 +56,12 @@ pub(crate) struct Scene {
     shared_clock: Arc<dyn Clock>,
     pub(crate) model: Arc<ScriptedModel>,
     pub(crate) models: Models,
-    pub(crate) usage: Unstored,
+    pub(crate) usage: Arc<Unstored>,
     envelope: Envelope,
     state: State,
     services: Services,
     pub(crate) catalog: Catalog,
-    events: EventBus,
+    pub(crate) events: EventBus,
     outbound: Arc<dyn Outbound>,
     pub(crate) plugin: Plugin,
 }
@@ -155,7 +155,7 @@ impl Scene {
             clock,
             models: Models::of_text(model.clone()),
             model,
-            usage: Unstored::default(),
+            usage: Arc::default(),
             envelope: Envelope::default(),
             state: State::default(),
             services: Services::default(),
@@ -271,12 +271,24 @@ impl Scene {
             store: &self.store,
             cache: &self.cache,
             models: &self.models,
-            usage: &self.usage,
+            usage: &*self.usage,
             services: &self.services,
             catalog: &self.catalog,
             clock: &self.shared_clock,
             events: &self.events,
             outbound: &self.outbound,
+        }
+    }
+
+    /// What a service of the agent may use.
+    pub(crate) fn service_context(&self) -> ServiceContext {
+        ServiceContext {
+            agent: Arc::new(self.agent.clone()),
+            store: Arc::clone(&self.store),
+            embedding: self.models.embedding.clone(),
+            usage: Arc::clone(&self.usage) as _,
+            clock: Arc::clone(&self.shared_clock),
+            events: self.events.clone(),
         }
     }
 

@@ -7,7 +7,7 @@ use std::ops::AddAssign;
 use crate::{
     clock::Timestamp,
     error::Result,
-    ids::{AgentId, EntityId, RemoteId, RoomId, Source, WorldId},
+    ids::{AgentId, AgentIdentity, EntityId, RemoteId, RoomId, Source, WorldId},
 };
 
 /// A day in UTC, counted from the Unix epoch. Caps and the ledger go by it.
@@ -99,6 +99,16 @@ pub struct UsageRow {
     /// The amount.
     #[serde(flatten)]
     pub amount: Amount,
+}
+
+impl UsageRow {
+    /// The Room of rows that count what an agent uses beside its answers, by what it was for
+    /// (`source`, in place of a platform). It is no stored Room. The ledger adds up rows by Room,
+    /// person and model, so that uses for different things need different Rooms; their person is
+    /// the agent's own entity.
+    pub fn background_room(identity: &AgentIdentity, source: &Source) -> RoomId {
+        RoomId(identity.swizzle(&format!("usage:{source}")))
+    }
 }
 
 /// Whose usage of one day is asked for.

@@ -247,7 +247,8 @@ impl Ledger {
             if after >= NEARLY && matches!(who, Who::Agent | Who::Platform | Who::Strangers) {
                 self.near.insert(cap.setting.clone(), warning.clone());
             }
-            if before < NEARLY && after >= NEARLY && who != Who::Person {
+            let is_told = !matches!(who, Who::Person | Who::Background);
+            if before < NEARLY && after >= NEARLY && is_told {
                 warnings.push(warning);
             }
         }

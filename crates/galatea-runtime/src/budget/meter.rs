@@ -50,12 +50,17 @@ impl Meter {
                 large: models.reasoning.large.as_ref().map(text),
             },
             vision: models.vision.as_ref().map(text),
-            embedding: models.embedding.as_ref().map(|inner| {
-                Arc::new(MeteredEmbedding { inner: Arc::clone(inner), meter: Arc::clone(self) })
-                    as Arc<dyn EmbeddingModel>
-            }),
+            embedding: models.embedding.as_ref().map(|inner| self.embedding(inner)),
             media: MediaModels::default(),
         }
+    }
+
+    /// An embedding model, each call of it counted.
+    pub(crate) fn embedding(
+        self: &Arc<Self>,
+        inner: &Arc<dyn EmbeddingModel>,
+    ) -> Arc<dyn EmbeddingModel> {
+        Arc::new(MeteredEmbedding { inner: Arc::clone(inner), meter: Arc::clone(self) })
     }
 
     /// The limit that stopped a call of this turn, if one did.
@@ -127,7 +132,7 @@ impl Meter {
                 done: false,
             }),
             Err(refusal) => {
-                let error = refusal.error();
+                let error = self.budget.advise(&self.visit, refusal.error());
                 *self.refused.lock().unwrap_or_else(PoisonError::into_inner) = Some(refusal);
                 Err(error)
             }
@@ -266,6 +271,7 @@ impl EmbeddingModel for MeteredEmbedding {
         let family = Family::of(&info.model);
         let input = texts.iter().map(|text| family.text(text)).sum();
         let (known, used) = (info.known_price(), Usage { input, ..Usage::default() });
+        self.meter.budget.read_background(&self.meter.visit).await?;
         let held = self.meter.reserve(info.full_name(), used, known)?;
         match self.inner.embed(texts).await {
             Ok(vectors) => {

@@ -7,6 +7,7 @@
 //! their readings lie apart, they exceed it by one such share at most. One process answers a Room,
 //! so the limits of a Room are exact, and so are those of a person who speaks in one Room only.
 
+mod background;
 mod bucket;
 mod ledger;
 mod media;
@@ -28,7 +29,7 @@ use std::{
 };
 
 pub(crate) use meter::Meter;
-pub(crate) use refusal::{CODE, Refusal};
+pub(crate) use refusal::Refusal;
 
 use self::{
     bucket::Bucket,
@@ -73,6 +74,8 @@ pub(crate) struct Visit {
     person: EntityId,
     holders: Holders,
     stranger: bool,
+    /// Work of the agent beside its answers ([`Budget::background`]).
+    background: bool,
     /// Limits hold in this place.
     limited: bool,
     /// No limit holds: an owner, or a place without limits. It is counted all the same.
@@ -85,6 +88,7 @@ impl Visit {
             spending: &self.policy.spending,
             holders: &self.holders,
             stranger: self.stranger,
+            background: self.background,
             now,
         }
     }
@@ -163,8 +167,6 @@ impl Budget {
         if visit.exempt {
             return Ok(visit);
         }
-        let now = self.clock.now();
-        let day = Day::of(now);
         let holders = &visit.holders;
         let mut keys = vec![
             &holders.person,
@@ -175,13 +177,21 @@ impl Budget {
         ];
         let platform = policy.spending.platform.is_some() || policy.spending.platform_cap.is_some();
         keys.extend(platform.then_some(&holders.platform));
-        let unread = lock(&self.ledger).unread(keys.into_iter(), FRESH, now);
+        self.read(keys.into_iter()).await?;
+        visit.stranger = !friend && !lock(&self.ledger).is_known(&visit.holders.person);
+        Ok(visit)
+    }
+
+    /// Reads what is stored of the day of these holders, unless that is known.
+    async fn read(&self, keys: impl Iterator<Item = &Holder>) -> Result<()> {
+        let now = self.clock.now();
+        let day = Day::of(now);
+        let unread = lock(&self.ledger).unread(keys, FRESH, now);
         let read = unread.iter().map(async |key| self.store.standing(self.agent, day, key).await);
         for (key, stored) in unread.iter().zip(try_join_all(read).await?) {
             lock(&self.ledger).read(key, day, stored, now);
         }
-        visit.stranger = !friend && !lock(&self.ledger).is_known(&visit.holders.person);
-        Ok(visit)
+        Ok(())
     }
 
     /// The same for another person in the same Room, without a store read; none when the store must
@@ -230,6 +240,7 @@ impl Budget {
                 platform: Holder::Source(room.source.clone()),
             },
             stranger: false,
+            background: false,
             limited: false,
             exempt: true,
         }

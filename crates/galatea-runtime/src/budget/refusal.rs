@@ -3,6 +3,7 @@
 
 use galatea_core::{
     Error, ErrorKind, StepOutcome,
+    model::LIMIT_CODE,
     verdict::{Change, Verdict},
 };
 
@@ -16,6 +17,8 @@ pub(crate) enum Who {
     World,
     Platform,
     Strangers,
+    /// What the agent does beside its answers.
+    Background,
     Agent,
 }
 
@@ -28,6 +31,7 @@ impl Who {
             Self::World => "this World",
             Self::Platform => "this platform",
             Self::Strangers => "all strangers together",
+            Self::Background => "the agent's work in the background",
             Self::Agent => "the agent",
         }
     }
@@ -45,9 +49,6 @@ pub(crate) enum Why {
     /// Tokens a day.
     Tokens(u64),
 }
-
-/// The code of an error that stands for a refusal.
-pub(crate) const CODE: &str = "GAL-LIMIT";
 
 /// A limit that is reached.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -109,7 +110,7 @@ impl Refusal {
 
     /// For layers that know errors only.
     pub(super) fn error(&self) -> Error {
-        Error::new(ErrorKind::Invalid, self.reason()).with_code(CODE)
+        Error::new(ErrorKind::Invalid, self.reason()).with_code(LIMIT_CODE)
     }
 }
 

@@ -1,12 +1,15 @@
 //! One agent, assembled: the parts that the orchestrator starts, watches and stops.
 
-use galatea_core::{Account, AgentView, Clock, Connector, EventBus, Outbound, Services, Source};
+use galatea_core::{
+    Account, AgentView, Clock, Connector, EmbeddingModel, EventBus, Outbound, ServiceContext,
+    Services, Source, store::PluginStore,
+};
 use std::sync::Arc;
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 use crate::{
-    budget::Budget, directory::Directory, inbox::Inbox, intake::Intake, outbox::Outbox,
-    ownership::Ownership,
+    budget::Budget, config::Policy, directory::Directory, inbox::Inbox, intake::Intake,
+    outbox::Outbox, ownership::Ownership,
 };
 
 /// One agent.
@@ -16,6 +19,8 @@ pub(super) struct Agent {
     pub(super) events: EventBus,
     pub(super) connectors: Vec<Arc<dyn Connector>>,
     pub(super) services: Services,
+    /// What services use.
+    pub(super) beside: Beside,
     pub(super) directory: Arc<Directory>,
     pub(super) ownership: Arc<Ownership>,
     pub(super) intake: Arc<Intake>,
@@ -34,7 +39,28 @@ pub(super) struct Agent {
     pub(super) halt: CancellationToken,
 }
 
+/// What the agent's services use, beside what the agent has anyway.
+pub(super) struct Beside {
+    pub(super) store: Arc<dyn PluginStore>,
+    pub(super) embedding: Option<Arc<dyn EmbeddingModel>>,
+    /// What limits their use of models.
+    pub(super) policy: Arc<Policy>,
+}
+
 impl Agent {
+    /// What a run of a service may use.
+    pub(super) fn service_context(&self, name: &'static str) -> ServiceContext {
+        let meter = self.budget.background(&self.beside.policy, name);
+        ServiceContext {
+            agent: Arc::clone(&self.view),
+            store: Arc::clone(&self.beside.store),
+            embedding: self.beside.embedding.as_ref().map(|model| meter.embedding(model)),
+            usage: meter,
+            clock: Arc::clone(&self.clock),
+            events: self.events.clone(),
+        }
+    }
+
     /// The logins that processes take turns with.
     pub(super) fn leased_accounts(&self) -> Vec<(Source, Account)> {
         let infos = self.connectors.iter().map(|connector| connector.info());

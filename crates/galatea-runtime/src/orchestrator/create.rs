@@ -9,7 +9,7 @@ use std::{collections::btree_map::Entry as MapEntry, sync::Arc};
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 use super::{
-    agent::Agent,
+    agent::{Agent, Beside},
     spec::{AgentSpec, RuntimeOptions},
     state::{Entry, Lifecycle, Orchestrator},
 };
@@ -62,6 +62,11 @@ async fn assemble(options: &RuntimeOptions, spec: AgentSpec) -> Result<Agent> {
     let model_notice =
         spec.settings.text(&MODEL_NOTICE).filter(|text| !text.trim().eq_ignore_ascii_case("none"));
     let zone = Arc::new(Zone::from_settings(&spec.settings)?);
+    let beside = Beside {
+        store: Arc::clone(&options.store) as _,
+        embedding: spec.models.embedding.clone(),
+        policy: Arc::new(Policy::from_settings(&spec.settings, &agent_room::SOURCE)?),
+    };
     let (cache_store, agent) = (Arc::clone(&options.store), spec.character.identity().id());
     let cache = |plugin: &str| PluginCache::new(Arc::clone(&cache_store) as _, agent, plugin);
     let registry = Arc::new(Registry::load(spec.plugins, &cache)?);
@@ -158,6 +163,7 @@ async fn assemble(options: &RuntimeOptions, spec: AgentSpec) -> Result<Agent> {
         events: events.clone(),
         connectors: spec.connectors,
         services,
+        beside,
         directory,
         ownership,
         intake,

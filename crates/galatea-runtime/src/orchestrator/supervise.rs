@@ -132,8 +132,9 @@ async fn service(agent: Arc<Agent>, service: Arc<dyn Service>, lease: LeaseGuard
             tracing::error!(agent = %agent.view.identity.id(), service = name, code = error.code(), error = %error.report(), fix = error.fix(), retried = is_repaired_elsewhere(error.kind()), "a service is parked until a person repairs the cause");
         }
     };
+    let run = |stop| Arc::clone(&service).run(agent.service_context(name), stop);
     tokio::select! {
-        () = keep(&agent, &stop, |stop| Arc::clone(&service).run(stop), report) => {}
+        () = keep(&agent, &stop, run, report) => {}
         () = closed => tracing::warn!(agent = %agent.view.identity.id(), service = name, seconds = GRACE.as_secs(), "a service did not end in time after its lease was lost; dropping it"),
     }
 }

@@ -4,7 +4,7 @@
 use futures::FutureExt;
 use galatea_core::{
     ActionResult, Content, Decision, Error, ErrorKind, Result, State, StepOutcome, Timestamp, Turn,
-    Verdict, store::Amount, turn::Catalog,
+    Verdict, model::LIMIT_CODE, store::Amount, turn::Catalog,
 };
 use std::panic::AssertUnwindSafe;
 
@@ -55,7 +55,7 @@ pub(super) async fn think(engine: &Engine, context: &TurnContext) -> Result<Thou
             .with_code("GAL-TURN-TIMEOUT")
             .with("seconds", engine.limits.turn.as_secs()),
     };
-    if failure.code() == Some(budget::CODE)
+    if failure.code() == Some(LIMIT_CODE)
         && let Some(refusal) = context.meter.refusal()
     {
         return Ok(refused(engine, context, verdict, &refusal));

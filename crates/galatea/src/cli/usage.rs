@@ -125,7 +125,11 @@ async fn names(store: &dyn Store, rows: &[UsageRow], by: &[By]) -> galatea_core:
                 let name = room.map(|room| {
                     if room.name.is_empty() { room.remote.to_string() } else { room.name }
                 });
-                let name = name.unwrap_or_else(|| row.room.to_string());
+                // What an agent uses beside its answers is in no Room.
+                let name = name.unwrap_or_else(|| {
+                    let is_own = row.person.0 == row.agent.0;
+                    if is_own { row.source.to_string() } else { row.room.to_string() }
+                });
                 entry.insert(name);
             }
         }

@@ -8,6 +8,10 @@ use crate::{
     config::{Cap, Flow, Rate, Spending},
 };
 
+/// Per cent of what the agent may cost a day that work in the background may use: the embeddings of
+/// a long history leave the other half for answers.
+const BACKGROUND: u64 = 50;
+
 /// Who speaks where, and what holds for them.
 #[derive(Debug, Clone)]
 pub(crate) struct Case<'a> {
@@ -15,6 +19,8 @@ pub(crate) struct Case<'a> {
     pub(crate) holders: &'a Holders,
     /// Not answered on an earlier day, neither listed nor approved.
     pub(crate) stranger: bool,
+    /// Work of the agent beside its answers, which no person asked for.
+    pub(crate) background: bool,
     pub(crate) now: Timestamp,
 }
 
@@ -68,6 +74,19 @@ pub(super) fn rates(case: &Case<'_>) -> Vec<(Holder, Who, Rate)> {
 
 pub(super) fn caps(case: &Case<'_>) -> Vec<(Holder, Who, Cap)> {
     let Case { spending, holders, stranger, .. } = case;
+    if case.background {
+        // The person of its rows is the agent itself.
+        let part = |n: u64| n.saturating_mul(BACKGROUND) / 100;
+        let cap = Cap {
+            micros: spending.agent_cap.micros.map(part),
+            tokens: spending.agent_cap.tokens.map(part),
+            setting: spending.agent_cap.setting.clone(),
+        };
+        return vec![
+            (holders.person.clone(), Who::Background, cap),
+            (Holder::Agent, Who::Agent, spending.agent_cap.clone()),
+        ];
+    }
     let person = if *stranger { &spending.stranger_cap } else { &spending.person_cap };
     let mut all = vec![
         (holders.person.clone(), Who::Person, person.clone()),

@@ -4,7 +4,7 @@ use galatea_core::{EntityId, RoomId, Settings, Source, WorldId};
 use proptest::prelude::*;
 
 use super::*;
-use crate::config::Spending;
+use crate::config::{Cap, Spending};
 
 const NOON: i64 = 20_000 * Day::MILLIS + Day::MILLIS / 2;
 const COST: Spend = Spend { micros: 4_000, tokens: 0 };
@@ -27,7 +27,7 @@ fn holders() -> Holders {
 }
 
 fn case<'a>(spending: &'a Spending, holders: &'a Holders, stranger: bool, now: i64) -> Case<'a> {
-    Case { spending, holders, stranger, now: Timestamp(now) }
+    Case { spending, holders, stranger, background: false, now: Timestamp(now) }
 }
 
 #[test]
@@ -283,4 +283,39 @@ proptest! {
             prop_assert!(agent.used().micros + agent.held.micros <= 300_000 + above);
         }
     }
+}
+
+#[test]
+fn work_in_the_background_uses_half_of_the_agents_day_and_nothing_of_a_persons() {
+    let spending = spending(&[("BUDGET_AGENT", "0.04"), ("BUDGET_PERSON", "0.01")]);
+    let (mut ledger, own, visitor) = (Ledger::default(), holders(), holders());
+    let background = |now| Case { background: true, ..case(&spending, &own, false, now) };
+    let works = |ledger: &mut Ledger, now| {
+        ledger.reserve(&background(now), COST, false).map(|()| {
+            let warnings = ledger.settle(&background(now), COST, COST);
+            assert_eq!(warnings, [], "owners need not know of it");
+        })
+    };
+    for _ in 0..5 {
+        works(&mut ledger, NOON).unwrap();
+    }
+    let refusal = works(&mut ledger, NOON).unwrap_err();
+    assert_eq!((refusal.who, refusal.setting.as_str()), (Who::Background, "BUDGET_AGENT"));
+    assert_eq!(refusal.why, Why::Money(20_000));
+    // The other half is left for people, each within their own cap.
+    let answers = case(&spending, &visitor, false, NOON);
+    for _ in 0..2 {
+        ledger.reserve(&answers, COST, false).unwrap();
+        ledger.settle(&answers, COST, COST);
+    }
+    assert_eq!(ledger.reserve(&answers, COST, false).unwrap_err().who, Who::Person);
+    works(&mut ledger, NOON + Day::MILLIS).unwrap();
+    // What people use is gone for it, too.
+    let rich = Spending { person_cap: Cap::default(), ..spending.clone() };
+    let answers = case(&rich, &visitor, false, NOON + Day::MILLIS);
+    for _ in 0..9 {
+        ledger.reserve(&answers, COST, false).unwrap();
+        ledger.settle(&answers, COST, COST);
+    }
+    assert_eq!(works(&mut ledger, NOON + Day::MILLIS).unwrap_err().who, Who::Agent);
 }

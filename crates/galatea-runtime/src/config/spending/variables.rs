@@ -53,7 +53,7 @@ pub const BUDGET_ROOM: Variable =
 pub const BUDGET_AGENT: Variable = Variable::new(
     "BUDGET_AGENT",
     "What the agent may cost a day, written as for BUDGET_STRANGER. At 80 % its owners are warned and the small model answers; once it is \
-     used up, only they are answered. <SOURCE>_BUDGET_AGENT caps one platform besides.",
+     used up, only they are answered. Embedding messages and documents in the background may use half. <SOURCE>_BUDGET_AGENT caps one platform besides.",
 )
 .or("10 USD, 20000000 tokens");
 /// The part of the agent's limits that strangers share: regulars keep the rest.

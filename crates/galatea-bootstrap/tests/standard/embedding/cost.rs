@@ -24,12 +24,12 @@ async fn embeddings_are_stored_with_their_cost_which_stays_if_they_cannot_be() {
     let cost = cost(&scene);
     scene.usage.put_back(vec![cost.clone()]);
     scene.double.tables().stores_embeddings = Ending::Refused;
-    embeds(&scene).await.unwrap_err();
+    let running = Running::start(&scene).await;
+    running.after(&scene, QUIET).await;
     assert_eq!(*scene.usage.0.lock().unwrap(), std::slice::from_ref(&cost), "not lost");
 
     scene.double.tables().stores_embeddings = Ending::Stored;
-    scene.clock.advance(std::time::Duration::from_secs(3_600));
-    assert!(embeds(&scene).await.unwrap());
+    running.after(&scene, FAILED).await;
     let tables = scene.double.tables();
     assert_eq!(tables.usage, [cost], "stored with the embeddings, once");
     assert!(!tables.embeddings.is_empty() && scene.usage.0.lock().unwrap().is_empty());
@@ -43,13 +43,27 @@ async fn what_may_be_stored_already_is_not_counted_twice() {
     let cost = cost(&scene);
     scene.usage.put_back(vec![cost.clone()]);
     scene.double.tables().stores_embeddings = Ending::Unknown;
-    embeds(&scene).await.unwrap_err();
+    embeds(&scene).await;
     assert_eq!(scene.double.tables().usage, [cost]);
     assert!(scene.usage.0.lock().unwrap().is_empty());
 }
 
 #[tokio::test]
-async fn a_cancelled_evaluator_loses_no_cost() {
+async fn what_failed_calls_cost_is_stored_without_embeddings() {
+    let model = Tea::of("small", 3);
+    let mut scene = after(8);
+    scene.models.embedding = Some(model.clone());
+    scene.keep(MemoryKind::Messages, someone(MARIA), scene.room.id, "remark", Timestamp(1));
+    let cost = cost(&scene);
+    scene.usage.put_back(vec![cost.clone()]);
+    model.fails.store(true, Relaxed);
+    embeds(&scene).await;
+    let tables = scene.double.tables();
+    assert_eq!((&tables.usage[..], tables.embeddings.len()), (&[cost][..], 0));
+}
+
+#[tokio::test]
+async fn a_service_that_is_stopped_loses_no_cost() {
     let mut scene = after(8);
     scene.models.embedding = Some(Tea::of("small", 3));
     scene.keep(MemoryKind::Messages, someone(MARIA), scene.room.id, "remark", Timestamp(1));
@@ -57,23 +71,13 @@ async fn a_cancelled_evaluator_loses_no_cost() {
     scene.usage.put_back(vec![cost.clone()]);
     let held = Arc::new(tokio::sync::Semaphore::new(0));
     scene.double.tables().held = Some(Arc::clone(&held));
-    {
-        // The rows are taken when the change begins.
-        let begun = async {
-            while !scene.usage.0.lock().unwrap().is_empty() {
-                tokio::task::yield_now().await;
-            }
-        };
-        tokio::select! {
-            biased;
-            _ = embeds(&scene) => panic!("the change is held"),
-            () = begun => {}
-        }
-    }
+    let running = Running::start(&scene).await;
+    scene.clock.advance(QUIET);
+    // The rows are taken when the change begins.
+    until(|| scene.usage.0.lock().unwrap().is_empty()).await;
+    running.stop().await;
     held.add_permits(1);
-    while scene.double.tables().embeddings.is_empty() {
-        tokio::task::yield_now().await;
-    }
+    until(|| !scene.double.tables().embeddings.is_empty()).await;
     assert_eq!(scene.double.tables().usage, [cost]);
     assert!(scene.usage.0.lock().unwrap().is_empty(), "the engine does not store it again");
 }

@@ -1,0 +1,112 @@
+//! Embeds memories and stores each call's embeddings with its cost.
+
+use galatea_core::{
+    Embedding, EmbeddingModel, Error, ErrorKind, Memory, MemoryId, Result, Sent, ServiceContext,
+    kill_point, model::LIMIT_CODE, store::NewEmbedding,
+};
+use std::sync::Arc;
+
+use crate::meaning::{Meaning, embed as ask};
+
+/// After this many refused calls the rest is postponed, because the fault is not a single text.
+const REFUSED: usize = 10;
+
+/// A memory to embed.
+#[derive(Debug, Clone)]
+pub(super) struct Embeddable {
+    pub(super) memory: Memory,
+    /// The message before it, if `text` has words of it.
+    pub(super) before: Option<Memory>,
+    /// What is embedded.
+    pub(super) text: String,
+}
+
+/// Embeds memories. Returns those that the model refuses for their text.
+///
+/// # Errors
+/// If the model fails, if it refuses so many texts that they are not to blame, or if the agent may
+/// use no more today ([`LIMIT_CODE`]). What was embedded until then is stored.
+pub(super) async fn embed(
+    context: &ServiceContext,
+    meaning: &Meaning,
+    model: &Arc<dyn EmbeddingModel>,
+    items: &[Embeddable],
+) -> Result<Vec<MemoryId>> {
+    let name = model.info().full_name();
+    let mut batches = vec![items];
+    let mut refusals = 0;
+    let mut refused = Vec::new();
+    let mut limit = None;
+    while let Some(batch) = batches.pop().filter(|batch| !batch.is_empty()) {
+        match ask(model, batch.iter().map(|item| item.text.clone()).collect()).await {
+            Ok(embeddings) => {
+                let both = || batch.iter().zip(&embeddings);
+                refused.extend(
+                    both()
+                        .filter(|(_, embedding)| embedding.is_none())
+                        .map(|(item, _)| item.memory.id),
+                );
+                let embeddings: Vec<(Embeddable, Embedding)> = both()
+                    .filter_map(|(item, embedding)| Some((item.clone(), embedding.clone()?)))
+                    .collect();
+                embeddings.iter().for_each(|(_, embedding)| meaning.note(&name, embedding));
+                kill_point("embedding.before");
+                save(context, &name, embeddings).await?;
+                kill_point("embedding.after");
+            }
+            // Fewer texts may still fit into what is left of the day.
+            Err(error) if error.code() == Some(LIMIT_CODE) => {
+                let (first, _) = batch.split_at(batch.len() / 2);
+                batches = vec![first];
+                limit = Some(error);
+            }
+            // If the service rejects one text, the others must still be embedded.
+            Err(error) if error.kind() == ErrorKind::Invalid && refusals < REFUSED => {
+                refusals += 1;
+                let (first, second) = batch.split_at(batch.len() / 2);
+                if first.is_empty() {
+                    refused.extend(second.iter().map(|item| item.memory.id));
+                } else {
+                    batches.extend([second, first]);
+                }
+            }
+            Err(error) => return Err(error),
+        }
+    }
+    limit.map_or(Ok(refused), Err)
+}
+
+/// Stores embeddings in one change with what calls used. The change runs to its end even if the
+/// caller is cancelled, so its rows of usage are neither lost nor stored twice.
+pub(super) async fn save(
+    context: &ServiceContext,
+    model: &str,
+    embeddings: Vec<(Embeddable, Embedding)>,
+) -> Result<()> {
+    let (agent, rows) = (context.agent.identity.id(), context.usage.take());
+    if embeddings.is_empty() && rows.is_empty() {
+        return Ok(());
+    }
+    let (store, usage) = (Arc::clone(&context.store), Arc::clone(&context.usage));
+    let model = model.to_owned();
+    let stored = tokio::spawn(async move {
+        let new = embeddings.iter().map(|(item, embedding)| NewEmbedding {
+            memory: &item.memory,
+            before: item.before.as_ref(),
+            embedding: embedding.clone(),
+        });
+        let new: Vec<_> = new.collect();
+        let stored = store.save_new_embeddings(agent, &model, &new, &rows).await;
+        // After an unknown outcome the rows may be stored, and would count twice.
+        if stored.as_ref().is_err_and(|error| error.sent() == Sent::No) {
+            usage.put_back(rows);
+        }
+        stored
+    });
+    match stored.await {
+        Ok(outcome) => outcome.map(drop),
+        Err(ended) => {
+            Err(Error::unexpected("the task that stores embeddings ended").with_source(ended))
+        }
+    }
+}

@@ -1,0 +1,63 @@
+//! Background: what the agent uses beside its answers counts as its own. No person pays for it.
+
+use galatea_core::{
+    Error, Result, Retry, Source, WorldId,
+    store::{Day, Holder, UsageRow},
+};
+use std::sync::Arc;
+
+use super::{Budget, Visit, ledger::Holders, meter::Meter};
+use crate::config::Policy;
+
+impl Budget {
+    /// What counts the calls of a service: under the agent's own entity, with the service's name in
+    /// place of a platform.
+    pub(crate) fn background(
+        self: &Arc<Self>,
+        policy: &Arc<Policy>,
+        name: &'static str,
+    ) -> Arc<Meter> {
+        let source = Source::new(name);
+        let (world, person) = (WorldId(self.agent.0), self.identity.entity());
+        let room = UsageRow::background_room(&self.identity, &source);
+        let limited = policy.spending.on;
+        self.meter(Visit {
+            policy: Arc::clone(policy),
+            source: source.clone(),
+            world,
+            room,
+            person,
+            holders: Holders {
+                person: Holder::Person(person),
+                room: Holder::Room(room),
+                world: Holder::World(world),
+                platform: Holder::Source(source),
+            },
+            stranger: false,
+            background: true,
+            limited,
+            exempt: !limited,
+        })
+    }
+
+    /// Reads what is stored of the day before a call in the background; nothing for a turn, which
+    /// has read it before its first call ([`Self::visit`]).
+    ///
+    /// # Errors
+    /// Those of the store.
+    pub(super) async fn read_background(&self, visit: &Visit) -> Result<()> {
+        if visit.background && !visit.exempt {
+            self.read([&visit.holders.person, &Holder::Agent].into_iter()).await?;
+        }
+        Ok(())
+    }
+
+    /// The advice of a refusal: work in the background goes on when the next day begins.
+    pub(super) fn advise(&self, visit: &Visit, refusal: Error) -> Error {
+        if !visit.background {
+            return refusal;
+        }
+        let now = self.clock.now();
+        refusal.with_retry(Retry::After(Day(Day::of(now).0 + 1).begins().since(now)))
+    }
+}
