@@ -102,6 +102,35 @@ fn default_root() -> Url {
     Url::parse("https://discord.com").expect("a valid address")
 }
 
+/// Whether an address is Discord's own. Only its tokens have a known form.
+fn is_discords(root: &Url) -> bool {
+    root.host_str().is_some_and(|host| {
+        ["discord.com", "discordapp.com"].iter().any(|own| {
+            host.strip_suffix(own).is_some_and(|rest| rest.is_empty() || rest.ends_with('.'))
+        })
+    })
+}
+
+/// The bot's id in a token of Discord's form.
+fn bot_id(token: &str) -> Option<u64> {
+    use base64::Engine;
+    let parts: Vec<&str> = token.split('.').collect();
+    let plain = |p: &&str| {
+        !p.is_empty() && p.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'-'))
+    };
+    let [id, _, _] = parts.as_slice() else { return None };
+    if !parts.iter().all(plain) {
+        return None;
+    }
+    let engine = base64::engine::GeneralPurpose::new(
+        &base64::alphabet::URL_SAFE,
+        base64::engine::GeneralPurposeConfig::new()
+            .with_decode_padding_mode(base64::engine::DecodePaddingMode::Indifferent),
+    );
+    let id = engine.decode(id).ok().and_then(|b| String::from_utf8(b).ok())?;
+    id.parse().ok().filter(|id| *id > 0)
+}
+
 impl DiscordConfig {
     /// A configuration with this token and defaults for everything else.
     pub fn new(token: SecretString) -> Self {
@@ -115,51 +144,57 @@ impl DiscordConfig {
         }
     }
 
-    /// The bot's id, read from the token's first part without asking Discord.
+    /// The bot's id, read from the token's first part without asking Discord. Another server may
+    /// have tokens of another form; the account is then a name derived from a hash of the token.
     ///
     /// # Errors
-    /// `Invalid` with `GAL-DC-TOKEN` for a malformed token. If the shape shows what was pasted
-    /// instead, such as a client secret, the error names it. It never repeats the token.
+    /// `Invalid` with `GAL-DC-TOKEN` for a malformed token. With a server other than Discord's,
+    /// only for a text that is certainly not a token or cannot be part of a header. If the shape
+    /// shows what was pasted instead, such as a client secret, the error names it. It never repeats
+    /// the token.
     pub fn account(&self) -> Result<Account> {
-        use base64::Engine;
         let token = self.token.expose_secret();
         if let Some(what) = mistaken(token) {
             return Err(error::token_shape(what));
         }
-        let parts: Vec<&str> = token.split('.').collect();
-        let plain = |p: &&str| {
-            !p.is_empty()
-                && p.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'-'))
-        };
-        let [id, _, _] = parts.as_slice() else { return Err(error::token_shape("")) };
-        if !parts.iter().all(plain) {
+        if let Some(id) = bot_id(token) {
+            return Ok(Account(id.to_string()));
+        }
+        if is_discords(&self.api_root) {
+            return Err(error::token_shape(mistaken_for_a_form(token).unwrap_or_default()));
+        }
+        if token.is_empty() || !token.bytes().all(|b| b.is_ascii_graphic()) {
             return Err(error::token_shape(""));
         }
-        let engine = base64::engine::GeneralPurpose::new(
-            &base64::alphabet::URL_SAFE,
-            base64::engine::GeneralPurposeConfig::new()
-                .with_decode_padding_mode(base64::engine::DecodePaddingMode::Indifferent),
-        );
-        let id = engine
-            .decode(id)
-            .ok()
-            .and_then(|b| String::from_utf8(b).ok())
-            .filter(|id| id.parse::<u64>().is_ok_and(|n| n > 0));
-        id.map(Account).ok_or_else(|| error::token_shape(""))
+        // 32 bits of a hash: enough to distinguish bots, too few to recover the token.
+        let name: String = galatea_core::ids::uuid_of(token).to_string().chars().take(8).collect();
+        Ok(Account(format!("bot-{name}")))
+    }
+
+    /// The bot's id, if the token tells it.
+    pub(crate) fn bot_id(&self) -> Option<u64> {
+        bot_id(self.token.expose_secret())
     }
 }
 
-/// Guesses from the shape of a malformed token what was pasted instead.
+/// What was pasted instead of a token, if that is certain on every server.
 fn mistaken(token: &str) -> Option<&'static str> {
-    let hex = token.bytes().all(|b| b.is_ascii_hexdigit());
-    let word = token.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'-'));
     if token.len() > 4 && token.get(..4).is_some_and(|p| p.eq_ignore_ascii_case("bot ")) {
         Some("it begins with the word Bot, which is not part of it")
     } else if token.contains(['"', '\'', '`', '“', '”', '‘', '’', '«', '»']) {
         Some("it holds quotes, which are not part of it")
     } else if (17..=20).contains(&token.len()) && token.bytes().all(|b| b.is_ascii_digit()) {
         Some("this is the application's id")
-    } else if token.len() == 64 && hex {
+    } else {
+        None
+    }
+}
+
+/// Guesses from the shape of a text that is no token of Discord what was pasted instead.
+fn mistaken_for_a_form(token: &str) -> Option<&'static str> {
+    let hex = token.bytes().all(|b| b.is_ascii_hexdigit());
+    let word = token.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'-'));
+    if token.len() == 64 && hex {
         Some("this is the application's public key")
     } else if token.len() == 32 && word {
         Some("this is the client secret from the OAuth2 page")
@@ -209,10 +244,10 @@ impl ConnectorConfig for DiscordConfig {
                 (&API_ROOT, &[codes::CONNECT, codes::TIMEOUT, codes::GARBAGE]),
             ],
         );
-        config.account().map_err(|e| config.origins.add(e))?;
         if let Some(root) = address(settings, &API_ROOT)? {
             config.api_root = root;
         }
+        config.account().map_err(|e| config.origins.add(e))?;
         config.bot_url = address(settings, &BOT_URL)?;
         config.application = settings.parse::<u64>(&APPLICATION, "a number of 17 to 20 digits")?;
         Ok(Some(config))
@@ -260,85 +295,4 @@ impl DiscordConfig {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn read(pairs: &[(&str, &str)]) -> Result<Option<DiscordConfig>> {
-        DiscordConfig::from_settings(&Settings::from_pairs(pairs.iter().map(|(k, v)| (*k, *v))))
-    }
-
-    /// `112233445566778899` in base64, then what Discord appends.
-    const GOOD: &str = "MTEyMjMzNDQ1NTY2Nzc4ODk5.GcanAr.canaryCANARYcanaryCANARYcanaryCAN_-12345";
-
-    #[test]
-    fn a_token_is_enough() {
-        let config = read(&[("DISCORD_API_TOKEN", GOOD)]).unwrap().unwrap();
-        assert_eq!(config.account().unwrap().0, "112233445566778899");
-        assert_eq!(config.api_root.as_str(), "https://discord.com/");
-        assert!(read(&[("DISCORD_BOT_TOKEN", &format!(" \"{GOOD}\" "))]).unwrap().is_some());
-        assert!(read(&[]).unwrap().is_none());
-    }
-
-    #[test]
-    fn what_was_pasted_instead_is_reported_without_being_repeated() {
-        for (wrong, expected) in [
-            (format!("Bot {GOOD}"), "word Bot"),
-            (format!("\"{GOOD}\""), "quotes"),
-            ("112233445566778899".to_owned(), "application's id"),
-            ("c0ffee00".repeat(8), "public key"),
-            ("canaryCANARYcanaryCANARYcanary12".to_owned(), "client secret"),
-            (GOOD.replace('.', ""), "three parts"),
-            (format!("canary.{}", &GOOD[25..]), "three parts"),
-            (format!("{GOOD} x"), "three parts"),
-            (String::new(), "three parts"),
-        ] {
-            let config = DiscordConfig::new(SecretString::from(wrong.clone()));
-            let error = config.account().unwrap_err();
-            assert_eq!(error.code(), Some("GAL-DC-TOKEN"), "{wrong}");
-            assert!(error.to_string().contains(expected), "{error}");
-            assert!(
-                !format!("{error} {error:?} {} {config:?}", error.report())
-                    .to_lowercase()
-                    .contains("canary"),
-                "{wrong}"
-            );
-        }
-    }
-
-    #[test]
-    fn settings_that_make_no_sense_are_refused_with_their_place() {
-        for (name, value) in [
-            ("DISCORD_API_ROOT", "ftp://x"),
-            ("DISCORD_API_ROOT", "https://user:pw@host"),
-            ("DISCORD_APPLICATION_ID", "x"),
-            ("DISCORD_BOT_URL", "x"),
-        ] {
-            let error = read(&[("DISCORD_API_TOKEN", GOOD), (name, value)]).unwrap_err();
-            assert!(error.message().contains(name), "{name}: {error}");
-        }
-    }
-
-    #[test]
-    fn elizaos_switches_become_the_gates() {
-        let settings = Settings::from_pairs([
-            ("CHANNEL_IDS", "[1, \"2\"]"),
-            ("DISCORD_LISTEN_CHANNEL_IDS", "3, 4"),
-            ("DISCORD_SHOULD_IGNORE_BOT_MESSAGES", "true"),
-            ("DISCORD_SHOULD_IGNORE_DIRECT_MESSAGES", "true"),
-            ("DISCORD_SHOULD_RESPOND_ONLY_TO_MENTIONS", "true"),
-        ]);
-        let policy = DiscordConfig::policy(&settings).unwrap();
-        assert_eq!(
-            policy,
-            [
-                ("DISCORD_ALLOWED_CHATS", "1,2".to_owned()),
-                ("DISCORD_LISTEN_CHATS", "3,4".to_owned()),
-                ("DISCORD_ALLOW_BOTS", "false".to_owned()),
-                ("DISCORD_DM_POLICY", "disabled".to_owned()),
-                ("DISCORD_GROUP_POLICY", "mention,reply".to_owned())
-            ]
-        );
-        assert!(DiscordConfig::policy(&Settings::default()).unwrap().is_empty());
-        assert!(DiscordConfig::policy(&Settings::from_pairs([("CHANNEL_IDS", "[1")])).is_err());
-    }
-}
+mod tests;

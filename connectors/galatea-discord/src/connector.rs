@@ -12,7 +12,11 @@ use galatea_http::Tunnels;
 use serde::Deserialize;
 use serde_json::{Value, json};
 use serenity::all::GatewayIntents;
-use std::{convert::Infallible, fmt, sync::Arc};
+use std::{
+    convert::Infallible,
+    fmt,
+    sync::{Arc, OnceLock},
+};
 use tokio::{sync::watch, task::JoinSet};
 use tokio_util::sync::CancellationToken;
 use url::Url;
@@ -54,14 +58,15 @@ const NO_CONTENT: &str =
 /// The `User-Agent` in the form Discord asks for ("User Agent"): a page about the bot, and the
 /// version. The page is the operator's setting, else the program's homepage or repository, else the
 /// bot's profile on Discord, which always exists.
-fn user_agent(page: Option<&Url>, bot: u64) -> String {
+fn user_agent(page: Option<&Url>, bot: Option<u64>) -> String {
     let project = [env!("CARGO_PKG_HOMEPAGE"), env!("CARGO_PKG_REPOSITORY")]
         .into_iter()
         .find(|url| !url.is_empty());
     let page = page
         .map(ToString::to_string)
         .or_else(|| project.map(str::to_owned))
-        .unwrap_or_else(|| format!("https://discord.com/users/{bot}"));
+        .or_else(|| bot.map(|bot| format!("https://discord.com/users/{bot}")))
+        .unwrap_or_else(|| "https://discord.com".to_owned());
     format!("DiscordBot ({page}, {})", env!("CARGO_PKG_VERSION"))
 }
 
@@ -74,7 +79,8 @@ pub struct DiscordConnector {
     sender: Arc<DiscordSender>,
     directory: Arc<Directory>,
     token: Arc<SecretString>,
-    id: u64,
+    /// The bot's id: known from the token, or from the API if the token does not tell it.
+    id: Arc<OnceLock<u64>>,
 }
 
 impl fmt::Debug for DiscordConnector {
@@ -107,15 +113,17 @@ fn number<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<u64, D::E
 impl DiscordConnector {
     pub(crate) fn new(config: DiscordConfig, host: &Host) -> Result<Self> {
         let account = config.account()?;
-        let id = account.0.parse().map_err(|_| Error::unexpected("an account is a number"))?;
-        let api = Api::new(&config, user_agent(config.bot_url.as_ref(), id), host.clock.clone())?;
+        let known = config.bot_id();
+        let agent = user_agent(config.bot_url.as_ref(), known);
+        let api = Api::new(&config, agent, host.clock.clone())?;
+        let id = Arc::new(known.map_or_else(OnceLock::new, OnceLock::from));
         let send_state = Arc::new(SendState::default());
         let directory = Arc::new(Directory::default());
         let sender = Arc::new(DiscordSender::new(
             api.clone(),
             send_state.clone(),
             directory.clone(),
-            id,
+            id.clone(),
             host.data_dir.clone(),
         ));
         let capabilities = Capabilities {
@@ -167,7 +175,10 @@ impl DiscordConnector {
 
     async fn me(&self) -> Result<Me> {
         let me = self.get("GET /users/@me", "/users/@me").await?;
-        if id(&me["id"]) != Some(self.id) {
+        let Some(told) = id(&me["id"]) else {
+            return Err(self.garbage("the API does not say which bot this token belongs to"));
+        };
+        if *self.id.get_or_init(|| told) != told {
             return Err(self.garbage("the API says this token belongs to another bot"));
         }
         let name = me["global_name"]
@@ -175,7 +186,7 @@ impl DiscordConnector {
             .or_else(|| me["username"].as_str())
             .unwrap_or("the bot")
             .to_owned();
-        Ok(Me { id: self.id, name })
+        Ok(Me { id: told, name })
     }
 
     async fn application(&self) -> Result<Application> {

@@ -1,5 +1,7 @@
 //! Encodes `Outgoing` as parts that a terminal can show. Pure.
 
+mod table;
+
 use galatea_core::{
     AgentIdentity, Button, Content, Encoded, Error, Media, MemoryId, Outgoing, Press, RemoteId,
     Result, split::fenced,
@@ -55,13 +57,13 @@ fn encode_parts(
 fn render(content: &Content) -> String {
     let mut lines: Vec<String> = Vec::new();
     if !content.text.trim().is_empty() {
-        lines.push(content.text.clone());
+        lines.push(table::aligned(&printable(&content.text)));
     }
-    lines.extend(content.attachments.iter().map(attachment));
-    lines.extend(
-        content.buttons.iter().map(|row| row.iter().map(button).collect::<Vec<_>>().join("  ")),
-    );
-    printable(&lines.join("\n"))
+    let buttons = |row: &Vec<Button>| row.iter().map(button).collect::<Vec<_>>().join("  ");
+    let below =
+        content.attachments.iter().map(attachment).chain(content.buttons.iter().map(buttons));
+    lines.extend(below.map(|line| printable(&line)));
+    lines.join("\n")
 }
 
 fn attachment(media: &Media) -> String {
@@ -163,6 +165,15 @@ mod tests {
             message(content)[0].text,
             "look\n[a.png] https://example.org/a.png\n[a cat]\n[Yes]  [Site] https://example.org"
         );
+    }
+
+    #[test]
+    fn tables_are_aligned() {
+        let content = Content {
+            attachments: vec![Media { title: "a.png".into(), ..Media::default() }],
+            ..Content::text("| name | n |\r\n|---|---|\r\n| a\u{1b}[1m | 100 |")
+        };
+        assert_eq!(message(content)[0].text, "name | n\n-----+----\na[1m | 100\n[a.png]");
     }
 
     #[test]

@@ -15,7 +15,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::{
     SOURCE,
-    config::{Credentials, Tier, XConfig},
+    config::{Credentials, HASHED, Tier, XConfig},
     decode::{Me, number},
     encode::MAX_WEIGHT,
     error::{codes, read_only},
@@ -80,8 +80,7 @@ impl XConnector {
         let clock = host.clock.clone();
         let (auth, account, known, folder) = match (&config.credentials, app(&config, host)?) {
             (Credentials::OAuth1 { api_key, api_secret, token, token_secret }, _) => {
-                let account =
-                    config.credentials.account()?.unwrap_or_else(|| Account("unknown".into()));
+                let account = config.account()?.unwrap_or_else(|| Account("unknown".into()));
                 let folder = host.account_dir(&SOURCE, &account.0);
                 let keys = Keys {
                     api_key: api_key.clone(),
@@ -169,7 +168,7 @@ impl XConnector {
     async fn who(&self, gateway: &Gateway) -> Result<Me> {
         let keeper = StateKeeper::new(ME);
         let stored = keeper.restore::<Me>(gateway).await?;
-        let stored = stored.filter(|me| me.id.to_string() == self.info.account.0);
+        let stored = stored.filter(|me| self.is_ours(me));
         let is_stored = stored.is_some();
         let me = match self.me.get().cloned().or(stored) {
             Some(me) => me,
@@ -181,9 +180,15 @@ impl XConnector {
         Ok(self.me.get_or_init(|| me).clone())
     }
 
+    /// Whether an account is the one of the credentials, as far as they tell which one it is.
+    fn is_ours(&self, me: &Me) -> bool {
+        let told = &self.info.account.0;
+        told.starts_with(HASHED) || me.id.to_string() == *told
+    }
+
     async fn ask(&self) -> Result<Me> {
         let me = calls::me(&self.api, &self.config.prices).await?;
-        if me.id.to_string() != self.info.account.0 {
+        if !self.is_ours(&me) {
             let error = Error::unexpected("the server says these keys belong to another account")
                 .with_code(codes::GARBAGE);
             return Err(self.api.placed(error.with(

@@ -18,6 +18,9 @@ pub(crate) const VARIABLES: &[Variable] = &[GALATEA_DATA_DIR];
 
 const DATABASE: &str = "galatea.db";
 
+/// How to choose another data folder, in fixes.
+pub(crate) const ANOTHER: &str = "set GALATEA_DATA_DIR to a folder";
+
 /// The data folder of a process.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct DataDir {
@@ -86,13 +89,15 @@ impl DataDir {
             .with_code("GAL-DATA-DIR")
             .with("cause", &source)
             .with("where", self.path.display())
-            .with_fix(match source.kind() {
-                io::ErrorKind::AlreadyExists | io::ErrorKind::NotADirectory => "move the file away, or set GALATEA_DATA_DIR to another folder",
-                _ if self.path.is_dir() => {
-                    files::remedy(&source, "make the folder and what is in it writable for this user, or set GALATEA_DATA_DIR to another folder")
-                }
-                _ => files::remedy(&source, "make its parent folder writable for this user, or set GALATEA_DATA_DIR to another folder"),
-            })
+            .with_fix(files::remedy(
+                &source,
+                if self.path.is_dir() {
+                    "make the folder and what is in it writable for this user"
+                } else {
+                    "make its parent folder writable for this user"
+                },
+                ANOTHER,
+            ))
             .with_source(source)
     }
 }
@@ -100,6 +105,7 @@ impl DataDir {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::exit::Exit;
 
     #[test]
     fn it_is_made_private_and_kept_out_of_git() {
@@ -127,9 +133,35 @@ mod tests {
         let error = DataDir::locate(&settings, dir.path()).create().unwrap_err();
         assert_eq!((error.kind(), error.code()), (ErrorKind::Conflict, Some("GAL-DATA-DIR")));
         let settings = Settings::from_pairs([("GALATEA_DATA_DIR", "taken/deeper")]);
-        assert_eq!(
-            DataDir::locate(&settings, dir.path()).create().unwrap_err().code(),
-            Some("GAL-DATA-DIR")
-        );
+        let below = DataDir::locate(&settings, dir.path()).create().unwrap_err();
+        assert_eq!(below.code(), Some("GAL-DATA-DIR"));
+        for error in [error, below] {
+            let fix = error.fix().unwrap();
+            assert!(fix.starts_with("move the file away"), "{fix}");
+            assert!(fix.ends_with("set GALATEA_DATA_DIR to a folder elsewhere"), "{fix}");
+            assert_eq!(Exit::of(&error), Exit::Conflict);
+        }
+    }
+
+    #[test]
+    fn the_fix_depends_on_the_cause() {
+        let dir = tempfile::tempdir().unwrap();
+        let settings = Settings::from_pairs([("GALATEA_DATA_DIR", "data")]);
+        let data = DataDir::locate(&settings, dir.path());
+        for exists in [false, true] {
+            for (kind, right, wrong) in files::CAUSES {
+                let error = data.cannot(kind.into(), "the data folder cannot be made");
+                let fix = error.fix().unwrap();
+                assert!(fix.contains(right) && !fix.contains(wrong), "{kind:?}: {fix}");
+                assert!(fix.contains(ANOTHER), "{kind:?}: {fix}");
+                if kind == io::ErrorKind::PermissionDenied {
+                    assert_eq!(fix.contains("parent"), !exists, "{fix}");
+                }
+                let taken = kind == io::ErrorKind::NotADirectory;
+                let exit = if taken { Exit::Conflict } else { Exit::Failure };
+                assert_eq!(Exit::of(&error), exit, "{kind:?}");
+            }
+            data.create().unwrap();
+        }
     }
 }

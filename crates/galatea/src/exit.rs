@@ -32,37 +32,72 @@ impl From<Exit> for ExitCode {
     }
 }
 
-/// Codes of errors that a restart does not fix, whatever their kind. A supervisor must not restart
-/// the program for these.
-const LASTING: &[&str] = &["GAL-ROLE", "GAL-DB-NEWER", "GAL-DB-OLD", "GAL-DB-POOLER"];
+/// Where the cause of an error lies, as far as its code says so.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Cause {
+    /// In the configuration, whatever the kind: a restart does not help.
+    Configuration,
+    /// In another program that holds what is needed.
+    Taken,
+    /// On this machine: its disk, folders, sockets or processes. Neither credentials nor the
+    /// network are the cause, and a restart may help.
+    Machine,
+    /// Where the error's kind says.
+    Kind,
+}
+
+/// The cause of an error by its code. `None` for a code that is not listed; a test finds codes of
+/// the program's own pages that are not.
+fn cause(code: &str) -> Option<Cause> {
+    Some(match code {
+        "GAL-ROLE" | "GAL-DB-NEWER" | "GAL-DB-OLD" | "GAL-DB-POOLER" => Cause::Configuration,
+        "GAL-DB-LOCKED" => Cause::Taken,
+        "GAL-DATA-DIR" | "GAL-DB-FULL" | "GAL-DB-IO" | "GAL-DB-OPEN" | "GAL-DB-GONE"
+        | "GAL-DB-SYNC" | "GAL-DB-CORRUPT" | "GAL-DB-STATEMENT" | "GAL-FILE-EXISTS"
+        | "GAL-FILE-READ" | "GAL-FILE-WRITE" | "GAL-MEMORY-WRITE" | "GAL-KNOW-CHILD"
+        | "GAL-BIND" | "GAL-TERM-LISTEN" | "GAL-LOCAL-LIMIT" => Cause::Machine,
+        "GAL-DATA-NONE" | "GAL-DB-OK" | "GAL-DB-URL" | "GAL-DB-HOST" | "GAL-DB-PASSWORD"
+        | "GAL-DB-MISSING" | "GAL-DB-RIGHTS" | "GAL-DB-TLS" | "GAL-DB-BUSY"
+        | "GAL-MEMORY-AGENT" | "GAL-MEMORY-ROOM" | "GAL-MEMORY-PERSON" | "GAL-MEMORY-DAY"
+        | "GAL-MEMORY-UNKNOWN" | "GAL-MEMORY-IMPORT" | "GAL-KNOW-READ" | "GAL-KNOW-SIZE"
+        | "GAL-KNOW-UNKNOWN" | "GAL-KNOW-NAMED" | "GAL-KNOW-WHOSE" | "GAL-LOCK" | "GAL-PORT"
+        | "GAL-HOST" | "GAL-GAP" | "GAL-BUG" | "GAL-UNEXPECTED" | "GAL-BREAKER" | "GAL-LIMIT"
+        | "GAL-AGENT-TWICE" | "GAL-CLOCK" | "GAL-CLOCK-SKEW" | "GAL-DOCTOR-CLOCK"
+        | "GAL-FIX-ASK" | "GAL-OFFLINE-SCRIPT" | "GAL-PAIR-UNKNOWN" | "GAL-USAGE-SINCE"
+        | "GAL-CLI-USAGE" => Cause::Kind,
+        _ => by_area(code.split('-').nth(1)?)?,
+    })
+}
+
+/// The cause by the second part of a code, in areas whose codes are all alike.
+fn by_area(area: &str) -> Option<Cause> {
+    Some(match area {
+        "CFG" | "CHAR" => Cause::Configuration,
+        "BLOCK" | "CHAT" | "CLUSTER" | "CONNECTOR" | "EXPLAIN" | "HTTP" | "MODEL" | "OUTBOX"
+        | "PLUGIN" | "SEND" | "STATUS" | "TASK" | "TERM" | "TURN" => Cause::Kind,
+        _ => return None,
+    })
+}
 
 impl Exit {
-    /// The exit code of an error: by the area of its code first, then by its kind.
+    /// The exit code of an error: by the cause that its code names first, then by its kind.
     pub(crate) fn of(error: &Error) -> Self {
-        let area = error.code().unwrap_or_default();
-        if ["GAL-CFG-", "GAL-CHAR-"].iter().any(|prefix| area.starts_with(prefix)) {
-            return Self::Configuration;
-        }
-        if LASTING.contains(&area) {
-            return Self::Configuration;
-        }
-        // Errors of this machine's disk and folders. Neither credentials nor the network are the
-        // cause, and a retry may succeed. With the kind `Conflict` they are conflicts (6).
-        let local = [
-            "GAL-DATA-DIR",
-            "GAL-DB-FULL",
-            "GAL-DB-IO",
-            "GAL-DB-OPEN",
-            "GAL-DB-SYNC",
-            "GAL-DB-CORRUPT",
-        ];
-        if area.starts_with("GAL-FILE-") && error.kind() != ErrorKind::Conflict
-            || local.contains(&area) && error.kind() != ErrorKind::Conflict
-        {
-            return Self::Failure;
-        }
-        if area == "GAL-DB-LOCKED" {
-            return Self::Conflict;
+        match error.code().and_then(cause) {
+            Some(Cause::Configuration) => return Self::Configuration,
+            Some(Cause::Taken) => return Self::Conflict,
+            Some(Cause::Machine)
+                if matches!(
+                    error.kind(),
+                    ErrorKind::Unauthorized
+                        | ErrorKind::Forbidden
+                        | ErrorKind::RateLimited
+                        | ErrorKind::Unavailable
+                        | ErrorKind::Timeout
+                ) =>
+            {
+                return Self::Failure;
+            }
+            Some(Cause::Machine | Cause::Kind) | None => {}
         }
         match error.kind() {
             // An error with a place is about a setting.
@@ -85,6 +120,7 @@ impl Exit {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::{catalogue, connectors::PLATFORMS};
 
     #[test]
     fn configuration_codes_beat_the_kind() {
@@ -104,6 +140,10 @@ mod tests {
             (ErrorKind::Forbidden, "GAL-DATA-DIR"),
             (ErrorKind::Unavailable, "GAL-DATA-DIR"),
             (ErrorKind::Unavailable, "GAL-DB-FULL"),
+            (ErrorKind::Unavailable, "GAL-DB-GONE"),
+            (ErrorKind::Unavailable, "GAL-MEMORY-WRITE"),
+            (ErrorKind::Forbidden, "GAL-MEMORY-WRITE"),
+            (ErrorKind::Forbidden, "GAL-TERM-LISTEN"),
             (ErrorKind::Unavailable, "GAL-DB-OPEN"),
             (ErrorKind::Unavailable, "GAL-DB-IO"),
             (ErrorKind::Unavailable, "GAL-FILE-WRITE"),
@@ -118,12 +158,41 @@ mod tests {
             Exit::of(&Error::invalid("x").with("where", ".env line 1")),
             Exit::Configuration
         );
-        for code in LASTING {
+        for code in ["GAL-ROLE", "GAL-DB-NEWER", "GAL-DB-OLD", "GAL-DB-POOLER"] {
             assert_eq!(
                 Exit::of(&Error::new(ErrorKind::Unsupported, "x").with_code(code)),
                 Exit::Configuration,
                 "{code}"
             );
+        }
+    }
+
+    /// A new code of the program needs a decision about its exit code. Codes of platforms go by
+    /// their kinds.
+    #[test]
+    fn the_cause_of_every_error_is_known() {
+        let platforms: Vec<_> =
+            PLATFORMS.iter().flat_map(|platform| platform.pages).map(|page| page.code).collect();
+        let unknown: Vec<_> = catalogue::all()
+            .map(catalogue::Entry::code)
+            .filter(|code| !platforms.contains(code) && cause(code).is_none())
+            .collect();
+        assert!(unknown.is_empty(), "list them in `cause`: {unknown:?}");
+        for code in platforms {
+            let known = matches!(cause(code), None | Some(Cause::Kind));
+            assert!(known || code == "GAL-TERM-LISTEN", "{code}");
+        }
+    }
+
+    /// What is listed is a code of the program, so the list does not outlive its codes.
+    #[test]
+    fn every_listed_code_exists() {
+        let source = include_str!("exit.rs");
+        let (listed, _) = source.split_once("_ => by_area").unwrap();
+        let codes: Vec<_> = listed.split('"').filter(|part| part.starts_with("GAL-")).collect();
+        assert!(codes.len() > 50, "{codes:?}");
+        for code in codes {
+            assert!(catalogue::find(code).is_some(), "{code} has no page");
         }
     }
 

@@ -113,7 +113,8 @@ pub(crate) fn ignore_in_git(path: &Path) -> Result<Option<PathBuf>> {
     Ok(Some(file))
 }
 
-fn cannot(path: &Path, source: io::Error) -> Error {
+/// The error for a file that cannot be written.
+pub(crate) fn cannot(path: &Path, source: io::Error) -> Error {
     let kind = match source.kind() {
         io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem => ErrorKind::Forbidden,
         _ => ErrorKind::Unexpected,
@@ -121,24 +122,42 @@ fn cannot(path: &Path, source: io::Error) -> Error {
     Error::new(kind, format!("{} cannot be written", path.display()))
         .with_code("GAL-FILE-WRITE")
         .with("cause", &source)
-        .with_fix(remedy(&source, "make the folder writable for this user, or name another"))
+        .with_fix(remedy(&source, "make the folder writable for this user", "name one"))
         .with_source(source)
 }
 
-/// What to do about a write error. `otherwise` is the answer if the disk is not the cause.
-pub(crate) fn remedy(source: &io::Error, otherwise: &'static str) -> &'static str {
+/// What to do about a write error. `rights` is the advice if rights are the cause. `another` names
+/// the way to choose another place, such as "set GALATEA_DATA_DIR to a folder".
+pub(crate) fn remedy(source: &io::Error, rights: &str, another: &str) -> String {
     match source.kind() {
         io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => {
-            "free space on that disk, or choose a place on another"
+            format!("free space on that disk, or {another} on another disk")
         }
-        io::ErrorKind::ReadOnlyFilesystem => "choose a place on a disk that can be written",
-        _ => otherwise,
+        io::ErrorKind::ReadOnlyFilesystem => {
+            format!("{another} on another disk; this one is read-only")
+        }
+        io::ErrorKind::NotADirectory | io::ErrorKind::AlreadyExists => {
+            format!("move the file away that is in the place of a folder, or {another} elsewhere")
+        }
+        io::ErrorKind::PermissionDenied => format!("{rights}, or {another} elsewhere"),
+        _ => format!("check that the folder exists and its disk works, or {another} elsewhere"),
     }
 }
+
+/// Causes of write errors, each with a part of its fix and one of the wrong fixes.
+#[cfg(test)]
+pub(crate) const CAUSES: [(io::ErrorKind, &str, &str); 5] = [
+    (io::ErrorKind::StorageFull, "free space on that disk, or", "writable for this user"),
+    (io::ErrorKind::QuotaExceeded, "free space on that disk, or", "writable for this user"),
+    (io::ErrorKind::ReadOnlyFilesystem, "on another disk; this one is", "for this user"),
+    (io::ErrorKind::PermissionDenied, "writable for this user, or", "disk"),
+    (io::ErrorKind::NotADirectory, "move the file away that is", "writable for this user"),
+];
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::exit::Exit;
 
     #[test]
     fn a_file_is_written_whole_and_never_over_another_unasked() {
@@ -157,6 +176,21 @@ mod tests {
             1,
             "nothing is left beside it"
         );
+    }
+
+    #[test]
+    fn the_fix_depends_on_the_cause() {
+        for (kind, right, wrong) in CAUSES {
+            let error = cannot(Path::new("a/b"), kind.into());
+            let fix = error.fix().unwrap();
+            assert!(fix.contains(right) && !fix.contains(wrong), "{kind:?}: {fix}");
+            assert!(fix.contains("name one"), "{kind:?}: {fix}");
+            assert_eq!(Exit::of(&error), Exit::Failure, "{kind:?}");
+        }
+        let dir = tempfile::tempdir().unwrap();
+        fs::write(dir.path().join("file"), "").unwrap();
+        let error = replace(&dir.path().join("file/below"), "1", Access::Usual).unwrap_err();
+        assert!(error.fix().unwrap().starts_with("move the file away"), "{}", error.report());
     }
 
     #[cfg(unix)]

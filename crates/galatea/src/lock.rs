@@ -10,7 +10,7 @@ use std::{
     time::Duration,
 };
 
-use crate::files;
+use crate::{data_dir, files};
 
 const FILE: &str = "galatea.lock";
 /// Limit in bytes. A note has two short lines; a longer file was not written by this program.
@@ -23,6 +23,7 @@ const TRY_PAUSE: Duration = Duration::from_millis(5);
 #[derive(Debug)]
 pub(crate) struct InstanceLock {
     file: File,
+    path: PathBuf,
 }
 
 /// What the process that holds the lock wrote into the lock file.
@@ -58,27 +59,29 @@ impl InstanceLock {
                 Err(TryLockError::Error(e)) => return Err(cannot(&path, e)),
             }
         }
-        let mut lock = Self { file };
-        lock.note(None).map_err(|e| cannot(&path, e))?;
+        let mut lock = Self { file, path };
+        lock.note(None)?;
         Ok(lock)
     }
 
     /// Publishes the address of the health server for other commands.
     ///
     /// # Errors
-    /// `Unavailable` when the file cannot be written.
+    /// `GAL-DATA-DIR` when the file cannot be written.
     pub(crate) fn announce(&mut self, health: SocketAddr) -> Result<()> {
-        self.note(Some(health)).map_err(|e| {
-            Error::new(ErrorKind::Unavailable, "the lock file cannot be written").with("cause", e)
-        })
+        self.note(Some(health))
     }
 
-    fn note(&mut self, health: Option<SocketAddr>) -> std::io::Result<()> {
-        self.file.set_len(0)?;
-        self.file.seek(SeekFrom::Start(0))?;
+    fn note(&mut self, health: Option<SocketAddr>) -> Result<()> {
         let health = health.map(|health| format!("health {health}\n")).unwrap_or_default();
-        self.file.write_all(format!("pid {}\n{health}", std::process::id()).as_bytes())?;
-        self.file.flush()
+        let text = format!("pid {}\n{health}", std::process::id());
+        let mut write = || {
+            self.file.set_len(0)?;
+            self.file.seek(SeekFrom::Start(0))?;
+            self.file.write_all(text.as_bytes())?;
+            self.file.flush()
+        };
+        write().map_err(|e| cannot(&self.path, e))
     }
 }
 
@@ -139,22 +142,28 @@ fn held(data_dir: &Path, holder: Holder) -> Error {
 }
 
 fn cannot(path: &Path, source: std::io::Error) -> Error {
-    let kind = if source.kind() == std::io::ErrorKind::PermissionDenied {
-        ErrorKind::Forbidden
-    } else {
-        ErrorKind::Unavailable
+    let kind = match source.kind() {
+        std::io::ErrorKind::PermissionDenied | std::io::ErrorKind::ReadOnlyFilesystem => {
+            ErrorKind::Forbidden
+        }
+        _ => ErrorKind::Unavailable,
     };
     Error::new(kind, "the data folder cannot be locked")
         .with_code("GAL-DATA-DIR")
         .with("cause", &source)
         .with("where", path.display())
-        .with_fix(files::remedy(&source, "make the folder and what is in it writable for this user, or set GALATEA_DATA_DIR to another one"))
+        .with_fix(files::remedy(
+            &source,
+            "make the folder and what is in it writable for this user",
+            data_dir::ANOTHER,
+        ))
         .with_source(source)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::exit::Exit;
 
     #[test]
     fn one_holder_at_a_time_and_free_after_it() {
@@ -175,6 +184,24 @@ mod tests {
         drop(lock);
         assert_eq!(holder(dir.path()).unwrap(), None);
         InstanceLock::take(dir.path()).unwrap();
+    }
+
+    #[test]
+    fn a_file_that_cannot_be_written_is_reported_with_its_fix() {
+        for (kind, right, wrong) in files::CAUSES {
+            let error = cannot(Path::new("data/galatea.lock"), kind.into());
+            let fix = error.fix().unwrap();
+            assert!(fix.contains(right) && !fix.contains(wrong), "{kind:?}: {fix}");
+            assert_eq!(Exit::of(&error), Exit::Failure, "{kind:?}");
+        }
+        // A file that is open for reading stands for a disk that takes nothing more.
+        let dir = tempfile::tempdir().unwrap();
+        let path = path(dir.path());
+        std::fs::write(&path, "").unwrap();
+        let mut lock = InstanceLock { file: File::open(&path).unwrap(), path };
+        let error = lock.announce("127.0.0.1:3000".parse().unwrap()).unwrap_err();
+        assert_eq!((error.code(), Exit::of(&error)), (Some("GAL-DATA-DIR"), Exit::Failure));
+        assert!(error.fix().is_some() && error.report().contains("galatea.lock"), "{error}");
     }
 
     #[test]

@@ -12,7 +12,7 @@ use time::{OffsetDateTime, format_description::well_known::Rfc3339};
 
 use crate::{
     redact::Redactor,
-    report::{Report, WIDTH},
+    report::{Report, WIDTH, hang},
 };
 
 /// Lines are not broken to fewer columns than this.
@@ -130,6 +130,12 @@ impl Output {
         self.write(format!("{}\n", self.redactor.clean(&line)).as_bytes());
     }
 
+    /// Writes a row of a list to stdout. A row that is wider than the terminal goes on in lines
+    /// below, indented by `indent` columns.
+    pub(crate) fn row(&self, indent: usize, line: &str) {
+        self.data(hang(indent, line, self.style));
+    }
+
     /// Writes bytes to stdout unchanged, such as a completion script.
     pub(crate) fn raw(&self, bytes: &[u8]) {
         self.write(bytes);
@@ -151,17 +157,22 @@ impl Output {
     /// # Errors
     /// `GAL-FILE-WRITE` with the cause.
     pub(crate) fn finish(&self) -> Result<()> {
-        let Some(cause) = self.lost.get() else { return Ok(()) };
-        let fix = if cause.kind() == io::ErrorKind::StorageFull {
-            "free space there, or write it elsewhere"
-        } else {
-            "write it elsewhere"
+        self.lost.get().map_or(Ok(()), |cause| Err(Self::unwritten(cause)))
+    }
+
+    /// The error for data that stdout did not take.
+    pub(crate) fn unwritten(cause: &io::Error) -> Error {
+        let fix = match cause.kind() {
+            io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => {
+                "free space there, or write it elsewhere"
+            }
+            _ => "write it elsewhere",
         };
-        Err(Error::new(ErrorKind::Unavailable, "the output could not be written")
+        Error::new(ErrorKind::Unavailable, "the output could not be written")
             .with_code("GAL-FILE-WRITE")
             .with("cause", cause)
             .with("where", "standard output")
-            .with_fix(fix))
+            .with_fix(fix)
     }
 
     /// Writes a JSON document to stdout: `{"schema": "galatea.<command>/1", …}`.

@@ -7,7 +7,7 @@ use galatea_testkit::{
 };
 use serde_json::{Value, json};
 
-use crate::stage::Stage;
+use crate::{errors::says, stage::Stage};
 
 fn is_list(request: &Recorded) -> bool {
     request.path.ends_with("/models")
@@ -22,8 +22,8 @@ fn unnamed(stage: &Stage) -> Program {
     stage.program().without_env("OPENAI_SMALL_MODEL").without_env("OPENAI_LARGE_MODEL")
 }
 
-async fn started(stage: &Stage) -> Running {
-    let running = unnamed(stage).arg("start").spawn();
+async fn started(stage: &Stage, json: bool) -> Running {
+    let running = unnamed(stage).env("LOG_JSON_FORMAT", json.to_string()).arg("start").spawn();
     running.wait_for_line("ready in").await;
     running
 }
@@ -50,7 +50,7 @@ async fn a_model_is_chosen_remembered_and_chosen_again_when_it_is_refused() {
             Reply::text("of eight")
         }
     });
-    let mut running = started(&stage).await;
+    let mut running = started(&stage, false).await;
     running.wait_for_line("a model was chosen from the provider's list").await;
     stage.ann.says(&direct, "Q1").send();
     stage.wait_text(&direct, "of eight").await;
@@ -66,7 +66,11 @@ async fn a_model_is_chosen_remembered_and_chosen_again_when_it_is_refused() {
     stage.model.answer_with(|r| {
         if is_list(r) { Reply::Fault(Fault::Hang) } else { Reply::text("remembered") }
     });
-    let mut running = started(&stage).await;
+    let mut running = started(&stage, false).await;
+    says(
+        &running.output(),
+        &["Model", "gpt-4-terra at http", "(chosen from the provider's list on 2"],
+    );
     stage.ann.says(&direct, "Q2").send();
     stage.wait_text(&direct, "remembered").await;
     assert_eq!(asked(&stage).last().map(String::as_str), Some("gpt-4-terra"));
@@ -79,7 +83,7 @@ async fn a_model_is_chosen_remembered_and_chosen_again_when_it_is_refused() {
         Some(other) => Reply::text(format!("of {other}")),
         None => Reply::Auto,
     });
-    let running = started(&stage).await;
+    let running = started(&stage, true).await;
     running.wait_for_line("\"to\":\"gpt-5-terra\"").await;
     stage.ann.says(&direct, "Q3").send();
     stage.wait_text(&direct, "of gpt-5-terra").await;

@@ -53,6 +53,24 @@ async fn a_stranger_meets_the_limits_and_the_ledger_knows() {
         "{used}"
     );
 
+    // Agents and rooms are shown by their names, and in JSON by their ids too.
+    let used = json(&stage, &["usage", "--by", "agent,room", "--json"]).await;
+    let line = &used["lines"][0];
+    assert_eq!(
+        (line["agent"].as_str(), line["answers"].as_u64(), used["lines"].as_array().unwrap().len()),
+        (Some("Eliza"), Some(2), 1),
+        "{used}"
+    );
+    assert!(line["room"].as_str().unwrap().contains("Ann"), "{used}");
+    for id in ["agentId", "roomId"] {
+        let id = line[id].as_str().unwrap();
+        assert!(id.len() == 36 && id.matches('-').count() == 4, "{used}");
+    }
+    let shown = stage.program().args(["usage", "--by", "room"]).run().await.stdout;
+    let mut rows = shown.lines();
+    assert!(rows.next().unwrap().starts_with("room "), "{shown}");
+    assert!(rows.next().unwrap().contains("Ann"), "{shown}");
+
     // A block set while the program runs takes effect within two seconds, without any answer.
     let bob = stage.telegram.user("Bob", "bob_b");
     let id = bob.id.to_string();

@@ -71,6 +71,7 @@ async fn memories_are_listed_found_exported_imported_and_removed() {
     assert_eq!(done.code, Some(0), "{}", done.stderr);
     let again = stage.program().args(["memory", "export", "-o", "all.jsonl"]).run().await;
     assert!(again.stderr.contains("GAL-MEMORY-WRITE"), "{}", again.stderr);
+    assert_eq!(again.code, Some(6), "{}", again.stderr);
     let removed = json_of(stage.program(), &["memory", "rm", &id, "--yes"]).await;
     assert_eq!(removed["removed"], 1);
     let found = json_of(stage.program(), &["memory", "search", "bees"]).await;

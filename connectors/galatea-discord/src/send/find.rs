@@ -1,7 +1,9 @@
 //! Read-back: finds out whether a message of unknown outcome was posted. First from the nonce that
 //! comes back over the gateway, then from the channel's history.
 
-use galatea_core::{Delivery, ReadBackContext, ReadBackResult, Receipt, RemoteId, Result};
+use galatea_core::{
+    Delivery, Error, ErrorKind, ReadBackContext, ReadBackResult, Receipt, RemoteId, Result,
+};
 use serde_json::{Map, Value};
 use std::time::Duration;
 
@@ -40,6 +42,10 @@ pub(super) async fn find(
         // same message again; a follow-up would be said twice.
         return Ok(if follow_up { ReadBackResult::Unknown } else { ReadBackResult::NotSent });
     }
+    // Without the id no message is recognised, and none may count as not sent.
+    let Some(&me) = sender.me.get() else {
+        return Err(Error::new(ErrorKind::Unavailable, "the bot's own id is not known yet"));
+    };
     let channel = snowflake(&delivery.address.remote, "room")?;
     let mut after = snowflake_at(galatea_core::Timestamp(
         delivery.created_at.0 - i64::try_from(SLACK.as_millis()).unwrap_or(0),
@@ -66,9 +72,8 @@ pub(super) async fn find(
             let empty = newest.as_array().is_none_or(Vec::is_empty);
             return Ok(if empty { unreadable(sender, delivery) } else { ReadBackResult::NotSent });
         }
-        let ours = |m: &&Value| {
-            id(&m["author"]["id"]) == Some(sender.me) && is_it(m, &body, reply_to.as_ref())
-        };
+        let ours =
+            |m: &&Value| id(&m["author"]["id"]) == Some(me) && is_it(m, &body, reply_to.as_ref());
         let ids = messages.iter().filter(ours).filter_map(|m| id(&m["id"]).map(RemoteId::new));
         let free = |id: &RemoteId| {
             !sender.send_state.is_anothers(id, &delivery.key) && !context.ours.contains(id)

@@ -19,7 +19,10 @@ use galatea_core::{
 };
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use serde_json::{Map, Value, json};
-use std::{path::PathBuf, sync::Arc};
+use std::{
+    path::PathBuf,
+    sync::{Arc, OnceLock},
+};
 
 use crate::{
     decode::{
@@ -40,7 +43,8 @@ pub(crate) struct DiscordSender {
     send_state: Arc<SendState>,
     directory: Arc<Directory>,
     folder: PathBuf,
-    me: u64,
+    /// The bot's id, once it is known.
+    me: Arc<OnceLock<u64>>,
 }
 
 impl DiscordSender {
@@ -48,7 +52,7 @@ impl DiscordSender {
         api: Api,
         send_state: Arc<SendState>,
         directory: Arc<Directory>,
-        me: u64,
+        me: Arc<OnceLock<u64>>,
         folder: PathBuf,
     ) -> Self {
         Self { api, send_state, directory, folder, me }
@@ -87,7 +91,8 @@ impl DiscordSender {
     /// `None` if neither forbids it.
     fn cannot_write(&self, channel: u64) -> Option<Error> {
         let now = self.api.clock().now();
-        let missing = match self.directory.missing(channel, self.me, now) {
+        let me = self.me.get();
+        let missing = match me.and_then(|me| self.directory.missing(channel, *me, now)) {
             Some(missing) => missing,
             None => return self.send_state.muted.holds(channel, now),
         };

@@ -1,7 +1,9 @@
 //! Tests of the start: what is checked, what is reported, and which hosts are contacted.
 
-use crate::support::{build, config, start};
-use galatea_core::{Connector, ErrorKind, Retry, SecretString, Severity, SystemClock};
+use crate::support::{build, config, send, start};
+use galatea_core::{
+    Connector, Content, ErrorKind, Outgoing, Retry, SecretString, Severity, SystemClock,
+};
 use galatea_discord::DiscordConfig;
 use galatea_testkit::discord::{DiscordApi, Effect, Fault, Options, Order};
 use std::sync::Arc;
@@ -124,4 +126,26 @@ async fn another_bots_token_is_noticed() {
     api.fault(Fault::new(Effect::Garbage).on("GET /users/@me"));
     let error = start(config(&api)).failure().await;
     assert_eq!((error.code(), error.retry()), (Some("GAL-DC-GARBAGE"), Retry::Soon));
+}
+
+/// The token of another server need not tell the bot's id: the API tells it.
+#[tokio::test]
+async fn a_token_of_another_shape_works_with_another_server() {
+    let token = Some("dc-canary-of-another-shape".to_owned());
+    let api = DiscordApi::with(Options { token, ..Options::default() }).await;
+    let running = start(config(&api));
+    api.wait_connected(1).await;
+    let account = running.connector.info().account.0.clone();
+    assert!(account.starts_with("bot-") && !account.contains("canary"), "{account}");
+    let ann = api.user("Ann", "ann_b");
+    let guild = api.guild("Garden", &[&ann]);
+    ann.says(&guild.general(), &format!("hey {}", api.mention())).send();
+    let heard = running.heard(1).await;
+    assert!(heard[0].addressed.mention, "it knows its own id");
+    let hi = Outgoing::Message { content: Content::text("hi"), reply_to: None };
+    let room = guild.general().id.to_string();
+    for sent in send(&*running.handler().await, &room, &hi).await {
+        sent.unwrap();
+    }
+    running.end().await;
 }

@@ -149,6 +149,18 @@ fn default_limit() -> Usd {
     Usd::from_cents(100)
 }
 
+/// Begins the name of an account whose id the credentials do not tell.
+pub(crate) const HASHED: &str = "account-";
+
+/// Whether an address is X's own. Only its access tokens have a known form.
+fn is_xs(root: &Url) -> bool {
+    root.host_str().is_some_and(|host| {
+        ["x.com", "twitter.com"].iter().any(|own| {
+            host.strip_suffix(own).is_some_and(|rest| rest.is_empty() || rest.ends_with('.'))
+        })
+    })
+}
+
 impl XConfig {
     /// Defaults for everything but the credentials: a dry run.
     pub fn new(credentials: Credentials) -> Self {
@@ -168,6 +180,26 @@ impl XConfig {
             prices: Prices::default(),
             origins: Origins::default(),
         }
+    }
+
+    /// The account's id, as [`Credentials::account`]. A server other than X's may have access tokens
+    /// of another form; the account is then a name derived from a hash of the token.
+    ///
+    /// # Errors
+    /// As [`Credentials::account`]; with another server only for a text that cannot be a token.
+    pub fn account(&self) -> Result<Option<Account>> {
+        let account = self.credentials.account();
+        let (Err(_), Credentials::OAuth1 { token, .. }) = (&account, &self.credentials) else {
+            return account;
+        };
+        let token = token.expose_secret();
+        let sendable = !token.is_empty() && token.bytes().all(|b| b.is_ascii_graphic());
+        if is_xs(&self.api_root) || !sendable {
+            return account;
+        }
+        // 32 bits of a hash: enough to distinguish accounts, too few to recover the token.
+        let name: String = galatea_core::ids::uuid_of(token).to_string().chars().take(8).collect();
+        Ok(Some(Account(format!("{HASHED}{name}"))))
     }
 
     /// Builds the connector; [`ConnectorConfig::build`] with the concrete type.

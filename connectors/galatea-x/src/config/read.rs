@@ -46,11 +46,11 @@ fn origins(settings: &Settings, credentials: &Credentials) -> Origins {
 pub(super) fn read(settings: &Settings) -> Result<Option<XConfig>> {
     let Some(credentials) = credentials(settings)? else { return Ok(None) };
     let origins = origins(settings, &credentials);
-    credentials.account().map_err(|e| origins.add(e))?;
     let mut config = XConfig { origins, ..XConfig::new(credentials) };
     if let Some(root) = address(settings, &v::API_ROOT)? {
         config.api_root = root;
     }
+    config.account().map_err(|e| config.origins.add(e))?;
     if let Some(page) = address(settings, &v::AUTHORIZE)? {
         config.authorize_url = page;
     }

@@ -70,6 +70,34 @@ fn tokens_of_another_shape_are_refused_without_being_repeated() {
 }
 
 #[test]
+fn a_server_of_ones_own_may_have_tokens_of_another_shape() {
+    let with_root = |token: &str, root: &str| {
+        read(&[("TWITTER_ACCESS_TOKEN", token), ("TWITTER_API_ROOT", root)])
+            .map(|config| config.unwrap().account().unwrap().unwrap())
+    };
+    let own = "http://127.0.0.1:8081";
+    for token in ["test-token", "canary", "12x-canary", "12-can.ary"] {
+        let account = with_root(token, own).unwrap();
+        assert!(
+            account.0.starts_with("account-")
+                && account.0.len() == 16
+                && !account.0.contains(token),
+            "{account:?}"
+        );
+        assert_eq!(account, with_root(token, own).unwrap(), "the same after a restart");
+        for xs in ["https://api.x.com", "https://api.twitter.com"] {
+            assert_eq!(with_root(token, xs).unwrap_err().code(), Some("GAL-X-TOKEN"), "{token}");
+        }
+    }
+    assert_ne!(with_root("test-token", own).unwrap(), with_root("test-tokem", own).unwrap());
+    assert_eq!(with_root("1445-canaryToken", own).unwrap().0, "1445");
+    for nothing in ["a b", "ü", "x\u{1}"] {
+        assert_eq!(with_root(nothing, own).unwrap_err().code(), Some("GAL-X-TOKEN"), "{nothing}");
+    }
+    assert!(!is_xs(&"https://notx.com".parse().unwrap()));
+}
+
+#[test]
 fn times_are_minutes() {
     let config = read(&[
         ("TWITTER_POLL_INTERVAL", "0.05"),

@@ -1,10 +1,10 @@
 //! Tests of mentions: none is lost or repeated and the order is kept, whatever X and the network
 //! do.
 
-use galatea_core::{ChannelType, Health};
+use galatea_core::{ChannelType, Connector, Health};
 use galatea_testkit::x::{Effect, ErrorBody, Fault, Options, XApi};
 
-use super::support::{config, gateway, start};
+use super::support::{config, gateway, reply, send, start};
 use galatea_testkit::connector_suite::running::patient;
 
 #[tokio::test]
@@ -230,5 +230,25 @@ async fn a_hanging_server_times_out() {
     .await;
     assert!(format!("{looked:?}").contains("GAL-X-TIMEOUT"), "{looked:?}");
     assert_eq!(running.messages(1).await[0].1.id.0, said.to_string());
+    running.end().await;
+}
+
+/// The access token of another server need not tell the account's id: the API tells it.
+#[tokio::test]
+async fn a_token_of_another_shape_works_with_another_server() {
+    let mut options = Options::default();
+    options.keys.token = "canary.of.another.shape".to_owned();
+    let api = XApi::with(options).await;
+    let asked = api.user("Ann", "ann_b").posts("@galatea_test hello");
+    let folder = tempfile::tempdir().unwrap();
+    let running = start(config(&api), folder.path(), &gateway());
+    let (_, message) = running.messages(1).await.remove(0);
+    assert!(message.id.0 == asked.to_string() && message.addressed.mention);
+    let account = running.connector.info().account.0.clone();
+    assert!(account.starts_with("account-") && !account.contains("canary"), "{account}");
+    send(&*running.handler().await, &api, &asked.to_string(), &reply("hi", asked))
+        .await
+        .remove(0)
+        .unwrap();
     running.end().await;
 }

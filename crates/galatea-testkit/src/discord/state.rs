@@ -60,6 +60,8 @@ pub struct Options {
     pub own_time: bool,
     /// Close code for every identify and resume; `None` accepts them.
     pub refuse: Option<u16>,
+    /// A token of another shape than Discord's; `None` for one of its shape.
+    pub token: Option<String>,
 }
 
 impl Default for Options {
@@ -78,6 +80,7 @@ impl Default for Options {
             checks: true,
             own_time: false,
             refuse: None,
+            token: None,
         }
     }
 }
@@ -88,8 +91,11 @@ impl Options {
         Self { checks: false, ..Self::default() }
     }
 
-    /// A token of Discord's shape: the bot's id, a time, and the secret.
+    /// The bot's token. One of Discord's shape has the bot's id, a time, and the secret.
     pub(crate) fn token(&self) -> String {
+        if let Some(token) = &self.token {
+            return token.clone();
+        }
         let id = base64::engine::general_purpose::URL_SAFE_NO_PAD.encode(self.bot.to_string());
         format!("{id}.GcanAr.dc-canary-0123456789abcdefghijklmnopqrst")
     }

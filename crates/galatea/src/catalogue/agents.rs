@@ -97,7 +97,7 @@ pub(super) const PAGES: &[Explanation] = &[
         "GAL-MEMORY-WRITE",
         "An export cannot be written",
         "The file exists already, its folder does not exist or may not be written to, or the disk is full.",
-        "Give the name of a new file in a folder that may be written to.",
+        "Give the name of a new file in a folder that exists and may be written to, or free space on its disk.",
     ),
     Explanation::new(
         "GAL-PLUGIN-MISSING",

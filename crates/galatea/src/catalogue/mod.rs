@@ -25,6 +25,12 @@ use crate::{
 pub(crate) struct Entry(Explanation);
 
 impl Entry {
+    /// The code, such as `GAL-TG-409`.
+    #[cfg(test)]
+    pub(crate) fn code(self) -> &'static str {
+        self.0.code
+    }
+
     /// The fix, for people.
     pub(crate) fn fix(self) -> &'static str {
         self.0.fix

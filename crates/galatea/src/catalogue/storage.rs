@@ -7,7 +7,7 @@ pub(super) const PAGES: &[Explanation] = &[
         "GAL-DATA-DIR",
         "The data folder cannot be made or opened",
         "Its parent is not writable for this user, a file is in its place, or the disk is full or read-only.",
-        "Make the parent folder writable, or set GALATEA_DATA_DIR to another folder.",
+        "Make the parent folder writable, move the file away, or free space on the disk; or set GALATEA_DATA_DIR to a folder on a disk that can be written.",
     ),
     Explanation::new(
         "GAL-DATA-NONE",

@@ -9,14 +9,17 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// Every production source file of the workspace except the catalogue and the connectors' pages.
+/// Every production source file of the workspace except the catalogue, the connectors' pages and
+/// the list of exit codes.
 fn sources() -> Vec<PathBuf> {
     fn walk(folder: &Path, files: &mut Vec<PathBuf>) {
         for entry in fs::read_dir(folder).unwrap().map(|e| e.unwrap()) {
             let (path, name) = (entry.path(), entry.file_name().into_string().unwrap());
             if path.is_dir() && !["tests", "catalogue", "target"].contains(&name.as_str()) {
                 walk(&path, files);
-            } else if name.ends_with(".rs") && !["tests.rs", "pages.rs"].contains(&name.as_str()) {
+            } else if name.ends_with(".rs")
+                && !["tests.rs", "pages.rs", "exit.rs"].contains(&name.as_str())
+            {
                 files.push(path);
             }
         }

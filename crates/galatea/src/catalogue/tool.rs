@@ -60,8 +60,8 @@ pub(super) const PAGES: &[Explanation] = &[
     Explanation::new(
         "GAL-FILE-WRITE",
         "A file cannot be written",
-        "The folder does not exist or is not writable for this user, or the disk is full; or standard output could not take what a command printed.",
-        "Make the folder writable or free space, or write elsewhere.",
+        "The folder does not exist or is not writable for this user, a file is in its place, or the disk is full or read-only; or standard output could not take what a command printed.",
+        "Make the folder writable, free space, or write elsewhere.",
     ),
     Explanation::new(
         "GAL-EXPLAIN-CODE",

@@ -119,7 +119,8 @@ async fn list(store: &dyn Store, json: bool, context: &Context) -> Result<ExitCo
         for (name, entry) in all {
             let Entry { source, kind, remote, reason, .. } = entry;
             let why = if reason.is_empty() { String::new() } else { format!("  ({reason})") };
-            context.output.data(format!("{source}  {}  {remote}  by {name}{why}", kind.as_str()));
+            let line = format!("{source}  {}  {remote}  by {name}{why}", kind.as_str());
+            context.output.row(2, &line);
         }
     }
     Ok(ExitCode::SUCCESS)

@@ -17,6 +17,7 @@ use crate::{
     failure::Result,
     member,
     output::{Color, Style},
+    report::hang,
     whole::{self, AllWanted, Kind, Wanted, kind},
 };
 
@@ -60,7 +61,11 @@ impl Cluster {
     }
 }
 
+/// Columns before what a process does: below its name.
+const BELOW: usize = 7;
+
 /// Everything the command shows.
+#[derive(Default)]
 struct View {
     shared: bool,
     here: Option<MemberId>,
@@ -167,7 +172,8 @@ impl View {
 
     fn render(&self, style: Style) -> String {
         if !self.shared {
-            return "one process, with a SQLite file of its own; several share a PostgreSQL (DATABASE_URL)\n".to_owned();
+            let alone = "one process, with a SQLite file of its own; several share a PostgreSQL (DATABASE_URL)";
+            return format!("{}\n", hang(0, alone, style));
         }
         let mut text = String::new();
         for member in &self.members {
@@ -177,37 +183,34 @@ impl View {
             } else {
                 style.bold(Color::Green, "alive")
             };
-            let _ = writeln!(
-                text,
-                "{state}  {}  {}{here}",
-                member.membership.name, member.membership.role
-            );
+            let who = format!("{}  {}{here}", member.membership.name, member.membership.role);
+            let _ = writeln!(text, "{state}  {}", hang(BELOW, &who, style));
             let (rooms, accounts) = self.work(member.id);
             for account in accounts {
-                let _ = writeln!(text, "       connects {account}");
+                let line = hang(BELOW, &format!("connects {account}"), style);
+                let _ = writeln!(text, "{:BELOW$}{line}", "");
             }
             for (agent, count) in rooms {
-                let _ = writeln!(
-                    text,
-                    "       answers for {agent} in {count} of {ROOM_PARTITIONS} parts of its rooms"
+                let line = format!(
+                    "answers for {agent} in {count} of {ROOM_PARTITIONS} parts of its rooms"
                 );
+                let _ = writeln!(text, "{:BELOW$}{}", "", hang(BELOW, &line, style));
             }
         }
         for idle in self.idle() {
-            let _ = writeln!(text, "{} {idle}", style.bold(Color::Red, "✗"));
+            let _ = writeln!(text, "{} {}", style.bold(Color::Red, "✗"), hang(2, &idle, style));
         }
         for note in self.notes() {
-            let _ = writeln!(text, "{} {note}", style.bold(Color::Yellow, "!"));
+            let _ = writeln!(text, "{} {}", style.bold(Color::Yellow, "!"), hang(2, &note, style));
         }
-        match self.behind {
-            Some(behind) => writeln!(
-                text,
-                "\nthe oldest unclaimed message has waited for {:.1} s",
-                behind.as_secs_f64()
-            ),
-            None => writeln!(text, "\nno message waits to be begun"),
-        }
-        .unwrap_or_default();
+        let behind = self.behind.map_or_else(
+            || "no message waits to be begun".to_owned(),
+            |behind| {
+                let seconds = behind.as_secs_f64();
+                format!("the oldest unclaimed message has waited for {seconds:.1} s")
+            },
+        );
+        let _ = writeln!(text, "\n{}", hang(0, &behind, style));
         text
     }
 }
@@ -277,7 +280,12 @@ mod tests {
              ! c:3 runs something else than a:1: version 0.9.0 instead of 1.0.0\n\n\
              the oldest unclaimed message has waited for 1.5 s\n"
         );
+        for view in [&view, &View { shared: false, ..View::default() }] {
+            let narrow = view.render(Style::narrow(40));
+            assert!(narrow.lines().all(|line| line.chars().count() <= 40), "{narrow}");
+        }
     }
+
     #[test]
     fn a_database_without_processes_is_reported_as_a_fault() {
         let view = View {

@@ -1,14 +1,13 @@
 //! `galatea man`: prints the manual page, or writes one per command into a folder.
 
 use clap::Args;
-use galatea_core::{Error, ErrorKind};
 use std::{
     fs, io,
     path::{Path, PathBuf},
     process::ExitCode,
 };
 
-use crate::{context::Context, failure::Result};
+use crate::{context::Context, failure::Result, files::cannot};
 
 /// Print the manual page, or write one per command
 #[derive(Debug, Clone, Args)]
@@ -54,17 +53,4 @@ fn page(command: &clap::Command) -> io::Result<Vec<u8>> {
     let mut page = Vec::new();
     clap_mangen::Man::new(command.clone()).render(&mut page)?;
     Ok(page)
-}
-
-fn cannot(path: &Path, source: io::Error) -> Error {
-    let kind = if source.kind() == io::ErrorKind::PermissionDenied {
-        ErrorKind::Forbidden
-    } else {
-        ErrorKind::Unavailable
-    };
-    Error::new(kind, "the manual page cannot be written")
-        .with_code("GAL-FILE-WRITE")
-        .with("cause", &source)
-        .with("where", path.display())
-        .with_source(source)
 }

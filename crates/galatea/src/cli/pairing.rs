@@ -62,10 +62,9 @@ impl Pairing {
                     context.output.say("no person waits for approval");
                 } else {
                     for (agent, person) in waiting {
-                        context.output.data(format!(
-                            "{}  {}  wants to talk to {agent}",
-                            person.code, person.name
-                        ));
+                        let line =
+                            format!("{}  {}  wants to talk to {agent}", person.code, person.name);
+                        context.output.row(10, &line);
                     }
                 }
                 Ok(ExitCode::SUCCESS)

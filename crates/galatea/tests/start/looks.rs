@@ -145,11 +145,14 @@ fn a_new_character_comes_with_a_schema_that_editors_find_and_it_keeps() {
 #[cfg(target_os = "linux")]
 fn data_that_could_not_be_written_is_a_failure_and_a_closed_pipe_is_none() {
     let home = Home::new();
+    assert!(home.run(&["chat", "-m", "hello"]).status.success());
     for args in [
         &["explain", "GAL-TG-409"][..],
         &["config", "schema"],
         &["--help"],
         &["completions", "bash"],
+        &["memory", "ls"],
+        &["memory", "export"],
     ] {
         let full = || std::fs::OpenOptions::new().write(true).open("/dev/full").unwrap();
         let lost = home.command(args).stdout(full()).output().unwrap();
@@ -159,17 +162,51 @@ fn data_that_could_not_be_written_is_a_failure_and_a_closed_pipe_is_none() {
             "{args:?}: {}",
             err(&lost)
         );
+        let (reader, writer) = std::io::pipe().unwrap();
+        drop(reader);
+        let piped = home.command(args).stdout(writer).output().unwrap();
+        assert!(
+            piped.status.success() && err(&piped).is_empty(),
+            "{args:?}: {:?} {}",
+            piped.status,
+            err(&piped)
+        );
     }
-    let shell = format!(
-        "{} config schema | head -c 10; exit ${{PIPESTATUS:-0}}",
-        env!("CARGO_BIN_EXE_galatea")
-    );
-    let piped = std::process::Command::new("/bin/sh")
-        .args(["-c", &shell])
-        .current_dir(home.path())
-        .output()
-        .unwrap();
-    assert!(piped.status.success() && err(&piped).is_empty(), "{}", err(&piped));
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn a_data_folder_that_cannot_be_written_is_reported_with_its_fix() {
+    use std::os::unix::{
+        fs::{MetadataExt as _, PermissionsExt},
+        process::CommandExt as _,
+    };
+    let home = Home::new();
+    let open = |mode| {
+        std::fs::set_permissions(home.path(), PermissionsExt::from_mode(mode)).unwrap();
+    };
+    open(0o555);
+    for args in [&["start", "--port", "0"][..], &["chat", "-m", "hello"], &["doctor"]] {
+        let mut command = home.command(args);
+        // No folder is closed to the superuser, so the program runs as another user there.
+        if home.path().metadata().unwrap().uid() == 0 {
+            command.uid(65_534).gid(65_534);
+        }
+        let refused = command.env("SERVER_PORT", "0").output().unwrap();
+        let doctor = args == ["doctor"];
+        let expected = if doctor { 7 } else { 1 };
+        assert_eq!(refused.status.code(), Some(expected), "{args:?}: {}", err(&refused));
+        let told = if doctor { out(&refused) } else { err(&refused) };
+        let told = told.split_whitespace().collect::<Vec<_>>().join(" ");
+        for part in [
+            "GAL-DATA-DIR",
+            "Permission denied",
+            "fix: make its parent folder writable for this user, or set GALATEA_DATA_DIR to a folder",
+        ] {
+            assert!(told.contains(part), "{args:?}: {part:?} is missing: {told}");
+        }
+    }
+    open(0o755);
 }
 
 #[test]
@@ -233,6 +270,43 @@ fn forty_columns_are_enough_for_every_table() {
     running.wait_printed("terminal.sock");
     let chat = home.run(&["chat", "--json", "-m", "hello"]);
     let memory = json(&chat)["memory"].as_str().unwrap().to_owned();
+    std::fs::write(home.path().join("notes.md"), "# Opening hours\n\nWe are open on Mondays.\n")
+        .unwrap();
+    std::fs::write(home.path().join("broken.pdf"), "not a document").unwrap();
+    std::fs::write(
+        home.path().join("ada.json"),
+        r#"{ "name": "Ada", "bio": "x", "plugins": ["@elizaos/plugin-of-a-platform"] }"#,
+    )
+    .unwrap();
+    std::fs::write(home.path().join("bad.json"), r#"{ "name": "Ada" "bio": 7 }"#).unwrap();
+    for args in [
+        &["knowledge", "add", "notes.md", "broken.pdf"][..],
+        &[
+            "block",
+            "add",
+            "telegram",
+            "person",
+            "5000000001",
+            "--reason",
+            "writes the same words all day",
+        ],
+    ] {
+        home.run(args);
+    }
+    for (args, word) in [
+        (&["memory", "ls"][..], "hello"),
+        (&["memory", "search", "hello"], "hello"),
+        (&["block", "ls"], "5000000001"),
+        (&["knowledge", "ls"], "notes.md"),
+        (&["cluster", "status"], "SQLite"),
+        (&["character", "validate", "ada.json", "bad.json"], "bad.json"),
+    ] {
+        let shown = home.command(args).env("COLUMNS", "40").output().unwrap();
+        assert!(out(&shown).contains(word), "{args:?}: {}{}", out(&shown), err(&shown));
+        assert_eq!(wide(&out(&shown)), Vec::<String>::new(), "{args:?}:\n{}", out(&shown));
+        let whole = out(&home.run(args));
+        assert!(!wide(&whole).is_empty(), "{args:?}: programs read whole lines:\n{whole}");
+    }
     for args in [
         &["status"][..],
         &["connector", "ls"],

@@ -6,5 +6,6 @@
 mod answers;
 mod home;
 mod looks;
+mod manual;
 mod refusals;
 mod stops;

@@ -129,6 +129,43 @@ async fn full_while_answering_nothing_is_lost_or_said_twice() {
     sound(&stage.program(), 32).await;
 }
 
+/// The answer of `/readyz`, by the address that the running process published.
+async fn readyz(stage: &Stage) -> (u16, String) {
+    let lock = stage.home.read(".galatea/galatea.lock").unwrap();
+    let address = lock.lines().find_map(|line| line.strip_prefix("health ")).unwrap();
+    let client = reqwest::Client::builder().no_proxy().build().unwrap();
+    let told = client.get(format!("http://{address}/readyz")).send().await.unwrap();
+    (told.status().as_u16(), told.text().await.unwrap())
+}
+
+#[tokio::test]
+async fn a_database_file_that_was_moved_is_reported_and_taken_up_again() {
+    let stage = Stage::set().await;
+    let program = stage.program();
+    let galatea = program.clone().arg("start").spawn();
+    galatea.wait_for_line("ready in").await;
+    let direct = stage.ann.direct();
+    stage.ann.says(&direct, "Q1").send();
+    stage.wait_text(&direct, "A1").await;
+    stage.telegram.wait_confirmed().await;
+    sound(&program, 1).await;
+    assert_eq!(readyz(&stage).await.0, 200);
+    let file = stage.home.path().join(".galatea/galatea.db");
+    let aside = stage.home.path().join("galatea.db.aside");
+    std::fs::rename(&file, &aside).unwrap();
+    stage.ann.says(&direct, "Q2").send();
+    galatea.wait_for_line("GAL-DB-GONE").await;
+    until_status(&program, false, "GAL-DB-GONE").await;
+    let (code, told) = readyz(&stage).await;
+    assert!(code == 503 && told.contains("GAL-DB-GONE"), "{code} {told}");
+    assert_eq!(stage.telegram.pending_updates(), 1, "what is not stored is not confirmed");
+    std::fs::rename(&aside, &file).unwrap();
+    assert_eq!(stage.wait_text(&direct, "A2").await, ["A1", "A2"], "{}", galatea.output());
+    until_status(&program, true, "ready").await;
+    assert_eq!(readyz(&stage).await.0, 200);
+    sound(&program, 2).await;
+}
+
 /// Starts the program again, as a service manager does, and waits until it is ready.
 async fn restarted(stage: &Stage, machine: &Machine) -> galatea_testkit::process::Running {
     let galatea = machine.runs(stage.program()).arg("start").spawn();

@@ -1,6 +1,8 @@
-//! Errors of the machine: a port in use, a second start.
+//! Errors of the machine: a port in use, a second start, a full disk.
 
 use std::net::TcpListener;
+
+use galatea_testkit::machine::Machine;
 
 use super::{Scene, finding, says};
 
@@ -59,4 +61,56 @@ async fn a_second_start_names_the_first() {
     assert_eq!(second.code, Some(6));
     says(&second.stderr, &["error[GAL-LOCK]", &running.pid().unwrap().to_string(), "fix:"]);
     scene.end(running).await;
+}
+
+#[tokio::test]
+async fn a_full_disk_is_named_with_its_fix_and_no_network_is_blamed() {
+    let scene = Scene::set().await;
+    let program = scene.program();
+    let machine = Machine::new(scene.stage.home.path());
+    let run =
+        async |args: &[&str]| machine.runs(program.clone()).args(args.iter().copied()).run().await;
+    machine.fill_disk(true);
+    let expected = [
+        "GAL-DATA-DIR",
+        "cause: No space left on device",
+        "fix: free space on that disk, or set GALATEA_DATA_DIR to a folder on another disk",
+    ];
+    let doctor = run(&["doctor"]).await;
+    assert_eq!(doctor.code, Some(7), "{}", doctor.stdout);
+    for part in expected {
+        says(&doctor.stdout, &[part]);
+    }
+    // The folder cannot be made, and when it exists the lock cannot be written.
+    for _ in 0..2 {
+        let refused = run(&["start"]).await;
+        assert_eq!(refused.code, Some(1), "{}", refused.stderr);
+        for part in expected {
+            says(&refused.stderr, &[part]);
+        }
+    }
+    machine.fill_disk(false);
+    let answered = run(&["chat", "-m", "Q1"]).await;
+    assert_eq!(answered.code, Some(0), "{}", answered.stderr);
+    // Only the disk of the export is full.
+    let small = scene.stage.home.path().join("small");
+    std::fs::create_dir(&small).unwrap();
+    let machine = Machine::new(&small);
+    let export = async |file: &str| {
+        let program = machine.runs(program.clone());
+        program.args(["memory", "export", "-o", file]).run().await
+    };
+    machine.fill_disk(true);
+    let full = export("small/full.jsonl").await;
+    assert_eq!(full.code, Some(1), "{}", full.stderr);
+    says(
+        &full.stderr,
+        &[
+            "error[GAL-MEMORY-WRITE]",
+            "cause: No space left on device",
+            "fix: free space on that disk, or name a file on another disk",
+        ],
+    );
+    machine.fill_disk(false);
+    assert_eq!(export("small/whole.jsonl").await.code, Some(0));
 }

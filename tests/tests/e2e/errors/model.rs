@@ -2,9 +2,11 @@
 //! unreachable.
 
 use galatea_testkit::{
-    models::{Fault, Ollama, OllamaServer, Reply},
+    models::{Fault, Ollama, OllamaServer, Recorded, Reply},
     process::free_port,
 };
+use serde_json::json;
+use std::time::Duration;
 
 use super::{Scene, finding, http, says, something_else};
 
@@ -73,14 +75,50 @@ async fn a_refused_key() {
 async fn an_unknown_model() {
     let mut scene = Scene::set().await;
     scene.env("OPENAI_LARGE_MODEL", "gpt-9");
-    let refuse = || scene.stage.model.answer_with(|_| Reply::Fault(Fault::UnknownModel));
-    let expected = [
-        "has no model gpt-9",
-        "cause:",
-        "where: OPENAI_LARGE_MODEL from .env line 5",
-        "fix: set OPENAI_LARGE_MODEL to a model that the model server offers",
-    ];
-    is_told(&scene, "GAL-MODEL-404", &expected, refuse).await;
+    let refuse = |request: &Recorded| match request.path.ends_with("/models") {
+        true => Reply::Json(json!({ "object": "list", "data": [
+            { "id": "gpt-4o-mini", "object": "model", "created": 1 },
+            { "id": "gpt-8-terra", "object": "model", "created": 1 },
+        ] })),
+        false => Reply::Fault(Fault::UnknownModel),
+    };
+    scene.stage.model.answer_with(refuse);
+    let fix = "fix: set OPENAI_LARGE_MODEL to a model that the model server offers";
+    let expected =
+        ["has no model gpt-9", "cause:", "where: OPENAI_LARGE_MODEL from .env line 5", fix];
+    is_told(&scene, "GAL-MODEL-404", &expected, || ()).await;
+
+    // Names that exist: in `doctor`, in `status` once the list was read, and in the next banner.
+    let names = ", such as gpt-8-terra";
+    says(&scene.run(&["doctor"]).await.stdout, &[&format!("{fix}{names}")]);
+    let running = scene.start().await;
+    let ann = &scene.stage.ann;
+    ann.says(&ann.direct(), "Q4").send();
+    let named = async {
+        loop {
+            let status = scene.run(&["status"]).await.stdout;
+            let words = status.split_whitespace().collect::<Vec<_>>().join(" ");
+            if words.contains("no model gpt-9") && words.contains(names) {
+                return;
+            }
+            tokio::time::sleep(Duration::from_millis(100)).await;
+        }
+    };
+    tokio::time::timeout(Duration::from_secs(60), named).await.unwrap();
+    scene.end(running).await;
+    let running = scene.start().await;
+    let banner = running.output();
+    says(
+        &banner,
+        &[
+            "Model",
+            "gpt-9 at http",
+            "(set by OPENAI_LARGE_MODEL)",
+            "openai had no model gpt-9 when its list was last read: correct OPENAI_LARGE_MODEL",
+        ],
+    );
+    says(&banner, &[&format!("correct OPENAI_LARGE_MODEL{names}")]);
+    scene.end(running).await;
 }
 
 #[tokio::test]

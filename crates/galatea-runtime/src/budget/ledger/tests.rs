@@ -1,10 +1,12 @@
 //! The book by itself: rates, caps, strangers, days, and what others used.
 
+mod caps;
+mod rates;
+
 use galatea_core::{EntityId, RoomId, Settings, Source, WorldId};
-use proptest::prelude::*;
 
 use super::*;
-use crate::config::{Cap, Spending};
+use crate::config::{Cap, Flow, Spending};
 
 const NOON: i64 = 20_000 * Day::MILLIS + Day::MILLIS / 2;
 const COST: Spend = Spend { micros: 4_000, tokens: 0 };
@@ -257,34 +259,6 @@ fn memory_is_bounded() {
     }
     assert!(ledger.accounts.len() <= MOST + 10, "{}", ledger.accounts.len());
 }
-
-proptest! {
-    /// Whatever begins and ends in whatever order, what is used and set aside stays within each
-    /// cap, but for what a call cost above its estimate.
-    #[test]
-    fn no_cap_is_passed_by_more_than_calls_cost_above_their_estimate(
-        steps in proptest::collection::vec((0_usize..4, any::<bool>(), 1_u64..20_000, 0_u64..30_000), 1..200),
-    ) {
-        let spending = spending(&[("BUDGET_PERSON", "0.10"), ("BUDGET_ROOM", "0.15"), ("BUDGET_AGENT", "0.30")]);
-        let people: Vec<Holders> = (0..4).map(|_| holders()).collect();
-        let mut ledger = Ledger::default();
-        let (mut open, mut above) = (Vec::new(), 0);
-        for (who, begin, estimate, actual) in steps {
-            let spend = |micros| Spend { micros, tokens: 0 };
-            if begin {
-                if ledger.reserve(&case(&spending, &people[who], false, NOON), spend(estimate), false).is_ok() {
-                    open.push((who, estimate));
-                }
-            } else if let Some((who, estimate)) = open.pop() {
-                ledger.settle(&case(&spending, &people[who], false, NOON), spend(estimate), spend(actual));
-                above += actual.saturating_sub(estimate);
-            }
-            let agent = ledger.account(&Holder::Agent, Timestamp(NOON));
-            prop_assert!(agent.used().micros + agent.held.micros <= 300_000 + above);
-        }
-    }
-}
-
 #[test]
 fn work_in_the_background_uses_half_of_the_agents_day_and_nothing_of_a_persons() {
     let spending = spending(&[("BUDGET_AGENT", "0.04"), ("BUDGET_PERSON", "0.01")]);

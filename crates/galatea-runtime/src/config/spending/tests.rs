@@ -12,13 +12,47 @@ fn read(pairs: &[(&str, &str)]) -> Result<Spending> {
 fn defaults_hold_where_strangers_write() {
     let spending = read(&[]).unwrap();
     assert!(spending.holds(true) && !spending.holds(false));
-    assert_eq!(spending.person.flow, Some(Flow { per_minute: 8, burst: 8 }));
-    assert_eq!((spending.person.day, spending.agent.day), (Some(300), Some(20_000)));
-    assert_eq!(
-        (spending.stranger_cap.micros, spending.stranger_cap.tokens),
-        (Some(50_000), Some(100_000))
-    );
+    let rate = |per_minute, day, setting: &str| Rate {
+        flow: Some(Flow { per_minute, burst: per_minute }),
+        day: Some(day),
+        setting: setting.to_owned(),
+    };
+    assert_eq!(spending.person, rate(8, 300, "LIMIT_PERSON"));
+    assert_eq!(spending.room, rate(20, 2_000, "LIMIT_ROOM"));
+    assert_eq!(spending.world, rate(60, 5_000, "LIMIT_WORLD"));
+    assert_eq!(spending.agent, rate(300, 20_000, "LIMIT_AGENT"));
+    let cap = |micros, tokens, setting: &str| Cap {
+        micros: Some(micros),
+        tokens: Some(tokens),
+        setting: setting.to_owned(),
+    };
+    assert_eq!(spending.stranger_cap, cap(50_000, 100_000, "BUDGET_STRANGER"));
+    assert_eq!(spending.person_cap, cap(500_000, 1_000_000, "BUDGET_PERSON"));
+    assert_eq!(spending.room_cap, cap(2_000_000, 4_000_000, "BUDGET_ROOM"));
+    assert_eq!(spending.agent_cap, cap(10_000_000, 20_000_000, "BUDGET_AGENT"));
+    assert_eq!((spending.strangers, spending.waiting), (50, Some(5)));
     assert_eq!((spending.platform, spending.platform_cap), (None, None));
+}
+
+/// The manual's table is what operators read; the defaults are what holds.
+#[test]
+fn the_manual_names_the_defaults() {
+    let manual = include_str!("../../../../../docs/operating.md");
+    for variable in [
+        LIMIT_PERSON,
+        LIMIT_ROOM,
+        LIMIT_WORLD,
+        LIMIT_AGENT,
+        LIMIT_WAITING,
+        BUDGET_STRANGER,
+        BUDGET_PERSON,
+        BUDGET_ROOM,
+        BUDGET_AGENT,
+        STRANGERS_SHARE,
+    ] {
+        let row = format!("| `{}` | {} |", variable.name, variable.default.unwrap());
+        assert!(manual.contains(&row), "{row}");
+    }
 }
 
 #[test]

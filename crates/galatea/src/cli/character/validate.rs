@@ -18,7 +18,7 @@ use crate::{
     exit::Exit,
     failure::Result,
     output::{Color, Style},
-    report::Report,
+    report::{Report, hang},
     wants,
 };
 
@@ -82,9 +82,9 @@ fn render(file: &Path, outcome: &Outcome, style: Style) -> String {
     };
     match outcome {
         Outcome::Schema => format!(
-            "{} {}: a schema, no character; left out\n",
+            "{} {}\n",
             style.paint(Color::Cyan, "·"),
-            file.display()
+            hang(2, &format!("{}: a schema, no character; left out", file.display()), style)
         ),
         Outcome::Read(loaded, wants) => {
             let format = match loaded.generation {
@@ -97,23 +97,23 @@ fn render(file: &Path, outcome: &Outcome, style: Style) -> String {
                 n => format!(", {n} remarks"),
             };
             let wants: String = wants.iter().map(|report| report.render(style)).collect();
+            let line = format!("{}: {}{format}{notes}", file.display(), loaded.character.name);
             format!(
-                "{}{wants}{} {}: {}{format}{notes}\n",
+                "{}{wants}{} {}\n",
                 reports(&loaded.warnings),
                 style.paint(Color::Green, "✓"),
-                file.display(),
-                loaded.character.name
+                hang(2, &line, style)
             )
         }
         Outcome::Refused(refused) => {
             let errors =
                 refused.diagnostics.iter().filter(|d| d.severity == Severity::Error).count();
+            let word = if errors == 1 { "error" } else { "errors" };
             format!(
-                "{}{} {}: {errors} {}\n",
+                "{}{} {}\n",
                 reports(&refused.diagnostics),
                 style.paint(Color::Red, "✗"),
-                file.display(),
-                if errors == 1 { "error" } else { "errors" }
+                hang(2, &format!("{}: {errors} {word}", file.display()), style)
             )
         }
         Outcome::Unreadable(error) => Report::from(error).render(style),

@@ -1,10 +1,17 @@
 //! Checks that the data folder is writable and its database is sound.
 
 use galatea_core::{Finding, Severity};
-use std::{fs, path::Path};
+use std::{
+    fs,
+    io::{self, Write},
+    path::Path,
+};
 
 use super::Examined;
 use crate::{config::check_database, data_dir::DataDir, database};
+
+/// Bytes of a probe: a page of the database. A full disk still has room for a file without bytes.
+const PROBE: usize = 4096;
 
 /// Checks the data folder. Skips the database if another process uses it.
 pub(super) async fn check(examined: &Examined<'_>) -> Vec<Finding> {
@@ -27,7 +34,7 @@ pub(super) async fn check(examined: &Examined<'_>) -> Vec<Finding> {
         data_dir.path().ancestors().skip(1).find(|p| p.exists()).unwrap_or(Path::new("/"))
     };
     if let Err(error) = probe(writable) {
-        return vec![unwritable(writable, &error)];
+        return vec![unwritable(data_dir, error)];
     }
     let settings = &examined.configuration.settings;
     if check_database(settings).is_err() {
@@ -61,36 +68,48 @@ pub(super) async fn check(examined: &Examined<'_>) -> Vec<Finding> {
     )]
 }
 
-/// Whether a file can be created in a folder. Covers rights, quota and read-only mounts.
-fn probe(folder: &Path) -> std::io::Result<()> {
+/// Whether a file can be created in a folder and filled. Covers rights, quota, read-only mounts and
+/// full disks.
+fn probe(folder: &Path) -> io::Result<()> {
     let path = folder.join(format!(".galatea-probe-{}", std::process::id()));
-    fs::OpenOptions::new().write(true).create_new(true).open(&path)?;
-    fs::remove_file(&path)
+    let mut file = fs::OpenOptions::new().write(true).create_new(true).open(&path)?;
+    let written = file.write_all(&[0; PROBE]);
+    written.and(fs::remove_file(&path))
 }
 
-fn unwritable(folder: &Path, error: &std::io::Error) -> Finding {
-    let mut finding = Finding::new(
-        Severity::Error,
-        "GAL-DATA-DIR",
-        "storage",
-        "the data folder cannot be written",
-    )
-    .with_cause(error.to_string())
-    .with_fix("make it writable for this user, or set GALATEA_DATA_DIR to another folder");
-    finding.origin = Some(folder.display().to_string());
-    finding
+fn unwritable(data_dir: &DataDir, error: io::Error) -> Finding {
+    Finding::failure("storage", &data_dir.cannot(error, "the data folder cannot be written"))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::files;
+    use galatea_core::Settings;
 
     #[test]
     fn a_probe_leaves_nothing_and_tells_what_is_in_the_way() {
         let dir = tempfile::tempdir().unwrap();
         probe(dir.path()).unwrap();
         assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 0);
-        let error = probe(&dir.path().join("none")).unwrap_err();
-        assert_eq!(unwritable(dir.path(), &error).id, "GAL-DATA-DIR");
+        let settings = Settings::from_pairs([("GALATEA_DATA_DIR", "none")]);
+        let data_dir = DataDir::locate(&settings, dir.path());
+        let finding = unwritable(&data_dir, probe(data_dir.path()).unwrap_err());
+        assert_eq!(finding.id, "GAL-DATA-DIR");
+        assert!(finding.cause.unwrap().starts_with("No such file"));
+        assert_eq!(finding.origin.unwrap(), data_dir.path().display().to_string());
+    }
+
+    #[test]
+    fn the_fix_depends_on_the_cause() {
+        let dir = tempfile::tempdir().unwrap();
+        let data_dir = DataDir::locate(&Settings::default(), dir.path());
+        for (kind, right, wrong) in files::CAUSES {
+            let fix = unwritable(&data_dir, kind.into()).fix.unwrap();
+            assert!(fix.contains(right) && !fix.contains(wrong), "{kind:?}: {fix}");
+        }
+        fs::write(data_dir.path(), "a file in its place").unwrap();
+        let fix = unwritable(&data_dir, probe(data_dir.path()).unwrap_err()).fix.unwrap();
+        assert!(fix.starts_with("move the file away"), "{fix}");
     }
 }

@@ -9,6 +9,8 @@ use crate::{context::Context, output::Output, report::Report};
 
 /// Characters of an id in lists.
 const SHORT: usize = 8;
+/// Columns before what stands below a document in a list.
+pub(super) const BELOW: usize = 10;
 /// Characters of a piece in search results.
 const SNIPPET: usize = 240;
 
@@ -129,9 +131,10 @@ pub(super) fn line(agent: Option<&str>, document: &Stored, working_dir: &Path) -
     }
 }
 
-pub(super) fn problem(problem: &Problem) -> String {
-    let fix = problem.fix.as_ref().map(|fix| format!("\n          fix: {fix}")).unwrap_or_default();
-    format!("          not read: {}{fix}", problem.message)
+/// Lines below a document that was not read.
+pub(super) fn problem(problem: &Problem) -> Vec<String> {
+    let fix = problem.fix.as_ref().map(|fix| format!("fix: {fix}"));
+    [format!("not read: {}", problem.message)].into_iter().chain(fix).collect()
 }
 
 pub(super) fn document_json(agent: &str, document: &Stored) -> Value {
@@ -180,7 +183,7 @@ pub(super) fn page(document: &Stored, pieces: &[Piece]) -> String {
     let record = &document.record;
     let mut text = format!("{}\n{}\nid {}\n", record.title, record.key, document.id);
     if let Some(found) = &record.problem {
-        let _ = writeln!(text, "{}", problem(found).trim_start());
+        let _ = writeln!(text, "{}", problem(found).join(&format!("\n{:BELOW$}", "")));
     }
     for (n, piece) in pieces.iter().enumerate() {
         let _ = write!(

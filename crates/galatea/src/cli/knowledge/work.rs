@@ -21,6 +21,7 @@ use crate::{
     failure::Result,
     library::Shared,
     personas, plugins,
+    report::hang,
 };
 
 /// The documents of the configured agents.
@@ -131,10 +132,13 @@ impl Shelf {
                     all.push(show::document_json(&agent.name, &document));
                 } else {
                     let name = (self.agents.len() > 1).then_some(agent.name.as_str());
-                    context.output.data(show::line(name, &document, &context.working_dir));
+                    context.output.row(10, &show::line(name, &document, &context.working_dir));
                 }
                 if let (false, Some(problem)) = (json, &document.record.problem) {
-                    context.output.data(show::problem(problem));
+                    for line in show::problem(problem) {
+                        let line = hang(show::BELOW, &line, context.output.style);
+                        context.output.data(format!("{:1$}{line}", "", show::BELOW));
+                    }
                 }
             }
         }

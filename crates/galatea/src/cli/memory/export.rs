@@ -13,7 +13,7 @@ use super::{
     record::{FORMAT, Record},
     select::{Selection, Which, rooms},
 };
-use crate::{cli::audit::utc, context::Context, failure::Result};
+use crate::{cli::audit::utc, context::Context, failure::Result, files, output::Output};
 
 /// Memories read at once.
 const PAGE: u32 = 1_000;
@@ -31,10 +31,29 @@ pub(super) async fn export(
     };
     let at = utc(SystemClock.now());
     let head = Record::Export { format: FORMAT.to_owned(), agent: selection.name.clone(), at };
-    let mut lines = Lines { out: &mut *out, place: output, count: 0 };
-    lines.write(&head)?;
-    let ids = selected_ids(store, &selection, which.limit).await?;
-    people_and_places(store, &selection, &mut lines).await?;
+    let mut lines = Lines { out: &mut *out, place: output, count: 0, closed: false };
+    let written = match write(store, which, &selection, &head, &mut lines).await {
+        // A closed pipe (`| head`) is not an error.
+        Err(_) if lines.closed => return Ok(ExitCode::SUCCESS),
+        written => written?,
+    };
+    if let Some(path) = output {
+        context.output.say(format!("{written} memories written to {}", path.display()));
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Writes everything; the number of memories.
+async fn write(
+    store: &dyn Store,
+    which: &Which,
+    selection: &Selection,
+    head: &Record,
+    lines: &mut Lines<'_>,
+) -> Result<usize> {
+    lines.write(head)?;
+    let ids = selected_ids(store, selection, which.limit).await?;
+    people_and_places(store, selection, lines).await?;
     let before = lines.count;
     // Oldest first: what a memory was made from stands before it.
     for some in ids.rchunks(PAGE as usize) {
@@ -46,12 +65,8 @@ pub(super) async fn export(
             lines.write(&Record::Memory(Box::new(derived)))?;
         }
     }
-    let written = lines.count - before;
-    out.flush().map_err(|e| unwritable(output, e))?;
-    if let Some(path) = output {
-        context.output.say(format!("{written} memories written to {}", path.display()));
-    }
-    Ok(ExitCode::SUCCESS)
+    lines.flush()?;
+    Ok(lines.count - before)
 }
 
 /// Ids of what is selected, the newest first.
@@ -132,14 +147,30 @@ struct Lines<'a> {
     out: &'a mut dyn Write,
     place: Option<&'a Path>,
     count: usize,
+    /// The reader of standard output has left.
+    closed: bool,
 }
 
 impl Lines<'_> {
     fn write(&mut self, record: &Record) -> Result<()> {
         let line = serde_json::to_string(record)
             .map_err(|e| Error::unexpected("a memory cannot be written as JSON").with_source(e))?;
-        writeln!(self.out, "{line}").map_err(|e| unwritable(self.place, e))?;
+        let written = writeln!(self.out, "{line}");
+        self.check(written)?;
         self.count += 1;
+        Ok(())
+    }
+
+    fn flush(&mut self) -> Result<()> {
+        let flushed = self.out.flush();
+        self.check(flushed)
+    }
+
+    fn check(&mut self, written: io::Result<()>) -> Result<()> {
+        written.map_err(|error| {
+            self.closed = self.place.is_none() && error.kind() == io::ErrorKind::BrokenPipe;
+            self.place.map_or_else(|| Output::unwritten(&error), |path| unwritable(path, &error))
+        })?;
         Ok(())
     }
 }
@@ -150,19 +181,38 @@ fn private(path: &Path) -> Result<File> {
     options.write(true).create_new(true);
     #[cfg(unix)]
     std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    Ok(options.open(path).map_err(|e| unwritable(Some(path), e))?)
+    Ok(options.open(path).map_err(|e| unwritable(path, &e))?)
 }
 
-fn unwritable(place: Option<&Path>, error: io::Error) -> Error {
-    let place = place.map_or_else(|| "standard output".to_owned(), |p| p.display().to_string());
-    let fix = if error.kind() == io::ErrorKind::AlreadyExists {
-        "give the name of a file that does not exist yet"
+fn unwritable(path: &Path, error: &io::Error) -> Error {
+    let (kind, fix) = if error.kind() == io::ErrorKind::AlreadyExists {
+        (ErrorKind::Conflict, "give the name of a file that does not exist yet".to_owned())
     } else {
-        "check that the folder exists, may be written to, and has room"
+        let rights = "make the folder writable for this user";
+        (ErrorKind::Unavailable, files::remedy(error, rights, "name a file"))
     };
-    Error::new(ErrorKind::Unavailable, "the export cannot be written")
+    Error::new(kind, "the export cannot be written")
         .with_code("GAL-MEMORY-WRITE")
-        .with("where", place)
-        .with("cause", error.to_string())
+        .with("where", path.display())
+        .with("cause", error)
         .with_fix(fix)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::exit::Exit;
+
+    #[test]
+    fn what_cannot_be_written_has_its_code_and_fix() {
+        for (kind, right, wrong) in files::CAUSES {
+            let error = unwritable(Path::new("a.jsonl"), &kind.into());
+            let fix = error.fix().unwrap();
+            assert!(fix.contains(right) && !fix.contains(wrong), "{kind:?}: {fix}");
+            assert_eq!(Exit::of(&error), Exit::Failure, "{kind:?}");
+        }
+        let error = unwritable(Path::new("a.jsonl"), &io::ErrorKind::AlreadyExists.into());
+        assert_eq!(Exit::of(&error), Exit::Conflict);
+        assert!(error.fix().unwrap().contains("does not exist yet"));
+    }
 }

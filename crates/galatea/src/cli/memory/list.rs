@@ -55,7 +55,7 @@ pub(super) async fn list(
             let over = derived.iter().find(|d| d.memory.id == memory.id);
             let over = over.and_then(|derived| derived.valid_until);
             let until = over.map_or_else(String::new, |at| format!("  (until {})", utc(at)));
-            context.output.data(format!("{}{until}", names.line(memory)));
+            context.output.row(2, &format!("{}{until}", names.line(memory)));
         }
     }
     Ok(ExitCode::SUCCESS)

@@ -52,7 +52,7 @@ pub(super) async fn search(
         context.output.say("nothing is remembered that matches");
     } else {
         for hit in &found {
-            context.output.data(format!("{}  {}", score(hit), names.line(&hit.memory)));
+            context.output.row(2, &format!("{}  {}", score(hit), names.line(&hit.memory)));
         }
     }
     Ok(ExitCode::SUCCESS)
