@@ -8,7 +8,7 @@ use galatea_core::{
     content::Content,
     store::{
         CacheStore, EmbeddingClaim, EmbeddingStore, EntityStore, MemoryQuery, MemoryStore,
-        RelationshipStore, RoomStore, TaskStore, Unembedded, UsageRow, WorldStore,
+        RecallQuery, RelationshipStore, RoomStore, TaskStore, Unembedded, UsageRow, WorldStore,
     },
 };
 use serde_json::Value;
@@ -38,6 +38,8 @@ pub(crate) struct Tables {
     pub(crate) tasks: Vec<Task>,
     pub(crate) cache: BTreeMap<String, Value>,
     pub(crate) asked: usize,
+    /// What was searched for.
+    pub(crate) queries: Vec<RecallQuery>,
     /// Usage that was stored with embeddings.
     pub(crate) usage: Vec<UsageRow>,
     /// How storing embeddings ends.

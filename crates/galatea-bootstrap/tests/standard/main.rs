@@ -6,6 +6,7 @@ mod derived;
 mod double;
 mod facts;
 mod meaning;
+mod named;
 mod people;
 mod profiles;
 mod providers;

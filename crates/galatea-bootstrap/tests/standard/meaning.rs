@@ -21,17 +21,17 @@ use crate::{
 };
 
 /// An embedding model that distinguishes tea from everything else.
-struct Tea {
+pub(crate) struct Tea {
     info: ModelInfo,
     width: usize,
-    asked: Mutex<Vec<Vec<String>>>,
+    pub(crate) asked: Mutex<Vec<Vec<String>>>,
     hangs: AtomicBool,
     fails: AtomicBool,
     slow: Mutex<std::time::Duration>,
 }
 
 impl Tea {
-    fn of(model: &str, width: usize) -> Arc<Self> {
+    pub(crate) fn of(model: &str, width: usize) -> Arc<Self> {
         let info =
             ModelInfo { provider: "test".into(), model: model.into(), ..ModelInfo::default() };
         Arc::new(Self {
