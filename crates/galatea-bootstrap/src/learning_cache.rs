@@ -3,20 +3,31 @@
 
 use galatea_core::{
     AgentId, EntityId, Memory, MemoryId, MemoryKind, Result, RoomId, Timestamp, Turn,
-    store::{MemoryQuery, RecallQuery},
+    fact::Origin,
+    speakers,
+    store::{MOST_RECALLED, MemoryQuery, RecallQuery, Recalled},
 };
 use std::{
-    collections::HashMap,
+    collections::{HashMap, HashSet},
     sync::{Arc, Mutex, MutexGuard, PoisonError},
     time::Duration,
 };
 
-use crate::{evaluators::ReflectionCursor, fact::view};
+use crate::{
+    evaluators::ReflectionCursor,
+    fact::{plain, view},
+};
 
 /// Entries in a cache before it is cleared and filled again: about a megabyte.
 const ROOMS: usize = 20_000;
 /// How long a room is taken to see no facts. Another process may learn a fact of its World.
 const UNKNOWN: Duration = Duration::from_secs(60);
+/// Newest facts of a room that are read for the names of their people: as many as a search returns.
+const SUBJECTS: u32 = MOST_RECALLED;
+/// How long these names are kept. Facts that another process learns count with this delay.
+const NAMED: Duration = Duration::from_secs(300);
+/// Rooms whose names are kept before they are cleared: 16 MiB at most.
+const NAMED_ROOMS: usize = 1_000;
 /// How long profiles are taken to be as new as their facts.
 const PROFILED: Duration = Duration::from_secs(3_600);
 
@@ -25,6 +36,8 @@ const TIED: &str = "relationships";
 
 /// The cursor of a room's last reflection; none if there was none.
 type LastCursor = Option<Arc<ReflectionCursor>>;
+/// The people of whom a room sees facts, with their names.
+type Subjects = Arc<Vec<(EntityId, String)>>;
 
 /// Which agents and rooms have facts. Each agent is looked up, and then each of its rooms if the
 /// agent has any facts; what has none is looked up again after [`UNKNOWN`].
@@ -38,6 +51,8 @@ pub(crate) struct LearningCache {
     tied: Mutex<HashMap<AgentId, bool>>,
     /// When the profiles of a room's people were last compared with their facts.
     profiled: Mutex<HashMap<(AgentId, RoomId), Timestamp>>,
+    /// When the people of a room's facts were read, the ids of its person then, and the people.
+    subjects: Mutex<HashMap<(AgentId, RoomId), (Timestamp, Vec<EntityId>, Subjects)>>,
     /// How often facts were shown since they were last counted in the store.
     shown: Mutex<HashMap<MemoryId, u64>>,
 }
@@ -64,6 +79,35 @@ impl LearningCache {
             RecallQuery::new(view::of_person(turn, person), "", 1, now).kind(MemoryKind::Facts);
         let found = !turn.store.recall(&query).await?.is_empty();
         Ok(note_found(&self.rooms, room, found, now))
+    }
+
+    /// The people of whom this room sees facts, each with the names that stand in its newest
+    /// [`SUBJECTS`] facts. Read once in [`NAMED`], after a fact was learnt, and if the ids of the
+    /// person changed whose direct room it is: what is no longer seen gives no names.
+    pub(crate) async fn subjects(&self, turn: &Turn<'_>, person: &[EntityId]) -> Result<Subjects> {
+        let (room, now) = ((turn.agent.identity.id(), turn.room.id), turn.now());
+        if let Some((at, of, subjects)) = get(&self.subjects, &room)
+            && now.since(at) < NAMED
+            && of == person
+        {
+            return Ok(subjects);
+        }
+        let query = RecallQuery::new(view::of_person(turn, person), "", SUBJECTS, now)
+            .kind(MemoryKind::Facts);
+        let mut seen = HashSet::new();
+        let facts = turn.store.recall(&query).await?;
+        let subject = |hit: &Recalled| {
+            let name = speakers::display(plain(&Origin::of(&hit.memory).subject_name));
+            (hit.memory.entity_id, name)
+        };
+        let subjects = facts.iter().map(subject).filter(|of| seen.insert(of.clone()));
+        let subjects: Subjects = Arc::new(subjects.collect());
+        let mut rooms = lock(&self.subjects);
+        if rooms.len() >= NAMED_ROOMS {
+            rooms.clear();
+        }
+        rooms.insert(room, (now, person.to_vec(), Arc::clone(&subjects)));
+        Ok(subjects)
     }
 
     /// Counts facts that a prompt shows.
@@ -155,6 +199,7 @@ impl LearningCache {
     pub(crate) fn learn(&self, turn: &Turn<'_>) {
         let agent = turn.agent.identity.id();
         lock(&self.profiled).retain(|(of, _), _| *of != agent);
+        lock(&self.subjects).retain(|(of, _), _| *of != agent);
         lock(&self.agents).insert(agent, None);
         let mut rooms = lock(&self.rooms);
         rooms.retain(|(of, _), unknown| *of != agent || unknown.is_none());

@@ -11,6 +11,7 @@ mod meaning;
 mod profile;
 mod providers;
 mod rights;
+mod room_people;
 mod summary;
 mod ties;
 mod words;
@@ -19,7 +20,8 @@ use galatea_core::{Plugin, Variable};
 use std::sync::Arc;
 
 /// Every setting this plugin reads.
-pub const VARIABLES: &[Variable] = &[evaluators::INTERVAL, galatea_core::rights::OWNERS];
+pub const VARIABLES: &[Variable] =
+    &[evaluators::INTERVAL, galatea_core::fusion::HALF_LIFE, galatea_core::rights::OWNERS];
 
 /// Creates the plugin. Called once per agent.
 pub fn plugin() -> Plugin {
@@ -47,7 +49,7 @@ pub fn plugin() -> Plugin {
     .provider(providers::CharacterProvider)
     .provider(providers::Time)
     .provider(providers::WorldProvider)
-    .provider(providers::Entities::default())
+    .provider(providers::Entities(Arc::clone(&meaning.people)))
     .provider(providers::Relationships(Arc::clone(&cache)))
     .provider(providers::Facts(Arc::clone(&cache), Arc::clone(&meaning)))
     .provider(providers::Memories(Arc::clone(&meaning)))

@@ -1,8 +1,7 @@
 //! Embeds current messages to compare memories with, and knows what the models' vectors are like.
 
 use galatea_core::{
-    Embedding, EmbeddingModel, Error, ErrorKind, Result, Speakers, Turn, TurnId, Variable, fusion,
-    store,
+    Embedding, EmbeddingModel, Error, ErrorKind, Result, Turn, TurnId, Variable, fusion, store,
 };
 use std::{
     collections::{HashMap, VecDeque},
@@ -14,7 +13,7 @@ use tokio::{
     time::timeout,
 };
 
-use crate::words;
+use crate::{room_people::RoomPeople, words};
 
 /// The runtime's time limit of a turn.
 const TURN: Variable = Variable::new("TURN_TIMEOUT_SECONDS", "The runtime's.").or("120");
@@ -36,6 +35,8 @@ pub(crate) struct Meaning {
     widths: Mutex<HashMap<String, usize>>,
     /// Embeddings of the latest turns: several providers of a turn need the same one.
     turns: Mutex<VecDeque<(TurnId, Arc<OnceCell<Answer>>)>>,
+    /// Whose names are left out of questions.
+    pub(crate) people: Arc<RoomPeople>,
 }
 
 /// What the embedding model answered for a turn. An error is kept in parts, since it is returned to
@@ -48,6 +49,7 @@ impl Default for Meaning {
             asking: Arc::new(Semaphore::new(ASKED_AT_ONCE)),
             widths: Mutex::default(),
             turns: Mutex::default(),
+            people: Arc::default(),
         }
     }
 }
@@ -92,11 +94,10 @@ impl Meaning {
     async fn ask(&self, turn: &Turn<'_>) -> Result<Option<Said>> {
         let Some(model) = turn.models.embedding.clone() else { return Ok(None) };
         let name = model.info().full_name();
-        let speakers = Speakers::of(turn);
-        let people = turn.recent.iter().map(AsRef::as_ref).chain(turn.merged).chain([turn.message]);
-        let names: Vec<String> = people.map(|memory| speakers.of_memory(memory)).collect();
-        let names: Vec<&str> = names.iter().map(String::as_str).collect();
-        let text = fusion::embedded_question(&question(turn), &names);
+        let question = question(turn);
+        let named = self.people.named(turn, &question, &[]).await?;
+        let names: Vec<&str> = named.names.iter().map(String::as_str).collect();
+        let text = fusion::embedded_question(&question, &names);
         if text.is_empty() {
             return Ok(None);
         }

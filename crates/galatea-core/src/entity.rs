@@ -28,6 +28,12 @@ impl Entity {
             .cloned()
             .unwrap_or_else(|| format!("someone-{}", &self.id.to_string()[..8]))
     }
+
+    /// The names by which others ask for it now: what is shown, and the handle. Older names are left
+    /// out, since another person may have them by now.
+    pub fn called(&self) -> impl Iterator<Item = (EntityId, &str)> {
+        self.names.iter().take(2).map(|name| (self.id, name.as_str()))
+    }
 }
 
 /// An entity in a room. Unique per (entity, room).

@@ -3,12 +3,25 @@
 
 use std::{collections::HashMap, hash::Hash, time::Duration};
 
+mod named;
 mod prepare;
 
+pub use named::{MOST_KNOWN, Named, named};
 pub use prepare::{embedded_question, embedded_text};
+
+use crate::{error::Result, settings::Settings, variable::Variable};
+
+/// How much the age of a memory counts in a search.
+pub const HALF_LIFE: Variable = Variable::new(
+    "MEMORY_HALF_LIFE_DAYS",
+    "Age in days at which an earlier message counts half in the search for a prompt, and a memory in `galatea memory search`; 0: age does not count.",
+)
+.or("0");
 
 /// Constant of reciprocal rank fusion (Cormack, Clarke and Büttcher, SIGIR 2009).
 const RANKS: f32 = 60.0;
+
+const DAY: Duration = Duration::from_secs(86_400);
 
 /// How words and meaning are weighed. The defaults are those measured in `docs/memory.md`.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -39,6 +52,18 @@ pub enum Method {
 impl Default for Fusion {
     fn default() -> Self {
         Self { method: Method::Scores, meaning: 0.6, neighbours: 0.2, named: 0.5, half_life: None }
+    }
+}
+
+impl Fusion {
+    /// The usual levers, with the half-life of these settings.
+    ///
+    /// # Errors
+    /// `Invalid` if [`HALF_LIFE`] is not a whole number.
+    pub fn of(settings: &Settings) -> Result<Self> {
+        let days: u32 = settings.parse(&HALF_LIFE, "a whole number of days")?.unwrap_or(0);
+        let half_life = (days > 0).then(|| DAY.saturating_mul(days));
+        Ok(Self { half_life, ..Self::default() })
     }
 }
 

@@ -4,9 +4,9 @@
 #![allow(clippy::cast_precision_loss, reason = "a few hundred questions")]
 
 use galatea_core::{
-    Content, Derived, Embedding, EntityId, Memory, MemoryId, MemoryKind, MemoryScope, Result,
-    Store, Timestamp,
-    fusion::Fusion,
+    Content, Derived, Embedding, Entity, EntityId, Memory, MemoryId, MemoryKind, MemoryScope,
+    Result, Store, Timestamp,
+    fusion::{self, Fusion, Named},
     store::{DerivedChange, RecallQuery, Recalled},
 };
 use serde::{Deserialize, de::DeserializeOwned};
@@ -48,8 +48,16 @@ pub struct Question {
     pub evidence: Vec<usize>,
     /// `words`, `paraphrase`, `german`, `chinese` or `fact`.
     pub kind: String,
-    /// People it names.
+    /// People it names: what a search has to find by itself.
     pub names: Vec<String>,
+}
+
+impl Question {
+    /// The text whose vector the set has as that of the question without names.
+    pub fn embedded(&self) -> String {
+        let names: Vec<&str> = self.names.iter().map(String::as_str).collect();
+        fusion::embedded_question(&self.question, &names)
+    }
 }
 
 /// The set.
@@ -133,6 +141,11 @@ impl Set {
         self.turns.len()
     }
 
+    /// The speaker of each turn.
+    pub fn speakers(&self) -> impl Iterator<Item = &str> {
+        self.turns.iter().map(|turn| turn.who.as_str())
+    }
+
     fn vector(&self, row: usize) -> Result<Embedding> {
         let numbers = &self.vectors[row * WIDTH..(row + 1) * WIDTH];
         Embedding::new(numbers.iter().map(|n| f32::from(*n)).collect())
@@ -157,7 +170,8 @@ pub struct Filled {
     store: Arc<dyn Store>,
     set: Set,
     scene: Scene,
-    people: HashMap<String, EntityId>,
+    /// Those who take part in the room, as the store has them.
+    people: Vec<Entity>,
     turns: HashMap<MemoryId, usize>,
     facts: HashMap<MemoryId, usize>,
 }
@@ -172,6 +186,12 @@ impl Filled {
         for name in set.turns.iter().map(|turn| &turn.who) {
             people.entry(name.clone()).or_insert_with(EntityId::fresh);
         }
+        let mut connections = scene.connections();
+        for (name, person) in &people {
+            connections.entities.push(scene.entity_change(*person, &[name]));
+            connections.participants.push((*person, scene.room));
+        }
+        store.connect(connections).await?;
         let mut turns = Vec::with_capacity(set.turns.len());
         for turn in &set.turns {
             turns.push(Memory {
@@ -213,7 +233,17 @@ impl Filled {
         store.save_embeddings(scene.agent, MODEL, &embeddings).await?;
         let turns = turns.iter().enumerate().map(|(n, memory)| (memory.id, n)).collect();
         let facts = facts.iter().enumerate().map(|(n, fact)| (fact.memory.id, n)).collect();
+        let people = store.entities_in_room(scene.room).await?;
         Ok(Self { store, set, scene, people, turns, facts })
+    }
+
+    /// Whom a question names, found as in prompts among those who take part in the room.
+    fn named(&self, question: &Question) -> Named {
+        let named = fusion::named(&question.question, self.people.iter().flat_map(Entity::called));
+        let names: Vec<&str> = named.names.iter().map(String::as_str).collect();
+        let embedded = fusion::embedded_question(&question.question, &names);
+        assert_eq!(embedded, question.embedded(), "the set has no vector of this text");
+        named
     }
 
     /// The questions of the set.
@@ -232,10 +262,9 @@ impl Filled {
         let now = Timestamp(self.set.turns.last().map_or(0, |turn| turn.at));
         let mut query = RecallQuery::new(self.scene.visible(), text, 10, now).kind(kind);
         query.fusion = search.fusion;
-        query.named = question.names.iter().map(|name| self.people[name]).collect();
-        // The texts of facts contain names.
-        if search.without_names && !fact {
-            query.names.clone_from(&question.names);
+        query = query.naming(self.named(question));
+        if !search.without_names {
+            query.names.clear();
         }
         if search.meaning {
             query = query.meaning(MODEL, self.set.question_vector(n, search.without_names)?);
@@ -256,8 +285,7 @@ impl Filled {
         let mut query = RecallQuery::new(self.scene.visible(), question.question.as_str(), 5, now)
             .kind(MemoryKind::Messages);
         query.fusion = search.fusion;
-        query.named = question.names.iter().map(|name| self.people[name]).collect();
-        query.names.clone_from(&question.names);
+        query = query.naming(self.named(question));
         if search.meaning {
             query = query.meaning(MODEL, self.set.question_vector(n, true)?);
         }

@@ -67,8 +67,13 @@ async fn memories_are_listed_found_exported_imported_and_removed() {
 
     let all = json_of(stage.program(), &["memory", "ls", "--limit", "100"]).await;
     let count = all["memories"].as_array().unwrap().len();
-    let done = stage.program().args(["memory", "export", "-o", "all.jsonl"]).run().await;
-    assert_eq!(done.code, Some(0), "{}", done.stderr);
+    let done = json_of(stage.program(), &["memory", "export", "-o", "all.jsonl"]).await;
+    assert_eq!(done["schema"], "galatea.memory.export/1");
+    assert_eq!((&done["memories"], &done["file"]), (&json!(count), &json!("all.jsonl")), "{done}");
+    let printed = stage.program().args(["memory", "export", "--json"]).run().await;
+    let lines: Vec<Value> =
+        printed.stdout.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    assert_eq!((&lines[0]["record"], &done["records"]), (&json!("export"), &json!(lines.len())));
     let again = stage.program().args(["memory", "export", "-o", "all.jsonl"]).run().await;
     assert!(again.stderr.contains("GAL-MEMORY-WRITE"), "{}", again.stderr);
     assert_eq!(again.code, Some(6), "{}", again.stderr);
@@ -172,6 +177,33 @@ async fn links_of_accounts_are_exported_and_imported() {
     let said = imported(&["--links"]).await;
     assert!(said.contains("1 of 1 links of accounts are new"), "{said}");
     assert_eq!(exported(elsewhere(), &[]).await, all);
+}
+
+const TEAM: &str = r#"{"time":"2026-02-10T10:00:00Z","speaker":"Cleo","text":"Dora said the kettle is new"}
+{"time":"2026-02-11T10:00:00Z","speaker":"Dora","text":"my kettle is blue"}
+{"time":"2026-03-10T10:00:00Z","speaker":"Cleo","text":"the boiler is broken"}
+{"time":"2026-01-10T10:00:00Z","speaker":"Cleo","text":"the boiler is broken"}
+"#;
+
+/// A search finds what a named person said before what others say to or of that person. Of equal
+/// messages the newer one comes first only if age is set to count.
+#[tokio::test]
+async fn a_search_knows_whom_the_question_names_and_the_age_that_is_set() {
+    let stage = Stage::set().await;
+    stage.start().await.kill_9().await;
+    stage.home.write("team.jsonl", TEAM);
+    json_of(stage.program(), &["memory", "import", "team.jsonl"]).await;
+    let search = async |program: Program, question: &str| {
+        let arguments = ["memory", "search", question, "--room", "team", "--kind", "messages"];
+        json_of(program, &arguments).await["hits"].as_array().unwrap().clone()
+    };
+    let hits = search(stage.program(), "what did DORA say of the kettle?").await;
+    assert_eq!(hits[0]["memory"]["content"]["text"], "my kettle is blue", "{hits:?}");
+    let aging = || stage.program().env("MEMORY_HALF_LIFE_DAYS", "30");
+    for (program, at) in [(stage.program(), 1_768_039_200_000_i64), (aging(), 1_773_136_800_000)] {
+        let hits = search(program, "is the boiler broken?").await;
+        assert_eq!(hits[0]["memory"]["createdAt"], at, "{hits:?}");
+    }
 }
 
 /// Dogs are one direction, everything else another. A message is embedded with the one before it.

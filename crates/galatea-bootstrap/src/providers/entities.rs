@@ -2,32 +2,12 @@
 //! that the model reads anyway; the value for templates names all.
 
 use async_trait::async_trait;
-use galatea_core::{
-    EntityId, Fragment, Provider, ProviderUse, Result, RoomId, Timestamp, Turn, rights::Authorship,
-    speakers,
-};
-use std::{
-    collections::{HashMap, HashSet},
-    sync::{Arc, Mutex, PoisonError},
-    time::Duration,
-};
+use galatea_core::{EntityId, Fragment, Provider, ProviderUse, Result, Turn, rights::Authorship};
+use std::{collections::HashSet, sync::Arc};
 
-/// Cached lists of people, by room.
-#[derive(Default)]
-pub(crate) struct Entities(Mutex<HashMap<RoomId, (Timestamp, Arc<People>)>>);
+use crate::room_people::{People, RoomPeople};
 
-/// The people of a room: those that may be listed, and how many others there are.
-struct People {
-    known: Vec<(EntityId, String)>,
-    more: usize,
-}
-
-/// Maximum number of people listed: some hundred tokens in every prompt of the room.
-const PEOPLE: usize = 40;
-/// How long a cached list is used. People who join or leave appear in prompts with this delay.
-const GOOD: Duration = Duration::from_secs(300);
-/// Entries in the cache before it is cleared: some megabytes.
-const ROOMS: usize = 5_000;
+pub(crate) struct Entities(pub(crate) Arc<RoomPeople>);
 
 #[async_trait]
 impl Provider for Entities {
@@ -51,26 +31,7 @@ impl Provider for Entities {
         if turn.room.kind.is_direct() {
             return Ok(Fragment::default());
         }
-        let (room, now) = (turn.room.id, turn.now());
-        let known = self
-            .0
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .get(&room)
-            .filter(|(at, _)| now.since(*at) < GOOD)
-            .map(|(_, list)| Arc::clone(list));
-        let list = match known {
-            Some(list) => list,
-            None => {
-                let list = Arc::new(people(turn).await?);
-                let mut rooms = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-                if rooms.len() >= ROOMS {
-                    rooms.clear();
-                }
-                rooms.insert(room, (now, Arc::clone(&list)));
-                list
-            }
-        };
+        let people = self.0.of(turn).await?;
         let own = turn.agent.identity.entity();
         let speaking: HashSet<EntityId> = turn
             .recent
@@ -79,34 +40,19 @@ impl Provider for Entities {
             .chain(turn.merged.iter().map(|memory| memory.entity_id))
             .chain([turn.message.entity_id, own])
             .collect();
-        let text = list.titled("# Others in this room", |id| !speaking.contains(&id));
-        let all = list.titled("# People in this room", |_| true);
+        let text = titled(&people, "# Others in this room", |id| !speaking.contains(&id));
+        let all = titled(&people, "# People in this room", |_| true);
         Ok(Fragment::text(text).value("entities", all))
     }
 }
 
-impl People {
-    /// A list of those people under a title; empty without any.
-    fn titled(&self, title: &str, listed: impl Fn(EntityId) -> bool) -> String {
-        let names = self.known.iter().filter(|(id, _)| listed(*id));
-        let names: Vec<&str> = names.map(|(_, name)| name.as_str()).collect();
-        if names.is_empty() {
-            return String::new();
-        }
-        let more = if self.more > 0 { format!(" and {} more", self.more) } else { String::new() };
-        format!("{title}\n{}{more}", names.join(", "))
+/// A list of those people under a title; empty without any.
+fn titled(people: &People, title: &str, listed: impl Fn(EntityId) -> bool) -> String {
+    let names = people.listed.iter().filter(|(id, _)| listed(*id));
+    let names: Vec<&str> = names.map(|(_, name)| name.as_str()).collect();
+    if names.is_empty() {
+        return String::new();
     }
-}
-
-async fn people(turn: &Turn<'_>) -> Result<People> {
-    let people = turn.store.entities_in_room(turn.room.id).await?;
-    let others: Vec<_> =
-        people.iter().filter(|entity| entity.id != turn.agent.identity.entity()).collect();
-    let known = others
-        .iter()
-        .take(PEOPLE)
-        .map(|entity| (entity.id, speakers::display(&entity.display_name())))
-        .filter(|(_, name)| !name.is_empty())
-        .collect();
-    Ok(People { known, more: others.len().saturating_sub(PEOPLE) })
+    let more = if people.more > 0 { format!(" and {} more", people.more) } else { String::new() };
+    format!("{title}\n{}{more}", names.join(", "))
 }

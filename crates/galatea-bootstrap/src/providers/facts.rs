@@ -76,7 +76,10 @@ impl Provider for Facts {
                     )),
                 ),
             };
-        let mut fitting = query(meaning::question(turn), MOST);
+        let question = meaning::question(turn);
+        let subjects = self.0.subjects(turn, &person).await?;
+        let named = self.1.people.named(turn, &question, &subjects).await?;
+        let mut fitting = query(question, MOST).naming(named);
         fitting.meanings.extend(said.map(meaning::Said::into_meaning));
         let fitting = turn.store.recall(&fitting).await?;
         let profiles = profile::of(turn, &people, &person).await?;

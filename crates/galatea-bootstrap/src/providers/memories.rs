@@ -5,6 +5,7 @@ use async_trait::async_trait;
 use galatea_core::{
     EntityId, Fragment, Memory, MemoryId, MemoryKind, Provider, ProviderUse, Result, Speakers,
     Timestamp, Turn,
+    fusion::Fusion,
     rights::Authorship,
     speakers, standing,
     store::{RecallQuery, Recalled},
@@ -83,19 +84,19 @@ impl Provider for Memories {
             ),
         };
         let question = meaning::question(turn);
-        let (named, names) = named(turn, &question);
+        let named = self.0.people.named(turn, &question, &[]).await?;
         let (most, coverage) = if said.is_some() { (MOST, 0.0) } else { (BY_WORDS, COVERAGE) };
         let query = RecallQuery {
             room: Some(turn.room.id),
             since: summary::reset(turn),
             before: Some(oldest.created_at),
             meanings: said.map(meaning::Said::into_meaning).into_iter().collect(),
-            named,
-            names,
             neighbours: true,
             coverage,
+            fusion: Fusion::of(&turn.agent.settings)?,
             ..RecallQuery::new(view::of_room(turn), question, most, turn.now())
                 .kind(MemoryKind::Messages)
+                .naming(named)
         };
         let found = turn.store.recall(&query).await?;
         let others = |hit: &Recalled| {
@@ -114,17 +115,6 @@ impl Provider for Memories {
         let fragment = Fragment { authorship, ..Fragment::text(text.clone()) };
         Ok(fragment.value("memories", text).noted(note))
     }
-}
-
-/// People of the conversation whom the question names, and the names by which it does.
-fn named(turn: &Turn<'_>, question: &str) -> (Vec<EntityId>, Vec<String>) {
-    let question = question.to_lowercase();
-    let speakers = turn.recent.iter().filter_map(|memory| {
-        let name = speakers::name_in(memory)?;
-        (name.chars().count() > 2 && question.contains(&name.to_lowercase()))
-            .then(|| (memory.entity_id, name.to_owned()))
-    });
-    speakers.collect::<HashSet<_>>().into_iter().unzip()
 }
 
 /// The best hits that fit, with the messages around them, in the order in which they were written.

@@ -87,7 +87,8 @@ fn word_set(text: &str) -> HashSet<String> {
 #[async_trait]
 impl RecallStore for Double {
     async fn recall(&self, query: &RecallQuery) -> Result<Vec<Recalled>> {
-        let tables = self.asked();
+        let mut tables = self.asked();
+        tables.queries.push(query.clone());
         let wanted = word_set(&query.text);
         let newest = query.text.trim().is_empty() && query.meanings.is_empty();
         let mut found: Vec<Recalled> = Vec::new();

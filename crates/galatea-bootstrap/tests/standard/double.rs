@@ -8,7 +8,8 @@ use galatea_core::{
     content::Content,
     store::{
         CacheStore, EmbeddingClaim, EmbeddingStore, EntityStore, MemoryQuery, MemoryStore,
-        NewEmbedding, RelationshipStore, RoomStore, TaskStore, Unembedded, UsageRow, WorldStore,
+        NewEmbedding, RecallQuery, RelationshipStore, RoomStore, TaskStore, Unembedded, UsageRow,
+        WorldStore,
     },
 };
 use serde_json::Value;
@@ -42,6 +43,8 @@ pub(crate) struct Tables {
     pub(crate) tasks: Vec<Task>,
     pub(crate) cache: BTreeMap<String, Value>,
     pub(crate) asked: usize,
+    /// What was searched for.
+    pub(crate) queries: Vec<RecallQuery>,
     /// Usage that was stored with embeddings.
     pub(crate) usage: Vec<UsageRow>,
     /// How storing embeddings ends.

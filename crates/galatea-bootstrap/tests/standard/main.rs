@@ -7,6 +7,7 @@ mod double;
 mod embedding;
 mod facts;
 mod meaning;
+mod named;
 mod people;
 mod profiles;
 mod providers;

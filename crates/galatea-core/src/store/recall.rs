@@ -7,7 +7,7 @@ use crate::{
     derived::MemoryScope,
     embedding::Embedding,
     error::Result,
-    fusion::{Fusion, Ranked},
+    fusion::{Fusion, Named, Ranked},
     ids::{EntityId, RoomId},
     memory::{Memory, MemoryKind},
     visibility::Visibility,
@@ -98,6 +98,16 @@ impl RecallQuery {
     #[must_use]
     pub fn meaning(mut self, model: impl Into<String>, embedding: Embedding) -> Self {
         self.meanings.push(Meaning { model: model.into(), embedding });
+        self
+    }
+    /// Of people whom the question names ([`crate::fusion::named`]). Their names are left out of the
+    /// words where messages alone are looked for, see [`Self::names`].
+    #[must_use]
+    pub fn naming(mut self, named: Named) -> Self {
+        self.named = named.people;
+        if self.kinds == [MemoryKind::Messages] {
+            self.names = named.names;
+        }
         self
     }
     /// The sorts that are looked for.

@@ -1,8 +1,9 @@
 //! Searches by words, by meaning, and never out of scope.
 
 use galatea_core::{
-    ChannelType, Derived, Embedding, Memory, MemoryKind, MemoryScope, Store, Timestamp, Visibility,
-    WorldId,
+    ChannelType, Derived, Embedding, Memory, MemoryKind, MemoryScope, Settings, Store, Timestamp,
+    Visibility, WorldId,
+    fusion::{Fusion, HALF_LIFE},
     store::{DerivedChange, RecallQuery, Recalled},
 };
 use std::sync::Arc;
@@ -308,4 +309,25 @@ pub async fn recall_follows_changes(store: Arc<dyn Store>) {
     );
     store.save_memories(&[scene.memory("new apple", 30)]).await.unwrap();
     assert_eq!(found(&store, &plain).await.len(), 18, "a row that reuses a deleted one's place");
+}
+
+/// Of two messages that say the same, the one with the later time comes first only with a half-life.
+pub async fn age_counts_with_a_half_life_only(store: Arc<dyn Store>) {
+    const DAY: i64 = 86_400_000;
+    let scene = Scene::new();
+    let late = scene.memory("the kettle is on the shelf", 40 * DAY);
+    let early = scene.memory("the kettle is on the shelf", 10 * DAY);
+    // Of equals the one that was stored last comes first, whatever its time.
+    store.save_memories(std::slice::from_ref(&late)).await.unwrap();
+    store.save_memories(std::slice::from_ref(&early)).await.unwrap();
+    let first = async |settings: Settings| {
+        let fusion = Fusion::of(&settings).unwrap();
+        let query = RecallQuery { fusion, now: Timestamp(41 * DAY), ..asking(scene, "kettle") };
+        store.recall(&query).await.unwrap()[0].memory.created_at
+    };
+    assert_eq!(first(Settings::default()).await, early.created_at);
+    for (days, at) in [(0, early.created_at), (30, late.created_at)] {
+        let settings = Settings::from_pairs([(HALF_LIFE.name, days)]);
+        assert_eq!(first(settings).await, at, "{days}");
+    }
 }

@@ -76,6 +76,9 @@ enum Verb {
         json: Json,
     },
     /// Write memories with their rooms and people as JSON lines
+    ///
+    /// With `--json` and a file, a summary is printed; without a file, the lines themselves are what
+    /// is printed.
     #[command(
         before_help = "Examples:\n  galatea memory export -o eliza.jsonl\n  galatea memory export --person Ann --kind messages --kind facts"
     )]
@@ -85,6 +88,8 @@ enum Verb {
         /// The file to write; standard output when unset
         #[arg(short, long, value_name = "FILE")]
         output: Option<PathBuf>,
+        #[command(flatten)]
+        json: Json,
     },
     /// Read memories: an export of Galatea, a chat log, an export of Telegram or Discord, or a dump
     /// of elizaOS's database
@@ -115,8 +120,8 @@ impl Memory {
             Verb::Rm { ids, consent, json } => {
                 remove::remove(&*store, ids, *consent, json.json, context).await
             }
-            Verb::Export { which, output } => {
-                export::export(&*store, which, output.as_deref(), context).await
+            Verb::Export { which, output, json } => {
+                export::export(&*store, which, output.as_deref(), json.json, context).await
             }
             Verb::Import(import) => import.run(&*store, context).await,
         };

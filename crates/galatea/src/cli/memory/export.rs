@@ -1,6 +1,7 @@
 //! `memory export`: memories with their Worlds, rooms, people and relationships, as JSON lines.
 
 use galatea_core::{Clock, Entity, Error, ErrorKind, MemoryId, Store, SystemClock, Timestamp};
+use serde_json::json;
 use std::{
     collections::{BTreeMap, HashSet},
     fs::File,
@@ -22,6 +23,7 @@ pub(super) async fn export(
     store: &dyn Store,
     which: &Which,
     output: Option<&Path>,
+    json: bool,
     context: &Context,
 ) -> Result<ExitCode> {
     let selection = which.select(store).await?;
@@ -37,8 +39,18 @@ pub(super) async fn export(
         Err(_) if lines.closed => return Ok(ExitCode::SUCCESS),
         written => written?,
     };
+    let records = lines.count;
+    // Without a file, standard output has the export itself.
     if let Some(path) = output {
-        context.output.say(format!("{written} memories written to {}", path.display()));
+        if json {
+            let file = path.display().to_string();
+            let summary = json!({
+                "agent": selection.name, "file": file, "memories": written, "records": records,
+            });
+            context.output.json("galatea.memory.export/1", summary);
+        } else {
+            context.output.say(format!("{written} memories written to {}", path.display()));
+        }
     }
     Ok(ExitCode::SUCCESS)
 }

@@ -1,20 +1,20 @@
 //! `memory search`: by words, and by meaning where an embedding model is configured.
 
 use galatea_core::{
-    AgentIdentity, Clock, Embedding, EmbeddingModel, Error, ErrorKind, Memory, Settings, Source,
-    Store, SystemClock, Visibility,
-    fusion::{self, Ranked},
+    AgentIdentity, Clock, Embedding, EmbeddingModel, Entity, EntityId, Error, ErrorKind, Memory,
+    Settings, Source, Store, SystemClock, Visibility,
+    fusion::{self, Fusion, Named, Ranked},
     store::{Day, Meaning, RecallQuery, Recalled},
 };
 use galatea_http::{HttpClient, HttpOptions};
 use galatea_knowledge::embedding_cost;
 use serde_json::{Value, json};
-use std::{process::ExitCode, sync::Arc, time::Duration};
+use std::{collections::BTreeMap, process::ExitCode, sync::Arc, time::Duration};
 use tokio::time::timeout;
 
 use super::{
     list::{Names, USUAL},
-    select::{Selection, Which},
+    select::{self, Selection, Which},
 };
 use crate::{context::Context, failure::Result, personas, plugins};
 
@@ -32,14 +32,20 @@ pub(super) async fn search(
     context: &Context,
 ) -> Result<ExitCode> {
     let selection = which.select(store).await?;
+    let settings = settings(&selection, context)?;
+    let named = named(store, &selection, text).await?;
+    let names: Vec<&str> = named.names.iter().map(String::as_str).collect();
+    let asked = fusion::embedded_question(text, &names);
     let mut query = question(&selection, text, which.limit.unwrap_or(USUAL));
-    match meaning(store, &selection, text, &settings(&selection, context)?).await {
+    query.fusion = Fusion::of(&settings)?;
+    match meaning(store, &selection, asked, &settings).await {
         Ok(Some(meaning)) => query.meanings.push(meaning),
         Ok(None) => {
             context.output.say("searched by words only: no embedding model is configured");
         }
         Err(error) => context.output.say(format!("searched by words only: {error}")),
     }
+    let query = query.naming(named);
     let found = store.recall(&query).await?;
     let memories: Vec<Memory> = found.iter().map(|hit| hit.memory.clone()).collect();
     let names = Names::of(store, &memories).await?;
@@ -70,15 +76,34 @@ fn question(selection: &Selection, text: &str, limit: u32) -> RecallQuery {
     }
 }
 
+/// Whom the question names, of the people in the rooms that are searched.
+async fn named(store: &dyn Store, selection: &Selection, text: &str) -> Result<Named> {
+    let rooms = match selection.room {
+        Some(room) => vec![room],
+        None => {
+            select::rooms(store, selection.agent).await?.into_iter().map(|room| room.id).collect()
+        }
+    };
+    let mut people: BTreeMap<EntityId, Entity> = BTreeMap::new();
+    for room in rooms {
+        // More are not compared.
+        if people.len() >= fusion::MOST_KNOWN {
+            break;
+        }
+        let inside = store.entities_in_room(room).await?;
+        people.extend(inside.into_iter().map(|entity| (entity.id, entity)));
+    }
+    Ok(fusion::named(text, people.values().flat_map(Entity::called)))
+}
+
 /// The meaning of a question; its cost goes into the ledger. None without an embedding model.
 async fn meaning(
     store: &dyn Store,
     selection: &Selection,
-    text: &str,
+    asked: String,
     settings: &Settings,
 ) -> galatea_core::Result<Option<Meaning>> {
     let Some(model) = model(settings)? else { return Ok(None) };
-    let asked = fusion::embedded_question(text, &[]);
     if asked.is_empty() {
         return Ok(None);
     }
