@@ -2,6 +2,7 @@
 //! selected by age.
 
 mod cost;
+mod wait;
 
 use async_trait::async_trait;
 use galatea_core::{
