@@ -1,7 +1,7 @@
 //! `cargo xtask long`: the checks CI runs after `cargo xtask ci`. The crash matrix, 300 random
 //! kills with a soak beside them, processes of a cluster that are killed, paused and replaced,
-//! 100,000 searches for canaries, a minute of fuzzing for each parser of external input, and a new
-//! connector in a copy of the checkout.
+//! 100,000 searches for canaries, the feature `local-embeddings`, a minute of fuzzing for each parser
+//! of external input, and a new connector in a copy of the checkout.
 
 use anyhow::{Context, Result, bail};
 use nix::{
@@ -38,6 +38,7 @@ pub(crate) fn run(root: &Path) -> Result<()> {
     let fuzz = fuzz(root)?;
     step("soak, beside the matrix and chaos", || soak.finish())?;
     step("canaries", || succeed(canaries(root)))?;
+    step("embeddings in this process", || local_embeddings(root))?;
     step("a new connector", || scaffold::run(root))?;
     step("fuzzing, beside the steps since chaos", || fuzz.finish())?;
     // Measures gaps, so nothing runs beside it.
@@ -66,6 +67,16 @@ fn canaries(root: &Path) -> Command {
     command.arg("memory::canaries::no_search_finds_what_belongs_to_another_place");
     command.env("GALATEA_CANARY_QUERIES", CANARY_QUERIES);
     command
+}
+
+/// Clippy and tests of the feature that no other step builds.
+fn local_embeddings(root: &Path) -> Result<()> {
+    let models = ["-p", "galatea-models", "--features", "local-embeddings", "--locked"];
+    let here = |command: &str, more: &[&str]| {
+        succeed(cargo(root, &[&[command][..], &models, more].concat()))
+    };
+    here("clippy", &["--all-targets", "--", "-D", "warnings"])?;
+    here("test", &[])
 }
 
 /// Starts a soak with a copy of the debug build, which runs beside other steps.

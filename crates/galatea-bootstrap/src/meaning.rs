@@ -10,7 +10,7 @@ use std::{
 };
 use tokio::{
     sync::{OnceCell, Semaphore},
-    time::timeout,
+    time::{Instant, timeout_at},
 };
 
 use crate::{room_people::RoomPeople, words};
@@ -101,9 +101,10 @@ impl Meaning {
         if text.is_empty() {
             return Ok(None);
         }
-        let (limit, begun) = (patience(turn), turn.now());
+        // One deadline for the permit and the answer: a person is waiting.
+        let (deadline, begun) = (Instant::now() + patience(turn), turn.now());
         // Other turns may hold all permits while they wait for a service that hangs.
-        let permit = match timeout(limit, Arc::clone(&self.asking).acquire_owned()).await {
+        let permit = match timeout_at(deadline, Arc::clone(&self.asking).acquire_owned()).await {
             Ok(Ok(permit)) => permit,
             Ok(Err(_)) | Err(_) => {
                 return Err(Error::new(
@@ -117,7 +118,7 @@ impl Meaning {
             drop(permit);
             answer
         });
-        let answer = match timeout(limit, asked).await {
+        let answer = match timeout_at(deadline, asked).await {
             Ok(Ok(answer)) => answer.map(|mut embeddings| embeddings.pop().flatten()),
             Ok(Err(panicked)) => {
                 Err(Error::unexpected("the embedding model crashed").with_source(panicked))

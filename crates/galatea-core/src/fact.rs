@@ -4,9 +4,9 @@
 use serde_json::{Map, Value, json};
 
 use crate::{
-    derived::MemoryScope,
+    derived::{Derived, MemoryScope},
     ids::EntityId,
-    memory::Memory,
+    memory::{Memory, MemoryKind},
     room::{ChannelType, Room},
 };
 
@@ -73,6 +73,16 @@ impl Origin {
         let confidence = 1.0 - doubt * CONFIRMATION.powi(confirmations);
         (confidence * 1_000.0).round() / 1_000.0
     }
+}
+
+/// How far a fact can be relied on now, from 0 to 1, for people who look at it. What its metadata say
+/// is from the time it was learnt: since then messages may have confirmed it, or were deleted. `None`
+/// for other memories, and for facts whose author was not noted.
+pub fn confidence(fact: &Derived) -> Option<f64> {
+    let Derived { memory, sources, .. } = fact;
+    let origin = Origin::of(memory);
+    let is_noted = memory.kind == MemoryKind::Facts && origin.said_by.is_some();
+    is_noted.then(|| origin.confidence(memory.entity_id, sources.len()))
 }
 
 /// The scope of a fact about `subject` that was said in `room` by `author`.

@@ -170,9 +170,14 @@ pub(crate) async fn fetch(
         let media_type = answer.media_type();
         return Ok(Fetched { bytes: answer.bytes().await?, media_type });
     }
-    Err(Error::invalid("the server redirects too often")
+    let message = match limits.max_redirects {
+        0 => "the server redirects to another address, which is not followed here",
+        _ => "the server redirects too often",
+    };
+    Err(Error::invalid(message)
         .with_code(codes::URL)
-        .with("host", place(&url)))
+        .with("host", place(&url))
+        .with_fix("give the address to which it redirects"))
 }
 
 /// Checks scheme, user info and literal addresses. Names are checked when they are resolved.

@@ -75,12 +75,14 @@ pub(crate) async fn item(
     document.record.modified = match &item.what {
         What::File { modified, .. } => modified.0,
         What::Lines(_) => 0,
-        What::Url(_) => now.0,
+        // A refusal by the settings costs no request, and holds only until they change.
+        What::Url(address) => allowed(&library.parts.hosts, address).map_or(0, |_| now.0),
     };
-    document.record.size = match &item.what {
-        What::File { size, .. } => *size,
-        What::Lines(text) => text.len() as u64,
-        What::Url(_) => was.size,
+    document.record.size = match (&item.what, &read) {
+        (What::File { size, .. }, _) => *size,
+        (What::Lines(text), _) => text.len() as u64,
+        (What::Url(_), Ok(read)) => read.bytes.len() as u64,
+        (What::Url(_), Err(_)) => was.size,
     };
     let parsed = match read {
         Ok(bytes) => {
@@ -91,7 +93,12 @@ pub(crate) async fn item(
                     && other.under == under
                     && !other.record.fragments.is_empty()
             });
-            let unchanged = complete && was.hash == digest && was.same_as.is_none() && !new;
+            // A document with a problem is parsed again: the problem may have been a server's.
+            let unchanged = complete
+                && was.hash == digest
+                && was.same_as.is_none()
+                && was.problem.is_none()
+                && !new;
             document.record.hash = digest;
             if unchanged {
                 return settle(library, document, &was, false, 0, progress).await;
@@ -296,15 +303,8 @@ async fn read(library: &Library, item: &Item) -> Result<Bytes> {
 
 async fn fetch(library: &Library, address: &str) -> Result<Bytes> {
     let parts = &library.parts;
-    let url = Url::parse(address).map_err(|error| {
-        unreadable("this is not a valid address").with("cause", error).with_fix("correct it")
-    })?;
+    let url = allowed(&parts.hosts, address)?;
     let host = url.host_str().unwrap_or_default();
-    if !allows(&parts.hosts, host) {
-        return Err(unreadable("the host is not on the list of those that may be read")
-            .with("host", host)
-            .with_fix(format!("add it: KNOWLEDGE_HOSTS={host}")));
-    }
     // No redirects: they would lead to hosts that are not on the list.
     let limits = FetchLimits {
         max_bytes: parts.parser.limits().bytes,
@@ -323,6 +323,23 @@ async fn fetch(library: &Library, address: &str) -> Result<Bytes> {
         name,
         format: Format::of_media_type(&fetched.media_type),
     })
+}
+
+/// An address that may be read.
+///
+/// # Errors
+/// For a malformed address, and for a host that is not listed.
+fn allowed(hosts: &[String], address: &str) -> Result<Url> {
+    let url = Url::parse(address).map_err(|error| {
+        unreadable("this is not a valid address").with("cause", error).with_fix("correct it")
+    })?;
+    let host = url.host_str().unwrap_or_default();
+    if allows(hosts, host) {
+        return Ok(url);
+    }
+    Err(unreadable("the host is not on the list of those that may be read")
+        .with("host", host)
+        .with_fix(format!("add it: KNOWLEDGE_HOSTS={host}")))
 }
 
 /// Whether a host is listed, by itself or as part of a listed domain (`*.example.org`).

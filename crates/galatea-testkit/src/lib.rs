@@ -10,8 +10,10 @@ pub mod loopback;
 #[cfg(target_os = "linux")]
 pub mod machine;
 pub mod models;
+pub mod pages;
 pub mod postgres;
 pub mod process;
+pub mod prompt_cost;
 pub mod recall;
 pub mod replay;
 pub mod store_suite;

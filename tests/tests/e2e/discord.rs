@@ -112,6 +112,28 @@ async fn mentions_replies_threads_and_direct_messages_are_answered() {
 }
 
 #[tokio::test]
+async fn a_voice_message_is_heard() {
+    let stage = Stage::set().await;
+    stage.model.answer_with(|request| {
+        if request.path.ends_with("/audio/transcriptions") {
+            return Reply::text("where is the key");
+        }
+        let heard = request.body.to_string().contains("[voice message: where is the key]");
+        Reply::text(if heard { "Under the mat." } else { "Pardon?" })
+    });
+    let program = stage.program().env("OPENAI_TRANSCRIPTION_MODEL", "gpt-transcribe");
+    let _galatea = stage.run(program).await;
+    let direct = stage.ann.direct();
+    stage.ann.sends_voice(&direct, b"OggS voice", 3.25).send();
+    assert_eq!(stage.wait_text(&direct, "Under the mat.").await, ["Under the mat."]);
+    let requests = stage.model.requests();
+    let sounds: Vec<_> =
+        requests.iter().filter(|r| r.path.ends_with("/audio/transcriptions")).collect();
+    assert_eq!(sounds.len(), 1, "it is transcribed once");
+    assert_eq!(sounds[0].body["file"]["name"], "sound.ogg");
+}
+
+#[tokio::test]
 async fn a_command_is_answered_in_its_place() {
     let stage = Stage::set().await;
     let general = stage.guild.general();

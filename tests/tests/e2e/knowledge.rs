@@ -4,9 +4,10 @@
 use galatea_testkit::{
     documents,
     models::{Recorded, Reply},
+    pages::{Page, Pages},
 };
 use serde_json::Value;
-use std::{fs, time::Duration};
+use std::{fs, net::Ipv4Addr, time::Duration};
 
 use crate::stage::Stage;
 
@@ -144,4 +145,30 @@ async fn killed_in_the_middle_nothing_is_stored_twice() {
     let documents =
         database.rows("SELECT CAST(count(*) AS text) FROM memories WHERE type = 'documents'").await;
     assert_eq!(documents[0][0], "33");
+}
+
+/// The program itself refuses each address of this machine, so what it reads is tested in `line`.
+#[tokio::test]
+async fn an_address_is_refused_with_its_fix_and_never_read_from_inside() {
+    let stage = Stage::set().await;
+    stage.home.write("juniper.json", r#"{"name": "Juniper", "bio": "Knows the workshop."}"#);
+    let inside = Pages::on(Ipv4Addr::LOCALHOST).await;
+    inside.set("/faq.txt", Page::Text("text/plain", "canary-4711".to_owned()));
+    let url = inside.url("/faq.txt");
+    let knowledge = async |hosts: &str, args: &[&str]| {
+        let program =
+            stage.program().env("CHARACTER_FILES", "juniper.json").env("KNOWLEDGE_HOSTS", hosts);
+        program.arg("knowledge").args(args.iter().copied()).run().await
+    };
+    let added = knowledge("", &["add", url.as_str()]).await;
+    assert_eq!(added.code, Some(7), "{}{}", added.stdout, added.stderr);
+    let listed = knowledge("", &["ls"]).await.stdout;
+    assert!(listed.contains("KNOWLEDGE_HOSTS=127.0.0.1"), "{listed}");
+    // Its fix is followed, and takes effect at once.
+    knowledge("127.0.0.1", &["sync"]).await;
+    let listed = knowledge("127.0.0.1", &["ls"]).await.stdout;
+    assert!(listed.contains("strangers must not reach"), "{listed}");
+    assert_eq!(inside.requests(), [""; 0]);
+    knowledge("127.0.0.1", &["rm", url.as_str()]).await;
+    assert!(!knowledge("127.0.0.1", &["ls"]).await.stdout.contains("faq"));
 }

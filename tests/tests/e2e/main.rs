@@ -14,6 +14,7 @@ mod confirmed;
 mod crashes;
 mod deployed;
 mod discord;
+mod elizaos;
 mod embedded;
 mod errors;
 mod explains;

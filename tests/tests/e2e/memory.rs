@@ -206,6 +206,54 @@ async fn a_search_knows_whom_the_question_names_and_the_age_that_is_set() {
     }
 }
 
+/// Each message that says the same raises the confidence in a fact, whoever it is about.
+#[tokio::test]
+async fn a_confirmed_fact_is_shown_with_more_confidence() {
+    let stage = Stage::set().await;
+    let mut running = stage.start().await;
+    running.kill_9().await;
+    let id = |n: u32| format!("00000000-0000-4000-8000-{n:012}");
+    let (ann, bob, room) = (id(1), id(2), id(3));
+    let memory = |n: u32, kind: &str, who: &str, text: &str, more: Value| {
+        let mut record = json!({
+            "record": "memory", "id": id(n), "type": kind, "agentId": id(9), "entityId": who, "roomId": room,
+            "content": { "text": text }, "metadata": {}, "createdAt": 1_767_607_200_000_u64 + u64::from(n),
+        });
+        for (key, value) in more.as_object().unwrap() {
+            record[key] = value.clone();
+        }
+        record.to_string()
+    };
+    let fact = |n: u32, said_by: &str, sources: &[u32]| {
+        let sources: Vec<String> = sources.iter().map(|n| id(*n)).collect();
+        let metadata =
+            json!({ "type": "fact", "saidBy": said_by, "saidByName": "x", "confidence": 0.1 });
+        let more = json!({ "sources": sources, "scope": "room", "metadata": metadata });
+        memory(n, "facts", &ann, &format!("fact {n}"), more)
+    };
+    let head =
+        json!({ "record": "export", "format": "galatea.memory/1", "agent": "Eliza", "at": "" });
+    let mut lines = vec![head.to_string()];
+    lines.extend((11..14).map(|n| memory(n, "messages", &ann, "said", json!({}))));
+    lines.extend([
+        fact(21, &bob, &[11]),
+        fact(22, &bob, &[11, 12]),
+        fact(23, &bob, &[11, 12, 13]),
+        fact(24, &ann, &[11]),
+        fact(25, &ann, &[11, 12]),
+    ]);
+    stage.home.write("facts.jsonl", &lines.join("\n"));
+    let done = json_of(stage.program(), &["memory", "import", "facts.jsonl"]).await;
+    assert_eq!(done["new"], 8, "{done}");
+    for (n, confidence) in [(21, 0.5), (22, 0.75), (23, 0.875), (24, 0.9), (25, 0.95)] {
+        let shown = json_of(stage.program(), &["memory", "show", &id(n)]).await;
+        assert_eq!(shown["memory"]["metadata"]["confidence"], confidence, "{shown}");
+        let shown = stage.program().args(["memory", "show", &id(n)]).run().await.stdout;
+        let line = shown.lines().find(|line| line.starts_with("confidence"));
+        assert!(line.is_some_and(|line| line.ends_with(&confidence.to_string())), "{shown}");
+    }
+}
+
 /// Dogs are one direction, everything else another. A message is embedded with the one before it.
 fn vectors(request: &Recorded) -> Reply {
     if !request.path.ends_with("/embeddings") {

@@ -1,6 +1,7 @@
 //! Documents: what is read, what stays, what is found and cited, and when an agent says that it does
 //! not know.
 
+mod addresses;
 mod relevance;
 
 use async_trait::async_trait;
@@ -61,7 +62,7 @@ fn bag() -> Arc<Bag> {
     Arc::new(Bag { info, texts: AtomicUsize::new(0) })
 }
 
-fn library(
+pub(crate) fn library(
     name: &str,
     store: &Arc<dyn Store>,
     sources: Vec<(&Path, bool)>,

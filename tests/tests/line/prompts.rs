@@ -9,7 +9,12 @@ use galatea_core::{
     model::{CacheFor, TextRequest},
     tokens::Family,
 };
-use galatea_testkit::{clock::ManualClock, models::ScriptedModel};
+use galatea_testkit::{
+    clock::ManualClock,
+    models::ScriptedModel,
+    prompt_cost::{BEFORE, Cache, Price, Prompt as Charge},
+};
+use serde_json::Value;
 use std::{
     sync::{Arc, Mutex},
     time::Duration,
@@ -22,6 +27,7 @@ use crate::{
 };
 
 const HELPER: &str = include_str!("../../../characters/helper.json");
+const MODELS: &str = include_str!("../../../crates/galatea-models/data/models.toml");
 const PEOPLE: [&str; 10] = ["1", "2", "3", "4", "5", "6", "7", "8", "9", "10"];
 /// Questions of the talk. Each is answered, so the talk has twice as many messages.
 const QUESTIONS: usize = 100;
@@ -104,6 +110,37 @@ async fn consecutive_prompts_of_a_room_begin_with_the_same_text() {
 /// (`cargo xtask bench --prompts`).
 const FIGURES: &str = "GALATEA_PROMPT_FIGURES";
 
+/// The published prices of a family of models, in dollars for a million tokens.
+fn price(family: &str) -> Price {
+    let name = format!("\nname = \"{family}\"\n");
+    let (_, about) = MODELS.split_once(&name).expect("the table of models has the family");
+    let about = about.split("\n[[").next().unwrap();
+    let price = about.lines().find(|line| line.starts_with("price = ")).expect("it has a price");
+    let dollars = |kind: &str| -> f64 {
+        let (_, rest) = price.split_once(&format!("{kind} = \"")).unwrap();
+        rest.split('"').next().unwrap().parse().unwrap()
+    };
+    Price { input: dollars("input"), cached: dollars("cached"), output: dollars("output") }
+}
+
+/// What the prompts of the recorded talk cost, in parts of those of the version before.
+#[allow(clippy::cast_precision_loss, reason = "thousands of tokens")]
+#[allow(clippy::print_stdout, reason = "figures for people")]
+fn check_cost(figures: &Value) {
+    for (family, of, cache, before) in [
+        // Anthropic's models count a fifth more tokens.
+        ("claude-sonnet-{version}", "anthropic", Cache::Anthropic, BEFORE * 6 / 5),
+        ("gpt-{version}-terra", "openai", Cache::OpenAi, BEFORE),
+    ] {
+        let prompts: Vec<Charge> = serde_json::from_value(figures[of].clone()).unwrap();
+        let price = price(family);
+        let part = price.of_talk(cache, &prompts) / (before as f64 * price.input);
+        println!("{family}: {:.1} % of the cost before", part * 100.0);
+        // The target is 0.35. What `MEMORIES` shows decides about the last half percent.
+        assert!(part <= 0.355, "{family}: {part}");
+    }
+}
+
 #[allow(clippy::cast_precision_loss, reason = "thousands of tokens")]
 #[tokio::test]
 async fn prompts_of_a_recorded_talk_begin_with_the_same_text() {
@@ -136,9 +173,11 @@ async fn prompts_of_a_recorded_talk_begin_with_the_same_text() {
 
     let asked = asked.lock().unwrap();
     assert_eq!(asked.len(), answers.len(), "each question is answered once");
+    let figures = measure::figures(&asked, &answers);
     if let Some(path) = std::env::var_os(FIGURES) {
-        std::fs::write(path, measure::figures(&asked, &answers).to_string()).unwrap();
+        std::fs::write(path, figures.to_string()).unwrap();
     }
+    check_cost(&figures);
     assert_ne!(asked[0].1.cache_instructions, CacheFor::Hour);
     // Where the messages shown hold no own answer, it is not known that one was given.
     let soon: Vec<_> = asked.windows(2).filter(|two| two[1].0.since(two[0].0) <= HOUR).collect();

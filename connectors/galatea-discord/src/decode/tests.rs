@@ -2,7 +2,7 @@
 //! the text.
 
 use super::*;
-use galatea_core::ChannelType;
+use galatea_core::{ChannelType, MediaKind};
 use proptest::prelude::*;
 
 const ME: u64 = 900;
@@ -102,6 +102,58 @@ fn forwards_polls_and_stickers_are_said_in_words() {
     assert_eq!(message.content.attachments[0].description, "Sticker wave");
     assert!(
         message.content.attachments[0].url.starts_with("https://media.discordapp.net/stickers/5.")
+    );
+}
+
+/// A file in the form of Discord's documentation ("Attachment Object").
+fn attachment(id: &str, name: &str, mime: Option<&str>) -> Value {
+    let url = format!("https://cdn.discordapp.com/attachments/20/{id}/{name}?ex=1&is=2&hm=3");
+    let mut file =
+        json!({ "id": id, "filename": name, "size": 4096, "url": url, "proxy_url": url });
+    if let Some(mime) = mime {
+        file["content_type"] = json!(mime);
+    }
+    file
+}
+
+/// Voice messages have a waveform and other sound files have none; both are sound. A message may
+/// consist of the sound alone.
+#[test]
+fn voice_messages_and_sound_files_are_sound() {
+    let mut voice = attachment("31", "voice-message.ogg", Some("audio/ogg"));
+    voice["duration_secs"] = json!(3.25);
+    voice["waveform"] = json!("AAoUHigyPEZQWg==");
+    let mut spoken = message_json("");
+    (spoken["flags"], spoken["attachments"]) = (json!(1 << 13), json!([voice]));
+    let (_, message) = heard(&spoken).unwrap();
+    let [file] = &message.content.attachments[..] else { panic!("one file: {message:?}") };
+    assert_eq!((message.content.text.as_str(), file.source.as_str()), ("", "Voice"));
+    assert_eq!(
+        (file.content_type, file.mime.as_deref(), file.size),
+        (MediaKind::Audio, Some("audio/ogg"), Some(4096))
+    );
+    assert!(file.url.starts_with("https://cdn.discordapp.com/attachments/20/31/"), "{}", file.url);
+
+    let mut sent = message_json("listen");
+    sent["attachments"] = json!([
+        attachment("32", "song.mp3", Some("Audio/MPEG; charset=binary")),
+        attachment("33", "film.mp4", Some("video/mp4")),
+        attachment("34", "data.bin", None),
+    ]);
+    let (_, message) = heard(&sent).unwrap();
+    let files: Vec<_> = message
+        .content
+        .attachments
+        .iter()
+        .map(|file| (file.content_type, file.source.as_str(), file.mime.as_deref()))
+        .collect();
+    assert_eq!(
+        files,
+        [
+            (MediaKind::Audio, "Attachment", Some("audio/mpeg")),
+            (MediaKind::Video, "Attachment", Some("video/mp4")),
+            (MediaKind::Document, "Attachment", None),
+        ]
     );
 }
 

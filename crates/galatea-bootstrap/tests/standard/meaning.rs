@@ -1,6 +1,8 @@
 //! With an embedding model, facts are selected by meaning. Without one, or if it fails, they are
 //! selected by age.
 
+mod wait;
+
 use async_trait::async_trait;
 use galatea_core::{
     Embedding, EmbeddingModel, Error, ErrorKind, MemoryKind, ModelInfo, Result, Retry, Timestamp,

@@ -72,6 +72,7 @@ impl State {
             mime: f.mime.clone(),
             description: about(&f.name),
             bytes: f.bytes.clone(),
+            voice: None,
         };
         request.files.iter().map(one).collect()
     }

@@ -193,6 +193,11 @@ impl World {
             if let Some(description) = &f.description {
                 json["description"] = json!(description);
             }
+            if let Some(seconds) = f.voice {
+                // "base64 encoded bytearray representing a sampled waveform".
+                json["duration_secs"] = json!(seconds);
+                json["waveform"] = json!("AAoUHigyPEZQWg==");
+            }
             json
         };
         let mut json = json!({

@@ -10,6 +10,9 @@ use super::{
     world::{File, Member, Message, Role, may},
 };
 
+/// The flag of voice messages (Discord, "Message Flags").
+const IS_VOICE_MESSAGE: u64 = 1 << 13;
+
 /// A person of the server's world.
 #[derive(Clone)]
 pub struct User {
@@ -58,6 +61,7 @@ impl Saying {
             mime: Some(mime.into()),
             description: None,
             bytes: Bytes::copy_from_slice(bytes),
+            voice: None,
         });
         self
     }
@@ -99,6 +103,17 @@ impl User {
             ..Message::default()
         };
         Saying { api: self.api.clone(), message }
+    }
+
+    /// Prepares a voice message of so many seconds, as Discord's apps record it: a message without
+    /// text and with the flag `IS_VOICE_MESSAGE`.
+    pub fn sends_voice(&self, channel: &Channel, bytes: &[u8], seconds: f64) -> Saying {
+        let mut saying = self.says(channel, "").with_file("voice-message.ogg", "audio/ogg", bytes);
+        saying.message.flags |= IS_VOICE_MESSAGE;
+        for file in &mut saying.message.files {
+            file.voice = Some(seconds);
+        }
+        saying
     }
 
     /// Edits the person's message.

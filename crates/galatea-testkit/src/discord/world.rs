@@ -85,6 +85,8 @@ pub(crate) struct File {
     pub(crate) mime: Option<String>,
     pub(crate) description: Option<String>,
     pub(crate) bytes: Bytes,
+    /// Seconds of a voice message.
+    pub(crate) voice: Option<f64>,
 }
 
 #[derive(Debug, Clone, Default)]

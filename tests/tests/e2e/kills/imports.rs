@@ -3,7 +3,10 @@
 use serde_json::{Value, json};
 
 use super::{count, dies, rows};
-use crate::stage::Stage;
+use crate::{
+    elizaos::{Form, Names, Rows, id},
+    stage::Stage,
+};
 
 /// Four commits of 500 messages, the last one smaller.
 const MESSAGES: usize = 1_700;
@@ -117,4 +120,34 @@ async fn an_export_with_facts_is_whole_after_three_kills() {
     for (query, wanted) in [(STORED, "300"), (TEXTS, "300"), (FACTS, "300"), (SOURCES, "300")] {
         assert_eq!(database.rows(query).await[0][0], wanted, "{query}");
     }
+}
+
+/// A dump names rooms and people's ties behind its memories, so a kill leaves memories without
+/// them; the next run brings the rest.
+#[tokio::test]
+async fn a_dump_of_elizaos_is_whole_after_three_kills() {
+    let stage = Stage::set().await;
+    begin(&stage).await;
+    let agent = galatea_core::ids::string_to_uuid("Eliza");
+    let mut dump = Rows::default();
+    dump.house(&agent);
+    for n in 0..1_200 {
+        dump.memory(1_000 + n, &agent, "messages", 21, &format!("remark number {n}"));
+    }
+    stage.home.write("eliza.sql", &dump.dump(Form::Copy, Names::Snake));
+    for (point, stored) in [
+        // Two people are part of the first 500 rows.
+        ("import.before=1*off->return", 498),
+        ("import.after=1*off->return", 998),
+        ("import.after=2*off->return", 1_200),
+    ] {
+        dies(stage.program().args(["memory", "import", "eliza.sql"]), point).await;
+        assert_eq!(count(&stage, STORED).await, stored, "after {point}");
+    }
+    let ties = "SELECT source_entity_id, target_entity_id FROM relationships";
+    assert_eq!(rows(&stage, ties).await, Vec::<Vec<String>>::new(), "they come last");
+    let done = import(&stage, "eliza.sql").await;
+    assert_eq!((&done["read"], &done["new"]), (&json!(1_200), &json!(0)), "{done}");
+    assert_eq!(rows(&stage, ties).await, [[id(21), id(22)]]);
+    assert_eq!((count(&stage, STORED).await, count(&stage, TEXTS).await), (1_200, 1_200));
 }

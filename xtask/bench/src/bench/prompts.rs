@@ -2,13 +2,11 @@
 //! path replays the talk (`tests/tests/line/prompts/talk.txt`) and hands over what each prompt
 //! consists of; prices come from the table of models.
 
-mod cache;
-
 use anyhow::{Context, Result};
+use galatea_testkit::prompt_cost::{BEFORE, Cache, Charged, Price, Prompt, Sections};
 use serde::Deserialize;
 use std::{fs, io::Write as _, path::Path, process::Stdio};
 
-use self::cache::{Cache, Charged, Price};
 use xtask::{cargo, step::succeed};
 
 const TEST: &str = "prompts::prompts_of_a_recorded_talk_begin_with_the_same_text";
@@ -16,43 +14,6 @@ const MODELS: &str = "crates/galatea-models/data/models.toml";
 /// Seconds after which a prompt is counted as one after a pause: a provider that is not asked for
 /// more keeps what it has read for five minutes (Anthropic, "Prompt caching").
 const PAUSE: i64 = 300;
-/// Tokens of a prompt of the version before, counted as OpenAI's. 17 % of it were as in the one
-/// before: fewer tokens than either provider caches (OpenAI 1,024, Anthropic 512), so it was paid
-/// whole.
-const BEFORE: u64 = 2_200;
-
-/// A prompt as the test describes it, in tokens.
-#[derive(Debug, Clone, Deserialize)]
-struct Prompt {
-    /// Seconds since the prompt before.
-    after: Option<i64>,
-    tokens: u64,
-    /// Begins like the prompt before.
-    shared: u64,
-    /// Offered to the cache for minutes, the instructions included; 0 if the conversation has no
-    /// mark.
-    marked: u64,
-    /// Seconds for which the tools and instructions are offered to the cache.
-    instructions_kept: i64,
-    answer: u64,
-    sections: Sections,
-}
-
-impl Prompt {
-    /// Tokens of what is the same in every prompt of the room and day.
-    fn fixed(&self) -> u64 {
-        self.sections.tools + self.sections.instructions
-    }
-}
-
-#[derive(Debug, Clone, Copy, Default, Deserialize)]
-struct Sections {
-    tools: u64,
-    instructions: u64,
-    conversation: u64,
-    turn: u64,
-}
-
 #[derive(Debug, Deserialize)]
 struct Figures {
     openai: Vec<Prompt>,
@@ -136,12 +97,7 @@ impl Column<'_> {
     fn cost(&self) -> (f64, f64) {
         let without =
             |prompt: &Prompt| self.price.of(Charged { full: prompt.tokens, ..Charged::default() });
-        (
-            mean(
-                self.cache.charges(self.prompts).into_iter().map(|charged| self.price.of(charged)),
-            ),
-            mean(self.prompts.iter().map(without)),
-        )
+        (self.price.of_talk(self.cache, self.prompts), mean(self.prompts.iter().map(without)))
     }
 
     fn answer(&self) -> f64 {

@@ -1,6 +1,6 @@
 //! `memory show`: one memory with its sources, and what was made from it.
 
-use galatea_core::{Derived, Error, Store};
+use galatea_core::{Derived, Error, Store, fact};
 use serde_json::json;
 use std::{fmt::Write as _, process::ExitCode};
 
@@ -13,7 +13,10 @@ pub(super) async fn show(
     json: bool,
     context: &Context,
 ) -> Result<ExitCode> {
-    let (derived, made) = find(store, asked).await?;
+    let (mut derived, made) = find(store, asked).await?;
+    if let Some(confidence) = fact::confidence(&derived) {
+        derived.memory.metadata.insert("confidence".to_owned(), json!(confidence));
+    }
     let sources = store.derived(derived.memory.agent_id, &derived.sources).await?;
     if json {
         context.output.json(

@@ -118,7 +118,7 @@ impl Dump {
             }
             let word = line.split_whitespace().next().unwrap_or_default();
             if !word.is_empty() && word != "CONSTRAINT" {
-                columns.push(word.trim_matches('"').to_owned());
+                columns.push(column(word));
             }
         }
         Ok(columns)
@@ -174,12 +174,22 @@ fn head(text: &str) -> (String, Vec<String>) {
     let table = name.rsplit('.').next().unwrap_or(name).trim_matches('"').to_owned();
     let list = rest.trim_start().strip_prefix('(').and_then(|rest| rest.split_once(')'));
     let columns = list.map(|(list, _)| {
-        list.split(',')
-            .map(|column| column.trim().trim_matches('"').to_owned())
-            .filter(|column| !column.is_empty())
-            .collect()
+        list.split(',').map(|name| column(name.trim())).filter(|name| !name.is_empty()).collect()
     });
     (table, columns.unwrap_or_default())
+}
+
+/// The name of a column as later versions of elizaOS write it: version 1.0 has `"agentId"` in place
+/// of `agent_id`.
+fn column(name: &str) -> String {
+    let mut out = String::with_capacity(name.len() + 4);
+    for c in name.trim_matches('"').chars() {
+        if c.is_ascii_uppercase() {
+            out.push('_');
+        }
+        out.push(c.to_ascii_lowercase());
+    }
+    out
 }
 
 /// Whether a statement with so many quotation marks ends here: outside of a quoted text, with a
