@@ -38,6 +38,8 @@ const TIED: &str = "relationships";
 type LastCursor = Option<Arc<ReflectionCursor>>;
 /// The people of whom a room sees facts, with their names.
 type Subjects = Arc<Vec<(EntityId, String)>>;
+/// When the people of a room's facts were read, the ids of its person then, and the people.
+type SubjectsAt = (Timestamp, Vec<EntityId>, Subjects);
 
 /// Which agents and rooms have facts. Each agent is looked up, and then each of its rooms if the
 /// agent has any facts; what has none is looked up again after [`UNKNOWN`].
@@ -48,11 +50,10 @@ pub(crate) struct LearningCache {
     /// Rooms that see facts (`None`), or saw none at a time.
     rooms: Mutex<HashMap<(AgentId, RoomId), Option<Timestamp>>>,
     reflected: Mutex<HashMap<(AgentId, RoomId), LastCursor>>,
-    tied: Mutex<HashMap<AgentId, bool>>,
+    tied: Mutex<HashMap<AgentId, Option<Timestamp>>>,
     /// When the profiles of a room's people were last compared with their facts.
     profiled: Mutex<HashMap<(AgentId, RoomId), Timestamp>>,
-    /// When the people of a room's facts were read, the ids of its person then, and the people.
-    subjects: Mutex<HashMap<(AgentId, RoomId), (Timestamp, Vec<EntityId>, Subjects)>>,
+    subjects: Mutex<HashMap<(AgentId, RoomId), SubjectsAt>>,
     /// How often facts were shown since they were last counted in the store.
     shown: Mutex<HashMap<MemoryId, u64>>,
 }
@@ -146,12 +147,15 @@ impl LearningCache {
     /// agent's facts are the sign.
     pub(crate) async fn may_have_ties(&self, turn: &Turn<'_>) -> Result<bool> {
         let agent = turn.agent.identity.id();
+        let now = turn.now();
         let any = match get(&self.tied, &agent) {
-            Some(any) => any,
-            None => {
-                let found = turn.cache.get(TIED, turn.now()).await?.is_some()
-                    || self.has_facts(turn).await?;
-                put_if_new(&self.tied, agent, found)
+            Some(None) => true,
+            // Another process may have learnt some.
+            Some(Some(at)) if now.since(at) < UNKNOWN => false,
+            Some(Some(_)) | None => {
+                let found =
+                    turn.cache.get(TIED, now).await?.is_some() || self.has_facts(turn).await?;
+                note_found(&self.tied, agent, found, now)
             }
         };
         Ok(any && !matches!(self.reflected(turn), Some(None)))
@@ -161,7 +165,7 @@ impl LearningCache {
     pub(crate) async fn tie(&self, turn: &Turn<'_>) -> Result<()> {
         let agent = turn.agent.identity.id();
         turn.cache.set(TIED, &true.into(), None).await?;
-        self.tied.lock().unwrap_or_else(PoisonError::into_inner).insert(agent, true);
+        self.tied.lock().unwrap_or_else(PoisonError::into_inner).insert(agent, None);
         Ok(())
     }
 
@@ -232,13 +236,4 @@ fn note_found<K: std::hash::Hash + Eq>(
         *state = (!found).then_some(now);
     }
     state.is_none()
-}
-
-/// Inserts `found`, unless another task stored a value during the query.
-fn put_if_new<K: std::hash::Hash + Eq>(map: &Mutex<HashMap<K, bool>>, key: K, found: bool) -> bool {
-    let mut map = map.lock().unwrap_or_else(PoisonError::into_inner);
-    if map.len() >= ROOMS {
-        map.clear();
-    }
-    *map.entry(key).or_insert(found)
 }

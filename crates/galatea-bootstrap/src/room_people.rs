@@ -28,9 +28,12 @@ const NAMES_OF_ALL: usize = 100_000;
 #[derive(Default)]
 pub(crate) struct RoomPeople(Mutex<Rooms>);
 
+/// The people of a room, read by the first provider that asks.
+type Reading = Arc<OnceCell<Arc<People>>>;
+
 #[derive(Default)]
 struct Rooms {
-    rooms: HashMap<RoomId, (Timestamp, Arc<OnceCell<Arc<People>>>)>,
+    rooms: HashMap<RoomId, (Timestamp, Reading)>,
     names: usize,
 }
 

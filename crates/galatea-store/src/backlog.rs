@@ -137,7 +137,8 @@ impl Database {
             if seqs.len() >= wanted || !self.enqueue(claim.agent, &claim.model).await? {
                 break;
             }
-            let taken = self.take(claim).await?;
+            let rest = u32::try_from(wanted - seqs.len()).unwrap_or(u32::MAX);
+            let taken = self.take(&EmbeddingClaim { limit: rest, ..claim.clone() }).await?;
             // Those that this very claim took are not given twice.
             seqs.extend(taken);
         }

@@ -35,6 +35,8 @@ use crate::{
 
 /// Bytes kept, about, and twice as many while the Rooms in use grow: a hundred Rooms of [`MOST`] messages, or many more short ones.
 const BYTES: usize = 16 << 20;
+/// A Room of [`MOST`] messages takes about so many.
+const ROOM: usize = BYTES / 100;
 /// The same once nothing was written for a while.
 const QUIET: usize = 2 << 20;
 /// A Room that was searched so recently is not dropped for another one, which is searched in the
@@ -141,7 +143,8 @@ impl Talks {
         if let Some(good) = self.good {
             state.retain(|_, kept| now.duration_since(kept.since) < good);
         }
-        if !state.make_space(BYTES, now.checked_sub(IN_USE)) {
+        // Space for a whole Room: one that `keep` leaves out would be read again by each search.
+        if !state.make_space(BYTES - ROOM, now.checked_sub(IN_USE)) {
             return None;
         }
         let kept = Kept { talk: Arc::default(), bytes: 0, since: now, used: now };

@@ -71,21 +71,17 @@ impl Action for UpdateSettings {
         {
             return of_world(turn, setting, &params.value);
         }
-        let mut settings: Map<String, Value> = turn
-            .room
-            .metadata
-            .get("settings")
-            .and_then(|s| s.as_object())
-            .cloned()
-            .unwrap_or_default();
-        if params.value.trim().is_empty() {
-            settings.remove(&key);
-        } else if settings.len() >= MOST && !settings.contains_key(&key) {
+        let settings = turn.room.metadata.get("settings").and_then(Value::as_object);
+        let value = if params.value.trim().is_empty() {
+            // Merging removes a key whose value is null.
+            Value::Null
+        } else if settings.is_some_and(|known| known.len() >= MOST && !known.contains_key(&key)) {
             return Ok(ActionResult::failed("this room has too many settings already"));
         } else {
-            settings.insert(key.clone(), json!(words::line(&params.value, LONGEST)));
-        }
-        let metadata = Map::from_iter([("settings".to_owned(), Value::Object(settings))]);
+            json!(words::line(&params.value, LONGEST))
+        };
+        let changed = Map::from_iter([(key.clone(), value)]);
+        let metadata = Map::from_iter([("settings".to_owned(), Value::Object(changed))]);
         Ok(ActionResult::ok(format!("noted: {key}"))
             .effect(RequestedChange::MergeRoomMetadata { room: turn.room.id, metadata }))
     }

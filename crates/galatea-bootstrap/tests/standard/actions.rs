@@ -107,20 +107,31 @@ async fn settings_are_kept_changed_removed_and_bounded() {
             )
             .await;
         assert_eq!(done.success, n < 50, "{n}");
-        for effect in done.effects {
-            if let RequestedChange::MergeRoomMetadata { metadata, .. } = effect {
-                scene.room.metadata.extend(metadata);
-            }
-        }
+        done.effects.into_iter().for_each(|effect| merge(&mut scene, effect));
     }
     let shown = scene.shows("SETTINGS").await.text;
     assert!(shown.contains("key 7: vvv") && shown.len() < 50 * 300, "{}", shown.len());
     let done = scene.does("UPDATE_SETTINGS", json!({ "key": "key 7", "value": "" })).await;
-    let [RequestedChange::MergeRoomMetadata { metadata, .. }] = &done.effects[..] else {
-        panic!("{:?}", done.effects)
-    };
-    let settings = metadata["settings"].as_object().unwrap();
+    done.effects.into_iter().for_each(|effect| merge(&mut scene, effect));
+    let settings = scene.room.metadata["settings"].as_object().unwrap();
     assert!(settings.len() == 49 && !settings.contains_key("key 7"));
+    let again = scene.does("UPDATE_SETTINGS", json!({ "key": "key 51", "value": "v" })).await;
+    assert!(again.success, "there is space again");
+}
+
+/// Merges as the stores do, one level deep: `null` removes a key.
+fn merge(scene: &mut Scene, effect: RequestedChange) {
+    let RequestedChange::MergeRoomMetadata { metadata, .. } = effect else { return };
+    for (key, value) in metadata {
+        let old = scene.room.metadata.entry(key).or_insert_with(|| json!({}));
+        let old = old.as_object_mut().unwrap();
+        for (key, value) in value.as_object().unwrap().clone() {
+            match value {
+                serde_json::Value::Null => old.remove(&key),
+                value => old.insert(key, value),
+            };
+        }
+    }
 }
 
 #[tokio::test]

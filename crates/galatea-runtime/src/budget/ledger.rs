@@ -47,6 +47,8 @@ pub(super) enum Ask {
 /// A cap of which so much is used that owners should know.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Warning {
+    /// Whose cap: Rooms and Worlds share a setting.
+    pub(crate) holder: Holder,
     pub(crate) who: Who,
     pub(crate) setting: String,
     pub(crate) percent: u64,
@@ -242,8 +244,9 @@ impl Ledger {
             account.calls = account.calls.saturating_sub(1);
             account.mine.add(actual);
             let after = percent(account.used(), &cap);
-            let warning =
-                Warning { who, setting: cap.setting.clone(), percent: after, day: account.day };
+            let day = account.day;
+            let (holder, setting) = (key, cap.setting.clone());
+            let warning = Warning { holder, who, setting, percent: after, day };
             if after >= NEARLY && matches!(who, Who::Agent | Who::Platform | Who::Strangers) {
                 self.near.insert(cap.setting.clone(), warning.clone());
             }

@@ -69,7 +69,7 @@ async fn assemble(options: &RuntimeOptions, spec: AgentSpec) -> Result<Agent> {
     };
     let (cache_store, agent) = (Arc::clone(&options.store), spec.character.identity().id());
     let cache = |plugin: &str| PluginCache::new(Arc::clone(&cache_store) as _, agent, plugin);
-    let registry = Arc::new(Registry::load(spec.plugins, &cache)?);
+    let registry = Arc::new(Registry::load(spec.plugins, cache)?);
     let services = Services::new(registry.services.iter().cloned());
     let ownership = Arc::new(ownership(options, &spec.connectors));
     let (store, clock, events) = (&options.store, &options.clock, &options.events);
