@@ -38,6 +38,7 @@ pub(crate) fn run(root: &Path) -> Result<()> {
     let fuzz = fuzz(root)?;
     step("soak, beside the matrix and chaos", || soak.finish())?;
     step("canaries", || succeed(canaries(root)))?;
+    step("levers of recall", || succeed(levers(root)))?;
     step("embeddings in this process", || local_embeddings(root))?;
     step("a new connector", || scaffold::run(root))?;
     step("fuzzing, beside the steps since chaos", || fuzz.finish())?;
@@ -66,6 +67,13 @@ fn canaries(root: &Path) -> Command {
     command.args(["--nocapture", "--exact"]);
     command.arg("memory::canaries::no_search_finds_what_belongs_to_another_place");
     command.env("GALATEA_CANARY_QUERIES", CANARY_QUERIES);
+    command
+}
+
+/// Whether the levers of a search are still near the best ones.
+fn levers(root: &Path) -> Command {
+    let mut command = cargo(root, &["test", "--workspace", "--locked", "--lib", "--"]);
+    command.args(["--ignored", "--exact", "tests::recall::usual_levers_are_near_the_best"]);
     command
 }
 

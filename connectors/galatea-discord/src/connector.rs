@@ -33,6 +33,7 @@ use crate::{
     receive::{
         Intake,
         quota::{Quota, StartLimit},
+        restore_asked,
         shard::{self, Fleet},
         shard_health::ShardHealth,
     },
@@ -229,6 +230,7 @@ impl DiscordConnector {
             let me = self.me().await?;
             self.send_state.introduce(&me.name);
             let application = self.application().await?;
+            restore_asked(&gateway, &self.send_state).await?;
             gateway.register_send_handler(self.sender.clone());
             self.set_commands(application.id).await;
             let entry = self.entry().await?;
@@ -249,7 +251,6 @@ impl DiscordConnector {
             gateway.clone(),
             inner.clone(),
         );
-        intake.restore_asked().await;
         let shard_health =
             Arc::new(ShardHealth::new(gateway, name, shards, lacking, intake.directory.clone()));
         let intents = intents(application.flags).bits();

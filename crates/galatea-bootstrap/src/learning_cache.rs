@@ -9,7 +9,10 @@ use galatea_core::{
 };
 use std::{
     collections::{HashMap, HashSet},
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    sync::{
+        Arc, Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicU64, Ordering},
+    },
     time::Duration,
 };
 
@@ -54,6 +57,8 @@ pub(crate) struct LearningCache {
     /// When the profiles of a room's people were last compared with their facts.
     profiled: Mutex<HashMap<(AgentId, RoomId), Timestamp>>,
     subjects: Mutex<HashMap<(AgentId, RoomId), SubjectsAt>>,
+    /// Counts facts that were learnt in this process.
+    learnt: AtomicU64,
     /// How often facts were shown since they were last counted in the store.
     shown: Mutex<HashMap<MemoryId, u64>>,
 }
@@ -96,6 +101,7 @@ impl LearningCache {
         let query = RecallQuery::new(view::of_person(turn, person), "", SUBJECTS, now)
             .kind(MemoryKind::Facts);
         let mut seen = HashSet::new();
+        let before = self.learnt.load(Ordering::Relaxed);
         let facts = turn.store.recall(&query).await?;
         let subject = |hit: &Recalled| {
             let name = speakers::display(plain(&Origin::of(&hit.memory).subject_name));
@@ -104,10 +110,13 @@ impl LearningCache {
         let subjects = facts.iter().map(subject).filter(|of| seen.insert(of.clone()));
         let subjects: Subjects = Arc::new(subjects.collect());
         let mut rooms = lock(&self.subjects);
-        if rooms.len() >= NAMED_ROOMS {
-            rooms.clear();
+        // A fact that was learnt meanwhile is not among these.
+        if self.learnt.load(Ordering::Relaxed) == before {
+            if rooms.len() >= NAMED_ROOMS {
+                rooms.clear();
+            }
+            rooms.insert(room, (now, person.to_vec(), Arc::clone(&subjects)));
         }
-        rooms.insert(room, (now, person.to_vec(), Arc::clone(&subjects)));
         Ok(subjects)
     }
 
@@ -203,6 +212,7 @@ impl LearningCache {
     pub(crate) fn learn(&self, turn: &Turn<'_>) {
         let agent = turn.agent.identity.id();
         lock(&self.profiled).retain(|(of, _), _| *of != agent);
+        self.learnt.fetch_add(1, Ordering::Relaxed);
         lock(&self.subjects).retain(|(of, _), _| *of != agent);
         lock(&self.agents).insert(agent, None);
         let mut rooms = lock(&self.rooms);

@@ -53,16 +53,20 @@ impl Library {
                             batches = vec![&batch[..batch.len() / 2]];
                             synced.postponed = Some(error);
                         }
-                        Err(error) if error.kind() == ErrorKind::Invalid => match batch {
-                            [one] => {
-                                tracing::warn!(piece = %one.id, error = %error.report(), "the embedding model refuses a piece of a document; it is found by words only");
-                                self.refuse(one);
+                        Err(error)
+                            if matches!(error.kind(), ErrorKind::Invalid | ErrorKind::TooLong) =>
+                        {
+                            match batch {
+                                [one] => {
+                                    tracing::warn!(piece = %one.id, error = %error.report(), "the embedding model refuses a piece of a document; it is found by words only");
+                                    self.refuse(one);
+                                }
+                                batch => {
+                                    let (first, second) = batch.split_at(batch.len() / 2);
+                                    batches.extend([second, first]);
+                                }
                             }
-                            batch => {
-                                let (first, second) = batch.split_at(batch.len() / 2);
-                                batches.extend([second, first]);
-                            }
-                        },
+                        }
                         Err(error) => return Err(error),
                     }
                 }

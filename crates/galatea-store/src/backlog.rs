@@ -5,6 +5,10 @@ use galatea_core::{
     AgentId, MemoryId, MemoryKind, Result,
     store::{EmbeddingClaim, Unembedded},
 };
+use std::{
+    sync::PoisonError,
+    time::{Duration, Instant},
+};
 use uuid::Uuid;
 
 use crate::{
@@ -20,6 +24,9 @@ const STEPS: usize = 4;
 /// How far PostgreSQL looks back behind the mark: a row of a slower process may be committed after
 /// later ones.
 const BACK: u32 = 500;
+/// For how long after the mark moved it does so: longer than a write may last. A silent agent then
+/// writes nothing.
+const LATE: Duration = Duration::from_secs(120);
 
 macro_rules! mark {
     () => {
@@ -155,7 +162,8 @@ impl Database {
         };
         let behind = self.fetch_one::<(bool,)>(BEHIND.with(values![agent.0, model])).await?;
         let behind = behind.is_some_and(|(behind,)| behind);
-        if !behind && back == 0 {
+        let late = back > 0 && self.may_be_late(agent, model, behind);
+        if !behind && !late {
             return Ok(false);
         }
         let values = values![agent.0, model, back, STEP + back];
@@ -164,6 +172,17 @@ impl Database {
         change.push(Write::Other { statements, counted: Some(0) })?;
         let found = self.write(change).await?.iter().sum::<u64>() > 0;
         Ok(behind || found)
+    }
+
+    /// Whether a slower process may still commit an older row than the last one looked at.
+    fn may_be_late(&self, agent: AgentId, model: &str, behind: bool) -> bool {
+        let mut marked = self.0.marked.lock().unwrap_or_else(PoisonError::into_inner);
+        let key = (agent, model.to_owned());
+        let late = marked.get(&key).is_none_or(|at| at.elapsed() < LATE);
+        if behind || !marked.contains_key(&key) {
+            marked.insert(key, Instant::now());
+        }
+        late
     }
 
     async fn take(&self, claim: &EmbeddingClaim) -> Result<Vec<i64>> {

@@ -48,13 +48,14 @@ mod world;
 pub use postgres::{PostgresOptions, ServerState};
 pub use sqlite::{Durability, SqliteOptions};
 
-use galatea_core::{Clock, Error, Hints, Result, SecretString, Store, Timestamp};
+use galatea_core::{AgentId, Clock, Error, Hints, Result, SecretString, Store, Timestamp};
 use sqlx::{FromRow, postgres::PgRow, sqlite::SqliteRow};
 use std::{
+    collections::HashMap,
     fmt,
     path::Path,
-    sync::{Arc, atomic::AtomicI64},
-    time::Duration,
+    sync::{Arc, Mutex, atomic::AtomicI64},
+    time::{Duration, Instant},
 };
 use tokio::{
     runtime::Handle,
@@ -80,6 +81,8 @@ struct Inner {
     /// The latest `now` a reader of the cache named: what expired before it is removed with the
     /// next write to the cache.
     cache_now: AtomicI64,
+    /// When memories were last behind the mark of an agent's embedding model.
+    marked: Mutex<HashMap<(AgentId, String), Instant>>,
 }
 
 /// Before the first look: a start has other work to do.
@@ -155,7 +158,12 @@ impl Database {
     }
 
     fn over(backend: Backend, clock: Arc<dyn Clock>) -> Self {
-        Self(Arc::new(Inner { backend, clock, cache_now: AtomicI64::new(i64::MIN) }))
+        Self(Arc::new(Inner {
+            backend,
+            clock,
+            cache_now: AtomicI64::new(i64::MIN),
+            marked: Mutex::default(),
+        }))
     }
 
     /// Finishes every write handed over before and closes all connections; SQLite writes its log

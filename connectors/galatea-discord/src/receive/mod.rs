@@ -141,17 +141,6 @@ impl Intake {
         StateKeeper::new(ASKED).keep_now(&self.gateway, Some(kept)).await;
     }
 
-    /// Loads the commands that still waited for an answer when the previous process ended. Without
-    /// them their answers become ordinary messages.
-    pub(crate) async fn restore_asked(&self) {
-        match StateKeeper::new(ASKED).restore(&self.gateway).await {
-            Ok(kept) => self.send_state.restore(kept.unwrap_or_default()),
-            Err(error) => {
-                tracing::warn!(error = %error.report(), "failed to load the commands that wait for an answer; answering them with ordinary messages");
-            }
-        }
-    }
-
     /// Ensures that the directory knows the event's guild and channel. A session resumed in a new
     /// process receives no GUILD_CREATE, so they are fetched over REST, once. Returns the guild's
     /// rooms if the guild was new.
@@ -204,12 +193,21 @@ impl Intake {
         self.directory.put_guild(&about, self.me.id);
     }
 
-    /// The known direct message channels; none if they cannot be read.
+    /// The known direct message channels. Waits until they can be read: without them, what people
+    /// wrote there meanwhile would be lost.
     async fn directs(&self) -> Vec<u64> {
-        self.known_directs().await.unwrap_or_else(|error| {
-            tracing::warn!(error = %error.report(), "failed to load the direct message channels; not catching up on them");
-            Vec::new()
-        })
+        let (mut backoff, mut logged) = (work::storing(), false);
+        loop {
+            match self.known_directs().await {
+                Ok(known) => return known,
+                Err(error) => {
+                    if !std::mem::replace(&mut logged, true) {
+                        tracing::warn!(error = %error.report(), "failed to load the direct message channels; retrying before the events after them are read");
+                    }
+                    self.gateway.clock().sleep(backoff.next_pause()).await;
+                }
+            }
+        }
     }
 
     /// Reads the direct message channels from the store on first use.
@@ -218,18 +216,25 @@ impl Intake {
         if let Some(known) = &*direct {
             return Ok(known.clone());
         }
-        let known: Vec<u64> =
+        let mut known: Vec<u64> =
             StateKeeper::new(DIRECT).restore(&self.gateway).await?.unwrap_or_default();
+        // A process of the version before stores its list as a cursor while it still runs.
+        let before = self.gateway.cursor(DIRECT).await?;
+        let before: Vec<u64> =
+            before.and_then(|c| serde_json::from_str(&c.position).ok()).unwrap_or_default();
+        directs::note(&mut known, &before);
         *direct = Some(known.clone());
         Ok(known)
     }
 
     /// Stores direct message channels in the order of their use, so that a new session can catch up
-    /// on them.
-    async fn remember_directs(&self, used: &[u64]) {
-        if let Err(error) = self.store_directs(used).await {
-            tracing::debug!(error = %error, "failed to store a direct message channel; retrying with its next message");
+    /// on them. False if that failed.
+    async fn remember_directs(&self, used: &[u64]) -> bool {
+        let stored = self.store_directs(used).await;
+        if let Err(error) = &stored {
+            tracing::debug!(error = %error, "failed to store a direct message channel; retrying with the next commit");
         }
+        stored.is_ok()
     }
 
     async fn store_directs(&self, used: &[u64]) -> Result<()> {
@@ -240,4 +245,15 @@ impl Intake {
         }
         Ok(())
     }
+}
+
+/// Loads the commands that still waited for an answer when the previous process ended. Called before
+/// the send handler is registered: an answer that is sent without them is refused, or public.
+///
+/// # Errors
+/// Those of the store. The connector then starts again.
+pub(crate) async fn restore_asked(gateway: &Gateway, send_state: &SendState) -> Result<()> {
+    let kept = StateKeeper::new(ASKED).restore(gateway).await?;
+    send_state.restore(kept.unwrap_or_default());
+    Ok(())
 }

@@ -138,11 +138,16 @@ impl Turn<'_> {
         state.times.push(now);
         state.remaining = state.remaining.saturating_sub(1);
         let times: Vec<i64> = state.times.iter().map(|t| t.0).collect();
-        let saved = self.quota.gateway.save_state(KEY, times.into()).await;
+        if let Err(error) = self.quota.gateway.save_state(KEY, times.into()).await {
+            // IDENTIFY is not sent.
+            state.times.pop();
+            state.remaining = state.remaining.saturating_add(1);
+            return Err(error);
+        }
         // The commit may take long, and IDENTIFY is sent after it.
         let sent = self.quota.gateway.clock().now();
         state.buckets.insert(self.bucket, sent.plus(SPACING));
-        saved
+        Ok(())
     }
 }
 

@@ -42,7 +42,7 @@ enum Taken {
 }
 
 /// The pauses between attempts to store.
-fn storing() -> Backoff {
+pub(super) fn storing() -> Backoff {
     Backoff::new(FIRST_PAUSE, MAX_PAUSE)
 }
 
@@ -269,7 +269,9 @@ impl Work {
         // Before the events: once those are committed, Discord does not send them again.
         let directs = std::mem::take(&mut self.directs);
         if !directs.is_empty() {
-            self.intake.remember_directs(&directs).await;
+            if !self.intake.remember_directs(&directs).await {
+                self.directs.extend(directs);
+            }
         }
         let (events, syncs) = (std::mem::take(&mut self.events), std::mem::take(&mut self.syncs));
         if events.is_empty() && syncs.is_empty() && cursor.is_none() {

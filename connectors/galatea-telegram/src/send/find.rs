@@ -242,7 +242,9 @@ fn classify(failure: Failure) -> Result<Probe> {
         return Ok(Probe::Unclear);
     }
     // Inconclusive; a later attempt may succeed.
-    let error: Error = failure.into_error("editMessageReplyMarkup");
+    // A limit of edits says nothing about messages in other topics.
+    let error: Error =
+        failure.into_error("editMessageReplyMarkup").with_reach(galatea_core::Reach::Room);
     tracing::debug!(
         code = error.code().unwrap_or(codes::INVALID),
         "read-back inconclusive; retrying later"

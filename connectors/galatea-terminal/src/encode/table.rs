@@ -28,7 +28,12 @@ pub(super) fn aligned(text: &str) -> String {
         let mut rows = vec![head];
         while let Some(row) = lines.next_if(|line| continues(line)) {
             let mut row_cells = cells(row);
-            row_cells.resize(rows[0].len(), String::new());
+            let columns = rows[0].len();
+            if row_cells.len() > columns {
+                let rest = row_cells.split_off(columns - 1).join(" | ");
+                row_cells.push(rest);
+            }
+            row_cells.resize(columns, String::new());
             rows.push(row_cells);
             written.push(row);
         }
@@ -133,7 +138,7 @@ mod tests {
             ("a|b\n-|-\nlong|d", "a    | b\n-----+--\nlong | d"),
             ("| a |\n|---|\n| b |", "a\n-\nb"),
             ("| a | b |\n|---|---|\n| c\\|d | `\\|` |\n|x", "a   | b\n----+----\nc|d | `|`\nx   |"),
-            ("| a | b |\n|---|---|\n| 1 | 2 | 3 |\n- item", "a | b\n--+--\n1 | 2\n- item"),
+            ("| a | b |\n|---|---|\n| 1 | 2 | 3 |\n- item", "a | b\n--+------\n1 | 2 | 3\n- item"),
             ("| ä | b |\n|---|---|\n| 👩‍🚀 | 2 |", "ä | b\n--+--\n👩‍🚀 | 2"),
         ] {
             assert_eq!(aligned(written), shown, "{written}");

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use crate::meaning::{Meaning, embed as ask};
 
-/// After this many refused calls the rest is postponed, because the fault is not a single text.
+/// After this many refused calls in a row the rest is postponed, because the fault is not a single text.
 const REFUSED: usize = 10;
 
 /// A memory to embed.
@@ -34,12 +34,16 @@ pub(super) async fn embed(
 ) -> Result<Vec<MemoryId>> {
     let name = model.info().full_name();
     let mut batches = vec![items];
-    let mut refusals = 0;
+    let (mut refusals, mut accepted) = (0, false);
     let mut refused = Vec::new();
-    let mut limit = None;
+    let mut failure = None;
     while let Some(batch) = batches.pop().filter(|batch| !batch.is_empty()) {
         match ask(model, batch.iter().map(|item| item.text.clone()).collect()).await {
             Ok(embeddings) => {
+                // The model takes texts, so those that it refuses are to blame.
+                if embeddings.iter().any(Option::is_some) {
+                    (refusals, accepted) = (0, true);
+                }
                 let both = || batch.iter().zip(&embeddings);
                 refused.extend(
                     both()
@@ -58,10 +62,13 @@ pub(super) async fn embed(
             Err(error) if error.code() == Some(LIMIT_CODE) => {
                 let (first, _) = batch.split_at(batch.len() / 2);
                 batches = vec![first];
-                limit = Some(error);
+                failure = Some(error);
             }
             // If the service rejects one text, the others must still be embedded.
-            Err(error) if error.kind() == ErrorKind::Invalid && refusals < REFUSED => {
+            Err(error)
+                if matches!(error.kind(), ErrorKind::Invalid | ErrorKind::TooLong)
+                    && refusals < REFUSED =>
+            {
                 refusals += 1;
                 let (first, second) = batch.split_at(batch.len() / 2);
                 if first.is_empty() {
@@ -70,10 +77,18 @@ pub(super) async fn embed(
                     batches.extend([second, first]);
                 }
             }
-            Err(error) => return Err(error),
+            Err(error) => {
+                failure = Some(error);
+                break;
+            }
         }
     }
-    limit.map_or(Ok(refused), Err)
+    let Some(error) = failure else { return Ok(refused) };
+    // Otherwise they would stand at the beginning of the next batch, and of each after it.
+    if accepted && !refused.is_empty() {
+        context.store.give_up_embedding(context.agent.identity.id(), &refused).await?;
+    }
+    Err(error)
 }
 
 /// Stores embeddings in one change with what calls used. The change runs to its end even if the

@@ -195,7 +195,7 @@ impl Work<'_> {
     fn pause(&mut self, error: &Error) -> Duration {
         let agent = self.context.agent.identity.id();
         if let (Some(LIMIT_CODE), Retry::After(pause)) = (error.code(), error.retry()) {
-            tracing::info!(agent = %agent, reason = %error, seconds = pause.as_secs(), "memories wait for their embeddings until the next day (UTC); they are found by words only");
+            tracing::info!(agent = %agent, reason = %error, seconds = pause.as_secs(), "a budget is used up or reserved; memories wait for their embeddings for the pause and are found by words only");
             return pause;
         }
         let pause = Backoff::pause_after(FIRST_PAUSE, LONGEST_PAUSE, self.failures);

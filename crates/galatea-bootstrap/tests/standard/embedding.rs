@@ -178,6 +178,22 @@ async fn one_text_that_is_refused_keeps_no_other_back() {
     assert_eq!(model.asked.lock().unwrap().len() - before, 11);
 }
 
+/// A model names a text that is too long otherwise than one that it refuses. As many of them as stand
+/// in a batch, they are left out.
+#[tokio::test]
+async fn several_texts_that_are_too_long_keep_no_other_back() {
+    let model = Tea::of("small", 3);
+    let mut scene = after(8);
+    for n in 0..40 {
+        let text = if n % 3 == 0 { format!("endless {n}") } else { format!("fact {n}") };
+        scene.keep(MemoryKind::Facts, someone(MARIA), scene.room.id, &text, Timestamp(n));
+    }
+    scene.models.embedding = Some(model.clone());
+    embeds(&scene).await;
+    assert_eq!(scene.double.tables().embeddings.len(), 26);
+    assert_eq!(scene.double.tables().given_up.len(), 14);
+}
+
 #[tokio::test]
 async fn messages_are_embedded_in_batches_after_facts_and_an_outage_is_waited_out() {
     let model = Tea::of("small", 3);

@@ -71,6 +71,9 @@ impl EmbeddingModel for Tea {
         if texts.iter().any(|text| text.contains("unspeakable")) {
             return Err(Error::new(ErrorKind::Invalid, "no"));
         }
+        if texts.iter().any(|text| text.contains("endless")) {
+            return Err(Error::new(ErrorKind::TooLong, "must have less than 512 tokens"));
+        }
         if self.fails.load(Relaxed) {
             return Err(Error::unexpected("down"));
         }

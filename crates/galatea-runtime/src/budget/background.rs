@@ -4,10 +4,17 @@ use galatea_core::{
     Error, Result, Retry, Source, WorldId,
     store::{Day, Holder, UsageRow},
 };
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
 
-use super::{Budget, Visit, ledger::Holders, meter::Meter};
+use super::{
+    Budget, Visit,
+    ledger::{Holders, Spend},
+    meter::Meter,
+};
 use crate::config::Policy;
+
+/// The pause after a refusal that calls under way cause: they take seconds.
+const SOON: Duration = Duration::from_secs(30);
 
 impl Budget {
     /// What counts the calls of a service: under the agent's own entity, with the service's name in
@@ -52,12 +59,15 @@ impl Budget {
         Ok(())
     }
 
-    /// The advice of a refusal: work in the background goes on when the next day begins.
-    pub(super) fn advise(&self, visit: &Visit, refusal: Error) -> Error {
+    /// The advice of a refusal: work in the background continues when the next day begins, or soon
+    /// if only calls that are under way leave no space.
+    pub(super) fn advise(&self, visit: &Visit, estimate: Spend, refusal: Error) -> Error {
         if !visit.background {
             return refusal;
         }
         let now = self.clock.now();
-        refusal.with_retry(Retry::After(Day(Day::of(now).0 + 1).begins().since(now)))
+        let day = Day(Day::of(now).0 + 1).begins().since(now);
+        let is_used_up = super::lock(&self.ledger).is_used_up(&visit.case(now), estimate);
+        refusal.with_retry(Retry::After(if is_used_up { day } else { day.min(SOON) }))
     }
 }

@@ -228,6 +228,18 @@ impl Ledger {
         Ok(())
     }
 
+    /// Whether a cap leaves no space for a call even when all calls under way have ended.
+    pub(super) fn is_used_up(&mut self, case: &Case<'_>, estimate: Spend) -> bool {
+        caps(case).into_iter().any(|(key, _, cap)| {
+            let used = self.account(&key, case.now).used();
+            let over = |used: u64, more: u64, cap: Option<u64>| {
+                cap.is_some_and(|cap| used >= cap || used.saturating_add(more) > cap)
+            };
+            over(used.micros, estimate.micros, cap.micros)
+                || over(used.tokens, estimate.tokens, cap.tokens)
+        })
+    }
+
     /// The end of a call: releases the reservation and counts what was used. Warns of caps
     /// that it brought near their end.
     pub(super) fn settle(

@@ -132,7 +132,7 @@ impl Meter {
                 done: false,
             }),
             Err(refusal) => {
-                let error = self.budget.advise(&self.visit, refusal.error());
+                let error = self.budget.advise(&self.visit, estimate, refusal.error());
                 *self.refused.lock().unwrap_or_else(PoisonError::into_inner) = Some(refusal);
                 Err(error)
             }

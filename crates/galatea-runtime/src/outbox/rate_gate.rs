@@ -190,8 +190,9 @@ impl RateGate {
                 }
             }
             (Reach::World, Some(world)) => {
-                extend(&self.worlds, world, priority, until, now);
+                // Held meanwhile: Rooms of a World learn side by side.
                 let mut longest = self.worlds_wait.lock().unwrap_or_else(PoisonError::into_inner);
+                extend(&self.worlds, world, priority, until, now);
                 *longest = if longest.left(now).is_some() { until.later(*longest) } else { until };
             }
             (Reach::Room | Reach::World, _) => {

@@ -34,14 +34,25 @@ pub(super) struct Worlds {
     pub(super) store: Arc<dyn Store>,
 }
 
+/// Longest wait for a Room's World: a send needs nothing else of the store.
+const LOOK_UP: Duration = Duration::from_secs(2);
+
 impl Worlds {
     /// None when the Room is not stored. A failure counts as that: the platform then refuses one
     /// more call.
     async fn of(&self, room: RoomId) -> Option<WorldId> {
-        self.directory.rooms.world(&*self.store, room).await.unwrap_or_else(|error| {
-            tracing::debug!(%room, error = %error.report(), "failed to read the World of a Room; its rate limit is not applied to this call");
-            None
-        })
+        let found = self.directory.rooms.world(&*self.store, room);
+        match tokio::time::timeout(LOOK_UP, found).await {
+            Ok(Ok(world)) => world,
+            Ok(Err(error)) => {
+                tracing::debug!(%room, error = %error.report(), "failed to read the World of a Room; a rate limit of its World is not applied");
+                None
+            }
+            Err(_) => {
+                tracing::debug!(%room, "reading the World of a Room took too long; a rate limit of its World is not applied");
+                None
+            }
+        }
     }
 }
 

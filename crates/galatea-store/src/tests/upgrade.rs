@@ -56,7 +56,9 @@ fn tables(newest: i64) -> impl Iterator<Item = &'static str> {
 }
 
 fn count(table: &str) -> AssertSqlSafe<String> {
-    AssertSqlSafe(format!("SELECT count(*) FROM {table}"))
+    // Migration 0020 copies this row for processes of the version before.
+    let copied = if table == "cache" { " WHERE key <> 'plugin:knowledge:sources'" } else { "" };
+    AssertSqlSafe(format!("SELECT count(*) FROM {table}{copied}"))
 }
 
 async fn sqlite_rows(connection: &mut SqliteConnection, newest: i64) -> Vec<i64> {

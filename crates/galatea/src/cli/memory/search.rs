@@ -93,7 +93,11 @@ async fn named(store: &dyn Store, selection: &Selection, text: &str) -> Result<N
         let inside = store.entities_in_room(room).await?;
         people.extend(inside.into_iter().map(|entity| (entity.id, entity)));
     }
-    Ok(fusion::named(text, people.values().flat_map(Entity::called)))
+    let mut named = fusion::named(text, people.values().flat_map(Entity::called));
+    // As in prompts: who addresses the agent does not ask for what it said.
+    let own: EntityId = selection.agent.0.into();
+    named.people.retain(|person| *person != own);
+    Ok(named)
 }
 
 /// The meaning of a question; its cost goes into the ledger. None without an embedding model.
