@@ -268,10 +268,8 @@ impl Work {
     async fn store(&mut self, cursor: Option<Cursor>) {
         // Before the events: once those are committed, Discord does not send them again.
         let directs = std::mem::take(&mut self.directs);
-        if !directs.is_empty() {
-            if !self.intake.remember_directs(&directs).await {
-                self.directs.extend(directs);
-            }
+        if !directs.is_empty() && !self.intake.remember_directs(&directs).await {
+            self.directs.extend(directs);
         }
         let (events, syncs) = (std::mem::take(&mut self.events), std::mem::take(&mut self.syncs));
         if events.is_empty() && syncs.is_empty() && cursor.is_none() {
