@@ -190,7 +190,7 @@ fn mistaken(token: &str) -> Option<&'static str> {
     }
 }
 
-/// Guesses from the shape of a text that is no token of Discord what was pasted instead.
+/// Guesses what was pasted in place of a token, by its length and characters.
 fn mistaken_for_a_form(token: &str) -> Option<&'static str> {
     let hex = token.bytes().all(|b| b.is_ascii_hexdigit());
     let word = token.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'-'));

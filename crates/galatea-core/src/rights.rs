@@ -1,5 +1,5 @@
-//! What an action may do for whom, where, and whose words may have moved the model. Structural,
-//! from the World as the platform described it; never from text.
+//! The rights of an action: by role and place, and by whether the prompt has untrusted words.
+//! Structural, from the World as the platform described it; never from text.
 
 mod table;
 

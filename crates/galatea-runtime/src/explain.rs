@@ -1,4 +1,4 @@
-//! Explains why a message was or was not answered, and what became of the answer.
+//! Explains why a message was or was not answered, and whether its answer was delivered.
 
 use galatea_core::{
     DeliveryId, MemoryId, RemoteId, Result, Source, StepOutcome, Store,

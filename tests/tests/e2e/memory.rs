@@ -206,7 +206,7 @@ async fn a_search_knows_whom_the_question_names_and_the_age_that_is_set() {
     }
 }
 
-/// Each message that says the same raises the confidence in a fact, whoever it is about.
+/// Each further source message raises the confidence in a fact.
 #[tokio::test]
 async fn a_confirmed_fact_is_shown_with_more_confidence() {
     let stage = Stage::set().await;

@@ -214,8 +214,8 @@ async fn one_embedding_serves_all_providers_of_a_turn() {
     assert_eq!(model.asked.lock().unwrap().len(), before + 1);
 }
 
-/// The store is told with which message before it a message was embedded, so that the embedding goes
-/// with both.
+/// An embedding is stored with the id of the previous message that it includes, so that deleting
+/// either message deletes it.
 #[tokio::test]
 async fn an_embedding_names_the_message_that_it_was_made_with() {
     let model = Tea::of("small", 3);

@@ -121,7 +121,7 @@ async fn a_name_of_another_place_changes_nothing() {
     assert_eq!(memories(&scene).await.named, []);
 }
 
-/// What an account that is no longer linked tells in private gives no names.
+/// After an unlink, facts from the other account's private Room add no names.
 #[tokio::test]
 async fn the_end_of_a_link_ends_what_it_named() {
     let mut scene = Scene::private();

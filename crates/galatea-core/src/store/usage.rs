@@ -102,10 +102,9 @@ pub struct UsageRow {
 }
 
 impl UsageRow {
-    /// The Room of rows that count what an agent uses beside its answers, by what it was for
-    /// (`source`, in place of a platform). It is no stored Room. The ledger adds up rows by Room,
-    /// person and model, so that uses for different things need different Rooms; their person is
-    /// the agent's own entity.
+    /// Room id for usage that no turn caused. Called when a service's model calls are counted; `source`
+    /// is the service's name. The store has no Room with this id. Different services need different
+    /// ids, because the ledger adds up rows by Room, person and model.
     pub fn background_room(identity: &AgentIdentity, source: &Source) -> RoomId {
         RoomId(identity.swizzle(&format!("usage:{source}")))
     }

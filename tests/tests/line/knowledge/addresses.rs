@@ -131,7 +131,7 @@ async fn what_was_read_of_an_address_that_is_gone_stays_and_the_problem_ends_wit
     assert_eq!((synced.problems.len(), web.problem().await), (0, None), "{synced:?}");
     assert_eq!(pieces(&*web.store, &web.library).await, before, "the same pieces");
 
-    // An address that is no longer named leaves.
+    // A document whose address was removed from the sources is deleted.
     let without = of_web(&web.clock, &web.store, &[], &["127.0.0.2"]);
     assert_eq!(without.sync(&|_| {}).await.unwrap().removed, 1);
     assert_eq!(web.found("kiln").await, [""; 0]);
