@@ -101,7 +101,7 @@ async fn consecutive_prompts_of_a_room_begin_with_the_same_text() {
         prompts[QUESTIONS - 1].show();
     }
     assert!(all / QUESTIONS as u64 <= 1_500, "{}", all / QUESTIONS as u64);
-    // Each prompt shows other earlier messages. Without them 85.1 % are shared.
+    // Some prompts show earlier messages that fit. Without them 85.1 % are shared.
     assert!(share >= 0.83, "{share}");
     assert!(cost <= 0.35, "{cost}");
 }
@@ -136,8 +136,7 @@ fn check_cost(figures: &Value) {
         let price = price(family);
         let part = price.of_talk(cache, &prompts) / (before as f64 * price.input);
         println!("{family}: {:.1} % of the cost before", part * 100.0);
-        // The target is 0.35. What `MEMORIES` shows decides about the last half percent.
-        assert!(part <= 0.355, "{family}: {part}");
+        assert!(part <= 0.35, "{family}: {part}");
     }
 }
 
@@ -194,6 +193,6 @@ async fn prompts_of_a_recorded_talk_begin_with_the_same_text() {
     let (mean, share) = (all / (prompts.len() as u64 - 1), shared as f64 / all as f64);
     println!("{} prompts: {mean} tokens each; {:.1} % shared", prompts.len(), share * 100.0);
     assert!(mean <= 1_500, "{mean}");
-    // Each prompt shows other earlier messages. Without them 85.1 % are shared.
+    // Some prompts show earlier messages that fit. Without them 85.1 % are shared.
     assert!(share >= 0.83, "{share}");
 }

@@ -32,7 +32,7 @@ const MOST: u32 = 5;
 const BY_WORDS: u32 = 1;
 /// Tokens of all messages shown. They are different in every prompt, so no provider of a model
 /// caches them.
-const TOKENS: u64 = 150;
+const TOKENS: u64 = 110;
 /// Tokens of the time before a group of messages.
 const TIME: u64 = 12;
 /// Longest message shown, and longest of those around it, in graphemes.
