@@ -68,7 +68,10 @@ impl Provider for Facts {
         // Few are shown all, and an embedding is a call to a model.
         let (said, by_age) =
             match if newest.len() > MOST { self.1.embed_question(turn).await } else { Ok(None) } {
-                Ok(said) => (said, None),
+                Ok(said) => {
+                    let missing = said.as_ref().and_then(|said| said.note.clone());
+                    (said, missing)
+                }
                 Err(error) => (
                     None,
                     Some(format!(
@@ -80,7 +83,7 @@ impl Provider for Facts {
         let subjects = self.0.subjects(turn, &person).await?;
         let named = self.1.people.named(turn, &question, &subjects).await?;
         let mut fitting = query(question, MOST).naming(named);
-        fitting.meanings.extend(said.map(meaning::Said::into_meaning));
+        fitting.meanings.extend(said.into_iter().flat_map(meaning::Said::into_meanings));
         let fitting = turn.store.recall(&fitting).await?;
         let profiles = profile::of(turn, &people, &person).await?;
         let mut profiles = profile::current(turn, profiles).await?;

@@ -73,9 +73,12 @@ impl Provider for Memories {
         };
         let (said, note) = match self.0.embed_question(turn).await {
             Ok(said) => {
-                let note = said
-                    .as_ref()
-                    .map(|said| format!("the embedding model was waited for: {} ms", said.millis));
+                let note = said.as_ref().map(|said| {
+                    let waited = format!("the embedding model was waited for: {} ms", said.millis);
+                    said.note
+                        .as_ref()
+                        .map_or_else(|| waited.clone(), |missing| format!("{waited}; {missing}"))
+                });
                 (said, note)
             }
             Err(error) => (
@@ -90,7 +93,7 @@ impl Provider for Memories {
             room: Some(turn.room.id),
             since: summary::reset(turn),
             before: Some(oldest.created_at),
-            meanings: said.map(meaning::Said::into_meaning).into_iter().collect(),
+            meanings: said.map(meaning::Said::into_meanings).unwrap_or_default(),
             neighbours: true,
             coverage,
             fusion: Fusion::of(&turn.agent.settings)?,
