@@ -14,4 +14,5 @@ mod profiles;
 mod providers;
 mod reflection;
 mod scene;
+mod sections;
 mod summaries;

@@ -2,7 +2,7 @@
 
 use async_trait::async_trait;
 use galatea_core::{
-    EmbeddingModel, MemoryKind, ModelInfo, Plugin, Result, Store,
+    Clock, EmbeddingModel, MemoryKind, ModelInfo, Plugin, Result,
     store::{Day, MemoryQuery},
 };
 use galatea_store::Database;
@@ -94,7 +94,13 @@ async fn old_vectors_find_what_words_cannot_while_the_new_model_has_embedded_not
     }
     let waiting = MemoryQuery::new(first.agent, 100).kind(MemoryKind::Messages);
     let embedded = async {
-        while !store.without_embedding(&waiting, "test before", None).await.unwrap().is_empty() {
+        while !first
+            .store
+            .without_embedding(&waiting, "test before", None)
+            .await
+            .unwrap()
+            .is_empty()
+        {
             clock.advance(Duration::from_secs(1));
             tokio::time::sleep(Duration::from_millis(10)).await;
         }
@@ -109,7 +115,11 @@ async fn old_vectors_find_what_words_cannot_while_the_new_model_has_embedded_not
     let after = Hot::of("after", 5, Some(before));
     let second = house(&store, &clock, &reader, after, standard).await;
     clock.advance(Duration::from_secs(60));
-    let asked = second.say(&at.mentioning(), ASKED).await;
+    // Ids of the first house are known in the store.
+    let asking = group(CLUB, "5001").mentioning();
+    let message = asking.message(clock.now(), "asked", ASKED);
+    let asked = second.id_of(&message);
+    second.receive(vec![message]).await;
     second.platform.until_shown(CLUB, 1).await;
     second.quiet().await;
     let shown = prompt(reader.requests().last().unwrap());
@@ -118,7 +128,7 @@ async fn old_vectors_find_what_words_cannot_while_the_new_model_has_embedded_not
     let noted = |step: &&galatea_core::verdict::Step| step.reason.contains("found by words");
     assert_eq!(steps.iter().find(noted), None, "both models answered");
     let person = second.entity(&at);
-    let used = store.usage(Some(second.agent), Day(0)).await.unwrap();
+    let used = second.store.usage(Some(second.agent), Day(0)).await.unwrap();
     for model in ["test before", "test after"] {
         let calls: u64 = used
             .iter()
