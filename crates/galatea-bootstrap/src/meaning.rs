@@ -1,5 +1,7 @@
 //! Embeds current messages to compare memories with, and knows what the models' vectors are like.
 
+mod older;
+
 use galatea_core::{
     Embedding, EmbeddingModel, Error, ErrorKind, Result, Turn, TurnId, Variable, fusion, store,
 };
@@ -14,6 +16,7 @@ use tokio::{
 };
 
 use crate::{room_people::RoomPeople, words};
+use older::Older;
 
 /// The runtime's time limit of a turn.
 const TURN: Variable = Variable::new("TURN_TIMEOUT_SECONDS", "The runtime's.").or("120");
@@ -35,11 +38,13 @@ pub(crate) struct Meaning {
     widths: Mutex<HashMap<String, usize>>,
     /// Embeddings of the latest turns: several providers of a turn need the same one.
     turns: Mutex<VecDeque<(TurnId, Arc<OnceCell<Answer>>)>>,
+    /// Models before the present one, while memories wait for their new embeddings.
+    older: Older,
     /// Whose names are left out of questions.
     pub(crate) people: Arc<RoomPeople>,
 }
 
-/// What the embedding model answered for a turn. An error is kept in parts, since it is returned to
+/// What the embedding models answered for a turn. An error is kept in parts, since it is returned to
 /// each provider.
 type Answer = Result<Option<Said>, (ErrorKind, String)>;
 
@@ -49,18 +54,21 @@ impl Default for Meaning {
             asking: Arc::new(Semaphore::new(ASKED_AT_ONCE)),
             widths: Mutex::default(),
             turns: Mutex::default(),
+            older: Older::default(),
             people: Arc::default(),
         }
     }
 }
 
-/// The embedding of a turn's messages, to compare memories with.
+/// The embeddings of a turn's messages, to compare memories with: that of the present model, and
+/// during a change of the model those of the models before.
 #[derive(Clone)]
 pub(crate) struct Said {
-    model: String,
-    embedding: Embedding,
-    /// How long the model took, in milliseconds.
+    meanings: Vec<store::Meaning>,
+    /// How long the models took, in milliseconds.
     pub(crate) millis: u64,
+    /// Which of them did not answer, and why, for the verdict.
+    pub(crate) note: Option<String>,
 }
 
 impl Meaning {
@@ -101,8 +109,37 @@ impl Meaning {
         if text.is_empty() {
             return Ok(None);
         }
-        // One deadline for the permit and the answer: a person is waiting.
+        // One deadline for the permit and all answers: a person is waiting.
         let (deadline, begun) = (Instant::now() + patience(turn), turn.now());
+        let older = self.older.ask(turn, &model, &text).await;
+        let present = self.ask_present(model, text, deadline).await;
+        let present = present.inspect_err(|error| by_age(turn, error));
+        let embedding = present.as_ref().ok().and_then(Option::as_ref);
+        let answers = self.older.answers(turn, older, embedding, deadline).await;
+        let mut meanings = answers.meanings;
+        let note = match present {
+            Ok(None) => return Ok(None),
+            Ok(Some(embedding)) => {
+                self.note(&name, &embedding);
+                meanings.insert(0, store::Meaning { model: name, embedding });
+                answers.note
+            }
+            Err(error) if meanings.is_empty() => return Err(error),
+            Err(error) => Some(format!(
+                "only what an older embedding model embedded is found by meaning: {error}"
+            )),
+        };
+        let millis = u64::try_from(turn.now().since(begun).as_millis()).unwrap_or(u64::MAX);
+        Ok(Some(Said { meanings, millis, note }))
+    }
+
+    /// The present model's embedding. `None` if its vector cannot be compared.
+    async fn ask_present(
+        &self,
+        model: Arc<dyn EmbeddingModel>,
+        text: String,
+        deadline: Instant,
+    ) -> Result<Option<Embedding>> {
         // Other turns may hold all permits while they wait for a service that hangs.
         let permit = match timeout_at(deadline, Arc::clone(&self.asking).acquire_owned()).await {
             Ok(Ok(permit)) => permit,
@@ -118,19 +155,13 @@ impl Meaning {
             drop(permit);
             answer
         });
-        let answer = match timeout_at(deadline, asked).await {
+        match timeout_at(deadline, asked).await {
             Ok(Ok(answer)) => answer.map(|mut embeddings| embeddings.pop().flatten()),
             Ok(Err(panicked)) => {
                 Err(Error::unexpected("the embedding model crashed").with_source(panicked))
             }
             Err(_) => Err(Error::new(ErrorKind::Timeout, "the embedding model took too long")),
-        };
-        let embedding = answer.inspect_err(|error| by_age(turn, error))?;
-        Ok(embedding.map(|embedding| {
-            self.note(&name, &embedding);
-            let millis = u64::try_from(turn.now().since(begun).as_millis()).unwrap_or(u64::MAX);
-            Said { model: name, embedding, millis }
-        }))
+        }
     }
 
     /// Dimensions of the model's last embedding in this process; `None` before the first.
@@ -149,8 +180,8 @@ impl Meaning {
 
 impl Said {
     /// As a search takes it.
-    pub(crate) fn into_meaning(self) -> store::Meaning {
-        store::Meaning { model: self.model, embedding: self.embedding }
+    pub(crate) fn into_meanings(self) -> Vec<store::Meaning> {
+        self.meanings
     }
 }
 

@@ -1,7 +1,7 @@
 //! Prepares people's text for a prompt: always as data, bounded, without control or invisible
 //! characters.
 
-use galatea_core::visible::one_line;
+use galatea_core::{tokens::Family, visible::one_line};
 use unicode_segmentation::UnicodeSegmentation;
 
 /// Longest single text from a person in a prompt, in graphemes: about 500 tokens.
@@ -36,6 +36,48 @@ pub(crate) fn line(text: &str, most: usize) -> String {
     cut
 }
 
+/// The beginning of a text that takes so many tokens at most; empty if not even a mark fits.
+pub(crate) fn within(text: String, most: u64) -> String {
+    let size = Family::Other.text(&text);
+    if size <= most {
+        return text;
+    }
+    // Texts are denser in some places than in others, so what is left is looked at again.
+    let mut keep = text.len();
+    loop {
+        let fit =
+            keep as u128 * u128::from(most) / u128::from(Family::Other.text(&text[..keep]).max(1));
+        keep =
+            text.floor_char_boundary(usize::try_from(fit).unwrap_or(0).min(keep.saturating_sub(1)));
+        let cut = format!("{}…", text[..keep].trim_end());
+        if keep == 0 {
+            return String::new();
+        }
+        if Family::Other.text(&cut) <= most {
+            return cut;
+        }
+    }
+}
+
+/// The first of these that take so many tokens together at most.
+pub(crate) fn first_within<T>(
+    items: impl IntoIterator<Item = T>,
+    most: u64,
+    size: impl Fn(&T) -> u64,
+) -> Vec<T> {
+    let mut left = Some(most);
+    let fits = |item: &T| {
+        left = left.and_then(|left| left.checked_sub(size(item)));
+        left.is_some()
+    };
+    items.into_iter().take_while(fits).collect()
+}
+
+/// Tokens of a line with its end.
+pub(crate) fn tokens(line: &str) -> u64 {
+    Family::Other.text(line) + 1
+}
+
 /// A name for a prompt.
 pub(crate) fn name(text: &str) -> String {
     line(text, LONGEST_NAME)
@@ -52,6 +94,20 @@ mod tests {
         assert_eq!(line(&"👩‍👩‍👧".repeat(10), 3), format!("{}…", "👩‍👩‍👧".repeat(3)));
         assert_eq!(line("abc", 3), "abc");
         assert_eq!(line("abcd", 3), "abc…");
+    }
+
+    #[test]
+    fn a_text_keeps_as_much_of_its_beginning_as_its_tokens_allow() {
+        let text = "It rained on Friday, and everyone stayed at home. ".repeat(20);
+        for most in [0, 1, 2, 10, 60, 150] {
+            let cut = within(text.clone(), most);
+            assert!(Family::Other.text(&cut) <= most, "{most}: {cut}");
+            assert!(most < 10 || Family::Other.text(&cut) * 10 > most * 7, "{most}: {cut}");
+        }
+        assert_eq!(within(text.clone(), u64::MAX), text);
+        let mixed = format!("{}{}", "会议在五点。".repeat(50), text);
+        assert!(Family::Other.text(&within(mixed, 100)) <= 100);
+        assert_eq!(first_within([3, 4, 5, 1], 8, |n| *n), [3, 4]);
     }
 
     #[test]

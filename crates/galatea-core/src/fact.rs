@@ -22,6 +22,8 @@ const SAID_BY: &str = "saidBy";
 const SAID_BY_NAME: &str = "saidByName";
 const SUBJECT: &str = "subjectName";
 const CONFIDENCE: &str = "confidence";
+/// Messages behind the least confirmed part of a merged fact.
+const MERGED: &str = "mergedSources";
 
 /// The origin of a fact, as it stands in its metadata.
 #[derive(Debug, Clone, PartialEq)]
@@ -79,10 +81,30 @@ impl Origin {
 /// is from the time it was learnt: since then messages may have confirmed it, or were deleted. `None`
 /// for other memories, and for facts whose author was not noted.
 pub fn confidence(fact: &Derived) -> Option<f64> {
-    let Derived { memory, sources, .. } = fact;
+    let memory = &fact.memory;
     let origin = Origin::of(memory);
     let is_noted = memory.kind == MemoryKind::Facts && origin.said_by.is_some();
-    is_noted.then(|| origin.confidence(memory.entity_id, sources.len()))
+    is_noted.then(|| origin.confidence(memory.entity_id, backing(fact)))
+}
+
+/// So many messages say all of a fact: its sources, or those of the least confirmed part of a merged
+/// fact.
+fn backing(fact: &Derived) -> usize {
+    let merged = fact.memory.metadata.get(MERGED).and_then(Value::as_u64);
+    merged.map_or(fact.sources.len(), |least| usize::try_from(least).unwrap_or(usize::MAX))
+}
+
+/// Notes in the metadata of a fact how many messages say all of it, if it was made from these facts:
+/// more sources than the least confirmed part has do not make it more certain.
+pub fn note_merged(
+    metadata: &mut Map<String, Value>,
+    origin: &Origin,
+    subject: EntityId,
+    parts: &[&Derived],
+) {
+    let least = parts.iter().map(|part| backing(part)).min().unwrap_or(1);
+    metadata.insert(MERGED.into(), json!(least));
+    metadata.insert(CONFIDENCE.into(), json!(origin.confidence(subject, least)));
 }
 
 /// The scope of a fact about `subject` that was said in `room` by `author`.

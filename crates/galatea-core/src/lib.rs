@@ -236,6 +236,7 @@ pub mod relationship;
 pub mod rights;
 pub mod room;
 pub mod secret;
+pub mod sections;
 mod send_handler;
 mod send_permit;
 pub mod service;

@@ -20,6 +20,7 @@ pub use media::{
     ImageGeneration, ImageRequest, Made, MediaFile, MediaModel, MediaTask, MediaUsage, Sound,
     SpeechRequest, TextToSpeech, Transcription, UnitPrice,
 };
+pub use object::{ObjectModel, ObjectModels, ObjectTier};
 pub use registered::{PluginModel, RegisteredModel};
 pub use request::{
     CacheFor, ChatMessage, ChatPart, ChatRole, Effort, Sampling, TextRequest, ToolSpec,
@@ -52,6 +53,14 @@ pub trait EmbeddingModel: Send + Sync {
     fn info(&self) -> &ModelInfo;
     /// One vector per text, all of the same width.
     async fn embed(&self, texts: &[String]) -> Result<Vec<Vec<f32>>>;
+    /// Another embedding model of the same service, by its [`ModelInfo::full_name`]. Called after a
+    /// change of the model: memories that the model before embedded are compared by it until they
+    /// are embedded again. `None` if this service cannot have a model of that name. No I/O: whether
+    /// the service still has it, the first call shows.
+    fn sibling(&self, full_name: &str) -> Option<Arc<dyn EmbeddingModel>> {
+        let _ = full_name;
+        None
+    }
 }
 
 /// What a model is.
@@ -179,6 +188,8 @@ pub struct Models {
     pub reasoning: ReasoningModels,
     /// For describing pictures; none when the provider has no such model.
     pub vision: Option<Arc<dyn TextModel>>,
+    /// For JSON that fits a schema; without any, the text models write it.
+    pub objects: ObjectModels,
     /// For search; none means keyword search.
     pub embedding: Option<Arc<dyn EmbeddingModel>>,
     /// For sound, pictures and speech.
@@ -213,6 +224,7 @@ impl Models {
             large: model,
             reasoning: ReasoningModels::default(),
             vision: None,
+            objects: ObjectModels::default(),
             embedding: None,
             media: MediaModels::default(),
         }

@@ -38,7 +38,7 @@ pub use about::{About, AboutAgent, digest};
 pub use audit::{AuditLine, AuditStore, Exceptions, Missing};
 pub use change::{ConnectionChange, EntityChange, RequestedChange, RoomChange, WorldChange};
 pub use derived::{DerivedChange, DerivedStore, Superseded};
-pub use embedding::{EmbeddingClaim, EmbeddingStore, NewEmbedding, Unembedded};
+pub use embedding::{EmbeddingClaim, EmbeddingStore, NewEmbedding, OlderEmbeddings, Unembedded};
 pub use event::{EventPosition, EventStore};
 pub use inbox::{
     ConnectorState, Envelope, InFlightRows, InboxEntry, InboxItem, InboxStore, Ingest, Ingested,

@@ -9,8 +9,9 @@ use crate::{
     ids::TurnId,
     memory::Memory,
     message::{Address, Outgoing},
-    model::Models,
+    model::{Models, Tier},
     room::Room,
+    sections::Section,
     service::Services,
     state::State,
     store::{Envelope, PluginCache, PluginStore},
@@ -76,6 +77,12 @@ impl Turn<'_> {
     /// Now, by the turn's clock.
     pub fn now(&self) -> Timestamp {
         self.clock.now()
+    }
+
+    /// The tokens that a section of this turn's prompt may take: its usual number, or less in a model
+    /// with a small window. Of a section that the program does not know, providers bound themselves.
+    pub fn budget(&self, section: Section) -> u64 {
+        section.budget(self.models.text(Tier::TextLarge).info().limits.window)
     }
 }
 

@@ -2,8 +2,8 @@
 
 use async_trait::async_trait;
 use galatea_core::{
-    Fragment, MemoryKind, Provider, ProviderUse, Result, Timestamp, Turn, store::MemoryQuery,
-    tokens::Family,
+    Fragment, MemoryKind, Provider, ProviderUse, Result, Timestamp, Turn, sections::Section,
+    store::MemoryQuery, tokens::Family,
 };
 use std::{
     sync::{Arc, Mutex, PoisonError},
@@ -25,8 +25,6 @@ pub(crate) const NAME: &str = "KNOWLEDGE";
 pub(crate) const CITATIONS: &str = "citations";
 /// Most pieces in a prompt.
 const PIECES: usize = 5;
-/// Tokens of all pieces in a prompt.
-const TOKENS: u64 = 1_600;
 /// Longest question, in characters: more words find no better.
 const QUESTION: usize = 1_000;
 /// How long it is remembered that there are no documents.
@@ -79,7 +77,7 @@ impl Provider for Knowledge {
             search::search(&**turn.store, &agents, &said, meaning.as_ref(), 2 * PIECES).await?;
         let found = relevant(found, meaning.as_ref());
         let fragment = if !found.is_empty() {
-            shown(&found)
+            shown(&found, turn.budget(Section::Knowledge))
         } else if terms::asks(&said) {
             cited(Fragment::text(NOTHING), &[])
         } else {
@@ -122,15 +120,23 @@ fn question_text(turn: &Turn<'_>) -> String {
     galatea_core::visible::one_line(&texts.join(" ")).chars().take(QUESTION).collect()
 }
 
-fn shown(found: &[RankedPiece]) -> Fragment {
-    let (mut text, mut citations, mut left) = (FOUND.to_owned(), Vec::new(), TOKENS);
+/// The best pieces that take so many tokens together at most. Of the best one its beginning is shown
+/// if not even that fits, in a model with a small window.
+fn shown(found: &[RankedPiece], most: u64) -> Fragment {
+    let (mut text, mut citations, mut left) = (FOUND.to_owned(), Vec::new(), most);
     for found in found {
         let piece = &found.piece;
         let n = u32::try_from(citations.len() + 1).unwrap_or(u32::MAX);
         let place = galatea_core::visible::one_line(&piece.place());
-        // Every line is marked, so no line of a document looks like one of the prompt.
-        let body: String = piece.text.lines().map(|line| format!("\n> {line}")).collect();
-        let shown = format!("\n\n[{n}] {place}{body}");
+        let head = format!("\n\n[{n}] {place}");
+        let mut shown = format!("{head}{}", marked(&piece.text));
+        if citations.is_empty() {
+            let mut keep = piece.text.len();
+            while Family::Other.text(&shown) > left && keep > 0 {
+                keep = piece.text.floor_char_boundary(keep * 4 / 5);
+                shown = format!("{head}{}…", marked(piece.text[..keep].trim_end()));
+            }
+        }
         let tokens = Family::Other.text(&shown);
         if tokens > left || citations.len() == PIECES {
             break;
@@ -139,7 +145,15 @@ fn shown(found: &[RankedPiece]) -> Fragment {
         text.push_str(&shown);
         citations.push(Citation { n, place, url: piece.url().map(str::to_owned) });
     }
+    if citations.is_empty() {
+        return Fragment::default();
+    }
     cited(Fragment::text(text), &citations)
+}
+
+/// Every line is marked, so no line of a document looks like one of the prompt.
+fn marked(text: &str) -> String {
+    text.lines().map(|line| format!("\n> {line}")).collect()
 }
 
 fn cited(fragment: Fragment, citations: &[Citation]) -> Fragment {
@@ -149,4 +163,51 @@ fn cited(fragment: Fragment, citations: &[Citation]) -> Fragment {
         fragment.data.insert(CITATIONS.to_owned(), citations);
     }
     fragment
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::rows::Piece;
+    use galatea_core::MemoryId;
+
+    fn found(count: usize, lines: usize) -> Vec<RankedPiece> {
+        let piece = |n: usize| Piece {
+            id: MemoryId::fresh(),
+            document: MemoryId::fresh(),
+            title: format!("Document {n}"),
+            heading: Vec::new(),
+            page: None,
+            source: format!("docs/{n}.txt"),
+            text: "The kettle of the cellar holds two litres of water.\n".repeat(lines),
+            hash: String::new(),
+        };
+        let ranked = |n| RankedPiece {
+            piece: piece(n),
+            score: 1.0,
+            coverage: 1.0,
+            similarity: None,
+            by_words: Some(1),
+            by_meaning: None,
+        };
+        (0..count).map(ranked).collect()
+    }
+
+    fn tokens(fragment: &Fragment) -> u64 {
+        Family::Other.text(&fragment.text).saturating_sub(Family::Other.text(FOUND))
+    }
+
+    #[test]
+    fn pieces_keep_to_the_share_of_a_small_window() {
+        for window in [4_096, 8_192, 128_000] {
+            let most = Section::Knowledge.budget(Some(window));
+            let shown = shown(&found(5, 20), most);
+            assert!(tokens(&shown) <= most && tokens(&shown) * 2 > most, "{}", tokens(&shown));
+        }
+        let cut = shown(&found(5, 200), Section::Knowledge.budget(Some(4_096)));
+        assert!((200..=409).contains(&tokens(&cut)), "{}", tokens(&cut));
+        assert!(cut.text.ends_with('…') && cut.text.contains("\n> The kettle"), "{}", cut.text);
+        assert_eq!(cut.data[CITATIONS].as_array().unwrap().len(), 1);
+        assert_eq!(shown(&found(1, 1), 3), Fragment::default(), "not even a line fits");
+    }
 }

@@ -10,6 +10,7 @@ mod parameters;
 mod providers;
 mod registered;
 mod remarks;
+mod siblings;
 mod uses;
 pub mod variables;
 mod windows;

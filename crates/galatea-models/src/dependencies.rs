@@ -10,7 +10,7 @@ use std::{
 use galatea_core::{
     EventBus, Finding, Timestamp,
     breaker::{BreakerLimits, BreakerState},
-    model::Tier,
+    model::{ObjectTier, Tier},
     shared_breaker::SharedBreaker,
 };
 
@@ -31,6 +31,8 @@ pub(crate) enum PluginUse {
     ReasoningSmall,
     ReasoningLarge,
     Vision,
+    ObjectSmall,
+    ObjectLarge,
     Embedding,
     /// A media model, by elizaOS's name of the type.
     Media(&'static str),
@@ -43,6 +45,15 @@ impl From<Tier> for PluginUse {
             Tier::TextLarge => Self::TextLarge,
             Tier::ReasoningSmall => Self::ReasoningSmall,
             Tier::ReasoningLarge => Self::ReasoningLarge,
+        }
+    }
+}
+
+impl From<ObjectTier> for PluginUse {
+    fn from(tier: ObjectTier) -> Self {
+        match tier {
+            ObjectTier::ObjectSmall => Self::ObjectSmall,
+            ObjectTier::ObjectLarge => Self::ObjectLarge,
         }
     }
 }

@@ -9,9 +9,10 @@ use galatea_core::{
     Clock, Deadline, EmbeddingModel, Error, ErrorKind, ModelInfo, Result, Retry, TextModel,
     Timestamp,
     breaker::{Admission, BreakerLimits, Call},
-    model::{TextAnswer, TextRequest},
+    model::{ObjectModel, TextAnswer, TextRequest},
     shared_breaker::SharedBreaker,
 };
+use serde_json::Value;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use crate::wire::codes;
@@ -168,6 +169,17 @@ impl<M: TextModel + ?Sized> TextModel for Guarded<M> {
         // The caller does not read the stream, so no text is shown and a broken answer can be
         // retried.
         self.call(request.deadline, self.inner.generate(&streamed, &|_| ())).await
+    }
+}
+
+#[async_trait]
+impl<M: ObjectModel + ?Sized> ObjectModel for Guarded<M> {
+    fn info(&self) -> &ModelInfo {
+        self.inner.info()
+    }
+
+    async fn generate_object(&self, request: &TextRequest, schema: &Value) -> Result<TextAnswer> {
+        self.call(request.deadline, self.inner.generate_object(request, schema)).await
     }
 }
 

@@ -41,11 +41,11 @@ macro_rules! suite {
 }
 
 suite! {
-    openai: answers faults recovers check_works embeds;
+    openai: answers faults recovers check_works embeds siblings;
     responses: answers faults recovers;
     anthropic: answers faults recovers check_works;
-    ollama: answers faults recovers check_works embeds;
-    google: answers faults recovers check_works embeds;
+    ollama: answers faults recovers check_works embeds siblings;
+    google: answers faults recovers check_works embeds siblings;
 }
 
 /// The window that a call sends to Ollama.

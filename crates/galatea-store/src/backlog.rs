@@ -3,7 +3,7 @@
 
 use galatea_core::{
     AgentId, MemoryId, MemoryKind, Result,
-    store::{EmbeddingClaim, Unembedded},
+    store::{EmbeddingClaim, OlderEmbeddings, Unembedded},
 };
 use std::{
     sync::PoisonError,
@@ -96,6 +96,31 @@ pub(crate) const DONE: Dialects = Dialects::same(
     "DELETE FROM embedding_due WHERE seq = (SELECT m.seq FROM memories m JOIN embeddings e ON e.seq = m.seq \
      WHERE m.id = $1 AND m.agent_id = $2 AND e.model = $3)",
 );
+/// What this model embeds is missing for the models before it: if one of them is used again, it
+/// begins from the first memory.
+pub(crate) const FORGET_MARKS: Dialects =
+    Dialects::same("DELETE FROM embedding_marks WHERE agent_id = $1 AND model <> $2");
+/// The models whose embeddings wait to be replaced: those of memories in the queue, and of memories
+/// that the store has not looked at for this model.
+macro_rules! older {
+    ($sorts:literal) => {
+        concat!(
+            "SELECT e.model, CAST(e.width AS BIGINT) AS width FROM (SELECT * FROM (SELECT s.seq FROM embeddings s WHERE s.seq > ",
+            mark!(),
+            " ORDER BY s.seq LIMIT +$4) x UNION SELECT * FROM (SELECT d.seq FROM embedding_due d WHERE d.agent_id = $1 AND d.type ",
+            $sorts,
+            " AND d.claimed_until < 9223372036854775807 LIMIT +$4) y) n \
+             JOIN embeddings e ON e.seq = n.seq JOIN memories m ON m.seq = n.seq \
+             WHERE m.agent_id = $1 AND m.type ",
+            $sorts,
+            " AND e.model <> $2 GROUP BY e.model, e.width ORDER BY count(*) DESC LIMIT 2"
+        )
+    };
+}
+pub(crate) const OLDER: Dialects = Dialects {
+    sqlite: older!("IN (SELECT value FROM json_each($3))"),
+    postgres: older!("= ANY ($3)"),
+};
 /// The model refuses it. The queue may not have come to it yet; it then offers it once more.
 pub(crate) const GIVE_UP: Dialects = Dialects::same(
     "INSERT INTO embedding_due (seq, agent_id, type, claimed_until) SELECT m.seq, m.agent_id, m.type, 9223372036854775807 FROM memories m \
@@ -120,6 +145,10 @@ pub(crate) const AGAIN: Dialects = Dialects {
 pub(crate) fn done(id: MemoryId, agent: AgentId, model: &str) -> Statement {
     DONE.with(values![id.0, agent.0, model])
 }
+
+/// What questions are compared with. Pieces of documents are embedded and asked elsewhere.
+const ASKED: [MemoryKind; 4] =
+    [MemoryKind::Messages, MemoryKind::Facts, MemoryKind::Summaries, MemoryKind::Profiles];
 
 fn kinds(of: &[MemoryKind]) -> Value {
     const ALL: [MemoryKind; 7] = [
@@ -204,6 +233,19 @@ impl Database {
                 Ok(seqs)
             }
         }
+    }
+
+    /// Models before this one whose embeddings wait to be replaced.
+    pub(crate) async fn older(&self, agent: AgentId, model: &str) -> Result<Vec<OlderEmbeddings>> {
+        let mut values = values![agent.0, model];
+        values.push(kinds(&ASKED));
+        values.push(STEP.into());
+        let rows: Vec<(String, i64)> = self.all(OLDER.with(values)).await?;
+        let older = |(model, width)| OlderEmbeddings {
+            model,
+            width: usize::try_from(width).unwrap_or_default(),
+        };
+        Ok(rows.into_iter().map(older).collect())
     }
 
     async fn unembedded(&self, seqs: &[i64]) -> Result<Vec<Unembedded>> {

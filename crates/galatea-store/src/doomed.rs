@@ -8,7 +8,8 @@ use crate::{
 };
 
 /// Everything made from the memories of a base, step by step. A fact, or what else is named, stays as
-/// long as another memory backs it.
+/// long as another memory backs it. A fact that was made from facts goes with each of its sources,
+/// since each of them says a part of it.
 macro_rules! doom {
     ($base:expr) => {
         crate::doomed::doom!($base, "'facts'")
@@ -17,7 +18,9 @@ macro_rules! doom {
         concat!(
             "INSERT INTO doomed (id) WITH RECURSIVE base (id) AS (", $base, "), gone (id) AS (SELECT id FROM base \
              UNION SELECT s.memory_id FROM gone g JOIN memory_sources s ON s.source_id = g.id JOIN memories m ON m.id = s.memory_id \
-             WHERE m.type NOT IN (", $backed, ") OR NOT EXISTS (SELECT 1 FROM memory_sources o JOIN memories b ON b.id = o.source_id \
+             WHERE m.type NOT IN (", $backed, ") \
+                OR (m.type = 'facts' AND EXISTS (SELECT 1 FROM memory_sources o JOIN memories b ON b.id = o.source_id WHERE o.memory_id = m.id AND b.type = 'facts')) \
+                OR NOT EXISTS (SELECT 1 FROM memory_sources o JOIN memories b ON b.id = o.source_id \
                 WHERE o.memory_id = s.memory_id AND o.source_id <> g.id AND o.source_id NOT IN (SELECT id FROM base))) \
              SELECT id FROM gone"
         )
@@ -58,21 +61,34 @@ macro_rules! superseded {
 }
 const UNINDEX_SUPERSEDED: Dialects =
     Dialects { sqlite: unindex_terms!(superseded!()), postgres: "" };
+/// Not what was replaced once more: what replaced it had ceased to be true itself, because of a row
+/// that stays.
+macro_rules! restored {
+    () => {
+        "SELECT x.id FROM doomed x JOIN memories b ON b.id = x.id WHERE b.valid_until IS NULL OR b.superseded_by IN (SELECT id FROM doomed)"
+    };
+}
 const RESTORE: Dialects = Dialects {
-    sqlite: "UPDATE memories SET valid_until = NULL WHERE superseded_by IN (SELECT id FROM doomed)",
+    sqlite: concat!(
+        "UPDATE memories SET valid_until = NULL WHERE superseded_by IN (",
+        restored!(),
+        ")"
+    ),
     postgres: concat!(
         "UPDATE memories SET valid_until = NULL, superseded_by = NULL, words = ts_delete(words, ",
         crate::index::place!("valid_until"),
         ") || to_tsvector('simple', ",
         crate::index::place!("NULL"),
-        ") WHERE superseded_by = ANY (ARRAY(SELECT id FROM doomed))"
+        ") WHERE superseded_by = ANY (ARRAY(",
+        restored!(),
+        "))"
     ),
 };
 const REINDEX_SUPERSEDED: Dialects =
     Dialects { sqlite: reindex_terms!(superseded!()), postgres: "" };
 const UNLINK: Dialects = Dialects {
     sqlite: "UPDATE memories SET superseded_by = NULL WHERE superseded_by IN (SELECT id FROM doomed)",
-    postgres: "",
+    postgres: "UPDATE memories SET superseded_by = NULL WHERE superseded_by = ANY (ARRAY(SELECT id FROM doomed))",
 };
 
 const REMOVE: Dialects = Dialects {

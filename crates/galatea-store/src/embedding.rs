@@ -3,7 +3,10 @@
 use async_trait::async_trait;
 use galatea_core::{
     AgentId, Memory, MemoryId, Result,
-    store::{EmbeddingClaim, EmbeddingStore, MemoryQuery, NewEmbedding, Unembedded, UsageRow},
+    store::{
+        EmbeddingClaim, EmbeddingStore, MemoryQuery, NewEmbedding, OlderEmbeddings, Unembedded,
+        UsageRow,
+    },
 };
 
 use crate::{
@@ -73,6 +76,9 @@ impl EmbeddingStore for Database {
             let statements = save(agent, model, new);
             change.push(Write::Other { statements, counted: Some(0) })?;
         }
+        if !embeddings.is_empty() {
+            change.push(Write::statement(backlog::FORGET_MARKS.with(values![agent.0, model])))?;
+        }
         crate::usage::push(&mut change, usage)?;
         let touched = self.write(change).await?;
         Ok(touched.iter().take(embeddings.len()).sum())
@@ -93,6 +99,10 @@ impl EmbeddingStore for Database {
 
     async fn claim_unembedded(&self, claim: &EmbeddingClaim) -> Result<Vec<Unembedded>> {
         self.claim_waiting(claim).await
+    }
+
+    async fn older_embeddings(&self, agent: AgentId, model: &str) -> Result<Vec<OlderEmbeddings>> {
+        self.older(agent, model).await
     }
 
     async fn give_up_embedding(&self, agent: AgentId, ids: &[MemoryId]) -> Result<()> {

@@ -8,6 +8,7 @@ mod limits;
 mod made;
 mod models;
 mod mutations;
+mod objects;
 mod outage;
 mod platform;
 
@@ -32,6 +33,7 @@ mod prompts;
 mod restart;
 mod rights;
 mod rooms;
+mod sections;
 mod stopping;
 mod voice;
 mod world_settings;

@@ -90,7 +90,7 @@ impl Evaluator for Reflection {
         if change != galatea_core::store::DerivedChange::default() {
             self.0.learn(turn);
             turn.store.change_derived(agent, &change).await?;
-            consolidate(&self.0, turn).await?;
+            consolidate(&self.0, turn, started.plus(PATIENCE)).await?;
         }
         for tie in lesson.ties.iter().take(MOST_TIES) {
             relate(turn, &talk, tie, &self.0).await?;

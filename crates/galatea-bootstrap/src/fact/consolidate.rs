@@ -1,24 +1,38 @@
-//! Keeps the number of facts of a room bounded. The least used ones expire; they stay in the store
-//! with their time, and the log says how many they are.
+//! Keeps the number of facts of a room bounded. The least used ones about one person are merged into
+//! fewer. If that is not enough, the least used expire. They stay in the store with their time, and
+//! the log says how many they are.
 
 use galatea_core::{
-    Derived, MemoryId, MemoryKind, Result, Turn,
+    Derived, Event, MemoryId, MemoryKind, Result, Timestamp, Turn,
+    model::Tier,
     store::{DerivedChange, MemoryQuery, Superseded},
 };
 use serde_json::json;
-use std::{cmp::Reverse, collections::HashMap};
+use std::{
+    cmp::Reverse,
+    collections::{HashMap, HashSet},
+};
 
+use super::merge::{self, Merged};
 use crate::learning_cache::LearningCache;
 
 /// Facts per room that hold at once. A prompt shows a dozen of them.
 pub(crate) const PER_ROOM: usize = 500;
 /// What is left after a consolidation: room for the next reflections.
 const LEFT: usize = PER_ROOM - PER_ROOM / 10;
+/// The least used that are offered to the model: so many times what has to go, since several become
+/// one and some fit no other.
+const OFFERED: usize = 3;
 /// Facts read by one consolidation, expired ones among them.
 const READ: u32 = 4 * 500;
 
-/// Expires the least used facts of the turn's room, if there are too many.
-pub(crate) async fn consolidate(cache: &LearningCache, turn: &Turn<'_>) -> Result<()> {
+/// Merges the least used facts of the turn's room, if there are too many, until `until`; expires the
+/// rest of what has to go.
+pub(crate) async fn consolidate(
+    cache: &LearningCache,
+    turn: &Turn<'_>,
+    until: Timestamp,
+) -> Result<()> {
     let (agent, room) = (turn.agent.identity.id(), turn.room.id);
     let query = MemoryQuery::new(agent, READ).room(room).kind(MemoryKind::Facts);
     let many = turn.store.count_memories(&query).await?;
@@ -33,13 +47,57 @@ pub(crate) async fn consolidate(cache: &LearningCache, turn: &Turn<'_>) -> Resul
         return Ok(());
     }
     let uses = count(cache, turn, &valid).await?;
-    let expired = least_used(&valid, &uses, valid.len() - LEFT);
-    let now = turn.now();
-    let superseded = expired.into_iter().map(|id| Superseded { id, at: now, by: None }).collect();
-    let change = DerivedChange { superseded, ..DerivedChange::default() };
+    let order = least_used(&valid, &uses);
+    let too_many = valid.len() - LEFT;
+    let offered: Vec<&Derived> = order.iter().take(OFFERED * too_many).copied().collect();
+    let merged = ask(turn, &offered, until).await;
+    let change = change(&order, merged, too_many, turn.now());
+    let expired = change.superseded.iter().filter(|gone| gone.by.is_none()).count();
+    let (made, parts) = (change.new.len(), change.superseded.len() - expired);
     turn.store.change_derived(agent, &change).await?;
-    tracing::info!(room = %room, expired = change.superseded.len(), left = LEFT, "the facts of a room reached their limit; the least used are no longer shown");
+    tracing::info!(room = %room, merged = parts, into = made, expired, "the facts of a room reached their limit; the least used about one person were merged, and those that expired are no longer shown");
     Ok(())
+}
+
+/// Asks the model, and says what that used.
+async fn ask(turn: &Turn<'_>, offered: &[&Derived], until: Timestamp) -> Vec<Merged> {
+    let started = turn.now();
+    let (merged, usage) = merge::merge(turn, offered, until).await;
+    if let Some(usage) = usage {
+        let info = turn.models.text(Tier::TextSmall).info();
+        turn.events.publish(Event::ModelUsed {
+            agent: turn.agent.identity.id(),
+            turn: Some(turn.id),
+            provider: info.provider.clone(),
+            model: info.model.clone(),
+            usage,
+            millis: u64::try_from(turn.now().since(started).as_millis()).unwrap_or(u64::MAX),
+        });
+    }
+    merged
+}
+
+/// What is stored: merged facts in place of their parts, and the end of the least used others until
+/// `too_many` have gone.
+fn change(
+    order: &[&Derived],
+    merged: Vec<Merged>,
+    too_many: usize,
+    now: Timestamp,
+) -> DerivedChange {
+    let mut change = DerivedChange::default();
+    let mut gone = HashSet::new();
+    let mut left = too_many;
+    for Merged { new, parts } in merged {
+        left = left.saturating_sub(parts.len().saturating_sub(1));
+        let by = Some(new.memory.id);
+        change.superseded.extend(parts.iter().map(|id| Superseded { id: *id, at: now, by }));
+        gone.extend(parts);
+        change.new.push(new);
+    }
+    let expired = order.iter().map(|fact| fact.memory.id).filter(|id| !gone.contains(id));
+    change.superseded.extend(expired.take(left).map(|id| Superseded { id, at: now, by: None }));
+    change
 }
 
 /// Adds what was shown since the last consolidation to the counts in the store.
@@ -60,14 +118,14 @@ async fn count(
     Ok(uses)
 }
 
-/// The facts that were shown least, then those with the fewest sources, then the oldest. What a
-/// person asked to remember stays.
-fn least_used(valid: &[&Derived], uses: &HashMap<MemoryId, u64>, count: usize) -> Vec<MemoryId> {
-    let mut order: Vec<&&Derived> =
-        valid.iter().filter(|fact| !fact.memory.metadata.contains_key("key")).collect();
+/// The facts that were shown least first, then those with the fewest sources, then the oldest. What a
+/// person asked to remember is not among them.
+fn least_used<'a>(valid: &[&'a Derived], uses: &HashMap<MemoryId, u64>) -> Vec<&'a Derived> {
+    let mut order: Vec<&Derived> =
+        valid.iter().copied().filter(|fact| !fact.memory.metadata.contains_key("key")).collect();
     order.sort_by_key(|fact| {
         let shown = uses.get(&fact.memory.id).copied().unwrap_or(0);
         (shown, fact.sources.len(), fact.memory.created_at, Reverse(fact.memory.id.0))
     });
-    order.into_iter().take(count).map(|fact| fact.memory.id).collect()
+    order
 }

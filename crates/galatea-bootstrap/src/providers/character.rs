@@ -6,6 +6,7 @@ use galatea_core::{
     character::{Knowledge, MessageExample},
     rights::Authorship,
     room::ChannelType,
+    sections::Section,
     tokens::Family,
 };
 
@@ -21,10 +22,6 @@ const BIO: usize = 10;
 const TOPICS: usize = 3;
 const EXAMPLES: usize = 5;
 const POSTS: usize = 50;
-/// Tokens of each list: what goes beyond waits for another day. One item is shown in any case.
-const BIO_TOKENS: u64 = 130;
-const EXAMPLES_TOKENS: u64 = 110;
-const POSTS_TOKENS: u64 = 600;
 /// Maximum number of knowledge texts shown. Documents are searched instead.
 const KNOWLEDGE: usize = 40;
 
@@ -52,13 +49,14 @@ impl Provider for CharacterProvider {
         let character = &turn.agent.character;
         let name = &character.name;
         let feed = turn.room.kind == ChannelType::Feed;
-        let bio = within(some(&character.bio, BIO, turn), BIO_TOKENS).join("\n");
+        let bio = within(some(&character.bio, BIO, turn), turn.budget(Section::Bio)).join("\n");
         let topics = some(&character.topics, TOPICS, turn).join(", ");
         let adjective = some(&character.adjectives, 1, turn).first().copied().unwrap_or_default();
         let own_style = if feed { &character.style.post } else { &character.style.chat };
         let style = bullets(character.style.all.iter().chain(own_style).map(String::as_str));
         let examples = if feed {
-            within(some(&character.post_examples, POSTS, turn), POSTS_TOKENS).join("\n")
+            within(some(&character.post_examples, POSTS, turn), turn.budget(Section::Posts))
+                .join("\n")
         } else {
             talks(character, turn)
         };
@@ -112,7 +110,8 @@ fn some<'a>(lines: &'a [String], count: usize, turn: &Turn<'_>) -> Vec<&'a str> 
     choose::some(lines, count, choose::of_the_day(turn)).into_iter().map(String::as_str).collect()
 }
 
-/// The first of these that take so many tokens at most, and at least one.
+/// The first of these that take so many tokens at most, and at least one: what goes beyond waits for
+/// another day.
 fn within(lines: Vec<&str>, most: u64) -> Vec<&str> {
     let mut sum = 0;
     let fits = |line: &&str| {
@@ -134,7 +133,7 @@ fn talks(character: &Character, turn: &Turn<'_>) -> String {
         .into_iter()
         .map(|talk| written(talk))
         .collect();
-    within(chosen.iter().map(String::as_str).collect(), EXAMPLES_TOKENS).join("\n\n")
+    within(chosen.iter().map(String::as_str).collect(), turn.budget(Section::Examples)).join("\n\n")
 }
 
 fn written(talk: &[MessageExample]) -> String {

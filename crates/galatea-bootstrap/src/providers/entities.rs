@@ -2,10 +2,15 @@
 //! that the model reads anyway; the value for templates names all.
 
 use async_trait::async_trait;
-use galatea_core::{EntityId, Fragment, Provider, ProviderUse, Result, Turn, rights::Authorship};
+use galatea_core::{
+    EntityId, Fragment, Provider, ProviderUse, Result, Turn, rights::Authorship, sections::Section,
+};
 use std::{collections::HashSet, sync::Arc};
 
-use crate::room_people::{People, RoomPeople};
+use crate::{
+    room_people::{People, RoomPeople},
+    words,
+};
 
 pub(crate) struct Entities(pub(crate) Arc<RoomPeople>);
 
@@ -40,19 +45,26 @@ impl Provider for Entities {
             .chain(turn.merged.iter().map(|memory| memory.entity_id))
             .chain([turn.message.entity_id, own])
             .collect();
-        let text = titled(&people, "# Others in this room", |id| !speaking.contains(&id));
-        let all = titled(&people, "# People in this room", |_| true);
+        let most = turn.budget(Section::Entities);
+        let text = titled(&people, "# Others in this room", most, |id| !speaking.contains(&id));
+        let all = titled(&people, "# People in this room", most, |_| true);
         Ok(Fragment::text(text).value("entities", all))
     }
 }
 
-/// A list of those people under a title; empty without any.
-fn titled(people: &People, title: &str, listed: impl Fn(EntityId) -> bool) -> String {
+/// Tokens of a title and of the number of those who are not named.
+const FRAME: u64 = 14;
+
+/// A list of those people under a title, of so many tokens at most; empty without any.
+fn titled(people: &People, title: &str, most: u64, listed: impl Fn(EntityId) -> bool) -> String {
     let names = people.listed.iter().filter(|(id, _)| listed(*id));
-    let names: Vec<&str> = names.map(|(_, name)| name.as_str()).collect();
+    let all: Vec<&str> = names.map(|(_, name)| name.as_str()).collect();
+    let count = all.len();
+    let names = words::first_within(all, most.saturating_sub(FRAME), |name| words::tokens(name));
     if names.is_empty() {
         return String::new();
     }
-    let more = if people.more > 0 { format!(" and {} more", people.more) } else { String::new() };
+    let more = people.more + count - names.len();
+    let more = if more > 0 { format!(" and {more} more") } else { String::new() };
     format!("{title}\n{}{more}", names.join(", "))
 }

@@ -6,6 +6,7 @@ use galatea_core::{
     Derived, EntityId, Fragment, Memory, MemoryId, MemoryKind, Provider, ProviderUse, Result,
     Speakers, Timestamp, Turn,
     fact::Origin,
+    sections::Section,
     speakers, standing,
     store::{RecallQuery, Recalled},
 };
@@ -29,6 +30,9 @@ const FITTING: usize = 8;
 const PROFILES: usize = 4;
 /// How many facts are shown although a profile says them: they may say more.
 const TOLD: usize = 3;
+/// Tokens of the heading over what is known of one person. Counted for each fact, since each may be
+/// about another person.
+const HEADING: u64 = 10;
 /// Maximum number of facts about one person who does not speak.
 const PER_OTHER: usize = 4;
 
@@ -68,7 +72,10 @@ impl Provider for Facts {
         // Few are shown all, and an embedding is a call to a model.
         let (said, by_age) =
             match if newest.len() > MOST { self.1.embed_question(turn).await } else { Ok(None) } {
-                Ok(said) => (said, None),
+                Ok(said) => {
+                    let missing = said.as_ref().and_then(|said| said.note.clone());
+                    (said, missing)
+                }
                 Err(error) => (
                     None,
                     Some(format!(
@@ -80,13 +87,20 @@ impl Provider for Facts {
         let subjects = self.0.subjects(turn, &person).await?;
         let named = self.1.people.named(turn, &question, &subjects).await?;
         let mut fitting = query(question, MOST).naming(named);
-        fitting.meanings.extend(said.map(meaning::Said::into_meaning));
+        fitting.meanings.extend(said.into_iter().flat_map(meaning::Said::into_meanings));
         let fitting = turn.store.recall(&fitting).await?;
         let profiles = profile::of(turn, &people, &person).await?;
         let mut profiles = profile::current(turn, profiles).await?;
         profiles.sort_by_key(|profile| std::cmp::Reverse(profile.memory.created_at));
         profiles.truncate(PROFILES);
+        let profiles = words::first_within(profiles, turn.budget(Section::Profiles), |profile| {
+            HEADING + words::tokens(&profile_line(profile))
+        });
         let shown = select(fitting, newest, &people, &profiles);
+        let names = Names::new(turn, &shown);
+        let shown = words::first_within(shown, turn.budget(Section::Facts), |fact| {
+            HEADING + words::tokens(&line(turn, &names, fact))
+        });
         self.0.note_shown(shown.iter());
         let text = render(turn, &person, &profiles, &shown);
         if text.is_empty() {
@@ -135,6 +149,10 @@ fn select(
     shown
 }
 
+fn profile_line(profile: &Derived) -> String {
+    words::line(&profile.memory.content.text, profile::LONGEST)
+}
+
 /// One list per person, the speakers first. What is known of linked entities stands under the one
 /// that speaks.
 fn render(turn: &Turn<'_>, person: &[EntityId], profiles: &[Derived], facts: &[Memory]) -> String {
@@ -155,10 +173,8 @@ fn render(turn: &Turn<'_>, person: &[EntityId], profiles: &[Derived], facts: &[M
     let parts: Vec<String> = subjects
         .into_iter()
         .filter_map(|subject| {
-            let profile = profiles
-                .iter()
-                .filter(|profile| of(&profile.memory) == subject)
-                .map(|profile| words::line(&profile.memory.content.text, profile::LONGEST));
+            let profile =
+                profiles.iter().filter(|profile| of(&profile.memory) == subject).map(profile_line);
             let facts = facts
                 .iter()
                 .filter(|fact| of(fact) == subject)

@@ -7,6 +7,7 @@ use galatea_core::{
     Timestamp, Turn,
     fusion::Fusion,
     rights::Authorship,
+    sections::Section,
     speakers, standing,
     store::{RecallQuery, Recalled},
     tokens::Family,
@@ -30,9 +31,6 @@ pub(crate) struct Memories(pub(crate) Arc<Meaning>);
 const MOST: u32 = 5;
 /// The same of a search by words alone: where one is what was asked for, it is nearly always the first.
 const BY_WORDS: u32 = 1;
-/// Tokens of all messages shown. They are different in every prompt, so no provider of a model
-/// caches them.
-const TOKENS: u64 = 110;
 /// Tokens of the time before a group of messages.
 const TIME: u64 = 12;
 /// Longest message shown, and longest of those around it, in graphemes.
@@ -73,9 +71,12 @@ impl Provider for Memories {
         };
         let (said, note) = match self.0.embed_question(turn).await {
             Ok(said) => {
-                let note = said
-                    .as_ref()
-                    .map(|said| format!("the embedding model was waited for: {} ms", said.millis));
+                let note = said.as_ref().map(|said| {
+                    let waited = format!("the embedding model was waited for: {} ms", said.millis);
+                    said.note
+                        .as_ref()
+                        .map_or_else(|| waited.clone(), |missing| format!("{waited}; {missing}"))
+                });
                 (said, note)
             }
             Err(error) => (
@@ -90,7 +91,7 @@ impl Provider for Memories {
             room: Some(turn.room.id),
             since: summary::reset(turn),
             before: Some(oldest.created_at),
-            meanings: said.map(meaning::Said::into_meaning).into_iter().collect(),
+            meanings: said.map(meaning::Said::into_meanings).unwrap_or_default(),
             neighbours: true,
             coverage,
             fusion: Fusion::of(&turn.agent.settings)?,
@@ -126,7 +127,8 @@ fn render(turn: &Turn<'_>, found: Vec<Recalled>) -> String {
     let mut told: Vec<Gist> = turn.recent.iter().map(|memory| Gist::of(memory)).collect();
     let names = names(turn, &found);
     let least = found.first().map_or(0.0, |best| best.score * NEAR_BEST);
-    let mut left = TOKENS;
+    // Few: they are different in every prompt, so no provider of a model caches them.
+    let mut left = turn.budget(Section::Memories);
     let mut lines: BTreeMap<(i64, MemoryId), String> = BTreeMap::new();
     for hit in found.into_iter().filter(|hit| hit.score >= least) {
         let Recalled { memory, before, after, .. } = hit;

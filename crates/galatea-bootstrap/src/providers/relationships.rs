@@ -2,7 +2,8 @@
 
 use async_trait::async_trait;
 use galatea_core::{
-    Fragment, Provider, ProviderUse, Relationship, Result, Speakers, Turn, speakers,
+    Fragment, Provider, ProviderUse, Relationship, Result, Speakers, Turn, sections::Section,
+    speakers,
 };
 use std::sync::Arc;
 
@@ -52,7 +53,11 @@ impl Provider for Relationships {
             })
             .collect();
         let known = turn.store.entities(&others).await?;
-        let list: Vec<String> = here
+        let title = format!(
+            "# Whom {} knows (hearsay, may be wrong)",
+            Speakers::of(turn).of_memory(turn.message)
+        );
+        let list = here
             .iter()
             .zip(&others)
             .filter_map(|((_, tags), other)| {
@@ -64,16 +69,13 @@ impl Provider for Relationships {
                     speakers::display(&e.display_name()),
                     tags.iter().map(|t| words::name(t)).collect::<Vec<_>>().join(", ")
                 )
-            })
-            .collect();
+            });
+        let most = turn.budget(Section::Relationships).saturating_sub(words::tokens(&title));
+        let list = words::first_within(list, most, |line| words::tokens(line));
         if list.is_empty() {
             return Ok(Fragment::default());
         }
-        let text = format!(
-            "# Whom {} knows (hearsay, may be wrong)\n{}",
-            Speakers::of(turn).of_memory(turn.message),
-            list.join("\n")
-        );
+        let text = format!("{title}\n{}", list.join("\n"));
         Ok(Fragment::text(text.clone()).value("relationships", text))
     }
 }

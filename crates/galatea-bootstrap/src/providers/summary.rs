@@ -2,9 +2,11 @@
 //! changes only when messages leave the prompt, so it stands before the conversation.
 
 use async_trait::async_trait;
-use galatea_core::{Fragment, Provider, ProviderUse, Result, Turn, rights::Authorship};
+use galatea_core::{
+    Fragment, Provider, ProviderUse, Result, Turn, rights::Authorship, sections::Section,
+};
 
-use crate::summary;
+use crate::{summary, words};
 
 pub(crate) struct SummarizedContext;
 
@@ -38,6 +40,10 @@ impl Provider for SummarizedContext {
             .find(|summary| shown_from.is_none_or(|shown_from| summary.until <= shown_from));
         let Some(summary) = ended else { return Ok(Fragment::default()) };
         let text = format!("# Earlier in this conversation\n{}", summary.text);
+        let text = words::within(text, turn.budget(Section::Summary));
+        if text.is_empty() {
+            return Ok(Fragment::default());
+        }
         let own = turn.room.kind.is_direct() && !summary.others_words;
         let authorship = if own { Authorship::Own } else { Authorship::Others };
         Ok(Fragment { authorship, ..Fragment::text(text.clone()) }.value("summarizedContext", text))

@@ -8,8 +8,8 @@ use galatea_core::{
     content::Content,
     store::{
         CacheStore, EmbeddingClaim, EmbeddingStore, EntityStore, MemoryQuery, MemoryStore,
-        NewEmbedding, RecallQuery, RelationshipStore, RoomStore, TaskStore, Unembedded, UsageRow,
-        WorldStore,
+        NewEmbedding, OlderEmbeddings, RecallQuery, RelationshipStore, RoomStore, TaskStore,
+        Unembedded, UsageRow, WorldStore,
     },
 };
 use serde_json::Value;
@@ -43,6 +43,8 @@ pub(crate) struct Tables {
     pub(crate) tasks: Vec<Task>,
     pub(crate) cache: BTreeMap<String, Value>,
     pub(crate) asked: usize,
+    /// How often the models before the present one were asked for.
+    pub(crate) older_asked: usize,
     /// What was searched for.
     pub(crate) queries: Vec<RecallQuery>,
     /// Usage that was stored with embeddings.
@@ -261,6 +263,19 @@ impl EmbeddingStore for Double {
         Ok(waiting
             .map(|m| Unembedded { memory: m.clone(), before: tables.before.get(&m.id).cloned() })
             .collect())
+    }
+    async fn older_embeddings(&self, agent: AgentId, model: &str) -> Result<Vec<OlderEmbeddings>> {
+        let mut tables = self.asked();
+        tables.older_asked += 1;
+        let mut found: Vec<OlderEmbeddings> = Vec::new();
+        for memory in tables.memories.iter().filter(|m| m.agent_id == agent) {
+            let Some((of, embedding)) = tables.embeddings.get(&memory.id) else { continue };
+            let older = OlderEmbeddings { model: of.clone(), width: embedding.width() };
+            if of != model && !found.contains(&older) {
+                found.push(older);
+            }
+        }
+        Ok(found)
     }
     async fn give_up_embedding(&self, _: AgentId, ids: &[MemoryId]) -> Result<()> {
         self.asked().given_up.extend(ids);

@@ -1,6 +1,7 @@
 //! With an embedding model, facts are selected by meaning. Without one, or if it fails, they are
 //! selected by age.
 
+mod older;
 mod wait;
 
 use async_trait::async_trait;
@@ -29,6 +30,8 @@ pub(crate) struct Tea {
     slow: Mutex<std::time::Duration>,
     /// How many texts the agent may still have embedded today; none is any number.
     pub(crate) left: Mutex<Option<usize>>,
+    /// The model before it, at the same service.
+    before: Option<Arc<Tea>>,
 }
 
 impl Tea {
@@ -43,7 +46,15 @@ impl Tea {
             fails: AtomicBool::new(false),
             slow: Mutex::default(),
             left: Mutex::default(),
+            before: None,
         })
+    }
+
+    /// A model at the service that still has the model before it.
+    fn after(model: &str, width: usize, before: &Arc<Self>) -> Arc<Self> {
+        let mut made = Arc::into_inner(Self::of(model, width)).unwrap();
+        made.before = Some(Arc::clone(before));
+        Arc::new(made)
     }
 }
 
@@ -83,6 +94,10 @@ impl EmbeddingModel for Tea {
             if text.contains("nothing") { vec![0.0; self.width] } else { vector }
         };
         Ok(texts.iter().map(vector).collect())
+    }
+    fn sibling(&self, full_name: &str) -> Option<Arc<dyn EmbeddingModel>> {
+        let before = self.before.clone()?;
+        (before.info.full_name() == full_name).then_some(before as _)
     }
 }
 

@@ -1,14 +1,70 @@
-//! A text model's answer as JSON that fits a schema (elizaOS `OBJECT_SMALL`, `OBJECT_LARGE`).
-//! Broken JSON is mended; what does not fit is asked for again, with what is wrong.
+//! JSON that fits a schema (elizaOS `OBJECT_SMALL`, `OBJECT_LARGE`), from a model that a plugin
+//! brings for it, or from a text model. Broken JSON is mended; what does not fit is asked for again,
+//! with what is wrong.
 
+use async_trait::async_trait;
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::sync::Arc;
 
-use super::{ChatMessage, Finish, TextAnswer, TextModel, TextRequest, Usage, schema::misfits};
+use super::{
+    ChatMessage, Finish, LIMIT_CODE, ModelInfo, Models, TextAnswer, TextModel, TextRequest, Tier,
+    Usage, schema::misfits,
+};
 use crate::{
     error::{Error, ErrorKind, Result},
     mended_json,
 };
+
+/// elizaOS model types for objects.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "SCREAMING_SNAKE_CASE")]
+pub enum ObjectTier {
+    /// Short objects, such as a decision.
+    ObjectSmall,
+    /// Long ones, such as a plan.
+    ObjectLarge,
+}
+
+impl ObjectTier {
+    /// The text type that answers where no object model does.
+    pub fn text(self) -> Tier {
+        match self {
+            Self::ObjectSmall => Tier::TextSmall,
+            Self::ObjectLarge => Tier::TextLarge,
+        }
+    }
+}
+
+/// A model that is told the schema by other means than the text of a prompt, such as a service that
+/// constrains what is generated.
+#[async_trait]
+pub trait ObjectModel: Send + Sync {
+    /// Name and provider. No I/O.
+    fn info(&self) -> &ModelInfo;
+    /// One call: no retry in here. The text of the answer is the JSON. [`generate`] reads it, mends
+    /// it, checks it against the schema, and asks again with what is wrong.
+    async fn generate_object(&self, request: &TextRequest, schema: &Value) -> Result<TextAnswer>;
+}
+
+/// The object models of one agent, those of the highest priority first.
+#[derive(Clone, Default)]
+pub struct ObjectModels {
+    /// For short objects.
+    pub small: Vec<Arc<dyn ObjectModel>>,
+    /// For long ones.
+    pub large: Vec<Arc<dyn ObjectModel>>,
+}
+
+impl ObjectModels {
+    /// Those of a type.
+    pub fn of(&self, tier: ObjectTier) -> &[Arc<dyn ObjectModel>] {
+        match tier {
+            ObjectTier::ObjectSmall => &self.small,
+            ObjectTier::ObjectLarge => &self.large,
+        }
+    }
+}
 
 /// Times a model is asked for an object: once, and twice more with what was wrong.
 const ASKS: usize = 3;
@@ -20,30 +76,57 @@ const SHOWN: usize = 4_000;
 pub struct Object {
     /// It fits the schema.
     pub value: Value,
-    /// What all calls used together.
+    /// What all calls of the model that answered used together.
     pub usage: Usage,
-    /// How often the model was asked.
+    /// How often that model was asked.
     pub asks: usize,
 }
 
-/// Asks a model for an object that fits a JSON Schema. The request says what the object is about;
-/// the schema is added to its instructions.
+/// elizaOS `useModel` for object types: asks for an object that fits a JSON Schema. The request says
+/// what the object is about. The object models of the type are asked first, by their priority. If one
+/// fails, or gives nothing that fits, the next one is asked, and at last the text model, whose
+/// instructions then contain the schema.
+///
+/// # Errors
+/// Those of the text model ([`generate_by`]). A limit of money or tokens ([`LIMIT_CODE`]) ends it at
+/// once.
+pub async fn generate(
+    models: &Models,
+    tier: ObjectTier,
+    request: &TextRequest,
+    schema: &Value,
+) -> Result<Object> {
+    for model in models.objects.of(tier) {
+        match fitting(Asking::Object(model.as_ref(), schema), request, schema).await {
+            Ok(object) => return Ok(object),
+            Err(error) if error.code() == Some(LIMIT_CODE) => return Err(error),
+            Err(error) => {
+                tracing::debug!(model = model.info().full_name(), error = %error.report(), "an object model gave no object; asking the next model");
+            }
+        }
+    }
+    generate_by(models.text(tier.text()).as_ref(), request, schema).await
+}
+
+/// Asks a text model for an object that fits a JSON Schema, which is added to its instructions.
 ///
 /// # Errors
 /// Those of the model; `Unexpected` with the code `GAL-MODEL-UNUSABLE` and the last misfits when
 /// its third answer does not fit either.
-pub async fn generate(
+pub async fn generate_by(
     model: &dyn TextModel,
     request: &TextRequest,
     schema: &Value,
 ) -> Result<Object> {
     let form = form_of(schema);
     let system = request.system.as_deref().map(|own| format!("{own}\n\n{form}"));
-    let request = TextRequest {
-        system: Some(system.unwrap_or(form)),
-        tools: Arc::default(),
-        ..request.clone()
-    };
+    let request = TextRequest { system: Some(system.unwrap_or(form)), ..request.clone() };
+    fitting(Asking::Text(model), &request, schema).await
+}
+
+/// Asks until an answer fits the schema.
+async fn fitting(asking: Asking<'_>, request: &TextRequest, schema: &Value) -> Result<Object> {
+    let request = TextRequest { tools: Arc::default(), ..request.clone() };
     let read = |answer: &TextAnswer| match read(&answer.text) {
         Some(_) if answer.finish == Finish::Length => Err(cut_off()),
         Some(value) => {
@@ -52,8 +135,24 @@ pub async fn generate(
         }
         None => Err(no_json()),
     };
-    let Asked { value, usage, asks, .. } = ask(model, &request, ASKS, read).await?;
+    let Asked { value, usage, asks, .. } = ask_by(asking, &request, ASKS, read).await?;
     Ok(Object { value, usage, asks })
+}
+
+/// Whom to ask, and how.
+#[derive(Clone, Copy)]
+enum Asking<'a> {
+    Text(&'a dyn TextModel),
+    Object(&'a dyn ObjectModel, &'a Value),
+}
+
+impl Asking<'_> {
+    async fn call(self, request: &TextRequest) -> Result<TextAnswer> {
+        match self {
+            Self::Text(model) => model.generate(request, &|_| {}).await,
+            Self::Object(model, schema) => model.generate_object(request, schema).await,
+        }
+    }
 }
 
 /// What came of asking for an answer of a form that the instructions describe.
@@ -82,11 +181,20 @@ pub async fn ask<T>(
     asks: usize,
     read: impl Fn(&TextAnswer) -> std::result::Result<T, Vec<String>>,
 ) -> Result<Asked<T>> {
+    ask_by(Asking::Text(model), request, asks, read).await
+}
+
+async fn ask_by<T>(
+    asking: Asking<'_>,
+    request: &TextRequest,
+    asks: usize,
+    read: impl Fn(&TextAnswer) -> std::result::Result<T, Vec<String>>,
+) -> Result<Asked<T>> {
     let mut request = request.clone();
     let mut usage = Usage::default();
     let mut wrong = Vec::new();
     for nth in 1..=asks {
-        let answer = model.generate(&request, &|_| {}).await?;
+        let answer = asking.call(&request).await?;
         usage.input = usage.input.saturating_add(answer.usage.input);
         usage.cached = usage.cached.saturating_add(answer.usage.cached);
         usage.stored = usage.stored.saturating_add(answer.usage.stored);

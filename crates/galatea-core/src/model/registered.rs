@@ -3,7 +3,8 @@
 use std::sync::Arc;
 
 use super::{
-    EmbeddingModel, ImageGeneration, MediaModel, TextModel, TextToSpeech, Tier, Transcription,
+    EmbeddingModel, ImageGeneration, MediaModel, ObjectModel, ObjectTier, TextModel, TextToSpeech,
+    Tier, Transcription,
 };
 
 /// A model of a plugin, with its priority.
@@ -25,6 +26,9 @@ pub struct RegisteredModel {
 pub enum PluginModel {
     /// Text of a tier.
     Text(Tier, Arc<dyn TextModel>),
+    /// JSON that fits a schema ([`super::object::generate`]). No configured model has these types:
+    /// the text models write objects after all models of plugins, whatever their priority.
+    Object(ObjectTier, Arc<dyn ObjectModel>),
     /// Descriptions of pictures.
     Vision(Arc<dyn TextModel>),
     /// Vectors. Only the model of the highest priority is used, and none in its place if it fails:

@@ -66,9 +66,23 @@ pub trait EmbeddingStore: Send + Sync {
     /// that failed gets the memory again. Cheap however many memories there are: the store keeps a
     /// mark up to where it has looked for each model, and a short queue.
     async fn claim_unembedded(&self, claim: &EmbeddingClaim) -> Result<Vec<Unembedded>>;
+    /// Models whose embeddings wait to be replaced by those of `model`, the one with the most rows
+    /// first, and at most two. Of messages, facts, summaries and profiles of this agent, without
+    /// what was given up. It reads some thousand rows at most, so a sparse rest of a large store may
+    /// be missed for a while; it is empty once nothing of another model waits.
+    async fn older_embeddings(&self, agent: AgentId, model: &str) -> Result<Vec<OlderEmbeddings>>;
     /// Marks memories that the model refuses, whether the queue has come to them or not. They are offered again when their text
     /// changes, and to another model.
     async fn give_up_embedding(&self, agent: AgentId, ids: &[MemoryId]) -> Result<()>;
+}
+
+/// Embeddings of a model that was used before.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct OlderEmbeddings {
+    /// The model, [`crate::model::ModelInfo::full_name`].
+    pub model: String,
+    /// The numbers of each.
+    pub width: usize,
 }
 
 /// An embedding to store.

@@ -4,7 +4,7 @@
 use std::{sync::Arc, time::Duration};
 
 use galatea_core::{
-    Clock, EmbeddingModel, ModelInfo, Result, SecretString, Settings, Variable,
+    Clock, EmbeddingModel, ModelInfo, Result, SecretString, Settings, Timestamp, Variable,
     model::{MediaModel, MediaTask, ModelLimits},
 };
 use galatea_http::HttpClient;
@@ -12,6 +12,7 @@ use galatea_http::HttpClient;
 use super::{
     links::Endpoints,
     named::{Named, Why},
+    siblings::Siblings,
     variables::{
         self as var, LARGE_MODEL, REASONING_LARGE_MODEL, REASONING_SMALL_MODEL, SMALL_MODEL,
     },
@@ -234,31 +235,23 @@ impl<'a> Context<'a> {
         vision: bool,
         tools: bool,
     ) -> ModelInfo {
+        let known = info(self.dependencies, endpoint, model, self.clock.now());
+        // A window from settings has precedence. Each call to Ollama sets a window, smaller than
+        // the model's maximum: each token of it uses the machine's memory.
         let provider = endpoint.names().provider;
-        let family = families::known().of(provider, model);
-        // The provider's list is more current than the table, and a window from settings has
-        // precedence over both. Each call to Ollama sets a window, smaller than the model's
-        // maximum: each token of it uses the machine's memory.
-        let facts =
-            self.dependencies.choices().facts(&endpoint.service(), model).unwrap_or_default();
-        let table = family.map(|family| family.limits).unwrap_or_default();
         let reported = if provider == "ollama" {
+            let service = endpoint.service();
+            let facts = self.dependencies.choices().facts(&service, model).unwrap_or_default();
             facts.limits.window.or(Some(DEFAULT_WINDOW))
         } else {
-            facts.limits.window.or(table.window)
+            known.limits.window
         };
         let window = self.windows.of(provider, model).or(reported);
         ModelInfo {
-            provider: provider.to_owned(),
-            model: model.to_owned(),
             tools: self.tools.unwrap_or(tools),
             vision,
-            scripted: false,
-            limits: ModelLimits { window, output: facts.limits.output.or(table.output) },
-            price: facts.price.or_else(|| {
-                family.and_then(|family| family.price_on(families::day(self.clock.now())))
-            }),
-            unit_price: family.and_then(|family| family.unit),
+            limits: ModelLimits { window, ..known.limits },
+            ..known
         }
     }
 
@@ -307,35 +300,68 @@ impl<'a> Context<'a> {
         Arc::new(Retrying::new(Arc::new(guarded), policy, budget, Arc::clone(&self.clock)))
     }
 
-    /// Wraps an embedding model in its breaker and retries. Vectors are not streamed, since no wire
-    /// format supports it.
-    pub(super) fn embedding(
+    /// Builds an embedding model in its breaker and retries, and the way to its siblings. Vectors
+    /// are not streamed, since no wire format supports it. `width` is the width that the settings
+    /// ask for; siblings are asked for their own, since an older model may refuse the parameter.
+    pub(super) fn embedding<M: EmbeddingModel + 'static>(
         &self,
         endpoint: &Endpoint,
-        model: impl EmbeddingModel + 'static,
+        model: &str,
+        width: Option<u32>,
+        make: impl Fn(Endpoint, ModelInfo, Option<u32>) -> M + Send + Sync + 'static,
     ) -> Arc<dyn EmbeddingModel> {
-        let (total, info) = (self.times.total.min(EMBEDDING), model.info().clone());
-        let name = info.full_name();
-        let breaker = self.dependencies.breaker(
-            endpoint,
-            &info.model,
-            &name,
-            limits(total),
-            self.clock.now(),
-        );
-        let guarded = Guarded::new(
-            Arc::new(model),
-            breaker,
-            Allowed { total, fair: total },
-            false,
-            Arc::clone(&self.clock),
-        );
+        let total = self.times.total.min(EMBEDDING);
         let policy = RetryPolicy { total, ..self.policy(None) };
-        Arc::new(Retrying::new(
-            Arc::new(guarded),
-            policy,
-            self.dependencies.budget(endpoint),
-            Arc::clone(&self.clock),
-        ))
+        let wrap = {
+            let (dependencies, clock) = (self.dependencies.clone(), Arc::clone(&self.clock));
+            let endpoint = endpoint.clone();
+            move |model: M| -> Arc<dyn EmbeddingModel> {
+                let info = model.info();
+                let (name, now) = (info.full_name(), clock.now());
+                let breaker =
+                    dependencies.breaker(&endpoint, &info.model, &name, limits(total), now);
+                let allowed = Allowed { total, fair: total };
+                let guarded =
+                    Guarded::new(Arc::new(model), breaker, allowed, false, Arc::clone(&clock));
+                let budget = dependencies.budget(&endpoint);
+                Arc::new(Retrying::new(Arc::new(guarded), policy, budget, Arc::clone(&clock)))
+            }
+        };
+        let configured =
+            wrap(make(endpoint.clone(), self.info(endpoint, model, false, false), width));
+        let (dependencies, clock) = (self.dependencies.clone(), Arc::clone(&self.clock));
+        let endpoint = endpoint.clone();
+        let build = move |model: &str| {
+            let info = info(&dependencies, &endpoint, model, clock.now());
+            wrap(make(endpoint.clone(), info, None))
+        };
+        Arc::new(Siblings::new(configured, build))
+    }
+}
+
+/// What is known of a model without the settings: the provider's list is more current than the
+/// table.
+fn info(
+    dependencies: &Dependencies,
+    endpoint: &Endpoint,
+    model: &str,
+    now: Timestamp,
+) -> ModelInfo {
+    let provider = endpoint.names().provider;
+    let family = families::known().of(provider, model);
+    let facts = dependencies.choices().facts(&endpoint.service(), model).unwrap_or_default();
+    let table = family.map(|family| family.limits).unwrap_or_default();
+    ModelInfo {
+        provider: provider.to_owned(),
+        model: model.to_owned(),
+        limits: ModelLimits {
+            window: facts.limits.window.or(table.window),
+            output: facts.limits.output.or(table.output),
+        },
+        price: facts
+            .price
+            .or_else(|| family.and_then(|family| family.price_on(families::day(now)))),
+        unit_price: family.and_then(|family| family.unit),
+        ..ModelInfo::default()
     }
 }

@@ -4,7 +4,7 @@ use std::{sync::Arc, time::Duration};
 
 use galatea_core::{
     EmbeddingModel, Models, Result, TextModel,
-    model::{MediaModels, ReasoningModels, Sampling, Tier},
+    model::{MediaModels, ObjectModels, ReasoningModels, Sampling, Tier},
 };
 
 use super::{asking::Asking, context::Context, named::Named, parameters::sampling, uses::Use};
@@ -272,6 +272,7 @@ pub(super) fn assemble(
         large,
         reasoning,
         vision,
+        objects: ObjectModels::default(),
         embedding: chosen.embedding.clone(),
         media: MediaModels::default(),
     })

@@ -150,10 +150,7 @@ fn openai<'a>(context: &'a Context<'a>) -> Result<Offer<'a>> {
             None => offer.main().clone(),
         };
         let width = context.settings.parse(&var::OPENAI_EMBEDDING_DIMENSIONS, "a whole number")?;
-        offer.embedding = Some(context.embedding(
-            &at,
-            OpenAiEmbedding::new(at.clone(), context.info(&at, &model, false, false), width),
-        ));
+        offer.embedding = Some(context.embedding(&at, &model, width, OpenAiEmbedding::new));
     }
     Ok(offer)
 }
@@ -197,10 +194,7 @@ fn openrouter<'a>(context: &'a Context<'a>) -> Result<Offer<'a>> {
         let width =
             context.settings.parse(&var::OPENROUTER_EMBEDDING_DIMENSIONS, "a whole number")?;
         let at = offer.main().clone();
-        offer.embedding = Some(context.embedding(
-            &at,
-            OpenAiEmbedding::new(at.clone(), context.info(&at, &model, false, false), width),
-        ));
+        offer.embedding = Some(context.embedding(&at, &model, width, OpenAiEmbedding::new));
     }
     Ok(offer)
 }
@@ -283,10 +277,9 @@ fn google<'a>(context: &'a Context<'a>) -> Result<Offer<'a>> {
         .map(|name| (Named { name, why: Why::Set(var::GOOGLE_IMAGE_MODEL.name) }, None));
     offer.embedding_name = Some(named);
     let at = offer.main().clone();
-    offer.embedding = Some(context.embedding(
-        &at,
-        GoogleEmbedding::new(at.clone(), context.info(&at, &embedding, false, false)),
-    ));
+    offer.embedding = Some(
+        context.embedding(&at, &embedding, None, |at, info, _| GoogleEmbedding::new(at, info)),
+    );
     Ok(offer)
 }
 
@@ -316,10 +309,9 @@ fn ollama_models<'a>(context: &'a Context<'a>) -> Result<Offer<'a>> {
     );
     if let Some(model) = embedding {
         let at = offer.main().clone();
-        offer.embedding = Some(context.embedding(
-            &at,
-            OllamaEmbedding::new(at.clone(), context.info(&at, &model, false, false)),
-        ));
+        offer.embedding = Some(
+            context.embedding(&at, &model, None, |at, info, _| OllamaEmbedding::new(at, info)),
+        );
     }
     Ok(offer)
 }

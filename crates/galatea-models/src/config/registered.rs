@@ -5,7 +5,10 @@ use std::{cmp::Reverse, sync::Arc};
 
 use galatea_core::{
     Clock, EmbeddingModel, ModelInfo, Models, Result, Settings, TextModel,
-    model::{MediaModel, MediaTask, PluginModel, ReasoningModels, RegisteredModel, Sampling, Tier},
+    model::{
+        MediaModel, MediaTask, ObjectModel, ObjectModels, ObjectTier, PluginModel, ReasoningModels,
+        RegisteredModel, Sampling, Tier,
+    },
 };
 
 use super::{
@@ -90,6 +93,10 @@ pub fn with_registered(
         large: text(Tier::TextLarge, Some(&models.large))?.unwrap_or(models.large),
         reasoning: thinking,
         vision: join.texts(PluginUse::Vision, models.vision.as_ref(), seeing, &at_large),
+        objects: ObjectModels {
+            small: join.objects(ObjectTier::ObjectSmall, registered),
+            large: join.objects(ObjectTier::ObjectLarge, registered),
+        },
         embedding: join.embedding(models.embedding, registered),
         media,
     })
@@ -139,6 +146,26 @@ impl Join<'_> {
         let allowed = Allowed { total, fair: total };
         let info = model.info().clone();
         Some(Arc::new(self.guard(PluginUse::Embedding, &info, model, allowed)))
+    }
+
+    /// The object models of plugins, the highest priority first. Each may take half of the time of an
+    /// answer, so that one that hangs leaves some to those after it.
+    fn objects(
+        &self,
+        tier: ObjectTier,
+        registered: &[RegisteredModel],
+    ) -> Vec<Arc<dyn ObjectModel>> {
+        let of = |model: &PluginModel| match model {
+            PluginModel::Object(of, model) if *of == tier => Some(Arc::clone(model)),
+            _ => None,
+        };
+        let total = self.allowed.total / 2;
+        let allowed = Allowed { total, fair: self.allowed.fair.min(total) };
+        let guarded = |(_, model): (bool, Arc<dyn ObjectModel>)| -> Arc<dyn ObjectModel> {
+            let info = model.info().clone();
+            Arc::new(self.guard(tier.into(), &info, model, allowed))
+        };
+        ranked(None, select(registered, of)).into_iter().map(guarded).collect()
     }
 
     /// Chains the configured model and those of plugins. Returns the configured model unchanged if

@@ -122,4 +122,35 @@ impl<D: Dialect> Pair<D> {
         }
         self.server.assert_clean();
     }
+
+    /// Another embedding model of the same service is asked by its name, at the same address and with
+    /// the same key. One that the service does not have is refused.
+    pub(crate) async fn siblings(&self) {
+        let dimensions =
+            [("OPENAI_EMBEDDING_DIMENSIONS", "5"), ("OPENROUTER_EMBEDDING_DIMENSIONS", "5")];
+        let model = self.fresh(&dimensions).embedding.unwrap();
+        let info = model.info().clone();
+        let older = format!("{} embed-before-1", info.provider);
+        let sibling = model.sibling(&older).unwrap();
+        assert_eq!(sibling.info().full_name(), older);
+        let texts = ["where are the teapots?".to_owned()];
+        let vectors = sibling.embed(&texts).await.unwrap();
+        assert_eq!(vectors[0].len(), 8, "with the width that the model has by itself");
+        let asked = self.server.last().unwrap();
+        let named = format!("{} {}", asked.path, asked.body);
+        assert!(named.contains("embed-before-1") && !named.contains(&info.model), "{named}");
+        assert!(!named.contains("dimensions"), "{named}");
+        self.server.enqueue(Fault::UnknownModel);
+        clean(&sibling.embed(&texts).await.unwrap_err());
+        for none in [
+            info.full_name(),
+            "elsewhere embed-before-1".to_owned(),
+            info.provider.clone(),
+            format!("{} ", info.provider),
+            format!("{}x y", info.provider),
+        ] {
+            assert!(model.sibling(&none).is_none(), "{none:?}");
+        }
+        self.server.assert_clean();
+    }
 }

@@ -4,10 +4,14 @@
 use async_trait::async_trait;
 use galatea_core::{
     EmbeddingModel, ErrorKind, Models, Result, TextModel, TurnUsage,
-    model::{MediaModels, ModelInfo, Price, ReasoningModels, TextAnswer, TextRequest, Usage},
+    model::{
+        MediaModels, ModelInfo, ObjectModel, ObjectModels, Price, ReasoningModels, TextAnswer,
+        TextRequest, Usage,
+    },
     store::{Amount, Day, UsageRow},
     tokens::Family,
 };
+use serde_json::Value;
 use std::{
     collections::BTreeMap,
     sync::{Arc, Mutex, PoisonError},
@@ -42,6 +46,9 @@ impl Meter {
                 Arc::new(Metered { inner: Arc::clone(inner), meter: Arc::clone(self) })
             }
         };
+        let object = |inner: &Arc<dyn ObjectModel>| -> Arc<dyn ObjectModel> {
+            Arc::new(MeteredObject { inner: Arc::clone(inner), meter: Arc::clone(self) })
+        };
         Models {
             small: text(&models.small),
             large: text(&models.large),
@@ -50,6 +57,10 @@ impl Meter {
                 large: models.reasoning.large.as_ref().map(text),
             },
             vision: models.vision.as_ref().map(text),
+            objects: ObjectModels {
+                small: models.objects.small.iter().map(object).collect(),
+                large: models.objects.large.iter().map(object).collect(),
+            },
             embedding: models.embedding.as_ref().map(|inner| self.embedding(inner)),
             media: MediaModels::default(),
         }
@@ -112,6 +123,33 @@ impl Meter {
         price: Option<Price>,
     ) -> Result<Reservation> {
         self.set_aside(model, expected, price::cost(expected, price), price.is_none())
+    }
+
+    /// Makes a call that writes text, with its cost reserved before and settled after it. Nothing is
+    /// called if a limit refuses it.
+    async fn count_answer(
+        self: &Arc<Self>,
+        info: &ModelInfo,
+        request: &TextRequest,
+        call: impl Future<Output = Result<TextAnswer>> + Send,
+    ) -> Result<TextAnswer> {
+        let (expected, known) = (price::expected(request, info), info.known_price());
+        let held = self.reserve(info.full_name(), expected, known)?;
+        match call.await {
+            Ok(answer) => {
+                let used = price::taken(&answer, expected, info);
+                let known = price::of_answer(&answer, info);
+                let by = answer.by.as_ref().map(|by| format!("{} {}", by.provider, by.model));
+                held.settle(by, used, price::cost(used, known), known.is_none());
+                Ok(answer)
+            }
+            // A model that did not answer in time may have worked all the same: it counts as spent.
+            Err(error) if error.kind() == ErrorKind::Timeout => Err(error),
+            Err(error) => {
+                held.release();
+                Err(error)
+            }
+        }
     }
 
     /// Reserves an estimate, or refuses the call. `expected` is counted if the call is given up.
@@ -234,24 +272,27 @@ impl TextModel for Metered {
         request: &TextRequest,
         on_text: &(dyn for<'t> Fn(&'t str) + Send + Sync),
     ) -> Result<TextAnswer> {
-        let info = self.inner.info();
-        let (expected, known) = (price::expected(request, info), info.known_price());
-        let held = self.meter.reserve(info.full_name(), expected, known)?;
-        match self.inner.generate(request, on_text).await {
-            Ok(answer) => {
-                let used = price::taken(&answer, expected, info);
-                let known = price::of_answer(&answer, info);
-                let by = answer.by.as_ref().map(|by| format!("{} {}", by.provider, by.model));
-                held.settle(by, used, price::cost(used, known), known.is_none());
-                Ok(answer)
-            }
-            // A model that did not answer in time may have worked all the same: it counts as spent.
-            Err(error) if error.kind() == ErrorKind::Timeout => Err(error),
-            Err(error) => {
-                held.release();
-                Err(error)
-            }
-        }
+        self.meter
+            .count_answer(self.inner.info(), request, self.inner.generate(request, on_text))
+            .await
+    }
+}
+
+struct MeteredObject {
+    inner: Arc<dyn ObjectModel>,
+    meter: Arc<Meter>,
+}
+
+#[async_trait]
+impl ObjectModel for MeteredObject {
+    fn info(&self) -> &ModelInfo {
+        self.inner.info()
+    }
+
+    async fn generate_object(&self, request: &TextRequest, schema: &Value) -> Result<TextAnswer> {
+        self.meter
+            .count_answer(self.inner.info(), request, self.inner.generate_object(request, schema))
+            .await
     }
 }
 
@@ -264,6 +305,10 @@ struct MeteredEmbedding {
 impl EmbeddingModel for MeteredEmbedding {
     fn info(&self) -> &ModelInfo {
         self.inner.info()
+    }
+
+    fn sibling(&self, full_name: &str) -> Option<Arc<dyn EmbeddingModel>> {
+        self.inner.sibling(full_name).map(|inner| self.meter.embedding(&inner))
     }
 
     async fn embed(&self, texts: &[String]) -> Result<Vec<Vec<f32>>> {

@@ -2,7 +2,8 @@
 
 use galatea_core::{
     Address, Content, Decision, Memory, MemoryId, MemoryKind, Models, Quote, QuoteKind, Result,
-    State, StepOutcome, Timestamp, Turn, TurnId, Verdict, store::MemoryQuery, turn::Catalog,
+    State, StepOutcome, Timestamp, Turn, TurnId, Verdict, model::Tier, sections::Section,
+    store::MemoryQuery, turn::Catalog,
 };
 use std::sync::Arc;
 
@@ -145,7 +146,10 @@ impl TurnContext {
         let mut earlier = recent.get(most).map(|memory| memory.created_at);
         recent.truncate(most);
         recent.reverse();
-        let tokens = engine.limits.conversation_tokens;
+        let window = self.models.text(Tier::TextLarge).info().limits.window;
+        // Where the owner sets no limit, the conversation may fill the window.
+        let share = Section::Conversation.share(window);
+        let tokens = engine.limits.conversation_tokens.map(|tokens| tokens.min(share));
         let shown = engine.state.beginnings.shown(self.info.room.id, &recent, most, tokens);
         earlier =
             recent.drain(..shown.from).next_back().map(|memory| memory.created_at).or(earlier);

@@ -83,3 +83,34 @@ pub async fn changed_texts_wait_again(store: Arc<dyn Store>) {
         ["in its place", "two", "edited"]
     );
 }
+
+/// Models before the present one are known until their last embedding is replaced, and a model that
+/// is used again embeds what the one in between took.
+pub async fn older_models_are_known_until_their_embeddings_are_replaced(store: Arc<dyn Store>) {
+    let (scene, stranger) = (Scene::new(), Scene::new());
+    let memories: Vec<Memory> = (0..4).map(|n| scene.memory(&format!("message {n}"), n)).collect();
+    store.save_memories(&memories).await.unwrap();
+    let theirs = stranger.memory("theirs", 9);
+    store.save_memories(std::slice::from_ref(&theirs)).await.unwrap();
+    let older = async |model: &str| {
+        let older = store.older_embeddings(scene.agent, model).await.unwrap();
+        older.into_iter().map(|of| (of.model, of.width)).collect::<Vec<_>>()
+    };
+    assert_eq!(older("a").await, [], "nothing is embedded");
+    let all: Vec<(&Memory, Embedding)> = memories.iter().map(|m| (m, vector())).collect();
+    claimed(&store, &claim(scene, "a", 9, 0)).await;
+    store.save_embeddings(scene.agent, "a", &all).await.unwrap();
+    store.save_embeddings(stranger.agent, "x", &[(&theirs, vector())]).await.unwrap();
+    assert_eq!(older("a").await, [], "another agent's model is not this agent's");
+    let a = [("a".to_owned(), 2)];
+    assert_eq!(older("b").await, a, "before the queue is filled");
+    assert_eq!(claimed(&store, &claim(scene, "b", 9, 1_000)).await.len(), 4);
+    assert_eq!(older("b").await, a);
+    store.save_embeddings(scene.agent, "b", &all[..3]).await.unwrap();
+    assert_eq!(older("b").await, a, "one is left");
+    store.save_embeddings(scene.agent, "b", &all[3..]).await.unwrap();
+    assert_eq!(older("b").await, []);
+    let back = claimed(&store, &claim(scene, "a", 9, 2_000)).await;
+    assert_eq!(back.len(), 4, "the first model is used again: {back:?}");
+    assert_eq!(older("a").await, [("b".to_owned(), 2)]);
+}

@@ -58,6 +58,48 @@ pub async fn a_derived_memory_keeps_its_sources(store: Arc<dyn Store>) {
     assert_eq!((message[0].scope, message[0].sources.len()), (MemoryScope::Room, 0));
 }
 
+/// A fact that was merged from others goes with each of its sources, and what is left of the others
+/// is true again, unless the merged fact had been replaced before.
+pub async fn a_merged_fact_goes_with_each_of_its_sources(store: Arc<dyn Store>) {
+    for replaced in [false, true] {
+        let scene = Scene::new();
+        let said: Vec<Memory> = (0..3).map(|n| scene.memory("said", n)).collect();
+        store.save_memories(&said).await.unwrap();
+        let tea = fact(scene, "likes black tea", 3, &[said[0].id]);
+        let cake = fact(scene, "likes sweet cake", 4, &[said[1].id]);
+        save(&store, scene, &[&tea, &cake]).await;
+        let parts = [said[0].id, said[1].id, tea.memory.id, cake.memory.id];
+        let both = fact(scene, "likes tea and cake", 4, &parts);
+        let by = |old: &Derived, new: &Derived| Superseded {
+            id: old.memory.id,
+            at: Timestamp(9),
+            by: Some(new.memory.id),
+        };
+        let change = DerivedChange {
+            new: vec![both.clone()],
+            superseded: vec![by(&tea, &both), by(&cake, &both)],
+            ..DerivedChange::default()
+        };
+        store.change_derived(scene.agent, &change).await.unwrap();
+        assert_eq!(recalled(&store, scene, "likes").await, ["likes tea and cake"]);
+        let none = fact(scene, "likes nothing now", 5, &[said[2].id]);
+        if replaced {
+            let change = DerivedChange {
+                new: vec![none.clone()],
+                superseded: vec![by(&both, &none)],
+                ..DerivedChange::default()
+            };
+            store.change_derived(scene.agent, &change).await.unwrap();
+        }
+        store.delete_memories(scene.agent, &[said[0].id]).await.unwrap();
+        assert_eq!(exist(&store, scene, &[&tea, &cake, &both]).await, [false, true, false]);
+        let left = if replaced { "likes nothing now" } else { "likes sweet cake" };
+        assert_eq!(recalled(&store, scene, "likes").await, [left]);
+        let part = store.derived(scene.agent, &[cake.memory.id]).await.unwrap();
+        assert_eq!(part[0].superseded_by, None, "no row names one that is gone");
+    }
+}
+
 /// What was deleted while a model read it leaves nothing, and another agent's rows are not written.
 pub async fn nothing_is_derived_from_what_is_gone(store: Arc<dyn Store>) {
     let (scene, other) = (Scene::new(), Scene::new());

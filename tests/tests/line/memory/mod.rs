@@ -8,6 +8,7 @@ mod forgotten;
 mod learner;
 mod linked;
 mod long;
+mod older;
 mod planted;
 mod profiles;
 mod retention;

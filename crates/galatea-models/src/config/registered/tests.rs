@@ -4,8 +4,11 @@ use super::*;
 use async_trait::async_trait;
 use galatea_core::{
     Error, ErrorKind, SystemClock, Timestamp,
-    model::{Effort, Made, MediaModels, Price, Sound, TextAnswer, TextRequest, Transcription},
+    model::{
+        Effort, Made, MediaModels, Price, Sound, TextAnswer, TextRequest, Transcription, object,
+    },
 };
+use serde_json::{Value, json};
 use std::{
     pin::Pin,
     sync::{
@@ -98,6 +101,22 @@ impl EmbeddingModel for Named {
 }
 
 #[async_trait]
+impl ObjectModel for Named {
+    fn info(&self) -> &ModelInfo {
+        &self.info
+    }
+    async fn generate_object(&self, request: &TextRequest, schema: &Value) -> Result<TextAnswer> {
+        assert_eq!(schema["required"][0], "by");
+        self.asked.lock().unwrap().push(request.clone());
+        if self.hangs.load(Relaxed) {
+            std::future::pending::<()>().await;
+        }
+        let text = json!({ "by": self.answer()? }).to_string();
+        Ok(TextAnswer { text, ..TextAnswer::default() })
+    }
+}
+
+#[async_trait]
 impl MediaModel<Transcription> for Named {
     fn info(&self) -> &ModelInfo {
         &self.info
@@ -120,9 +139,8 @@ fn joined_at(
     clock: Arc<dyn Clock>,
     dependencies: &Dependencies,
 ) -> Models {
-    let settings = Settings::from_pairs(
-        pairs.iter().map(|(k, v)| ((*k).to_owned(), serde_json::Value::from(*v))),
-    );
+    let settings =
+        Settings::from_pairs(pairs.iter().map(|(k, v)| ((*k).to_owned(), Value::from(*v))));
     let registered: Vec<_> = registered
         .into_iter()
         .map(|(priority, model)| RegisteredModel { priority, model })
@@ -265,4 +283,58 @@ async fn a_large_model_thinks_where_no_other_model_does() {
     assert_eq!(says(&models, Tier::ReasoningSmall).await.text, "plugin");
     assert_eq!(plugin.asked.lock().unwrap()[0].params.effort, Some(Effort::Medium));
     assert_eq!(says(&models, Tier::ReasoningLarge).await.text, "thinker");
+}
+
+fn object(tier: ObjectTier, model: &Arc<Named>) -> PluginModel {
+    PluginModel::Object(tier, Arc::clone(model) as _)
+}
+
+async fn makes(models: &Models, tier: ObjectTier) -> Result<Value> {
+    let schema = json!({ "type": "object", "required": ["by"] });
+    let request = TextRequest::prompt(None, "who?");
+    object::generate(models, tier, &request, &schema).await.map(|object| object.value)
+}
+
+#[tokio::test]
+async fn objects_are_made_by_the_highest_priority_then_the_next_then_the_text_model() {
+    let (text, high, low) =
+        (named("{\"by\": \"text\"}", false), named("high", false), named("low", false));
+    let brought = vec![
+        (-3, object(ObjectTier::ObjectSmall, &low)),
+        (7, object(ObjectTier::ObjectSmall, &high)),
+    ];
+    let models = joined(Models::of_text(text.clone()), brought, &[]);
+    let mut by = Vec::new();
+    for failing in [None, Some(&high), Some(&low)] {
+        if let Some(model) = failing {
+            model.fails.store(true, Relaxed);
+        }
+        by.push(makes(&models, ObjectTier::ObjectSmall).await.unwrap()["by"].clone());
+    }
+    assert_eq!(by, ["high", "low", "text"]);
+    assert!(high.asked.lock().unwrap()[0].system.is_none(), "it is told the schema beside it");
+    let system = text.asked.lock().unwrap()[0].system.clone().unwrap();
+    assert!(system.contains("\"required\":[\"by\"]"), "{system}");
+    assert_eq!(makes(&models, ObjectTier::ObjectLarge).await.unwrap()["by"], "text");
+    text.fails.store(true, Relaxed);
+    assert_eq!(makes(&models, ObjectTier::ObjectSmall).await.unwrap_err().to_string(), "down");
+}
+
+#[tokio::test]
+async fn an_object_model_that_hangs_leaves_half_of_the_time_and_is_left_alone() {
+    let (text, hung) = (named("{\"by\": \"text\"}", false), named("hung", false));
+    hung.hangs.store(true, Relaxed);
+    let clock = Arc::new(Jump::default());
+    let dependencies = Dependencies::default();
+    let brought = vec![(1, object(ObjectTier::ObjectLarge, &hung))];
+    let pairs = [("MODEL_TOTAL_TIMEOUT", "100")];
+    let models = joined_at(Models::of_text(text), brought, &pairs, clock.clone(), &dependencies);
+    let before = clock.now();
+    assert_eq!(makes(&models, ObjectTier::ObjectLarge).await.unwrap()["by"], "text");
+    assert_eq!(clock.now().since(before), Duration::from_secs(50));
+    for _ in 0..9 {
+        makes(&models, ObjectTier::ObjectLarge).await.unwrap();
+    }
+    assert_eq!(hung.asked.lock().unwrap().len(), 5, "the breaker opens after five failures");
+    assert_eq!(dependencies.breakers().len(), 1);
 }
