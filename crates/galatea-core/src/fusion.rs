@@ -5,9 +5,11 @@ use std::{collections::HashMap, hash::Hash, time::Duration};
 
 mod named;
 mod prepare;
+mod script;
 
 pub use named::{MOST_KNOWN, Named, named};
 pub use prepare::{embedded_question, embedded_text};
+pub use script::is_unspaced;
 
 use crate::{error::Result, settings::Settings, variable::Variable};
 

@@ -50,7 +50,8 @@ macro_rules! enqueue {
             "INSERT INTO embedding_due (seq, agent_id, type, claimed_until) SELECT n.seq, n.agent_id, n.type, 0 FROM ",
             looked_at!("m.seq, m.agent_id, m.type, m.content"),
             " n WHERE n.agent_id = $1 AND n.type <> 'action_result' AND ", $has_text,
-            " AND NOT EXISTS (SELECT 1 FROM embeddings e WHERE e.seq = n.seq AND e.model = $2 AND e.owner IS NOT NULL) \
+            // A value is looked up for each row; for NOT EXISTS PostgreSQL reads all embeddings.
+            " AND (SELECT true FROM embeddings e WHERE e.seq = n.seq AND e.model = $2 AND e.owner IS NOT NULL) IS NULL \
              ON CONFLICT (seq) DO UPDATE SET claimed_until = 0 WHERE embedding_due.claimed_until = 9223372036854775807 AND excluded.seq > ",
             mark!()
         )

@@ -57,7 +57,8 @@ const PARTICIPANT: Dialects = Dialects::same(
 );
 
 #[cfg(test)]
-pub(crate) const WRITES: &[Dialects] = &[WORLD, ROOM, ENTITY, PARTICIPANT];
+pub(crate) const WRITES: &[crate::dialect::Listed] =
+    crate::dialect::listed![WORLD, ROOM, ENTITY, PARTICIPANT];
 
 /// Metadata to merge, and what SQLite has to take out before.
 pub(crate) fn merging(metadata: &Map<String, Json>) -> Result<[Value; 2]> {

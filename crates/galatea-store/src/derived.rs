@@ -16,6 +16,7 @@ use crate::{
     dialect::{Dialects, Value, values},
     doomed,
     index::{place, reindex_terms, unindex_terms},
+    plan::no_index,
     rows::StoredMemory,
     terms,
 };
@@ -97,14 +98,14 @@ macro_rules! read {
     (sqlite: $condition:literal) => {
         concat!(
             "SELECT m.id, m.type AS kind, m.agent_id, m.entity_id, m.room_id, m.world_id, m.created_at, m.metadata, m.content, \
-             m.scope, m.valid_until, m.superseded_by FROM memories m WHERE m.agent_id = $1 AND ", $condition, " ORDER BY m.created_at, m.seq"
+             m.scope, m.valid_until, m.superseded_by FROM memories m WHERE ", no_index!("m.agent_id"), " = $1 AND ", $condition, " ORDER BY m.created_at, m.seq"
         )
     };
     (postgres: $condition:literal) => {
         concat!(
             "SELECT m.id, m.type AS kind, m.agent_id, m.entity_id, m.room_id, m.world_id, m.created_at, m.metadata::text AS metadata, \
              m.content::text AS content, m.scope, m.valid_until, m.superseded_by FROM memories m \
-             WHERE CASE m.agent_id WHEN $1 THEN true END AND ", $condition, " ORDER BY m.created_at, m.seq"
+             WHERE m.agent_id = $1 AND ", $condition, " ORDER BY m.created_at, m.seq"
         )
     };
 }

@@ -23,6 +23,18 @@ pub(crate) struct Dialects {
     pub(crate) postgres: &'static str,
 }
 
+/// A statement with the name of its constant, for the tests of all statements.
+#[cfg(test)]
+pub(crate) type Listed = (&'static str, Dialects);
+
+/// Constants of this module as [`Listed`]. `tests/statements.rs` finds a constant that no list names.
+#[cfg(test)]
+macro_rules! listed {
+    ($($name:ident),* $(,)?) => { &[$((concat!(module_path!(), "::", stringify!($name)), $name)),*] };
+}
+#[cfg(test)]
+pub(crate) use listed;
+
 impl Dialects {
     /// One text that does for both.
     pub(crate) const fn same(text: &'static str) -> Self {

@@ -9,7 +9,8 @@ use crate::{
 
 /// Everything made from the memories of a base, step by step. A fact, or what else is named, stays as
 /// long as another memory backs it. A fact that was made from facts goes with each of its sources,
-/// since each of them says a part of it.
+/// since each of them says a part of it. What backs it is looked up as a value: for EXISTS PostgreSQL
+/// may read all sources and memories first.
 macro_rules! doom {
     ($base:expr) => {
         crate::doomed::doom!($base, "'facts'")
@@ -17,11 +18,12 @@ macro_rules! doom {
     ($base:expr, $backed:literal) => {
         concat!(
             "INSERT INTO doomed (id) WITH RECURSIVE base (id) AS (", $base, "), gone (id) AS (SELECT id FROM base \
-             UNION SELECT s.memory_id FROM gone g JOIN memory_sources s ON s.source_id = g.id JOIN memories m ON m.id = s.memory_id \
-             WHERE m.type NOT IN (", $backed, ") \
-                OR (m.type = 'facts' AND EXISTS (SELECT 1 FROM memory_sources o JOIN memories b ON b.id = o.source_id WHERE o.memory_id = m.id AND b.type = 'facts')) \
-                OR NOT EXISTS (SELECT 1 FROM memory_sources o JOIN memories b ON b.id = o.source_id \
-                WHERE o.memory_id = s.memory_id AND o.source_id <> g.id AND o.source_id NOT IN (SELECT id FROM base))) \
+             UNION SELECT s.memory_id FROM gone g JOIN memory_sources s ON s.source_id = g.id \
+             WHERE (SELECT m.type FROM memories m WHERE m.id = s.memory_id) NOT IN (", $backed, ") \
+                OR ((SELECT m.type FROM memories m WHERE m.id = s.memory_id) = 'facts' \
+                AND (SELECT true FROM memory_sources o JOIN memories b ON b.id = o.source_id WHERE o.memory_id = s.memory_id AND b.type = 'facts' LIMIT 1)) \
+                OR (SELECT true FROM memory_sources o JOIN memories b ON b.id = o.source_id \
+                WHERE o.memory_id = s.memory_id AND o.source_id <> g.id AND o.source_id NOT IN (SELECT id FROM base) LIMIT 1) IS NULL) \
              SELECT id FROM gone"
         )
     };
@@ -109,7 +111,7 @@ const SPARE: Dialects = Dialects::same("DELETE FROM doomed WHERE id = $1");
 const EMPTY: Dialects = Dialects::same("DELETE FROM doomed");
 
 #[cfg(test)]
-pub(crate) const WRITES: &[Dialects] = &[
+pub(crate) const WRITES: &[crate::dialect::Listed] = crate::dialect::listed![
     ONE,
     EXPIRED,
     REWRITTEN,

@@ -147,7 +147,8 @@ const FORGET_NAMES: Dialects = Dialects::same(
 
 /// Tags of relationships are words that a model read out of the person's, too.
 const FORGET_TIES: Dialects = Dialects::same(
-    "DELETE FROM relationships WHERE agent_id = $1 AND (source_entity_id = $2 OR target_entity_id = $2)",
+    "DELETE FROM relationships WHERE id IN (SELECT s.id FROM relationships s WHERE s.agent_id = $1 AND s.source_entity_id = $2 \
+        UNION ALL SELECT t.id FROM relationships t WHERE t.agent_id = $1 AND t.target_entity_id = $2)",
 );
 /// Rooms in which the person has written. Facts about them may lie in Rooms of others.
 macro_rules! rooms {
@@ -204,7 +205,7 @@ const FORGET_ROOMS: Dialects = Dialects {
 };
 
 #[cfg(test)]
-pub(crate) const WRITES: &[Dialects] = &[
+pub(crate) const WRITES: &[crate::dialect::Listed] = crate::dialect::listed![
     STATE,
     MERGE_ROOM,
     MERGE_ENTITY,

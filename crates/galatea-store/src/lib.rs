@@ -30,6 +30,7 @@ mod link;
 mod memory;
 mod neighbour;
 mod outbox;
+mod plan;
 mod pool;
 mod postgres;
 mod recall;

@@ -3,18 +3,25 @@
 
 use crate::dialect::{Dialects, Statement, values};
 
-// A plus, or a CASE, keeps the agent from choosing the index: its messages of all rooms would be read
-// until one is of the room. Messages of the same time have a condition of their own: with one condition
-// on time and number SQLite reads all messages of that time, and platforms with whole seconds have
-// many.
+// One range of an index in PostgreSQL. In SQLite messages of the same time have a condition of their
+// own: with one condition on time and number it reads all messages of that time, and platforms with
+// whole seconds have many.
 /// The message before (`<`, `DESC`) or after (`>`, `ASC`) the message `m` in its Room.
 macro_rules! beside {
-    ($own:literal, $comparison:literal, $order:literal) => {
+    (sqlite, $comparison:literal, $order:literal) => {
         concat!(
-            "coalesce((SELECT b.seq FROM memories b WHERE b.room_id = m.room_id AND b.type = 'messages' AND ", $own,
-            " AND b.created_at = m.created_at AND b.seq ", $comparison, " m.seq ORDER BY b.seq ", $order, " LIMIT 1), \
-             (SELECT b.seq FROM memories b WHERE b.room_id = m.room_id AND b.type = 'messages' AND ", $own,
-            " AND b.created_at ", $comparison, " m.created_at ORDER BY b.created_at ", $order, ", b.seq ", $order, " LIMIT 1))"
+            "coalesce((SELECT b.seq FROM memories b WHERE b.room_id = m.room_id AND b.type = 'messages' AND ",
+            crate::plan::no_index!("b.agent_id"), " = m.agent_id AND b.created_at = m.created_at AND b.seq ", $comparison,
+            " m.seq ORDER BY b.seq ", $order, " LIMIT 1), \
+             (SELECT b.seq FROM memories b WHERE b.room_id = m.room_id AND b.type = 'messages' AND ",
+            crate::plan::no_index!("b.agent_id"), " = m.agent_id AND b.created_at ", $comparison,
+            " m.created_at ORDER BY b.created_at ", $order, ", b.seq ", $order, " LIMIT 1))"
+        )
+    };
+    (postgres, $comparison:literal, $order:literal) => {
+        concat!(
+            "(SELECT b.seq FROM memories b WHERE b.room_id = m.room_id AND b.type = 'messages' AND b.agent_id = m.agent_id \
+             AND (b.created_at, b.seq) ", $comparison, " (m.created_at, m.seq) ORDER BY b.created_at ", $order, ", b.seq ", $order, " LIMIT 1)"
         )
     };
 }
@@ -28,7 +35,7 @@ pub(crate) use beside;
 macro_rules! followers {
     (sqlite) => {
         concat!(
-            "(SELECT ", beside!("+b.agent_id = m.agent_id", ">", "ASC"),
+            "(SELECT ", beside!(sqlite, ">", "ASC"),
             " FROM memories m WHERE m.id IN (SELECT id FROM doomed) AND m.type = 'messages' \
              UNION SELECT e.seq FROM embeddings e WHERE e.before_seq IN (SELECT m.seq FROM memories m WHERE m.id IN (SELECT id FROM doomed)) \
              EXCEPT SELECT m.seq FROM memories m WHERE m.id IN (SELECT id FROM doomed))"
@@ -36,7 +43,7 @@ macro_rules! followers {
     };
     (postgres) => {
         concat!(
-            "(ARRAY(SELECT ", beside!("CASE b.agent_id WHEN m.agent_id THEN true END", ">", "ASC"),
+            "(ARRAY(SELECT ", beside!(postgres, ">", "ASC"),
             " FROM memories m WHERE m.id = ANY (ARRAY(SELECT id FROM doomed)) AND m.type = 'messages' \
              UNION SELECT e.seq FROM embeddings e WHERE e.before_seq = ANY (ARRAY( \
                 SELECT m.seq FROM memories m WHERE m.id = ANY (ARRAY(SELECT id FROM doomed)))) \
@@ -79,7 +86,7 @@ const FORGET: Dialects = Dialects {
 };
 
 #[cfg(test)]
-pub(crate) const WRITES: &[Dialects] = &[LOCK, AGAIN, FORGET];
+pub(crate) const WRITES: &[crate::dialect::Listed] = crate::dialect::listed![LOCK, AGAIN, FORGET];
 
 /// Removes the embeddings of messages that have words of the doomed, so that they are made again
 /// without these. Called while the doomed are still there.

@@ -25,7 +25,8 @@ pub(crate) const SAVE: Dialects = Dialects::same(
 );
 pub(crate) const RELATIONSHIPS: Dialects = Dialects::same(
     "SELECT id, agent_id, source_entity_id, target_entity_id, CAST(tags AS text) AS tags, CAST(metadata AS text) AS metadata FROM relationships \
-     WHERE agent_id = $1 AND (source_entity_id = $2 OR target_entity_id = $2) ORDER BY id",
+     WHERE id IN (SELECT s.id FROM relationships s WHERE s.agent_id = $1 AND s.source_entity_id = $2 \
+        UNION ALL SELECT t.id FROM relationships t WHERE t.agent_id = $1 AND t.target_entity_id = $2) ORDER BY id",
 );
 
 /// Links of an agent change one after another, in all processes: two that link overlapping accounts at
@@ -60,10 +61,12 @@ pub(crate) const STANDS: Dialects = Dialects {
     postgres: "UPDATE identity_links SET linked_at = linked_at WHERE agent_id = $1 AND entity_id = ANY ($2) \
                AND (SELECT count(*) FROM identity_links o WHERE o.agent_id = $1 AND o.entity_id = ANY ($2) AND o.linked_id = ANY ($2)) = $3",
 };
-/// Both directions.
-pub(crate) const UNLINK: Dialects = Dialects::same(
-    "DELETE FROM identity_links WHERE agent_id = $1 AND (entity_id = $2 OR linked_id = $2)",
-);
+/// Both directions. SQLite does not use an index for each side of the OR.
+pub(crate) const UNLINK: Dialects = Dialects {
+    sqlite: "DELETE FROM identity_links WHERE agent_id = $1 AND (entity_id = $2 OR linked_id = $2) AND entity_id IN ( \
+                SELECT $2 UNION ALL SELECT l.linked_id FROM identity_links l WHERE l.agent_id = $1 AND l.entity_id = $2)",
+    postgres: "DELETE FROM identity_links WHERE agent_id = $1 AND (entity_id = $2 OR linked_id = $2)",
+};
 pub(crate) const LINKED: Dialects = Dialects::same(
     "SELECT linked_id FROM identity_links WHERE agent_id = $1 AND entity_id = $2 ORDER BY linked_id",
 );

@@ -83,7 +83,13 @@ const MOVE: [Dialects; 14] = [
 ];
 
 #[cfg(test)]
-pub(crate) const WRITES: &[&[Dialects]] = &[&[LEAVE], &MOVE];
+pub(crate) const WRITES: &[crate::dialect::Listed] = crate::dialect::listed![LEAVE];
+
+/// The steps of a move, under one name.
+#[cfg(test)]
+pub(crate) fn moves() -> impl Iterator<Item = crate::dialect::Listed> {
+    MOVE.into_iter().map(|step| (concat!(module_path!(), "::MOVE"), step))
+}
 
 macro_rules! room {
     ($condition:literal) => {

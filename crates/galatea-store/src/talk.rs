@@ -31,6 +31,7 @@ pub(crate) use self::{
 use crate::{
     change::Changed,
     dialect::{Dialects, Statement, Value, values},
+    plan::no_index,
 };
 
 /// Bytes kept, about, and twice as many while the Rooms in use grow: a hundred Rooms of [`MOST`] messages, or many more short ones.
@@ -43,13 +44,16 @@ const QUIET: usize = 2 << 20;
 /// database instead: with more Rooms in use than are kept, each would be read for every search.
 const IN_USE: Duration = Duration::from_secs(60);
 
-/// The newest messages of a Room ($1) of an agent ($2), at most $3. A plus, or a CASE, keeps the agent
-/// from choosing the index.
+/// The newest messages of a Room ($1) of an agent ($2), at most $3.
 pub(crate) const READ: Dialects = Dialects {
-    sqlite: "SELECT m.seq, m.id, m.entity_id, m.created_at, coalesce(m.content ->> '$.text', '') FROM memories m \
-             WHERE m.room_id = $1 AND m.type = 'messages' AND +m.agent_id = $2 AND m.scope = 'room' ORDER BY m.created_at DESC, m.seq DESC LIMIT +$3",
+    sqlite: concat!(
+        "SELECT m.seq, m.id, m.entity_id, m.created_at, coalesce(m.content ->> '$.text', '') FROM memories m \
+         WHERE m.room_id = $1 AND m.type = 'messages' AND ",
+        no_index!("m.agent_id"),
+        " = $2 AND m.scope = 'room' ORDER BY m.created_at DESC, m.seq DESC LIMIT +$3"
+    ),
     postgres: "SELECT m.seq, m.id, m.entity_id, m.created_at, m.content::text AS content FROM memories m \
-               WHERE m.room_id = $1 AND m.type = 'messages' AND CASE m.agent_id WHEN $2 THEN true END AND m.scope = 'room' \
+               WHERE m.room_id = $1 AND m.type = 'messages' AND m.agent_id = $2 AND m.scope = 'room' \
                ORDER BY m.created_at DESC, m.seq DESC LIMIT $3",
 };
 

@@ -3,6 +3,7 @@
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
+use super::script::is_unspaced;
 use crate::ids::EntityId;
 
 /// Names that are looked for in one question. A comparison costs less than a microsecond, and a
@@ -148,19 +149,6 @@ fn words(text: &str) -> impl Iterator<Item = Word> {
         let lower = text.get(start..rest)?.to_lowercase();
         Some(Word { start, end: rest, lower })
     })
-}
-
-/// Scripts that put no spaces between words: Chinese, Japanese, Thai, Lao, Khmer and Burmese;
-/// Korean joins particles to names.
-fn is_unspaced(c: char) -> bool {
-    matches!(c,
-        '\u{e00}'..='\u{eff}' // Thai, Lao
-        | '\u{1000}'..='\u{109f}' // Burmese
-        | '\u{1780}'..='\u{17ff}' // Khmer
-        | '\u{3005}'..='\u{3007}' | '\u{3040}'..='\u{30ff}' | '\u{31f0}'..='\u{31ff}' // Kana
-        | '\u{3400}'..='\u{4dbf}' | '\u{4e00}'..='\u{9fff}' | '\u{f900}'..='\u{faff}' // Han
-        | '\u{ac00}'..='\u{d7af}' // Korean
-        | '\u{20000}'..='\u{323af}') // Han
 }
 
 #[cfg(test)]

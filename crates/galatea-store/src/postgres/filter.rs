@@ -21,16 +21,7 @@ impl<'a> Filter<'a> {
         let query = self.query;
         let mut out = Vec::new();
         for (given, condition) in [
-            // Whatever is narrower names the index; the planner of a new table may not choose to read
-            // all that the agent has.
-            (
-                true,
-                if query.room.is_some() || query.entity.is_some() {
-                    "CASE m.agent_id WHEN $ THEN true END"
-                } else {
-                    "m.agent_id = $"
-                },
-            ),
+            (true, "m.agent_id = $"),
             (query.room.is_some(), "m.room_id = $"),
             (query.world.is_some(), "m.world_id = $"),
             (query.entity.is_some(), "m.entity_id = $"),
@@ -69,12 +60,13 @@ impl<'a> Filter<'a> {
     }
 
     /// Of the matching rows those without an embedding that no model has refused; after the limit
-    /// come model and width, or no width.
+    /// come model and width, or no width. A value is looked up for each row, by its number; for NOT
+    /// EXISTS the server reads all embeddings.
     pub(crate) fn without_embedding(&self) -> String {
         let next = self.conditions().1 + 2;
         self.rows(&format!(
-            " AND NOT EXISTS (SELECT 1 FROM embeddings e WHERE e.seq = m.seq AND e.model = ${next} AND e.width = coalesce(${}::integer, e.width)) \
-             AND NOT EXISTS (SELECT 1 FROM embedding_due d WHERE d.seq = m.seq AND d.claimed_until = 9223372036854775807)",
+            " AND (SELECT true FROM embeddings e WHERE e.seq = m.seq AND e.model = ${next} AND e.width = coalesce(${}::integer, e.width)) IS NULL \
+             AND (SELECT true FROM embedding_due d WHERE d.seq = m.seq AND d.claimed_until = 9223372036854775807) IS NULL",
             next + 1
         ))
     }

@@ -76,7 +76,7 @@ pub(super) struct ByWords {
 /// The newest of what may be seen.
 fn newest(dialect: Dialect, query: &RecallQuery, most: usize) -> Statement {
     let mut builder = Builder::new(dialect, query);
-    let parts = builder.conditions_by_place();
+    let parts = builder.conditions_by_place_and_sort();
     let most = builder.bind(limit(most));
     let parts: Vec<String> = parts
         .iter()

@@ -17,6 +17,7 @@ use super::{
 };
 use crate::{
     dialect::{Statement, Value},
+    plan::{AFTER_WORDS_NEWEST, after_words},
     postgres::Postgres,
     talk::{Having, MOST, NEWEST},
     terms::Asked,
@@ -75,15 +76,14 @@ impl Queries {
     }
 }
 
-/// Conditions that no index but that of the words, or of the order, shall answer: with its plan for
-/// any values the server would take another one for the better, and read a large Room whole.
+/// All conditions of a query, for rows that the index of words, or of the order, names.
 fn checked(builder: &mut Builder<'_>) -> String {
     let mut conditions = vec![builder.sorts("m")];
     conditions.extend(builder.validity());
     conditions.extend(builder.further());
     let places: Vec<String> = builder.places().iter().map(|place| format!("({place})")).collect();
     conditions.push(format!("({})", places.join(" OR ")));
-    format!("CASE WHEN {} THEN true END", conditions.join(" AND "))
+    after_words(&conditions.join(" AND "))
 }
 
 /// The parts of a statement that compares rows `m` with each word.
@@ -140,12 +140,10 @@ fn indexed(query: &RecallQuery, [any, exact]: [Vec<String>; 2]) -> Statement {
     let (any, exact) = (builder.bind(Value::Texts(any)), builder.bind(Value::Texts(exact)));
     let most = builder.bind(limit(NEWEST));
     let checked = checked(&mut builder);
-    // A sum keeps the order from choosing the index: every message would be read until enough have
-    // the word.
     builder.finish(format!(
         "SELECT w.word, f.seq, f.exact FROM unnest({any}::tsquery[], {exact}::tsquery[]) WITH ORDINALITY w (any_form, exact, word) \
          CROSS JOIN LATERAL (SELECT m.seq, m.words @@ w.exact AS exact FROM memories m \
-            WHERE m.words @@ w.any_form AND {checked} ORDER BY m.seq + 0 DESC LIMIT {most}) f"
+            WHERE m.words @@ w.any_form AND {checked} ORDER BY {AFTER_WORDS_NEWEST} LIMIT {most}) f"
     ))
 }
 

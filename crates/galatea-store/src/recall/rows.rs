@@ -19,12 +19,12 @@ pub(crate) const BY_SEQ: Dialects = Dialects {
                m.content::text AS content, m.scope, m.valid_until FROM memories m WHERE m.seq = ANY ($1)",
 };
 macro_rules! both {
-    ($own:literal, $which:literal) => {
+    ($dialect:ident, $which:literal) => {
         concat!(
             "SELECT m.seq, ",
-            beside!($own, "<", "DESC"),
+            beside!($dialect, "<", "DESC"),
             " AS before, ",
-            beside!($own, ">", "ASC"),
+            beside!($dialect, ">", "ASC"),
             " AS after FROM memories m WHERE m.type = 'messages' AND ",
             $which
         )
@@ -32,8 +32,8 @@ macro_rules! both {
 }
 /// The messages before and after messages in their Rooms.
 pub(crate) const BESIDE: Dialects = Dialects {
-    sqlite: both!("+b.agent_id = m.agent_id", "m.seq IN (SELECT value FROM json_each($1))"),
-    postgres: both!("CASE b.agent_id WHEN m.agent_id THEN true END", "m.seq = ANY ($1)"),
+    sqlite: both!(sqlite, "m.seq IN (SELECT value FROM json_each($1))"),
+    postgres: both!(postgres, "m.seq = ANY ($1)"),
 };
 
 /// A row with its scope and validity.

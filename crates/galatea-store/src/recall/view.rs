@@ -7,6 +7,7 @@ use uuid::Uuid;
 
 use crate::{
     dialect::{Statement, Value},
+    plan::no_index,
     terms,
 };
 
@@ -90,10 +91,14 @@ impl<'a> Builder<'a> {
 
     /// The sorts as a condition on a table.
     pub(super) fn sorts(&self, table: &str) -> String {
+        format!("{table}.type IN ('{}')", self.kinds().join("', '"))
+    }
+
+    fn kinds(&self) -> Vec<&'static str> {
         let mut kinds: Vec<&str> = self.query.sorts().iter().map(|kind| kind.as_str()).collect();
         kinds.sort_unstable();
         kinds.dedup();
-        format!("{table}.type IN ('{}')", kinds.join("', '"))
+        kinds
     }
 
     /// The parts of what may be seen, each a condition that an index answers; a memory is in one
@@ -105,13 +110,12 @@ impl<'a> Builder<'a> {
         match visible.view() {
             View::Operator => parts.push(format!("m.agent_id = {agent}")),
             View::Room { room, world, with } => {
-                // A plus, or a CASE, keeps the agent from choosing the index.
                 let own = match self.dialect {
-                    Dialect::Sqlite => format!("+m.agent_id = {agent}"),
-                    Dialect::Postgres => format!("CASE m.agent_id WHEN {agent} THEN true END"),
+                    Dialect::Sqlite => no_index!("m.agent_id"),
+                    Dialect::Postgres => "m.agent_id",
                 };
                 let room = self.bind(room.0);
-                parts.push(format!("m.room_id = {room} AND {own} AND m.scope = 'room'"));
+                parts.push(format!("m.room_id = {room} AND {own} = {agent} AND m.scope = 'room'"));
                 // The scope is not the room's: the condition of the index memories_wider.
                 let wider = format!("m.agent_id = {agent} AND m.scope <> 'room'");
                 let world = self.bind(world.0);
@@ -133,11 +137,27 @@ impl<'a> Builder<'a> {
 
     /// All conditions of each part.
     pub(super) fn conditions_by_place(&mut self) -> Vec<String> {
-        let mut all = vec![self.sorts("m")];
-        all.extend(self.validity());
+        let sorts = self.sorts("m");
+        self.conditions_of(&[sorts])
+    }
+
+    /// The same for each sort by itself, which an index has in the order of time.
+    pub(super) fn conditions_by_place_and_sort(&mut self) -> Vec<String> {
+        let sorts: Vec<String> =
+            self.kinds().iter().map(|kind| format!("m.type = '{kind}'")).collect();
+        self.conditions_of(&sorts)
+    }
+
+    fn conditions_of(&mut self, sorts: &[String]) -> Vec<String> {
+        let mut all: Vec<String> = self.validity().into_iter().collect();
         all.extend(self.further());
-        let all = all.join(" AND ");
-        self.places().into_iter().map(|place| format!("{place} AND {all}")).collect()
+        let all: String = all.iter().map(|condition| format!(" AND {condition}")).collect();
+        let places = self.places();
+        let each = |place: &String| {
+            let of_sort = |sort: &String| format!("{place} AND {sort}{all}");
+            sorts.iter().map(of_sort).collect::<Vec<_>>()
+        };
+        places.iter().flat_map(each).collect()
     }
 }
 

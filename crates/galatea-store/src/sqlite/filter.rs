@@ -3,7 +3,7 @@
 use galatea_core::store::MemoryQuery;
 
 use super::page;
-use crate::dialect::Value;
+use crate::{dialect::Value, plan::no_index};
 
 /// Which conditions a query has, with their values.
 pub(crate) struct Filter<'a> {
@@ -24,15 +24,14 @@ impl<'a> Filter<'a> {
         };
         let mut out = Vec::new();
         let query = self.query;
-        // A plus keeps a column from choosing the index: a room's is narrower than a person's, that
-        // one narrower than the agent's.
+        // The index of a room is narrower than that of a person, that one narrower than the agent's.
         let (agent, entity) = (
             if query.room.is_some() || query.entity.is_some() {
-                "+m.agent_id"
+                no_index!("m.agent_id")
             } else {
                 "m.agent_id"
             },
-            if query.room.is_some() { "+m.entity_id" } else { "m.entity_id" },
+            if query.room.is_some() { no_index!("m.entity_id") } else { "m.entity_id" },
         );
         out.push(format!("{agent} = ${}", number()));
         let column =

@@ -4,6 +4,7 @@
 mod costs;
 mod files;
 mod groups;
+mod indexes;
 mod removal;
 mod suite;
 mod upgrade;

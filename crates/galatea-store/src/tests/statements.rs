@@ -1,145 +1,185 @@
 //! Every statement of the store, for what must be true of each.
 
+mod complete;
+
 use galatea_core::{
     ChannelType, Embedding, MemoryKind, Timestamp, Visibility, WorldId,
     store::{MemoryQuery, RecallQuery},
+    visibility::View,
 };
 use galatea_testkit::store_suite::fixtures::Scene;
 
 use crate::{
     agent, audit, background, backlog, cache, connect, connector_state, cursor, derived,
-    dialect::Dialects, doomed, effect, embedding, entity, inbox, index, link, memory, neighbour,
-    outbox, postgres, recall, relationship, room, rows, sqlite, step, talk, task, usage, world,
+    dialect::{Dialects, Listed},
+    doomed, effect, embedding, entity, inbox, index, link, memory, neighbour, outbox, postgres,
+    recall, relationship, room, rows, sqlite, step, talk, task, usage, world,
 };
 
-/// Reads that go through a table whole: counts, and lists that only an operator asks for.
-pub(super) const WHOLE: &[Dialects] = &[
+/// Constants of other modules as [`Listed`].
+macro_rules! listed {
+    ($($($part:ident)::+),* $(,)?) => {
+        &[$((concat!("galatea_store", $("::", stringify!($part)),+), $($part)::+)),*]
+    };
+}
+
+/// Statements of both dialects that their modules do not list themselves.
+const NAMED: &[Listed] = listed![
+    postgres::CHANGED,
+    postgres::SIZE,
+    postgres::TAIL,
+    postgres::THERE,
     agent::AGENTS,
+    agent::SAVE,
     audit::AUDIT,
     audit::MISSING,
-    inbox::UNEXPLAINED,
-    outbox::SELECTED,
-    room::PRIVATE,
-    usage::SINCE,
-];
-
-/// Reads.
-const READS: &[Dialects] = &[
+    background::ANALYSE,
+    background::EARLIER,
+    background::PACK,
+    background::UNPACKED,
+    backlog::AGAIN,
+    backlog::BEHIND,
+    backlog::CLAIM,
+    backlog::DONE,
+    backlog::ENQUEUE,
+    backlog::GIVE_UP,
+    backlog::MARK,
+    backlog::OLDER,
+    backlog::WAITING,
     cache::CACHED,
+    cache::EXPIRE,
+    cache::FORGET,
+    cache::SAVE,
+    connector_state::REMOVE,
+    connector_state::SAVE,
     connector_state::STATE,
     cursor::CURSOR,
+    derived::BY_ID,
+    derived::BY_SOURCE,
+    derived::CONFIRM,
+    derived::DOOM_ALONE,
+    derived::REINDEX_ONE,
+    derived::RESTORE,
+    derived::SAVE,
+    derived::SAVE_SOURCES,
+    derived::SOURCES,
+    derived::SUPERSEDE,
+    derived::UNINDEX_ONE,
+    embedding::SAVE,
     entity::ENTITIES,
     entity::ENTITIES_IN_ROOM,
     inbox::TROUBLED,
-    memory::MEMORY,
-    memory::IDS,
-    outbox::TROUBLED,
-    relationship::RELATIONSHIPS,
-    relationship::LINKED,
+    inbox::UNEXPLAINED,
+    index::KEEP_MARKS,
+    index::KEEP_TERMS,
     link::LINKS,
     link::LINKS_OF,
-    room::ROOM,
-    room::ROOMS,
-    room::PARTICIPANTS,
-    room::PARTICIPANT_STATE,
-    step::STEPS,
-    task::TASKS,
-    usage::OF_AGENT,
-    usage::OF_SOURCE,
-    usage::OF_WORLD,
-    usage::OF_ROOM,
-    usage::OF_PERSON,
-    usage::OF_STRANGERS,
-    usage::OF_ONE,
-    usage::BLOCKS,
-    world::WORLD,
-    world::WORLDS,
-    sqlite::TERMS_BEHIND,
-    background::EARLIER,
-    background::UNPACKED,
-    backlog::BEHIND,
-    backlog::WAITING,
-    backlog::OLDER,
-    derived::BY_ID,
-    derived::BY_SOURCE,
-    derived::SOURCES,
-    recall::MEANINGS,
-    recall::BESIDE,
-    recall::BY_SEQ,
-    recall::LIST,
-    recall::EXTENT,
-    recall::AFTER,
-    recall::WORDS,
-];
-
-/// Writes, but for those of every message.
-const WRITES: &[Dialects] = &[
-    agent::SAVE,
-    cache::EXPIRE,
-    cache::SAVE,
-    cache::FORGET,
-    connector_state::SAVE,
-    connector_state::REMOVE,
-    embedding::SAVE,
-    memory::UPDATE,
-    memory::FORGET_EMBEDDING,
-    memory::SKIP_DELETED,
+    link::RESTORE,
     memory::BLANK_DELIVERIES,
     memory::DELETE,
-    index::KEEP_TERMS,
-    index::KEEP_MARKS,
-    background::ANALYSE,
-    background::PACK,
-    backlog::ENQUEUE,
-    backlog::MARK,
-    backlog::CLAIM,
-    backlog::DONE,
-    backlog::FORGET_MARKS,
-    backlog::GIVE_UP,
-    backlog::AGAIN,
-    derived::SAVE,
-    derived::SAVE_SOURCES,
-    derived::CONFIRM,
-    derived::UNINDEX_ONE,
-    derived::REINDEX_ONE,
-    derived::SUPERSEDE,
-    derived::RESTORE,
-    derived::DOOM_ALONE,
-    outbox::RETRY,
+    memory::FORGET_EMBEDDING,
+    memory::IDS,
+    memory::MEMORY,
+    memory::SKIP_DELETED,
+    memory::UPDATE,
     outbox::DROP,
-    relationship::MAKE_ROOM,
-    relationship::SAVE,
-    relationship::LOCK,
+    outbox::RETRY,
+    outbox::SELECTED,
+    outbox::TROUBLED,
+    recall::AFTER,
+    recall::BESIDE,
+    recall::BY_SEQ,
+    recall::EXTENT,
+    recall::LIST,
+    recall::MEANINGS,
+    recall::WORDS,
     relationship::LINK,
+    relationship::LINKED,
+    relationship::LOCK,
+    relationship::MAKE_ROOM,
+    relationship::RELATIONSHIPS,
+    relationship::SAVE,
     relationship::STANDS,
     relationship::UNLINK,
-    link::RESTORE,
-    step::SAVE,
-    task::SAVE,
-    task::DELETE,
-    usage::BLOCK,
-    usage::PRUNE,
-    usage::UNBLOCK,
+    room::PARTICIPANTS,
+    room::PARTICIPANT_STATE,
+    room::PRIVATE,
+    room::ROOM,
+    room::ROOMS,
     sqlite::INDEX_TERMS,
+    sqlite::TERMS_BEHIND,
+    sqlite::TERMS_PROGRESS,
+    step::SAVE,
+    step::STEPS,
     talk::READ,
     talk::ROOMS,
-    sqlite::TERMS_PROGRESS,
+    task::DELETE,
+    task::SAVE,
+    task::TASKS,
+    usage::BLOCK,
+    usage::BLOCKS,
+    usage::OF_AGENT,
+    usage::OF_ONE,
+    usage::OF_PERSON,
+    usage::OF_ROOM,
+    usage::OF_SOURCE,
+    usage::OF_STRANGERS,
+    usage::OF_WORLD,
+    usage::PRUNE,
+    usage::SINCE,
+    usage::UNBLOCK,
+    world::WORLD,
+    world::WORLDS,
+];
+
+/// The same for a statement in one dialect.
+type Text = (&'static str, &'static str);
+
+/// Those of every message in SQLite; PostgreSQL's are in the function `commit_group`.
+const HOT: &[Text] = listed![
+    rows::RECEIVE,
+    rows::BEGIN,
+    rows::FINISH,
+    rows::FORGET_STEPS,
+    rows::REMEMBER,
+    rows::DELIVER,
+    rows::SETTLE,
+    rows::MOVE_CURSOR,
+    rows::ADD_USAGE,
+];
+
+/// What PostgreSQL alone has.
+const SHARED: &[Text] = listed![
+    postgres::COMMIT_GROUP,
+    postgres::NOTIFY,
+    postgres::BEAT,
+    postgres::CLAIM,
+    postgres::CLOCK,
+    postgres::KNOWN,
+    postgres::LEASES,
+    postgres::LEAVE,
+    postgres::MEMBERS,
+    postgres::PULSE,
+    postgres::RELEASE,
+    postgres::RENEW,
+    postgres::PUBLISH,
+    postgres::END,
+    postgres::AFTER,
 ];
 
 /// Every statement that both dialects name.
-fn named() -> impl Iterator<Item = Dialects> {
+fn named() -> impl Iterator<Item = Listed> {
     let lists = [
-        WHOLE,
-        READS,
+        NAMED,
         inbox::READS,
         outbox::READS,
-        WRITES,
         connect::WRITES,
         effect::WRITES,
         doomed::WRITES,
         neighbour::WRITES,
+        room::WRITES,
     ];
-    lists.into_iter().chain(room::WRITES.iter().copied()).flatten().copied()
+    lists.into_iter().flatten().copied().chain(room::moves())
 }
 
 fn queries() -> Vec<MemoryQuery> {
@@ -185,51 +225,40 @@ fn recalls() -> Vec<RecallQuery> {
     out
 }
 
-pub(super) fn of_sqlite() -> Vec<String> {
-    let hot = [
-        rows::RECEIVE,
-        rows::BEGIN,
-        rows::FINISH,
-        rows::FORGET_STEPS,
-        rows::REMEMBER,
-        rows::DELIVER,
-        rows::SETTLE,
-        rows::MOVE_CURSOR,
-        rows::ADD_USAGE,
-    ];
-    let named = named().map(|both| both.sqlite).chain(hot).map(str::to_owned);
-    let built = queries().into_iter().flat_map(|query| sqlite::filter_statements(&query));
-    let recalls = recalls();
-    let recalled = recalls.iter().flat_map(|q| recall::statements(recall::Dialect::Sqlite, q));
-    named.chain(built).chain(recalled).filter(|text| !text.is_empty()).collect()
+/// A statement with its name; one that is put together has the name of what puts it together.
+pub(super) struct Named {
+    pub(super) name: &'static str,
+    pub(super) text: String,
 }
 
-pub(super) fn of_postgres() -> Vec<String> {
-    use postgres as p;
-    let own = [
-        p::COMMIT_GROUP,
-        p::NOTIFY,
-        p::BEAT,
-        p::CLAIM,
-        p::CLOCK,
-        p::KNOWN,
-        p::LEASES,
-        p::LEAVE,
-        p::MEMBERS,
-        p::PULSE,
-        p::RELEASE,
-        p::RENEW,
-        p::PUBLISH,
-        p::END,
-        p::AFTER,
-        p::CHANGED.postgres,
-        p::THERE.postgres,
-        p::SIZE.postgres,
-        p::TAIL.postgres,
-    ];
-    let named = named().map(|both| both.postgres).chain(own).map(str::to_owned);
-    let built = queries().into_iter().flat_map(|query| p::filter_statements(&query));
+fn all(
+    dialect: recall::Dialect,
+    text: fn(Dialects) -> &'static str,
+    own: &[Text],
+    pages: fn(&MemoryQuery) -> [String; 3],
+) -> Vec<Named> {
+    let make = |(name, text): Text| Named {
+        name: name.strip_prefix("galatea_store::").unwrap_or(name),
+        text: text.to_owned(),
+    };
+    let named = named().map(|(name, both)| (name, text(both))).chain(own.iter().copied()).map(make);
+    let queries = queries();
+    let pages =
+        queries.iter().flat_map(|query| ["page", "count", "page"].into_iter().zip(pages(query)));
+    let pages = pages.map(|(name, text)| Named { name, text });
     let recalls = recalls();
-    let recalled = recalls.iter().flat_map(|q| recall::statements(recall::Dialect::Postgres, q));
-    named.chain(built).chain(recalled).filter(|text| !text.is_empty()).collect()
+    let recalled = recalls.iter().flat_map(|query| {
+        let of_operator = *query.visible.view() == View::Operator;
+        let name = if of_operator { "operator's search" } else { "search" };
+        recall::statements(dialect, query).into_iter().map(move |text| Named { name, text })
+    });
+    named.chain(pages).chain(recalled).filter(|statement| !statement.text.is_empty()).collect()
+}
+
+pub(super) fn of_sqlite() -> Vec<Named> {
+    all(recall::Dialect::Sqlite, |both| both.sqlite, HOT, sqlite::filter_statements)
+}
+
+pub(super) fn of_postgres() -> Vec<Named> {
+    all(recall::Dialect::Postgres, |both| both.postgres, SHARED, postgres::filter_statements)
 }
