@@ -102,19 +102,21 @@ pub(crate) const DONE: Dialects = Dialects::same(
 pub(crate) const FORGET_MARKS: Dialects =
     Dialects::same("DELETE FROM embedding_marks WHERE agent_id = $1 AND model <> $2");
 /// The models whose embeddings wait to be replaced: those of memories in the queue, and of memories
-/// that the store has not looked at for this model.
+/// that the store has not looked at for this model. Rows are looked up as values: for a join
+/// PostgreSQL may read all embeddings first.
 macro_rules! older {
     ($sorts:literal) => {
         concat!(
-            "SELECT e.model, CAST(e.width AS BIGINT) AS width FROM (SELECT * FROM (SELECT s.seq FROM embeddings s WHERE s.seq > ",
+            "SELECT o.model, CAST(o.width AS BIGINT) AS width FROM (SELECT (SELECT e.model FROM embeddings e WHERE e.seq = n.seq) AS model, \
+             (SELECT e.width FROM embeddings e WHERE e.seq = n.seq) AS width FROM (SELECT * FROM (SELECT s.seq FROM embeddings s WHERE s.seq > ",
             mark!(),
             " ORDER BY s.seq LIMIT +$4) x UNION SELECT * FROM (SELECT d.seq FROM embedding_due d WHERE d.agent_id = $1 AND d.type ",
             $sorts,
             " AND d.claimed_until < 9223372036854775807 LIMIT +$4) y) n \
-             JOIN embeddings e ON e.seq = n.seq JOIN memories m ON m.seq = n.seq \
-             WHERE m.agent_id = $1 AND m.type ",
+             WHERE (SELECT m.agent_id = $1 AND m.type ",
             $sorts,
-            " AND e.model <> $2 GROUP BY e.model, e.width ORDER BY count(*) DESC LIMIT 2"
+            " FROM memories m WHERE m.seq = n.seq)) o \
+             WHERE o.model <> $2 GROUP BY o.model, o.width ORDER BY count(*) DESC LIMIT 2"
         )
     };
 }

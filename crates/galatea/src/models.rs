@@ -129,6 +129,7 @@ pub(crate) fn watch(models: Models) -> (Models, ModelHealth, Renewal) {
             large: renewal.reasoning_large.as_ref().map(watched),
         },
         vision: renewal.vision.as_ref().map(watched),
+        objects: models.objects,
         embedding: models.embedding,
         media: models.media,
     };

@@ -143,9 +143,15 @@ async fn plan(connection: &mut PgConnection, statement: &str) -> serde_json::Val
     plan
 }
 
+/// One test, since it takes long to fill a server.
 #[tokio::test]
 async fn postgres_reads_no_growing_table_whole() {
     let (_server, store, mut connection, schema) = filled_server().await;
+    plans_read_none_whole(&mut connection, &schema).await;
+    commit_group_reads_none_whole(store, connection, schema).await;
+}
+
+async fn plans_read_none_whole(connection: &mut PgConnection, schema: &Schema) {
     assert!(schema.growing.len() > 20 && schema.growing.contains("memory_sources"), "{schema:?}");
     connection.execute("SET plan_cache_mode TO force_generic_plan").await.unwrap();
     let allowed = [WHOLE, WHOLE_IN_POSTGRES].concat();
@@ -153,13 +159,12 @@ async fn postgres_reads_no_growing_table_whole() {
     assert!(statements.len() > 100, "{}", statements.len());
     let mut found = Vec::new();
     for statement in statements {
-        let plan = plan(&mut connection, &statement.text).await;
-        let reads = forbidden(&statement, reads::in_postgres(&schema, &plan), &allowed);
+        let plan = plan(connection, &statement.text).await;
+        let reads = forbidden(&statement, reads::in_postgres(schema, &plan), &allowed);
         if !reads.is_empty() {
             found.push(format!("{}: {}\n{}", statement.name, statement.text, reads.join("\n")));
         }
     }
-    store.close().await;
     none(&found);
 }
 
@@ -172,9 +177,11 @@ fn every_exception_names_a_statement() {
 }
 
 /// The function's own statements: counted by the server while whole turns go through.
-#[tokio::test]
-async fn commit_group_reads_no_growing_table_whole() {
-    let (_server, store, mut connection, schema) = filled_server().await;
+async fn commit_group_reads_none_whole(
+    store: Database,
+    mut connection: PgConnection,
+    schema: Schema,
+) {
     let growing: Vec<String> = schema.growing.into_iter().collect();
     let mut scans = async || -> Vec<(String, i64)> {
         connection.execute("SELECT pg_stat_clear_snapshot()").await.unwrap();
