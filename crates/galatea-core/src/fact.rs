@@ -94,6 +94,11 @@ fn backing(fact: &Derived) -> usize {
     merged.map_or(fact.sources.len(), |least| usize::try_from(least).unwrap_or(usize::MAX))
 }
 
+/// Whether a fact was merged from others. Its sources are then those facts and their messages.
+pub fn is_merged(fact: &Memory) -> bool {
+    fact.metadata.contains_key(MERGED)
+}
+
 /// Notes in the metadata of a fact how many messages say all of it, if it was made from these facts:
 /// more sources than the least confirmed part has do not make it more certain.
 pub fn note_merged(

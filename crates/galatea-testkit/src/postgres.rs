@@ -27,6 +27,17 @@ pub struct Database {
     server: Server,
 }
 
+/// What a server counts of writing, since it was set up.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Written {
+    /// Writing transactions of the server.
+    pub transactions: i64,
+    /// Rows inserted, updated and deleted in the tables of the database.
+    pub rows: i64,
+    /// Bytes of the server's write-ahead log, full pages after checkpoints included.
+    pub log_bytes: i64,
+}
+
 impl Database {
     /// A new database on the shared server.
     pub async fn fresh() -> Self {
@@ -48,17 +59,18 @@ impl Database {
         self.server.url(&self.name)
     }
 
-    /// Number of writing transactions the server has begun so far.
-    pub async fn writes(&self) -> i64 {
+    /// What was written so far. Sessions report their rows late: within a second while they work,
+    /// and ten seconds after they have become idle.
+    pub async fn written(&self) -> Written {
         let mut connection =
             PgConnection::connect(&self.url()).await.expect("the test server answers");
-        let next =
-            sqlx::query_scalar("SELECT pg_snapshot_xmax(pg_current_snapshot())::text::bigint")
-                .fetch_one(&mut connection)
-                .await
-                .unwrap();
+        let select = "SELECT pg_snapshot_xmax(pg_current_snapshot())::text::bigint, \
+             (SELECT coalesce(sum(n_tup_ins + n_tup_upd + n_tup_del), 0)::bigint FROM pg_stat_user_tables), \
+             (pg_current_wal_lsn() - '0/0')::bigint";
+        let (transactions, rows, log_bytes) =
+            sqlx::query_as(select).fetch_one(&mut connection).await.unwrap();
         connection.close().await.unwrap();
-        next
+        Written { transactions, rows, log_bytes }
     }
 
     /// Takes all leases on Rooms away: gives them to a member that does nothing (`away`), or

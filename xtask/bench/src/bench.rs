@@ -3,6 +3,7 @@
 
 mod child;
 mod figures;
+mod fill;
 mod growth;
 mod load;
 mod machine;
@@ -80,8 +81,8 @@ enum Only {
 /// The amounts that a run measures.
 struct Plan {
     warm_up: Amount,
-    /// Fills the database, so that it holds about 100,000 messages.
-    fill: Amount,
+    /// Questions that the database holds before the loads, each with its answer: 100,000 messages.
+    fill: usize,
     thinking: Amount,
     one_room: Amount,
     rooms: Amount,
@@ -98,7 +99,7 @@ impl Plan {
         let flood = Duration::from_secs(if quick { 10 } else { 60 });
         Self {
             warm_up: Amount::rooms(pick(1, 5), limit),
-            fill: Amount::flood(pick(2_000, 50_000), Duration::from_secs(120)),
+            fill: pick(2_000, 50_000),
             thinking: Amount::one_by_one(pick(10, 100), limit),
             one_room: Amount::one_by_one(pick(300, 4_000), limit),
             rooms: Amount::rooms(pick(10, 100), limit),
@@ -255,11 +256,11 @@ async fn measure_postgres(root: &Path, binary: &Path, folder: &Path, plan: &Plan
     let program = Program::Galatea(binary);
     for (name, platform) in [("Telegram", stage.telegram()), ("Discord", stage.discord())] {
         let settings = stage.settings(&platform);
-        let load = Scene { name, stage: &stage, platform, settings, root, program, folder }
+        let on = Scene { name, stage: &stage, platform, settings, root, program, folder }
             .on_postgres(plan)
             .await?;
-        if load.misplaced > 0 {
-            bail!("{} answers came out of turn, twice, or to nothing", load.misplaced);
+        if on.flood.misplaced > 0 {
+            bail!("{} answers came out of turn, twice, or to nothing", on.flood.misplaced);
         }
     }
     match stage.close() {

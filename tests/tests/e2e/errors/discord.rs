@@ -1,18 +1,18 @@
-//! Errors of Discord: malformed and refused tokens, intents, permissions, limits, addresses.
+//! Errors of Discord. Here malformed and refused tokens, intents and invitations; in `discord/` what
+//! goes wrong while messages are sent, and addresses of the API.
 
-use std::time::Duration;
+mod address;
+mod sending;
 
 use galatea_testkit::{
-    discord::{DiscordApi, Effect, Fault, Guild, Order, User},
+    discord::{DiscordApi, Guild, Order, User},
     process::Running,
 };
 
-use super::{Scene, finding, http, says, something_else};
+use super::{Scene, finding, says};
 
-const SEND: &str = "POST /channels/{}/messages";
 const RESET: &str = "Reset Token, then set DISCORD_API_TOKEN";
 const TOKEN_LINE: &str = "where: DISCORD_API_TOKEN from .env line 5";
-const ROOT_LINE: &str = "where: DISCORD_API_ROOT from .env line 6";
 
 /// A scene whose `.env` has Discord's token in line 5 and its address in line 6.
 async fn set() -> (Scene, DiscordApi, User, Guild) {
@@ -239,168 +239,4 @@ async fn a_bot_without_a_server_gets_its_invitation() {
     let link = "https://discord.com/oauth2/authorize?client_id=112233445566778800&scope=bot+applications.commands&permissions=274878024768";
     says(&check.stdout, &["! it is in no server yet", "GAL-DC-INVITE", "fix: invite it:"]);
     assert!(check.stdout.split_whitespace().collect::<String>().contains(link), "{}", check.stdout);
-}
-
-/// Ann asks in a channel, and before the answer is sent the bot keeps only these permissions.
-/// Returns the output of `explain`.
-async fn may_only(permissions: u64) -> (Scene, DiscordApi, u64, String) {
-    let (scene, discord, ann, guild) = set().await;
-    let general = guild.general();
-    let running = start(&scene, &discord).await;
-    // A rate limit delays the answer for a moment.
-    discord.fault(Fault::new(Effect::RateLimited(Duration::from_secs(1))).on(SEND));
-    let asked = ann.says(&general, &format!("{} Q1", discord.mention())).send();
-    discord
-        .wait_for("the first send", |d| {
-            d.calls_of(SEND).first().is_some_and(|c| c.answer.is_some()).then_some(())
-        })
-        .await;
-    general.allows(permissions);
-    running.wait_for_line("a part ended").await;
-    ann.says(&ann.direct(), "Q2").send();
-    assert_eq!(discord.wait_shown(ann.direct().id, 1).await[0].text, "A2", "elsewhere it goes on");
-    let told = scene
-        .run(&[
-            "explain",
-            &format!("https://discord.com/channels/{}/{}/{asked}", guild.id, general.id),
-        ])
-        .await;
-    assert_eq!(told.code, Some(0), "{}", told.stderr);
-    let said = scene.end(running).await.stderr;
-    let link = format!("where: https://discord.com/channels/{}/{}", guild.id, general.id);
-    says(&told.stdout, &[&link, "fix: in the channel's settings → Permissions"]);
-    says(
-        &said,
-        &[
-            "a part ended without delivery",
-            "GAL-DC-500",
-            "fix=in the channel's settings → Permissions",
-        ],
-    );
-    (scene, discord, general.id, told.stdout)
-}
-
-#[tokio::test]
-async fn where_it_may_not_write_the_channel_is_named() {
-    let (scene, discord, general, told) = may_only(1 << 10 | 1 << 16).await;
-    says(
-        &told,
-        &[
-            "1 of 1 parts are not delivered",
-            "dead",
-            "Cannot write in #general: missing Send Messages",
-            "GAL-DC-50013",
-        ],
-    );
-    says(&told, &["cause: create message answered 403 Missing Permissions (50013)"]);
-    assert_eq!(
-        discord.calls_of(SEND).iter().filter(|c| c.channel == Some(general)).count(),
-        2,
-        "a final refusal is not retried"
-    );
-    says(&scene.run(&["explain", "GAL-DC-50013"]).await.stdout, &["Fix"]);
-}
-
-#[tokio::test]
-async fn where_it_may_not_look_the_channel_is_named() {
-    let (scene, discord, general, told) = may_only(0).await;
-    says(
-        &told,
-        &[
-            "1 of 1 parts are not delivered",
-            "dead",
-            "Cannot see #general: missing View Channel",
-            "GAL-DC-50001",
-        ],
-    );
-    says(&told, &["cause: create message answered 403 Missing Access (50001)"]);
-    assert_eq!(
-        discord.calls_of(SEND).iter().filter(|c| c.channel == Some(general)).count(),
-        2,
-        "a final refusal is not retried"
-    );
-    says(&scene.run(&["explain", "GAL-DC-50001"]).await.stdout, &["Fix"]);
-}
-
-#[tokio::test]
-async fn a_rate_limit_is_waited_for_and_is_no_error() {
-    let (scene, discord, ann, _guild) = set().await;
-    let running = start(&scene, &discord).await;
-    discord.fault(Fault::new(Effect::RateLimited(Duration::from_secs(3))).on(SEND));
-    let direct = ann.direct();
-    let asked = ann.says(&direct, "Q1").send();
-    running.wait_for_line("GAL-DC-429").await;
-    let waiting = scene.run(&["explain", &format!("{}:{asked}", direct.id)]).await;
-    says(&waiting.stdout, &["Discord asked to wait", "cause: create message answered 429"]);
-    // A send to the channel before its deadline would be a violation.
-    assert_eq!(discord.wait_shown(direct.id, 1).await[0].text, "A1");
-    assert_eq!(scene.run(&["status"]).await.code, Some(0), "nothing is wrong");
-    let said = scene.end(running).await.stderr;
-    assert!(
-        !said.contains("error[") && !said.contains("ERROR") && !said.contains("WARN"),
-        "{said}"
-    );
-    assert_eq!(discord.shown(direct.id).len(), 1, "delivered once");
-}
-
-#[tokio::test]
-async fn a_rate_limit_at_the_start_is_a_countdown() {
-    let (scene, discord, ann, _guild) = set().await;
-    discord.fault(Fault::new(Effect::RateLimited(Duration::from_secs(2))).on("GET /gateway/bot"));
-    let running = scene.start().await;
-    running.wait_for_line("note[GAL-DC-429]").await;
-    running.wait_for_line("more:").await;
-    discord.wait_connected(1).await;
-    ann.says(&ann.direct(), "Q1").send();
-    assert_eq!(discord.wait_shown(ann.direct().id, 1).await[0].text, "A1");
-    let said = scene.end(running).await.stderr;
-    says(
-        &said,
-        &[
-            "note[GAL-DC-429]: discord: Discord asked to wait",
-            "cause: GET /gateway/bot answered 429",
-            "fix:",
-            "Next try in 2 s.",
-        ],
-    );
-    assert!(!said.contains("error["), "{said}");
-}
-
-#[tokio::test]
-async fn a_page_in_place_of_the_api_is_reported_with_the_address() {
-    let (mut scene, _discord, ..) = set().await;
-    scene.canary("canary-page");
-    let page = "<html><head><title>canary-page</title></head><body>nginx</body></html>";
-    scene.env("DISCORD_API_ROOT", &something_else(http("200 OK", "text/html", page)).await);
-    let parts = [
-        "the answer is not the Discord API's",
-        "cause:",
-        "at 127.0.0.1",
-        "answered 200 and something else",
-        ROOT_LINE,
-        "fix: check DISCORD_API_ROOT",
-    ];
-    is_told(&scene, "GAL-DC-GARBAGE", "retrying", &parts).await;
-}
-
-#[tokio::test]
-async fn an_unreachable_api_is_tried_again_and_no_other_address_is_asked() {
-    let (mut scene, discord, ann, _guild) = set().await;
-    let right = discord.url().to_owned();
-    let nowhere = format!("http://127.0.0.1:{}", galatea_testkit::process::free_port());
-    scene.env("DISCORD_API_ROOT", &nowhere);
-    let parts = [
-        "Discord cannot be reached",
-        "cause:",
-        "/@me:",
-        ROOT_LINE,
-        "fix: check the network, the proxy variables and DISCORD_API_ROOT",
-    ];
-    is_told(&scene, "GAL-DC-CONNECT", "retrying", &parts).await;
-    assert!(discord.calls().is_empty());
-    scene.env("DISCORD_API_ROOT", &right);
-    let running = start(&scene, &discord).await;
-    ann.says(&ann.direct(), "Q2").send();
-    assert_eq!(discord.wait_shown(ann.direct().id, 1).await[0].text, "A2", "the fix works");
-    scene.end(running).await;
 }

@@ -1,6 +1,10 @@
 //! `/memory`: people see, correct and delete what is remembered of them, and nothing else.
 
-use galatea_core::{Derived, MemoryId, MemoryKind, MemoryScope, store::MemoryQuery};
+use galatea_core::{
+    Content, Derived, Memory, MemoryId, MemoryKind, MemoryScope,
+    fact::{self, Origin},
+    store::{DerivedChange, MemoryQuery, Superseded},
+};
 
 use super::stage::{Stage, club, private};
 
@@ -78,4 +82,40 @@ async fn people_see_correct_and_delete_what_is_remembered_of_them() {
             .await
             .starts_with("I remember nothing of you that may be shown here")
     );
+}
+
+/// A merged fact names the messages that its facts stand on, and is deleted with them.
+#[tokio::test]
+async fn a_merged_fact_is_shown_and_deleted_as_a_whole() {
+    let stage = Stage::build(None).await;
+    stage.say(&club(0).mentioning(), "I live in Ghent").await;
+    stage.until_learnt("lives in Ghent").await;
+    stage.say(&club(0).mentioning(), "My boat is leaking").await;
+    stage.until_learnt("the boat is leaking").await;
+    let parts = facts(&stage).await;
+    assert_eq!(parts.len(), 2, "{parts:?}");
+    let mut memory = Memory {
+        id: MemoryId::fresh(),
+        content: Content::text("Anna lives in Ghent and has a boat that is leaking"),
+        ..parts[1].memory.clone()
+    };
+    let (origin, subject) = (Origin::of(&memory), memory.entity_id);
+    let all: Vec<&Derived> = parts.iter().collect();
+    fact::note_merged(&mut memory.metadata, &origin, subject, &all);
+    let ids = parts.iter().map(|part| part.memory.id);
+    let sources = parts.iter().flat_map(|part| part.sources.clone()).chain(ids.clone()).collect();
+    let (by, at) = (Some(memory.id), memory.created_at);
+    let change = DerivedChange {
+        new: vec![Derived::new(memory, parts[0].scope, sources)],
+        superseded: ids.map(|id| Superseded { id, at, by }).collect(),
+        ..DerivedChange::default()
+    };
+    stage.house.store.change_derived(stage.house.agent, &change).await.unwrap();
+    let here = answer(&stage, &club(0), "/memory").await;
+    assert!(here.contains("1. Anna lives in Ghent and has a boat that is leaking (you"), "{here}");
+    assert!(here.contains(", 2 messages: \"") && !here.contains("2. Anna"), "{here}");
+    assert!(here.contains("\"I live in Ghent\"") || here.contains("\"My boat is"), "{here}");
+    let deleted = answer(&stage, &club(0), "/memory forget 1").await;
+    assert!(deleted.starts_with("Deleted: Anna lives in Ghent and has a boat"), "{deleted}");
+    assert!(facts(&stage).await.is_empty(), "no part holds again");
 }

@@ -52,6 +52,33 @@ pub(super) struct Launch<'a> {
     pub(super) settings: &'a [(&'static str, String)],
 }
 
+impl Launch<'_> {
+    /// Sets working folder and environment of a command.
+    fn set(&self, command: &mut Command) {
+        command.current_dir(self.home).env_clear().env("HOME", self.home);
+        command.envs(std::env::var_os("PATH").map(|path| ("PATH", path)));
+        command.envs(self.settings.iter().map(|(name, value)| (*name, value)));
+        command.env("GALATEA_DATA_DIR", self.data).stdin(Stdio::null()).kill_on_drop(true);
+    }
+
+    /// What `galatea audit --json` says of the database. It works beside the running program.
+    /// `None` for another program.
+    pub(super) async fn audit(&self) -> Result<Option<serde_json::Value>> {
+        let Program::Galatea(binary) = self.program else { return Ok(None) };
+        let mut command = Command::new(binary);
+        command.args(["audit", "--json"]);
+        self.set(&mut command);
+        let output = timeout(PATIENCE, command.output())
+            .await
+            .context("`galatea audit` does not end")?
+            .context("cannot start `galatea audit`")?;
+        let text = String::from_utf8_lossy(&output.stdout);
+        serde_json::from_str(&text).map(Some).with_context(|| {
+            format!("`galatea audit` says:\n{text}{}", String::from_utf8_lossy(&output.stderr))
+        })
+    }
+}
+
 /// What the program reports about its database.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Counts {
@@ -91,15 +118,9 @@ impl Child {
                 command
             }
         };
-        command.current_dir(launch.home).env_clear().env("HOME", launch.home);
-        command.envs(std::env::var_os("PATH").map(|path| ("PATH", path)));
-        command.envs(launch.settings.iter().map(|(name, value)| (*name, value)));
-        command.env("GALATEA_DATA_DIR", launch.data).env("SERVER_PORT", port.to_string());
-        command
-            .stdin(Stdio::null())
-            .stdout(Stdio::null())
-            .stderr(Stdio::piped())
-            .kill_on_drop(true);
+        launch.set(&mut command);
+        command.env("SERVER_PORT", port.to_string());
+        command.stdout(Stdio::null()).stderr(Stdio::piped());
         let started = Instant::now();
         let mut process =
             command.spawn().with_context(|| format!("cannot start {:?}", launch.program))?;

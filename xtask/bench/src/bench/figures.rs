@@ -100,13 +100,18 @@ pub(super) struct OnPlatform {
     pub(super) half: Load,
     /// [`Figures::LARGE`] rooms at once.
     pub(super) large: Load,
-    /// The flood with PostgreSQL.
+    /// The flood with PostgreSQL. Rows are those that the server counts, with what the program
+    /// does in the quiet time afterwards.
     pub(super) postgres: Load,
+    /// Write-ahead log of PostgreSQL per answer of that flood, in KiB.
+    pub(super) postgres_log: f64,
     /// Start with a new data folder.
     pub(super) first_start: Start,
-    /// Start with an existing data folder.
+    /// Start with an existing data folder, whose database holds no message.
     pub(super) restart: Start,
-    /// Resident memory in MiB while idle.
+    /// Start with the filled database.
+    pub(super) filled: Start,
+    /// Resident memory in MiB while idle, with the filled database.
     pub(super) idle: f64,
     /// Resident memory in MiB right after all loads.
     pub(super) after_load: f64,

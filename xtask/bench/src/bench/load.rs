@@ -81,6 +81,12 @@ impl Amount {
         }
     }
 
+    /// All of these questions, however long their answers take: what is measured afterwards depends
+    /// on their number.
+    pub(super) fn whole(questions: usize) -> Self {
+        Self { open_end: false, patient: true, ..Self::flood(questions, Duration::ZERO) }
+    }
+
     /// Questions at a fixed rate for a fixed time.
     pub(super) fn paced(pace: f64, lasting: Duration) -> Self {
         let questions = (pace * lasting.as_secs_f64()).max(1.0) as usize;

@@ -1,8 +1,8 @@
 //! The program with one agent on one platform, its starts and its loads.
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, bail};
 use std::{
-    path::Path,
+    path::{Path, PathBuf},
     time::{Duration, Instant},
 };
 
@@ -10,11 +10,12 @@ use super::{
     Plan,
     child::{Child, Launch, Program},
     figures::{Figures, Load, OnPlatform, Start, percentile},
+    fill,
     load::{self, Amount},
     proc,
     stage::{Platform, Stage},
 };
-use galatea_testkit::postgres::{Database, Server};
+use galatea_testkit::postgres::{Database, Server, Written};
 
 /// Pause between readiness and measuring the memory of an idle process.
 const REST: Duration = Duration::from_secs(3);
@@ -31,6 +32,9 @@ const CALM: Duration = Duration::from_secs(10);
 /// Longest wait for it.
 const SETTLED: Duration = Duration::from_secs(120);
 
+/// Time in which another program is filled.
+const FILLING_ANOTHER: Duration = Duration::from_secs(120);
+
 /// Results of the loads with SQLite.
 pub(super) struct OnSqlite {
     one_room: Load,
@@ -39,9 +43,17 @@ pub(super) struct OnSqlite {
     flood: Load,
     half: Load,
     large: Load,
+    filled: Start,
     idle: f64,
     after_load: f64,
     rested: f64,
+}
+
+/// Results of the flood with PostgreSQL.
+pub(super) struct OnPostgres {
+    pub(super) flood: Load,
+    /// Write-ahead log per answer, in KiB.
+    log: f64,
 }
 
 /// The program with one agent on one platform.
@@ -61,17 +73,21 @@ impl Scene<'_> {
     }
 
     fn start_with(&self, data: &str, settings: &[(&'static str, String)]) -> Result<Child> {
-        let (data, helper) = (
-            self.folder.join(format!("{}-{data}", self.name)),
-            [self.root.join("characters/helper.json")],
-        );
-        Child::start(&Launch {
-            program: self.program,
-            home: self.folder,
-            data: &data,
-            characters: &helper,
-            settings,
-        })
+        let (data, helper) = (self.data(data), [self.root.join("characters/helper.json")]);
+        Child::start(&self.launch(&data, &helper, settings))
+    }
+
+    fn data(&self, name: &str) -> PathBuf {
+        self.folder.join(format!("{}-{name}", self.name))
+    }
+
+    fn launch<'a>(
+        &'a self,
+        data: &'a Path,
+        characters: &'a [PathBuf],
+        settings: &'a [(&'static str, String)],
+    ) -> Launch<'a> {
+        Launch { program: self.program, home: self.folder, data, characters, settings }
     }
 
     /// Measures first starts and restarts.
@@ -89,15 +105,67 @@ impl Scene<'_> {
         Ok((median(first)?, median(again)?))
     }
 
+    /// Measures restarts on data that is there.
+    async fn restarts(&self, data: &str, count: usize) -> Result<Start> {
+        eprintln!("--- {}: {count} restarts on the filled database", self.name);
+        let mut times = Vec::new();
+        for _ in 0..count {
+            let child = self.start(data)?;
+            times.push(child.ready().await?);
+            child.stop().await?;
+        }
+        self.platform.forget();
+        median(times)
+    }
+
+    async fn warm_up(&self, child: &Child, plan: &Plan) -> Result<usize> {
+        let load = load::run(&self.platform, child, plan.warm_up).await;
+        Ok(load.with_context(|| format!("warming up on {}", self.name))?.answers)
+    }
+
+    /// Fills the database of a program that has just been started for the first time, and checks
+    /// that it holds exactly the planned questions with their answers: the figures hold for a
+    /// database that is in use, not for an empty one.
+    async fn fill(
+        &self,
+        child: &Child,
+        plan: &Plan,
+        data: &str,
+        settings: &[(&'static str, String)],
+    ) -> Result<()> {
+        let asked = self.warm_up(child, plan).await?;
+        let rest = Amount::whole(plan.fill.saturating_sub(asked));
+        self.step("filling the database", child, rest).await?;
+        let data = self.data(data);
+        match self.launch(&data, &[], settings).audit().await? {
+            Some(audit) => fill::check(&audit, plan.fill).context(self.name)?,
+            None => bail!("only Galatea counts what its database holds"),
+        }
+        eprintln!("--- {}: the database holds {} answered questions", self.name, plan.fill);
+        Ok(())
+    }
+
     pub(super) async fn loads(
         &self,
         plan: &Plan,
         (first_start, restart): (Start, Start),
     ) -> Result<OnPlatform> {
-        let OnSqlite { one_room, thinking, rooms, flood, half, large, idle, after_load, rested } =
-            self.on_sqlite(plan).await?;
-        let postgres = self.on_postgres(plan).await?;
+        let OnSqlite {
+            one_room,
+            thinking,
+            rooms,
+            flood,
+            half,
+            large,
+            filled,
+            idle,
+            after_load,
+            rested,
+        } = self.on_sqlite(plan).await?;
+        let OnPostgres { flood: postgres, log: postgres_log } = self.on_postgres(plan).await?;
         Ok(OnPlatform {
+            filled,
+            postgres_log,
             one_room,
             thinking,
             rooms,
@@ -117,25 +185,37 @@ impl Scene<'_> {
     /// message of a private chat with one that contains its number (`#7`), as an echo does.
     pub(super) async fn on_other(&self, plan: &Plan) -> Result<()> {
         let child = self.start("other")?;
-        load::run(&self.platform, &child, plan.warm_up)
-            .await
-            .with_context(|| format!("warming up on {}", self.name))?;
+        self.warm_up(&child, plan).await?;
+        // One that stores nothing is as fast afterwards. A slow one would take hours for the whole.
+        let fill = Amount::flood(plan.fill, FILLING_ANOTHER);
+        let filled = self.step("filling, as far as the time suffices", &child, fill).await?.answers;
+        eprintln!("--- {}: {filled} of {} questions fill it, by its answers", self.name, plan.fill);
         self.step("one room, one question at a time", &child, plan.one_room).await?;
         self.step("100 rooms, one question each", &child, plan.rooms).await?;
-        self.step("100 rooms, flood", &child, plan.flood).await?;
+        let flood = self.step("100 rooms, flood", &child, plan.flood).await?;
+        self.half(&child, plan, &flood).await?;
+        self.step("1,000 rooms at once", &child, plan.large).await?;
         Ok(())
+    }
+
+    /// The same rooms at half the pace of their flood.
+    async fn half(&self, child: &Child, plan: &Plan, flood: &Load) -> Result<Load> {
+        let amount = Amount::paced(flood.per_second / 2.0, plan.half);
+        self.step("100 rooms, half the pace of the flood", child, amount).await
     }
 
     pub(super) async fn on_sqlite(&self, plan: &Plan) -> Result<OnSqlite> {
         let child = self.start("load")?;
         child.ready().await?;
+        self.fill(&child, plan, "load", &self.settings).await?;
+        child.stop().await?;
+        let filled = self.restarts("load", plan.starts).await?;
+        eprintln!("--- {}: ready {:?} after a restart", self.name, filled.readyz);
+        let child = self.start("load")?;
+        child.ready().await?;
         let idle = rested(&child).await?;
         eprintln!("--- {}: {idle:.1} MiB at rest", self.name);
-        load::run(&self.platform, &child, plan.warm_up)
-            .await
-            .with_context(|| format!("warming up on {}", self.name))?;
-        // The figures hold for a database that is in use, not for an empty one.
-        self.step("filling the database", &child, plan.fill).await?;
+        self.warm_up(&child, plan).await?;
         let one_room = self.step("one room, one question at a time", &child, plan.one_room).await?;
         self.stage.think(Figures::THINKING);
         let thinking = self.step("one room, a slow model", &child, plan.thinking).await;
@@ -143,13 +223,7 @@ impl Scene<'_> {
         let thinking = thinking?;
         let rooms = self.step("100 rooms, one question each", &child, plan.rooms).await?;
         let flood = self.step("100 rooms, flood", &child, plan.flood).await?;
-        let half = self
-            .step(
-                "100 rooms, half the pace of the flood",
-                &child,
-                Amount::paced(flood.per_second / 2.0, plan.half),
-            )
-            .await?;
+        let half = self.half(&child, plan, &flood).await?;
         let large = self.step("1,000 rooms at once", &child, plan.large).await?;
         let after_load = proc::resident(child.pid())?;
         tokio::time::sleep(REST_AFTER_LOADS).await;
@@ -160,12 +234,23 @@ impl Scene<'_> {
             REST_AFTER_LOADS.as_secs()
         );
         child.stop().await?;
-        Ok(OnSqlite { one_room, thinking, rooms, flood, half, large, idle, after_load, rested })
+        Ok(OnSqlite {
+            one_room,
+            thinking,
+            rooms,
+            flood,
+            half,
+            large,
+            filled,
+            idle,
+            after_load,
+            rested,
+        })
     }
 
     /// The flood with a PostgreSQL server on this machine, with its default durability (`fsync` and
     /// `synchronous_commit` on).
-    pub(super) async fn on_postgres(&self, plan: &Plan) -> Result<Load> {
+    pub(super) async fn on_postgres(&self, plan: &Plan) -> Result<OnPostgres> {
         self.platform.forget();
         let server = tokio::task::spawn_blocking(Server::durable)
             .await
@@ -175,26 +260,29 @@ impl Scene<'_> {
         settings.push(("DATABASE_URL", database.url()));
         let child = self.start_with("postgres", &settings)?;
         child.ready().await?;
-        load::run(&self.platform, &child, plan.warm_up)
-            .await
-            .with_context(|| format!("warming up on {} with PostgreSQL", self.name))?;
-        self.step("PostgreSQL, filling the database", &child, plan.fill).await?;
-        let (before, first) = (proc::cpu_of_family(server.pid())?, database.writes().await);
-        let load = self.step("PostgreSQL, 100 rooms, flood", &child, plan.flood).await?;
+        self.fill(&child, plan, "postgres", &settings).await.context("with PostgreSQL")?;
+        let (before, first) = (proc::cpu_of_family(server.pid())?, database.written().await);
+        let mut flood = self.step("PostgreSQL, 100 rooms, flood", &child, plan.flood).await?;
+        // A session reports its rows to the server when it has been idle: `step` waits for quiet.
+        let last = database.written().await;
+        let answers = flood.answers as f64;
         let used = proc::cpu_of_family(server.pid())?.saturating_sub(before).as_secs_f64() * 1000.0
-            / load.answers as f64;
-        let commits = (database.writes().await - first) as f64 / load.answers as f64;
-        let statements = load.statements.unwrap_or_default();
+            / answers;
+        let per_answer = |of: fn(&Written) -> i64| (of(&last) - of(&first)) as f64 / answers;
+        let (commits, rows) = (per_answer(|w| w.transactions), per_answer(|w| w.rows));
+        let log = per_answer(|w| w.log_bytes) / 1024.0;
+        let statements = flood.statements.unwrap_or_default();
         eprintln!(
-            "--- {}: PostgreSQL itself: {used:.2} ms of processor time, {statements:.2} statements and {commits:.2} commits per answer",
+            "--- {}: PostgreSQL itself: {used:.2} ms of processor time, {statements:.2} statements, {commits:.2} commits, {rows:.1} rows and {log:.1} KiB of write-ahead log per answer",
             self.name
         );
+        flood.rows = Some(rows);
         child.stop().await?;
         drop(database);
         tokio::task::spawn_blocking(move || server.end())
             .await
             .context("PostgreSQL did not end")?;
-        Ok(load)
+        Ok(OnPostgres { flood, log })
     }
 
     /// Runs a load and prints its result at once, so that it is not lost if a later load fails.

@@ -287,6 +287,16 @@ fn rows(figures: &Figures) -> Vec<Row> {
             Unit::Millis,
             each(|on| on.postgres.cpu),
         ),
+        Row::new(
+            "rows written per answer with PostgreSQL, flood",
+            Unit::Count,
+            reported(|on| on.postgres.rows),
+        ),
+        Row::new(
+            "write-ahead log per answer with PostgreSQL, flood",
+            Unit::Kibibytes,
+            each(|on| on.postgres_log),
+        ),
         Row::new("processor time per answer, one room", Unit::Millis, each(|on| on.one_room.cpu)),
         Row::new("processor time per answer, flood", Unit::Millis, each(|on| on.flood.cpu))
             .goal(Goal::AtMost(0.25)),
@@ -319,13 +329,17 @@ fn rows(figures: &Figures) -> Vec<Row> {
         wait("restart to `/readyz` 200", |on| on.restart.readyz)
             .goal(Goal::AtMost(20.0))
             .peers(["101 ms", NONE, "734 ms", "12 ms"]),
+        wait("restart on the filled database to `ready in`", |on| on.filled.line),
+        wait("restart on the filled database to `/readyz` 200", |on| on.filled.readyz)
+            .goal(Goal::AtMost(20.0)),
         wait("first start, new database, to `ready in`", |on| on.first_start.line),
         wait("first start, new database, to `/readyz` 200", |on| on.first_start.readyz)
             .goal(Goal::AtMost(40.0)),
         Row::new("idle memory, one agent on the platform", Unit::Mebibytes, each(|on| on.idle))
             .goal(Goal::AtMost(20.0))
             .peers(["38 MiB", NONE, "79–429 MiB", "6 MiB"]),
-        Row::new("the same the moment the loads end", Unit::Mebibytes, each(|on| on.after_load)),
+        Row::new("the same the moment the loads end", Unit::Mebibytes, each(|on| on.after_load))
+            .goal(Goal::AtMost(60.0)),
         Row::new("the same 30 s after the loads", Unit::Mebibytes, each(|on| on.rested))
             .goal(Goal::AtMost(60.0)),
         Row::new(

@@ -119,10 +119,13 @@ async fn list(turn: &Turn<'_>, store: &dyn Store) -> Result<String> {
     }
     let more = valid.len().saturating_sub(LISTED);
     valid.truncate(LISTED);
-    let first: Vec<MemoryId> =
-        valid.iter().filter_map(|fact| fact.sources.first().copied()).collect();
+    // Of a merged fact the sources are its facts, too.
+    let wanted =
+        |fact: &Derived| if fact::is_merged(&fact.memory) { fact.sources.len() } else { 1 };
+    let ids: Vec<MemoryId> =
+        valid.iter().flat_map(|fact| fact.sources.iter().copied().take(wanted(fact))).collect();
     let sources: HashMap<MemoryId, Memory> = store
-        .derived(turn.agent.identity.id(), &first)
+        .derived(turn.agent.identity.id(), &ids)
         .await?
         .into_iter()
         .map(|source| (source.memory.id, source.memory))
@@ -132,8 +135,16 @@ async fn list(turn: &Turn<'_>, store: &dyn Store) -> Result<String> {
         text.push_str(&format!("\nIn short: {profile}\n"));
     }
     for (n, fact) in valid.iter().enumerate() {
-        let source = fact.sources.first().and_then(|id| sources.get(id));
-        text.push_str(&format!("\n{}. {}", n + 1, line(turn, fact, source)));
+        let messages: Vec<&Memory> = fact
+            .sources
+            .iter()
+            .filter_map(|id| sources.get(id))
+            .filter(|source| source.kind != MemoryKind::Facts)
+            .collect();
+        let merged = fact::is_merged(&fact.memory);
+        let times = if merged { messages.len() } else { fact.sources.len() };
+        let line = line(turn, fact, messages.first().copied(), times);
+        text.push_str(&format!("\n{}. {line}", n + 1));
     }
     if more > 0 {
         text.push_str(&format!("\n…and {more} more."));
@@ -173,7 +184,7 @@ fn place(turn: &Turn<'_>) -> &'static str {
 
 /// A fact with author, date and the beginning of its source, if the person wrote it or can read it
 /// here.
-fn line(turn: &Turn<'_>, fact: &Derived, source: Option<&Memory>) -> String {
+fn line(turn: &Turn<'_>, fact: &Derived, source: Option<&Memory>, times: usize) -> String {
     let memory = &fact.memory;
     let (origin, person) = (Origin::of(memory), memory.entity_id);
     let date = turn.agent.zone.local(memory.created_at).date();
@@ -182,7 +193,6 @@ fn line(turn: &Turn<'_>, fact: &Derived, source: Option<&Memory>) -> String {
         Some(_) => format!("{} said so", speakers::display(&origin.said_by_name)),
         None => "noted".to_owned(),
     };
-    let times = fact.sources.len();
     let again = if times > 1 { format!(", {times} messages") } else { String::new() };
     let readable = |source: &&Memory| source.entity_id == person || source.room_id == turn.room.id;
     let quote = source

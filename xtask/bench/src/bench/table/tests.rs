@@ -32,9 +32,11 @@ fn figures() -> Figures {
         flood: load(1_234_567.0, spread(60_000, 90_000), None),
         half: load(600_000.0, spread(2_000, 51_000), None),
         large: load(900.0, spread(60_000, 90_000), None),
-        postgres: load(1_600.0, spread(60_000, 90_000), None),
+        postgres: Load { rows: Some(7.25), ..load(1_600.0, spread(60_000, 90_000), None) },
+        postgres_log: 3.5,
         first_start: start,
         restart: start,
+        filled: Start { line: Duration::from_millis(9), readyz: Duration::from_millis(18) },
         idle: 14.25,
         after_load: 20.0,
         rested: 20.0,
@@ -131,6 +133,18 @@ fn figures_stand_beside_targets_and_peers() {
     assert_eq!(
         cells(&table, "restart to `/readyz` 200")[..4],
         ["**62 ms**", "**62 ms**", "≤ 20 ms", "no"]
+    );
+    assert_eq!(
+        cells(&table, "restart on the filled database to `/readyz` 200")[..4],
+        ["**18 ms**", "**18 ms**", "≤ 20 ms", "yes"]
+    );
+    assert_eq!(
+        cells(&table, "rows written per answer with PostgreSQL, flood")[..2],
+        ["**7.2**", "**7.2**"]
+    );
+    assert_eq!(
+        cells(&table, "write-ahead log per answer with PostgreSQL, flood")[..2],
+        ["**3.5 KiB**", "**3.5 KiB**"]
     );
     assert_eq!(
         cells(&table, "idle memory, one agent on the platform")[..2],
