@@ -25,15 +25,15 @@ pub struct RegisteredModel {
 pub enum PluginModel {
     /// Text of a tier.
     Text(Tier, Arc<dyn TextModel>),
-    /// Descriptions of pictures.
+    /// Describes pictures.
     Vision(Arc<dyn TextModel>),
     /// Vectors. Only the model of the highest priority is used, and none in its place if it fails:
     /// vectors of two models cannot be compared.
     Embedding(Arc<dyn EmbeddingModel>),
-    /// Sound to words.
+    /// Turns sound into words.
     Transcription(Arc<dyn MediaModel<Transcription>>),
-    /// Words to pictures.
+    /// Turns words into pictures.
     Image(Arc<dyn MediaModel<ImageGeneration>>),
-    /// Words to speech.
+    /// Turns words into speech.
     Speech(Arc<dyn MediaModel<TextToSpeech>>),
 }

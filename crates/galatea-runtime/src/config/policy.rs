@@ -8,36 +8,36 @@ use super::{
     Spending, forms,
 };
 
-/// Direct message policy.
+/// Whose direct messages are answered.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum DmPolicy {
-    /// Everyone.
+    /// Everyone's.
     Open,
     /// Only people on the list.
     Allowlist,
     /// Strangers get a code for the owner to approve.
     Pairing,
-    /// Answers no one.
+    /// Direct messages get no answer.
     Disabled,
 }
 
-/// Group policy.
+/// Which messages of groups are answered.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum GroupPolicy {
     /// When addressed in one of these ways.
     Addressed {
-        /// By a mention.
+        /// Messages that mention the agent.
         mention: bool,
         /// By a reply to the agent.
         reply: bool,
-        /// By name.
+        /// Messages that call the agent by name.
         name: bool,
     },
-    /// Every message.
+    /// Every message gets an answer.
     Always,
     /// When addressed, and otherwise when a model thinks so.
     Ambient,
-    /// Never.
+    /// Messages of groups get no answer.
     Disabled,
 }
 
@@ -48,7 +48,7 @@ pub enum Parts {
     Auto,
     /// At most so many, two or more.
     Most(usize),
-    /// Any number.
+    /// As many as it takes.
     Any,
 }
 
@@ -72,15 +72,15 @@ impl Parts {
 pub struct Policy {
     /// Answer here at all (`<SOURCE>_AUTO_REPLY`).
     pub auto_reply: bool,
-    /// Direct messages.
+    /// Whose direct messages are answered.
     pub dm: DmPolicy,
     /// The setting that says so.
     pub dm_setting: String,
-    /// The allowlist.
+    /// People who may write where the policy is an allowlist, or pairing.
     pub allow_from: People,
     /// The setting that says so.
     pub allow_from_setting: String,
-    /// Groups.
+    /// Which messages of groups are answered.
     pub group: GroupPolicy,
     /// The setting that says so.
     pub group_setting: String,
@@ -102,7 +102,7 @@ pub struct Policy {
     pub only_users: Option<People>,
     /// The setting that says so.
     pub only_users_setting: String,
-    /// Answer bots.
+    /// Messages of bots are answered, up to the hop limit.
     pub allow_bots: bool,
     /// The setting that says so.
     pub allow_bots_setting: String,
@@ -112,7 +112,7 @@ pub struct Policy {
     pub always_types: Vec<ChannelType>,
     /// This platform is always answered.
     pub always_source: bool,
-    /// Silent unless followed.
+    /// Groups get answers only while the agent follows them.
     pub off_by_default: bool,
     /// The offline script may answer in public.
     pub script_in_public: bool,

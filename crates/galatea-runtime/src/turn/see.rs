@@ -5,7 +5,7 @@
 use base64::{Engine as _, prelude::BASE64_STANDARD};
 use futures::future::join_all;
 use galatea_core::{
-    Content, Error, Media, MediaKind, MemoryId, Result, StepOutcome, Timestamp,
+    Content, Error, Media, MediaKind, MemoryId, Result, StepOutcome, Store, Timestamp,
     model::{ChatMessage, ChatPart, ChatRole, TextRequest},
 };
 use std::time::Duration;
@@ -79,7 +79,7 @@ pub(super) async fn see(engine: &Engine, context: &mut TurnContext) {
     }
     for memory in context.memories_mut() {
         if fill(&mut memory.content, &described)
-            && let Err(error) = keep(engine, memory.id, &described).await
+            && let Err(error) = keep(&*engine.store, memory.id, &described).await
         {
             tracing::warn!(memory = %memory.id, error = %error.report(), "failed to store the description of an attachment; only this turn knows it");
         }
@@ -98,10 +98,10 @@ enum Description {
 
 /// Stores the words with the message as it reads now: looking takes seconds, in which it may have
 /// been edited or deleted.
-async fn keep(engine: &Engine, id: MemoryId, described: &[(Media, Description)]) -> Result<()> {
-    let Some(mut memory) = engine.store.memory(id).await? else { return Ok(()) };
+async fn keep(store: &dyn Store, id: MemoryId, described: &[(Media, Description)]) -> Result<()> {
+    let Some(mut memory) = store.memory(id).await? else { return Ok(()) };
     if fill(&mut memory.content, described) {
-        engine.store.update_content(memory.agent_id, id, &memory.content).await?;
+        store.update_content(memory.agent_id, id, &memory.content).await?;
     }
     Ok(())
 }
