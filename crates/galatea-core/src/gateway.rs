@@ -43,6 +43,7 @@ pub struct Gateway {
 }
 
 /// What the runtime implements behind [`Gateway`].
+#[doc(hidden)]
 #[async_trait]
 pub trait GatewayBackend: Send + Sync {
     /// Called by [`Gateway::ensure_connection`].

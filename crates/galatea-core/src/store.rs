@@ -34,36 +34,41 @@ mod step;
 mod turn;
 mod usage;
 
-pub use about::{About, AboutAgent, digest};
-pub use audit::{AuditLine, AuditStore, Exceptions, Missing};
-pub use change::{ConnectionChange, EntityChange, RequestedChange, RoomChange, WorldChange};
+pub use change::RequestedChange;
 pub use derived::{DerivedChange, DerivedStore, Superseded};
 pub use embedding::{EmbeddingClaim, EmbeddingStore, NewEmbedding, Unembedded};
-pub use event::{EventPosition, EventStore};
-pub use inbox::{
-    ConnectorState, Envelope, InFlightRows, InboxEntry, InboxItem, InboxStore, Ingest, Ingested,
-    Mutation,
-};
-pub use inbox_state::InboxState;
-pub use lease::{
-    Fence, Group, Lease, LeaseStatus, LeaseStore, Member, Membership, ProcessRole, Pulse,
-    fair_share,
-};
-pub use link::LinkStore;
+pub use inbox::Envelope;
 pub use memory::{MemoryQuery, MemoryStore};
-pub use outbox::{OutboxItem, OutboxQuery, OutboxState, OutboxStore, Resolution, Settlement};
-pub use partition::{Partition, ROOM_PARTITIONS, room_partition};
 pub use plugin_cache::PluginCache;
 pub use recall::{MOST_RECALLED, Meaning, RecallQuery, RecallStore, Recalled};
-pub use step::{JournalStep, StepStore};
-pub use turn::{FinishedMessage, NewDelivery, TurnRecord};
-pub use usage::{
-    Amount, Block, BlockKind, BlockStore, Day, Holder, UsageRow, UsageStore, UsageTotal,
+pub use usage::{Amount, Day, UsageRow};
+
+// Only the engine and the stores use these: connectors and plugins cannot reach them.
+#[doc(hidden)]
+pub use self::{
+    about::{About, AboutAgent, digest},
+    audit::{AuditLine, AuditStore, Exceptions, Missing},
+    change::{ConnectionChange, EntityChange, RoomChange, WorldChange},
+    event::{EventPosition, EventStore},
+    inbox::{
+        ConnectorState, InFlightRows, InboxEntry, InboxItem, InboxStore, Ingest, Ingested, Mutation,
+    },
+    inbox_state::InboxState,
+    lease::{
+        Fence, Group, Lease, LeaseStatus, LeaseStore, Member, Membership, ProcessRole, Pulse,
+        fair_share,
+    },
+    link::LinkStore,
+    outbox::{OutboxItem, OutboxQuery, OutboxState, OutboxStore, Resolution, Settlement},
+    partition::{Partition, ROOM_PARTITIONS, room_partition},
+    step::{JournalStep, StepStore},
+    turn::{FinishedMessage, NewDelivery, TurnRecord},
+    usage::{Block, BlockKind, BlockStore, Holder, UsageStore, UsageTotal},
 };
 
 /// The part of a store that plugin code sees: memories, people and places, relationships and tasks.
-/// Its small values are in [`PluginCache`]. Queues, leases, the ledger and the journal are the engine's: plugin
-/// code can neither settle a delivery nor claim a lease. Blanket implementation.
+/// Its small values are in [`PluginCache`]. Queues, leases, the ledger and the journal are the
+/// engine's: plugin code can neither settle a delivery nor claim a lease. Blanket implementation.
 pub trait PluginStore:
     WorldStore
     + RoomStore
@@ -90,6 +95,7 @@ impl<T> PluginStore for T where
 }
 
 /// Everything a store can do. Blanket implementation; no methods of its own.
+#[doc(hidden)]
 pub trait Store:
     PluginStore
     + AgentStore
@@ -122,6 +128,7 @@ impl<T> Store for T where
 }
 
 /// The agents that have used this store.
+#[doc(hidden)]
 #[async_trait]
 pub trait AgentStore: Send + Sync {
     /// Inserts or replaces an agent. Secrets are not part of the serialised character. Called when
@@ -205,6 +212,7 @@ pub trait TaskStore: Send + Sync {
 }
 
 /// Small values by key, per agent.
+#[doc(hidden)]
 #[async_trait]
 pub trait CacheStore: Send + Sync {
     /// A value that has not expired. Called by the runtime, and by plugins through [`PluginCache`].

@@ -128,17 +128,9 @@ impl Policy {
     pub fn from_settings(settings: &Settings, source: &Source) -> Result<Self> {
         let own = PlatformSettings { settings, prefix: source.as_str().to_ascii_uppercase() };
         let (dm_setting, dm) = own.text(forms::DM_POLICY, &DM_POLICY);
-        let dm = match dm.as_str() {
-            "open" => DmPolicy::Open,
-            "allowlist" => DmPolicy::Allowlist,
-            "pairing" => DmPolicy::Pairing,
-            "disabled" => DmPolicy::Disabled,
-            _ => {
-                return Err(
-                    own.complain(&dm_setting, "is none of open, allowlist, pairing, disabled")
-                );
-            }
-        };
+        let dm = parse_dm(&dm).ok_or_else(|| {
+            own.complain(&dm_setting, "is none of open, allowlist, pairing, disabled")
+        })?;
         let (group_setting, group) = own.text(forms::GROUP_POLICY, &GROUP_POLICY);
         let group = parse_group(&group).ok_or_else(|| {
             own.complain(
@@ -153,19 +145,9 @@ impl Policy {
             _ => return Err(own.complain(&name_setting, "is neither addressed nor anywhere")),
         };
         let (parts_setting, parts) = own.text(forms::ANSWER_PARTS, &ANSWER_PARTS);
-        let parts = match parts.as_str() {
-            "auto" => Parts::Auto,
-            "none" => Parts::Any,
-            n => match n.parse() {
-                // One of them says that there is more.
-                Ok(most) if most >= 2 => Parts::Most(most),
-                _ => {
-                    return Err(
-                        own.complain(&parts_setting, "is none of auto, none and a number from 2")
-                    );
-                }
-            },
-        };
+        let parts = parse_parts(&parts).ok_or_else(|| {
+            own.complain(&parts_setting, "is none of auto, none and a number from 2")
+        })?;
         let (allow_from_setting, allow_from) = own.people(forms::ALLOW_FROM, &ALLOW_FROM)?;
         let (allow_bots_setting, allow_bots) = own.text(forms::ALLOW_BOTS, &ALLOW_BOTS);
         let rooms = own.list(forms::ALLOWED_CHATS)?;
@@ -295,6 +277,25 @@ fn parse_switch(text: &str) -> Option<bool> {
         "true" | "1" | "yes" | "on" => Some(true),
         "false" | "0" | "no" | "off" => Some(false),
         _ => None,
+    }
+}
+
+fn parse_dm(text: &str) -> Option<DmPolicy> {
+    match text {
+        "open" => Some(DmPolicy::Open),
+        "allowlist" => Some(DmPolicy::Allowlist),
+        "pairing" => Some(DmPolicy::Pairing),
+        "disabled" => Some(DmPolicy::Disabled),
+        _ => None,
+    }
+}
+
+fn parse_parts(text: &str) -> Option<Parts> {
+    match text {
+        "auto" => Some(Parts::Auto),
+        "none" => Some(Parts::Any),
+        // One of them says that there is more.
+        most => most.parse().ok().filter(|most| *most >= 2).map(Parts::Most),
     }
 }
 

@@ -2,8 +2,8 @@
 
 use dashmap::DashMap;
 use galatea_core::{
-    AgentId, AgentView, Clock, ConnectorInfo, Error, ErrorKind, EventBus, MemoryId, NoHints,
-    Outbound, Result, Services, Store, Zone, store::PluginCache,
+    AgentId, AgentView, Character, Clock, Connector, ConnectorInfo, Error, ErrorKind, EventBus,
+    MemoryId, NoHints, Outbound, Result, Services, Settings, Store, Zone, store::PluginCache,
 };
 use std::{collections::btree_map::Entry as MapEntry, sync::Arc, time::Duration};
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
@@ -59,9 +59,6 @@ impl Orchestrator {
 async fn assemble(options: &RuntimeOptions, spec: AgentSpec) -> Result<Agent> {
     let limits = Limits::from_settings(&spec.settings)?;
     let owners = config::owners(&spec.settings)?;
-    let model_notice =
-        spec.settings.text(&MODEL_NOTICE).filter(|text| !text.trim().eq_ignore_ascii_case("none"));
-    let zone = Arc::new(Zone::from_settings(&spec.settings)?);
     let beside = Beside {
         store: Arc::clone(&options.store) as _,
         embedding: spec.models.embedding.clone(),
@@ -72,28 +69,8 @@ async fn assemble(options: &RuntimeOptions, spec: AgentSpec) -> Result<Agent> {
     let cache = |plugin: &str| PluginCache::new(Arc::clone(&cache_store) as _, id, plugin);
     let registry = Arc::new(Registry::load(spec.plugins, cache)?);
     let services = Services::new(registry.services.iter().cloned());
-    let (store, clock) = (&options.store, &options.clock);
-    store.save_agent(id, &spec.character).await?;
-    agent_room::remember(&**store, &identity, &spec.character.name).await?;
-    let directory =
-        Directory::load(&**store, identity.clone(), &spec.connectors, clock.now()).await?;
-    let shared = Shared {
-        view: Arc::new(AgentView {
-            identity: identity.clone(),
-            character: Arc::new(spec.character),
-            settings: spec.settings,
-            zone,
-        }),
-        store: Arc::clone(store),
-        clock: Arc::clone(clock),
-        events: options.events.clone(),
-        directory: Arc::new(directory),
-        ownership: Arc::new(ownership(options, &spec.connectors)),
-        poll: options.reconcile_every,
-        tasks: TaskTracker::new(),
-        stop: CancellationToken::new(),
-        halt: CancellationToken::new(),
-    };
+    let shared = Shared::load(options, spec.character, spec.settings, &spec.connectors).await?;
+    let Shared { store, clock, .. } = &shared;
     let outbox = shared.outbox(&limits);
     let outbound: Arc<dyn Outbound> = Arc::new(ThroughOutbox(Arc::downgrade(&outbox)));
     let budget =
@@ -106,11 +83,6 @@ async fn assemble(options: &RuntimeOptions, spec: AgentSpec) -> Result<Agent> {
     };
     let in_flight = InFlight::default();
     let engine = Arc::new(Engine {
-        view: Arc::clone(&shared.view),
-        store: Arc::clone(store),
-        clock: Arc::clone(clock),
-        events: shared.events.clone(),
-        directory: Arc::clone(&shared.directory),
         policies: Policies::new(shared.view.settings.clone(), spec.account_settings),
         limits,
         budget: Arc::clone(&budget),
@@ -118,7 +90,12 @@ async fn assemble(options: &RuntimeOptions, spec: AgentSpec) -> Result<Agent> {
         outbox: Arc::clone(&outbox),
         claims: Claims::new(Arc::clone(&shared.ownership), in_flight.clone()),
         background: Background::new(shared.tasks.clone(), shared.stop.clone(), shared.halt.clone()),
-        state: EngineState::new(model_notice),
+        state: EngineState::new(model_notice(&shared.view.settings)),
+        view: Arc::clone(&shared.view),
+        store: Arc::clone(store),
+        clock: Arc::clone(clock),
+        events: shared.events.clone(),
+        directory: Arc::clone(&shared.directory),
     });
     let inbox = shared.inbox(engine, &outbox, in_flight);
     let intake = Arc::new(shared.intake(&inbox, &outbox));
@@ -144,6 +121,11 @@ async fn assemble(options: &RuntimeOptions, spec: AgentSpec) -> Result<Agent> {
     })
 }
 
+/// What a Room reads when no model answers; none if the setting is `none`.
+fn model_notice(settings: &Settings) -> Option<String> {
+    settings.text(&MODEL_NOTICE).filter(|text| !text.trim().eq_ignore_ascii_case("none"))
+}
+
 /// What intake, inbox, engine and outbox of an agent share.
 struct Shared {
     view: Arc<AgentView>,
@@ -159,6 +141,35 @@ struct Shared {
 }
 
 impl Shared {
+    /// Stores the agent, and reads which people and places it knows.
+    async fn load(
+        options: &RuntimeOptions,
+        character: Character,
+        settings: Settings,
+        connectors: &[Arc<dyn Connector>],
+    ) -> Result<Self> {
+        let (store, clock) = (&options.store, &options.clock);
+        let zone = Arc::new(Zone::from_settings(&settings)?);
+        let identity = character.identity();
+        store.save_agent(identity.id(), &character).await?;
+        agent_room::remember(&**store, &identity, &character.name).await?;
+        let directory =
+            Directory::load(&**store, identity.clone(), connectors, clock.now()).await?;
+        let character = Arc::new(character);
+        Ok(Self {
+            view: Arc::new(AgentView { identity, character, settings, zone }),
+            store: Arc::clone(store),
+            clock: Arc::clone(clock),
+            events: options.events.clone(),
+            directory: Arc::new(directory),
+            ownership: Arc::new(ownership(options, connectors)),
+            poll: options.reconcile_every,
+            tasks: TaskTracker::new(),
+            stop: CancellationToken::new(),
+            halt: CancellationToken::new(),
+        })
+    }
+
     fn outbox(&self, limits: &Limits) -> Arc<Outbox> {
         Outbox::new(OutboxParts {
             view: Arc::clone(&self.view),
@@ -216,10 +227,7 @@ impl Shared {
 }
 
 /// Platforms that can be sent to are shared with the other processes, if there are any.
-fn ownership(
-    options: &RuntimeOptions,
-    connectors: &[Arc<dyn galatea_core::Connector>],
-) -> Ownership {
+fn ownership(options: &RuntimeOptions, connectors: &[Arc<dyn Connector>]) -> Ownership {
     let shared = connectors
         .iter()
         .filter(|c| options.cluster.is_some() && c.send_handler().is_some())

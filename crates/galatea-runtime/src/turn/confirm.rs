@@ -31,7 +31,9 @@ pub(super) async fn confirm(
         Pending::find(engine.store.as_ref(), engine.view.identity.id(), turn.room.id, &answer.code)
             .await?
     else {
-        if let Some(done) = commands::link::answer(engine, &turn, answer).await? {
+        if let Some(done) =
+            commands::link::answer(&*engine.store, &engine.directory, &turn, answer).await?
+        {
             verdict.step("confirmation", StepOutcome::Note, "it answers whether to link people");
             return Ok(done.into());
         }

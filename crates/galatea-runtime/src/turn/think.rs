@@ -15,7 +15,7 @@ use super::{
     confirm,
     context::TurnContext,
     decide::{self, Providers},
-    engine::Engine,
+    engine::{Engine, Thinking},
     notice::{BROKEN, limit_notice, notice},
     outcome::Outcome,
     prompt,
@@ -100,9 +100,10 @@ async fn answer(
     verdict: &mut Verdict,
 ) -> Result<(Outcome, State)> {
     let empty = State::default();
+    let Thinking { windows, registry, .. } = &engine.thinking;
     let deadline = engine.limits.provider;
     let bare = context.turn(engine, &empty, catalog);
-    for middleware in &engine.thinking.registry.middleware {
+    for middleware in &registry.middleware {
         if let Err(error) = middleware.before(&middleware.turn(&bare), verdict).await {
             verdict.decision = Decision::Skip;
             verdict.step(middleware.name(), StepOutcome::Skip, error.to_string());
@@ -111,18 +112,10 @@ async fn answer(
             return Ok((Outcome::default(), empty));
         }
     }
-    let mut state = compose_state(&bare, engine.thinking.registry.standing(), deadline).await;
+    let mut state = compose_state(&bare, registry.standing(), deadline).await;
     note_left_out(&state, verdict);
-
     if context.ask {
-        if !joins_in(
-            &engine.thinking.windows,
-            &context.turn(engine, &state, catalog),
-            until,
-            verdict,
-        )
-        .await?
-        {
+        if !joins_in(windows, &context.turn(engine, &state, catalog), until, verdict).await? {
             return Ok((Outcome::default(), state));
         }
         engine.budget.answered(&context.meter.visit);
@@ -130,7 +123,7 @@ async fn answer(
 
     let mut parsed = decide::decide(
         &context.turn(engine, &state, catalog),
-        &engine.thinking.windows,
+        windows,
         &[],
         Providers::MayBeAsked,
         until,
@@ -139,7 +132,7 @@ async fn answer(
     .await?;
     if !parsed.plan.providers.is_empty() {
         let asked = parsed.plan.providers.clone();
-        let more = engine.thinking.registry.providers.iter().filter(|p| {
+        let more = registry.providers.iter().filter(|p| {
             asked.iter().any(|name| name.eq_ignore_ascii_case(p.name()))
                 && state.fragment(p.name()).is_none()
         });
@@ -153,7 +146,7 @@ async fn answer(
             state.fragments.extend(extra.fragments);
             parsed = decide::decide(
                 &context.turn(engine, &state, catalog),
-                &engine.thinking.windows,
+                windows,
                 &[],
                 Providers::Given,
                 until,
@@ -167,7 +160,7 @@ async fn answer(
     let mut outcome =
         Box::pin(carry_out(engine, &turn, &context.message.lease, parsed, until, verdict)).await?;
     for reply in &mut outcome.replies {
-        reviewed(&engine.thinking.registry.middleware, deadline, &turn, reply).await;
+        reviewed(&registry.middleware, deadline, &turn, reply).await;
     }
     let mut outcome = bounded(outcome, verdict);
     if engine.thinking.is_scripted() {

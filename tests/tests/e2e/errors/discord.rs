@@ -111,9 +111,9 @@ async fn an_invalid_token_is_recognised_by_its_shape() {
         assert_eq!(started.code, Some(3), "{}", started.stderr);
         says(&started.stderr, &in_start);
         for args in [&["doctor"][..], &["connector", "check", "discord"]] {
-            let told = scene.run(args).await;
-            assert_eq!(told.code, Some(7), "{}", told.stderr);
-            says(&told.stdout, &expected);
+            let output = scene.run(args).await;
+            assert_eq!(output.code, Some(7), "{}", output.stderr);
+            says(&output.stdout, &expected);
         }
         let list = scene.run(&["connector", "ls"]).await;
         assert_eq!(list.code, Some(0));
@@ -259,16 +259,16 @@ async fn may_only(permissions: u64) -> (Scene, DiscordApi, u64, String) {
     running.wait_for_line("a part ended").await;
     ann.says(&ann.direct(), "Q2").send();
     assert_eq!(discord.wait_shown(ann.direct().id, 1).await[0].text, "A2", "elsewhere it goes on");
-    let told = scene
+    let output = scene
         .run(&[
             "explain",
             &format!("https://discord.com/channels/{}/{}/{asked}", guild.id, general.id),
         ])
         .await;
-    assert_eq!(told.code, Some(0), "{}", told.stderr);
+    assert_eq!(output.code, Some(0), "{}", output.stderr);
     let said = scene.end(running).await.stderr;
     let link = format!("where: https://discord.com/channels/{}/{}", guild.id, general.id);
-    says(&told.stdout, &[&link, "fix: in the channel's settings → Permissions"]);
+    says(&output.stdout, &[&link, "fix: in the channel's settings → Permissions"]);
     says(
         &said,
         &[
@@ -277,14 +277,14 @@ async fn may_only(permissions: u64) -> (Scene, DiscordApi, u64, String) {
             "fix=in the channel's settings → Permissions",
         ],
     );
-    (scene, discord, general.id, told.stdout)
+    (scene, discord, general.id, output.stdout)
 }
 
 #[tokio::test]
 async fn where_it_may_not_write_the_channel_is_named() {
-    let (scene, discord, general, told) = may_only(1 << 10 | 1 << 16).await;
+    let (scene, discord, general, output) = may_only(1 << 10 | 1 << 16).await;
     says(
-        &told,
+        &output,
         &[
             "1 of 1 parts are not delivered",
             "dead",
@@ -292,7 +292,7 @@ async fn where_it_may_not_write_the_channel_is_named() {
             "GAL-DC-50013",
         ],
     );
-    says(&told, &["cause: create message answered 403 Missing Permissions (50013)"]);
+    says(&output, &["cause: create message answered 403 Missing Permissions (50013)"]);
     assert_eq!(
         discord.calls_of(SEND).iter().filter(|c| c.channel == Some(general)).count(),
         2,
@@ -303,9 +303,9 @@ async fn where_it_may_not_write_the_channel_is_named() {
 
 #[tokio::test]
 async fn where_it_may_not_look_the_channel_is_named() {
-    let (scene, discord, general, told) = may_only(0).await;
+    let (scene, discord, general, output) = may_only(0).await;
     says(
-        &told,
+        &output,
         &[
             "1 of 1 parts are not delivered",
             "dead",
@@ -313,7 +313,7 @@ async fn where_it_may_not_look_the_channel_is_named() {
             "GAL-DC-50001",
         ],
     );
-    says(&told, &["cause: create message answered 403 Missing Access (50001)"]);
+    says(&output, &["cause: create message answered 403 Missing Access (50001)"]);
     assert_eq!(
         discord.calls_of(SEND).iter().filter(|c| c.channel == Some(general)).count(),
         2,

@@ -8,6 +8,7 @@ use galatea_core::{
 
 use super::done::{Done, say};
 use crate::{
+    directory::Directory,
     linking::{self, LIFE, Question, Side, Step},
     turn::{act::pending, engine::Engine},
 };
@@ -29,13 +30,16 @@ pub(super) async fn run(engine: &Engine, turn: &Turn<'_>, args: &str) -> Result<
             ELSEWHERE.to_owned()
         }));
     }
+    let store = &*engine.store;
     match args.trim().to_lowercase().as_str() {
-        "" => code(&*engine.store, turn).await,
+        "" => code(store, turn).await,
         word @ ("yes" | "no") => {
-            let mut waiting = mine(&*engine.store, turn).await?;
+            let mut waiting = mine(store, turn).await?;
             match (waiting.pop(), waiting.is_empty()) {
                 (None, _) => Ok(say(NOTHING_ASKED)),
-                (Some(question), true) => decide(engine, turn, &question, word == "yes").await,
+                (Some(question), true) => {
+                    decide(store, &engine.directory, turn, &question, word == "yes").await
+                }
                 // The word does not say which of them it answers.
                 (Some(last), false) => Ok(Done {
                     effects: waiting.iter().chain([&last]).map(Question::delete).collect(),
@@ -52,13 +56,14 @@ pub(super) async fn run(engine: &Engine, turn: &Turn<'_>, args: &str) -> Result<
 
 /// The answer to a question by its word or button. None if none of this word waits here.
 pub(in crate::turn) async fn answer(
-    engine: &Engine,
+    store: &dyn Store,
+    directory: &Directory,
     turn: &Turn<'_>,
     answer: &pending::Answer,
 ) -> Result<Option<Done>> {
-    let waiting = mine(&*engine.store, turn).await?;
+    let waiting = mine(store, turn).await?;
     match waiting.into_iter().find(|question| question.word == answer.code) {
-        Some(question) => decide(engine, turn, &question, answer.yes).await.map(Some),
+        Some(question) => decide(store, directory, turn, &question, answer.yes).await.map(Some),
         None => Ok(None),
     }
 }
@@ -148,7 +153,9 @@ async fn redeem(engine: &Engine, turn: &Turn<'_>, sent: &str) -> Result<Done> {
             "One person can be linked on {MOST_LINKED} accounts at most. Send /unlink on one of them first."
         )));
     }
-    let Some(address) = address(engine, code.room).await? else { return Ok(say(UNKNOWN)) };
+    let Some(address) = address(store, &engine.directory, code.room).await? else {
+        return Ok(say(UNKNOWN));
+    };
     if engine.outbox.routes.ready(&address.source, &address.account).is_none() {
         return Ok(say("I cannot reach the other platform at the moment. Please try again later."));
     }
@@ -194,8 +201,14 @@ async fn ask(store: &dyn Store, question: &Question) -> Result<Content> {
     })
 }
 
-async fn decide(engine: &Engine, turn: &Turn<'_>, question: &Question, yes: bool) -> Result<Done> {
-    let (agent, store) = (turn.agent.identity.id(), &*engine.store);
+async fn decide(
+    store: &dyn Store,
+    directory: &Directory,
+    turn: &Turn<'_>,
+    question: &Question,
+    yes: bool,
+) -> Result<Done> {
+    let agent = turn.agent.identity.id();
     let dropped = |text: &str| Done { effects: vec![question.delete()], ..say(text) };
     if turn.now() >= question.until {
         return Ok(dropped("That was too long ago. Send /link to begin again."));
@@ -203,7 +216,7 @@ async fn decide(engine: &Engine, turn: &Turn<'_>, question: &Question, yes: bool
     let (asked, other) = question.sides();
     let (own, others) =
         (names(store, &[asked.entity]).await?, names(store, &[other.entity]).await?);
-    let there = address(engine, other.room).await?;
+    let there = address(store, directory, other.room).await?;
     let to_other = |text: Content| there.map(|there| (there, text)).into_iter().collect();
     if !yes {
         let text =
@@ -248,8 +261,12 @@ async fn mine(store: &dyn Store, turn: &Turn<'_>) -> Result<Vec<Question>> {
     Ok(questions)
 }
 
-async fn address(engine: &Engine, room: RoomId) -> Result<Option<Address>> {
-    let info = engine.directory.rooms.load(engine.store.as_ref(), room).await?;
+async fn address(
+    store: &dyn Store,
+    directory: &Directory,
+    room: RoomId,
+) -> Result<Option<Address>> {
+    let info = directory.rooms.load(store, room).await?;
     Ok(info.map(|info| Address {
         source: info.room.source.clone(),
         account: info.room.account.clone(),
