@@ -35,7 +35,7 @@ pub enum Origin {
         /// Line in the file, counted from 1.
         line: usize,
     },
-    /// The default of its [`Variable`](crate::Variable).
+    /// The default of its [`Variable`].
     Default,
 }
 

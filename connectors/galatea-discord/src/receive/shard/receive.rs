@@ -62,7 +62,8 @@ impl Shard {
                 self.held = self.dispatch(frame, &mut alive.ready, &mut alive.watchdog);
             }
             HEARTBEAT => {
-                if !socket.send(HEARTBEAT, &self.sequence()).await {
+                let sent = socket.send(HEARTBEAT, &self.sequence()).await;
+                if !sent {
                     return Ok(Next::End(self.broken(alive.ready)));
                 }
             }
