@@ -97,10 +97,10 @@ pub(crate) async fn item(
         }
         Err(error) => Err(error),
     };
+    document.record.problem = None;
     let rows = match parsed {
         Ok(Some((document_, name))) => {
             document.record.title = title_of(&name, document_.title.as_deref());
-            document.record.problem = None;
             let chunks = chunks(&document_);
             if chunks.len() > MOST_PIECES {
                 document.record.problem =
@@ -110,10 +110,7 @@ pub(crate) async fn item(
                 fragments(&document, &chunks, now)
             }
         }
-        Ok(None) => {
-            document.record.problem = None;
-            Vec::new()
-        }
+        Ok(None) => Vec::new(),
         Err(error) => {
             if document.record.title.is_empty() {
                 document.record.title = title_of(&item.key, None);

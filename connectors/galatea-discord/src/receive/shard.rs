@@ -3,7 +3,6 @@
 
 mod begin;
 mod poison;
-mod receive;
 mod stall;
 
 use galatea_core::{Backoff, Error, ErrorKind, Result, SecretString};
@@ -14,13 +13,12 @@ use std::{sync::Arc, time::Duration};
 use tokio::{sync::mpsc, time::Instant};
 use url::Url;
 
-use self::receive::{Alive, Next};
 use super::{
     Intake, Item,
     quota::Quota,
     session::{Committed, Position, Session, stream},
     shard_health::ShardHealth,
-    socket::Frame,
+    socket::{Frame, Got},
     watchdog::Watchdog,
 };
 use crate::{
@@ -217,7 +215,8 @@ impl Shard {
         // A random first delay, so that not all clients beat at once after an outage (Discord,
         // "Sending Heartbeats").
         let mut beat = clock.sleep(interval.mul_f64(rand::rng().random_range(0.0..1.0)));
-        let mut alive = Alive::new(Watchdog::new(self.fleet.patience, Instant::now()));
+        let (mut acknowledged, mut ready) = (true, false);
+        let mut watchdog = Watchdog::new(self.fleet.patience, Instant::now());
         let items = self.items.clone();
         loop {
             tokio::select! {
@@ -229,38 +228,63 @@ impl Shard {
                 () = &mut beat => {
                     // While an event is held nothing is read, so the acknowledgement may have
                     // arrived unread.
-                    if !alive.acknowledged && self.held.is_none() {
+                    if !acknowledged && self.held.is_none() {
                         tracing::info!(shard = self.number, "Discord does not answer heartbeats; reconnecting");
                         socket.leave().await;
                         return Ok(End::Resume(Duration::ZERO));
                     }
-                    alive.acknowledged = false;
+                    acknowledged = false;
                     if !socket.send(HEARTBEAT, &self.sequence()).await {
-                        return Ok(self.broken(alive.ready));
+                        return Ok(self.broken(ready));
                     }
                     beat = clock.sleep(interval);
                 }
                 room = items.reserve(), if self.held.is_some() => match (room, self.held.take()) {
                     (Ok(room), Some(item)) => {
                         room.send(item);
-                        alive.watchdog.resume_reading(Instant::now());
+                        watchdog.resume_reading(Instant::now());
                     }
                     // The worker has ended, so no event can be stored any more.
                     _ => return Err(Error::unexpected("events of Discord are not stored any more").with("shard", self.number)),
                 },
                 got = socket.next(), if self.held.is_none() => {
-                    match self.receive(got, &mut socket, &mut alive).await? {
-                        Next::Read => {}
-                        Next::End(end) => return Ok(end),
-                        Next::Leave(end) => {
-                            socket.leave().await;
-                            return Ok(end);
+                    let frame = match got {
+                        Got::Frame(frame) => frame,
+                        Got::Unreadable(bytes) => {
+                            tracing::warn!(shard = self.number, bytes, "malformed gateway payload; skipping it");
+                            self.note_unread("what the gateway sent cannot be read and is skipped").await;
+                            continue;
                         }
+                        Got::Poison => return Ok(self.poisoned(ready).await),
+                        Got::Closed(code) => return self.closed(code, ready),
+                    };
+                    match frame.op {
+                        DISPATCH => {
+                            self.held = self.dispatch(frame, &mut ready, &mut watchdog);
+                        }
+                        HEARTBEAT => {
+                            let alive = socket.send(HEARTBEAT, &self.sequence()).await;
+                            if !alive {
+                                return Ok(self.broken(ready));
+                            }
+                        }
+                        HEARTBEAT_ACK => acknowledged = true,
+                        RECONNECT => {
+                            socket.leave().await;
+                            return Ok(End::Resume(Duration::ZERO));
+                        }
+                        INVALID_SESSION => {
+                            socket.leave().await;
+                            // Discord asks for a pause of one to five seconds ("Resuming").
+                            let pause = Duration::from_secs(1).mul_f64(rand::rng().random_range(1.0..5.0));
+                            return Ok(if frame.d == true { End::Resume(pause) } else { End::Fresh(pause) });
+                        }
+                        _ => {}
                     }
                 }
                 // Last in the select, because a readable payload ends the silence.
-                () = tokio::time::sleep_until(alive.watchdog.until()), if self.held.is_none() => {
-                    if let Some(end) = self.handle_stall(&mut socket, &mut alive.watchdog, alive.ready).await {
+                () = tokio::time::sleep_until(watchdog.until()), if self.held.is_none() => {
+                    if let Some(end) = self.handle_stall(&mut socket, &mut watchdog, ready).await {
                         socket.leave().await;
                         return Ok(end);
                     }

@@ -177,7 +177,7 @@ fn payload(kind: &str, body: &Bytes) -> Result<(Value, Vec<multipart::Part>), &'
 
 async fn call(shared: Arc<Shared>, wire: &Wire, request: Request) -> Response {
     let (route, channel) = (request.route, request.channel());
-    let (index, effect, allowance, limited) = begin(&shared, &request);
+    let (index, effect, left, limited) = begin(&shared, &request);
     shared.bump();
     let outcome = match (limited, &effect) {
         (Some(refusal), _) => Err(refusal),
@@ -213,11 +213,9 @@ async fn call(shared: Arc<Shared>, wire: &Wire, request: Request) -> Response {
         }
     }
     let response = match &outcome {
-        Ok(Value::Null) => plain(204, "application/json", Bytes::new(), Some(&allowance)),
-        Ok(value) => {
-            plain(200, "application/json", Bytes::from(value.to_string()), Some(&allowance))
-        }
-        Err(refusal) => refuse(refusal, Some(&allowance)),
+        Ok(Value::Null) => plain(204, "application/json", Bytes::new(), Some(&left)),
+        Ok(value) => plain(200, "application/json", Bytes::from(value.to_string()), Some(&left)),
+        Err(refusal) => refuse(refusal, Some(&left)),
     };
     match effect {
         Some(Effect::LoseResponse) => cut(wire, 0),
@@ -273,9 +271,9 @@ fn begin(
     };
     let major = request.ids.first().cloned().unwrap_or_default();
     let exempt = request.route.contains("/callback") || request.route.contains("/webhooks/");
-    let (allowance, limited) = state.limits.count(request.route, &major, size, window, exempt);
+    let (left, limited) = state.limits.count(request.route, &major, size, window, exempt);
     let effect = if limited.is_some() { None } else { state.record.effect(request.route, channel) };
-    (index, effect, allowance, limited)
+    (index, effect, left, limited)
 }
 
 fn order(
@@ -338,13 +336,9 @@ fn failure(status: u16, kind: ErrorBody) -> Response {
     }
 }
 
-fn refuse(refusal: &Refusal, allowance: Option<&Allowance>) -> Response {
-    let mut response = plain(
-        refusal.status,
-        "application/json",
-        Bytes::from(refusal.body().to_string()),
-        allowance,
-    );
+fn refuse(refusal: &Refusal, left: Option<&Allowance>) -> Response {
+    let mut response =
+        plain(refusal.status, "application/json", Bytes::from(refusal.body().to_string()), left);
     if let Some(limit) = &refusal.limit {
         let headers = response.headers_mut();
         // Whole seconds, rounded up.
@@ -378,25 +372,21 @@ fn cut(wire: &Wire, bytes: usize) -> Response {
     plain(200, "application/json", Bytes::new(), None)
 }
 
-fn plain(status: u16, kind: &'static str, body: Bytes, allowance: Option<&Allowance>) -> Response {
+fn plain(status: u16, kind: &'static str, body: Bytes, left: Option<&Allowance>) -> Response {
     let mut response = Response::new(Body::from(body));
     *response.status_mut() =
         StatusCode::from_u16(status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
     let headers = response.headers_mut();
     headers.insert(header::CONTENT_TYPE, HeaderValue::from_static(kind));
-    if let Some(allowance) = allowance {
-        set(headers, "x-ratelimit-limit", &allowance.limit.to_string());
-        set(headers, "x-ratelimit-remaining", &allowance.remaining.to_string());
-        set(
-            headers,
-            "x-ratelimit-reset-after",
-            &format!("{:.3}", allowance.reset_after.as_secs_f64()),
-        );
+    if let Some(left) = left {
+        set(headers, "x-ratelimit-limit", &left.limit.to_string());
+        set(headers, "x-ratelimit-remaining", &left.remaining.to_string());
+        set(headers, "x-ratelimit-reset-after", &format!("{:.3}", left.reset_after.as_secs_f64()));
         let reset =
             std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap_or_default()
-                + allowance.reset_after;
+                + left.reset_after;
         set(headers, "x-ratelimit-reset", &format!("{:.3}", reset.as_secs_f64()));
-        set(headers, "x-ratelimit-bucket", &allowance.bucket);
+        set(headers, "x-ratelimit-bucket", &left.bucket);
     }
     response
 }
