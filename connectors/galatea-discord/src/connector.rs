@@ -176,10 +176,10 @@ impl DiscordConnector {
 
     async fn me(&self) -> Result<Me> {
         let me = self.get("GET /users/@me", "/users/@me").await?;
-        let Some(told) = id(&me["id"]) else {
+        let Some(own) = id(&me["id"]) else {
             return Err(self.garbage("the API does not say which bot this token belongs to"));
         };
-        if *self.id.get_or_init(|| told) != told {
+        if *self.id.get_or_init(|| own) != own {
             return Err(self.garbage("the API says this token belongs to another bot"));
         }
         let name = me["global_name"]
@@ -187,7 +187,7 @@ impl DiscordConnector {
             .or_else(|| me["username"].as_str())
             .unwrap_or("the bot")
             .to_owned();
-        Ok(Me { id: told, name })
+        Ok(Me { id: own, name })
     }
 
     async fn application(&self) -> Result<Application> {

@@ -182,8 +182,8 @@ impl XConnector {
 
     /// Whether an account is the one of the credentials, as far as they tell which one it is.
     fn is_ours(&self, me: &Me) -> bool {
-        let told = &self.info.account.0;
-        told.starts_with(HASHED) || me.id.to_string() == *told
+        let configured = &self.info.account.0;
+        configured.starts_with(HASHED) || me.id.to_string() == *configured
     }
 
     async fn ask(&self) -> Result<Me> {

@@ -19,7 +19,34 @@ use crate::{
 pub use crate::action_docs::ActionDocs;
 
 /// Something the model can decide to do. Authors write typed code; JSON stays at the model's edge.
-/// See the [crate's guide](crate#a-plugin) for an example.
+///
+/// ```
+/// use async_trait::async_trait;
+/// use galatea_core::{Action, ActionDocs, ActionResult, Content, Result, Turn, rights::Scope};
+///
+/// #[derive(serde::Deserialize, schemars::JsonSchema)]
+/// struct Params {
+///     /// Name of the person to greet.
+///     name: String,
+/// }
+/// struct Greet;
+/// #[async_trait]
+/// impl Action for Greet {
+///     const NAME: &'static str = "GREET";
+///     const SCOPE: Scope = Scope::Conversation;
+///     type Params = Params;
+///     fn docs(&self) -> ActionDocs {
+///         ActionDocs::of::<Self>("Greets a person by name.", &["SAY_HELLO"])
+///     }
+///     async fn validate(&self, turn: &Turn<'_>) -> Result<bool> {
+///         Ok(!turn.room.kind.is_direct())
+///     }
+///     async fn run(&self, _: &Turn<'_>, p: Params, _: &[ActionResult]) -> Result<ActionResult> {
+///         Ok(ActionResult::ok("greeted").say(Content::text(format!("Hello, {}!", p.name))))
+///     }
+/// }
+/// assert_eq!(Greet.docs().parameters["required"][0], "name");
+/// ```
 #[async_trait]
 pub trait Action: Send + Sync + 'static {
     /// elizaOS style name, such as `SEND_MESSAGE`.
@@ -76,30 +103,30 @@ fn parameters<A: Action>() -> Value {
 /// What an action did. Drafts and effects are committed together with the turn.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct ActionResult {
-    /// Whether it worked.
+    /// False makes the engine drop the result's messages and changes.
     pub success: bool,
     /// For the model and the log: what happened.
     pub text: String,
     /// Template values for later actions.
     pub values: Map<String, Value>,
-    /// Structured result.
+    /// Values for later actions of the same plan, which get the results so far.
     pub data: Map<String, Value>,
     /// What to say in this room.
     pub drafts: Vec<Content>,
     /// What to say elsewhere.
     pub elsewhere: Vec<(Address, Content)>,
-    /// Changes to apply.
+    /// Changes that are stored in the turn's commit, after the rights were checked.
     pub effects: Vec<RequestedChange>,
     /// Name of the action; filled in by the line.
     pub action: String,
 }
 
 impl ActionResult {
-    /// It worked.
+    /// A success; `text` says what was done, to the model and in `galatea explain`.
     pub fn ok(text: impl Into<String>) -> Self {
         Self { success: true, text: text.into(), ..Self::default() }
     }
-    /// It did not.
+    /// A failure; `text` says why, to the model and in `galatea explain`.
     pub fn failed(text: impl Into<String>) -> Self {
         Self { text: text.into(), ..Self::default() }
     }
@@ -120,23 +147,24 @@ impl ActionResult {
 /// An [`Action`] with its parameter type erased; made by [`erase`].
 #[async_trait]
 pub trait AnyAction: Send + Sync {
-    /// Description for the model.
+    /// Description for the model. Called once, when the plugin is loaded.
     fn docs(&self) -> ActionDocs;
-    /// [`Action::SIDE_EFFECT`].
+    /// [`Action::SIDE_EFFECT`]; read before each run.
     fn has_side_effect(&self) -> bool {
         false
     }
-    /// [`Action::SCOPE`].
+    /// [`Action::SCOPE`]; read before the action is offered, and again before it runs.
     fn scope(&self) -> Scope {
         Scope::Outside
     }
-    /// [`Action::TIME`].
+    /// [`Action::TIME`]; read before each run.
     fn time(&self) -> Duration {
         Duration::from_secs(30)
     }
-    /// Whether it is offered.
+    /// Whether it is offered. Called for each turn before its prompt is made.
     async fn validate(&self, turn: &Turn<'_>) -> Result<bool>;
-    /// Does it, with arguments as the model wrote them.
+    /// Does it, with arguments as the model wrote them. Called after the model asked for it and the
+    /// table of rights allowed it.
     async fn run(
         &self,
         turn: &Turn<'_>,

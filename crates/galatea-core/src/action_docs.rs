@@ -7,7 +7,7 @@ use std::sync::Arc;
 /// Description of an action for the model.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct ActionDocs {
-    /// Name.
+    /// Name by which the model calls it, such as `SEND_MESSAGE`.
     pub name: String,
     /// Other names that mean it.
     pub similes: Vec<String>,

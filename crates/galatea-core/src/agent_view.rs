@@ -7,11 +7,11 @@ use crate::{character::Character, ids::AgentIdentity, settings::Settings, zone::
 /// The agent as plugin code sees it: a value, no behaviour.
 #[derive(Clone)]
 pub struct AgentView {
-    /// Who it is.
+    /// Derives the ids of the agent, and of people and places as it knows them.
     pub identity: AgentIdentity,
-    /// Its persona.
+    /// The persona, as its file was read at the start.
     pub character: Arc<Character>,
-    /// Its settings.
+    /// The agent's settings, each with the layer that it comes from.
     pub settings: Settings,
     /// The agent's time zone, for times in prompts.
     pub zone: Arc<Zone>,

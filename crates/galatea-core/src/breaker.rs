@@ -85,7 +85,7 @@ pub struct Pass {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Phase {
-    /// Calls are made.
+    /// Calls are made, and their outcomes counted.
     Closed,
     /// No calls for a while.
     Open,
@@ -153,7 +153,7 @@ enum Weight {
 }
 
 impl Breaker {
-    /// Closed.
+    /// A closed breaker without any counted calls.
     pub fn new(limits: BreakerLimits, now: Timestamp) -> Self {
         Self { limits, stage: Stage::closed(), epoch: 0, since: now, cause: None, barred: None }
     }

@@ -75,17 +75,18 @@ impl Deadline {
 
 /// Now, and waiting. Production uses [`SystemClock`]; tests move a manual one.
 pub trait Clock: Send + Sync + 'static {
-    /// Wall clock time, as all processes agree on it that share a store.
+    /// Wall clock time, as all processes agree on it that share a store. Called all the time; must
+    /// not block.
     fn now(&self) -> Timestamp;
     /// What this machine's own clock shows: for signatures that a platform compares with its own
-    /// time.
+    /// time. Called for each signed request.
     fn machine(&self) -> Timestamp {
         self.now()
     }
-    /// Completes after `duration` of this clock's time.
+    /// Completes after `duration` of this clock's time. Called for every pause of the runtime.
     fn sleep(&self, duration: Duration) -> Pin<Box<dyn Future<Output = ()> + Send + '_>>;
     /// How far wall clock time was set forward since this clock began; zero for a clock that is
-    /// never set, or that cannot measure it.
+    /// never set, or that cannot measure it. Called with [`Self::now`], where an age is measured.
     fn ahead(&self) -> Duration {
         Duration::ZERO
     }

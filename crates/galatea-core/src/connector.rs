@@ -17,7 +17,29 @@ pub use crate::{
     variable::Variable,
 };
 
-/// The inbound side of a platform, for one account.
+/// The inbound side of a platform, for one account. The [crate's guide](crate#a-connector) has a
+/// whole one; this is the loop of one that polls:
+///
+/// ```
+/// use galatea_core::{Batch, Cursor, Gateway, Health, Incoming, Result};
+/// use tokio_util::sync::CancellationToken;
+///
+/// # async fn next_page(_: Option<&str>) -> Result<(Vec<Incoming>, String)> { Ok((vec![], "1".into())) }
+/// async fn receive(gateway: Gateway, stop: CancellationToken) -> Result<()> {
+///     let mut position = gateway.cursor("updates").await?.map(|cursor| cursor.position);
+///     gateway.report(Health::Up { detail: "polling".to_owned() });
+///     loop {
+///         let (events, next) = tokio::select! {
+///             () = stop.cancelled() => return Ok(()),
+///             page = next_page(position.as_deref()) => page?,
+///         };
+///         let cursor = Cursor { stream: "updates".to_owned(), position: next.clone() };
+///         // Only what is durable is acknowledged, here by asking for the page after it.
+///         gateway.receive(Batch { events, cursor: Some(cursor), ..Batch::default() }).await?;
+///         position = Some(next);
+///     }
+/// }
+/// ```
 #[async_trait]
 pub trait Connector: Send + Sync {
     /// Source, account and capabilities. Called at any time, before and during [`Self::run`]. No
@@ -72,7 +94,7 @@ pub trait Connector: Send + Sync {
 /// Builds a connector from its typed configuration. The program calls it once per agent and
 /// account.
 pub trait ConnectorConfig: Send + Sync {
-    /// Its platform.
+    /// The platform's name, as in settings and in `galatea connector ls`.
     const SOURCE: Source;
     /// Every setting it reads, for docs, `.env.example` and "did you mean".
     const VARIABLES: &'static [Variable];
@@ -90,7 +112,8 @@ pub trait ConnectorConfig: Send + Sync {
 
     /// Settings of other programs for the same platform, in the words of the runtime's gate
     /// (`<SOURCE>_ALLOWED_CHATS`, …), which applies and explains them; a setting of the gate's own
-    /// name is stronger. Empty unless the platform has such.
+    /// name is stronger. Empty unless the platform has such. Called at each start, after
+    /// [`Self::from_settings`].
     fn policy(_: &crate::settings::Settings) -> Result<Vec<(&'static str, String)>>
     where
         Self: Sized,
@@ -100,7 +123,7 @@ pub trait ConnectorConfig: Send + Sync {
 
     /// Whether a person of this platform can have this id: distinguishes an id in a list of people
     /// from a handle written without `@`. Unless a platform says how its ids look, any text may be
-    /// one.
+    /// one. Called for each entry of a list of people, when the settings are read.
     fn is_person_id(_: &str) -> bool
     where
         Self: Sized,
@@ -125,10 +148,11 @@ pub trait ConnectorConfig: Send + Sync {
 /// A login that a person confirms in a browser, begun by [`ConnectorConfig::login`].
 #[async_trait]
 pub trait BrowserLogin: Send + Sync {
-    /// Address of the page the person opens.
+    /// Address of the page the person opens. Called once, before the person is asked to open it.
     fn page(&self) -> &str;
 
     /// Where the platform sends the browser afterwards. One on this machine can be listened on.
+    /// Called once, before the page is shown.
     fn redirect(&self) -> &str;
 
     /// Exchanges the address that the browser was sent to, or the code in it, for a login and
@@ -147,7 +171,7 @@ pub struct Host {
     /// The process's data folder; it exists. All connectors of the process share it. Files of one
     /// account, such as a login, belong into [`Self::account_dir`].
     pub data_dir: std::path::PathBuf,
-    /// The clock.
+    /// The runtime's clock, which tests set by hand.
     pub clock: Arc<dyn crate::clock::Clock>,
 }
 

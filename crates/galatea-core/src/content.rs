@@ -31,7 +31,7 @@ pub struct Content {
     /// The memory this answers.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub in_reply_to: Option<MemoryId>,
-    /// Files and media.
+    /// Files, pictures, sound and links that belong to the text.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub attachments: Vec<Media>,
     /// Rows of buttons under the message.
@@ -47,7 +47,7 @@ pub struct Content {
 }
 
 impl Content {
-    /// Plain text content.
+    /// Content with a text and nothing else.
     pub fn text(text: impl Into<String>) -> Self {
         Self { text: text.into(), ..Self::default() }
     }
@@ -96,7 +96,7 @@ pub struct Quote {
     pub own: bool,
     /// Its words, as Markdown; a part of them when a part was chosen.
     pub text: String,
-    /// Its files.
+    /// Files of the quoted message, as far as the platform shows them.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub attachments: Vec<Media>,
 }
@@ -124,7 +124,7 @@ impl Quote {
 )]
 #[serde(rename_all = "lowercase")]
 pub enum QuoteKind {
-    /// It answers it.
+    /// The message answers the quoted one.
     #[default]
     Reply,
     /// It passes it on.
@@ -137,9 +137,9 @@ pub enum QuoteKind {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Button {
-    /// What it says.
+    /// The label that people read.
     pub text: String,
-    /// What it does.
+    /// What happens when a person presses it.
     #[serde(flatten)]
     pub press: Press,
 }
@@ -148,7 +148,7 @@ pub struct Button {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub enum Press {
-    /// Opens this address.
+    /// The platform opens this address; the agent does not learn of it.
     Url(String),
     /// Returns this data to us; at most 64 bytes (Telegram Bot API,
     /// InlineKeyboardButton.callback_data).
@@ -188,15 +188,15 @@ pub struct Media {
 )]
 #[serde(rename_all = "lowercase")]
 pub enum MediaKind {
-    /// A picture.
+    /// A picture, which a vision model can describe.
     Image,
-    /// Moving pictures.
+    /// Video and animations.
     Video,
     /// Sound, voice notes included.
     Audio,
-    /// Any other file.
+    /// Any other file; text files are read.
     #[default]
     Document,
-    /// A link only.
+    /// A link without a file: a preview, a place, a poll.
     Link,
 }

@@ -34,7 +34,7 @@ pub enum MemoryScope {
 }
 
 impl MemoryScope {
-    /// The stored spelling.
+    /// The spelling in the database and in exports.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Private => "private",
@@ -59,7 +59,7 @@ impl MemoryScope {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Derived {
-    /// What is remembered.
+    /// The row itself: text, place, time.
     #[serde(flatten)]
     pub memory: Memory,
     /// Who may see it.

@@ -40,7 +40,7 @@ impl Entity {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Participant {
-    /// The person.
+    /// The person who takes part.
     pub entity_id: EntityId,
     /// The Room they take part in.
     pub room_id: RoomId,
@@ -48,7 +48,7 @@ pub struct Participant {
     pub state: Option<ParticipantState>,
 }
 
-/// elizaOS participant state.
+/// Whether the agent follows a Room or is muted there (elizaOS participant state).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "UPPERCASE")]
 pub enum ParticipantState {

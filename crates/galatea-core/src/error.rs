@@ -2,7 +2,7 @@
 
 use std::{borrow::Cow, fmt, time::Duration};
 
-/// Result with [`Error`].
+/// Result whose error is [`Error`] unless said otherwise.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
 type Source = Box<dyn std::error::Error + Send + Sync + 'static>;
@@ -137,17 +137,17 @@ impl Error {
         }))
     }
 
-    /// Shorthand for [`ErrorKind::Invalid`].
+    /// [`ErrorKind::Invalid`]: the input is at fault, and a retry would fail too.
     pub fn invalid(message: impl Into<Cow<'static, str>>) -> Self {
         Self::new(ErrorKind::Invalid, message)
     }
 
-    /// Shorthand for [`ErrorKind::NotFound`].
+    /// [`ErrorKind::NotFound`]; the message names what was looked for.
     pub fn not_found(message: impl Into<Cow<'static, str>>) -> Self {
         Self::new(ErrorKind::NotFound, message)
     }
 
-    /// Shorthand for [`ErrorKind::Unexpected`].
+    /// [`ErrorKind::Unexpected`]: a fault in this program, or an answer that no case covers.
     pub fn unexpected(message: impl Into<Cow<'static, str>>) -> Self {
         Self::new(ErrorKind::Unexpected, message)
     }
@@ -206,12 +206,12 @@ impl Error {
         self
     }
 
-    /// The kind.
+    /// What callers branch on; never the platform or the text.
     pub fn kind(&self) -> ErrorKind {
         self.0.kind
     }
 
-    /// The retry advice.
+    /// Whether and when another attempt makes sense.
     pub fn retry(&self) -> Retry {
         self.0.retry
     }

@@ -30,11 +30,11 @@ use crate::{error::Result, turn::FinishedTurn};
 /// ```
 #[async_trait]
 pub trait Evaluator: Send + Sync {
-    /// elizaOS name, such as `REFLECTION`.
+    /// elizaOS name, such as `REFLECTION`. Called when the plugin is loaded, and after each run.
     fn name(&self) -> &'static str;
-    /// What it learns.
+    /// What it learns, in one sentence for the model and for people. Called for each turn.
     fn description(&self) -> &'static str;
-    /// When it runs.
+    /// When it runs; read after every turn.
     fn when(&self) -> EvaluatorUse {
         EvaluatorUse::AfterTurn
     }
@@ -53,7 +53,7 @@ pub trait Evaluator: Send + Sync {
 /// When an evaluator runs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum EvaluatorUse {
-    /// After every turn.
+    /// After every turn, at once. For evaluators that call no model.
     AfterTurn,
     /// When nothing was answered in the Room for some seconds (`EVALUATION_PAUSE_SECONDS`), with
     /// the newest turn; in a Room that is never quiet, after every 24th turn. For evaluators that

@@ -20,20 +20,20 @@ pub const FORMAT: &str = "galatea.memory/1";
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "record", rename_all = "snake_case")]
 pub enum Record {
-    /// The first line.
+    /// The first line: what the file is.
     Export {
-        /// [`FORMAT`].
+        /// [`FORMAT`]: an import refuses any other.
         format: String,
-        /// The agent's name.
+        /// Name of the agent that it was exported from.
         agent: String,
-        /// When, for people.
+        /// Date and time of the export, for people.
         at: String,
     },
-    /// A World.
+    /// One World (server, workspace, group) of the agent.
     World(World),
-    /// A Room.
+    /// One Room (channel, chat, thread) of the agent.
     Room(Room),
-    /// A person.
+    /// One person, as the agent knows them on one platform.
     Entity(Entity),
     /// Another entity that is the same person, as a copy for that person shows it. An import leaves it
     /// out.

@@ -10,17 +10,17 @@ use crate::error::Error;
 pub struct Finding {
     /// Stable code, such as `GAL-TG-PRIVACY`.
     pub id: String,
-    /// How bad.
+    /// Decides the mark and the exit code of `galatea doctor`.
     pub severity: Severity,
     /// What it is about: `connector`, `model`, `storage`, `character`, `file`, `variable`.
     pub subject: String,
-    /// One sentence.
+    /// What was found, in one sentence.
     pub message: String,
     /// What was seen, such as `getMe answered 401`.
     pub cause: Option<String>,
     /// Where the setting comes from.
     pub origin: Option<String>,
-    /// The next action.
+    /// What the reader should do next; none for a good result.
     pub fix: Option<String>,
     /// What `--fix` would do about it, as a question: `Remove the webhook to example.com?`. None:
     /// only a person can.
@@ -28,7 +28,7 @@ pub struct Finding {
 }
 
 impl Finding {
-    /// A good result.
+    /// A check that passed.
     pub fn ok(
         id: impl Into<String>,
         subject: impl Into<String>,
@@ -36,7 +36,7 @@ impl Finding {
     ) -> Self {
         Self::new(Severity::Ok, id, subject, message)
     }
-    /// Any result.
+    /// A check with the given result; `fix` and `code` are added by the other methods.
     pub fn new(
         severity: Severity,
         id: impl Into<String>,
@@ -95,12 +95,12 @@ impl Finding {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Severity {
-    /// Works.
+    /// The check passed.
     Ok,
     /// Works, with something to know.
     Info,
-    /// Works in part.
+    /// It works, but something is missing or will break.
     Warning,
-    /// Does not work.
+    /// It does not work until a person does something.
     Error,
 }

@@ -72,7 +72,7 @@ impl Fusion {
 /// A place in a list, from 1, and the score that led to it.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Ranked {
-    /// Place, from 1.
+    /// Place in its list, counted from 1.
     pub rank: u32,
     /// BM25, or cosine similarity.
     pub score: f32,
@@ -81,7 +81,7 @@ pub struct Ranked {
 /// What is known of a candidate before fusion.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Candidate<K> {
-    /// Its key.
+    /// What the lists have in common: the id of a memory, or of a document.
     pub key: K,
     /// Its BM25; none if it shares no word with the question.
     pub words: Option<f32>,
@@ -98,9 +98,9 @@ pub struct Candidate<K> {
 /// A candidate with its place.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Fused<K> {
-    /// Its key.
+    /// What the lists have in common: the id of a memory, or of a document.
     pub key: K,
-    /// Fused score.
+    /// Sum over the lists; only comparable within one search.
     pub score: f32,
     /// Its place by words.
     pub words: Option<Ranked>,

@@ -14,6 +14,26 @@ use crate::{
 };
 
 /// A cheap handle for one connector of one agent. Everything it does is durable when it returns Ok.
+///
+/// The runtime passes one to [`Connector::run`](crate::Connector::run). What a connector has to
+/// remember goes with the events that it belongs to, in one commit:
+///
+/// ```
+/// use galatea_core::{Batch, Cursor, Gateway, Incoming, Result};
+/// use serde_json::json;
+///
+/// async fn store(gateway: &Gateway, events: Vec<Incoming>, offset: u64) -> Result<()> {
+///     let paid = gateway.state("paid reads").await?.and_then(|value| value.as_u64()).unwrap_or(0);
+///     let batch = Batch {
+///         events,
+///         cursor: Some(Cursor { stream: "updates".into(), position: offset.to_string() }),
+///         state: vec![("paid reads".into(), json!(paid + 1))],
+///     };
+///     let received = gateway.receive(batch).await?;
+///     println!("{} are new, {} were known", received.stored, received.duplicates);
+///     Ok(())
+/// }
+/// ```
 #[derive(Clone)]
 pub struct Gateway {
     info: Arc<ConnectorInfo>,
@@ -23,27 +43,28 @@ pub struct Gateway {
 }
 
 /// What the runtime implements behind [`Gateway`].
+#[doc(hidden)]
 #[async_trait]
 pub trait GatewayBackend: Send + Sync {
-    /// See [`Gateway::ensure_connection`].
+    /// Called by [`Gateway::ensure_connection`].
     async fn ensure_connection(
         &self,
         info: &ConnectorInfo,
         connection: &Connection,
     ) -> Result<Place>;
-    /// See [`Gateway::ensure_connections`].
+    /// Called by [`Gateway::ensure_connections`].
     async fn ensure_connections(&self, info: &ConnectorInfo, world: WorldSync) -> Result<()>;
-    /// See [`Gateway::receive`].
+    /// Called by [`Gateway::receive`].
     async fn receive(&self, info: &ConnectorInfo, batch: Batch) -> Result<Received>;
-    /// See [`Gateway::cursor`].
+    /// Called by [`Gateway::cursor`].
     async fn cursor(&self, info: &ConnectorInfo, stream: &str) -> Result<Option<Cursor>>;
-    /// See [`Gateway::state`].
+    /// Called by [`Gateway::state`].
     async fn state(&self, info: &ConnectorInfo, key: &str) -> Result<Option<serde_json::Value>>;
-    /// See [`Gateway::note_gap`].
+    /// Called by [`Gateway::note_gap`].
     async fn note_gap(&self, info: &ConnectorInfo, gap: Gap) -> Result<()>;
-    /// See [`Gateway::register_send_handler`].
+    /// Called by [`Gateway::register_send_handler`].
     fn register_send_handler(&self, info: &ConnectorInfo, handler: Arc<dyn SendHandler>);
-    /// See [`Gateway::report`].
+    /// Called by [`Gateway::report`].
     fn report(&self, info: &ConnectorInfo, health: Health);
 }
 
@@ -51,7 +72,7 @@ pub trait GatewayBackend: Send + Sync {
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 #[serde(tag = "state", rename_all = "snake_case")]
 pub enum Health {
-    /// Not connected yet.
+    /// The connector has not reached its platform yet.
     Starting,
     /// Another process that shares the database has the account.
     Elsewhere,
@@ -60,7 +81,7 @@ pub enum Health {
         /// What is connected, in words for people.
         detail: String,
     },
-    /// Works in part.
+    /// Messages flow, but something a person should see to does not work.
     Degraded {
         /// What is missing and how to get it.
         reason: String,
@@ -72,13 +93,13 @@ pub enum Health {
         /// Stable code, if there is one.
         code: Option<String>,
     },
-    /// Needs a person.
+    /// Retries cannot help: a person has to change something, such as a token.
     Down {
         /// The reason, in words for people.
         reason: String,
         /// Stable code, if there is one.
         code: Option<String>,
-        /// The next action.
+        /// What the person should do.
         fix: Option<String>,
     },
 }

@@ -18,7 +18,7 @@ pub enum Hint {
 }
 
 impl Hint {
-    /// All hints.
+    /// Every kind of hint, for a bus that subscribes to all.
     pub const ALL: [Self; 4] = [Self::Inbox, Self::Outbox, Self::Events, Self::Members];
 
     /// Its name in a notification.
@@ -39,19 +39,20 @@ impl Hint {
 
 /// A bus for hints. Delivery at most once is enough.
 pub trait Hints: fmt::Debug + Send + Sync {
-    /// Whether hints arrive now; otherwise each process has to poll more often.
+    /// Whether hints arrive now; otherwise each process has to poll more often. Called before each
+    /// pause of a poll.
     fn is_up(&self) -> bool;
 
     /// Tells the other processes. Returns at once, without a sign of whether it arrived; several
-    /// may arrive as one.
+    /// may arrive as one. Called after each commit that another process may wait for.
     fn notify(&self, hint: Hint);
 
     /// Changes when another process has sent this hint, or may have sent it while the connection
-    /// was down.
+    /// was down. Called once by each task that polls.
     fn heard(&self, hint: Hint) -> watch::Receiver<u64>;
 }
 
-/// No bus.
+/// A bus for a process that is alone: hints reach this process only.
 #[derive(Debug, Default)]
 pub struct NoHints(watch::Sender<u64>);
 

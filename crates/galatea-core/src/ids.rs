@@ -53,7 +53,7 @@ macro_rules! typed_id {
 }
 
 typed_id! {
-    /// One agent.
+    /// Id of an agent, derived from its character; equal in every process.
     AgentId;
     /// One process among those that share a store.
     MemberId;
@@ -71,7 +71,7 @@ typed_id! {
     DeliveryId;
     /// One Relationship between two entities.
     RelationshipId;
-    /// One Task.
+    /// Id of a [`Task`](crate::Task).
     TaskId;
 }
 
@@ -164,7 +164,7 @@ impl AgentIdentity {
         Self { id: AgentId(uuid_of(&text)), text: text.into() }
     }
 
-    /// The agent's id.
+    /// The agent's own id.
     pub fn id(&self) -> AgentId {
         self.id
     }
@@ -237,7 +237,7 @@ impl Source {
         Self(std::borrow::Cow::Owned(name.into()))
     }
 
-    /// Its name.
+    /// The name as it was given.
     pub fn as_str(&self) -> &str {
         &self.0
     }

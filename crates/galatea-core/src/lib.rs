@@ -192,6 +192,19 @@
 //!
 //! Every function returns an [`Error`]. It carries a kind, advice for the one layer that retries,
 //! and whether a request may have taken effect. See its page for how to make one.
+//!
+//! # Where to read on
+//!
+//! - For a connector: [`connector`] (both sides of a platform), [`gateway`] (what it may call),
+//!   [`message`] (what goes in and out), [`content`], [`split`] and [`markdown`] (cutting and
+//!   rendering text), [`settings`], [`private_file`].
+//! - For a plugin: [`plugin`], [`action`] with [`rights`], [`provider`], [`evaluator`],
+//!   [`service`], [`middleware`]; [`turn`] is what their code sees, with [`store`] and [`model`].
+//! - What all of them exchange: [`ids`], [`world`], [`room`], [`entity`], [`memory`], [`verdict`],
+//!   [`event`], [`error`].
+//!
+//! What only the engine and the stores use (queues, leases, the delivery protocol, circuit
+//! breakers) is public and stands in no index; `ARCHITECTURE.md` describes it.
 
 pub mod action;
 mod action_docs;
@@ -210,9 +223,11 @@ pub mod entity;
 pub mod error;
 pub mod evaluator;
 pub mod event;
+#[doc(hidden)]
 pub mod export;
 pub mod fact;
 mod finding;
+#[doc(hidden)]
 pub mod fusion;
 pub mod gap;
 pub mod gateway;
@@ -222,6 +237,7 @@ pub mod ids;
 mod kill_point;
 pub mod markdown;
 pub mod memory;
+#[doc(hidden)]
 pub mod mended_json;
 pub mod message;
 pub mod middleware;
@@ -250,6 +266,7 @@ pub mod state;
 mod state_keeper;
 pub mod store;
 pub mod task;
+#[doc(hidden)]
 pub mod tokens;
 pub mod turn;
 mod unstored_usage;
@@ -280,7 +297,9 @@ pub use error::{Error, ErrorKind, Reach, Result, Retry, Sent};
 pub use evaluator::{Evaluator, EvaluatorUse};
 pub use event::{Event, EventBus};
 pub use gap::Gap;
-pub use gateway::{Gateway, GatewayBackend, Health};
+#[doc(hidden)]
+pub use gateway::GatewayBackend;
+pub use gateway::{Gateway, Health};
 #[doc(hidden)]
 pub use hint::{Hint, Hints, NoHints};
 pub use ids::{
@@ -309,6 +328,7 @@ pub use settings::Settings;
 pub use speakers::Speakers;
 pub use state::{Fragment, State};
 pub use state_keeper::StateKeeper;
+#[doc(hidden)]
 pub use store::Store;
 pub use task::Task;
 pub use turn::{FinishedTurn, Outbound, Turn};

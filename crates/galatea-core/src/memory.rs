@@ -20,7 +20,7 @@ pub struct Memory {
     pub kind: MemoryKind,
     /// The agent that remembers it; other agents never see it.
     pub agent_id: AgentId,
-    /// Who said it.
+    /// Who said it: a person, or the agent itself.
     pub entity_id: EntityId,
     /// The Room it belongs to.
     pub room_id: RoomId,
@@ -35,7 +35,7 @@ pub struct Memory {
     pub created_at: Timestamp,
 }
 
-/// elizaOS memory tables.
+/// What sort of thing is remembered (the memory tables of elizaOS).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum MemoryKind {
@@ -43,7 +43,7 @@ pub enum MemoryKind {
     Messages,
     /// What an action of the agent returned.
     ActionResult,
-    /// Something learnt.
+    /// A statement that an evaluator learnt from messages.
     Facts,
     /// A document of the agent's knowledge: its title and record, without its text.
     Documents,
@@ -53,12 +53,12 @@ pub enum MemoryKind {
     Summaries,
     /// What is known of a person in a World.
     Profiles,
-    /// Anything plugins keep.
+    /// Whatever plugins keep; the engine does not read it.
     Custom,
 }
 
 impl MemoryKind {
-    /// The stored spelling.
+    /// The spelling in the database and in exports.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Messages => "messages",

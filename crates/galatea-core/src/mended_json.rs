@@ -13,7 +13,7 @@ const MAX_DEPTH: usize = 32;
 /// What was wrong with a document.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Mended {
-    /// It was malformed.
+    /// It was malformed, and was repaired.
     Broken,
     /// It was cut off in the middle.
     Torn,
@@ -22,7 +22,7 @@ pub enum Mended {
 /// A value, as far as it could be read.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Read {
-    /// The value.
+    /// The value as read, repairs included.
     pub value: Value,
     /// How many bytes of the text it takes.
     pub length: usize,

@@ -7,7 +7,7 @@ use crate::{content::Content, error::Result, turn::Turn, verdict::Verdict};
 /// Code around every turn, in order of registration.
 #[async_trait]
 pub trait Middleware: Send + Sync {
-    /// For logs and `explain`.
+    /// For logs and `explain`. Called when the plugin is loaded, and for each failure.
     fn name(&self) -> &'static str;
     /// Called once per turn, after the gate and before its verdict takes effect. May turn an answer
     /// into a skip by changing the verdict; an error skips with its message as the reason.

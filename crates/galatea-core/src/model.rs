@@ -34,7 +34,7 @@ pub const LIMIT_CODE: &str = "GAL-LIMIT";
 /// Turns a conversation into text or tool calls.
 #[async_trait]
 pub trait TextModel: Send + Sync {
-    /// Name and provider, for logs and badges. No I/O.
+    /// Name and provider, for logs and badges. No I/O. Called before and after each call.
     fn info(&self) -> &ModelInfo;
 
     /// One call: no retry and no fallback in here. `on_text` is called with each piece of visible
@@ -49,9 +49,10 @@ pub trait TextModel: Send + Sync {
 /// Turns text into vectors.
 #[async_trait]
 pub trait EmbeddingModel: Send + Sync {
-    /// Name and provider. No I/O.
+    /// Name and provider. No I/O. Called before each call.
     fn info(&self) -> &ModelInfo;
-    /// One vector per text, all of the same width.
+    /// One vector per text, all of the same width. Called with stored texts soon after their
+    /// commit, in batches, and with the question of each search.
     async fn embed(&self, texts: &[String]) -> Result<Vec<Vec<f32>>>;
     /// Another embedding model of the same service, by its [`ModelInfo::full_name`]. Called after a
     /// change of the model: memories that the model before embedded are compared by it until they
@@ -71,7 +72,7 @@ pub struct ModelInfo {
     pub provider: String,
     /// The model's name there.
     pub model: String,
-    /// Tool calls work.
+    /// The model accepts tools; otherwise actions are described in the prompt.
     pub tools: bool,
     /// Pictures can be shown to it.
     pub vision: bool,
@@ -164,9 +165,9 @@ impl Price {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "SCREAMING_SNAKE_CASE")]
 pub enum Tier {
-    /// Quick decisions.
+    /// Quick decisions: whether to join in, what to remember.
     TextSmall,
-    /// Answers.
+    /// Answers to people.
     TextLarge,
     /// Short questions that need thought, such as a check or a choice.
     #[serde(rename = "REASONING_SMALL", alias = "TEXT_REASONING_SMALL")]
@@ -180,9 +181,9 @@ pub enum Tier {
 /// ([`TextAnswer::by`]).
 #[derive(Clone)]
 pub struct Models {
-    /// For decisions.
+    /// Makes decisions: quick and cheap.
     pub small: Arc<dyn TextModel>,
-    /// For answers.
+    /// Makes answers.
     pub large: Arc<dyn TextModel>,
     /// For thought; none means the large model.
     pub reasoning: ReasoningModels,
@@ -199,9 +200,9 @@ pub struct Models {
 /// The models that think before they answer; none of a size means the large model.
 #[derive(Clone, Default)]
 pub struct ReasoningModels {
-    /// For short questions.
+    /// Takes short prompts; none if no model of this size is configured.
     pub small: Option<Arc<dyn TextModel>>,
-    /// For long ones.
+    /// Takes long prompts; none if no model of this size is configured.
     pub large: Option<Arc<dyn TextModel>>,
 }
 
@@ -210,9 +211,9 @@ pub struct ReasoningModels {
 pub struct MediaModels {
     /// Makes voice messages readable.
     pub transcription: Option<Arc<dyn MediaModel<Transcription>>>,
-    /// Makes pictures.
+    /// Makes pictures; none if no such model is configured.
     pub image: Option<Arc<dyn MediaModel<ImageGeneration>>>,
-    /// Makes speech.
+    /// Makes speech; none if no such model is configured.
     pub speech: Option<Arc<dyn MediaModel<TextToSpeech>>>,
 }
 

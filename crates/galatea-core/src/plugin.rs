@@ -13,13 +13,35 @@ use crate::{
 
 /// A bundle of extensions. Order of loading: dependencies first, then lower priority first
 /// (elizaOS: databases -100, models -50, core 0, features 50, platforms 100).
+///
+/// ```
+/// use async_trait::async_trait;
+/// use galatea_core::{Fragment, Plugin, Provider, ProviderUse, Result, Turn};
+///
+/// /// Adds the number of recent messages to every prompt.
+/// struct Counter;
+///
+/// #[async_trait]
+/// impl Provider for Counter {
+///     fn name(&self) -> &'static str { "COUNTER" }
+///     fn description(&self) -> &'static str { "How many messages the conversation has" }
+///     fn position(&self) -> i32 { 50 }
+///     fn when(&self) -> ProviderUse { ProviderUse::Always }
+///     async fn provide(&self, turn: &Turn<'_>) -> Result<Fragment> {
+///         Ok(Fragment::text(format!("{} messages were said before.", turn.recent.len())))
+///     }
+/// }
+///
+/// let plugin = Plugin::new("counter", "1.0.0", "Counts messages").provider(Counter);
+/// assert_eq!(plugin.providers[0].name(), "COUNTER");
+/// ```
 #[derive(Clone, Default)]
 pub struct Plugin {
     /// Name, also the one elizaOS character files list.
     pub name: String,
-    /// Semantic version.
+    /// Version of the plugin, for people (semantic versioning).
     pub version: String,
-    /// One sentence.
+    /// What the plugin does, in one sentence.
     pub description: String,
     /// Loading order within what the dependencies allow; lower ones first.
     pub priority: i32,

@@ -41,29 +41,32 @@ use crate::{error::Result, rights::Authorship, state::Fragment, turn::Turn};
 /// ```
 #[async_trait]
 pub trait Provider: Send + Sync {
-    /// elizaOS name, such as `RECENT_MESSAGES`.
+    /// elizaOS name, such as `RECENT_MESSAGES`. Called when the plugin is loaded, and for each
+    /// turn.
     fn name(&self) -> &'static str;
-    /// What it adds, for the model when it may ask for it.
+    /// What it adds, for the model when it may ask for it. Called for each turn, if the model may
+    /// ask for the provider.
     fn description(&self) -> &'static str;
-    /// Place in the prompt: lower comes first.
+    /// Place in the prompt: lower comes first. Called once, when the plugins are loaded.
     fn position(&self) -> i32;
     /// How long it may take, of the time that providers usually have: one that asks a model may
-    /// need more.
+    /// need more. Called before each [`Self::provide`].
     fn patience(&self, usual: Duration) -> Duration {
         usual
     }
-    /// When it takes part.
+    /// When it takes part. Called for each turn.
     fn when(&self) -> ProviderUse;
     /// Whose words its part holds, besides those of the conversation and its files, which the
     /// runtime looks at itself. Others' unless the provider says so: an action that goes beyond the
-    /// Room has to be confirmed then.
+    /// Room has to be confirmed then. Called after each [`Self::provide`].
     fn authorship(&self) -> Authorship {
         Authorship::Others
     }
     /// Whether its text is the same in every turn of a Room for a day, such as the description of
     /// the agent. Such text stands in front of the conversation, so that the provider of the model
     /// can keep what it has read of it; any other text stands behind the conversation. Unless the
-    /// provider's [`Provider::authorship`] are its own, it stands behind the instructions.
+    /// provider's [`Provider::authorship`] are its own, it stands behind the instructions. Called
+    /// after each [`Self::provide`].
     fn lasting(&self) -> bool {
         false
     }
@@ -75,7 +78,7 @@ pub trait Provider: Send + Sync {
 /// When a provider takes part.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ProviderUse {
-    /// In every turn.
+    /// In every turn, before the model is asked.
     Always,
     /// Only when the model asks for it (elizaOS `dynamic`).
     OnRequest,

@@ -12,11 +12,11 @@ use crate::{
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Relationship {
-    /// Its id.
+    /// Id of the row.
     pub id: RelationshipId,
     /// Who knows of it.
     pub agent_id: AgentId,
-    /// From whom.
+    /// The person at whom the tie begins.
     pub source_entity_id: EntityId,
     /// The person at the other end.
     pub target_entity_id: EntityId,
@@ -30,10 +30,10 @@ pub struct Relationship {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct IdentityLink {
-    /// One of them.
+    /// One of the two linked people.
     pub entity_id: EntityId,
-    /// The other.
+    /// The other one.
     pub linked_id: EntityId,
-    /// Since when.
+    /// When both sides had confirmed.
     pub linked_at: Timestamp,
 }

@@ -17,16 +17,16 @@ pub struct Room {
     pub world_id: WorldId,
     /// The Room it is a thread or topic of.
     pub parent_id: Option<RoomId>,
-    /// Platform.
+    /// The platform that the Room is on.
     pub source: Source,
     /// The login through which it is reached.
     pub account: Account,
     /// The platform's id of it (elizaOS `channelId`).
     pub remote: RemoteId,
-    /// Kind of place.
+    /// Decides which policy of the gate holds: direct messages or groups.
     #[serde(rename = "type")]
     pub kind: ChannelType,
-    /// Its name there.
+    /// The name that people see on the platform.
     pub name: String,
     /// Free keys, such as `threadId`, `isForumTopic`, `parentChatId`.
     pub metadata: Map<String, Value>,
@@ -44,26 +44,26 @@ impl Room {
     }
 }
 
-/// elizaOS `ChannelType`.
+/// What sort of place a Room is (elizaOS `ChannelType`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "SCREAMING_SNAKE_CASE")]
 pub enum ChannelType {
     /// The agent's own room.
     #[serde(rename = "SELF")]
     OneSelf,
-    /// Two speakers.
+    /// A direct chat of the agent with one person.
     Dm,
-    /// Several speakers.
+    /// A group or channel with several speakers.
     Group,
     /// A call of two.
     VoiceDm,
     /// A call of several.
     VoiceGroup,
-    /// Public posts.
+    /// Posts that anyone can read, such as a timeline.
     Feed,
     /// A thread or topic.
     Thread,
-    /// The container itself.
+    /// The container itself, for what concerns all its Rooms.
     World,
     /// A forum, which holds threads only.
     Forum,
@@ -77,7 +77,7 @@ impl ChannelType {
         matches!(self, Self::Dm | Self::VoiceDm | Self::OneSelf | Self::Api)
     }
 
-    /// The elizaOS spelling.
+    /// The spelling of elizaOS, as stored.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::OneSelf => "SELF",

@@ -13,8 +13,31 @@ use crate::{
 };
 
 /// The outbound side of a platform, for one account. Registered by
-/// [`crate::Gateway::register_send_handler`]; see the [crate's guide](crate) for an example.
-/// Methods run at the same time for several Rooms; deliveries of one Room come one after another.
+/// [`crate::Gateway::register_send_handler`]; the [crate's guide](crate#a-connector) has a whole
+/// one. Methods run at the same time for several Rooms; deliveries of one Room come one after
+/// another. Most of the work is [`Self::encode`], which cuts an answer into what fits one call:
+///
+/// ```
+/// use galatea_core::{Encoded, Error, Outgoing, Result, TextUnit, split};
+/// use serde_json::json;
+///
+/// fn encode(outgoing: &Outgoing) -> Result<Vec<Encoded>> {
+///     let weight = TextUnit::Utf16.weight().ok_or_else(|| Error::unexpected("no weight"))?;
+///     match outgoing {
+///         Outgoing::Message { content, .. } => Ok(split::fenced(&content.text, 2_000, weight)
+///             .into_iter()
+///             .map(|piece| Encoded(json!({ "text": piece.text })))
+///             .collect()),
+///         Outgoing::Typing => Ok(Vec::new()),
+///         _ => Err(Error::invalid("this platform shows new messages only")),
+///     }
+/// }
+///
+/// let long = galatea_core::Content::text("A sentence.\n\n".repeat(300));
+/// let parts = encode(&Outgoing::Message { content: long, reply_to: None })?;
+/// assert_eq!(parts.len(), 2);
+/// # Ok::<(), Error>(())
+/// ```
 #[async_trait]
 pub trait SendHandler: Send + Sync {
     /// Splits and renders for the platform. Called while a turn is committed, before its deliveries
@@ -32,7 +55,8 @@ pub trait SendHandler: Send + Sync {
     }
 
     /// One attempt to send. Never retries by itself. Every handler implements this method or
-    /// [`Self::send_with`]; each calls the other where only that one is written.
+    /// [`Self::send_with`]; each calls the other where only that one is written. Called once per
+    /// attempt, after the attempt was stored.
     ///
     /// # Errors
     /// A rate limit is `RateLimited` with `Retry::After`. [`crate::error::Sent`] states whether the
@@ -44,7 +68,8 @@ pub trait SendHandler: Send + Sync {
 
     /// The method the runtime calls, once per attempt, after the attempt was stored. A platform
     /// that would show a repeated send twice implements it in place of [`Self::send`]: it checks
-    /// the permit when the bytes go out, and sends nothing once the permit is withdrawn.
+    /// the permit when the bytes go out, and sends nothing once the permit is withdrawn. Called
+    /// once per attempt.
     async fn send_with(&self, delivery: &Delivery, _permit: &SendPermit) -> Result<Receipt> {
         self.send(delivery).await
     }
@@ -107,9 +132,9 @@ pub trait SendHandler: Send + Sync {
 /// Whether a person may say something in a place ([`SendHandler::may_speak`]).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Speak {
-    /// They may.
+    /// The platform lets them write there.
     Yes,
-    /// They may not.
+    /// The platform does not let them write there.
     No,
     /// The platform cannot tell.
     Unknown,
@@ -119,7 +144,7 @@ pub enum Speak {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Priority {
-    /// Something is said.
+    /// Words of the agent: answers, and messages to other Rooms.
     Answer,
     /// A button press or a command is acknowledged; a file is fetched.
     Callback,
@@ -133,11 +158,11 @@ pub enum Priority {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ConnectorInfo {
-    /// Platform.
+    /// The platform that the account is on.
     pub source: Source,
-    /// Login on it.
+    /// Which of our logins on the platform it is.
     pub account: Account,
-    /// Abilities.
+    /// What the connector can do; tests choose their cases by it.
     pub capabilities: Capabilities,
 }
 
@@ -147,7 +172,7 @@ pub struct ConnectorInfo {
 pub struct Capabilities {
     /// Longest text of one message, in `text_unit`s.
     pub max_text: usize,
-    /// What `max_text` counts.
+    /// The unit of `max_text`.
     pub text_unit: TextUnit,
     /// A message can be changed afterwards.
     pub edit: bool,
@@ -202,9 +227,9 @@ impl TextUnit {
 pub enum ReadBack {
     /// The platform accepts a key and never sends twice.
     Key,
-    /// `find` can look.
+    /// [`SendHandler::find`] reads messages back from the platform.
     Find,
-    /// Neither.
+    /// The platform cannot be asked: a lost answer stays unknown.
     None,
 }
 

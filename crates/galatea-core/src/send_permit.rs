@@ -5,6 +5,23 @@ use std::{fmt, sync::Arc};
 /// Permission to send, which can end at any moment. A process that was paused in the middle of a
 /// call (a suspended machine) continues the call when it wakes up, perhaps long after another
 /// process has claimed its work. Only a check right before the bytes are written detects this.
+///
+/// A [`SendHandler`](crate::SendHandler) gets a permit with every call of
+/// [`send_with`](crate::SendHandler::send_with).
+///
+/// ```
+/// use galatea_core::SendPermit;
+/// use std::sync::{Arc, atomic::{AtomicBool, Ordering}};
+///
+/// let held = Arc::new(AtomicBool::new(true));
+/// let lease = Arc::clone(&held);
+/// let permit = SendPermit::while_true(move || lease.load(Ordering::Acquire));
+/// assert!(permit.is_valid());
+///
+/// // Another process takes over: nothing may be written from here on.
+/// held.store(false, Ordering::Release);
+/// assert!(!permit.is_valid());
+/// ```
 #[derive(Clone)]
 pub struct SendPermit(Option<Arc<dyn Fn() -> bool + Send + Sync>>);
 

@@ -13,8 +13,9 @@ use crate::{
 /// share the agent.
 #[async_trait]
 pub trait Service: Send + Sync + Any {
-    /// Service type name, by which `get_service` finds it. The ledger shows what the service's model
-    /// calls cost under this name in place of a platform.
+    /// Service type name, by which `get_service` finds it. The ledger shows what the service's
+    /// model calls cost under this name in place of a platform. Called when the plugin is loaded,
+    /// and for each start.
     fn name(&self) -> &'static str;
     /// Runs until `stop` or a failure. Called at the agent's start, and again with backoff after a
     /// failure.
@@ -24,7 +25,7 @@ pub trait Service: Send + Sync + Any {
 /// What a service may use of the agent it belongs to.
 #[derive(Clone)]
 pub struct ServiceContext {
-    /// The agent.
+    /// The agent that the service runs for.
     pub agent: Arc<AgentView>,
     /// Memories, people and places, relationships and tasks.
     pub store: Arc<dyn PluginStore>,
@@ -35,7 +36,7 @@ pub struct ServiceContext {
     /// What these calls used, as rows under the agent's own entity. The service stores them with what
     /// the calls returned.
     pub usage: Arc<dyn TurnUsage>,
-    /// Time.
+    /// The runtime's clock, which tests set by hand.
     pub clock: Arc<dyn Clock>,
     /// What happens to the agent in this process.
     pub events: EventBus,
@@ -61,12 +62,12 @@ impl Services {
         service.downcast().ok()
     }
 
-    /// elizaOS `getRegisteredServiceTypes`.
+    /// Names of all services (elizaOS `getRegisteredServiceTypes`).
     pub fn names(&self) -> Vec<&'static str> {
         self.0.keys().copied().collect()
     }
 
-    /// Every service.
+    /// Every service of the agent.
     pub fn all(&self) -> impl Iterator<Item = &Arc<dyn Service>> {
         self.0.values().flatten()
     }

@@ -26,16 +26,16 @@ pub enum Origin {
         /// Field, such as `settings.secrets`.
         field: &'static str,
     },
-    /// The process environment.
+    /// An environment variable of the process.
     Environment,
     /// A file, with the line.
     File {
-        /// The file.
+        /// The file that sets it.
         path: PathBuf,
-        /// Line, from 1.
+        /// Line in the file, counted from 1.
         line: usize,
     },
-    /// Built in.
+    /// The default of its [`Variable`].
     Default,
 }
 

@@ -44,7 +44,7 @@ impl SharedBreaker {
         Self { name: name.into(), events, breaker: Mutex::new(Breaker::new(limits, now)) }
     }
 
-    /// How it stands.
+    /// The breaker as it stands, for status pages.
     pub fn state(&self) -> BreakerState {
         self.lock().state(&self.name)
     }

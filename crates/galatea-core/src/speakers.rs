@@ -77,7 +77,7 @@ impl Speakers {
         self.names.get(&entity).cloned().unwrap_or_else(|| format!("someone {}", suffix(entity)))
     }
 
-    /// Who said it.
+    /// The name under which a prompt shows the author of a memory.
     pub fn of_memory(&self, memory: &Memory) -> String {
         self.name(memory.entity_id)
     }

@@ -32,7 +32,7 @@ pub struct Fragment {
 }
 
 impl Fragment {
-    /// Text only.
+    /// A fragment with a text and no values.
     pub fn text(text: impl Into<String>) -> Self {
         Self { text: text.into(), ..Self::default() }
     }
@@ -60,7 +60,7 @@ pub struct State {
 }
 
 impl State {
-    /// One provider's part.
+    /// What one provider contributed; none if it was left out.
     pub fn fragment(&self, provider: &str) -> Option<&Fragment> {
         self.fragments.iter().find(|(name, _)| name == provider).map(|(_, f)| f)
     }

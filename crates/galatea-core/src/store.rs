@@ -34,36 +34,41 @@ mod step;
 mod turn;
 mod usage;
 
-pub use about::{About, AboutAgent, digest};
-pub use audit::{AuditLine, AuditStore, Exceptions, Missing};
-pub use change::{ConnectionChange, EntityChange, RequestedChange, RoomChange, WorldChange};
+pub use change::RequestedChange;
 pub use derived::{DerivedChange, DerivedStore, Superseded};
 pub use embedding::{EmbeddingClaim, EmbeddingStore, NewEmbedding, OlderEmbeddings, Unembedded};
-pub use event::{EventPosition, EventStore};
-pub use inbox::{
-    ConnectorState, Envelope, InFlightRows, InboxEntry, InboxItem, InboxStore, Ingest, Ingested,
-    Mutation,
-};
-pub use inbox_state::InboxState;
-pub use lease::{
-    Fence, Group, Lease, LeaseStatus, LeaseStore, Member, Membership, ProcessRole, Pulse,
-    fair_share,
-};
-pub use link::LinkStore;
+pub use inbox::Envelope;
 pub use memory::{MemoryQuery, MemoryStore};
-pub use outbox::{OutboxItem, OutboxQuery, OutboxState, OutboxStore, Resolution, Settlement};
-pub use partition::{Partition, ROOM_PARTITIONS, room_partition};
 pub use plugin_cache::PluginCache;
 pub use recall::{MOST_RECALLED, Meaning, RecallQuery, RecallStore, Recalled};
-pub use step::{JournalStep, StepStore};
-pub use turn::{FinishedMessage, NewDelivery, TurnRecord};
-pub use usage::{
-    Amount, Block, BlockKind, BlockStore, Day, Holder, UsageRow, UsageStore, UsageTotal,
+pub use usage::{Amount, Day, UsageRow};
+
+// Only the engine and the stores use these: connectors and plugins cannot reach them.
+#[doc(hidden)]
+pub use self::{
+    about::{About, AboutAgent, digest},
+    audit::{AuditLine, AuditStore, Exceptions, Missing},
+    change::{ConnectionChange, EntityChange, RoomChange, WorldChange},
+    event::{EventPosition, EventStore},
+    inbox::{
+        ConnectorState, InFlightRows, InboxEntry, InboxItem, InboxStore, Ingest, Ingested, Mutation,
+    },
+    inbox_state::InboxState,
+    lease::{
+        Fence, Group, Lease, LeaseStatus, LeaseStore, Member, Membership, ProcessRole, Pulse,
+        fair_share,
+    },
+    link::LinkStore,
+    outbox::{OutboxItem, OutboxQuery, OutboxState, OutboxStore, Resolution, Settlement},
+    partition::{Partition, ROOM_PARTITIONS, room_partition},
+    step::{JournalStep, StepStore},
+    turn::{FinishedMessage, NewDelivery, TurnRecord},
+    usage::{Block, BlockKind, BlockStore, Holder, UsageStore, UsageTotal},
 };
 
 /// The part of a store that plugin code sees: memories, people and places, relationships and tasks.
-/// Its small values are in [`PluginCache`]. Queues, leases, the ledger and the journal are the engine's: plugin
-/// code can neither settle a delivery nor claim a lease. Blanket implementation.
+/// Its small values are in [`PluginCache`]. Queues, leases, the ledger and the journal are the
+/// engine's: plugin code can neither settle a delivery nor claim a lease. Blanket implementation.
 pub trait PluginStore:
     WorldStore
     + RoomStore
@@ -90,6 +95,7 @@ impl<T> PluginStore for T where
 }
 
 /// Everything a store can do. Blanket implementation; no methods of its own.
+#[doc(hidden)]
 pub trait Store:
     PluginStore
     + AgentStore
@@ -122,36 +128,42 @@ impl<T> Store for T where
 }
 
 /// The agents that have used this store.
+#[doc(hidden)]
 #[async_trait]
 pub trait AgentStore: Send + Sync {
-    /// Inserts or replaces an agent. Secrets are not part of the serialised character.
+    /// Inserts or replaces an agent. Secrets are not part of the serialised character. Called when
+    /// an agent is created, before it starts.
     async fn save_agent(&self, id: AgentId, character: &crate::character::Character) -> Result<()>;
-    /// Every agent ever saved: id and name.
+    /// Every agent ever saved: id and name. Called by commands and status pages.
     async fn agents(&self) -> Result<Vec<(AgentId, String)>>;
 }
 
 /// Reads Worlds. They are written with a batch ([`ConnectionChange`]) or a turn.
 #[async_trait]
 pub trait WorldStore: Send + Sync {
-    /// The World of this id; none if no message came from there yet.
+    /// The World of this id; none if no message came from there yet. Called when a Room is read
+    /// that is not in memory.
     async fn world(&self, id: WorldId) -> Result<Option<World>>;
-    /// Every World of an agent, by name.
+    /// Every World of an agent, by name. Called by commands, exports and retention.
     async fn worlds(&self, agent: AgentId) -> Result<Vec<World>>;
 }
 
 /// Reads Rooms and who is in them.
 #[async_trait]
 pub trait RoomStore: Send + Sync {
-    /// The Room of this id; none if no message came from there yet.
+    /// The Room of this id; none if no message came from there yet. Called for a message of a Room
+    /// that is not in memory.
     async fn room(&self, id: RoomId) -> Result<Option<Room>>;
-    /// Every Room of a World.
+    /// Every Room of a World. Called by commands, exports and plugins.
     async fn rooms(&self, world: WorldId) -> Result<Vec<Room>>;
     /// Private Rooms that an agent has with a person, in the order of their ids. Called rarely: it
     /// may read every participant.
     async fn private_rooms(&self, agent: AgentId, person: EntityId) -> Result<Vec<Room>>;
-    /// Those who have spoken in a Room or joined it, as far as the platform says so.
+    /// Those who have spoken in a Room or joined it, as far as the platform says so. Called to find
+    /// out whether a person may see a memory.
     async fn participants(&self, room: RoomId) -> Result<Vec<Participant>>;
-    /// State of an entity in a room; none if it is not a participant or has no state.
+    /// State of an entity in a room; none if it is not a participant or has no state. Called when a
+    /// Room is read that is not in memory.
     async fn participant_state(
         &self,
         room: RoomId,
@@ -162,9 +174,10 @@ pub trait RoomStore: Send + Sync {
 /// Reads the people and bots that an agent has met.
 #[async_trait]
 pub trait EntityStore: Send + Sync {
-    /// Those of `ids` that exist; unknown ids are left out.
+    /// Those of `ids` that exist; unknown ids are left out. Called by providers and commands.
     async fn entities(&self, ids: &[EntityId]) -> Result<Vec<Entity>>;
-    /// Every participant of a Room, with names and metadata.
+    /// Every participant of a Room, with names and metadata. Called by the provider that lists the
+    /// people of a Room.
     async fn entities_in_room(&self, room: RoomId) -> Result<Vec<Entity>>;
 }
 
@@ -174,33 +187,38 @@ pub const MOST_LINKED: usize = 6;
 /// Relationships, and which entities are one person.
 #[async_trait]
 pub trait RelationshipStore: Send + Sync {
-    /// Inserts, or replaces the one of the same (agent, source, target).
+    /// Inserts, or replaces the one of the same (agent, source, target). Called by evaluators.
     async fn save_relationship(&self, relationship: &Relationship) -> Result<()>;
-    /// The agent's relationships that begin or end at an entity.
+    /// The agent's relationships that begin or end at an entity. Called by providers and exports.
     async fn relationships(&self, agent: AgentId, entity: EntityId) -> Result<Vec<Relationship>>;
     /// The other entities that are the same person for this agent, in the order of their ids: those
     /// that the person linked on both sides. Read afresh where it decides what may be seen, since
-    /// the person may end the link at any moment, in another process too.
+    /// the person may end the link at any moment, in another process too. Called for each search in
+    /// a direct Room.
     async fn linked(&self, agent: AgentId, entity: EntityId) -> Result<Vec<EntityId>>;
 }
 
 /// Tasks: work that waits for a time, or for a person's choice.
 #[async_trait]
 pub trait TaskStore: Send + Sync {
-    /// Inserts a task, or replaces the one of the same id.
+    /// Inserts a task, or replaces the one of the same id. Called when a pairing code is made, and
+    /// by plugins; other tasks are stored with a turn.
     async fn save_task(&self, task: &Task) -> Result<()>;
     /// Tasks of an agent carrying every one of these tags, the one due first before the others.
+    /// Called when an action waits for a confirmation, when one is answered, and by plugins.
     async fn tasks(&self, agent: AgentId, tags: &[String]) -> Result<Vec<Task>>;
-    /// Removes a task; false when there was none.
+    /// Removes a task; false when there was none. Called when a code is used, and by plugins.
     async fn delete_task(&self, agent: AgentId, id: TaskId) -> Result<bool>;
 }
 
 /// Small values by key, per agent.
+#[doc(hidden)]
 #[async_trait]
 pub trait CacheStore: Send + Sync {
-    /// A value that has not expired.
+    /// A value that has not expired. Called by the runtime, and by plugins through [`PluginCache`].
     async fn cached(&self, agent: AgentId, key: &str, now: Timestamp) -> Result<Option<Value>>;
-    /// Sets a value.
+    /// Stores a value until `expires`, or until it is forgotten. The key is unique per agent.
+    /// Called by the runtime, and by plugins through [`PluginCache`].
     async fn cache(
         &self,
         agent: AgentId,
@@ -208,6 +226,7 @@ pub trait CacheStore: Send + Sync {
         value: &Value,
         expires: Option<Timestamp>,
     ) -> Result<()>;
-    /// Removes a value.
+    /// Removes a value; one that does not exist is no error. Called by the runtime, and by plugins
+    /// through [`PluginCache`].
     async fn forget(&self, agent: AgentId, key: &str) -> Result<()>;
 }

@@ -13,7 +13,7 @@ use crate::{
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Task {
-    /// Its id.
+    /// Id of the row.
     pub id: TaskId,
     /// The agent that has to do it.
     pub agent_id: AgentId,
@@ -21,16 +21,16 @@ pub struct Task {
     pub name: String,
     /// What is to be done, in words for people.
     pub description: String,
-    /// Room it concerns.
+    /// The Room it concerns; none for a task without a place.
     pub room_id: Option<RoomId>,
-    /// World it concerns.
+    /// The World it concerns; none for a task without a place.
     pub world_id: Option<WorldId>,
-    /// Entity it concerns.
+    /// The person it concerns; none for a task without one.
     pub entity_id: Option<EntityId>,
-    /// Labels.
+    /// Labels by which plugins find their tasks.
     pub tags: Vec<String>,
     /// Free keys; `updateInterval` in milliseconds.
     pub metadata: Map<String, Value>,
-    /// Not before.
+    /// Earliest time at which it is done.
     pub due: Timestamp,
 }

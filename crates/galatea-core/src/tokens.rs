@@ -19,9 +19,9 @@ const PICTURE: u64 = 1_600;
 /// Tokenizers that count alike.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Family {
-    /// Anthropic's.
+    /// Tokenizers of Anthropic's models.
     Claude,
-    /// All others.
+    /// Tokenizers of all other models.
     Other,
 }
 
@@ -144,7 +144,7 @@ impl Scale {
     /// prompt that the service cut off by itself.
     const BOUNDS: (u64, u64) = (600, 3_000);
 
-    /// The estimate, corrected.
+    /// An estimate, corrected by what answers have shown.
     pub fn apply(self, estimate: u64) -> u64 {
         estimate.saturating_mul(self.0).div_ceil(1_000)
     }

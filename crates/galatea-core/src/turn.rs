@@ -102,7 +102,8 @@ pub struct Catalog {
 /// this declares `SIDE_EFFECT` and [`crate::rights::Scope::Elsewhere`].
 #[async_trait::async_trait]
 pub trait Outbound: Send + Sync {
-    /// Puts it into the outbox; Ok means durable.
+    /// Puts it into the outbox; Ok means durable. Called by actions and services, at any time while
+    /// the agent runs.
     async fn send_message_to_target(
         &self,
         address: &Address,
@@ -112,7 +113,7 @@ pub trait Outbound: Send + Sync {
 
 /// A turn after its commit.
 pub struct FinishedTurn<'a> {
-    /// The turn.
+    /// The turn as it was committed.
     pub turn: &'a Turn<'a>,
     /// What was remembered of the answer.
     pub replies: &'a [Memory],

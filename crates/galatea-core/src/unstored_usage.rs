@@ -6,8 +6,9 @@ use crate::store::UsageRow;
 /// stores it with the turn and after the evaluators. Code that stores what a call returned stores
 /// this in the same change, so that a crash does not lose the cost alone.
 pub trait TurnUsage: Send + Sync {
-    /// Takes the rows; the caller stores them, or returns them.
+    /// Takes the rows; the caller stores them, or returns them. Called by plugin code that commits
+    /// something of its own, right before its commit.
     fn take(&self) -> Vec<UsageRow>;
-    /// Returns rows that were not stored.
+    /// Returns rows that were not stored. Called when that commit failed.
     fn put_back(&self, rows: Vec<UsageRow>);
 }

@@ -38,19 +38,19 @@ impl Variable {
     pub const fn new(name: &'static str, help: &'static str) -> Self {
         Self { name, aliases: &[], help, default: None, secret: false, required: false }
     }
-    /// With a default.
+    /// Adds a default, which `galatea config` shows.
     #[must_use]
     pub const fn or(mut self, default: &'static str) -> Self {
         self.default = Some(default);
         self
     }
-    /// As a secret.
+    /// Marks it as a secret: its value is never shown or logged.
     #[must_use]
     pub const fn secret(mut self) -> Self {
         self.secret = true;
         self
     }
-    /// As required.
+    /// Marks it as required: the connector is off without it.
     #[must_use]
     pub const fn required(mut self) -> Self {
         self.required = true;

@@ -8,7 +8,7 @@ use std::{borrow::Cow, fmt};
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Verdict {
-    /// What came out.
+    /// What happens to the message.
     pub decision: Decision,
     /// Steps in the order they were taken.
     pub steps: Vec<Step>,
@@ -17,13 +17,13 @@ pub struct Verdict {
     pub change: Option<Change>,
 }
 
-/// What came out.
+/// What happens to a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Decision {
-    /// Answer it.
+    /// It is answered.
     Answer,
-    /// Skip the message.
+    /// It is remembered and gets no answer.
     #[default]
     Skip,
     /// Answered together with a later message of the same room.
@@ -59,7 +59,7 @@ pub enum StepOutcome {
     Skip,
     /// Something to know that decides nothing.
     Note,
-    /// Something went wrong.
+    /// The step could not be done; the message is not to blame.
     Failed,
     /// A word of another version of the program.
     #[serde(other)]
@@ -67,7 +67,7 @@ pub enum StepOutcome {
 }
 
 impl StepOutcome {
-    /// The stored spelling.
+    /// The spelling in the database and in `galatea explain`.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Pass => "pass",
@@ -89,14 +89,14 @@ impl fmt::Display for StepOutcome {
 /// A setting and the value that would have changed the outcome.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Change {
-    /// Its name.
+    /// Name of the setting, or a command.
     pub setting: String,
-    /// The value.
+    /// The value that would have let the message through.
     pub value: String,
 }
 
 impl Verdict {
-    /// Notes a step.
+    /// Records a step, in the order of the calls.
     pub fn step(
         &mut self,
         rule: &'static str,

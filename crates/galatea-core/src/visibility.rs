@@ -20,9 +20,9 @@ pub enum View {
     /// A room: its own memories, those of its World, those of the agent, and in a direct room those
     /// that are private to its person.
     Room {
-        /// The room.
+        /// The Room in which the question is asked.
         room: RoomId,
-        /// Its World.
+        /// The World of that Room.
         world: WorldId,
         /// The person a direct room is with, under every linked id; empty in a room of several.
         with: Vec<EntityId>,
@@ -53,12 +53,12 @@ impl Visibility {
         Self { agent, view: View::Operator }
     }
 
-    /// Whose memories.
+    /// The agent whose memories are searched.
     pub fn agent(&self) -> AgentId {
         self.agent
     }
 
-    /// From where.
+    /// From where the search looks.
     pub fn view(&self) -> &View {
         &self.view
     }

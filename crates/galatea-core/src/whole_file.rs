@@ -19,7 +19,7 @@ pub enum Access {
 /// What a crash of the machine right after the write may undo.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Flush {
-    /// The whole write.
+    /// The whole write: nothing is flushed.
     No,
     /// Nothing: the file and its folder are flushed to the disk.
     Yes,

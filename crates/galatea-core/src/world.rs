@@ -17,11 +17,11 @@ pub struct World {
     pub id: WorldId,
     /// The agent it belongs to.
     pub agent_id: AgentId,
-    /// Platform.
+    /// The platform that the World is on.
     pub source: Source,
     /// The platform's id of it.
     pub remote: RemoteId,
-    /// Its name there.
+    /// The name that people see on the platform.
     pub name: String,
     /// Owner, roles and the rest.
     pub metadata: WorldMetadata,
@@ -76,22 +76,22 @@ impl World {
 /// elizaOS world metadata: `ownership.ownerId`, `roles`, and free keys.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct WorldMetadata {
-    /// Who owns it.
+    /// Its owner, as the platform or a setting names them.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ownership: Option<Ownership>,
     /// Roles of entities that have one.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub roles: BTreeMap<EntityId, Role>,
-    /// Anything else.
+    /// Keys of connectors, plugins and World settings.
     #[serde(flatten)]
     pub extra: Map<String, Value>,
 }
 
-/// elizaOS `ownership`.
+/// The owner of a World (elizaOS `ownership`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Ownership {
-    /// The owner.
+    /// The person who owns it.
     pub owner_id: EntityId,
 }
 
@@ -111,11 +111,11 @@ pub struct Ownership {
 )]
 #[serde(rename_all = "UPPERCASE")]
 pub enum Role {
-    /// No special right.
+    /// Takes part, without any right to manage the place.
     None,
     /// May change settings and mute.
     Admin,
-    /// Owns the place.
+    /// Owns the place, as the platform says.
     Owner,
 }
 

@@ -35,7 +35,7 @@ const MONTHS: [&str; 12] = [
 /// Letters of a short name.
 const SHORT: usize = 3;
 
-/// A time zone.
+/// A time zone, by which dates and times are shown.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Zone {
     name: String,
@@ -53,15 +53,15 @@ enum Clock {
 /// A moment as a clock on the wall and a calendar show it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Local {
-    /// Year.
+    /// Year of the Gregorian calendar.
     pub year: i64,
-    /// Month, from 1.
+    /// Month, counted from 1.
     pub month: u8,
     /// Day of the month, from 1.
     pub day: u8,
-    /// Hour.
+    /// Hour, 0 to 23.
     pub hour: u8,
-    /// Minute.
+    /// Minute, 0 to 59.
     pub minute: u8,
     /// Days since 1 January 1970, which was a Thursday.
     pub days: i64,

@@ -71,28 +71,11 @@ pub(crate) async fn item(
     let now = library.parts.clock.now();
     let read = read(library, item).await;
     let was = document.record.clone();
-    document.record.origin = item.source.origin;
-    document.record.modified = match &item.what {
-        What::File { modified, .. } => modified.0,
-        What::Lines(_) => 0,
-        // A refusal by the settings costs no request, and holds only until they change.
-        What::Url(address) => allowed(&library.parts.hosts, address).map_or(0, |_| now.0),
-    };
-    document.record.size = match (&item.what, &read) {
-        (What::File { size, .. }, _) => *size,
-        (What::Lines(text), _) => text.len() as u64,
-        (What::Url(_), Ok(read)) => read.bytes.len() as u64,
-        (What::Url(_), Err(_)) => was.size,
-    };
+    describe(&mut document.record, library, item, &read, now);
     let parsed = match read {
         Ok(bytes) => {
             let digest = hash(&[&bytes.bytes, bytes.name.as_bytes()]);
-            let same = known.values().find(|other| {
-                other.record.hash == digest
-                    && other.id != document.id
-                    && other.under == under
-                    && !other.record.fragments.is_empty()
-            });
+            let same = same_text(known, &document, &digest);
             // A document with a problem is parsed again: the problem may have been a server's.
             let unchanged = complete
                 && was.hash == digest
@@ -114,10 +97,10 @@ pub(crate) async fn item(
         }
         Err(error) => Err(error),
     };
+    document.record.problem = None;
     let rows = match parsed {
         Ok(Some((document_, name))) => {
             document.record.title = title_of(&name, document_.title.as_deref());
-            document.record.problem = None;
             let chunks = chunks(&document_);
             if chunks.len() > MOST_PIECES {
                 document.record.problem =
@@ -127,10 +110,7 @@ pub(crate) async fn item(
                 fragments(&document, &chunks, now)
             }
         }
-        Ok(None) => {
-            document.record.problem = None;
-            Vec::new()
-        }
+        Ok(None) => Vec::new(),
         Err(error) => {
             if document.record.title.is_empty() {
                 document.record.title = title_of(&item.key, None);
@@ -141,6 +121,44 @@ pub(crate) async fn item(
         }
     };
     replace(library, document, new, rows, progress).await
+}
+
+/// Another document of the same bytes and name, whose pieces are stored.
+fn same_text<'a>(
+    known: &'a HashMap<MemoryId, Stored>,
+    document: &Stored,
+    digest: &str,
+) -> Option<&'a Stored> {
+    known.values().find(|other| {
+        other.record.hash == digest
+            && other.id != document.id
+            && other.under == document.under
+            && !other.record.fragments.is_empty()
+    })
+}
+
+/// Notes where a document comes from, when it changed, and how long it is.
+fn describe(
+    record: &mut Record,
+    library: &Library,
+    item: &Item,
+    read: &Result<Bytes>,
+    now: Timestamp,
+) {
+    record.origin = item.source.origin;
+    record.modified = match &item.what {
+        What::File { modified, .. } => modified.0,
+        What::Lines(_) => 0,
+        // A refusal by the settings costs no request, and holds only until they change.
+        What::Url(address) => allowed(&library.parts.hosts, address).map_or(0, |_| now.0),
+    };
+    match (&item.what, read) {
+        (What::File { size, .. }, _) => record.size = *size,
+        (What::Lines(text), _) => record.size = text.len() as u64,
+        (What::Url(_), Ok(read)) => record.size = read.bytes.len() as u64,
+        // What is stored of it was as long as before.
+        (What::Url(_), Err(_)) => {}
+    }
 }
 
 /// Stores new pieces and deletes those that are gone. The record names each piece before it is

@@ -1,4 +1,4 @@
-//! Itself: the agent's own World, Room and Entity. They share its id, as elizaOS has them.
+//! The agent's own World, Room and Entity. They share its id, as elizaOS has them.
 
 use galatea_core::{
     Account, AgentIdentity, ChannelType, RemoteId, Result, RoomId, Source, Store, WorldId,

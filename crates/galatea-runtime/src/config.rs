@@ -76,13 +76,13 @@ pub const ALLOW_BOTS: Variable = Variable::new(
 pub const BOT_HOP_LIMIT: Variable =
     Variable::new("BOT_HOP_LIMIT", "Answers to bots in a row before a person has to speak.")
         .or("3");
-/// Silent unless followed.
+/// The agent answers only in Rooms that it follows.
 pub const DEFLLMOFF: Variable = Variable::new(
     "BOOTSTRAP_DEFLLMOFF",
     "Stay silent in rooms that the agent does not follow (elizaOS).",
 )
 .or("false");
-/// Busy rooms.
+/// What happens to messages that arrive while an answer is made.
 pub const BUSY_POLICY: Variable = Variable::new(
     "BUSY_POLICY",
     "Messages that arrive while an answer is being made: auto (direct messages collect, groups each), collect (one answer to all that wait), each (one answer per message), interrupt (start again with both), drop (skip, with the reason).",
@@ -91,7 +91,7 @@ pub const BUSY_POLICY: Variable = Variable::new(
 /// How many messages one answer may address.
 pub const COLLECT_LIMIT: Variable =
     Variable::new("COLLECT_LIMIT", "Most messages that one collected answer addresses.").or("12");
-/// Context length.
+/// Most earlier messages of a prompt.
 pub const CONVERSATION_LENGTH: Variable =
     Variable::new("CONVERSATION_LENGTH", "Earlier messages of the room that the model is shown.")
         .or("32");
@@ -101,7 +101,7 @@ pub const CONVERSATION_TOKENS: Variable = Variable::new(
     "Tokens of earlier messages that the model is shown at most, besides CONVERSATION_LENGTH; the newest four are shown in any case. none: as many as there are.",
 )
 .or("600");
-/// Provider deadline.
+/// Time for each provider of a turn.
 pub const PROVIDERS_TOTAL_TIMEOUT_MS: Variable = Variable::new(
     "PROVIDERS_TOTAL_TIMEOUT_MS",
     "Longest time a provider may take, in milliseconds; a slower one is left out.",
@@ -113,7 +113,7 @@ pub const EVALUATION_PAUSE_SECONDS: Variable = Variable::new(
     "Seconds without an answer in a room after which the agent learns from the conversation there, and seconds without any message after which it embeds messages; 0 does not wait.",
 )
 .or("5");
-/// Turn deadline.
+/// Time from the start of a turn until it has an answer.
 pub const TURN_TIMEOUT_SECONDS: Variable =
     Variable::new("TURN_TIMEOUT_SECONDS", "Longest time one turn may take, in seconds.").or("120");
 /// Age of a question.
@@ -131,7 +131,7 @@ pub const ANSWER_TTL_MINUTES: Variable = Variable::new(
 /// What a room reads when no model answers.
 pub const MODEL_NOTICE: Variable = Variable::new("MODEL_NOTICE", "What a room reads when no model answers, once in ten minutes; none says nothing.")
     .or("Sorry, I cannot think right now: my language model does not answer. Please try again in a few minutes.");
-/// Doubtful deliveries.
+/// What happens to a send whose outcome stays unknown.
 pub const DELIVERY_WHEN_UNSURE: Variable = Variable::new(
     "DELIVERY_WHEN_UNSURE",
     "What to do with an answer that may have arrived when the platform cannot tell: resend (may be read twice) or hold (may be lost; shown as ambiguous).",

@@ -7,18 +7,18 @@ use galatea_core::{
 };
 use serde::Serialize;
 
-/// Which message.
+/// The message to explain.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ExplainQuery {
-    /// By our id.
+    /// The message of this id, as `galatea` prints it.
     Memory(MemoryId),
     /// By the platform's ids.
     Remote {
-        /// Platform.
+        /// The platform of the message.
         source: Source,
         /// Room, where the message's id alone is not enough.
         room: Option<RemoteId>,
-        /// Message.
+        /// The platform's id of the message.
         message: RemoteId,
     },
 }
@@ -33,9 +33,9 @@ pub struct Explanation {
     pub remote: RemoteId,
     /// The platform's id of its room.
     pub room: RemoteId,
-    /// Platform.
+    /// The platform of the message.
     pub source: Source,
-    /// Where it stands.
+    /// Whether it waits, or how it ended.
     pub state: InboxState,
     /// One sentence: what happened.
     pub summary: String,
@@ -43,7 +43,7 @@ pub struct Explanation {
     pub received_at: galatea_core::Timestamp,
     /// When its turn ended.
     pub finished_at: Option<galatea_core::Timestamp>,
-    /// Decisions in order.
+    /// Rules of the gate and steps of the turn, in order.
     pub steps: Vec<Step>,
     /// The one setting that would have changed the outcome.
     pub change: Option<Change>,
@@ -72,15 +72,15 @@ const COUNTED: u32 = 1_000;
 pub struct ExplainedDelivery {
     /// Its id in the outbox.
     pub id: DeliveryId,
-    /// Number, from 0.
+    /// Number of the part within its answer, counted from 0.
     pub part: u32,
-    /// Where it stands.
+    /// Whether it waits, or how it ended.
     pub state: OutboxState,
-    /// Attempts made.
+    /// Attempts so far; rate limits do not count.
     pub attempts: u32,
     /// The platform's id once sent.
     pub remote: Option<RemoteId>,
-    /// Last failure.
+    /// Why the last attempt failed; none if none did.
     pub error: Option<String>,
     /// Not sent before then, as the platform or the pause between attempts wants it; none once it
     /// is settled.

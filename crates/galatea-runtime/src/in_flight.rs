@@ -31,7 +31,6 @@ impl<K: Eq + Hash + Copy> InFlight<K> {
         self.0.contains_key(id)
     }
 
-    /// How many.
     pub(crate) fn len(&self) -> usize {
         self.0.len()
     }

@@ -115,7 +115,7 @@ impl<K: Eq + Hash + Clone + Send + 'static, T: Send + 'static> Lanes<K, T> {
             .collect()
     }
 
-    /// Lanes with work.
+    /// How many lanes have work.
     pub(crate) fn active(&self) -> usize {
         self.shared.lock().len()
     }
@@ -142,7 +142,6 @@ pub(crate) struct Lane<K: Eq + Hash, T> {
 
 /// What a lane's task gets.
 pub(crate) enum Taken<T> {
-    /// The next item.
     Item(T),
     /// Memory is empty but items spilled: read them back from the store, then take again.
     ReadBack,
@@ -151,7 +150,6 @@ pub(crate) enum Taken<T> {
 }
 
 impl<K: Eq + Hash, T> Lane<K, T> {
-    /// Whose lane.
     pub(crate) fn key(&self) -> &K {
         &self.key
     }

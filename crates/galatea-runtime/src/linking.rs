@@ -60,7 +60,7 @@ pub(crate) struct Question {
     pub(crate) step: Step,
     /// Whose code it was.
     pub(crate) owner: Side,
-    /// Who sent it.
+    /// The side that sent the code.
     pub(crate) sender: Side,
     /// The word that the answer names.
     pub(crate) word: String,
@@ -221,7 +221,7 @@ impl Question {
         Ok(self.owner.stands(store, agent).await? && self.sender.stands(store, agent).await?)
     }
 
-    /// Keeps it.
+    /// The change that stores the question.
     pub(crate) fn save(&self, agent: AgentId) -> RequestedChange {
         let metadata = Map::from_iter([
             ("word".to_owned(), json!(self.word)),
@@ -250,7 +250,7 @@ impl Question {
         RequestedChange::LinkPeople { question: self.task, entities: self.accounts() }
     }
 
-    /// Ends it.
+    /// The change that removes the question.
     pub(crate) fn delete(&self) -> RequestedChange {
         RequestedChange::DeleteTask { task: self.task }
     }

@@ -130,7 +130,7 @@ async fn later(
 /// A stranger who waits for approval.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Pending {
-    /// Eight characters.
+    /// The code that the owner types, eight characters.
     pub code: String,
     /// The person who asks to be admitted.
     pub entity: EntityId,

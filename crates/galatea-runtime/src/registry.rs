@@ -37,7 +37,7 @@ pub(crate) struct Registry {
     pub(crate) evaluators: Vec<Extension<dyn Evaluator>>,
     /// Middleware in order of loading.
     pub(crate) middleware: Vec<Extension<dyn Middleware>>,
-    /// Services to run.
+    /// Services, which run as long as the agent.
     pub(crate) services: Vec<Arc<dyn Service>>,
 }
 

@@ -172,7 +172,7 @@ fn content(content: &Content) -> [(&'static str, Value); 4] {
 
 /// An event in a readable form.
 pub fn show(incoming: &Incoming) -> Value {
-    let (what, told) = match &incoming.event {
+    let (what, detail) = match &incoming.event {
         IncomingEvent::Message(m) => {
             let more = [
                 ("id", json!(m.id)),
@@ -202,7 +202,9 @@ pub fn show(incoming: &Incoming) -> Value {
         IncomingEvent::RoomMoved { to } => ("roomMoved", json!(to)),
     };
     brief(
-        place(&incoming.connection).into_iter().chain([("at", json!(incoming.at.0)), (what, told)]),
+        place(&incoming.connection)
+            .into_iter()
+            .chain([("at", json!(incoming.at.0)), (what, detail)]),
     )
 }
 

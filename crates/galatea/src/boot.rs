@@ -239,15 +239,7 @@ fn build_parts(
     } else {
         choosing::describe(&configured)
     };
-    let mut notes = configured.notes.clone();
-    let describe = |finding: &galatea_core::Finding| match &finding.fix {
-        Some(fix) if finding.severity >= galatea_core::Severity::Warning => {
-            format!("{}: {fix}", finding.message)
-        }
-        _ => finding.message.clone(),
-    };
-    notes.extend(configured.findings.iter().map(describe));
-    notes.extend(accounts::listed(&persona.settings));
+    let mut notes = notes(&configured, &persona.settings);
     if !offline && models.embedding.is_none() {
         notes.push(galatea_models::check::NO_EMBEDDING.to_owned());
     }
@@ -259,35 +251,8 @@ fn build_parts(
         data_dir: data_dir.path().to_owned(),
         clock: Arc::clone(clock),
     };
-    let mut connectors: Vec<Arc<dyn galatea_core::Connector>> = Vec::new();
-    let mut account_settings = OwnSettings::new();
-    let mut states = Vec::new();
-    let mut on = Vec::new();
-    for platform in PLATFORMS
-        .iter()
-        .filter(|p| platforms == Platforms::All || p.source == galatea_terminal::SOURCE)
-    {
-        for account in accounts::of(platform, &persona.settings) {
-            let title = account.title(platform);
-            match platform.connector(&account, &host, taken)? {
-                Built::On(connector) => {
-                    accounts::keep(&mut account_settings, &account, connector.info())?;
-                    on.push((states.len(), platform.title));
-                    connectors.push(connector);
-                    states.push((title, PlatformState::On));
-                }
-                Built::Off(why)
-                    if account.number == 1 && wants::asks_for(&persona.character, platform) =>
-                {
-                    states.push((
-                        title,
-                        PlatformState::Off(format!("{why}; its character asks for it")),
-                    ));
-                }
-                Built::Off(why) => states.push((title, PlatformState::Off(why))),
-            }
-        }
-    }
+    let Connections { connectors, account_settings, mut states, on } =
+        connections(persona, &host, platforms, taken)?;
     let name = persona.character.name.clone();
     let places =
         no_model::places(&configured, offline, &with_policies(&persona.settings)?, &connectors);
@@ -310,4 +275,65 @@ fn build_parts(
         missing,
     };
     Ok(Parts { agent, configured, renewal, models, connectors, account_settings })
+}
+
+/// What a person should know about the models and accounts of an agent.
+fn notes(configured: &galatea_models::Configured, settings: &Settings) -> Vec<String> {
+    let describe = |finding: &galatea_core::Finding| match &finding.fix {
+        Some(fix) if finding.severity >= galatea_core::Severity::Warning => {
+            format!("{}: {fix}", finding.message)
+        }
+        _ => finding.message.clone(),
+    };
+    let mut notes = configured.notes.clone();
+    notes.extend(configured.findings.iter().map(describe));
+    notes.extend(accounts::listed(settings));
+    notes
+}
+
+/// The connectors of an agent, and which platforms are on.
+#[derive(Default)]
+struct Connections {
+    connectors: Vec<Arc<dyn galatea_core::Connector>>,
+    account_settings: OwnSettings,
+    /// The title of each account, and whether it is on.
+    states: Vec<(String, PlatformState)>,
+    /// Of those that are on: the index in `states`, and the platform's title.
+    on: Vec<(usize, &'static str)>,
+}
+
+/// Builds a connector for each account that is configured.
+fn connections(
+    persona: &Persona,
+    host: &Host,
+    platforms: Platforms,
+    taken: &mut Taken,
+) -> Result<Connections> {
+    let mut built = Connections::default();
+    for platform in PLATFORMS
+        .iter()
+        .filter(|p| platforms == Platforms::All || p.source == galatea_terminal::SOURCE)
+    {
+        for account in accounts::of(platform, &persona.settings) {
+            let title = account.title(platform);
+            match platform.connector(&account, host, taken)? {
+                Built::On(connector) => {
+                    accounts::keep(&mut built.account_settings, &account, connector.info())?;
+                    built.on.push((built.states.len(), platform.title));
+                    built.connectors.push(connector);
+                    built.states.push((title, PlatformState::On));
+                }
+                Built::Off(why)
+                    if account.number == 1 && wants::asks_for(&persona.character, platform) =>
+                {
+                    built.states.push((
+                        title,
+                        PlatformState::Off(format!("{why}; its character asks for it")),
+                    ));
+                }
+                Built::Off(why) => built.states.push((title, PlatformState::Off(why))),
+            }
+        }
+    }
+    Ok(built)
 }

@@ -91,21 +91,21 @@ pub(crate) fn idle(wanted: &AllWanted, members: &[Member], leases: &[LeaseStatus
     let works = |group: &Group| alive.iter().any(|member| member.membership.groups.contains(group));
     let mut idle = Vec::new();
     for (id, Wanted { name, accounts }) in wanted {
-        let mut tell = |message: String, fix, lasting| {
+        let mut note = |message: String, fix, lasting| {
             idle.push(Idle { agent: name.clone(), message, fix, lasting })
         };
         let connects = works(&Group::accounts(*id));
         for part in accounts.iter().filter(|part| !held.contains(part)) {
             if let Kind::Account { source, account, .. } = kind(part) {
                 let message = format!("no live process connects {source} {account} of {name}");
-                tell(message, if connects { SOON } else { CONNECT }, !connects);
+                note(message, if connects { SOON } else { CONNECT }, !connects);
             }
         }
         let parts = Partition::all_rooms(*id).iter().filter(|part| held.contains(part)).count();
         if !works(&Group::rooms(*id)) {
-            tell(format!("no live process answers for {name}"), ANSWER, true);
+            note(format!("no live process answers for {name}"), ANSWER, true);
         } else if parts < usize::from(ROOM_PARTITIONS) {
-            tell(
+            note(
                 format!(
                     "no process answers for {name} in {} of {ROOM_PARTITIONS} parts of its rooms",
                     usize::from(ROOM_PARTITIONS) - parts

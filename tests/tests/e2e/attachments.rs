@@ -63,8 +63,8 @@ async fn a_text_file_is_read_and_what_is_no_picture_is_said_so() {
     stage.wait_text(&direct, "Under the mat.").await;
     let odd = stage.ann.sends_photo(&direct, &b"<html>"[..], "and this?").send();
     stage.telegram.wait_shown(direct.id, 2).await;
-    let told = stage.program().args(["explain", &format!("{}:{odd}", direct.id)]).run().await;
-    assert!(told.stdout.contains("it is none of PNG, JPEG, GIF and WebP"), "{}", told.stdout);
+    let output = stage.program().args(["explain", &format!("{}:{odd}", direct.id)]).run().await;
+    assert!(output.stdout.contains("it is none of PNG, JPEG, GIF and WebP"), "{}", output.stdout);
 }
 
 #[tokio::test]

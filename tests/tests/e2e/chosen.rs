@@ -55,10 +55,10 @@ async fn a_model_is_chosen_remembered_and_chosen_again_when_it_is_refused() {
     stage.ann.says(&direct, "Q1").send();
     stage.wait_text(&direct, "of eight").await;
     assert_eq!(asked(&stage).last().map(String::as_str), Some("gpt-4-terra"));
-    let told = stage.program().arg("status").run().await.stdout;
+    let output = stage.program().arg("status").run().await.stdout;
     assert!(
-        told.contains("gpt-4-terra") && told.contains("chosen from the provider's list"),
-        "{told}"
+        output.contains("gpt-4-terra") && output.contains("chosen from the provider's list"),
+        "{output}"
     );
     running.kill_9().await;
 
@@ -88,8 +88,8 @@ async fn a_model_is_chosen_remembered_and_chosen_again_when_it_is_refused() {
     stage.ann.says(&direct, "Q3").send();
     stage.wait_text(&direct, "of gpt-5-terra").await;
     let listed = unnamed(&stage).args(["models", "ls", "--json"]).run().await;
-    let told: Value = serde_json::from_str(&listed.stdout).unwrap();
-    let large = told["agents"][0]["models"]
+    let output: Value = serde_json::from_str(&listed.stdout).unwrap();
+    let large = output["agents"][0]["models"]
         .as_array()
         .unwrap()
         .iter()

@@ -142,11 +142,11 @@ async fn a_command_is_answered_in_its_place() {
     assert_eq!(stage.wait_text(&general, "A1").await, ["A1"]);
     assert_eq!(stage.discord.acknowledged(ask), Some(5));
     stage.ann.uses(&general, "help", None);
-    let told = stage
+    let notice = stage
         .discord
         .wait_for("the help", |d| Some(d.whispered(general.id)).filter(|all| !all.is_empty()))
         .await;
-    assert!(told[0].contains("/ask"), "only who asked reads it: {told:?}");
+    assert!(notice[0].contains("/ask"), "only who asked reads it: {notice:?}");
     assert_eq!(stage.discord.calls_of("PATCH /webhooks/{}/{}/messages/@original").len(), 2);
 }
 
@@ -168,11 +168,11 @@ async fn a_command_that_gets_no_answer_does_not_keep_people_waiting() {
         }
     };
     stage.ann.uses(&general, "ask", Some("Q1"));
-    let told = stage.discord.wait_for("the reason in the server", whispered(general.id)).await;
-    assert_eq!(told, ["I do not answer this: in this room the agent only listens."]);
+    let notice = stage.discord.wait_for("the reason in the server", whispered(general.id)).await;
+    assert_eq!(notice, ["I do not answer this: in this room the agent only listens."]);
     stage.ann.uses(&direct, "help", None);
-    let told = stage.discord.wait_for("the reason in private", whispered(direct.id)).await;
-    assert_eq!(told, ["I do not answer this: direct messages are switched off."]);
+    let notice = stage.discord.wait_for("the reason in private", whispered(direct.id)).await;
+    assert_eq!(notice, ["I do not answer this: direct messages are switched off."]);
     assert_eq!((stage.discord.thinking(general.id), stage.discord.thinking(direct.id)), (0, 0));
     assert!(stage.texts(&general).is_empty() && stage.texts(&direct).is_empty());
     drop(galatea);

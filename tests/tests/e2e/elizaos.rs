@@ -252,8 +252,8 @@ async fn the_dump_of_another_agent_is_refused_with_its_id() {
     let done = bob().args(["memory", "import", "eliza.sql"]).run().await;
     assert_eq!(done.code, Some(3), "{}", done.stderr);
     let own = galatea_core::ids::string_to_uuid("Bob");
-    for told in ["GAL-MEMORY-IMPORT", "eliza.sql", AGENT, &own, "\"id\""] {
-        assert!(done.stderr.contains(told), "{told} is missing: {}", done.stderr);
+    for word in ["GAL-MEMORY-IMPORT", "eliza.sql", AGENT, &own, "\"id\""] {
+        assert!(done.stderr.contains(word), "{word} is missing: {}", done.stderr);
     }
     let database = Database::open(stage.home.path()).await;
     let stored = "SELECT id FROM memories UNION ALL SELECT id FROM relationships UNION ALL SELECT id FROM rooms WHERE source = 'telegram'";

@@ -11,13 +11,13 @@ async fn explain_tells_why_a_group_message_was_not_answered() {
     let ignored = stage.ann.says(&group, "Q1 to everyone").send();
     stage.ann.says(&group, &format!("@{} Q2", stage.telegram.bot_username())).send();
     stage.wait_text(&group, "A2").await;
-    let told =
+    let output =
         stage.program().args(["explain".to_owned(), format!("{}:{ignored}", group.id)]).run().await;
-    assert_eq!(told.code, Some(0), "{}{}", told.stdout, told.stderr);
+    assert_eq!(output.code, Some(0), "{}{}", output.stdout, output.stderr);
     assert!(
-        told.stdout.contains("GROUP_POLICY") || told.stdout.contains("mention"),
+        output.stdout.contains("GROUP_POLICY") || output.stdout.contains("mention"),
         "{}",
-        told.stdout
+        output.stdout
     );
 }
 
@@ -42,13 +42,13 @@ async fn the_link_of_a_public_group_and_of_a_topic_is_understood() {
         format!("t.me/The_Band/{topic}/{ignored}?single"),
         format!("https://t.me/c/{internal}/{topic}/{ignored}"),
     ] {
-        let told = stage.program().args(["explain", link.as_str()]).run().await;
-        assert_eq!(told.code, Some(0), "{link}: {}{}", told.stdout, told.stderr);
+        let output = stage.program().args(["explain", link.as_str()]).run().await;
+        assert_eq!(output.code, Some(0), "{link}: {}{}", output.stdout, output.stderr);
         assert!(
-            told.stdout.starts_with("not answered")
-                && told.stdout.contains("To change it: GROUP_POLICY="),
+            output.stdout.starts_with("not answered")
+                && output.stdout.contains("To change it: GROUP_POLICY="),
             "{}",
-            told.stdout
+            output.stdout
         );
     }
     let elsewhere = stage

@@ -22,14 +22,14 @@ async fn started(program: Program) -> Running {
 }
 
 /// Output of `explain` for Ann's message.
-async fn told(stage: &Stage, message: i64) -> String {
-    let told = stage
+async fn explained(stage: &Stage, message: i64) -> String {
+    let output = stage
         .program()
         .args(["explain".to_owned(), format!("{}:{message}", stage.ann.id)])
         .run()
         .await;
-    assert_eq!(told.code, Some(0), "{}{}", told.stdout, told.stderr);
-    told.stdout
+    assert_eq!(output.code, Some(0), "{}{}", output.stdout, output.stderr);
+    output.stdout
 }
 
 fn says(text: &str, all: &[&str]) {
@@ -68,9 +68,9 @@ async fn another_key_of_the_same_provider() {
     assert!(
         stage.model.requests().iter().all(|r| r.body["model"] == LARGE && r.body["stream"] == true)
     );
-    let explained = told(&stage, first).await;
+    let why = explained(&stage, first).await;
     says(
-        &explained,
+        &why,
         &[
             "openai gpt-large (OPENAI_API_KEY) did not answer: the model server rejected OPENAI_API_KEY",
             "openai gpt-large (OPENAI_API_KEY_2) answered instead",
@@ -95,7 +95,7 @@ async fn a_sibling_of_the_same_provider() {
     let message = stage.ann.says(&direct, "Q1").send();
     stage.wait_text(&direct, "of the small one").await;
     says(
-        &told(&stage, message).await,
+        &explained(&stage, message).await,
         &[
             "openai gpt-large did not answer: the model server has no model gpt-large",
             "openai gpt-small answered instead",
@@ -127,9 +127,9 @@ async fn another_provider() {
         (3, 3, 1),
         "three attempts each, as a fault may pass"
     );
-    let explained = told(&stage, message).await;
+    let why = explained(&stage, message).await;
     says(
-        &explained,
+        &why,
         &[
             "openai gpt-large did not answer:",
             "openai gpt-small did not answer:",
@@ -155,7 +155,7 @@ async fn no_model_answers_and_the_room_gets_one_notice() {
     assert_eq!(stage.texts(&direct).iter().filter(|text| *text == "Back soon.").count(), 1);
     for message in [first, second] {
         says(
-            &told(&stage, message).await,
+            &explained(&stage, message).await,
             &[
                 "given up",
                 "the model server has a fault or is overloaded",
@@ -163,7 +163,7 @@ async fn no_model_answers_and_the_room_gets_one_notice() {
             ],
         );
     }
-    says(&told(&stage, first).await, &["a notice was sent to the room"]);
+    says(&explained(&stage, first).await, &["a notice was sent to the room"]);
     let status = stage.program().arg("status").run().await;
     says(
         &status.stdout,
@@ -201,7 +201,7 @@ async fn one_deadline_bounds_all_of_them() {
     let in_vain = "given up: the model did not answer within the time allowed";
     // The sibling model is not given the same time again.
     says(
-        &told(&stage, message).await,
+        &explained(&stage, message).await,
         &[in_vain, "besides=openai gpt-small: the model server gave no answer in time"],
     );
 }
@@ -217,7 +217,7 @@ async fn an_answer_that_stops_in_the_middle_is_given_by_another() {
     let message = stage.ann.says(&direct, "Q1").send();
     assert_eq!(stage.wait_text(&direct, "whole").await, ["whole"]);
     says(
-        &told(&stage, message).await,
+        &explained(&stage, message).await,
         &["stopped in the middle of its answer", "openai gpt-small answered instead"],
     );
 }

@@ -61,12 +61,12 @@ async fn every_message_is_in_one_column_and_a_dead_part_is_sent_after_all() {
         part["state"] == "dead" && part["error"].as_str().unwrap().contains("blocked"),
         "{audit}"
     );
-    let told = run(&stage, &["audit"]).await;
+    let output = run(&stage, &["audit"]).await;
     assert!(
-        told.stdout.contains("✓ every message received is in exactly one column")
-            && told.stdout.contains("blocked"),
+        output.stdout.contains("✓ every message received is in exactly one column")
+            && output.stdout.contains("blocked"),
         "{}",
-        told.stdout
+        output.stdout
     );
 
     // The delivery is listed and can be shown by the end of its id, without any of its text.

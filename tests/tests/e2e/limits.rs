@@ -31,13 +31,13 @@ async fn a_stranger_meets_the_limits_and_the_ledger_knows() {
         .wait_text(&ann, "I cannot keep up with so many messages. Please write again in a minute.")
         .await;
     assert_eq!(texts[..2], ["A1", "A2"]);
-    let told = stage
+    let output = stage
         .program()
         .args(["explain".to_owned(), format!("{}:{refused}", ann.id)])
         .run()
         .await
         .stdout;
-    assert!(told.contains("To change it: LIMIT_PERSON="), "{told}");
+    assert!(output.contains("To change it: LIMIT_PERSON="), "{output}");
     let used = json(&stage, &["usage", "--by", "person,model", "--json"]).await;
     let sum = |field: &str| {
         used["lines"]
@@ -83,20 +83,20 @@ async fn a_stranger_meets_the_limits_and_the_ledger_knows() {
     stage.ann.says(&ann, "/help").send();
     let explained = async {
         loop {
-            let told = stage
+            let output = stage
                 .program()
                 .args(["explain".to_owned(), format!("{}:{blocked}", bob.id)])
                 .run()
                 .await
                 .stdout;
-            if told.contains("this person is blocked (spam)") {
-                return told;
+            if output.contains("this person is blocked (spam)") {
+                return output;
             }
             tokio::time::sleep(std::time::Duration::from_millis(50)).await;
         }
     };
-    let told = tokio::time::timeout(std::time::Duration::from_secs(30), explained).await.unwrap();
-    assert!(told.contains(&format!("galatea block rm telegram person {id}")), "{told}");
+    let output = tokio::time::timeout(std::time::Duration::from_secs(30), explained).await.unwrap();
+    assert!(output.contains(&format!("galatea block rm telegram person {id}")), "{output}");
     assert_eq!(stage.texts(&bob.direct()), Vec::<String>::new());
     json(&stage, &["block", "rm", "telegram", "person", &id, "--json"]).await;
     let twice = stage.program().args(["block", "rm", "telegram", "person", &id]).run().await;

@@ -104,11 +104,11 @@ async fn what_cannot_be_imported_is_named_with_its_place() {
     let _running = stage.start().await;
     stage.home.write("broken.jsonl", &format!("{LOG}{{\"time\":1}}\n"));
     stage.home.write("poem.txt", "roses are red\n");
-    for (file, told) in [("broken.jsonl", "line 4"), ("poem.txt", "unknown"), ("gone", "gone")] {
+    for (file, output) in [("broken.jsonl", "line 4"), ("poem.txt", "unknown"), ("gone", "gone")] {
         let done = stage.program().args(["memory", "import", file]).run().await;
         assert_eq!(done.code, Some(3), "{file}: {}", done.stderr);
         assert!(
-            done.stderr.contains("GAL-MEMORY-IMPORT") && done.stderr.contains(told),
+            done.stderr.contains("GAL-MEMORY-IMPORT") && done.stderr.contains(output),
             "{file}: {}",
             done.stderr
         );
@@ -168,8 +168,9 @@ async fn links_of_accounts_are_exported_and_imported() {
     running.wait_for_line("ready in").await;
     running.kill_9().await;
     let imported = async |arguments: &[&str]| {
-        let told = elsewhere().args(["memory", "import", "all.jsonl"]).args(arguments).run().await;
-        format!("{}{}", told.stdout, told.stderr)
+        let output =
+            elsewhere().args(["memory", "import", "all.jsonl"]).args(arguments).run().await;
+        format!("{}{}", output.stdout, output.stderr)
     };
     let said = imported(&[]).await;
     assert!(said.contains("1 links of accounts left out: --links restores them"), "{said}");

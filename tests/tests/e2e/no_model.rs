@@ -14,13 +14,13 @@ async fn doctor_status_and_log_say_that_messages_stay_unanswered_and_what_to_set
     for offline in [&["doctor", "--json"][..], &["doctor", "--json", "--offline"]] {
         let doctor = program.clone().args(offline.iter().copied()).run().await;
         assert_eq!(doctor.code, Some(7), "{offline:?}: {}", doctor.stdout);
-        let told: serde_json::Value = serde_json::from_str(&doctor.stdout).unwrap();
-        let found = told["findings"]
+        let report: serde_json::Value = serde_json::from_str(&doctor.stdout).unwrap();
+        let found = report["findings"]
             .as_array()
             .unwrap()
             .iter()
             .find(|f| f["id"] == "GAL-MODEL-NONE")
-            .unwrap_or_else(|| panic!("{told}"));
+            .unwrap_or_else(|| panic!("{report}"));
         assert!(
             found["severity"] == "error"
                 && found["fix"].as_str().unwrap().contains("OPENAI_API_KEY"),

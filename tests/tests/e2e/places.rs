@@ -171,10 +171,10 @@ async fn the_setting_that_explain_names_changes_the_outcome() {
     stage.ann.says(&group, "Juniper, Q2").send();
     assert_eq!(stage.wait_text(&group, "A2").await, ["A2"]);
     drop(galatea);
-    let told =
+    let output =
         stage.program().args(["explain", "--json", &format!("{}:{ignored}", group.id)]).run().await;
-    let told: serde_json::Value = serde_json::from_str(&told.stdout).unwrap();
-    let change = &told["messages"][0]["change"];
+    let output: serde_json::Value = serde_json::from_str(&output.stdout).unwrap();
+    let change = &output["messages"][0]["change"];
     let running = stage
         .program()
         .env(change["setting"].as_str().unwrap(), change["value"].as_str().unwrap())
@@ -194,12 +194,17 @@ async fn why_not(stage: &Stage, group: &Chat, ignored: i64) {
         format!("https://t.me/c/{internal}/{ignored}"),
         format!("t.me/c/{internal}/{ignored}?single"),
     ] {
-        let told = stage.program().args(["explain", &what]).run().await;
-        assert_eq!(told.code, Some(0), "{what}: {}{}", told.stdout, told.stderr);
+        let output = stage.program().args(["explain", &what]).run().await;
+        assert_eq!(output.code, Some(0), "{what}: {}{}", output.stdout, output.stderr);
         for part in ["not answered", "To change it: GROUP_POLICY=", "Decided"] {
-            assert!(told.stdout.contains(part), "{part:?} is missing:\n{}", told.stdout);
+            assert!(output.stdout.contains(part), "{part:?} is missing:\n{}", output.stdout);
         }
-        assert_eq!(told.stdout.matches("To change it").count(), 1, "one setting:\n{}", told.stdout);
+        assert_eq!(
+            output.stdout.matches("To change it").count(),
+            1,
+            "one setting:\n{}",
+            output.stdout
+        );
     }
     let json =
         stage.program().args(["explain", "--json", &format!("{}:{ignored}", group.id)]).run().await;

@@ -33,8 +33,8 @@ async fn messages_are_answered_across_a_restart() {
     let galatea = start();
     galatea.wait_for_line("ready in").await;
     assert_eq!(stage.wait_text(&direct, "A2").await, ["A1", "A2"]);
-    let told = on(stage.program(), &database.url()).args(["doctor", "--offline"]).run().await;
-    assert!(!all(&told).contains(database.server().password()), "{}", all(&told));
+    let output = on(stage.program(), &database.url()).args(["doctor", "--offline"]).run().await;
+    assert!(!all(&output).contains(database.server().password()), "{}", all(&output));
     let shown = on(stage.program(), &database.url()).args(["config", "show"]).run().await;
     assert!(
         all(&shown).contains("DATABASE_URL") && !all(&shown).contains(database.server().password()),
@@ -82,9 +82,9 @@ async fn what_is_in_the_way_is_reported_without_the_password() {
     ];
     for (address, code) in cases {
         for command in [&["start"][..], &["doctor", "--offline"], &["explain", "1:1"]] {
-            let told = on(stage.program(), &address).args(command.iter().copied()).run().await;
-            let text = all(&told);
-            assert!(told.code != Some(0) && text.contains(code), "{command:?}: {text}");
+            let output = on(stage.program(), &address).args(command.iter().copied()).run().await;
+            let text = all(&output);
+            assert!(output.code != Some(0) && text.contains(code), "{command:?}: {text}");
             assert!(
                 ["fix:", "DATABASE_URL from environment"].iter().all(|part| text.contains(part)),
                 "{command:?}: {text}"
@@ -102,12 +102,12 @@ async fn a_database_of_a_newer_version_is_a_matter_of_configuration() {
     galatea.wait_for_line("ready in").await;
     drop(galatea);
     database.written_by_a_newer_version().await;
-    let told = on(stage.program(), &database.url()).arg("start").run().await;
+    let output = on(stage.program(), &database.url()).arg("start").run().await;
     assert!(
-        told.code == Some(3) && told.stderr.contains("GAL-DB-NEWER"),
+        output.code == Some(3) && output.stderr.contains("GAL-DB-NEWER"),
         "{:?} {}",
-        told.code,
-        all(&told)
+        output.code,
+        all(&output)
     );
 }
 
@@ -115,16 +115,16 @@ async fn a_database_of_a_newer_version_is_a_matter_of_configuration() {
 async fn a_pooler_that_pools_transactions_is_refused() {
     let (stage, database) = (Stage::set().await, Database::fresh().await);
     let pooler = TransactionPooler::start(&database).await;
-    let told = on(stage.program(), pooler.url()).arg("start").run().await;
+    let output = on(stage.program(), pooler.url()).arg("start").run().await;
     assert!(
-        told.code == Some(3) && told.stderr.contains("GAL-DB-POOLER"),
+        output.code == Some(3) && output.stderr.contains("GAL-DB-POOLER"),
         "{:?} {}",
-        told.code,
-        all(&told)
+        output.code,
+        all(&output)
     );
-    assert!(told.stderr.contains("pool_mode = session"), "{}", all(&told));
-    let told = on(stage.program(), pooler.url()).args(["doctor", "--offline"]).run().await;
-    assert!(all(&told).contains("GAL-DB-POOLER"), "{}", all(&told));
+    assert!(output.stderr.contains("pool_mode = session"), "{}", all(&output));
+    let output = on(stage.program(), pooler.url()).args(["doctor", "--offline"]).run().await;
+    assert!(all(&output).contains("GAL-DB-POOLER"), "{}", all(&output));
 }
 
 /// The readiness check takes a bounded time, whatever the database does.
@@ -137,8 +137,8 @@ async fn readiness_does_not_wait_for_a_server_that_is_away() {
     let stopping = server.clone();
     tokio::task::spawn_blocking(move || stopping.stop()).await.unwrap();
     galatea.wait_for_line("failed to send a heartbeat").await;
-    let told = on(stage.program(), &database.url()).args(["status", "--json"]).run().await;
-    let status: serde_json::Value = serde_json::from_str(&told.stdout).unwrap();
+    let output = on(stage.program(), &database.url()).args(["status", "--json"]).run().await;
+    let status: serde_json::Value = serde_json::from_str(&output.stdout).unwrap();
     let storage: Vec<_> = status["reasons"]
         .as_array()
         .unwrap()

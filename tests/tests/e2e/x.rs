@@ -43,15 +43,15 @@ async fn a_mention_is_answered_in_its_conversation_under_elizaos_ids() {
         (shown[0].text.as_str(), shown[0].reply_to, shown[0].conversation),
         ("A7", Some(asked), root)
     );
-    let told = with_x(stage.program(), &api)
+    let output = with_x(stage.program(), &api)
         .args(["explain".to_owned(), format!("https://x.com/ann_x/status/{asked}")])
         .run()
         .await;
     assert!(
-        told.code == Some(0) && told.stdout.contains("it mentions the agent"),
+        output.code == Some(0) && output.stdout.contains("it mentions the agent"),
         "{}{}",
-        told.stdout,
-        told.stderr
+        output.stdout,
+        output.stderr
     );
     galatea.terminate();
     let finished = galatea.finish().await;

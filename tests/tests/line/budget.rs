@@ -116,10 +116,10 @@ async fn today(house: &House) -> Amount {
 /// Rule of the last skipping step of an unanswered message, and the setting that would change the
 /// decision.
 async fn refused(house: &House, id: galatea_core::MemoryId) -> (String, String) {
-    let told = house.explain(id).await;
-    assert_eq!(told.state, InboxState::Skipped, "{told:?}");
-    let step = told.steps.iter().rev().find(|step| step.outcome == StepOutcome::Skip).unwrap();
-    (step.rule.to_string(), told.change.unwrap().setting)
+    let explained = house.explain(id).await;
+    assert_eq!(explained.state, InboxState::Skipped, "{explained:?}");
+    let step = explained.steps.iter().rev().find(|step| step.outcome == StepOutcome::Skip).unwrap();
+    (step.rule.to_string(), explained.change.unwrap().setting)
 }
 
 fn row(house: &House, spot: &Spot, day: i64) -> UsageRow {
@@ -352,10 +352,13 @@ async fn a_long_answer_is_continued_on_request() {
     let first = house.platform.texts("7");
     assert_eq!(first[..3], ["p0", "p1", "p2"]);
     assert!(first.len() == 4 && first[3].contains("more"), "{first:?}");
-    let told = house.explain(id).await;
+    let explained = house.explain(id).await;
     assert!(
-        told.steps.iter().any(|step| step.rule == "parts" && step.reason.contains("ANSWER_PARTS")),
-        "{told:?}"
+        explained
+            .steps
+            .iter()
+            .any(|step| step.rule == "parts" && step.reason.contains("ANSWER_PARTS")),
+        "{explained:?}"
     );
     for more in ["More!", "more", "more please"] {
         house.say(&dm("7"), more).await;

@@ -123,18 +123,18 @@ async fn a_send_before_a_long_outage_has_the_reported_outcome() {
         proxy.lose_and_shut(nth);
         let shown =
             async || house.platform.texts("7").contains(&text) && is_quiet(&house, &beside).await;
-        let (told, lost) = tokio::join!(
+        let (outcome, lost) = tokio::join!(
             house.orchestrator.send_message_to_target(house.agent, &address, outgoing),
             away(&house, &proxy, shown)
         );
-        if told.is_ok() {
+        if outcome.is_ok() {
             said.push(text.clone());
         }
         until("the end of it", &house, async || {
             house.platform.texts("7").len() >= said.len() && is_quiet(&house, &beside).await
         })
         .await;
-        assert_eq!(house.platform.texts("7"), said, "with answer {nth} lost: {told:?}");
+        assert_eq!(house.platform.texts("7"), said, "with answer {nth} lost: {outcome:?}");
         if !lost {
             return;
         }

@@ -223,9 +223,9 @@ async fn an_answer_of_unknown_outcome_is_held_back_where_the_operator_wants_it()
     drive(&clock, &house.platform, "the look", |p| p.finds() == 1).await;
     house.quiet().await;
     assert_eq!(house.platform.attempts(), 1);
-    let told = house.explain(id).await.deliveries.remove(0);
-    assert_eq!(told.state, OutboxState::Ambiguous);
-    assert!(told.error.unwrap().contains("DELIVERY_WHEN_UNSURE"));
+    let row = house.explain(id).await.deliveries.remove(0);
+    assert_eq!(row.state, OutboxState::Ambiguous);
+    assert!(row.error.unwrap().contains("DELIVERY_WHEN_UNSURE"));
 }
 
 #[tokio::test]

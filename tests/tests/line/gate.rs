@@ -79,13 +79,13 @@ async fn a_stranger_gets_a_code_and_the_owner_opens_the_door() {
     let house = Plan::new(echo()).set("DM_POLICY", "pairing").build().await;
     let spot = dm("7");
     let first = house.say(&spot, "hello").await;
-    let told = house.platform.until_shown("7", 1).await.remove(0);
+    let notice = house.platform.until_shown("7", 1).await.remove(0);
     house.quiet().await;
     assert_eq!(house.explain(first).await.state, InboxState::Skipped);
     let waiting =
         pairing::pending(house.store.as_ref(), house.agent, house.clock.now()).await.unwrap();
     assert_eq!((waiting.len(), waiting[0].name.as_str()), (1, "Person 7"));
-    assert!(told.contains(&waiting[0].code), "{told}");
+    assert!(notice.contains(&waiting[0].code), "{notice}");
     assert_eq!(
         pairing::approve(house.store.as_ref(), house.agent, "WRONG", house.clock.now())
             .await
@@ -120,8 +120,8 @@ async fn strangers_who_come_at_once_get_codes_that_all_work() {
         pairing::pending(house.store.as_ref(), house.agent, house.clock.now()).await.unwrap();
     assert_eq!(waiting.len(), 3);
     for spot in &spots {
-        let told = house.platform.texts(spot.room).remove(0);
-        assert!(waiting.iter().any(|p| told.contains(&p.code)), "{told}");
+        let notice = house.platform.texts(spot.room).remove(0);
+        assert!(waiting.iter().any(|p| notice.contains(&p.code)), "{notice}");
     }
 }
 
@@ -152,8 +152,8 @@ async fn a_crowd_of_strangers_does_not_close_the_door_for_others() {
         house.say(&dm(name), "hello").await;
     }
     house.quiet().await;
-    let told = names[60..].iter().filter(|name| !house.platform.texts(name).is_empty()).count();
-    assert_eq!(told, 10, "twenty in ten minutes");
+    let answered = names[60..].iter().filter(|name| !house.platform.texts(name).is_empty()).count();
+    assert_eq!(answered, 10, "twenty in ten minutes");
     // The block does not last an hour: after ten minutes the longest waiting person makes room.
     clock.advance(std::time::Duration::from_secs(601));
     house.say(&dm("7"), "hello").await;
@@ -188,12 +188,12 @@ async fn codes_and_approvals_outlive_a_restart() {
     };
     let house = open().await;
     house.say(&dm("7"), "hello").await;
-    let told = platform.until_shown("7", 1).await.remove(0);
+    let notice = platform.until_shown("7", 1).await.remove(0);
     house.quiet().await;
     assert!(house.orchestrator.stop(std::time::Duration::from_secs(10)).await);
     platform.unplug();
     let house = open().await;
-    let code = told.split("approve ").nth(1).unwrap().split('`').next().unwrap();
+    let code = notice.split("approve ").nth(1).unwrap().split('`').next().unwrap();
     assert!(
         pairing::approve(house.store.as_ref(), house.agent, code, house.clock.now())
             .await

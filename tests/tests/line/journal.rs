@@ -111,8 +111,9 @@ fn model(amounts: &'static [u32]) -> Arc<ScriptedModel> {
     Arc::new(ScriptedModel::answering(move |request: &TextRequest| {
         let prompt = models::prompt(request);
         if let Some((_, done)) = prompt.split_once("# What you have just done\n") {
-            let told: Vec<&str> = done.lines().take_while(|line| line.starts_with("- ")).collect();
-            return Ok(ScriptedModel::text(told.join("\n")));
+            let listed: Vec<&str> =
+                done.lines().take_while(|line| line.starts_with("- ")).collect();
+            return Ok(ScriptedModel::text(listed.join("\n")));
         }
         let pays = amounts.iter().enumerate().map(|(n, amount)| call("PAY", n, *amount));
         Ok(TextAnswer {

@@ -202,8 +202,8 @@ async fn what_is_dropped_or_comes_too_late_is_not_done() {
         house.say(&admin, &format!("OK-{code}")).await;
         house.quiet().await;
         assert!(house.platform.texts("-100-staff").is_empty());
-        let told = house.platform.texts("-100").pop().unwrap();
-        assert!(told.contains(if late { "too long ago" } else { "Dropped" }), "{told}");
+        let reply = house.platform.texts("-100").pop().unwrap();
+        assert!(reply.contains(if late { "too long ago" } else { "Dropped" }), "{reply}");
     }
 }
 

@@ -112,8 +112,8 @@ async fn what_is_not_understood_is_said_in_prompt_and_verdict_and_answered() {
     for address in ["x:page", "x:long", "x:down", "x:gone"] {
         let id = speaks(&house, &dm("7"), address).await;
         let asked = models::asked(model.requests().last().unwrap());
-        let (_, told) = asked.split_once("[voice message, not understood: ").unwrap();
-        reasons.push(told.trim_end_matches(']').to_owned());
+        let (_, reason) = asked.split_once("[voice message, not understood: ").unwrap();
+        reasons.push(reason.trim_end_matches(']').to_owned());
         assert!(house.explain(id).await.steps.iter().any(|step| step.rule == "attachment"));
     }
     let later = "it could not be read just now";

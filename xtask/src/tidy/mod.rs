@@ -4,6 +4,7 @@ mod circles;
 mod connectors;
 mod edges;
 mod files;
+mod path;
 mod unused;
 
 use anyhow::{Result, bail};
@@ -19,6 +20,7 @@ pub(crate) fn run(root: &Path) -> Result<()> {
     let mut breaches = edges::check(root)?;
     breaches.extend(connectors::check(&root.join("connectors"))?);
     breaches.extend(circles::check(root)?);
+    breaches.extend(path::check(root)?);
     breaches.extend(unused::check(root)?);
     let mut long = Vec::new();
     for name in listed(root)? {

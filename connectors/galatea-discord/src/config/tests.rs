@@ -20,7 +20,7 @@ fn a_token_is_enough() {
 
 #[test]
 fn what_was_pasted_instead_is_reported_without_being_repeated() {
-    for (wrong, told) in [
+    for (wrong, reason) in [
         (format!("Bot {GOOD}"), "word Bot"),
         (format!("\"{GOOD}\""), "quotes"),
         ("112233445566778899".to_owned(), "application's id"),
@@ -34,7 +34,7 @@ fn what_was_pasted_instead_is_reported_without_being_repeated() {
         let config = DiscordConfig::new(SecretString::from(wrong.clone()));
         let error = config.account().unwrap_err();
         assert_eq!(error.code(), Some("GAL-DC-TOKEN"), "{wrong}");
-        assert!(error.to_string().contains(told), "{error}");
+        assert!(error.to_string().contains(reason), "{error}");
         assert!(
             !format!("{error} {error:?} {} {config:?}", error.report())
                 .to_lowercase()

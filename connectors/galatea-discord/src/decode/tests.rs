@@ -13,7 +13,7 @@ fn me() -> Me {
 
 fn guild() -> Directory {
     let directory = Directory::default();
-    let told = json!({
+    let created = json!({
         "id": "10", "name": "Garden", "owner_id": "1", "system_channel_id": "20",
         "roles": [{ "id": "10", "name": "@everyone", "permissions": "0" }, { "id": "11", "name": "mods", "permissions": "8" },
                   { "id": "12", "name": "Galatea", "permissions": "0", "tags": { "bot_id": "900" } }],
@@ -21,7 +21,7 @@ fn guild() -> Directory {
         "threads": [{ "id": "22", "type": 11, "name": "Roses", "parent_id": "21" }],
         "members": [{ "user": { "id": "900", "username": "galatea" }, "roles": ["13"] }]
     });
-    places::learn("GUILD_CREATE", &told, &directory, &me());
+    places::learn("GUILD_CREATE", &created, &directory, &me());
     directory
 }
 
@@ -341,7 +341,7 @@ fn a_channel_is_open_only_if_every_member_reads_it() {
     let directory = Directory::default();
     let view = "1024";
     let hidden_from = |id: &str| json!([{ "id": id, "type": 0, "allow": "0", "deny": view }]);
-    let told = json!({
+    let created = json!({
         "id": "10", "name": "Garden", "owner_id": "1",
         "roles": [{ "id": "10", "name": "@everyone", "permissions": view }],
         "channels": [
@@ -354,7 +354,7 @@ fn a_channel_is_open_only_if_every_member_reads_it() {
                     { "id": "32", "type": 11, "name": "of staff", "parent_id": "21" }],
         "members": [{ "user": { "id": "900", "username": "galatea" }, "roles": [] }]
     });
-    places::learn("GUILD_CREATE", &told, &directory, &me());
+    places::learn("GUILD_CREATE", &created, &directory, &me());
     let open: Vec<u64> = [20, 21, 22, 23, 30, 31, 32]
         .into_iter()
         .filter(|id| directory.is_open(&directory.channel(*id).unwrap()))

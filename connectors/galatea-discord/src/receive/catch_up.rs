@@ -28,6 +28,36 @@ pub(super) struct CaughtUp {
     pub(super) gap: Option<Gap>,
 }
 
+impl CaughtUp {
+    /// Adds a page of messages. Returns the id of the last one that is malformed.
+    fn decode(
+        &mut self,
+        intake: &Intake,
+        channel: u64,
+        guild: Option<u64>,
+        messages: &mut [Value],
+    ) -> Option<u64> {
+        let now = intake.gateway.clock().now();
+        let mut malformed = None;
+        for message in messages {
+            if let (Some(guild), Some(fields)) = (guild, message.as_object_mut()) {
+                // Messages from REST lack the guild id, but decoding needs it.
+                fields.insert("guild_id".into(), json!(guild.to_string()));
+            }
+            let decoded =
+                decode_surely("MESSAGE_CREATE", message, &intake.directory, &intake.me, now);
+            self.newest = self.newest.max(decoded.newest.unwrap_or(0));
+            if decoded.unreadable {
+                let which = id(&message["id"]).unwrap_or(0);
+                tracing::warn!(channel, id = which, "malformed message from Discord; skipping it");
+                malformed = Some(which);
+            }
+            self.events.extend(decoded.events);
+        }
+        malformed
+    }
+}
+
 /// Reads the messages after the id `after`. `last` is the channel's newest message id, if Discord
 /// named it.
 pub(super) async fn catch_up(
@@ -97,22 +127,9 @@ pub(super) async fn catch_up(
         }
         // Discord lists the newest message first.
         messages.sort_by_key(|m| id(&m["id"]));
-        for message in &mut messages {
-            if let (Some(guild), Some(fields)) = (guild, message.as_object_mut()) {
-                // Messages from REST lack the guild id, but decoding needs it.
-                fields.insert("guild_id".into(), json!(guild.to_string()));
-            }
-            let decoded =
-                decode_surely("MESSAGE_CREATE", message, &intake.directory, &intake.me, now);
-            caught_up.newest = caught_up.newest.max(decoded.newest.unwrap_or(0));
-            if decoded.unreadable {
-                let which = id(&message["id"]).unwrap_or(0);
-                tracing::warn!(channel, id = which, "malformed message from Discord; skipping it");
-                caught_up.gap =
-                    gap(which, Some(which), "a message in it cannot be read and is skipped")
-                        .or(caught_up.gap);
-            }
-            caught_up.events.extend(decoded.events);
+        if let Some(which) = caught_up.decode(intake, channel, guild, &mut messages) {
+            let skipped = "a message in it cannot be read and is skipped";
+            caught_up.gap = gap(which, Some(which), skipped).or(caught_up.gap);
         }
         match messages.last().and_then(|m| id(&m["id"])) {
             Some(last) if messages.len() == 100 => after = last,

@@ -2,7 +2,9 @@
 //! and makes one attempt per call.
 
 use bytes::Bytes;
-use galatea_core::{Backoff, Clock, Error, ErrorKind, ExposeSecret, Result, SecretString};
+use galatea_core::{
+    Backoff, Clock, Error, ErrorKind, ExposeSecret, Result, SecretString, Timestamp,
+};
 use galatea_http::{FetchLimits, Form, HttpClient, HttpOptions, Method, Origins, json};
 use serde::Deserialize;
 use serde_json::Value;
@@ -105,6 +107,19 @@ impl Call {
         self.interaction = true;
         self
     }
+}
+
+/// An answer that is no success, as far as its headers say.
+struct RefusedAnswer {
+    status: u16,
+    /// Host and port that answered.
+    place: String,
+    body: Bytes,
+    /// A limit of the resource, which other bots have used up.
+    shared: bool,
+    /// A limit over all routes.
+    global: bool,
+    header_wait: Option<Duration>,
 }
 
 /// Discord's error body.
@@ -234,6 +249,13 @@ impl Api {
                 json::read(&body).map_err(|_| Failure::Garbage { status, place })
             };
         }
+        let answer = RefusedAnswer { status, place, body, shared, global, header_wait };
+        Err(self.refused(&call.route, answer, now))
+    }
+
+    /// What an answer that is no success says, and what the limits learn from it.
+    fn refused(&self, route: &Route, answer: RefusedAnswer, now: Timestamp) -> Failure {
+        let RefusedAnswer { status, place, body, shared, global, header_wait } = answer;
         let read = json::read::<Wrong>(&body);
         let wrong = match read {
             Ok(wrong) => wrong,
@@ -249,7 +271,7 @@ impl Api {
                 if matches!(status, 401 | 403) {
                     self.limits.guard().refused(now);
                 }
-                return Err(Failure::Garbage { status, place });
+                return Failure::Garbage { status, place };
             }
         };
         let body_wait = wrong
@@ -273,12 +295,12 @@ impl Api {
                 } else {
                     Scope::Route
                 };
-                self.limits.limited(&call.route, scope, wait, now);
+                self.limits.limited(route, scope, wait, now);
             }
             (401 | 403, _) => self.limits.guard().refused(now),
             _ => {}
         }
-        Err(Failure::Refused(refusal))
+        Failure::Refused(refusal)
     }
 
     /// Makes an idempotent call with up to seven attempts, for about a minute at most. Retries

@@ -74,8 +74,8 @@ async fn an_unknown_payload_is_skipped_and_noted_without_its_words() {
             })
         })
         .await;
-    let told = format!("{gaps:?}");
-    assert!(told.contains("event ") && !told.contains("secret-words"), "{told}");
+    let reported = format!("{gaps:?}");
+    assert!(reported.contains("event ") && !reported.contains("secret-words"), "{reported}");
     assert_eq!((api.identified(), api.resumed()), (1, 0));
     api.wait_acknowledged().await;
 }

@@ -55,8 +55,8 @@ async fn a_gateway_that_does_not_greet_is_left_and_shown() {
     let running = at_work(&api);
     api.wait_connected(1).await;
     hears(&running, &ann, 0).await;
-    let told = |h: &Health| matches!(h, Health::Retrying { code: Some(code), .. } if code == "GAL-DC-CONNECT");
-    assert!(running.gateway.health().iter().any(told), "{:?}", running.gateway.health());
+    let reported = |h: &Health| matches!(h, Health::Retrying { code: Some(code), .. } if code == "GAL-DC-CONNECT");
+    assert!(running.gateway.health().iter().any(reported), "{:?}", running.gateway.health());
     assert_eq!((api.identified(), api.silences_left()), (1, 0));
 }
 
@@ -67,7 +67,7 @@ async fn an_identify_without_ready_is_not_up_and_is_made_again() {
     let running = at_work(&api);
     api.wait_for("the identify", |h| (h.identified() == 1).then_some(())).await;
     assert!(!running.gateway.health().iter().any(is_up), "up before READY");
-    let told = running.until("why it is not up", |g| {
+    let reported = running.until("why it is not up", |g| {
         g.health().iter().find_map(|h| {
             if let Health::Retrying { reason, code } = h {
                 Some((reason.clone(), code.clone()))
@@ -76,7 +76,7 @@ async fn an_identify_without_ready_is_not_up_and_is_made_again() {
             }
         })
     });
-    let (reason, code) = told.await;
+    let (reason, code) = reported.await;
     assert!(reason.contains("READY") && code.as_deref() == Some("GAL-DC-CONNECT"), "{reason}");
     api.wait_connected(1).await;
     hears(&running, &ann, 0).await;

@@ -258,6 +258,6 @@ async fn a_login_that_ended_is_reported_once() {
     api.revoke_login();
     let error = start(config(&api, None), folder.path(), &gateway()).failure().await;
     assert_eq!((error.code(), error.retry()), (Some("GAL-X-LOGIN"), Retry::Never));
-    let told = format!("{} {error:?}", error.report());
-    assert!(api.secrets().iter().all(|s| !told.contains(s)));
+    let reported = format!("{} {error:?}", error.report());
+    assert!(api.secrets().iter().all(|s| !reported.contains(s)));
 }

@@ -42,9 +42,9 @@ async fn the_cap_holds_over_a_restart_with_one_alert() {
         assert_eq!((error.code(), error.kind()), (Some("GAL-X-BUDGET"), ErrorKind::RateLimited));
         assert!(matches!(error.retry(), Retry::After(_)), "until midnight");
     }
-    let told =
+    let reported =
         |h: &Health| matches!(h, Health::Degraded { reason } if reason.contains("GAL-X-BUDGET"));
-    patient("health", running.gateway.wait_for(|g| g.health().iter().any(told).then_some(())))
+    patient("health", running.gateway.wait_for(|g| g.health().iter().any(reported).then_some(())))
         .await;
     assert_eq!(
         (api.shown().len(), log.text().matches("GAL-X-BUDGET").count()),
@@ -95,8 +95,8 @@ async fn reading_pauses_at_the_cap_and_goes_on_when_the_day_turns() {
     config.daily_limit = Usd(11_000);
     let running = at(config, folder.path(), &gateway(), clock.shared());
     running.messages(1).await;
-    let told = |h: &Health| matches!(h, Health::Degraded { reason } if reason.contains("GAL-X-BUDGET") && reason.contains("midnight"));
-    patient("health", running.gateway.wait_for(|g| g.health().iter().any(told).then_some(())))
+    let reported = |h: &Health| matches!(h, Health::Degraded { reason } if reason.contains("GAL-X-BUDGET") && reason.contains("midnight"));
+    patient("health", running.gateway.wait_for(|g| g.health().iter().any(reported).then_some(())))
         .await;
     let remarks = running.connector.remarks();
     assert_eq!((remarks[0].id.as_str(), remarks[0].severity), ("GAL-X-BUDGET", Severity::Warning));

@@ -122,9 +122,9 @@ async fn a_read_only_token_is_a_warning_until_x_refuses_a_post() {
     let running = start(config(&api), folder.path(), &gateway());
     running.messages(1).await;
     let handler = running.handler().await;
-    let told =
+    let reported =
         |h: &Health| matches!(h, Health::Degraded { reason } if reason.contains("GAL-X-403-PERM"));
-    patient("health", running.gateway.wait_for(|g| g.health().iter().any(told).then_some(())))
+    patient("health", running.gateway.wait_for(|g| g.health().iter().any(reported).then_some(())))
         .await;
     let findings = running.connector.check().await;
     assert!(
@@ -237,7 +237,7 @@ async fn no_secret_is_shown_whatever_x_answers() {
     let running = start(config(&api), folder.path(), &gateway());
     running.messages(1).await;
     let handler = running.handler().await;
-    let mut told = String::new();
+    let mut reported = String::new();
     // A hostile server repeats the secrets it received.
     let keys = api.keys();
     let echo = serde_json::json!({ "title": "Forbidden", "detail": format!("no {}", "x".repeat(500)), "status": 403, "keys": keys.token_secret });
@@ -252,9 +252,9 @@ async fn no_secret_is_shown_whatever_x_answers() {
             .await
             .remove(0)
             .unwrap_err();
-        told.push_str(&format!("{} {error:?}", error.report()));
+        reported.push_str(&format!("{} {error:?}", error.report()));
     }
-    told.push_str(&format!(
+    reported.push_str(&format!(
         "{:?} {:?} {:?}",
         running.connector,
         running.gateway.health(),
@@ -262,8 +262,8 @@ async fn no_secret_is_shown_whatever_x_answers() {
     ));
     running.end().await;
     drop(guard);
-    told.push_str(&log.text());
+    reported.push_str(&log.text());
     for secret in api.secrets() {
-        assert!(!told.contains(&secret), "a secret is exposed");
+        assert!(!reported.contains(&secret), "a secret is exposed");
     }
 }

@@ -32,7 +32,7 @@ pub struct Diagnostic {
     pub caret: usize,
     /// Width of the caret in characters, at least 1.
     pub width: usize,
-    /// The next action.
+    /// What the reader should do next.
     pub help: Option<String>,
 }
 
@@ -72,7 +72,7 @@ impl fmt::Display for Diagnostic {
 /// least one of them an error.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Refused {
-    /// Faults and remarks.
+    /// Faults and remarks, in the order of the file.
     pub diagnostics: Vec<Diagnostic>,
 }
 
@@ -166,13 +166,13 @@ impl Diagnostic {
 /// What a code means, for `galatea explain` and the reference.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub struct Explanation {
-    /// The code.
+    /// The stable code, `GAL-…`, by which people search.
     pub code: &'static str,
-    /// What happened.
+    /// One line that says what happened, without values.
     pub title: &'static str,
-    /// Why it happens.
+    /// What usually causes it.
     pub cause: &'static str,
-    /// What to do.
+    /// What a person does about it.
     pub fix: &'static str,
 }
 

@@ -11,7 +11,7 @@ use super::{Character, MAX_DEPTH, convert::convert, snippet::names_a_secret};
 pub struct Difference {
     /// Where, such as `style.all[2]` or `settings.discord.allowedChannelIds`.
     pub path: String,
-    /// What was there.
+    /// The value before; none for an added key.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub before: Option<Value>,
     /// What is there now.

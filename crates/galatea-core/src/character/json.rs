@@ -162,7 +162,7 @@ fn check_strings(
     let mut at = 0;
     let mut reported = false;
     let mut quote = None;
-    let mut tell = |at: Range<usize>, what: &str| {
+    let mut report = |at: Range<usize>, what: &str| {
         if !reported {
             reported = true;
             let message =
@@ -197,7 +197,7 @@ fn check_strings(
                                 .help(help)
                                 .into());
                         }
-                        0..=0x1f => tell(at..at + 1, "a raw control character"),
+                        0..=0x1f => report(at..at + 1, "a raw control character"),
                         _ => {}
                     }
                     at += 1;
@@ -218,7 +218,7 @@ fn check_strings(
             _ => {
                 let length = source.text[at..].chars().next().map_or(1, |c| {
                     if c.is_whitespace() && !matches!(c, ' ' | '\t' | '\n' | '\r') {
-                        tell(at..at + c.len_utf8(), "a blank that JSON doesn't know");
+                        report(at..at + c.len_utf8(), "a blank that JSON doesn't know");
                     }
                     c.len_utf8()
                 });

@@ -18,7 +18,7 @@ use super::{
 /// A character that was read.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Loaded {
-    /// The persona.
+    /// The persona, with defaults for what the file leaves out.
     pub character: Character,
     /// Which elizaOS generation the file was written for.
     pub generation: Generation,

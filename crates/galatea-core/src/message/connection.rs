@@ -15,9 +15,9 @@ use crate::{
 /// `channelId`, `entity.remote` is `userId`.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Connection {
-    /// The container.
+    /// The server, workspace or group that the Room belongs to.
     pub world: WorldRef,
-    /// The place.
+    /// The channel, chat or thread.
     pub room: RoomRef,
     /// The speaker; none for events without one.
     pub entity: Option<EntityRef>,
@@ -26,7 +26,7 @@ pub struct Connection {
 /// A World as the platform describes it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct WorldRef {
-    /// Platform id.
+    /// The platform's id of the World.
     pub remote: RemoteId,
     /// Name; `None` when this event does not tell (a known name is kept).
     pub name: Option<String>,
@@ -45,7 +45,7 @@ pub struct RoomRef {
     pub remote: RemoteId,
     /// Name, if the platform gives one.
     pub name: Option<String>,
-    /// Kind of place.
+    /// Decides which policy of the gate holds: direct messages or groups.
     pub kind: ChannelType,
     /// The Room this is a thread or topic of.
     pub parent: Option<RemoteId>,
@@ -56,11 +56,11 @@ pub struct RoomRef {
 /// A speaker as the platform describes them.
 #[derive(Debug, Clone, PartialEq)]
 pub struct EntityRef {
-    /// Platform id.
+    /// The platform's id of the person.
     pub remote: RemoteId,
-    /// Display name.
+    /// The name that people see; none when the platform does not send it.
     pub name: Option<String>,
-    /// Handle without `@`.
+    /// The unique name on the platform, without `@`.
     pub user_name: Option<String>,
     /// True for bots and webhooks.
     pub is_bot: bool,
@@ -83,7 +83,7 @@ impl RoomRef {
 }
 
 impl EntityRef {
-    /// A person.
+    /// A person or bot as the platform describes them.
     pub fn new(remote: RemoteId, name: Option<String>, user_name: Option<String>) -> Self {
         Self { remote, name, user_name, is_bot: false, metadata: Map::new() }
     }
@@ -92,9 +92,9 @@ impl EntityRef {
 /// Our ids of a [`Connection`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Place {
-    /// The World.
+    /// Our id of the World, which is stored now.
     pub world: WorldId,
-    /// The Room.
+    /// Our id of the Room, which is stored now.
     pub room: RoomId,
     /// The speaker; the agent itself when the connection names none.
     pub entity: EntityId,

@@ -10,39 +10,39 @@ use crate::{clock::Timestamp, command::Command, content::Content, ids::RemoteId}
 pub struct Incoming {
     /// Where and by whom.
     pub connection: Connection,
-    /// What happened.
+    /// The event, in the contract's terms.
     pub event: IncomingEvent,
     /// When, by the platform's clock.
     pub at: Timestamp,
 }
 
-/// What happened.
+/// An event of a platform that the engine understands.
 #[derive(Debug, Clone, PartialEq)]
 pub enum IncomingEvent {
-    /// Something was said.
+    /// A person or bot said something.
     Message(IncomingMessage),
     /// Something said was changed.
     Edited {
-        /// Which message.
+        /// The platform's id of the edited message.
         id: RemoteId,
-        /// Its new content.
+        /// The whole content after the edit.
         content: Content,
         /// How it is addressed now. A message that did not address the account before and mentions
         /// it now is a question, once.
         addressed: Addressed,
     },
-    /// Messages were removed.
+    /// Messages were removed on the platform; their text is deleted here too.
     Deleted {
-        /// Which messages.
+        /// The platform's ids; unknown ones are ignored.
         ids: Vec<RemoteId>,
     },
     /// A reaction was set or taken back.
     Reacted {
-        /// On which message.
+        /// The platform's id of the message that was reacted to.
         id: RemoteId,
-        /// Added emoji.
+        /// Emoji that the person added.
         added: Vec<String>,
-        /// Removed emoji.
+        /// Emoji that the person took away.
         removed: Vec<String>,
     },
     /// Entities came into the room.
@@ -57,18 +57,18 @@ pub enum IncomingEvent {
     },
     /// A button was pressed. The connector has acknowledged it already.
     Pressed {
-        /// Identifies the press.
+        /// The platform's id of this press, by which it is answered.
         id: RemoteId,
         /// The message with the button.
         message: Option<RemoteId>,
-        /// The button's data.
+        /// What the button carried ([`Press::Data`](crate::Press)).
         data: String,
     },
     /// Our own standing in the room changed.
     OwnStatus(OwnStatus),
     /// The room goes on under another id: the Room, its outbox and settings move with it.
     RoomMoved {
-        /// The new id.
+        /// The Room's new id on the platform.
         to: RemoteId,
     },
 }
@@ -77,11 +77,11 @@ pub enum IncomingEvent {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum OwnStatus {
-    /// Taken in.
+    /// The agent was added to the place.
     Joined,
     /// Taken in with admin rights.
     Admin,
-    /// May not write.
+    /// The agent is there, and may not write.
     Restricted,
     /// The room itself is gone; we are still in its World.
     Closed,
@@ -153,16 +153,16 @@ pub struct Cursor {
 pub struct Received {
     /// Events stored for the first time.
     pub stored: usize,
-    /// Events known already.
+    /// Events that were stored before, such as those polled again after a crash.
     pub duplicates: usize,
 }
 
 /// Members of a World in bulk, for guild or chat sync.
 #[derive(Debug, Clone)]
 pub struct WorldSync {
-    /// The World.
+    /// The World that is described.
     pub world: WorldRef,
-    /// Its Rooms.
+    /// Its Rooms, as the platform lists them.
     pub rooms: Vec<RoomRef>,
     /// Its Entities, with the Rooms they are in (all of `rooms` when empty).
     pub entities: Vec<(EntityRef, Vec<RemoteId>)>,

@@ -24,17 +24,17 @@ pub enum Outgoing {
     Edit {
         /// Which message of ours.
         id: RemoteId,
-        /// Its new content.
+        /// The whole content after the edit.
         content: Content,
     },
     /// Set or take back a reaction.
     React {
-        /// On which message.
+        /// The platform's id of the message to react to.
         id: RemoteId,
         /// The emoji; none takes it back.
         emoji: Option<String>,
     },
-    /// Remove a message.
+    /// Deletes a message of the agent on the platform.
     Delete {
         /// The platform's id of the message.
         id: RemoteId,
@@ -62,15 +62,15 @@ impl Outgoing {
     }
 }
 
-/// Where to deliver.
+/// A Room, and how its platform is reached.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Address {
-    /// Platform.
+    /// The platform that delivers it.
     pub source: Source,
-    /// Login on it.
+    /// Which of our logins on the platform delivers it.
     pub account: Account,
-    /// Our Room.
+    /// Our id of the Room.
     pub room: RoomId,
     /// The platform's id of that Room, as its connector wrote it.
     pub remote: RemoteId,
@@ -80,7 +80,7 @@ pub struct Address {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Delivery {
-    /// Outbox id.
+    /// Id of the outbox row; stays the same over all attempts.
     pub id: DeliveryId,
     /// The agent that sends it.
     pub agent: AgentId,
@@ -88,7 +88,7 @@ pub struct Delivery {
     pub turn: TurnId,
     /// Number of this part, from 0.
     pub part: u32,
-    /// Where to.
+    /// The Room that it goes to.
     pub address: Address,
     /// Idempotency key: at most 22 characters of base62, stable over retries.
     pub key: String,
@@ -121,6 +121,31 @@ pub struct Receipt {
 
 /// What is stored around a delivery whose outcome is unknown: where a read-back has to look, and
 /// what it need not take for the lost one.
+///
+/// A platform that shows a Room's newest messages is read like this:
+///
+/// ```
+/// use galatea_core::{ReadBackContext, ReadBackResult, Receipt, RemoteId};
+///
+/// /// `page` is what the Room shows, newest first, each with its text.
+/// fn find(page: &[(RemoteId, &str)], sent: &str, context: &ReadBackContext) -> ReadBackResult {
+///     for (id, text) in page {
+///         // Older than the delivery: all that followed was looked at.
+///         if context.sent.contains(id) || context.received.contains(id) {
+///             return ReadBackResult::NotSent;
+///         }
+///         if *text == sent && !context.ours.contains(id) {
+///             return ReadBackResult::Sent(Receipt { id: Some(id.clone()), moved_to: None });
+///         }
+///     }
+///     ReadBackResult::Unknown
+/// }
+///
+/// let context = ReadBackContext { received: vec![RemoteId::new(6)], ..Default::default() };
+/// let page = [(RemoteId::new(8), "hello"), (RemoteId::new(6), "are you there?")];
+/// assert!(matches!(find(&page, "hello", &context), ReadBackResult::Sent(_)));
+/// assert_eq!(find(&page[1..], "hello", &context), ReadBackResult::NotSent);
+/// ```
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ReadBackContext {
     /// The newest messages received in the Room before the delivery was committed, newest first.
@@ -142,7 +167,7 @@ pub struct ReadBackContext {
 /// What a read-back found out about an ambiguous delivery.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ReadBackResult {
-    /// It is there.
+    /// The platform has the message, so it is not sent again.
     Sent(Receipt),
     /// It is provably not there.
     NotSent,

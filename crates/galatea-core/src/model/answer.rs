@@ -7,13 +7,13 @@ use super::Price;
 /// What a text model answered.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct TextAnswer {
-    /// Visible text.
+    /// The text that people may read, without reasoning.
     pub text: String,
     /// Tools it wants called, arguments as the model wrote them.
     pub tool_calls: Vec<ToolCall>,
     /// Tokens used, as the provider counts.
     pub usage: Usage,
-    /// Why it ended.
+    /// Why the model stopped writing.
     pub finish: Finish,
     /// Who answered, where several could; none from a model that stands alone.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -32,9 +32,9 @@ pub struct TextAnswer {
 pub struct AnsweredBy {
     /// The link, for people: `openai gpt-6.1-terra (OPENAI_API_KEY_2)`.
     pub link: String,
-    /// Its provider.
+    /// The provider that answered, such as `openai`.
     pub provider: String,
-    /// Its model.
+    /// The model that answered, by the provider's name.
     pub model: String,
     /// The links before it, each with the reason. No message text, no secrets.
     pub passed: Vec<(String, String)>,
@@ -43,18 +43,18 @@ pub struct AnsweredBy {
     pub too_long: bool,
 }
 
-/// A tool call.
+/// An action that the model wants to call.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ToolCall {
     /// Provider's id of the call.
     pub id: String,
-    /// Tool.
+    /// Name of the tool, as it was offered.
     pub name: String,
     /// Arguments as text: JSON if the model kept to it.
     pub arguments: String,
 }
 
-/// Tokens used.
+/// Tokens of one call, as the provider counted them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Usage {
@@ -78,7 +78,7 @@ pub struct Usage {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Finish {
-    /// Complete.
+    /// The model had nothing more to say.
     #[default]
     Stop,
     /// Cut at the token limit.

@@ -9,9 +9,9 @@ use crate::{clock::Timestamp, error::Result};
 /// One kind of work with media, such as [`Transcription`]. It ties a request to its result, so that
 /// retries, breakers, fallbacks and accounting are written once for all kinds.
 pub trait MediaTask: Send + Sync + 'static {
-    /// What is asked.
+    /// The input of one call.
     type Request: Send + Sync;
-    /// What comes back.
+    /// The output of one call.
     type Output: Send;
     /// elizaOS's name of the model type, such as `TRANSCRIPTION`.
     const TYPE: &'static str;
@@ -26,11 +26,11 @@ pub trait MediaTask: Send + Sync + 'static {
 /// A model for one kind of work with media.
 #[async_trait]
 pub trait MediaModel<T: MediaTask>: Send + Sync {
-    /// Name, provider and prices. No I/O.
+    /// Name, provider and prices. No I/O. Called before and after each call, for prices and logs.
     fn info(&self) -> &ModelInfo;
 
     /// One call. It ends at `deadline`, if there is one; otherwise the model's own time limit
-    /// applies.
+    /// applies. Called for each sound, picture or text that a turn hands over, several at once.
     ///
     /// # Errors
     /// Those of the service: see `galatea-models`.
@@ -44,7 +44,7 @@ pub trait MediaModel<T: MediaTask>: Send + Sync {
 /// What a media model made.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Made<T> {
-    /// The result.
+    /// What the model made.
     pub output: T,
     /// What it used, as the provider counts; as expected where the provider does not count.
     pub used: MediaUsage,
@@ -58,7 +58,7 @@ pub struct Made<T> {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct MediaUsage {
-    /// Tokens.
+    /// Tokens, for models that are priced by them.
     pub tokens: Usage,
     /// Sound that was read, in milliseconds.
     pub sound_ms: u64,
@@ -78,7 +78,7 @@ pub struct UnitPrice {
     /// A picture of the usual size and quality.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub image: Option<u64>,
-    /// A million characters.
+    /// Micro-dollars for a million characters of the input.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub characters: Option<u64>,
 }
@@ -111,7 +111,7 @@ pub enum Transcription {}
 /// Sound to be read.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Sound {
-    /// The file.
+    /// The whole file, in its container format.
     pub bytes: Vec<u8>,
     /// Its MIME type, as its first bytes show.
     pub mime: &'static str,
@@ -142,7 +142,7 @@ const PICTURE_TOKENS: u64 = 4_160;
 /// A picture that is asked for.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ImageRequest {
-    /// What it shows.
+    /// What the picture should show.
     pub prompt: String,
 }
 
@@ -166,7 +166,7 @@ pub enum TextToSpeech {}
 /// Speech that is asked for.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SpeechRequest {
-    /// What is said.
+    /// The words to speak.
     pub text: String,
 }
 
@@ -185,7 +185,7 @@ impl MediaTask for TextToSpeech {
 /// A file that a model made.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct MediaFile {
-    /// The file.
+    /// The whole file, in its container format.
     pub bytes: Vec<u8>,
     /// Its MIME type, such as `image/png` or `audio/mpeg`.
     pub mime: &'static str,

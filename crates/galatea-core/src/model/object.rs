@@ -158,9 +158,9 @@ impl Asking<'_> {
 /// What came of asking for an answer of a form that the instructions describe.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Asked<T> {
-    /// What was read.
+    /// The value, which fits the schema.
     pub value: T,
-    /// The last answer.
+    /// The model's last answer, for its usage.
     pub answer: TextAnswer,
     /// What all calls used together.
     pub usage: Usage,

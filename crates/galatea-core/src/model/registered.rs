@@ -29,15 +29,15 @@ pub enum PluginModel {
     /// JSON that fits a schema ([`super::object::generate`]). No configured model has these types:
     /// the text models write objects after all models of plugins, whatever their priority.
     Object(ObjectTier, Arc<dyn ObjectModel>),
-    /// Descriptions of pictures.
+    /// Describes pictures.
     Vision(Arc<dyn TextModel>),
     /// Vectors. Only the model of the highest priority is used, and none in its place if it fails:
     /// vectors of two models cannot be compared.
     Embedding(Arc<dyn EmbeddingModel>),
-    /// Sound to words.
+    /// Turns sound into words.
     Transcription(Arc<dyn MediaModel<Transcription>>),
-    /// Words to pictures.
+    /// Turns words into pictures.
     Image(Arc<dyn MediaModel<ImageGeneration>>),
-    /// Words to speech.
+    /// Turns words into speech.
     Speech(Arc<dyn MediaModel<TextToSpeech>>),
 }

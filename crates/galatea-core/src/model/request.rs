@@ -9,7 +9,7 @@ use crate::clock::Timestamp;
 /// One call to a text model.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct TextRequest {
-    /// Instructions.
+    /// What the model is and how it answers; it stands before all messages.
     pub system: Option<String>,
     /// The conversation, oldest first. Shared, since each layer that asks on may change something
     /// else of the request.
@@ -58,16 +58,16 @@ pub enum CacheFor {
     Nothing,
     /// As long as the provider keeps it without being asked for more: minutes.
     Minutes,
-    /// An hour.
+    /// An hour after the last use.
     Hour,
 }
 
 /// One message of a model conversation.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ChatMessage {
-    /// The author's role.
+    /// Which side speaks.
     pub role: ChatRole,
-    /// Text and pictures.
+    /// Text and pictures, in the order in which they are read.
     pub parts: Vec<ChatPart>,
     /// Who of the user's side, where several speak: 1 to 64 of `a-zA-Z0-9_-`. Written by wire
     /// formats that have a field for it.
@@ -76,11 +76,11 @@ pub struct ChatMessage {
 }
 
 impl ChatMessage {
-    /// The user's side.
+    /// A text of the people who talk to the model.
     pub fn user(text: impl Into<String>) -> Self {
         Self { role: ChatRole::User, parts: vec![ChatPart::Text { text: text.into() }], name: None }
     }
-    /// The model's side.
+    /// A text that the model said earlier.
     pub fn assistant(text: impl Into<String>) -> Self {
         Self {
             role: ChatRole::Assistant,
@@ -106,13 +106,13 @@ impl ChatMessage {
     }
 }
 
-/// Whose message.
+/// Which side of a conversation speaks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum ChatRole {
-    /// The other side.
+    /// The people who talk to the model, and results of tools.
     User,
-    /// The model.
+    /// The model itself.
     Assistant,
 }
 
@@ -120,16 +120,16 @@ pub enum ChatRole {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
 pub enum ChatPart {
-    /// Words.
+    /// A text, sent as it is.
     Text {
-        /// The words.
+        /// UTF-8, without escaping.
         text: String,
     },
     /// A picture, bytes in base64.
     Image {
-        /// MIME type.
+        /// MIME type of the picture, such as `image/png`.
         mime: String,
-        /// Base64, standard alphabet.
+        /// The picture in base64, standard alphabet with padding.
         data: String,
     },
 }
@@ -151,23 +151,23 @@ pub struct ToolSpec {
 pub struct Sampling {
     /// Upper bound of the answer, in tokens.
     pub max_tokens: Option<u32>,
-    /// Randomness.
+    /// Randomness, usually from 0 to 2.
     pub temperature: Option<f32>,
-    /// Nucleus.
+    /// Nucleus sampling: share of probability to choose from, 0 to 1.
     pub top_p: Option<f32>,
-    /// Candidates.
+    /// Number of most probable tokens to choose from.
     pub top_k: Option<u32>,
-    /// Minimum probability.
+    /// Least probability of a token, relative to the best one, 0 to 1.
     pub min_p: Option<f32>,
-    /// Repeatability.
+    /// Makes answers repeatable, where the provider can.
     pub seed: Option<i64>,
-    /// Repetition penalty.
+    /// Factor against tokens that were used before; 1 is neutral.
     pub repetition_penalty: Option<f32>,
-    /// Frequency penalty.
+    /// Penalty for each use of a token, -2 to 2.
     pub frequency_penalty: Option<f32>,
-    /// Presence penalty.
+    /// Penalty for tokens that were used at all, -2 to 2.
     pub presence_penalty: Option<f32>,
-    /// Stop texts.
+    /// The answer ends before any of these texts.
     pub stop: Vec<String>,
     /// How long a reasoning model thinks; others have no such parameter.
     pub effort: Option<Effort>,
@@ -177,17 +177,17 @@ pub struct Sampling {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Effort {
-    /// Not at all.
+    /// No reasoning, where the model lets it be switched off.
     None,
     /// As little as it can.
     Minimal,
-    /// Briefly.
+    /// Short reasoning.
     Low,
     /// As most models do by themselves.
     Medium,
-    /// Thoroughly.
+    /// Long reasoning.
     High,
-    /// More than that.
+    /// The longest reasoning that the provider offers.
     Xhigh,
     /// As long as it likes.
     Max,

@@ -26,9 +26,9 @@ pub struct Rules {
 pub struct Part {
     /// Attempts made so far; floods do not count.
     pub attempt: u32,
-    /// Not before.
+    /// Earliest time of the next attempt.
     pub not_before: Timestamp,
-    /// Not after.
+    /// Latest time of a new attempt; none for parts that never expire.
     pub expires: Option<Timestamp>,
     /// The store says `sending`.
     pub marked: bool,
@@ -38,7 +38,7 @@ pub struct Part {
     pub outcome_unknown: bool,
 }
 
-/// What happened.
+/// What the protocol learns about a part.
 #[derive(Debug)]
 pub enum DeliveryEvent<'a> {
     /// It is its turn, or the wait is over.
@@ -51,7 +51,7 @@ pub enum DeliveryEvent<'a> {
     Failed {
         /// The failure of the attempt.
         error: &'a Error,
-        /// For full jitter.
+        /// Random number from 0 to 1 that spreads retries (full jitter).
         jitter: f64,
     },
     /// One of our own layers held it back; the platform never heard of it.
@@ -63,9 +63,9 @@ pub enum DeliveryEvent<'a> {
 /// What a read-back came to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ReadBackOutcome {
-    /// It is there.
+    /// The platform has the message.
     Present,
-    /// It is not.
+    /// The platform does not have the message, and will not get it.
     Absent,
     /// The platform cannot say.
     Unclear,
@@ -81,7 +81,7 @@ pub enum Effect {
     Look,
     /// Store `sending` durably before the platform hears of it, or a crash would send it twice.
     StoreIntent,
-    /// Make one attempt.
+    /// Make one attempt, then report [`DeliveryEvent::Sent`], `Failed` or `Deferred`.
     Send,
     /// Store this state with the failure, then wait until then.
     Again(OutboxState, Timestamp),
@@ -92,13 +92,13 @@ pub enum Effect {
 /// Why a part ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum End {
-    /// It arrived.
+    /// The platform confirmed it, or read-back found it.
     Delivered,
     /// The platform's answer, or our layer's, is final.
     Refused,
     /// Too old to send.
     TooOld,
-    /// Too many attempts.
+    /// All attempts are used up.
     TooOften,
     /// It may have arrived, and the operator wants such parts held back.
     HeldBack,
@@ -146,7 +146,7 @@ impl Part {
         self
     }
 
-    /// The one transition.
+    /// The one transition: a part and an event become the next part and what to do.
     #[must_use]
     pub fn step(
         mut self,

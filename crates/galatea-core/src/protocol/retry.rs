@@ -22,7 +22,7 @@ const AFTER_TIMEOUT: Duration = Duration::from_secs(10);
 pub(super) enum Next {
     /// Try again after this long; `look` first when the outcome is unknown.
     Again { delay: Duration, look: bool, counts: bool },
-    /// Give up.
+    /// Give up; the row becomes `dead`.
     Dead,
     /// Too old by then.
     Expired,

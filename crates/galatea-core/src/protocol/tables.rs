@@ -12,7 +12,7 @@ use crate::{
 pub struct Tables {
     /// State and turns begun, by message.
     pub inbox: BTreeMap<MemoryId, (InboxState, u32)>,
-    /// State, by delivery.
+    /// State of every outbox row, by delivery.
     pub outbox: BTreeMap<DeliveryId, OutboxState>,
     /// Which (turn, part) there are.
     pub parts: BTreeMap<(TurnId, u32), DeliveryId>,

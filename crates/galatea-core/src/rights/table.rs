@@ -51,13 +51,13 @@ side! {
     /// What the people are who are being answered, where the effect is. When several are answered
     /// together, the least of them.
     Standing {
-        /// No special right.
+        /// Takes part, without any right to manage the place.
         Member = "member",
         /// Admin of the World.
         Admin = "admin",
         /// Owner of the World.
         Owner = "owner",
-        /// Among `AGENT_OWNERS`.
+        /// Named in `AGENT_OWNERS`.
         AgentOwner = "owner of the agent",
     }
 }
@@ -93,7 +93,7 @@ side! {
 side! {
     /// What the table says.
     Ruling {
-        /// It is done.
+        /// The action is carried out.
         Allow = "done",
         /// The person who asked has to confirm it first.
         Confirm = "confirmed first",
@@ -160,7 +160,7 @@ pub fn rule(scope: Scope, standing: Standing, site: Site, authorship: Authorship
 pub struct Row {
     /// What the action does.
     pub scope: Scope,
-    /// Who asks.
+    /// What the person who asks is in that place.
     pub standing: Standing,
     /// Where it takes effect.
     pub site: Site,

@@ -19,7 +19,7 @@ pub struct About {
     /// How far the store's clock is ahead of its machine's, in milliseconds; negative when it is
     /// behind.
     pub skew_millis: i64,
-    /// Its agents.
+    /// What it runs of each agent.
     pub agents: BTreeMap<AgentId, AboutAgent>,
 }
 
@@ -27,7 +27,7 @@ pub struct About {
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct AboutAgent {
-    /// Its name.
+    /// The agent's name, for people.
     pub name: String,
     /// Digest of its character.
     pub character: String,

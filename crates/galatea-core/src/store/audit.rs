@@ -14,9 +14,9 @@ use crate::{
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct AuditLine {
-    /// Platform.
+    /// The platform that the counts are of.
     pub source: Source,
-    /// Messages stored.
+    /// Messages that were stored.
     pub received: u64,
     /// Answered: every part of the answer was delivered, or the answer was to say nothing.
     pub answered: u64,
@@ -28,9 +28,9 @@ pub struct AuditLine {
     pub skipped: u64,
     /// Too old when their turn came.
     pub expired: u64,
-    /// Given up.
+    /// Messages that were given up.
     pub dead: u64,
-    /// Not decided yet.
+    /// Messages without a verdict yet.
     pub pending: u64,
 }
 
@@ -65,11 +65,11 @@ pub struct Exceptions {
 /// A gap, and whose it is.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Missing {
-    /// Platform.
+    /// The platform that lost messages.
     pub source: Source,
-    /// Login on it.
+    /// Which of our logins on the platform it was.
     pub account: Account,
-    /// What is missing.
+    /// Which messages are missing, and why.
     #[serde(flatten)]
     pub gap: Gap,
 }
@@ -77,10 +77,12 @@ pub struct Missing {
 /// Counting what became of every message.
 #[async_trait]
 pub trait AuditStore: Send + Sync {
-    /// One line per source, counted in one snapshot.
+    /// One line per source, counted in one snapshot. Called by `galatea audit`.
     async fn audit(&self) -> Result<Vec<AuditLine>>;
-    /// Messages and parts that need attention: at most `limit` of each kind.
+    /// Messages and parts that need attention: at most `limit` of each kind. Called by `galatea
+    /// audit` and status pages.
     async fn exceptions(&self, limit: u32) -> Result<Exceptions>;
     /// What was never received and cannot be read back any more, oldest first in each account.
+    /// Called by `galatea audit` and status pages.
     async fn missing(&self) -> Result<Vec<Missing>>;
 }

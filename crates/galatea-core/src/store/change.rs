@@ -114,14 +114,14 @@ pub enum RequestedChange {
     MergeRoomMetadata {
         /// The Room whose metadata changes.
         room: RoomId,
-        /// Keys; null removes.
+        /// Keys to set; a null removes its key.
         metadata: Map<String, Value>,
     },
     /// Merges keys into an entity's metadata.
     MergeEntityMetadata {
         /// The person whose metadata changes.
         entity: EntityId,
-        /// Keys; null removes.
+        /// Keys to set; a null removes its key.
         metadata: Map<String, Value>,
     },
     /// Sets a role in a World.
@@ -130,7 +130,7 @@ pub enum RequestedChange {
         world: WorldId,
         /// The person who gets the role.
         entity: EntityId,
-        /// The new role.
+        /// What the person is from now on.
         role: crate::world::Role,
     },
     /// Sets after how many days the messages of a World are deleted.
@@ -154,9 +154,9 @@ pub enum RequestedChange {
         /// The task; its agent is the turn's.
         task: Box<crate::task::Task>,
     },
-    /// Removes a task.
+    /// Removes a task, done or not.
     DeleteTask {
-        /// The task.
+        /// A task that does not exist is no error.
         task: crate::ids::TaskId,
     },
     /// Deletes all that a person wrote, the agent's answers to it, their names, and the links of their
@@ -177,7 +177,7 @@ pub enum RequestedChange {
     },
     /// Ends every link of an entity.
     Unlink {
-        /// Whose.
+        /// The person who is forgotten, on one platform.
         entity: EntityId,
     },
 }

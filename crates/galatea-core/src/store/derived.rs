@@ -19,13 +19,15 @@ use crate::{
 #[async_trait]
 pub trait DerivedStore: Send + Sync {
     /// Carries out a change of this agent's derived memories in one commit: how many new rows were
-    /// stored. A row is skipped if its id exists, if one of its sources is gone (it may have
-    /// been deleted while a model read it), or if it belongs to another agent.
+    /// stored. A row is skipped if its id exists, if one of its sources is gone (it may have been
+    /// deleted while a model read it), or if it belongs to another agent. Called by evaluators, and
+    /// by commands that correct what they learnt.
     async fn change_derived(&self, agent: AgentId, change: &DerivedChange) -> Result<u64>;
     /// Those of `ids` that exist, with scope, validity and sources. Messages count too: they have
-    /// no sources.
+    /// no sources. Called by commands, exports and searches.
     async fn derived(&self, agent: AgentId, ids: &[MemoryId]) -> Result<Vec<Derived>>;
-    /// What was made from any of these, directly, the oldest first.
+    /// What was made from any of these, directly, the oldest first. Called by `galatea memory
+    /// show`.
     async fn derived_from(&self, agent: AgentId, sources: &[MemoryId]) -> Result<Vec<Derived>>;
 }
 
@@ -47,7 +49,7 @@ pub struct DerivedChange {
 /// A row that is no longer true.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Superseded {
-    /// The row.
+    /// The derived memory.
     pub id: MemoryId,
     /// The time at which it ceased to be true.
     pub at: Timestamp,

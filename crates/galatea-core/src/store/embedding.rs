@@ -18,7 +18,8 @@ use crate::{
 #[async_trait]
 pub trait EmbeddingStore: Send + Sync {
     /// Keeps embeddings of this model for memories of this agent, in place of those they had; how
-    /// many. A memory that is gone, or says something else by now, is skipped.
+    /// many. A memory that is gone, or says something else by now, is skipped. Called after a call
+    /// that costs nothing.
     async fn save_embeddings(
         &self,
         agent: AgentId,
@@ -28,7 +29,7 @@ pub trait EmbeddingStore: Send + Sync {
         self.save_embeddings_with_usage(agent, model, embeddings, &[]).await
     }
     /// The same, and adds what the calls used to the ledger: both in one change, so that a crash
-    /// loses neither the embeddings nor their cost alone.
+    /// loses neither the embeddings nor their cost alone. Called for documents.
     async fn save_embeddings_with_usage(
         &self,
         agent: AgentId,
@@ -44,7 +45,7 @@ pub trait EmbeddingStore: Send + Sync {
         self.save_new_embeddings(agent, model, &alone.collect::<Vec<_>>(), usage).await
     }
     /// The same for embeddings with words of another message. One whose `before` is gone, or says
-    /// something else by now, is passed over, too.
+    /// something else by now, is passed over, too. Called after each batch of messages.
     async fn save_new_embeddings(
         &self,
         agent: AgentId,
@@ -54,7 +55,7 @@ pub trait EmbeddingStore: Send + Sync {
     ) -> Result<u64>;
     /// Memories that match and have no embedding of this model (and this width, where one is
     /// given), in the order in which memories are found without it. Those that were given up are
-    /// skipped.
+    /// skipped. Called to embed what an evaluator or an import has stored.
     async fn without_embedding(
         &self,
         query: &MemoryQuery,
@@ -64,15 +65,18 @@ pub trait EmbeddingStore: Send + Sync {
     /// Claims memories with text that have no embedding of this model, the newest first, until
     /// `until`: a process that ends before it stores the embeddings loses its claim then, and one
     /// that failed gets the memory again. Cheap however many memories there are: the store keeps a
-    /// mark up to where it has looked for each model, and a short queue.
+    /// mark up to where it has looked for each model, and a short queue. Called when messages were
+    /// stored, and now and then.
     async fn claim_unembedded(&self, claim: &EmbeddingClaim) -> Result<Vec<Unembedded>>;
     /// Models whose embeddings wait to be replaced by those of `model`, the one with the most rows
     /// first, and at most two. Of messages, facts, summaries and profiles of this agent, without
     /// what was given up. It reads some thousand rows at most, so a sparse rest of a large store may
-    /// be missed for a while; it is empty once nothing of another model waits.
+    /// be missed for a while; it is empty once nothing of another model waits. Called
+    /// now and then by a search by meaning.
     async fn older_embeddings(&self, agent: AgentId, model: &str) -> Result<Vec<OlderEmbeddings>>;
-    /// Marks memories that the model refuses, whether the queue has come to them or not. They are offered again when their text
-    /// changes, and to another model.
+    /// Marks memories that the model refuses, whether the queue has come to them or not. They are
+    /// offered again when their text changes, and to another model. Called when the model refused a
+    /// text by itself.
     async fn give_up_embedding(&self, agent: AgentId, ids: &[MemoryId]) -> Result<()>;
 }
 
@@ -88,26 +92,26 @@ pub struct OlderEmbeddings {
 /// An embedding to store.
 #[derive(Debug, Clone, PartialEq)]
 pub struct NewEmbedding<'a> {
-    /// The memory.
+    /// The memory that the text was taken from.
     pub memory: &'a Memory,
     /// The message before it, if its words were embedded, too: [`Unembedded::before`].
     pub before: Option<&'a Memory>,
-    /// The embedding.
+    /// The meaning of its text.
     pub embedding: Embedding,
 }
 
 /// Claims work for an embedding model.
 #[derive(Debug, Clone, PartialEq)]
 pub struct EmbeddingClaim {
-    /// Whose memories.
+    /// The agent whose memories are embedded.
     pub agent: AgentId,
-    /// The model.
+    /// Name of the model; embeddings of different models cannot be compared.
     pub model: String,
     /// Sorts, such as facts before messages; all when empty.
     pub kinds: Vec<MemoryKind>,
     /// At most so many.
     pub limit: u32,
-    /// Now.
+    /// The current time; rows that failed are tried again after a pause.
     pub now: Timestamp,
     /// When the claim ends.
     pub until: Timestamp,
@@ -116,7 +120,7 @@ pub struct EmbeddingClaim {
 /// A memory that waits for its embedding.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Unembedded {
-    /// The memory.
+    /// The memory whose text is to be embedded.
     pub memory: Memory,
     /// The message before it in its room, for [`crate::fusion::embedded_text`].
     pub before: Option<Memory>,

@@ -13,10 +13,11 @@ pub struct EventPosition(pub u64, pub u64);
 /// The stream of events between processes. Kept for some minutes.
 #[async_trait]
 pub trait EventStore: Send + Sync {
-    /// Adds events of one process.
+    /// Adds events of one process. Called some times a second, while there are events.
     async fn publish_events(&self, member: MemberId, events: &[Event]) -> Result<()>;
     /// The next events of all other processes after a position, at most `limit`, in order, and the
     /// position after them. Without a position: no events, and the present end of the stream.
+    /// Called after a hint, and by each poll.
     async fn events_after(
         &self,
         member: MemberId,

@@ -17,7 +17,7 @@ use crate::{
 /// T1: what one batch of a connector writes, in one commit.
 #[derive(Debug, Clone, Default)]
 pub struct Ingest {
-    /// Connections first.
+    /// Worlds, Rooms and people, stored before the messages that name them.
     pub connections: ConnectionChange,
     /// Messages to store, each with its inbox row.
     pub messages: Vec<InboxEntry>,
@@ -39,9 +39,9 @@ pub struct Ingest {
 pub struct ConnectorState {
     /// The agent that has the account.
     pub agent: AgentId,
-    /// Its platform.
+    /// The platform that the stream is of.
     pub source: Source,
-    /// Its login.
+    /// Which of our logins on the platform it is.
     pub account: Account,
     /// The connector's own name for the value.
     pub key: String,
@@ -56,16 +56,16 @@ pub enum Mutation {
     Edit {
         /// The agent that stored it.
         agent: AgentId,
-        /// The edited message.
+        /// Our id of the edited message.
         memory: MemoryId,
-        /// Its new content.
+        /// The whole content after the edit.
         content: Box<Content>,
     },
     /// Removes memories, as [`super::MemoryStore::delete_memories`] does.
     Delete {
         /// The agent that stored them.
         agent: AgentId,
-        /// The deleted messages.
+        /// Our ids of the deleted messages.
         memories: Vec<MemoryId>,
     },
     /// Adds people to a Room.
@@ -74,7 +74,7 @@ pub enum Mutation {
     Leave {
         /// The Room they left.
         room: RoomId,
-        /// Who left.
+        /// The people who are no longer in the Room.
         entities: Vec<EntityId>,
     },
     /// Moves a Room and its queues to a new platform id, as [`super::OutboxStore::move_room`] does.
@@ -100,7 +100,7 @@ pub struct Ingested {
 /// Rows in flight in a worker, which it does not ask for again.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct InFlightRows {
-    /// These messages.
+    /// These messages, each of them in a lane or a turn.
     pub messages: Vec<MemoryId>,
     /// Everything in these Rooms: more than memory holds. The process that owns the Room reads it
     /// back in its order.
@@ -116,9 +116,9 @@ pub struct InboxEntry {
     /// The id elizaOS would have given it: a memory of that id in the same room counts as the same
     /// message.
     pub legacy_id: Option<MemoryId>,
-    /// Platform.
+    /// The platform that the message came from.
     pub source: Source,
-    /// Login.
+    /// The login through which it came, and through which it is answered.
     pub account: Account,
     /// Platform id of the room.
     pub room_remote: RemoteId,
@@ -133,7 +133,7 @@ pub struct InboxEntry {
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Envelope {
-    /// Addressed how.
+    /// Whether it mentions the agent, or replies to it.
     #[serde(skip_serializing_if = "Addressed::is_unaddressed")]
     pub addressed: Addressed,
     /// The speaker is a bot.
@@ -169,7 +169,7 @@ pub struct Envelope {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct InboxItem {
-    /// The entry.
+    /// The message and how it came.
     #[serde(flatten)]
     pub entry: InboxEntry,
     /// How far its processing is.
@@ -178,7 +178,7 @@ pub struct InboxItem {
     pub attempts: u32,
     /// The turn that finished it.
     pub turn: Option<TurnId>,
-    /// Why, once decided.
+    /// Why it was answered or not; none until the gate has decided.
     pub verdict: Option<Verdict>,
     /// When it was stored.
     pub received_at: Timestamp,
@@ -189,12 +189,13 @@ pub struct InboxItem {
 /// The durable queue in, and turns.
 #[async_trait]
 pub trait InboxStore: Send + Sync {
-    /// Sets up or updates connections.
+    /// Sets up or updates connections. Called for places without a message.
     async fn connect(&self, change: ConnectionChange) -> Result<()>;
     /// T1. Ok means committed. With a fence that no longer holds it fails with `Conflict` and
-    /// writes nothing.
+    /// writes nothing. Called for each batch of a connector.
     async fn ingest(&self, ingest: Ingest) -> Result<Ingested>;
-    /// Messages not finished, oldest first, of one agent's account.
+    /// Messages not finished, oldest first, of one agent's account. Called when an account comes to
+    /// this process, and after a failed commit.
     async fn unfinished(
         &self,
         agent: AgentId,
@@ -203,11 +204,11 @@ pub trait InboxStore: Send + Sync {
         limit: u32,
     ) -> Result<Vec<InboxItem>>;
     /// Messages of one Room not finished, in the order they were stored: read back when a lane had
-    /// to spill.
+    /// to spill. Called by that lane.
     async fn unfinished_in_room(&self, room: RoomId, limit: u32) -> Result<Vec<InboxItem>>;
     /// Messages not finished of an agent's Rooms in these parts ([`super::room_partition`]) on
     /// these platforms, besides what is in flight, in the order they were stored: what a worker
-    /// claims.
+    /// claims. Called after a hint, and by each poll.
     async fn unfinished_in_parts(
         &self,
         agent: AgentId,
@@ -217,23 +218,27 @@ pub trait InboxStore: Send + Sync {
         limit: u32,
     ) -> Result<Vec<InboxItem>>;
     /// When the oldest message was stored for which no turn has begun: how far the work is behind.
+    /// Called by `galatea cluster`.
     async fn oldest_unstarted(&self) -> Result<Option<Timestamp>>;
     /// Counts a begun turn on these rows, so that a message that kills the process is given up in
-    /// the end.
+    /// the end. Called for messages that were read back from the store.
     async fn begin_turn(&self, ids: &[MemoryId]) -> Result<()>;
     /// T2. A turn is committed exactly once: rows finished already, or a fence that no longer
-    /// holds, make it fail with `Conflict` and write nothing.
+    /// holds, make it fail with `Conflict` and write nothing. Called once per turn.
     async fn finish_turn(&self, record: TurnRecord) -> Result<()>;
-    /// One inbox row.
+    /// One inbox row; none for an id that is not there. Called after a commit of unknown outcome,
+    /// before a message is taken that may be finished, and by commands.
     async fn inbox_item(&self, id: MemoryId) -> Result<Option<InboxItem>>;
-    /// Rows by platform ids: the message's, and the room's when given. Newest first.
+    /// Rows by platform ids: the message's, and the room's when given. Newest first. Called by
+    /// `galatea explain`.
     async fn inbox_by_remote(
         &self,
         source: &Source,
         room: Option<&RemoteId>,
         message: &RemoteId,
     ) -> Result<Vec<InboxItem>>;
-    /// A stored cursor.
+    /// How far a stream of an account has been read; none before the first batch. Called when a
+    /// connector starts.
     async fn cursor(
         &self,
         agent: AgentId,
@@ -241,7 +246,7 @@ pub trait InboxStore: Send + Sync {
         account: &Account,
         stream: &str,
     ) -> Result<Option<Cursor>>;
-    /// A stored value of a connector's state.
+    /// A stored value of a connector's state. Called when a connector starts.
     async fn connector_state(
         &self,
         agent: AgentId,

@@ -6,20 +6,20 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum InboxState {
-    /// Not finished.
+    /// No turn has finished it yet.
     New,
-    /// Answered.
+    /// A turn answered it.
     Done,
     /// Not answered, for a stated reason.
     Skipped,
     /// Too old when its turn came.
     Expired,
-    /// Given up.
+    /// Turns failed for it until it was given up.
     Dead,
 }
 
 impl InboxState {
-    /// The stored spelling.
+    /// The spelling in the database.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::New => "new",

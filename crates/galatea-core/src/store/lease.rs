@@ -31,7 +31,7 @@ pub struct Lease {
 pub struct Fence {
     /// The process that holds the lease.
     pub member: MemberId,
-    /// Holds what.
+    /// The right that the member holds.
     pub lease: Lease,
 }
 
@@ -44,17 +44,17 @@ pub enum ProcessRole {
     All,
     /// Reads platform accounts and sends through them.
     Ingress,
-    /// Makes the answers.
+    /// Runs turns, without platform accounts of its own.
     Worker,
     /// Only reports the state of the others.
     Api,
 }
 
 impl ProcessRole {
-    /// All roles.
+    /// Every role, for settings and help texts.
     pub const ALL: [Self; 4] = [Self::All, Self::Ingress, Self::Worker, Self::Api];
 
-    /// Its name.
+    /// The name in settings and in `galatea status`.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::All => "all",
@@ -67,7 +67,7 @@ impl ProcessRole {
     pub fn connects(self) -> bool {
         matches!(self, Self::All | Self::Ingress)
     }
-    /// It runs turns.
+    /// Whether a process of this role runs turns.
     pub fn answers(self) -> bool {
         matches!(self, Self::All | Self::Worker)
     }
@@ -117,7 +117,7 @@ impl Group {
 pub struct Membership {
     /// For people: host and process.
     pub name: String,
-    /// What it does.
+    /// Which work the process takes on.
     pub role: ProcessRole,
     /// The groups of processes that share its work.
     pub groups: Vec<Group>,
@@ -129,7 +129,7 @@ pub struct Membership {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Member {
-    /// The process.
+    /// Id of the process, made anew at each start.
     pub id: MemberId,
     /// The agents and the role it works for.
     #[serde(flatten)]
@@ -144,7 +144,7 @@ pub struct Member {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct LeaseStatus {
-    /// The lease.
+    /// The lease as it is after the request.
     pub lease: Lease,
     /// The process that held it last; none once it was released.
     pub member: Option<MemberId>,
@@ -166,17 +166,17 @@ pub fn fair_share(parts: usize, members: usize) -> usize {
 #[async_trait]
 pub trait LeaseStore: Send + Sync {
     /// Whether several processes can share this store. If not, every claim succeeds and fences are
-    /// not checked.
+    /// not checked. Called once, at the start.
     fn is_shared(&self) -> bool;
     /// Heartbeat: joins, or stays a member for `ttl`. Returns how many processes are alive in each
-    /// group, this one included.
+    /// group, this one included. Called every second or so.
     async fn beat(
         &self,
         member: MemberId,
         membership: &Membership,
         ttl: Duration,
     ) -> Result<BTreeMap<Group, usize>>;
-    /// Leaves, and releases everything.
+    /// Leaves, and releases everything. Called when a process stops.
     async fn leave(&self, member: MemberId) -> Result<()>;
     /// Claims partitions whose lease no process holds, until this member holds `most` of those
     /// asked for. Returns all that it holds now, by name.
@@ -188,17 +188,20 @@ pub trait LeaseStore: Send + Sync {
         ttl: Duration,
     ) -> Result<Vec<Lease>>;
     /// Extends all leases of the member to `ttl` from now on. A lease missing in the answer was
-    /// lost to another process.
+    /// lost to another process. Called with each heartbeat.
     async fn renew(&self, member: MemberId, ttl: Duration) -> Result<Vec<Lease>>;
-    /// Releases leases.
+    /// Gives leases back before they end; called when a process stops or has more than its share.
     async fn release(&self, member: MemberId, parts: &[Partition]) -> Result<()>;
-    /// The store's own time; none if it uses this machine's clock.
+    /// The store's own time; none if it uses this machine's clock. Called with heartbeats, to
+    /// measure how far the machine's clock is off.
     async fn store_clock(&self) -> Result<Option<Timestamp>>;
-    /// The present pulse. Cheap, because each process asks ten times a second.
+    /// The present pulse. Cheap, because each process asks ten times a second. Called between
+    /// heartbeats.
     async fn pulse(&self) -> Result<Pulse>;
-    /// Every lease ever claimed, by name.
+    /// Every lease ever claimed, by name. Called by status pages.
     async fn leases(&self) -> Result<Vec<LeaseStatus>>;
     /// Every process that joined and did not leave, by age. Those overdue for a day are deleted.
+    /// Called after the pulse has changed, and by status pages.
     async fn members(&self) -> Result<Vec<Member>>;
 }
 

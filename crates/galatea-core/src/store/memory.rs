@@ -11,36 +11,41 @@ use crate::{
     memory::{Memory, MemoryKind},
 };
 
-/// Memories.
+/// Reads and writes memories.
 #[async_trait]
 pub trait MemoryStore: Send + Sync {
-    /// One memory.
+    /// One memory, of any agent; none for an id that is not there. Called for quoted messages, and
+    /// by commands.
     async fn memory(&self, id: MemoryId) -> Result<Option<Memory>>;
     /// Ids from `first` to `last`, both included, in order, at most `limit`: those that begin
-    /// alike, for a person who gives only the beginning.
+    /// alike, for a person who gives only the beginning. Called by `galatea explain`.
     async fn memory_ids(
         &self,
         first: MemoryId,
         last: MemoryId,
         limit: u32,
     ) -> Result<Vec<MemoryId>>;
-    /// Memories that match, newest first.
+    /// Memories that match, newest first. Called by providers and commands.
     async fn memories(&self, query: &MemoryQuery) -> Result<Vec<Memory>>;
     /// The same for callers that only read them: a store may hand out what it keeps in memory.
+    /// Called once per turn, for the conversation.
     async fn shared_memories(&self, query: &MemoryQuery) -> Result<Vec<Arc<Memory>>> {
         Ok(self.memories(query).await?.into_iter().map(Arc::new).collect())
     }
-    /// How many match (limit ignored).
+    /// How many match (limit ignored). Called by commands and evaluators.
     async fn count_memories(&self, query: &MemoryQuery) -> Result<u64>;
-    /// Inserts; an id that exists is left as it is.
+    /// Inserts; an id that exists is left as it is. Called for the pieces of documents, and by
+    /// plugins; a turn stores its own in [`super::InboxStore::finish_turn`].
     async fn save_memories(&self, memories: &[Memory]) -> Result<()>;
-    /// Replaces the content of a memory of this agent; false when there is none.
+    /// Replaces the content of a memory of this agent; false when there is none. Called when an
+    /// attachment was described, and by actions.
     async fn update_content(&self, agent: AgentId, id: MemoryId, content: &Content)
     -> Result<bool>;
-    /// Removes memories of this agent; how many were there.
+    /// Removes memories of this agent; how many were there. Called by commands and plugins.
     async fn delete_memories(&self, agent: AgentId, ids: &[MemoryId]) -> Result<u64>;
-    /// The same for memories that are too old for their World: a summary that newer messages back too
-    /// stays, where [`MemoryStore::delete_memories`] removes every summary made of one of them.
+    /// The same for memories that are too old for their World: a summary that newer messages back
+    /// too stays, where [`MemoryStore::delete_memories`] removes every summary made of one of them.
+    /// Called by retention, every hour.
     async fn expire_memories(&self, agent: AgentId, ids: &[MemoryId]) -> Result<u64> {
         self.delete_memories(agent, ids).await
     }
@@ -81,13 +86,13 @@ impl MemoryQuery {
             limit,
         }
     }
-    /// Of this sort.
+    /// Only memories of this kind.
     #[must_use]
     pub fn kind(mut self, kind: MemoryKind) -> Self {
         self.kinds.push(kind);
         self
     }
-    /// In this room.
+    /// Only memories of this Room.
     #[must_use]
     pub fn room(mut self, room: RoomId) -> Self {
         self.room = Some(room);

@@ -16,15 +16,15 @@ use crate::{
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct OutboxItem {
-    /// What goes out.
+    /// The call to make, in the platform's terms.
     pub delivery: Delivery,
     /// The memory it shows.
     pub memory: Option<MemoryId>,
     /// How far its delivery is.
     pub state: OutboxState,
-    /// Not before.
+    /// Earliest time of the next attempt; for `sending`, when it began.
     pub not_before: Timestamp,
-    /// Not after.
+    /// Latest time of a new attempt; none for rows that never expire.
     pub expires: Option<Timestamp>,
     /// The platform's id once sent.
     pub remote: Option<RemoteId>,
@@ -40,22 +40,22 @@ pub struct OutboxItem {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum OutboxState {
-    /// Waits.
+    /// Waits for its next attempt.
     Pending,
     /// Handed to the platform; after a crash its outcome is unknown.
     Sending,
-    /// Delivered.
+    /// The platform has it.
     Sent,
     /// Outcome unknown for good.
     Ambiguous,
     /// Too old to send.
     Expired,
-    /// Given up.
+    /// Refused for good, or given up.
     Dead,
 }
 
 impl OutboxState {
-    /// The stored spelling.
+    /// The spelling in the database.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Pending => "pending",
@@ -66,7 +66,7 @@ impl OutboxState {
             Self::Dead => "dead",
         }
     }
-    /// Not ended yet.
+    /// Whether another attempt or read-back may follow.
     pub fn is_open(self) -> bool {
         matches!(self, Self::Pending | Self::Sending)
     }
@@ -83,9 +83,9 @@ impl OutboxState {
 /// T4: what became of one delivery.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Settlement {
-    /// Which row.
+    /// The row that changes.
     pub id: DeliveryId,
-    /// Its new state.
+    /// The row's state from now on.
     pub state: OutboxState,
     /// Attempts made so far.
     pub attempt: u32,
@@ -93,7 +93,7 @@ pub struct Settlement {
     pub not_before: Timestamp,
     /// The platform's id once sent.
     pub remote: Option<RemoteId>,
-    /// Failure, for people.
+    /// Why the last attempt failed, for people.
     pub error: Option<String>,
     /// An earlier attempt may have arrived, and no read-back could confirm or rule it out.
     pub outcome_unknown: bool,
@@ -137,12 +137,14 @@ impl Resolution {
 #[async_trait]
 pub trait OutboxStore: Send + Sync {
     /// Inserts parts that belong to no turn of the inbox (`send_message_to_target`, scheduled
-    /// posts).
+    /// posts). Called for each message that an action or a service sends by itself.
     async fn enqueue(&self, deliveries: Vec<NewDelivery>, memories: Vec<Memory>) -> Result<()>;
     /// T3 and T4 in groups. Returns those that were refused: another process has the account, an
     /// operator has ended the part, or it does not exist. A successful send is never refused.
+    /// Called before and after every attempt.
     async fn settle(&self, settlements: Vec<Settlement>) -> Result<Vec<DeliveryId>>;
     /// Rows `pending` or `sending` of one agent's account besides those named, in order of commit.
+    /// Called when an account comes to this process, and then by each poll.
     async fn unsettled(
         &self,
         agent: AgentId,
@@ -152,24 +154,27 @@ pub trait OutboxStore: Send + Sync {
         limit: u32,
     ) -> Result<Vec<OutboxItem>>;
     /// Rows `pending` or `sending` of one Room besides those named, in order of commit: read back
-    /// when a lane had to spill.
+    /// when a lane had to spill. Called by that lane.
     async fn unsettled_in_room(
         &self,
         room: RoomId,
         besides: &[DeliveryId],
         limit: u32,
     ) -> Result<Vec<OutboxItem>>;
-    /// Parts of one turn, in order.
+    /// Parts of one turn, in order. Called before a part whose predecessors this process did not
+    /// send, and by `galatea explain`.
     async fn deliveries_of(&self, turn: TurnId) -> Result<Vec<OutboxItem>>;
-    /// One row.
+    /// One outbox row; none for an id that is not there. Called before a row is sent that was read
+    /// a while ago, and by commands.
     async fn outbox_item(&self, id: DeliveryId) -> Result<Option<OutboxItem>>;
-    /// What is stored around a row, for the read-back of its outcome.
+    /// What is stored around a row, for the read-back of its outcome. Called before each read-back.
     async fn read_back_context(&self, delivery: &Delivery) -> Result<ReadBackContext>;
-    /// Selected rows.
+    /// Rows that fit a query, for commands and status pages. Called by `galatea outbox`.
     async fn outbox(&self, query: &OutboxQuery) -> Result<Vec<OutboxItem>>;
     /// Applies an operator's decision. False when the row is in no state that it fits, or is not
-    /// there.
+    /// there. Called by `galatea outbox retry` and `drop`.
     async fn resolve(&self, id: DeliveryId, resolution: Resolution, at: Timestamp) -> Result<bool>;
-    /// Moves a Room and its outbox to a new platform id, in one commit.
+    /// Moves a Room and its outbox to a new platform id, in one commit. Called when the platform
+    /// answers a send with the Room's new id.
     async fn move_room(&self, room: RoomId, to_room: RoomId, to_remote: &RemoteId) -> Result<()>;
 }

@@ -19,7 +19,8 @@ pub const MOST_RECALLED: u32 = 200;
 /// Search of memories by words and by meaning.
 #[async_trait]
 pub trait RecallStore: Send + Sync {
-    /// The memories that match best, the best first. Without words and meaning: the newest.
+    /// The memories that match best, the best first. Without words and meaning: the newest. Called
+    /// by providers in each turn, and by commands.
     ///
     /// A memory counts as a match if it shares a word with the text, or if it has an embedding of
     /// one of the models. Superseded memories and those outside of `visible` are never among them.
@@ -37,11 +38,11 @@ pub struct RecallQuery {
     pub room: Option<RoomId>,
     /// Only by (messages) or about (facts) these people: one person under all linked ids.
     pub people: Vec<EntityId>,
-    /// At or after.
+    /// Only memories of this time or later.
     pub since: Option<Timestamp>,
     /// Before: such as the beginning of the conversation that the prompt shows anyway.
     pub before: Option<Timestamp>,
-    /// Includes superseded memories.
+    /// Also finds memories that newer ones have replaced.
     pub superseded: bool,
     /// The question in its own words, in any language; every word is optional.
     pub text: String,
@@ -88,13 +89,13 @@ impl RecallQuery {
             neighbours: false,
         }
     }
-    /// Of this sort.
+    /// Only memories of this kind.
     #[must_use]
     pub fn kind(mut self, kind: MemoryKind) -> Self {
         self.kinds.push(kind);
         self
     }
-    /// Also by meaning.
+    /// Searches by meaning, too. `model` names the model that made the embedding.
     #[must_use]
     pub fn meaning(mut self, model: impl Into<String>, embedding: Embedding) -> Self {
         self.meanings.push(Meaning { model: model.into(), embedding });
@@ -123,14 +124,14 @@ impl RecallQuery {
 pub struct Meaning {
     /// The model that made it.
     pub model: String,
-    /// Made of [`crate::fusion::embedded_question`].
+    /// Embedding of the question ([`crate::fusion::embedded_question`]).
     pub embedding: Embedding,
 }
 
 /// A memory that was found.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Recalled {
-    /// The memory.
+    /// The memory that was found.
     pub memory: Memory,
     /// Who may see it.
     pub scope: MemoryScope,

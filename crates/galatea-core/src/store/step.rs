@@ -12,7 +12,7 @@ pub struct JournalStep {
     pub message: MemoryId,
     /// Number within the turn, from 0.
     pub n: u32,
-    /// The action.
+    /// Name of the action.
     pub action: String,
     /// Hash of its arguments.
     pub input: String,
@@ -25,8 +25,10 @@ pub struct JournalStep {
 /// Steps. They go with the commit that finishes their message.
 #[async_trait]
 pub trait StepStore: Send + Sync {
-    /// The steps of the turn that begins with this message, in order.
+    /// The steps of the turn that begins with this message, in order. Called before the first
+    /// action of a turn that has an effect of its own.
     async fn steps(&self, message: MemoryId) -> Result<Vec<JournalStep>>;
-    /// Inserts a step, or sets the result of one that is there.
+    /// Inserts a step, or sets the result of one that is there. Called before and after each such
+    /// action.
     async fn save_step(&self, step: &JournalStep) -> Result<()>;
 }

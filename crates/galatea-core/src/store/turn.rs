@@ -39,7 +39,7 @@ pub struct TurnRecord {
 pub struct FinishedMessage {
     /// The memory of the message.
     pub id: MemoryId,
-    /// How it ended.
+    /// How the message ended.
     pub state: InboxState,
     /// The decision, with its reasons.
     pub verdict: Verdict,

@@ -26,7 +26,7 @@ impl Day {
         Self(at.0.div_euclid(Self::MILLIS))
     }
 
-    /// When it begins.
+    /// Midnight UTC at which it begins.
     pub fn begins(self) -> Timestamp {
         Timestamp(self.0.saturating_mul(Self::MILLIS))
     }
@@ -36,7 +36,7 @@ impl Day {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Amount {
-    /// Messages answered.
+    /// Messages that were answered.
     pub answers: u64,
     /// Messages that a limit kept from being answered.
     pub refused: u64,
@@ -86,17 +86,17 @@ pub struct UsageRow {
     pub agent: AgentId,
     /// The day of the use, in UTC.
     pub day: Day,
-    /// Platform.
+    /// The platform of the Room.
     pub source: Source,
     /// World of the Room.
     pub world: WorldId,
-    /// Room.
+    /// The Room in which it was used.
     pub room: RoomId,
     /// The person who was answered.
     pub person: EntityId,
     /// Provider and model; empty for what no model had a part in, such as refusals and commands.
     pub model: String,
-    /// The amount.
+    /// What was used.
     #[serde(flatten)]
     pub amount: Amount,
 }
@@ -113,15 +113,15 @@ impl UsageRow {
 /// Whose usage of one day is asked for.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum Holder {
-    /// The whole agent's.
+    /// Everything that the agent used.
     Agent,
-    /// One platform's.
+    /// What was used on one platform.
     Source(Source),
-    /// One World's.
+    /// What was used in one World.
     World(WorldId),
-    /// One Room's.
+    /// What was used in one Room.
     Room(RoomId),
-    /// One person's.
+    /// What was used for one person.
     Person(EntityId),
     /// Those of all people together who were not answered on an earlier day.
     Strangers,
@@ -140,20 +140,23 @@ pub struct UsageTotal {
 #[async_trait]
 pub trait UsageStore: Send + Sync {
     /// Adds to what the rows' keys hold already. Turns do so in their own commit
-    /// ([`super::TurnRecord::usage`]).
+    /// ([`super::TurnRecord::usage`]). Called for what services and searches used.
     async fn add_usage(&self, rows: &[UsageRow]) -> Result<()>;
-    /// What a holder has used on a day.
+    /// What a holder has used on a day. Called for the first message of a holder in this process,
+    /// and on each new day.
     async fn standing(&self, agent: AgentId, day: Day, holder: &Holder) -> Result<UsageTotal>;
-    /// Every row from this day on, of one agent or of all, oldest day first.
+    /// Every row from this day on, of one agent or of all, oldest day first. Called by `galatea
+    /// usage`.
     async fn usage(&self, agent: Option<AgentId>, since: Day) -> Result<Vec<UsageRow>>;
-    /// Every row of one person from this day on, oldest day first.
+    /// Every row of one person from this day on, oldest day first. Called by `/privacy export`.
     async fn usage_of(&self, agent: AgentId, person: EntityId, since: Day)
     -> Result<Vec<UsageRow>>;
-    /// Deletes an agent's rows of the days before this one, and returns how many there were.
+    /// Deletes an agent's rows of the days before this one, and returns how many there were. Called
+    /// once a day by one process.
     async fn prune_usage(&self, agent: AgentId, before: Day) -> Result<u64>;
 }
 
-/// What is blocked.
+/// What an entry of the block list is about.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum BlockKind {
@@ -166,7 +169,7 @@ pub enum BlockKind {
 }
 
 impl BlockKind {
-    /// The stored spelling.
+    /// The spelling in the database and on the command line.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Person => "person",
@@ -187,7 +190,7 @@ impl BlockKind {
 pub struct Block {
     /// The agent that does not answer.
     pub agent: AgentId,
-    /// Platform.
+    /// The platform that the id is of.
     pub source: Source,
     /// Person, room or place.
     pub kind: BlockKind,
@@ -202,9 +205,10 @@ pub struct Block {
 /// The block list: who and what is never answered.
 #[async_trait]
 pub trait BlockStore: Send + Sync {
-    /// Inserts or replaces.
+    /// Adds an entry; one for the same person, Room or World is replaced. Called by `galatea
+    /// block`, and by owners.
     async fn block(&self, block: &Block) -> Result<()>;
-    /// Removes; false when there was none.
+    /// Removes; false when there was none. Called by `galatea block rm`, and by owners.
     async fn unblock(
         &self,
         agent: AgentId,
@@ -212,7 +216,8 @@ pub trait BlockStore: Send + Sync {
         kind: BlockKind,
         remote: &RemoteId,
     ) -> Result<bool>;
-    /// The list of one agent, by platform, kind and id.
+    /// The list of one agent, by platform, kind and id. Called before messages are judged; the
+    /// answer is kept for some seconds.
     async fn blocks(&self, agent: AgentId) -> Result<Vec<Block>>;
 }
 

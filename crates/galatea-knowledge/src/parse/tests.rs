@@ -14,7 +14,7 @@ fn read(format: Format, bytes: &[u8]) -> Document {
 }
 
 /// Heading path and text of each block.
-fn told(document: &Document) -> Vec<(String, String)> {
+fn shown(document: &Document) -> Vec<(String, String)> {
     document.blocks.iter().map(|b| (b.heading.join(" › "), b.text.clone())).collect()
 }
 
@@ -40,7 +40,7 @@ fn text_in_every_usual_encoding() {
         [text.as_bytes().to_vec(), utf16(u16::to_le_bytes), utf16(u16::to_be_bytes), marked, latin]
     {
         let document = read(Format::Text, &bytes);
-        assert_eq!(told(&document), [pair("", "Größe zählt."), pair("", "Zweiter Absatz.")]);
+        assert_eq!(shown(&document), [pair("", "Größe zählt."), pair("", "Zweiter Absatz.")]);
     }
     let binary = parse(Format::Text, b"ab\x00\x01\x02cd\x00", Limits::default()).unwrap_err();
     assert_eq!(binary.code(), Some(UNREADABLE));
@@ -53,7 +53,7 @@ fn markdown_keeps_headings_lists_tables_and_code() {
     let document = read(Format::Markdown, text.as_bytes());
     assert_eq!(document.title.as_deref(), Some("The house"));
     assert_eq!(
-        told(&document),
+        shown(&document),
         [
             pair("House", "Built in 1921."),
             pair("House › Rooms", "- kitchen\n- hall and stairs"),
@@ -75,7 +75,7 @@ fn html_without_what_readers_do_not_see() {
     let document = read(Format::Html, text.as_bytes());
     assert_eq!(document.title.as_deref(), Some("Our & house"));
     assert_eq!(
-        told(&document),
+        shown(&document),
         [
             pair("House", "Built in 1921."),
             pair("House", "By Ann"),
@@ -112,7 +112,7 @@ fn word_documents_by_style() {
     let document = read(Format::Docx, &documents::docx(body));
     assert_eq!(document.title.as_deref(), Some("House"));
     assert_eq!(
-        told(&document),
+        shown(&document),
         [
             pair("House", "Built in 1921 & 1"),
             pair("House", "- kitchen\n- hall"),
@@ -134,7 +134,7 @@ fn books_by_chapter() {
     // The first chapter's file is missing under its decoded name, which must not make it fail.
     let document = read(Format::Epub, &book);
     assert_eq!(document.title.as_deref(), Some("The old house"));
-    assert_eq!(told(&document), [pair("Two", "It rained.")]);
+    assert_eq!(shown(&document), [pair("Two", "It rained.")]);
 }
 
 #[test]
@@ -147,7 +147,7 @@ fn pdf_by_page_with_headings() {
     let pages: Vec<_> = document.blocks.iter().map(|b| b.page.unwrap()).collect();
     assert_eq!(pages, [1, 2]);
     assert_eq!(
-        told(&document),
+        shown(&document),
         [
             pair("The house", "It was built in 1921 by a woman from Ghent."),
             pair("The house", "It has \\(three\\) rooms."),

@@ -1,4 +1,4 @@
-//! Background: what the agent uses beside its answers counts as its own. No person pays for it.
+//! What the agent uses beside its answers counts as its own. No person pays for it.
 
 use galatea_core::{
     Error, Result, Retry, Source, WorldId,

@@ -17,7 +17,7 @@ pub(super) struct Bucket {
 }
 
 impl Bucket {
-    /// A full one.
+    /// A bucket that can be emptied at once.
     pub(super) fn full(flow: Flow, now: Timestamp) -> Self {
         Self { level: u64::from(flow.burst) * WHOLE, at: now }
     }

@@ -1,4 +1,4 @@
-//! Ledger: who has used how much today, and what is set aside for calls under way. A pure state
+//! Who has used how much today, and what is set aside for calls under way. A pure state
 //! machine: the caller passes the time and the stored rows.
 //!
 //! A reservation is checked and made in one step, so that however many calls begin at once, what is

@@ -1,4 +1,4 @@
-//! Media: calls to media models, counted by the meter of a turn.
+//! Calls to media models, counted by the meter of a turn.
 
 use async_trait::async_trait;
 use galatea_core::{

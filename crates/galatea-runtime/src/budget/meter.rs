@@ -1,4 +1,4 @@
-//! Meter: the models of one turn. Each call's cost is reserved before the call and settled after
+//! The models of one turn. Each call's cost is reserved before the call and settled after
 //! it.
 
 use async_trait::async_trait;
@@ -223,7 +223,7 @@ impl Reservation {
         self.end(used, cost, 1);
     }
 
-    /// Nothing was used.
+    /// Gives the whole reservation back: the call used nothing.
     pub(super) fn release(mut self) {
         self.end(Usage::default(), Spend::default(), 0);
     }

@@ -1,4 +1,4 @@
-//! Budget: limits of answers and money, per person, Room, World, platform and agent.
+//! Limits of answers and money, per person, Room, World, platform and agent.
 //!
 //! [`ledger`] is the pure machine; this module connects it to store, clock and owners. In a single
 //! process the ledger is exact. Several processes that share a store have a ledger each. Each reads

@@ -1,4 +1,4 @@
-//! Price: what a call is expected to cost, and what it came to. Pure.
+//! What a call is expected to cost, and what it came to. Pure.
 
 use galatea_core::{
     model::{CacheFor, ModelInfo, Price, TextAnswer, TextRequest, Usage},

@@ -1,4 +1,4 @@
-//! Prune: rows of the ledger that no cap and no report needs any more are deleted once a day.
+//! Rows of the ledger that no cap and no report needs any more are deleted once a day.
 
 use galatea_core::store::Day;
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! Refusal: which limit kept a message from being answered, in words, with the one setting that
+//! Which limit kept a message from being answered, in words, with the one setting that
 //! would change it.
 
 use galatea_core::{
@@ -9,7 +9,7 @@ use galatea_core::{
 
 use crate::config::Flow;
 
-/// Whose limit.
+/// The holder whose limit was reached.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) enum Who {
     Person,
@@ -23,7 +23,7 @@ pub(crate) enum Who {
 }
 
 impl Who {
-    /// For sentences.
+    /// The words that fit into a sentence.
     pub(crate) fn text(self) -> &'static str {
         match self {
             Self::Person => "this person",
@@ -37,7 +37,7 @@ impl Who {
     }
 }
 
-/// Which limit.
+/// The limit that was reached.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Why {
     /// Answers a minute.
@@ -69,7 +69,7 @@ impl Refusal {
         matches!(self.why, Why::Minute(_))
     }
 
-    /// One sentence.
+    /// One sentence for `galatea explain`.
     pub(crate) fn reason(&self) -> String {
         let who = self.who.text();
         match self.why {

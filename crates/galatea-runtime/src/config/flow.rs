@@ -3,8 +3,8 @@
 /// So many a minute, and some of them at once.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Flow {
-    /// Tokens a minute.
+    /// Refilled in a minute.
     pub(crate) per_minute: u32,
-    /// Tokens at once.
+    /// Most that may be taken at once.
     pub(crate) burst: u32,
 }

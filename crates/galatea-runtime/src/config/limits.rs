@@ -28,9 +28,9 @@ pub enum BusyPolicy {
 pub enum Confirmation {
     /// While other people's words are before the model.
     OthersWords,
-    /// Always.
+    /// Every such action waits for a confirmation.
     Always,
-    /// Never.
+    /// No action waits, except one that deletes what others wrote.
     Never,
 }
 

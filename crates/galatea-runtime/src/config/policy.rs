@@ -8,36 +8,36 @@ use super::{
     Spending, forms,
 };
 
-/// Direct message policy.
+/// Whose direct messages are answered.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum DmPolicy {
-    /// Everyone.
+    /// Everyone's.
     Open,
     /// Only people on the list.
     Allowlist,
     /// Strangers get a code for the owner to approve.
     Pairing,
-    /// Answers no one.
+    /// Direct messages get no answer.
     Disabled,
 }
 
-/// Group policy.
+/// Which messages of groups are answered.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum GroupPolicy {
     /// When addressed in one of these ways.
     Addressed {
-        /// By a mention.
+        /// Messages that mention the agent.
         mention: bool,
         /// By a reply to the agent.
         reply: bool,
-        /// By name.
+        /// Messages that call the agent by name.
         name: bool,
     },
-    /// Every message.
+    /// Every message gets an answer.
     Always,
     /// When addressed, and otherwise when a model thinks so.
     Ambient,
-    /// Never.
+    /// Messages of groups get no answer.
     Disabled,
 }
 
@@ -48,7 +48,7 @@ pub enum Parts {
     Auto,
     /// At most so many, two or more.
     Most(usize),
-    /// Any number.
+    /// As many as it takes.
     Any,
 }
 
@@ -72,15 +72,15 @@ impl Parts {
 pub struct Policy {
     /// Answer here at all (`<SOURCE>_AUTO_REPLY`).
     pub auto_reply: bool,
-    /// Direct messages.
+    /// Whose direct messages are answered.
     pub dm: DmPolicy,
     /// The setting that says so.
     pub dm_setting: String,
-    /// The allowlist.
+    /// People who may write where the policy is an allowlist, or pairing.
     pub allow_from: People,
     /// The setting that says so.
     pub allow_from_setting: String,
-    /// Groups.
+    /// Which messages of groups are answered.
     pub group: GroupPolicy,
     /// The setting that says so.
     pub group_setting: String,
@@ -102,7 +102,7 @@ pub struct Policy {
     pub only_users: Option<People>,
     /// The setting that says so.
     pub only_users_setting: String,
-    /// Answer bots.
+    /// Messages of bots are answered, up to the hop limit.
     pub allow_bots: bool,
     /// The setting that says so.
     pub allow_bots_setting: String,
@@ -112,7 +112,7 @@ pub struct Policy {
     pub always_types: Vec<ChannelType>,
     /// This platform is always answered.
     pub always_source: bool,
-    /// Silent unless followed.
+    /// Groups get answers only while the agent follows them.
     pub off_by_default: bool,
     /// The offline script may answer in public.
     pub script_in_public: bool,
@@ -128,17 +128,9 @@ impl Policy {
     pub fn from_settings(settings: &Settings, source: &Source) -> Result<Self> {
         let own = PlatformSettings { settings, prefix: source.as_str().to_ascii_uppercase() };
         let (dm_setting, dm) = own.text(forms::DM_POLICY, &DM_POLICY);
-        let dm = match dm.as_str() {
-            "open" => DmPolicy::Open,
-            "allowlist" => DmPolicy::Allowlist,
-            "pairing" => DmPolicy::Pairing,
-            "disabled" => DmPolicy::Disabled,
-            _ => {
-                return Err(
-                    own.complain(&dm_setting, "is none of open, allowlist, pairing, disabled")
-                );
-            }
-        };
+        let dm = parse_dm(&dm).ok_or_else(|| {
+            own.complain(&dm_setting, "is none of open, allowlist, pairing, disabled")
+        })?;
         let (group_setting, group) = own.text(forms::GROUP_POLICY, &GROUP_POLICY);
         let group = parse_group(&group).ok_or_else(|| {
             own.complain(
@@ -153,19 +145,9 @@ impl Policy {
             _ => return Err(own.complain(&name_setting, "is neither addressed nor anywhere")),
         };
         let (parts_setting, parts) = own.text(forms::ANSWER_PARTS, &ANSWER_PARTS);
-        let parts = match parts.as_str() {
-            "auto" => Parts::Auto,
-            "none" => Parts::Any,
-            n => match n.parse() {
-                // One of them says that there is more.
-                Ok(most) if most >= 2 => Parts::Most(most),
-                _ => {
-                    return Err(
-                        own.complain(&parts_setting, "is none of auto, none and a number from 2")
-                    );
-                }
-            },
-        };
+        let parts = parse_parts(&parts).ok_or_else(|| {
+            own.complain(&parts_setting, "is none of auto, none and a number from 2")
+        })?;
         let (allow_from_setting, allow_from) = own.people(forms::ALLOW_FROM, &ALLOW_FROM)?;
         let (allow_bots_setting, allow_bots) = own.text(forms::ALLOW_BOTS, &ALLOW_BOTS);
         let rooms = own.list(forms::ALLOWED_CHATS)?;
@@ -295,6 +277,25 @@ fn parse_switch(text: &str) -> Option<bool> {
         "true" | "1" | "yes" | "on" => Some(true),
         "false" | "0" | "no" | "off" => Some(false),
         _ => None,
+    }
+}
+
+fn parse_dm(text: &str) -> Option<DmPolicy> {
+    match text {
+        "open" => Some(DmPolicy::Open),
+        "allowlist" => Some(DmPolicy::Allowlist),
+        "pairing" => Some(DmPolicy::Pairing),
+        "disabled" => Some(DmPolicy::Disabled),
+        _ => None,
+    }
+}
+
+fn parse_parts(text: &str) -> Option<Parts> {
+    match text {
+        "auto" => Some(Parts::Auto),
+        "none" => Some(Parts::Any),
+        // One of them says that there is more.
+        most => most.parse().ok().filter(|most| *most >= 2).map(Parts::Most),
     }
 }
 

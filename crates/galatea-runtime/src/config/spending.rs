@@ -20,7 +20,7 @@ const OWNERS: Variable = Variable::new("AGENT_OWNERS", "Whose agent it is.");
 pub struct Rate {
     /// A minute, with what may come at once.
     pub(crate) flow: Option<Flow>,
-    /// A day.
+    /// Most on one day (UTC).
     pub(crate) day: Option<u64>,
     /// The setting that says so.
     pub(crate) setting: String,
@@ -56,7 +56,7 @@ pub struct Spending {
     pub(crate) agent_cap: Cap,
     /// Of this platform alone.
     pub(crate) platform_cap: Option<Cap>,
-    /// Per cent.
+    /// Per cent of the agent's daily limit that people who are not on a list may use together.
     pub(crate) strangers: u64,
     /// The setting that says so.
     pub(crate) strangers_setting: String,
@@ -234,7 +234,7 @@ fn items(text: &str) -> impl Iterator<Item = String> {
     text.split(',').map(|item| item.trim().to_ascii_lowercase()).filter(|item| !item.is_empty())
 }
 
-/// `8/min, 300/day, burst=12`.
+/// Reads a rate such as `8/min, 300/day, burst=12`.
 fn rate(text: &str, setting: &str) -> std::result::Result<Rate, String> {
     const WRONG: &str = "is not written like `8/min, 300/day, burst=12`, and not none";
     let (mut minute, mut day, mut burst): (Option<u32>, Option<u64>, Option<u32>) =

@@ -11,13 +11,9 @@ use uuid::Uuid;
 /// The table of a row.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) enum Owner {
-    /// A World row.
     World,
-    /// A Room row.
     Room,
-    /// An Entity row.
     Entity,
-    /// A Participant row.
     Participant,
 }
 

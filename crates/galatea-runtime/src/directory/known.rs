@@ -14,7 +14,6 @@ pub(crate) struct KnownConnections(Cache<(Owner, Uuid, Uuid), u64>);
 const CAPACITY: u64 = 65_536;
 
 impl KnownConnections {
-    /// Nothing known.
     pub(crate) fn new() -> Self {
         Self(Cache::new(CAPACITY))
     }
@@ -38,7 +37,7 @@ impl KnownConnections {
         self.0.insert((fingerprint.owner, fingerprint.id, fingerprint.room), fingerprint.hash);
     }
 
-    /// A participant left.
+    /// A person left: a message of theirs stores them anew.
     pub(crate) fn forget_participant(&self, entity: EntityId, room: RoomId) {
         self.0.invalidate(&(Owner::Participant, entity.0, room.0));
     }

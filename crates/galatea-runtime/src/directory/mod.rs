@@ -19,11 +19,11 @@ use fingerprint::Owner;
 
 /// People and places of one agent.
 pub(crate) struct Directory {
-    /// Derives ids.
+    /// Derives our ids from the platforms' ids.
     pub(crate) identity: AgentIdentity,
     /// Its logins, and which of the platform's ids they share.
     pub(crate) accounts: Accounts,
-    /// Rooms in use.
+    /// Rooms in use, with their World and the agent's state there.
     pub(crate) rooms: RoomCache,
     /// Rows known to be stored.
     pub(crate) known: KnownConnections,

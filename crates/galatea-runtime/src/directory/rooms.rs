@@ -10,9 +10,8 @@ use std::{sync::Arc, time::Duration};
 /// A Room with what decisions about it need.
 #[derive(Debug, Clone)]
 pub(crate) struct RoomInfo {
-    /// The Room.
     pub(crate) room: Room,
-    /// Its World.
+    /// None before the platform has described it.
     pub(crate) world: Option<World>,
     /// The platform's id of the Room it is a thread of.
     pub(crate) parent: Option<RemoteId>,
@@ -32,7 +31,6 @@ const CAPACITY: u64 = 4096;
 const FRESH: Duration = Duration::from_secs(30);
 
 impl RoomCache {
-    /// An empty cache.
     pub(crate) fn new(agent: AgentId) -> Self {
         Self {
             agent,
@@ -93,7 +91,7 @@ impl RoomCache {
         address
     }
 
-    /// Forgets a Room.
+    /// The next turn reads the Room from the store.
     pub(crate) fn forget(&self, id: RoomId) {
         self.cache.invalidate(&id);
     }

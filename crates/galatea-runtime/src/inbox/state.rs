@@ -31,7 +31,7 @@ pub(crate) struct Inbox {
     pub(super) outbox: Arc<Outbox>,
     /// How often the store is polled.
     pub(super) poll: Duration,
-    /// Ends polling.
+    /// Ends polling; turns go on.
     pub(super) stop: CancellationToken,
     pub(super) in_flight: InFlight<MemoryId>,
     /// Held while a message is claimed and put into its lane: a snapshot of the messages in flight
@@ -48,17 +48,12 @@ pub(crate) struct Inbox {
 
 /// The parts that an inbox is given.
 pub(crate) struct InboxParts {
-    /// The agent.
     pub(crate) agent: AgentId,
-    /// Storage.
     pub(crate) store: Arc<dyn Store>,
-    /// Time.
     pub(crate) clock: Arc<dyn Clock>,
-    /// People and places.
     pub(crate) directory: Arc<Directory>,
     /// Which Rooms this process answers in.
     pub(crate) ownership: Arc<Ownership>,
-    /// Runs turns.
     pub(crate) engine: Arc<Engine>,
     /// How accounts are reached, and the deliveries that go out before the next turn.
     pub(crate) outbox: Arc<Outbox>,
@@ -66,9 +61,9 @@ pub(crate) struct InboxParts {
     pub(crate) in_flight: InFlight<MemoryId>,
     /// How often the store is polled.
     pub(crate) poll: Duration,
-    /// Where lanes run.
+    /// Lanes are among these tasks; the agent's end waits for them.
     pub(crate) tasks: TaskTracker,
-    /// Ends polling.
+    /// Ends polling; turns go on.
     pub(crate) stop: CancellationToken,
     /// Ends turns where they are, when stopping took too long. The store knows how to go on.
     pub(crate) halt: CancellationToken,

@@ -15,11 +15,11 @@ pub(super) enum Converted {
     Message(Box<InboxEntry>),
     /// Something to remember without a turn.
     Memory(Box<Memory>),
-    /// Nothing to store.
+    /// An event without a row, such as the agent's own status.
     Nothing,
 }
 
-/// Converts one event.
+/// What an event changes in the store. Pure.
 pub(super) fn convert(
     directory: &Directory,
     info: &ConnectorInfo,

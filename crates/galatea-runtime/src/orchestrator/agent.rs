@@ -12,14 +12,13 @@ use crate::{
     outbox::Outbox, ownership::Ownership,
 };
 
-/// One agent.
+/// One assembled agent, running or not.
 pub(super) struct Agent {
     pub(super) view: Arc<AgentView>,
     pub(super) clock: Arc<dyn Clock>,
     pub(super) events: EventBus,
     pub(super) connectors: Vec<Arc<dyn Connector>>,
     pub(super) services: Services,
-    /// What services use.
     pub(super) beside: Beside,
     pub(super) directory: Arc<Directory>,
     pub(super) ownership: Arc<Ownership>,
@@ -28,7 +27,7 @@ pub(super) struct Agent {
     pub(super) outbox: Arc<Outbox>,
     pub(super) budget: Arc<Budget>,
     pub(super) outbound: Arc<dyn Outbound>,
-    /// Turns, sends, evaluators.
+    /// Turns, sends and evaluators; stopping waits for them.
     pub(super) tasks: TaskTracker,
     /// Connectors and services at work.
     pub(super) connections: TaskTracker,

@@ -2,10 +2,10 @@
 
 use dashmap::DashMap;
 use galatea_core::{
-    AgentId, AgentView, ConnectorInfo, Error, ErrorKind, NoHints, Outbound, Result, Services, Zone,
-    store::PluginCache,
+    AgentId, AgentView, Character, Clock, Connector, ConnectorInfo, Error, ErrorKind, EventBus,
+    MemoryId, NoHints, Outbound, Result, Services, Settings, Store, Zone, store::PluginCache,
 };
-use std::{collections::btree_map::Entry as MapEntry, sync::Arc};
+use std::{collections::btree_map::Entry as MapEntry, sync::Arc, time::Duration};
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 use super::{
@@ -24,7 +24,7 @@ use crate::{
     outbox::{Outbox, OutboxParts, ThroughOutbox},
     ownership::Ownership,
     registry::Registry,
-    turn::{Background, Engine, EngineState, PluginParts},
+    turn::{Background, Claims, Engine, EngineState, PluginParts, Thinking},
 };
 
 impl Orchestrator {
@@ -59,108 +59,51 @@ impl Orchestrator {
 async fn assemble(options: &RuntimeOptions, spec: AgentSpec) -> Result<Agent> {
     let limits = Limits::from_settings(&spec.settings)?;
     let owners = config::owners(&spec.settings)?;
-    let model_notice =
-        spec.settings.text(&MODEL_NOTICE).filter(|text| !text.trim().eq_ignore_ascii_case("none"));
-    let zone = Arc::new(Zone::from_settings(&spec.settings)?);
     let beside = Beside {
         store: Arc::clone(&options.store) as _,
         embedding: spec.models.embedding.clone(),
         policy: Arc::new(Policy::from_settings(&spec.settings, &agent_room::SOURCE)?),
     };
-    let (cache_store, agent) = (Arc::clone(&options.store), spec.character.identity().id());
-    let cache = |plugin: &str| PluginCache::new(Arc::clone(&cache_store) as _, agent, plugin);
+    let identity = spec.character.identity();
+    let (cache_store, id) = (Arc::clone(&options.store), identity.id());
+    let cache = |plugin: &str| PluginCache::new(Arc::clone(&cache_store) as _, id, plugin);
     let registry = Arc::new(Registry::load(spec.plugins, cache)?);
     let services = Services::new(registry.services.iter().cloned());
-    let ownership = Arc::new(ownership(options, &spec.connectors));
-    let (store, clock, events) = (&options.store, &options.clock, &options.events);
-    let identity = spec.character.identity();
-    let id = identity.id();
-    store.save_agent(id, &spec.character).await?;
-    agent_room::remember(&**store, &identity, &spec.character.name).await?;
-    let directory =
-        Directory::load(&**store, identity.clone(), &spec.connectors, clock.now()).await?;
-    let directory = Arc::new(directory);
-    let view = Arc::new(AgentView {
-        identity: identity.clone(),
-        character: Arc::new(spec.character),
-        settings: spec.settings,
-        zone,
-    });
-    let (tasks, stop, halt) =
-        (TaskTracker::new(), CancellationToken::new(), CancellationToken::new());
-
-    let outbox = Outbox::new(OutboxParts {
-        view: Arc::clone(&view),
-        store: Arc::clone(store),
-        clock: Arc::clone(clock),
-        events: events.clone(),
-        directory: Arc::clone(&directory),
-        ownership: Arc::clone(&ownership),
-        answer_ttl: limits.answer_ttl,
-        resend_unsure: limits.resend_unsure,
-        tasks: tasks.clone(),
-        halt: halt.clone(),
-    });
+    let shared = Shared::load(options, spec.character, spec.settings, &spec.connectors).await?;
+    let Shared { store, clock, .. } = &shared;
+    let outbox = shared.outbox(&limits);
     let outbound: Arc<dyn Outbound> = Arc::new(ThroughOutbox(Arc::downgrade(&outbox)));
     let budget =
         Budget::new(identity, owners, Arc::clone(store), Arc::clone(clock), Arc::clone(&outbound));
+    let plugins = PluginParts {
+        store: Arc::clone(store) as _,
+        cache: cache(""),
+        services: services.clone(),
+        outbound: Arc::clone(&outbound),
+    };
     let in_flight = InFlight::default();
     let engine = Arc::new(Engine {
-        policies: Policies::new(view.settings.clone(), spec.account_settings),
-        view: Arc::clone(&view),
-        models: spec.models,
-        registry,
-        plugins: PluginParts {
-            store: Arc::clone(store) as _,
-            cache: cache(""),
-            services: services.clone(),
-            outbound: Arc::clone(&outbound),
-        },
+        policies: Policies::new(shared.view.settings.clone(), spec.account_settings),
         limits,
-        store: Arc::clone(store),
-        clock: Arc::clone(clock),
-        events: events.clone(),
-        directory: Arc::clone(&directory),
-        ownership: Arc::clone(&ownership),
         budget: Arc::clone(&budget),
+        thinking: Thinking::new(spec.models, registry, plugins, Arc::clone(store)),
         outbox: Arc::clone(&outbox),
-        in_flight: in_flight.clone(),
-        background: Background { tasks: tasks.clone(), halt: halt.clone() },
-        state: EngineState::new(Arc::clone(store), model_notice, stop.clone()),
-    });
-    let inbox = Inbox::new(InboxParts {
-        agent: id,
+        claims: Claims::new(Arc::clone(&shared.ownership), in_flight.clone()),
+        background: Background::new(shared.tasks.clone(), shared.stop.clone(), shared.halt.clone()),
+        state: EngineState::new(model_notice(&shared.view.settings)),
+        view: Arc::clone(&shared.view),
         store: Arc::clone(store),
         clock: Arc::clone(clock),
-        directory: Arc::clone(&directory),
-        ownership: Arc::clone(&ownership),
-        engine,
-        outbox: Arc::clone(&outbox),
-        in_flight,
-        poll: options.reconcile_every,
-        tasks: tasks.clone(),
-        stop: stop.clone(),
-        halt: halt.clone(),
+        events: shared.events.clone(),
+        directory: Arc::clone(&shared.directory),
     });
-    let intake = Arc::new(Intake {
-        agent: id,
-        store: Arc::clone(store),
-        clock: Arc::clone(clock),
-        events: events.clone(),
-        directory: Arc::clone(&directory),
-        ownership: Arc::clone(&ownership),
-        inbox: Arc::clone(&inbox),
-        outbox: Arc::clone(&outbox),
-        health: DashMap::new(),
-        poll: options.reconcile_every,
-        tasks: tasks.clone(),
-        stop: stop.clone(),
-        halt: halt.clone(),
-    });
+    let inbox = shared.inbox(engine, &outbox, in_flight);
+    let intake = Arc::new(shared.intake(&inbox, &outbox));
+    let Shared { view, clock, events, directory, ownership, tasks, stop, halt, .. } = shared;
     Ok(Agent {
         view,
-        clock: Arc::clone(clock),
-        events: events.clone(),
+        clock,
+        events,
         connectors: spec.connectors,
         services,
         beside,
@@ -178,11 +121,113 @@ async fn assemble(options: &RuntimeOptions, spec: AgentSpec) -> Result<Agent> {
     })
 }
 
+/// What a Room reads when no model answers; none if the setting is `none`.
+fn model_notice(settings: &Settings) -> Option<String> {
+    settings.text(&MODEL_NOTICE).filter(|text| !text.trim().eq_ignore_ascii_case("none"))
+}
+
+/// What intake, inbox, engine and outbox of an agent share.
+struct Shared {
+    view: Arc<AgentView>,
+    store: Arc<dyn Store>,
+    clock: Arc<dyn Clock>,
+    events: EventBus,
+    directory: Arc<Directory>,
+    ownership: Arc<Ownership>,
+    poll: Duration,
+    tasks: TaskTracker,
+    stop: CancellationToken,
+    halt: CancellationToken,
+}
+
+impl Shared {
+    /// Stores the agent, and reads which people and places it knows.
+    async fn load(
+        options: &RuntimeOptions,
+        character: Character,
+        settings: Settings,
+        connectors: &[Arc<dyn Connector>],
+    ) -> Result<Self> {
+        let (store, clock) = (&options.store, &options.clock);
+        let zone = Arc::new(Zone::from_settings(&settings)?);
+        let identity = character.identity();
+        store.save_agent(identity.id(), &character).await?;
+        agent_room::remember(&**store, &identity, &character.name).await?;
+        let directory =
+            Directory::load(&**store, identity.clone(), connectors, clock.now()).await?;
+        let character = Arc::new(character);
+        Ok(Self {
+            view: Arc::new(AgentView { identity, character, settings, zone }),
+            store: Arc::clone(store),
+            clock: Arc::clone(clock),
+            events: options.events.clone(),
+            directory: Arc::new(directory),
+            ownership: Arc::new(ownership(options, connectors)),
+            poll: options.reconcile_every,
+            tasks: TaskTracker::new(),
+            stop: CancellationToken::new(),
+            halt: CancellationToken::new(),
+        })
+    }
+
+    fn outbox(&self, limits: &Limits) -> Arc<Outbox> {
+        Outbox::new(OutboxParts {
+            view: Arc::clone(&self.view),
+            store: Arc::clone(&self.store),
+            clock: Arc::clone(&self.clock),
+            events: self.events.clone(),
+            directory: Arc::clone(&self.directory),
+            ownership: Arc::clone(&self.ownership),
+            answer_ttl: limits.answer_ttl,
+            resend_unsure: limits.resend_unsure,
+            tasks: self.tasks.clone(),
+            halt: self.halt.clone(),
+        })
+    }
+
+    fn inbox(
+        &self,
+        engine: Arc<Engine>,
+        outbox: &Arc<Outbox>,
+        in_flight: InFlight<MemoryId>,
+    ) -> Arc<Inbox> {
+        Inbox::new(InboxParts {
+            agent: self.view.identity.id(),
+            store: Arc::clone(&self.store),
+            clock: Arc::clone(&self.clock),
+            directory: Arc::clone(&self.directory),
+            ownership: Arc::clone(&self.ownership),
+            engine,
+            outbox: Arc::clone(outbox),
+            in_flight,
+            poll: self.poll,
+            tasks: self.tasks.clone(),
+            stop: self.stop.clone(),
+            halt: self.halt.clone(),
+        })
+    }
+
+    fn intake(&self, inbox: &Arc<Inbox>, outbox: &Arc<Outbox>) -> Intake {
+        Intake {
+            agent: self.view.identity.id(),
+            store: Arc::clone(&self.store),
+            clock: Arc::clone(&self.clock),
+            events: self.events.clone(),
+            directory: Arc::clone(&self.directory),
+            ownership: Arc::clone(&self.ownership),
+            inbox: Arc::clone(inbox),
+            outbox: Arc::clone(outbox),
+            health: DashMap::new(),
+            poll: self.poll,
+            tasks: self.tasks.clone(),
+            stop: self.stop.clone(),
+            halt: self.halt.clone(),
+        }
+    }
+}
+
 /// Platforms that can be sent to are shared with the other processes, if there are any.
-fn ownership(
-    options: &RuntimeOptions,
-    connectors: &[Arc<dyn galatea_core::Connector>],
-) -> Ownership {
+fn ownership(options: &RuntimeOptions, connectors: &[Arc<dyn Connector>]) -> Ownership {
     let shared = connectors
         .iter()
         .filter(|c| options.cluster.is_some() && c.send_handler().is_some())

@@ -9,11 +9,11 @@ use crate::{config::AccountSettings, ownership::ClusterOptions};
 
 /// What all agents share.
 pub struct RuntimeOptions {
-    /// Storage.
+    /// Where everything is stored; shared by all agents.
     pub store: Arc<dyn Store>,
-    /// Time.
+    /// The clock of all agents, which tests set by hand.
     pub clock: Arc<dyn Clock>,
-    /// Where events go.
+    /// Events of all agents.
     pub events: EventBus,
     /// How often the outbox is searched for what others put there, such as an operator who wants a
     /// part sent again.
@@ -24,15 +24,15 @@ pub struct RuntimeOptions {
 
 /// What one agent is made of.
 pub struct AgentSpec {
-    /// Persona.
+    /// The persona, from which the agent's id is derived.
     pub character: Character,
-    /// Settings, layered.
+    /// Settings of the agent: environment, files, character and defaults in layers.
     pub settings: Settings,
-    /// Models.
+    /// The models that it asks.
     pub models: Models,
     /// Extensions of this agent, global ones besides.
     pub plugins: Vec<Plugin>,
-    /// Its connectors.
+    /// One for each account on a platform.
     pub connectors: Vec<Arc<dyn Connector>>,
     /// Settings of those accounts that have some of their own, in place of [`Self::settings`].
     pub account_settings: HashMap<(Source, Account), AccountSettings>,

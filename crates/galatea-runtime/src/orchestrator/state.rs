@@ -1,4 +1,4 @@
-//! The orchestrator's parts.
+//! The orchestrator: its agents, each with how far its start or stop has come.
 
 use galatea_core::{AgentId, ConnectorInfo, Error, Result, store::ProcessRole};
 use std::{
@@ -18,7 +18,7 @@ pub struct Orchestrator {
     pub(super) keeper: Mutex<Option<Keeping>>,
 }
 
-/// One agent.
+/// One agent, and how far its start or stop has come.
 pub(super) struct Entry {
     pub(super) name: String,
     pub(super) agent: Arc<Agent>,

@@ -12,11 +12,11 @@ use super::state::{Entry, Orchestrator, unknown};
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ConnectorStatus {
-    /// The agent.
+    /// The agent that the connector serves.
     pub agent: AgentId,
-    /// Their name.
+    /// The agent's name, for people.
     pub agent_name: String,
-    /// The connector.
+    /// The connector's platform, account and abilities.
     pub info: ConnectorInfo,
     /// Its last reported health.
     pub health: Health,
@@ -26,11 +26,11 @@ pub struct ConnectorStatus {
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct BudgetState {
-    /// Whose name.
+    /// Name of the agent whose setting it is.
     pub agent: String,
     /// What the cap is of, such as `the agent`.
     pub whose: String,
-    /// The setting.
+    /// Name of the setting.
     pub setting: String,
     /// How much of it is used.
     pub percent: u64,
@@ -121,7 +121,7 @@ impl Orchestrator {
         })
     }
 
-    /// Where events go.
+    /// Events of all agents, for subscribers.
     pub fn events(&self) -> &EventBus {
         &self.options.events
     }

@@ -11,12 +11,10 @@ mod reconcile;
 mod report;
 mod route;
 mod send;
-mod send_intent;
 mod settle;
 mod stack;
 mod state;
 mod submit;
-mod timeout;
 mod worker;
 
 pub(crate) use outbound::ThroughOutbox;

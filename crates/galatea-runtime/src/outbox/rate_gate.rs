@@ -81,7 +81,6 @@ impl Pauses {
 /// Where a call goes.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Place {
-    /// The Room.
     pub(crate) room: RoomId,
     /// Its World; none when it is unknown, or when no World has to wait.
     pub(crate) world: Option<WorldId>,

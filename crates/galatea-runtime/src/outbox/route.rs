@@ -14,9 +14,9 @@ use crate::{
 /// to be answered.
 #[derive(Debug, Default)]
 pub(crate) struct AccountBacklog {
-    /// Committed deliveries.
+    /// Deliveries that were committed before.
     pub(crate) sends: Backlog,
-    /// Stored messages.
+    /// Messages that were stored before.
     pub(crate) turns: Backlog,
     /// Held while the outbox is polled: of two polls at once the one that read earlier could hand
     /// over its rows later, out of order.
@@ -25,7 +25,6 @@ pub(crate) struct AccountBacklog {
 
 /// How to reach one account: its handler and the layers around it.
 pub(crate) struct Route {
-    /// The account.
     pub(crate) info: ConnectorInfo,
     /// The connector's outbound side, for questions that need no call.
     pub(crate) handler: Arc<dyn SendHandler>,
@@ -85,7 +84,6 @@ impl Routes {
         self.by_account.get(&(source.clone(), account.clone())).map(|route| Arc::clone(&route))
     }
 
-    /// Every route.
     pub(crate) fn all(&self) -> Vec<Arc<Route>> {
         self.by_account.iter().map(|route| Arc::clone(&route)).collect()
     }

@@ -1,7 +1,7 @@
 //! Takes one part as far as the protocol says, with retries between attempts.
 
 use galatea_core::{
-    Error, RemoteId, RoomId, Timestamp, kill_point,
+    Error, Receipt, RemoteId, RoomId, Timestamp, kill_point,
     protocol::{DeliveryEvent, Effect, End, ReadBackOutcome, Rules},
     store::OutboxState,
 };
@@ -12,8 +12,8 @@ use super::{
     pauses::keep_pauses,
     precedence::overtaken,
     read_back::read_back,
-    report::{again, ended, last_words, sent},
-    send_intent::SendIntent,
+    report::{SendIntent, again, ended, last_words, sent},
+    route::Route,
     stack::SendError,
     state::Outbox,
 };
@@ -33,7 +33,7 @@ pub(super) enum Outcome {
 pub(super) async fn deliver(
     outbox: &Outbox,
     lane: &Lane<RoomId, Job>,
-    mut job: Job,
+    job: Job,
 ) -> Option<Outcome> {
     let Some(route) =
         outbox.routes.any(&job.delivery.address.source, &job.delivery.address.account)
@@ -43,119 +43,158 @@ pub(super) async fn deliver(
         return Some(Outcome::Ended { follows: true, remote: None });
     };
     let lease = job.lease.clone();
-    let rules = Rules { resend_unsure: outbox.resend_unsure };
-    let (mut receipt, mut failure, mut found_there) = (None, None, false);
-    let mut intent = SendIntent::committed(&job);
-    let mut heard = outbox.clock.now();
-    let mut effect = hear(outbox, &mut job, &mut heard, rules, &DeliveryEvent::Ready);
+    let mut sending = Sending::new(outbox, &route, job);
+    let mut effect = sending.hear(&DeliveryEvent::Ready);
     loop {
         effect = match effect {
             Effect::Wait(until) => {
                 tokio::select! {
-                    // Counted from when it was heard, should the clock have been set back since.
-                    () = outbox.clock.sleep(until.since(outbox.clock.now().max(heard))) => {}
+                    () = sending.sleep(until) => {}
                     () = lease.closed() => return None,
-                    () = overtaken(outbox, lane, &job) => return Some(Outcome::StoodBack(Box::new(job))),
-                }
-                // Waited for as long as it had to be, wherever the machine's clock was set
-                // meanwhile.
-                job.part.not_before = job.part.not_before.min(outbox.clock.now());
-                hear(outbox, &mut job, &mut heard, rules, &DeliveryEvent::Ready)
-            }
-            Effect::Look => {
-                outbox.settler.flush().await;
-                // An account that is to go to another process goes: that one looks.
-                let (looked, found) = tokio::select! {
-                    looked = lease.run(Box::pin(read_back(outbox, &route, &job))) => looked?,
-                    () = lease.closed() => return None,
-                };
-                receipt = found;
-                found_there = looked == ReadBackOutcome::Present;
-                hear(outbox, &mut job, &mut heard, rules, &DeliveryEvent::ReadBack(looked))
-            }
-            Effect::StoreIntent => {
-                if !lease.is_open() {
-                    return None;
-                }
-                kill_point("intent.before");
-                // Whatever this process believes, a suspended machine for one: the store knows
-                // whose part it is.
-                intent = SendIntent::set(outbox, &job, outbox.clock.now()).await?;
-                kill_point("intent.after");
-                hear(outbox, &mut job, &mut heard, rules, &DeliveryEvent::Marked)
-            }
-            Effect::Send => {
-                intent = intent.renew(outbox, &job).await?;
-                // A process that was paused finds out at its next step, before it reaches the
-                // platform, that another one sends now.
-                match lease.guard(intent.send(outbox, &route, &job)).await? {
-                    Ok(answer) => {
-                        receipt = Some(answer);
-                        hear(outbox, &mut job, &mut heard, rules, &DeliveryEvent::Sent)
-                    }
-                    Err(missed) => {
-                        let next = match &missed {
-                            SendError::Deferred(error) => hear(
-                                outbox,
-                                &mut job,
-                                &mut heard,
-                                rules,
-                                &DeliveryEvent::Deferred(error),
-                            ),
-                            SendError::Failed(error) => hear(
-                                outbox,
-                                &mut job,
-                                &mut heard,
-                                rules,
-                                &DeliveryEvent::Failed {
-                                    error,
-                                    jitter: rand::rng().random::<f64>(),
-                                },
-                            ),
-                        };
-                        let (SendError::Deferred(error) | SendError::Failed(error)) = missed;
-                        keep_pauses(outbox, &route).await;
-                        if let Effect::Again(state, until) = &next {
-                            again(outbox, &job, &error, *state, *until).await;
-                        }
-                        failure = Some(error);
-                        next
+                    () = overtaken(outbox, lane, &sending.job) => {
+                        return Some(Outcome::StoodBack(Box::new(sending.job)));
                     }
                 }
+                sending.waited()
             }
+            Effect::Look => sending.look().await?,
+            Effect::StoreIntent => sending.store_intent().await?,
+            Effect::Send => sending.attempt().await?,
             Effect::Again(_, until) => Effect::Wait(until),
-            Effect::End(OutboxState::Sent, _) => {
-                let receipt = receipt.unwrap_or_default();
-                let remote = receipt.id.clone();
-                sent(outbox, job, receipt, found_there).await;
-                return Some(Outcome::Ended { follows: true, remote });
-            }
-            Effect::End(state, why) => {
-                ended(outbox, job, state, &reason(why, failure)).await;
-                // What may have arrived lets the others follow.
-                return Some(Outcome::Ended {
-                    follows: state == OutboxState::Ambiguous,
-                    remote: None,
-                });
-            }
+            Effect::End(state, why) => return Some(sending.end(state, why).await),
         };
     }
 }
 
-/// `heard` becomes the time of it, which waits are counted from.
-fn hear(
-    outbox: &Outbox,
-    job: &mut Job,
-    heard: &mut Timestamp,
+/// One part, as far as it has come. Each step does what the protocol asked for and reports how that
+/// went; the protocol answers with the next step. None when the account is another process's.
+struct Sending<'a> {
+    outbox: &'a Outbox,
+    route: &'a Route,
     rules: Rules,
-    event: &DeliveryEvent<'_>,
-) -> Effect {
-    *heard = outbox.clock.now();
-    job.follow_clock(outbox.clock.ahead());
-    let (part, effect) = job.part.clone().step(event, *heard, rules);
-    job.part = part;
-    job.delivery.attempt = job.part.attempt;
-    effect
+    job: Job,
+    intent: SendIntent,
+    /// When the protocol last heard something; waits are counted from it.
+    heard: Timestamp,
+    /// What the platform said of the message that arrived.
+    receipt: Option<Receipt>,
+    /// Read-back found it there.
+    found_there: bool,
+    /// Why the last attempt failed.
+    failure: Option<Error>,
+}
+
+impl<'a> Sending<'a> {
+    fn new(outbox: &'a Outbox, route: &'a Route, job: Job) -> Self {
+        Self {
+            outbox,
+            route,
+            rules: Rules { resend_unsure: outbox.resend_unsure },
+            intent: SendIntent::committed(&job),
+            job,
+            heard: outbox.clock.now(),
+            receipt: None,
+            found_there: false,
+            failure: None,
+        }
+    }
+
+    /// What to do next, after something happened.
+    fn hear(&mut self, event: &DeliveryEvent<'_>) -> Effect {
+        self.heard = self.outbox.clock.now();
+        let job = &mut self.job;
+        job.follow_clock(self.outbox.clock.ahead());
+        let (part, effect) = job.part.clone().step(event, self.heard, self.rules);
+        job.part = part;
+        job.delivery.attempt = job.part.attempt;
+        effect
+    }
+
+    /// Sleeps until a time, counted from when the last event came, should the clock have been set
+    /// back since.
+    fn sleep(&self, until: Timestamp) -> impl Future<Output = ()> + Send {
+        let clock = &self.outbox.clock;
+        clock.sleep(until.since(clock.now().max(self.heard)))
+    }
+
+    /// It waited for as long as it had to, wherever the machine's clock was set meanwhile.
+    fn waited(&mut self) -> Effect {
+        self.job.part.not_before = self.job.part.not_before.min(self.outbox.clock.now());
+        self.hear(&DeliveryEvent::Ready)
+    }
+
+    /// Asks the platform whether an earlier attempt arrived.
+    async fn look(&mut self) -> Option<Effect> {
+        self.outbox.settler.flush().await;
+        let lease = &self.job.lease;
+        // An account that is to go to another process goes: that one looks.
+        let (looked, found) = tokio::select! {
+            looked = lease.run(Box::pin(read_back(self.outbox, self.route, &self.job))) => looked?,
+            () = lease.closed() => return None,
+        };
+        self.receipt = found;
+        self.found_there = looked == ReadBackOutcome::Present;
+        Some(self.hear(&DeliveryEvent::ReadBack(looked)))
+    }
+
+    /// Stores that it is about to be sent.
+    async fn store_intent(&mut self) -> Option<Effect> {
+        if !self.job.lease.is_open() {
+            return None;
+        }
+        kill_point("intent.before");
+        // Whatever this process believes, a suspended machine for one: the store knows whose part
+        // it is.
+        self.intent = SendIntent::set(self.outbox, &self.job, self.outbox.clock.now()).await?;
+        kill_point("intent.after");
+        Some(self.hear(&DeliveryEvent::Marked))
+    }
+
+    /// Makes one attempt, under an intent that is fresh.
+    async fn attempt(&mut self) -> Option<Effect> {
+        let (outbox, job) = (self.outbox, &self.job);
+        self.intent = self.intent.renew(outbox, job).await?;
+        // A process that was paused finds out at its next step, before it reaches the platform,
+        // that another one sends now.
+        let answer = job.lease.guard(self.intent.send(outbox, self.route, job)).await?;
+        match answer {
+            Ok(receipt) => {
+                self.receipt = Some(receipt);
+                Some(self.hear(&DeliveryEvent::Sent))
+            }
+            Err(error) => Some(self.missed(error).await),
+        }
+    }
+
+    /// An attempt that failed, or was held back here.
+    async fn missed(&mut self, missed: SendError) -> Effect {
+        let next = match &missed {
+            SendError::Deferred(error) => self.hear(&DeliveryEvent::Deferred(error)),
+            SendError::Failed(error) => {
+                self.hear(&DeliveryEvent::Failed { error, jitter: rand::rng().random::<f64>() })
+            }
+        };
+        let (SendError::Deferred(error) | SendError::Failed(error)) = missed;
+        keep_pauses(self.outbox, self.route).await;
+        if let Effect::Again(state, until) = &next {
+            again(self.outbox, &self.job, &error, *state, *until).await;
+        }
+        self.failure = Some(error);
+        next
+    }
+
+    /// Stores how it ended.
+    async fn end(self, state: OutboxState, why: End) -> Outcome {
+        if state == OutboxState::Sent {
+            let receipt = self.receipt.unwrap_or_default();
+            let remote = receipt.id.clone();
+            sent(self.outbox, self.job, receipt, self.found_there).await;
+            return Outcome::Ended { follows: true, remote };
+        }
+        ended(self.outbox, self.job, state, &reason(why, self.failure)).await;
+        // What may have arrived lets the others follow.
+        Outcome::Ended { follows: state == OutboxState::Ambiguous, remote: None }
+    }
 }
 
 /// Why it ended, for people.

@@ -6,7 +6,7 @@ use tokio::sync::{mpsc, oneshot};
 
 use crate::in_flight::InFlightGuard;
 
-/// Where outcomes go.
+/// Takes outcomes, and stores them in the order in which it gets them.
 #[derive(Clone)]
 pub(crate) struct Settler(mpsc::Sender<Order>);
 

@@ -12,25 +12,26 @@ use galatea_core::{
 };
 use std::{panic::AssertUnwindSafe, sync::Arc, time::Duration};
 
-use super::{
-    rate_gate::{Place, RateGate},
-    timeout,
-};
+use super::rate_gate::{Place, RateGate};
 use crate::directory::Directory;
+
+/// Longest time of one attempt: above every connector's own HTTP timeouts (15 to 25 s, two minutes
+/// for files), so that it only ends what hangs.
+const ATTEMPT: Duration = Duration::from_secs(150);
 
 /// Half of what a connector's own HTTP timeout allows (15 to 20 s) is slow; a probe has a while
 /// longer than any attempt.
 const LIMITS: BreakerLimits = BreakerLimits {
     slow: Duration::from_secs(10),
-    probe: timeout::ATTEMPT.saturating_add(Duration::from_secs(15)),
+    probe: ATTEMPT.saturating_add(Duration::from_secs(15)),
 };
 
 /// Which World a Room is in.
 #[derive(Clone)]
 pub(super) struct Worlds {
-    /// Rooms in use.
+    /// Knows the Worlds of Rooms in use.
     pub(super) directory: Arc<Directory>,
-    /// All others.
+    /// Knows those of all others.
     pub(super) store: Arc<dyn Store>,
 }
 
@@ -113,7 +114,7 @@ impl Stack {
         let admitted = self.pass(started)?;
         // Innermost, because only the platform's own time is bounded and judged.
         kill_point("send.before");
-        let outcome = guarded(timeout::within(self.handler.send_with(delivery, permit))).await;
+        let outcome = guarded(within(self.handler.send_with(delivery, permit))).await;
         kill_point("send.after");
         let now = self.clock.now();
         settle(admitted, &outcome, started, now);
@@ -146,7 +147,7 @@ impl Stack {
         self.admit(delivery.address.room, Priority::Answer).await.map_err(SendError::Deferred)?;
         let started = self.clock.now();
         let permit = self.pass(started)?;
-        let outcome = guarded(timeout::within(self.handler.find(delivery, context))).await;
+        let outcome = guarded(within(self.handler.find(delivery, context))).await;
         let now = self.clock.now();
         settle(permit, &outcome, started, now);
         self.learn(delivery.address.room, Priority::Answer, &outcome, now).await;
@@ -160,7 +161,7 @@ impl Stack {
         {
             return Ok(());
         }
-        let outcome = guarded(timeout::within(self.handler.typing(address))).await;
+        let outcome = guarded(within(self.handler.typing(address))).await;
         self.learn(address.room, Priority::Typing, &outcome, self.clock.now()).await;
         outcome
     }
@@ -173,8 +174,7 @@ impl Stack {
         why: &str,
     ) -> Result<()> {
         self.admit(address.room, Priority::Callback).await?;
-        let outcome =
-            guarded(timeout::within(self.handler.unanswered(address, message, why))).await;
+        let outcome = guarded(within(self.handler.unanswered(address, message, why))).await;
         self.learn(address.room, Priority::Callback, &outcome, self.clock.now()).await;
         outcome
     }
@@ -186,7 +186,7 @@ impl Stack {
             return Ok(Speak::Unknown);
         }
         self.admit(address.room, Priority::Callback).await?;
-        let outcome = guarded(timeout::within(self.handler.may_speak(address, person))).await;
+        let outcome = guarded(within(self.handler.may_speak(address, person))).await;
         self.learn(address.room, Priority::Callback, &outcome, self.clock.now()).await;
         outcome
     }
@@ -239,6 +239,15 @@ fn outcome_of(error: &Error) -> Call {
         ErrorKind::Unauthorized => Call::Locked { cause: error.brief(), again: None },
         ErrorKind::Unavailable | ErrorKind::Timeout => Call::Failed { cause: error.brief() },
         _ => Call::Refused,
+    }
+}
+
+/// Bounds a call; running out means that the work may have been done.
+async fn within<T>(work: impl Future<Output = Result<T>>) -> Result<T> {
+    match tokio::time::timeout(ATTEMPT, work).await {
+        Ok(outcome) => outcome,
+        Err(_) => Err(Error::new(ErrorKind::Timeout, "the platform did not answer in time")
+            .with("seconds", ATTEMPT.as_secs())),
     }
 }
 

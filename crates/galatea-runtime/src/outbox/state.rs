@@ -34,15 +34,10 @@ pub(crate) struct Outbox {
 
 /// The parts that an outbox is given.
 pub(crate) struct OutboxParts {
-    /// The agent.
     pub(crate) view: Arc<AgentView>,
-    /// Storage.
     pub(crate) store: Arc<dyn Store>,
-    /// Time.
     pub(crate) clock: Arc<dyn Clock>,
-    /// Where events go.
     pub(crate) events: EventBus,
-    /// People and places.
     pub(crate) directory: Arc<Directory>,
     /// Which accounts this process sends through.
     pub(crate) ownership: Arc<Ownership>,
@@ -50,7 +45,7 @@ pub(crate) struct OutboxParts {
     pub(crate) answer_ttl: Duration,
     /// A send of unknown outcome is repeated when the platform cannot tell.
     pub(crate) resend_unsure: bool,
-    /// Where lanes run.
+    /// Lanes are among these tasks; the agent's end waits for them.
     pub(crate) tasks: TaskTracker,
     /// Ends sends where they are, when stopping took too long. The store knows how to go on.
     pub(crate) halt: CancellationToken,

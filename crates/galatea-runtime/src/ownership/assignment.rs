@@ -17,7 +17,7 @@ use crate::backlog::Backlog;
 /// One of the 64 partitions of an agent's Rooms, leased by this process.
 #[derive(Debug)]
 pub(crate) struct RoomPartition {
-    /// Its number.
+    /// Which of the fixed number of partitions it is, counted from 0.
     pub(crate) number: u16,
     /// Held while it is this process's.
     pub(crate) lease: LeaseGuard,
@@ -31,7 +31,7 @@ pub(crate) enum Assignment {
     Exclusive,
     /// This process, as long as it holds the Room's partition.
     Partition(Arc<RoomPartition>),
-    /// Another process.
+    /// Another process answers there.
     Elsewhere,
 }
 

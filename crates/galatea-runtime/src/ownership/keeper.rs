@@ -34,7 +34,6 @@ pub(crate) struct Keeper {
     seen: Pulse,
     /// When this machine's clock was compared with the store's.
     compared: Compared,
-    /// What others run.
     peers: Peers,
     /// What this process last published about its work.
     said: Vec<Group>,
@@ -58,7 +57,7 @@ struct Begun {
 }
 
 impl Keeper {
-    /// Has nothing yet.
+    /// A keeper without any lease.
     pub(crate) fn new(store: Arc<dyn Store>, options: ClusterOptions, nudge: Arc<Notify>) -> Self {
         Self {
             store,

@@ -23,7 +23,7 @@ use super::steady::steady;
 pub(super) struct LeaseTerm(Mutex<Duration>);
 
 impl LeaseTerm {
-    /// Over already.
+    /// A term that is over, until it is extended.
     pub(super) fn over() -> Arc<Self> {
         Arc::new(Self(Mutex::new(Duration::ZERO)))
     }

@@ -33,7 +33,7 @@ pub struct ClusterOptions {
     pub member: MemberId,
     /// For people: host and process.
     pub name: String,
-    /// What it does.
+    /// Which work this process takes on.
     pub role: ProcessRole,
     /// How long its leases last after the last heartbeat.
     pub ttl: Duration,
@@ -41,7 +41,7 @@ pub struct ClusterOptions {
     pub tick: Duration,
     /// How processes wake each other for new work.
     pub hints: Arc<dyn Hints>,
-    /// What it runs.
+    /// What the other processes read about this one.
     pub about: About,
     /// How far the store's clock is from this machine's: kept current.
     pub skew: Skew,

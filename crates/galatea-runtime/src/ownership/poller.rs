@@ -13,7 +13,7 @@ const OFTEN: Duration = Duration::from_millis(100);
 /// Between two looks however many tell: what comes meanwhile is seen in one.
 const SOONEST: Duration = Duration::from_millis(10);
 
-/// When to look.
+/// Says when to poll the store: after a pause, or after a hint of another process.
 pub(crate) struct Poller {
     hints: Arc<dyn Hints>,
     heard: watch::Receiver<u64>,

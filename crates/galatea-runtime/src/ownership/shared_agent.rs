@@ -5,9 +5,8 @@ use std::sync::Arc;
 
 use super::{LeaseGuard, Ownership, RoomPartition};
 
-/// One running agent.
+/// A running agent, as the keeper of leases sees it.
 pub(crate) trait SharedAgent: Send + Sync {
-    /// Its id.
     fn id(&self) -> AgentId;
     /// Its name, for other processes and the log.
     fn name(&self) -> &str;

@@ -3,11 +3,11 @@
 use galatea_core::action::ActionDocs;
 use std::sync::Arc;
 
-/// Says something here.
+/// Says the text of the plan in this Room.
 pub(super) const REPLY: &str = "REPLY";
-/// Skips the message.
+/// The agent stays silent.
 pub(super) const IGNORE: &str = "IGNORE";
-/// Does nothing besides.
+/// No action besides the text.
 pub(super) const NONE: &str = "NONE";
 
 const ALWAYS: [&str; 3] = [REPLY, IGNORE, NONE];

@@ -5,7 +5,7 @@ use super::{
     types::Repairs,
 };
 
-/// Plain words, cleaned.
+/// An answer in plain words, without what models wrap around it.
 pub(super) struct Cleaned {
     pub(super) text: String,
     pub(super) thought: Option<String>,

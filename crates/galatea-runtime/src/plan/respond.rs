@@ -10,12 +10,12 @@ use super::{
 };
 use galatea_core::model::Finish;
 
-/// Whether to answer.
+/// What the small model says about a message that was not addressed to the agent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum RespondDecision {
-    /// Answer.
+    /// The agent joins in.
     Respond,
-    /// Not this message.
+    /// The agent leaves this message alone.
     Ignore,
     /// The agent was asked to be quiet: skip the message. (elizaOS answers here; that is a fault.)
     Stop,

@@ -13,7 +13,7 @@ const KNOWN: [&str; 10] = [
     "parameters",
     "evaluators",
 ];
-/// The outer element.
+/// Element around the whole answer, as elizaOS asks for it.
 pub(super) const WRAPPER: &str = "response";
 /// A tag longer than this is words.
 const LONGEST_TAG: usize = 256;

@@ -12,7 +12,7 @@ const MAX_ELEMENTS: usize = 512;
 /// Elements whose content is words, whatever tags it holds.
 const WORDS: [&str; 3] = ["text", "message", "content"];
 
-/// An element's content.
+/// What an element holds: a text, or other elements.
 pub(super) enum Node {
     /// Words.
     Leaf(String),

@@ -50,7 +50,7 @@ pub struct PlannedAction {
 /// A [`Plan`] and how it was read.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Parsed {
-    /// The plan.
+    /// What the model wants to say and do.
     pub plan: Plan,
     /// How the model wrote it.
     pub format: PlanFormat,
@@ -64,13 +64,13 @@ pub struct Parsed {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum PlanFormat {
-    /// Native tool calls.
+    /// Tool calls of the provider's own format.
     ToolCalls,
-    /// A JSON object.
+    /// A JSON object in the text.
     Json,
-    /// elizaOS XML.
+    /// Elements as elizaOS asks for them.
     Xml,
-    /// Words.
+    /// A text without any structure.
     Plain,
 }
 

@@ -13,8 +13,8 @@ use std::{panic::AssertUnwindSafe, time::Duration};
 
 use super::engine::Engine;
 use super::journal::{Journal, Recorded};
-use crate::{ownership::LeaseGuard, plan::PlannedAction, registry::Extension};
-use check::{Checked, Consent};
+use crate::{outbox::Outbox, ownership::LeaseGuard, plan::PlannedAction, registry::Extension};
+use check::{Checked, Checker, Consent};
 use pending::Request;
 
 /// Most actions of one plan. A plan with more comes from a runaway model.
@@ -22,7 +22,7 @@ const MOST: usize = 10;
 
 /// Until when the actions of a turn may begin.
 pub(crate) struct ActionBounds<'a> {
-    /// The turn's deadline.
+    /// Deadline of the turn: no action begins after it.
     pub(crate) until: Timestamp,
     /// The Room's lease: without it another process runs the same actions.
     pub(crate) lease: &'a LeaseGuard,
@@ -47,14 +47,14 @@ pub(crate) async fn process_actions(
     planned: &[PlannedAction],
     bounds: &ActionBounds<'_>,
 ) -> Acted {
-    let mut acted = Acted::default();
-    let mut journal = Journal::of(&*engine.store, turn);
+    let mut acting = Acting::new(turn, engine, bounds, Consent::Asked);
     for action in planned.iter().take(MOST) {
+        // Only what was offered: validate has passed for everything in the catalog.
         let offered = turn.catalog.actions.iter().any(|docs| docs.name == action.name);
-        let known = engine.registry.action(&action.name).filter(|_| offered);
-        carry(turn, engine, known, action, &mut acted, &mut journal, bounds, Consent::Asked).await;
+        let known = engine.thinking.registry.action(&action.name).filter(|_| offered);
+        acting.carry_out(known, action).await;
     }
-    acted
+    acting.acted
 }
 
 /// Does what was confirmed: by the rights of the person who confirms as they are now.
@@ -64,198 +64,197 @@ pub(super) async fn process_confirmed(
     requests: Vec<Request>,
     bounds: &ActionBounds<'_>,
 ) -> Acted {
-    let mut acted = Acted::default();
-    let mut journal = Journal::of(&*engine.store, turn);
-    for request in requests {
-        let Some(result) = request.result else {
-            let known = engine.registry.action(&request.call.name);
-            carry(
-                turn,
-                engine,
-                known,
-                &request.call,
-                &mut acted,
-                &mut journal,
-                bounds,
-                Consent::Given,
-            )
-            .await;
+    let mut acting = Acting::new(turn, engine, bounds, Consent::Given);
+    for Request { call, result } in requests {
+        let Some(result) = result else {
+            acting.carry_out(engine.thinking.registry.action(&call.name), &call).await;
             continue;
         };
-        let checked = check::result(turn, engine, &result, Consent::Given).await;
-        let result = settle(turn, &request.call, result, checked, &mut acted, true);
-        finish(turn, &request.call, result, &mut acted);
+        let checked = acting.checker.result(&result).await;
+        let result = acting.settle(&call, result, checked, Consent::Given);
+        acting.finish(&call, result);
     }
-    acted
+    acting.acted
 }
 
 /// Whether an action's declared scope lets it be done here at all, confirmed or not.
 pub(super) fn may_be_offered(turn: &Turn<'_>, engine: &Engine, action: &dyn AnyAction) -> bool {
-    check::scope(turn, engine, action.scope(), action.has_side_effect(), Consent::Given).ruling
-        != Ruling::Refuse
+    let checker = Checker::new(turn, engine, Consent::Given);
+    checker.scope(action.scope(), action.has_side_effect()).ruling != Ruling::Refuse
 }
 
-#[allow(
-    clippy::too_many_arguments,
-    reason = "one action has this many sides, and both ways to it share them"
-)]
-async fn carry(
-    turn: &Turn<'_>,
-    engine: &Engine,
-    known: Option<&Extension<dyn AnyAction>>,
-    planned: &PlannedAction,
-    acted: &mut Acted,
-    journal: &mut Journal<'_>,
-    bounds: &ActionBounds<'_>,
-    consent: Consent,
-) {
-    turn.events.publish(Event::ActionStarted {
-        agent: turn.agent.identity.id(),
-        turn: turn.id,
-        action: planned.name.clone(),
-    });
-    let result = match known {
-        Some(action) => {
-            checked(turn, engine, action, planned, acted, journal, bounds, consent).await
-        }
-        // Only what was offered: validate has passed for everything in the catalog.
-        None => ActionResult::failed(format!("{} is not available here", planned.name)),
-    };
-    finish(turn, planned, result, acted);
+/// The actions of one turn, and what has come of them so far.
+struct Acting<'a> {
+    turn: &'a Turn<'a>,
+    checker: Checker<'a>,
+    journal: Journal<'a>,
+    bounds: &'a ActionBounds<'a>,
+    acted: Acted,
 }
 
-fn finish(turn: &Turn<'_>, planned: &PlannedAction, mut result: ActionResult, acted: &mut Acted) {
-    result.action.clone_from(&planned.name);
-    if !result.success {
-        // A failed action must not speak or change anything.
-        result.drafts.clear();
-        result.elsewhere.clear();
-        result.effects.clear();
-        tracing::warn!(turn = %turn.id, action = planned.name, "an action failed; its messages and changes are dropped");
-    }
-    turn.events.publish(Event::ActionCompleted {
-        agent: turn.agent.identity.id(),
-        turn: turn.id,
-        action: planned.name.clone(),
-        success: result.success,
-    });
-    acted.results.push(result);
-}
-
-#[allow(clippy::too_many_arguments, reason = "as above")]
-async fn checked(
-    turn: &Turn<'_>,
-    engine: &Engine,
-    action: &Extension<dyn AnyAction>,
-    planned: &PlannedAction,
-    acted: &mut Acted,
-    journal: &mut Journal<'_>,
-    bounds: &ActionBounds<'_>,
-    consent: Consent,
-) -> ActionResult {
-    let before = check::scope(turn, engine, action.scope(), action.has_side_effect(), consent);
-    match before.ruling {
-        Ruling::Refuse => return refused(planned, before, acted),
-        // What happens while it runs cannot be taken back, so it does not run yet.
-        Ruling::Confirm if action.has_side_effect() => {
-            acted.rulings.push((before.ruling, format!("{}: {}", planned.name, before.why)));
-            acted.requests.push(Request { call: planned.clone(), result: None });
-            return waits(planned);
-        }
-        Ruling::Confirm | Ruling::Allow => {}
-    }
-    let result = run(turn, action, planned, &acted.results, journal, bounds).await;
-    if !result.success {
-        return result;
-    }
-    let after = check::result(turn, engine, &result, consent).await;
-    // What a side effect has done is done; what it returns is kept back if the rules refuse it.
-    settle(turn, planned, result, before.or_worse(after), acted, false)
-}
-
-/// A result as it was checked.
-fn settle(
-    turn: &Turn<'_>,
-    call: &PlannedAction,
-    mut result: ActionResult,
-    checked: Checked,
-    acted: &mut Acted,
-    again: bool,
-) -> ActionResult {
-    match checked.ruling {
-        Ruling::Refuse => refused(call, checked, acted),
-        Ruling::Confirm if !again => {
-            acted.rulings.push((checked.ruling, format!("{}: {}", call.name, checked.why)));
-            acted.requests.push(Request { call: call.clone(), result: Some(result) });
-            waits(call)
-        }
-        Ruling::Confirm | Ruling::Allow => {
-            result
-                .elsewhere
-                .iter_mut()
-                .for_each(|(_, content)| attribution::attribute(turn, content));
-            result
+impl<'a> Acting<'a> {
+    fn new(
+        turn: &'a Turn<'a>,
+        engine: &'a Engine,
+        bounds: &'a ActionBounds<'a>,
+        consent: Consent,
+    ) -> Self {
+        Self {
+            turn,
+            checker: Checker::new(turn, engine, consent),
+            journal: Journal::of(&*engine.store, turn),
+            bounds,
+            acted: Acted::default(),
         }
     }
-}
 
-fn refused(planned: &PlannedAction, checked: Checked, acted: &mut Acted) -> ActionResult {
-    let Checked { ruling, why } = checked;
-    acted.rulings.push((ruling, format!("{}: {why}", planned.name)));
-    ActionResult::failed(format!("{} is not allowed: {why}", planned.name))
-}
-
-fn waits(planned: &PlannedAction) -> ActionResult {
-    ActionResult::failed(format!(
-        "{} is not done yet: it waits for the confirmation of the person who asked",
-        planned.name
-    ))
-}
-
-async fn run(
-    turn: &Turn<'_>,
-    action: &Extension<dyn AnyAction>,
-    planned: &PlannedAction,
-    earlier: &[ActionResult],
-    journal: &mut Journal<'_>,
-    bounds: &ActionBounds<'_>,
-) -> ActionResult {
-    let time = bounds.until.since(turn.now()).min(action.time());
-    if !bounds.lease.is_held() {
-        return ActionResult::failed(format!(
-            "{} was not done: another process has the room now",
-            planned.name
-        ));
+    /// One action: checked, run, checked again.
+    async fn carry_out(
+        &mut self,
+        known: Option<&Extension<dyn AnyAction>>,
+        planned: &PlannedAction,
+    ) {
+        self.turn.events.publish(Event::ActionStarted {
+            agent: self.turn.agent.identity.id(),
+            turn: self.turn.id,
+            action: planned.name.clone(),
+        });
+        let result = match known {
+            Some(action) => self.checked(action, planned).await,
+            None => ActionResult::failed(format!("{} is not available here", planned.name)),
+        };
+        self.finish(planned, result);
     }
-    if time.is_zero() {
-        return ActionResult::failed(format!("there was no time left for {}", planned.name));
+
+    fn finish(&mut self, planned: &PlannedAction, mut result: ActionResult) {
+        let turn = self.turn;
+        result.action.clone_from(&planned.name);
+        if !result.success {
+            // A failed action must not speak or change anything.
+            result.drafts.clear();
+            result.elsewhere.clear();
+            result.effects.clear();
+            tracing::warn!(turn = %turn.id, action = planned.name, "an action failed; its messages and changes are dropped");
+        }
+        turn.events.publish(Event::ActionCompleted {
+            agent: turn.agent.identity.id(),
+            turn: turn.id,
+            action: planned.name.clone(),
+            success: result.success,
+        });
+        self.acted.results.push(result);
     }
-    let begun = if action.has_side_effect() {
-        match journal.begin(turn, planned).await {
-            Ok(Recorded::Done(result)) => return *result,
-            Ok(Recorded::Begun) => {
-                return ActionResult::failed(format!(
-                    "{} was begun before and may have been done; it is not done twice",
-                    planned.name
-                ));
+
+    async fn checked(
+        &mut self,
+        action: &Extension<dyn AnyAction>,
+        planned: &PlannedAction,
+    ) -> ActionResult {
+        let before = self.checker.scope(action.scope(), action.has_side_effect());
+        match before.ruling {
+            Ruling::Refuse => return self.refused(planned, before),
+            // What happens while it runs cannot be taken back, so it does not run yet.
+            Ruling::Confirm if action.has_side_effect() => {
+                return self.ask(planned, None, before);
             }
-            Ok(Recorded::New(step)) => Some(step),
-            Err(error) => {
-                tracing::warn!(turn = %turn.id, action = planned.name, error = %error.report(), "failed to journal an action; it is not done");
-                return ActionResult::failed(format!(
-                    "{} could not be noted down, so it was not done",
-                    planned.name
-                ));
+            Ruling::Confirm | Ruling::Allow => {}
+        }
+        let result = self.run(action, planned).await;
+        if !result.success {
+            return result;
+        }
+        let after = self.checker.result(&result).await;
+        // What a side effect has done is done; what it returns is kept back if the rules refuse it.
+        self.settle(planned, result, before.or_worse(after), Consent::Asked)
+    }
+
+    /// A result as it was checked. What was confirmed is not asked for again.
+    fn settle(
+        &mut self,
+        call: &PlannedAction,
+        mut result: ActionResult,
+        checked: Checked,
+        consent: Consent,
+    ) -> ActionResult {
+        match checked.ruling {
+            Ruling::Refuse => self.refused(call, checked),
+            Ruling::Confirm if consent == Consent::Asked => self.ask(call, Some(result), checked),
+            Ruling::Confirm | Ruling::Allow => {
+                result
+                    .elsewhere
+                    .iter_mut()
+                    .for_each(|(_, content)| attribution::attribute(self.turn, content));
+                result
             }
         }
-    } else {
-        None
-    };
-    let result = perform(turn, action, planned, earlier, time).await;
-    if let Some(step) = begun {
-        journal.end(turn, step, &result).await;
     }
-    result
+
+    fn refused(&mut self, planned: &PlannedAction, checked: Checked) -> ActionResult {
+        let Checked { ruling, why } = checked;
+        self.acted.rulings.push((ruling, format!("{}: {why}", planned.name)));
+        ActionResult::failed(format!("{} is not allowed: {why}", planned.name))
+    }
+
+    /// It waits for the consent of the person who asked.
+    fn ask(
+        &mut self,
+        call: &PlannedAction,
+        result: Option<ActionResult>,
+        checked: Checked,
+    ) -> ActionResult {
+        let Checked { ruling, why } = checked;
+        self.acted.rulings.push((ruling, format!("{}: {why}", call.name)));
+        self.acted.requests.push(Request { call: call.clone(), result });
+        ActionResult::failed(format!(
+            "{} is not done yet: it waits for the confirmation of the person who asked",
+            call.name
+        ))
+    }
+
+    /// Runs it, once even if the turn is run again after a crash, where it has an effect of its own.
+    async fn run(
+        &mut self,
+        action: &Extension<dyn AnyAction>,
+        planned: &PlannedAction,
+    ) -> ActionResult {
+        let (turn, bounds) = (self.turn, self.bounds);
+        let time = bounds.until.since(turn.now()).min(action.time());
+        if !bounds.lease.is_held() {
+            return ActionResult::failed(format!(
+                "{} was not done: another process has the room now",
+                planned.name
+            ));
+        }
+        if time.is_zero() {
+            return ActionResult::failed(format!("there was no time left for {}", planned.name));
+        }
+        let begun = if action.has_side_effect() {
+            match self.journal.begin(turn, planned).await {
+                Ok(Recorded::Done(result)) => return *result,
+                Ok(Recorded::Begun) => {
+                    return ActionResult::failed(format!(
+                        "{} was begun before and may have been done; it is not done twice",
+                        planned.name
+                    ));
+                }
+                Ok(Recorded::New(step)) => Some(step),
+                Err(error) => {
+                    tracing::warn!(turn = %turn.id, action = planned.name, error = %error.report(), "failed to journal an action; it is not done");
+                    return ActionResult::failed(format!(
+                        "{} could not be noted down, so it was not done",
+                        planned.name
+                    ));
+                }
+            }
+        } else {
+            None
+        };
+        let result = perform(turn, action, planned, &self.acted.results, time).await;
+        if let Some(step) = begun {
+            self.journal.end(turn, step, &result).await;
+        }
+        result
+    }
 }
 
 async fn perform(
@@ -284,11 +283,11 @@ async fn perform(
 
 /// An action that speaks on a platform without a connector has failed; neither the model nor a
 /// person is informed of a success.
-pub(super) fn only_reachable(engine: &Engine, result: &mut ActionResult) {
+pub(super) fn only_reachable(outbox: &Outbox, result: &mut ActionResult) {
     let silent = result
         .elsewhere
         .iter()
-        .find(|(there, _)| engine.outbox.routes.ready(&there.source, &there.account).is_none());
+        .find(|(there, _)| outbox.routes.ready(&there.source, &there.account).is_none());
     if let Some((there, _)) = silent {
         let text = format!("nothing was said: {} is not connected", there.source);
         *result = ActionResult {

@@ -7,7 +7,7 @@ pub(super) mod link;
 mod memory;
 
 use galatea_core::{
-    COMMANDS, Content, ParticipantState, Result, Role, Turn, speakers,
+    COMMANDS, Content, ParticipantState, Result, Role, Store, Turn, speakers,
     store::{MemoryQuery, RequestedChange},
     world,
 };
@@ -27,7 +27,7 @@ pub(crate) fn is_known(name: &str) -> bool {
         || COMMANDS.iter().any(|(known, _)| *known == name)
 }
 
-/// Runs one.
+/// Runs the command of the message; without one, shows the help.
 pub(crate) async fn run(engine: &Engine, turn: &Turn<'_>) -> Result<Done> {
     let store = engine.store.as_ref();
     let (name, args) =
@@ -58,9 +58,9 @@ pub(crate) async fn run(engine: &Engine, turn: &Turn<'_>) -> Result<Done> {
         ),
         "unmute" => switch(turn, None, "I am back."),
         "memory" => say(memory::run(turn, store, args).await?),
-        "privacy" => privacy(engine, turn, args).await?,
+        "privacy" => privacy(store, turn, args).await?,
         "link" => link::run(engine, turn, args).await?,
-        "unlink" => link::end(engine, turn).await?,
+        "unlink" => link::end(store, turn).await?,
         "block" | "unblock" => say(block::run(turn, store, name == "unblock", args).await?),
         _ => say(help(turn)),
     })
@@ -103,7 +103,7 @@ fn help(turn: &Turn<'_>) -> String {
     text
 }
 
-async fn privacy(engine: &Engine, turn: &Turn<'_>, args: &str) -> Result<Done> {
+async fn privacy(store: &dyn Store, turn: &Turn<'_>, args: &str) -> Result<Done> {
     let agent = turn.agent.identity.id();
     let count = turn
         .store
@@ -113,12 +113,12 @@ async fn privacy(engine: &Engine, turn: &Turn<'_>, args: &str) -> Result<Done> {
         })
         .await?;
     if args.trim().eq_ignore_ascii_case("export") {
-        return export::run(engine, turn).await;
+        return export::run(store, turn).await;
     }
     if args.trim().eq_ignore_ascii_case("forget me") {
         // Together with the turn: what is said is done.
         // What waits for an answer goes first: a confirmation in between finds nothing to confirm.
-        let (mut effects, linked) = link::forget(engine, turn).await?;
+        let (mut effects, linked) = link::forget(store, turn).await?;
         effects.push(RequestedChange::ForgetPerson { entity: turn.message.entity_id });
         let others = count.saturating_sub(1);
         let text = format!(

@@ -31,7 +31,9 @@ pub(super) async fn confirm(
         Pending::find(engine.store.as_ref(), engine.view.identity.id(), turn.room.id, &answer.code)
             .await?
     else {
-        if let Some(done) = commands::link::answer(engine, &turn, answer).await? {
+        if let Some(done) =
+            commands::link::answer(&*engine.store, &engine.directory, &turn, answer).await?
+        {
             verdict.step("confirmation", StepOutcome::Note, "it answers whether to link people");
             return Ok(done.into());
         }
@@ -82,7 +84,7 @@ async fn carry_out(
     note_rulings(&acted.rulings, verdict);
     let mut lines = Vec::new();
     for mut result in acted.results {
-        only_reachable(engine, &mut result);
+        only_reachable(&engine.outbox, &mut result);
         verdict.step(
             "confirmation",
             if result.success { StepOutcome::Note } else { StepOutcome::Failed },
@@ -110,8 +112,14 @@ pub(super) async fn ask(
     outcome: &mut Outcome,
     verdict: &mut Verdict,
 ) -> Result<()> {
-    let (pending, question, effects) =
-        Pending::ask(engine, turn, requests, engine.limits.confirmation_life).await?;
+    let (pending, question, effects) = Pending::ask(
+        &*engine.store,
+        &engine.directory,
+        turn,
+        requests,
+        engine.limits.confirmation_life,
+    )
+    .await?;
     verdict.step(
         "confirmation",
         StepOutcome::Note,

@@ -1,18 +1,47 @@
-//! Context of one turn: the message, the conversation up to it, and the view that plugin code gets.
+//! Place and context of one turn: the Room and how it is reached, the message, the conversation up
+//! to it, and the view that plugin code gets.
 
 use galatea_core::{
-    Address, Content, Decision, Memory, MemoryId, MemoryKind, Models, Quote, QuoteKind, Result,
-    State, StepOutcome, Timestamp, Turn, TurnId, Verdict, model::Tier, sections::Section,
-    store::MemoryQuery, turn::Catalog,
+    Address, Content, Decision, EntityId, Error, ErrorKind, Memory, MemoryId, MemoryKind, Models,
+    Quote, QuoteKind, Result, State, StepOutcome, Store, Timestamp, Turn, TurnId, Verdict,
+    model::Tier, sections::Section, store::MemoryQuery, turn::Catalog,
 };
 use std::sync::Arc;
 
-use super::{engine::Engine, message::Waiting, place::TurnPlace};
+use super::{engine::Engine, message::Waiting};
 use crate::{
-    budget::{Meter, Visit},
+    budget::{Budget, Meter, Visit},
+    config::Policy,
     directory::RoomInfo,
     outbox::Route,
 };
+
+/// A Room as turns see it.
+#[derive(Clone)]
+pub(super) struct TurnPlace {
+    pub(super) info: Arc<RoomInfo>,
+    pub(super) route: Arc<Route>,
+    pub(super) policy: Arc<Policy>,
+}
+
+impl TurnPlace {
+    /// The place of a message; none when its Room is not stored.
+    ///
+    /// # Errors
+    /// `Unavailable` while its account is not connected.
+    pub(super) async fn of(engine: &Engine, message: &Waiting) -> Result<Option<Self>> {
+        let room = message.entry.memory.room_id;
+        let Some(info) = engine.directory.rooms.load(&*engine.store, room).await? else {
+            return Ok(None);
+        };
+        let (source, account) = (&message.entry.source, &message.entry.account);
+        let route = engine.outbox.routes.ready(source, account).ok_or_else(|| {
+            Error::new(ErrorKind::Unavailable, "the platform's connector is not running yet")
+        })?;
+        let policy = engine.policies.of(source, account)?;
+        Ok(Some(Self { info, route, policy }))
+    }
+}
 
 /// One turn: the message, those answered together with it, where, and how to reach it.
 pub(crate) struct TurnContext {
@@ -25,7 +54,7 @@ pub(crate) struct TurnContext {
     pub(crate) merged: Vec<Waiting>,
     /// Found on the way and not to be answered, each with its own verdict.
     pub(crate) passed: Vec<(Waiting, Verdict)>,
-    /// The gate's verdict.
+    /// What the gate decided; the turn adds its own steps to a copy.
     pub(crate) verdict: Verdict,
     /// A model still has to say whether to answer.
     pub(crate) ask: bool,
@@ -61,7 +90,7 @@ impl TurnContext {
             passed: Vec::new(),
             verdict,
             ask: false,
-            models: meter.models(&engine.models),
+            models: meter.models(&engine.thinking.models),
             meter,
             merged_memories: Vec::new(),
             recent: Vec::new(),
@@ -72,8 +101,8 @@ impl TurnContext {
     }
 
     /// Where a cap is nearly used up, the small model answers.
-    pub(crate) fn save(&mut self, engine: &Engine) {
-        if let Some(why) = engine.budget.thrift(&self.meter.visit) {
+    pub(crate) fn save(&mut self, budget: &Budget) {
+        if let Some(why) = budget.thrift(&self.meter.visit) {
             self.models.large = Arc::clone(&self.models.small);
             self.verdict.step("budget", StepOutcome::Note, why);
         }
@@ -85,7 +114,6 @@ impl TurnContext {
         self.merged.push(older);
     }
 
-    /// Where answers go.
     pub(crate) fn address(&self) -> Address {
         let room = &self.info.room;
         Address {
@@ -135,7 +163,7 @@ impl TurnContext {
                 later = false;
                 continue;
             }
-            let elsewhere = engine.in_flight.contains(&memory.id)
+            let elsewhere = engine.claims.contains(&memory.id)
                 && !self.passed.iter().any(|(w, _)| w.entry.memory.id == memory.id);
             if !elsewhere && (!later || memory.entity_id == itself) {
                 recent.push(memory);
@@ -159,14 +187,13 @@ impl TurnContext {
         self.earlier = earlier.or_else(unread);
         self.recent = recent;
         self.leaving = shown.leaving;
-        self.look_up_quotes(engine).await;
+        self.look_up_quotes(&*engine.store, itself).await;
         Ok(())
     }
 
     /// What the current messages reply to, where the platform gave only the message's id; and what
     /// is known of its files.
-    async fn look_up_quotes(&mut self, engine: &Engine) {
-        let itself = engine.view.identity.entity();
+    async fn look_up_quotes(&mut self, store: &dyn Store, itself: EntityId) {
         let recent = std::mem::take(&mut self.recent);
         let mut found: Vec<Arc<Memory>> = Vec::new();
         let wanted: Vec<MemoryId> = self.memories().filter_map(replied_to).collect();
@@ -174,8 +201,7 @@ impl TurnContext {
             let known = recent.iter().find(|memory| memory.id == id).cloned();
             let known = match known {
                 Some(known) => Some(known),
-                None => engine
-                    .store
+                None => store
                     .memory(id)
                     .await
                     .ok()
@@ -229,15 +255,15 @@ impl TurnContext {
             earlier: self.earlier,
             leaving: self.leaving,
             state,
-            store: &engine.plugins.store,
-            cache: &engine.plugins.cache,
+            store: &engine.thinking.plugins.store,
+            cache: &engine.thinking.plugins.cache,
             models: &self.models,
             usage: self.meter.as_ref(),
-            services: &engine.plugins.services,
+            services: &engine.thinking.plugins.services,
             catalog,
             clock: &engine.clock,
             events: &engine.events,
-            outbound: &engine.plugins.outbound,
+            outbound: &engine.thinking.plugins.outbound,
         }
     }
 

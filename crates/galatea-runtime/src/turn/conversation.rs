@@ -33,7 +33,6 @@ pub(super) const OPENING: &str = "(The conversation so far.)";
 
 /// A conversation as a model reads it.
 pub(super) struct RenderedConversation {
-    /// Oldest first.
     pub(super) messages: Vec<ChatMessage>,
     /// How many of the last ones wait for an answer.
     pub(super) waiting: usize,

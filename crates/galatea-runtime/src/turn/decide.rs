@@ -24,7 +24,7 @@ const ASKS: usize = 3;
 pub(crate) enum Providers {
     /// They can be asked, and the model once more.
     MayBeAsked,
-    /// They were.
+    /// They were asked; the plan has to do something now.
     Given,
 }
 

@@ -2,12 +2,20 @@
 
 use galatea_core::{
     AgentView, Clock, EventBus, MemoryId, Models, Outbound, Services, Store,
-    store::{PluginCache, PluginStore},
+    store::{InboxItem, PluginCache, PluginStore},
 };
-use std::sync::Arc;
+use rand::RngExt;
+use std::{sync::Arc, time::Duration};
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
-use super::{beginning::Beginnings, hops::Hops, notices::Notices, quiet::Quiet, window::Windows};
+use super::{
+    beginning::Beginnings,
+    hops::Hops,
+    message::{Claimed, Waiting},
+    notices::Notices,
+    quiet::Quiet,
+    window::Windows,
+};
 use crate::{
     budget::Budget,
     config::{Limits, Policies},
@@ -18,37 +26,63 @@ use crate::{
     registry::Registry,
 };
 
+/// Longest pause before a suspect begins.
+const SHUFFLE: Duration = Duration::from_millis(100);
+
 /// Turns stored messages into committed answers.
 pub(crate) struct Engine {
     /// What plugin code sees of the agent.
     pub(crate) view: Arc<AgentView>,
-    /// The agent's models, before a turn's meter counts their calls.
-    pub(crate) models: Models,
-    /// The plugins' actions, providers and evaluators.
-    pub(crate) registry: Arc<Registry>,
-    /// What only the plugins' code uses.
-    pub(crate) plugins: PluginParts,
-    /// Timing and sizes.
-    pub(crate) limits: Limits,
-    /// When to answer, per account.
-    pub(crate) policies: Policies,
     pub(crate) store: Arc<dyn Store>,
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) events: EventBus,
     /// Ids and known rows of people and places.
     pub(crate) directory: Arc<Directory>,
-    /// Which Rooms this process answers in.
-    pub(crate) ownership: Arc<Ownership>,
+    /// When to answer, per account.
+    pub(crate) policies: Policies,
+    /// Times and sizes of turns.
+    pub(crate) limits: Limits,
     /// Answers and money that people, Rooms and the agent may use.
     pub(crate) budget: Arc<Budget>,
-    /// Where answers go.
+    /// What answers are made with.
+    pub(crate) thinking: Thinking,
+    /// Takes committed answers to their platforms.
     pub(crate) outbox: Arc<Outbox>,
-    /// Messages in lanes and turns.
-    pub(crate) in_flight: InFlight<MemoryId>,
+    /// Which messages this process answers.
+    pub(crate) claims: Claims,
     /// Where work that outlives a turn runs.
     pub(crate) background: Background,
-    /// What it has learnt; nothing at first.
+    /// What it has learnt about Rooms; nothing at first.
     pub(crate) state: EngineState,
+}
+
+/// What answers are made with: models and plugins.
+pub(crate) struct Thinking {
+    /// The agent's models, before a turn's meter counts their calls.
+    pub(crate) models: Models,
+    /// How much each model takes.
+    pub(super) windows: Windows,
+    /// The plugins' actions, providers, evaluators and middleware.
+    pub(crate) registry: Arc<Registry>,
+    /// What the plugins' code may use.
+    pub(crate) plugins: PluginParts,
+}
+
+impl Thinking {
+    /// Limits of models that earlier runs have learnt are read from the store when needed.
+    pub(crate) fn new(
+        models: Models,
+        registry: Arc<Registry>,
+        plugins: PluginParts,
+        store: Arc<dyn Store>,
+    ) -> Self {
+        Self { models, windows: Windows::new(store), registry, plugins }
+    }
+
+    /// The offline script answers, and can do nothing but talk.
+    pub(super) fn is_scripted(&self) -> bool {
+        self.models.large.info().scripted
+    }
 }
 
 /// What a turn hands to plugin code and the engine itself does not use.
@@ -57,21 +91,74 @@ pub(crate) struct PluginParts {
     pub(crate) store: Arc<dyn PluginStore>,
     /// Small values of no plugin, for a turn that is not handed to plugin code.
     pub(crate) cache: PluginCache,
-    /// Running services.
     pub(crate) services: Services,
     /// How plugin code reaches other Rooms.
     pub(crate) outbound: Arc<dyn Outbound>,
 }
 
+/// Which messages this process answers.
+pub(crate) struct Claims {
+    /// Which Rooms this process answers in.
+    ownership: Arc<Ownership>,
+    /// Messages in lanes and turns.
+    in_flight: InFlight<MemoryId>,
+    /// Held by a turn that may end the program: such turns run one at a time, so that only the
+    /// guilty one is counted.
+    suspects: tokio::sync::Mutex<()>,
+}
+
+impl Claims {
+    pub(crate) fn new(ownership: Arc<Ownership>, in_flight: InFlight<MemoryId>) -> Self {
+        Self { ownership, in_flight, suspects: tokio::sync::Mutex::default() }
+    }
+
+    /// Whether a message waits in a lane, or is being answered.
+    pub(super) fn contains(&self, id: &MemoryId) -> bool {
+        self.in_flight.contains(id)
+    }
+
+    /// A stored message that is not in flight; none when it is, or when another process answers in
+    /// its Room.
+    pub(super) fn unclaimed(&self, item: InboxItem) -> Option<Waiting> {
+        let lease = self.ownership.room(&item.entry.source, item.entry.memory.room_id)?;
+        (!self.contains(&item.entry.memory.id)).then(|| Waiting::stored(item, lease))
+    }
+
+    /// Claims a message, so that no reconcile does; none when it is in flight already.
+    pub(super) fn claim(&self, message: Waiting) -> Option<Claimed> {
+        let in_flight = self.in_flight.begin(message.entry.memory.id)?;
+        Some(Claimed { message, in_flight })
+    }
+
+    /// Waits until no other suspect is answered, in random order: otherwise the same one would be
+    /// counted each time.
+    pub(super) async fn suspect(&self) -> tokio::sync::MutexGuard<'_, ()> {
+        let pause = rand::rng().random_range(Duration::ZERO..SHUFFLE);
+        tokio::time::sleep(pause).await;
+        self.suspects.lock().await
+    }
+}
+
 /// Work that outlives a turn.
 pub(crate) struct Background {
     /// The agent's tasks; its end waits for them.
-    pub(crate) tasks: TaskTracker,
+    tasks: TaskTracker,
     /// Ends what need not be finished.
-    pub(crate) halt: CancellationToken,
+    halt: CancellationToken,
+    /// Rooms whose evaluators wait until they are quiet.
+    pub(super) quiet: Quiet,
 }
 
 impl Background {
+    /// `stop` ends waiting, `halt` ends work.
+    pub(crate) fn new(
+        tasks: TaskTracker,
+        stop: CancellationToken,
+        halt: CancellationToken,
+    ) -> Self {
+        Self { tasks, halt, quiet: Quiet::new(stop) }
+    }
+
     /// Runs work to its end.
     pub(super) fn finish(&self, work: impl Future<Output = ()> + Send + 'static) {
         self.tasks.spawn(work);
@@ -86,41 +173,26 @@ impl Background {
     }
 }
 
-/// The state of an engine between turns.
+/// What an engine has learnt about its Rooms between turns.
 pub(crate) struct EngineState {
     /// Failure notices and when each Room last read one.
     pub(super) notices: Notices,
-    /// How much each model takes.
-    pub(super) windows: Windows,
     /// From which message on each Room's conversation is shown.
     pub(super) beginnings: Beginnings,
-    /// Rooms whose evaluators wait until they are quiet.
-    pub(super) quiet: Quiet,
     /// Answers to bots in a row.
     pub(super) hops: Hops,
-    /// Held by a turn that may end the program: such turns run one at a time, so that only the
-    /// guilty one is counted.
-    pub(super) suspects: tokio::sync::Mutex<()>,
     /// Held while a pairing code is made: the list of codes is read, changed and written.
     pub(super) pairing: tokio::sync::Mutex<()>,
 }
 
 impl EngineState {
-    /// Nothing learnt yet; limits of models that earlier runs have learnt are read from the store
-    /// when needed. A Room reads `model_notice` when no model answers; without it, it reads nothing.
-    /// `stop` ends waiting.
-    pub(crate) fn new(
-        store: Arc<dyn Store>,
-        model_notice: Option<String>,
-        stop: CancellationToken,
-    ) -> Self {
+    /// Nothing learnt yet. A Room reads `model_notice` when no model answers; without it, it reads
+    /// nothing.
+    pub(crate) fn new(model_notice: Option<String>) -> Self {
         Self {
             notices: Notices::new(model_notice),
-            windows: Windows::new(store),
             beginnings: Beginnings::new(),
-            quiet: Quiet::new(stop),
             hops: Hops::default(),
-            suspects: tokio::sync::Mutex::default(),
             pairing: tokio::sync::Mutex::default(),
         }
     }

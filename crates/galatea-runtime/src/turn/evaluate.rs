@@ -58,7 +58,7 @@ pub(super) async fn evaluate(engine: Arc<Engine>, committed: Box<Committed>) {
         }
     };
     let pause = engine.limits.evaluation_pause;
-    engine.state.quiet.wait(engine.clock.as_ref(), pause, room, work.boxed()).await;
+    engine.background.quiet.wait(engine.clock.as_ref(), pause, room, work.boxed()).await;
 }
 
 /// Runs the evaluators that have something to learn now. True when another one has something to
@@ -68,7 +68,7 @@ async fn run(engine: &Engine, committed: &Committed, now: EvaluatorUse) -> bool 
     let catalog = galatea_core::turn::Catalog::default();
     let turn = context.turn(engine, state, &catalog);
     let mut later = false;
-    for evaluator in &engine.registry.evaluators {
+    for evaluator in &engine.thinking.registry.evaluators {
         let turn = evaluator.turn(&turn);
         let finished = FinishedTurn { turn: &turn, replies, verdict };
         let evaluator = &**evaluator;

@@ -6,11 +6,10 @@ use std::panic::AssertUnwindSafe;
 
 use super::{
     commit::{commit, finish_unanswered},
-    context::TurnContext,
+    context::{TurnContext, TurnPlace},
     engine::Engine,
     message::{Claimed, Waiting},
     notice::{BROKEN, notice},
-    place::TurnPlace,
 };
 use crate::budget::Budget;
 
@@ -41,7 +40,8 @@ impl Engine {
             let message = last.message.clone();
             let context = TurnContext::new(self, &place, message, verdict.clone(), visit);
             let mut noted = verdict.clone();
-            let outcome = notice(self, &context, &mut noted, Some(BROKEN));
+            let outcome =
+                notice(&self.state.notices, self.clock.now(), &context, &mut noted, Some(BROKEN));
             let committed = AssertUnwindSafe(commit(self, &context, outcome, finished(&noted)))
                 .catch_unwind()
                 .await;

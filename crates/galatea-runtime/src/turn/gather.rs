@@ -11,11 +11,15 @@ use super::{
     message::{Claimed, Waiting},
     refuse,
 };
-use crate::{config::BusyPolicy, directory::RoomInfo, lanes::Lane};
+use crate::{
+    config::{BusyPolicy, Limits},
+    directory::RoomInfo,
+    lanes::Lane,
+};
 
 /// What happens to messages that arrive while an answer is made.
-pub(super) fn busy_policy(engine: &Engine, info: &RoomInfo) -> BusyPolicy {
-    engine.limits.busy.unwrap_or(if info.room.kind.is_direct() {
+pub(super) fn busy_policy(limits: &Limits, info: &RoomInfo) -> BusyPolicy {
+    limits.busy.unwrap_or(if info.room.kind.is_direct() {
         BusyPolicy::Collect
     } else {
         BusyPolicy::Each
@@ -41,7 +45,7 @@ pub(super) fn gather(
             let admitted = if next.admitted || judge.is_authors(next) {
                 Some(Ok(()))
             } else {
-                refuse::admit(engine, visit, next, judge.is_friend(next))
+                refuse::admit(&engine.budget, visit, next, judge.is_friend(next))
             };
             let Some(admitted) = admitted else { return false };
             if let Err(refusal) = admitted {

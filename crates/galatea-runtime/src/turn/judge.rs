@@ -4,10 +4,10 @@ use galatea_core::{Address, EntityId, Result, store::Block};
 use std::sync::Arc;
 
 use super::{
+    context::TurnPlace,
     engine::Engine,
     gate::{self, Case, Judged},
     message::Waiting,
-    place::TurnPlace,
 };
 use crate::{config::DmPolicy, pairing};
 
@@ -69,7 +69,7 @@ impl<'a> Judge<'a> {
             blocks: &self.blocks,
             own_state: info.own_state,
             public: route.info.capabilities.public,
-            scripted: engine.models.large.info().scripted,
+            scripted: engine.thinking.is_scripted(),
             hops: engine.state.hops.of(info.room.id),
             paired: self.is_paired(message),
             received_at: message.received_at,

@@ -11,7 +11,7 @@ use crate::{in_flight::InFlightGuard, ownership::LeaseGuard};
 /// A message that waits for its turn.
 #[derive(Debug, Clone)]
 pub(crate) struct Waiting {
-    /// The stored row.
+    /// The message and how it came.
     pub(crate) entry: Arc<InboxEntry>,
     /// When it was stored.
     pub(crate) received_at: Timestamp,
@@ -55,7 +55,6 @@ impl Waiting {
 /// A waiting message that is in flight: in a lane, or in a turn.
 #[derive(Debug)]
 pub(crate) struct Claimed {
-    /// The message.
     pub(crate) message: Waiting,
     /// Held until its end is stored.
     pub(crate) in_flight: InFlightGuard<MemoryId>,

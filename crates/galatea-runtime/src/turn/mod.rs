@@ -2,9 +2,7 @@
 //! contents.
 
 mod act;
-mod answer;
 mod beginning;
-mod catalog;
 mod commands;
 mod commit;
 mod compose;
@@ -30,7 +28,6 @@ mod notices;
 mod outcome;
 mod pair;
 mod parts;
-mod place;
 mod prompt;
 mod quiet;
 mod refuse;
@@ -42,6 +39,6 @@ mod typing;
 mod unanswered;
 mod window;
 
-pub(crate) use engine::{Background, Engine, EngineState, PluginParts};
+pub(crate) use engine::{Background, Claims, Engine, EngineState, PluginParts, Thinking};
 pub(crate) use message::{Claimed, Waiting};
 pub(crate) use run::TurnEnd;

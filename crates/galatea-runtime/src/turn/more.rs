@@ -1,14 +1,13 @@
 //! The rest of an answer that was too long to be said at once, when a person asks for it.
 
-use galatea_core::{Content, Decision, Event, Result, StepOutcome, Verdict};
+use galatea_core::{Character, Content, Decision, Event, Result, StepOutcome, Verdict};
 
 use super::{
     commit::commit,
-    context::TurnContext,
+    context::{TurnContext, TurnPlace},
     engine::Engine,
     message::Waiting,
     outcome::{CONTINUATION_KEY, Continuation, Outcome},
-    place::TurnPlace,
 };
 use crate::{budget::Visit, directory::RoomInfo};
 
@@ -22,8 +21,7 @@ fn held(info: &RoomInfo) -> Vec<Continuation> {
 }
 
 /// Whether a message asks for it, and for nothing else.
-pub(super) fn is_asked(engine: &Engine, waiting: &Waiting, info: &RoomInfo) -> bool {
-    let character = &engine.view.character;
+pub(super) fn is_asked(character: &Character, waiting: &Waiting, info: &RoomInfo) -> bool {
     !held(info).is_empty()
         && asks(&waiting.entry.memory.content.text, &character.name, character.username.as_deref())
 }

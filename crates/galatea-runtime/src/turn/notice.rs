@@ -1,8 +1,8 @@
 //! Short texts that say why there is no answer.
 
-use galatea_core::{Content, Outgoing, StepOutcome, Verdict};
+use galatea_core::{Content, Outgoing, StepOutcome, Timestamp, Verdict};
 
-use super::{context::TurnContext, engine::Engine, outcome::Outcome};
+use super::{context::TurnContext, notices::Notices, outcome::Outcome};
 
 /// What a room reads when no answer could be made, and the fault is ours.
 pub(super) const BROKEN: &str =
@@ -18,14 +18,15 @@ pub(super) fn limit_notice(text: String) -> Content {
 
 /// A notice, once per room and ten minutes.
 pub(super) fn notice(
-    engine: &Engine,
+    notices: &Notices,
+    now: Timestamp,
     context: &TurnContext,
     verdict: &mut Verdict,
     text: Option<&str>,
 ) -> Outcome {
-    let (room, now) = (context.info.room.id, engine.clock.now());
+    let room = context.info.room.id;
     let mut outcome = Outcome::default();
-    if let Some(text) = text.filter(|_| !context.ask && engine.state.notices.is_due(room, now)) {
+    if let Some(text) = text.filter(|_| !context.ask && notices.is_due(room, now)) {
         outcome.notice = true;
         let mut notice = Content::text(text);
         // A connector leaves it out for unasked posts, such as scheduled ones, and where it would

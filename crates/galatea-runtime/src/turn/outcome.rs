@@ -14,11 +14,10 @@ pub(crate) struct Outcome {
     pub(crate) elsewhere: Vec<(Address, Content)>,
     /// Notices elsewhere, which are not remembered.
     pub(crate) notices: Vec<(Address, Content)>,
-    /// Changes.
+    /// Changes that are committed with the answer.
     pub(crate) effects: Vec<RequestedChange>,
-    /// What actions did.
     pub(crate) results: Vec<ActionResult>,
-    /// The model's reasoning.
+    /// The model's reasoning, stored with the first reply.
     pub(crate) thought: Option<String>,
     /// Replies are worth remembering (notices are not).
     pub(crate) remember: bool,

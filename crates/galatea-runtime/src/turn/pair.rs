@@ -3,8 +3,11 @@
 use galatea_core::{Content, Event, Result, StepOutcome, Verdict};
 
 use super::{
-    commit::commit, context::TurnContext, engine::Engine, message::Waiting, outcome::Outcome,
-    place::TurnPlace,
+    commit::commit,
+    context::{TurnContext, TurnPlace},
+    engine::Engine,
+    message::Waiting,
+    outcome::Outcome,
 };
 use crate::{budget::Budget, pairing};
 

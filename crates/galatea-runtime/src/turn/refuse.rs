@@ -6,17 +6,16 @@ use std::ops::ControlFlow;
 
 use super::{
     commit::{commit, finish_unanswered},
-    context::TurnContext,
+    context::{TurnContext, TurnPlace},
     engine::Engine,
     gate::Judged,
     judge::Judge,
     message::{Claimed, Waiting},
     notice::limit_notice,
     outcome::Outcome,
-    place::TurnPlace,
 };
 use crate::{
-    budget::{Refusal, Visit},
+    budget::{Budget, Refusal, Visit},
     directory::RoomInfo,
     lanes::Lane,
 };
@@ -37,7 +36,7 @@ pub(super) struct Refused {
 /// Which limit keeps the first message from being answered, if one does; a message that is let
 /// through is counted.
 pub(super) fn refusal(
-    engine: &Engine,
+    budget: &Budget,
     lane: &Lane<RoomId, Claimed>,
     place: &TurnPlace,
     first: &Waiting,
@@ -55,10 +54,10 @@ pub(super) fn refusal(
             if let Some(verdict) = crowds(lane, &place.info, first, visit, verdict) {
                 return refused(verdict, None);
             }
-            (verdict, engine.budget.admit(visit))
+            (verdict, budget.admit(visit))
         }
-        Judged::Command(verdict) => (verdict, engine.budget.admit_command(visit)),
-        Judged::Ask(verdict) => (verdict, engine.budget.admit_opinion(visit)),
+        Judged::Command(verdict) => (verdict, budget.admit_command(visit)),
+        Judged::Ask(verdict) => (verdict, budget.admit_opinion(visit)),
         Judged::Skip(_) | Judged::Expired(_) | Judged::Pair(_) => return None,
     };
     let refusal = admitted.err()?;
@@ -102,13 +101,13 @@ fn crowds(
 /// Whether another person's message may be answered together with the current ones; none when the
 /// store must be read first.
 pub(super) fn admit(
-    engine: &Engine,
+    budget: &Budget,
     visit: &Visit,
     next: &Waiting,
     friend: bool,
 ) -> Option<std::result::Result<(), Refusal>> {
-    let theirs = engine.budget.visit_known(visit, next.entry.memory.entity_id, friend)?;
-    Some(engine.budget.admit(&theirs))
+    let theirs = budget.visit_known(visit, next.entry.memory.entity_id, friend)?;
+    Some(budget.admit(&theirs))
 }
 
 /// Finishes a refused message and those of the same person behind it, and notifies the person if

@@ -1,25 +1,26 @@
-//! One turn, from a lane's next message to a committed answer. [`run_turn`] reads as the table of
-//! contents of this folder.
+//! One turn, from a lane's next message to a committed answer. [`Engine::run_turn`] and [`answer`]
+//! read as the table of contents of this folder.
 
 use galatea_core::{
-    Decision, Error, Result, RoomId, StepOutcome, kill_point,
-    store::{InboxItem, InboxState},
+    Decision, Error, ErrorKind, Event, Result, RoomId, StepOutcome, kill_point,
+    store::{InboxItem, InboxState, RequestedChange},
 };
-use rand::RngExt;
-use std::{sync::Arc, time::Duration};
+use std::sync::Arc;
 
 use super::{
-    answer::{Ended, answer},
-    context::TurnContext,
+    commit::commit,
+    context::{TurnContext, TurnPlace},
     engine::Engine,
+    evaluate::{Committed, evaluate},
     gate::Judged,
     gather::{busy_policy, gather, interruption},
     judge::Judge,
     message::{Claimed, Waiting},
-    more, pair,
-    place::TurnPlace,
-    refuse,
+    more, pair, refuse,
+    see::see,
     skip::{self, drop_late, give_up, skip},
+    think::think,
+    typing::Typing,
 };
 use crate::{
     budget::{Budget, Visit},
@@ -33,7 +34,8 @@ const ATTEMPTS: u32 = 10;
 /// messages are answered one after another: whatever ends the program, only one of those that
 /// happened to be under way is counted for it.
 const SUSPECT: u32 = 3;
-const SHUFFLE: Duration = Duration::from_millis(100);
+/// How often a command that links people runs again because what it read has changed.
+const LINKING: u32 = 3;
 
 /// How a turn ended.
 pub(crate) enum TurnEnd {
@@ -65,7 +67,8 @@ impl Engine {
         let Some(place) = TurnPlace::of(self, &first).await? else {
             return self.follow(taken).await;
         };
-        let _alone = if first.attempts >= SUSPECT { Some(self.alone().await) } else { None };
+        let _alone =
+            if first.attempts >= SUSPECT { Some(self.claims.suspect().await) } else { None };
         if first.read_back
             && let Err(error) = self.store.begin_turn(&[id]).await
         {
@@ -73,7 +76,7 @@ impl Engine {
         }
 
         let judge = Judge::new(self, &place, &first).await?;
-        let judged = match skip::answered_before_edit(self, &first).await? {
+        let judged = match skip::answered_before_edit(&*self.store, &first).await? {
             Some(verdict) => Judged::Skip(verdict),
             None => judge.evaluate(&first),
         };
@@ -82,8 +85,9 @@ impl Engine {
             give_up(self, first).await?;
             return Ok(TurnEnd::Finished);
         }
-        let visit = visit(self, &place, &judge, &judged, &first).await?;
-        if let Some(refused) = refuse::refusal(self, lane, &place, &first, &judged, &visit) {
+        let visit = visit(&self.budget, &place, &judge, &judged, &first).await?;
+        if let Some(refused) = refuse::refusal(&self.budget, lane, &place, &first, &judged, &visit)
+        {
             refuse::refuse(self, lane, taken, &place, refused, &judge).await?;
             return Ok(TurnEnd::Finished);
         }
@@ -100,7 +104,9 @@ impl Engine {
                 pair::welcome(self, &place, first, verdict).await?;
                 return Ok(TurnEnd::Finished);
             }
-            Judged::Answer(verdict) if more::is_asked(self, &first, &place.info) => {
+            Judged::Answer(verdict)
+                if more::is_asked(&self.view.character, &first, &place.info) =>
+            {
                 more::go_on(self, &place, first, verdict, visit).await?;
                 return Ok(TurnEnd::Finished);
             }
@@ -109,49 +115,9 @@ impl Engine {
 
         let mut context = TurnContext::new(self, &place, first, verdict, visit);
         context.ask = ask;
-        context.save(self);
-        let busy = busy_policy(self, &place.info);
-        let collects = context.verdict.decision == Decision::Answer && !ask;
-        if collects && matches!(busy, BusyPolicy::Collect | BusyPolicy::Interrupt) {
-            gather(self, lane, &judge, &mut context, taken);
-        }
-        let decision = loop {
-            // Full, it is answered whatever else is said: a person who never stops must not keep
-            // the rest waiting.
-            let interruptible = collects
-                && busy == BusyPolicy::Interrupt
-                && context.merged.len() + 1 < self.limits.collect;
-            let from_bot = context.message.entry.envelope.from_bot;
-            let interrupted = interruption(lane, interruptible, &judge);
-            match Box::pin(answer(self, context, lane.len(), interrupted)).await? {
-                Ended::Committed(decision) => {
-                    self.state.hops.count(place.info.room.id, from_bot, decision);
-                    break decision;
-                }
-                Ended::Interrupted(again) => {
-                    context = *again;
-                    if gather(self, lane, &judge, &mut context, taken) {
-                        context.verdict.step(
-                            "busy",
-                            StepOutcome::Note,
-                            "started again, because more was said meanwhile",
-                        );
-                    }
-                }
-            }
-        };
-        if collects && busy == BusyPolicy::Drop && decision == Decision::Answer {
-            drop_late(self, lane).await;
-        }
+        context.save(&self.budget);
+        answer_busy(self, lane, taken, &judge, context).await?;
         Ok(TurnEnd::Finished)
-    }
-
-    /// Waits until no other suspect is answered, in random order: otherwise the same one would be
-    /// counted each time.
-    async fn alone(&self) -> tokio::sync::MutexGuard<'_, ()> {
-        let pause = rand::rng().random_range(Duration::ZERO..SHUFFLE);
-        tokio::time::sleep(pause).await;
-        self.state.suspects.lock().await
     }
 
     /// The first message's Room is not stored: it has moved while the message waited.
@@ -170,9 +136,126 @@ impl Engine {
     }
 }
 
+/// Answers a message; what happens to those that arrive meanwhile, the busy policy says.
+async fn answer_busy(
+    engine: &Arc<Engine>,
+    lane: &Lane<RoomId, Claimed>,
+    taken: &mut Vec<Claimed>,
+    judge: &Judge<'_>,
+    mut context: TurnContext,
+) -> Result<()> {
+    let info = Arc::clone(&context.info);
+    let busy = busy_policy(&engine.limits, &info);
+    let collects = context.verdict.decision == Decision::Answer && !context.ask;
+    if collects && matches!(busy, BusyPolicy::Collect | BusyPolicy::Interrupt) {
+        gather(engine, lane, judge, &mut context, taken);
+    }
+    let decision = loop {
+        // Full, it is answered whatever else is said: a person who never stops must not keep
+        // the rest waiting.
+        let interruptible = collects
+            && busy == BusyPolicy::Interrupt
+            && context.merged.len() + 1 < engine.limits.collect;
+        let from_bot = context.message.entry.envelope.from_bot;
+        let interrupted = interruption(lane, interruptible, judge);
+        match Box::pin(answer(engine, context, lane.len(), interrupted)).await? {
+            Ended::Committed(decision) => {
+                engine.state.hops.count(info.room.id, from_bot, decision);
+                break decision;
+            }
+            Ended::Interrupted(again) => {
+                context = *again;
+                if gather(engine, lane, judge, &mut context, taken) {
+                    context.verdict.step(
+                        "busy",
+                        StepOutcome::Note,
+                        "started again, because more was said meanwhile",
+                    );
+                }
+            }
+        }
+    };
+    if collects && busy == BusyPolicy::Drop && decision == Decision::Answer {
+        drop_late(engine, lane).await;
+    }
+    Ok(())
+}
+
+/// Answers the messages of a context: shows typing, recalls, sees, thinks, commits, then evaluates.
+/// `behind` messages of the room wait after it.
+async fn answer(
+    engine: &Arc<Engine>,
+    mut context: TurnContext,
+    behind: usize,
+    interrupted: impl Future<Output = ()>,
+) -> Result<Ended> {
+    let id = engine.view.identity.id();
+    let room = context.info.room.id;
+    let started = engine.clock.now();
+    engine.events.publish(Event::TurnStarted { agent: id, room, turn: context.turn });
+    let typing = Typing::start(&engine.clock, &context.route, context.address());
+    context.recall(engine, behind).await?;
+    // Whether to join in is asked without looking: strangers' albums would cost a call each.
+    if !context.ask && context.verdict.decision == Decision::Answer {
+        Box::pin(see(&*engine.store, &*engine.clock, &mut context)).await;
+    }
+    let thought = tokio::select! {
+        biased;
+        thought = Box::pin(think(engine, &context)) => thought?,
+        () = interrupted => return Ok(Ended::Interrupted(Box::new(context))),
+    };
+    drop(typing);
+    let (mut outcome, mut verdict, mut state) = thought;
+    let links = |effect: &RequestedChange| matches!(effect, RequestedChange::LinkPeople { .. });
+    let mut tries = if outcome.effects.iter().any(links) { LINKING } else { 0 };
+    let (replies, parts) = loop {
+        let finished = context.finish(&verdict);
+        let parts = u32::try_from(outcome.replies.len()).unwrap_or(u32::MAX);
+        match Box::pin(commit(engine, &context, outcome, finished)).await {
+            Ok(replies) => break (replies, parts),
+            // The other side took it back meanwhile: the command runs again and says what holds.
+            Err(error) if error.kind() == ErrorKind::Conflict && tries > 0 => {
+                tries -= 1;
+                (outcome, verdict, state) = Box::pin(think(engine, &context)).await?;
+            }
+            Err(error) => return Err(error),
+        }
+    };
+    let decision = verdict.decision;
+    let millis = u64::try_from(engine.clock.now().since(started).as_millis()).unwrap_or(u64::MAX);
+    tracing::debug!(source = %context.info.room.source, room = %room, turn = %context.turn, decision = ?decision, millis, "turn finished");
+    engine.events.publish(Event::TurnDecided {
+        agent: id,
+        room,
+        turn: context.turn,
+        memory: context.message.entry.memory.id,
+        decision,
+    });
+    engine.events.publish(Event::TurnFinished {
+        agent: id,
+        room,
+        turn: context.turn,
+        millis,
+        parts,
+    });
+    if !engine.thinking.registry.evaluators.is_empty() && !replies.is_empty() {
+        let committed = Box::new(Committed::new(context, state, replies, verdict));
+        engine.background.finish(evaluate(Arc::clone(engine), committed));
+    }
+    Ok(Ended::Committed(decision))
+}
+
+/// How an answer ended.
+enum Ended {
+    /// It is committed, with this decision.
+    Committed(Decision),
+    /// A newer message came; nothing was committed.
+    Interrupted(Box<TurnContext>),
+}
+
 /// Whose limits the turn is counted against.
 async fn visit(
-    engine: &Engine,
+    budget: &Budget,
     place: &TurnPlace,
     judge: &Judge<'_>,
     judged: &Judged,
@@ -185,7 +268,7 @@ async fn visit(
         }
         Judged::Answer(_) | Judged::Command(_) | Judged::Ask(_) => {
             let public = place.route.info.capabilities.public;
-            engine.budget.visit(policy, info, public, entity, judge.is_friend(first)).await
+            budget.visit(policy, info, public, entity, judge.is_friend(first)).await
         }
     }
 }

@@ -5,12 +5,12 @@
 use base64::{Engine as _, prelude::BASE64_STANDARD};
 use futures::future::join_all;
 use galatea_core::{
-    Content, Error, Media, MediaKind, MemoryId, Result, StepOutcome, Timestamp,
+    Clock, Content, Error, Media, MediaKind, MemoryId, Result, StepOutcome, Store, Timestamp,
     model::{ChatMessage, ChatPart, ChatRole, TextRequest},
 };
 use std::time::Duration;
 
-use super::{context::TurnContext, engine::Engine, hear};
+use super::{context::TurnContext, hear};
 
 /// Largest picture shown to a model, in bytes: the strictest API takes 5 MB of base64 (Anthropic,
 /// Vision, "Evaluate image size").
@@ -27,7 +27,7 @@ const PATIENCE: Duration = Duration::from_secs(45);
 const PROMPT: &str = "Describe this picture for someone who cannot see it, in at most five sentences. If there is writing in it, quote it.";
 
 /// Describes pictures that have no description yet.
-pub(super) async fn see(engine: &Engine, context: &mut TurnContext) {
+pub(super) async fn see(store: &dyn Store, clock: &dyn Clock, context: &mut TurnContext) {
     // People ask about the files of replied-to and forwarded messages as often as about their own.
     let files = |content: &'_ Content| {
         content
@@ -47,7 +47,7 @@ pub(super) async fn see(engine: &Engine, context: &mut TurnContext) {
         return;
     }
     // A little sooner, so that a model that does not answer is found out.
-    let deadline = engine.clock.now().plus(PATIENCE - PATIENCE / 20);
+    let deadline = clock.now().plus(PATIENCE - PATIENCE / 20);
     let outcomes = join_all(unseen.iter().map(async |media| {
         let seen = tokio::time::timeout(PATIENCE, describe(context, media, deadline)).await;
         seen.unwrap_or_else(|_| {
@@ -79,7 +79,7 @@ pub(super) async fn see(engine: &Engine, context: &mut TurnContext) {
     }
     for memory in context.memories_mut() {
         if fill(&mut memory.content, &described)
-            && let Err(error) = keep(engine, memory.id, &described).await
+            && let Err(error) = keep(store, memory.id, &described).await
         {
             tracing::warn!(memory = %memory.id, error = %error.report(), "failed to store the description of an attachment; only this turn knows it");
         }
@@ -98,10 +98,10 @@ enum Description {
 
 /// Stores the words with the message as it reads now: looking takes seconds, in which it may have
 /// been edited or deleted.
-async fn keep(engine: &Engine, id: MemoryId, described: &[(Media, Description)]) -> Result<()> {
-    let Some(mut memory) = engine.store.memory(id).await? else { return Ok(()) };
+async fn keep(store: &dyn Store, id: MemoryId, described: &[(Media, Description)]) -> Result<()> {
+    let Some(mut memory) = store.memory(id).await? else { return Ok(()) };
     if fill(&mut memory.content, described) {
-        engine.store.update_content(memory.agent_id, id, &memory.content).await?;
+        store.update_content(memory.agent_id, id, &memory.content).await?;
     }
     Ok(())
 }

@@ -1,7 +1,7 @@
 //! Finishes messages that get no answer, each with its reason.
 
 use galatea_core::{
-    Decision, Result, RoomId, StepOutcome, Verdict, store::InboxState, verdict::Change,
+    Decision, Result, RoomId, StepOutcome, Store, Verdict, store::InboxState, verdict::Change,
 };
 
 use super::{
@@ -30,16 +30,12 @@ pub(super) async fn drop_late(engine: &Engine, lane: &Lane<RoomId, Claimed>) {
         let Ok(items) = engine.store.unfinished_in_room(*lane.key(), BATCH).await else { return };
         let mut late = Vec::new();
         for item in items {
-            let id = item.entry.memory.id;
-            let lease = engine.ownership.room(&item.entry.source, item.entry.memory.room_id);
-            let Some(lease) = lease.filter(|_| !engine.in_flight.contains(&id)) else { continue };
-            let message = Waiting::stored(item, lease);
+            let Some(message) = engine.claims.unclaimed(item) else { continue };
             if !plain(&message) || message.received_at > now {
                 break;
             }
-            // In flight, so that no reconcile takes it up meanwhile.
-            let Some(in_flight) = engine.in_flight.begin(id) else { break };
-            late.push(Claimed { message, in_flight });
+            let Some(claimed) = engine.claims.claim(message) else { break };
+            late.push(claimed);
         }
         if late.is_empty() || !drop_all(engine, lane, late).await {
             return;
@@ -70,12 +66,11 @@ async fn drop_all(engine: &Engine, lane: &Lane<RoomId, Claimed>, late: Vec<Claim
 /// # Errors
 /// Those of the store.
 pub(super) async fn answered_before_edit(
-    engine: &Engine,
+    store: &dyn Store,
     message: &Waiting,
 ) -> Result<Option<Verdict>> {
     let Some(original) = message.entry.envelope.edit_of else { return Ok(None) };
-    let answered = engine
-        .store
+    let answered = store
         .inbox_item(original)
         .await?
         .is_some_and(|original| original.state == InboxState::Done);
@@ -118,6 +113,7 @@ pub(super) async fn skip(
     finish_unanswered(engine, room, finished, Vec::new()).await
 }
 
+/// Finishes a message whose turns ended the program each time.
 pub(super) async fn give_up(engine: &Engine, waiting: Waiting) -> Result<()> {
     let room = waiting.entry.memory.room_id;
     let mut verdict = Verdict { decision: Decision::Failed, ..Verdict::default() };

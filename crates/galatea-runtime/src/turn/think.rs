@@ -3,26 +3,29 @@
 
 use futures::FutureExt;
 use galatea_core::{
-    ActionResult, Content, Decision, Error, ErrorKind, Result, State, StepOutcome, Timestamp, Turn,
-    Verdict, model::LIMIT_CODE, store::Amount, turn::Catalog,
+    ActionResult, Content, Decision, Error, ErrorKind, Event, Middleware, Result, State,
+    StepOutcome, Timestamp, Turn, Verdict, model::LIMIT_CODE, store::Amount, turn::Catalog,
 };
-use std::panic::AssertUnwindSafe;
+use std::{panic::AssertUnwindSafe, time::Duration};
 
 use super::{
     act::{self, only_reachable},
-    catalog::catalog,
-    commands, compose, confirm,
+    commands,
+    compose::{catalog, compose_state},
+    confirm,
     context::TurnContext,
     decide::{self, Providers},
-    engine::Engine,
+    engine::{Engine, Thinking},
     notice::{BROKEN, limit_notice, notice},
     outcome::Outcome,
     prompt,
+    window::Windows,
 };
 use crate::{
-    budget,
+    budget::{Budget, Refusal},
     ownership::LeaseGuard,
     plan::{Parsed, PlanFormat, RespondDecision},
+    registry::Extension,
 };
 
 /// What came of thinking: what to commit, why, and the context it was made in.
@@ -58,24 +61,24 @@ pub(super) async fn think(engine: &Engine, context: &TurnContext) -> Result<Thou
     if failure.code() == Some(LIMIT_CODE)
         && let Some(refusal) = context.meter.refusal()
     {
-        return Ok(refused(engine, context, verdict, &refusal));
+        return Ok(refused(&engine.budget, context, verdict, &refusal));
     }
     Ok(failed(engine, context, verdict, &failure))
 }
 
 /// A limit was reached while the turn was under way: nothing is said but that.
 fn refused(
-    engine: &Engine,
+    budget: &Budget,
     context: &TurnContext,
     mut verdict: Verdict,
-    refusal: &budget::Refusal,
+    refusal: &Refusal,
 ) -> Thought {
     refusal.note(&mut verdict);
     let mut outcome = Outcome::default();
     let notice = if context.ask || context.message.entry.envelope.from_bot {
         None
     } else {
-        engine.budget.notice(&context.meter.visit, refusal)
+        budget.notice(&context.meter.visit, refusal)
     };
     context.meter.count(Amount {
         refused: 1,
@@ -97,9 +100,10 @@ async fn answer(
     verdict: &mut Verdict,
 ) -> Result<(Outcome, State)> {
     let empty = State::default();
+    let Thinking { windows, registry, .. } = &engine.thinking;
     let deadline = engine.limits.provider;
     let bare = context.turn(engine, &empty, catalog);
-    for middleware in &engine.registry.middleware {
+    for middleware in &registry.middleware {
         if let Err(error) = middleware.before(&middleware.turn(&bare), verdict).await {
             verdict.decision = Decision::Skip;
             verdict.step(middleware.name(), StepOutcome::Skip, error.to_string());
@@ -108,11 +112,10 @@ async fn answer(
             return Ok((Outcome::default(), empty));
         }
     }
-    let mut state = compose::compose_state(&bare, engine.registry.standing(), deadline).await;
+    let mut state = compose_state(&bare, registry.standing(), deadline).await;
     note_left_out(&state, verdict);
-
     if context.ask {
-        if !joins_in(engine, &context.turn(engine, &state, catalog), until, verdict).await? {
+        if !joins_in(windows, &context.turn(engine, &state, catalog), until, verdict).await? {
             return Ok((Outcome::default(), state));
         }
         engine.budget.answered(&context.meter.visit);
@@ -120,7 +123,7 @@ async fn answer(
 
     let mut parsed = decide::decide(
         &context.turn(engine, &state, catalog),
-        &engine.state.windows,
+        windows,
         &[],
         Providers::MayBeAsked,
         until,
@@ -129,12 +132,11 @@ async fn answer(
     .await?;
     if !parsed.plan.providers.is_empty() {
         let asked = parsed.plan.providers.clone();
-        let more = engine.registry.providers.iter().filter(|p| {
+        let more = registry.providers.iter().filter(|p| {
             asked.iter().any(|name| name.eq_ignore_ascii_case(p.name()))
                 && state.fragment(p.name()).is_none()
         });
-        let extra =
-            compose::compose_state(&context.turn(engine, &state, catalog), more, deadline).await;
+        let extra = compose_state(&context.turn(engine, &state, catalog), more, deadline).await;
         if !extra.fragments.is_empty() || !parsed.plan.does_something() {
             verdict.step(
                 "providers",
@@ -144,7 +146,7 @@ async fn answer(
             state.fragments.extend(extra.fragments);
             parsed = decide::decide(
                 &context.turn(engine, &state, catalog),
-                &engine.state.windows,
+                windows,
                 &[],
                 Providers::Given,
                 until,
@@ -158,18 +160,27 @@ async fn answer(
     let mut outcome =
         Box::pin(carry_out(engine, &turn, &context.message.lease, parsed, until, verdict)).await?;
     for reply in &mut outcome.replies {
-        reviewed(engine, &turn, reply).await;
+        reviewed(&registry.middleware, deadline, &turn, reply).await;
     }
-    Ok((labelled(engine, context, bounded(outcome, verdict)), state))
+    let mut outcome = bounded(outcome, verdict);
+    if engine.thinking.is_scripted() {
+        label(context, &mut outcome);
+    }
+    Ok((outcome, state))
 }
 
 /// Middleware looks at an answer. One that fails or takes too long leaves it as it was.
-async fn reviewed(engine: &Engine, turn: &Turn<'_>, reply: &mut Content) {
-    for middleware in &engine.registry.middleware {
+async fn reviewed(
+    middleware: &[Extension<dyn Middleware>],
+    deadline: Duration,
+    turn: &Turn<'_>,
+    reply: &mut Content,
+) {
+    for middleware in middleware {
         let mut changed = reply.clone();
         let turn = &middleware.turn(turn);
         let work = AssertUnwindSafe(middleware.answered(turn, &mut changed)).catch_unwind();
-        match tokio::time::timeout(engine.limits.provider, work).await {
+        match tokio::time::timeout(deadline, work).await {
             Ok(Ok(Ok(()))) => *reply = changed,
             Ok(Ok(Err(error))) => {
                 tracing::warn!(turn = %turn.id, middleware = middleware.name(), error = %error.report(), "middleware failed; the answer stays as it was");
@@ -220,7 +231,7 @@ async fn carry_out(
     let act::Acted { mut results, requests, rulings } =
         act::process_actions(turn, engine, &doing, &act::ActionBounds { until, lease }).await;
     confirm::note_rulings(&rulings, verdict);
-    results.iter_mut().for_each(|result| only_reachable(engine, result));
+    results.iter_mut().for_each(|result| only_reachable(&engine.outbox, result));
     let others_words =
         galatea_core::standing::authorship(turn) == galatea_core::rights::Authorship::Others;
     let mut outcome =
@@ -247,7 +258,7 @@ async fn carry_out(
         let lines: Vec<String> = results.iter().map(result_line).collect();
         let words = match decide::decide(
             turn,
-            &engine.state.windows,
+            &engine.thinking.windows,
             &lines,
             Providers::MayBeAsked,
             until,
@@ -288,17 +299,16 @@ fn result_line(result: &ActionResult) -> String {
 }
 
 async fn joins_in(
-    engine: &Engine,
+    windows: &Windows,
     turn: &Turn<'_>,
     until: Timestamp,
     verdict: &mut Verdict,
 ) -> Result<bool> {
-    let (decision, said) =
-        match decide::should_respond(turn, &engine.state.windows, until, verdict).await? {
-            RespondDecision::Respond => (Decision::Answer, "the model wants to join in"),
-            RespondDecision::Ignore => (Decision::Skip, "the model sees no reason to join in"),
-            RespondDecision::Stop => (Decision::Skip, "the model was asked to be quiet"),
-        };
+    let (decision, said) = match decide::should_respond(turn, windows, until, verdict).await? {
+        RespondDecision::Respond => (Decision::Answer, "the model wants to join in"),
+        RespondDecision::Ignore => (Decision::Skip, "the model sees no reason to join in"),
+        RespondDecision::Stop => (Decision::Skip, "the model was asked to be quiet"),
+    };
     verdict.decision = decision;
     verdict.step(
         "ambient",
@@ -331,7 +341,7 @@ fn failed(engine: &Engine, context: &TurnContext, mut verdict: Verdict, error: &
     let command = verdict.decision == Decision::Command;
     verdict.decision = Decision::Failed;
     verdict.step(if command { "command" } else { "model" }, StepOutcome::Failed, error.to_string());
-    engine.events.publish(galatea_core::Event::TurnFailed {
+    engine.events.publish(Event::TurnFailed {
         agent: engine.view.identity.id(),
         room,
         turn: context.turn,
@@ -339,7 +349,8 @@ fn failed(engine: &Engine, context: &TurnContext, mut verdict: Verdict, error: &
     });
     let ours = command || matches!(error.code(), Some("GAL-TURN-PANIC" | "GAL-TURN-TIMEOUT"));
     let outcome = notice(
-        engine,
+        &engine.state.notices,
+        engine.clock.now(),
         context,
         &mut verdict,
         if ours { Some(BROKEN) } else { engine.state.notices.no_model() },
@@ -348,16 +359,13 @@ fn failed(engine: &Engine, context: &TurnContext, mut verdict: Verdict, error: &
 }
 
 /// A script's words carry a label wherever people see them.
-fn labelled(engine: &Engine, context: &TurnContext, mut outcome: Outcome) -> Outcome {
-    if engine.models.large.info().scripted {
-        for reply in &mut outcome.replies {
-            reply.extra.insert("label".into(), "offline script".into());
-            if context.route.info.capabilities.public {
-                reply.text.push_str("\n\n*Offline script, not AI*");
-            }
+fn label(context: &TurnContext, outcome: &mut Outcome) {
+    for reply in &mut outcome.replies {
+        reply.extra.insert("label".into(), "offline script".into());
+        if context.route.info.capabilities.public {
+            reply.text.push_str("\n\n*Offline script, not AI*");
         }
     }
-    outcome
 }
 
 fn note_left_out(state: &State, verdict: &mut Verdict) {

@@ -64,7 +64,6 @@ impl Limits {
 }
 
 impl Windows {
-    /// Nothing learnt yet.
     pub(super) fn new(store: Arc<dyn Store>) -> Self {
         Self { learnt: DashMap::new(), store }
     }

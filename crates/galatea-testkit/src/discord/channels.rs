@@ -147,7 +147,7 @@ pub(crate) fn create(state: &mut State, request: &Request) -> Answer {
     }
     let reference = match body.get("message_reference") {
         None | Some(Value::Null) => None,
-        Some(told) => reference(state, channel, told)?,
+        Some(given) => reference(state, channel, given)?,
     };
     let now = state.now();
     let id = state.world.id(now);
@@ -171,12 +171,12 @@ pub(crate) fn create(state: &mut State, request: &Request) -> Answer {
 }
 
 /// The message that the body's reference names, for a reply.
-fn reference(state: &State, channel: u64, told: &Value) -> Result<Option<u64>, Refusal> {
-    let id = told["message_id"]
+fn reference(state: &State, channel: u64, given: &Value) -> Result<Option<u64>, Refusal> {
+    let id = given["message_id"]
         .as_str()
         .and_then(|id| id.parse().ok())
         .ok_or_else(|| Refusal::form("message_reference.message_id", "must be a snowflake"))?;
-    if told.get("channel_id").is_some_and(|c| *c != json!(channel.to_string())) {
+    if given.get("channel_id").is_some_and(|c| *c != json!(channel.to_string())) {
         return Err(Refusal::form(
             "message_reference.channel_id",
             "must be the channel it is posted in",
@@ -191,7 +191,7 @@ fn reference(state: &State, channel: u64, told: &Value) -> Result<Option<u64>, R
     }
     match state.world.message(channel, id) {
         Some(_) => Ok(Some(id)),
-        None if told["fail_if_not_exists"] == false => Ok(None),
+        None if given["fail_if_not_exists"] == false => Ok(None),
         None => Err(Refusal::form("message_reference", "Unknown message")),
     }
 }

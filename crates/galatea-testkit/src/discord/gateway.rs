@@ -261,8 +261,8 @@ impl Connection {
         let sent = self.sent;
         match (sequence, state.sessions.of(number)) {
             (Value::Null, _) => {}
-            (told, Some(session)) => match told.as_u64() {
-                Some(told) if told <= sent => session.acknowledge(told),
+            (acknowledged, Some(session)) => match acknowledged.as_u64() {
+                Some(acknowledged) if acknowledged <= sent => session.acknowledge(acknowledged),
                 _ => {
                     state.violate("gateway", "a heartbeat acknowledges an event that was not sent");
                     return Err(Over::Close(4007));

@@ -22,7 +22,7 @@ use serde_json::Value;
 use super::{
     faults::Effect,
     gateway,
-    limits::Told,
+    limits::Allowance,
     load,
     refusal::{Answer, Limit, Refusal},
     routes,
@@ -88,7 +88,7 @@ async fn handle(
             if body.is_empty() { 204 } else { 200 },
             "application/json",
             body,
-            Some(&Told::unlimited()),
+            Some(&Allowance::unlimited()),
         );
     }
     match read(&shared, &head, &body) {
@@ -177,7 +177,7 @@ fn payload(kind: &str, body: &Bytes) -> Result<(Value, Vec<multipart::Part>), &'
 
 async fn call(shared: Arc<Shared>, wire: &Wire, request: Request) -> Response {
     let (route, channel) = (request.route, request.channel());
-    let (index, effect, told, limited) = begin(&shared, &request);
+    let (index, effect, left, limited) = begin(&shared, &request);
     shared.bump();
     let outcome = match (limited, &effect) {
         (Some(refusal), _) => Err(refusal),
@@ -213,9 +213,9 @@ async fn call(shared: Arc<Shared>, wire: &Wire, request: Request) -> Response {
         }
     }
     let response = match &outcome {
-        Ok(Value::Null) => plain(204, "application/json", Bytes::new(), Some(&told)),
-        Ok(value) => plain(200, "application/json", Bytes::from(value.to_string()), Some(&told)),
-        Err(refusal) => refuse(refusal, Some(&told)),
+        Ok(Value::Null) => plain(204, "application/json", Bytes::new(), Some(&left)),
+        Ok(value) => plain(200, "application/json", Bytes::from(value.to_string()), Some(&left)),
+        Err(refusal) => refuse(refusal, Some(&left)),
     };
     match effect {
         Some(Effect::LoseResponse) => cut(wire, 0),
@@ -247,7 +247,7 @@ async fn call(shared: Arc<Shared>, wire: &Wire, request: Request) -> Response {
 fn begin(
     shared: &Arc<Shared>,
     request: &Request,
-) -> (usize, Option<Effect>, Told, Option<Refusal>) {
+) -> (usize, Option<Effect>, Allowance, Option<Refusal>) {
     let mut state = shared.lock();
     let files = request
         .files
@@ -271,9 +271,9 @@ fn begin(
     };
     let major = request.ids.first().cloned().unwrap_or_default();
     let exempt = request.route.contains("/callback") || request.route.contains("/webhooks/");
-    let (told, limited) = state.limits.count(request.route, &major, size, window, exempt);
+    let (left, limited) = state.limits.count(request.route, &major, size, window, exempt);
     let effect = if limited.is_some() { None } else { state.record.effect(request.route, channel) };
-    (index, effect, told, limited)
+    (index, effect, left, limited)
 }
 
 fn order(
@@ -336,9 +336,9 @@ fn failure(status: u16, kind: ErrorBody) -> Response {
     }
 }
 
-fn refuse(refusal: &Refusal, told: Option<&Told>) -> Response {
+fn refuse(refusal: &Refusal, left: Option<&Allowance>) -> Response {
     let mut response =
-        plain(refusal.status, "application/json", Bytes::from(refusal.body().to_string()), told);
+        plain(refusal.status, "application/json", Bytes::from(refusal.body().to_string()), left);
     if let Some(limit) = &refusal.limit {
         let headers = response.headers_mut();
         // Whole seconds, rounded up.
@@ -372,21 +372,21 @@ fn cut(wire: &Wire, bytes: usize) -> Response {
     plain(200, "application/json", Bytes::new(), None)
 }
 
-fn plain(status: u16, kind: &'static str, body: Bytes, told: Option<&Told>) -> Response {
+fn plain(status: u16, kind: &'static str, body: Bytes, left: Option<&Allowance>) -> Response {
     let mut response = Response::new(Body::from(body));
     *response.status_mut() =
         StatusCode::from_u16(status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
     let headers = response.headers_mut();
     headers.insert(header::CONTENT_TYPE, HeaderValue::from_static(kind));
-    if let Some(told) = told {
-        set(headers, "x-ratelimit-limit", &told.limit.to_string());
-        set(headers, "x-ratelimit-remaining", &told.remaining.to_string());
-        set(headers, "x-ratelimit-reset-after", &format!("{:.3}", told.reset_after.as_secs_f64()));
+    if let Some(left) = left {
+        set(headers, "x-ratelimit-limit", &left.limit.to_string());
+        set(headers, "x-ratelimit-remaining", &left.remaining.to_string());
+        set(headers, "x-ratelimit-reset-after", &format!("{:.3}", left.reset_after.as_secs_f64()));
         let reset =
             std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap_or_default()
-                + told.reset_after;
+                + left.reset_after;
         set(headers, "x-ratelimit-reset", &format!("{:.3}", reset.as_secs_f64()));
-        set(headers, "x-ratelimit-bucket", &told.bucket);
+        set(headers, "x-ratelimit-bucket", &left.bucket);
     }
     response
 }

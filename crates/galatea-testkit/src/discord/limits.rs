@@ -30,14 +30,14 @@ struct Bucket {
 
 /// Content of an answer's rate limit headers.
 #[derive(Debug, Clone)]
-pub(crate) struct Told {
+pub(crate) struct Allowance {
     pub(crate) bucket: String,
     pub(crate) limit: u32,
     pub(crate) remaining: u32,
     pub(crate) reset_after: Duration,
 }
 
-impl Told {
+impl Allowance {
     /// Limits that are never reached, for benchmarks.
     pub(crate) fn unlimited() -> Self {
         Self {
@@ -58,7 +58,7 @@ impl Limits {
         size: u32,
         window: Duration,
         exempt: bool,
-    ) -> (Told, Option<Refusal>) {
+    ) -> (Allowance, Option<Refusal>) {
         let now = Instant::now();
         let key = (route.to_owned(), major.to_owned());
         let refuse = |retry_after: Duration, global| {
@@ -69,7 +69,7 @@ impl Limits {
         if bucket.until <= now {
             *bucket = Bucket { used: 0, until: now + window };
         }
-        let told = |b: &Bucket| Told {
+        let left = |b: &Bucket| Allowance {
             bucket: hash(route),
             limit: size,
             remaining: size.saturating_sub(b.used),
@@ -77,7 +77,7 @@ impl Limits {
         };
         if let Some(until) = self.rest.get(&key).filter(|u| **u > now) {
             return (
-                told(bucket),
+                left(bucket),
                 Some(
                     refuse(*until - now, false)
                         .wrong("called before the retry_after of an earlier answer had passed"),
@@ -87,7 +87,7 @@ impl Limits {
         if !exempt {
             if let Some(until) = self.global_rest.filter(|u| *u > now) {
                 return (
-                    told(bucket),
+                    left(bucket),
                     Some(
                         refuse(until - now, true)
                             .wrong("called before the global retry_after had passed"),
@@ -98,7 +98,7 @@ impl Limits {
                 self.recent.pop_front();
             }
             if self.recent.len() >= GLOBAL {
-                return (told(bucket), Some(refuse(Duration::from_secs(1), true)));
+                return (left(bucket), Some(refuse(Duration::from_secs(1), true)));
             }
             self.recent.push_back(now);
         }
@@ -107,12 +107,12 @@ impl Limits {
             // violation.
             let wait = bucket.until - now;
             return (
-                told(bucket),
+                left(bucket),
                 Some(refuse(wait, false).wrong("called although X-RateLimit-Remaining was 0")),
             );
         }
         bucket.used += 1;
-        (told(bucket), None)
+        (left(bucket), None)
     }
 
     /// Starts a rate limit that a fault demands.

@@ -105,12 +105,12 @@ pub(crate) fn answer(
                 load.answered(usize::try_from(room).unwrap_or(usize::MAX), &message.content);
             }
             // Discord sends a bot its own messages, too.
-            let told = state.world.message_event(&message, &state.base);
+            let event = state.world.message_event(&message, &state.base);
             let bot = state.world.bot;
-            state.sessions.dispatch(None, intent::DIRECT_MESSAGES, "MESSAGE_CREATE", &told, bot);
+            state.sessions.dispatch(None, intent::DIRECT_MESSAGES, "MESSAGE_CREATE", &event, bot);
             drop(state);
             shared.bump();
-            Some(Bytes::from(told.to_string()))
+            Some(Bytes::from(event.to_string()))
         }
         _ => None,
     }

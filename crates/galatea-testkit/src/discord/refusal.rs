@@ -37,15 +37,15 @@ impl Refusal {
     }
 
     /// 50035 for a faulty field; always a violation.
-    pub(crate) fn form(field: &str, told: impl Into<String>) -> Self {
-        let told = told.into();
-        let mut errors = json!({ "_errors": [{ "code": "BASE_TYPE_BAD", "message": told }] });
+    pub(crate) fn form(field: &str, reason: impl Into<String>) -> Self {
+        let reason = reason.into();
+        let mut errors = json!({ "_errors": [{ "code": "BASE_TYPE_BAD", "message": reason }] });
         for name in field.rsplit('.') {
             errors = json!({ name: errors });
         }
         Self {
             errors,
-            violation: Some(format!("{field}: {told}")),
+            violation: Some(format!("{field}: {reason}")),
             ..Self::new(400, 50035, "Invalid Form Body")
         }
     }

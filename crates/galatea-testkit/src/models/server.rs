@@ -315,12 +315,12 @@ async fn handle<D: Dialect>(State(shared): State<Arc<Shared<D>>>, request: Reque
     }
     let key = key.unwrap_or_default();
     if !violations.is_empty() {
-        let told = violations.join("; ");
+        let message = violations.join("; ");
         lock(&shared.violations).append(&mut violations);
         return json(
             400,
             None,
-            &serde_json::json!({ "error": { "message": told, "type": "invalid_request_error", "code": null } }),
+            &serde_json::json!({ "error": { "message": message, "type": "invalid_request_error", "code": null } }),
         );
     }
     if bad_key {

@@ -95,16 +95,16 @@ async fn begin(client: &mut TcpStream, server: u16, startup: &[u8]) -> std::io::
     server.write_all(startup).await?;
     let mut welcome = Vec::new();
     loop {
-        let told = read(&mut server).await?;
-        client.write_all(&told).await?;
-        let asks = told[0] == b'R' && !matches!(told[5..9], [0, 0, 0, 0] | [0, 0, 0, 12]);
+        let packet = read(&mut server).await?;
+        client.write_all(&packet).await?;
+        let asks = packet[0] == b'R' && !matches!(packet[5..9], [0, 0, 0, 0] | [0, 0, 0, 12]);
         if asks {
             let word = read(client).await?;
             server.write_all(&word).await?;
-        } else if !welcome.is_empty() || told[0] == b'R' && told[5..9] == [0; 4] {
-            welcome.extend_from_slice(&told);
+        } else if !welcome.is_empty() || packet[0] == b'R' && packet[5..9] == [0; 4] {
+            welcome.extend_from_slice(&packet);
         }
-        if told[0] == b'Z' {
+        if packet[0] == b'Z' {
             return Ok(Session { server, welcome });
         }
     }
@@ -113,10 +113,10 @@ async fn begin(client: &mut TcpStream, server: u16, startup: &[u8]) -> std::io::
 /// Passes on the complete answer to one request. True when no transaction is open afterwards.
 async fn answer(server: &mut TcpStream, client: &mut TcpStream) -> std::io::Result<bool> {
     loop {
-        let told = read(server).await?;
-        client.write_all(&told).await?;
-        if told[0] == b'Z' {
-            return Ok(told[5] == b'I');
+        let packet = read(server).await?;
+        client.write_all(&packet).await?;
+        if packet[0] == b'Z' {
+            return Ok(packet[5] == b'I');
         }
     }
 }

@@ -228,8 +228,8 @@ impl Server {
 
     /// Process id of the main process, the parent of all others.
     pub fn pid(&self) -> u32 {
-        let told = fs::read_to_string(Path::new(&self.data()).join("postmaster.pid")).unwrap();
-        told.lines().next().unwrap().trim().parse().unwrap()
+        let text = fs::read_to_string(Path::new(&self.data()).join("postmaster.pid")).unwrap();
+        text.lines().next().unwrap().trim().parse().unwrap()
     }
 
     /// The port the server listens on.

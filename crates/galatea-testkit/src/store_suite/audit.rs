@@ -207,9 +207,9 @@ pub async fn gaps_are_listed_with_their_account(store: Arc<dyn Store>) {
         store.ingest(ingest).await.unwrap();
     }
     let missing = store.missing().await.unwrap();
-    let told: Vec<_> =
+    let reported: Vec<_> =
         missing.iter().map(|m| (m.source.clone(), m.account.0.as_str(), m.gap.clone())).collect();
-    assert_eq!(told, [(SOURCE, "8", gap(1)), (SOURCE, "8", gap(2)), (SOURCE, "9", gap(3))]);
+    assert_eq!(reported, [(SOURCE, "8", gap(1)), (SOURCE, "8", gap(2)), (SOURCE, "9", gap(3))]);
 }
 
 /// A seeded random walk of 300 steps: the store accepts and refuses the same steps as [`Tables`]

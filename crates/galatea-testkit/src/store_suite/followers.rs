@@ -56,18 +56,18 @@ async fn embedded(store: &Arc<dyn Store>, scene: Scene) -> Vec<String> {
 }
 
 /// Messages in two rooms of an agent, all embedded. The second of each room is of another person.
-struct Told {
+struct Follower {
     scene: Scene,
     other: EntityId,
     here: Vec<Memory>,
 }
 
-impl Told {
+impl Follower {
     /// `alone`: as a version stored them that did not store the message before.
     async fn new(store: &Arc<dyn Store>, alone: bool) -> Self {
         let (scene, other) = (Scene::new(), EntityId::fresh());
         let elsewhere = scene.other_room();
-        let mut told = Self { scene, other, here: Vec::new() };
+        let mut followed = Self { scene, other, here: Vec::new() };
         for (n, text) in (0..).zip(["first", "second", "third", "fourth"]) {
             for place in [scene, elsewhere] {
                 let place = if n == 1 { Scene { person: other, ..place } } else { place };
@@ -75,7 +75,7 @@ impl Told {
                 let message = place.message(text, n / 2);
                 store.ingest(Scene::batch(std::slice::from_ref(&message))).await.unwrap();
                 if place.room == scene.room {
-                    told.here.push(message.memory);
+                    followed.here.push(message.memory);
                 }
             }
         }
@@ -86,14 +86,14 @@ impl Told {
         }
         assert_eq!(embed(store, scene, &all).await, 8);
         assert_eq!(waiting(store, scene, 1_000).await, [[""; 2]; 0]);
-        told
+        followed
     }
 }
 
 /// Deleted: the next one waits again, with the message that is before it now.
 pub async fn an_embedding_goes_with_a_deleted_message_before_it(store: Arc<dyn Store>) {
     for alone in [true, false] {
-        let Told { scene, here, .. } = Told::new(&store, alone).await;
+        let Follower { scene, here, .. } = Follower::new(&store, alone).await;
         store.delete_memories(scene.agent, &[here[1].id]).await.unwrap();
         let left = ["first", "first", "fourth", "fourth", "second", "third"];
         assert_eq!(embedded(&store, scene).await, left);
@@ -116,7 +116,7 @@ pub async fn an_embedding_goes_with_a_deleted_message_before_it(store: Arc<dyn S
 /// Edited: the next one waits again, with the new text. The same text changes nothing.
 pub async fn an_embedding_goes_with_an_edited_message_before_it(store: Arc<dyn Store>) {
     for alone in [true, false] {
-        let Told { scene, here, .. } = Told::new(&store, alone).await;
+        let Follower { scene, here, .. } = Follower::new(&store, alone).await;
         let mut same = here[1].content.clone();
         same.url = Some("https://example.org".to_owned());
         assert!(store.update_content(scene.agent, here[1].id, &same).await.unwrap());
@@ -133,7 +133,7 @@ pub async fn an_embedding_goes_with_an_edited_message_before_it(store: Arc<dyn S
 /// Expired: the oldest message that is kept waits again, alone.
 pub async fn an_embedding_goes_with_an_expired_message_before_it(store: Arc<dyn Store>) {
     for alone in [true, false] {
-        let Told { scene, here, .. } = Told::new(&store, alone).await;
+        let Follower { scene, here, .. } = Follower::new(&store, alone).await;
         store.expire_memories(scene.agent, &[here[0].id, here[1].id]).await.unwrap();
         assert_eq!(waiting(&store, scene, 2_000).await, [["", "third"]]);
         let left = ["first", "fourth", "fourth", "second", "third"];
@@ -144,7 +144,7 @@ pub async fn an_embedding_goes_with_an_expired_message_before_it(store: Arc<dyn 
 /// Forgotten: in all rooms of the person the next ones of others wait again.
 pub async fn an_embedding_goes_with_a_forgotten_message_before_it(store: Arc<dyn Store>) {
     for alone in [true, false] {
-        let Told { scene, other, .. } = Told::new(&store, alone).await;
+        let Follower { scene, other, .. } = Follower::new(&store, alone).await;
         let mut record = scene.turn(&[]);
         record.effects = vec![RequestedChange::ForgetPerson { entity: other }];
         store.finish_turn(record).await.unwrap();

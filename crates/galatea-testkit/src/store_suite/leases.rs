@@ -117,21 +117,21 @@ pub async fn events_reach_the_others(store: Arc<dyn Store>) {
     store.publish_events(there, std::slice::from_ref(&before)).await.unwrap();
     let (begin, none) = store.events_after(here, None, 10).await.unwrap();
     assert_eq!(none, []);
-    let told: Vec<Event> = (0..5).map(|_| event()).collect();
-    store.publish_events(there, &told[..3]).await.unwrap();
+    let published: Vec<Event> = (0..5).map(|_| event()).collect();
+    store.publish_events(there, &published[..3]).await.unwrap();
     store.publish_events(here, &[event()]).await.unwrap();
-    store.publish_events(there, &told[3..]).await.unwrap();
+    store.publish_events(there, &published[3..]).await.unwrap();
     if !store.is_shared() {
         assert_eq!(store.events_after(here, Some(begin), 10).await.unwrap().1, []);
         return;
     }
     let (mut heard, mut at) = (Vec::new(), begin);
-    while heard.len() < told.len() {
+    while heard.len() < published.len() {
         let (next, events) = store.events_after(here, Some(at), 2).await.unwrap();
         heard.extend(events.into_iter().filter(|event| *event != before));
         at = next;
     }
-    assert_eq!(heard, told);
+    assert_eq!(heard, published);
     assert_eq!(store.events_after(here, Some(at), 10).await.unwrap(), (at, Vec::new()));
 }
 

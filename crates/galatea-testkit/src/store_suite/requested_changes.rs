@@ -113,8 +113,8 @@ pub async fn a_person_is_forgotten(store: Arc<dyn Store>) {
     other.entity_id = scene.itself();
     other.metadata.insert("turn".into(), json!(galatea_core::TurnId::fresh()));
     answered.memories = vec![answer.clone(), other.clone()];
-    let told = scene.delivery(answered.turn, 1);
-    answered.deliveries.push(told.clone());
+    let said = scene.delivery(answered.turn, 1);
+    answered.deliveries.push(said.clone());
     let unsaid = [2, 3].map(|part| scene.delivery(answered.turn, part));
     answered.deliveries.extend(unsaid.clone());
     let others = scene.turn(&[]);
@@ -122,7 +122,7 @@ pub async fn a_person_is_forgotten(store: Arc<dyn Store>) {
     store.finish_turn(answered).await.unwrap();
     store.finish_turn(others).await.unwrap();
     for state in [OutboxState::Sending, OutboxState::Sent] {
-        let settled = [told.delivery.id, kept].map(|id| settlement(id, state));
+        let settled = [said.delivery.id, kept].map(|id| settlement(id, state));
         assert_eq!(store.settle(settled.into()).await.unwrap(), [], "none is refused");
     }
     let [_, on_its_way] = unsaid.each_ref().map(|part| part.delivery.id);
@@ -141,7 +141,7 @@ pub async fn a_person_is_forgotten(store: Arc<dyn Store>) {
     );
     assert!(store.memory(other.id).await.unwrap().is_some());
     let body = async |id| store.outbox_item(id).await.unwrap().unwrap().delivery.body.0;
-    assert!(body(told.delivery.id).await.is_null(), "what was only said goes, too");
+    assert!(body(said.delivery.id).await.is_null(), "what was only said goes, too");
     assert!(!body(kept).await.is_null());
     for NewDelivery { delivery, .. } in &unsaid {
         // Neither what comes of it nor an operator brings it back.

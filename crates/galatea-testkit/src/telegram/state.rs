@@ -272,7 +272,7 @@ impl Scene for State {
             c.method == "getUpdates"
                 && c.answer.as_ref().is_none_or(|a| a["result"] == serde_json::json!([]))
         };
-        let told = |c: &Call| {
+        let line = |c: &Call| {
             format!(
                 "{} {} -> {}",
                 c.method,
@@ -280,6 +280,6 @@ impl Scene for State {
                 c.answer.as_ref().map_or("no answer".to_owned(), Value::to_string)
             )
         };
-        self.calls.iter().filter(|c| !quiet(c)).map(told).collect()
+        self.calls.iter().filter(|c| !quiet(c)).map(line).collect()
     }
 }

@@ -189,13 +189,13 @@ impl Scene for State {
             c.route == "GET /2/users/:id/mentions"
                 && c.answer.as_ref().is_some_and(|(_, a)| a["meta"]["result_count"] == 0)
         };
-        let told = |c: &Call| {
+        let line = |c: &Call| {
             let secret = c.route == "POST /2/oauth2/token";
             let answer = c.answer.as_ref().map_or("no answer".to_owned(), |(status, body)| {
                 if secret { status.to_string() } else { format!("{status} {body}") }
             });
             format!("{} {} {:?} {} -> {answer}", c.route, c.path, c.query, c.body)
         };
-        self.calls.iter().filter(|c| !empty(c)).map(told).collect()
+        self.calls.iter().filter(|c| !empty(c)).map(line).collect()
     }
 }

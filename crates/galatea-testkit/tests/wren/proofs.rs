@@ -57,14 +57,14 @@ async fn the_same_words_twice_are_two_messages_each_with_an_id_of_its_own() {
         server.says(line).await;
     }
     let heard = patient("four messages", running.gateway.wait_messages(4)).await;
-    let told: Vec<_> = heard
+    let received: Vec<_> = heard
         .iter()
         .map(|(i, m)| {
             (i.connection.room.remote.as_str(), m.content.text.as_str(), m.addressed.mention)
         })
         .collect();
     assert_eq!(
-        told,
+        received,
         [
             ("wren-#cats", "hello", false),
             ("wren-#cats", "hello", false),

@@ -104,7 +104,7 @@ mod tests {
                 "{status}"
             );
         }
-        let told = Duration::from_secs(40);
-        assert_eq!(explain(status_error(429, "h:1", Some(told))).retry(), Retry::After(told));
+        let wait = Duration::from_secs(40);
+        assert_eq!(explain(status_error(429, "h:1", Some(wait))).retry(), Retry::After(wait));
     }
 }

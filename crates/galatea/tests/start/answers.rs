@@ -85,12 +85,12 @@ fn the_beginning_of_an_id_is_enough_to_explain() {
     };
     let id = memory("hello");
     for begin in [&id[..8], &id[..13], &id.replace('-', "")[..20]] {
-        let told = home.run(&["explain", begin]);
+        let explained = home.run(&["explain", begin]);
         assert!(
-            told.status.success() && out(&told).contains(&id),
+            explained.status.success() && out(&explained).contains(&id),
             "{begin}: {}{}",
-            out(&told),
-            err(&told)
+            out(&explained),
+            err(&explained)
         );
     }
     let short = home.run(&["explain", &id[..3]]);

@@ -40,20 +40,20 @@ fn status_in_json_tells_whether_one_runs() {
     let home = Home::new();
     let off = home.run(&["status", "--json"]);
     assert_eq!(off.status.code(), Some(5));
-    let told = json(&off);
+    let report = json(&off);
     assert_eq!(
-        (&told["schema"], &told["running"], &told["ready"]),
+        (&report["schema"], &report["running"], &report["ready"]),
         (&"galatea.status/1".into(), &false.into(), &false.into())
     );
-    assert_eq!(told["error"]["code"], "GAL-STATUS-OFF");
+    assert_eq!(report["error"]["code"], "GAL-STATUS-OFF");
     let running = home.start(&[]);
     running.wait_printed("terminal.sock");
-    let told = json(&home.run(&["status", "--json"]));
+    let report = json(&home.run(&["status", "--json"]));
     assert_eq!(
-        (&told["running"], &told["ready"], &told["pid"]),
+        (&report["running"], &report["ready"], &report["pid"]),
         (&true.into(), &true.into(), &running.child.id().into())
     );
-    assert_eq!(told["agents"][0]["connectors"][0]["source"], "terminal");
+    assert_eq!(report["agents"][0]["connectors"][0]["source"], "terminal");
     assert_eq!(running.stop(), Some(0));
 }
 
@@ -196,14 +196,14 @@ fn a_data_folder_that_cannot_be_written_is_reported_with_its_fix() {
         let doctor = args == ["doctor"];
         let expected = if doctor { 7 } else { 1 };
         assert_eq!(refused.status.code(), Some(expected), "{args:?}: {}", err(&refused));
-        let told = if doctor { out(&refused) } else { err(&refused) };
-        let told = told.split_whitespace().collect::<Vec<_>>().join(" ");
+        let report = if doctor { out(&refused) } else { err(&refused) };
+        let report = report.split_whitespace().collect::<Vec<_>>().join(" ");
         for part in [
             "GAL-DATA-DIR",
             "Permission denied",
             "fix: make its parent folder writable for this user, or set GALATEA_DATA_DIR to a folder",
         ] {
-            assert!(told.contains(part), "{args:?}: {part:?} is missing: {told}");
+            assert!(report.contains(part), "{args:?}: {part:?} is missing: {report}");
         }
     }
     open(0o755);
@@ -235,19 +235,23 @@ fn a_schema_beside_characters_is_no_broken_character() {
 #[test]
 fn a_misspelt_name_in_the_environment_is_reported() {
     let home = Home::new();
-    let told = home
+    let report = home
         .command(&["connector", "ls"])
         .env("TELEGRAM_BOT_TOKE", "123456:canary")
         .env("TELEGRAM_DESKTOP", "1")
         .output()
         .unwrap();
     assert!(
-        err(&told).contains("did you mean TELEGRAM_BOT_TOKEN?")
-            && err(&told).contains("environment"),
+        err(&report).contains("did you mean TELEGRAM_BOT_TOKEN?")
+            && err(&report).contains("environment"),
         "{}",
-        err(&told)
+        err(&report)
     );
-    assert!(!err(&told).contains("canary") && !err(&told).contains("DESKTOP"), "{}", err(&told));
+    assert!(
+        !err(&report).contains("canary") && !err(&report).contains("DESKTOP"),
+        "{}",
+        err(&report)
+    );
 }
 
 #[test]

@@ -21,7 +21,7 @@ impl SlowModel {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let address = listener.local_addr().unwrap();
         let (ask, asked) = mpsc::channel();
-        let (answer, told) = mpsc::channel();
+        let (answer, requests) = mpsc::channel();
         std::thread::spawn(move || {
             let mut stream = loop {
                 let (mut stream, _) = listener.accept().unwrap();
@@ -36,7 +36,7 @@ impl SlowModel {
                 .unwrap();
             };
             ask.send(()).unwrap();
-            let Ok(()) = told.recv() else { return };
+            let Ok(()) = requests.recv() else { return };
             let body = serde_json::json!({
                 "id": "1", "object": "chat.completion", "created": 0, "model": "m",
                 "choices": [{ "index": 0, "message": { "role": "assistant", "content": "A late answer." }, "finish_reason": "stop" }],

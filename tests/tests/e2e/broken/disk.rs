@@ -134,8 +134,8 @@ async fn readyz(stage: &Stage) -> (u16, String) {
     let lock = stage.home.read(".galatea/galatea.lock").unwrap();
     let address = lock.lines().find_map(|line| line.strip_prefix("health ")).unwrap();
     let client = reqwest::Client::builder().no_proxy().build().unwrap();
-    let told = client.get(format!("http://{address}/readyz")).send().await.unwrap();
-    (told.status().as_u16(), told.text().await.unwrap())
+    let answer = client.get(format!("http://{address}/readyz")).send().await.unwrap();
+    (answer.status().as_u16(), answer.text().await.unwrap())
 }
 
 #[tokio::test]
@@ -156,8 +156,8 @@ async fn a_database_file_that_was_moved_is_reported_and_taken_up_again() {
     stage.ann.says(&direct, "Q2").send();
     galatea.wait_for_line("GAL-DB-GONE").await;
     until_status(&program, false, "GAL-DB-GONE").await;
-    let (code, told) = readyz(&stage).await;
-    assert!(code == 503 && told.contains("GAL-DB-GONE"), "{code} {told}");
+    let (code, answer) = readyz(&stage).await;
+    assert!(code == 503 && answer.contains("GAL-DB-GONE"), "{code} {answer}");
     assert_eq!(stage.telegram.pending_updates(), 1, "what is not stored is not confirmed");
     std::fs::rename(&aside, &file).unwrap();
     assert_eq!(stage.wait_text(&direct, "A2").await, ["A1", "A2"], "{}", galatea.output());
@@ -205,8 +205,8 @@ async fn a_failed_flush_ends_the_process_and_the_next_one_goes_on() {
         all(&refused)
     );
     assert_eq!(stage.telegram.pending_updates(), 1);
-    let (ready, told) = status(&stage.program()).await;
-    assert!(!ready && told.contains("GAL-STATUS-OFF"), "{told}");
+    let (ready, answer) = status(&stage.program()).await;
+    assert!(!ready && answer.contains("GAL-STATUS-OFF"), "{answer}");
     machine.break_disk(false);
     let _galatea = restarted(&stage, &machine).await;
     assert_eq!(stage.wait_text(&direct, "A2").await, ["A1", "A2"]);

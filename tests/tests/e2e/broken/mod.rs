@@ -19,22 +19,22 @@ fn all(finished: &Finished) -> String {
 
 /// Output of `status`, and whether it reports ready (as `/readyz` answers 200 or 503).
 async fn status(program: &Program) -> (bool, String) {
-    let told = program.clone().arg("status").run().await;
-    (told.code == Some(0), all(&told))
+    let output = program.clone().arg("status").run().await;
+    (output.code == Some(0), all(&output))
 }
 
 /// Waits until `status` reports this readiness and contains `word`.
 async fn until_status(program: &Program, ready: bool, word: &str) {
-    let mut told = String::new();
+    let mut output = String::new();
     for _ in 0..200 {
         let (is_ready, text) = status(program).await;
         if is_ready == ready && text.contains(word) {
             return;
         }
-        told = text;
+        output = text;
         tokio::time::sleep(Duration::from_millis(100)).await;
     }
-    panic!("status never became {ready} with {word:?}: {told}");
+    panic!("status never became {ready} with {word:?}: {output}");
 }
 
 /// Checks that every received message is answered and that the audit balances.
@@ -44,9 +44,9 @@ async fn sound(program: &Program, answered: u64) {
         audit["sources"].as_array().unwrap().iter().map(|line| line[name].as_u64().unwrap()).sum()
     };
     for _ in 0..100 {
-        let told = program.clone().args(["audit", "--json"]).run().await;
-        audit =
-            serde_json::from_str(&told.stdout).unwrap_or_else(|e| panic!("{e}: {}", all(&told)));
+        let output = program.clone().args(["audit", "--json"]).run().await;
+        audit = serde_json::from_str(&output.stdout)
+            .unwrap_or_else(|e| panic!("{e}: {}", all(&output)));
         // The settlement of the last sends may not be stored yet.
         if sum(&audit, "answering") == 0 {
             break;

@@ -142,13 +142,13 @@ impl House {
     /// Keeps the warnings and errors of a run that ended, except those that the faults always
     /// cause.
     pub(crate) fn hear(&self, output: &str) {
-        let told = output.lines().filter(|line| {
+        let reported = output.lines().filter(|line| {
             ["\"WARN\"", "\"ERROR\"", "looking for"].iter().any(|sign| line.contains(sign))
         });
         self.complaints
             .lock()
             .unwrap_or_else(PoisonError::into_inner)
-            .extend(told.map(str::to_owned));
+            .extend(reported.map(str::to_owned));
     }
 
     /// All kept warnings and errors, and the Telegram calls around those that contain one of these

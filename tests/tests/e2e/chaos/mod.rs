@@ -102,9 +102,14 @@ async fn chaos(count: usize, seed: u64) {
     faults.extend(house.gaps());
     let words: Vec<String> =
         faults.iter().flat_map(|fault| fault.split_whitespace()).map(str::to_owned).collect();
-    let told = faults.join("\n");
+    let report = faults.join("\n");
     let evidence = || house.evidence(&words);
-    assert!(faults.is_empty(), "seed {seed}:\n{told}\n{}\n{}\n{told}", evidence(), last.output());
+    assert!(
+        faults.is_empty(),
+        "seed {seed}:\n{report}\n{}\n{}\n{report}",
+        evidence(),
+        last.output()
+    );
 }
 
 /// One of four runs. Its seed is `GALATEA_CHAOS_SEED` plus `n`.

@@ -185,9 +185,9 @@ impl Crowd {
 
     /// Output of `galatea audit --json`.
     pub(super) async fn audit(&self) -> Value {
-        let told = self.program(&Home::new()).args(["audit", "--json"]).run().await;
-        assert_eq!(told.code, Some(0), "{}{}", told.stdout, told.stderr);
-        serde_json::from_str(&told.stdout).unwrap()
+        let output = self.program(&Home::new()).args(["audit", "--json"]).run().await;
+        assert_eq!(output.code, Some(0), "{}{}", output.stdout, output.stderr);
+        serde_json::from_str(&output.stdout).unwrap()
     }
 
     /// Checks that every received message is answered and no outcome is unknown.
@@ -208,9 +208,9 @@ impl Crowd {
 
     /// Output of `galatea cluster status --json`.
     pub(super) async fn status(&self) -> Value {
-        let told = self.program(&Home::new()).args(["cluster", "status", "--json"]).run().await;
-        serde_json::from_str(&told.stdout)
-            .unwrap_or_else(|e| panic!("{e}: {}{}", told.stdout, told.stderr))
+        let output = self.program(&Home::new()).args(["cluster", "status", "--json"]).run().await;
+        serde_json::from_str(&output.stdout)
+            .unwrap_or_else(|e| panic!("{e}: {}{}", output.stdout, output.stderr))
     }
 
     /// Waits until the output of `cluster status` satisfies `look`.
@@ -258,8 +258,8 @@ impl Node {
 
     /// Output of `galatea status` for this process.
     pub(super) async fn status(&self, crowd: &Crowd) -> Value {
-        let told = crowd.program(&self.home).args(["status", "--json"]).run().await;
-        serde_json::from_str(&told.stdout)
-            .unwrap_or_else(|e| panic!("{e}: {}{}", told.stdout, told.stderr))
+        let output = crowd.program(&self.home).args(["status", "--json"]).run().await;
+        serde_json::from_str(&output.stdout)
+            .unwrap_or_else(|e| panic!("{e}: {}{}", output.stdout, output.stderr))
     }
 }

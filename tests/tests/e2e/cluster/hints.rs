@@ -21,7 +21,7 @@ async fn new_work_wakes_the_others() {
     crowd.ask();
     crowd.is_all_answered().await;
     for hint in ["inbox", "outbox"] {
-        let told = async {
+        let notified = async {
             loop {
                 let notice = heard.recv().await.unwrap();
                 if notice.payload().ends_with(hint) {
@@ -29,8 +29,8 @@ async fn new_work_wakes_the_others() {
                 }
             }
         };
-        let told = tokio::time::timeout(Duration::from_secs(30), told).await;
-        assert!(told.is_ok(), "no notification of {hint} arrived");
+        let notified = tokio::time::timeout(Duration::from_secs(30), notified).await;
+        assert!(notified.is_ok(), "no notification of {hint} arrived");
     }
     for running in [ingress, worker] {
         running.terminate();

@@ -94,13 +94,13 @@ async fn a_command_reports_that_another_process_does_not_answer() {
         })
         .await;
     dora.uses(&listens, "ask", Some("Q2: and here?"));
-    let told = crowd
+    let reported = crowd
         .discord
         .wait_for("the reason in private", |api| {
-            Some(api.whispered(listens.id)).filter(|told| !told.is_empty())
+            Some(api.whispered(listens.id)).filter(|reported| !reported.is_empty())
         })
         .await;
-    assert_eq!(told, ["I do not answer this: in this room the agent only listens."]);
+    assert_eq!(reported, ["I do not answer this: in this room the agent only listens."]);
     assert_eq!((crowd.discord.thinking(general.id), crowd.discord.thinking(listens.id)), (0, 0));
     assert!(crowd.discord.shown(listens.id).is_empty());
 }
@@ -108,23 +108,23 @@ async fn a_command_reports_that_another_process_does_not_answer() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_role_needs_a_database_that_can_be_shared() {
     let stage = Stage::set().await;
-    let told = stage.program().args(["start", "--role", "worker"]).run().await;
+    let reported = stage.program().args(["start", "--role", "worker"]).run().await;
     assert!(
-        told.code == Some(3)
-            && told.stderr.contains("GAL-ROLE")
-            && told.stderr.contains("DATABASE_URL"),
+        reported.code == Some(3)
+            && reported.stderr.contains("GAL-ROLE")
+            && reported.stderr.contains("DATABASE_URL"),
         "{}{}",
-        told.stdout,
-        told.stderr
+        reported.stdout,
+        reported.stderr
     );
     let alone = stage.program().args(["start", "--role", "all"]).spawn();
     alone.wait_for_line("ready in").await;
-    let told = stage.program().args(["cluster", "status"]).run().await;
+    let reported = stage.program().args(["cluster", "status"]).run().await;
     assert!(
-        told.code == Some(0) && told.stdout.contains("one process"),
+        reported.code == Some(0) && reported.stdout.contains("one process"),
         "{}{}",
-        told.stdout,
-        told.stderr
+        reported.stdout,
+        reported.stderr
     );
 }
 

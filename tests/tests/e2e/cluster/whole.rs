@@ -42,12 +42,12 @@ async fn every_process_reports_work_that_no_process_does() {
             && reasons(&status).iter().any(|r| r.contains("no live process connects telegram")),
         "{status:#}"
     );
-    let told = crowd.program(&Home::new()).args(["cluster", "status"]).run().await;
+    let reported = crowd.program(&Home::new()).args(["cluster", "status"]).run().await;
     assert!(
-        told.code == Some(7) && told.stdout.contains("no live process answers for"),
+        reported.code == Some(7) && reported.stdout.contains("no live process answers for"),
         "no process has ever answered: {}{}",
-        told.stdout,
-        told.stderr
+        reported.stdout,
+        reported.stderr
     );
 
     let (mut ingress, mut worker) = (crowd.node("ingress").await, crowd.node("worker").await);
@@ -86,15 +86,15 @@ async fn a_process_with_other_settings_is_named() {
         notes.len() == 1 && notes[0].ends_with(": BUSY_POLICY"),
         "only that differs: {notes:?}"
     );
-    let told = one.status(&crowd).await;
+    let reported = one.status(&crowd).await;
     assert!(
-        told["cluster"]["notes"][0]["message"].as_str().unwrap().ends_with(": BUSY_POLICY"),
-        "{told:#}"
+        reported["cluster"]["notes"][0]["message"].as_str().unwrap().ends_with(": BUSY_POLICY"),
+        "{reported:#}"
     );
     assert_eq!(
-        (told["ready"].as_bool(), told["cluster"]["alive"].as_u64()),
+        (reported["ready"].as_bool(), reported["cluster"]["alive"].as_u64()),
         (Some(true), Some(2)),
-        "{told:#}"
+        "{reported:#}"
     );
 }
 

@@ -111,9 +111,9 @@ async fn an_invalid_token_is_recognised_by_its_shape() {
         assert_eq!(started.code, Some(3), "{}", started.stderr);
         says(&started.stderr, &in_start);
         for args in [&["doctor"][..], &["connector", "check", "discord"]] {
-            let told = scene.run(args).await;
-            assert_eq!(told.code, Some(7), "{}", told.stderr);
-            says(&told.stdout, &expected);
+            let output = scene.run(args).await;
+            assert_eq!(output.code, Some(7), "{}", output.stderr);
+            says(&output.stdout, &expected);
         }
         let list = scene.run(&["connector", "ls"]).await;
         assert_eq!(list.code, Some(0));

@@ -6,9 +6,9 @@ use super::{Scene, says};
 
 /// Output of `explain` for a message.
 async fn explained(scene: &Scene, chat: i64, message: i64) -> String {
-    let told = scene.run(&["explain", &format!("{chat}:{message}")]).await;
-    assert_eq!(told.code, Some(0), "{}", told.stderr);
-    told.stdout
+    let output = scene.run(&["explain", &format!("{chat}:{message}")]).await;
+    assert_eq!(output.code, Some(0), "{}", output.stderr);
+    output.stdout
 }
 
 /// Ann asks, and a flood wait delays the answer for a moment. Returns the message's id.

@@ -106,11 +106,15 @@ async fn a_log_for_programs_holds_the_same_in_fields() {
     let line = running
         .wait_for("the trouble", |line| line.contains("telegram  stopped").then(|| line.to_owned()))
         .await;
-    let told: serde_json::Value = serde_json::from_str(&line).unwrap();
-    assert_eq!((&told["level"], &told["code"]), (&"ERROR".into(), &"GAL-TG-401".into()), "{line}");
-    assert_eq!(told["cause"], "getMe answered 401 Unauthorized", "{line}");
-    assert_eq!(told["where"], "TELEGRAM_BOT_TOKEN from .env line 1", "{line}");
-    assert!(told["fix"].as_str().unwrap().starts_with("copy the token again"), "{line}");
+    let entry: serde_json::Value = serde_json::from_str(&line).unwrap();
+    assert_eq!(
+        (&entry["level"], &entry["code"]),
+        (&"ERROR".into(), &"GAL-TG-401".into()),
+        "{line}"
+    );
+    assert_eq!(entry["cause"], "getMe answered 401 Unauthorized", "{line}");
+    assert_eq!(entry["where"], "TELEGRAM_BOT_TOKEN from .env line 1", "{line}");
+    assert!(entry["fix"].as_str().unwrap().starts_with("copy the token again"), "{line}");
     assert!(
         !scene.end(running).await.stderr.contains("error["),
         "with logs in JSON no report is printed as text"

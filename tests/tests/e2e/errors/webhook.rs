@@ -177,9 +177,9 @@ async fn a_connector_that_fails_is_reported_once() {
     tokio::time::timeout(std::time::Duration::from_secs(60), three).await.unwrap();
     running.terminate();
     let said = running.finish().await.stderr;
-    let told = warnings(&said, "not connected");
+    let warned = warnings(&said, "not connected");
     assert_eq!(
-        (told.len(), warnings(&said, "restarting it after the pause").len()),
+        (warned.len(), warnings(&said, "restarting it after the pause").len()),
         (1, 0),
         "{said}"
     );

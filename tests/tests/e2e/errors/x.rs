@@ -67,9 +67,9 @@ async fn is_told(scene: &Scene, code: &str, state: &str, parts: &[&str]) {
 
 /// Output of `explain` for a post of Ann's.
 async fn explained(scene: &Scene, post: u64) -> String {
-    let told = scene.run(&["explain", &format!("https://x.com/ann_x/status/{post}")]).await;
-    assert_eq!(told.code, Some(0), "{}", told.stderr);
-    told.stdout
+    let output = scene.run(&["explain", &format!("https://x.com/ann_x/status/{post}")]).await;
+    assert_eq!(output.code, Some(0), "{}", output.stderr);
+    output.stdout
 }
 
 #[tokio::test]
@@ -89,9 +89,9 @@ async fn an_invalid_access_token_is_recognised_by_its_shape() {
     says(&started.stderr, &["error[GAL-X-TOKEN]"]);
     says(&started.stderr, &parts);
     for args in [&["doctor"][..], &["connector", "check", "x"]] {
-        let told = scene.run(args).await;
-        assert_eq!(told.code, Some(7));
-        says(&told.stdout, &parts);
+        let output = scene.run(args).await;
+        assert_eq!(output.code, Some(7));
+        says(&output.stdout, &parts);
     }
     assert!(x.calls().is_empty(), "nothing was asked, nothing was paid");
 }
@@ -310,9 +310,9 @@ async fn what_x_takes_for_unsummoned_is_reported_alike() {
     );
     let asked = x.user("Ann", "ann_x").posts("@galatea_test Q1");
     running.wait_for_line("a part ended").await;
-    let told = explained(&scene, asked).await;
+    let output = explained(&scene, asked).await;
     says(
-        &told,
+        &output,
         &[
             "dead",
             "Not sent: X permits replies only when mentioned",

@@ -39,7 +39,7 @@ async fn answers(api: &XApi, n: u32) {
 fn refusals(api: &XApi, status: u16) -> usize {
     api.calls()
         .iter()
-        .filter(|c| c.answer.as_ref().is_some_and(|(told, _)| *told == status))
+        .filter(|c| c.answer.as_ref().is_some_and(|(reported, _)| *reported == status))
         .count()
 }
 
@@ -115,8 +115,9 @@ async fn a_suspended_account_makes_no_storm() {
     api.set_suspended(true);
     for n in 1..=5 {
         api.user(&format!("Ann {n}"), &format!("ann_{n}")).posts(&format!("@galatea_test Q{n}"));
-        let told = |_: &str| (galatea.stderr().matches("a part ended").count() >= n).then_some(());
-        galatea.wait_for("it to be given up", told).await;
+        let reported =
+            |_: &str| (galatea.stderr().matches("a part ended").count() >= n).then_some(());
+        galatea.wait_for("it to be given up", reported).await;
     }
     assert!(api.shown().is_empty());
     let tried = api.calls_of(SEND).len();

@@ -90,8 +90,8 @@ async fn a_file_is_made_and_sent_at_most_once_wherever_the_process_dies() {
             let (asked, sent, texts) = killed_at(point, made).await;
             assert_eq!((asked, sent), (calls, files), "{}, killed at {point}: {texts:?}", made.0);
             assert_eq!(texts.len(), 2, "one answer each: {}, {point}: {texts:?}", made.0);
-            let told = texts[0].contains("cannot say");
-            assert_eq!(told, files == 0, "{}, {point}: {texts:?}", made.0);
+            let admitted = texts[0].contains("cannot say");
+            assert_eq!(admitted, files == 0, "{}, {point}: {texts:?}", made.0);
         }
     }
 }

@@ -69,7 +69,7 @@ async fn all(platform: Platform, store: Store) {
         let ended = ended.await;
         ended
             .err()
-            .map(|error| format!("{platform:?}, {store:?}, killed at {name}:\n{}", told(error)))
+            .map(|error| format!("{platform:?}, {store:?}, killed at {name}:\n{}", describe(error)))
     });
     let failed: Vec<String> = stream::iter(runs)
         .buffer_unordered(SIDE_BY_SIDE)
@@ -85,7 +85,7 @@ async fn all(platform: Platform, store: Store) {
     );
 }
 
-fn told(error: tokio::task::JoinError) -> String {
+fn describe(error: tokio::task::JoinError) -> String {
     let Ok(panic) = error.try_into_panic() else { return "cancelled".to_owned() };
     panic
         .downcast_ref::<String>()

@@ -93,9 +93,9 @@ impl Accounts {
     }
 
     async fn connectors(&self) -> Vec<(String, String, String)> {
-        let told = self.program().args(["status", "--json"]).run().await;
-        let status: Value = serde_json::from_str(&told.stdout)
-            .unwrap_or_else(|e| panic!("{e}: {}{}", told.stdout, told.stderr));
+        let output = self.program().args(["status", "--json"]).run().await;
+        let status: Value = serde_json::from_str(&output.stdout)
+            .unwrap_or_else(|e| panic!("{e}: {}{}", output.stdout, output.stderr));
         let text = |value: &Value| value.as_str().unwrap().to_owned();
         status["agents"][0]["connectors"]
             .as_array()

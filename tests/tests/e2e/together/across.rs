@@ -74,8 +74,8 @@ async fn an_owner_posts_from_telegram_to_discord_and_x() {
 
     galatea.terminate();
     assert_eq!(galatea.finish().await.code, Some(0));
-    let told = all.explain(&format!("{}:{wish}", direct.id)).await;
-    assert_eq!(told.matches("  sent  ").count(), 3, "three parts: {told}");
+    let reported = all.explain(&format!("{}:{wish}", direct.id)).await;
+    assert_eq!(reported.matches("  sent  ").count(), 3, "three parts: {reported}");
 
     // The model learns that a target is not connected, and the verdict records it.
     let _again = {
@@ -93,12 +93,12 @@ async fn an_owner_posts_from_telegram_to_discord_and_x() {
         "{}",
         results(&later)
     );
-    let told = all.explain(&format!("{}:{wish}", direct.id)).await;
+    let reported = all.explain(&format!("{}:{wish}", direct.id)).await;
     assert!(
-        told.contains("failed")
-            && told.contains("discord is not connected")
-            && told.contains("nothing was said on x"),
-        "{told}"
+        reported.contains("failed")
+            && reported.contains("discord is not connected")
+            && reported.contains("nothing was said on x"),
+        "{reported}"
     );
     assert_eq!((all.discord.shown(general.id).len(), all.x.shown().len()), (2, 2));
 }
@@ -187,10 +187,10 @@ async fn from_every_platform_to_every_other_and_each_place_remembers() {
             .filter(|p| p.contains(&format!("Q{question}")))
             .collect();
         for (n, (_, from)) in places.iter().enumerate().filter(|(_, (_, from))| from != place) {
-            let told = format!("plum{n} from {from}");
+            let reported = format!("plum{n} from {from}");
             assert!(
-                prompts.iter().any(|p| p.contains(&told)),
-                "on {place} it does not know that it said {told:?} there"
+                prompts.iter().any(|p| p.contains(&reported)),
+                "on {place} it does not know that it said {reported:?} there"
             );
         }
     }

@@ -102,6 +102,9 @@ async fn x_bans_the_account_and_the_others_go_on() {
     assert!(all.x.shown().is_empty());
     galatea.terminate();
     galatea.finish().await;
-    let told = all.explain(&format!("https://x.com/xenia_x/status/{asked}")).await;
-    assert!(told.contains("part 1  dead") && told.contains("X does not allow this"), "{told}");
+    let explained = all.explain(&format!("https://x.com/xenia_x/status/{asked}")).await;
+    assert!(
+        explained.contains("part 1  dead") && explained.contains("X does not allow this"),
+        "{explained}"
+    );
 }

@@ -67,16 +67,16 @@ impl Everywhere {
 
     /// Output of `galatea status --json`.
     pub(super) async fn status(&self) -> Value {
-        let told = self.program().args(["status", "--json"]).run().await;
-        serde_json::from_str(&told.stdout)
-            .unwrap_or_else(|e| panic!("{e}: {}{}", told.stdout, told.stderr))
+        let output = self.program().args(["status", "--json"]).run().await;
+        serde_json::from_str(&output.stdout)
+            .unwrap_or_else(|e| panic!("{e}: {}{}", output.stdout, output.stderr))
     }
 
     /// Output of `galatea explain`.
     pub(super) async fn explain(&self, what: &str) -> String {
-        let told = self.program().args(["explain", what]).run().await;
-        assert_eq!(told.code, Some(0), "{}{}", told.stdout, told.stderr);
-        told.stdout
+        let output = self.program().args(["explain", what]).run().await;
+        assert_eq!(output.code, Some(0), "{}{}", output.stdout, output.stderr);
+        output.stdout
     }
 
     /// Asks `Q7` on Telegram and waits for the answer.

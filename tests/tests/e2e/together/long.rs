@@ -76,7 +76,7 @@ async fn long_answers_and_code_arrive_whole_everywhere_at_once() {
     assert_eq!(x[0].reply_to, Some(asked));
     assert!(x.windows(2).all(|pair| pair[1].reply_to == Some(pair[0].id)), "a thread");
     assert!(x.iter().all(|p| p.text.chars().count() <= 280));
-    let told: Vec<&str> = x.iter().flat_map(|p| p.text.split_whitespace()).collect();
+    let posted: Vec<&str> = x.iter().flat_map(|p| p.text.split_whitespace()).collect();
     let expected = format!("{text} {code} The end.");
-    assert_eq!(told, expected.split_whitespace().collect::<Vec<_>>());
+    assert_eq!(posted, expected.split_whitespace().collect::<Vec<_>>());
 }

@@ -45,8 +45,8 @@ async fn start(stage: &Stage, ada: &str, bob: &str) -> Running {
 }
 
 async fn sources(stage: &Stage, name: &str) -> Vec<String> {
-    let told = program(stage).args(["status", "--json"]).run().await;
-    let status: Value = serde_json::from_str(&told.stdout).unwrap();
+    let output = program(stage).args(["status", "--json"]).run().await;
+    let status: Value = serde_json::from_str(&output.stdout).unwrap();
     let agent = status["agents"].as_array().unwrap().iter().find(|a| a["name"] == name).unwrap();
     agent["connectors"]
         .as_array()
@@ -107,8 +107,8 @@ async fn one_account_serves_the_first_and_the_second_is_reported() {
             character(&stage.home, "Bob", &api, again),
         ];
         let galatea = start(&stage, &files[0], &files[1]).await;
-        let told = galatea.wait_for_line(words).await;
-        assert!(told.contains("give Bob its own in settings.secrets"), "{told}");
+        let output = galatea.wait_for_line(words).await;
+        assert!(output.contains("give Bob its own in settings.secrets"), "{output}");
         let ann = api.user("Ann", "ann_b");
         ann.says(&ann.direct(), "Q1").send();
         wait_telegram(&api, &ann.direct(), "A1").await;

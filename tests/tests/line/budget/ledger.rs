@@ -55,12 +55,12 @@ async fn a_call_costs_what_the_link_costs_that_answered() {
     house.say(&dm("7"), "hello").await;
     house.quiet().await;
     let rows = house.store.usage(Some(house.agent), Day(0)).await.unwrap();
-    let told: Vec<_> = rows
+    let shown: Vec<_> = rows
         .iter()
         .map(|row| (row.model.as_str(), row.amount.micros, row.amount.unpriced))
         .collect();
     // A hundredth of the first model's price, for 1,000 tokens read and 10 written.
-    assert_eq!(told, [("another cheap", 11, 0)]);
+    assert_eq!(shown, [("another cheap", 11, 0)]);
 }
 
 #[tokio::test]

@@ -30,12 +30,13 @@ async fn from_80_percent_the_small_model_answers_and_owners_are_reported_once() 
     // A call of the large model costs 0.6 cents, so seven calls exceed four cents, 80 percent of
     // the budget.
     assert_eq!((large.calls(), small.calls()), (7, 2));
-    let told = house.explain(last.unwrap()).await;
+    let explained = house.explain(last.unwrap()).await;
     assert!(
-        told.steps
+        explained
+            .steps
             .iter()
             .any(|step| step.rule == "budget" && step.reason.contains("the small model answers")),
-        "{told:?}"
+        "{explained:?}"
     );
     let shown = |platform: &Platform| {
         platform.texts("owner").iter().any(|text| text.contains("BUDGET_AGENT"))

@@ -115,11 +115,11 @@ async fn what_was_read_of_an_address_that_is_gone_stays_and_the_problem_ends_wit
     let web = Web::set(text("The kiln costs ten euros.")).await;
     web.sync().await;
     let before = pieces(&*web.store, &web.library).await;
-    for (status, told) in [(410, "does not know this"), (503, "has a fault")] {
+    for (status, reason) in [(410, "does not know this"), (503, "has a fault")] {
         web.pages.set("/faq.txt", Page::Status(status));
         let synced = web.after(24 * HOUR).await;
         assert_eq!((synced.read, synced.removed, synced.problems.len()), (0, 0, 1), "{synced:?}");
-        assert!(web.problem().await.unwrap().contains(told), "{:?}", web.problem().await);
+        assert!(web.problem().await.unwrap().contains(reason), "{:?}", web.problem().await);
         assert_eq!(pieces(&*web.store, &web.library).await, before);
         assert_eq!(web.found("kiln").await, ["The kiln costs ten euros."]);
     }
@@ -147,7 +147,7 @@ async fn no_request_reaches_a_host_that_is_not_listed_or_the_target_of_a_redirec
     web.pages.set("/here.txt", Page::Redirect("/faq.txt".to_owned()));
     let port = inside.url("").rsplit(':').next().unwrap().to_owned();
     let named = format!("http://localhost:{port}/secret.txt");
-    for (url, hosts, told) in [
+    for (url, hosts, reason) in [
         (web.pages.url("/faq.txt"), &["docs.example.org"][..], "not on the list"),
         (web.pages.url("/faq.txt"), &[], "not on the list"),
         (inside.url("/secret.txt"), &["127.0.0.2"], "not on the list"),
@@ -163,7 +163,7 @@ async fn no_request_reaches_a_host_that_is_not_listed_or_the_target_of_a_redirec
         let synced = library.sync(&|_| {}).await.unwrap();
         let [(key, problem)] = &synced.problems[..] else { panic!("{url}: {synced:?}") };
         assert_eq!((key, synced.pieces), (&url, 0));
-        assert!(problem.to_string().contains(told), "{url}: {problem}");
+        assert!(problem.to_string().contains(reason), "{url}: {problem}");
         assert!(pieces(&*store, &library).await.is_empty(), "{url}");
     }
     assert_eq!(inside.requests(), [""; 0], "the network inside was reached");

@@ -81,9 +81,9 @@ fn lesson(asked: &str) -> Value {
             let fact = format!("the {thing} is {value}");
             let replaces = about(&format!("the {thing} is"));
             facts.push(json!({ "fact": fact, "evidence": evidence, "replaces": replaces }));
-        } else if let Some(told) = said.strip_prefix("I heard that ") {
-            let who = told.split(' ').next().unwrap_or_default();
-            facts.push(json!({ "about": who, "fact": told, "evidence": evidence }));
+        } else if let Some(heard) = said.strip_prefix("I heard that ") {
+            let who = heard.split(' ').next().unwrap_or_default();
+            facts.push(json!({ "about": who, "fact": heard, "evidence": evidence }));
         }
     }
     json!({ "facts": facts })

@@ -200,13 +200,13 @@ async fn a_private_answer_stays_private_when_the_acknowledgement_fails() {
         (Effect::ApplyAndHang, true),
     ] {
         for (command, private) in [("privacy", true), ("ask", false)] {
-            let told = format!("{effect:?} {command}");
+            let case = format!("{effect:?} {command}");
             let (api, ann, general, running) = stage().await;
             let handler = running.handler().await;
             api.fault(Fault::new(effect.clone()).on(CALLBACK));
             let id = ann.uses(&general, command, None);
             running.heard(1).await;
-            assert_eq!(api.acknowledged(id).is_some(), arrived, "{told}");
+            assert_eq!(api.acknowledged(id).is_some(), arrived, "{case}");
             let outgoing = Outgoing::Message {
                 content: Content::text("what I store"),
                 reply_to: Some(asked(id, private)),
@@ -214,18 +214,18 @@ async fn a_private_answer_stays_private_when_the_acknowledgement_fails() {
             let sent = send(&*handler, &general.id.to_string(), &outgoing).await.swap_remove(0);
             let (shown, whispered) = (api.shown(general.id).len(), api.whispered(general.id).len());
             match (private, arrived) {
-                (true, true) => assert_eq!((shown, whispered), (0, 1), "{told}"),
+                (true, true) => assert_eq!((shown, whispered), (0, 1), "{case}"),
                 (true, false) => {
                     let error = sent.unwrap_err();
                     assert_eq!((error.code(), error.sent()), (Some("GAL-DC-404"), Sent::No));
-                    assert_eq!((shown, whispered), (0, 0), "{told}");
+                    assert_eq!((shown, whispered), (0, 0), "{case}");
                 }
                 (false, _) => {
                     sent.unwrap();
-                    assert_eq!((shown, whispered, api.thinking(general.id)), (1, 0, 0), "{told}");
+                    assert_eq!((shown, whispered, api.thinking(general.id)), (1, 0, 0), "{case}");
                     if !arrived {
                         let text = &api.shown(general.id)[0].text;
-                        assert_eq!(*text, format!("<@{}> what I store", ann.id), "{told}");
+                        assert_eq!(*text, format!("<@{}> what I store", ann.id), "{case}");
                     }
                 }
             }
@@ -236,7 +236,7 @@ async fn a_private_answer_stays_private_when_the_acknowledgement_fails() {
                     .await
                     .swap_remove(0)
                     .unwrap_err();
-                assert_eq!(api.shown(general.id).len(), 0, "{told}");
+                assert_eq!(api.shown(general.id).len(), 0, "{case}");
                 other.end().await;
             }
             running.end().await;

@@ -184,13 +184,13 @@ fn misspelt_fields_are_remarked_and_kept() {
     let loaded = loaded(
         "{\"name\": \"N\", \"bio\": \"b\",\n  \"adjetives\": [\"x\"], \"style\": {\"chats\": [\"y\"]}, \"mood\": 7}",
     );
-    let told: Vec<_> = loaded
+    let reported: Vec<_> = loaded
         .warnings
         .iter()
         .map(|d| (d.code, d.line, d.column, d.help.as_deref().unwrap()))
         .collect();
     assert_eq!(
-        told,
+        reported,
         [
             ("GAL-CHAR-KEY", 2, 3, "did you mean `adjectives`?"),
             ("GAL-CHAR-KEY", 2, 33, "did you mean `chat`?"),
@@ -231,21 +231,21 @@ fn other_remarks() {
 
 #[test]
 fn settings_of_worlds_that_are_never_asked_for_are_remarked() {
-    let told = |settings: &str| {
+    let reported = |settings: &str| {
         let text = format!(
             r#"{{"name": "N", "bio": "b", "settings": {{"worldSettings": {{{settings}}}}}}}"#
         );
         loaded(&text).warnings.into_iter().map(|d| d.message).collect::<Vec<_>>()
     };
-    assert_eq!(told(r#""tone": {}, "rules room": {"dependsOn": ["Tone"]}"#), [""; 0]);
-    let unknown = told(r#""tone": {}, "rules room": {"dependsOn": ["tone", "moood"]}"#);
+    assert_eq!(reported(r#""tone": {}, "rules room": {"dependsOn": ["Tone"]}"#), [""; 0]);
+    let unknown = reported(r#""tone": {}, "rules room": {"dependsOn": ["tone", "moood"]}"#);
     assert_eq!(unknown.len(), 1, "{unknown:?}");
     assert!(
         unknown[0].contains("never asked for") && unknown[0].contains("`moood`"),
         "{unknown:?}"
     );
     // A setting that is left out cannot be set.
-    let left_out = told(r#""tone": {"options": 7}, "rules room": {"dependsOn": ["tone"]}"#);
+    let left_out = reported(r#""tone": {"options": 7}, "rules room": {"dependsOn": ["tone"]}"#);
     assert_eq!(left_out.len(), 2, "{left_out:?}");
 }
 

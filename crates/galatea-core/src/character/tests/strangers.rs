@@ -129,8 +129,8 @@ fn plugins_as_objects_are_read_by_their_name() {
         r#"{"name": "N", "bio": "b", "plugins": ["@elizaos/plugin-openai", {"name": "@elizaos/plugin-telegram", "actions": []}, {"x": 1}]}"#,
     );
     assert_eq!(read.character.plugins, ["@elizaos/plugin-openai", "@elizaos/plugin-telegram"]);
-    let told: Vec<_> = read.warnings.iter().map(|d| (d.code, d.column)).collect();
-    assert_eq!(told, [("GAL-CHAR-OLD", 65), ("GAL-CHAR-KEY", 118)], "{:?}", read.warnings);
+    let reported: Vec<_> = read.warnings.iter().map(|d| (d.code, d.column)).collect();
+    assert_eq!(reported, [("GAL-CHAR-OLD", 65), ("GAL-CHAR-KEY", 118)], "{:?}", read.warnings);
     assert_eq!(read.character.extra["plugins.2"]["x"], 1);
     assert_eq!(error(r#"{"name": "N", "bio": "b", "plugins": [3]}"#).code, "GAL-CHAR-TYPE");
 }
@@ -142,12 +142,12 @@ fn what_elizaos_encrypted_is_reported_and_hides_no_other_value() {
         r#"{{"name": "N", "bio": "b", "secrets": {{"OPENAI_API_KEY": "{cipher}"}}, "settings": {{"A": "{cipher}", "deep": {{"B": "{cipher}"}}}}}}"#
     );
     let read = loaded(&text);
-    let told: Vec<_> =
+    let reported: Vec<_> =
         read.warnings.iter().map(|d| (d.code, d.help.as_deref().unwrap_or_default())).collect();
-    assert_eq!(told.len(), 3, "{told:?}");
+    assert_eq!(reported.len(), 3, "{reported:?}");
     assert!(
-        told.iter().all(|(code, help)| *code == "GAL-CHAR-ENCRYPTED" && help.contains("plain")),
-        "{told:?}"
+        reported.iter().all(|(code, help)| *code == "GAL-CHAR-ENCRYPTED" && help.contains("plain")),
+        "{reported:?}"
     );
     let settings = Settings::new(settings_layers(&read.character, None));
     assert!(

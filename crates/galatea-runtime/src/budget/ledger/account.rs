@@ -1,4 +1,4 @@
-//! Account: what one holder (a person, Room, World, platform or agent) used and reserved on a day.
+//! What one holder (a person, Room, World, platform or agent) used and reserved on a day.
 
 use galatea_core::{Timestamp, store::Day};
 
@@ -9,7 +9,7 @@ use crate::budget::bucket::Bucket;
 pub(crate) struct Spend {
     /// Millionths of a US dollar.
     pub(crate) micros: u64,
-    /// Tokens.
+    /// Tokens of all model calls, as providers counted them.
     pub(crate) tokens: u64,
 }
 
@@ -25,7 +25,7 @@ impl Spend {
     }
 }
 
-/// One holder's day.
+/// What one holder (person, Room, platform, agent) used on one day.
 #[derive(Debug, Clone)]
 pub(super) struct Account {
     pub(super) day: Day,

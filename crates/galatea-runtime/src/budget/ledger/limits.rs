@@ -1,4 +1,4 @@
-//! Limits: the rates and caps that hold for one message.
+//! The rates and caps that hold for one message.
 
 use galatea_core::{Timestamp, store::Holder};
 

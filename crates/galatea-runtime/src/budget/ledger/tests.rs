@@ -163,17 +163,17 @@ fn owners_hear_once_and_the_small_model_answers_from_80_percent() {
         spending(&[("BUDGET_AGENT", "0.10"), ("BUDGET_PERSON", "none"), ("BUDGET_ROOM", "none")]);
     let (mut ledger, who) = (Ledger::default(), holders());
     let here = case(&spending, &who, false, NOON);
-    let mut told = Vec::new();
+    let mut warned = Vec::new();
     for _ in 0..20 {
         let cheap = ledger.nearly(&here).is_some();
         if ledger.reserve(&here, COST, false).is_err() {
             break;
         }
-        assert_eq!(cheap, !told.is_empty());
-        told.extend(ledger.settle(&here, COST, COST));
+        assert_eq!(cheap, !warned.is_empty());
+        warned.extend(ledger.settle(&here, COST, COST));
     }
-    assert_eq!(told.len(), 1);
-    assert_eq!((told[0].percent, told[0].setting.as_str()), (80, "BUDGET_AGENT"));
+    assert_eq!(warned.len(), 1);
+    assert_eq!((warned[0].percent, warned[0].setting.as_str()), (80, "BUDGET_AGENT"));
 }
 
 #[test]

@@ -60,26 +60,26 @@ pub const BUDGET_AGENT: Variable = Variable::new(
 pub const STRANGERS_SHARE: Variable =
     Variable::new("STRANGERS_SHARE", "Per cent of the agent's answers and budget that all strangers together may use; the rest is kept for known people.")
         .or("50");
-/// The queue share.
+/// Most messages of one person that wait in a group while others wait.
 pub const LIMIT_WAITING: Variable = Variable::new(
     "LIMIT_WAITING",
     "Messages of one person that wait in a group while others wait, too; of more than that the newest are answered. none lifts it.",
 )
 .or("5");
-/// What people read.
+/// The text that a refused person reads.
 pub const LIMIT_NOTICE: Variable = Variable::new(
     "LIMIT_NOTICE",
     "What a person reads who has reached a limit, once a day for the rate and once for the day; none says nothing. A sentence of its own when unset.",
 );
-/// Blocked people.
+/// People who are never answered.
 pub const BLOCK_PEOPLE: Variable = Variable::new(
     "BLOCK_PEOPLE",
     "People who are never answered: platform ids or @handles (which may change their owner), separated by commas. `galatea block` does it while it runs.",
 );
-/// Blocked Rooms.
+/// Rooms in which nothing is answered.
 pub const BLOCK_ROOMS: Variable =
     Variable::new("BLOCK_ROOMS", "Rooms in which nothing is answered, by the platform's ids.");
-/// Blocked Worlds.
+/// Worlds in which nothing is answered.
 pub const BLOCK_WORLDS: Variable = Variable::new(
     "BLOCK_WORLDS",
     "Worlds (servers, groups with their topics) in which nothing is answered, by the platform's ids.",

@@ -2,7 +2,7 @@
 //! and the platform's own rules.
 
 use galatea_core::{
-    ActionResult, Address, EntityId, RemoteId, Result, Room, Speak, Turn, World,
+    ActionResult, Address, EntityId, RemoteId, Result, Room, Speak, Store, Turn, World,
     rights::{Authorship, Ruling, Scope, Site, Standing, rule},
     standing,
     store::RequestedChange,
@@ -10,8 +10,7 @@ use galatea_core::{
 };
 use std::collections::BTreeSet;
 
-use crate::config::Confirmation;
-use crate::turn::Engine;
+use crate::{config::Confirmation, directory::Directory, outbox::Outbox, turn::Engine};
 
 /// How far the person who asked has agreed to exactly this action.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -48,137 +47,220 @@ impl Checked {
     }
 }
 
-/// Checks an action by the scope that its author declared, before it runs. An action that sends
-/// messages elsewhere is checked by what it returns, unless it sends them itself.
-pub(super) fn scope(
-    turn: &Turn<'_>,
-    engine: &Engine,
-    scope: Scope,
-    side_effect: bool,
+/// Checks the actions of one turn.
+#[derive(Clone, Copy)]
+pub(super) struct Checker<'a> {
+    turn: &'a Turn<'a>,
+    store: &'a dyn Store,
+    directory: &'a Directory,
+    outbox: &'a Outbox,
+    confirmation: Confirmation,
     consent: Consent,
-) -> Checked {
-    let site = match scope {
-        Scope::Elsewhere if !side_effect => return Checked::allowed(),
-        Scope::Elsewhere => Site::Foreign,
-        _ => here(turn),
-    };
-    match standing::standing(turn, turn.world) {
-        Ok(standing) => decide(turn, engine, scope, standing, site, consent),
-        Err(_) => Checked::refused("AGENT_OWNERS cannot be read"),
-    }
 }
 
-/// What an action came to: each message elsewhere and each change for itself, the strictest ruling
-/// counts.
-pub(super) async fn result(
-    turn: &Turn<'_>,
-    engine: &Engine,
-    result: &ActionResult,
-    consent: Consent,
-) -> Checked {
-    let mut worst = Checked::allowed();
-    for (there, _) in &result.elsewhere {
-        worst = worst.or_worse(
-            message(turn, engine, there, consent)
-                .await
-                .unwrap_or_else(|_| Checked::refused("the place could not be looked up")),
-        );
+impl<'a> Checker<'a> {
+    pub(super) fn new(turn: &'a Turn<'a>, engine: &'a Engine, consent: Consent) -> Self {
+        Self {
+            turn,
+            store: &*engine.store,
+            directory: &engine.directory,
+            outbox: &engine.outbox,
+            confirmation: engine.limits.confirmation,
+            consent,
+        }
     }
-    for effect in &result.effects {
-        worst = worst.or_worse(
-            change(turn, engine, effect, consent)
-                .await
-                .unwrap_or_else(|_| Checked::refused("the place could not be looked up")),
-        );
+
+    /// Checks an action by the scope that its author declared, before it runs. An action that sends
+    /// messages elsewhere is checked by what it returns, unless it sends them itself.
+    pub(super) fn scope(&self, scope: Scope, side_effect: bool) -> Checked {
+        let site = match scope {
+            Scope::Elsewhere if !side_effect => return Checked::allowed(),
+            Scope::Elsewhere => Site::Foreign,
+            _ => here(self.turn),
+        };
+        match standing::standing(self.turn, self.turn.world) {
+            Ok(standing) => self.decide(scope, standing, site),
+            Err(_) => Checked::refused("AGENT_OWNERS cannot be read"),
+        }
     }
-    worst
+
+    /// What an action came to: each message elsewhere and each change for itself, the strictest ruling
+    /// counts.
+    pub(super) async fn result(&self, result: &ActionResult) -> Checked {
+        let mut worst = Checked::allowed();
+        for (there, _) in &result.elsewhere {
+            worst = worst.or_worse(
+                self.message(there)
+                    .await
+                    .unwrap_or_else(|_| Checked::refused("the place could not be looked up")),
+            );
+        }
+        for effect in &result.effects {
+            worst = worst.or_worse(
+                self.change(effect)
+                    .await
+                    .unwrap_or_else(|_| Checked::refused("the place could not be looked up")),
+            );
+        }
+        worst
+    }
+
+    fn decide(&self, scope: Scope, standing: Standing, site: Site) -> Checked {
+        let words = match (self.confirmation, self.consent) {
+            (Confirmation::Never, _) | (_, Consent::Given) => Authorship::Own,
+            (Confirmation::Always, _) => Authorship::Others,
+            (Confirmation::OthersWords, _) => standing::authorship(self.turn),
+        };
+        let ruling = rule(scope, standing, site, words);
+        let why = match ruling {
+            Ruling::Allow => String::new(),
+            Ruling::Confirm if self.confirmation == Confirmation::Always => {
+                format!(
+                    "{scope}, in {site}, for a speaker who is {standing} there, since ACTION_CONFIRMATION is always"
+                )
+            }
+            Ruling::Confirm => format!(
+                "{scope}, in {site}, for a speaker who is {standing} there, while other people's words are in the prompt"
+            ),
+            Ruling::Refuse => format!("{scope}, in {site}, for a speaker who is {standing} there"),
+        };
+        Checked { ruling, why }
+    }
+
+    /// Something that is said elsewhere.
+    async fn message(&self, there: &Address) -> Result<Checked> {
+        let Some(info) = self.directory.rooms.load(self.store, there.room).await? else {
+            return Ok(Checked::refused("there is no such room"));
+        };
+        let room = &info.room;
+        if room.agent_id != self.turn.agent.identity.id()
+            || room.source != there.source
+            || room.account != there.account
+            || room.remote != there.remote
+        {
+            return Ok(Checked::refused("there is no such room"));
+        }
+        let (standing, site) = (
+            standing::standing(self.turn, info.world.as_ref())?,
+            standing::site(self.turn, room).await?,
+        );
+        let checked = self.decide(Scope::Elsewhere, standing, site);
+        let others =
+            matches!(site, Site::Joined | Site::Foreign) && standing != Standing::AgentOwner;
+        if checked.ruling == Ruling::Refuse || !others || self.may_speak(room, there).await {
+            return Ok(checked);
+        }
+        Ok(Checked::refused(
+            "the platform does not let the person who asks say something there, or cannot tell",
+        ))
+    }
+
+    /// The platform's right to speak: of each person who asks, as it stands now.
+    async fn may_speak(&self, room: &Room, there: &Address) -> bool {
+        // The same number on another platform is another person.
+        if room.source != self.turn.room.source {
+            return false;
+        }
+        let Some(route) = self.outbox.routes.ready(&there.source, &there.account) else {
+            return false;
+        };
+        let speakers: BTreeSet<EntityId> = standing::speakers(self.turn).collect();
+        for speaker in speakers {
+            let Some(remote) = remote(self.turn, speaker).await else { return false };
+            match route.stack.may_speak(there, &remote).await {
+                Ok(Speak::Yes) => {}
+                Ok(Speak::No | Speak::Unknown) => return false,
+                Err(error) => {
+                    tracing::info!(turn = %self.turn.id, room = %room.id, error = %error.report(), "the right of a person to speak in a room could not be asked; nothing is said there");
+                    return false;
+                }
+            }
+        }
+        true
+    }
+
+    /// What an action changes: the scope follows from the row that changes.
+    async fn change(&self, effect: &RequestedChange) -> Result<Checked> {
+        let person = |entity: EntityId| {
+            if standing::speakers(self.turn).all(|speaker| speaker == entity) {
+                Scope::Speaker
+            } else {
+                Scope::Outside
+            }
+        };
+        let (scope, standing, site) = match effect {
+            RequestedChange::SetParticipantState { room, .. }
+            | RequestedChange::MergeRoomMetadata { room, .. } => {
+                let Some(info) = self.directory.rooms.load(self.store, *room).await? else {
+                    return Ok(Checked::refused("there is no such room"));
+                };
+                (
+                    Scope::Room,
+                    standing::standing(self.turn, info.world.as_ref())?,
+                    standing::site(self.turn, &info.room).await?,
+                )
+            }
+            // It deletes what all members wrote, so a word that the model misread is not enough, whatever
+            // `ACTION_CONFIRMATION` says.
+            RequestedChange::SetRetention { world, days } => {
+                let standing = standing::standing(self.turn, self.turn.world)?;
+                if *world != self.turn.room.world_id || standing < Standing::Owner {
+                    return Ok(Checked::refused(
+                        "only its owner says how long a World keeps messages",
+                    ));
+                }
+                let checked = self.decide(Scope::World, standing, here(self.turn));
+                let asks = *days > 0 && self.consent == Consent::Asked;
+                return Ok(if asks { checked.or_worse(Checked::deletes()) } else { checked });
+            }
+            RequestedChange::SetWorldSetting { world, key, value } => {
+                let standing = standing::standing(self.turn, self.turn.world)?;
+                if *world != self.turn.room.world_id || standing < Standing::Admin {
+                    return Ok(Checked::refused("only admins of a World change its settings"));
+                }
+                let declared = world_settings::declared(&self.turn.agent.character.settings);
+                // A grapheme of people's languages takes a few bytes.
+                let long =
+                    value.as_ref().is_some_and(|value| value.len() > 8 * LONGEST_WORLD_SETTING);
+                if long || !declared.iter().any(|setting| setting.key == *key) {
+                    return Ok(Checked::refused(
+                        "the character declares no such setting of Worlds",
+                    ));
+                }
+                (Scope::World, standing, here(self.turn))
+            }
+            RequestedChange::SetRole { world, .. } if *world == self.turn.room.world_id => {
+                (Scope::World, standing::standing(self.turn, self.turn.world)?, here(self.turn))
+            }
+            RequestedChange::SetRole { world, .. } => {
+                let there: Option<World> = self.store.world(*world).await?;
+                // A private chat is a World of its own.
+                let rooms = self.store.rooms(*world).await?;
+                let private = rooms.iter().all(|room| room.kind.is_direct());
+                (
+                    Scope::World,
+                    standing::standing(self.turn, there.as_ref())?,
+                    if private { Site::OthersPrivate } else { Site::Foreign },
+                )
+            }
+            RequestedChange::MergeEntityMetadata { entity, .. }
+            | RequestedChange::ForgetPerson { entity } => {
+                (person(*entity), standing::standing(self.turn, self.turn.world)?, here(self.turn))
+            }
+            // Who is one person decides who sees what: the command alone asks for it, of both sides.
+            RequestedChange::LinkPeople { .. } | RequestedChange::Unlink { .. } => {
+                return Ok(Checked::refused("no action may link people"));
+            }
+            RequestedChange::SaveTask { .. } | RequestedChange::DeleteTask { .. } => {
+                (Scope::Outside, standing::standing(self.turn, self.turn.world)?, here(self.turn))
+            }
+        };
+        Ok(self.decide(scope, standing, site))
+    }
 }
 
 fn here(turn: &Turn<'_>) -> Site {
     if turn.room.kind.is_direct() { Site::Private } else { Site::Group }
-}
-
-fn decide(
-    turn: &Turn<'_>,
-    engine: &Engine,
-    scope: Scope,
-    standing: Standing,
-    site: Site,
-    consent: Consent,
-) -> Checked {
-    let words = match (engine.limits.confirmation, consent) {
-        (Confirmation::Never, _) | (_, Consent::Given) => Authorship::Own,
-        (Confirmation::Always, _) => Authorship::Others,
-        (Confirmation::OthersWords, _) => standing::authorship(turn),
-    };
-    let ruling = rule(scope, standing, site, words);
-    let why = match ruling {
-        Ruling::Allow => String::new(),
-        Ruling::Confirm if engine.limits.confirmation == Confirmation::Always => {
-            format!(
-                "{scope}, in {site}, for a speaker who is {standing} there, since ACTION_CONFIRMATION is always"
-            )
-        }
-        Ruling::Confirm => format!(
-            "{scope}, in {site}, for a speaker who is {standing} there, while other people's words are in the prompt"
-        ),
-        Ruling::Refuse => format!("{scope}, in {site}, for a speaker who is {standing} there"),
-    };
-    Checked { ruling, why }
-}
-
-/// Something that is said elsewhere.
-async fn message(
-    turn: &Turn<'_>,
-    engine: &Engine,
-    there: &Address,
-    consent: Consent,
-) -> Result<Checked> {
-    let Some(info) = engine.directory.rooms.load(engine.store.as_ref(), there.room).await? else {
-        return Ok(Checked::refused("there is no such room"));
-    };
-    let room = &info.room;
-    if room.agent_id != turn.agent.identity.id()
-        || room.source != there.source
-        || room.account != there.account
-        || room.remote != there.remote
-    {
-        return Ok(Checked::refused("there is no such room"));
-    }
-    let (standing, site) =
-        (standing::standing(turn, info.world.as_ref())?, standing::site(turn, room).await?);
-    let checked = decide(turn, engine, Scope::Elsewhere, standing, site, consent);
-    let others = matches!(site, Site::Joined | Site::Foreign) && standing != Standing::AgentOwner;
-    if checked.ruling == Ruling::Refuse || !others || may_speak(turn, engine, room, there).await {
-        return Ok(checked);
-    }
-    Ok(Checked::refused(
-        "the platform does not let the person who asks say something there, or cannot tell",
-    ))
-}
-
-/// The platform's right to speak: of each person who asks, as it stands now.
-async fn may_speak(turn: &Turn<'_>, engine: &Engine, room: &Room, there: &Address) -> bool {
-    // The same number on another platform is another person.
-    if room.source != turn.room.source {
-        return false;
-    }
-    let Some(route) = engine.outbox.routes.ready(&there.source, &there.account) else {
-        return false;
-    };
-    let speakers: BTreeSet<EntityId> = standing::speakers(turn).collect();
-    for speaker in speakers {
-        let Some(remote) = remote(turn, speaker).await else { return false };
-        match route.stack.may_speak(there, &remote).await {
-            Ok(Speak::Yes) => {}
-            Ok(Speak::No | Speak::Unknown) => return false,
-            Err(error) => {
-                tracing::info!(turn = %turn.id, room = %room.id, error = %error.report(), "the right of a person to speak in a room could not be asked; nothing is said there");
-                return false;
-            }
-        }
-    }
-    true
 }
 
 /// A speaker's id on the platform.
@@ -189,84 +271,4 @@ async fn remote(turn: &Turn<'_>, speaker: EntityId) -> Option<RemoteId> {
     let people = turn.store.entities(&[speaker]).await.ok()?;
     let id = people.first()?.metadata.get(turn.room.source.as_str())?.get("id")?.as_str()?;
     Some(RemoteId::new(id))
-}
-
-/// A change.
-async fn change(
-    turn: &Turn<'_>,
-    engine: &Engine,
-    effect: &RequestedChange,
-    consent: Consent,
-) -> Result<Checked> {
-    let person = |entity: EntityId| {
-        if standing::speakers(turn).all(|speaker| speaker == entity) {
-            Scope::Speaker
-        } else {
-            Scope::Outside
-        }
-    };
-    let (scope, standing, site) = match effect {
-        RequestedChange::SetParticipantState { room, .. }
-        | RequestedChange::MergeRoomMetadata { room, .. } => {
-            let Some(info) = engine.directory.rooms.load(engine.store.as_ref(), *room).await?
-            else {
-                return Ok(Checked::refused("there is no such room"));
-            };
-            (
-                Scope::Room,
-                standing::standing(turn, info.world.as_ref())?,
-                standing::site(turn, &info.room).await?,
-            )
-        }
-        // It deletes what all members wrote, so a word that the model misread is not enough, whatever
-        // `ACTION_CONFIRMATION` says.
-        RequestedChange::SetRetention { world, days } => {
-            let standing = standing::standing(turn, turn.world)?;
-            if *world != turn.room.world_id || standing < Standing::Owner {
-                return Ok(Checked::refused("only its owner says how long a World keeps messages"));
-            }
-            let checked = decide(turn, engine, Scope::World, standing, here(turn), consent);
-            let asks = *days > 0 && consent == Consent::Asked;
-            return Ok(if asks { checked.or_worse(Checked::deletes()) } else { checked });
-        }
-        RequestedChange::SetWorldSetting { world, key, value } => {
-            let standing = standing::standing(turn, turn.world)?;
-            if *world != turn.room.world_id || standing < Standing::Admin {
-                return Ok(Checked::refused("only admins of a World change its settings"));
-            }
-            let declared = world_settings::declared(&turn.agent.character.settings);
-            // A grapheme of people's languages takes a few bytes.
-            let long = value.as_ref().is_some_and(|value| value.len() > 8 * LONGEST_WORLD_SETTING);
-            if long || !declared.iter().any(|setting| setting.key == *key) {
-                return Ok(Checked::refused("the character declares no such setting of Worlds"));
-            }
-            (Scope::World, standing, here(turn))
-        }
-        RequestedChange::SetRole { world, .. } if *world == turn.room.world_id => {
-            (Scope::World, standing::standing(turn, turn.world)?, here(turn))
-        }
-        RequestedChange::SetRole { world, .. } => {
-            let there: Option<World> = engine.store.world(*world).await?;
-            // A private chat is a World of its own.
-            let rooms = engine.store.rooms(*world).await?;
-            let private = rooms.iter().all(|room| room.kind.is_direct());
-            (
-                Scope::World,
-                standing::standing(turn, there.as_ref())?,
-                if private { Site::OthersPrivate } else { Site::Foreign },
-            )
-        }
-        RequestedChange::MergeEntityMetadata { entity, .. }
-        | RequestedChange::ForgetPerson { entity } => {
-            (person(*entity), standing::standing(turn, turn.world)?, here(turn))
-        }
-        // Who is one person decides who sees what: the command alone asks for it, of both sides.
-        RequestedChange::LinkPeople { .. } | RequestedChange::Unlink { .. } => {
-            return Ok(Checked::refused("no action may link people"));
-        }
-        RequestedChange::SaveTask { .. } | RequestedChange::DeleteTask { .. } => {
-            (Scope::Outside, standing::standing(turn, turn.world)?, here(turn))
-        }
-    };
-    Ok(decide(turn, engine, scope, standing, site, consent))
 }

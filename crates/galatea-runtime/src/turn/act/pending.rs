@@ -12,8 +12,7 @@ use serde_json::{Map, Value, json};
 use std::time::Duration;
 
 use super::attribution::{asker, quoted};
-use crate::plan::PlannedAction;
-use crate::turn::Engine;
+use crate::{directory::Directory, plan::PlannedAction};
 
 /// Tag of a task that waits for a confirmation.
 const TAG: &str = "AWAITING_CONFIRMATION";
@@ -78,7 +77,8 @@ impl Pending {
     /// Asks for what waits: the question, and the changes that keep it and drop what the same
     /// person was asked before in this Room.
     pub(crate) async fn ask(
-        engine: &Engine,
+        store: &dyn Store,
+        directory: &Directory,
         turn: &Turn<'_>,
         requests: Vec<Request>,
         life: Duration,
@@ -95,7 +95,7 @@ impl Pending {
             requests,
         };
         let now = turn.now();
-        let before = engine.store.tasks(turn.agent.identity.id(), &[TAG.to_owned()]).await?;
+        let before = store.tasks(turn.agent.identity.id(), &[TAG.to_owned()]).await?;
         let mine = |task: &Task| {
             task.room_id == Some(turn.room.id) && task.entity_id == Some(pending.owner)
         };
@@ -105,7 +105,7 @@ impl Pending {
             .map(|task| RequestedChange::DeleteTask { task: task.id });
         let mut effects: Vec<RequestedChange> = gone.collect();
         effects.push(RequestedChange::SaveTask { task: Box::new(pending.stored(turn)) });
-        let question = pending.question(engine, turn, life).await;
+        let question = pending.question(store, directory, turn, life).await;
         Ok((pending, question, effects))
     }
 
@@ -151,7 +151,13 @@ impl Pending {
     }
 
     /// Says what would be done, from what is stored and not from what the model says of it.
-    async fn question(&self, engine: &Engine, turn: &Turn<'_>, life: Duration) -> Content {
+    async fn question(
+        &self,
+        store: &dyn Store,
+        directory: &Directory,
+        turn: &Turn<'_>,
+        life: Duration,
+    ) -> Content {
         let why = if self.requests.iter().any(Request::deletes) {
             "It deletes what all members wrote, for good"
         } else {
@@ -159,7 +165,7 @@ impl Pending {
         };
         let mut text = format!("{}, please confirm this first. {why}:\n", asker(turn));
         for request in &self.requests {
-            text.push_str(&format!("\n{}", request.description(engine).await));
+            text.push_str(&format!("\n{}", request.description(store, directory).await));
         }
         let minutes = life.as_secs().div_ceil(60);
         text.push_str(&format!(
@@ -183,7 +189,7 @@ impl Request {
         self.result.as_ref().is_some_and(|result| result.effects.iter().any(sets))
     }
 
-    async fn description(&self, engine: &Engine) -> String {
+    async fn description(&self, store: &dyn Store, directory: &Directory) -> String {
         let name = &self.call.name;
         let Some(result) = &self.result else {
             let params = serde_json::to_string_pretty(&self.call.params).unwrap_or_default();
@@ -191,8 +197,7 @@ impl Request {
         };
         let mut lines = Vec::new();
         for (there, content) in &result.elsewhere {
-            let info =
-                engine.directory.rooms.load(engine.store.as_ref(), there.room).await.ok().flatten();
+            let info = directory.rooms.load(store, there.room).await.ok().flatten();
             let place = info.map_or_else(|| there.remote.to_string(), |info| place(&info.room));
             lines.push(format!("{name}: say in {place}\n{}\n", quoted(&content.text)));
         }

@@ -15,13 +15,12 @@ use super::{
     done::{Done, say},
     memory,
 };
-use crate::turn::engine::Engine;
 
 /// One export of a person in this time: it may read thousands of rows.
 const AGAIN: Duration = Duration::from_secs(3_600);
 /// Memories read at most, the newest.
 const MOST: u32 = 5_000;
-/// Read at once.
+/// Memories whose visibility is read at once.
 const PAGE: usize = 500;
 /// Bytes of a file: what every platform with files takes.
 const FILE: usize = 1_000_000;
@@ -31,21 +30,21 @@ const TEXT: usize = 16_000;
 /// Key of a relationship's metadata: the tags learnt in each Room.
 const ROOMS: &str = "rooms";
 
-/// `/privacy export`.
-pub(super) async fn run(engine: &Engine, turn: &Turn<'_>) -> Result<Done> {
+/// Answers `/privacy export`, once an hour per person.
+pub(super) async fn run(store: &dyn Store, turn: &Turn<'_>) -> Result<Done> {
     if !turn.room.kind.is_direct() {
         return Ok(say("I send that in a direct chat only: write /privacy export to me there."));
     }
     let (agent, person, now) = (turn.agent.identity.id(), turn.message.entity_id, turn.now());
     let key = format!("export:{person}");
-    let last = engine.store.cached(agent, &key, now).await?;
+    let last = store.cached(agent, &key, now).await?;
     // The same message again: its turn was cut off.
     if last.is_some_and(|message| message != json!(turn.message.id)) {
         return Ok(say("You had an export within the last hour. Please ask again later."));
     }
-    let export = collect(engine, turn, if turn.files { FILE } else { TEXT }).await?;
+    let export = collect(store, turn, if turn.files { FILE } else { TEXT }).await?;
     // Not before it is there: one that failed may be asked for again.
-    engine.store.cache(agent, &key, &json!(turn.message.id), Some(now.plus(AGAIN))).await?;
+    store.cache(agent, &key, &json!(turn.message.id), Some(now.plus(AGAIN))).await?;
     let note = export.note();
     let reply = if turn.files {
         Content { attachments: vec![file(&export.text)], ..Content::text(note) }
@@ -80,8 +79,8 @@ impl Export {
     }
 }
 
-async fn collect(engine: &Engine, turn: &Turn<'_>, most: usize) -> Result<Export> {
-    let (store, agent) = (engine.store.as_ref(), turn.agent.identity.id());
+async fn collect(store: &dyn Store, turn: &Turn<'_>, most: usize) -> Result<Export> {
+    let agent = turn.agent.identity.id();
     let person = turn.message.entity_id;
     let at = turn.agent.zone.local(turn.now());
     let mut head = Lines::of(most);
@@ -108,7 +107,7 @@ async fn collect(engine: &Engine, turn: &Turn<'_>, most: usize) -> Result<Export
     let mut memories = Lines::of(head.left());
     memories.complete = total <= newest.len() as u64;
     'all: for page in newest.chunks(PAGE) {
-        for record in seen(engine, turn, page).await? {
+        for record in seen(store, turn, page).await? {
             if !memories.add(&Record::Memory(Box::new(record)))? {
                 break 'all;
             }
@@ -169,12 +168,12 @@ async fn tie_of(
 
 /// What the person may see of these, in their order. Their own messages are theirs wherever they
 /// stand.
-async fn seen(engine: &Engine, turn: &Turn<'_>, page: &[Memory]) -> Result<Vec<Derived>> {
+async fn seen(store: &dyn Store, turn: &Turn<'_>, page: &[Memory]) -> Result<Vec<Derived>> {
     let ids: Vec<MemoryId> = page.iter().map(|memory| memory.id).collect();
-    let found = engine.store.derived(turn.agent.identity.id(), &ids).await?;
+    let found = store.derived(turn.agent.identity.id(), &ids).await?;
     let (mut seen, mut others): (Vec<Derived>, Vec<Derived>) =
         found.into_iter().partition(|one| one.memory.kind == MemoryKind::Messages);
-    memory::retain_seen(turn, &*engine.store, &[turn.message.entity_id], &mut others).await?;
+    memory::retain_seen(turn, store, &[turn.message.entity_id], &mut others).await?;
     seen.append(&mut others);
     seen.sort_by_key(|one| ids.iter().position(|id| *id == one.memory.id));
     Ok(seen)

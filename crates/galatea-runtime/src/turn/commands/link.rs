@@ -2,12 +2,13 @@
 //! in the direct Rooms of both, and nowhere else.
 
 use galatea_core::{
-    Address, Button, Content, EntityId, Press, Result, RoomId, Turn, speakers,
+    Address, Button, Content, EntityId, Press, Result, RoomId, Store, Turn, speakers,
     store::{MOST_LINKED, RequestedChange},
 };
 
 use super::done::{Done, say};
 use crate::{
+    directory::Directory,
     linking::{self, LIFE, Question, Side, Step},
     turn::{act::pending, engine::Engine},
 };
@@ -29,13 +30,16 @@ pub(super) async fn run(engine: &Engine, turn: &Turn<'_>, args: &str) -> Result<
             ELSEWHERE.to_owned()
         }));
     }
+    let store = &*engine.store;
     match args.trim().to_lowercase().as_str() {
-        "" => code(engine, turn).await,
+        "" => code(store, turn).await,
         word @ ("yes" | "no") => {
-            let mut waiting = mine(engine, turn).await?;
+            let mut waiting = mine(store, turn).await?;
             match (waiting.pop(), waiting.is_empty()) {
                 (None, _) => Ok(say(NOTHING_ASKED)),
-                (Some(question), true) => decide(engine, turn, &question, word == "yes").await,
+                (Some(question), true) => {
+                    decide(store, &engine.directory, turn, &question, word == "yes").await
+                }
                 // The word does not say which of them it answers.
                 (Some(last), false) => Ok(Done {
                     effects: waiting.iter().chain([&last]).map(Question::delete).collect(),
@@ -52,22 +56,23 @@ pub(super) async fn run(engine: &Engine, turn: &Turn<'_>, args: &str) -> Result<
 
 /// The answer to a question by its word or button. None if none of this word waits here.
 pub(in crate::turn) async fn answer(
-    engine: &Engine,
+    store: &dyn Store,
+    directory: &Directory,
     turn: &Turn<'_>,
     answer: &pending::Answer,
 ) -> Result<Option<Done>> {
-    let waiting = mine(engine, turn).await?;
+    let waiting = mine(store, turn).await?;
     match waiting.into_iter().find(|question| question.word == answer.code) {
-        Some(question) => decide(engine, turn, &question, answer.yes).await.map(Some),
+        Some(question) => decide(store, directory, turn, &question, answer.yes).await.map(Some),
         None => Ok(None),
     }
 }
 
 /// `/unlink`: this side is a person of its own again.
-pub(super) async fn end(engine: &Engine, turn: &Turn<'_>) -> Result<Done> {
+pub(super) async fn end(store: &dyn Store, turn: &Turn<'_>) -> Result<Done> {
     let (agent, entity) = (turn.agent.identity.id(), turn.message.entity_id);
-    let linked = engine.store.linked(agent, entity).await?;
-    let mut effects = linking::withdraw(&*engine.store, agent, entity).await?;
+    let linked = store.linked(agent, entity).await?;
+    let mut effects = linking::withdraw(store, agent, entity).await?;
     // Also without a link: the other side may be confirming one at this moment.
     effects.push(RequestedChange::Unlink { entity });
     if linked.is_empty() {
@@ -78,7 +83,7 @@ pub(super) async fn end(engine: &Engine, turn: &Turn<'_>) -> Result<Done> {
     let reply = if turn.room.kind.is_direct() {
         format!(
             "Done: here you are a person of your own again, no longer {}.",
-            names(engine, &linked).await?
+            names(store, &linked).await?
         )
     } else {
         "Done: here you are a person of your own again.".to_owned()
@@ -88,12 +93,12 @@ pub(super) async fn end(engine: &Engine, turn: &Turn<'_>) -> Result<Done> {
 
 /// What `/privacy forget me` drops besides, and what it says of the other side.
 pub(super) async fn forget(
-    engine: &Engine,
+    store: &dyn Store,
     turn: &Turn<'_>,
 ) -> Result<(Vec<RequestedChange>, String)> {
     let (agent, entity) = (turn.agent.identity.id(), turn.message.entity_id);
-    let linked = engine.store.linked(agent, entity).await?;
-    let effects = linking::withdraw(&*engine.store, agent, entity).await?;
+    let linked = store.linked(agent, entity).await?;
+    let effects = linking::withdraw(store, agent, entity).await?;
     let said = if linked.is_empty() {
         String::new()
     } else if !turn.room.kind.is_direct() {
@@ -101,21 +106,20 @@ pub(super) async fn forget(
     } else {
         format!(
             " You were linked with {}; that has ended. What I store of you there is still there: send /privacy forget me there to delete it, too.",
-            names(engine, &linked).await?
+            names(store, &linked).await?
         )
     };
     Ok((effects, said))
 }
 
-async fn code(engine: &Engine, turn: &Turn<'_>) -> Result<Done> {
+async fn code(store: &dyn Store, turn: &Turn<'_>) -> Result<Done> {
     let (agent, entity) = (turn.agent.identity.id(), turn.message.entity_id);
-    let (code, effects) =
-        linking::code(&*engine.store, agent, entity, turn.room.id, turn.now()).await?;
-    let linked = engine.store.linked(agent, entity).await?;
+    let (code, effects) = linking::code(store, agent, entity, turn.room.id, turn.now()).await?;
+    let linked = store.linked(agent, entity).await?;
     let known = if linked.is_empty() {
         String::new()
     } else {
-        format!("You are linked with {}. /unlink ends it.\n\n", names(engine, &linked).await?)
+        format!("You are linked with {}. /unlink ends it.\n\n", names(store, &linked).await?)
     };
     let minutes = LIFE.as_secs() / 60;
     let reply = Content::text(format!(
@@ -149,7 +153,9 @@ async fn redeem(engine: &Engine, turn: &Turn<'_>, sent: &str) -> Result<Done> {
             "One person can be linked on {MOST_LINKED} accounts at most. Send /unlink on one of them first."
         )));
     }
-    let Some(address) = address(engine, code.room).await? else { return Ok(say(UNKNOWN)) };
+    let Some(address) = address(store, &engine.directory, code.room).await? else {
+        return Ok(say(UNKNOWN));
+    };
     if engine.outbox.routes.ready(&address.source, &address.account).is_none() {
         return Ok(say("I cannot reach the other platform at the moment. Please try again later."));
     }
@@ -157,22 +163,22 @@ async fn redeem(engine: &Engine, turn: &Turn<'_>, sent: &str) -> Result<Done> {
         return Ok(say(UNKNOWN));
     }
     // A later question takes the place of one that waits here.
-    let before = mine(engine, turn).await?;
+    let before = mine(store, turn).await?;
     let mut effects: Vec<RequestedChange> = before.iter().map(Question::delete).collect();
     effects.push(question.save(agent));
-    Ok(Done { reply: ask(engine, &question).await?, effects, ..Done::default() })
+    Ok(Done { reply: ask(store, &question).await?, effects, ..Done::default() })
 }
 
 /// What the side that is asked reads: with whom it would be one person, on all accounts.
-async fn ask(engine: &Engine, question: &Question) -> Result<Content> {
+async fn ask(store: &dyn Store, question: &Question) -> Result<Content> {
     let (asked, other) = question.sides();
-    let (who, all) = (names(engine, &[other.entity]).await?, names(engine, &other.accounts).await?);
+    let (who, all) = (names(store, &[other.entity]).await?, names(store, &other.accounts).await?);
     let own: Vec<EntityId> =
         asked.accounts.iter().copied().filter(|account| *account != asked.entity).collect();
     let linked = if own.is_empty() {
         String::new()
     } else {
-        format!(" The same holds for your linked accounts: {}.", names(engine, &own).await?)
+        format!(" The same holds for your linked accounts: {}.", names(store, &own).await?)
     };
     let begin = match question.step {
         Step::SenderAsked => format!(
@@ -195,16 +201,22 @@ async fn ask(engine: &Engine, question: &Question) -> Result<Content> {
     })
 }
 
-async fn decide(engine: &Engine, turn: &Turn<'_>, question: &Question, yes: bool) -> Result<Done> {
-    let (agent, store) = (turn.agent.identity.id(), &*engine.store);
+async fn decide(
+    store: &dyn Store,
+    directory: &Directory,
+    turn: &Turn<'_>,
+    question: &Question,
+    yes: bool,
+) -> Result<Done> {
+    let agent = turn.agent.identity.id();
     let dropped = |text: &str| Done { effects: vec![question.delete()], ..say(text) };
     if turn.now() >= question.until {
         return Ok(dropped("That was too long ago. Send /link to begin again."));
     }
     let (asked, other) = question.sides();
     let (own, others) =
-        (names(engine, &[asked.entity]).await?, names(engine, &[other.entity]).await?);
-    let there = address(engine, other.room).await?;
+        (names(store, &[asked.entity]).await?, names(store, &[other.entity]).await?);
+    let there = address(store, directory, other.room).await?;
     let to_other = |text: Content| there.map(|there| (there, text)).into_iter().collect();
     if !yes {
         let text =
@@ -223,7 +235,7 @@ async fn decide(engine: &Engine, turn: &Turn<'_>, question: &Question, yes: bool
                 "I have asked {others} to confirm, too. Until then nothing changes. To take it back, send /unlink."
             );
             let next = question.clone().agreed(turn.now());
-            let notices = to_other(ask(engine, &next).await?);
+            let notices = to_other(ask(store, &next).await?);
             Ok(Done { notices, effects: vec![next.save(agent)], ..say(reply) })
         }
         Step::OwnerAsked => {
@@ -239,9 +251,9 @@ async fn decide(engine: &Engine, turn: &Turn<'_>, question: &Question, yes: bool
 }
 
 /// The questions that wait here for the person who writes.
-async fn mine(engine: &Engine, turn: &Turn<'_>) -> Result<Vec<Question>> {
+async fn mine(store: &dyn Store, turn: &Turn<'_>) -> Result<Vec<Question>> {
     let entity = turn.message.entity_id;
-    let mut questions = Question::of(&*engine.store, turn.agent.identity.id(), entity).await?;
+    let mut questions = Question::of(store, turn.agent.identity.id(), entity).await?;
     questions.retain(|question| {
         let (asked, _) = question.sides();
         asked.entity == entity && asked.room == turn.room.id
@@ -249,8 +261,12 @@ async fn mine(engine: &Engine, turn: &Turn<'_>) -> Result<Vec<Question>> {
     Ok(questions)
 }
 
-async fn address(engine: &Engine, room: RoomId) -> Result<Option<Address>> {
-    let info = engine.directory.rooms.load(engine.store.as_ref(), room).await?;
+async fn address(
+    store: &dyn Store,
+    directory: &Directory,
+    room: RoomId,
+) -> Result<Option<Address>> {
+    let info = directory.rooms.load(store, room).await?;
     Ok(info.map(|info| Address {
         source: info.room.source.clone(),
         account: info.room.account.clone(),
@@ -260,8 +276,8 @@ async fn address(engine: &Engine, room: RoomId) -> Result<Option<Address>> {
 }
 
 /// Names with their platforms, such as "Ann (telegram)".
-async fn names(engine: &Engine, entities: &[EntityId]) -> Result<String> {
-    let known = engine.store.entities(entities).await?;
+async fn names(store: &dyn Store, entities: &[EntityId]) -> Result<String> {
+    let known = store.entities(entities).await?;
     let names: Vec<String> = known
         .iter()
         .map(|entity| {

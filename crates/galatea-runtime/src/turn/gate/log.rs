@@ -6,13 +6,13 @@ use std::borrow::Cow;
 /// What the gate says.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Judged {
-    /// Answer.
+    /// A model answers it.
     Answer(Verdict),
-    /// Skip the message.
+    /// It gets no answer.
     Skip(Verdict),
-    /// Run the command.
+    /// A command or a confirmation, which no model sees.
     Command(Verdict),
-    /// Too old.
+    /// It is older than `MESSAGE_TTL_MINUTES`, and gets no answer.
     Expired(Verdict),
     /// A model has to decide (ambient groups).
     Ask(Verdict),
@@ -24,7 +24,6 @@ pub(crate) enum Judged {
 pub(super) struct Log(pub(super) Verdict);
 
 impl Log {
-    /// Records a step.
     pub(super) fn note(
         &mut self,
         rule: &'static str,

@@ -9,7 +9,6 @@ pub(super) enum Called {
     Addressed,
     /// The name stands in it as a word.
     Contained,
-    /// Not at all.
     No,
 }
 

@@ -1,13 +1,16 @@
 //! Every rule of the gate, one case each.
 
 use galatea_core::{
-    Addressed, Character, Command, Content, Memory, MemoryKind, Settings, Source, Timestamp,
+    Addressed, Character, Command, Content, Memory, MemoryKind, ParticipantState, RemoteId,
+    Settings, Source, Timestamp,
     room::ChannelType,
-    store::{Block, BlockKind},
+    store::{Block, BlockKind, Envelope},
 };
+use std::time::Duration;
 use uuid::Uuid;
 
 use super::*;
+use crate::config::Policy;
 
 struct Setup {
     policy: Policy,

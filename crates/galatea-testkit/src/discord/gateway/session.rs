@@ -138,13 +138,13 @@ impl Connection {
             self.sent = session.sequence;
         }
         // Only RESUMED is sent when the connection is to stay silent afterwards.
-        let told = if deaf {
+        let frames = if deaf {
             vec![json!({ "op": 0, "s": session.sequence, "t": "RESUMED", "d": { "_trace": [] } })]
         } else {
             Vec::new()
         };
         state.resumed.push(sequence);
-        Ok(told)
+        Ok(frames)
     }
 
     /// Members of a guild by their ids (Discord, "Request Guild Members"). This needs no privileged

@@ -91,33 +91,19 @@ pub(super) async fn connectors(
                 match platform.connector(&account, &host, &mut taken) {
                     Ok(Built::On(connector)) => asked.push((title, connector)),
                     Ok(Built::Off(why)) => {
-                        let wanted = account.number > 1
+                        let configured = account.number > 1
                             || platform
                                 .variables
                                 .iter()
                                 .any(|v| v.required && persona.settings.find(v).is_some());
-                        if !wanted && wants::asks_for(&persona.character, platform) {
-                            let message = format!("{title} is off, and its character asks for it");
-                            found.push(
-                                Finding::new(
-                                    Severity::Warning,
-                                    "GAL-CONNECTOR-OFF",
-                                    "connector",
-                                    message,
-                                )
-                                .with_fix(why),
-                            );
-                        } else if wanted {
-                            found.push(
-                                Finding::new(
-                                    Severity::Warning,
-                                    "GAL-CONNECTOR-OFF",
-                                    "connector",
-                                    format!("{title} is off"),
-                                )
-                                .with_fix(why),
-                            );
-                        }
+                        let message = if configured {
+                            format!("{title} is off")
+                        } else if wants::asks_for(&persona.character, platform) {
+                            format!("{title} is off, and its character asks for it")
+                        } else {
+                            continue;
+                        };
+                        found.push(connector_off(message, why));
                     }
                     Err(error) => found.push(Finding::failure("connector", &error)),
                 }
@@ -146,6 +132,10 @@ pub(super) async fn connectors(
         }));
     }
     Ok(found)
+}
+
+fn connector_off(message: String, why: String) -> Finding {
+    Finding::new(Severity::Warning, "GAL-CONNECTOR-OFF", "connector", message).with_fix(why)
 }
 
 async fn patiently(

@@ -205,10 +205,10 @@ pub(super) fn unreadable(path: &Path, cause: &str) -> Error {
 
 /// The error for a line that is malformed JSON or lacks a field.
 pub(super) fn misread(path: &Path, number: usize, error: &serde_json::Error) -> Error {
-    let told = error.to_string();
+    let message = error.to_string();
     // The parser counts from the beginning of the line.
-    let told = told.rsplit_once(" at line ").map_or(told.as_str(), |(told, _)| told);
-    unreadable(path, &format!("line {number}, column {}: {told}", error.column()))
+    let message = message.rsplit_once(" at line ").map_or(message.as_str(), |(message, _)| message);
+    unreadable(path, &format!("line {number}, column {}: {message}", error.column()))
 }
 
 /// A bar on a terminal; nothing elsewhere.

@@ -98,8 +98,9 @@ impl Names {
 
     /// Who said it, or whom it is about.
     pub(super) fn person(&self, memory: &Memory) -> String {
-        let told = memory.metadata.get("entityName").and_then(Value::as_str);
-        told.map(str::to_owned)
+        let named = memory.metadata.get("entityName").and_then(Value::as_str);
+        named
+            .map(str::to_owned)
             .or_else(|| self.people.get(&memory.entity_id).cloned())
             .unwrap_or_else(|| memory.entity_id.to_string())
     }

@@ -260,9 +260,9 @@ mod tests {
         assert_eq!(room(&rooms, "#general").unwrap(), rooms[0].id);
         assert_eq!(room(&rooms, "2").unwrap(), rooms[1].id);
         assert_eq!(room(&rooms, &rooms[2].id.to_string()).unwrap(), rooms[2].id);
-        for (asked, told) in [("news", "several rooms"), ("staff", "no such room")] {
+        for (asked, reason) in [("news", "several rooms"), ("staff", "no such room")] {
             let failure = room(&rooms, asked).unwrap_err();
-            assert!(format!("{failure:?}").contains(told), "{failure:?}");
+            assert!(format!("{failure:?}").contains(reason), "{failure:?}");
         }
     }
 

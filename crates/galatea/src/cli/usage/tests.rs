@@ -77,8 +77,8 @@ fn agents_and_rooms_are_named_and_namesakes_stay_apart() {
         (By::Room, "general", rows.each_ref().map(|row| row.room.to_string())),
     ] {
         let lines = lines(&rows, &[by], &names);
-        let told = to_json(&lines, &[by], Day(1));
-        let field = |n: usize, field: &str| told["lines"][n][field].as_str().unwrap().to_owned();
+        let report = to_json(&lines, &[by], Day(1));
+        let field = |n: usize, field: &str| report["lines"][n][field].as_str().unwrap().to_owned();
         for (n, id) in ids.iter().enumerate() {
             let named = if n < 2 { name } else { id };
             assert_eq!(field(n, by.name()), named);

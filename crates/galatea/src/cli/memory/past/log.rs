@@ -148,14 +148,14 @@ mod tests {
 
     #[test]
     fn a_faulty_line_is_named() {
-        for (line, told) in [
+        for (line, reason) in [
             (r#"{"time":1,"speaker":"Ann"}"#, "line 2"),
             (r#"{"time":"noon","speaker":"Ann","text":"x"}"#, "RFC 3339"),
             ("nonsense", "line 2"),
         ] {
             let good = r#"{"time":1,"speaker":"Ann","text":"ha"}"#;
             let failure = read_text(&format!("{good}\n{line}\n")).unwrap_err();
-            assert!(format!("{failure:?}").contains(told), "{failure:?}");
+            assert!(format!("{failure:?}").contains(reason), "{failure:?}");
         }
     }
 }
