@@ -42,6 +42,7 @@ const NAMED: &[Listed] = listed![
     backlog::CLAIM,
     backlog::DONE,
     backlog::ENQUEUE,
+    backlog::FORGET_MARKS,
     backlog::GIVE_UP,
     backlog::MARK,
     backlog::OLDER,
