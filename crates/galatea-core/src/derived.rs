@@ -68,7 +68,8 @@ pub struct Derived {
     /// When it ceased to be true, always in the past; none while it is true.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub valid_until: Option<Timestamp>,
-    /// The row that replaced it, if one did. When that row goes, this one is true again.
+    /// The row that replaced it, if one did. When that row goes while it holds, this one is true
+    /// again.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub superseded_by: Option<MemoryId>,
     /// Messages, documents or other derived memories it was made from.

@@ -184,7 +184,7 @@ pub enum Event {
         /// Duration of the call, in milliseconds, with retries and fallbacks.
         millis: u64,
     },
-    /// An answer is committed, and is about to be sent.
+    /// A turn is committed, and its parts are about to be sent; none where it says nothing.
     TurnFinished {
         /// The agent that answers.
         agent: AgentId,

@@ -1,16 +1,17 @@
 //! Takes one document from its bytes to stored pieces, in steps that each leave a record from which
 //! the next start continues.
 
+mod read;
+
 use galatea_core::{
     Derived, Error, MemoryId, MemoryScope, Result, Timestamp, kill_point, store::DerivedChange,
 };
-use galatea_http::FetchLimits;
 use std::{collections::HashMap, path::Path, time::Duration};
-use url::Url;
 
+use self::read::{Bytes, allowed, read};
 use crate::{
     chunk::{chunks, hash},
-    document::{Document, too_large, unreadable},
+    document::{Document, too_large},
     format::Format,
     library::{Library, Progress, Step},
     rows::{Problem, Record, Stored, document_id, fragments, shared_agent},
@@ -33,13 +34,6 @@ pub(crate) struct Outcome {
     pub(crate) read: bool,
     /// Pieces that were stored.
     pub(crate) pieces: usize,
-}
-
-/// Bytes of a document, and what they are.
-struct Bytes {
-    bytes: Vec<u8>,
-    name: String,
-    format: Option<Format>,
 }
 
 /// Brings one document up to date.
@@ -294,82 +288,6 @@ fn is_fresh(
     }
 }
 
-async fn read(library: &Library, item: &Item) -> Result<Bytes> {
-    let parts = &library.parts;
-    match &item.what {
-        What::Lines(text) => Ok(Bytes {
-            bytes: text.clone().into_bytes(),
-            name: "What the character knows.txt".to_owned(),
-            format: Some(Format::Text),
-        }),
-        What::File { path, size, .. } => {
-            if *size > parts.parser.limits().bytes as u64 {
-                return Err(too_large("the file is larger than what is read")
-                    .with("limit", format!("{} MiB", parts.parser.limits().bytes >> 20)));
-            }
-            let bytes = tokio::fs::read(path).await.map_err(|error| {
-                unreadable("the file cannot be read")
-                    .with("cause", error)
-                    .with_fix("let this user read it")
-            })?;
-            let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
-            Ok(Bytes { bytes, name, format: None })
-        }
-        What::Url(address) => fetch(library, address).await,
-    }
-}
-
-async fn fetch(library: &Library, address: &str) -> Result<Bytes> {
-    let parts = &library.parts;
-    let url = allowed(&parts.hosts, address)?;
-    let host = url.host_str().unwrap_or_default();
-    // No redirects: they would lead to hosts that are not on the list.
-    let limits = FetchLimits {
-        max_bytes: parts.parser.limits().bytes,
-        max_redirects: 0,
-        ..FetchLimits::default()
-    };
-    let fetched = parts.http.fetch_untrusted(address, &limits).await?;
-    let name = url
-        .path_segments()
-        .and_then(|mut segments| segments.next_back())
-        .filter(|name| !name.is_empty())
-        .unwrap_or(host)
-        .to_owned();
-    Ok(Bytes {
-        bytes: fetched.bytes.to_vec(),
-        name,
-        format: Format::of_media_type(&fetched.media_type),
-    })
-}
-
-/// An address that may be read.
-///
-/// # Errors
-/// For a malformed address, and for a host that is not listed.
-fn allowed(hosts: &[String], address: &str) -> Result<Url> {
-    let url = Url::parse(address).map_err(|error| {
-        unreadable("this is not a valid address").with("cause", error).with_fix("correct it")
-    })?;
-    let host = url.host_str().unwrap_or_default();
-    if allows(hosts, host) {
-        return Ok(url);
-    }
-    Err(unreadable("the host is not on the list of those that may be read")
-        .with("host", host)
-        .with_fix(format!("add it: KNOWLEDGE_HOSTS={host}")))
-}
-
-/// Whether a host is listed, by itself or as part of a listed domain (`*.example.org`).
-fn allows(hosts: &[String], host: &str) -> bool {
-    hosts.iter().any(|listed| match listed.strip_prefix("*.") {
-        Some(domain) => {
-            host.strip_suffix(domain).is_some_and(|rest| rest.is_empty() || rest.ends_with('.'))
-        }
-        None => listed.eq_ignore_ascii_case(host),
-    })
-}
-
 async fn parse(library: &Library, read: Bytes) -> Result<(Document, String)> {
     let Bytes { bytes, name, format } = read;
     let format = match format {
@@ -393,26 +311,5 @@ fn title_of(name: &str, stated: Option<&str>) -> String {
 impl Problem {
     fn of(error: &Error) -> Self {
         Self { message: error.to_string(), fix: error.fix().map(str::to_owned) }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::allows;
-
-    #[test]
-    fn hosts_are_listed_by_name_or_domain() {
-        let hosts = ["docs.example.org".to_owned(), "*.example.com".to_owned()];
-        for (host, expected) in [
-            ("docs.example.org", true),
-            ("DOCS.example.org", true),
-            ("example.org", false),
-            ("evil-docs.example.org", false),
-            ("a.example.com", true),
-            ("example.com", true),
-            ("badexample.com", false),
-        ] {
-            assert_eq!(allows(&hosts, host), expected, "{host}");
-        }
     }
 }

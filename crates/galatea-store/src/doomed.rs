@@ -63,11 +63,12 @@ macro_rules! superseded {
 }
 const UNINDEX_SUPERSEDED: Dialects =
     Dialects { sqlite: unindex_terms!(superseded!()), postgres: "" };
-/// Not what was replaced once more: what replaced it had ceased to be true itself, because of a row
-/// that stays.
+/// The doomed that held, and those that these had replaced, and so on. What a doomed row had replaced
+/// is not true again if that row was replaced itself by one that stays.
 macro_rules! restored {
     () => {
-        "SELECT x.id FROM doomed x JOIN memories b ON b.id = x.id WHERE b.valid_until IS NULL OR b.superseded_by IN (SELECT id FROM doomed)"
+        "WITH RECURSIVE held (id) AS (SELECT x.id FROM doomed x WHERE (SELECT b.valid_until IS NULL FROM memories b WHERE b.id = x.id) \
+         UNION SELECT y.id FROM held h JOIN memories y ON y.superseded_by = h.id WHERE y.id IN (SELECT id FROM doomed)) SELECT id FROM held"
     };
 }
 const RESTORE: Dialects = Dialects {

@@ -20,7 +20,9 @@ use crate::{
     convert::{from_json, to_json},
     cursor,
     dialect::{Dialects, Text, Value, values},
-    effect, error, memory, outbox, relationship, room,
+    effect, error, memory, outbox,
+    plan::no_index,
+    relationship, room,
     rows::{FinishRow, MessageRow},
     usage, verdict,
 };
@@ -39,16 +41,23 @@ macro_rules! item {
 
 // A limit is written `LIMIT +$1`: while it plans, SQLite looks at the value of a bare parameter
 // there (`sqlite3ExprIsInteger`), and so would prepare the statement again for every execution.
-// In SQLite one index has the few new rows, by Room. Other questions take their numbers out of it, so
-// that the planner does not walk all rows in the order that is asked for (migration 0021).
+// In SQLite one index has the new rows, by Room, with their accounts. Other questions take their
+// numbers out of it, so that the planner does not walk all rows in the order that is asked for
+// (migration 0021).
 macro_rules! new {
-    ($condition:literal) => {
-        concat!("WHERE i.seq IN (SELECT n.seq FROM inbox n WHERE n.state = 'new') AND ", $condition)
+    ($of:expr, $condition:literal) => {
+        concat!(
+            "WHERE i.seq IN (SELECT n.seq FROM inbox n WHERE n.state = 'new' AND ",
+            $of,
+            ") ",
+            $condition
+        )
     };
 }
 pub(crate) const UNFINISHED: Dialects = Dialects {
     sqlite: item!(new!(
-        "i.agent_id = $1 AND i.source = $2 AND i.account = $3 ORDER BY i.seq LIMIT +$4"
+        concat!("n.agent_id = $1 AND ", no_index!("n.source"), " = $2 AND n.account = $3"),
+        "ORDER BY i.seq LIMIT +$4"
     )),
     postgres: item!(
         "WHERE i.agent_id = $1 AND i.source = $2 AND i.account = $3 AND i.state = 'new' ORDER BY i.seq LIMIT $4"
@@ -58,7 +67,8 @@ pub(crate) const UNFINISHED_IN_ROOM: Dialects =
     Dialects::same(item!("WHERE i.room_id = $1 AND i.state = 'new' ORDER BY i.seq LIMIT +$2"));
 pub(crate) const UNFINISHED_IN_PARTS: Dialects = Dialects {
     sqlite: item!(new!(
-        "i.agent_id = $1 AND i.part IN (SELECT value FROM json_each($2)) AND i.source IN (SELECT value FROM json_each($3)) \
+        "n.agent_id = $1",
+        "AND i.part IN (SELECT value FROM json_each($2)) AND i.source IN (SELECT value FROM json_each($3)) \
          AND i.id NOT IN (SELECT unhex(value) FROM json_each($4)) AND i.room_id NOT IN (SELECT unhex(value) FROM json_each($5)) \
          ORDER BY i.seq LIMIT +$6"
     )),

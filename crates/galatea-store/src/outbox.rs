@@ -16,7 +16,9 @@ use crate::{
     change::{Change, Write},
     convert::{from_json, to_json},
     dialect::{Dialects, Text, Value, values},
-    error, room,
+    error,
+    plan::no_index,
+    room,
     rows::{DeliveryRow, SettleRow},
 };
 
@@ -41,18 +43,19 @@ macro_rules! item {
     };
 }
 
-// In SQLite one index has the few unsettled rows, by Room. Other questions take their numbers out of
-// it, so that the planner does not walk all rows in the order that is asked for (migration 0021).
+// In SQLite one index has the unsettled rows, by Room, with their accounts. Other questions take
+// their numbers out of it, so that the planner does not walk all rows in the order that is asked for
+// (migration 0021).
 macro_rules! unsettled {
     () => {
-        "seq IN (SELECT u.seq FROM outbox u WHERE u.state IN ('pending', 'sending'))"
+        "seq IN (SELECT u.seq FROM outbox u WHERE u.state IN ('pending', 'sending') AND u.agent_id = $1 AND u.source = $2 AND u.account = $3)"
     };
 }
 pub(crate) const UNSETTLED: Dialects = Dialects {
     sqlite: item!(concat!(
         "WHERE ",
         unsettled!(),
-        " AND agent_id = $1 AND source = $2 AND account = $3 AND id NOT IN (SELECT unhex(value) FROM json_each($4)) ORDER BY seq LIMIT +$5"
+        " AND id NOT IN (SELECT unhex(value) FROM json_each($4)) ORDER BY seq LIMIT +$5"
     )),
     postgres: item!(
         "WHERE agent_id = $1 AND source = $2 AND account = $3 AND state IN ('pending', 'sending') AND id <> ALL ($4) ORDER BY seq LIMIT $5"
@@ -93,19 +96,25 @@ pub(crate) const NEIGHBOURS: Dialects = Dialects::same(
 const NEXT: i64 = 8192;
 pub(crate) const NEWER: Dialects =
     Dialects::same("SELECT (SELECT max(seq) FROM outbox) - seq FROM outbox WHERE id = $1");
+macro_rules! others {
+    ($source:expr) => {
+        concat!(
+            "SELECT remote FROM inbox WHERE seq > $4 - 512 AND seq <= $4 + 8192 AND agent_id = $1 AND ", $source, " = $2 AND account = $3 \
+             UNION SELECT remote FROM inbox WHERE seq > (SELECT max(seq) FROM inbox) - 512 AND agent_id = $1 AND ", $source, " = $2 AND account = $3"
+        )
+    };
+}
 // By the order of rows, so that no index is needed: those around the newest one of its Room, and
 // the newest of all.
-pub(crate) const OTHERS: Dialects = Dialects::same(
-    "SELECT remote FROM inbox WHERE seq > $4 - 512 AND seq <= $4 + 8192 AND agent_id = $1 AND source = $2 AND account = $3 \
-     UNION SELECT remote FROM inbox \
-     WHERE seq > (SELECT max(seq) FROM inbox) - 512 AND agent_id = $1 AND source = $2 AND account = $3",
-);
+pub(crate) const OTHERS: Dialects =
+    Dialects { sqlite: others!(no_index!("source")), postgres: others!("source") };
+
 // Both states are named so that the partial index serves it.
 pub(crate) const OUTCOME_UNKNOWN_ELSEWHERE: Dialects = Dialects {
     sqlite: concat!(
         "SELECT DISTINCT room_remote FROM outbox WHERE ",
         unsettled!(),
-        " AND agent_id = $1 AND source = $2 AND account = $3 AND state = 'sending' AND room_id <> $4"
+        " AND state = 'sending' AND room_id <> $4"
     ),
     postgres: "SELECT DISTINCT room_remote FROM outbox \
                WHERE agent_id = $1 AND source = $2 AND account = $3 AND state IN ('pending', 'sending') AND state = 'sending' AND room_id <> $4",

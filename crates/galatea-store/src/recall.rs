@@ -6,6 +6,7 @@ mod lookup;
 mod memory;
 mod rank;
 mod rows;
+mod scale;
 mod source;
 mod talk_words;
 mod unindexed;
@@ -28,6 +29,7 @@ use self::{
     candidates::ByWords,
     memory::talk_in_sqlite,
     rows::Row,
+    scale::{Range, Scale},
     source::{Search, Source, at_once},
     talk_words::Words,
     view::wide,
@@ -203,6 +205,14 @@ type Links = HashMap<i64, [Option<i64>; 2]>;
 /// The share of the question's words that memories have.
 type Coverage = HashMap<i64, f32>;
 
+/// What both searches found.
+struct Scored {
+    candidates: Vec<Candidate<i64>>,
+    coverage: Coverage,
+    /// Of the query's models, in their order.
+    scales: Vec<Scale>,
+}
+
 /// What a search found, before it is read.
 #[derive(Default)]
 pub(crate) struct Selected {
@@ -230,7 +240,7 @@ impl Search<'_, '_> {
             (false, _) => CANDIDATES,
         };
         let most = most.max(2 * limit);
-        let (mut candidates, coverage) = self.scored(most).await?;
+        let Scored { mut candidates, coverage, scales } = self.scored(most).await?;
         let mut beside = HashMap::new();
         let covers = |seq: i64| coverage.get(&seq).is_some_and(|of| *of >= query.coverage);
         let is_covered = |of: &Fused<i64>| query.coverage <= 0.0 || covers(of.key);
@@ -239,7 +249,7 @@ impl Search<'_, '_> {
         if query.fusion.neighbours > 0.0 && !fused.is_empty() {
             fused.truncate(SPREADING * limit);
             let seqs: Vec<i64> = fused.iter().map(|fused| fused.key).collect();
-            beside = self.spread(&mut candidates, &seqs).await?;
+            beside = self.spread(&mut candidates, &scales, &seqs).await?;
             fused = fusion::fuse(&candidates, &query.fusion);
         }
         fused.retain(is_covered);
@@ -269,7 +279,7 @@ impl Search<'_, '_> {
     }
 
     /// Candidates of both searches, each with both of its scores as far as it has them.
-    async fn scored(&self, most: usize) -> Result<(Vec<Candidate<i64>>, Coverage)> {
+    async fn scored(&self, most: usize) -> Result<Scored> {
         let query = self.query;
         // Side by side: PostgreSQL uses a connection for each. SQLite waits for nothing.
         let near = query.meanings.iter().map(|meaning| self.by_meaning(meaning, most));
@@ -278,15 +288,17 @@ impl Search<'_, '_> {
         let mut order: Vec<i64> = listed.iter().map(|of| of.seq).collect();
         let words: HashMap<i64, f32> = listed.iter().map(|of| (of.seq, short(of.score))).collect();
         let coverage = listed.iter().map(|of| (of.seq, short(of.coverage))).collect();
+        let ranges: Vec<Range> = near.iter().map(|(near, _)| Range::of(near)).collect();
+        let scales = Scale::to_first(&ranges);
         let mut meanings: HashMap<i64, f32> = HashMap::new();
-        for (near, seen) in near {
+        for ((near, seen), scale) in near.into_iter().zip(&scales) {
             order.extend(near.iter().map(|(seq, _)| *seq));
-            meanings.extend(near);
+            meanings.extend(near.into_iter().map(|(seq, similarity)| (seq, scale.of(similarity))));
             known.extend(seen);
         }
         let mut seen = HashSet::new();
         order.retain(|seq| seen.insert(*seq));
-        self.complete(&order, &mut meanings).await?;
+        self.complete(&order, &scales, &mut meanings).await?;
         let unknown: Vec<i64> =
             order.iter().copied().filter(|seq| !known.contains_key(seq)).collect();
         known.extend(self.visible_of(&unknown).await?);
@@ -301,11 +313,16 @@ impl Search<'_, '_> {
                 age: known.get(&key).map_or(0, |seen| age(query.now, seen.at)),
             })
             .collect();
-        Ok((candidates, coverage))
+        Ok(Scored { candidates, coverage, scales })
     }
 
     /// Adds the neighbours of the best, which are candidates then too.
-    async fn spread(&self, candidates: &mut Vec<Candidate<i64>>, best: &[i64]) -> Result<Links> {
+    async fn spread(
+        &self,
+        candidates: &mut Vec<Candidate<i64>>,
+        scales: &[Scale],
+        best: &[i64],
+    ) -> Result<Links> {
         let query = self.query;
         let beside = self.beside(best.to_vec()).await?;
         let mut all: HashSet<i64> = candidates.iter().map(|c| c.key).collect();
@@ -314,7 +331,7 @@ impl Search<'_, '_> {
         let known = self.visible_of(&new).await?;
         new.retain(|seq| known.contains_key(seq));
         let mut meanings = HashMap::new();
-        self.complete(&new, &mut meanings).await?;
+        self.complete(&new, scales, &mut meanings).await?;
         candidates.extend(new.into_iter().map(|key| Candidate {
             key,
             words: None,

@@ -3,10 +3,11 @@
 
 use async_trait::async_trait;
 use galatea_core::{
-    Evaluator, EvaluatorUse, Event, FinishedTurn, Memory, MemoryKind, Relationship, RelationshipId,
-    Result, Turn, Variable,
+    Evaluator, EvaluatorUse, Event, FinishedTurn, Memory, MemoryId, MemoryKind, Relationship,
+    RelationshipId, Result, Turn, Variable,
+    fact::is_merged,
     model::Tier,
-    store::{MemoryQuery, RecallQuery},
+    store::{DerivedChange, MemoryQuery, RecallQuery},
 };
 use serde_json::{Map, json};
 use std::{collections::HashSet, sync::Arc, time::Duration};
@@ -86,8 +87,9 @@ impl Evaluator for Reflection {
         let lesson = asked.value;
         let members = turn.store.entities_in_room(turn.room.id).await?;
         let people = People::new(turn, &talk, &members);
-        let change = apply::change(turn, &talk, &people, &known, shown_from, &lesson.facts);
-        if change != galatea_core::store::DerivedChange::default() {
+        let mut change = apply::change(turn, &talk, &people, &known, shown_from, &lesson.facts);
+        change.restored = parts_of_replaced(turn, &known, &change).await?;
+        if change != DerivedChange::default() {
             self.0.learn(turn);
             turn.store.change_derived(agent, &change).await?;
             consolidate(&self.0, turn, started.plus(PATIENCE)).await?;
@@ -97,6 +99,33 @@ impl Evaluator for Reflection {
         }
         Ok(())
     }
+}
+
+/// The facts from which replaced ones were merged. What replaces a merged fact speaks of one of its
+/// parts only; the others hold as before, and so does that part until the next reflection sees it.
+async fn parts_of_replaced(
+    turn: &Turn<'_>,
+    known: &[Memory],
+    change: &DerivedChange,
+) -> Result<Vec<MemoryId>> {
+    let is_replaced = |fact: &&Memory| change.superseded.iter().any(|gone| gone.id == fact.id);
+    let merged: Vec<MemoryId> = known
+        .iter()
+        .filter(|fact| is_merged(fact))
+        .filter(is_replaced)
+        .map(|fact| fact.id)
+        .collect();
+    if merged.is_empty() {
+        return Ok(merged);
+    }
+    let agent = turn.agent.identity.id();
+    let facts = turn.store.derived(agent, &merged).await?;
+    let sources: Vec<MemoryId> = facts.into_iter().flat_map(|fact| fact.sources).collect();
+    let parts = turn.store.derived(agent, &sources).await?.into_iter();
+    Ok(parts
+        .filter(|part| part.superseded_by.is_some_and(|by| merged.contains(&by)))
+        .map(|part| part.memory.id)
+        .collect())
 }
 
 /// Known facts that may be seen in this room: those that match the new messages, then the newest.

@@ -13,13 +13,15 @@ use std::{
     collections::{HashMap, HashSet},
 };
 
-use super::merge::{self, Merged};
+use super::merge::{self, Answers, Merged};
 use crate::learning_cache::LearningCache;
 
 /// Facts per room that hold at once. A prompt shows a dozen of them.
 pub(crate) const PER_ROOM: usize = 500;
 /// What is left after a consolidation: room for the next reflections.
 const LEFT: usize = PER_ROOM - PER_ROOM / 10;
+/// So many may hold while the model that merges them cannot be asked.
+const MOST: usize = PER_ROOM + PER_ROOM / 5;
 /// The least used that are offered to the model: so many times what has to go, since several become
 /// one and some fit no other.
 const OFFERED: usize = 3;
@@ -48,9 +50,14 @@ pub(crate) async fn consolidate(
     }
     let uses = count(cache, turn, &valid).await?;
     let order = least_used(&valid, &uses);
-    let too_many = valid.len() - LEFT;
+    let mut too_many = valid.len() - LEFT;
     let offered: Vec<&Derived> = order.iter().take(OFFERED * too_many).copied().collect();
-    let merged = ask(turn, &offered, until).await;
+    let Answers { merged, failed, .. } = ask(turn, &offered, until).await;
+    if failed && valid.len() <= MOST {
+        // The next reflection asks again.
+        too_many = 0;
+    }
+    let merged = still_valid(turn, merged).await?;
     let change = change(&order, merged, too_many, turn.now());
     let expired = change.superseded.iter().filter(|gone| gone.by.is_none()).count();
     let (made, parts) = (change.new.len(), change.superseded.len() - expired);
@@ -60,10 +67,10 @@ pub(crate) async fn consolidate(
 }
 
 /// Asks the model, and says what that used.
-async fn ask(turn: &Turn<'_>, offered: &[&Derived], until: Timestamp) -> Vec<Merged> {
+async fn ask(turn: &Turn<'_>, offered: &[&Derived], until: Timestamp) -> Answers {
     let started = turn.now();
-    let (merged, usage) = merge::merge(turn, offered, until).await;
-    if let Some(usage) = usage {
+    let answers = merge::merge(turn, offered, until).await;
+    if let Some(usage) = answers.usage {
         let info = turn.models.text(Tier::TextSmall).info();
         turn.events.publish(Event::ModelUsed {
             agent: turn.agent.identity.id(),
@@ -74,7 +81,20 @@ async fn ask(turn: &Turn<'_>, offered: &[&Derived], until: Timestamp) -> Vec<Mer
             millis: u64::try_from(turn.now().since(started).as_millis()).unwrap_or(u64::MAX),
         });
     }
-    merged
+    answers
+}
+
+/// Those whose parts all still hold. The model was asked for seconds, in which a person may have
+/// corrected one of them.
+async fn still_valid(turn: &Turn<'_>, merged: Vec<Merged>) -> Result<Vec<Merged>> {
+    let ids: Vec<MemoryId> = merged.iter().flat_map(|one| one.parts.iter().copied()).collect();
+    if ids.is_empty() {
+        return Ok(merged);
+    }
+    let facts = turn.store.derived(turn.agent.identity.id(), &ids).await?;
+    let valid: HashSet<MemoryId> =
+        facts.iter().filter(|fact| fact.valid_until.is_none()).map(|fact| fact.memory.id).collect();
+    Ok(merged.into_iter().filter(|one| one.parts.iter().all(|id| valid.contains(id))).collect())
 }
 
 /// What is stored: merged facts in place of their parts, and the end of the least used others until

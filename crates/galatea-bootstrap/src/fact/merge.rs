@@ -44,21 +44,27 @@ pub(crate) struct Merged {
     pub(crate) parts: Vec<MemoryId>,
 }
 
-/// Facts of one group have the same subject, scope and World, and are the words of the same person.
-/// What is made of them is then neither seen by more people nor more trusted than each of them.
+/// What came of asking.
+#[derive(Default)]
+pub(crate) struct Answers {
+    pub(crate) merged: Vec<Merged>,
+    /// What the calls used; none without a call.
+    pub(crate) usage: Option<Usage>,
+    /// The model could not be asked, or not in time.
+    pub(crate) failed: bool,
+}
+
+/// Facts of one group have the same subject, scope and World, and are the words of the same person, or
+/// of unknown ones. What is made of them is then neither seen by more people nor more trusted than each of them.
 type Group<'a> = Vec<&'a Derived>;
 
 /// Merges these facts where the model finds some that belong together. What the model costs is
 /// bounded by [`CALLS`] and [`TOKENS`]; after a failure it is not asked again.
-pub(crate) async fn merge(
-    turn: &Turn<'_>,
-    facts: &[&Derived],
-    until: Timestamp,
-) -> (Vec<Merged>, Option<Usage>) {
+pub(crate) async fn merge(turn: &Turn<'_>, facts: &[&Derived], until: Timestamp) -> Answers {
     let model = turn.models.text(Tier::TextSmall);
-    let (mut merged, mut usage) = (Vec::new(), None);
+    let mut answers = Answers::default();
     if model.info().scripted {
-        return (merged, usage);
+        return answers;
     }
     let groups = groups(facts).into_iter().flat_map(|group| questions(group, model.as_ref()));
     for group in groups.take(CALLS) {
@@ -70,19 +76,20 @@ pub(crate) async fn merge(
         let read = |answer: &TextAnswer| read(answer, &group);
         match object::ask(model.as_ref(), &request, ASKS, read).await {
             Ok(asked) => {
-                add(usage.get_or_insert_default(), asked.usage);
-                merged.extend(asked.value.iter().map(|one| make(turn, &group, one)));
+                add(answers.usage.get_or_insert_default(), asked.usage);
+                answers.merged.extend(asked.value.iter().map(|one| make(turn, &group, one)));
             }
             Err(error) => {
-                tracing::debug!(room = %turn.room.id, error = %error.report(), "failed to merge facts; the least used expire");
+                tracing::debug!(room = %turn.room.id, error = %error.report(), "failed to merge facts; a later reflection tries again");
                 // An unusable answer says nothing about the next group.
                 if error.code() != Some("GAL-MODEL-UNUSABLE") {
+                    answers.failed = true;
                     break;
                 }
             }
         }
     }
-    (merged, usage)
+    answers
 }
 
 fn add(sum: &mut Usage, more: Usage) {

@@ -20,9 +20,9 @@ use tokio::{
 /// How long the list of older models is used while there are some. The store reads some thousand
 /// rows for it.
 const FRESH: Duration = Duration::from_secs(30);
-/// The same while there are none. New ones appear only if another process still uses another model,
-/// since a change of this agent's model begins with a new list.
-const FRESH_EMPTY: Duration = Duration::from_secs(600);
+/// The same while there are none. The store looks at some thousand rows, which may be those of other
+/// agents and of documents until the queue has passed them.
+const FRESH_EMPTY: Duration = Duration::from_secs(60);
 /// How long an older model is left alone after it failed. Words and the present model answer
 /// meanwhile.
 const PAUSE: Duration = Duration::from_secs(600);
@@ -181,7 +181,10 @@ impl Older {
             self.lock().lists.insert(model.to_owned(), (now, list));
         }
         let agent = turn.agent.identity.id();
-        let list: Arc<[OlderEmbeddings]> = turn.store.older_embeddings(agent, model).await?.into();
+        let mut list = turn.store.older_embeddings(agent, model).await?;
+        // Of a model that was used with two widths the rows of one are compared.
+        list.dedup_by(|next, first| next.model == first.model);
+        let list: Arc<[OlderEmbeddings]> = list.into();
         let mut state = self.lock();
         state.paused.retain(|older, _| list.iter().any(|of| of.model == *older));
         state.lists.insert(model.to_owned(), (now, Arc::clone(&list)));
@@ -200,13 +203,32 @@ fn read(vectors: Vec<Vec<f32>>, width: usize, present: Option<&Embedding>) -> Re
     if vector.len() < width {
         return Err(Error::unexpected("its vectors are shorter than those stored"));
     }
-    vector.truncate(width);
-    let embedding = Embedding::new(vector)?;
-    let is_present = present
-        .and_then(|present| present.similarity(embedding.numbers()))
-        .is_some_and(|similarity| similarity > SAME);
-    if is_present {
+    if present.is_some_and(|present| begin_alike(present.numbers(), &vector)) {
         return Err(Error::unexpected("the service answers with the present model in its place"));
     }
-    Ok(embedding)
+    vector.truncate(width);
+    Embedding::new(vector)
+}
+
+/// Whether two vectors are of the same model, one of them perhaps cut to fewer numbers.
+fn begin_alike(one: &[f32], other: &[f32]) -> bool {
+    let both = one.len().min(other.len());
+    let beginning = |of: &[f32]| Embedding::new(of[..both].to_vec()).ok();
+    let (Some(one), Some(other)) = (beginning(one), beginning(other)) else { return false };
+    one.similarity(other.numbers()).is_some_and(|similarity| similarity > SAME)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_present_model_is_recognised_whatever_its_width() {
+        let present = Embedding::new(vec![0.5, -0.2, 0.7, 0.1]).unwrap();
+        let answers = |vector: Vec<f32>| read(vec![vector], 2, Some(&present)).is_ok();
+        assert!(!answers(vec![0.5, -0.2, 0.7, 0.1]), "wider than what is stored");
+        assert!(!answers(vec![1.0, -0.4]), "cut, and of another length");
+        assert!(answers(vec![0.5, 0.2]) && answers(vec![0.5, 0.2, 0.7, 0.1]));
+        assert!(!answers(vec![0.5]), "shorter than what is stored");
+    }
 }

@@ -1,8 +1,8 @@
 //! Facts over time: what replaces what, who said it, and where it is shown.
 
 use galatea_core::{
-    ChannelType, Derived, EntityId, Memory, MemoryKind, MemoryScope, RoomId, store::DerivedChange,
-    store::DerivedStore,
+    ChannelType, Derived, EntityId, Memory, MemoryKind, MemoryScope, RoomId,
+    store::{DerivedChange, DerivedStore, Superseded},
 };
 use serde_json::json;
 
@@ -75,6 +75,42 @@ async fn a_move_leaves_the_new_place_in_the_prompt_and_the_old_one_in_the_store(
     assert_eq!(ghent.superseded_by, Some(lyon.memory.id));
     let said = scene.recent.iter().find(|m| m.content.text.contains("Lyon")).unwrap();
     assert_eq!(lyon.sources, [said.id]);
+}
+
+/// What replaces a merged fact speaks of one of its parts; the others hold as before.
+#[tokio::test]
+async fn a_contradiction_of_a_merged_fact_costs_none_of_its_other_parts() {
+    let mut scene = Scene::group();
+    let said = [(MARIA, "I live in Ghent"), (MARIA, "I have a cat")];
+    let lesson_of_two =
+        vec![fact("Maria", "Maria lives in Ghent.", "m1"), fact("Maria", "Maria has a cat.", "m2")];
+    learn(&mut scene, &said, lesson(lesson_of_two)).await;
+    let parts = all(&scene);
+    let mut both = parts[1].memory.clone();
+    both.id = galatea_core::MemoryId::fresh();
+    both.content.text = "Maria lives in Ghent and has a cat.".to_owned();
+    let of: Vec<&Derived> = parts.iter().collect();
+    let origin = galatea_core::fact::Origin::of(&both);
+    galatea_core::fact::note_merged(&mut both.metadata, &origin, both.entity_id, &of);
+    let superseded = parts
+        .iter()
+        .map(|part| Superseded { id: part.memory.id, at: both.created_at, by: Some(both.id) })
+        .collect();
+    let sources = parts
+        .iter()
+        .flat_map(|part| part.sources.iter().copied().chain([part.memory.id]))
+        .collect();
+    let new = vec![Derived::new(both, parts[0].scope, sources)];
+    let change = DerivedChange { new, superseded, ..DerivedChange::default() };
+    scene.double.change_derived(scene.agent.identity.id(), &change).await.unwrap();
+    assert_eq!(valid(&scene), ["Maria lives in Ghent and has a cat."]);
+
+    let moved = json!({ "about": "Maria", "fact": "Maria moved to Lyon.", "evidence": "m1", "replaces": "k1" });
+    learn(&mut scene, &[(MARIA, "I have moved to Lyon")], lesson(vec![moved])).await;
+    let left = valid(&scene);
+    assert!(left.contains(&"Maria has a cat.".to_owned()), "{left:?}");
+    assert!(left.contains(&"Maria moved to Lyon.".to_owned()), "{left:?}");
+    assert!(!left.contains(&"Maria lives in Ghent and has a cat.".to_owned()), "{left:?}");
 }
 
 #[tokio::test]

@@ -208,14 +208,21 @@ async fn facts_of_another_scope_or_author_stay_apart() {
 }
 
 #[tokio::test]
-async fn a_model_that_fails_is_not_asked_again_and_the_least_used_expire() {
-    let (scene, about) = full();
-    scene.model.enqueue(LESSON);
-    let failure = galatea_core::Error::new(galatea_core::ErrorKind::Unavailable, "down");
-    scene.model.enqueue_result(Err(failure));
-    reflects(&scene).await.unwrap();
-    assert_eq!(scene.model.requests().len(), 2);
-    let tables = scene.double.tables();
-    assert_eq!(valid(&tables).len(), LEFT);
-    assert!(about.iter().all(|id| row(&tables, *id).valid_until.is_some()));
+async fn while_a_model_fails_a_fifth_more_facts_hold_before_any_expire() {
+    for (more, left) in [(0, MANY + 1), (99, MANY + 100), (100, LEFT)] {
+        let (scene, about) = full();
+        for n in 0..more {
+            let who = someone(5_000 + n as u128);
+            known(&scene, who, who, "Somebody", "Somebody sings", 1_000);
+        }
+        scene.model.enqueue(LESSON);
+        let failure = galatea_core::Error::new(galatea_core::ErrorKind::Unavailable, "down");
+        scene.model.enqueue_result(Err(failure));
+        reflects(&scene).await.unwrap();
+        assert_eq!(scene.model.requests().len(), 2, "it is not asked again");
+        let tables = scene.double.tables();
+        assert_eq!(valid(&tables).len(), left, "{more}");
+        let expired = about.iter().filter(|id| row(&tables, **id).valid_until.is_some()).count();
+        assert_eq!(expired, if left == LEFT { ABOUT_MARIA } else { 0 });
+    }
 }

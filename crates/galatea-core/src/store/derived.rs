@@ -14,8 +14,9 @@ use crate::{
 ///
 /// A derived memory goes with its sources. When a source is deleted, forgotten or its text
 /// replaced, the store removes in the same commit what was made from it: a fact if no other source
-/// backs it, anything else (a summary, a profile, a fragment) always, and so on for what was made
-/// from those. What a removed row had superseded is true again.
+/// backs it, or if facts are among its sources; anything else (a summary, a profile, a fragment)
+/// always, and so on for what was made from those. What a removed row had superseded is true again,
+/// unless that row was superseded itself by one that stays.
 #[async_trait]
 pub trait DerivedStore: Send + Sync {
     /// Carries out a change of this agent's derived memories in one commit: how many new rows were

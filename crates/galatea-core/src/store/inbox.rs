@@ -195,7 +195,7 @@ pub trait InboxStore: Send + Sync {
     /// writes nothing. Called for each batch of a connector.
     async fn ingest(&self, ingest: Ingest) -> Result<Ingested>;
     /// Messages not finished, oldest first, of one agent's account. Called when an account comes to
-    /// this process, and after a failed commit.
+    /// this process, after a failed commit, and now and then while it is here.
     async fn unfinished(
         &self,
         agent: AgentId,
@@ -230,7 +230,7 @@ pub trait InboxStore: Send + Sync {
     /// before a message is taken that may be finished, and by commands.
     async fn inbox_item(&self, id: MemoryId) -> Result<Option<InboxItem>>;
     /// Rows by platform ids: the message's, and the room's when given. Newest first. Called by
-    /// `galatea explain`.
+    /// `galatea explain`, and by `/block` in a reply.
     async fn inbox_by_remote(
         &self,
         source: &Source,

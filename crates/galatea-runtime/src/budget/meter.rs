@@ -131,9 +131,13 @@ impl Meter {
         self: &Arc<Self>,
         info: &ModelInfo,
         request: &TextRequest,
+        schema: Option<&Value>,
         call: impl Future<Output = Result<TextAnswer>> + Send,
     ) -> Result<TextAnswer> {
-        let (expected, known) = (price::expected(request, info), info.known_price());
+        let (mut expected, known) = (price::expected(request, info), info.known_price());
+        if let Some(schema) = schema {
+            expected.input += Family::of(&info.model).text(&schema.to_string());
+        }
         let held = self.reserve(info.full_name(), expected, known)?;
         match call.await {
             Ok(answer) => {
@@ -273,7 +277,7 @@ impl TextModel for Metered {
         on_text: &(dyn for<'t> Fn(&'t str) + Send + Sync),
     ) -> Result<TextAnswer> {
         self.meter
-            .count_answer(self.inner.info(), request, self.inner.generate(request, on_text))
+            .count_answer(self.inner.info(), request, None, self.inner.generate(request, on_text))
             .await
     }
 }
@@ -290,9 +294,8 @@ impl ObjectModel for MeteredObject {
     }
 
     async fn generate_object(&self, request: &TextRequest, schema: &Value) -> Result<TextAnswer> {
-        self.meter
-            .count_answer(self.inner.info(), request, self.inner.generate_object(request, schema))
-            .await
+        let call = self.inner.generate_object(request, schema);
+        self.meter.count_answer(self.inner.info(), request, Some(schema), call).await
     }
 }
 

@@ -104,6 +104,7 @@ impl TurnContext {
     pub(crate) fn save(&mut self, budget: &Budget) {
         if let Some(why) = budget.thrift(&self.meter.visit) {
             self.models.large = Arc::clone(&self.models.small);
+            self.models.objects.large = self.models.objects.small.clone();
             self.verdict.step("budget", StepOutcome::Note, why);
         }
     }

@@ -11,6 +11,7 @@ use std::collections::{HashMap, HashSet};
 use super::listed;
 use super::{
     rank::{self, Listed},
+    scale::Scale,
     source::{Search, SeenRow, Source, VectorRow},
     view::{Builder, Dialect, limit, owner_ids},
     words,
@@ -333,11 +334,17 @@ impl Search<'_, '_> {
     }
 
     /// Adds the similarities of candidates that were found in another way.
-    pub(super) async fn complete(&self, seqs: &[i64], known: &mut HashMap<i64, f32>) -> Result<()> {
+    pub(super) async fn complete(
+        &self,
+        seqs: &[i64],
+        scales: &[Scale],
+        known: &mut HashMap<i64, f32>,
+    ) -> Result<()> {
         let missing: Vec<i64> =
             seqs.iter().copied().filter(|seq| !known.contains_key(seq)).collect();
-        for meaning in &self.query.meanings {
-            known.extend(self.similarities(meaning, &missing).await?);
+        for (meaning, scale) in self.query.meanings.iter().zip(scales) {
+            let found = self.similarities(meaning, &missing).await?;
+            known.extend(found.into_iter().map(|(seq, similarity)| (seq, scale.of(similarity))));
         }
         Ok(())
     }

@@ -100,6 +100,37 @@ pub async fn a_merged_fact_goes_with_each_of_its_sources(store: Arc<dyn Store>) 
     }
 }
 
+/// Of three facts two are merged, the result with the third, and that is replaced. None of them holds
+/// again when a message of the first is deleted.
+pub async fn what_was_merged_twice_and_replaced_stays_replaced(store: Arc<dyn Store>) {
+    let scene = Scene::new();
+    let said: Vec<Memory> = (0..4).map(|n| scene.memory("said", n)).collect();
+    store.save_memories(&said).await.unwrap();
+    let one = |n: usize, text: &str| fact(scene, text, 5 + n as i64, &[said[n].id]);
+    let (tea, cake, milk) = (one(0, "likes tea"), one(1, "likes cake"), one(2, "likes milk"));
+    save(&store, scene, &[&tea, &cake, &milk]).await;
+    let both = fact(scene, "likes tea, cake", 9, &[tea.memory.id, cake.memory.id]);
+    let all = fact(scene, "likes tea, cake, milk", 10, &[both.memory.id, milk.memory.id]);
+    let none = one(3, "likes nothing now");
+    for (new, old) in [(&both, vec![&tea, &cake]), (&all, vec![&both, &milk]), (&none, vec![&all])]
+    {
+        let by = Some(new.memory.id);
+        let gone = |old: &Derived| Superseded { id: old.memory.id, at: Timestamp(11), by };
+        let change = DerivedChange {
+            new: vec![new.clone()],
+            superseded: old.into_iter().map(gone).collect(),
+            ..DerivedChange::default()
+        };
+        store.change_derived(scene.agent, &change).await.unwrap();
+    }
+    store.delete_memories(scene.agent, &[said[0].id]).await.unwrap();
+    assert_eq!(
+        exist(&store, scene, &[&tea, &both, &all, &cake]).await,
+        [false, false, false, true]
+    );
+    assert_eq!(recalled(&store, scene, "likes").await, ["likes nothing now"]);
+}
+
 /// What was deleted while a model read it leaves nothing, and another agent's rows are not written.
 pub async fn nothing_is_derived_from_what_is_gone(store: Arc<dyn Store>) {
     let (scene, other) = (Scene::new(), Scene::new());

@@ -14,8 +14,7 @@ use crate::{Database, SqliteOptions};
 /// Those that migration 0021 dropped.
 const BEFORE_0021: &str = "CREATE INDEX inbox_new ON inbox (agent_id, source, account) WHERE state = 'new'; \
      CREATE INDEX inbox_new_in_part ON inbox (agent_id, part) WHERE state = 'new'; \
-     CREATE INDEX outbox_unsettled ON outbox (agent_id, source, account) WHERE state IN ('pending', 'sending'); \
-     DROP INDEX inbox_remote; CREATE INDEX inbox_remote ON inbox (source, remote, room_remote);";
+     CREATE INDEX outbox_unsettled ON outbox (agent_id, source, account) WHERE state IN ('pending', 'sending');";
 /// About as long as what people and models write in chats.
 const TEXT: &str = "She is alive, he thought, and the ivory grew warm under his fingers; she is alive, and in a moment she will turn \
      her head, and look at me, and ask in a voice that no one has heard before who I am.";
