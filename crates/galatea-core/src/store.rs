@@ -226,7 +226,7 @@ pub trait CacheStore: Send + Sync {
         value: &Value,
         expires: Option<Timestamp>,
     ) -> Result<()>;
-    /// Removes a value; one that does not exist is no error. Called by the runtime, and by plugins
+    /// Removes a value. Succeeds if it does not exist. Called by the runtime, and by plugins
     /// through [`PluginCache`].
     async fn forget(&self, agent: AgentId, key: &str) -> Result<()>;
 }

@@ -109,7 +109,7 @@ impl Call {
     }
 }
 
-/// An answer that is no success, as far as its headers say.
+/// An error response, with the values of its headers.
 struct RefusedAnswer {
     status: u16,
     /// Host and port that answered.
@@ -253,7 +253,7 @@ impl Api {
         Err(self.refused(&call.route, answer, now))
     }
 
-    /// What an answer that is no success says, and what the limits learn from it.
+    /// Converts an error response to a failure, and updates the rate limits from it.
     fn refused(&self, route: &Route, answer: RefusedAnswer, now: Timestamp) -> Failure {
         let RefusedAnswer { status, place, body, shared, global, header_wait } = answer;
         let read = json::read::<Wrong>(&body);

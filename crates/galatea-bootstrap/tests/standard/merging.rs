@@ -47,8 +47,8 @@ fn known(
     id
 }
 
-/// A room that knows as much as it may: the oldest facts are about Maria, the others each about
-/// somebody else.
+/// A room with the maximum number of facts. The oldest are about Maria. Each other fact is about a
+/// different person.
 fn full() -> (Scene, Vec<MemoryId>) {
     let scene = after(8);
     let colours = ["green", "white", "black", "iced"];

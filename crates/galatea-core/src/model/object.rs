@@ -36,8 +36,8 @@ impl ObjectTier {
     }
 }
 
-/// A model that is told the schema by other means than the text of a prompt, such as a service that
-/// constrains what is generated.
+/// A model that takes the schema as a parameter of its request, such as a service with constrained
+/// decoding.
 #[async_trait]
 pub trait ObjectModel: Send + Sync {
     /// Name and provider. No I/O.

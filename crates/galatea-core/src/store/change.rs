@@ -156,7 +156,7 @@ pub enum RequestedChange {
     },
     /// Removes a task, done or not.
     DeleteTask {
-        /// A task that does not exist is no error.
+        /// Succeeds if the task does not exist.
         task: crate::ids::TaskId,
     },
     /// Deletes all that a person wrote, the agent's answers to it, their names, and the links of their

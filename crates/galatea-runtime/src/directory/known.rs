@@ -37,7 +37,7 @@ impl KnownConnections {
         self.0.insert((fingerprint.owner, fingerprint.id, fingerprint.room), fingerprint.hash);
     }
 
-    /// A person left: a message of theirs stores them anew.
+    /// Forgets a person who left. Their next message stores them again.
     pub(crate) fn forget_participant(&self, entity: EntityId, room: RoomId) {
         self.0.invalidate(&(Owner::Participant, entity.0, room.0));
     }

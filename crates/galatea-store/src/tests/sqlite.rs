@@ -4,7 +4,6 @@
 mod costs;
 mod files;
 mod groups;
-mod indexes;
 mod removal;
 mod suite;
 mod upgrade;

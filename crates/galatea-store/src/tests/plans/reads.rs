@@ -24,7 +24,7 @@ fn aliases<'a>(statement: &'a str, growing: &BTreeSet<String>) -> HashMap<&'a st
         rest = &rest[start..];
         let is_word = |c: char| c.is_alphanumeric() || c == '_';
         let end = rest.find(|c: char| !is_word(c)).unwrap_or(rest.len()).max(1);
-        // A character that is no part of a word is one by itself.
+        // Punctuation: each character is a token.
         let end = (end..=rest.len()).find(|end| rest.is_char_boundary(*end)).unwrap_or(rest.len());
         words.push(&rest[..end]);
         rest = &rest[end..];

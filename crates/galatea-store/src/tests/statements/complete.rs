@@ -12,8 +12,8 @@ use super::{of_postgres, of_sqlite};
 /// Texts that begin like a statement and are parts of one, or ask nothing of a table.
 const PARTS: &[&str] = &["recall::TOGETHER"];
 
-/// Places that make a statement of a text that is no constant, by file. All that they make comes out
-/// of `filter_statements` or `recall::statements`; or the text is a listed constant.
+/// How many places of each file build a statement at run time. `filter_statements` and
+/// `recall::statements` return all statements built there, or the text is a listed constant.
 const MADE: &[(&str, usize)] = &[
     ("postgres/event.rs", 3),
     ("postgres/hints.rs", 1),
