@@ -122,8 +122,9 @@ impl Database {
         let found = sqlite.search(move |raw, counts| {
             let source = Source::of_sqlite(raw, counts);
             let mut search = Search::again(source, &query, talk, words);
+            let needs_index = search.needs_index();
             let found = async {
-                if search.needs_index() {
+                if needs_index {
                     let asked = if search.talk.is_some() { &wide(&query) } else { &query };
                     match search.find_unindexed(asked, &unindexed)? {
                         Some(found) => search.unindexed = found,
@@ -132,6 +133,9 @@ impl Database {
                     }
                 }
                 let found = search.find().await?;
+                if needs_index {
+                    search.read_terms()?;
+                }
                 Ok(Some((search.source.hits(&query, found).await?, search.unindexed.behind)))
             };
             at_once(found)

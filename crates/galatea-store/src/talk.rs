@@ -7,6 +7,7 @@
 //! has committed since (`postgres/tail.rs`). What changes or removes messages drops their Rooms; the
 //! writer asks which these are before it carries out such a change.
 
+mod filter;
 mod index;
 mod message;
 mod numbers;
@@ -23,7 +24,7 @@ use std::{
 };
 
 pub(crate) use self::{
-    index::{Extent, MOST, Talk},
+    index::{Extent, MOST, PAGE, Talk, Unread},
     message::{Having, Message},
     older::NEWEST,
     rows::text_of,
@@ -55,6 +56,18 @@ pub(crate) const READ: Dialects = Dialects {
     postgres: "SELECT m.seq, m.id, m.entity_id, m.created_at, m.content::text AS content FROM memories m \
                WHERE m.room_id = $1 AND m.type = 'messages' AND m.agent_id = $2 AND m.scope = 'room' \
                ORDER BY m.created_at DESC, m.seq DESC LIMIT $3",
+};
+
+/// Messages of a Room ($1) of an agent ($2) before a time ($3) and number ($4), the newest, at most $5.
+pub(crate) const READ_BEFORE: Dialects = Dialects {
+    sqlite: concat!(
+        "SELECT m.seq, m.id, m.entity_id, m.created_at, coalesce(m.content ->> '$.text', '') FROM memories m \
+         WHERE m.room_id = $1 AND m.type = 'messages' AND ",
+        no_index!("m.agent_id"),
+        " = $2 AND m.scope = 'room' AND m.created_at <= $3 AND (m.created_at, m.seq) < ($3, $4) \
+         ORDER BY m.created_at DESC, m.seq DESC LIMIT +$5"
+    ),
+    postgres: "",
 };
 
 /// The Rooms of those of these memories ($1) that are messages.
@@ -117,6 +130,13 @@ impl Handle {
     pub(crate) fn read(&self) -> Statement {
         let (agent, room) = self.key;
         READ.with(values![room.0, agent.0, Value::Int(i64::try_from(MOST + 1).ok())])
+    }
+
+    /// Reads the next messages of which terms are to be known.
+    pub(crate) fn read_before(&self, unread: Unread) -> Statement {
+        let ((agent, room), (at, seq)) = (self.key, unread.before);
+        let most = Value::Int(i64::try_from(PAGE).ok());
+        READ_BEFORE.with(values![room.0, agent.0, at, seq, most])
     }
 }
 

@@ -48,6 +48,17 @@ impl Search<'_, '_> {
         rank::score(&found.collect::<Vec<_>>(), rank::often(talk.len()))
     }
 
+    /// Reads the terms of some older messages of a Room, so that a word that none of them has is not
+    /// looked up by later searches. A Room whose messages have all been in memory needs no reading.
+    pub(super) fn read_terms(&self) -> Result<()> {
+        let Some(handle) = &self.talk else { return Ok(()) };
+        let Some(unread) = handle.talk().next_unread() else { return Ok(()) };
+        let rows: Vec<Message> = at_once(self.source.all(handle.read_before(unread)))?;
+        let rows: Vec<Message> = rows.into_iter().map(Message::analysed).collect();
+        handle.talk().keep_terms(unread, &rows);
+        Ok(())
+    }
+
     /// Whether the index of words has to be asked for older messages.
     pub(super) fn needs_index(&self) -> bool {
         let is_unknown = |words: &Words| !words.unknown().is_empty();

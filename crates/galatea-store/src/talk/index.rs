@@ -6,7 +6,7 @@ use std::collections::HashSet;
 use super::{
     message::{Having, Message},
     numbers::Numbers,
-    older::Older,
+    older::{Older, Position},
 };
 use crate::terms::Asked;
 
@@ -27,6 +27,17 @@ pub(crate) enum Extent {
     Newest,
 }
 
+/// Messages whose terms are read at once, in some 2 ms. One search reads one page.
+pub(crate) const PAGE: usize = 250;
+
+/// Messages whose terms are to be read.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Unread {
+    /// They are the newest before this position.
+    pub(crate) before: Position,
+    changes: u64,
+}
+
 /// A Room's messages.
 #[derive(Debug, Default)]
 pub(crate) struct Talk {
@@ -43,6 +54,8 @@ pub(crate) struct Talk {
     /// Which of the messages that are not here have the words that were asked for.
     older: Older,
     version: u64,
+    /// How often messages that are not here were changed.
+    changes: u64,
     /// Messages that were changed before the Room was read.
     changed: HashSet<MemoryId>,
     /// Its messages were read before some of them were changed.
@@ -136,6 +149,9 @@ impl Talk {
         if self.messages.len() <= MOST {
             return;
         }
+        if self.extent == Extent::Whole {
+            self.older = Older::of_none();
+        }
         self.extent = Extent::Newest;
         self.version += 1;
         let many = self.messages.len() - MOST;
@@ -185,6 +201,26 @@ impl Talk {
     pub(super) fn forget_older(&mut self) {
         self.older = Older::default();
         self.version += 1;
+        self.changes += 1;
+    }
+
+    /// The next messages that are not here and whose terms have to be read: a word that none of them
+    /// has is not looked up.
+    pub(crate) fn next_unread(&mut self) -> Option<Unread> {
+        if self.extent != Extent::Newest {
+            return None;
+        }
+        let oldest = self.messages.get(*self.order.first()? as usize)?;
+        let before = self.older.next_unread((oldest.at, oldest.seq))?;
+        Some(Unread { before, changes: self.changes })
+    }
+
+    /// Takes messages that were read, with their terms and the newest first. They are left out if
+    /// messages were changed meanwhile.
+    pub(crate) fn keep_terms(&mut self, unread: Unread, messages: &[Message]) {
+        if unread.changes == self.changes {
+            self.older.add_read(unread.before, messages, messages.len() < PAGE);
+        }
     }
 
     /// Notes messages that were changed; false if it has one of them.

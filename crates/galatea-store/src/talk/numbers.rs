@@ -16,13 +16,7 @@ impl Numbers {
     pub(super) fn of(asked: &[Asked]) -> Self {
         let mut terms = Vec::new();
         for (word, asked) in asked.iter().enumerate() {
-            let exact = if asked.prefix {
-                terms::beginning(&asked.exact)
-            } else {
-                terms::number(&asked.exact)
-            };
-            terms.push((exact, word, true));
-            terms.extend(asked.stems.iter().map(|stem| (terms::number(stem), word, false)));
+            terms.extend(terms_of(asked).map(|(term, exact)| (term, word, exact)));
         }
         terms.sort_unstable();
         let mut filter = [0; Self::BITS / 64];
@@ -50,4 +44,15 @@ impl Numbers {
         let same = self.terms.get(from..).unwrap_or_default().iter();
         same.take_while(move |(number, ..)| *number == term).map(|(_, word, exact)| (*word, *exact))
     }
+}
+
+/// The terms of a word, and whether each is the form that was asked for.
+pub(super) fn terms_of(asked: &Asked) -> impl Iterator<Item = (u32, bool)> {
+    let exact = if asked.prefix {
+        terms::beginning(&asked.exact)
+    } else {
+        terms::number(&asked.exact)
+    };
+    let stems = asked.stems.iter().map(|stem| (terms::number(stem), false));
+    std::iter::once((exact, true)).chain(stems)
 }

@@ -8,7 +8,7 @@ use super::{index::SLACK, *};
 use crate::terms;
 
 fn id(seq: i64) -> MemoryId {
-    MemoryId(Uuid::from_u128(u128::try_from(seq).unwrap()))
+    MemoryId(Uuid::from_u128(u128::try_from(seq + 10).unwrap()))
 }
 
 fn message(seq: i64, at: i64, text: &str) -> Message {
@@ -88,8 +88,8 @@ fn neighbours_are_those_by_time() {
 fn of_a_large_room_the_newest_are_kept_and_the_words_of_others() {
     let (scene, talks) = (Scene::new(), Talks::of_one_process());
     let handle = talks.of(&asking(&scene, "tea")).unwrap();
-    talks.keep(&handle, many(1..MOST + 1));
-    assert_eq!(handle.extent(), Extent::Whole);
+    talks.keep(&handle, many(1..MOST + 2));
+    assert_eq!(handle.extent(), Extent::Newest);
     let asked = terms::of_question("tea kettle");
     let older = |word: usize| handle.talk().older(&asked[word]);
     assert_eq!(older(0), None);
@@ -100,10 +100,10 @@ fn of_a_large_room_the_newest_are_kept_and_the_words_of_others() {
     keep(0, &[(5, true), (0, false), (-1, true)]);
     assert_eq!(older(0).unwrap(), [(0, false), (-1, true)], "the fifth is in memory");
     keep(1, &[(-1, true)]);
-    let new = MOST + SLACK + 1;
+    let new = MOST + SLACK + 2;
     add(&talks, &scene, many(MOST + 1..new + 1));
     assert_eq!((handle.extent(), handle.talk().len()), (Extent::Newest, MOST));
-    let gone = i64::try_from(SLACK + 1).unwrap();
+    let gone = i64::try_from(SLACK + 2).unwrap();
     assert!(handle.talk().get(gone).is_none() && handle.talk().get(gone + 1).is_some());
     let tea = older(0).unwrap();
     assert_eq!((tea[0], tea[1], tea.len()), ((gone, true), (gone - 1, true), SLACK + 3));
@@ -122,6 +122,32 @@ fn of_a_large_room_the_newest_are_kept_and_the_words_of_others() {
     assert!(!handle.fits(&RecallQuery { before: Some(Timestamp(1)), ..asking(&scene, "tea") }));
     assert!(handle.fits(&asking(&scene, "tea")));
     assert!(!handle.fits(&RecallQuery { since: Some(Timestamp(1)), ..asking(&scene, "tea") }));
+}
+
+#[test]
+fn a_word_that_no_older_message_has_is_not_looked_up() {
+    let (scene, talks) = (Scene::new(), Talks::of_one_process());
+    let handle = talks.of(&asking(&scene, "tea")).unwrap();
+    let older = |text: &str| handle.talk().older(&terms::of_question(text)[0]);
+    talks.keep(&handle, vec![message(-2, -2, "two kettles"), message(-1, -1, "水曜日")]);
+    assert_eq!(older("bicycle"), None, "nothing is asked of a room that is known whole");
+    add(&talks, &scene, many(1..MOST + SLACK));
+    assert_eq!(handle.extent(), Extent::Newest);
+    assert!(handle.talk().get(-1).is_none());
+    for said in ["kettles", "kettle", "two", "水曜", "水", "tea"] {
+        assert_eq!(older(said), None, "{said} was said");
+    }
+    for unsaid in ["bicycle", "木曜", "木"] {
+        assert_eq!(older(unsaid), Some(vec![]), "{unsaid} was not said");
+    }
+    add(&talks, &scene, vec![message(9_999, -3, "a bicycle")]);
+    assert_eq!(older("bicycle"), None, "a message with an old time has it");
+    talks.changed(&Changed::These(vec![id(-1)]), None);
+    assert_eq!(older("lamp"), None, "a message may have changed into it");
+    // What its older messages say is unknown of a Room that has more than are read.
+    let large = talks.of(&asking(&Scene::new(), "tea")).unwrap();
+    talks.keep(&large, many(1..MOST + 2));
+    assert_eq!(large.talk().older(&terms::of_question("bicycle")[0]), None);
 }
 
 #[test]

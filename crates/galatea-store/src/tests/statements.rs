@@ -113,6 +113,7 @@ const NAMED: &[Listed] = listed![
     step::SAVE,
     step::STEPS,
     talk::READ,
+    talk::READ_BEFORE,
     talk::ROOMS,
     task::DELETE,
     task::SAVE,

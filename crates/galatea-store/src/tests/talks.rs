@@ -7,7 +7,10 @@ use galatea_core::{
 };
 use galatea_testkit::{postgres::Database as Server, store_suite::fixtures::Scene};
 
-use crate::{Backend, Database, talk::MOST};
+use crate::{
+    Backend, Database,
+    talk::{MOST, PAGE},
+};
 
 fn asking(scene: Scene, text: &str) -> RecallQuery {
     let mut query =
@@ -92,6 +95,36 @@ async fn forgets_its_own_rooms(store: &Database) {
     let mutations = vec![Mutation::Edit { agent, memory, content: Box::new(content) }];
     store.ingest(Ingest { mutations, ..Scene::batch(&[late]) }).await.unwrap();
     assert_eq!(found(store, scene, "kettle").await, [old[0]]);
+}
+
+/// A Room that has more messages than are kept: each search that asks the index reads the terms of
+/// some older messages, until all are known.
+#[tokio::test]
+async fn a_word_that_was_never_said_is_looked_up_a_few_times_only() {
+    let store = Database::in_memory().await.unwrap();
+    let Backend::Sqlite(sqlite) = &store.0.backend else { panic!("it is SQLite") };
+    let scene = Scene::new();
+    let old = said(&store, scene, &["an old kettle"], MOST + 2 * PAGE + 50).await;
+    while store.index_step().await.unwrap() {}
+    let unknown = async |word: &str| {
+        let asked = &crate::terms::of_question(word)[0];
+        let handle = sqlite.known.talks.of(&asking(scene, word)).unwrap();
+        handle.talk().older(asked).is_none()
+    };
+    for n in 0..3 {
+        assert!(unknown(&format!("bicycle{n}")).await, "{n}");
+        assert_eq!(found(&store, scene, &format!("bicycle{n}")).await, [""; 0]);
+    }
+    assert!(!unknown("lamp").await, "all terms have been read");
+    assert!(unknown("kettle").await, "one of the older messages has it");
+    assert_eq!(found(&store, scene, "kettle").await, ["an old kettle"]);
+    // A change of an older message: its words are unknown again.
+    let mut content = old[0].content.clone();
+    content.text = "an old lamp".to_owned();
+    store.update_content(scene.agent, old[0].id, &content).await.unwrap();
+    assert!(unknown("lamp").await);
+    assert_eq!(found(&store, scene, "lamp").await, ["an old lamp"]);
+    assert_eq!(found(&store, scene, "kettle").await, [""; 0]);
 }
 
 /// Equal words count by the length of the text. It is measured alike in memory and in the index, so
