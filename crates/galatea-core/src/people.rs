@@ -5,17 +5,17 @@ use std::fmt;
 
 /// One entry of a list of people.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Listed {
-    /// The platform's id of a person, compared as it is. It never changes hands.
+pub enum PersonEntry {
+    /// The platform's id of a person, compared as it is. It never becomes another person's.
     Id(String),
-    /// A handle, written with `@` and kept without it, in lower case: platforms do not tell `@Ann`
-    /// from `@ann`. A handle can be given up and taken by another person, so an id is the safer
-    /// entry.
+    /// A handle, written with `@` and kept without it, in lower case: for platforms `@Ann` and
+    /// `@ann` are the same. A person can give up a handle and another can take it, so an id is the
+    /// safer entry.
     Handle(String),
 }
 
-impl Listed {
-    /// Reads one entry; none for an empty one.
+impl PersonEntry {
+    /// Reads one entry; `None` if it is empty.
     pub fn parse(entry: &str) -> Option<Self> {
         let entry = entry.trim();
         match entry.strip_prefix('@') {
@@ -25,9 +25,7 @@ impl Listed {
             None => Some(entry).filter(|id| !id.is_empty()).map(|id| Self::Id(id.to_owned())),
         }
     }
-}
 
-impl Listed {
     /// The id, or the handle without `@`.
     pub fn text(&self) -> &str {
         match self {
@@ -36,7 +34,7 @@ impl Listed {
     }
 }
 
-impl fmt::Display for Listed {
+impl fmt::Display for PersonEntry {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Id(id) => f.write_str(id),
@@ -45,21 +43,21 @@ impl fmt::Display for Listed {
     }
 }
 
-/// A list of people, as an allow, block or owner setting holds it.
+/// The value of a setting that lists people, such as those who are allowed, blocked or owners.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct People(Vec<Listed>);
+pub struct People(Vec<PersonEntry>);
 
 impl People {
     /// Reads the entries of a list; empty ones are left out.
     pub fn parse<'a>(entries: impl IntoIterator<Item = &'a str>) -> Self {
-        Self(entries.into_iter().filter_map(Listed::parse).collect())
+        Self(entries.into_iter().filter_map(PersonEntry::parse).collect())
     }
 
     /// Whether the list names this person, by the platform's id or by the handle without `@`.
     pub fn names(&self, id: Option<&str>, handle: Option<&str>) -> bool {
         self.0.iter().any(|listed| match listed {
-            Listed::Id(listed) => id == Some(listed.as_str()),
-            Listed::Handle(listed) => handle
+            PersonEntry::Id(listed) => id == Some(listed.as_str()),
+            PersonEntry::Handle(listed) => handle
                 .is_some_and(|handle| handle.trim_start_matches('@').to_lowercase() == *listed),
         })
     }
@@ -70,20 +68,20 @@ impl People {
     }
 
     /// The entries, in their order.
-    pub fn iter(&self) -> impl Iterator<Item = &Listed> {
+    pub fn iter(&self) -> impl Iterator<Item = &PersonEntry> {
         self.0.iter()
     }
 
     /// Ids that no person of a platform can have, most often handles written without `@`. Such an
     /// entry matches no one.
     pub fn unmatchable(&self, is_id: fn(&str) -> bool) -> Vec<&str> {
-        let wrong = |listed: &'_ Listed| matches!(listed, Listed::Id(id) if !is_id(id));
-        self.0.iter().filter(|listed| wrong(listed)).map(Listed::text).collect()
+        let wrong = |listed: &'_ PersonEntry| matches!(listed, PersonEntry::Id(id) if !is_id(id));
+        self.0.iter().filter(|listed| wrong(listed)).map(PersonEntry::text).collect()
     }
 }
 
-impl FromIterator<Listed> for People {
-    fn from_iter<I: IntoIterator<Item = Listed>>(listed: I) -> Self {
+impl FromIterator<PersonEntry> for People {
+    fn from_iter<I: IntoIterator<Item = PersonEntry>>(listed: I) -> Self {
         Self(listed.into_iter().collect())
     }
 }

@@ -8,7 +8,7 @@ pub use table::{Authorship, Row, Ruling, Scope, Site, Standing, rows, rule};
 use crate::{
     error::Result,
     ids::EntityId,
-    people::{Listed, People},
+    people::{People, PersonEntry},
     settings::Settings,
     variable::Variable,
     world::{Role, World},
@@ -37,7 +37,7 @@ pub fn owners(settings: &Settings, source: &str) -> Result<People> {
         .filter(|(platform, _)| platform.trim().eq_ignore_ascii_case(source));
     Ok(People::parse(here.map(|(_, id)| id))
         .iter()
-        .filter(|listed| matches!(listed, Listed::Id(_)))
+        .filter(|listed| matches!(listed, PersonEntry::Id(_)))
         .cloned()
         .collect())
 }

@@ -352,8 +352,8 @@ impl ChainFailures {
 }
 
 /// Whether both are the same model at the same service, whatever their keys.
-fn is_alike(one: &Link, other: &Link) -> bool {
-    one.site == other.site && one.model.info().model == other.model.info().model
+fn is_alike(link: &Link, other: &Link) -> bool {
+    link.site == other.site && link.model.info().model == other.model.info().model
 }
 
 /// Whether a failure of one link shows that another would fail too.

@@ -5,7 +5,7 @@ use serde_json::Value;
 
 use crate::{
     anthropic,
-    choices::{Listed, closest, list},
+    choices::{ListedModel, closest, list},
     google, ollama, openai,
     wire::{Call, Endpoint, Hint, Refusal, codes},
 };
@@ -40,20 +40,23 @@ impl Probe {
     }
 
     /// The provider's list of models.
-    pub(crate) async fn list(&self) -> Result<Vec<Listed>> {
-        let (endpoint, path, read, decode): (_, _, Read, fn(&Value) -> Vec<Listed>) = match self {
-            Self::OpenAi { endpoint, .. } | Self::OpenRouter { endpoint, .. } => {
-                (endpoint, "/models", openai::read_error, list::by_id)
-            }
-            Self::Anthropic { endpoint, .. } => {
-                (endpoint, "/models?limit=1000", anthropic::read_error, list::by_id)
-            }
-            Self::Google { endpoint, .. } => {
-                (endpoint, "/models?pageSize=1000", google::read_error, list::by_google)
-            }
-            Self::Ollama { endpoint, .. } => (endpoint, "/tags", ollama::read_error, list::by_name),
-            Self::Offline => return Ok(Vec::new()),
-        };
+    pub(crate) async fn list(&self) -> Result<Vec<ListedModel>> {
+        let (endpoint, path, read, decode): (_, _, Read, fn(&Value) -> Vec<ListedModel>) =
+            match self {
+                Self::OpenAi { endpoint, .. } | Self::OpenRouter { endpoint, .. } => {
+                    (endpoint, "/models", openai::read_error, list::by_id)
+                }
+                Self::Anthropic { endpoint, .. } => {
+                    (endpoint, "/models?limit=1000", anthropic::read_error, list::by_id)
+                }
+                Self::Google { endpoint, .. } => {
+                    (endpoint, "/models?pageSize=1000", google::read_error, list::by_google)
+                }
+                Self::Ollama { endpoint, .. } => {
+                    (endpoint, "/tags", ollama::read_error, list::by_name)
+                }
+                Self::Offline => return Ok(Vec::new()),
+            };
         Ok(decode(&get(endpoint, path, "", read).await?))
     }
 
@@ -112,7 +115,7 @@ impl Probe {
             Err(error) => return vec![failure(&error)],
         };
         let names: Vec<String> = list.iter().map(|model| model.id.clone()).collect();
-        let judge = |model: &String| match list.iter().any(|listed| listed.is(model)) {
+        let judge = |model: &String| match list.iter().any(|listed| listed.has_name(model)) {
             true => works(endpoint, model),
             false => unknown(endpoint, model, &names, severity),
         };

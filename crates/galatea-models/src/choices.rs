@@ -24,7 +24,7 @@ use galatea_core::{
 use serde::{Deserialize, Serialize};
 
 pub(crate) use choose::closest;
-pub(crate) use list::Listed;
+pub(crate) use list::ListedModel;
 
 use crate::families::{self, Role};
 
@@ -115,7 +115,7 @@ pub struct Change {
 pub(crate) struct Reading<'a> {
     pub(crate) service: &'a str,
     pub(crate) provider: &'a str,
-    pub(crate) list: &'a [Listed],
+    pub(crate) list: &'a [ListedModel],
     /// Purposes without a named model.
     pub(crate) open: &'a [Role],
     /// Models in use, chosen or named.
@@ -198,20 +198,21 @@ impl Choices {
     ///
     /// # Errors
     /// When the file cannot be written; the choices still apply until the process ends.
-    pub(crate) fn take(&self, reading: &Reading<'_>, when: When) -> Result<Vec<Change>> {
+    pub(crate) fn apply(&self, reading: &Reading<'_>, when: When) -> Result<Vec<Change>> {
         let mut changes = Vec::new();
         let mut kept = lock(&self.0.kept);
         let before = kept.clone();
         let service = kept.services.entry(reading.service.to_owned()).or_default();
         let mut seen = lock(&self.0.seen);
-        let usable: Vec<&Listed> = reading
+        let usable: Vec<&ListedModel> = reading
             .list
             .iter()
             .filter(|model| !seen.refused.contains(&(reading.service.to_owned(), model.id.clone())))
             .collect();
         for role in reading.open {
             let old = service.chosen.get(role).map(|chosen| chosen.model.clone());
-            let is_there = old.as_ref().is_some_and(|old| usable.iter().any(|model| model.is(old)));
+            let is_there =
+                old.as_ref().is_some_and(|old| usable.iter().any(|model| model.has_name(old)));
             if is_there && when == When::Needed {
                 continue;
             }
@@ -242,7 +243,7 @@ impl Choices {
         service.models = in_use
             .into_iter()
             .filter_map(|name| {
-                let listed = reading.list.iter().find(|model| model.is(name))?.facts;
+                let listed = reading.list.iter().find(|model| model.has_name(name))?.facts;
                 // Ollama's list has no details; those reported per model are kept.
                 let facts = if listed == Facts::default() {
                     before.facts(reading.service, name)?
@@ -255,7 +256,7 @@ impl Choices {
         let names: Vec<String> = reading.list.iter().map(|model| model.id.clone()).collect();
         let absent = |name: &&String| {
             !service.chosen.values().any(|chosen| chosen.model == **name)
-                && !reading.list.iter().any(|model| model.is(name))
+                && !reading.list.iter().any(|model| model.has_name(name))
         };
         service.missing = reading
             .in_use

@@ -1,9 +1,9 @@
 //! Chooses and builds an agent's models from its settings.
 
-mod asking;
 mod context;
 mod fallback;
 mod links;
+mod list_reader;
 mod media;
 mod named;
 mod parameters;
@@ -15,7 +15,7 @@ mod uses;
 pub mod variables;
 mod windows;
 
-pub use asking::ModelListReport;
+pub use list_reader::ModelListReport;
 pub use media::MediaUse;
 pub use named::{Named, Why};
 pub use registered::with_registered;
@@ -60,7 +60,7 @@ pub struct Configured {
     pub(crate) probe: Probe,
     /// Probes of further keys, of fallbacks, and of media models.
     pub(crate) others: Vec<Probe>,
-    pub(crate) asking: Vec<asking::Asking>,
+    pub(crate) list_readers: Vec<list_reader::ListReader>,
     /// What the services' lists say about the models in use.
     pub(crate) facts: Vec<Option<Facts>>,
 }
@@ -75,8 +75,8 @@ impl Configured {
     pub fn reason(&self) -> String {
         self.uses
             .iter()
-            .find(|one| one.role == Role::Large)
-            .map(|one| one.named.why.to_string())
+            .find(|used| used.role == Role::Large)
+            .map(|used| used.named.why.to_string())
             .unwrap_or_default()
     }
 
@@ -90,8 +90,8 @@ impl Configured {
         when: When,
     ) -> ModelListReport {
         let mut report = ModelListReport::default();
-        for asking in &self.asking {
-            asking.read_lists(choices, today, when, &mut report).await;
+        for reader in &self.list_readers {
+            reader.read_lists(choices, today, when, &mut report).await;
         }
         report
     }
@@ -100,14 +100,14 @@ impl Configured {
     /// the service does not know.
     pub fn chooses(&self) -> bool {
         // A name that was missing may exist by now.
-        self.uses.iter().any(|one| !one.named.is_set())
+        self.uses.iter().any(|used| !used.named.is_set())
             || self.findings.iter().any(|finding| finding.id == codes::UNKNOWN)
     }
 
     /// Whether the services have to be asked: for a model to choose, or for a window that only the
     /// server knows.
     pub fn asks(&self) -> bool {
-        self.chooses() || self.asking.iter().any(asking::Asking::asks_each)
+        self.chooses() || self.list_readers.iter().any(list_reader::ListReader::asks_each)
     }
 
     /// Whether both use the same models with the same limits.
@@ -234,17 +234,17 @@ fn chained(context: &Context<'_>, provider: &'static Provider) -> Result<Configu
     let probe = probes.pop().unwrap_or(Probe::Offline);
     let offers = || std::iter::once(&chosen).chain(&others);
     let uses: Vec<Use> = offers().flat_map(links::Offer::uses).collect();
-    let findings = remarks::of(context, &uses)?;
+    let findings = remarks::find(context, &uses)?;
     let facts_of = |offer: &links::Offer<'_>| {
         let service = offer.main().service();
         offer
             .uses()
             .into_iter()
-            .map(move |one| context.dependencies.choices().facts(&service, &one.named.name))
+            .map(move |used| context.dependencies.choices().facts(&service, &used.named.name))
             .collect::<Vec<_>>()
     };
     let facts = offers().flat_map(facts_of).collect();
-    let asking = offers().filter_map(links::Offer::asking).collect();
+    let list_readers = offers().filter_map(links::Offer::list_reader).collect();
     let others = further
         .into_iter()
         .chain(others.iter().flat_map(links::Offer::probes))
@@ -261,7 +261,7 @@ fn chained(context: &Context<'_>, provider: &'static Provider) -> Result<Configu
         offline_public: false,
         probe,
         others,
-        asking,
+        list_readers,
         facts,
     })
 }

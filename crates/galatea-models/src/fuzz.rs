@@ -40,10 +40,10 @@ pub fn ollama(body: &[u8]) {
 /// Feeds a stream frame by frame, and checks that the final text begins with the text shown on the
 /// way.
 fn stream(mut gather: impl Gather, body: &[u8]) {
-    let said = std::sync::Mutex::new(String::new());
+    let streamed = std::sync::Mutex::new(String::new());
     let on_text = |piece: &str| {
-        if let Ok(mut said) = said.lock() {
-            said.push_str(piece);
+        if let Ok(mut streamed) = streamed.lock() {
+            streamed.push_str(piece);
         }
     };
     for frame in String::from_utf8_lossy(body).lines().filter(|line| !line.trim().is_empty()) {
@@ -53,6 +53,6 @@ fn stream(mut gather: impl Gather, body: &[u8]) {
         }
     }
     let TextAnswer { text, .. } = gather.finish();
-    let said = said.lock().map(|said| said.clone()).unwrap_or_default();
-    assert!(text.starts_with(&said), "streamed {said:?}, answered {text:?}");
+    let streamed = streamed.lock().map(|streamed| streamed.clone()).unwrap_or_default();
+    assert!(text.starts_with(&streamed), "streamed {streamed:?}, answered {text:?}");
 }

@@ -12,7 +12,7 @@ mod turns;
 
 pub(crate) use endpoint::Call;
 pub use endpoint::Endpoint;
-pub(crate) use refusal::{Hint, Refusal, says};
+pub(crate) use refusal::{Hint, Refusal, mentions};
 pub(crate) use schema::object_schema;
 pub use service::{Auth, Names, Origins, Times};
 pub(crate) use stream::{Gather, Progress, drive, event_frames, line_frames};

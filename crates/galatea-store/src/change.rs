@@ -20,7 +20,7 @@ const LARGEST: usize = 64 << 20;
 pub(crate) enum Write {
     /// Refuses the change when another process holds the partition by now.
     Fence(FenceRow),
-    /// A message and its inbox row; hits tell whether it is new.
+    /// A message and its inbox row; hits show whether it is new.
     Message(Box<MessageRow>),
     /// Counts a begun turn.
     Begin(Uuid),
@@ -30,7 +30,7 @@ pub(crate) enum Write {
     Memory(Box<MemoryRow>),
     /// An outbox row; refuses the change when its turn has one of that number.
     Delivery(Box<DeliveryRow>),
-    /// What became of a delivery; hits tell whether the row took it.
+    /// What became of a delivery; hits show whether the row took it.
     Settle(SettleRow),
     /// How far a stream has been read.
     Cursor(CursorRow),

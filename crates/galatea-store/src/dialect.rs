@@ -304,8 +304,8 @@ pub(crate) fn hexes(ids: &[Uuid]) -> String {
 }
 
 fn zeros_and_ones(bits: &[u8], width: usize) -> String {
-    let one = |n: usize| bits.get(n / 8).is_some_and(|byte| byte & (1 << (n % 8)) != 0);
-    (0..width).map(|n| if one(n) { '1' } else { '0' }).collect()
+    let is_set = |n: usize| bits.get(n / 8).is_some_and(|byte| byte & (1 << (n % 8)) != 0);
+    (0..width).map(|n| if is_set(n) { '1' } else { '0' }).collect()
 }
 
 /// The signs of a vector as a value.

@@ -49,8 +49,8 @@ const MERGE_ENTITY: Dialects = merge!("entities");
 const MERGE_WORLD: Dialects = merge!("worlds");
 
 // What a person wrote, and what the agent answered them: answers name their turn, which the
-// person's inbox rows name too. Those rows stay, as with a deleted message: they tell a replayed
-// message apart from a new one, and no message drops out of the count.
+// person's inbox rows name too. Those rows stay, as with a deleted message: by them a replayed
+// message is recognised, and the audit counts every message.
 macro_rules! forgotten {
     (sqlite) => {
         "(SELECT id FROM memories WHERE entity_id = $2 AND agent_id = $1 \
@@ -93,28 +93,27 @@ const FORGET_DOOMED: Dialects = Dialects {
         outlived!("w.metadata -> 'settings' ->> 'retention_days'")
     )),
 };
-const FORGET_SAID: Dialects = Dialects {
+const FORGET_SENT: Dialects = Dialects {
     sqlite: "UPDATE outbox SET body = 'null' WHERE agent_id = $1 AND state NOT IN ('pending', 'sending') AND memory_id IN (SELECT id FROM doomed)",
     postgres: "UPDATE outbox SET body = 'null' WHERE agent_id = $1 AND state NOT IN ('pending', 'sending') \
                AND memory_id = ANY (ARRAY(SELECT id FROM doomed))",
 };
-macro_rules! told {
+macro_rules! in_turns_of_the_person {
     () => {
         "turn_id IN (SELECT turn_id FROM inbox WHERE entity_id = $2 AND agent_id = $1 AND turn_id IS NOT NULL)"
     };
 }
-/// What the agent said to them without remembering it: answers to commands, exports, and notices
-/// elsewhere.
-const FORGET_TOLD: Dialects = Dialects::same(concat!(
+/// Answers that have no memory: those to commands, exports, and notices elsewhere.
+const FORGET_UNREMEMBERED: Dialects = Dialects::same(concat!(
     "UPDATE outbox SET body = 'null' WHERE agent_id = $1 AND state NOT IN ('pending', 'sending') AND ",
-    told!()
+    in_turns_of_the_person!()
 ));
-/// What was still to be said of these, but for the answer of this turn, is not said any more. What
-/// is on its way may arrive; what becomes of it is not stored.
-const FORGET_UNSAID: Dialects = Dialects::same(concat!(
+/// Of these, what is not sent yet is not sent any more, but for the answer of this turn. A part in
+/// flight may arrive; its outcome is not stored.
+const FORGET_UNSENT: Dialects = Dialects::same(concat!(
     "UPDATE outbox SET body = 'null', doubt = doubt OR state = 'sending', state = 'dead', error = 'the person had everything deleted' \
      WHERE agent_id = $1 AND state IN ('pending', 'sending') AND memory_id IS NULL AND turn_id <> $3 AND ",
-    told!()
+    in_turns_of_the_person!()
 ));
 macro_rules! forget_asked {
     ($envelope:literal, $verdict:literal) => {
@@ -127,7 +126,7 @@ macro_rules! forget_asked {
         )
     };
 }
-const FORGET_ASKED: Dialects = Dialects {
+const FORGET_INBOX: Dialects = Dialects {
     sqlite: forget_asked!(
         "json_remove(envelope, '$.command', '$.pressed', '$.userName')",
         "json_object('decision', 'skip', 'steps', json_array(json_object(
@@ -211,10 +210,10 @@ pub(crate) const WRITES: &[crate::dialect::Listed] = crate::dialect::listed![
     MERGE_ENTITY,
     MERGE_WORLD,
     FORGET_DOOMED,
-    FORGET_SAID,
-    FORGET_TOLD,
-    FORGET_UNSAID,
-    FORGET_ASKED,
+    FORGET_SENT,
+    FORGET_UNREMEMBERED,
+    FORGET_UNSENT,
+    FORGET_INBOX,
     FORGET_TASKS,
     FORGET_NAMES,
     FORGET_TIES,
@@ -249,7 +248,7 @@ fn push_merge(
 }
 
 /// Adds the removal of all that a person wrote. The inbox rows come last but for the names: they
-/// tell which answers were theirs.
+/// name the turns that answered the person.
 fn push_forget(
     change: &mut Change,
     agent: AgentId,
@@ -264,11 +263,11 @@ fn push_forget(
         [FORGET_TIES, FORGET_HELD, FORGET_WORLDS, FORGET_ROOMS, FORGET_DOOMED].map(with).into();
     statements.extend(neighbour::forget_words());
     statements.extend(doomed::unindex());
-    statements.extend([FORGET_SAID, FORGET_TOLD].map(with));
-    statements.push(FORGET_UNSAID.with(values![agent.0, entity.0, turn.0]));
+    statements.extend([FORGET_SENT, FORGET_UNREMEMBERED].map(with));
+    statements.push(FORGET_UNSENT.with(values![agent.0, entity.0, turn.0]));
     statements.extend(doomed::remove(None));
     statements.extend(crate::index::keep());
-    statements.extend([FORGET_ASKED, FORGET_TASKS, FORGET_NAMES].map(with));
+    statements.extend([FORGET_INBOX, FORGET_TASKS, FORGET_NAMES].map(with));
     statements.push(relationship::UNLINK.with(values![agent.0, entity.0]));
     change.scrub = true;
     change.changed = Changed::Any;

@@ -1,8 +1,8 @@
-//! Failures that both databases have in the same words.
+//! Errors of the store that are the same for both databases.
 
 use galatea_core::{Error, ErrorKind, Retry};
 
-/// A store that has been closed.
+/// A call of a store that is closed.
 pub(crate) fn closed() -> Error {
     Error::new(ErrorKind::Unavailable, "the store is closed").with_retry(Retry::Never)
 }
@@ -30,7 +30,7 @@ pub(crate) fn newer(found: i64, known: i64) -> Error {
     .with("known", known)
 }
 
-/// A change that meets what has been committed already.
+/// A change that is committed already, or is refused because of a later one.
 pub(crate) fn conflict() -> Error {
     Error::new(ErrorKind::Conflict, "this has been committed already, so nothing was written")
 }

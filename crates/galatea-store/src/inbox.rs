@@ -189,7 +189,7 @@ fn check(record: &TurnRecord) -> Result<()> {
     Ok(())
 }
 
-/// Adds a mutation to a change. The numbers of the writes that tell whether it changed something;
+/// Adds a mutation to a change. The numbers of the writes that show whether it changed something;
 /// none where every outcome is fine.
 fn mutate(change: &mut Change, mutation: Mutation, at: Timestamp) -> Result<Option<Range<usize>>> {
     let from = change.writes.len();

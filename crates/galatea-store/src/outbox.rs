@@ -78,11 +78,11 @@ pub(crate) const SELECTED: Dialects = Dialects {
 pub(crate) const TROUBLED: Dialects =
     Dialects::same(item!("WHERE state IN ('ambiguous', 'expired', 'dead') ORDER BY seq LIMIT +$1"));
 // A memory names its Room through an index, an inbox row does not. Earlier by the order of commits,
-// where what was said is a memory as well: the clock may have been set back in between.
+// where the answer is a memory as well: the clock may have been set back in between.
 pub(crate) const RECEIVED: Dialects = Dialects::same(
     "SELECT i.remote, i.seq FROM memories m JOIN inbox i ON i.id = m.id \
      WHERE m.room_id = $1 AND m.type = 'messages' AND coalesce( \
-        m.seq < (SELECT said.seq FROM outbox d JOIN memories said ON said.id = d.memory_id WHERE d.id = $3), i.received_at <= $2) \
+        m.seq < (SELECT answer.seq FROM outbox d JOIN memories answer ON answer.id = d.memory_id WHERE d.id = $3), i.received_at <= $2) \
      ORDER BY m.created_at DESC LIMIT 3",
 );
 // The rows committed around it: what is ours and close enough to be taken for it. What waits long

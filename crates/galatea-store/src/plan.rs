@@ -17,6 +17,18 @@ macro_rules! no_index {
 }
 pub(crate) use no_index;
 
+/// SQLite: the index of the ledger's rows by person.
+///
+/// SQLite takes the primary key for better, since it has all columns of a row, though it begins with
+/// the day and not with the person: then all rows of all earlier days are read for each person. With
+/// 40,000 rows the sum of 100 strangers takes 10 s in place of 0.4 ms.
+macro_rules! index_of_person {
+    () => {
+        " INDEXED BY usage_of_entity"
+    };
+}
+pub(crate) use index_of_person;
+
 /// PostgreSQL: conditions that choose no index, for rows that the index of words names.
 ///
 /// A plan for any values cannot know how rare a word is. With plain conditions the server also reads

@@ -14,6 +14,7 @@ use crate::{
     convert::count,
     dialect::{Dialects, values},
     error,
+    plan::index_of_person,
     rows::UsageSum,
 };
 
@@ -30,7 +31,10 @@ pub(crate) const PRUNE: Dialects =
 
 macro_rules! sums {
     ($earlier:literal, $from:literal) => {
-        Dialects::same(concat!(
+        Dialects::same(sums!(@text $earlier, $from))
+    };
+    (@text $earlier:expr, $from:expr) => {
+        concat!(
             "SELECT CAST(coalesce(sum(answers), 0) AS bigint) AS answers, CAST(coalesce(sum(refused), 0) AS bigint) AS refused, \
              CAST(coalesce(sum(notices), 0) AS bigint) AS notices, CAST(coalesce(sum(calls), 0) AS bigint) AS calls, \
              CAST(coalesce(sum(input), 0) AS bigint) AS input, CAST(coalesce(sum(cached), 0) AS bigint) AS cached, \
@@ -39,7 +43,20 @@ macro_rules! sums {
             $earlier,
             " AS earlier FROM usage WHERE agent_id = $1 AND day = $2",
             $from
-        ))
+        )
+    };
+}
+
+// Whether a person was answered on an earlier day.
+macro_rules! answered_before {
+    ($index:expr, $person:literal) => {
+        concat!(
+            "EXISTS (SELECT 1 FROM usage before",
+            $index,
+            " WHERE before.agent_id = $1 AND before.entity_id = ",
+            $person,
+            " AND before.day < $2 AND before.answers > 0)"
+        )
     };
 }
 
@@ -47,16 +64,21 @@ pub(crate) const OF_AGENT: Dialects = sums!("false", "");
 pub(crate) const OF_SOURCE: Dialects = sums!("false", " AND source = $3");
 pub(crate) const OF_WORLD: Dialects = sums!("false", " AND world_id = $3");
 pub(crate) const OF_ROOM: Dialects = sums!("false", " AND room_id = $3");
-pub(crate) const OF_PERSON: Dialects = sums!(
-    "EXISTS (SELECT 1 FROM usage before WHERE before.agent_id = $1 AND before.entity_id = $3 AND before.day < $2 AND before.answers > 0)",
-    " AND entity_id = $3"
-);
+macro_rules! of_person {
+    ($index:expr) => {
+        sums!(@text answered_before!($index, "$3"), " AND entity_id = $3")
+    };
+}
+pub(crate) const OF_PERSON: Dialects =
+    Dialects { sqlite: of_person!(index_of_person!()), postgres: of_person!("") };
+macro_rules! of_strangers {
+    ($index:expr) => {
+        sums!(@text "false", concat!(" AND NOT ", answered_before!($index, "usage.entity_id"), " AND entity_id <> $1"))
+    };
+}
 /// The agent's own rows are those of its documents.
-pub(crate) const OF_STRANGERS: Dialects = sums!(
-    "false",
-    " AND NOT EXISTS (SELECT 1 FROM usage before WHERE before.agent_id = $1 AND before.entity_id = usage.entity_id AND before.day < $2 \
-      AND before.answers > 0) AND entity_id <> $1"
-);
+pub(crate) const OF_STRANGERS: Dialects =
+    Dialects { sqlite: of_strangers!(index_of_person!()), postgres: of_strangers!("") };
 macro_rules! rows {
     ($condition:literal) => {
         Dialects::same(concat!(

@@ -22,8 +22,7 @@ pub struct LoadPlan {
     /// Questions per second; `None` offers them as fast as the client takes them.
     pub per_second: Option<f64>,
     /// Text of each question; `{n}` becomes its number, `{sentence}` the [`sentence`] of that
-    /// number. An answer that contains `#` and a number
-    /// answers that question.
+    /// number. An answer that contains `#` and a number answers that question.
     pub text: String,
 }
 

@@ -7,20 +7,22 @@ use galatea_core::{
 use galatea_knowledge::Library;
 use std::time::Duration;
 
-/// The plugins of every agent, but for its documents. Add one here.
+/// The plugins that every agent has in the same way. A new plugin is added here.
 pub(crate) fn standard() -> Vec<Plugin> {
     vec![galatea_bootstrap::plugin()]
 }
 
-/// The plugin with the documents of an agent. It is made after the models, since it embeds.
-pub(crate) fn documents((library, every): (Library, Duration)) -> Plugin {
-    galatea_knowledge::plugin(library, every)
+/// The plugin with the documents of an agent, which it reads again at this interval. It is made
+/// after the models, because it embeds.
+pub(crate) fn documents((library, interval): (Library, Duration)) -> Plugin {
+    galatea_knowledge::plugin(library, interval)
 }
 
 /// Whether a plugin brings a model for answers.
-pub(crate) fn answer(plugins: &[Plugin]) -> bool {
-    let answers =
-        |one: &RegisteredModel| matches!(one.model, PluginModel::Text(Tier::TextLarge, _));
+pub(crate) fn have_answer_model(plugins: &[Plugin]) -> bool {
+    let answers = |registered: &RegisteredModel| {
+        matches!(registered.model, PluginModel::Text(Tier::TextLarge, _))
+    };
     plugins.iter().flat_map(|plugin| &plugin.models).any(answers)
 }
 

@@ -71,7 +71,7 @@ struct State {
 }
 
 /// Permission to send one IDENTIFY.
-pub(crate) struct Turn<'a> {
+pub(crate) struct IdentifyPermit<'a> {
     quota: &'a Quota,
     bucket: u16,
     _place: MutexGuard<'a, ()>,
@@ -103,12 +103,16 @@ impl Quota {
     }
 
     /// Waits until the shard may identify. Calls `braked` with the wait if many earlier IDENTIFYs
-    /// cause it. Only [`Turn::take`] counts, so a shard that does not reach Discord uses up
-    /// nothing.
+    /// cause it. Only [`IdentifyPermit::take`] counts as an IDENTIFY, so a shard that does not reach
+    /// Discord uses up nothing.
     ///
     /// # Errors
     /// `RateLimited` with `GAL-DC-IDENTIFY` if no IDENTIFY is left for today.
-    pub(crate) async fn turn(&self, shard: u16, braked: impl Fn(Duration)) -> Result<Turn<'_>> {
+    pub(crate) async fn permit(
+        &self,
+        shard: u16,
+        braked: impl Fn(Duration),
+    ) -> Result<IdentifyPermit<'_>> {
         let at = usize::from(shard) % self.turns.len();
         let bucket = u16::try_from(at).unwrap_or(0);
         let place = self.turns[at].lock().await;
@@ -116,7 +120,7 @@ impl Quota {
         loop {
             let wait = wait(&*self.state.lock().await, bucket, self.shards, clock.now())?;
             if wait.is_zero() {
-                return Ok(Turn { quota: self, bucket, _place: place });
+                return Ok(IdentifyPermit { quota: self, bucket, _place: place });
             }
             if wait > SPACING {
                 braked(wait);
@@ -126,7 +130,7 @@ impl Quota {
     }
 }
 
-impl Turn<'_> {
+impl IdentifyPermit<'_> {
     /// Stores the time of the IDENTIFY. Called before it is sent, so that a crash cannot lose it.
     ///
     /// # Errors

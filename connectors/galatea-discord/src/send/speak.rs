@@ -24,8 +24,8 @@ pub(super) async fn may_speak(
     person: u64,
     now: Timestamp,
 ) -> Result<Speak> {
-    match ask(api, channel, person, now).await {
-        Ok(said) => Ok(said),
+    match permission_of(api, channel, person, now).await {
+        Ok(permission) => Ok(permission),
         // Unknown channel, guild, member or user: the person is not there and cannot write.
         Err(failure) if matches!(failure.code(), Some(10003 | 10004 | 10007 | 10013)) => {
             Ok(Speak::No)
@@ -36,12 +36,17 @@ pub(super) async fn may_speak(
     }
 }
 
-async fn ask(api: &Api, channel: u64, person: u64, now: Timestamp) -> Result<Speak, Failure> {
+async fn permission_of(
+    api: &Api,
+    channel: u64,
+    person: u64,
+    now: Timestamp,
+) -> Result<Speak, Failure> {
     let place = get_channel(api, channel).await?;
     let Some(guild) = id(&place["guild_id"]) else {
         let inside = place["recipients"]
             .as_array()
-            .is_some_and(|all| all.iter().any(|one| id(&one["id"]) == Some(person)));
+            .is_some_and(|all| all.iter().any(|user| id(&user["id"]) == Some(person)));
         return Ok(if inside { Speak::Yes } else { Speak::No });
     };
     let thread =

@@ -2,99 +2,108 @@
 //! of text.
 
 use galatea_core::{Media, MediaKind};
-use teloxide::types::{FileMeta, MediaKind as Telegram, Message, MessageKind, PhotoSize};
+use teloxide::types::{
+    Audio, Document, FileMeta, MediaKind as Telegram, Message, MessageKind, PhotoSize, Sticker,
+};
 
 /// teloxide's value for a size that Telegram did not send.
 const UNKNOWN_SIZE: u32 = u32::MAX;
 
-/// The files of a message. The address `telegram:<file_id>` identifies a file without containing
-/// the token.
+/// The files of a message: one at most. The address `telegram:<file_id>` identifies a file without
+/// containing the token.
 pub(super) fn attachments(message: &Message) -> Vec<Media> {
     let MessageKind::Common(common) = &message.kind else { return Vec::new() };
-    let file = |meta: &FileMeta, content_type: MediaKind, source: &str| Media {
+    let media = match &common.media_kind {
+        Telegram::Photo(m) => largest(&m.photo).map(photo),
+        Telegram::Document(m) => Some(document(&m.document)),
+        Telegram::Voice(m) => Some(Media {
+            title: format!("Voice message, {} s", m.voice.duration.seconds()),
+            mime: m.voice.mime_type.as_ref().map(ToString::to_string),
+            ..media_of(&m.voice.file, MediaKind::Audio, "Voice")
+        }),
+        Telegram::Audio(m) => Some(audio(&m.audio)),
+        Telegram::Video(m) => Some(Media {
+            title: m.video.file_name.clone().unwrap_or_else(|| "Video".into()),
+            mime: m.video.mime_type.as_ref().map(ToString::to_string),
+            ..media_of(&m.video.file, MediaKind::Video, "Video")
+        }),
+        Telegram::VideoNote(m) => Some(Media {
+            title: "Video message".into(),
+            mime: Some("video/mp4".into()),
+            ..media_of(&m.video_note.file, MediaKind::Video, "VideoNote")
+        }),
+        Telegram::Animation(m) => Some(Media {
+            title: m.animation.file_name.clone().unwrap_or_else(|| "Animation".into()),
+            mime: m.animation.mime_type.as_ref().map(ToString::to_string),
+            ..media_of(&m.animation.file, MediaKind::Video, "Animation")
+        }),
+        Telegram::Sticker(m) => Some(sticker(&m.sticker)),
+        _ => None,
+    };
+    media.into_iter().collect()
+}
+
+/// The fields that all kinds of files have.
+fn media_of(meta: &FileMeta, content_type: MediaKind, source: &str) -> Media {
+    Media {
         id: meta.unique_id.0.clone(),
         url: format!("telegram:{}", meta.id.0),
         content_type,
         size: (meta.size != UNKNOWN_SIZE).then_some(u64::from(meta.size)),
         source: source.to_owned(),
         ..Media::default()
+    }
+}
+
+fn photo(size: &PhotoSize) -> Media {
+    Media {
+        mime: Some("image/jpeg".into()),
+        title: "Photo".into(),
+        ..media_of(&size.file, MediaKind::Image, "Photo")
+    }
+}
+
+fn document(document: &Document) -> Media {
+    let mime = document.mime_type.as_ref().map(ToString::to_string);
+    let kind = match mime.as_deref().and_then(|mime| mime.split('/').next()) {
+        Some("image") => MediaKind::Image,
+        Some("video") => MediaKind::Video,
+        Some("audio") => MediaKind::Audio,
+        _ => MediaKind::Document,
     };
-    let one = match &common.media_kind {
-        Telegram::Photo(m) => match largest(&m.photo) {
-            Some(size) => Media {
-                mime: Some("image/jpeg".into()),
-                title: "Photo".into(),
-                ..file(&size.file, MediaKind::Image, "Photo")
-            },
-            None => return Vec::new(),
-        },
-        Telegram::Document(m) => {
-            let mime = m.document.mime_type.as_ref().map(ToString::to_string);
-            let kind = match mime.as_deref().and_then(|t| t.split('/').next()) {
-                Some("image") => MediaKind::Image,
-                Some("video") => MediaKind::Video,
-                Some("audio") => MediaKind::Audio,
-                _ => MediaKind::Document,
-            };
-            Media {
-                title: m.document.file_name.clone().unwrap_or_else(|| "Document".into()),
-                mime,
-                ..file(&m.document.file, kind, "Document")
-            }
-        }
-        Telegram::Voice(m) => Media {
-            title: format!("Voice message, {} s", m.voice.duration.seconds()),
-            mime: m.voice.mime_type.as_ref().map(ToString::to_string),
-            ..file(&m.voice.file, MediaKind::Audio, "Voice")
-        },
-        Telegram::Audio(m) => {
-            let named = match (&m.audio.performer, &m.audio.title) {
-                (Some(who), Some(what)) => Some(format!("{who} – {what}")),
-                (None, Some(what)) => Some(what.clone()),
-                _ => m.audio.file_name.clone(),
-            };
-            Media {
-                title: named.unwrap_or_else(|| "Audio".into()),
-                mime: m.audio.mime_type.as_ref().map(ToString::to_string),
-                ..file(&m.audio.file, MediaKind::Audio, "Audio")
-            }
-        }
-        Telegram::Video(m) => Media {
-            title: m.video.file_name.clone().unwrap_or_else(|| "Video".into()),
-            mime: m.video.mime_type.as_ref().map(ToString::to_string),
-            ..file(&m.video.file, MediaKind::Video, "Video")
-        },
-        Telegram::VideoNote(m) => Media {
-            title: "Video message".into(),
-            mime: Some("video/mp4".into()),
-            ..file(&m.video_note.file, MediaKind::Video, "VideoNote")
-        },
-        Telegram::Animation(m) => Media {
-            title: m.animation.file_name.clone().unwrap_or_else(|| "Animation".into()),
-            mime: m.animation.mime_type.as_ref().map(ToString::to_string),
-            ..file(&m.animation.file, MediaKind::Video, "Animation")
-        },
-        Telegram::Sticker(m) => {
-            let (kind, mime) = match (m.sticker.flags.is_animated, m.sticker.flags.is_video) {
-                (true, _) => (MediaKind::Document, "application/x-tgsticker"),
-                (_, true) => (MediaKind::Video, "video/webm"),
-                _ => (MediaKind::Image, "image/webp"),
-            };
-            Media {
-                title: m.sticker.set_name.clone().unwrap_or_else(|| "Sticker".into()),
-                description: m
-                    .sticker
-                    .emoji
-                    .clone()
-                    .map(|e| format!("Sticker {e}"))
-                    .unwrap_or_default(),
-                mime: Some(mime.into()),
-                ..file(&m.sticker.file, kind, "Sticker")
-            }
-        }
-        _ => return Vec::new(),
+    Media {
+        title: document.file_name.clone().unwrap_or_else(|| "Document".into()),
+        mime,
+        ..media_of(&document.file, kind, "Document")
+    }
+}
+
+fn audio(audio: &Audio) -> Media {
+    let title = match (&audio.performer, &audio.title) {
+        (Some(performer), Some(title)) => Some(format!("{performer} – {title}")),
+        (None, Some(title)) => Some(title.clone()),
+        _ => audio.file_name.clone(),
     };
-    vec![one]
+    Media {
+        title: title.unwrap_or_else(|| "Audio".into()),
+        mime: audio.mime_type.as_ref().map(ToString::to_string),
+        ..media_of(&audio.file, MediaKind::Audio, "Audio")
+    }
+}
+
+fn sticker(sticker: &Sticker) -> Media {
+    let (kind, mime) = match (sticker.flags.is_animated, sticker.flags.is_video) {
+        (true, _) => (MediaKind::Document, "application/x-tgsticker"),
+        (_, true) => (MediaKind::Video, "video/webm"),
+        _ => (MediaKind::Image, "image/webp"),
+    };
+    let emoji = sticker.emoji.as_ref();
+    Media {
+        title: sticker.set_name.clone().unwrap_or_else(|| "Sticker".into()),
+        description: emoji.map(|emoji| format!("Sticker {emoji}")).unwrap_or_default(),
+        mime: Some(mime.into()),
+        ..media_of(&sticker.file, kind, "Sticker")
+    }
 }
 
 fn largest(sizes: &[PhotoSize]) -> Option<&PhotoSize> {

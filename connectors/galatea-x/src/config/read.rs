@@ -2,7 +2,7 @@
 
 use galatea_core::{
     Error, People, Result, Settings, Variable,
-    people::{Listed, is_number},
+    people::{PersonEntry, is_number},
 };
 use galatea_http::Origins;
 use std::time::Duration;
@@ -100,8 +100,10 @@ pub(super) fn target_users(settings: &Settings) -> Result<People> {
     if listed.iter().any(|name| name.trim().trim_start_matches('@') == "*") {
         return Ok(People::default());
     }
-    let person = |name: &String| match Listed::parse(name)? {
-        Listed::Id(text) if !is_number(&text) => Some(Listed::Handle(text.to_lowercase())),
+    let person = |name: &String| match PersonEntry::parse(name)? {
+        PersonEntry::Id(text) if !is_number(&text) => {
+            Some(PersonEntry::Handle(text.to_lowercase()))
+        }
         other => Some(other),
     };
     Ok(listed.iter().filter_map(person).collect())

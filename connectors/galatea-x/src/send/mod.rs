@@ -15,7 +15,7 @@ mod similar;
 use async_trait::async_trait;
 use galatea_core::{
     Address, Delivery, Encoded, Error, ErrorKind, Gateway, Outgoing, Priority, ReadBackContext,
-    ReadBackResult, Receipt, RemoteId, Result, Retry, SendHandler, Sent, people::Listed,
+    ReadBackResult, Receipt, RemoteId, Result, Retry, SendHandler, Sent, people::PersonEntry,
 };
 use serde::de::DeserializeOwned;
 use std::{
@@ -146,7 +146,7 @@ impl XSender {
         };
         let wanted = &self.config.target_users;
         // The journal records handles, not ids; the gate compared ids before the model was asked.
-        let by_id = wanted.iter().any(|listed| matches!(listed, Listed::Id(_)));
+        let by_id = wanted.iter().any(|listed| matches!(listed, PersonEntry::Id(_)));
         if !wanted.is_empty() && !by_id && !wanted.names(None, Some(&heard.name)) {
             return Err(Error::new(
                 ErrorKind::Forbidden,

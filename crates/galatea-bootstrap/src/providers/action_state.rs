@@ -42,7 +42,7 @@ impl Provider for ActionState {
         if results.is_empty() {
             return Ok(Fragment::default());
         }
-        let tell = |memory: &galatea_core::Memory| {
+        let describe = |memory: &galatea_core::Memory| {
             let worked = memory
                 .metadata
                 .get("success")
@@ -56,7 +56,7 @@ impl Provider for ActionState {
                 words::line(&memory.content.text, LONGEST)
             )
         };
-        let list = results.iter().rev().map(tell).collect::<Vec<_>>().join("\n");
+        let list = results.iter().rev().map(describe).collect::<Vec<_>>().join("\n");
         let text = format!("# What you did here lately\n{list}");
         Ok(Fragment::text(text)
             .value("actionResults", list.clone())

@@ -1,22 +1,23 @@
-//! Whether a value fits a JSON Schema, and what does not fit. Pure.
+//! Checks whether a value fits a JSON Schema, and lists what does not fit. Pure.
 //!
-//! It knows the words that schemas of Rust types use (JSON Schema 2020-12: types, fields, items,
-//! bounds, enumerations, alternatives, local references). Words it does not know allow everything.
+//! It knows the keywords that schemas of Rust types use (JSON Schema 2020-12: types, fields, items,
+//! bounds, enumerations, alternatives, local references). A keyword that it does not know allows
+//! everything.
 
 use std::cell::Cell;
 
 use serde_json::{Map, Value};
 
-/// Misfits that are reported; more would not help a model to mend them.
+/// Most misfits that are reported; more would not help a model to mend them.
 const MOST: usize = 8;
 /// Deepest nesting that is checked, references included: a schema may refer to itself.
 const DEEPEST: usize = 64;
-/// Rules that are looked at: alternatives that refer to their own schema would multiply without end.
-/// A value of thousands of fields takes fewer.
+/// Most rules that are checked: alternatives that refer to their own schema would multiply without
+/// end. A value of thousands of fields takes fewer.
 const STEPS: usize = 100_000;
 
-/// What of a value does not fit, each with its place (`facts[2].about: is missing`); empty if all
-/// of it fits. Values are not repeated.
+/// Lists what does not fit, each with its place (`facts[2].about: is missing`); empty if the whole
+/// value fits. The list does not repeat values, which may be private.
 pub fn misfits(value: &Value, schema: &Value) -> Vec<String> {
     let steps = Cell::new(STEPS);
     let mut check = Check { root: schema, found: Vec::new(), steps: &steps };
@@ -27,7 +28,7 @@ pub fn misfits(value: &Value, schema: &Value) -> Vec<String> {
 struct Check<'a> {
     root: &'a Value,
     found: Vec<String>,
-    /// Rules that may still be looked at.
+    /// Rules that may still be checked.
     steps: &'a Cell<usize>,
 }
 

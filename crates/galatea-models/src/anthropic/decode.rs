@@ -70,10 +70,10 @@ pub(crate) fn decode(bytes: &[u8]) -> Result<TextAnswer, Fail> {
     let body: Body = surrogate::parse_bytes(bytes).ok_or(Fail::Garbage("a message"))?;
     let mut answer =
         TextAnswer { finish: finish(body.stop_reason.as_deref()), ..TextAnswer::default() };
-    let mut said = surrogate::Joined::default();
+    let mut text_so_far = surrogate::Joined::default();
     for block in body.content {
         match block {
-            Block::Text { text } => drop(said.push(&text)),
+            Block::Text { text } => drop(text_so_far.push(&text)),
             Block::ToolUse { id, name, input } => {
                 let arguments = if input.is_null() { "{}".to_owned() } else { input.to_string() };
                 answer.tool_calls.push(ToolCall {
@@ -85,7 +85,7 @@ pub(crate) fn decode(bytes: &[u8]) -> Result<TextAnswer, Fail> {
             Block::Other => {}
         }
     }
-    answer.text = said.finish();
+    answer.text = text_so_far.finish();
     body.usage.unwrap_or_default().update(&mut answer.usage);
     Ok(answer)
 }

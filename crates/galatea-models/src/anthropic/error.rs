@@ -2,19 +2,19 @@
 
 use serde_json::Value;
 
-use crate::wire::{Fail, Hint, Refusal, says};
+use crate::wire::{Fail, Hint, Refusal, mentions};
 
 /// Reads an error body.
 pub(crate) fn read(status: u16, body: &[u8]) -> Refusal {
-    let (word, sentence, _) = Refusal::read(body);
-    Refusal::new(hint(status, word.as_deref(), &sentence), word.as_deref(), &sentence)
+    let (error_code, message, _) = Refusal::read(body);
+    Refusal::new(hint(status, error_code.as_deref(), &message), error_code.as_deref(), &message)
 }
 
 /// Reads an error inside a stream.
 pub(super) fn in_band(error: &Value) -> Fail {
-    let word = error["type"].as_str();
-    let sentence = error["message"].as_str().unwrap_or_default();
-    let status = match word {
+    let error_code = error["type"].as_str();
+    let message = error["message"].as_str().unwrap_or_default();
+    let status = match error_code {
         Some("invalid_request_error") => 400,
         Some("authentication_error") => 401,
         Some("billing_error") => 402,
@@ -23,13 +23,13 @@ pub(super) fn in_band(error: &Value) -> Fail {
         Some("overloaded_error") => 529,
         _ => 500,
     };
-    Fail::Refused(status, Refusal::new(hint(status, word, sentence), word, sentence))
+    Fail::Refused(status, Refusal::new(hint(status, error_code, message), error_code, message))
 }
 
-fn hint(status: u16, word: Option<&str>, sentence: &str) -> Option<Hint> {
-    if word == Some("billing_error")
-        || says(
-            sentence,
+fn hint(status: u16, error_code: Option<&str>, message: &str) -> Option<Hint> {
+    if error_code == Some("billing_error")
+        || mentions(
+            message,
             &["credit balance is too low", "spend limit", "spending limit", "usage limits"],
         )
     {
@@ -38,13 +38,13 @@ fn hint(status: u16, word: Option<&str>, sentence: &str) -> Option<Hint> {
     match status {
         401 => Some(Hint::BadKey),
         402 => Some(Hint::NoMoney),
-        404 if word == Some("not_found_error") => Some(Hint::UnknownModel),
+        404 if error_code == Some("not_found_error") => Some(Hint::UnknownModel),
         404 => Some(Hint::WrongPath),
         413 => Some(Hint::TooLong),
-        400 if says(sentence, &["prompt is too long", "context limit", "context window"]) => {
+        400 if mentions(message, &["prompt is too long", "context limit", "context window"]) => {
             Some(Hint::TooLong)
         }
-        400 if says(sentence, &["support tool use", "support tools"]) => Some(Hint::NoTools),
+        400 if mentions(message, &["support tool use", "support tools"]) => Some(Hint::NoTools),
         429 => Some(Hint::RateLimited),
         500.. => Some(Hint::Busy),
         _ => None,

@@ -2,7 +2,7 @@
 
 use std::cmp::Reverse;
 
-use super::Listed;
+use super::ListedModel;
 use crate::families::{Families, Role, pattern::without_date};
 
 /// Most names suggested for one that does not exist.
@@ -29,14 +29,14 @@ pub(super) fn choose(
     families: &Families,
     provider: &str,
     role: Role,
-    list: &[&Listed],
+    list: &[&ListedModel],
     any: bool,
 ) -> Option<String> {
-    let available: Vec<&&Listed> =
+    let available: Vec<&&ListedModel> =
         list.iter().filter(|model| !model.ends && !is_preview(&model.id)).collect();
     // A colon marks a tag at Ollama, and elsewhere a variant of a model, such as a free one with
     // other terms.
-    let plain = |model: &&&&Listed| provider == "ollama" || !model.id.contains(':');
+    let plain = |model: &&&&ListedModel| provider == "ollama" || !model.id.contains(':');
     let wanted =
         families.preference(provider).map(|preference| preference.of(role)).unwrap_or_default();
     for pattern in wanted {
@@ -53,8 +53,9 @@ pub(super) fn choose(
             return Some(model.id.clone());
         }
     }
-    let writes =
-        |model: &&&&Listed| !OTHER_WORK.iter().any(|part| model.id.to_lowercase().contains(part));
+    let writes = |model: &&&&ListedModel| {
+        !OTHER_WORK.iter().any(|part| model.id.to_lowercase().contains(part))
+    };
     let writers = || available.iter().filter(writes);
     let picked = writers()
         .max_by_key(|model| model.created)
@@ -96,11 +97,11 @@ mod tests {
     use super::*;
     use crate::families;
 
-    fn listed(ids: &[&str]) -> Vec<Listed> {
-        ids.iter().map(|id| Listed::of(id)).collect()
+    fn listed(ids: &[&str]) -> Vec<ListedModel> {
+        ids.iter().map(|id| ListedModel::of(id)).collect()
     }
 
-    fn chosen(provider: &str, role: Role, list: &[Listed], any: bool) -> Option<String> {
+    fn chosen(provider: &str, role: Role, list: &[ListedModel], any: bool) -> Option<String> {
         choose(families::known(), provider, role, &list.iter().collect::<Vec<_>>(), any)
     }
 

@@ -7,7 +7,7 @@ use super::Facts;
 
 /// One model of a list.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Listed {
+pub(crate) struct ListedModel {
     /// The model's name at the provider.
     pub(crate) id: String,
     /// When it was created, in Unix seconds, if the list says so.
@@ -18,14 +18,14 @@ pub(crate) struct Listed {
     pub(crate) facts: Facts,
 }
 
-impl Listed {
+impl ListedModel {
     #[cfg(test)]
     pub(crate) fn of(id: &str) -> Self {
         Self { id: id.to_owned(), created: None, ends: false, facts: Facts::default() }
     }
 
     /// Whether `name` refers to this model. Ollama adds a tag, Google a prefix.
-    pub(crate) fn is(&self, name: &str) -> bool {
+    pub(crate) fn has_name(&self, name: &str) -> bool {
         let bare =
             |name: &str| name.trim_start_matches("models/").trim_end_matches(":latest").to_owned();
         self.id == name || bare(&self.id) == bare(name)
@@ -33,8 +33,8 @@ impl Listed {
 }
 
 /// Reads `{"data":[{"id"…}]}`: OpenAI, Groq, OpenRouter, Anthropic, and compatible servers.
-pub(crate) fn by_id(list: &Value) -> Vec<Listed> {
-    let one = |model: &Value| {
+pub(crate) fn by_id(list: &Value) -> Vec<ListedModel> {
+    let read = |model: &Value| {
         let has = |name: &str| model.get(name).is_some_and(|value| !value.is_null());
         // The fields of OpenRouter, Groq, Anthropic and vLLM, in this order, for the window and
         // then for the longest answer.
@@ -44,7 +44,7 @@ pub(crate) fn by_id(list: &Value) -> Vec<Listed> {
         );
         let output = number(&model["top_provider"], &["max_completion_tokens"])
             .or_else(|| number(model, &["max_completion_tokens", "max_tokens"]));
-        Some(Listed {
+        Some(ListedModel {
             id: model["id"].as_str()?.to_owned(),
             created: model["created"].as_i64(),
             ends: has("shutdown_date") || has("expiration_date") || model["active"] == false,
@@ -54,12 +54,12 @@ pub(crate) fn by_id(list: &Value) -> Vec<Listed> {
             },
         })
     };
-    list["data"].as_array().into_iter().flatten().filter_map(one).collect()
+    list["data"].as_array().into_iter().flatten().filter_map(read).collect()
 }
 
 /// Reads `{"models":[{"name"…}]}`: Google. Only models that write text or make vectors.
-pub(crate) fn by_google(list: &Value) -> Vec<Listed> {
-    let one = |model: &Value| {
+pub(crate) fn by_google(list: &Value) -> Vec<ListedModel> {
+    let read = |model: &Value| {
         let methods = model["supportedGenerationMethods"].as_array();
         let works = methods.is_none_or(|all| {
             all.iter().any(|m| {
@@ -74,27 +74,27 @@ pub(crate) fn by_google(list: &Value) -> Vec<Listed> {
             output: number(model, &["outputTokenLimit"]),
         };
         let id = model["name"].as_str()?.trim_start_matches("models/").to_owned();
-        works.then_some(Listed {
+        works.then_some(ListedModel {
             id,
             created: None,
             ends: false,
             facts: Facts { limits, price: None },
         })
     };
-    list["models"].as_array().into_iter().flatten().filter_map(one).collect()
+    list["models"].as_array().into_iter().flatten().filter_map(read).collect()
 }
 
 /// Reads `{"models":[{"name"…}]}`: Ollama's installed models.
-pub(crate) fn by_name(list: &Value) -> Vec<Listed> {
-    let one = |model: &Value| {
-        Some(Listed {
+pub(crate) fn by_name(list: &Value) -> Vec<ListedModel> {
+    let read = |model: &Value| {
+        Some(ListedModel {
             id: model["name"].as_str()?.to_owned(),
             created: None,
             ends: false,
             facts: Facts::default(),
         })
     };
-    list["models"].as_array().into_iter().flatten().filter_map(one).collect()
+    list["models"].as_array().into_iter().flatten().filter_map(read).collect()
 }
 
 fn number(value: &Value, names: &[&str]) -> Option<u32> {
@@ -209,9 +209,9 @@ mod tests {
     #[test]
     fn names_mean_the_same_model_with_and_without_tag_or_folder() {
         assert!(
-            Listed::of("gemma3:latest").is("gemma3")
-                && Listed::of("gemini-3").is("models/gemini-3")
-                && !Listed::of("gemma3:4b").is("gemma3")
+            ListedModel::of("gemma3:latest").has_name("gemma3")
+                && ListedModel::of("gemini-3").has_name("models/gemini-3")
+                && !ListedModel::of("gemma3:4b").has_name("gemma3")
         );
     }
 }

@@ -5,7 +5,7 @@ use time::macros::date;
 
 const SERVICE: &str = "openai https://api.openai.com/v1";
 
-fn reading<'a>(list: &'a [Listed], open: &'a [Role], in_use: &'a [String]) -> Reading<'a> {
+fn reading<'a>(list: &'a [ListedModel], open: &'a [Role], in_use: &'a [String]) -> Reading<'a> {
     Reading {
         service: SERVICE,
         provider: "openai",
@@ -17,8 +17,8 @@ fn reading<'a>(list: &'a [Listed], open: &'a [Role], in_use: &'a [String]) -> Re
     }
 }
 
-fn listed(ids: &[&str]) -> Vec<Listed> {
-    ids.iter().map(|id| Listed::of(id)).collect()
+fn listed(ids: &[&str]) -> Vec<ListedModel> {
+    ids.iter().map(|id| ListedModel::of(id)).collect()
 }
 
 fn small(choices: &Choices) -> Option<String> {
@@ -31,7 +31,7 @@ fn a_choice_stays_until_it_is_gone_refused_or_asked_for_and_outlives_the_process
     let path = folder.path().join("models.json");
     let choices = Choices::open(path.clone());
     let take = |choices: &Choices, ids: &[&str], when| {
-        choices.take(&reading(&listed(ids), &[Role::Small], &[]), when).unwrap()
+        choices.apply(&reading(&listed(ids), &[Role::Small], &[]), when).unwrap()
     };
     assert_eq!(small(&choices), None);
     let made = take(&choices, &["gpt-6-luna"], When::Needed);
@@ -72,12 +72,12 @@ fn a_named_model_is_never_replaced_but_its_facts_are_kept() {
     let choices = Choices::default();
     let mut list = listed(&["gpt-6-luna", "own"]);
     list[1].facts.limits.window = Some(8_192);
-    let made = choices.take(&reading(&list, &[], &["own".to_owned()]), When::Now).unwrap();
+    let made = choices.apply(&reading(&list, &[], &["own".to_owned()]), When::Now).unwrap();
     assert_eq!((made, small(&choices)), (Vec::new(), None));
     assert_eq!(choices.facts(SERVICE, "own").unwrap().limits.window, Some(8_192));
     assert_eq!(choices.missing(SERVICE, "own"), None);
     choices
-        .take(&reading(&listed(&["gpt-6-luna"]), &[], &["gpt-5-luna".to_owned()]), When::Needed)
+        .apply(&reading(&listed(&["gpt-6-luna"]), &[], &["gpt-5-luna".to_owned()]), When::Needed)
         .unwrap();
     assert_eq!(
         choices.missing(SERVICE, "gpt-5-luna"),
@@ -85,10 +85,10 @@ fn a_named_model_is_never_replaced_but_its_facts_are_kept() {
         "for the next start's banner"
     );
     choices
-        .take(&reading(&listed(&["gpt-5-luna"]), &[], &["gpt-5-luna".to_owned()]), When::Needed)
+        .apply(&reading(&listed(&["gpt-5-luna"]), &[], &["gpt-5-luna".to_owned()]), When::Needed)
         .unwrap();
     assert_eq!(choices.missing(SERVICE, "gpt-5-luna"), None);
-    choices.take(&reading(&list, &[], &["own".to_owned()]), When::Now).unwrap();
+    choices.apply(&reading(&list, &[], &["own".to_owned()]), When::Now).unwrap();
     assert_eq!(choices.like(SERVICE, "gpt-5-luna")[0], "gpt-6-luna");
 }
 
@@ -103,7 +103,7 @@ fn a_broken_file_is_as_good_as_none_and_one_that_cannot_be_written_is_reported()
     let nowhere = Choices::open(folder.path().join("gone").join("models.json"));
     assert!(
         nowhere
-            .take(&reading(&listed(&["gpt-6-luna"]), &[Role::Small], &[]), When::Needed)
+            .apply(&reading(&listed(&["gpt-6-luna"]), &[Role::Small], &[]), When::Needed)
             .is_err()
     );
     assert_eq!(

@@ -7,7 +7,9 @@ use galatea_core::{
     model::{MediaModels, ObjectModels, ReasoningModels, Sampling, Tier},
 };
 
-use super::{asking::Asking, context::Context, named::Named, parameters::sampling, uses::Use};
+use super::{
+    context::Context, list_reader::ListReader, named::Named, parameters::sampling, uses::Use,
+};
 use crate::{
     chain::{Chain, Link},
     check::Probe,
@@ -133,18 +135,18 @@ impl<'a> Offer<'a> {
             (Role::Vision, vision),
             (Role::Embedding, self.embedding_name.as_ref()),
         ];
-        let one = |(role, named): (Role, Option<&Named>)| {
+        let used = |(role, named): (Role, Option<&Named>)| {
             Some(Use { provider, service: self.main().service(), role, named: named?.clone() })
         };
-        all.into_iter().filter_map(one).collect()
+        all.into_iter().filter_map(used).collect()
     }
 
     /// The reader of its list of models.
-    pub(super) fn asking(&self) -> Option<Asking> {
+    pub(super) fn list_reader(&self) -> Option<ListReader> {
         let probe = (self.probe)(self.main().clone(), Vec::new());
         let private = self.is_at_home()
             || (self.main().names().provider == "openai" && self.main().names().label != "OpenAI");
-        Asking::of(&probe, self.uses(), private)
+        ListReader::of(&probe, self.uses(), private)
     }
 
     /// A model with the first key.

@@ -137,7 +137,7 @@ fn transcription(
         built.probes.push(probe(&endpoints, &model));
         for endpoint in endpoints.all() {
             let info = context.info(endpoint, &model, false, false);
-            let one: Arc<dyn MediaModel<Transcription>> = match service {
+            let service_model: Arc<dyn MediaModel<Transcription>> = match service {
                 Transcriber::Google => {
                     // What it charges for tokens of sound is not in the table.
                     let info = galatea_core::ModelInfo { price: None, ..info };
@@ -145,7 +145,7 @@ fn transcription(
                 }
                 _ => Arc::new(OpenAiTranscription::new(endpoint.clone(), info)),
             };
-            rungs.push((endpoint.clone(), one));
+            rungs.push((endpoint.clone(), service_model));
         }
         if named.is_none() && context.is_alone() {
             break;
@@ -245,8 +245,9 @@ fn image(context: &Context<'_>, built: &mut Built) -> Result<()> {
     built.probes.push(probe(&endpoints, &model));
     let rungs = endpoints.all().map(|endpoint| {
         let info = context.info(endpoint, &model, false, false);
-        let one: Arc<dyn MediaModel<_>> = Arc::new(OpenAiImage::new(endpoint.clone(), info));
-        (endpoint.clone(), one)
+        let service_model: Arc<dyn MediaModel<_>> =
+            Arc::new(OpenAiImage::new(endpoint.clone(), info));
+        (endpoint.clone(), service_model)
     });
     built.models.image = chain(context, rungs.collect());
     built.uses.push(MediaUse { kind: ImageGeneration::TYPE, provider: "openai", name: model });
@@ -272,9 +273,9 @@ fn speech(context: &Context<'_>, built: &mut Built) -> Result<()> {
         for endpoint in endpoints.all() {
             let info = context.info(endpoint, &model, false, false);
             let voice = context.text_or_default(voice);
-            let one: Arc<dyn MediaModel<_>> =
+            let service_model: Arc<dyn MediaModel<_>> =
                 Arc::new(OpenAiSpeech::new(endpoint.clone(), info, voice, format));
-            rungs.push((endpoint.clone(), one));
+            rungs.push((endpoint.clone(), service_model));
         }
         built.uses.push(MediaUse { kind: TextToSpeech::TYPE, provider, name: model });
     }

@@ -86,7 +86,7 @@ pub(super) fn is_openai(url: &str) -> bool {
 }
 
 /// The models that a probe looks for: the text models and the embedding model.
-fn with(models: Vec<String>, embedding: &Option<String>) -> Vec<String> {
+fn and_embedding(models: Vec<String>, embedding: &Option<String>) -> Vec<String> {
     models.into_iter().chain(embedding.clone()).collect()
 }
 
@@ -134,7 +134,7 @@ fn openai<'a>(context: &'a Context<'a>) -> Result<Offer<'a>> {
             let info = context.info(&endpoint, model, sees(model), true);
             Arc::new(OpenAiText::new(endpoint, info, dialect, rules, wire))
         },
-        move |endpoint, models| Probe::OpenAi { endpoint, models: with(models, &also) },
+        move |endpoint, models| Probe::OpenAi { endpoint, models: and_embedding(models, &also) },
     );
     offer.vision = vision.map(|model| (model, longest));
     offer.embedding_name = here;
@@ -270,7 +270,7 @@ fn google<'a>(context: &'a Context<'a>) -> Result<Offer<'a>> {
             let info = context.info(&endpoint, model, true, true);
             Arc::new(GoogleText::new(endpoint, info, rules("google", model)))
         },
-        move |endpoint, models| Probe::Google { endpoint, models: with(models, &also) },
+        move |endpoint, models| Probe::Google { endpoint, models: and_embedding(models, &also) },
     );
     offer.vision = context
         .set(&var::GOOGLE_IMAGE_MODEL)
@@ -305,7 +305,7 @@ fn ollama_models<'a>(context: &'a Context<'a>) -> Result<Offer<'a>> {
             let info = context.info(&endpoint, model, sees(model), false);
             Arc::new(OllamaText::new(endpoint, info))
         },
-        move |endpoint, models| Probe::Ollama { endpoint, models: with(models, &also) },
+        move |endpoint, models| Probe::Ollama { endpoint, models: and_embedding(models, &also) },
     );
     if let Some(model) = embedding {
         let at = offer.main().clone();

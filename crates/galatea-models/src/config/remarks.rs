@@ -16,7 +16,7 @@ use crate::{
 
 /// Findings for names that the last list did not contain, announced ends of models, parameters that
 /// are not sent, and outdated data.
-pub(super) fn of(context: &Context<'_>, uses: &[Use]) -> Result<Vec<Finding>> {
+pub(super) fn find(context: &Context<'_>, uses: &[Use]) -> Result<Vec<Finding>> {
     let today = families::day(context.clock.now());
     let known = families::known();
     let mut found = Vec::new();

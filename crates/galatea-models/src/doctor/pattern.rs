@@ -50,7 +50,7 @@ pub(super) fn decompose(
             fits[t][w] = match &pattern[t] {
                 Token::Any => fits[t + 1][w] || (w < count && fits[t][w + 1]),
                 Token::Exactly(n) => w + n <= count && fits[t + 1][w + n],
-                single => w < count && is(single, &words[w], classes) && fits[t + 1][w + 1],
+                single => w < count && matches(single, &words[w], classes) && fits[t + 1][w + 1],
             };
         }
     }
@@ -71,7 +71,7 @@ pub(super) fn decompose(
     Some(parts)
 }
 
-fn is(token: &Token, word: &Word, classes: &Classes) -> bool {
+fn matches(token: &Token, word: &Word, classes: &Classes) -> bool {
     match token {
         Token::Word(expected) => word.key == *expected,
         Token::OneOf(list) => list.contains(&word.key),

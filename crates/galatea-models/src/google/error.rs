@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::wire::{Fail, Hint, Refusal, says};
+use crate::wire::{Fail, Hint, Refusal, mentions};
 
 /// Reads an error body.
 pub(crate) fn read(status: u16, body: &[u8]) -> Refusal {
@@ -23,9 +23,9 @@ pub(super) fn in_band(error: &Value) -> Fail {
 fn refusal(status: u16, error: &Value) -> Refusal {
     let details = || error["details"].as_array().into_iter().flatten();
     let reason = details().find_map(|detail| detail["reason"].as_str());
-    let sentence = error["message"].as_str().unwrap_or_default();
+    let message = error["message"].as_str().unwrap_or_default();
     let mut refusal =
-        Refusal::new(hint(status, reason, sentence), reason.or(error["status"].as_str()), sentence);
+        Refusal::new(hint(status, reason, message), reason.or(error["status"].as_str()), message);
     refusal.wait_ms = details().find_map(|detail| detail["retryDelay"].as_str()).and_then(millis);
     refusal
 }
@@ -42,23 +42,23 @@ fn millis(text: &str) -> Option<u64> {
     })
 }
 
-fn hint(status: u16, reason: Option<&str>, sentence: &str) -> Option<Hint> {
+fn hint(status: u16, reason: Option<&str>, message: &str) -> Option<Hint> {
     match (status, reason) {
         (_, Some("API_KEY_INVALID" | "API_KEY_EXPIRED" | "API_KEY_SERVICE_BLOCKED")) | (401, _) => {
             Some(Hint::BadKey)
         }
         (_, Some("BILLING_DISABLED")) | (402, _) => Some(Hint::NoMoney),
-        (403, _) if says(sentence, &["billing"]) => Some(Hint::NoMoney),
-        (404, _) if says(sentence, &["models/", "model"]) => Some(Hint::UnknownModel),
+        (403, _) if mentions(message, &["billing"]) => Some(Hint::NoMoney),
+        (404, _) if mentions(message, &["models/", "model"]) => Some(Hint::UnknownModel),
         (404, _) => Some(Hint::WrongPath),
         (400, _)
-            if says(sentence, &["input token count", "maximum number of tokens", "context"]) =>
+            if mentions(message, &["input token count", "maximum number of tokens", "context"]) =>
         {
             Some(Hint::TooLong)
         }
         (400, _)
-            if says(
-                sentence,
+            if mentions(
+                message,
                 &["function calling is not enabled", "tool use is not supported"],
             ) =>
         {

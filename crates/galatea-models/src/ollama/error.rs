@@ -1,28 +1,30 @@
 //! Reads Ollama's error bodies: `{"error":"…"}`.
 
-use crate::wire::{Fail, Hint, Refusal, says};
+use crate::wire::{Fail, Hint, Refusal, mentions};
 
 /// Reads an error body.
 pub(crate) fn read(status: u16, body: &[u8]) -> Refusal {
-    let (word, sentence, _) = Refusal::read(body);
-    Refusal::new(hint(status, &sentence), word.as_deref(), &sentence)
+    let (error_code, message, _) = Refusal::read(body);
+    Refusal::new(hint(status, &message), error_code.as_deref(), &message)
 }
 
 /// Reads an error inside a stream.
-pub(super) fn in_band(sentence: &str) -> Fail {
-    Fail::Refused(500, Refusal::new(hint(500, sentence), None, sentence))
+pub(super) fn in_band(message: &str) -> Fail {
+    Fail::Refused(500, Refusal::new(hint(500, message), None, message))
 }
 
-fn hint(status: u16, sentence: &str) -> Option<Hint> {
+fn hint(status: u16, message: &str) -> Option<Hint> {
     match status {
-        _ if says(sentence, &["does not support tools"]) => Some(Hint::NoTools),
-        404 if says(sentence, &["not found", "try pulling"]) && says(sentence, &["model"]) => {
+        _ if mentions(message, &["does not support tools"]) => Some(Hint::NoTools),
+        404 if mentions(message, &["not found", "try pulling"])
+            && mentions(message, &["model"]) =>
+        {
             Some(Hint::UnknownModel)
         }
         404 => Some(Hint::WrongPath),
         400..=599
-            if says(
-                sentence,
+            if mentions(
+                message,
                 &[
                     "context length",
                     "context window",

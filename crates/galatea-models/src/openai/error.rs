@@ -2,13 +2,17 @@
 
 use serde_json::Value;
 
-use crate::wire::{Fail, Hint, Refusal, says};
+use crate::wire::{Fail, Hint, Refusal, mentions};
 
 /// Reads an error body.
 pub(crate) fn read(status: u16, body: &[u8]) -> Refusal {
-    let (word, sentence, value) = Refusal::read(body);
+    let (error_code, message, value) = Refusal::read(body);
     let kind = value["error"]["type"].as_str();
-    Refusal::new(hint(status, word.as_deref(), kind, &sentence), word.as_deref(), &sentence)
+    Refusal::new(
+        hint(status, error_code.as_deref(), kind, &message),
+        error_code.as_deref(),
+        &message,
+    )
 }
 
 /// Reads an error inside a successful answer: OpenRouter and vLLM write the status into `code`.
@@ -20,11 +24,14 @@ pub(super) fn in_band(error: &Value) -> Fail {
         .or_else(|| code?.parse().ok());
     let status = number
         .filter(|code| (400..600).contains(code))
-        .or_else(|| [code, kind].into_iter().flatten().find_map(stands_for))
+        .or_else(|| [code, kind].into_iter().flatten().find_map(status_of))
         .unwrap_or(500);
-    let word = code.or(kind);
-    let sentence = error["message"].as_str().or(error.as_str()).unwrap_or_default();
-    Fail::Refused(status, Refusal::new(hint(status, word, kind, sentence), word, sentence))
+    let error_code = code.or(kind);
+    let message = error["message"].as_str().or(error.as_str()).unwrap_or_default();
+    Fail::Refused(
+        status,
+        Refusal::new(hint(status, error_code, kind, message), error_code, message),
+    )
 }
 
 /// The failure of a single choice. If a provider fails after the answer has begun, OpenRouter sends
@@ -34,10 +41,10 @@ pub(super) fn of_choice(fault: Option<Value>, finish_reason: Option<&str>) -> Op
     (fault.is_some() || finish_reason == Some("error")).then(|| in_band(&fault.unwrap_or_default()))
 }
 
-/// The status that belongs to an error word (OpenAI, "Error codes"). Needed where an error arrives
+/// The status that belongs to an error code (OpenAI, "Error codes"). Needed where an error arrives
 /// as an answer with a success status.
-fn stands_for(word: &str) -> Option<u16> {
-    Some(match word {
+fn status_of(error_code: &str) -> Option<u16> {
+    Some(match error_code {
         "invalid_request_error" | "context_length_exceeded" => 400,
         "invalid_api_key" | "authentication_error" => 401,
         "permission_error" => 403,
@@ -72,16 +79,16 @@ const TOO_LONG: &[&str] = &[
     "too large for model",
 ];
 
-fn hint(status: u16, word: Option<&str>, kind: Option<&str>, sentence: &str) -> Option<Hint> {
+fn hint(status: u16, error_code: Option<&str>, kind: Option<&str>, message: &str) -> Option<Hint> {
     let money = ["insufficient_quota", "billing_hard_limit_reached", "billing_not_active"];
     if status == 402
-        || [word, kind].into_iter().flatten().any(|w| money.contains(&w))
-        || (status == 403 && says(sentence, &["limit exceeded", "insufficient"]))
+        || [error_code, kind].into_iter().flatten().any(|w| money.contains(&w))
+        || (status == 403 && mentions(message, &["limit exceeded", "insufficient"]))
     {
         return Some(Hint::NoMoney);
     }
-    if says(
-        sentence,
+    if mentions(
+        message,
         &["tool choice requires", "support tools", "support tool use", "support tool call"],
     ) && (400..500).contains(&status)
     {
@@ -89,21 +96,23 @@ fn hint(status: u16, word: Option<&str>, kind: Option<&str>, sentence: &str) -> 
     }
     match status {
         401 => Some(Hint::BadKey),
-        _ if word == Some("model_decommissioned") => Some(Hint::UnknownModel),
-        404 if word == Some("model_not_found") || says(sentence, &["model", "no endpoints"]) => {
+        _ if error_code == Some("model_decommissioned") => Some(Hint::UnknownModel),
+        404 if error_code == Some("model_not_found")
+            || mentions(message, &["model", "no endpoints"]) =>
+        {
             Some(Hint::UnknownModel)
         }
         404 => Some(Hint::WrongPath),
-        400 if word == Some("model_not_found")
-            || says(sentence, &["not a valid model", "model not found", "no models loaded"]) =>
+        400 if error_code == Some("model_not_found")
+            || mentions(message, &["not a valid model", "model not found", "no models loaded"]) =>
         {
             Some(Hint::UnknownModel)
         }
         413 => Some(Hint::TooLong),
         400 | 422
-            if word == Some("context_length_exceeded")
-                || word == Some("string_above_max_length")
-                || says(sentence, TOO_LONG) =>
+            if error_code == Some("context_length_exceeded")
+                || error_code == Some("string_above_max_length")
+                || mentions(message, TOO_LONG) =>
         {
             Some(Hint::TooLong)
         }

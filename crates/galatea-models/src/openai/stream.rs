@@ -43,12 +43,13 @@ impl Delta {
     /// contains only the role.
     fn holds_something(&self) -> bool {
         let thoughts = [&self.reasoning, &self.reasoning_content];
-        let said = match &self.content {
+        let has_content = match &self.content {
             Some(Text::Plain(text)) => !text.is_empty(),
             Some(Text::Parts(parts)) => !parts.is_empty(),
             None => false,
         };
-        said || self.refusal.as_ref().is_some_and(|r| !r.is_empty())
+        has_content
+            || self.refusal.as_ref().is_some_and(|r| !r.is_empty())
             || self.tool_calls.as_ref().is_some_and(|calls| !calls.is_empty())
             || thoughts.into_iter().flatten().any(|thought| thought.as_str() != Some(""))
     }

@@ -14,9 +14,9 @@ pub(crate) struct Refusal {
     /// Meaning of the error, if it is recognised.
     pub(crate) hint: Option<Hint>,
     /// The service's identifier of the error, such as `invalid_api_key`.
-    pub(crate) word: Option<String>,
+    pub(crate) code: Option<String>,
     /// The service's message; for logs only, since it may repeat what was sent.
-    pub(crate) sentence: String,
+    pub(crate) message: String,
     /// Wait stated in the body, in milliseconds.
     pub(crate) wait_ms: Option<u64>,
 }
@@ -43,9 +43,9 @@ pub(crate) enum Hint {
 }
 
 impl Refusal {
-    pub(crate) fn new(hint: Option<Hint>, word: Option<&str>, sentence: &str) -> Self {
-        let word = word.map(identifier).filter(|w| !w.is_empty());
-        Self { hint, word, sentence: shorten(sentence, MAX_TEXT), wait_ms: None }
+    pub(crate) fn new(hint: Option<Hint>, code: Option<&str>, message: &str) -> Self {
+        let code = code.map(identifier).filter(|w| !w.is_empty());
+        Self { hint, code, message: shorten(message, MAX_TEXT), wait_ms: None }
     }
 
     /// Reads the common shapes `{"error":{"message","type"|"code"|"status"}}`, `{"error":"…"}`,
@@ -58,29 +58,29 @@ impl Refusal {
             other => other,
         };
         let error = &value["error"];
-        let sentence = [&error["message"], error, &value["message"], &value["detail"]]
+        let message = [&error["message"], error, &value["message"], &value["detail"]]
             .into_iter()
             .find_map(Value::as_str)
             .unwrap_or_default()
             .to_owned();
-        let word = ["code", "type", "status"]
+        let code = ["code", "type", "status"]
             .iter()
             .find_map(|name| error[*name].as_str())
             .map(str::to_owned);
-        (word, sentence, value)
+        (code, message, value)
     }
 }
 
 /// Keeps only the characters of an identifier, since others could be text of a conversation.
-fn identifier(word: &str) -> String {
-    word.chars()
+fn identifier(code: &str) -> String {
+    code.chars()
         .filter(|c| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.'))
         .take(64)
         .collect()
 }
 
-/// Whether a sentence contains one of the phrases, ignoring case.
-pub(crate) fn says(sentence: &str, phrases: &[&str]) -> bool {
-    let sentence = sentence.to_lowercase();
-    phrases.iter().any(|phrase| sentence.contains(phrase))
+/// Whether a message contains one of the phrases, ignoring case.
+pub(crate) fn mentions(message: &str, phrases: &[&str]) -> bool {
+    let message = message.to_lowercase();
+    phrases.iter().any(|phrase| message.contains(phrase))
 }

@@ -20,4 +20,4 @@ mod worker;
 pub(crate) use outbound::ThroughOutbox;
 pub(crate) use route::Route;
 pub(crate) use state::{Outbox, OutboxParts};
-pub(crate) use submit::Stamp;
+pub(crate) use submit::{Prepared, Stamp};

@@ -30,6 +30,7 @@ mod pair;
 mod parts;
 mod prompt;
 mod quiet;
+mod record;
 mod refuse;
 mod run;
 mod see;

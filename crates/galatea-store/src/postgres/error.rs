@@ -84,7 +84,7 @@ pub(crate) fn rights() -> Error {
         .with_fix("Let the user make a schema: GRANT CREATE, TEMPORARY ON DATABASE … TO …; or make the schema galatea and give it to the user.")
 }
 
-/// A change whose connection broke after it had been sent, and no new one could tell within the
+/// A change whose connection broke after it had been sent, and no new one answered within the
 /// time allowed.
 pub(crate) fn unsettled(error: sqlx::Error) -> Error {
     store(error).with_sent(Sent::Maybe)

@@ -142,8 +142,8 @@ impl<'a> Group<'a> {
         again: bool,
         hits: &mut [Vec<u64>],
     ) -> Result<(), sqlx::Error> {
-        type Told = (Option<Vec<i64>>, Option<Vec<i64>>);
-        let (fresh, taken): Told =
+        type Numbers = Option<Vec<i64>>;
+        let (fresh, taken): (Numbers, Numbers) =
             query_as_with(COMMIT_GROUP, self.arguments(again)?).fetch_one(connection).await?;
         let mut set = |(change, write): Place, n| {
             if let Some(slot) = hits.get_mut(change).and_then(|of_change| of_change.get_mut(write))

@@ -22,7 +22,7 @@ use crate::dialect::{Statement, Value};
 const CHANNEL: &str = "galatea";
 /// Several at once; the server passes them on when the statement commits.
 pub(crate) const NOTIFY: &str =
-    "SELECT 1 FROM (SELECT pg_notify('galatea', told) FROM unnest($1::text[]) told) done";
+    "SELECT 1 FROM (SELECT pg_notify('galatea', payload) FROM unnest($1::text[]) payload) done";
 /// How often a process notifies itself to check the connection. A server that sends nothing for two
 /// of these counts as lost: TCP would wait for ever.
 const PING: Duration = Duration::from_secs(15);

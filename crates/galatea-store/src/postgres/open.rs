@@ -74,15 +74,15 @@ impl Place {
     async fn first(&self) -> Result<PgConnection> {
         let fail = |e| error::open(&self.show(), e);
         let twins = async {
-            let mut one = PgConnection::connect_with(&self.options).await?;
-            let mut other = PgConnection::connect_with(&self.options).await?;
-            let is_own = has_own_session(&mut one, &mut other).await?;
+            let mut first = PgConnection::connect_with(&self.options).await?;
+            let mut second = PgConnection::connect_with(&self.options).await?;
+            let is_own = has_own_session(&mut first, &mut second).await?;
             // The end of this connection needs no wait.
-            let _ = other.close().await;
+            let _ = second.close().await;
             if is_own {
-                one.execute(SESSION).await?;
+                first.execute(SESSION).await?;
             }
-            Ok((one, is_own))
+            Ok((first, is_own))
         };
         match timeout(self.patience, twins)
             .await
@@ -130,12 +130,12 @@ impl Place {
 /// mode an idle one answers both, or a busy one each time another. In the simple protocol: such a
 /// pooler may know no prepared statements.
 async fn has_own_session(
-    one: &mut PgConnection,
-    other: &mut PgConnection,
+    first: &mut PgConnection,
+    second: &mut PgConnection,
 ) -> Result<bool, sqlx::Error> {
     let mut seen = Vec::new();
     for _ in 0..ROUNDS {
-        seen.push((process(one).await?, process(other).await?));
+        seen.push((process(first).await?, process(second).await?));
     }
     Ok(seen.iter().all(|pair| pair == &seen[0] && pair.0 != pair.1))
 }

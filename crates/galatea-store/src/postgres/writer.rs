@@ -189,7 +189,7 @@ impl Writer {
         }
     }
 
-    /// Told once, when it begins: what happened, where, what to do.
+    /// Logs once, when the trouble begins: what happened, where, what to do.
     fn fails(&mut self, error: &Error) {
         let trouble =
             self.trouble.lock().unwrap_or_else(PoisonError::into_inner).replace(error.duplicate());

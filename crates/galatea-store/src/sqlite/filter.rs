@@ -66,14 +66,14 @@ impl<'a> Filter<'a> {
 
     /// The matching rows as one page, newest first; the last parameter is the limit.
     pub(crate) fn page(&self) -> String {
-        page::of(&self.lines(""))
+        page::aggregate(&self.lines(""))
     }
 
     /// Of the matching rows those without an embedding that no model has refused; after the limit
     /// come model and width, or no width.
     pub(crate) fn without_embedding(&self) -> String {
         let next = self.conditions().1 + 2;
-        page::of(&self.lines(&format!(
+        page::aggregate(&self.lines(&format!(
             " AND NOT EXISTS (SELECT 1 FROM embeddings e WHERE e.seq = m.seq AND e.model = ${next} AND e.width = coalesce(${}, e.width)) \
              AND NOT EXISTS (SELECT 1 FROM embedding_due d WHERE d.seq = m.seq AND d.claimed_until = 9223372036854775807)",
             next + 1

@@ -32,8 +32,8 @@ pub(super) fn line() -> String {
     COLUMNS.join(&format!(" || char({}) || ", COLUMN as u8))
 }
 
-/// Lines as one page. Whatever order and limit they have inside is kept.
-pub(super) fn of(lines: &str) -> String {
+/// A statement that joins the lines of another one to a page, in their order.
+pub(super) fn aggregate(lines: &str) -> String {
     format!("SELECT group_concat(line, char({})) FROM ({lines})", ROW as u8)
 }
 

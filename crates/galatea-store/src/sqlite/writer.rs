@@ -125,8 +125,8 @@ impl Writer {
         ended(closing);
     }
 
-    /// Takes orders until the end; gives whom to tell of it. `with` lends the connection for one
-    /// piece of work.
+    /// Carries out orders until the end; returns the sender of the task that waits for it. `with`
+    /// lends the connection for one piece of work.
     fn run(
         &mut self,
         mut with: impl FnMut(&mut Self, &mut dyn FnMut(&mut Self, &mut Raw<'_>)),

@@ -245,8 +245,15 @@ fn all(
     };
     let named = named().map(|(name, both)| (name, text(both))).chain(own.iter().copied()).map(make);
     let queries = queries();
-    let pages =
-        queries.iter().flat_map(|query| ["page", "count", "page"].into_iter().zip(pages(query)));
+    let pages = queries.iter().flat_map(|query| {
+        let of_agent = query.room.is_none() && query.entity.is_none();
+        let names = if of_agent {
+            ["page", "count", "page"]
+        } else {
+            ["narrow page", "narrow count", "narrow page"]
+        };
+        names.into_iter().zip(pages(query))
+    });
     let pages = pages.map(|(name, text)| Named { name, text });
     let recalls = recalls();
     let recalled = recalls.iter().flat_map(|query| {

@@ -18,7 +18,7 @@ impl<E> Default for Record<E> {
 
 impl<E: Clone> Record<E> {
     /// Schedules a fault.
-    pub(super) fn order(&mut self, fault: Fault<E>) {
+    pub(super) fn schedule(&mut self, fault: Fault<E>) {
         self.faults.push(fault);
     }
 

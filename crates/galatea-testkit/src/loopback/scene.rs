@@ -98,7 +98,7 @@ impl<S: Scene> Handle<S> {
 
     /// Schedules a fault.
     pub fn fault(&self, fault: Fault<S::Effect>) {
-        self.change(|s| s.record_mut().order(fault));
+        self.change(|s| s.record_mut().schedule(fault));
     }
 
     /// Number of scheduled faults that have not occurred yet.

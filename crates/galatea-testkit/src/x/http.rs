@@ -1,4 +1,5 @@
-//! The HTTP side: authentication, limits, faults, headers.
+//! The HTTP layer of the loopback X: checks authentication and limits, applies faults, and writes
+//! headers.
 
 use std::{
     sync::{Arc, atomic::Ordering},

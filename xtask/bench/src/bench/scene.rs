@@ -9,7 +9,7 @@ use std::{
 use super::{
     Plan,
     child::{Child, Launch, Program},
-    figures::{Figures, Load, OnPlatform, Start, percentile},
+    figures::{Figures, Load, OnPlatform, OnPostgres, OnSqlite, Start, percentile},
     fill,
     load::{self, Amount},
     proc,
@@ -34,27 +34,6 @@ const SETTLED: Duration = Duration::from_secs(120);
 
 /// Time in which another program is filled.
 const FILLING_ANOTHER: Duration = Duration::from_secs(120);
-
-/// Results of the loads with SQLite.
-pub(super) struct OnSqlite {
-    one_room: Load,
-    thinking: Load,
-    rooms: Load,
-    flood: Load,
-    half: Load,
-    large: Load,
-    filled: Start,
-    idle: f64,
-    after_load: f64,
-    rested: f64,
-}
-
-/// Results of the flood with PostgreSQL.
-pub(super) struct OnPostgres {
-    pub(super) flood: Load,
-    /// Write-ahead log per answer, in KiB.
-    log: f64,
-}
 
 /// The program with one agent on one platform.
 pub(super) struct Scene<'a> {
@@ -145,40 +124,15 @@ impl Scene<'_> {
         Ok(())
     }
 
+    /// Measures the loads with SQLite, then the flood with PostgreSQL.
     pub(super) async fn loads(
         &self,
         plan: &Plan,
         (first_start, restart): (Start, Start),
     ) -> Result<OnPlatform> {
-        let OnSqlite {
-            one_room,
-            thinking,
-            rooms,
-            flood,
-            half,
-            large,
-            filled,
-            idle,
-            after_load,
-            rested,
-        } = self.on_sqlite(plan).await?;
-        let OnPostgres { flood: postgres, log: postgres_log } = self.on_postgres(plan).await?;
-        Ok(OnPlatform {
-            filled,
-            postgres_log,
-            one_room,
-            thinking,
-            rooms,
-            flood,
-            half,
-            large,
-            postgres,
-            first_start,
-            restart,
-            idle,
-            after_load,
-            rested,
-        })
+        let sqlite = self.on_sqlite(plan).await?;
+        let postgres = self.on_postgres(plan).await?;
+        Ok(OnPlatform { sqlite, postgres, first_start, restart })
     }
 
     /// The loads on another program, whose start and health are unknown. It has to answer each
@@ -204,6 +158,7 @@ impl Scene<'_> {
         self.step("100 rooms, half the pace of the flood", child, amount).await
     }
 
+    /// Fills a database, restarts on it, and measures memory and all loads.
     pub(super) async fn on_sqlite(&self, plan: &Plan) -> Result<OnSqlite> {
         let child = self.start("load")?;
         child.ready().await?;

@@ -1,11 +1,13 @@
 //! Renders the figures next to targets and other programs as Markdown, and inserts them into the
 //! page.
 
+mod rows;
+
 use anyhow::{Context, Result};
 use std::{fmt::Write as _, time::Duration};
 
 use super::{
-    figures::{Figures, Memory, OnPlatform},
+    figures::{Figures, OnPlatform, OnSqlite},
     machine::Machine,
 };
 
@@ -149,7 +151,7 @@ pub(super) fn render(figures: &Figures, machine: &Machine, how: &Circumstances) 
     let _ = writeln!(text, "{}\n", on(machine, how));
     text.push_str("| | on Telegram | on Discord | target | met | ZeroClaw | Koishi echo, nothing stored | elizaOS | bare teloxide echo |\n");
     text.push_str("|---|---|---|---|---|---|---|---|---|\n");
-    for row in rows(figures) {
+    for row in rows::of(figures) {
         text.push_str(&row.render());
     }
     let _ = write!(text, "\n{}", counted(figures));
@@ -189,7 +191,7 @@ fn on(machine: &Machine, how: &Circumstances) -> String {
 
 fn counted(figures: &Figures) -> String {
     let line = |name: &str, on: &OnPlatform| {
-        let OnPlatform { one_room, rooms, flood, .. } = on;
+        let OnSqlite { one_room, rooms, flood, .. } = &on.sqlite;
         format!(
             "Answers counted on {name}: {} in one room, {} and {} in {} rooms. The loopback servers, which share the machine, took {} of processor time per answer in one room and {} in the flood.\n",
             thousands(one_room.answers as f64),
@@ -201,161 +203,6 @@ fn counted(figures: &Figures) -> String {
         )
     };
     format!("{}\n{}", line("Telegram", &figures.telegram), line("Discord", &figures.discord))
-}
-
-fn rows(figures: &Figures) -> Vec<Row> {
-    let Figures { telegram, discord, memory, size } = figures;
-    let each =
-        |look: fn(&OnPlatform) -> f64| Values::Each([Some(look(telegram)), Some(look(discord))]);
-    let wait = |what: &str, look: fn(&OnPlatform) -> Duration| {
-        Row::new(
-            what,
-            Unit::Millis,
-            Values::Each([telegram, discord].map(|on| Some(millis(look(on))))),
-        )
-    };
-    let reported =
-        |look: fn(&OnPlatform) -> Option<f64>| Values::Each([look(telegram), look(discord)]);
-    let several = Figures::ROOMS;
-    vec![
-        Row::new(
-            "answers/s, one room, one question at a time",
-            Unit::PerSecond,
-            each(|on| on.one_room.per_second),
-        ),
-        wait("p50, one room", |on| on.one_room.wait.p50)
-            .goal(Goal::AtMost(1.0))
-            .peers(["3.8 ms", "1.3 ms", "35 ms", "0.07 ms"]),
-        wait("p99, one room", |on| on.one_room.wait.p99).goal(Goal::AtMost(4.0)),
-        wait("added to a model that takes 200 ms, p50", |on| {
-            on.thinking.wait.p50.saturating_sub(Figures::THINKING)
-        })
-        .goal(Goal::AtMost(2.0)),
-        Row::new(
-            format!("answers/s, {several} rooms, one question each"),
-            Unit::PerSecond,
-            each(|on| on.rooms.per_second),
-        ),
-        wait(&format!("p50, {several} rooms, one question each"), |on| on.rooms.wait.p50),
-        wait(&format!("p99, {several} rooms, one question each"), |on| on.rooms.wait.p99),
-        Row::new(
-            format!("answers/s, {several} rooms, flood"),
-            Unit::PerSecond,
-            each(|on| on.flood.per_second),
-        )
-        .goal(Goal::AtLeast(4000.0))
-        .peers(["448", "876", "34", "29,750"]),
-        Row::new(
-            "the last 20 s of the flood, of the first 20 s",
-            Unit::Percent,
-            each(|on| on.flood.lasting * 100.0),
-        )
-        .goal(Goal::AtLeast(97.0)),
-        wait(&format!("p50, {several} rooms, flood"), |on| on.flood.wait.p50),
-        wait(&format!("p99, {several} rooms, flood"), |on| on.flood.wait.p99),
-        wait(&format!("p50, {several} rooms at half that pace"), |on| on.half.wait.p50),
-        wait(&format!("p99, {several} rooms at half that pace"), |on| on.half.wait.p99)
-            .goal(Goal::AtMost(50.0)),
-        Row::new(
-            "handed out to confirmed after its commit, p99 at half pace",
-            Unit::Millis,
-            reported(|on| on.half.ack.map(|ack| millis(ack.p99))),
-        )
-        .goal(Goal::AtMost(10.0)),
-        Row::new(
-            format!("answers/s, {} rooms at once", thousands(Figures::LARGE as f64)),
-            Unit::PerSecond,
-            each(|on| on.large.per_second),
-        ),
-        Row::new(
-            format!(
-                "answers out of turn or twice, {} rooms at once",
-                thousands(Figures::LARGE as f64)
-            ),
-            Unit::PerSecond,
-            each(|on| on.large.misplaced as f64),
-        )
-        .goal(Goal::AtMost(0.0)),
-        Row::new(
-            format!("answers/s with PostgreSQL, {several} rooms, flood"),
-            Unit::PerSecond,
-            each(|on| on.postgres.per_second),
-        )
-        .goal(Goal::AtLeast(2500.0)),
-        Row::new(
-            "processor time per answer with PostgreSQL, flood",
-            Unit::Millis,
-            each(|on| on.postgres.cpu),
-        ),
-        Row::new(
-            "rows written per answer with PostgreSQL, flood",
-            Unit::Count,
-            reported(|on| on.postgres.rows),
-        ),
-        Row::new(
-            "write-ahead log per answer with PostgreSQL, flood",
-            Unit::Kibibytes,
-            each(|on| on.postgres_log),
-        ),
-        Row::new("processor time per answer, one room", Unit::Millis, each(|on| on.one_room.cpu)),
-        Row::new("processor time per answer, flood", Unit::Millis, each(|on| on.flood.cpu))
-            .goal(Goal::AtMost(0.25)),
-        Row::new(
-            "SQL statements per answer, one room",
-            Unit::Count,
-            reported(|on| on.one_room.statements),
-        )
-        .goal(Goal::AtMost(6.0)),
-        Row::new(
-            "SQL statements per answer, flood",
-            Unit::Count,
-            reported(|on| on.flood.statements),
-        )
-        .goal(Goal::AtMost(6.0)),
-        Row::new("rows written per answer, one room", Unit::Count, reported(|on| on.one_room.rows)),
-        Row::new("rows written per answer, flood", Unit::Count, reported(|on| on.flood.rows)),
-        Row::new(
-            "written to the disk per answer, one room",
-            Unit::Kibibytes,
-            each(|on| on.one_room.written),
-        )
-        .goal(Goal::AtMost(60.0)),
-        Row::new(
-            "written to the disk per answer, flood",
-            Unit::Kibibytes,
-            each(|on| on.flood.written),
-        ),
-        wait("restart to `ready in`", |on| on.restart.line),
-        wait("restart to `/readyz` 200", |on| on.restart.readyz)
-            .goal(Goal::AtMost(20.0))
-            .peers(["101 ms", NONE, "734 ms", "12 ms"]),
-        wait("restart on the filled database to `ready in`", |on| on.filled.line),
-        wait("restart on the filled database to `/readyz` 200", |on| on.filled.readyz)
-            .goal(Goal::AtMost(20.0)),
-        wait("first start, new database, to `ready in`", |on| on.first_start.line),
-        wait("first start, new database, to `/readyz` 200", |on| on.first_start.readyz)
-            .goal(Goal::AtMost(40.0)),
-        Row::new("idle memory, one agent on the platform", Unit::Mebibytes, each(|on| on.idle))
-            .goal(Goal::AtMost(20.0))
-            .peers(["38 MiB", NONE, "79–429 MiB", "6 MiB"]),
-        Row::new("the same the moment the loads end", Unit::Mebibytes, each(|on| on.after_load))
-            .goal(Goal::AtMost(60.0)),
-        Row::new("the same 30 s after the loads", Unit::Mebibytes, each(|on| on.rested))
-            .goal(Goal::AtMost(60.0)),
-        Row::new(
-            "idle memory, one agent without connectors",
-            Unit::Mebibytes,
-            Values::Whole(memory.one),
-        ),
-        Row::new(
-            format!("idle memory, {} agents without connectors", Memory::MANY),
-            Unit::Mebibytes,
-            Values::Whole(memory.many),
-        ),
-        Row::new("per further agent", Unit::Mebibytes, Values::Whole(memory.further()))
-            .goal(Goal::AtMost(0.1)),
-        Row::new("the program's file", Unit::Mebibytes, Values::Whole(*size)),
-    ]
 }
 
 fn millis(duration: Duration) -> f64 {

@@ -20,7 +20,7 @@ impl Shard {
         let fleet = self.fleet.clone();
         let turn = match &self.session {
             Some(_) => None,
-            None => Some(fleet.quota.turn(self.number, |wait| self.wait_for_turn(wait)).await?),
+            None => Some(fleet.quota.permit(self.number, |wait| self.wait_for_turn(wait)).await?),
         };
         // The session's own address may be out of order, so every other attempt uses the general
         // one.

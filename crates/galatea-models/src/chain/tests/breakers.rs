@@ -44,10 +44,10 @@ async fn a_refused_key_is_left_alone_for_seconds_and_always_tells_the_same() {
     let clock = Arc::<Jump>::default();
     let first = bad("a", refused_key);
     let behind = guarded(&first, &clock);
-    let mut told = Vec::new();
+    let mut reports = Vec::new();
     for seconds in [0, 1, 4, 6] {
         *clock.0.lock().unwrap() = seconds * 1_000;
-        told.push(
+        reports.push(
             behind
                 .generate(&TextRequest::prompt(None, "hi"), &|_| ())
                 .await
@@ -56,7 +56,7 @@ async fn a_refused_key_is_left_alone_for_seconds_and_always_tells_the_same() {
         );
     }
     assert_eq!(calls(&first), 2);
-    assert!(told.iter().all(|text| *text == told[0]), "{told:?}");
+    assert!(reports.iter().all(|text| *text == reports[0]), "{reports:?}");
 }
 
 #[tokio::test]

@@ -68,14 +68,14 @@ async fn one_that_hangs_leaves_the_others_half_of_the_time() {
 #[tokio::test]
 async fn a_sibling_of_one_that_hangs_is_not_waited_for_as_long_again() {
     let clock = Arc::<Jump>::default();
-    let told = Arc::new(Mutex::new(Vec::new()));
+    let waits = Arc::new(Mutex::new(Vec::new()));
     let hanging = |name: &str, seconds: i64| {
-        let (told, clock) = (told.clone(), clock.clone());
+        let (waits, clock) = (waits.clone(), clock.clone());
         model(name, move |_, request| {
             let waited = request
                 .first_within
                 .map_or(seconds * 1000, |within| i64::try_from(within.as_millis()).unwrap());
-            told.lock().unwrap().push(waited);
+            waits.lock().unwrap().push(waited);
             *clock.0.lock().unwrap() += waited;
             Err(Error::new(ErrorKind::Timeout, "silence").with_code(codes::TIMEOUT))
         })
@@ -83,7 +83,7 @@ async fn a_sibling_of_one_that_hangs_is_not_waited_for_as_long_again() {
     let (large, small, elsewhere) = (hanging("a", 30), hanging("b", 30), hanging("c", 30));
     let links = vec![link(&large, "s", 1), link(&small, "s", 1), link(&elsewhere, "t", 2)];
     chain(links, &clock).generate(&until(&clock, 110), &|_| ()).await.unwrap_err();
-    assert_eq!(*told.lock().unwrap(), [30_000, 7_500, 30_000]);
+    assert_eq!(*waits.lock().unwrap(), [30_000, 7_500, 30_000]);
     let busy = bad("a", fault);
     let calm = model("b", |_, request| {
         if request.first_within.is_none() { Ok(TextAnswer::default()) } else { Err(fault()) }
@@ -113,11 +113,11 @@ async fn what_this_machine_lacks_is_not_asked_of_everyone() {
 
 #[tokio::test]
 async fn the_last_who_can_help_gets_all_that_is_left() {
-    let told = Arc::new(Mutex::new(Vec::new()));
+    let deadlines = Arc::new(Mutex::new(Vec::new()));
     let noting = |name: &str| {
-        let told = told.clone();
+        let deadlines = deadlines.clone();
         model(name, move |_, request| {
-            told.lock().unwrap().push(request.deadline.unwrap().0 / 1000);
+            deadlines.lock().unwrap().push(request.deadline.unwrap().0 / 1000);
             Err(fault())
         })
     };
@@ -127,5 +127,5 @@ async fn the_last_who_can_help_gets_all_that_is_left() {
     // out.
     let links = vec![link(&a, "s", 1), link(&b, "t", 2), link(&b, "t", 3)];
     chain(links, &clock).generate(&until(&clock, 100), &|_| ()).await.unwrap_err();
-    assert_eq!(*told.lock().unwrap(), [50, 100, 100]);
+    assert_eq!(*deadlines.lock().unwrap(), [50, 100, 100]);
 }

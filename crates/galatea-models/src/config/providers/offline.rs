@@ -34,7 +34,7 @@ pub(in super::super) fn offline(context: &Context<'_>) -> Result<Configured> {
         offline_public: false,
         probe: Probe::Offline,
         others: Vec::new(),
-        asking: Vec::new(),
+        list_readers: Vec::new(),
         facts: Vec::new(),
     })
 }

@@ -151,14 +151,15 @@ fn a_local_server_needs_no_key_but_openai_does() {
 
 #[test]
 fn a_remembered_choice_is_taken_and_a_name_from_the_settings_is_never_replaced() {
-    use crate::choices::{Choices, Listed, Reading, When};
+    use crate::choices::{Choices, ListedModel, Reading, When};
     let choices = Choices::default();
-    let list: Vec<Listed> = ["gpt-7-luna", "gpt-7-terra"].iter().map(|id| Listed::of(id)).collect();
+    let list: Vec<ListedModel> =
+        ["gpt-7-luna", "gpt-7-terra"].iter().map(|id| ListedModel::of(id)).collect();
     let open = [crate::families::Role::Small, crate::families::Role::Large];
     let today = time::macros::date!(2027 - 01 - 02);
     let service = "openai https://api.openai.com/v1";
     choices
-        .take(
+        .apply(
             &Reading {
                 service,
                 provider: "openai",

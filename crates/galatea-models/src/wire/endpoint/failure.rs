@@ -11,6 +11,19 @@ use crate::wire::{
     refusal::{Hint, Refusal},
 };
 
+/// What a status says by itself.
+fn hint_of_status(status: u16) -> Option<Hint> {
+    match status {
+        401 => Some(Hint::BadKey),
+        402 => Some(Hint::NoMoney),
+        413 => Some(Hint::TooLong),
+        429 => Some(Hint::RateLimited),
+        300..=399 => Some(Hint::WrongPath),
+        500..=599 => Some(Hint::Busy),
+        _ => None,
+    }
+}
+
 impl Endpoint {
     /// The error for a failed connection, described in terms of this service.
     pub(crate) fn transport(&self, error: Error) -> Error {
@@ -75,50 +88,48 @@ impl Endpoint {
         refusal: &Refusal,
         model: &str,
     ) -> Error {
-        let Names { label, url, provider, .. } = self.names;
-        let key = self.key.as_ref();
         let wait = wait.max(refusal.wait_ms.map(Duration::from_millis));
         let retry = wait.map_or(Retry::Soon, Retry::After);
-        let hint = refusal.hint.or(match status {
-            401 => Some(Hint::BadKey),
-            402 => Some(Hint::NoMoney),
-            413 => Some(Hint::TooLong),
-            429 => Some(Hint::RateLimited),
-            300..=399 => Some(Hint::WrongPath),
-            500..=599 => Some(Hint::Busy),
-            _ => None,
-        });
+        let hint = refusal.hint.or_else(|| hint_of_status(status));
         let error = match hint {
-            Some(Hint::BadKey) => {
-                Error::new(ErrorKind::Unauthorized, format!("{label} rejected {key}"))
-                    .with_code(codes::KEY)
-                    .with_fix(format!("put a valid key of {label} into {key}"))
-            }
-            Some(Hint::NoMoney) => Error::new(
+            Some(hint) => self.refused_with_hint(hint, retry, model),
+            None => self.refused_with_status(status, retry),
+        };
+        let mut cause = format!("HTTP {status}");
+        if let Some(code) = &refusal.code {
+            cause.push(' ');
+            cause.push_str(code);
+        }
+        let error = error.with("cause", self.clean(&cause)).with("host", &self.place);
+        let error = match hint.and_then(|hint| self.setting_at_fault(hint, model)) {
+            Some(place) => error.with("where", place),
+            None => error,
+        };
+        // A message about a refused key may contain parts of the key, which redaction does not
+        // find.
+        if refusal.message.is_empty() || matches!(hint, Some(Hint::BadKey)) {
+            error
+        } else {
+            error.with_source(self.clean(&refusal.message))
+        }
+    }
+
+    /// The error for a refusal whose reason is known.
+    fn refused_with_hint(&self, hint: Hint, retry: Retry, model: &str) -> Error {
+        let Names { label, url, .. } = self.names;
+        let key = self.key.as_ref();
+        match hint {
+            Hint::BadKey => Error::new(ErrorKind::Unauthorized, format!("{label} rejected {key}"))
+                .with_code(codes::KEY)
+                .with_fix(format!("put a valid key of {label} into {key}")),
+            Hint::NoMoney => Error::new(
                 ErrorKind::Forbidden,
                 format!("the account at {label} has no money left"),
             )
             .with_code(codes::QUOTA)
             .with_fix(format!("add credit or raise the spending limit at {label}")),
-            Some(Hint::UnknownModel) if provider == "ollama" => {
-                Error::not_found(format!("Ollama has not pulled the model {model}"))
-                    .with_code(codes::UNKNOWN)
-                    .with_fix(format!("ollama pull {model}"))
-            }
-            Some(Hint::UnknownModel) => {
-                Error::not_found(format!("{label} has no model {model} for this key"))
-                    .with_code(codes::UNKNOWN)
-                    .with_fix(match self.origin_of(model) {
-                        Some((variable, _)) => {
-                            format!("set {variable} to a model that {label} offers")
-                        }
-                        None => format!(
-                            "set {0}_SMALL_MODEL and {0}_LARGE_MODEL to models that {label} offers",
-                            provider.to_uppercase()
-                        ),
-                    })
-            }
-            Some(Hint::TooLong) => Error::new(
+            Hint::UnknownModel => self.unknown_model(model),
+            Hint::TooLong => Error::new(
                 ErrorKind::TooLong,
                 format!("the conversation is too long for {model}"),
             )
@@ -126,68 +137,81 @@ impl Endpoint {
             .with_fix(
                 "shorten the character or the history, or choose a model with a longer context",
             ),
-            Some(Hint::NoTools) => {
+            Hint::NoTools => {
                 Error::new(ErrorKind::Unsupported, format!("{model} at {label} has no tool calls"))
                     .with_code(codes::TOOLS)
                     .with_fix("set MODEL_TOOLS=false, or choose a model with tools")
             }
-            Some(Hint::RateLimited) => {
+            Hint::RateLimited => {
                 Error::new(ErrorKind::RateLimited, format!("{label} asked to slow down"))
                     .with_code(codes::RATE)
                     .with_retry(retry)
             }
-            Some(Hint::Busy) => {
+            Hint::Busy => {
                 Error::new(ErrorKind::Unavailable, format!("{label} has a fault or is overloaded"))
                     .with_code(codes::FAULT)
                     .with_retry(retry)
                     .with_sent(Sent::Maybe)
             }
-            Some(Hint::WrongPath) => {
+            Hint::WrongPath => {
                 Error::not_found(format!("there is no such interface at {}", self.place))
                     .with_code(codes::URL)
                     .with_fix(format!("correct {url}; it usually ends in the version, such as /v1"))
             }
-            None => match status {
-                403 => Error::new(ErrorKind::Forbidden, format!("{label} refuses this to {key}"))
-                    .with_code(codes::FORBIDDEN)
-                    .with_fix(format!("check what the key in {key} may do")),
-                408 => Error::new(ErrorKind::Timeout, format!("{label} gave up on the request"))
-                    .with_code(codes::TIMEOUT)
-                    .with_retry(retry),
-                409 => Error::new(
-                    ErrorKind::Conflict,
-                    format!("{label} is busy with a conflicting request"),
-                )
-                .with_code(codes::CONFLICT)
-                .with_retry(retry),
-                _ => Error::invalid(format!("{label} found the request invalid"))
-                    .with_code(codes::INVALID),
-            },
-        };
-        let mut cause = format!("HTTP {status}");
-        if let Some(word) = &refusal.word {
-            cause.push(' ');
-            cause.push_str(word);
         }
-        let error = error.with("cause", self.clean(&cause)).with("host", &self.place);
-        let place = match hint {
-            Some(Hint::BadKey | Hint::NoMoney) => {
-                self.origins.key.as_ref().map(|origin| format!("{key} from {origin}"))
+    }
+
+    fn unknown_model(&self, model: &str) -> Error {
+        let Names { label, provider, .. } = self.names;
+        if provider == "ollama" {
+            return Error::not_found(format!("Ollama has not pulled the model {model}"))
+                .with_code(codes::UNKNOWN)
+                .with_fix(format!("ollama pull {model}"));
+        }
+        let fix = match self.origin_of(model) {
+            Some((variable, _)) => format!("set {variable} to a model that {label} offers"),
+            None => format!(
+                "set {0}_SMALL_MODEL and {0}_LARGE_MODEL to models that {label} offers",
+                provider.to_uppercase()
+            ),
+        };
+        Error::not_found(format!("{label} has no model {model} for this key"))
+            .with_code(codes::UNKNOWN)
+            .with_fix(fix)
+    }
+
+    /// The error for a refusal of which only the status is known.
+    fn refused_with_status(&self, status: u16, retry: Retry) -> Error {
+        let label = self.names.label;
+        let key = self.key.as_ref();
+        match status {
+            403 => Error::new(ErrorKind::Forbidden, format!("{label} refuses this to {key}"))
+                .with_code(codes::FORBIDDEN)
+                .with_fix(format!("check what the key in {key} may do")),
+            408 => Error::new(ErrorKind::Timeout, format!("{label} gave up on the request"))
+                .with_code(codes::TIMEOUT)
+                .with_retry(retry),
+            409 => Error::new(
+                ErrorKind::Conflict,
+                format!("{label} is busy with a conflicting request"),
+            )
+            .with_code(codes::CONFLICT)
+            .with_retry(retry),
+            _ => Error::invalid(format!("{label} found the request invalid"))
+                .with_code(codes::INVALID),
+        }
+    }
+
+    /// Where the setting was made that a refusal is about.
+    fn setting_at_fault(&self, hint: Hint, model: &str) -> Option<String> {
+        match hint {
+            Hint::BadKey | Hint::NoMoney => {
+                let origin = self.origins.key.as_ref()?;
+                Some(format!("{} from {origin}", self.key))
             }
-            Some(Hint::UnknownModel) => self.origin_of(model).map(|(_, place)| place.to_owned()),
-            Some(Hint::WrongPath) => self.origins.url.clone(),
-            _ => None,
-        };
-        let error = match place {
-            Some(place) => error.with("where", place),
-            None => error,
-        };
-        // A sentence about a refused key may contain parts of the key, which redaction does not
-        // find.
-        if refusal.sentence.is_empty() || matches!(hint, Some(Hint::BadKey)) {
-            error
-        } else {
-            error.with_source(self.clean(&refusal.sentence))
+            Hint::UnknownModel => self.origin_of(model).map(|(_, place)| place.to_owned()),
+            Hint::WrongPath => self.origins.url.clone(),
+            Hint::TooLong | Hint::NoTools | Hint::RateLimited | Hint::Busy => None,
         }
     }
 

@@ -37,7 +37,7 @@ const CASES: [(&str, &str, &str); 5] = [
     (r"\ude00", r"\ud83d", "\u{fffd}\u{fffd}"),
 ];
 
-fn is(name: &str, outcome: Result<TextAnswer, Fail>, expected: &str) {
+fn assert_joined(name: &str, outcome: Result<TextAnswer, Fail>, expected: &str) {
     let answer = outcome.unwrap_or_else(|fail| panic!("{name}: {fail:?}"));
     assert_eq!((answer.text.as_str(), argument(&answer).as_str()), (expected, expected), "{name}");
 }
@@ -52,7 +52,7 @@ fn every_provider_joins_halves_in_text_and_tool_calls() {
         let check = |name: &str, (answer, shown): (TextAnswer, String)| {
             // Whether a half stays single is known only at the end.
             assert!(expected.starts_with(&shown), "{name}: {shown:?} was shown of {expected:?}");
-            is(name, Ok(answer), expected);
+            assert_joined(name, Ok(answer), expected);
         };
         macro_rules! frames {
             ($list:expr) => {
@@ -126,15 +126,15 @@ fn every_provider_joins_halves_in_text_and_tool_calls() {
         let body = whole(
             r#"{"choices":[{"message":{"content":"AB","tool_calls":[{"function":{"name":"X","arguments":"{\"to\":\"AB\"}"}}]}}]}"#,
         );
-        is("chat, whole", openai::decode(body.as_bytes()), expected);
+        assert_joined("chat, whole", openai::decode(body.as_bytes()), expected);
         let body = whole(
             r#"{"status":"completed","output":[{"type":"message","content":[{"type":"output_text","text":"AB"}]},{"type":"function_call","call_id":"c","name":"X","arguments":"{\"to\":\"AB\"}"}]}"#,
         );
-        is("responses, whole", openai::responses::decode(body.as_bytes()), expected);
+        assert_joined("responses, whole", openai::responses::decode(body.as_bytes()), expected);
         let body = whole(
             r#"{"content":[{"type":"text","text":"AB"},{"type":"tool_use","id":"t","name":"X","input":{"to":"AB"}}],"stop_reason":"tool_use"}"#,
         );
-        is("anthropic, whole", anthropic::decode(body.as_bytes()), expected);
+        assert_joined("anthropic, whole", anthropic::decode(body.as_bytes()), expected);
         let body = whole(
             r#"{"candidates":[{"content":{"parts":[{"text":"AB"},{"functionCall":{"name":"X","args":{"to":"AB"}}}]},"finishReason":"STOP"}]}"#,
         );
@@ -142,7 +142,7 @@ fn every_provider_joins_halves_in_text_and_tool_calls() {
         let body = whole(
             r#"{"message":{"content":"AB","tool_calls":[{"function":{"name":"X","arguments":{"to":"AB"}}}]},"done":true}"#,
         );
-        is("ollama, whole", ollama::decode_whole(body.as_bytes()), expected);
+        assert_joined("ollama, whole", ollama::decode_whole(body.as_bytes()), expected);
     }
 }
 

@@ -62,7 +62,7 @@ fn kind() -> impl Strategy<Value = MemoryKind> {
 
 /// A search in memory finds the rows that have a word.
 async fn searches(store: &Database, scene: Scene) -> Result<(), TestCaseError> {
-    for word in ["said", "edited", "another", "asked", "forget"] {
+    for word in ["messages", "edited", "another", "asked", "forget"] {
         let query = RecallQuery::new(scene.visible(), word, 10, Timestamp(0));
         let query = query.kind(MemoryKind::Messages);
         store.recall(&query).await.unwrap();
@@ -86,16 +86,16 @@ async fn plays(steps: Vec<Step>) -> Result<(), TestCaseError> {
     // Another agent in the same Room must not be mixed up with the first.
     let rooms = [first, Scene { room: first.room, ..Scene::new() }];
     let elsewhere = first.other_room();
-    let mut said = Vec::new();
+    let mut messages = Vec::new();
     for step in steps {
         match step {
             Step::Arrives { room, at } => {
-                let message = rooms[room].message(&format!("said at {at}"), at);
+                let message = rooms[room].message(&format!("messages at {at}"), at);
                 store.ingest(Scene::batch(std::slice::from_ref(&message))).await.unwrap();
-                said.push(message);
+                messages.push(message);
             }
             Step::Again { nth } => {
-                if let Some(message) = said.get(nth) {
+                if let Some(message) = messages.get(nth) {
                     store.ingest(Scene::batch(std::slice::from_ref(message))).await.unwrap();
                 }
             }
@@ -104,14 +104,14 @@ async fn plays(steps: Vec<Step>) -> Result<(), TestCaseError> {
                 store.ingest(Scene::batch(std::slice::from_ref(&message))).await.unwrap();
                 store.finish_turn(first.turn(&[&message])).await.unwrap();
                 assert!(store.finish_turn(first.turn(&[&message])).await.is_err(), "once");
-                said.push(message);
+                messages.push(message);
             }
             Step::Saved { room, at, kind } => store
                 .save_memories(&[Memory { kind, ..rooms[room].memory("saved", at) }])
                 .await
                 .unwrap(),
             Step::SavedAgain { nth, at } => {
-                if let Some(message) = said.get(nth) {
+                if let Some(message) = messages.get(nth) {
                     let again = Memory {
                         id: message.memory.id,
                         ..first.memory("another text of the same id", at)
@@ -120,7 +120,7 @@ async fn plays(steps: Vec<Step>) -> Result<(), TestCaseError> {
                 }
             }
             Step::Edited { nth } => {
-                if let Some(message) = said.get(nth) {
+                if let Some(message) = messages.get(nth) {
                     store
                         .update_content(
                             message.memory.agent_id,
@@ -132,7 +132,7 @@ async fn plays(steps: Vec<Step>) -> Result<(), TestCaseError> {
                 }
             }
             Step::Deleted { nth } => {
-                if let Some(message) = said.get(nth) {
+                if let Some(message) = messages.get(nth) {
                     store
                         .delete_memories(message.memory.agent_id, &[message.memory.id])
                         .await
@@ -156,7 +156,7 @@ async fn plays(steps: Vec<Step>) -> Result<(), TestCaseError> {
                 }
             }
             Step::Summarised { room, nth } => {
-                if let Some(message) = said.get(nth) {
+                if let Some(message) = messages.get(nth) {
                     let memory =
                         Memory { kind: MemoryKind::Summaries, ..rooms[room].memory("summary", 20) };
                     let derived = Derived::new(memory, MemoryScope::Room, vec![message.memory.id]);

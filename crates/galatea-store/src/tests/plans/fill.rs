@@ -1,4 +1,6 @@
-//! Databases with 100,000 messages of two agents and 1,000 people in 100 Rooms, each with an answer that was sent.
+//! Databases with 100,000 memories of two agents and 1,000 people in 100 Rooms, each with an answer
+//! that was sent. Half of them are messages, the other half are of all other kinds: PostgreSQL plans
+//! a kind of which it has no row as if every index were as good for it.
 
 use sqlx::{
     AssertSqlSafe, Connection, Executor, PgConnection, SqliteConnection, query_as, query_scalar,
@@ -17,13 +19,14 @@ const SMALL: &[&str] =
 /// Rows in growing tables beside the queues and the messages.
 const OTHERS: usize = 20_000;
 
-/// The rows of 100,000 messages. `$numbers` gives n from 1 to 100,000 and an id of a kind.
+/// The rows of 100,000 memories. `$numbers` gives n from 1 to 100,000 and an id of a kind.
 macro_rules! filled {
     ($numbers:literal, $memory:literal, $answer:literal, $room:literal, $person:literal, $agent:literal, $turn:literal, $words:literal, $words_value:literal) => {
         [
             concat!(
                 "INSERT INTO memories (id, type, agent_id, entity_id, room_id, created_at, metadata, content", $words, ") SELECT ",
-                $memory, ", 'messages', ", $agent, ", ", $person, ", ", $room, ", n, '{}', '{\"text\":\"hello\"}'", $words_value, " FROM ", $numbers
+                $memory, ", CASE n / 1000 % 14 WHEN 0 THEN 'facts' WHEN 2 THEN 'summaries' WHEN 4 THEN 'profiles' WHEN 6 THEN 'action_result' \
+                    WHEN 8 THEN 'documents' WHEN 10 THEN 'fragments' WHEN 12 THEN 'custom' ELSE 'messages' END, ", $agent, ", ", $person, ", ", $room, ", n, '{}', '{\"text\":\"hello\"}'", $words_value, " FROM ", $numbers
             ),
             concat!(
                 "INSERT INTO inbox (id, agent_id, entity_id, room_id, source, account, room_remote, remote, envelope, state, turn_id, verdict, received_at, finished_at) SELECT ",

@@ -88,8 +88,8 @@ async fn a_link_waits_for_one_of_overlapping_accounts() {
     let first = half_way(&database, scene, one, &[a, b]).await;
     let link = RequestedChange::LinkPeople { question: other, entities: vec![b, c] };
     let turn = TurnRecord { effects: vec![link], ..scene.turn(&[]) };
-    let told = meanwhile(&store, first, turn).await.unwrap_err();
-    assert_eq!(told.kind(), ErrorKind::Conflict);
+    let error = meanwhile(&store, first, turn).await.unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Conflict);
     assert_eq!(store.linked(scene.agent, b).await.unwrap(), [a]);
     assert_eq!(store.linked(scene.agent, c).await.unwrap(), []);
 }

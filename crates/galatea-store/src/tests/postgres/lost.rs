@@ -104,9 +104,9 @@ async fn a_commit_whose_answer_was_lost_too_late_to_ask_again_may_stand() {
     store.ingest(Scene::batch(&[scene.message("before", 1)])).await.unwrap();
     let message = scene.message("a", 2);
     proxy.lose(1);
-    let told = store.ingest(Scene::batch(std::slice::from_ref(&message))).await.unwrap_err();
+    let error = store.ingest(Scene::batch(std::slice::from_ref(&message))).await.unwrap_err();
     assert!(!proxy.is_losing(), "the answer was lost");
-    assert_eq!((told.kind(), told.sent()), (ErrorKind::Unavailable, Sent::Maybe));
+    assert_eq!((error.kind(), error.sent()), (ErrorKind::Unavailable, Sent::Maybe));
     assert!(store.inbox_item(message.memory.id).await.unwrap().is_some(), "it stands");
 }
 
@@ -125,7 +125,7 @@ async fn a_claim_whose_answer_was_lost_tells_all_that_is_held() {
         let parts = Partition::all_rooms(AgentId::fresh());
         other.claim(there, &parts, 16, long).await.unwrap();
         proxy.lose(nth);
-        let told = store.claim(here, &parts, 16, long).await.unwrap();
+        let claimed = store.claim(here, &parts, 16, long).await.unwrap();
         lost += usize::from(!proxy.is_losing());
         proxy.open();
         let held = other
@@ -136,8 +136,8 @@ async fn a_claim_whose_answer_was_lost_tells_all_that_is_held() {
             .filter(|lease| lease.member == Some(here) && parts.contains(&lease.lease.part));
         let mut held: Vec<Lease> = held.map(|status| status.lease).collect();
         held.sort_by(|a, b| a.part.cmp(&b.part));
-        assert_eq!(told, held, "answer {nth}");
-        assert_eq!(told.len(), 16, "as many as it asked for");
+        assert_eq!(claimed, held, "answer {nth}");
+        assert_eq!(claimed.len(), 16, "as many as it asked for");
     }
     // That of the statement, and of its repetition.
     assert!(lost >= 2, "{lost} answers were lost");

@@ -157,17 +157,17 @@ async fn a_message_that_another_process_removed_is_not_shown() {
     let database = Database::fresh().await;
     let [here, there] = [postgres(&database).await, postgres(&database).await];
     let scene = Scene::new();
-    let said = ["the kettle", "a teapot"].map(|text| scene.memory(text, 1));
-    here.save_memories(&said).await.unwrap();
+    let messages = ["the kettle", "a teapot"].map(|text| scene.memory(text, 1));
+    here.save_memories(&messages).await.unwrap();
     assert_eq!(found(&here, &scene, "kettle").await.len(), 1);
     let changed = Content::text("a new teapot");
-    assert!(there.update_content(scene.agent, said[1].id, &changed).await.unwrap());
+    assert!(there.update_content(scene.agent, messages[1].id, &changed).await.unwrap());
     assert_eq!(found(&here, &scene, "teapot").await[0].1, "a new teapot");
-    there.delete_memories(scene.agent, &[said[0].id]).await.unwrap();
+    there.delete_memories(scene.agent, &[messages[0].id]).await.unwrap();
     assert_eq!(found(&here, &scene, "kettle").await, []);
     // Its own changes are seen at once.
     let changed = Content::text("a cup");
-    assert!(here.update_content(scene.agent, said[1].id, &changed).await.unwrap());
+    assert!(here.update_content(scene.agent, messages[1].id, &changed).await.unwrap());
     assert_eq!(found(&here, &scene, "teapot").await, []);
     assert_eq!(found(&here, &scene, "cup").await.len(), 1);
     here.close().await;

@@ -215,12 +215,12 @@ async fn a_lock_of_another_process_is_reported_and_waited_out() {
     let store = open(&path).await.unwrap();
     let mut other = raw(&path).await;
     other.execute("BEGIN IMMEDIATE").await.unwrap();
-    let told = open(&path).await.unwrap_err();
+    let error = open(&path).await.unwrap_err();
     assert_eq!(
-        (told.code(), told.fix().is_some()),
+        (error.code(), error.fix().is_some()),
         (Some("GAL-DB-LOCKED"), true),
         "{}",
-        told.report()
+        error.report()
     );
     let scene = Scene::new();
     let refused = store.ingest(batch(scene, 2)).await.unwrap_err();

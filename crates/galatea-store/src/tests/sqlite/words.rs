@@ -22,10 +22,10 @@ fn asking(scene: Scene, text: &str) -> RecallQuery {
     .kind(galatea_core::MemoryKind::Messages)
 }
 
-/// Says `text` so many times, from a time on.
-async fn say(store: &Database, scene: Scene, text: &str, times: i64, from: i64) {
-    let said: Vec<_> = (0..times).map(|n| scene.memory(text, from + n)).collect();
-    store.save_memories(&said).await.unwrap();
+/// Stores so many messages with this text, a millisecond apart, from a time on.
+async fn save_messages(store: &Database, scene: Scene, text: &str, times: i64, from: i64) {
+    let messages: Vec<_> = (0..times).map(|n| scene.memory(text, from + n)).collect();
+    store.save_memories(&messages).await.unwrap();
 }
 
 /// Has all Rooms searched by the index, as if others in use left no space for them in memory.
@@ -57,15 +57,15 @@ async fn a_common_word_is_left_out(in_memory: bool) {
     if !in_memory {
         use_index(&store);
     }
-    say(&store, many, "good tea", 40, 1).await;
-    say(&store, many, "the kettle", 1, 100).await;
+    save_messages(&store, many, "good tea", 40, 1).await;
+    save_messages(&store, many, "the kettle", 1, 100).await;
     assert_eq!(found(&store, &asking(many, "tea")).await, [""; 0]);
     assert_eq!(found(&store, &asking(many, "tea kettle")).await, ["the kettle"]);
     // It counts in a room where fewer messages have it, and in a short one.
-    say(&store, some, "good tea", 30, 1).await;
-    say(&store, some, "nothing", 40, 100).await;
+    save_messages(&store, some, "good tea", 30, 1).await;
+    save_messages(&store, some, "nothing", 40, 100).await;
     assert_eq!(found(&store, &asking(some, "tea")).await.len(), 10);
-    say(&store, few, "good tea", 12, 1).await;
+    save_messages(&store, few, "good tea", 12, 1).await;
     assert_eq!(found(&store, &asking(few, "tea")).await.len(), 10);
 }
 
@@ -74,14 +74,14 @@ async fn what_the_index_does_not_have_yet_is_found_beside_it() {
     let store = Database::in_memory().await.unwrap();
     let scene = Scene::new();
     use_index(&store);
-    say(&store, scene, "the kettle", 1, 1).await;
+    save_messages(&store, scene, "the kettle", 1, 1).await;
     let older = |before| RecallQuery { before: Some(Timestamp(before)), ..asking(scene, "kettle") };
     assert_eq!(found(&store, &older(10)).await, ["the kettle"]);
     assert_eq!(behind(&store).await, 1);
     while store.index_step().await.unwrap() {}
     assert_eq!(behind(&store).await, 0);
-    say(&store, scene, "a new kettle", 1, 20).await;
-    say(&store, Scene::new(), "the kettle of another room", 30, 1).await;
+    save_messages(&store, scene, "a new kettle", 1, 20).await;
+    save_messages(&store, Scene::new(), "the kettle of another room", 30, 1).await;
     assert_eq!(found(&store, &older(10)).await, ["the kettle"]);
     let mut both = found(&store, &older(30)).await;
     both.sort_unstable();
@@ -95,12 +95,12 @@ async fn the_index_is_brought_up_when_it_is_far_behind() {
     let scene = Scene::new();
     use_index(&store);
     // More than one search analyses.
-    say(&store, scene, "the kettle", 300, 1).await;
+    save_messages(&store, scene, "the kettle", 300, 1).await;
     assert_eq!(found(&store, &asking(scene, "kettle tea")).await.len(), 0);
     assert_eq!(behind(&store).await, 0);
     // Many of another room, which it does not look at.
-    say(&store, Scene::new(), "another room", 2_001, 1).await;
-    say(&store, scene, "a cup of tea", 1, 400).await;
+    save_messages(&store, Scene::new(), "another room", 2_001, 1).await;
+    save_messages(&store, scene, "a cup of tea", 1, 400).await;
     assert_eq!(found(&store, &asking(scene, "tea")).await, ["a cup of tea"]);
     assert!(behind(&store).await < 2_002);
 }
@@ -114,7 +114,7 @@ async fn the_index_is_brought_up_in_the_background() {
     let store = Database::sqlite(&file, SqliteOptions::default()).await.unwrap();
     let scene = Scene::new();
     use_index(&store);
-    say(&store, Scene::new(), "another room", 201, 1).await;
+    save_messages(&store, Scene::new(), "another room", 201, 1).await;
     found(&store, &asking(scene, "tea")).await;
     let indexed = async {
         while behind(&store).await > 0 {
@@ -162,8 +162,8 @@ async fn hits_do_not_depend_on_how_far_the_index_is() {
     }
     for (n, text) in (1..).zip(texts) {
         for store in [&none, &half, &all, &memory] {
-            say(store, scene, text, 1, n).await;
-            say(store, other, text, 1, n).await;
+            save_messages(store, scene, text, 1, n).await;
+            save_messages(store, other, text, 1, n).await;
         }
         if n == 5 {
             while half.index_step().await.unwrap() {}
@@ -194,12 +194,12 @@ async fn a_changed_message_is_found_anew(in_memory: bool) {
     if !in_memory {
         use_index(&store);
     }
-    let said = scene.memory("the kettle", 1);
-    store.save_memories(std::slice::from_ref(&said)).await.unwrap();
+    let message = scene.memory("the kettle", 1);
+    store.save_memories(std::slice::from_ref(&message)).await.unwrap();
     assert_eq!(found(&store, &asking(scene, "kettle")).await.len(), 1);
-    let mut content = said.content.clone();
+    let mut content = message.content.clone();
     content.text = "the teapot".to_owned();
-    assert!(store.update_content(scene.agent, said.id, &content).await.unwrap());
+    assert!(store.update_content(scene.agent, message.id, &content).await.unwrap());
     assert_eq!(found(&store, &asking(scene, "kettle")).await, [""; 0]);
     assert_eq!(found(&store, &asking(scene, "teapot")).await, ["the teapot"]);
     assert_eq!(behind(&store).await, 1);
@@ -212,11 +212,11 @@ async fn a_word_is_common_by_all_of_its_forms() {
     let store = Database::in_memory().await.unwrap();
     let scene = Scene::new();
     use_index(&store);
-    say(&store, scene, "nothing at all", 600, 1).await;
-    say(&store, scene, "the train is late", 300, 1_000).await;
-    say(&store, scene, "nothing at all", 600, 2_000).await;
+    save_messages(&store, scene, "nothing at all", 600, 1).await;
+    save_messages(&store, scene, "the train is late", 300, 1_000).await;
+    save_messages(&store, scene, "nothing at all", 600, 2_000).await;
     // Of a text in German the stem is another one.
-    say(&store, scene, "die trains sind nicht da", 200, 3_000).await;
+    save_messages(&store, scene, "die trains sind nicht da", 200, 3_000).await;
     while store.index_step().await.unwrap() {}
     assert_eq!(found(&store, &asking(scene, "trains")).await.len(), 10);
 }
@@ -248,13 +248,13 @@ async fn a_large_room_is_searched_alike_in_memory_and_in_the_index() {
         assert_eq!(all[0], all[1], "{question}");
         all.swap_remove(0)
     };
-    let mut said = Vec::new();
+    let mut messages = Vec::new();
     for n in 0..number(100) {
         let memory = scene.memory(&text(n), n + 1);
-        said.push(memory);
+        messages.push(memory);
     }
     for store in [&memory, &index] {
-        for some in said.chunks(500) {
+        for some in messages.chunks(500) {
             store.save_memories(some).await.unwrap();
         }
         while store.index_step().await.unwrap() {}
@@ -265,16 +265,16 @@ async fn a_large_room_is_searched_alike_in_memory_and_in_the_index() {
     // Others leave the memory, and are found with those that left before.
     for n in number(100)..number(600) {
         for store in [&memory, &index] {
-            say(store, scene, &text(n), 1, n + 1).await;
+            save_messages(store, scene, &text(n), 1, n + 1).await;
         }
     }
     assert_eq!(alike("lamp").await.len(), 8);
     // An older one is changed, one is deleted.
-    let mut content = said[0].content.clone();
+    let mut content = messages[0].content.clone();
     content.text = "a new lamp".to_owned();
     for store in [&memory, &index] {
-        store.update_content(scene.agent, said[0].id, &content).await.unwrap();
-        store.delete_memories(scene.agent, &[said[2].id]).await.unwrap();
+        store.update_content(scene.agent, messages[0].id, &content).await.unwrap();
+        store.delete_memories(scene.agent, &[messages[2].id]).await.unwrap();
     }
     use_index(&index);
     assert_eq!(alike("lamp").await.len(), 9);
@@ -304,7 +304,7 @@ async fn searches_miss_nothing(in_memory: bool) {
         tokio::spawn(async move {
             for n in 0..each {
                 let word = format!("word{talk}x{n}");
-                say(&store, scene, &word, 1, i64::from(talk * each + n + 1)).await;
+                save_messages(&store, scene, &word, 1, i64::from(talk * each + n + 1)).await;
                 assert_eq!(found(&store, &asking(scene, &word)).await, [word.as_str()]);
                 let earlier = format!("word{talk}x{}", n / 2);
                 assert_eq!(found(&store, &asking(scene, &earlier)).await, [earlier.as_str()]);
@@ -370,7 +370,7 @@ async fn letters_in_squares_do_not_break_a_search() {
     let store = Database::in_memory().await.unwrap();
     let scene = Scene::new();
     use_index(&store);
-    say(&store, scene, "a kettle ni\u{1f171}\u{fe0f}ba", 1, 1).await;
+    save_messages(&store, scene, "a kettle ni\u{1f171}\u{fe0f}ba", 1, 1).await;
     let squared = asking(scene, "ni\u{1f171}\u{fe0f}ba");
     assert_eq!(found(&store, &squared).await.len(), 1);
     assert_eq!(found(&store, &asking(scene, "\u{1f170}")).await, [""; 0]);
@@ -381,8 +381,8 @@ async fn one_character_is_looked_for_in_its_own_room() {
     let store = Database::in_memory().await.unwrap();
     let (quiet, busy) = (Scene::new(), Scene::new());
     use_index(&store);
-    say(&store, quiet, "水を飲む", 1, 1).await;
-    say(&store, busy, "水曜日です", 450, 10).await;
+    save_messages(&store, quiet, "水を飲む", 1, 1).await;
+    save_messages(&store, busy, "水曜日です", 450, 10).await;
     assert_eq!(found(&store, &asking(quiet, "水")).await, ["水を飲む"]);
 }
 
@@ -390,8 +390,8 @@ async fn one_character_is_looked_for_in_its_own_room() {
 async fn a_word_of_a_large_room_counts() {
     let store = Database::in_memory().await.unwrap();
     let scene = Scene::new();
-    say(&store, scene, "good tea", 900, 1).await;
-    say(&store, scene, "nothing at all", 1_700, 1_000).await;
+    save_messages(&store, scene, "good tea", 900, 1).await;
+    save_messages(&store, scene, "nothing at all", 1_700, 1_000).await;
     while store.index_step().await.unwrap() {}
     let since = RecallQuery { since: Some(Timestamp(1)), ..asking(scene, "tea") };
     assert_eq!(found(&store, &since).await.len(), 10);

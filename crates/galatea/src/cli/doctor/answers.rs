@@ -46,7 +46,7 @@ fn of(examined: &Examined<'_>, persona: &Persona, http: &HttpClient) -> Option<F
             }
         }
     }
-    let offline = configured.is_offline() && !plugins::answer(&plugins::standard());
+    let offline = configured.is_offline() && !plugins::have_answer_model(&plugins::standard());
     let places = no_model::places(
         &configured,
         offline,

@@ -1,7 +1,7 @@
 //! Tests of the rendered table.
 
 use super::*;
-use crate::bench::figures::{Load, Spread, Start};
+use crate::bench::figures::{Load, Memory, OnPostgres, Spread, Start};
 
 fn spread(p50: u64, p99: u64) -> Spread {
     Spread { p50: Duration::from_micros(p50), p99: Duration::from_micros(p99) }
@@ -25,27 +25,26 @@ fn load(per_second: f64, wait: Spread, statements: Option<f64>) -> Load {
 
 fn figures() -> Figures {
     let start = Start { line: Duration::from_millis(31), readyz: Duration::from_millis(62) };
-    let telegram = OnPlatform {
+    let sqlite = OnSqlite {
         one_room: load(812.4, spread(950, 5_400), Some(6.0)),
         thinking: load(5.0, spread(201_500, 209_000), None),
         rooms: load(1_500.0, spread(60_000, 90_000), None),
         flood: load(1_234_567.0, spread(60_000, 90_000), None),
         half: load(600_000.0, spread(2_000, 51_000), None),
         large: load(900.0, spread(60_000, 90_000), None),
-        postgres: Load { rows: Some(7.25), ..load(1_600.0, spread(60_000, 90_000), None) },
-        postgres_log: 3.5,
-        first_start: start,
-        restart: start,
         filled: Start { line: Duration::from_millis(9), readyz: Duration::from_millis(18) },
         idle: 14.25,
         after_load: 20.0,
         rested: 20.0,
     };
-    let discord = OnPlatform {
-        one_room: load(700.0, spread(1_100, 4_000), Some(6.5)),
-        idle: 15.0,
-        ..telegram.clone()
+    let postgres = OnPostgres {
+        flood: Load { rows: Some(7.25), ..load(1_600.0, spread(60_000, 90_000), None) },
+        log: 3.5,
     };
+    let telegram = OnPlatform { sqlite, postgres, first_start: start, restart: start };
+    let mut discord = telegram.clone();
+    discord.sqlite.one_room = load(700.0, spread(1_100, 4_000), Some(6.5));
+    discord.sqlite.idle = 15.0;
     Figures { telegram, discord, memory: Memory { one: 10.0, many: 14.9 }, size: 11.5 }
 }
 

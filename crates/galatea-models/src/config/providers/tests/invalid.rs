@@ -5,10 +5,10 @@ use super::*;
 #[test]
 fn a_folder_for_embeddings_is_read_or_refused_but_not_ignored() {
     let error = configured_by(&[("LOCAL_EMBEDDING_FOLDER", "/nonexistent")]).err().unwrap();
-    let told = error.report().to_string();
+    let text = error.report().to_string();
     assert_eq!(error.kind(), ErrorKind::Invalid);
     if cfg!(feature = "local-embeddings") {
-        assert!(told.contains("/nonexistent/model.safetensors"), "{told}");
+        assert!(text.contains("/nonexistent/model.safetensors"), "{text}");
     } else {
         let fix = error.fix().unwrap();
         assert!(fix.contains("--features local-embeddings"), "{fix}");
@@ -36,8 +36,8 @@ fn bad_values_name_their_variable_and_repeat_no_secret() {
         ])
         .err()
         .unwrap();
-        let told = format!("{error} {error:?}");
-        assert!(told.contains(name) && !told.contains("CANARY"), "{name}: {told}");
+        let text = format!("{error} {error:?}");
+        assert!(text.contains(name) && !text.contains("CANARY"), "{name}: {text}");
     }
 }
 

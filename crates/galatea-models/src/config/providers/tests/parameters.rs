@@ -63,9 +63,9 @@ fn ends_and_parameters_that_are_left_out_are_reported() {
         &[key, ("DEFAULT_TEMPERATURE", "0.5"), ("TEXT_LARGE_EFFORT", "minimal")],
         "GAL-MODEL-DROPPED",
     );
-    let told: Vec<&str> = dropped.iter().map(|f| f.message.as_str()).collect();
+    let messages: Vec<&str> = dropped.iter().map(|f| f.message.as_str()).collect();
     assert_eq!(
-        told,
+        messages,
         [
             "gpt-6-luna takes no temperature as set: left out",
             "gpt-6.1-terra takes no temperature, effort as set: left out"

@@ -7,7 +7,7 @@ use galatea_core::{Error, ErrorKind, Finding, Result, Severity};
 use super::uses::Use;
 use crate::{
     check::{Probe, unknown},
-    choices::{Change, Choices, Listed, Reading, When},
+    choices::{Change, Choices, ListedModel, Reading, When},
     families::Role,
     ollama,
     wire::{Endpoint, codes},
@@ -16,9 +16,9 @@ use crate::{
 /// Timeout for a list, and for all windows after it. Only the choice of models waits for them.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// A provider's list that can be read.
+/// Reads the list of one service that the agent uses.
 #[derive(Clone)]
-pub(crate) struct Asking {
+pub(crate) struct ListReader {
     endpoint: Endpoint,
     probe: Probe,
     uses: Vec<Use>,
@@ -37,7 +37,7 @@ pub struct ModelListReport {
     pub unread: Vec<Finding>,
 }
 
-impl Asking {
+impl ListReader {
     pub(super) fn of(probe: &Probe, uses: Vec<Use>, any: bool) -> Option<Self> {
         let any = any || matches!(probe, Probe::Ollama { .. });
         Some(Self { endpoint: probe.endpoint()?.clone(), probe: probe.clone(), uses, any })
@@ -62,8 +62,8 @@ impl Asking {
             }
         };
         let open: Vec<Role> =
-            self.uses.iter().filter(|one| !one.named.is_set()).map(|one| one.role).collect();
-        let in_use: Vec<String> = self.uses.iter().map(|one| one.named.name.clone()).collect();
+            self.uses.iter().filter(|used| !used.named.is_set()).map(|used| used.role).collect();
+        let in_use: Vec<String> = self.uses.iter().map(|used| used.named.name.clone()).collect();
         let service = self.endpoint.service();
         let provider = self.endpoint.names().provider;
         let reading = Reading {
@@ -75,7 +75,7 @@ impl Asking {
             any: self.any,
             today,
         };
-        match choices.take(&reading, when) {
+        match choices.apply(&reading, when) {
             Ok(changes) => report.changes.extend(changes),
             Err(error) => {
                 tracing::warn!(error = %error.report(), "failed to store the chosen models; they are chosen again at the next start")
@@ -83,11 +83,11 @@ impl Asking {
         }
         self.learn(choices, &list).await;
         let names: Vec<String> = list.iter().map(|model| model.id.clone()).collect();
-        let gone = self.uses.iter().filter(|one| {
-            one.named.is_set() && !list.iter().any(|model| model.is(&one.named.name))
+        let gone = self.uses.iter().filter(|used| {
+            used.named.is_set() && !list.iter().any(|model| model.has_name(&used.named.name))
         });
-        for one in gone {
-            let finding = unknown(&self.endpoint, &one.named.name, &names, Severity::Warning);
+        for used in gone {
+            let finding = unknown(&self.endpoint, &used.named.name, &names, Severity::Warning);
             if !report.findings.contains(&finding) {
                 report.findings.push(finding);
             }
@@ -101,21 +101,21 @@ impl Asking {
 
     /// Asks Ollama for the window of each installed text model in use, once per look. Without an
     /// answer, the window stored earlier applies, or else the default.
-    async fn learn(&self, choices: &Choices, list: &[Listed]) {
+    async fn learn(&self, choices: &Choices, list: &[ListedModel]) {
         if !self.asks_each() {
             return;
         }
         let service = self.endpoint.service();
-        let name = |one: &Use| {
-            if one.named.is_set() {
-                Some(one.named.name.clone())
+        let name = |used: &Use| {
+            if used.named.is_set() {
+                Some(used.named.name.clone())
             } else {
-                Some(choices.chosen(&service, one.role)?.0)
+                Some(choices.chosen(&service, used.role)?.0)
             }
         };
-        let texts = self.uses.iter().filter(|one| one.role != Role::Embedding);
-        let names: BTreeSet<String> =
-            texts.filter_map(name).filter(|name| list.iter().any(|model| model.is(name))).collect();
+        let texts = self.uses.iter().filter(|used| used.role != Role::Embedding);
+        let installed = |name: &String| list.iter().any(|model| model.has_name(name));
+        let names: BTreeSet<String> = texts.filter_map(name).filter(installed).collect();
         let mut windows = Vec::new();
         let asking = async {
             for model in names {
@@ -138,7 +138,7 @@ impl Asking {
         }
     }
 
-    async fn list(&self) -> Result<Vec<Listed>> {
+    async fn list(&self) -> Result<Vec<ListedModel>> {
         match tokio::time::timeout(PATIENCE, self.probe.list()).await {
             Ok(list) => list,
             Err(_) => Err(Error::new(

@@ -13,9 +13,9 @@ pub(crate) struct Ignore;
 /// Does nothing besides the answer.
 pub(crate) struct Nothing;
 
-/// What to say.
+/// The text of a reply.
 #[derive(Deserialize, JsonSchema)]
-pub(crate) struct Words {
+pub(crate) struct ReplyParams {
     /// What to say, as Markdown.
     #[serde(default)]
     text: String,
@@ -29,7 +29,7 @@ pub(crate) struct NoParams {}
 impl Action for Reply {
     const NAME: &'static str = "REPLY";
     const SCOPE: Scope = Scope::Conversation;
-    type Params = Words;
+    type Params = ReplyParams;
     fn docs(&self) -> ActionDocs {
         ActionDocs::of::<Self>(
             "Say something in this conversation.",
@@ -39,8 +39,13 @@ impl Action for Reply {
     async fn validate(&self, _: &Turn<'_>) -> Result<bool> {
         Ok(true)
     }
-    async fn run(&self, _: &Turn<'_>, words: Words, _: &[ActionResult]) -> Result<ActionResult> {
-        Ok(ActionResult::ok("replied").say(Content::text(words.text)))
+    async fn run(
+        &self,
+        _: &Turn<'_>,
+        params: ReplyParams,
+        _: &[ActionResult],
+    ) -> Result<ActionResult> {
+        Ok(ActionResult::ok("replied").say(Content::text(params.text)))
     }
 }
 
