@@ -87,7 +87,8 @@ macro_rules! store_suite {
                 derived_memories_go_with_their_sources, summaries_outlive_their_oldest_messages, derived_memories_go_with_a_replaced_text, a_derived_memory_is_removed_alone,
                 what_was_made_of_a_person_is_forgotten, summaries_that_outlived_messages_are_forgotten;
             backlog: what_waits_is_claimed_once, changed_texts_wait_again,
-                older_models_are_known_until_their_embeddings_are_replaced;
+                older_models_are_known_until_their_embeddings_are_replaced,
+                models_that_embedded_pieces_of_documents_are_known;
             followers: an_embedding_goes_with_a_deleted_message_before_it, an_embedding_goes_with_an_edited_message_before_it,
                 an_embedding_goes_with_an_expired_message_before_it, an_embedding_goes_with_a_forgotten_message_before_it,
                 an_embedding_goes_with_the_message_it_was_made_with, an_embedding_of_words_that_are_gone_is_not_stored;

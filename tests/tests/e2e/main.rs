@@ -33,6 +33,7 @@ mod memory;
 mod newcomer;
 mod no_model;
 mod order;
+mod older;
 mod places;
 mod postgres;
 mod secrets;

@@ -46,6 +46,7 @@ const NAMED: &[Listed] = listed![
     backlog::GIVE_UP,
     backlog::MARK,
     backlog::OLDER,
+    backlog::OLDER_PIECES,
     backlog::WAITING,
     cache::CACHED,
     cache::EXPIRE,
