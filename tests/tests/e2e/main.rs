@@ -30,6 +30,7 @@ mod limits;
 mod matrix;
 mod meaning;
 mod memory;
+mod merged;
 mod newcomer;
 mod no_model;
 mod order;
