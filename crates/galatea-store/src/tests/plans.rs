@@ -35,18 +35,19 @@ const WHOLE: &[(&str, &[&str])] = &[
     // An operator's search by meaning compares the signs of all embeddings.
     ("operator's search", &["embeddings", "memories"]),
     // Tasks are few, and a person or a Room seldom goes.
-    ("effect::FORGET_TASKS", &["tasks"]),
+    ("forget::TASKS", &["tasks"]),
     ("room::MOVE", &["tasks"]),
 ];
 
 /// The same in SQLite.
 const WHOLE_IN_SQLITE: &[(&str, &[&str])] = &[
     // Forgetting a person and moving a Room go through the queues once (migration 0006).
-    ("effect::FORGET_ASKED", &["inbox"]),
-    ("effect::FORGET_DOOMED", &["inbox"]),
-    ("effect::FORGET_TOLD", &["inbox"]),
-    ("effect::FORGET_UNSAID", &["inbox"]),
-    ("effect::FORGET_WORLDS", &["worlds"]),
+    ("forget::ASKED", &["inbox"]),
+    ("forget::DOOMED", &["inbox"]),
+    ("forget::TOLD", &["inbox"]),
+    ("forget::UNSAID", &["inbox"]),
+    ("forget::WORLDS", &["worlds"]),
+    ("forget::LISTED", &["inbox"]),
     ("room::MOVE", &["inbox", "outbox"]),
     // Lists of all that an agent has of something.
     ("link::LINKS", &["identity_links"]),
@@ -58,7 +59,7 @@ const WHOLE_IN_SQLITE: &[(&str, &[&str])] = &[
 /// The same in PostgreSQL.
 const WHOLE_IN_POSTGRES: &[(&str, &[&str])] = &[
     // What was made from all that a person wrote: the server takes it for a good part of the table.
-    ("effect::FORGET_DOOMED", &["memory_sources"]),
+    ("forget::DOOMED", &["memory_sources"]),
 ];
 
 /// Which of these reads no list allows.
