@@ -1,45 +1,32 @@
 //! Embeds current messages to compare memories with, and knows what the models' vectors are like.
 
-mod older;
-
+pub(crate) use galatea_core::question_models::LONGEST;
 use galatea_core::{
-    Embedding, EmbeddingModel, Error, ErrorKind, Result, Turn, TurnId, Variable, fusion, store,
+    Embedding, EmbeddingModel, Error, ErrorKind, MemoryKind, Result, Turn, TurnId, fusion,
+    question_models::{QuestionModels, Searched, patience},
+    store,
 };
 use std::{
     collections::{HashMap, VecDeque},
     sync::{Arc, Mutex, PoisonError},
-    time::Duration,
 };
-use tokio::{
-    sync::{OnceCell, Semaphore},
-    time::{Instant, timeout_at},
-};
+use tokio::{sync::OnceCell, time::Instant};
 
 use crate::{room_people::RoomPeople, words};
-use older::Older;
 
-/// The runtime's time limit of a turn.
-const TURN: Variable = Variable::new("TURN_TIMEOUT_SECONDS", "The runtime's.").or("120");
-/// The share of a turn's time limit for embedding the message, as a divisor: six seconds of two
-/// minutes. The answer itself takes about as long.
-const PART: u32 = 20;
-/// Longest wait for an embedding, however long a turn may take, because a person is waiting.
-pub(crate) const LONGEST: Duration = Duration::from_secs(20);
-/// Concurrent requests for the embedding of a message. A turn stops waiting after [`patience`], but
-/// each request runs to its end, so that a service that hangs is detected.
-const ASKED_AT_ONCE: usize = 4;
+/// What questions are compared with. Pieces of documents are asked elsewhere.
+const ASKED: [MemoryKind; 4] =
+    [MemoryKind::Messages, MemoryKind::Facts, MemoryKind::Summaries, MemoryKind::Profiles];
 /// Turns whose embedding is kept for the providers that come later in the same turn.
 const TURNS: usize = 64;
 
 /// Limits and cached properties of embedding models.
 pub(crate) struct Meaning {
-    asking: Arc<Semaphore>,
+    models: QuestionModels,
     /// Dimensions of a model's last embedding, by the model's name.
     widths: Mutex<HashMap<String, usize>>,
     /// Embeddings of the latest turns: several providers of a turn need the same one.
     turns: Mutex<VecDeque<(TurnId, Arc<OnceCell<Answer>>)>>,
-    /// Models before the present one, while memories wait for their new embeddings.
-    older: Older,
     /// Whose names are left out of questions.
     pub(crate) people: Arc<RoomPeople>,
 }
@@ -51,10 +38,9 @@ type Answer = Result<Option<Said>, (ErrorKind, String)>;
 impl Default for Meaning {
     fn default() -> Self {
         Self {
-            asking: Arc::new(Semaphore::new(ASKED_AT_ONCE)),
+            models: QuestionModels::of(&ASKED),
             widths: Mutex::default(),
             turns: Mutex::default(),
-            older: Older::default(),
             people: Arc::default(),
         }
     }
@@ -110,58 +96,20 @@ impl Meaning {
             return Ok(None);
         }
         // One deadline for the permit and all answers: a person is waiting.
-        let (deadline, begun) = (Instant::now() + patience(turn), turn.now());
-        let older = self.older.ask(turn, &model, &text).await;
-        let present = self.ask_present(model, text, deadline).await;
-        let present = present.inspect_err(|error| by_age(turn, error));
-        let embedding = present.as_ref().ok().and_then(Option::as_ref);
-        let answers = self.older.answers(turn, older, embedding, deadline).await;
-        let mut meanings = answers.meanings;
-        let note = match present {
-            Ok(None) => return Ok(None),
-            Ok(Some(embedding)) => {
-                self.note(&name, &embedding);
-                meanings.insert(0, store::Meaning { model: name, embedding });
-                answers.note
-            }
-            Err(error) if meanings.is_empty() => return Err(error),
-            Err(error) => Some(format!(
-                "only what an older embedding model embedded is found by meaning: {error}"
-            )),
-        };
-        let millis = u64::try_from(turn.now().since(begun).as_millis()).unwrap_or(u64::MAX);
-        Ok(Some(Said { meanings, millis, note }))
-    }
-
-    /// The present model's embedding. `None` if its vector cannot be compared.
-    async fn ask_present(
-        &self,
-        model: Arc<dyn EmbeddingModel>,
-        text: String,
-        deadline: Instant,
-    ) -> Result<Option<Embedding>> {
-        // Other turns may hold all permits while they wait for a service that hangs.
-        let permit = match timeout_at(deadline, Arc::clone(&self.asking).acquire_owned()).await {
-            Ok(Ok(permit)) => permit,
-            Ok(Err(_)) | Err(_) => {
-                return Err(Error::new(
-                    ErrorKind::Timeout,
-                    "too many wait for the embedding model",
-                ));
-            }
-        };
-        let asked = tokio::spawn(async move {
-            let answer = embed(&model, vec![text]).await;
-            drop(permit);
-            answer
-        });
-        match timeout_at(deadline, asked).await {
-            Ok(Ok(answer)) => answer.map(|mut embeddings| embeddings.pop().flatten()),
-            Ok(Err(panicked)) => {
-                Err(Error::unexpected("the embedding model crashed").with_source(panicked))
-            }
-            Err(_) => Err(Error::new(ErrorKind::Timeout, "the embedding model took too long")),
+        let begun = turn.now();
+        let deadline = Instant::now() + patience(&turn.agent.settings);
+        let agents = [turn.agent.identity.id()];
+        let searched = Searched { store: &**turn.store, agents: &agents, now: begun };
+        let answers =
+            self.models.embed(searched, &model, &text, &|_, _| Vec::new(), deadline).await;
+        let answers = answers.inspect_err(|error| by_age(turn, error))?;
+        let present = answers.answered.iter().find(|answered| answered.model == name);
+        present.into_iter().for_each(|answered| self.note(&name, &answered.question));
+        if answers.answered.is_empty() {
+            return Ok(None);
         }
+        let millis = u64::try_from(turn.now().since(begun).as_millis()).unwrap_or(u64::MAX);
+        Ok(Some(Said { meanings: answers.meanings(), millis, note: answers.note }))
     }
 
     /// Dimensions of the model's last embedding in this process; `None` before the first.
@@ -192,13 +140,6 @@ pub(crate) fn question(turn: &Turn<'_>) -> String {
         .map(|message| message.content.text.as_str())
         .collect();
     words::line(&said.join(" "), words::LONGEST)
-}
-
-/// How long a turn waits for the embedding of its messages.
-pub(crate) fn patience(turn: &Turn<'_>) -> Duration {
-    let seconds =
-        turn.agent.settings.parse::<u64>(&TURN, "a whole number").ok().flatten().unwrap_or(120);
-    (Duration::from_secs(seconds) / PART).min(LONGEST)
 }
 
 fn by_age(turn: &Turn<'_>, error: &Error) {

@@ -248,6 +248,8 @@ pub mod private_file;
 #[doc(hidden)]
 pub mod protocol;
 pub mod provider;
+#[doc(hidden)]
+pub mod question_models;
 pub mod relationship;
 pub mod rights;
 pub mod room;

@@ -57,7 +57,8 @@ pub trait EmbeddingModel: Send + Sync {
     /// Another embedding model of the same service, by its [`ModelInfo::full_name`]. Called after a
     /// change of the model: memories that the model before embedded are compared by it until they
     /// are embedded again. `None` if this service cannot have a model of that name. No I/O: whether
-    /// the service still has it, the first call shows.
+    /// the service still has it, the first call shows. A plugin's model may implement it, too; other
+    /// models that the plugin registers are found without it.
     fn sibling(&self, full_name: &str) -> Option<Arc<dyn EmbeddingModel>> {
         let _ = full_name;
         None

@@ -21,6 +21,7 @@ mod change;
 mod derived;
 mod embedding;
 mod event;
+mod forget;
 mod inbox;
 mod inbox_state;
 mod lease;
@@ -50,6 +51,7 @@ pub use self::{
     audit::{AuditLine, AuditStore, Exceptions, Missing},
     change::{ConnectionChange, EntityChange, RoomChange, WorldChange},
     event::{EventPosition, EventStore},
+    forget::ForgetStore,
     inbox::{
         ConnectorState, InFlightRows, InboxEntry, InboxItem, InboxStore, Ingest, Ingested, Mutation,
     },
@@ -107,6 +109,7 @@ pub trait Store:
     + LeaseStore
     + EventStore
     + LinkStore
+    + ForgetStore
     + UsageStore
     + BlockStore
 {
@@ -122,6 +125,7 @@ impl<T> Store for T where
         + LeaseStore
         + EventStore
         + LinkStore
+        + ForgetStore
         + UsageStore
         + BlockStore
 {

@@ -4,16 +4,17 @@ use galatea_core::{
     AgentIdentity, Embedding, ErrorKind, Memory, MemoryKind, ModelInfo, Result, Sent, Source,
     WorldId,
     model::{LIMIT_CODE, Usage},
+    question_models::{LONGEST, Searched},
     store::{Amount, Day, MemoryQuery, UsageRow},
     tokens::Family,
 };
 use std::sync::{Arc, PoisonError};
+use tokio::time::Instant;
 
 use crate::{
     library::{Library, Progress, Step, Synced},
-    question::Questions,
+    question::{Meanings, Questions},
     rows::{Piece, shared_agent},
-    search::Meaning,
 };
 
 /// Pieces embedded by one call: about 25,000 tokens.
@@ -113,16 +114,21 @@ impl Library {
         stored.map(drop)
     }
 
-    /// The meaning of a question that the operator asks, outside of a turn. Its cost goes into the
-    /// ledger. `None` without an embedding model.
+    /// The meanings of a question that the operator asks, outside of a turn. What the models cost
+    /// goes into the ledger. Empty without an embedding model.
     ///
     /// # Errors
-    /// Those of the model and of the store, and a vector that cannot be compared.
-    pub async fn meaning(&self, questions: &Questions, question: &str) -> Result<Option<Meaning>> {
-        let Some(model) = &self.parts.embedding else { return Ok(None) };
-        let (meaning, texts) = questions.embed(model, question).await?;
-        self.parts.usage.add_usage(&[self.cost(model.info(), &texts)]).await?;
-        meaning.map(Some)
+    /// Those of the present model if no older one answered either, and those of the store.
+    pub async fn meanings(&self, questions: &Questions, question: &str) -> Result<Meanings> {
+        let parts = &self.parts;
+        let Some(model) = &parts.embedding else { return Ok(Meanings::default()) };
+        let agents = [self.agent(), shared_agent()];
+        let searched = Searched { store: &*parts.store, agents: &agents, now: parts.clock.now() };
+        let answers = questions.ask(searched, model, question, Instant::now() + LONGEST).await?;
+        let rows: Vec<UsageRow> =
+            answers.calls.iter().map(|(info, texts)| self.cost(info, texts)).collect();
+        parts.usage.add_usage(&rows).await?;
+        Ok(questions.compare(answers))
     }
 
     /// What a call cost.

@@ -32,7 +32,7 @@ pub use embed::embedding_cost;
 pub use format::Format;
 pub use library::{Library, LibraryParts, Progress, Step, Synced};
 pub use parse::parse;
-pub use question::Questions;
+pub use question::{Meanings, Questions};
 pub use relevance::{is_relevant, relevant};
 pub use rows::{Piece, Problem, Record, Stored, shared_agent};
 pub use search::{Meaning, RankedPiece, search};

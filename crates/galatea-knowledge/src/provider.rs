@@ -2,17 +2,17 @@
 
 use async_trait::async_trait;
 use galatea_core::{
-    Fragment, MemoryKind, Provider, ProviderUse, Result, Timestamp, Turn, sections::Section,
-    store::MemoryQuery, tokens::Family,
+    Fragment, MemoryKind, Provider, ProviderUse, Result, Timestamp, Turn, question_models::LONGEST,
+    sections::Section, store::MemoryQuery, tokens::Family,
 };
 use std::{
-    sync::{Arc, Mutex, PoisonError},
+    sync::{Mutex, PoisonError},
     time::Duration,
 };
 
 use crate::{
     cite::Citation,
-    question::{LONGEST, Questions},
+    question::{Meanings, Questions},
     relevance::relevant,
     rows::shared_agent,
     search::{self, RankedPiece},
@@ -37,7 +37,7 @@ const NOTHING: &str = "# From your documents\nNothing in your documents fits thi
 /// Searches the agent's documents, and those that other agents share.
 #[derive(Default)]
 pub(crate) struct Knowledge {
-    questions: Arc<Questions>,
+    questions: Questions,
     none: Mutex<Option<Timestamp>>,
 }
 
@@ -67,15 +67,15 @@ impl Provider for Knowledge {
         if terms::terms(&said).is_empty() {
             return Ok(Fragment::default().value("knowledge", ""));
         }
-        let (meaning, note) = match self.questions.in_turn(turn, &said).await {
-            Ok(meaning) => (meaning, None),
-            Err(error) => {
-                (None, Some(format!("documents are searched by words, not by meaning: {error}")))
-            }
+        let Meanings { meanings, note } = match self.questions.in_turn(turn, &agents, &said).await {
+            Ok(asked) => asked,
+            Err(error) => Meanings {
+                meanings: Vec::new(),
+                note: Some(format!("documents are searched by words, not by meaning: {error}")),
+            },
         };
-        let found =
-            search::search(&**turn.store, &agents, &said, meaning.as_ref(), 2 * PIECES).await?;
-        let found = relevant(found, meaning.as_ref());
+        let found = search::search(&**turn.store, &agents, &said, &meanings, 2 * PIECES).await?;
+        let found = relevant(found, meanings.first());
         let fragment = if !found.is_empty() {
             shown(&found, turn.budget(Section::Knowledge))
         } else if terms::asks(&said) {

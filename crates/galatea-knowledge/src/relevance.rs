@@ -41,3 +41,51 @@ pub fn is_relevant(found: &RankedPiece, meaning: Option<&Meaning>) -> bool {
         .is_some_and(|(meaning, similarity)| excess(similarity, meaning.unrelated) >= EXCESS);
     by_meaning || found.coverage >= COVERAGE
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::rows::Piece;
+    use galatea_core::{Embedding, MemoryId};
+
+    fn found(similarity: Option<f32>) -> RankedPiece {
+        let piece = Piece {
+            id: MemoryId::fresh(),
+            document: MemoryId::fresh(),
+            title: "Handbook".into(),
+            heading: Vec::new(),
+            page: None,
+            source: "handbook.txt".into(),
+            text: "The kettle holds two litres.".into(),
+            hash: String::new(),
+        };
+        RankedPiece {
+            piece,
+            score: 1.0,
+            coverage: 0.0,
+            similarity,
+            by_words: None,
+            by_meaning: Some(1),
+        }
+    }
+
+    /// Two models, to which unrelated texts are similar to another degree. Without a word in common
+    /// a piece fits from three tenths of the way between those and identity on.
+    #[test]
+    fn a_piece_fits_by_meaning_if_it_lies_clearly_above_unrelated_texts() {
+        for unrelated in [0.1, 0.7] {
+            let meaning = Meaning {
+                model: "m".into(),
+                embedding: Embedding::new(vec![1.0]).unwrap(),
+                unrelated,
+            };
+            let fits = |share: f32| {
+                let similarity = Some(unrelated + share * (1.0 - unrelated));
+                !relevant(vec![found(similarity)], Some(&meaning)).is_empty()
+            };
+            assert_eq!([0.0, 0.28, 0.32, 1.0].map(fits), [false, false, true, true], "{unrelated}");
+            assert!(!is_relevant(&found(None), Some(&meaning)), "it was not compared");
+        }
+        assert!(!is_relevant(&found(Some(0.9)), None), "nothing says what 0.9 means");
+    }
+}

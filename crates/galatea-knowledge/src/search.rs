@@ -35,7 +35,7 @@ pub struct RankedPiece {
     pub score: f32,
     /// The share of the question's words that it has, from 0 to 1.
     pub coverage: f32,
-    /// Cosine similarity to the question.
+    /// Cosine similarity to the question, in the range of the first model that answered.
     pub similarity: Option<f32>,
     /// Its place by words, from 1.
     pub by_words: Option<usize>,
@@ -52,6 +52,8 @@ struct Hit {
 }
 
 /// The best pieces of these agents, the best first. Equal pieces of several documents come once.
+/// `meanings` are those of the question, the present model's first: while pieces wait for their new
+/// embeddings, older models find the rest. All similarities are in the range of the first one.
 ///
 /// # Errors
 /// Those of the store.
@@ -59,30 +61,51 @@ pub async fn search(
     store: &dyn PluginStore,
     agents: &[AgentId],
     question: &str,
-    meaning: Option<&Meaning>,
+    meanings: &[Meaning],
     limit: usize,
 ) -> Result<Vec<RankedPiece>> {
-    let fusion = fusion(meaning.is_some());
+    let fusion = fusion(!meanings.is_empty());
     let mut hits: HashMap<MemoryId, Hit> = HashMap::new();
+    // A search for each model: what a similarity says is known by the model's own unrelated texts,
+    // and not, as for messages, by what else was found. The first may have embedded one piece yet.
+    let each: Vec<Option<&Meaning>> =
+        if meanings.is_empty() { vec![None] } else { meanings.iter().map(Some).collect() };
     for agent in agents {
-        let mut query = RecallQuery {
-            fusion,
-            // The age of a piece does not count, so neither does the time.
-            ..RecallQuery::new(Visibility::documents(*agent), question, CANDIDATES, Timestamp(0))
-        }
-        .kind(MemoryKind::Fragments);
-        if let Some(Meaning { model, embedding, .. }) = meaning {
-            query = query.meaning(model.clone(), embedding.clone());
-        }
-        for found in store.recall(&query).await? {
-            let Some(piece) = Piece::read(&found.memory) else { continue };
-            let hit = Hit {
-                piece,
-                text: found.memory.content.text,
-                words: found.words.map(|words| words.score),
-                similarity: found.meaning.map(|meaning| meaning.score),
+        for meaning in &each {
+            let mut query = RecallQuery {
+                fusion,
+                // The age of a piece does not count, so neither does the time.
+                ..RecallQuery::new(
+                    Visibility::documents(*agent),
+                    question,
+                    CANDIDATES,
+                    Timestamp(0),
+                )
+            }
+            .kind(MemoryKind::Fragments);
+            if let Some(Meaning { model, embedding, .. }) = meaning {
+                query = query.meaning(model.clone(), embedding.clone());
+            }
+            let in_range = |similarity: f32| match (meaning, meanings.first()) {
+                (Some(of), Some(first)) => first.in_range(of, similarity),
+                _ => similarity,
             };
-            hits.insert(hit.piece.id, hit);
+            for found in store.recall(&query).await? {
+                let Some(piece) = Piece::read(&found.memory) else { continue };
+                let (words, similarity) = (
+                    found.words.map(|words| words.score),
+                    found.meaning.map(|meaning| in_range(meaning.score)),
+                );
+                let text = found.memory.content.text;
+                let hit = hits.entry(piece.id).or_insert(Hit {
+                    piece,
+                    text,
+                    words: None,
+                    similarity: None,
+                });
+                hit.words = hit.words.or(words);
+                hit.similarity = hit.similarity.or(similarity);
+            }
         }
     }
     let mut found = rank(hits, &fusion, question);
@@ -90,6 +113,16 @@ pub async fn search(
     found.retain(|found| seen.insert(found.piece.hash.clone()));
     found.truncate(limit);
     Ok(found)
+}
+
+impl Meaning {
+    /// A similarity of another model as this one would have it: as far above that of unrelated texts.
+    fn in_range(&self, of: &Self, similarity: f32) -> f32 {
+        if self.model == of.model {
+            return similarity;
+        }
+        self.unrelated + excess(similarity, of.unrelated) * room(self.unrelated)
+    }
 }
 
 /// Pieces have no speaker and no message beside them. Without a meaning, words are all there is.
@@ -146,5 +179,10 @@ fn rank(mut hits: HashMap<MemoryId, Hit>, fusion: &Fusion, question: &str) -> Ve
 /// How far a similarity lies above that of unrelated texts, as a share of the way to identity. Raw
 /// cosines of two models cannot be compared: unrelated texts have 0.1 with one and 0.7 with another.
 pub(crate) fn excess(similarity: f32, unrelated: f32) -> f32 {
-    (similarity - unrelated) / (1.0 - unrelated).max(0.05)
+    (similarity - unrelated) / room(unrelated)
+}
+
+/// The way from unrelated texts to identity.
+fn room(unrelated: f32) -> f32 {
+    (1.0 - unrelated).max(0.05)
 }

@@ -21,6 +21,8 @@ use crate::{
 const STEP: u32 = 2_000;
 /// Steps in one claim. A large backlog fills the queue bit by bit.
 const STEPS: usize = 4;
+/// Older models of one search: each costs a call.
+const MOST_OLDER: usize = 2;
 /// How far PostgreSQL looks back behind the mark: a row of a slower process may be committed after
 /// later ones.
 const BACK: u32 = 500;
@@ -124,6 +126,20 @@ pub(crate) const OLDER: Dialects = Dialects {
     sqlite: older!("IN (SELECT value FROM json_each($3))"),
     postgres: older!("= ANY ($3)"),
 };
+/// The same of pieces of documents, whose owner is the agent and which no queue has. PostgreSQL reads
+/// those first that were written first, which are an older model's while there are any.
+macro_rules! older_pieces {
+    ($order:literal) => {
+        concat!(
+            "SELECT o.model, CAST(o.width AS BIGINT) AS width FROM (SELECT e.model, e.width FROM embeddings e \
+             WHERE e.owner = $1 AND e.type = 'fragments'",
+            $order,
+            " LIMIT +$3) o WHERE o.model <> $2 GROUP BY o.model, o.width ORDER BY count(*) DESC LIMIT 2"
+        )
+    };
+}
+pub(crate) const OLDER_PIECES: Dialects =
+    Dialects { sqlite: older_pieces!(""), postgres: older_pieces!(" ORDER BY e.changed") };
 /// The model refuses it. The queue may not have come to it yet; it then offers it once more.
 pub(crate) const GIVE_UP: Dialects = Dialects::same(
     "INSERT INTO embedding_due (seq, agent_id, type, claimed_until) SELECT m.seq, m.agent_id, m.type, 9223372036854775807 FROM memories m \
@@ -148,10 +164,6 @@ pub(crate) const AGAIN: Dialects = Dialects {
 pub(crate) fn done(id: MemoryId, agent: AgentId, model: &str) -> Statement {
     DONE.with(values![id.0, agent.0, model])
 }
-
-/// What questions are compared with. Pieces of documents are embedded and asked elsewhere.
-const ASKED: [MemoryKind; 4] =
-    [MemoryKind::Messages, MemoryKind::Facts, MemoryKind::Summaries, MemoryKind::Profiles];
 
 fn kinds(of: &[MemoryKind]) -> Value {
     const ALL: [MemoryKind; 7] = [
@@ -239,11 +251,28 @@ impl Database {
     }
 
     /// Models before this one whose embeddings wait to be replaced.
-    pub(crate) async fn older(&self, agent: AgentId, model: &str) -> Result<Vec<OlderEmbeddings>> {
-        let mut values = values![agent.0, model];
-        values.push(kinds(&ASKED));
-        values.push(STEP.into());
-        let rows: Vec<(String, i64)> = self.all(OLDER.with(values)).await?;
+    pub(crate) async fn older(
+        &self,
+        agent: AgentId,
+        sorts: &[MemoryKind],
+        model: &str,
+    ) -> Result<Vec<OlderEmbeddings>> {
+        let queued: Vec<MemoryKind> =
+            sorts.iter().copied().filter(|kind| *kind != MemoryKind::Fragments).collect();
+        let mut rows: Vec<(String, i64)> = Vec::new();
+        if !queued.is_empty() {
+            let mut values = values![agent.0, model];
+            values.push(kinds(&queued));
+            values.push(STEP.into());
+            rows = self.all(OLDER.with(values)).await?;
+        }
+        if sorts.contains(&MemoryKind::Fragments) {
+            rows.extend(
+                self.all::<(String, i64)>(OLDER_PIECES.with(values![agent.0, model, STEP])).await?,
+            );
+        }
+        rows.dedup();
+        rows.truncate(MOST_OLDER);
         let older = |(model, width)| OlderEmbeddings {
             model,
             width: usize::try_from(width).unwrap_or_default(),

@@ -24,14 +24,15 @@ use crate::{
 /// Most ids asked for in one statement.
 const ASKED: usize = 500;
 
-/// Not without its sources: one may have been deleted while a model read it.
+/// Not without its sources: one may have been deleted while a model read it. What replaced it may
+/// come later: an import stores the older row first.
 pub(crate) const SAVE: Dialects = Dialects {
-    sqlite: "INSERT INTO memories (id, type, agent_id, entity_id, room_id, world_id, created_at, metadata, content, scope, valid_until) \
-             SELECT $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11 \
+    sqlite: "INSERT INTO memories (id, type, agent_id, entity_id, room_id, world_id, created_at, metadata, content, scope, valid_until, superseded_by) \
+             SELECT $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $14 \
              WHERE NOT EXISTS (SELECT 1 FROM json_each($12) s WHERE NOT EXISTS (SELECT 1 FROM memories b WHERE b.id = unhex(s.value) AND b.agent_id = $3)) \
              ON CONFLICT (id) DO NOTHING",
-    postgres: "INSERT INTO memories (id, type, agent_id, entity_id, room_id, world_id, created_at, metadata, content, scope, valid_until, words) \
-               SELECT $1::uuid, $2::text, $3::uuid, $4::uuid, $5::uuid, $6::uuid, $7::bigint, $8::json, $9::json, $10::text, $11::bigint, to_tsvector('simple', $13::text) \
+    postgres: "INSERT INTO memories (id, type, agent_id, entity_id, room_id, world_id, created_at, metadata, content, scope, valid_until, superseded_by, words) \
+               SELECT $1::uuid, $2::text, $3::uuid, $4::uuid, $5::uuid, $6::uuid, $7::bigint, $8::json, $9::json, $10::text, $11::bigint, $14::uuid, to_tsvector('simple', $13::text) \
                WHERE NOT EXISTS (SELECT 1 FROM unnest($12::uuid[]) s (id) WHERE NOT EXISTS (SELECT 1 FROM memories b WHERE b.id = s.id AND b.agent_id = $3 FOR KEY SHARE)) \
                ON CONFLICT (id) DO NOTHING",
 };
@@ -136,7 +137,7 @@ fn ids_value(ids: &[MemoryId]) -> Value {
 }
 
 fn push_new(change: &mut Change, derived: &Derived) -> Result<usize> {
-    let Derived { memory, scope, valid_until, sources, .. } = derived;
+    let Derived { memory, scope, valid_until, superseded_by, sources } = derived;
     let owner = match scope {
         MemoryScope::Room => memory.room_id.0,
         MemoryScope::Agent => memory.agent_id.0,
@@ -164,6 +165,8 @@ fn push_new(change: &mut Change, derived: &Derived) -> Result<usize> {
     row.extend(values![scope.as_str(), valid_until.map(|at| at.0)]);
     row.push(ids_value(sources));
     row.push(terms::of_row(&place, &memory.content.text).into());
+    // One that holds was replaced by nothing.
+    row.push(superseded_by.filter(|_| valid_until.is_some()).map(|id| id.0).into());
     let mut from = values![memory.id.0, memory.agent_id.0];
     from.push(ids_value(sources));
     let statements = vec![SAVE.with(row), SAVE_SOURCES.with(from)];

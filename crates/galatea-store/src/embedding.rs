@@ -2,7 +2,7 @@
 
 use async_trait::async_trait;
 use galatea_core::{
-    AgentId, Memory, MemoryId, Result,
+    AgentId, Memory, MemoryId, MemoryKind, Result,
     store::{
         EmbeddingClaim, EmbeddingStore, MemoryQuery, NewEmbedding, OlderEmbeddings, Unembedded,
         UsageRow,
@@ -101,8 +101,13 @@ impl EmbeddingStore for Database {
         self.claim_waiting(claim).await
     }
 
-    async fn older_embeddings(&self, agent: AgentId, model: &str) -> Result<Vec<OlderEmbeddings>> {
-        self.older(agent, model).await
+    async fn older_embeddings(
+        &self,
+        agent: AgentId,
+        kinds: &[MemoryKind],
+        model: &str,
+    ) -> Result<Vec<OlderEmbeddings>> {
+        self.older(agent, kinds, model).await
     }
 
     async fn give_up_embedding(&self, agent: AgentId, ids: &[MemoryId]) -> Result<()> {

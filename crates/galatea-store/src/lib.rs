@@ -23,6 +23,7 @@ mod embedding;
 mod entity;
 mod error;
 mod event;
+mod forget;
 mod inbox;
 mod index;
 mod lease;

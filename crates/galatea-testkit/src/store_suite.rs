@@ -12,6 +12,7 @@ pub mod derived;
 pub mod embeddings;
 pub mod fixtures;
 pub mod followers;
+pub mod forgotten;
 pub mod ingest;
 pub mod large;
 pub mod leases;
@@ -83,14 +84,16 @@ macro_rules! store_suite {
                 content_is_replaced_for_its_agent_only, memories_are_deleted_for_their_agent_only, another_agents_memories_are_never_returned,
                 odd_text_survives, one_page_of_several_kinds,
                 ids_that_begin_alike_are_found;
-            derived: a_derived_memory_keeps_its_sources, a_merged_fact_goes_with_each_of_its_sources, what_was_merged_twice_and_replaced_stays_replaced, nothing_is_derived_from_what_is_gone, a_fact_is_superseded_and_restored,
+            derived: a_derived_memory_keeps_its_sources, a_merged_fact_goes_with_each_of_its_sources, what_was_merged_twice_and_replaced_stays_replaced, nothing_is_derived_from_what_is_gone, a_fact_is_superseded_and_restored, a_fact_is_stored_with_what_replaced_it,
                 derived_memories_go_with_their_sources, summaries_outlive_their_oldest_messages, derived_memories_go_with_a_replaced_text, a_derived_memory_is_removed_alone,
                 what_was_made_of_a_person_is_forgotten, summaries_that_outlived_messages_are_forgotten;
             backlog: what_waits_is_claimed_once, changed_texts_wait_again,
-                older_models_are_known_until_their_embeddings_are_replaced;
+                older_models_are_known_until_their_embeddings_are_replaced,
+                models_that_embedded_pieces_of_documents_are_known;
             followers: an_embedding_goes_with_a_deleted_message_before_it, an_embedding_goes_with_an_edited_message_before_it,
                 an_embedding_goes_with_an_expired_message_before_it, an_embedding_goes_with_a_forgotten_message_before_it,
                 an_embedding_goes_with_the_message_it_was_made_with, an_embedding_of_words_that_are_gone_is_not_stored;
+            forgotten: most_of_a_person_goes_before_the_turn_that_forgets_them;
             leases: parts_are_shared_out, members_are_counted_by_group, events_reach_the_others, a_lease_ends_by_the_stores_clock, a_process_that_lost_a_part_commits_nothing,
                 a_process_that_lost_an_account_settles_only_what_was_sent, leaving_gives_everything_back,
                 unfinished_is_listed_by_part, the_oldest_unstarted_message_is_known;

@@ -2,6 +2,7 @@
 //! not know.
 
 mod addresses;
+mod older;
 mod relevance;
 
 use async_trait::async_trait;
@@ -151,7 +152,7 @@ async fn only_what_changed_is_read_again_and_what_is_gone_leaves() {
         &*(Arc::clone(&store) as Arc<dyn galatea_core::store::PluginStore>),
         &[library.agent()],
         "copied",
-        None,
+        &[],
         5,
     )
     .await
@@ -240,7 +241,7 @@ async fn every_agent_has_shared_documents_and_only_its_own() {
     let plugin_store = Arc::clone(&store) as Arc<dyn galatea_core::store::PluginStore>;
     let finds = async |who: &Library| {
         let agents = [who.agent(), shared_agent()];
-        let found = search(&*plugin_store, &agents, "what opens the safe and the office", None, 9)
+        let found = search(&*plugin_store, &agents, "what opens the safe and the office", &[], 9)
             .await
             .unwrap();
         found.into_iter().map(|found| found.piece.text).collect::<BTreeSet<_>>()
@@ -260,9 +261,9 @@ async fn pieces_go_with_their_document_and_those_of_an_earlier_version_are_found
     let plugin_store = Arc::clone(&store) as Arc<dyn galatea_core::store::PluginStore>;
     let agent = library.agent();
     let finds = async || {
-        let meaning = Questions::default().meaning(&(bag() as _), "kettle boils").await.unwrap();
+        let asked = library.meanings(&Questions::default(), "kettle boils").await.unwrap();
         let agents = [agent, shared_agent()];
-        let found = search(&*plugin_store, &agents, "kettle", Some(&meaning), 5).await.unwrap();
+        let found = search(&*plugin_store, &agents, "kettle", &asked.meanings, 5).await.unwrap();
         found.iter().map(|f| (f.by_words, f.by_meaning)).collect::<Vec<_>>()
     };
     assert_eq!(finds().await, [(Some(1), Some(1))]);
@@ -302,9 +303,9 @@ async fn what_the_embeddings_of_documents_cost_is_in_the_ledger() {
     let today = once[0].day;
     // A search embeds the question, and the first one the texts it is compared with.
     let questions = Questions::default();
-    library.meaning(&questions, "Where is the kettle?").await.unwrap().unwrap();
+    library.meanings(&questions, "Where is the kettle?").await.unwrap();
     let [first] = &rows().await[..] else { panic!("one row") };
-    library.meaning(&questions, "Where is the kettle?").await.unwrap().unwrap();
+    library.meanings(&questions, "Where is the kettle?").await.unwrap();
     let [second] = &rows().await[..] else { panic!("one row") };
     assert_eq!((first.amount.calls, second.amount.calls), (2, 3));
     let (compared, asked) = (first.amount.input - input, second.amount.input - first.amount.input);

@@ -2,9 +2,9 @@
 
 use async_trait::async_trait;
 use galatea_core::{
-    AgentId, Derived, Embedding, Entity, EntityId, Error, ErrorKind, Memory, MemoryId, Participant,
-    ParticipantState, Relationship, Result, Room, RoomId, Sent, Task, TaskId, Timestamp, World,
-    WorldId,
+    AgentId, Derived, Embedding, Entity, EntityId, Error, ErrorKind, Memory, MemoryId, MemoryKind,
+    Participant, ParticipantState, Relationship, Result, Room, RoomId, Sent, Task, TaskId,
+    Timestamp, World, WorldId,
     content::Content,
     store::{
         CacheStore, EmbeddingClaim, EmbeddingStore, EntityStore, MemoryQuery, MemoryStore,
@@ -264,11 +264,17 @@ impl EmbeddingStore for Double {
             .map(|m| Unembedded { memory: m.clone(), before: tables.before.get(&m.id).cloned() })
             .collect())
     }
-    async fn older_embeddings(&self, agent: AgentId, model: &str) -> Result<Vec<OlderEmbeddings>> {
+    async fn older_embeddings(
+        &self,
+        agent: AgentId,
+        kinds: &[MemoryKind],
+        model: &str,
+    ) -> Result<Vec<OlderEmbeddings>> {
         let mut tables = self.asked();
         tables.older_asked += 1;
         let mut found: Vec<OlderEmbeddings> = Vec::new();
-        for memory in tables.memories.iter().filter(|m| m.agent_id == agent) {
+        let searched = |m: &&Memory| m.agent_id == agent && kinds.contains(&m.kind);
+        for memory in tables.memories.iter().filter(searched) {
             let Some((of, embedding)) = tables.embeddings.get(&memory.id) else { continue };
             let older = OlderEmbeddings { model: of.clone(), width: embedding.width() };
             if of != model && !found.contains(&older) {

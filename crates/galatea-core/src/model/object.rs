@@ -5,13 +5,14 @@
 use async_trait::async_trait;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
 
 use super::{
     ChatMessage, Finish, LIMIT_CODE, ModelInfo, Models, TextAnswer, TextModel, TextRequest, Tier,
     Usage, schema::misfits,
 };
 use crate::{
+    clock::{Clock, SystemClock},
     error::{Error, ErrorKind, Result},
     mended_json,
 };
@@ -43,17 +44,31 @@ pub trait ObjectModel: Send + Sync {
     /// Name and provider. No I/O.
     fn info(&self) -> &ModelInfo;
     /// One call: no retry in here. The text of the answer is the JSON. [`generate`] reads it, mends
-    /// it, checks it against the schema, and asks again with what is wrong.
+    /// it, checks it against the schema, and asks again with what is wrong. The runtime ends the call
+    /// at the request's deadline.
     async fn generate_object(&self, request: &TextRequest, schema: &Value) -> Result<TextAnswer>;
 }
 
+/// Longest time for an object where nothing says otherwise: the default of `MODEL_TOTAL_TIMEOUT`.
+const TOTAL: Duration = Duration::from_secs(120);
+
 /// The object models of one agent, those of the highest priority first.
-#[derive(Clone, Default)]
+#[derive(Clone)]
 pub struct ObjectModels {
     /// For short objects.
     pub small: Vec<Arc<dyn ObjectModel>>,
     /// For long ones.
     pub large: Vec<Arc<dyn ObjectModel>>,
+    /// The clock of [`TextRequest::deadline`].
+    pub clock: Arc<dyn Clock>,
+    /// Longest time for one object, all models together.
+    pub total: Duration,
+}
+
+impl Default for ObjectModels {
+    fn default() -> Self {
+        Self { small: Vec::new(), large: Vec::new(), clock: Arc::new(SystemClock), total: TOTAL }
+    }
 }
 
 impl ObjectModels {
@@ -85,7 +100,9 @@ pub struct Object {
 /// elizaOS `useModel` for object types: asks for an object that fits a JSON Schema. The request says
 /// what the object is about. The object models of the type are asked first, by their priority. If one
 /// fails, or gives nothing that fits, the next one is asked, and at last the text model, whose
-/// instructions then contain the schema.
+/// instructions then contain the schema. One deadline bounds all of them: that of the request, or
+/// [`ObjectModels::total`]. Each object model gets half of what is left of it for all its answers,
+/// so that one that hangs or never fits leaves time to those behind it.
 ///
 /// # Errors
 /// Those of the text model ([`generate_by`]). A limit of money or tokens ([`LIMIT_CODE`]) ends it at
@@ -96,8 +113,18 @@ pub async fn generate(
     request: &TextRequest,
     schema: &Value,
 ) -> Result<Object> {
-    for model in models.objects.of(tier) {
-        match fitting(Asking::Object(model.as_ref(), schema), request, schema).await {
+    let (objects, text) = (models.objects.of(tier), models.text(tier.text()).as_ref());
+    if objects.is_empty() {
+        return generate_by(text, request, schema).await;
+    }
+    let clock = &models.objects.clock;
+    let own = clock.now().plus(models.objects.total);
+    let deadline = request.deadline.map_or(own, |asked| asked.min(own));
+    for model in objects {
+        let now = clock.now();
+        let share = now.plus(deadline.since(now) / 2);
+        let asked = TextRequest { deadline: Some(share), ..request.clone() };
+        match fitting(Asking::Object(model.as_ref(), schema), &asked, schema).await {
             Ok(object) => return Ok(object),
             Err(error) if error.code() == Some(LIMIT_CODE) => return Err(error),
             Err(error) => {
@@ -105,7 +132,8 @@ pub async fn generate(
             }
         }
     }
-    generate_by(models.text(tier.text()).as_ref(), request, schema).await
+    let asked = TextRequest { deadline: Some(deadline), ..request.clone() };
+    generate_by(text, &asked, schema).await
 }
 
 /// Asks a text model for an object that fits a JSON Schema, which is added to its instructions.

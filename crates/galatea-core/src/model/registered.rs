@@ -32,7 +32,9 @@ pub enum PluginModel {
     /// Describes pictures.
     Vision(Arc<dyn TextModel>),
     /// Vectors. Only the model of the highest priority is used, and none in its place if it fails:
-    /// vectors of two models cannot be compared.
+    /// vectors of two models cannot be compared. The others, and what [`EmbeddingModel::sibling`] of
+    /// each of them names, embed questions for memories that they embedded before. So a plugin that
+    /// changes its model registers the earlier one with a lower priority.
     Embedding(Arc<dyn EmbeddingModel>),
     /// Turns sound into words.
     Transcription(Arc<dyn MediaModel<Transcription>>),

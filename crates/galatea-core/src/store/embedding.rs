@@ -69,11 +69,17 @@ pub trait EmbeddingStore: Send + Sync {
     /// stored, and now and then.
     async fn claim_unembedded(&self, claim: &EmbeddingClaim) -> Result<Vec<Unembedded>>;
     /// Models whose embeddings wait to be replaced by those of `model`, the one with the most rows
-    /// first, and at most two. Of messages, facts, summaries and profiles of this agent, without
-    /// what was given up. It reads some thousand rows at most, so a sparse rest of a large store may
-    /// be missed for a while; it is empty once nothing of another model waits. Called
-    /// now and then by a search by meaning.
-    async fn older_embeddings(&self, agent: AgentId, model: &str) -> Result<Vec<OlderEmbeddings>>;
+    /// first, and at most two. Of memories of these kinds of this agent, without what was given up.
+    /// Pieces of documents (`Fragments`) are in no queue: theirs are models that embedded some of
+    /// them, which may be the present model of another agent that shares its documents. It reads
+    /// some thousand rows at most, so a sparse rest of a large store may be missed for a while; it
+    /// is empty once nothing of another model waits. Called now and then by a search by meaning.
+    async fn older_embeddings(
+        &self,
+        agent: AgentId,
+        kinds: &[MemoryKind],
+        model: &str,
+    ) -> Result<Vec<OlderEmbeddings>>;
     /// Marks memories that the model refuses, whether the queue has come to them or not. They are
     /// offered again when their text changes, and to another model. Called when the model refused a
     /// text by itself.

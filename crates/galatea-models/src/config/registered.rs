@@ -1,6 +1,8 @@
 //! Joins the models that plugins bring with the configured ones: by type, from the highest priority
 //! down, the next one if one fails.
 
+mod embedding;
+
 use std::{cmp::Reverse, sync::Arc};
 
 use galatea_core::{
@@ -23,6 +25,7 @@ use crate::{
     media::{MediaChain, MediaLink},
     tuned::Tuned,
 };
+use embedding::EmbeddingModels;
 
 /// The priority of the configured models.
 const CONFIGURED: i32 = 0;
@@ -96,6 +99,8 @@ pub fn with_registered(
         objects: ObjectModels {
             small: join.objects(ObjectTier::ObjectSmall, registered),
             large: join.objects(ObjectTier::ObjectLarge, registered),
+            clock: Arc::clone(clock),
+            total,
         },
         embedding: join.embedding(models.embedding, registered),
         media,
@@ -128,7 +133,8 @@ struct Join<'a> {
 }
 
 impl Join<'_> {
-    /// Vectors of two models cannot be compared, so one model makes all of them.
+    /// Vectors of two models cannot be compared, so one model makes all of them. The others only
+    /// embed questions for what they embedded before.
     fn embedding(
         &self,
         own: Option<Arc<dyn EmbeddingModel>>,
@@ -138,18 +144,21 @@ impl Join<'_> {
             PluginModel::Embedding(model) => Some(Arc::clone(model)),
             _ => None,
         };
-        let (is_own, model) = ranked(own.as_ref(), select(registered, of)).into_iter().next()?;
-        if is_own {
-            return Some(model);
+        let others = select(registered, of);
+        if others.is_empty() {
+            return own;
         }
         let total = self.allowed.total.min(EMBEDDING);
-        let allowed = Allowed { total, fair: total };
-        let info = model.info().clone();
-        Some(Arc::new(self.guard(PluginUse::Embedding, &info, model, allowed)))
+        let guard = Guard {
+            clock: Arc::clone(self.clock),
+            dependencies: self.dependencies.clone(),
+            allowed: Allowed { total, fair: total },
+        };
+        EmbeddingModels::join(ranked(own.as_ref(), others), guard)
     }
 
-    /// The object models of plugins, the highest priority first. Each may take half of the time of an
-    /// answer, so that one that hangs leaves some to those after it.
+    /// The object models of plugins, the highest priority first. A call may take half of the time of an
+    /// answer; what is left of it bounds all calls of a model (`object::generate`).
     fn objects(
         &self,
         tier: ObjectTier,
@@ -228,9 +237,32 @@ impl Join<'_> {
         model: Arc<M>,
         allowed: Allowed,
     ) -> Guarded<M> {
-        let (limits, now) = (limits(allowed.total), self.clock.now());
+        let guard = Guard {
+            clock: Arc::clone(self.clock),
+            dependencies: self.dependencies.clone(),
+            allowed,
+        };
+        guard.of(used_for, info, model)
+    }
+}
+
+/// What a breaker and a timeout around a plugin's model need.
+struct Guard {
+    clock: Arc<dyn Clock>,
+    dependencies: Dependencies,
+    allowed: Allowed,
+}
+
+impl Guard {
+    fn of<M: Send + Sync + ?Sized>(
+        &self,
+        used_for: PluginUse,
+        info: &ModelInfo,
+        model: Arc<M>,
+    ) -> Guarded<M> {
+        let (limits, now) = (limits(self.allowed.total), self.clock.now());
         let breaker = self.dependencies.breaker_of_plugin(used_for, &info.full_name(), limits, now);
-        Guarded::new(model, breaker, allowed, false, Arc::clone(self.clock))
+        Guarded::new(model, breaker, self.allowed, false, Arc::clone(&self.clock))
     }
 }
 

@@ -60,6 +60,7 @@ impl Meter {
             objects: ObjectModels {
                 small: models.objects.small.iter().map(object).collect(),
                 large: models.objects.large.iter().map(object).collect(),
+                ..models.objects.clone()
             },
             embedding: models.embedding.as_ref().map(|inner| self.embedding(inner)),
             media: MediaModels::default(),

@@ -116,10 +116,16 @@ async fn privacy(store: &dyn Store, turn: &Turn<'_>, args: &str) -> Result<Done>
         return export::run(store, turn).await;
     }
     if args.trim().eq_ignore_ascii_case("forget me") {
+        // Most of it first, in small commits: others wait for no commit of 100,000 messages.
+        let entity = turn.message.entity_id;
+        let ahead = store.forget_ahead(agent, entity).await?;
+        if ahead > 0 {
+            tracing::info!(turn = %turn.id, deleted = ahead, "deleted most of what a person wrote and was answered; the turn's commit forgets the rest");
+        }
         // Together with the turn: what is said is done.
         // What waits for an answer goes first: a confirmation in between finds nothing to confirm.
         let (mut effects, linked) = link::forget(store, turn).await?;
-        effects.push(RequestedChange::ForgetPerson { entity: turn.message.entity_id });
+        effects.push(RequestedChange::ForgetPerson { entity });
         let others = count.saturating_sub(1);
         let text = format!(
             "Done. I deleted this command and {others} other messages of yours and notes about you, what I answered you, and your names.{linked}"

@@ -48,11 +48,8 @@ impl Numbers {
 
 /// The terms of a word, and whether each is the form that was asked for.
 pub(super) fn terms_of(asked: &Asked) -> impl Iterator<Item = (u32, bool)> {
-    let exact = if asked.prefix {
-        terms::beginning(&asked.exact)
-    } else {
-        terms::number(&asked.exact)
-    };
+    let exact =
+        if asked.prefix { terms::beginning(&asked.exact) } else { terms::number(&asked.exact) };
     let stems = asked.stems.iter().map(|stem| (terms::number(stem), false));
     std::iter::once((exact, true)).chain(stems)
 }

@@ -36,19 +36,20 @@ const WHOLE: &[(&str, &[&str])] = &[
     // An operator's search by meaning compares the signs of all embeddings.
     ("operator's search", &["embeddings", "memories"]),
     // Tasks are few, and a person or a Room seldom goes.
-    ("effect::FORGET_TASKS", &["tasks"]),
+    ("forget::TASKS", &["tasks"]),
     ("room::MOVE", &["tasks"]),
 ];
 
 /// The same in SQLite.
 const WHOLE_IN_SQLITE: &[(&str, &[&str])] = &[
     // Forgetting a person and moving a Room go through the queues once (migration 0006).
-    ("effect::FORGET_INBOX", &["inbox"]),
+    ("forget::INBOX", &["inbox"]),
     // It also reads the agent's summaries once, to find those of Worlds with a retention period.
-    ("effect::FORGET_DOOMED", &["inbox", "memories"]),
-    ("effect::FORGET_UNREMEMBERED", &["inbox"]),
-    ("effect::FORGET_UNSENT", &["inbox"]),
-    ("effect::FORGET_WORLDS", &["worlds"]),
+    ("forget::DOOMED", &["inbox", "memories"]),
+    ("forget::UNREMEMBERED", &["inbox"]),
+    ("forget::UNSENT", &["inbox"]),
+    ("forget::WORLDS", &["worlds"]),
+    ("forget::MEMORIES", &["inbox"]),
     ("room::MOVE", &["inbox", "outbox"]),
     // Lists of all that an agent has of something.
     ("link::LINKS", &["identity_links"]),
@@ -61,7 +62,7 @@ const WHOLE_IN_SQLITE: &[(&str, &[&str])] = &[
 const WHOLE_IN_POSTGRES: &[(&str, &[&str])] = &[
     // What was made from all that a person wrote: the server takes it for a good part of the table.
     // The same holds for the Rooms of Worlds with a retention period.
-    ("effect::FORGET_DOOMED", &["memory_sources", "rooms"]),
+    ("forget::DOOMED", &["memory_sources", "rooms"]),
 ];
 
 /// Which of these reads no list allows.

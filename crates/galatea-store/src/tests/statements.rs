@@ -12,8 +12,8 @@ use galatea_testkit::store_suite::fixtures::Scene;
 use crate::{
     agent, audit, background, backlog, cache, connect, connector_state, cursor, derived,
     dialect::{Dialects, Listed},
-    doomed, effect, embedding, entity, inbox, index, link, memory, neighbour, outbox, postgres,
-    recall, relationship, room, rows, sqlite, step, talk, task, usage, world,
+    doomed, effect, embedding, entity, forget, inbox, index, link, memory, neighbour, outbox,
+    postgres, recall, relationship, room, rows, sqlite, step, talk, task, usage, world,
 };
 
 /// Constants of other modules as [`Listed`].
@@ -46,6 +46,7 @@ const NAMED: &[Listed] = listed![
     backlog::GIVE_UP,
     backlog::MARK,
     backlog::OLDER,
+    backlog::OLDER_PIECES,
     backlog::WAITING,
     cache::CACHED,
     cache::EXPIRE,
@@ -69,6 +70,7 @@ const NAMED: &[Listed] = listed![
     embedding::SAVE,
     entity::ENTITIES,
     entity::ENTITIES_IN_ROOM,
+    forget::MEMORIES,
     inbox::TROUBLED,
     inbox::UNEXPLAINED,
     index::KEEP_MARKS,
@@ -177,6 +179,7 @@ fn named() -> impl Iterator<Item = Listed> {
         outbox::READS,
         connect::WRITES,
         effect::WRITES,
+        forget::WRITES,
         doomed::WRITES,
         neighbour::WRITES,
         room::WRITES,

@@ -1,7 +1,8 @@
 //! What waits for an embedding.
 
 use galatea_core::{
-    Content, Embedding, Memory, MemoryKind, Store, Timestamp, store::EmbeddingClaim,
+    Content, Embedding, Memory, MemoryKind, RoomId, Store, Timestamp, WorldId,
+    store::EmbeddingClaim,
 };
 use std::sync::Arc;
 
@@ -93,7 +94,8 @@ pub async fn older_models_are_known_until_their_embeddings_are_replaced(store: A
     let theirs = stranger.memory("theirs", 9);
     store.save_memories(std::slice::from_ref(&theirs)).await.unwrap();
     let older = async |model: &str| {
-        let older = store.older_embeddings(scene.agent, model).await.unwrap();
+        let older =
+            store.older_embeddings(scene.agent, &[MemoryKind::Messages], model).await.unwrap();
         older.into_iter().map(|of| (of.model, of.width)).collect::<Vec<_>>()
     };
     assert_eq!(older("a").await, [], "nothing is embedded");
@@ -113,4 +115,38 @@ pub async fn older_models_are_known_until_their_embeddings_are_replaced(store: A
     let back = claimed(&store, &claim(scene, "a", 9, 2_000)).await;
     assert_eq!(back.len(), 4, "the first model is used again: {back:?}");
     assert_eq!(older("a").await, [("b".to_owned(), 2)]);
+}
+
+/// Pieces of documents are in no queue; what embedded some of them is known all the same, whoever's
+/// other embeddings there are.
+pub async fn models_that_embedded_pieces_of_documents_are_known(store: Arc<dyn Store>) {
+    let (scene, stranger) = (Scene::new(), Scene::new());
+    let piece = |scene: Scene, text: &str| Memory {
+        kind: MemoryKind::Fragments,
+        room_id: RoomId(scene.agent.0),
+        world_id: Some(WorldId(scene.agent.0)),
+        ..scene.memory(text, 1)
+    };
+    let pieces: Vec<Memory> = (0..3).map(|n| piece(scene, &format!("piece {n}"))).collect();
+    let (theirs, message) = (piece(stranger, "theirs"), scene.memory("message", 2));
+    store
+        .save_memories(&[pieces.clone(), vec![theirs.clone(), message.clone()]].concat())
+        .await
+        .unwrap();
+    let older = async |model: &str| {
+        let kinds = [MemoryKind::Fragments];
+        let older = store.older_embeddings(scene.agent, &kinds, model).await.unwrap();
+        older.into_iter().map(|of| of.model).collect::<Vec<_>>()
+    };
+    assert_eq!(older("a").await, [""; 0], "nothing is embedded");
+    let all: Vec<(&Memory, Embedding)> = pieces.iter().map(|m| (m, vector())).collect();
+    store.save_embeddings(scene.agent, "a", &all).await.unwrap();
+    store.save_embeddings(stranger.agent, "x", &[(&theirs, vector())]).await.unwrap();
+    store.save_embeddings(scene.agent, "y", &[(&message, vector())]).await.unwrap();
+    assert_eq!(older("a").await, [""; 0]);
+    assert_eq!(older("b").await, ["a"]);
+    store.save_embeddings(scene.agent, "b", &all[..2]).await.unwrap();
+    assert_eq!(older("b").await, ["a"], "one is left");
+    store.save_embeddings(scene.agent, "b", &all[2..]).await.unwrap();
+    assert_eq!(older("b").await, [""; 0]);
 }

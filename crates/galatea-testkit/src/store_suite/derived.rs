@@ -192,6 +192,35 @@ pub async fn a_fact_is_superseded_and_restored(store: Arc<dyn Store>) {
     assert_eq!(recalled(&store, scene, "home").await, ["home is Ghent"]);
 }
 
+/// An import stores a replaced fact before what replaced it. It holds again when that goes.
+pub async fn a_fact_is_stored_with_what_replaced_it(store: Arc<dyn Store>) {
+    let scene = Scene::new();
+    let said = [scene.memory("I live there", 1), scene.memory("I moved", 2)];
+    store.save_memories(&said).await.unwrap();
+    let new = fact(scene, "home is Lyon", 4, &[said[1].id]);
+    let old = Derived {
+        valid_until: Some(Timestamp(9)),
+        superseded_by: Some(new.memory.id),
+        ..fact(scene, "home is Ghent", 3, &[said[0].id])
+    };
+    let holds =
+        Derived { valid_until: None, ..fact(scene, "home is where the hat is", 5, &[said[0].id]) };
+    let holds = Derived { superseded_by: Some(new.memory.id), ..holds };
+    save(&store, scene, &[&old, &holds]).await;
+    let ids = [old.memory.id, holds.memory.id];
+    let read = store.derived(scene.agent, &ids).await.unwrap();
+    let by: Vec<_> = read.iter().map(|row| (row.valid_until, row.superseded_by)).collect();
+    assert_eq!(
+        by,
+        [(old.valid_until, old.superseded_by), (None, None)],
+        "what holds is replaced by nothing"
+    );
+    save(&store, scene, &[&new]).await;
+    assert_eq!(recalled(&store, scene, "Ghent Lyon").await, ["home is Lyon"]);
+    store.delete_memories(scene.agent, &[said[1].id]).await.unwrap();
+    assert_eq!(recalled(&store, scene, "Ghent Lyon").await, ["home is Ghent"]);
+}
+
 /// With a source goes what was made from it, step by step; a fact that another message backs stays.
 pub async fn derived_memories_go_with_their_sources(store: Arc<dyn Store>) {
     let scene = Scene::new();

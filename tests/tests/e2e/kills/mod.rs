@@ -1,9 +1,10 @@
 //! Memory work that a crash cuts off at each of its writes: imports, documents, embeddings,
-//! summaries, and pictures and speech that are made. After the next start the work goes on, with
-//! nothing twice and nothing missing.
+//! summaries, pictures and speech that are made, and a person who is forgotten. After the next
+//! start the work goes on, with nothing twice and nothing missing.
 
 mod documents;
 mod embeddings;
+mod forgotten;
 mod imports;
 mod made;
 mod summaries;

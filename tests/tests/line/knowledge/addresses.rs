@@ -69,7 +69,7 @@ impl Web {
 
     async fn found(&self, question: &str) -> Vec<String> {
         let store = Arc::clone(&self.store) as Arc<dyn galatea_core::store::PluginStore>;
-        let found = search(&*store, &[self.library.agent()], question, None, 5).await.unwrap();
+        let found = search(&*store, &[self.library.agent()], question, &[], 5).await.unwrap();
         found.into_iter().map(|found| found.piece.text).collect()
     }
 

@@ -76,7 +76,7 @@ async fn the_threshold_tells_questions_with_an_answer_from_others() {
     library.sync(&|_| {}).await.unwrap();
     let plugin_store = Arc::clone(&store) as Arc<dyn galatea_core::store::PluginStore>;
     let found = async |question: &str| {
-        let found = search(&*plugin_store, &[library.agent()], question, None, 10).await.unwrap();
+        let found = search(&*plugin_store, &[library.agent()], question, &[], 10).await.unwrap();
         let best = found.iter().map(|found| found.coverage).fold(0.0, f32::max);
         (best, !relevant(found, None).is_empty())
     };

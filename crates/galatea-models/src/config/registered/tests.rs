@@ -1,5 +1,8 @@
 //! Tests of the order in which models of plugins are asked, and of their parameters.
 
+mod deadlines;
+mod older;
+
 use super::*;
 use async_trait::async_trait;
 use galatea_core::{

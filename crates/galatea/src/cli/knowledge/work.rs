@@ -3,7 +3,8 @@
 use galatea_core::{Clock, Error, ErrorKind, Skew, Store, SystemClock};
 use galatea_http::{HttpClient, HttpOptions};
 use galatea_knowledge::{
-    Library, Origin, Place, Questions, Source, Step, Stored, is_relevant, search, shared_agent,
+    Library, Meanings, Origin, Place, Questions, Source, Step, Stored, is_relevant, search,
+    shared_agent,
 };
 use serde_json::json;
 use std::{
@@ -157,16 +158,16 @@ impl Shelf {
     ) -> Result<ExitCode> {
         let mut all = Vec::new();
         for agent in &self.agents {
-            let asked = agent.library.meaning(&Questions::default(), question).await;
-            let meaning = asked.unwrap_or_else(|error| {
-                context.output.say(format!("searched by words only: {error}"));
-                None
+            let asked = agent.library.meanings(&Questions::default(), question).await;
+            let Meanings { meanings, note } = asked.unwrap_or_else(|error| Meanings {
+                meanings: Vec::new(),
+                note: Some(format!("searched by words only: {error}")),
             });
+            note.into_iter().for_each(|note| context.output.say(note));
             let agents = [agent.library.agent(), shared_agent()];
-            let found =
-                search(&*self.plugin_store(), &agents, question, meaning.as_ref(), limit).await?;
+            let found = search(&*self.plugin_store(), &agents, question, &meanings, limit).await?;
             for (n, found) in found.iter().enumerate() {
-                let relevant = is_relevant(found, meaning.as_ref());
+                let relevant = is_relevant(found, meanings.first());
                 if json {
                     all.push(show::found_json(&agent.name, found, relevant));
                 } else {

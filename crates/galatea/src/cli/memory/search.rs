@@ -1,16 +1,17 @@
 //! `memory search`: by words, and by meaning where an embedding model is configured.
 
 use galatea_core::{
-    AgentIdentity, Clock, Embedding, EmbeddingModel, Entity, EntityId, Error, ErrorKind, Memory,
-    Settings, Source, Store, SystemClock, Visibility,
+    AgentIdentity, Clock, EmbeddingModel, Entity, EntityId, Memory, ModelInfo, Settings, Source,
+    Store, SystemClock, Visibility,
     fusion::{self, Fusion, Named, Ranked},
-    store::{Day, Meaning, RecallQuery, Recalled},
+    question_models::{Answers, LONGEST, QuestionModels, Searched},
+    store::{Day, RecallQuery, Recalled},
 };
 use galatea_http::{HttpClient, HttpOptions};
 use galatea_knowledge::embedding_cost;
 use serde_json::{Value, json};
-use std::{collections::BTreeMap, process::ExitCode, sync::Arc, time::Duration};
-use tokio::time::timeout;
+use std::{collections::BTreeMap, process::ExitCode, sync::Arc};
+use tokio::time::Instant;
 
 use super::{
     list::{Names, USUAL},
@@ -18,8 +19,6 @@ use super::{
 };
 use crate::{context::Context, failure::Result, personas, plugins};
 
-/// Longest wait for the embedding model: a person waits.
-const PATIENCE: Duration = Duration::from_secs(20);
 /// Source of what searches cost in the ledger, where platforms stand otherwise.
 const SOURCE: Source = Source::new("memory");
 
@@ -38,8 +37,11 @@ pub(super) async fn search(
     let asked = fusion::embedded_question(text, &names);
     let mut query = question(&selection, text, which.limit.unwrap_or(USUAL));
     query.fusion = Fusion::of(&settings)?;
-    match meaning(store, &selection, asked, &settings).await {
-        Ok(Some(meaning)) => query.meanings.push(meaning),
+    match meanings(store, &query, &asked, &settings).await {
+        Ok(Some(answers)) => {
+            query.meanings = answers.meanings();
+            answers.note.into_iter().for_each(|note| context.output.say(note));
+        }
         Ok(None) => {
             context.output.say("searched by words only: no embedding model is configured");
         }
@@ -100,27 +102,30 @@ async fn named(store: &dyn Store, selection: &Selection, text: &str) -> Result<N
     Ok(named)
 }
 
-/// The meaning of a question; its cost goes into the ledger. None without an embedding model.
-async fn meaning(
+/// What a question means to the present embedding model, and to those before it while memories have
+/// embeddings of them; their cost goes into the ledger. None without an embedding model.
+async fn meanings(
     store: &dyn Store,
-    selection: &Selection,
-    asked: String,
+    query: &RecallQuery,
+    asked: &str,
     settings: &Settings,
-) -> galatea_core::Result<Option<Meaning>> {
+) -> galatea_core::Result<Option<Answers>> {
     let Some(model) = model(settings)? else { return Ok(None) };
     if asked.is_empty() {
-        return Ok(None);
+        return Ok(Some(Answers::default()));
     }
-    let texts = [asked];
-    let vectors = timeout(PATIENCE, model.embed(&texts))
-        .await
-        .map_err(|_| Error::new(ErrorKind::Timeout, "the embedding model took too long"))??;
-    let (info, day) = (model.info(), Day::of(SystemClock.now()));
+    let (agents, now) = ([query.visible.agent()], SystemClock.now());
+    let searched = Searched { store, agents: &agents, now };
+    let models = QuestionModels::of(query.sorts());
+    let deadline = Instant::now() + LONGEST;
+    let answers = models.embed(searched, &model, asked, &|_, _| Vec::new(), deadline).await?;
     // An id is its own text.
-    let identity = AgentIdentity::new(Some(&selection.agent.to_string()), "");
-    store.add_usage(&[embedding_cost(&identity, SOURCE, day, info, &texts)]).await?;
-    let embedding = Embedding::new(vectors.into_iter().next().unwrap_or_default())?;
-    Ok(Some(Meaning { model: info.full_name(), embedding }))
+    let identity = AgentIdentity::new(Some(&query.visible.agent().to_string()), "");
+    let cost = |(info, texts): &(ModelInfo, Vec<String>)| {
+        embedding_cost(&identity, SOURCE, Day::of(now), info, texts)
+    };
+    store.add_usage(&answers.calls.iter().map(cost).collect::<Vec<_>>()).await?;
+    Ok(Some(answers))
 }
 
 /// The settings of the agent, if its character is one of those configured.

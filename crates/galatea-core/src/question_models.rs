@@ -1,0 +1,193 @@
+//! Embeds a question by the present embedding model and, as long as the store has embeddings of
+//! them, by the models before it: the old index answers until everything is embedded again.
+
+mod older;
+
+use std::{sync::Arc, time::Duration};
+use tokio::{
+    sync::Semaphore,
+    time::{Instant, timeout_at},
+};
+
+use crate::{
+    clock::Timestamp,
+    embedding::Embedding,
+    error::{Error, ErrorKind, Result},
+    ids::AgentId,
+    memory::MemoryKind,
+    model::{EmbeddingModel, ModelInfo},
+    settings::Settings,
+    store::{self, EmbeddingStore},
+    variable::Variable,
+};
+use older::Older;
+
+/// The runtime's time limit of a turn.
+const TURN: Variable = Variable::new("TURN_TIMEOUT_SECONDS", "The runtime's.").or("120");
+/// The share of a turn's time limit for embedding its question, as a divisor: six seconds of two
+/// minutes. The answer itself takes about as long.
+const PART: u32 = 20;
+/// Longest wait for an embedding, however long a turn may take, because a person is waiting.
+pub const LONGEST: Duration = Duration::from_secs(20);
+/// Concurrent requests to the present model. A caller stops waiting at its deadline, but each
+/// request runs to its end, so that a service that hangs is detected.
+const ASKED_AT_ONCE: usize = 4;
+
+/// How long a turn waits for the embedding of its question.
+pub fn patience(settings: &Settings) -> Duration {
+    let seconds = settings.parse::<u64>(&TURN, "a whole number").ok().flatten().unwrap_or(120);
+    (Duration::from_secs(seconds) / PART).min(LONGEST)
+}
+
+/// Asks embedding models for questions. One for each kind of search of one agent, since it caches
+/// which older models that search needs.
+pub struct QuestionModels {
+    asking: Arc<Semaphore>,
+    older: Older,
+}
+
+/// Where a question is looked for.
+#[derive(Clone, Copy)]
+pub struct Searched<'a> {
+    /// The store that has the embeddings.
+    pub store: &'a dyn EmbeddingStore,
+    /// Whose memories are searched.
+    pub agents: &'a [AgentId],
+    /// The current time.
+    pub now: Timestamp,
+}
+
+/// Further texts that a model embeds in the same call: those that a question is compared with. It
+/// gets the model's [`ModelInfo::full_name`], and of an older model the width of its embeddings.
+pub type Beside<'a> = &'a (dyn Fn(&str, Option<usize>) -> Vec<String> + Sync);
+
+/// What the models answered.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Answers {
+    /// One for each model that answered, the present one first. Empty if the vector of the present
+    /// model cannot be compared.
+    pub answered: Vec<Answered>,
+    /// Which models did not answer, and why.
+    pub note: Option<String>,
+    /// The calls that were answered, with their texts, for callers that count them themselves.
+    pub calls: Vec<(ModelInfo, Vec<String>)>,
+}
+
+/// The answer of one model.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Answered {
+    /// The model, [`ModelInfo::full_name`].
+    pub model: String,
+    /// The question.
+    pub question: Embedding,
+    /// The texts beside it, in their order.
+    pub beside: Vec<Embedding>,
+}
+
+impl Answers {
+    /// As a search takes them.
+    pub fn meanings(&self) -> Vec<store::Meaning> {
+        let meaning = |of: &Answered| store::Meaning {
+            model: of.model.clone(),
+            embedding: of.question.clone(),
+        };
+        self.answered.iter().map(meaning).collect()
+    }
+}
+
+impl QuestionModels {
+    /// For searches of memories of these kinds.
+    pub fn of(kinds: &[MemoryKind]) -> Self {
+        Self { asking: Arc::new(Semaphore::new(ASKED_AT_ONCE)), older: Older::of(kinds) }
+    }
+
+    /// Embeds a question by all models at once, and waits for them until the deadline.
+    ///
+    /// # Errors
+    /// Those of the present model, and `Timeout`, if no older model answered either. The question is
+    /// then compared by words.
+    pub async fn embed(
+        &self,
+        searched: Searched<'_>,
+        model: &Arc<dyn EmbeddingModel>,
+        question: &str,
+        beside: Beside<'_>,
+        deadline: Instant,
+    ) -> Result<Answers> {
+        let texts = |model: &str, width: Option<usize>| {
+            let mut texts = vec![question.to_owned()];
+            texts.extend(beside(model, width));
+            texts
+        };
+        let older = self.older.ask(searched, model, &texts).await;
+        let asked = texts(&model.info().full_name(), None);
+        let present = self.ask_present(model, asked.clone(), deadline).await;
+        let read = present.map(|vectors| read(model.info(), vectors));
+        let known = match &read {
+            Ok(Ok(answered)) => Some(&answered.question),
+            _ => None,
+        };
+        let mut answers = self.older.answers(searched.now, older, known, deadline).await;
+        match read {
+            Ok(answer) => {
+                answers.calls.insert(0, (model.info().clone(), asked));
+                match answer {
+                    Ok(answered) => answers.answered.insert(0, answered),
+                    Err(unusable) => {
+                        tracing::warn!(model = model.info().full_name(), error = %unusable.report(), "unusable vector from the embedding model; its question is compared by words");
+                        answers.answered.clear();
+                        answers.note = Some(unusable.to_string());
+                    }
+                }
+            }
+            Err(error) if answers.answered.is_empty() => return Err(error),
+            Err(error) => {
+                answers.note = Some(format!(
+                    "only what an older embedding model embedded is found by meaning: {error}"
+                ));
+            }
+        }
+        Ok(answers)
+    }
+
+    async fn ask_present(
+        &self,
+        model: &Arc<dyn EmbeddingModel>,
+        texts: Vec<String>,
+        deadline: Instant,
+    ) -> Result<Vec<Vec<f32>>> {
+        // Other questions may hold all permits while they wait for a service that hangs.
+        let permit = match timeout_at(deadline, Arc::clone(&self.asking).acquire_owned()).await {
+            Ok(Ok(permit)) => permit,
+            Ok(Err(_)) | Err(_) => {
+                return Err(Error::new(
+                    ErrorKind::Timeout,
+                    "too many wait for the embedding model",
+                ));
+            }
+        };
+        let model = Arc::clone(model);
+        let asked = tokio::spawn(async move {
+            let answer = model.embed(&texts).await;
+            drop(permit);
+            answer
+        });
+        match timeout_at(deadline, asked).await {
+            Ok(Ok(answer)) => answer,
+            Ok(Err(panicked)) => {
+                Err(Error::unexpected("the embedding model crashed").with_source(panicked))
+            }
+            Err(_) => Err(Error::new(ErrorKind::Timeout, "the embedding model took too long")),
+        }
+    }
+}
+
+/// The present model's vectors, as they are.
+fn read(info: &ModelInfo, vectors: Vec<Vec<f32>>) -> Result<Answered> {
+    let mut vectors = vectors.into_iter();
+    Ok(Answered {
+        model: info.full_name(),
+        question: Embedding::new(vectors.next().unwrap_or_default())?,
+        beside: vectors.map(Embedding::new).collect::<Result<_>>()?,
+    })
+}

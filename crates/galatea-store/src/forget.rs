@@ -1,0 +1,316 @@
+//! Forgets a person: what they wrote, what was made of it, what the agent answered, and their names.
+//! One change does all of it, in the commit of the turn that says so. Before that most of it goes in
+//! small changes ([`ForgetStore::forget_ahead`]), so that others do not wait long for this one.
+
+use async_trait::async_trait;
+use galatea_core::{
+    AgentId, EntityId, MemoryId, Result, Timestamp, TurnId, kill_point, store::ForgetStore,
+};
+use uuid::Uuid;
+
+use crate::{
+    Database,
+    change::{Change, Changed, Write},
+    dialect::{Dialects, Statement, Value, values},
+    doomed::{self, doom},
+    neighbour,
+    plan::no_index,
+    relationship,
+};
+
+/// Memories of one change that goes ahead: some 10 ms of the writer.
+const STEP: usize = 100;
+
+// What a person wrote, and what the agent answered them: answers name their turn, which the
+// person's inbox rows name too. Those rows stay, as with a deleted message: by them a replayed
+// message is recognised, and the audit counts every message.
+macro_rules! forgotten {
+    (sqlite) => {
+        "(SELECT id FROM memories WHERE entity_id = $2 AND agent_id = $1 \
+          UNION SELECT id FROM memories WHERE entity_id = $1 AND agent_id = $1 AND replace(metadata ->> '$.turn', '-', '') IN ( \
+            SELECT lower(hex(turn_id)) FROM inbox WHERE entity_id = $2 AND agent_id = $1 AND turn_id IS NOT NULL))"
+    };
+    // In a CASE the turns are looked up in a table that is made once.
+    (postgres) => {
+        "(SELECT id FROM memories WHERE entity_id = $2 AND agent_id = $1 \
+          UNION SELECT id FROM memories WHERE entity_id = $1 AND agent_id = $1 AND CASE WHEN metadata ->> 'turn' IN ( \
+            SELECT turn_id::text FROM inbox WHERE entity_id = $2 AND agent_id = $1 AND turn_id IS NOT NULL) THEN true END)"
+    };
+}
+
+// Summaries of Worlds with a retention period. Such a summary may contain what a deleted message said,
+// and its author is no longer stored. So all of them are deleted, and made again from the messages that
+// still exist.
+macro_rules! outlived {
+    ($retention:literal) => {
+        concat!(
+            " UNION SELECT m.id FROM worlds w JOIN rooms r ON r.world_id = w.id \
+             JOIN memories m ON m.room_id = r.id AND m.type = 'summaries' AND m.agent_id = $1 \
+             WHERE w.agent_id = $1 AND ",
+            $retention,
+            " IS NOT NULL"
+        )
+    };
+}
+/// And what was made from it.
+const DOOMED: Dialects = Dialects {
+    sqlite: doom!(concat!(
+        "SELECT id FROM memories WHERE id IN ",
+        forgotten!(sqlite),
+        outlived!("w.metadata ->> '$.settings.retention_days'")
+    )),
+    postgres: doom!(concat!(
+        "SELECT f.id FROM ",
+        forgotten!(postgres),
+        " f",
+        outlived!("w.metadata -> 'settings' ->> 'retention_days'")
+    )),
+};
+const SENT: Dialects = Dialects {
+    sqlite: "UPDATE outbox SET body = 'null' WHERE agent_id = $1 AND state NOT IN ('pending', 'sending') AND memory_id IN (SELECT id FROM doomed)",
+    postgres: "UPDATE outbox SET body = 'null' WHERE agent_id = $1 AND state NOT IN ('pending', 'sending') \
+               AND memory_id = ANY (ARRAY(SELECT id FROM doomed))",
+};
+macro_rules! in_turns_of_the_person {
+    () => {
+        "turn_id IN (SELECT turn_id FROM inbox WHERE entity_id = $2 AND agent_id = $1 AND turn_id IS NOT NULL)"
+    };
+}
+/// Answers that have no memory: those to commands, exports, and notices elsewhere. An empty body is
+/// not written again.
+const UNREMEMBERED: Dialects = Dialects::same(concat!(
+    "UPDATE outbox SET body = 'null' WHERE agent_id = $1 AND state NOT IN ('pending', 'sending') AND CAST(body AS text) <> 'null' AND ",
+    in_turns_of_the_person!()
+));
+/// Of these, what is not sent yet is not sent any more, but for the answer of this turn. A part in
+/// flight may arrive; its outcome is not stored.
+const UNSENT: Dialects = Dialects::same(concat!(
+    "UPDATE outbox SET body = 'null', doubt = doubt OR state = 'sending', state = 'dead', error = 'the person had everything deleted' \
+     WHERE agent_id = $1 AND state IN ('pending', 'sending') AND memory_id IS NULL AND turn_id <> $3 AND ",
+    in_turns_of_the_person!()
+));
+/// What is typed into an inbox row, and the verdict of one that waits. Rows without are not written.
+macro_rules! inbox_rows {
+    ($envelope:literal, $verdict:literal, $has_words:literal) => {
+        concat!(
+            "UPDATE inbox SET envelope = ",
+            $envelope,
+            ", finished_at = coalesce(finished_at, $3), verdict = CASE state WHEN 'new' THEN ",
+            $verdict,
+            " ELSE verdict END, state = CASE state WHEN 'new' THEN 'skipped' ELSE state END WHERE entity_id = $2 AND agent_id = $1 \
+             AND (state = 'new' OR ",
+            $has_words,
+            ")"
+        )
+    };
+}
+const INBOX: Dialects = Dialects {
+    // Whether a word stands in the text is faster than reading it; a row too many does no harm.
+    sqlite: inbox_rows!(
+        "json_remove(envelope, '$.command', '$.pressed', '$.userName')",
+        "json_object('decision', 'skip', 'steps', json_array(json_object(
+            'rule', 'forgotten', 'outcome', 'skip', 'reason', 'the author had everything deleted')))",
+        "instr(envelope, '\"command\"') OR instr(envelope, '\"pressed\"') OR instr(envelope, '\"userName\"')"
+    ),
+    postgres: inbox_rows!(
+        "(envelope - 'command' - 'pressed' - 'userName')",
+        "json_build_object('decision', 'skip', 'steps', json_build_array(json_build_object(
+            'rule', 'forgotten', 'outcome', 'skip', 'reason', 'the author had everything deleted')))",
+        "envelope <> (envelope - 'command' - 'pressed' - 'userName')"
+    ),
+};
+const TASKS: Dialects = Dialects::same("DELETE FROM tasks WHERE entity_id = $2 AND agent_id = $1");
+const NAMES: Dialects = Dialects::same(
+    "UPDATE entities SET names = '[]', metadata = '{}' WHERE id = $2 AND agent_id = $1",
+);
+
+/// Tags of relationships are words that a model read out of the person's, too.
+const TIES: Dialects = Dialects::same(
+    "DELETE FROM relationships WHERE id IN (SELECT s.id FROM relationships s WHERE s.agent_id = $1 AND s.source_entity_id = $2 \
+        UNION ALL SELECT t.id FROM relationships t WHERE t.agent_id = $1 AND t.target_entity_id = $2)",
+);
+/// Rooms in which the person has written. Facts about them may lie in Rooms of others.
+macro_rules! rooms {
+    () => {
+        "(SELECT room_id FROM memories WHERE entity_id = $2 AND agent_id = $1 AND type = 'messages')"
+    };
+}
+/// The rest of an answer that was too long (the runtime's `HELD_KEY`), in each Room of the person:
+/// the Room does not say for whom it is kept.
+const HELD: Dialects = Dialects {
+    sqlite: concat!(
+        "UPDATE rooms SET metadata = json_remove(metadata, '$.continued') WHERE agent_id = $1 AND json_extract(metadata, '$.continued') IS NOT NULL AND id IN ",
+        rooms!()
+    ),
+    postgres: concat!(
+        "UPDATE rooms SET metadata = metadata - 'continued' WHERE agent_id = $1 AND metadata -> 'continued' IS NOT NULL AND id IN ",
+        rooms!()
+    ),
+};
+/// Direct Rooms are named after the person, and so are their Worlds unless they have other Rooms.
+macro_rules! direct {
+    () => {
+        concat!("agent_id = $1 AND type IN ('DM', 'VOICE_DM') AND id IN ", rooms!())
+    };
+}
+macro_rules! direct_worlds {
+    () => {
+        concat!(
+            "agent_id = $1 AND id IN (SELECT world_id FROM rooms WHERE ",
+            direct!(),
+            ") AND NOT EXISTS (SELECT 1 FROM rooms o WHERE o.world_id = worlds.id AND o.type NOT IN ('DM', 'VOICE_DM'))"
+        )
+    };
+}
+const WORLDS: Dialects = Dialects {
+    sqlite: concat!(
+        "UPDATE worlds SET name = remote, metadata = json_remove(metadata, '$.username') WHERE ",
+        direct_worlds!()
+    ),
+    postgres: concat!(
+        "UPDATE worlds SET name = remote, metadata = metadata - 'username' WHERE ",
+        direct_worlds!()
+    ),
+};
+const ROOMS: Dialects = Dialects {
+    sqlite: concat!(
+        "UPDATE rooms SET name = remote, metadata = json_remove(metadata, '$.username') WHERE ",
+        direct!()
+    ),
+    postgres: concat!(
+        "UPDATE rooms SET name = remote, metadata = metadata - 'username' WHERE ",
+        direct!()
+    ),
+};
+
+/// Ids of what a person wrote and what the agent answered them, but for messages that wait: these are
+/// skipped by the change that forgets the person. The newest first: what replaced a fact goes before
+/// the fact, as if all went at once.
+macro_rules! memories_of_person {
+    ($forgotten:expr) => {
+        concat!(
+            "SELECT m.id FROM ",
+            $forgotten,
+            " f JOIN memories m ON m.id = f.id WHERE m.id NOT IN (SELECT id FROM inbox WHERE entity_id = $2 AND agent_id = $1 AND state = 'new') \
+             ORDER BY m.created_at DESC, m.seq DESC"
+        )
+    };
+}
+pub(crate) const MEMORIES: Dialects = Dialects {
+    sqlite: memories_of_person!(forgotten!(sqlite)),
+    postgres: memories_of_person!(forgotten!(postgres)),
+};
+/// These and what was made from them.
+const SOME_DOOMED: Dialects = Dialects {
+    sqlite: doom!(concat!(
+        "SELECT id FROM memories WHERE id IN (SELECT unhex(value) FROM json_each($2)) AND ",
+        no_index!("agent_id"),
+        " = $1"
+    )),
+    postgres: doom!("SELECT id FROM memories WHERE id = ANY ($2) AND agent_id = $1"),
+};
+/// Answers in the turns of these messages that have no memory.
+const SOME_UNREMEMBERED: Dialects = Dialects {
+    sqlite: "UPDATE outbox SET body = 'null' WHERE agent_id = $1 AND state NOT IN ('pending', 'sending') \
+             AND turn_id IN (SELECT turn_id FROM inbox WHERE id IN (SELECT unhex(value) FROM json_each($2)) AND agent_id = $1 AND turn_id IS NOT NULL)",
+    postgres: "UPDATE outbox SET body = 'null' WHERE agent_id = $1 AND state NOT IN ('pending', 'sending') \
+               AND turn_id = ANY (ARRAY(SELECT turn_id FROM inbox WHERE id = ANY ($2) AND agent_id = $1 AND turn_id IS NOT NULL))",
+};
+const SOME_INBOX: Dialects = Dialects {
+    sqlite: "UPDATE inbox SET envelope = json_remove(envelope, '$.command', '$.pressed', '$.userName') \
+             WHERE id IN (SELECT unhex(value) FROM json_each($2)) AND agent_id = $1 AND state <> 'new'",
+    postgres: "UPDATE inbox SET envelope = envelope - 'command' - 'pressed' - 'userName' WHERE id = ANY ($2) AND agent_id = $1 AND state <> 'new'",
+};
+
+#[cfg(test)]
+pub(crate) const WRITES: &[crate::dialect::Listed] = crate::dialect::listed![
+    DOOMED,
+    SENT,
+    UNREMEMBERED,
+    UNSENT,
+    INBOX,
+    TASKS,
+    NAMES,
+    TIES,
+    HELD,
+    WORLDS,
+    ROOMS,
+    SOME_DOOMED,
+    SOME_UNREMEMBERED,
+    SOME_INBOX,
+];
+
+/// Adds the removal of all that a person wrote. The inbox rows come last but for the names: they
+/// name the turns that answered the person.
+pub(crate) fn push(
+    change: &mut Change,
+    agent: AgentId,
+    turn: TurnId,
+    entity: EntityId,
+    at: Timestamp,
+) -> Result<()> {
+    let values = values![agent.0, entity.0, at.0];
+    let with = |step: Dialects| step.with(values.clone());
+    // What is beside the messages goes first: it is found by them.
+    let mut statements: Vec<Statement> = [TIES, HELD, WORLDS, ROOMS, DOOMED].map(with).into();
+    statements.extend(neighbour::forget_words());
+    statements.extend(doomed::unindex());
+    statements.extend([SENT, UNREMEMBERED].map(with));
+    statements.push(UNSENT.with(values![agent.0, entity.0, turn.0]));
+    statements.extend(doomed::remove(None));
+    statements.extend(crate::index::keep());
+    statements.extend([INBOX, TASKS, NAMES].map(with));
+    statements.push(relationship::UNLINK.with(values![agent.0, entity.0]));
+    change.scrub = true;
+    change.changed = Changed::Any;
+    change.push(Write::Other { statements, counted: None }).map(drop)
+}
+
+/// Adds the names of a person in the Rooms in which they wrote, and their relationships.
+fn push_places(change: &mut Change, agent: AgentId, entity: EntityId) -> Result<()> {
+    let with = |step: Dialects| step.with(values![agent.0, entity.0]);
+    let statements = [TIES, HELD, WORLDS, ROOMS].map(with).into();
+    change.push(Write::Other { statements, counted: None }).map(drop)
+}
+
+/// Adds the removal of some memories of a person, or of answers to them.
+fn push_some(change: &mut Change, agent: AgentId, ids: &[MemoryId]) -> Result<()> {
+    let listed = || Value::Ids(ids.iter().map(|id| id.0).collect());
+    let with = |step: Dialects| {
+        let mut values = values![agent.0];
+        values.push(listed());
+        step.with(values)
+    };
+    let mut statements = vec![with(SOME_DOOMED)];
+    statements.extend(neighbour::forget_words());
+    statements.extend(doomed::unindex());
+    statements.push(SENT.with(values![agent.0]));
+    statements.extend([SOME_UNREMEMBERED, SOME_INBOX].map(with));
+    statements.extend(doomed::remove(None));
+    statements.extend(crate::index::keep());
+    change.scrub = true;
+    change.changed.add(ids);
+    change.push(Write::Other { statements, counted: None }).map(drop)
+}
+
+#[async_trait]
+impl ForgetStore for Database {
+    async fn forget_ahead(&self, agent: AgentId, entity: EntityId) -> Result<u64> {
+        let listed: Vec<(Uuid,)> = self.all(MEMORIES.with(values![agent.0, entity.0])).await?;
+        if listed.len() <= STEP {
+            return Ok(0);
+        }
+        // What is found by the messages goes before them.
+        let mut change = Change::default();
+        push_places(&mut change, agent, entity)?;
+        self.write(change).await?;
+        let ids: Vec<MemoryId> = listed.into_iter().map(|(id,)| MemoryId(id)).collect();
+        for some in ids.chunks(STEP) {
+            kill_point("forget.some");
+            let mut change = Change::default();
+            push_some(&mut change, agent, some)?;
+            self.write(change).await?;
+        }
+        Ok(u64::try_from(ids.len()).unwrap_or(u64::MAX))
+    }
+}

@@ -1,0 +1,125 @@
+//! A person who wrote much is forgotten: most of it in small commits, the rest with the turn.
+
+use galatea_core::{
+    ChannelType, DeliveryId, Derived, Memory, MemoryId, MemoryKind, MemoryScope, RoomId, Store,
+    Timestamp,
+    store::{
+        DerivedChange, InboxEntry, InboxState, OutboxState, RequestedChange, Superseded, TurnRecord,
+    },
+};
+use serde_json::json;
+use std::sync::Arc;
+
+use super::fixtures::{Scene, settlement};
+
+/// Messages of the person. With an answer to each they are more than one commit takes.
+const MESSAGES: i64 = 150;
+
+fn fact(scene: Scene, text: &str, at: i64, sources: &[MemoryId]) -> Derived {
+    let memory = Memory { kind: MemoryKind::Facts, ..scene.memory(text, at) };
+    Derived::new(memory, MemoryScope::World, sources.to_vec())
+}
+
+/// Messages in a room that is named after the person, each with its answer, and what was sent.
+async fn written(
+    store: &Arc<dyn Store>,
+    scene: Scene,
+) -> (Vec<InboxEntry>, Vec<Memory>, Vec<DeliveryId>) {
+    let mut connections = scene.connections();
+    connections.rooms[0].kind = ChannelType::Dm;
+    connections.rooms[0].name = Some("Pygmalion".to_owned());
+    store.connect(connections).await.unwrap();
+    let mut said: Vec<InboxEntry> =
+        (0..MESSAGES).map(|n| scene.message(&format!("remark {n}"), n)).collect();
+    for message in &mut said {
+        message.envelope.user_name = Some("Pygmalion".to_owned());
+    }
+    store.ingest(Scene::batch(&said)).await.unwrap();
+    let mut record = scene.turn(&said.iter().collect::<Vec<_>>());
+    let answer = |n| {
+        let mut answer = Memory { entity_id: scene.itself(), ..scene.memory("answer", 800 + n) };
+        answer.metadata.insert("turn".into(), json!(record.turn));
+        answer
+    };
+    let answers: Vec<Memory> = (0..MESSAGES).map(answer).collect();
+    record.memories.clone_from(&answers);
+    record.deliveries[0].memory = Some(answers[0].id);
+    // Said without being remembered.
+    record.deliveries.push(scene.delivery(record.turn, 1));
+    let sent: Vec<DeliveryId> = record.deliveries.iter().map(|new| new.delivery.id).collect();
+    store.finish_turn(record).await.unwrap();
+    for state in [OutboxState::Sending, OutboxState::Sent] {
+        let settled = sent.iter().map(|id| settlement(*id, state)).collect();
+        store.settle(settled).await.unwrap();
+    }
+    (said, answers, sent)
+}
+
+/// What goes ahead: messages, answers, what was made of them and the words in the queues. What waits
+/// and what others wrote stays, and the turn forgets the rest.
+pub async fn most_of_a_person_goes_before_the_turn_that_forgets_them(store: Arc<dyn Store>) {
+    let scene = Scene::new();
+    let (said, answers, sent) = written(&store, scene).await;
+    let other = Scene { person: scene.itself(), ..scene };
+    let theirs = other.memory("of another", 3);
+    store.save_memories(std::slice::from_ref(&theirs)).await.unwrap();
+    let id = |n: usize| said[n].memory.id;
+    // The person's words replaced another's, and later words of the person replaced these.
+    let first = fact(other, "tea is green", 4, &[theirs.id]);
+    let second = fact(other, "tea is black", 10, &[id(10)]);
+    let third = fact(other, "tea is gone", 140, &[id(140)]);
+    let by = |old: &Derived, new: &Derived| Superseded {
+        id: old.memory.id,
+        at: Timestamp(200),
+        by: Some(new.memory.id),
+    };
+    let change = DerivedChange {
+        new: vec![first.clone(), second.clone(), third.clone()],
+        superseded: vec![by(&first, &second), by(&second, &third)],
+        ..DerivedChange::default()
+    };
+    store.change_derived(scene.agent, &change).await.unwrap();
+    let elsewhere = Scene { room: RoomId::fresh(), ..scene };
+    store.connect(elsewhere.connections()).await.unwrap();
+    let waits = elsewhere.message("waits", 500);
+    store.ingest(Scene::batch(std::slice::from_ref(&waits))).await.unwrap();
+
+    let stranger = Scene::new().person;
+    assert_eq!(store.forget_ahead(scene.agent, stranger).await.unwrap(), 0);
+    let gone = store.forget_ahead(scene.agent, scene.person).await.unwrap();
+    assert_eq!(gone, 2 * u64::try_from(MESSAGES).unwrap());
+    let left = async |id| store.memory(id).await.unwrap().is_some();
+    for (message, answer) in said.iter().zip(&answers) {
+        assert!(!left(message.memory.id).await && !left(answer.id).await);
+        let row = store.inbox_item(message.memory.id).await.unwrap().unwrap();
+        assert_eq!((row.state, row.entry.envelope.user_name), (InboxState::Done, None));
+    }
+    for id in sent {
+        assert!(store.outbox_item(id).await.unwrap().unwrap().delivery.body.0.is_null());
+    }
+    assert!(left(theirs.id).await && left(waits.memory.id).await);
+    assert!(!left(second.memory.id).await && !left(third.memory.id).await);
+    let held = store.derived(scene.agent, &[first.memory.id]).await.unwrap();
+    assert_eq!(
+        (held[0].valid_until, held[0].superseded_by),
+        (None, None),
+        "as if all went at once"
+    );
+    let person = async || store.entities(&[scene.person]).await.unwrap().remove(0);
+    assert!(!person().await.names.is_empty(), "the turn has not come yet");
+    let waiting = store.inbox_item(waits.memory.id).await.unwrap().unwrap();
+    assert_eq!(waiting.state, InboxState::New);
+    assert_eq!(store.forget_ahead(scene.agent, scene.person).await.unwrap(), 0, "little is left");
+
+    let command = elsewhere.message("forget me", 900);
+    store.ingest(Scene::batch(std::slice::from_ref(&command))).await.unwrap();
+    let effects = vec![RequestedChange::ForgetPerson { entity: scene.person }];
+    store.finish_turn(TurnRecord { effects, ..elsewhere.turn(&[&command]) }).await.unwrap();
+    assert!(
+        !left(waits.memory.id).await && left(theirs.id).await && person().await.names.is_empty()
+    );
+    let waiting = store.inbox_item(waits.memory.id).await.unwrap().unwrap();
+    assert_eq!(waiting.state, InboxState::Skipped);
+    let room = store.room(scene.room).await.unwrap().unwrap();
+    assert_eq!(room.name, room.remote.as_str(), "it was named after the person");
+}
