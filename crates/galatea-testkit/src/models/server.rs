@@ -11,7 +11,7 @@ use std::{
         Arc, Mutex, MutexGuard, PoisonError,
         atomic::{AtomicU64, AtomicUsize, Ordering},
     },
-    time::Duration,
+    time::{Duration, Instant},
 };
 
 use axum::{
@@ -39,6 +39,8 @@ const MAX_REQUEST: usize = 64 << 20;
 /// Number of requests kept for inspection; older ones are dropped, so that a benchmark does not
 /// fill the memory.
 const KEEP: usize = 4096;
+/// Number of answers whose times are kept.
+const KEPT_TIMES: usize = 1024;
 
 /// Fewest tokens of which an answer reports some as stored in the cache.
 pub(super) const SHORTEST_STORED: u64 = 20;
@@ -150,6 +152,8 @@ struct Shared<D> {
     chunk: AtomicUsize,
     /// Milliseconds before each answer.
     thinks: AtomicU64,
+    /// How long the last answers were waited for: a timer ends a little late.
+    thought: Mutex<VecDeque<Duration>>,
     stop: CancellationToken,
 }
 
@@ -182,6 +186,7 @@ impl<D: Dialect> ModelServer<D> {
             count: AtomicUsize::new(0),
             chunk: AtomicUsize::new(0),
             thinks: AtomicU64::new(0),
+            thought: Mutex::default(),
             stop: CancellationToken::new(),
         });
         let app = Router::new().fallback(handle::<D>).with_state(shared.clone());
@@ -229,6 +234,12 @@ impl<D: Dialect> ModelServer<D> {
     pub fn think(&self, time: Duration) {
         let millis = u64::try_from(time.as_millis()).unwrap_or(u64::MAX);
         self.shared.thinks.store(millis, Ordering::Relaxed);
+        lock(&self.shared.thought).clear();
+    }
+
+    /// How long each of the last answers took, at most 1,024, since [`ModelServer::think`] was called.
+    pub fn thought(&self) -> Vec<Duration> {
+        lock(&self.shared.thought).iter().copied().collect()
     }
 
     /// Number of cached tokens that an answer reports for this number of input tokens.
@@ -329,7 +340,13 @@ async fn handle<D: Dialect>(State(shared): State<Arc<Shared<D>>>, request: Reque
     }
     let thinks = shared.thinks.load(Ordering::Relaxed);
     if thinks > 0 {
+        let begun = Instant::now();
         tokio::time::sleep(Duration::from_millis(thinks)).await;
+        let mut thought = lock(&shared.thought);
+        if thought.len() == KEPT_TIMES {
+            thought.pop_front();
+        }
+        thought.push_back(begun.elapsed());
     }
     respond(&shared, &route, reply, &key).await
 }

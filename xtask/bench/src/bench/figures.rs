@@ -91,6 +91,8 @@ pub(super) struct OnSqlite {
     pub(super) one_room: Load,
     /// One room, with a model that takes [`Figures::THINKING`] for each answer.
     pub(super) thinking: Load,
+    /// Median time that this model took, by its own clock.
+    pub(super) thought: Duration,
     /// [`Figures::ROOMS`] rooms, each with one question at a time.
     pub(super) rooms: Load,
     /// The same rooms, with questions as fast as they are fetched.

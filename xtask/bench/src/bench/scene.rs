@@ -174,8 +174,11 @@ impl Scene<'_> {
         let one_room = self.step("one room, one question at a time", &child, plan.one_room).await?;
         self.stage.think(Figures::THINKING);
         let thinking = self.step("one room, a slow model", &child, plan.thinking).await;
+        let thought = self.stage.thought();
         self.stage.think(Duration::ZERO);
         let thinking = thinking?;
+        let added = thinking.wait.p50.saturating_sub(thought);
+        eprintln!("--- {}: {added:?} added to a model that took {thought:?}", self.name);
         let rooms = self.step("100 rooms, one question each", &child, plan.rooms).await?;
         let flood = self.step("100 rooms, flood", &child, plan.flood).await?;
         let half = self.half(&child, plan, &flood).await?;
@@ -192,6 +195,7 @@ impl Scene<'_> {
         Ok(OnSqlite {
             one_room,
             thinking,
+            thought,
             rooms,
             flood,
             half,

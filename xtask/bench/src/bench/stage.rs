@@ -136,6 +136,14 @@ impl Stage {
         self.model.think(time);
     }
 
+    /// Median time that the model took for an answer since [`Stage::think`]: its timer ends up to
+    /// some milliseconds late, which is not the program's time.
+    pub(super) fn thought(&self) -> Duration {
+        let mut times = self.model.thought();
+        times.sort_unstable();
+        times.get(times.len() / 2).copied().unwrap_or_default()
+    }
+
     /// Settings without connectors, with the model only.
     pub(super) fn settings_offstage(&self) -> Vec<(&'static str, String)> {
         vec![

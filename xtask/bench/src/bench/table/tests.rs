@@ -28,6 +28,7 @@ fn figures() -> Figures {
     let sqlite = OnSqlite {
         one_room: load(812.4, spread(950, 5_400), Some(6.0)),
         thinking: load(5.0, spread(201_500, 209_000), None),
+        thought: Duration::from_micros(200_000),
         rooms: load(1_500.0, spread(60_000, 90_000), None),
         flood: load(1_234_567.0, spread(60_000, 90_000), None),
         half: load(600_000.0, spread(2_000, 51_000), None),
