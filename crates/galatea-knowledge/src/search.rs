@@ -22,7 +22,7 @@ pub struct Meaning {
     pub model: String,
     /// The question as a vector.
     pub embedding: Embedding,
-    /// Mean similarity to texts about other things; see [`crate::relevance`].
+    /// Mean similarity to texts about other things (`relevance.rs`).
     pub unrelated: f32,
 }
 

@@ -2,7 +2,7 @@
 //!
 //! One file per store trait holds its rows, their decoding and the statements of both dialects side
 //! by side; `sqlite/` and `postgres/` hold what differs: opening, the writer, pages of memories,
-//! leases. Reads are [`dialect::Statement`]s. Writes are [`change::Change`]s: whole values that a
+//! leases. Reads are statements (`dialect.rs`). Writes are changes (`change.rs`): whole values that a
 //! writer commits in groups, each of which takes effect whole or not at all.
 
 mod agent;
