@@ -2,7 +2,7 @@
 
 use galatea_core::Result;
 use sqlx::{
-    Connection, SqliteConnection,
+    AssertSqlSafe, Connection, SqliteConnection,
     migrate::Migrator,
     query, query_scalar,
     sqlite::{SqliteConnectOptions, SqliteJournalMode, SqliteSynchronous},
@@ -26,6 +26,14 @@ pub(crate) static MIGRATIONS: Migrator = sqlx::migrate!("../../migrations/sqlite
 
 /// `PRAGMA application_id` of our files: `GALA`, as the first migration sets it.
 const APPLICATION: i64 = 0x4741_4c41;
+
+/// Bytes of a page of a new file. A commit writes whole pages, some twenty for an answer in one room:
+/// with 4,096 bytes, SQLite's usual number, it writes 133 KiB, with these 81, and takes no more
+/// processor time (2026-11-26). A file keeps the pages it was made with.
+const PAGE: u32 = 2_048;
+/// Bytes of the log between checkpoints instead of SQLite's 1,000 pages: fewer flushes of the main
+/// file.
+const LOG: i64 = 16 << 20;
 
 /// Waiting as long as sqlx does. A file does not go away, so no connection to it is too old.
 const READING: Bounds =
@@ -54,6 +62,7 @@ pub(crate) async fn file(path: &Path, options: &SqliteOptions) -> Result<Opened>
     let mut writer =
         SqliteConnection::connect_with(&connect).await.map_err(|e| error::open(path, e))?;
     migrate(&mut writer, path).await?;
+    bound_log(&mut writer).await.map_err(|e| error::open(path, e))?;
     settle(&mut writer, path).await?;
     // Every commit empties a reader's cache, so it need not be large: 1 MiB.
     let connect = connect.pragma("query_only", "ON").pragma("cache_size", "-1024");
@@ -61,6 +70,16 @@ pub(crate) async fn file(path: &Path, options: &SqliteOptions) -> Result<Opened>
     let bounds = Bounds { most: options.readers, ..READING };
     let pool = Box::new(Pool::new(connect, bounds));
     Ok(Opened { writer: Some(writer), readers: Readers::Pool { pool, threads } })
+}
+
+/// Sets after how many pages the log is written back, which is said in pages of the file.
+async fn bound_log(writer: &mut SqliteConnection) -> Result<(), sqlx::Error> {
+    let page: i64 = query_scalar("PRAGMA page_size").fetch_one(&mut *writer).await?;
+    let pages = LOG / page.max(1);
+    query_scalar::<_, i64>(AssertSqlSafe(format!("PRAGMA wal_autocheckpoint = {pages}")))
+        .fetch_one(writer)
+        .await
+        .map(drop)
 }
 
 /// Writes what an earlier process left in the log into the main file, and flushes it, before
@@ -117,9 +136,8 @@ fn connect_options(path: &Path, options: &SqliteOptions) -> SqliteConnectOptions
         .journal_mode(SqliteJournalMode::Wal)
         .synchronous(synchronous)
         .busy_timeout(options.busy_timeout)
-        // 16 MiB between checkpoints instead of 4: fewer flushes of the main file; the log is cut
-        // back to 64 MiB after a burst.
-        .pragma("wal_autocheckpoint", "4096")
+        .page_size(PAGE)
+        // The log is cut back to 64 MiB after a burst.
         .pragma("journal_size_limit", "67108864");
     match options.max_pages {
         Some(pages) => connect.pragma("max_page_count", pages.to_string()),
@@ -174,4 +192,30 @@ async fn migrate(connection: &mut SqliteConnection, path: &Path) -> Result<()> {
         connection.begin_with("BEGIN IMMEDIATE").await.map_err(|e| error::open(path, e))?;
     MIGRATIONS.run_direct(None, &mut *tx, false).await.map_err(|e| error::migrate(path, e))?;
     tx.commit().await.map_err(|e| error::open(path, e))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    async fn number(connection: &mut SqliteConnection, pragma: &'static str) -> i64 {
+        query_scalar(pragma).fetch_one(connection).await.unwrap()
+    }
+
+    #[tokio::test]
+    async fn a_new_file_has_small_pages_and_an_old_one_keeps_its_own() {
+        let folder = tempfile::tempdir().unwrap();
+        let old = folder.path().join("old.db");
+        let options = SqliteConnectOptions::new().filename(&old).create_if_missing(true);
+        let mut before = SqliteConnection::connect_with(&options.page_size(4_096)).await.unwrap();
+        // As another version began it.
+        migrate(&mut before, &old).await.unwrap();
+        before.close().await.unwrap();
+        for (path, page) in [(folder.path().join("new.db"), 2_048), (old, 4_096)] {
+            let opened = file(&path, &SqliteOptions::default()).await.unwrap();
+            let mut writer = opened.writer.unwrap();
+            assert_eq!(number(&mut writer, "PRAGMA page_size").await, page);
+            assert_eq!(number(&mut writer, "PRAGMA wal_autocheckpoint").await * page, LOG);
+        }
+    }
 }

@@ -24,7 +24,7 @@ pub struct SqliteOptions {
     pub readers: u32,
     /// How long to wait for another process that holds the database before giving up.
     pub busy_timeout: Duration,
-    /// Pages (of 4 KiB) the file may have at most; none for no limit. A full database fails with
+    /// Pages (of 2 KiB in a new file) the file may have at most; none for no limit. A full database fails with
     /// `GAL-DB-FULL` and loses nothing.
     pub max_pages: Option<u32>,
     /// With nothing to write for so long, SQLite's page cache (8 MiB after a burst) is released.

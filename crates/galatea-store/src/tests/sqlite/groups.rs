@@ -186,7 +186,7 @@ async fn a_full_disk_loses_nothing_and_recovers() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("galatea.db");
     let store =
-        Database::sqlite(&path, SqliteOptions { max_pages: Some(120), ..SqliteOptions::default() })
+        Database::sqlite(&path, SqliteOptions { max_pages: Some(240), ..SqliteOptions::default() })
             .await
             .unwrap();
     let scene = Scene::new();
