@@ -1,6 +1,7 @@
 //! Embeds a question by the present embedding model and, as long as the store has embeddings of
 //! them, by the models before it: the old index answers until everything is embedded again.
 
+mod answers;
 mod older;
 
 use std::{sync::Arc, time::Duration};
@@ -10,16 +11,14 @@ use tokio::{
 };
 
 use crate::{
-    clock::Timestamp,
     embedding::Embedding,
     error::{Error, ErrorKind, Result},
-    ids::AgentId,
     memory::MemoryKind,
     model::{EmbeddingModel, ModelInfo},
     settings::Settings,
-    store::{self, EmbeddingStore},
     variable::Variable,
 };
+pub use answers::{Answered, Answers, Searched};
 use older::Older;
 
 /// The runtime's time limit of a turn.
@@ -46,54 +45,9 @@ pub struct QuestionModels {
     older: Older,
 }
 
-/// Where a question is looked for.
-#[derive(Clone, Copy)]
-pub struct Searched<'a> {
-    /// The store that has the embeddings.
-    pub store: &'a dyn EmbeddingStore,
-    /// Whose memories are searched.
-    pub agents: &'a [AgentId],
-    /// The current time.
-    pub now: Timestamp,
-}
-
 /// Further texts that a model embeds in the same call: those that a question is compared with. It
 /// gets the model's [`ModelInfo::full_name`], and of an older model the width of its embeddings.
 pub type Beside<'a> = &'a (dyn Fn(&str, Option<usize>) -> Vec<String> + Sync);
-
-/// What the models answered.
-#[derive(Debug, Clone, Default, PartialEq)]
-pub struct Answers {
-    /// One for each model that answered, the present one first. Empty if the vector of the present
-    /// model cannot be compared.
-    pub answered: Vec<Answered>,
-    /// Which models did not answer, and why.
-    pub note: Option<String>,
-    /// The calls that were answered, with their texts, for callers that count them themselves.
-    pub calls: Vec<(ModelInfo, Vec<String>)>,
-}
-
-/// The answer of one model.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Answered {
-    /// The model, [`ModelInfo::full_name`].
-    pub model: String,
-    /// The question.
-    pub question: Embedding,
-    /// The texts beside it, in their order.
-    pub beside: Vec<Embedding>,
-}
-
-impl Answers {
-    /// As a search takes them.
-    pub fn meanings(&self) -> Vec<store::Meaning> {
-        let meaning = |of: &Answered| store::Meaning {
-            model: of.model.clone(),
-            embedding: of.question.clone(),
-        };
-        self.answered.iter().map(meaning).collect()
-    }
-}
 
 impl QuestionModels {
     /// For searches of memories of these kinds.

@@ -11,7 +11,7 @@ use tokio::{
     time::{Instant, timeout_at},
 };
 
-use super::{Answered, Answers, Searched};
+use super::answers::{Answered, Answers, Searched};
 use crate::{
     clock::Timestamp,
     embedding::Embedding,
