@@ -204,6 +204,7 @@ mod tests {
 
     #[tokio::test]
     async fn a_new_file_has_small_pages_and_an_old_one_keeps_its_own() {
+        functions::install().unwrap();
         let folder = tempfile::tempdir().unwrap();
         let old = folder.path().join("old.db");
         let options = SqliteConnectOptions::new().filename(&old).create_if_missing(true);
