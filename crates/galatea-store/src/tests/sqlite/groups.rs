@@ -157,7 +157,11 @@ async fn a_conflict_within_a_group_takes_back_its_own_change_only() {
 
 #[tokio::test]
 async fn a_change_too_large_is_refused_before_it_is_sent() {
-    let store = Database::in_memory().await.unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    // On a busy machine the test may take as long as a store usually waits before it releases its
+    // memory, which is a statement.
+    let options = SqliteOptions { idle: Duration::from_secs(3_600), ..SqliteOptions::default() };
+    let store = Database::sqlite(&folder.path().join("galatea.db"), options).await.unwrap();
     let scene = Scene::new();
     let before = store.statements();
     let mut memory = scene.memory("", 1);
