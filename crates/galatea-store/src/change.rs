@@ -30,7 +30,7 @@ pub(crate) enum Write {
     Memory(Box<MemoryRow>),
     /// An outbox row; refuses the change when its turn has one of that number.
     Delivery(Box<DeliveryRow>),
-    /// What became of a delivery; hits show whether the row took it.
+    /// The outcome of a delivery. The number of changed rows shows whether it was stored.
     Settle(SettleRow),
     /// How far a stream has been read.
     Cursor(CursorRow),

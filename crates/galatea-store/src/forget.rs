@@ -38,9 +38,9 @@ macro_rules! forgotten {
     };
 }
 
-// Summaries of Worlds with a retention period. Such a summary may contain what a deleted message said,
-// and its author is no longer stored. So all of them are deleted, and made again from the messages that
-// still exist.
+// Summaries of Worlds with a retention period. A summary may contain text of deleted messages, whose
+// authors are no longer stored. So every summary is deleted and made again from the remaining
+// messages.
 macro_rules! outlived {
     ($retention:literal) => {
         concat!(
@@ -135,8 +135,8 @@ macro_rules! rooms {
         "(SELECT room_id FROM memories WHERE entity_id = $2 AND agent_id = $1 AND type = 'messages')"
     };
 }
-/// The rest of an answer that was too long (the runtime's `HELD_KEY`), in each Room of the person:
-/// the Room does not say for whom it is kept.
+/// The held-back rest of a long answer (the runtime's `HELD_KEY`), in each Room of the person: the
+/// Room does not store who asked.
 const HELD: Dialects = Dialects {
     sqlite: concat!(
         "UPDATE rooms SET metadata = json_remove(metadata, '$.continued') WHERE agent_id = $1 AND json_extract(metadata, '$.continued') IS NOT NULL AND id IN ",

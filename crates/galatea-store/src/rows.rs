@@ -133,7 +133,7 @@ pub(crate) struct DeliveryRow {
     pub(crate) body: Text,
 }
 
-/// What became of a delivery. With a lease it counts only as long as that is held.
+/// The outcome of a delivery. With a lease it is stored only while the lease is held.
 #[derive(Debug, sqlx::Encode)]
 pub(crate) struct SettleRow {
     pub(crate) id: Uuid,

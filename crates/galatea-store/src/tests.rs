@@ -2,7 +2,6 @@
 //! shared suite.
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test fails by panicking")]
 
-mod forgotten;
 mod plans;
 mod postgres;
 mod recall;

@@ -67,7 +67,7 @@ async fn build(
     Ok((builder.build(outcome.results, has_replies), memories))
 }
 
-/// Stores a record. If the store does not say what became of it, waits until it does.
+/// Stores a record. If the outcome is unknown, waits until the store confirms or denies it.
 async fn store(engine: &Engine, record: TurnRecord) -> Result<()> {
     let usage = record.usage.clone();
     let (turn, first) = (record.turn, record.finished.first().map(|message| message.id));

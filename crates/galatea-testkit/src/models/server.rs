@@ -3,15 +3,16 @@
 mod form;
 mod recorded;
 mod respond;
+mod thinking;
 
 use std::{
     collections::VecDeque,
     io,
     sync::{
         Arc, Mutex, MutexGuard, PoisonError,
-        atomic::{AtomicU64, AtomicUsize, Ordering},
+        atomic::{AtomicUsize, Ordering},
     },
-    time::{Duration, Instant},
+    time::Duration,
 };
 
 use axum::{
@@ -28,6 +29,7 @@ pub use self::recorded::Recorded;
 use self::{
     recorded::{Kept, parse},
     respond::{json, respond},
+    thinking::Thinking,
 };
 use super::{
     reply::{Answer, Fault, Reply},
@@ -39,8 +41,6 @@ const MAX_REQUEST: usize = 64 << 20;
 /// Number of requests kept for inspection; older ones are dropped, so that a benchmark does not
 /// fill the memory.
 const KEEP: usize = 4096;
-/// Number of answers whose times are kept.
-const KEPT_TIMES: usize = 1024;
 
 /// Fewest tokens of which an answer reports some as stored in the cache.
 pub(super) const SHORTEST_STORED: u64 = 20;
@@ -150,10 +150,7 @@ struct Shared<D> {
     violations: Mutex<Vec<String>>,
     count: AtomicUsize,
     chunk: AtomicUsize,
-    /// Milliseconds before each answer.
-    thinks: AtomicU64,
-    /// How long the last answers were waited for: a timer ends a little late.
-    thought: Mutex<VecDeque<Duration>>,
+    thinking: Thinking,
     stop: CancellationToken,
 }
 
@@ -185,8 +182,7 @@ impl<D: Dialect> ModelServer<D> {
             violations: Mutex::default(),
             count: AtomicUsize::new(0),
             chunk: AtomicUsize::new(0),
-            thinks: AtomicU64::new(0),
-            thought: Mutex::default(),
+            thinking: Thinking::default(),
             stop: CancellationToken::new(),
         });
         let app = Router::new().fallback(handle::<D>).with_state(shared.clone());
@@ -232,14 +228,12 @@ impl<D: Dialect> ModelServer<D> {
 
     /// Waits so long before each answer; in whole milliseconds.
     pub fn think(&self, time: Duration) {
-        let millis = u64::try_from(time.as_millis()).unwrap_or(u64::MAX);
-        self.shared.thinks.store(millis, Ordering::Relaxed);
-        lock(&self.shared.thought).clear();
+        self.shared.thinking.set(time);
     }
 
     /// How long each of the last answers took, at most 1,024, since [`ModelServer::think`] was called.
     pub fn thought(&self) -> Vec<Duration> {
-        lock(&self.shared.thought).iter().copied().collect()
+        self.shared.thinking.times()
     }
 
     /// Number of cached tokens that an answer reports for this number of input tokens.
@@ -338,16 +332,7 @@ async fn handle<D: Dialect>(State(shared): State<Arc<Shared<D>>>, request: Reque
         let (status, body) = shared.dialect.failure(&Fault::BadKey, &route, &key);
         return json(status, None, &body);
     }
-    let thinks = shared.thinks.load(Ordering::Relaxed);
-    if thinks > 0 {
-        let begun = Instant::now();
-        tokio::time::sleep(Duration::from_millis(thinks)).await;
-        let mut thought = lock(&shared.thought);
-        if thought.len() == KEPT_TIMES {
-            thought.pop_front();
-        }
-        thought.push_back(begun.elapsed());
-    }
+    shared.thinking.wait().await;
     respond(&shared, &route, reply, &key).await
 }
 

@@ -117,8 +117,8 @@ pub async fn older_models_are_known_until_their_embeddings_are_replaced(store: A
     assert_eq!(older("a").await, [("b".to_owned(), 2)]);
 }
 
-/// Pieces of documents are in no queue; what embedded some of them is known all the same, whoever's
-/// other embeddings there are.
+/// The embedding queue holds no pieces of documents. The store names the models that embedded pieces,
+/// and ignores embeddings of other agents and kinds.
 pub async fn models_that_embedded_pieces_of_documents_are_known(store: Arc<dyn Store>) {
     let (scene, stranger) = (Scene::new(), Scene::new());
     let piece = |scene: Scene, text: &str| Memory {
