@@ -60,8 +60,7 @@ pub fn run() -> ExitCode {
     if let Some(code) = galatea_knowledge::sandbox::requested(std::env::args_os()) {
         return code;
     }
-    match tokio::runtime::Builder::new_multi_thread().worker_threads(workers()).enable_all().build()
-    {
+    match tokio::runtime::Builder::new_multi_thread().enable_all().build() {
         Ok(runtime) => runtime.block_on(command()),
         Err(error) => {
             eprintln!(
@@ -70,15 +69,6 @@ pub fn run() -> ExitCode {
             ExitCode::FAILURE
         }
     }
-}
-
-/// Number of threads that run tasks: one less than the processors, which leaves one for the
-/// database threads. With one thread per processor, tasks and database threads preempt each other,
-/// wake each other for every message and compete for memory. Measured on two processors under a
-/// flood of messages, this setting uses a fifth less processor time.
-fn workers() -> usize {
-    std::thread::available_parallelism()
-        .map_or(1, |processors| processors.get().saturating_sub(1).max(1))
 }
 
 async fn command() -> ExitCode {
