@@ -38,7 +38,8 @@ impl TextModel for Tuned {
     }
 }
 
-/// Fills in the parameters that the call does not set.
+/// Fills in the parameters that the call does not set. An empty list of stop texts counts as not
+/// set.
 pub fn fill(call: &mut Sampling, defaults: &Sampling) {
     call.max_tokens = call.max_tokens.or(defaults.max_tokens);
     call.temperature = call.temperature.or(defaults.temperature);

@@ -1,4 +1,6 @@
-//! The engine: takes in what connectors decode, decides, answers, delivers.
+//! The engine that runs agents. It stores the messages that connectors decode (`intake`), hands
+//! them to turns in order (`inbox`), decides and answers (`turn`), and delivers the answers
+//! (`outbox`).
 
 mod agent_room;
 mod backlog;

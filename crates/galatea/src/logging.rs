@@ -1,4 +1,6 @@
-//! Sets up `tracing` to stderr: text on a terminal, JSON elsewhere. Every line passes the redactor.
+//! Sets up the log, which goes to stderr. A process that runs agents logs text on a terminal and
+//! JSON elsewhere. Other commands log text. `LOG_JSON_FORMAT` and `--log-json` change that. Every
+//! line passes the redactor, which masks secrets.
 
 use galatea_core::{Error, Result, Settings};
 use std::io::IsTerminal;
@@ -42,8 +44,8 @@ pub(crate) fn start(cli: &Cli, context: &Context) -> Result<()> {
     Ok(())
 }
 
-/// Whether a process that runs agents writes its log as JSON. Its messages to people are then log
-/// lines, too.
+/// Whether a process that runs agents writes its log as JSON. It then logs the faults of models and
+/// connectors, instead of showing them as reports for people.
 pub(crate) fn is_json(context: &Context) -> bool {
     context.log_json
         || context.quiet_configuration().is_ok_and(|c| json(&c.settings, true).unwrap_or(false))
@@ -52,7 +54,7 @@ pub(crate) fn is_json(context: &Context) -> bool {
 /// Checks the logging settings, for `doctor`.
 ///
 /// # Errors
-/// `Invalid` with its place.
+/// `Invalid` with the place of an invalid setting.
 pub(crate) fn check(settings: &Settings) -> Result<()> {
     filter(settings, true, 0).map(drop)?;
     json(settings, true).map(drop)

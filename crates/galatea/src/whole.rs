@@ -24,7 +24,7 @@ pub(crate) struct Idle {
     pub(crate) message: String,
     /// The next action.
     pub(crate) fix: &'static str,
-    /// No live process could do it. False for a partition that is changing its owner.
+    /// No live process can claim the work. False for a partition that is changing its owner.
     pub(crate) lasting: bool,
 }
 
@@ -67,7 +67,8 @@ pub(crate) fn add(wanted: &mut AllWanted, about: &About) {
     }
 }
 
-/// Adds accounts for which a lease exists, even if no live process announces them.
+/// Adds accounts of the agents in `wanted` for which a lease exists, even if no live process
+/// announces them.
 pub(crate) fn add_known(wanted: &mut AllWanted, leases: &[LeaseStatus]) {
     for status in leases {
         if let Kind::Account { agent, .. } = kind(&status.lease.part)

@@ -1,4 +1,5 @@
-//! What `check` reports: the token, the intent, the servers and the sessions that are left.
+//! Findings of `check`: whether the token is valid, whether the Message Content intent is on, in
+//! how many servers the bot is, and how many sessions it may still start today.
 
 use galatea_core::{Error, Finding, Severity};
 

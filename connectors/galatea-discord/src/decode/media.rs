@@ -1,7 +1,8 @@
-//! Decodes the files of a message, and describes polls, stickers and embeds in a line of text.
+//! Decodes the files and stickers of a message, and describes polls, Lottie stickers and embeds in
+//! text.
 
 use galatea_core::{Media, MediaKind};
-use serenity::all::{Attachment, Message, StickerFormatType};
+use serenity::all::{Attachment, Message, StickerFormatType, StickerItem};
 
 fn kind(mime: Option<&str>) -> MediaKind {
     match mime.and_then(|m| m.split('/').next()) {
@@ -31,11 +32,18 @@ fn file(attachment: &Attachment) -> Media {
     }
 }
 
-/// The files of a message, including those of a forwarded message, and its stickers as images.
+/// The stickers of a message, including those of forwarded messages.
+fn stickers(message: &Message) -> impl Iterator<Item = &StickerItem> {
+    let forwarded = message.message_snapshots.iter().flat_map(|s| &s.sticker_items);
+    message.sticker_items.iter().chain(forwarded)
+}
+
+/// The files of a message, and its stickers as images, including those of forwarded messages.
+/// Lottie stickers are left out.
 pub(super) fn attachments(message: &Message) -> Vec<Media> {
     let forwarded = message.message_snapshots.iter().flat_map(|s| &s.attachments);
     let mut all: Vec<Media> = message.attachments.iter().chain(forwarded).map(file).collect();
-    for sticker in &message.sticker_items {
+    for sticker in stickers(message) {
         let (extension, mime) = match sticker.format_type {
             StickerFormatType::Gif => ("gif", "image/gif"),
             // Lottie is a vector animation, which models cannot read as an image.
@@ -56,7 +64,7 @@ pub(super) fn attachments(message: &Message) -> Vec<Media> {
     all
 }
 
-/// Describes content without text, such as a poll, in a line of text.
+/// Describes, in text, a poll, a Lottie sticker or the embeds of another application.
 pub(super) fn in_words(message: &Message) -> Option<String> {
     if let Some(poll) = &message.poll {
         let question = poll.question.text.as_deref().unwrap_or_default();
@@ -68,10 +76,7 @@ pub(super) fn in_words(message: &Message) -> Option<String> {
             .join(" / ");
         return Some(format!("[poll: {question} ({answers})]"));
     }
-    if message.attachments.is_empty()
-        && let Some(lottie) =
-            message.sticker_items.iter().find(|s| s.format_type == StickerFormatType::Lottie)
-    {
+    if let Some(lottie) = stickers(message).find(|s| s.format_type == StickerFormatType::Lottie) {
         return Some(format!("[sticker: {}]", lottie.name));
     }
     // Other applications often write in embeds only. Embeds of people are previews of their links.

@@ -37,7 +37,8 @@ const ESSENTIAL: [&str; 11] = [
     "nonce",
 ];
 
-/// Parses a message of the gateway or of REST. `None` if not even its text can be read.
+/// Parses a message of the gateway or of REST. `None` if even the essential fields
+/// cannot be parsed.
 pub(crate) fn message(value: &Value) -> Option<Message> {
     Message::deserialize(value).ok().or_else(|| salvage(value))
 }
@@ -84,7 +85,7 @@ fn reduced(fields: &Map<String, Value>) -> Map<String, Value> {
     if let Some(author) = kept.get_mut("author") {
         reduce_user(author);
     }
-    // The text names the mentioned people by id only.
+    // The text contains only the ids of mentioned people. Their names are in `mentions`.
     let mentions = fields.get("mentions").and_then(Value::as_array).into_iter().flatten();
     let mentions = mentions.cloned().filter_map(|mut user| {
         reduce_user(&mut user);

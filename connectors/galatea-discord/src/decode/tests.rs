@@ -103,6 +103,14 @@ fn forwards_polls_and_stickers_are_said_in_words() {
     assert!(
         message.content.attachments[0].url.starts_with("https://media.discordapp.net/stickers/5.")
     );
+    forward["message_snapshots"][0]["message"]["sticker_items"] = sticker["sticker_items"].clone();
+    let (_, message) = heard(&forward).unwrap();
+    assert_eq!(message.content.attachments[0].description, "Sticker wave", "forwarded");
+    sticker["sticker_items"][0]["format_type"] = json!(3);
+    sticker["attachments"] = json!([attachment("31", "plan.png", Some("image/png"))]);
+    let (_, message) = heard(&sticker).unwrap();
+    assert_eq!(message.content.text, "[sticker: wave]", "beside a file");
+    assert_eq!(message.content.attachments.len(), 1);
 }
 
 /// A file in the form of Discord's documentation ("Attachment Object").

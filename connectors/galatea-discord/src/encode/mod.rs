@@ -16,8 +16,8 @@ use serenity::builder::CreateAllowedMentions;
 use crate::{decode::is_private, error::codes};
 pub(crate) use media::{MAX_UPLOAD, Upload};
 
-/// Longest text of a message (Discord, "Create Message"), in UTF-16 code units. Discord does not
-/// name the unit; of the possible ones, UTF-16 counts the most for a text.
+/// Longest text of a message (Discord, "Create Message"), in UTF-16 code units. Discord says
+/// "characters" without a definition. A text never has fewer UTF-16 code units than characters.
 pub(crate) const MAX_TEXT: usize = 2000;
 /// Most files of one message (Discord, "Create Message").
 const MAX_FILES: usize = 10;
@@ -52,7 +52,7 @@ pub(crate) enum Part {
         /// Id of the message.
         id: RemoteId,
     },
-    /// Sets a reaction; without an emoji, removes all of ours.
+    /// Sets a reaction. Without an emoji, removes all reactions of the bot.
     React {
         /// Id of the message.
         id: RemoteId,
@@ -78,8 +78,8 @@ impl Part {
 /// Renders a message for Discord and splits it into calls.
 ///
 /// # Errors
-/// `Invalid` for an empty message, an invalid button, or an attachment or message id that Discord
-/// does not accept.
+/// `Invalid` for an empty message, an invalid button, or an attachment, emoji or message id that
+/// Discord does not accept.
 pub(crate) fn encode(outgoing: &Outgoing) -> Result<Vec<Encoded>> {
     let parts = match outgoing {
         Outgoing::Message { content, reply_to } => message(content, reply_to.as_ref())?,
@@ -121,7 +121,8 @@ fn body(text: &str) -> Result<Map<String, Value>> {
     Ok(body)
 }
 
-/// The text of a message in pieces that fit, without pieces that Discord rejects as empty.
+/// The text of a message, then the links of attachments that are not uploaded, in pieces of at most
+/// [`MAX_TEXT`]. Leaves out pieces that Discord rejects as empty.
 fn texts(content: &Content) -> Vec<String> {
     let mut markdown = markdown::render(&content.text);
     for link in content.attachments.iter().filter(|m| !media::is_upload(m)) {
@@ -134,10 +135,12 @@ fn texts(content: &Content) -> Vec<String> {
     pieces.into_iter().filter(|p| !p.own().trim().is_empty()).map(|p| p.text).collect()
 }
 
+fn check(attachments: &[Media]) -> Result<()> {
+    attachments.iter().enumerate().try_for_each(|(at, media)| media::check(media, at + 1))
+}
+
 fn message(content: &Content, reply_to: Option<&RemoteId>) -> Result<Vec<Part>> {
-    for (at, media) in content.attachments.iter().enumerate() {
-        media::check(media, at + 1)?;
-    }
+    check(&content.attachments)?;
     let uploads: Vec<&Media> = content.attachments.iter().filter(|m| media::is_upload(m)).collect();
     let mut bodies: Vec<(String, Vec<Upload>)> =
         texts(content).into_iter().map(|text| (text, Vec::new())).collect();
@@ -159,8 +162,8 @@ fn message(content: &Content, reply_to: Option<&RemoteId>) -> Result<Vec<Part>> 
         {
             body.insert("components".into(), rows);
         }
-        // A later part of a public answer is an ordinary message. One of a private answer must not
-        // be, so it keeps the interaction.
+        // A later part of a public answer is an ordinary message. A later part of a private answer
+        // must stay private, so it is a follow-up of the interaction.
         let follow_up = at > 0 && reply_to.is_some_and(is_private);
         let reply_to = reply_to.filter(|_| at == 0 || follow_up).cloned();
         Ok(Part::Post { body, files, reply_to, follow_up })
@@ -168,24 +171,37 @@ fn message(content: &Content, reply_to: Option<&RemoteId>) -> Result<Vec<Part>> 
     bodies.into_iter().enumerate().map(one).collect()
 }
 
-/// Text that does not fit into the edited message follows in new messages.
+/// Text that does not fit into the edited message follows in new messages, and so do files. The
+/// buttons are on the last message with text, and those of before are removed.
 fn edit(id: &RemoteId, content: &Content) -> Result<Vec<Part>> {
     let id = known(id)?;
+    check(&content.attachments)?;
     let mut texts = texts(content).into_iter();
     let first = texts.next().ok_or_else(|| {
         Error::invalid("a message cannot be changed to nothing").with_code(codes::INVALID)
     })?;
     let mut first = body(&first)?;
+    first.insert("components".into(), json!([]));
     let mut rest: Vec<Map<String, Value>> = texts.map(|t| body(&t)).collect::<Result<_>>()?;
-    let rows = buttons::rows(&content.buttons)?.unwrap_or_else(|| json!([]));
-    rest.last_mut().unwrap_or(&mut first).insert("components".into(), rows);
+    if let Some(rows) = buttons::rows(&content.buttons)? {
+        rest.last_mut().unwrap_or(&mut first).insert("components".into(), rows);
+    }
     let more = rest.into_iter().map(|body| Part::Post {
         body,
         files: Vec::new(),
         reply_to: None,
         follow_up: false,
     });
-    Ok(std::iter::once(Part::Edit { id, body: first }).chain(more).collect())
+    let mut parts: Vec<Part> =
+        std::iter::once(Part::Edit { id, body: first }).chain(more).collect();
+    let files = Content {
+        attachments: content.attachments.iter().filter(|m| media::is_upload(m)).cloned().collect(),
+        ..Content::default()
+    };
+    if !files.attachments.is_empty() {
+        parts.extend(message(&files, None)?);
+    }
+    Ok(parts)
 }
 
 /// The emoji in the form for a path. `👍` stays; `<:wave:12>`, `wave:12` and `custom:wave:12` become

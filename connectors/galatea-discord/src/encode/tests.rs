@@ -48,6 +48,40 @@ fn an_answer_notifies_no_person() {
     assert_eq!(body["allowed_mentions"]["parse"], json!([]));
 }
 
+fn edited(content: Content) -> Vec<Part> {
+    let parts = encode(&Outgoing::Edit { id: RemoteId("5".into()), content }).unwrap();
+    parts.iter().map(|part| Part::read(part).unwrap()).collect()
+}
+
+#[test]
+fn an_edit_that_takes_several_messages_has_its_buttons_on_the_last() {
+    let button = |data: &str| Button { text: data.into(), press: Press::Data(data.into()) };
+    let rows = |part: &Part| match part {
+        Part::Edit { body, .. } | Part::Post { body, .. } => body.get("components").cloned(),
+        other => panic!("{other:?}"),
+    };
+    let long = vec!["word"; 600].join(" ");
+    let parts = edited(Content { buttons: vec![vec![button("yes")]], ..Content::text(&long) });
+    assert_eq!(parts.len(), 2);
+    assert_eq!(rows(&parts[0]), Some(json!([])), "the buttons of before are removed");
+    assert!(rows(&parts[1]).is_some_and(|rows| rows.as_array().is_some_and(|r| r.len() == 1)));
+    let parts = edited(Content { buttons: vec![vec![button("yes")]], ..Content::text("short") });
+    assert!(rows(&parts[0]).is_some_and(|rows| rows.as_array().is_some_and(|r| r.len() == 1)));
+    assert_eq!(rows(&edited(Content::text("short"))[0]), Some(json!([])));
+}
+
+#[test]
+fn files_of_an_edit_follow_in_a_new_message() {
+    let media = |url: &str| Media { url: url.into(), ..Media::default() };
+    let with = |media: Media| Content { attachments: vec![media], ..Content::text("see") };
+    let parts = edited(with(media("data:image/png;base64,AAAA")));
+    let [Part::Edit { .. }, Part::Post { files, .. }] = &parts[..] else { panic!("{parts:?}") };
+    assert_eq!(files.len(), 1);
+    let outgoing =
+        Outgoing::Edit { id: RemoteId("5".into()), content: with(media("ftp://example.org/x")) };
+    assert_eq!(encode(&outgoing).unwrap_err().code(), Some(codes::INVALID));
+}
+
 #[test]
 fn what_discord_cannot_show_is_turned_into_what_it_can() {
     assert_eq!(text("#### Deep\ntext"), ["### Deep\ntext"]);

@@ -54,7 +54,7 @@ pub(crate) struct Decoded {
     pub(crate) place: Option<Chat>,
     /// The bot was added or its rights changed, so fetch the administrators again.
     pub(crate) refresh: bool,
-    /// Chat and number of the message.
+    /// Chat and number of the message. A read-back later needs the newest number.
     pub(crate) seen: Option<(i64, i32)>,
     /// The chat's id, if it has topics.
     pub(crate) forum: Option<i64>,
@@ -173,8 +173,8 @@ fn addressed(m: &Message, me: &Me) -> Addressed {
     Addressed { mention: text::mentions(words, entities, me), reply }
 }
 
-/// The message that this one replies to. In a topic Telegram names the topic's first message if
-/// there is no reply; that one does not count.
+/// The message that this one replies to. In a topic, Telegram presents a message without a reply as
+/// a reply to the topic's first message, which does not count.
 fn real_reply(m: &Message) -> Option<&Message> {
     m.reply_to_message().filter(|r| {
         let root = m.is_topic_message && m.thread_id.is_some_and(|t| t.0 == r.id);
@@ -287,7 +287,7 @@ fn reacted(r: &MessageReactionUpdated) -> Decoded {
         (None, Some(chat)) => connection::speaking_chat(chat),
         (None, None) => return Decoded::default(),
     };
-    // Reactions do not name the message's topic.
+    // A reaction does not name the message's topic, so its Room is the chat's main one.
     let connection = Connection {
         world: connection::world(&r.chat),
         room: connection::room(&r.chat, None),

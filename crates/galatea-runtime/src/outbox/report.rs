@@ -1,8 +1,10 @@
-//! Stores how a delivery stands (about to be sent, to be tried again, ended), and publishes it.
+//! Stores the state of a part (about to be sent, waiting for a retry, ended), and publishes retries
+//! and ends as events.
 //!
-//! `sending` is stored before a part goes out, with the time. After a crash the next run waits from
-//! that time on before it reads back whether the part arrived. An old time would make it read back
-//! while the message is still on its way, so the time is kept fresh.
+//! Before a part goes out, its row says `sending` and has the time of the attempt. After a crash
+//! the next run waits [`SETTLE_TIME`] from that time on, and then reads back whether the part
+//! arrived. If the stored time were too old, the run would read back before a late message shows.
+//! [`SendIntent`] therefore keeps the time fresh.
 
 use galatea_core::{
     Delivery, Error, Receipt, RemoteId, Result, Timestamp,
@@ -13,11 +15,12 @@ use std::time::Duration;
 
 use super::{job::Job, route::Route, stack::SendError, state::Outbox};
 
-/// How old the stored time may be while its send goes on: at least half of the time for a late
-/// arrival is left.
+/// Longest age of the stored time while a send goes on. At least half of [`SETTLE_TIME`] is then
+/// left for a late arrival.
 const FRESH: Duration = SETTLE_TIME.checked_div(2).unwrap();
-/// Where storing or sending takes longer, the time is set so far ahead. A run that finds such a
-/// time waits the whole time from then on ([`galatea_core::protocol::Part::by`]).
+/// If storing or sending takes longer than [`FRESH`], the stored time is set this far into the
+/// future: longer than an attempt can take (150 s). A run that reads a time in the future waits
+/// [`SETTLE_TIME`] from its own present on ([`galatea_core::protocol::Part::by`]).
 const AHEAD: Duration = Duration::from_secs(300);
 
 /// When a part was last stored as about to be sent.
@@ -25,19 +28,21 @@ const AHEAD: Duration = Duration::from_secs(300);
 pub(super) struct SendIntent(Timestamp);
 
 impl SendIntent {
-    /// Of a part that was committed as `sending`.
+    /// The intent of a part that was committed as `sending`. Its time is that of the
+    /// part's creation.
     pub(super) fn committed(job: &Job) -> Self {
         Self(job.part.not_before)
     }
 
-    /// Stores it. None when another process holds the account by now.
+    /// Stores the intent with the time `at`. None if the store refuses it, because another process
+    /// holds the account by now.
     pub(super) async fn set(outbox: &Outbox, job: &Job, at: Timestamp) -> Option<Self> {
         let marked = outbox.settler.settle_now(settlement(job, OutboxState::Sending, at)).await;
         marked.then_some(Self(at))
     }
 
-    /// Stores it again when it has become old: a slow disk may have taken seconds for it. None when
-    /// another process holds the account by now.
+    /// Stores the intent again if it is older than [`FRESH`]: a slow disk may have taken seconds to
+    /// store it. None if another process holds the account by now.
     pub(super) async fn renew(self, outbox: &Outbox, job: &Job) -> Option<Self> {
         let mut intent = self;
         while intent.left(outbox).is_zero() {
@@ -46,7 +51,8 @@ impl SendIntent {
         Some(intent)
     }
 
-    /// Makes one attempt, under an intent that stays fresh meanwhile.
+    /// Makes one attempt. If the intent becomes older than [`FRESH`] meanwhile, stores it again with
+    /// a time in the future.
     pub(super) async fn send(
         self,
         outbox: &Outbox,
@@ -73,7 +79,8 @@ impl SendIntent {
     }
 }
 
-/// Stores the next attempt and publishes it.
+/// Stores until when a part waits for its next attempt, with the error of the last one, and
+/// publishes the retry.
 pub(super) async fn again(
     outbox: &Outbox,
     job: &Job,
@@ -84,7 +91,7 @@ pub(super) async fn again(
     let note = Settlement { error: Some(error.to_string()), ..settlement(job, state, until) };
     outbox.settler.settle(note).await;
     let millis = u64::try_from(until.since(outbox.clock.now()).as_millis()).unwrap_or(u64::MAX);
-    tracing::info!(delivery = %job.delivery.id, attempt = job.delivery.attempt, millis, kind = ?error.kind(), code = error.code(), "failed to send a part; retrying after the pause");
+    tracing::info!(delivery = %job.delivery.id, attempt = job.delivery.attempt, millis, kind = ?error.kind(), code = error.code(), "a part was not sent; trying again after the pause");
     outbox.events.publish(galatea_core::Event::DeliveryRetrying {
         agent: job.delivery.agent,
         room: job.delivery.address.room,
@@ -102,6 +109,8 @@ const OUTCOME_UNKNOWN: &str =
 /// Stored with a delivery that was not sent again, since it was there.
 const FOUND: &str = "the answer to an earlier attempt was lost; read-back found it on the platform, so it was not sent again";
 
+/// Stores that a part was sent, and publishes it. If the platform moved the room, moves it in
+/// the store first. `found` says that read-back found the part.
 pub(super) async fn sent(outbox: &Outbox, mut job: Job, receipt: Receipt, found: bool) {
     let in_flight = job.in_flight.take();
     let delivery = &job.delivery;
@@ -143,7 +152,8 @@ async fn moved_to(outbox: &Outbox, delivery: &Delivery, to: &RemoteId) -> Result
     Ok(())
 }
 
-/// What is kept of a part that is given up: with code and fix, since nothing else will tell them.
+/// The text stored with a part that is given up: the error with its code and fix, which its
+/// `Display` leaves out.
 pub(super) fn last_words(error: Error) -> String {
     let extras =
         [("code", error.code().map(str::to_owned)), ("fix", error.fix().map(str::to_owned))];
@@ -151,6 +161,7 @@ pub(super) fn last_words(error: Error) -> String {
     extras.fold(error, |error, (key, text)| error.with(key, text)).to_string()
 }
 
+/// Stores that a part ended without a confirmed delivery, and publishes it with the reason.
 pub(super) async fn ended(outbox: &Outbox, mut job: Job, state: OutboxState, reason: &str) {
     let in_flight = job.in_flight.take();
     let delivery = &job.delivery;
@@ -182,7 +193,7 @@ pub(super) async fn ended(outbox: &Outbox, mut job: Job, state: OutboxState, rea
     });
 }
 
-/// How a part stands. `at` is when it was marked, when it is tried again, or when it ended.
+/// The stored state of a part. `at` is the time of the attempt, of the next attempt, or of the end.
 pub(super) fn settlement(job: &Job, state: OutboxState, at: Timestamp) -> Settlement {
     Settlement {
         id: job.delivery.id,

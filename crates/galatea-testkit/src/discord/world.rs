@@ -1,4 +1,4 @@
-//! Guilds, channels, people and messages.
+//! The state of the test server: guilds, channels, people and messages.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -27,6 +27,7 @@ pub(crate) struct Person {
     pub(crate) name: String,
     pub(crate) username: String,
     pub(crate) bot: bool,
+    /// Whether the person accepts direct messages from the bot.
     pub(crate) takes_direct: bool,
 }
 
@@ -34,6 +35,7 @@ pub(crate) struct Person {
 pub(crate) struct Role {
     pub(crate) name: String,
     pub(crate) permissions: u64,
+    /// The bot for which Discord created this role.
     pub(crate) bot: Option<u64>,
 }
 
@@ -59,8 +61,10 @@ pub(crate) struct Guild {
 #[derive(Debug, Clone)]
 pub(crate) struct Channel {
     pub(crate) guild: Option<u64>,
+    /// Type of the channel (Discord, "Channel Types").
     pub(crate) kind: u8,
     pub(crate) name: String,
+    /// The channel in which a thread was opened.
     pub(crate) parent: Option<u64>,
     /// The person of a direct message channel.
     pub(crate) recipient: Option<u64>,
@@ -191,7 +195,8 @@ impl World {
         id
     }
 
-    /// A channel of a guild, not yet added to the world.
+    /// A channel of a guild, not yet added to the world. A thread takes over the permissions of its
+    /// parent.
     pub(crate) fn channel(&self, guild: u64, kind: u8, name: &str, parent: Option<u64>) -> Channel {
         let may = parent.and_then(|p| self.channels.get(&p)).map_or(may::INVITED, |p| p.may);
         Channel {

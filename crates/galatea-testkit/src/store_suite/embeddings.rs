@@ -1,4 +1,4 @@
-//! Embeddings are stored with their memories, and searched by similarity.
+//! Tests for every store: it keeps embeddings with their memories, and searches them by similarity.
 
 use galatea_core::{
     Content, Embedding, EntityId, Memory, MemoryKind, Store, Timestamp, Visibility,
@@ -16,7 +16,7 @@ fn towards(degrees: f32) -> Embedding {
     Embedding::new(vec![x, y, 0.0]).unwrap()
 }
 
-/// What an agent has that is this similar, the most similar first.
+/// A search of an agent's memories by similarity, and the least similarity that counts.
 struct Near {
     query: RecallQuery,
     at_least: f32,
@@ -127,8 +127,8 @@ pub async fn similarity_keeps_to_the_query(store: Arc<dyn Store>) {
     assert_eq!(texts(&store, &query(Scene::new(), towards(0.0), 0.9)).await, Vec::<String>::new());
 }
 
-/// Only its own agent can set an embedding. A later one replaces it, and it is removed with the
-/// text it was made of.
+/// Only the agent of a memory can set its embedding. A later embedding replaces it. The store
+/// removes the embedding when the text is edited, deleted or forgotten.
 pub async fn an_embedding_goes_with_its_memory(store: Arc<dyn Store>) {
     let (scene, stranger) = (Scene::new(), Scene::new());
     let memories = stored(&store, scene, &[("one", 0.0), ("two", 0.0), ("three", 0.0)]).await;
@@ -176,7 +176,7 @@ pub async fn an_embedding_goes_with_its_memory(store: Arc<dyn Store>) {
     assert_eq!(
         store.save_embeddings(scene.agent, MODEL, &[(&memories[1], towards(0.0))]).await.unwrap(),
         0,
-        "made of what it said before"
+        "the embedding was made of the text before the edit"
     );
     let edited = store.memory(memories[1].id).await.unwrap().unwrap();
     assert_eq!(
@@ -251,15 +251,15 @@ pub async fn what_has_no_embedding_is_found(store: Arc<dyn Store>) {
     large.query.meanings[0].model = "test large".to_owned();
     assert_eq!(texts(&store, &large).await, ["two"]);
 
-    // The queue has not come to them yet.
+    // The queue of memories to embed has not reached this one yet.
     store.give_up_embedding(scene.agent, &[memories[1].id]).await.unwrap();
     assert_eq!(missing(&here, MODEL, Some(4)).await, ["three"], "one is refused");
     store.update_content(scene.agent, memories[1].id, &Content::text("two again")).await.unwrap();
     assert_eq!(missing(&here, MODEL, Some(4)).await, ["three", "two again"], "its text changed");
 }
 
-/// At a common model's width, the order of as many vectors as are compared whole equals that of the
-/// exact definition.
+/// A store may choose by their signs which vectors to compare. It compares at least 300 in full, so
+/// the order of 300 vectors is exact, here at a common width of 384 numbers.
 pub async fn many_vectors_are_ranked_exactly(store: Arc<dyn Store>) {
     let scene = Scene::new();
     let memories: Vec<Memory> = (0..300).map(|n| scene.memory(&n.to_string(), n)).collect();

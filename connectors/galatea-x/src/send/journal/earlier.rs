@@ -1,5 +1,5 @@
-//! The journal's file of an earlier version (`posts.log` in the account's folder): its entries are
-//! moved into the account's state once.
+//! Moves the entries of an earlier version's journal file (`posts.log` in the account's folder)
+//! into the account's state.
 
 use std::{
     fs::File,
@@ -13,8 +13,8 @@ use crate::decode::number;
 /// Most bytes read from the end of a file. A file had 4 MiB at most, and one line more.
 const MOST: u64 = 8 << 20;
 
-/// Adds the entries of the files in `folder`, older than those in `lists`; false if there are no
-/// files.
+/// Adds the entries of the files in `folder` before those in `lists`, which are newer. False if no
+/// file can be read.
 pub(super) fn add(lists: &mut Lists, folder: &Path) -> bool {
     let texts: Vec<String> = files(folder).iter().filter_map(|file| tail(file).ok()).collect();
     if texts.is_empty() {
@@ -26,7 +26,8 @@ pub(super) fn add(lists: &mut Lists, folder: &Path) -> bool {
     true
 }
 
-/// Removes the files. One that stays is read again at the next start, which adds nothing new.
+/// Removes the files. A file that cannot be removed is read again at the next start, which adds
+/// nothing new.
 pub(super) fn remove(folder: &Path) {
     for file in files(folder) {
         if let Err(error) = std::fs::remove_file(&file)
@@ -68,6 +69,7 @@ fn entry(lists: &mut Lists, line: &str) {
     }
 }
 
+/// Reads the last [`MOST`] bytes of a file. The first line may be cut.
 fn tail(path: &Path) -> std::io::Result<String> {
     let mut file = File::open(path)?;
     let size = file.metadata()?.len();
