@@ -6,14 +6,18 @@
 //! 24 MiB more.
 
 #[cfg(target_os = "linux")]
-pub(crate) use linux::give_back_after_bursts;
+pub(crate) use linux::{collect_before_park, give_back_after_bursts};
 #[cfg(not(target_os = "linux"))]
-pub(crate) use other::give_back_after_bursts;
+pub(crate) use other::{collect_before_park, give_back_after_bursts};
 
 #[cfg(target_os = "linux")]
 mod linux {
     use nix::time::{ClockId, clock_gettime};
-    use std::time::Duration;
+    use std::{
+        cell::Cell,
+        sync::atomic::{AtomicU64, Ordering},
+        time::Duration,
+    };
 
     #[global_allocator]
     static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
@@ -26,14 +30,38 @@ mod linux {
     /// Processor time since the last return of memory that makes another one worthwhile.
     const WORK: Duration = Duration::from_secs(1);
 
-    /// Returns free memory to the system whenever the process is idle after work. Never ends.
+    /// How often all task threads were asked to return their free memory. Like the allocator, it
+    /// belongs to the process.
+    static ASKED: AtomicU64 = AtomicU64::new(0);
+
+    thread_local! {
+        /// The value of [`ASKED`] when this thread last returned its free memory.
+        static DONE: Cell<u64> = const { Cell::new(0) };
+    }
+
+    /// Asks the task threads to return free memory to the system whenever the process is idle after
+    /// work. Never ends.
     pub(crate) async fn give_back_after_bursts() {
         let mut ledger = Ledger::default();
         loop {
             tokio::time::sleep(LOOK).await;
             if ledger.is_due(worked()) {
-                give_back();
+                ASKED.fetch_add(1, Ordering::Relaxed);
+                // A thread that sleeps has to wake once.
+                for _ in 0..tokio::runtime::Handle::current().metrics().num_workers() {
+                    drop(tokio::spawn(tokio::task::yield_now()));
+                }
+                tracing::debug!("asked the task threads to return free memory to the system");
             }
+        }
+    }
+
+    /// Called by each task thread before it sleeps. Returns its free memory if that was asked for:
+    /// a thread can return no other thread's.
+    pub(crate) fn collect_before_park() {
+        let asked = ASKED.load(Ordering::Relaxed);
+        if DONE.replace(asked) != asked {
+            collect();
         }
     }
 
@@ -61,16 +89,14 @@ mod linux {
         clock_gettime(ClockId::CLOCK_PROCESS_CPUTIME_ID).map_or(Duration::ZERO, Duration::from)
     }
 
-    /// Returns the free memory of this thread, which is the one that runs most tasks, and what ended
-    /// threads left behind. Other threads return theirs by themselves, as they go on.
-    fn give_back() {
+    /// Returns the free memory of the calling thread, and what ended threads left behind.
+    fn collect() {
         // SAFETY: mi_collect touches free memory of the calling thread and takes the allocator's own
         // locks for the rest.
         #[allow(unsafe_code, reason = "the crate offers this call only as it is in C")]
         unsafe {
             libmimalloc_sys::mi_collect(true);
         }
-        tracing::debug!("returned free memory to the system");
     }
 }
 
@@ -81,6 +107,9 @@ mod other {
     pub(crate) async fn give_back_after_bursts() {
         std::future::pending().await
     }
+
+    /// Does nothing.
+    pub(crate) fn collect_before_park() {}
 }
 
 #[cfg(all(test, target_os = "linux"))]

@@ -60,7 +60,8 @@ pub fn run() -> ExitCode {
     if let Some(code) = galatea_knowledge::sandbox::requested(std::env::args_os()) {
         return code;
     }
-    match tokio::runtime::Builder::new_multi_thread().enable_all().build() {
+    let mut threads = tokio::runtime::Builder::new_multi_thread();
+    match threads.enable_all().on_thread_park(allocator::collect_before_park).build() {
         Ok(runtime) => runtime.block_on(command()),
         Err(error) => {
             eprintln!(
