@@ -85,7 +85,8 @@ async fn on_postgres(talk: &Talk, embedded: usize, questions: usize) -> Result<V
 async fn index(store: &Database, talk: &Talk, path: &Path) -> Result<f64> {
     let question = talk.question(0)?;
     let visible = Visibility::in_room(question.room, &[]);
-    let query = RecallQuery::new(visible, "unheard", 1, question.now).kind(MemoryKind::Messages);
+    // A search of facts brings the index up to date. One of a Room's messages may need no index.
+    let query = RecallQuery::new(visible, "unheard", 1, question.now).kind(MemoryKind::Facts);
     let mut connection = size::look(path).await?;
     let (first, begun) = (size::unindexed(&mut connection).await?, Instant::now());
     while size::unindexed(&mut connection).await? > 0 {
