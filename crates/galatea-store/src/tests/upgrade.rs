@@ -15,10 +15,12 @@ use std::path::Path;
 use crate::{Database, SqliteOptions, postgres, sqlite};
 
 /// The versions to come from, by their newest migration: the last one without functions in the
-/// database, the one after it, and the first one with links of accounts.
-const EARLIER: [i64; 3] = [9, 10, LINKS];
+/// database, the one after it, the first one with links of accounts, and the version before this.
+const EARLIER: [i64; 4] = [9, 10, LINKS, 21];
 /// The migration that adds links of accounts.
 const LINKS: i64 = 15;
+/// The migration that moves values of plugins to keys of their own.
+const PLUGIN_KEYS: i64 = 20;
 
 /// Tables of both databases that hold rows of ours.
 const TABLES: [&str; 16] = [
@@ -69,6 +71,12 @@ async fn sqlite_rows(connection: &mut SqliteConnection, newest: i64) -> Vec<i64>
     counts
 }
 
+/// The rows have the keys of before. A later version would have written them to the new ones.
+fn moves_keys(migrations: &Migrator) -> AssertSqlSafe<String> {
+    let moves = migrations.iter().find(|migration| migration.version == PLUGIN_KEYS);
+    AssertSqlSafe(moves.unwrap().sql.as_str().to_owned())
+}
+
 /// A file as the earlier version left it: how many rows each table has.
 async fn old_file(path: &Path, newest: i64) -> Vec<i64> {
     let options = SqliteConnectOptions::new().filename(path).create_if_missing(true);
@@ -77,6 +85,9 @@ async fn old_file(path: &Path, newest: i64) -> Vec<i64> {
     migrations.run_direct(None, &mut connection, false).await.unwrap();
     for statement in rows::statements(&rows::SQLITE, newest >= LINKS) {
         connection.execute(AssertSqlSafe(statement)).await.unwrap();
+    }
+    if newest >= PLUGIN_KEYS {
+        connection.execute(moves_keys(&sqlite::MIGRATIONS)).await.unwrap();
     }
     let counts = sqlite_rows(&mut connection, newest).await;
     connection.close().await.unwrap();
@@ -119,6 +130,9 @@ async fn old_database(connection: &mut PgConnection, newest: i64) -> Vec<i64> {
     migrations.run_direct(None, &mut *connection, false).await.unwrap();
     for statement in rows::statements(&rows::POSTGRES, newest >= LINKS) {
         connection.execute(AssertSqlSafe(statement)).await.unwrap();
+    }
+    if newest >= PLUGIN_KEYS {
+        connection.execute(moves_keys(&postgres::MIGRATIONS)).await.unwrap();
     }
     postgres_rows(connection, newest).await
 }
