@@ -267,6 +267,8 @@ pub(crate) struct Spot {
     pub(crate) room: &'static str,
     pub(crate) kind: ChannelType,
     pub(crate) person: &'static str,
+    /// What the person is called; none is "Person" and the id.
+    pub(crate) name: Option<&'static str>,
     pub(crate) is_bot: bool,
     pub(crate) mention: bool,
 }
@@ -278,6 +280,7 @@ pub(crate) fn dm(person: &'static str) -> Spot {
         room: person,
         kind: ChannelType::Dm,
         person,
+        name: None,
         is_bot: false,
         mention: false,
     }
@@ -285,12 +288,17 @@ pub(crate) fn dm(person: &'static str) -> Spot {
 
 /// A person in a group, not addressing the agent.
 pub(crate) fn group(room: &'static str, person: &'static str) -> Spot {
-    Spot { world: room, room, kind: ChannelType::Group, person, is_bot: false, mention: false }
+    Spot { world: room, room, kind: ChannelType::Group, ..dm(person) }
 }
 
 impl Spot {
     pub(crate) fn mentioning(mut self) -> Self {
         self.mention = true;
+        self
+    }
+
+    pub(crate) fn named(mut self, name: &'static str) -> Self {
+        self.name = Some(name);
         self
     }
 
@@ -302,7 +310,7 @@ impl Spot {
     pub(crate) fn connection(&self) -> Connection {
         let mut entity = EntityRef::new(
             RemoteId::new(self.person),
-            Some(format!("Person {}", self.person)),
+            Some(self.name.map_or_else(|| format!("Person {}", self.person), str::to_owned)),
             Some(format!("user{}", self.person)),
         );
         entity.is_bot = self.is_bot;

@@ -1,11 +1,12 @@
 //! The program ends at the worst moment and starts again with the same file.
 
 use galatea_core::{
-    Content, Memory, MemoryId, RemoteId,
-    store::{InboxState, Ingest},
+    Clock, Content, Memory, MemoryId, RemoteId, SystemClock, Timestamp,
+    store::{InboxState, InboxStore, Ingest},
 };
 use galatea_store::{Database, SqliteOptions};
-use std::{path::Path, sync::Arc, time::Duration};
+use galatea_testkit::clock::ManualClock;
+use std::{path::Path, pin::Pin, sync::Arc, time::Duration};
 use tokio::runtime::Runtime;
 
 use crate::{
@@ -124,18 +125,30 @@ fn what_was_left_goes_before_what_is_new() {
     assert_eq!(platform.texts("7"), expected);
 }
 
-#[test]
-fn a_message_that_ends_the_program_every_time_is_given_up() {
-    let folder = tempfile::tempdir().unwrap();
-    let (file, platform) = (folder.path().join("a.db"), Platform::new("1000"));
+/// A clock whose pauses take a thousandth of their time.
+struct Hasty;
+
+impl Clock for Hasty {
+    fn now(&self) -> Timestamp {
+        SystemClock.now()
+    }
+
+    fn sleep(&self, duration: Duration) -> Pin<Box<dyn Future<Output = ()> + Send + '_>> {
+        Box::pin(tokio::time::sleep(duration / 1_000))
+    }
+}
+
+/// Ends the program `times` times during the turn of the message "deadly" in room 7.
+fn crashes(file: &Path, platform: &Arc<Platform>, times: u32) -> MemoryId {
     let mut id = None;
-    for _ in 0..11 {
+    for _ in 0..times {
         platform.unplug();
         run(async {
             let model = Gated::new(echo(), "deadly");
             let house = Plan::new(Arc::clone(&model) as _)
-                .store(&open(&file).await)
-                .on(Arc::clone(&platform))
+                .clock(Arc::new(Hasty))
+                .store(&open(file).await)
+                .on(Arc::clone(platform))
                 .build()
                 .await;
             if id.is_none() {
@@ -150,11 +163,47 @@ fn a_message_that_ends_the_program_every_time_is_given_up() {
         });
     }
     platform.unplug();
+    id.unwrap()
+}
+
+#[test]
+fn a_message_that_may_end_the_program_waits_uncounted_and_holds_up_no_other_room() {
+    let folder = tempfile::tempdir().unwrap();
+    let (file, platform) = (folder.path().join("a.db"), Platform::new("1000"));
+    let id = crashes(&file, &platform, 8);
+    let attempts =
+        |store: Database| async move { store.inbox_item(id).await.unwrap().unwrap().attempts };
+    run(async {
+        let store = open(&file).await;
+        let before = attempts(store.clone()).await;
+        assert!((7..10).contains(&before), "{before}");
+        // Its pauses end only with the program.
+        let clock = ManualClock::at(SystemClock.now());
+        let house = Plan::new(echo())
+            .clock(clock.shared())
+            .store(&store)
+            .on(Arc::clone(&platform))
+            .build()
+            .await;
+        house.say(&dm("8"), "and I?").await;
+        platform.until_shown("8", 1).await;
+        assert_eq!(attempts(store.clone()).await, before);
+        assert!(platform.texts("7").is_empty());
+        house.orchestrator.stop_agent(house.agent, Duration::from_secs(10)).await.unwrap();
+        assert_eq!(platform.texts("7"), ["re: deadly"]);
+    });
+}
+
+#[test]
+fn a_message_that_ends_the_program_every_time_is_given_up() {
+    let folder = tempfile::tempdir().unwrap();
+    let (file, platform) = (folder.path().join("a.db"), Platform::new("1000"));
+    let id = crashes(&file, &platform, 11);
     run(async {
         let house =
             Plan::new(echo()).store(&open(&file).await).on(Arc::clone(&platform)).build().await;
         house.quiet().await;
-        let said = house.explain(id.unwrap()).await;
+        let said = house.explain(id).await;
         assert_eq!(said.state, InboxState::Dead);
         assert!(said.summary.contains("10 turns were begun"), "{}", said.summary);
         house.receive(vec![dm("7").message(house.clock.now(), "7-new", "still there?")]).await;

@@ -46,7 +46,7 @@ impl Provider for Entities {
             .chain([turn.message.entity_id, own])
             .collect();
         let most = turn.budget(Section::Entities);
-        let text = titled(&people, "# Others in this room", most, |id| !speaking.contains(&id));
+        let text = titled(&people, "# Others here", most, |id| !speaking.contains(&id));
         let all = titled(&people, "# People in this room", most, |_| true);
         Ok(Fragment::text(text).value("entities", all))
     }

@@ -27,6 +27,8 @@ impl Provider for Time {
     async fn provide(&self, turn: &Turn<'_>) -> Result<Fragment> {
         let (zone, now) = (&turn.agent.zone, turn.agent.zone.local(turn.now()));
         let text = format!("{}, {} {}", now.long_date(), now.clock(), zone.name());
-        Ok(Fragment::text(format!("It is {text}.")).value("time", text))
+        // As the conversation writes its times.
+        let short = format!("It is {} {} {}.", now.date(), now.clock(), zone.name());
+        Ok(Fragment::text(short).value("time", text))
     }
 }

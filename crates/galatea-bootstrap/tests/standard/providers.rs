@@ -310,7 +310,7 @@ async fn brevity_fits_the_place_and_roles_are_of_groups() {
     assert_eq!(Scene::group().shows("ROLES").await.text, "");
     assert_eq!(Scene::group().by(ADMIN).shows("ROLES").await.text, "Adam is an admin here.");
     assert_eq!(Scene::private().shows("ROLES").await.text, "");
-    assert!(Scene::group().shows("TIME").await.text.contains("Thursday, January 1, 2026, 00:0"));
+    assert!(Scene::group().shows("TIME").await.text.starts_with("It is Thu 1 Jan 2026 00:0"));
 }
 
 #[tokio::test]

@@ -26,8 +26,18 @@ use crate::{
     registry::Registry,
 };
 
-/// Longest pause before a suspect begins.
+/// Turns begun for one message before it is given up: it seems to end the program. With the pauses
+/// between them ([`suspect_pause`]) they take at least half a minute.
+pub(super) const ATTEMPTS: u32 = 10;
+/// Turns begun for one message after which it may be what ends the program. From then on such
+/// messages are answered one after another: whatever ends the program, only one of those that
+/// happened to be under way is counted for it.
+pub(super) const SUSPECT: u32 = 3;
+/// Longest random pause before a suspect begins.
 const SHUFFLE: Duration = Duration::from_millis(100);
+/// Pause before the turn that follows the first one counted for a suspect; it doubles with each
+/// further one.
+const SUSPECT_PAUSE: Duration = Duration::from_millis(500);
 
 /// Turns stored messages into committed answers.
 pub(crate) struct Engine {
@@ -132,10 +142,20 @@ impl Claims {
 
     /// Waits until no other suspect is answered, in random order: otherwise the same one would be
     /// counted each time.
-    pub(super) async fn suspect(&self) -> tokio::sync::MutexGuard<'_, ()> {
+    async fn suspect(&self) -> tokio::sync::MutexGuard<'_, ()> {
         let pause = rand::rng().random_range(Duration::ZERO..SHUFFLE);
         tokio::time::sleep(pause).await;
         self.suspects.lock().await
+    }
+}
+
+/// How long a message waits whose turns have ended the program `attempts` times. A program that
+/// something else kills every few seconds ends during this pause, which is not counted for the
+/// message.
+fn suspect_pause(attempts: u32) -> Duration {
+    match attempts {
+        ..=SUSPECT | ATTEMPTS.. => Duration::ZERO,
+        _ => SUSPECT_PAUSE * (1 << (attempts - SUSPECT - 1)),
     }
 }
 
@@ -143,6 +163,8 @@ impl Claims {
 pub(crate) struct Background {
     /// The agent's tasks; its end waits for them.
     tasks: TaskTracker,
+    /// Ends pauses.
+    stop: CancellationToken,
     /// Ends what need not be finished.
     halt: CancellationToken,
     /// Rooms whose evaluators wait until they are quiet.
@@ -156,7 +178,7 @@ impl Background {
         stop: CancellationToken,
         halt: CancellationToken,
     ) -> Self {
-        Self { tasks, halt, quiet: Quiet::new(stop) }
+        Self { tasks, halt, quiet: Quiet::new(stop.clone()), stop }
     }
 
     /// Runs work to its end.
@@ -170,6 +192,18 @@ impl Background {
         self.tasks.spawn(async move {
             halt.run_until_cancelled(work).await;
         });
+    }
+}
+
+impl Engine {
+    /// Waits until a message whose turns have ended the program several times may have its next
+    /// one. A stop ends the pause: in the time that a stop leaves, the message is tried once more.
+    pub(super) async fn wait_for_suspect(&self, attempts: u32) -> tokio::sync::MutexGuard<'_, ()> {
+        let pause = suspect_pause(attempts);
+        if !pause.is_zero() {
+            self.background.stop.run_until_cancelled(self.clock.sleep(pause)).await;
+        }
+        self.claims.suspect().await
     }
 }
 
@@ -195,5 +229,16 @@ impl EngineState {
             hops: Hops::default(),
             pairing: tokio::sync::Mutex::default(),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_suspect_waits_longer_each_time_and_is_given_up_without_a_wait() {
+        let pauses: Vec<_> = (0..=ATTEMPTS).map(|n| suspect_pause(n).as_millis()).collect();
+        assert_eq!(pauses, [0, 0, 0, 0, 500, 1_000, 2_000, 4_000, 8_000, 16_000, 0]);
     }
 }

@@ -25,7 +25,7 @@ const ONE: u64 = 3;
 const LEFT_OUT: &str = "(Earlier messages are not shown.)";
 /// Heads the messages that hold the sections beside the instructions. A person's message
 /// begins with a name, and a name has no brackets, so no person can write such a message.
-pub(super) const NOTES: &str = "[Notes for your next message]";
+pub(super) const NOTES: &str = "[Notes]";
 
 /// A part of the instructions.
 #[derive(Debug, Clone)]

@@ -10,7 +10,7 @@ use std::sync::Arc;
 use super::{
     commit::commit,
     context::{TurnContext, TurnPlace},
-    engine::Engine,
+    engine::{ATTEMPTS, Engine, SUSPECT},
     evaluate::{Committed, evaluate},
     gate::Judged,
     gather::{busy_policy, gather, interruption},
@@ -28,12 +28,6 @@ use crate::{
     lanes::Lane,
 };
 
-/// Turns begun for one message before it is given up: it seems to kill the program.
-const ATTEMPTS: u32 = 10;
-/// Turns begun for one message after which it may be what ends the program. From then on such
-/// messages are answered one after another: whatever ends the program, only one of those that
-/// happened to be under way is counted for it.
-const SUSPECT: u32 = 3;
 /// How often a command that links people runs again because what it read has changed.
 const LINKING: u32 = 3;
 
@@ -67,8 +61,11 @@ impl Engine {
         let Some(place) = TurnPlace::of(self, &first).await? else {
             return self.follow(taken).await;
         };
-        let _alone =
-            if first.attempts >= SUSPECT { Some(self.claims.suspect().await) } else { None };
+        let _alone = if first.attempts >= SUSPECT {
+            Some(self.wait_for_suspect(first.attempts).await)
+        } else {
+            None
+        };
         if first.read_back
             && let Err(error) = self.store.begin_turn(&[id]).await
         {

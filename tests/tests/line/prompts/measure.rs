@@ -10,7 +10,7 @@ use galatea_core::{
 use serde_json::{Value, json};
 
 /// Begins the message that holds for one turn only, as `galatea-runtime` writes it.
-const NOTES: &str = "[Notes for your next message]";
+const NOTES: &str = "[Notes]";
 
 /// A prompt as providers read it: tools, instructions, messages.
 pub(crate) struct Prompt {
