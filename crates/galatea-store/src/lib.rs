@@ -247,11 +247,11 @@ impl Database {
         let Ok(runtime) = Handle::try_current() else { return };
         let inner = Arc::downgrade(&self.0);
         let wanted = match &self.0.backend {
-            Backend::Sqlite(sqlite) => Arc::clone(&sqlite.index_wanted),
+            Backend::Sqlite(sqlite) => Arc::clone(&sqlite.known.index_wanted),
             Backend::Postgres(_) => Arc::default(),
         };
         runtime.spawn(async move {
-            // Waits 30 s, or until a search asks for the index.
+            // Waits 30 s, or until a search or the writer asks for the index.
             let _ = timeout(FIRST, wanted.notified()).await;
             while let Some(inner) = inner.upgrade() {
                 let database = Self(inner);

@@ -99,9 +99,11 @@ impl Database {
             }
             words = search.words;
         }
-        if let Some(found) =
-            self.search_in_sqlite(sqlite, query, (talk.clone(), words), true).await?
-        {
+        let found = self.search_in_sqlite(sqlite, query, (talk.clone(), words), true).await;
+        if let Some(handle) = &talk {
+            sqlite.known.talks.recount(handle);
+        }
+        if let Some(found) = found? {
             return Ok(found);
         }
         sqlite.index_terms().await?;
@@ -142,7 +144,7 @@ impl Database {
         });
         let Some((found, behind)) = found.await?? else { return Ok(None) };
         if behind {
-            sqlite.index_wanted.notify_one();
+            sqlite.known.index_wanted.notify_one();
         }
         Ok(Some(found))
     }

@@ -7,11 +7,11 @@
 //! has committed since (`postgres/tail.rs`). What changes or removes messages drops their Rooms; the
 //! writer asks which these are before it carries out such a change.
 
-mod filter;
 mod index;
 mod message;
 mod numbers;
 mod older;
+mod postings;
 mod rows;
 
 use galatea_core::{
@@ -25,8 +25,7 @@ use std::{
 
 pub(crate) use self::{
     index::{Extent, MOST, PAGE, Talk, Unread},
-    message::{Having, Message},
-    older::NEWEST,
+    message::{Having, Message, NEWEST, Shown},
     rows::text_of,
 };
 use crate::{
@@ -181,6 +180,20 @@ impl Talks {
     /// which the caller reads for this search only.
     pub(crate) fn of_or_alone(&self, query: &RecallQuery) -> Option<Handle> {
         self.of(query).or_else(|| Some(Handle { key: key(query)?, talk: Arc::default() }))
+    }
+
+    /// Counts the space of a Room anew, after a search has read more of it.
+    pub(crate) fn recount(&self, handle: &Handle) {
+        let mut state = self.lock();
+        let State { rooms, bytes } = &mut *state;
+        if let Some(kept) = rooms.get_mut(&handle.key)
+            && Arc::ptr_eq(&kept.talk, &handle.talk)
+        {
+            let now = handle.talk().bytes();
+            let before = std::mem::replace(&mut kept.bytes, now);
+            *bytes = (*bytes + now).saturating_sub(before);
+        }
+        state.make_space(2 * BYTES, None);
     }
 
     /// Takes what was read of a Room, at most one message more than are kept.

@@ -20,7 +20,7 @@ use crate::{
     convert,
     dialect::{Dialects, Statement, Value, bits},
     postgres::Postgres,
-    talk::Message,
+    talk::Shown,
 };
 
 /// Embeddings of memories by number.
@@ -53,13 +53,13 @@ pub(super) struct Seen {
 }
 
 /// What is known of a message in memory, with its length as the database measures it.
-fn seen_in_memory(dialect: Dialect, message: &Message) -> Seen {
+fn seen_in_memory(dialect: Dialect, shown: Shown) -> Seen {
     let long = match dialect {
-        Dialect::Sqlite => message.characters.into(),
+        Dialect::Sqlite => shown.characters.into(),
         // The server counts the words for version and place, too.
-        Dialect::Postgres => i64::from(message.long()) + 2,
+        Dialect::Postgres => i64::from(shown.long) + 2,
     };
-    Seen { person: message.person, at: message.at, long }
+    Seen { person: shown.person, at: shown.at, long }
 }
 
 /// What is known of memories, by their numbers.
@@ -202,10 +202,10 @@ impl Search<'_, '_> {
         let (mut known, mut unknown) = (Known::new(), seqs.to_vec());
         if let Some(handle) = &self.talk {
             let talk = handle.talk();
-            unknown.retain(|seq| talk.get(*seq).is_none());
-            let seen = seqs.iter().filter_map(|seq| talk.visible(self.query, *seq));
+            unknown.retain(|seq| !talk.knows(*seq));
+            let seen = seqs.iter().filter_map(|seq| Some((*seq, talk.shown(self.query, *seq)?)));
             let dialect = self.source.dialect();
-            known.extend(seen.map(|message| (message.seq, seen_in_memory(dialect, message))));
+            known.extend(seen.map(|(seq, shown)| (seq, seen_in_memory(dialect, shown))));
         }
         if unknown.is_empty() {
             return Ok(known);

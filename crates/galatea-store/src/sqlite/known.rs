@@ -2,7 +2,14 @@
 //! for it.
 
 use galatea_core::MemoryId;
-use std::{collections::HashSet, sync::Arc};
+use std::{
+    collections::HashSet,
+    sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering},
+    },
+};
+use tokio::sync::Notify;
 
 use super::{apply::Done, recent::Recent, unindexed::Unindexed};
 use crate::{
@@ -10,18 +17,32 @@ use crate::{
     talk::{Key, Talks},
 };
 
+/// Messages stored after which the index of words is to be brought up. Searches in memory do not need
+/// it, and a search that does waits if it is 2,000 behind.
+const INDEXED_EVERY: usize = 1_000;
+
 /// Everything that is kept of the tables in memory.
 #[derive(Clone)]
 pub(crate) struct Known {
     pub(crate) recent: Arc<Recent>,
     pub(crate) unindexed: Arc<Unindexed>,
     pub(crate) talks: Arc<Talks>,
+    /// Notified when the index of words is behind.
+    pub(crate) index_wanted: Arc<Notify>,
+    /// Messages stored since the writer last did so.
+    stored: Arc<AtomicUsize>,
 }
 
 impl Known {
     pub(super) fn new() -> Self {
         let talks = Arc::new(Talks::of_one_process());
-        Self { recent: Arc::default(), unindexed: Arc::default(), talks }
+        Self {
+            recent: Arc::default(),
+            unindexed: Arc::default(),
+            talks,
+            index_wanted: Arc::default(),
+            stored: Arc::default(),
+        }
     }
 
     /// Forgets all: another connection wrote.
@@ -55,6 +76,10 @@ impl Known {
         }
         if changes_terms || !changed.is_nothing() {
             self.unindexed.reset();
+        }
+        if self.stored.fetch_add(new.len(), Ordering::Relaxed) + new.len() >= INDEXED_EVERY {
+            self.stored.store(0, Ordering::Relaxed);
+            self.index_wanted.notify_one();
         }
         self.talks.add(new.iter().map(|(seq, memory)| (*seq, memory)));
         // Also those that the same commit stored.

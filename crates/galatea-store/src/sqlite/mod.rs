@@ -36,7 +36,7 @@ use std::{
     sync::{Arc, atomic::Ordering, mpsc},
     thread,
 };
-use tokio::sync::{Notify, Semaphore, oneshot};
+use tokio::sync::{Semaphore, oneshot};
 
 use self::{
     condition::Condition,
@@ -64,8 +64,6 @@ pub(crate) struct Sqlite {
     pub(crate) asked: Asked,
     condition: Arc<Condition>,
     pub(crate) known: Known,
-    /// Notified when a search sees that the index of words is behind.
-    pub(crate) index_wanted: Arc<Notify>,
 }
 
 impl Sqlite {
@@ -115,7 +113,6 @@ impl Sqlite {
             asked: Asked::new(Arc::clone(&options.clock)),
             condition,
             known,
-            index_wanted: Arc::default(),
         })
     }
 

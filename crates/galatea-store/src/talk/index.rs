@@ -4,9 +4,9 @@ use galatea_core::{MemoryId, store::RecallQuery};
 use std::collections::HashSet;
 
 use super::{
-    message::{Having, Message},
+    message::{Having, Message, Position, Shown},
     numbers::Numbers,
-    older::{Older, Position},
+    older::Older,
 };
 use crate::terms::Asked;
 
@@ -73,8 +73,9 @@ impl Talk {
     }
 
     pub(crate) fn bytes(&self) -> usize {
-        let older = if self.extent == Extent::Newest { Older::BYTES } else { 0 };
-        size_of::<Self>() + older + self.messages.iter().map(Message::bytes).sum::<usize>()
+        size_of::<Self>()
+            + self.older.bytes()
+            + self.messages.iter().map(Message::bytes).sum::<usize>()
     }
 
     /// Takes what was read of the Room, the newest messages; and what was added meanwhile.
@@ -244,9 +245,17 @@ impl Talk {
         self.messages.get(place)
     }
 
-    /// The same if a query may show it.
-    pub(crate) fn visible(&self, query: &RecallQuery, seq: i64) -> Option<&Message> {
-        self.get(seq).filter(|message| message.fits(query))
+    /// Whether a message of a number is known, here or among those that have left.
+    pub(crate) fn knows(&self, seq: i64) -> bool {
+        self.get(seq).is_some() || self.older.all().is_some_and(|older| older.has(seq))
+    }
+
+    /// What is known of a message, if a query may show it.
+    pub(crate) fn shown(&self, query: &RecallQuery, seq: i64) -> Option<Shown> {
+        match self.get(seq) {
+            Some(message) => message.fits(query).then(|| message.shown()),
+            None => self.older.all()?.shown(query, seq),
+        }
     }
 
     /// Of each word the messages that have it and that a query may show.
@@ -266,17 +275,25 @@ impl Talk {
     }
 
     /// The messages before and after one, if both are known: none at an end of the Room, and unknown
-    /// before the oldest of a Room that is not known whole.
+    /// before the oldest that is known.
     pub(crate) fn beside(&self, seq: i64) -> Option<[Option<i64>; 2]> {
         let key = |message: &Message| (message.at, message.seq);
-        let wanted = key(self.get(seq)?);
+        let of = |at: usize| Some(self.messages.get(*self.order.get(at)? as usize)?.seq);
+        let older = self.older.all();
+        let Some(message) = self.get(seq) else {
+            let [before, after] = older?.beside(seq)?;
+            return Some([before, after.or_else(|| of(0))]);
+        };
+        let wanted = key(message);
         let at = self
             .order
             .binary_search_by_key(&wanted, |place| key(&self.messages[*place as usize]))
             .ok()?;
-        let of = |at: usize| Some(self.messages.get(*self.order.get(at)? as usize)?.seq);
-        let before = at.checked_sub(1).and_then(of);
-        let is_known = before.is_some() || self.extent == Extent::Whole;
+        let before = match at.checked_sub(1) {
+            Some(before) => of(before),
+            None => older.and_then(|older| older.last()).map(|(_, seq)| seq),
+        };
+        let is_known = before.is_some() || self.extent == Extent::Whole || older.is_some();
         is_known.then(|| [before, of(at + 1)])
     }
 }

@@ -8,6 +8,23 @@ use crate::terms;
 /// Messages with a word, the newest first, and whether in the form that was asked for.
 pub(crate) type Having = Vec<(i64, bool)>;
 
+/// Messages with a word that count, the newest.
+pub(crate) const NEWEST: usize = 400;
+
+/// The time and the number of a message.
+pub(crate) type Position = (i64, i64);
+
+/// What a search needs to know of a message before it reads it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Shown {
+    pub(crate) person: EntityId,
+    pub(crate) at: i64,
+    /// Characters of its text.
+    pub(crate) characters: u32,
+    /// How many terms it has.
+    pub(crate) long: u32,
+}
+
 /// A message.
 #[derive(Debug, Clone)]
 pub(crate) struct Message {
@@ -115,8 +132,19 @@ impl Message {
 
     /// The conditions of a query beside its place.
     pub(super) fn fits(&self, query: &RecallQuery) -> bool {
-        query.since.is_none_or(|since| self.at >= since.0)
-            && query.before.is_none_or(|before| self.at < before.0)
-            && (query.people.is_empty() || query.people.contains(&self.person))
+        fits(query, self.person, self.at)
     }
+
+    /// What a search needs to know of it before it is read.
+    pub(super) fn shown(&self) -> Shown {
+        let Self { person, at, characters, long, .. } = *self;
+        Shown { person, at, characters, long }
+    }
+}
+
+/// The conditions of a query beside its place, on a message of a person at a time.
+pub(super) fn fits(query: &RecallQuery, person: EntityId, at: i64) -> bool {
+    query.since.is_none_or(|since| at >= since.0)
+        && query.before.is_none_or(|before| at < before.0)
+        && (query.people.is_empty() || query.people.contains(&person))
 }

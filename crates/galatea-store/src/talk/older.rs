@@ -1,21 +1,19 @@
-//! Which messages that are not in memory have the words that were asked for.
+//! Which messages that are not in memory have which words.
 
 use std::collections::{HashMap, HashSet};
 
 use super::{
-    filter::Filter,
-    message::{Having, Message},
-    numbers::{self, Numbers},
+    message::{Having, Message, NEWEST, Position},
+    numbers::Numbers,
+    postings::Postings,
 };
 use crate::terms::Asked;
 
-/// Messages with a word that count, the newest.
-pub(crate) const NEWEST: usize = 400;
-
-/// Of words that were asked for, which messages have them that are not in memory: what the database
-/// listed, and what left the memory since.
+/// The messages that are not in memory: of all their terms the messages that have them, or of the words
+/// that were asked for.
 #[derive(Debug, Default)]
 pub(super) struct Older {
+    /// What the database listed, and what left the memory since; empty once all terms are known.
     words: HashMap<Asked, Packed>,
     listed: usize,
     terms: Terms,
@@ -28,15 +26,12 @@ enum Terms {
     #[default]
     Unknown,
     /// Those of the messages that have left, and of the stored ones from this time and number on.
-    Partial(Filter, Position),
+    Partial(Postings, Position),
     /// Those of all messages.
-    Complete(Filter),
+    Complete(Postings),
     /// They are too many.
     TooMany,
 }
-
-/// The time and the number of a message.
-pub(crate) type Position = (i64, i64);
 
 /// A list in half of the space: the last bit of each number says whether the word has the form that was
 /// asked for.
@@ -58,28 +53,42 @@ impl Older {
     const MOST: usize = 8_192;
     /// Words.
     const WORDS: usize = 512;
-    pub(super) const BYTES: usize = Self::MOST * size_of::<i64>() + Filter::BYTES;
 
     /// Of a Room whose messages are all in memory, before the first leaves.
     pub(super) fn of_none() -> Self {
-        Self { terms: Terms::Complete(Filter::new()), ..Self::default() }
+        Self { terms: Terms::Complete(Postings::default()), ..Self::default() }
     }
 
     /// The messages that have a word, the newest first, if they are known.
     pub(super) fn get(&self, asked: &Asked) -> Option<Having> {
-        if let Some(packed) = self.words.get(asked) {
-            return Some(packed.list().collect());
+        match &self.terms {
+            Terms::Complete(postings) => Some(postings.having(asked)),
+            _ => self.words.get(asked).map(|packed| packed.list().collect()),
         }
-        let Terms::Complete(filter) = &self.terms else { return None };
-        let mut terms = numbers::terms_of(asked);
-        (!terms.any(|(term, _)| filter.may_have(term))).then(Vec::new)
+    }
+
+    /// All messages, if all are known.
+    pub(super) fn all(&self) -> Option<&Postings> {
+        match &self.terms {
+            Terms::Complete(postings) => Some(postings),
+            _ => None,
+        }
+    }
+
+    /// Bytes that it takes, about.
+    pub(super) fn bytes(&self) -> usize {
+        let terms = match &self.terms {
+            Terms::Partial(postings, _) | Terms::Complete(postings) => postings.bytes(),
+            Terms::Unknown | Terms::TooMany => 0,
+        };
+        terms + self.listed * size_of::<i64>()
     }
 
     /// Before which message the next ones are to be read whose terms are unknown. `oldest` is the
     /// position of the oldest message in memory.
     pub(super) fn next_unread(&mut self, oldest: Position) -> Option<Position> {
         if matches!(self.terms, Terms::Unknown) {
-            self.terms = Terms::Partial(Filter::new(), oldest);
+            self.terms = Terms::Partial(Postings::default(), oldest);
         }
         match &self.terms {
             Terms::Partial(_, next) => Some(*next),
@@ -91,20 +100,27 @@ impl Older {
     /// that there are no more.
     pub(super) fn add_read(&mut self, before: Position, messages: &[Message], is_last: bool) {
         match std::mem::take(&mut self.terms) {
-            Terms::Partial(mut filter, next) if next == before => {
-                let fits = messages.iter().all(|message| filter.add(message.terms(&[])));
+            Terms::Partial(mut postings, next) if next == before => {
+                let fits = postings.add(messages, &[]);
                 self.terms = match messages.last() {
                     _ if !fits => Terms::TooMany,
-                    Some(last) if !is_last => Terms::Partial(filter, (last.at, last.seq)),
-                    _ => Terms::Complete(filter),
+                    Some(last) if !is_last => Terms::Partial(postings, (last.at, last.seq)),
+                    _ => Terms::Complete(postings),
                 };
             }
             terms => self.terms = terms,
+        }
+        if matches!(self.terms, Terms::Complete(_)) {
+            self.words = HashMap::new();
+            self.listed = 0;
         }
     }
 
     /// Keeps which messages have a word, the newest first.
     pub(super) fn keep(&mut self, asked: &Asked, having: &[(i64, bool)]) {
+        if matches!(self.terms, Terms::Complete(_)) {
+            return;
+        }
         if self.listed + having.len() > Self::MOST || self.words.len() >= Self::WORDS {
             self.words.clear();
             self.listed = 0;
@@ -122,10 +138,13 @@ impl Older {
 
     /// Adds messages in front of these, the last one first. Those that are known stay.
     pub(super) fn add(&mut self, messages: &[Message], terms: &[u32]) {
-        if let Terms::Partial(filter, _) | Terms::Complete(filter) = &mut self.terms
-            && !messages.iter().all(|message| filter.add(message.terms(terms)))
+        if let Terms::Partial(postings, _) | Terms::Complete(postings) = &mut self.terms
+            && !postings.add(messages, terms)
         {
             self.terms = Terms::TooMany;
+        }
+        if self.words.is_empty() {
+            return;
         }
         let (words, before): (Vec<Asked>, Vec<Packed>) = self.words.drain().unzip();
         let numbers = Numbers::of(&words);

@@ -125,7 +125,7 @@ fn of_a_large_room_the_newest_are_kept_and_the_words_of_others() {
 }
 
 #[test]
-fn a_word_that_no_older_message_has_is_not_looked_up() {
+fn the_messages_that_left_the_memory_are_known_by_their_words() {
     let (scene, talks) = (Scene::new(), Talks::of_one_process());
     let handle = talks.of(&asking(&scene, "tea")).unwrap();
     let older = |text: &str| handle.talk().older(&terms::of_question(text)[0]);
@@ -134,14 +134,30 @@ fn a_word_that_no_older_message_has_is_not_looked_up() {
     add(&talks, &scene, many(1..MOST + SLACK));
     assert_eq!(handle.extent(), Extent::Newest);
     assert!(handle.talk().get(-1).is_none());
-    for said in ["kettles", "kettle", "two", "水曜", "水", "tea"] {
-        assert_eq!(older(said), None, "{said} was said");
+    for (said, having) in [
+        ("kettles", (-2, true)),
+        ("kettle", (-2, false)),
+        ("two", (-2, true)),
+        ("水曜", (-1, true)),
+        ("水", (-1, true)),
+    ] {
+        assert_eq!(older(said), Some(vec![having]), "{said}");
     }
+    let teas = older("tea").unwrap();
+    let left = i64::try_from(SLACK + 1).unwrap();
+    assert_eq!(teas.len(), SLACK + 1 - 2, "{teas:?}");
+    assert_eq!((teas[0], teas.last()), ((left - 2, true), Some(&(1, true))));
     for unsaid in ["bicycle", "木曜", "木"] {
         assert_eq!(older(unsaid), Some(vec![]), "{unsaid} was not said");
     }
+    let beside = |seq: i64| handle.talk().beside(seq);
+    assert_eq!(beside(-2), Some([None, Some(-1)]));
+    assert_eq!(beside(-1), Some([Some(-2), Some(1)]));
+    assert_eq!(beside(left - 2), Some([Some(left - 3), Some(left - 1)]), "the last that has left");
+    assert_eq!(beside(left - 1), Some([Some(left - 2), Some(left)]), "the first that has not");
     add(&talks, &scene, vec![message(9_999, -3, "a bicycle")]);
-    assert_eq!(older("bicycle"), None, "a message with an old time has it");
+    assert_eq!(older("bicycle"), Some(vec![(9_999, true)]), "one with an old time");
+    assert_eq!(beside(-2), Some([Some(9_999), Some(-1)]));
     talks.changed(&Changed::These(vec![id(-1)]), None);
     assert_eq!(older("lamp"), None, "a message may have changed into it");
     // What its older messages say is unknown of a Room that has more than are read.
