@@ -200,7 +200,7 @@ impl Talk {
 
     /// Forgets which messages that are not here have a word: some of them were changed.
     pub(super) fn forget_older(&mut self) {
-        self.older = Older::default();
+        self.older.forget();
         self.version += 1;
         self.changes += 1;
     }

@@ -75,6 +75,15 @@ impl Older {
         }
     }
 
+    /// Forgets which messages have a word. Of too many messages the terms are not read again.
+    pub(super) fn forget(&mut self) {
+        let terms = match self.terms {
+            Terms::TooMany => Terms::TooMany,
+            Terms::Unknown | Terms::Partial(..) | Terms::Complete(_) => Terms::Unknown,
+        };
+        *self = Self { terms, ..Self::default() };
+    }
+
     /// Bytes that it takes, about.
     pub(super) fn bytes(&self) -> usize {
         let terms = match &self.terms {
