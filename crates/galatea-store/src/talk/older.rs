@@ -171,3 +171,38 @@ impl Older {
         self.listed = self.words.values().map(|packed| packed.0.len()).sum();
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use galatea_core::{EntityId, MemoryId};
+    use uuid::Uuid;
+
+    use super::*;
+    use crate::terms;
+
+    #[test]
+    fn of_too_many_messages_only_the_words_asked_for_are_kept() {
+        let mut older = Older::of_none();
+        let text: String = (0..4_000).map(|n| format!("word{n} ")).collect();
+        let (id, person) = (MemoryId(Uuid::nil()), EntityId(Uuid::nil()));
+        let long = |n: i64| Message::new(n, id, person, n, &text).analysed();
+        let asked = &terms::of_question("word7")[0];
+        older.add(&[long(1)], &[]);
+        assert_eq!(older.get(asked), Some(vec![(1, true)]));
+        let many: Vec<Message> = (2..100).map(long).collect();
+        older.add(&many, &[]);
+        assert_eq!(older.get(asked), None);
+        older.keep(asked, &[(5, true)]);
+        assert_eq!(older.get(asked), Some(vec![(5, true)]));
+        older.forget();
+        assert_eq!(
+            (older.get(asked), older.next_unread((0, 0))),
+            (None, None),
+            "it reads none again"
+        );
+        let mut small = Older::of_none();
+        small.add(&[long(1)], &[]);
+        small.forget();
+        assert_eq!((small.get(asked), small.next_unread((9, 9))), (None, Some((9, 9))));
+    }
+}
