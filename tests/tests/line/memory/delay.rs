@@ -107,8 +107,9 @@ impl EmbeddingModel for Slow {
 async fn the_verdict_notes_how_long_the_embedding_model_was_waited_for() {
     let clock = ManualClock::at(Timestamp(1_777_888_800_000));
     let mut standard = galatea_bootstrap::plugin();
-    // Embeddings of what is stored would advance the clock as well.
+    // The service that embeds what is stored would advance the clock as well.
     standard.evaluators.clear();
+    standard.services.clear();
     let mut plan = plan(&clock, standard).set("CONVERSATION_LENGTH", "4");
     plan.models.embedding =
         Some(Arc::new(Slow { info: ModelInfo::default(), clock: clock.clone() }));
