@@ -101,7 +101,7 @@ impl Database {
         }
         let found = self.search_in_sqlite(sqlite, query, (talk.clone(), words), true).await;
         if let Some(handle) = &talk {
-            sqlite.known.talks.recount(handle);
+            sqlite.known.talks.update_size(handle);
         }
         if let Some(found) = found? {
             return Ok(found);

@@ -182,30 +182,20 @@ impl Talks {
         self.of(query).or_else(|| Some(Handle { key: key(query)?, talk: Arc::default() }))
     }
 
-    /// Counts the space of a Room anew, after a search has read more of it.
-    pub(crate) fn recount(&self, handle: &Handle) {
+    /// Updates the counted size of a Room. Called after a search, which may have read more messages.
+    /// Drops the least recently used Rooms if all exceed their bound.
+    pub(crate) fn update_size(&self, handle: &Handle) {
         let mut state = self.lock();
-        let State { rooms, bytes } = &mut *state;
-        if let Some(kept) = rooms.get_mut(&handle.key)
-            && Arc::ptr_eq(&kept.talk, &handle.talk)
-        {
-            let now = handle.talk().bytes();
-            let before = std::mem::replace(&mut kept.bytes, now);
-            *bytes = (*bytes + now).saturating_sub(before);
+        if state.measure(handle) {
+            state.make_space(2 * BYTES, None);
         }
-        state.make_space(2 * BYTES, None);
     }
 
     /// Takes what was read of a Room, at most one message more than are kept.
     pub(crate) fn keep(&self, handle: &Handle, read: Vec<Message>) {
         handle.talk().fill(read);
         let mut state = self.lock();
-        let bytes = handle.talk().bytes();
-        if let Some(kept) = state.rooms.get_mut(&handle.key)
-            && Arc::ptr_eq(&kept.talk, &handle.talk)
-        {
-            let before = std::mem::replace(&mut kept.bytes, bytes);
-            state.bytes = (state.bytes + bytes).saturating_sub(before);
+        if state.measure(handle) {
             // Where all are in use this one is left out, and no other one is taken until there is space.
             let in_use = Instant::now().checked_sub(IN_USE);
             if handle.talk().is_stale() || !state.make_space(BYTES, in_use) {
@@ -312,6 +302,19 @@ impl Talks {
 }
 
 impl State {
+    /// Counts the size of a Room again; false if it is not kept.
+    fn measure(&mut self, handle: &Handle) -> bool {
+        match self.rooms.get_mut(&handle.key) {
+            Some(kept) if Arc::ptr_eq(&kept.talk, &handle.talk) => {
+                let bytes = handle.talk().bytes();
+                let before = std::mem::replace(&mut kept.bytes, bytes);
+                self.bytes = (self.bytes + bytes).saturating_sub(before);
+                true
+            }
+            _ => false,
+        }
+    }
+
     fn remove(&mut self, key: &Key) {
         if let Some(kept) = self.rooms.remove(key) {
             self.bytes = self.bytes.saturating_sub(kept.bytes);

@@ -112,7 +112,7 @@ impl Provider for Memories {
         if text.is_empty() {
             return Ok(Fragment::default().noted(note));
         }
-        let text = format!("# Earlier messages that fit{text}");
+        let text = format!("# Related earlier messages{text}");
         let fragment = Fragment { authorship, ..Fragment::text(text.clone()) };
         Ok(fragment.value("memories", text).noted(note))
     }

@@ -209,7 +209,7 @@ async fn old_messages_come_back_with_day_and_speaker_and_those_around_them_only_
     }
     scene.message = scene.message_by(MARIA, "where is the key, behind what?");
     let shown = scene.shows("MEMORIES").await.text;
-    assert!(shown.starts_with("# Earlier messages that fit\n["), "{shown}");
+    assert!(shown.starts_with("# Related earlier messages\n["), "{shown}");
     assert!(shown.contains("\nBob: the key hangs behind the kettle"), "{shown}");
     // What the prompt shows anyway is not repeated, and a conversation that it shows as a whole needs
     // no search.

@@ -149,9 +149,8 @@ impl Claims {
     }
 }
 
-/// How long a message waits whose turns have ended the program `attempts` times. A program that
-/// something else kills every few seconds ends during this pause, which is not counted for the
-/// message.
+/// Pause before the next turn of a message with so many unfinished turns. A kill during the pause is
+/// not counted for the message, so frequent kills from outside do not use up its attempts.
 fn suspect_pause(attempts: u32) -> Duration {
     match attempts {
         ..=SUSPECT | ATTEMPTS.. => Duration::ZERO,
@@ -196,11 +195,15 @@ impl Background {
 }
 
 impl Engine {
-    /// Waits until a message whose turns have ended the program several times may have its next
-    /// one. A stop ends the pause: in the time that a stop leaves, the message is tried once more.
-    pub(super) async fn wait_for_suspect(&self, attempts: u32) -> tokio::sync::MutexGuard<'_, ()> {
-        let pause = suspect_pause(attempts);
-        if !pause.is_zero() {
+    /// Waits until a message with several unfinished turns may have its next one. The process pauses
+    /// once for a message, not again when it retries the turn. A stop ends the pause, and the turn runs
+    /// in the time that the stop leaves.
+    pub(super) async fn wait_for_suspect(
+        &self,
+        message: &Waiting,
+    ) -> tokio::sync::MutexGuard<'_, ()> {
+        let pause = suspect_pause(message.attempts);
+        if message.read_back && !pause.is_zero() {
             self.background.stop.run_until_cancelled(self.clock.sleep(pause)).await;
         }
         self.claims.suspect().await

@@ -62,7 +62,7 @@ impl Engine {
             return self.follow(taken).await;
         };
         let _alone = if first.attempts >= SUSPECT {
-            Some(self.wait_for_suspect(first.attempts).await)
+            Some(self.wait_for_suspect(&first).await)
         } else {
             None
         };

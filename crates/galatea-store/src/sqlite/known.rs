@@ -17,8 +17,8 @@ use crate::{
     talk::{Key, Talks},
 };
 
-/// Messages stored after which the index of words is to be brought up. Searches in memory do not need
-/// it, and a search that does waits if it is 2,000 behind.
+/// Messages stored after which the writer asks for the index of words to be updated. Searches in memory
+/// do not ask for it; a search that uses it waits if it is 2,000 messages behind.
 const INDEXED_EVERY: usize = 1_000;
 
 /// Everything that is kept of the tables in memory.
@@ -29,7 +29,7 @@ pub(crate) struct Known {
     pub(crate) talks: Arc<Talks>,
     /// Notified when the index of words is behind.
     pub(crate) index_wanted: Arc<Notify>,
-    /// Messages stored since the writer last did so.
+    /// Messages stored since the writer last asked for it.
     stored: Arc<AtomicUsize>,
 }
 

@@ -1,4 +1,4 @@
-//! Which messages that are not in memory have which words.
+//! The words of a Room's messages that are not among the newest.
 
 use std::collections::{HashMap, HashSet};
 
@@ -9,8 +9,8 @@ use super::{
 };
 use crate::terms::Asked;
 
-/// The messages that are not in memory: of all their terms the messages that have them, or of the words
-/// that were asked for.
+/// The messages that are not among the newest: an index of all their terms, or lists of the messages
+/// that have the words of earlier questions.
 #[derive(Debug, Default)]
 pub(super) struct Older {
     /// What the database listed, and what left the memory since; empty once all terms are known.
@@ -75,7 +75,7 @@ impl Older {
         }
     }
 
-    /// Forgets which messages have a word. Of too many messages the terms are not read again.
+    /// Forgets which messages have a word. A Room that is too large for the index is not read again.
     pub(super) fn forget(&mut self) {
         let terms = match self.terms {
             Terms::TooMany => Terms::TooMany,

@@ -100,7 +100,7 @@ async fn forgets_its_own_rooms(store: &Database) {
 /// A Room that has more messages than are kept: each search that asks the index reads the terms of
 /// some older messages, until all are known.
 #[tokio::test]
-async fn a_word_that_was_never_said_is_looked_up_a_few_times_only() {
+async fn older_messages_are_looked_up_a_few_times_only() {
     let store = Database::in_memory().await.unwrap();
     let Backend::Sqlite(sqlite) = &store.0.backend else { panic!("it is SQLite") };
     let scene = Scene::new();

@@ -39,7 +39,7 @@ async fn long_messages_that_left_the_prompt_are_found_and_summarised() {
     }
     let prompt = stage.ask(&club(0).mentioning(), "Where is the spare padlock?").await;
     let (_, found) =
-        prompt.split_once("# Earlier messages that fit").unwrap_or_else(|| panic!("{prompt}"));
+        prompt.split_once("# Related earlier messages").unwrap_or_else(|| panic!("{prompt}"));
     assert!(found.contains("Bob: The spare padlock is on the green shelf"), "{prompt}");
     assert!(prompt.matches("telling each other").count() < TALK, "the prompt shows all: {prompt}");
     stage.house.quiet().await;

@@ -125,6 +125,22 @@ async fn the_index_is_brought_up_in_the_background() {
     store.close().await;
 }
 
+/// The writer asks for the index, because searches in memory do not.
+#[tokio::test]
+async fn the_index_is_brought_up_after_many_messages_without_a_search() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("galatea.db");
+    let store = Database::sqlite(&file, SqliteOptions::default()).await.unwrap();
+    save_messages(&store, Scene::new(), "a room", 1_000, 1).await;
+    let indexed = async {
+        while behind(&store).await > 0 {
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+    };
+    tokio::time::timeout(Duration::from_secs(25), indexed).await.expect("it was not asked for");
+    store.close().await;
+}
+
 /// The same rows give the same hits, whether the index has all, half or none of them, and in memory.
 #[tokio::test]
 async fn hits_do_not_depend_on_how_far_the_index_is() {
