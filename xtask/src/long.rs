@@ -1,7 +1,7 @@
 //! `cargo xtask long`: the checks CI runs after `test` and `lint`. The crash matrix, 300 random
 //! kills with a soak beside them, processes of a cluster that are killed, paused and replaced,
-//! 30,000 searches for canaries, the feature `local-embeddings`, a minute of fuzzing for each parser
-//! of external input, and a new connector in a copy of the checkout.
+//! 30,000 searches for canaries, the feature `local-embeddings`, half a minute of fuzzing for each
+//! parser of external input, and a new connector in a copy of the checkout.
 
 use anyhow::{Context, Result, bail};
 use nix::{
@@ -28,6 +28,9 @@ const E2E: [&str; 5] = ["test", "--workspace", "--locked", "--test", "e2e"];
 /// Searches for canaries: `cargo xtask test` makes 1,500. 100,000, as before a release, take seven
 /// minutes of processor time: `GALATEA_CANARY_QUERIES=100000 cargo test --workspace --test line canaries`.
 const CANARY_QUERIES: &str = "30000";
+/// Seconds of fuzzing for each target. `cargo xtask fuzz` takes a minute for each, with which CI would
+/// need more than its hour.
+const FUZZING: &str = "30";
 
 /// Runs every step. The first failure ends it.
 pub(crate) fn run(root: &Path) -> Result<()> {
@@ -111,12 +114,13 @@ fn soak(root: &Path) -> Result<Beside> {
     beside(command)
 }
 
-/// Starts a minute of fuzzing for each target, with a low priority: the other steps go first.
+/// Starts the fuzzing of each target, with a low priority: the other steps go first.
 /// Findings are printed and fail nothing: a search finds faults by chance, possibly old ones. The
 /// fixed corpus is a test and does fail.
 fn fuzz(root: &Path) -> Result<Beside> {
     let mut command = Command::new("nice");
-    command.current_dir(root).args(["-n", "15"]).arg(itself()?).args(["fuzz", "--warn"]);
+    command.current_dir(root).args(["-n", "15"]).arg(itself()?);
+    command.args(["fuzz", "--warn", "--seconds", FUZZING]);
     beside(command)
 }
 

@@ -212,9 +212,8 @@ fn address(settings: &Settings, variable: &Variable) -> Result<Option<Url>> {
         || !url.username().is_empty()
         || url.password().is_some()
     {
-        return Err(
-            settings.complain(variable, "is not an http or https address without a user name")
-        );
+        return Err(settings
+            .invalid_setting(variable, "is not an http or https address without a user name"));
     }
     Ok(Some(url))
 }

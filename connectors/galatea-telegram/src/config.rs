@@ -199,9 +199,8 @@ fn address(settings: &Settings, variable: &Variable) -> Result<Option<Url>> {
         || !url.username().is_empty()
         || url.password().is_some()
     {
-        return Err(
-            settings.complain(variable, "is not an http or https address without a user name")
-        );
+        return Err(settings
+            .invalid_setting(variable, "is not an http or https address without a user name"));
     }
     Ok(Some(url))
 }
@@ -243,7 +242,9 @@ impl ConnectorConfig for TelegramConfig {
         {
             None | Some("polling") => Mode::Polling,
             Some("webhook") => Mode::Webhook,
-            Some(_) => return Err(settings.complain(&MODE, "is neither polling nor webhook")),
+            Some(_) => {
+                return Err(settings.invalid_setting(&MODE, "is neither polling nor webhook"));
+            }
         };
         config.webhook_url = address(settings, &WEBHOOK_URL)?;
         if let Some(listen) =
@@ -255,9 +256,10 @@ impl ConnectorConfig for TelegramConfig {
         config.drop_pending = settings.flag(&DROP_PENDING)?;
         if let Some(seconds) = settings.parse(&POLL_TIMEOUT, "a number of seconds")? {
             if seconds > MAX_POLL {
-                return Err(
-                    settings.complain(&POLL_TIMEOUT, "is more than the 50 seconds Telegram allows")
-                );
+                return Err(settings.invalid_setting(
+                    &POLL_TIMEOUT,
+                    "is more than the 50 seconds Telegram allows",
+                ));
             }
             config.poll_timeout = seconds;
         }

@@ -39,7 +39,7 @@ impl ConnectorConfig for Config {
         }
         let socket = settings.text(&SOCKET).unwrap_or_else(|| SOCKET_FILE.to_owned());
         if socket.contains('\0') {
-            return Err(settings.complain(&SOCKET, "holds a zero byte"));
+            return Err(settings.invalid_setting(&SOCKET, "holds a zero byte"));
         }
         Ok(Some(Self { socket: socket.into() }))
     }

@@ -116,16 +116,16 @@ async fn listen(socket: &Path) -> Result<UnixListener> {
     let mut draft = socket.as_os_str().to_owned();
     draft.push("~");
     let draft = PathBuf::from(draft);
-    let complain = |e| error::cannot_listen(socket, e);
+    let failed = |e| error::cannot_listen(socket, e);
     match tokio::fs::remove_file(&draft).await {
-        Err(e) if e.kind() != std::io::ErrorKind::NotFound => return Err(complain(e)),
+        Err(e) if e.kind() != std::io::ErrorKind::NotFound => return Err(failed(e)),
         _ => {}
     }
-    let listener = UnixListener::bind(&draft).map_err(complain)?;
+    let listener = UnixListener::bind(&draft).map_err(failed)?;
     tokio::fs::set_permissions(&draft, std::fs::Permissions::from_mode(0o600))
         .await
-        .map_err(complain)?;
-    tokio::fs::rename(&draft, socket).await.map_err(complain)?;
+        .map_err(failed)?;
+    tokio::fs::rename(&draft, socket).await.map_err(failed)?;
     Ok(listener)
 }
 

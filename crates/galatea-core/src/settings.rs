@@ -189,7 +189,7 @@ impl Settings {
         match text.trim().to_ascii_lowercase().as_str() {
             "true" | "1" | "yes" | "on" => Ok(true),
             "false" | "0" | "no" | "off" => Ok(false),
-            _ => Err(self.complain(variable, "is neither true nor false")),
+            _ => Err(self.invalid_setting(variable, "is neither true nor false")),
         }
     }
 
@@ -202,7 +202,7 @@ impl Settings {
             .map(|text| {
                 text.trim()
                     .parse()
-                    .map_err(|_| self.complain(variable, &format!("is not {expected}")))
+                    .map_err(|_| self.invalid_setting(variable, &format!("is not {expected}")))
             })
             .transpose()
     }
@@ -216,7 +216,7 @@ impl Settings {
         let text = text.trim();
         if text.starts_with('[') {
             let items: Vec<Value> = serde_json::from_str(text)
-                .map_err(|_| self.complain(variable, "is not a JSON list"))?;
+                .map_err(|_| self.invalid_setting(variable, "is not a JSON list"))?;
             return Ok(Some(
                 items
                     .iter()
@@ -228,7 +228,7 @@ impl Settings {
     }
 
     /// An `Invalid` error about this variable with its place; the value itself is not repeated.
-    pub fn complain(&self, variable: &Variable, what: &str) -> Error {
+    pub fn invalid_setting(&self, variable: &Variable, what: &str) -> Error {
         Error::invalid(format!("{} {what}", variable.name))
             .with_code("GAL-CFG-VALUE")
             .with("where", self.origin(variable))

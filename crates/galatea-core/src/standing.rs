@@ -104,16 +104,12 @@ pub fn holds_others(turn: &Turn<'_>, memory: &Memory) -> bool {
     let (speaker, itself) = (turn.message.entity_id, turn.agent.identity.entity());
     (memory.entity_id != speaker && memory.entity_id != itself)
         || !memory.content.attachments.is_empty()
-        || memory.metadata.get(TAINTED).is_some()
-        || quotes(memory)
+        || memory.content.quotes.iter().any(|quote| !quote.own)
+        || memory.metadata.keys().any(|key| key == TAINTED || carries(key))
+        || memory.content.extra.keys().any(|key| carries(key))
 }
 
-/// A message that carries another one in it, as connectors keep it: what it replies to, quotes or
-/// forwards.
-fn quotes(memory: &Memory) -> bool {
-    let carries =
-        |key: &String| ["quote", "forward", "replyTo"].iter().any(|start| key.starts_with(start));
-    let Memory { content, metadata, .. } = memory;
-    content.quotes.iter().any(|quote| !quote.own)
-        || content.extra.keys().chain(metadata.keys()).any(carries)
+/// Whether a connector keeps with this key a message that another one replies to, quotes or forwards.
+fn carries(key: &str) -> bool {
+    ["quote", "forward", "replyTo"].iter().any(|start| key.starts_with(start))
 }

@@ -82,7 +82,7 @@ impl Zone {
         let text = settings.text(&TIMEZONE).unwrap_or_default();
         Self::named(&text).ok_or_else(|| {
             settings
-                .complain(&TIMEZONE, "names no time zone that this machine knows")
+                .invalid_setting(&TIMEZONE, "names no time zone that this machine knows")
                 .with_fix("use an IANA name such as Europe/Berlin (needs the package tzdata), or an offset such as +02:00")
         })
     }

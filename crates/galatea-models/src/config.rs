@@ -192,7 +192,7 @@ fn local_embedding(
     match settings.find(&variables::LOCAL_EMBEDDING_FOLDER) {
         None => Ok(None),
         Some(_) => Err(settings
-            .complain(
+            .invalid_setting(
                 &variables::LOCAL_EMBEDDING_FOLDER,
                 "names a model, and this program was built without local embeddings",
             )
@@ -275,7 +275,7 @@ fn choose(context: &Context<'_>, notes: &mut Vec<String>) -> Result<Option<&'sta
         }
         let provider = named(&wanted).ok_or_else(|| {
             settings
-                .complain(&variables::GALATEA_MODEL_PROVIDER, "names no provider")
+                .invalid_setting(&variables::GALATEA_MODEL_PROVIDER, "names no provider")
                 .with("value", galatea_http::shorten(&wanted, 40))
         })?;
         // Ollama needs no setting: its address has a default.

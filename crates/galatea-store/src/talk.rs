@@ -25,7 +25,7 @@ use std::{
 
 pub(crate) use self::{
     index::{Extent, MOST, PAGE, Talk, Unread},
-    message::{Having, Message, NEWEST, Shown},
+    message::{Having, Message, NEWEST, Shown, analysed},
     rows::text_of,
 };
 use crate::{

@@ -4,9 +4,11 @@
 mod fold;
 mod language;
 mod split;
+mod stems;
 mod stop;
 
 pub(crate) use fold::folded;
+pub(crate) use stems::Stems;
 
 use galatea_core::{MemoryKind, MemoryScope};
 use rust_stemmers::Stemmer;
@@ -15,7 +17,8 @@ use uuid::Uuid;
 
 use self::{
     language::Stemmers,
-    split::{Piece, pieces},
+    split::{Piece, head, pieces},
+    stems::stem,
 };
 
 /// Changes when the same text gives other terms. A word of this name is among the terms of every
@@ -26,8 +29,6 @@ pub(crate) const VERSION: &str = "galateaterms1";
 /// (<https://www.postgresql.org/docs/current/textsearch-limitations.html>), in which a term costs
 /// its bytes and up to twelve more, and a word gives two terms.
 const SEARCHED: usize = 64 << 10;
-/// Characters of a word that count; longer ones are keys and addresses.
-const LONGEST: usize = 40;
 /// Words of a question that count.
 const ASKED: usize = 48;
 
@@ -35,7 +36,7 @@ const ASKED: usize = 48;
 /// pair of characters of a script without spaces, and the last character of such a run.
 pub(crate) fn of_text(text: &str) -> String {
     let mut out = String::with_capacity(text.len() * 3 / 2);
-    each(text, |term, _| {
+    each(text, None, |term, _| {
         if !out.is_empty() {
             out.push(' ');
         }
@@ -45,10 +46,10 @@ pub(crate) fn of_text(text: &str) -> String {
 }
 
 /// The same as numbers, each once, in order, and how many they are; among them the [`beginning`] of each
-/// term of a script without spaces, which is not counted.
-pub(crate) fn numbers(text: &str) -> (Box<[u32]>, usize) {
+/// term of a script without spaces, which is not counted. `stems` are those of the texts before it.
+pub(crate) fn numbers(text: &str, stems: Option<&mut Stems>) -> (Box<[u32]>, usize) {
     let (mut out, mut beginnings) = (Vec::new(), Vec::new());
-    each(text, |term, is_of_run| {
+    each(text, stems, |term, is_of_run| {
         out.push(number(term));
         if is_of_run && let Some(first) = term.chars().next() {
             beginnings.push(beginning(first.encode_utf8(&mut [0; 4])));
@@ -92,16 +93,21 @@ fn hash(bytes: impl Iterator<Item = u8>) -> u64 {
     })
 }
 
-/// Hands over each term of a text, and whether it is of a script without spaces.
-fn each(text: &str, mut add: impl FnMut(&str, bool)) {
+/// Hands over each term of a text, and whether it is of a script without spaces. With the stems of other
+/// texts, if several are analysed.
+fn each(text: &str, mut stems: Option<&mut Stems>, mut add: impl FnMut(&str, bool)) {
     let folded = folded(clipped(text));
     let words: Vec<Piece<'_>> = pieces(&folded);
-    let stemmer = language::guess(&words).stemmer();
+    let language = language::guess(&words);
     for piece in words {
         match piece {
             Piece::Word(word) => {
                 add(head(word), false);
-                if let Some(stem) = stem(&stemmer, word) {
+                let stem = match stems.as_deref_mut() {
+                    Some(stems) => stems.stem(word, language),
+                    None => stem(&language.stemmer(), word).map(Cow::Owned),
+                };
+                if let Some(stem) = stem {
                     add(&stem, false);
                 }
             }
@@ -234,28 +240,6 @@ fn push(out: &mut Vec<Asked>, seen: &mut HashSet<String>, asked: Asked) {
 
 fn clipped(text: &str) -> &str {
     text.get(..text.floor_char_boundary(SEARCHED)).unwrap_or(text)
-}
-
-fn head(word: &str) -> &str {
-    let end = word.char_indices().nth(LONGEST).map_or(word.len(), |(at, _)| at);
-    word.get(..end).unwrap_or(word)
-}
-
-/// The stem of a folded word, if it is another word. Numbers lose leading zeros and an ending
-/// ("05", "5th").
-fn stem(stemmer: &Stemmer, word: &str) -> Option<String> {
-    let digits = word.chars().take_while(char::is_ascii_digit).count();
-    let stem = if digits > 0 {
-        let rest = word.get(digits..).unwrap_or_default();
-        if !matches!(rest, "" | "st" | "nd" | "rd" | "th" | "er" | "e") {
-            return None;
-        }
-        let number = word.get(..digits).unwrap_or(word).trim_start_matches('0');
-        if number.is_empty() { "0".to_owned() } else { number.to_owned() }
-    } else {
-        head(&stemmer.stem(word)).to_owned()
-    };
-    (stem != word && !stem.is_empty()).then_some(stem)
 }
 
 fn both(run: &str) -> impl Iterator<Item = String> {

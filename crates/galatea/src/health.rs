@@ -53,7 +53,7 @@ pub(crate) fn address(settings: &Settings, port: Option<u16>) -> Result<SocketAd
         other => other
             .trim_matches(['[', ']'])
             .parse()
-            .map_err(|_| settings.complain(&SERVER_HOST, "is not an IP address"))?,
+            .map_err(|_| settings.invalid_setting(&SERVER_HOST, "is not an IP address"))?,
     };
     if !ip.is_loopback() {
         return Err(Error::invalid("the health server answers on this machine only, because it asks for no password")

@@ -21,6 +21,7 @@ mod failure;
 mod files;
 mod findings;
 mod health;
+mod idle_work;
 mod library;
 mod lock;
 mod logging;
@@ -37,7 +38,6 @@ mod redact;
 mod report;
 mod trouble;
 mod wants;
-mod whole;
 
 use clap::FromArgMatches;
 use std::process::ExitCode;

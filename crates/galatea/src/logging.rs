@@ -76,7 +76,7 @@ fn filter(settings: &Settings, runs: bool, verbose: u8) -> Result<EnvFilter> {
         _ => "trace".to_owned(),
     };
     let level = level.trim().to_ascii_lowercase();
-    let ours = match level.as_str() {
+    let own = match level.as_str() {
         "trace" | "debug" | "info" | "warn" | "error" => level.as_str(),
         // Other level names of elizaOS.
         "fatal" => "error",
@@ -85,20 +85,20 @@ fn filter(settings: &Settings, runs: bool, verbose: u8) -> Result<EnvFilter> {
         "verbose" => "debug",
         // A filter names its own targets and levels.
         directives if directives.contains(['=', ',']) => {
-            return EnvFilter::try_new(directives).map_err(|_| complain(settings));
+            return EnvFilter::try_new(directives).map_err(|_| invalid_setting(settings));
         }
-        _ => return Err(complain(settings)),
+        _ => return Err(invalid_setting(settings)),
     };
     // Libraries log little that helps, and some would log the contents of requests.
-    let theirs = if ours == "error" { "error" } else { "warn" };
+    let libraries = if own == "error" { "error" } else { "warn" };
     // The stores report a lost database once. sqlx would report it for every connection of the
     // pool.
-    EnvFilter::try_new(format!("{theirs},sqlx=error,galatea={ours}"))
-        .map_err(|_| complain(settings))
+    EnvFilter::try_new(format!("{libraries},sqlx=error,galatea={own}"))
+        .map_err(|_| invalid_setting(settings))
 }
 
-fn complain(settings: &Settings) -> Error {
-    settings.complain(&LOG_LEVEL, "is not a level or a filter")
+fn invalid_setting(settings: &Settings) -> Error {
+    settings.invalid_setting(&LOG_LEVEL, "is not a level or a filter")
 }
 
 #[cfg(test)]

@@ -16,10 +16,10 @@ use crate::{
     boot::Booted,
     database::Database,
     health::{AgentState, ClusterState, ConnectorState, Note, Probe, Readiness, Reason},
+    idle_work::{self, Idle, Wanted},
     member,
     models::ModelHealth,
     trouble::Trouble,
-    whole::{self, Idle, Wanted},
 };
 
 /// Longest wait for the database. Clients that poll readiness usually give up after a second or
@@ -87,7 +87,7 @@ impl Watched {
         reasons.extend(idle.into_iter().filter(|idle| idle.lasting).map(|idle| Reason {
             subject: "cluster".to_owned(),
             message: idle.message,
-            code: Some(whole::IDLE.to_owned()),
+            code: Some(idle_work::IDLE.to_owned()),
             fix: Some(idle.fix.to_owned()),
             ..Reason::default()
         }));
@@ -189,11 +189,11 @@ impl Watched {
             .map(|message| Note { code: member::SKEW.to_owned(), message });
         let unlike = me
             .into_iter()
-            .flat_map(|me| whole::unlike(me, &alive))
-            .map(|message| Note { code: whole::UNLIKE.to_owned(), message });
+            .flat_map(|me| idle_work::unlike(me, &alive))
+            .map(|message| Note { code: idle_work::UNLIKE.to_owned(), message });
         let notes = skew.into_iter().chain(unlike).collect();
         Ok((
-            whole::idle(&wanted, &members, &leases),
+            idle_work::idle(&wanted, &members, &leases),
             Some(ClusterState { alive: alive.len(), skew_millis, notes }),
         ))
     }

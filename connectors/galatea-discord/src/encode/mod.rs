@@ -86,11 +86,11 @@ pub(crate) fn encode(outgoing: &Outgoing) -> Result<Vec<Encoded>> {
         Outgoing::Edit { id, content } => edit(id, content)?,
         Outgoing::React { id, emoji } => {
             vec![Part::React {
-                id: known(id)?,
+                id: checked_id(id)?,
                 emoji: emoji.as_deref().map(emoji_path).transpose()?,
             }]
         }
-        Outgoing::Delete { id } => vec![Part::Delete { id: known(id)? }],
+        Outgoing::Delete { id } => vec![Part::Delete { id: checked_id(id)? }],
         Outgoing::Typing => Vec::new(),
     };
     parts
@@ -103,13 +103,13 @@ pub(crate) fn encode(outgoing: &Outgoing) -> Result<Vec<Encoded>> {
         .collect()
 }
 
-fn known(id: &RemoteId) -> Result<RemoteId> {
+fn checked_id(id: &RemoteId) -> Result<RemoteId> {
     crate::snowflake(id, "message").map(|_| id.clone())
 }
 
 /// Allowed mentions: none. Text that a model writes notifies no user and no role, and never
 /// everyone (Discord, "Allowed Mentions Object").
-fn silent() -> Result<Value> {
+fn no_mentions() -> Result<Value> {
     serde_json::to_value(CreateAllowedMentions::new().replied_user(false))
         .map_err(|e| Error::unexpected("allowed mentions are not JSON").with("cause", e))
 }
@@ -117,7 +117,7 @@ fn silent() -> Result<Value> {
 fn body(text: &str) -> Result<Map<String, Value>> {
     let mut body = Map::new();
     body.insert("content".into(), json!(text));
-    body.insert("allowed_mentions".into(), silent()?);
+    body.insert("allowed_mentions".into(), no_mentions()?);
     Ok(body)
 }
 
@@ -174,7 +174,7 @@ fn message(content: &Content, reply_to: Option<&RemoteId>) -> Result<Vec<Part>> 
 /// Text that does not fit into the edited message follows in new messages, and so do files. The
 /// buttons are on the last message with text, and those of before are removed.
 fn edit(id: &RemoteId, content: &Content) -> Result<Vec<Part>> {
-    let id = known(id)?;
+    let id = checked_id(id)?;
     check(&content.attachments)?;
     let mut texts = texts(content).into_iter();
     let first = texts.next().ok_or_else(|| {

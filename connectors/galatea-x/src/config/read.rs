@@ -73,7 +73,11 @@ pub(super) fn read(settings: &Settings) -> Result<Option<XConfig>> {
         match settings.text(&v::TIER).unwrap_or_default().trim().to_ascii_lowercase().as_str() {
             "self-serve" => Tier::SelfServe,
             "enterprise" => Tier::Enterprise,
-            _ => return Err(settings.complain(&v::TIER, "is neither self-serve nor enterprise")),
+            _ => {
+                return Err(
+                    settings.invalid_setting(&v::TIER, "is neither self-serve nor enterprise")
+                );
+            }
         };
     if let Some(limit) = settings.parse(&v::LIMIT, "an amount such as 1.00")? {
         config.daily_limit = limit;
@@ -84,9 +88,8 @@ pub(super) fn read(settings: &Settings) -> Result<Option<XConfig>> {
                 price.trim().parse().is_ok_and(|price| config.prices.set(kind.trim(), price))
             });
             if !known {
-                return Err(
-                    settings.complain(&v::PRICES, "is not a list such as post=0.015,link=0.200")
-                );
+                return Err(settings
+                    .invalid_setting(&v::PRICES, "is not a list such as post=0.015,link=0.200"));
             }
         }
     }
@@ -124,7 +127,7 @@ fn credentials(settings: &Settings) -> Result<Option<Credentials>> {
     }
     if let Some(client_id) = settings.text(&v::CLIENT_ID).map(|id| id.trim().to_owned()) {
         let redirect = address(settings, &v::REDIRECT)?
-            .ok_or_else(|| settings.complain(&v::REDIRECT, "is missing"))?;
+            .ok_or_else(|| settings.invalid_setting(&v::REDIRECT, "is missing"))?;
         return Ok(Some(Credentials::OAuth2 {
             client_id,
             client_secret: settings.secret(&v::CLIENT_SECRET),
@@ -157,12 +160,14 @@ fn posting(settings: &Settings) -> Result<Option<Posting>> {
         (Some(least), Some(most)) => (least, most),
     };
     if least > most {
-        return Err(settings.complain(&v::POST_MIN, "is more than TWITTER_POST_INTERVAL_MAX"));
+        return Err(
+            settings.invalid_setting(&v::POST_MIN, "is more than TWITTER_POST_INTERVAL_MAX")
+        );
     }
     let quiet = match settings.text(&v::QUIET) {
         None => None,
         Some(text) => Some(quiet(&text).ok_or_else(|| {
-            settings.complain(&v::QUIET, "is not two different hours such as 22-7")
+            settings.invalid_setting(&v::QUIET, "is not two different hours such as 22-7")
         })?),
     };
     Ok(enabled.then_some(Posting { least, most, immediately, quiet }))
@@ -182,9 +187,8 @@ fn minutes(settings: &Settings, variable: &Variable) -> Result<Option<Duration>>
         return Ok(None);
     };
     if !minutes.is_finite() || minutes <= 0.0 || minutes > LONGEST {
-        return Err(
-            settings.complain(variable, "has to be more than 0 and at most 30 days, in minutes")
-        );
+        return Err(settings
+            .invalid_setting(variable, "has to be more than 0 and at most 30 days, in minutes"));
     }
     Ok(Some(Duration::from_secs_f64(minutes * 60.0)))
 }
@@ -198,9 +202,8 @@ fn address(settings: &Settings, variable: &Variable) -> Result<Option<Url>> {
         || !url.username().is_empty()
         || url.password().is_some()
     {
-        return Err(
-            settings.complain(variable, "is not an http or https address without a user name")
-        );
+        return Err(settings
+            .invalid_setting(variable, "is not an http or https address without a user name"));
     }
     Ok(Some(url))
 }

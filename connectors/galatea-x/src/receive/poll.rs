@@ -17,7 +17,7 @@ use crate::{
         snowflake::{earlier, first_at, made_at},
     },
     error::codes,
-    send::{calls, heard},
+    send::{calls, summons},
 };
 use galatea_http::error::codes::TOO_BIG;
 
@@ -244,7 +244,7 @@ fn take(intake: &Intake, post: &Post, includes: &Includes) -> Option<Incoming> {
         })?;
     if post.tweet.author_id.is_some_and(|author| author.as_u64() != intake.me.id) {
         // Known before `receive` returns, because the answer may be sent before that.
-        intake.journal.hear(id, heard(post, includes));
+        intake.journal.add_summons(id, summons(post, includes));
     }
     Some(incoming)
 }

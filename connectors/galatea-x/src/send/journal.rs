@@ -27,7 +27,7 @@ const MOST_TARGETS: usize = 100;
 
 /// A post that mentioned or quoted us, which permits a reply.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct Heard {
+pub(crate) struct Summons {
     /// Id of its conversation.
     pub(crate) conversation: u64,
     /// Handle of its author, lower case.
@@ -48,7 +48,7 @@ struct Posted {
 #[derive(Debug, Clone, Default, PartialEq)]
 struct Lists {
     posts: Vec<Posted>,
-    summons: Vec<(u64, Heard)>,
+    summons: Vec<(u64, Summons)>,
     targets: Vec<(DeliveryId, u64)>,
 }
 
@@ -111,11 +111,11 @@ impl Journal {
     ///
     /// # Errors
     /// Errors of the store; the delivery must not be sent then, since a read-back could not find it.
-    pub(crate) async fn aim(&self, delivery: DeliveryId, target: u64) -> Result<()> {
+    pub(crate) async fn set_target(&self, delivery: DeliveryId, target: u64) -> Result<()> {
         if self.target(delivery) == Some(target) {
             return Ok(());
         }
-        self.lists().aim(delivery, target);
+        self.lists().set_target(delivery, target);
         self.store(TARGETS).await
     }
 
@@ -125,8 +125,8 @@ impl Journal {
     }
 
     /// Records a post that summoned us, in memory. [`Self::summons`] is stored with the events.
-    pub(crate) fn hear(&self, post: u64, heard: Heard) {
-        self.lists().hear(post, heard);
+    pub(crate) fn add_summons(&self, post: u64, summons: Summons) {
+        self.lists().add_summons(post, summons);
     }
 
     /// The summoning posts as a value of [`galatea_core::Batch::state`].
@@ -150,14 +150,14 @@ impl Journal {
     }
 
     /// The entry of a post, if it summoned us.
-    pub(crate) fn heard(&self, post: u64) -> Option<Heard> {
-        self.lists().summons.iter().find(|(id, _)| *id == post).map(|(_, heard)| heard.clone())
+    pub(crate) fn summons_of(&self, post: u64) -> Option<Summons> {
+        self.lists().summons.iter().find(|(id, _)| *id == post).map(|(_, summons)| summons.clone())
     }
 
     /// The newest post of a conversation that summoned us.
     pub(crate) fn newest(&self, conversation: u64) -> Option<u64> {
         let lists = self.lists();
-        let of = lists.summons.iter().filter(|(_, heard)| heard.conversation == conversation);
+        let of = lists.summons.iter().filter(|(_, summons)| summons.conversation == conversation);
         of.map(|(post, _)| *post).max()
     }
 
@@ -180,12 +180,12 @@ impl Lists {
         add(&mut self.posts, posted, MOST_POSTS);
     }
 
-    fn hear(&mut self, post: u64, heard: Heard) {
+    fn add_summons(&mut self, post: u64, summons: Summons) {
         self.summons.retain(|(known, _)| *known != post);
-        add(&mut self.summons, (post, heard), MOST_SUMMONS);
+        add(&mut self.summons, (post, summons), MOST_SUMMONS);
     }
 
-    fn aim(&mut self, delivery: DeliveryId, target: u64) {
+    fn set_target(&mut self, delivery: DeliveryId, target: u64) {
         self.targets.retain(|(known, _)| *known != delivery);
         add(&mut self.targets, (delivery, target), MOST_TARGETS);
     }
@@ -194,8 +194,8 @@ impl Lists {
     fn put_before(&mut self, older: Self) {
         let newer = std::mem::replace(self, older);
         newer.posts.into_iter().for_each(|posted| self.posted(posted));
-        newer.summons.into_iter().for_each(|(post, heard)| self.hear(post, heard));
-        newer.targets.into_iter().for_each(|(delivery, target)| self.aim(delivery, target));
+        newer.summons.into_iter().for_each(|(post, summons)| self.add_summons(post, summons));
+        newer.targets.into_iter().for_each(|(delivery, target)| self.set_target(delivery, target));
     }
 
     fn value(&self, key: &str) -> Value {
@@ -227,8 +227,8 @@ mod tests {
     use galatea_testkit::connector_suite::{RecordingGateway, running};
     use std::sync::Arc;
 
-    fn heard(conversation: u64) -> Heard {
-        Heard { conversation, name: "ann".into() }
+    fn summons(conversation: u64) -> Summons {
+        Summons { conversation, name: "ann".into() }
     }
 
     fn gateway(recording: &Arc<RecordingGateway>) -> Gateway {
@@ -265,9 +265,9 @@ mod tests {
         let first = journal(&gateway, folder.path()).await;
         first.posted(turn, 0, one, Some(77)).await;
         first.posted(turn, 1, two, None).await;
-        first.aim(two, 9).await.unwrap();
-        first.hear(6, heard(5));
-        first.hear(9, heard(5));
+        first.set_target(two, 9).await.unwrap();
+        first.add_summons(6, summons(5));
+        first.add_summons(9, summons(5));
         assert_eq!(recording.stored_state(SUMMONS), None, "it is not stored before the events");
         let (key, value) = first.summons();
         gateway.save_state(&key, value).await.unwrap();
@@ -281,16 +281,16 @@ mod tests {
         assert!(second.is_own(77) && !second.is_own(6));
         assert_eq!((second.target(two), second.target(one)), (Some(9), None));
         assert_eq!(
-            (second.heard(6), second.newest(5), second.newest(6)),
-            (Some(heard(5)), Some(9), None)
+            (second.summons_of(6), second.newest(5), second.newest(6)),
+            (Some(summons(5)), Some(9), None)
         );
     }
 
     #[test]
     fn the_lists_are_bounded_and_keep_the_newest() {
         let journal = Journal::new(PathBuf::new());
-        (0..=MOST_SUMMONS as u64).for_each(|post| journal.hear(post, heard(post)));
-        assert_eq!((journal.heard(0), journal.heard(1)), (None, Some(heard(1))));
+        (0..=MOST_SUMMONS as u64).for_each(|post| journal.add_summons(post, summons(post)));
+        assert_eq!((journal.summons_of(0), journal.summons_of(1)), (None, Some(summons(1))));
         assert_eq!(journal.lists().summons.len(), MOST_SUMMONS);
     }
 }

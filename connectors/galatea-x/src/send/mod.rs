@@ -34,7 +34,7 @@ use crate::{
 use api::Api;
 pub use budget::{Prices, Usd};
 use calls::Draft;
-use journal::{Heard, Journal};
+use journal::{Journal, Summons};
 use repeats::Repeats;
 use similar::Recent;
 
@@ -139,15 +139,15 @@ impl XSender {
         {
             return Ok(target);
         }
-        let heard = match self.journal.heard(id) {
-            Some(heard) => heard,
+        let summons = match self.journal.summons_of(id) {
+            Some(summons) => summons,
             None if self.config.dry_run => return Ok(target),
             None => self.ask(id).await?.ok_or_else(error::not_summoned)?,
         };
         let wanted = &self.config.target_users;
         // The journal records handles, not ids; the gate compared ids before the model was asked.
         let by_id = wanted.iter().any(|listed| matches!(listed, PersonEntry::Id(_)));
-        if !wanted.is_empty() && !by_id && !wanted.names(None, Some(&heard.name)) {
+        if !wanted.is_empty() && !by_id && !wanted.names(None, Some(&summons.name)) {
             return Err(Error::new(
                 ErrorKind::Forbidden,
                 "Not sent: this person is not among those to be answered",
@@ -159,7 +159,7 @@ impl XSender {
     }
 
     /// Asks X whether a post summons us: one paid read, made when the journal has no entry.
-    async fn ask(&self, id: u64) -> Result<Option<Heard>> {
+    async fn ask(&self, id: u64) -> Result<Option<Summons>> {
         let me = self.me()?;
         let Some(page) = calls::post(&self.api, &self.config.prices, &id.to_string()).await? else {
             return Ok(None);
@@ -168,9 +168,9 @@ impl XSender {
         if !decode::mentions(post, me) && !decode::quotes(post, &page.includes, me) {
             return Ok(None);
         }
-        let heard = heard(post, &page.includes);
-        self.journal.hear(id, heard.clone());
-        Ok(Some(heard))
+        let summons = summons(post, &page.includes);
+        self.journal.add_summons(id, summons.clone());
+        Ok(Some(summons))
     }
 
     async fn post(&self, delivery: &Delivery, post: &Post) -> Result<Receipt> {
@@ -203,7 +203,7 @@ impl XSender {
         // Record the target, so that a later read-back searches for the same reply even if the
         // conversation has newer posts.
         if let Some(id) = target.filter(|_| post.answers.is_none() && post.nth == 0) {
-            self.journal.aim(delivery.id, id).await.map_err(|e| e.with_sent(Sent::No))?;
+            self.journal.set_target(delivery.id, id).await.map_err(|e| e.with_sent(Sent::No))?;
         }
         let reply_to = target.map(|id| id.to_string());
         let named = self.named(post);
@@ -255,9 +255,10 @@ impl XSender {
     /// Restores the permitted mentions: of the person who is answered, and of the handles that the
     /// operator allows.
     fn named(&self, post: &Post) -> String {
-        let asked = post.answers.as_deref().and_then(number).and_then(|id| self.journal.heard(id));
+        let asked =
+            post.answers.as_deref().and_then(number).and_then(|id| self.journal.summons_of(id));
         mentions::restore(&post.text, |name| {
-            asked.as_ref().is_some_and(|heard| heard.name == name)
+            asked.as_ref().is_some_and(|summons| summons.name == name)
                 || self.config.may_mention.iter().any(|may| may == name)
         })
     }
@@ -284,10 +285,10 @@ fn previous(delivery: &Delivery) -> Option<u64> {
 }
 
 /// The journal entry for a post that summons us.
-pub(crate) fn heard(post: &decode::raw::Post, includes: &decode::raw::Includes) -> Heard {
+pub(crate) fn summons(post: &decode::raw::Post, includes: &decode::raw::Includes) -> Summons {
     let tweet = &post.tweet;
     let author = tweet.author_id.and_then(|id| includes.user(id.as_u64()));
-    Heard {
+    Summons {
         conversation: tweet.conversation_id.unwrap_or(tweet.id).as_u64(),
         name: author.map_or_else(|| "-".to_owned(), |user| user.username.to_lowercase()),
     }

@@ -1,7 +1,10 @@
 //! Finds the people whom a question names. A pure function, so that prompts, the command line and
 //! the measurement of `docs/memory.md` find the same.
 
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::{
+    borrow::Cow,
+    collections::{BTreeMap, HashSet},
+};
 
 use super::script::is_unspaced;
 use crate::ids::EntityId;
@@ -29,10 +32,10 @@ pub struct Named {
 }
 
 /// A word of a text, or one character of a script without spaces.
-struct Word {
+struct Word<'a> {
     start: usize,
     end: usize,
-    lower: String,
+    lower: Cow<'a, str>,
 }
 
 /// A name that stands in a question: whose, and which of its words.
@@ -52,15 +55,12 @@ struct Match {
 /// counts; people of one name are all named. Names of fewer than three letters and names without a
 /// letter are not looked for.
 pub fn named<'a>(question: &str, people: impl IntoIterator<Item = (EntityId, &'a str)>) -> Named {
-    let text: Vec<Word> = words(question).collect();
-    let mut places: HashMap<&str, Vec<usize>> = HashMap::new();
-    for (place, word) in text.iter().enumerate() {
-        let places = places.entry(word.lower.as_str()).or_default();
-        if places.len() < PLACES {
-            places.push(place);
-        }
-    }
-    let capital = |word: &Word| {
+    let text: Vec<Word<'_>> = words(question).collect();
+    // The words in order, each with its place: most questions are short, and most Rooms small.
+    let mut places: Vec<(&str, usize)> =
+        text.iter().enumerate().map(|(place, word)| (&*word.lower, place)).collect();
+    places.sort_unstable();
+    let capital = |word: &Word<'_>| {
         question
             .get(word.start..word.end)
             .and_then(|word| word.chars().next())
@@ -68,12 +68,15 @@ pub fn named<'a>(question: &str, people: impl IntoIterator<Item = (EntityId, &'a
     };
     let mut found: Vec<Match> = Vec::new();
     for (person, name) in people.into_iter().take(MOST_KNOWN) {
-        let parts: Vec<Word> = words(name).take(WORDS + 1).collect();
+        let parts: Vec<Word<'_>> = words(name).take(WORDS + 1).collect();
         let Some(given) = parts.first() else { continue };
         if parts.len() > WORDS || !is_name(&parts) {
             continue;
         }
-        for first in places.get(given.lower.as_str()).into_iter().flatten().copied() {
+        let from = places.partition_point(|(word, _)| **word < *given.lower);
+        let same = places.iter().skip(from).take(PLACES);
+        let same = same.take_while(|(word, _)| **word == *given.lower);
+        for first in same.map(|(_, place)| *place) {
             let whole = parts
                 .iter()
                 .enumerate()
@@ -125,14 +128,14 @@ pub fn named<'a>(question: &str, people: impl IntoIterator<Item = (EntityId, &'a
 }
 
 /// Whether these words can be looked for. Platforms give numbers as names where they know no other.
-fn is_name(words: &[Word]) -> bool {
+fn is_name(words: &[Word<'_>]) -> bool {
     let letters =
         || words.iter().flat_map(|word| word.lower.chars()).filter(|c| c.is_alphanumeric());
     letters().nth(SHORTEST - 1).is_some() && letters().any(char::is_alphabetic)
 }
 
 /// The words of a text in lower case, with their places.
-fn words(text: &str) -> impl Iterator<Item = Word> {
+fn words(text: &str) -> impl Iterator<Item = Word<'_>> {
     let is_part = |c: char| c.is_alphanumeric() || c == '_';
     let mut rest = 0;
     std::iter::from_fn(move || {
@@ -146,7 +149,9 @@ fn words(text: &str) -> impl Iterator<Item = Word> {
             left.find(|c| !is_part(c) || is_unspaced(c)).unwrap_or(left.len())
         };
         rest = start + long;
-        let lower = text.get(start..rest)?.to_lowercase();
+        let word = text.get(start..rest)?;
+        let is_lower = word.bytes().all(|byte| byte.is_ascii() && !byte.is_ascii_uppercase());
+        let lower = if is_lower { word.into() } else { word.to_lowercase().into() };
         Some(Word { start, end: rest, lower })
     })
 }

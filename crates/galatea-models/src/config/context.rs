@@ -44,7 +44,8 @@ pub(super) fn seconds(settings: &Settings, variable: &Variable) -> Result<Durati
     if (0.001..=86_400.0).contains(&seconds) {
         Ok(Duration::from_secs_f64(seconds))
     } else {
-        Err(settings.complain(variable, "is not a number of seconds between 0.001 and 86400"))
+        Err(settings
+            .invalid_setting(variable, "is not a number of seconds between 0.001 and 86400"))
     }
 }
 
@@ -85,9 +86,8 @@ impl<'a> Context<'a> {
             Some("chat") => Some(Wire::Chat),
             Some("responses") => Some(Wire::Responses),
             Some(_) => {
-                return Err(
-                    settings.complain(&var::OPENAI_API, "is neither auto, chat nor responses")
-                );
+                return Err(settings
+                    .invalid_setting(&var::OPENAI_API, "is neither auto, chat nor responses"));
             }
         };
         let stream = settings.flag(&var::MODEL_STREAM)?;

@@ -51,14 +51,14 @@ pub(super) fn read(settings: &Settings, chosen: &Provider) -> Result<Fallback> {
             continue;
         }
         let provider = named(word).ok_or_else(|| {
-            settings.complain(
+            settings.invalid_setting(
                 &MODEL_FALLBACK,
                 "names something else than auto, none, sibling and providers",
             )
         })?;
         if provider.name != "ollama" && !(provider.configured)(settings) {
             return Err(settings
-                .complain(&MODEL_FALLBACK, "names a provider that is not configured")
+                .invalid_setting(&MODEL_FALLBACK, "names a provider that is not configured")
                 .with_fix(format!("set {}", provider.key)));
         }
         if provider.name != chosen.name

@@ -30,7 +30,7 @@ impl Windows {
                 }
                 _ => {
                     return Err(
-                        settings.complain(&MODEL_CONTEXT_WINDOW, "is neither a number of at least 512 nor a list such as llama3.1:8b=32768,gpt-4o=128000")
+                        settings.invalid_setting(&MODEL_CONTEXT_WINDOW, "is neither a number of at least 512 nor a list such as llama3.1:8b=32768,gpt-4o=128000")
                     );
                 }
             }
@@ -42,7 +42,7 @@ impl Windows {
                 Some(0) => None,
                 Some(number) if number >= LEAST => Some(number),
                 _ => {
-                    return Err(settings.complain(
+                    return Err(settings.invalid_setting(
                         &OLLAMA_CONTEXT_LENGTH,
                         "is neither 0 nor a number of at least 512",
                     ));

@@ -73,7 +73,7 @@ impl Limits {
             let value: Option<u64> = settings.parse(variable, "a whole number")?;
             value
                 .filter(|n| *n > 0)
-                .ok_or_else(|| settings.complain(variable, "has to be more than 0"))
+                .ok_or_else(|| settings.invalid_setting(variable, "has to be more than 0"))
         };
         let busy = match settings
             .text(&BUSY_POLICY)
@@ -88,8 +88,10 @@ impl Limits {
             "interrupt" => Some(BusyPolicy::Interrupt),
             "drop" => Some(BusyPolicy::Drop),
             _ => {
-                return Err(settings
-                    .complain(&BUSY_POLICY, "is none of auto, collect, each, interrupt, drop"));
+                return Err(settings.invalid_setting(
+                    &BUSY_POLICY,
+                    "is none of auto, collect, each, interrupt, drop",
+                ));
             }
         };
         Ok(Self {
@@ -119,8 +121,10 @@ impl Limits {
                 "always" => Confirmation::Always,
                 "never" => Confirmation::Never,
                 _ => {
-                    return Err(settings
-                        .complain(&ACTION_CONFIRMATION, "is none of others-words, always, never"));
+                    return Err(settings.invalid_setting(
+                        &ACTION_CONFIRMATION,
+                        "is none of others-words, always, never",
+                    ));
                 }
             },
             confirmation_life: Duration::from_secs(60 * number(&ACTION_CONFIRMATION_MINUTES)?),
@@ -134,9 +138,8 @@ impl Limits {
                 "resend" => true,
                 "hold" => false,
                 _ => {
-                    return Err(
-                        settings.complain(&DELIVERY_WHEN_UNSURE, "is neither resend nor hold")
-                    );
+                    return Err(settings
+                        .invalid_setting(&DELIVERY_WHEN_UNSURE, "is neither resend nor hold"));
                 }
             },
         })

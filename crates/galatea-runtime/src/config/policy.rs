@@ -129,11 +129,11 @@ impl Policy {
         let own = PlatformSettings { settings, prefix: source.as_str().to_ascii_uppercase() };
         let (dm_setting, dm) = own.text(forms::DM_POLICY, &DM_POLICY);
         let dm = parse_dm(&dm).ok_or_else(|| {
-            own.complain(&dm_setting, "is none of open, allowlist, pairing, disabled")
+            own.invalid_setting(&dm_setting, "is none of open, allowlist, pairing, disabled")
         })?;
         let (group_setting, group) = own.text(forms::GROUP_POLICY, &GROUP_POLICY);
         let group = parse_group(&group).ok_or_else(|| {
-            own.complain(
+            own.invalid_setting(
                 &group_setting,
                 "is none of mention, reply, name, always, ambient, disabled",
             )
@@ -142,11 +142,13 @@ impl Policy {
         let name_anywhere = match name_rule.as_str() {
             "addressed" => false,
             "anywhere" => true,
-            _ => return Err(own.complain(&name_setting, "is neither addressed nor anywhere")),
+            _ => {
+                return Err(own.invalid_setting(&name_setting, "is neither addressed nor anywhere"));
+            }
         };
         let (parts_setting, parts) = own.text(forms::ANSWER_PARTS, &ANSWER_PARTS);
         let parts = parse_parts(&parts).ok_or_else(|| {
-            own.complain(&parts_setting, "is none of auto, none and a number from 2")
+            own.invalid_setting(&parts_setting, "is none of auto, none and a number from 2")
         })?;
         let (allow_from_setting, allow_from) = own.people(forms::ALLOW_FROM, &ALLOW_FROM)?;
         let (allow_bots_setting, allow_bots) = own.text(forms::ALLOW_BOTS, &ALLOW_BOTS);
@@ -159,7 +161,7 @@ impl Policy {
             .iter()
             .map(|t| {
                 t.to_ascii_uppercase().parse().map_err(|_| {
-                    settings.complain(&ALWAYS_RESPOND_CHANNELS, "names an unknown room type")
+                    settings.invalid_setting(&ALWAYS_RESPOND_CHANNELS, "names an unknown room type")
                 })
             })
             .collect::<Result<_>>()?;
@@ -189,8 +191,9 @@ impl Policy {
             only_users: users
                 .map(|(_, list)| People::parse(list.iter().map(String::as_str)))
                 .filter(|people| !people.is_empty()),
-            allow_bots: parse_switch(&allow_bots)
-                .ok_or_else(|| own.complain(&allow_bots_setting, "is neither true nor false"))?,
+            allow_bots: parse_switch(&allow_bots).ok_or_else(|| {
+                own.invalid_setting(&allow_bots_setting, "is neither true nor false")
+            })?,
             allow_bots_setting,
             bot_hop_limit: settings.parse(&BOT_HOP_LIMIT, "a whole number")?.unwrap_or(3),
             always_types,
@@ -238,7 +241,7 @@ impl PlatformSettings<'_> {
                 let text = setting.text();
                 let items = if text.trim().starts_with('[') {
                     let values: Vec<serde_json::Value> = serde_json::from_str(&text)
-                        .map_err(|_| self.complain(&name, "is not a JSON list"))?;
+                        .map_err(|_| self.invalid_setting(&name, "is not a JSON list"))?;
                     values
                         .iter()
                         .map(|v| v.as_str().map_or_else(|| v.to_string(), str::to_owned))
@@ -257,11 +260,11 @@ impl PlatformSettings<'_> {
         match self.settings.raw(&name) {
             None => Ok(default),
             Some(setting) => parse_switch(&setting.text())
-                .ok_or_else(|| self.complain(&name, "is neither true nor false")),
+                .ok_or_else(|| self.invalid_setting(&name, "is neither true nor false")),
         }
     }
 
-    fn complain(&self, name: &str, what: &str) -> Error {
+    fn invalid_setting(&self, name: &str, what: &str) -> Error {
         let place =
             self.settings.raw(name).map_or(String::from("default"), |s| s.origin.to_string());
         Error::invalid(format!("{name} {what}")).with_code("GAL-CFG-VALUE").with("where", place)

@@ -87,17 +87,18 @@ impl Spending {
             "public" => (true, false),
             "on" | "true" | "yes" | "1" => (true, true),
             "off" | "false" | "no" | "0" => (false, false),
-            _ => return Err(read.complain(&switch, "is none of public, on, off")),
+            _ => return Err(read.invalid_setting(&switch, "is none of public, on, off")),
         };
         let (strangers_setting, share) = read.text(&STRANGERS_SHARE);
         let strangers = share.trim_end_matches('%').trim().parse().ok().filter(|n| *n <= 100);
-        let strangers = strangers
-            .ok_or_else(|| read.complain(&strangers_setting, "is not a number from 0 to 100"))?;
+        let strangers = strangers.ok_or_else(|| {
+            read.invalid_setting(&strangers_setting, "is not a number from 0 to 100")
+        })?;
         let (waiting_setting, waiting) = read.text(&LIMIT_WAITING);
         let waiting = match waiting.as_str() {
             "none" => None,
             n => Some(n.parse().map_err(|_| {
-                read.complain(&waiting_setting, "is neither a whole number nor none")
+                read.invalid_setting(&waiting_setting, "is neither a whole number nor none")
             })?),
         };
         let (_, notice) = read.text(&LIMIT_NOTICE);
@@ -117,19 +118,23 @@ impl Spending {
             room: read.rate(&LIMIT_ROOM)?,
             world: read.rate(&LIMIT_WORLD)?,
             agent: rate(&settings.text(&LIMIT_AGENT).unwrap_or_default(), LIMIT_AGENT.name)
-                .map_err(|what| settings.complain(&LIMIT_AGENT, &what))?,
+                .map_err(|what| settings.invalid_setting(&LIMIT_AGENT, &what))?,
             platform: read
                 .own(&LIMIT_AGENT)
-                .map(|(name, text)| rate(&text, &name).map_err(|what| read.complain(&name, &what)))
+                .map(|(name, text)| {
+                    rate(&text, &name).map_err(|what| read.invalid_setting(&name, &what))
+                })
                 .transpose()?,
             stranger_cap: read.cap(&BUDGET_STRANGER)?,
             person_cap: read.cap(&BUDGET_PERSON)?,
             room_cap: read.cap(&BUDGET_ROOM)?,
             agent_cap: cap(&settings.text(&BUDGET_AGENT).unwrap_or_default(), BUDGET_AGENT.name)
-                .map_err(|what| settings.complain(&BUDGET_AGENT, &what))?,
+                .map_err(|what| settings.invalid_setting(&BUDGET_AGENT, &what))?,
             platform_cap: read
                 .own(&BUDGET_AGENT)
-                .map(|(name, text)| cap(&text, &name).map_err(|what| read.complain(&name, &what)))
+                .map(|(name, text)| {
+                    cap(&text, &name).map_err(|what| read.invalid_setting(&name, &what))
+                })
                 .transpose()?,
             strangers,
             strangers_setting,
@@ -207,7 +212,7 @@ impl Read<'_> {
         let own = Settings::from_pairs([(general.name, text)]);
         all.extend(
             own.list(general)
-                .map_err(|_| self.complain(&name, "is not a list"))?
+                .map_err(|_| self.invalid_setting(&name, "is not a list"))?
                 .unwrap_or_default(),
         );
         Ok((name, all))
@@ -215,15 +220,15 @@ impl Read<'_> {
 
     fn rate(&self, general: &Variable) -> Result<Rate> {
         let (name, text) = self.text(general);
-        rate(&text, &name).map_err(|what| self.complain(&name, &what))
+        rate(&text, &name).map_err(|what| self.invalid_setting(&name, &what))
     }
 
     fn cap(&self, general: &Variable) -> Result<Cap> {
         let (name, text) = self.text(general);
-        cap(&text, &name).map_err(|what| self.complain(&name, &what))
+        cap(&text, &name).map_err(|what| self.invalid_setting(&name, &what))
     }
 
-    fn complain(&self, name: &str, what: &str) -> Error {
+    fn invalid_setting(&self, name: &str, what: &str) -> Error {
         let place =
             self.settings.raw(name).map_or(String::from("default"), |s| s.origin.to_string());
         Error::invalid(format!("{name} {what}")).with_code("GAL-CFG-VALUE").with("where", place)

@@ -81,7 +81,7 @@ impl SendIntent {
 
 /// Stores until when a part waits for its next attempt, with the error of the last one, and
 /// publishes the retry.
-pub(super) async fn again(
+pub(super) async fn store_retry(
     outbox: &Outbox,
     job: &Job,
     error: &Error,
@@ -111,7 +111,7 @@ const FOUND: &str = "the answer to an earlier attempt was lost; read-back found 
 
 /// Stores that a part was sent, and publishes it. If the platform moved the room, moves it in
 /// the store first. `found` says that read-back found the part.
-pub(super) async fn sent(outbox: &Outbox, mut job: Job, receipt: Receipt, found: bool) {
+pub(super) async fn store_sent(outbox: &Outbox, mut job: Job, receipt: Receipt, found: bool) {
     let in_flight = job.in_flight.take();
     let delivery = &job.delivery;
     if let Some(moved) = &receipt.moved_to
@@ -162,7 +162,7 @@ pub(super) fn last_words(error: Error) -> String {
 }
 
 /// Stores that a part ended without a confirmed delivery, and publishes it with the reason.
-pub(super) async fn ended(outbox: &Outbox, mut job: Job, state: OutboxState, reason: &str) {
+pub(super) async fn store_end(outbox: &Outbox, mut job: Job, state: OutboxState, reason: &str) {
     let in_flight = job.in_flight.take();
     let delivery = &job.delivery;
     let reason = if job.part.outcome_unknown {

@@ -12,7 +12,7 @@ use super::{
     pauses::keep_pauses,
     precedence::overtaken,
     read_back::read_back,
-    report::{SendIntent, again, ended, last_words, sent},
+    report::{SendIntent, last_words, store_end, store_retry, store_sent},
     route::Route,
     stack::SendError,
     state::Outbox,
@@ -177,7 +177,7 @@ impl<'a> Sending<'a> {
         let (SendError::Deferred(error) | SendError::Failed(error)) = missed;
         keep_pauses(self.outbox, self.route).await;
         if let Effect::Again(state, until) = &next {
-            again(self.outbox, &self.job, &error, *state, *until).await;
+            store_retry(self.outbox, &self.job, &error, *state, *until).await;
         }
         self.failure = Some(error);
         next
@@ -188,10 +188,10 @@ impl<'a> Sending<'a> {
         if state == OutboxState::Sent {
             let receipt = self.receipt.unwrap_or_default();
             let remote = receipt.id.clone();
-            sent(self.outbox, self.job, receipt, self.found_there).await;
+            store_sent(self.outbox, self.job, receipt, self.found_there).await;
             return Outcome::Ended { follows: true, remote };
         }
-        ended(self.outbox, self.job, state, &reason(why, self.failure)).await;
+        store_end(self.outbox, self.job, state, &reason(why, self.failure)).await;
         // What may have arrived lets the others follow.
         Outcome::Ended { follows: state == OutboxState::Ambiguous, remote: None }
     }

@@ -7,7 +7,7 @@ use super::{
     job::Job,
     precedence::stands_back,
     reconcile::{PAUSE, is_still_open, read_lane, release},
-    report::ended,
+    report::store_end,
     send::{Outcome, deliver},
     state::{Outbox, OutboxParts},
 };
@@ -54,7 +54,7 @@ async fn work(outbox: Arc<Outbox>, lane: Lane<RoomId, Job>) {
                     _ => {}
                 }
                 let (delivered, remote) = if broken {
-                    Box::pin(ended(
+                    Box::pin(store_end(
                         &outbox,
                         job,
                         OutboxState::Dead,

@@ -10,7 +10,7 @@ use super::{
 };
 use crate::{
     sqlite::{Sqlite, raw::Columns},
-    talk::{Extent, Handle, Message, NEWEST},
+    talk::{self, Extent, Handle, Message, NEWEST},
 };
 
 impl Row for Message {
@@ -30,7 +30,7 @@ pub(super) async fn talk_in_sqlite(sqlite: &Sqlite, query: &RecallQuery) -> Resu
         let statement = handle.read();
         let read = sqlite.search(move |raw, counts| -> Result<Vec<Message>> {
             let rows: Vec<Message> = at_once(Source::of_sqlite(raw, counts).all(statement))?;
-            Ok(rows.into_iter().map(Message::analysed).collect())
+            Ok(talk::analysed(rows))
         });
         talks.keep(&handle, read.await??);
     }
@@ -53,8 +53,7 @@ impl Search<'_, '_> {
     pub(super) fn read_terms(&self) -> Result<()> {
         let Some(handle) = &self.talk else { return Ok(()) };
         let Some(unread) = handle.talk().next_unread() else { return Ok(()) };
-        let rows: Vec<Message> = at_once(self.source.all(handle.read_before(unread)))?;
-        let rows: Vec<Message> = rows.into_iter().map(Message::analysed).collect();
+        let rows = talk::analysed(at_once(self.source.all(handle.read_before(unread)))?);
         handle.talk().keep_terms(unread, &rows);
         Ok(())
     }

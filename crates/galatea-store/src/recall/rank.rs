@@ -2,7 +2,7 @@
 
 use std::{
     cmp::Ordering,
-    collections::{HashMap, HashSet},
+    collections::HashMap,
     hash::{BuildHasherDefault, Hasher},
 };
 
@@ -54,25 +54,38 @@ pub(super) struct Listed {
 /// are left out.
 pub(super) fn score(found: &[Found], often: usize) -> Vec<Listed> {
     let rows = found.iter().flat_map(|of| &of.rows);
-    let all: HashSet<i64, BuildHasherDefault<Mix>> = rows.map(|(seq, _)| *seq).collect();
-    let total = count(4 * all.len()).max(1_000.0);
-    // Of each memory its score, and the rarity of the words that it has.
-    let mut sums: HashMap<i64, (f64, f64), BuildHasherDefault<Mix>> = HashMap::default();
-    sums.reserve(all.len());
+    // Each memory's place in `sums`, and these of all rows: a row is looked up once.
+    let mut places: HashMap<i64, usize, BuildHasherDefault<Mix>> = HashMap::default();
+    places.reserve(found.iter().map(|of| of.rows.len()).max().unwrap_or(0));
+    let place = |(seq, _): &(i64, bool)| {
+        let next = places.len();
+        *places.entry(*seq).or_insert(next)
+    };
+    let of_rows: Vec<usize> = rows.map(place).collect();
+    let mut of_rows = of_rows.as_slice();
+    let total = count(4 * places.len()).max(1_000.0);
+    // Of each memory its number, its score, and the rarity of the words that it has.
+    let mut sums = vec![(0, 0.0, 0.0); places.len()];
     let mut asked = 0.0;
-    for of in found.iter().filter(|of| of.rows.len() < often) {
+    for of in found {
+        let (own, rest) = of_rows.split_at(of.rows.len());
+        of_rows = rest;
+        if of.rows.len() >= often {
+            continue;
+        }
         let with = count(of.with);
         let rarity = ((total - with + 0.5).max(0.5) / (with + 0.5)).ln_1p();
         asked += rarity;
-        for (seq, exact) in &of.rows {
-            let (score, has) = sums.entry(*seq).or_default();
+        for ((seq, exact), place) in of.rows.iter().zip(own) {
+            let (number, score, has) = &mut sums[*place];
+            *number = *seq;
             *score += if *exact { EXACT } else { 1.0 } * rarity;
             *has += if *exact { 1.0 } else { 1.0 / EXACT } * rarity;
         }
     }
-    let listed =
-        |(seq, (score, has)): (i64, (f64, f64))| Listed { seq, score, coverage: has / asked };
-    let mut listed: Vec<Listed> = sums.into_iter().map(listed).collect();
+    let listed = |(seq, score, has)| Listed { seq, score, coverage: has / asked };
+    let has_one = |(_, score, _): &(i64, f64, f64)| *score > 0.0;
+    let mut listed: Vec<Listed> = sums.into_iter().filter(has_one).map(listed).collect();
     listed.sort_unstable_by(best_first);
     listed
 }

@@ -5,7 +5,7 @@ use rust_stemmers::{Algorithm, Stemmer};
 
 use super::{
     split::Piece,
-    stop::{self, Language},
+    stop::{self, Language, Languages},
 };
 
 /// Stemmers of the languages that come into question.
@@ -57,6 +57,9 @@ pub(super) fn likely(words: &[Piece<'_>]) -> Vec<Language> {
             return vec![Language::Russian, Language::English];
         }
         let languages = stop::languages(word);
+        if languages == Languages::default() {
+            continue;
+        }
         for (count, language) in &mut counted {
             *count += usize::from(languages.contains(*language));
         }

@@ -2,6 +2,9 @@
 
 use galatea_core::fusion::is_unspaced;
 
+/// Characters of a word that count; longer ones are keys and addresses.
+pub(super) const LONGEST: usize = 40;
+
 /// A part of a folded text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Piece<'a> {
@@ -25,4 +28,10 @@ pub(super) fn pieces(folded: &str) -> Vec<Piece<'_>> {
         }
     }
     out
+}
+
+/// The part of a word that counts.
+pub(super) fn head(word: &str) -> &str {
+    let end = word.char_indices().nth(LONGEST).map_or(word.len(), |(at, _)| at);
+    word.get(..end).unwrap_or(word)
 }

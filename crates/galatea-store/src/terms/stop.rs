@@ -3,7 +3,7 @@
 //!
 //! `stop/` has a list for each language: folded words in the order of the alphabet.
 
-use std::{collections::BTreeMap, sync::LazyLock};
+use std::{collections::HashMap, sync::LazyLock};
 
 /// A language with a stemmer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -36,19 +36,18 @@ impl Languages {
 pub(super) fn languages(word: &str) -> Languages {
     // Every word of every message is looked up, so all lists are one: a search in each costs eight
     // times as much.
-    static WORDS: LazyLock<Vec<(&str, Languages)>> = LazyLock::new(together);
-    let found = WORDS.binary_search_by_key(&word, |(known, _)| known);
-    found.ok().and_then(|at| WORDS.get(at)).map(|(_, languages)| *languages).unwrap_or_default()
+    static WORDS: LazyLock<HashMap<&str, Languages>> = LazyLock::new(together);
+    WORDS.get(word).copied().unwrap_or_default()
 }
 
-fn together() -> Vec<(&'static str, Languages)> {
-    let mut words: BTreeMap<&str, Languages> = BTreeMap::new();
+fn together() -> HashMap<&'static str, Languages> {
+    let mut words: HashMap<&str, Languages> = HashMap::new();
     for (language, list) in LISTS {
         for word in list.split_whitespace() {
             words.entry(word).or_default().insert(language);
         }
     }
-    words.into_iter().collect()
+    words
 }
 
 const LISTS: [(Language, &str); 8] = [

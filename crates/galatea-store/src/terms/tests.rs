@@ -1,6 +1,6 @@
 //! What a question finds in a text.
 
-use super::*;
+use super::{split::LONGEST, *};
 
 /// Terms as the question has them: one of a group is enough.
 fn finds(question: &str, text: &str) -> Vec<String> {

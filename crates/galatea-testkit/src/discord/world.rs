@@ -55,7 +55,6 @@ pub(crate) struct Guild {
     pub(crate) members: BTreeMap<u64, Member>,
     pub(crate) general: u64,
     pub(crate) joined_at: Timestamp,
-    pub(crate) available: bool,
 }
 
 #[derive(Debug, Clone)]
@@ -181,15 +180,7 @@ impl World {
         let roles = [(id, everyone), (role, own)].into();
         self.guilds.insert(
             id,
-            Guild {
-                name: name.to_owned(),
-                owner,
-                roles,
-                members: all,
-                general,
-                joined_at: now,
-                available: true,
-            },
+            Guild { name: name.to_owned(), owner, roles, members: all, general, joined_at: now },
         );
         self.channels.insert(general, self.channel(id, 0, "general", None));
         id
@@ -228,7 +219,7 @@ impl World {
                 ),
             }
         }
-        people.dedup();
-        (people, roles)
+        let unique = |ids: Vec<u64>| ids.into_iter().collect::<BTreeSet<_>>().into_iter().collect();
+        (unique(people), unique(roles))
     }
 }

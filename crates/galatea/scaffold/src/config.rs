@@ -49,7 +49,7 @@ impl ConnectorConfig for ParrotConfig {
         let Some(token) = settings.secret(&TOKEN) else { return Ok(None) };
         let api_root = settings.text(&API_ROOT).unwrap_or_else(default_root);
         if !api_root.starts_with("https://") && !api_root.starts_with("http://") {
-            return Err(settings.complain(&API_ROOT, "is not an http or https address"));
+            return Err(settings.invalid_setting(&API_ROOT, "is not an http or https address"));
         }
         let config = Self { token, api_root: api_root.trim_end_matches('/').to_owned() };
         config.account().map_err(|error| {

@@ -15,10 +15,10 @@ use crate::{
     database,
     exit::Exit,
     failure::Result,
+    idle_work::{self, AllWanted, Kind, Wanted, kind},
     member,
     output::{Color, Style},
     report::hang,
-    whole::{self, AllWanted, Kind, Wanted, kind},
 };
 
 /// See the processes that share a PostgreSQL
@@ -138,14 +138,14 @@ impl View {
             .map(|(id, name)| (*id, Wanted { name: name.clone(), accounts: Vec::new() }))
             .collect();
         let alive = self.alive();
-        alive.iter().for_each(|member| whole::add(&mut wanted, &member.membership.about));
-        whole::add_known(&mut wanted, &self.leases);
+        alive.iter().for_each(|member| idle_work::add(&mut wanted, &member.membership.about));
+        idle_work::add_known(&mut wanted, &self.leases);
         let no_process =
             alive.is_empty().then(|| "no live process works with this database".to_owned());
         no_process
             .into_iter()
             .chain(
-                whole::idle(&wanted, &self.members, &self.leases)
+                idle_work::idle(&wanted, &self.members, &self.leases)
                     .into_iter()
                     .map(|idle| idle.message),
             )
@@ -160,7 +160,7 @@ impl View {
             let difference = member::describe_skew(member.membership.about.skew_millis)?;
             Some(format!("{}: {difference}", member.membership.name))
         });
-        skewed.chain(one.into_iter().flat_map(|one| whole::unlike(one, &alive))).collect()
+        skewed.chain(one.into_iter().flat_map(|one| idle_work::unlike(one, &alive))).collect()
     }
 
     fn json(&self) -> serde_json::Value {

@@ -35,7 +35,7 @@ pub(crate) fn check_database(settings: &Settings) -> Result<()> {
     let Some(url) = settings.text(&DATABASE_URL) else { return Ok(()) };
     let url = url.trim().trim_matches(['"', '\'']).trim().to_ascii_lowercase();
     if !["postgres:", "postgresql:"].iter().any(|scheme| url.starts_with(scheme)) {
-        return Err(settings.complain(
+        return Err(settings.invalid_setting(
             &DATABASE_URL,
             "is not the URL of a PostgreSQL server, the only kind that this build supports",
         ));

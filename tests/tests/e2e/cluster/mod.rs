@@ -4,9 +4,9 @@
 mod clocks;
 mod crowd;
 mod gaps;
+mod health;
 mod hints;
 mod linked;
 mod moves;
 mod roles;
-mod whole;
 mod zombies;

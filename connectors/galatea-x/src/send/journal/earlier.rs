@@ -7,7 +7,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use super::{Heard, Lists, Posted};
+use super::{Lists, Posted, Summons};
 use crate::decode::number;
 
 /// Most bytes read from the end of a file. A file had 4 MiB at most, and one line more.
@@ -57,12 +57,12 @@ fn entry(lists: &mut Lists, line: &str) {
         }
         ["to", delivery, target] => {
             if let (Ok(delivery), Some(target)) = (delivery.parse(), number(target)) {
-                lists.aim(delivery, target);
+                lists.set_target(delivery, target);
             }
         }
         ["heard", post, conversation, name] => {
             if let (Some(post), Some(conversation)) = (number(post), number(conversation)) {
-                lists.hear(post, Heard { conversation, name: name.to_owned() });
+                lists.add_summons(post, Summons { conversation, name: name.to_owned() });
             }
         }
         _ => {}
@@ -90,8 +90,8 @@ mod tests {
         let mut lists = Lists::default();
         assert!(!add(&mut lists, folder.path()));
         let (turn, one, two) = (TurnId::fresh(), DeliveryId::fresh(), DeliveryId::fresh());
-        let heard = |name: &str| Heard { conversation: 5, name: name.into() };
-        lists.hear(7, heard("new"));
+        let summons = |name: &str| Summons { conversation: 5, name: name.into() };
+        lists.add_summons(7, summons("new"));
         let older = format!("heard 7 5 old\nsent {turn} 0 {one} 70\nsent x y z\nto {one} 6\n");
         std::fs::write(folder.path().join("posts.log.1"), older).unwrap();
         let newer = format!("sent {turn} 1 {two} -\nheard 8 5 cem\nheard 9");
@@ -99,7 +99,7 @@ mod tests {
         assert!(add(&mut lists, folder.path()));
         let posted = |delivery, part, post| Posted { delivery, turn, part, post };
         assert_eq!(lists.posts, [posted(one, 0, Some(70)), posted(two, 1, None)]);
-        assert_eq!(lists.summons, [(8, heard("cem")), (7, heard("new"))]);
+        assert_eq!(lists.summons, [(8, summons("cem")), (7, summons("new"))]);
         assert_eq!(lists.targets, [(one, 6)]);
         remove(folder.path());
         assert!(!add(&mut lists, folder.path()));

@@ -40,16 +40,19 @@ pub(in super::super) fn offline(context: &Context<'_>) -> Result<Configured> {
 }
 
 fn read_script(settings: &Settings, path: PathBuf) -> Result<Script> {
-    let complain =
-        |what: &str| settings.complain(&var::OFFLINE_SCRIPT, what).with("file", path.display());
+    let invalid_setting = |what: &str| {
+        settings.invalid_setting(&var::OFFLINE_SCRIPT, what).with("file", path.display())
+    };
     let size = std::fs::metadata(&path)
-        .map_err(|error| complain("names a file that cannot be read").with("cause", error.kind()))?
+        .map_err(|error| {
+            invalid_setting("names a file that cannot be read").with("cause", error.kind())
+        })?
         .len();
     if size > MAX_SCRIPT {
-        return Err(complain("names a file of more than 1 MiB"));
+        return Err(invalid_setting("names a file of more than 1 MiB"));
     }
     let text = std::fs::read_to_string(&path).map_err(|error| {
-        complain("names a file that cannot be read").with("cause", error.kind())
+        invalid_setting("names a file that cannot be read").with("cause", error.kind())
     })?;
     Script::parse(&text)
         .map_err(|error: Error| error.with("file", path.display()).with_code(codes::SCRIPT))

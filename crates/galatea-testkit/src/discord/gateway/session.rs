@@ -90,10 +90,7 @@ impl Connection {
         let creates: Vec<Value> = if intents & intent::GUILDS == 0 {
             Vec::new()
         } else {
-            mine.iter()
-                .filter(|g| state.world.guilds[g].available)
-                .map(|g| state.world.guild_create(*g, members))
-                .collect()
+            mine.iter().map(|g| state.world.guild_create(*g, members)).collect()
         };
         if let Some(session) = state.sessions.all.get_mut(id) {
             session.push("READY", ready);

@@ -1,0 +1,80 @@
+//! Stems of words, each computed once: the messages of a Room share most of their words, and a stem
+//! costs as much as the rest of a word's analysis.
+
+use rust_stemmers::Stemmer;
+use std::{borrow::Cow, collections::HashMap};
+
+use super::{split::head, stop::Language};
+
+/// The stem of a word, if it is another word.
+type Stem = Option<Box<str>>;
+
+/// The stems of words in texts that are analysed one after the other.
+#[derive(Debug, Default)]
+pub(crate) struct Stems {
+    /// Each word with its stem in the languages that were asked for.
+    known: HashMap<Box<str>, Vec<(Language, Stem)>>,
+}
+
+impl Stems {
+    /// Words kept, in about 1 MB. With one more it begins anew.
+    const MOST: usize = 8_192;
+    /// Bytes of a word that is kept: few are longer.
+    const LONGEST: usize = 32;
+
+    /// The stem of a folded word, if it is another word.
+    pub(super) fn stem(&mut self, word: &str, language: Language) -> Option<Cow<'_, str>> {
+        if word.len() > Self::LONGEST {
+            return stem(&language.stemmer(), word).map(Cow::Owned);
+        }
+        let is_known = |(known, _): &(Language, _)| *known == language;
+        let stems = self.known.get(word);
+        if !stems.is_some_and(|stems| stems.iter().any(is_known)) {
+            if self.known.len() >= Self::MOST {
+                self.known.clear();
+            }
+            let stem = stem(&language.stemmer(), word).map(String::into_boxed_str);
+            self.known.entry(word.into()).or_default().push((language, stem));
+        }
+        let (_, stem) = self.known.get(word)?.iter().find(|known| is_known(known))?;
+        stem.as_deref().map(Cow::Borrowed)
+    }
+}
+
+/// The stem of a folded word, if it is another word. Numbers lose leading zeros and an ending
+/// ("05", "5th").
+pub(super) fn stem(stemmer: &Stemmer, word: &str) -> Option<String> {
+    let digits = word.chars().take_while(char::is_ascii_digit).count();
+    let stem = if digits > 0 {
+        let rest = word.get(digits..).unwrap_or_default();
+        if !matches!(rest, "" | "st" | "nd" | "rd" | "th" | "er" | "e") {
+            return None;
+        }
+        let number = word.get(..digits).unwrap_or(word).trim_start_matches('0');
+        if number.is_empty() { "0".to_owned() } else { number.to_owned() }
+    } else {
+        head(&stemmer.stem(word)).to_owned()
+    };
+    (stem != word && !stem.is_empty()).then_some(stem)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_kept_stem_is_the_computed_one() {
+        let mut stems = Stems::default();
+        let long = "donaudampfschifffahrtsgesellschaften";
+        let words = ["carrying", "katzen", "05", "5th", "x1", "box", "the", long];
+        let several: Vec<String> = (0..9_000).map(|n| format!("{n:04}")).collect();
+        for word in words.iter().copied().chain(several.iter().map(String::as_str)).chain(words) {
+            for language in [Language::German, Language::English, Language::German] {
+                let computed = stem(&language.stemmer(), word);
+                assert_eq!(stems.stem(word, language).as_deref(), computed.as_deref(), "{word}");
+            }
+            assert!(stems.known.len() <= Stems::MOST);
+        }
+        assert!(!stems.known.contains_key(long));
+    }
+}
