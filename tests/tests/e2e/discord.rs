@@ -24,11 +24,11 @@ pub(crate) struct Stage {
 /// the last.
 pub(crate) fn answer(request: &Recorded) -> Reply {
     let text = request.body.to_string();
-    let numbers = text
-        .split('Q')
-        .skip(1)
-        .filter_map(|rest| rest.split(|c: char| !c.is_ascii_digit()).next()?.parse::<u32>().ok());
-    Reply::text(numbers.max().map_or("I did not catch that.".to_owned(), |n| format!("A{n}")))
+    Reply::text(
+        crate::stage::asked(&text)
+            .max()
+            .map_or("I did not catch that.".to_owned(), |n| format!("A{n}")),
+    )
 }
 
 impl Stage {

@@ -25,15 +25,22 @@ pub(crate) fn binary() -> PathBuf {
         .map_or_else(|| env!("CARGO_BIN_EXE_galatea").into(), PathBuf::from)
 }
 
+/// Numbers of the questions in a text: 7 of `Q7`. The code of a confirmation (`ok-EQ6EF`) is none.
+pub(crate) fn asked(text: &str) -> impl Iterator<Item = u32> {
+    text.match_indices('Q').filter_map(|(at, _)| {
+        let is_code = |c: char| c.is_ascii_uppercase() || c.is_ascii_digit() || c == '-';
+        let digits = text[at + 1..].split(|c: char| !c.is_ascii_digit()).next()?;
+        let after = text[at + 1 + digits.len()..].chars().next();
+        let alone = !text[..at].ends_with(is_code) && !after.is_some_and(char::is_alphanumeric);
+        alone.then(|| digits.parse().ok())?
+    })
+}
+
 /// The model answers question `Q7` with `A7`; of several questions in the conversation it answers
 /// the last.
 pub(crate) fn answer(request: &Recorded) -> Reply {
     let text = request.body["messages"].to_string();
-    let numbers = text
-        .split('Q')
-        .skip(1)
-        .filter_map(|rest| rest.split(|c: char| !c.is_ascii_digit()).next()?.parse::<u32>().ok());
-    Reply::text(numbers.last().map_or("I did not catch that.".to_owned(), |n| format!("A{n}")))
+    Reply::text(asked(&text).last().map_or("I did not catch that.".to_owned(), |n| format!("A{n}")))
 }
 
 impl Stage {
@@ -94,4 +101,11 @@ impl Stage {
         };
         self.telegram.wait_for(&format!("{last:?} in chat {}", chat.id), look).await
     }
+}
+
+#[test]
+fn the_code_of_a_confirmation_is_no_question() {
+    let text =
+        r"Q1 here\nQ2 after, Send `ok-EQ6EF` or `no-EQ6EF`; `ok-Q6ABC` `ok-AAAQ6` `ok-Q6123`. Q3";
+    assert_eq!(asked(text).collect::<Vec<_>>(), [1, 2, 3]);
 }
