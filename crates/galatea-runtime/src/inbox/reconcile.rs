@@ -128,12 +128,12 @@ impl Inbox {
     pub(crate) async fn watch(self: Arc<Self>) {
         let mut poller = Poller::new(self.ownership.hints(), Hint::Inbox);
         loop {
-            let company = self.ownership.has_company();
-            let pause = if company { self.poll } else { self.poll * ALONE };
+            let shared = self.ownership.is_shared();
+            let pause = if shared { self.poll } else { self.poll * ALONE };
             tokio::select! {
                 () = self.stop.cancelled() => return,
-                () = poller.next(pause, company) => {}
-                () = self.ownership.company_changed(company) => {}
+                () = poller.next(pause, shared) => {}
+                () = self.ownership.shared_changed(shared) => {}
             }
             // The store reports its own failures; the next poll tries again.
             while !self.stop.is_cancelled() && matches!(self.poll_partitions().await, Ok(false)) {}

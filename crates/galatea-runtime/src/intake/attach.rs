@@ -75,11 +75,11 @@ impl Attached {
         inbox.clear_backlog(route).await;
         let mut poller = Poller::new(ownership.hints(), Hint::Outbox);
         for turn in 1_u64.. {
-            let company = ownership.has_company();
+            let shared = ownership.is_shared();
             tokio::select! {
                 () = self.stop.cancelled() => return,
-                () = poller.next(self.poll, company) => {}
-                () = ownership.company_changed(company) => {}
+                () = poller.next(self.poll, shared) => {}
+                () = ownership.shared_changed(shared) => {}
             }
             // The store reports its own failures; the next poll tries again.
             let _ = outbox.poll(route).await;

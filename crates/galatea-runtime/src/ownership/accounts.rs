@@ -39,7 +39,7 @@ impl Keeper {
         let parts: Vec<Partition> =
             all.iter().map(|(source, account)| Partition::account(source, id, account)).collect();
         // One after another where there are others, so that several agents spread.
-        let most = if ownership.has_company() { mine.len() + 1 } else { share };
+        let most = if ownership.is_shared() { mine.len() + 1 } else { share };
         let held = self.store.claim(self.options.member, &parts, most, self.options.ttl).await?;
         for (login, part) in all.iter().zip(&parts) {
             let (source, account) = login;

@@ -43,7 +43,7 @@ pub(crate) struct Ownership {
     accounts: DashMap<(Source, Account), LeaseGuard>,
     rooms: RwLock<Vec<Option<Arc<RoomPartition>>>>,
     /// Other processes share this agent's work.
-    company: watch::Sender<bool>,
+    shared: watch::Sender<bool>,
     hints: Arc<dyn Hints>,
 }
 
@@ -51,7 +51,7 @@ impl Ownership {
     /// Holds nothing of these platforms yet, and everything of all others.
     pub(crate) fn new(leased: BTreeSet<Source>, hints: Arc<dyn Hints>) -> Self {
         let rooms = RwLock::new((0..ROOM_PARTITIONS).map(|_| None).collect());
-        Self { leased, accounts: DashMap::new(), rooms, company: watch::Sender::new(false), hints }
+        Self { leased, accounts: DashMap::new(), rooms, shared: watch::Sender::new(false), hints }
     }
 
     /// Whether processes take turns with this platform.
@@ -65,19 +65,19 @@ impl Ownership {
     }
 
     /// Whether other processes share this agent's work.
-    pub(crate) fn has_company(&self) -> bool {
-        *self.company.borrow()
+    pub(crate) fn is_shared(&self) -> bool {
+        *self.shared.borrow()
     }
 
-    /// Completes once this is no longer so. A process that waits as if it were alone would otherwise not
-    /// notice for long that it has company.
-    pub(crate) async fn company_changed(&self, company: bool) {
+    /// Completes once this is no longer so. A process that waits as if it were alone would otherwise
+    /// notice late that others share its work.
+    pub(crate) async fn shared_changed(&self, shared: bool) {
         // The sender lives as long as `self`.
-        let _ = self.company.subscribe().wait_for(|now| *now != company).await;
+        let _ = self.shared.subscribe().wait_for(|now| *now != shared).await;
     }
 
-    pub(super) fn set_company(&self, company: bool) {
-        self.company.send_if_modified(|before| std::mem::replace(before, company) != company);
+    pub(super) fn set_shared(&self, shared: bool) {
+        self.shared.send_if_modified(|before| std::mem::replace(before, shared) != shared);
     }
 
     /// Wakes the pollers of other processes.
@@ -166,7 +166,7 @@ impl Ownership {
     /// Before the end: begins nothing more, so that others go on at once. Where there are no
     /// others, what is under way goes on here.
     pub(crate) fn hand_over(&self) {
-        if self.has_company() {
+        if self.is_shared() {
             self.accounts().iter().for_each(|(_, lease)| lease.close());
             self.partitions().iter().for_each(|partition| partition.lease.close());
         }

@@ -92,12 +92,12 @@ impl Keeper {
         let mut poller = Poller::new(&self.options.hints, Hint::Members);
         let (mut away, nudge) = (false, Arc::clone(&self.nudge));
         loop {
-            let company = agents().iter().any(|agent| agent.ownership().has_company());
+            let shared = agents().iter().any(|agent| agent.ownership().is_shared());
             let why = tokio::select! {
                 () = stop.cancelled() => break,
                 _ = ticks.tick() => Why::Due,
                 () = nudge.notified() => Why::Due,
-                () = poller.next(self.options.tick, company), if company => Why::Looking,
+                () = poller.next(self.options.tick, shared), if shared => Why::Looking,
             };
             let agents = agents();
             match self.watched(&agents, why).await {
@@ -172,12 +172,12 @@ impl Keeper {
         self.heard.store(listeners > 0, std::sync::atomic::Ordering::Relaxed);
         for agent in agents {
             let id = agent.id();
-            let company = [Group::rooms(id), Group::accounts(id)]
+            let shared = [Group::rooms(id), Group::accounts(id)]
                 .iter()
                 .any(|group| alive.get(group).is_some_and(|count| *count > 1));
             // Another process does a part of the work, even if none does the same part.
             let split = self.options.role != galatea_core::store::ProcessRole::All;
-            agent.ownership().set_company(company || split);
+            agent.ownership().set_shared(shared || split);
             agent.answered_by(alive.get(&Group::rooms(id)).copied().unwrap_or(1));
             if agent.is_stopping() {
                 Self::drop_closed(&**agent);

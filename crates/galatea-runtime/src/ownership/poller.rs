@@ -28,8 +28,8 @@ impl Poller {
 
     /// Completes when the next poll is due: after this pause, or at another process's wake-up.
     /// Where other processes cannot send wake-ups, the pause is short.
-    pub(crate) async fn next(&mut self, pause: Duration, company: bool) {
-        let pause = if company && !self.hints.is_up() { pause.min(OFTEN) } else { pause };
+    pub(crate) async fn next(&mut self, pause: Duration, shared: bool) {
+        let pause = if shared && !self.hints.is_up() { pause.min(OFTEN) } else { pause };
         tokio::select! {
             // The machine's time: no decision depends on when a poll happens.
             () = sleep(pause) => {}
