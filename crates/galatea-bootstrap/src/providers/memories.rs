@@ -202,7 +202,7 @@ impl Gist {
     }
 }
 
-/// FNV-1a, by characters: a prompt has some thousand, and the default hasher takes ten times as long.
+/// FNV-1a over the characters in lower case. The words of a prompt are only compared with each other.
 fn hash(word: &str) -> u64 {
     word.chars().flat_map(char::to_lowercase).fold(0xcbf2_9ce4_8422_2325, |hash: u64, c| {
         (hash ^ u64::from(c)).wrapping_mul(0x0100_0000_01b3)

@@ -69,8 +69,8 @@ impl Ownership {
         *self.shared.borrow()
     }
 
-    /// Completes once this is no longer so. A process that waits as if it were alone would otherwise
-    /// notice late that others share its work.
+    /// Completes when the value differs from `shared`. A process that polls slowly because it works
+    /// alone then polls faster as soon as another process joins.
     pub(crate) async fn shared_changed(&self, shared: bool) {
         // The sender lives as long as `self`.
         let _ = self.shared.subscribe().wait_for(|now| *now != shared).await;

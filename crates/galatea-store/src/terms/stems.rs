@@ -17,7 +17,7 @@ pub(crate) struct Stems {
 }
 
 impl Stems {
-    /// Words kept, in about 1 MB. With one more it begins anew.
+    /// Capacity in words, about 1 MB. When it is full, all words are dropped.
     const MOST: usize = 8_192;
     /// Bytes of a word that is kept: few are longer.
     const LONGEST: usize = 32;
