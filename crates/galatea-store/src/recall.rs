@@ -28,7 +28,9 @@ use std::{
 
 use self::{
     candidates::ByWords,
+    lookup::Question,
     memory::talk_in_sqlite,
+    rank::BySeq,
     rows::Row,
     scale::{Range, Scale},
     source::{Search, Source, at_once},
@@ -45,7 +47,7 @@ use crate::{
 #[cfg(test)]
 pub(crate) use {
     candidates::{MEANINGS, statements},
-    rows::{BESIDE, BY_SEQ},
+    rows::{BESIDE, BY_SEQ, FEW_BY_SEQ},
     unindexed::{AFTER, EXTENT, WORDS},
     view::Dialect,
     words::LIST,
@@ -91,15 +93,18 @@ impl Database {
         query: &RecallQuery,
     ) -> Result<Vec<Recalled>> {
         let (talk, mut words) = (talk_in_sqlite(sqlite, query).await?, None);
+        let question = Arc::new(Question::new(query, sqlite.known.talks.stems()));
         if talk.is_some() && query.meanings.is_empty() {
-            let search = Search::new(Source::Unconnected, query, talk.clone());
+            let source = Source::Unconnected;
+            let search = Search::new(source, query, Arc::clone(&question), talk.clone());
             // It fails if it needs the database.
             if let Ok(found) = at_once(search.find()) {
                 return read_in_sqlite(sqlite, query, found).await;
             }
             words = search.words;
         }
-        let found = self.search_in_sqlite(sqlite, query, (talk.clone(), words), true).await;
+        let known = (Arc::clone(&question), talk.clone(), words);
+        let found = self.search_in_sqlite(sqlite, query, known, true).await;
         if let Some(handle) = &talk {
             sqlite.known.talks.update_size(handle);
         }
@@ -107,7 +112,8 @@ impl Database {
             return Ok(found);
         }
         sqlite.index_terms().await?;
-        Ok(self.search_in_sqlite(sqlite, query, (talk, None), false).await?.unwrap_or_default())
+        let known = (question, talk, None);
+        Ok(self.search_in_sqlite(sqlite, query, known, false).await?.unwrap_or_default())
     }
 
     /// A search on a thread with SQLite's handle. None if the index of words has to be brought up
@@ -116,14 +122,14 @@ impl Database {
         &self,
         sqlite: &Sqlite,
         query: &RecallQuery,
-        (talk, words): (Option<Handle>, Option<Words>),
+        (question, talk, words): (Arc<Question>, Option<Handle>, Option<Words>),
         complete: bool,
     ) -> Result<Option<Vec<Recalled>>> {
         let query = query.clone();
         let unindexed = Arc::clone(&sqlite.known.unindexed);
         let found = sqlite.search(move |raw, counts| {
             let source = Source::of_sqlite(raw, counts);
-            let mut search = Search::again(source, &query, talk, words);
+            let mut search = Search::again(source, &query, question, talk, words);
             let needs_index = search.needs_index();
             let found = async {
                 if needs_index {
@@ -184,7 +190,8 @@ async fn recall_in_postgres(
     query: &RecallQuery,
     talk: Option<Handle>,
 ) -> Result<(Vec<Recalled>, bool)> {
-    let found = Search::new(Source::Postgres(postgres), query, talk).find().await?;
+    let question = Arc::new(Question::new(query, postgres.talks.stems()));
+    let found = Search::new(Source::Postgres(postgres), query, question, talk).find().await?;
     let all = found.fused.len();
     let hits = Source::Postgres(postgres).hits(query, found).await?;
     let is_whole = hits.len() == all;
@@ -208,9 +215,9 @@ async fn read_in_sqlite(
 }
 
 /// The messages before and after messages.
-type Links = HashMap<i64, [Option<i64>; 2]>;
+type Links = BySeq<[Option<i64>; 2]>;
 /// The share of the question's words that memories have.
-type Coverage = HashMap<i64, f32>;
+type Coverage = BySeq<f32>;
 
 /// What both searches found.
 struct Scored {
@@ -235,7 +242,7 @@ impl Search<'_, '_> {
         if limit == 0 {
             return Ok(Selected::default());
         }
-        if self.asked.is_empty() && query.meanings.is_empty() {
+        if self.question.asked.is_empty() && query.meanings.is_empty() {
             let newest = self.newest(limit).await?;
             let listed =
                 newest.into_iter().map(|key| Fused { key, score: 0.0, words: None, meaning: None });
@@ -248,7 +255,7 @@ impl Search<'_, '_> {
         };
         let most = most.max(2 * limit);
         let Scored { mut candidates, coverage, scales } = self.scored(most).await?;
-        let mut beside = HashMap::new();
+        let mut beside = Links::default();
         let covers = |seq: i64| coverage.get(&seq).is_some_and(|of| *of >= query.coverage);
         let is_covered = |of: &Fused<i64>| query.coverage <= 0.0 || covers(of.key);
         let mut fused = fusion::fuse(&candidates, &query.fusion);
@@ -273,7 +280,7 @@ impl Search<'_, '_> {
 
     /// The messages before and after those of these that are messages.
     async fn beside(&self, mut seqs: Vec<i64>) -> Result<Links> {
-        let mut known = Links::new();
+        let mut known = Links::default();
         if let Some(handle) = &self.talk {
             let talk = handle.talk();
             seqs.retain(|seq| match talk.beside(*seq) {
@@ -293,11 +300,11 @@ impl Search<'_, '_> {
         let (ByWords { listed, mut known }, near) =
             try_join(self.by_words(most), try_join_all(near)).await?;
         let mut order: Vec<i64> = listed.iter().map(|of| of.seq).collect();
-        let words: HashMap<i64, f32> = listed.iter().map(|of| (of.seq, short(of.score))).collect();
+        let words: BySeq<f32> = listed.iter().map(|of| (of.seq, short(of.score))).collect();
         let coverage = listed.iter().map(|of| (of.seq, short(of.coverage))).collect();
         let ranges: Vec<Range> = near.iter().map(|(near, _)| Range::of(near)).collect();
         let scales = Scale::to_first(&ranges);
-        let mut meanings: HashMap<i64, f32> = HashMap::new();
+        let mut meanings: BySeq<f32> = BySeq::default();
         for ((near, seen), scale) in near.into_iter().zip(&scales) {
             order.extend(near.iter().map(|(seq, _)| *seq));
             meanings.extend(near.into_iter().map(|(seq, similarity)| (seq, scale.of(similarity))));
@@ -337,7 +344,7 @@ impl Search<'_, '_> {
             beside.values().flatten().flatten().copied().filter(|seq| all.insert(*seq)).collect();
         let known = self.visible_of(&new).await?;
         new.retain(|seq| known.contains_key(seq));
-        let mut meanings = HashMap::new();
+        let mut meanings = BySeq::default();
         self.complete(&new, scales, &mut meanings).await?;
         candidates.extend(new.into_iter().map(|key| Candidate {
             key,
@@ -348,7 +355,7 @@ impl Search<'_, '_> {
             age: known.get(&key).map_or(0, |seen| age(query.now, seen.at)),
         }));
         // Each is the neighbour of its neighbours.
-        let mut links = Links::new();
+        let mut links = Links::default();
         for (seq, [before, after]) in &beside {
             let (seq, before, after) = (*seq, *before, *after);
             links.insert(seq, [before, after]);

@@ -32,13 +32,14 @@ use crate::{
     change::Changed,
     dialect::{Dialects, Statement, Value, values},
     plan::no_index,
+    terms::Stems,
 };
 
 /// Bytes kept, about, and twice as many while the Rooms in use grow: a hundred Rooms of [`MOST`] messages, or many more short ones.
 const BYTES: usize = 16 << 20;
 /// A Room of [`MOST`] messages takes about so many.
 const ROOM: usize = BYTES / 100;
-/// The same once nothing was written for a while.
+/// The same once nothing was written for ten minutes (`sqlite/writer.rs`).
 const QUIET: usize = 2 << 20;
 /// A Room that was searched so recently is not dropped for another one, which is searched in the
 /// database instead: with more Rooms in use than are kept, each would be read for every search.
@@ -81,6 +82,8 @@ pub(crate) type Key = (AgentId, RoomId);
 /// The Rooms in use.
 pub(crate) struct Talks {
     state: Mutex<State>,
+    /// Of words in recent questions and new messages.
+    stems: Arc<Mutex<Stems>>,
     /// For how long a Room is kept, where other processes change messages as well.
     good: Option<Duration>,
 }
@@ -142,13 +145,13 @@ impl Handle {
 impl Talks {
     /// Of a database with one process: commits report what they change.
     pub(crate) fn of_one_process() -> Self {
-        Self { state: Mutex::default(), good: None }
+        Self { state: Mutex::default(), stems: Arc::default(), good: None }
     }
 
     /// Of a database whose other processes may change messages at any time: a Room is read again when
     /// it was kept for so long.
     pub(crate) fn of_several_processes(good: Duration) -> Self {
-        Self { state: Mutex::default(), good: Some(good) }
+        Self { state: Mutex::default(), stems: Arc::default(), good: Some(good) }
     }
 
     /// The Room that a query searches by words, if it looks for the messages of one from there. None if
@@ -170,16 +173,25 @@ impl Talks {
         if !state.make_space(BYTES - ROOM, now.checked_sub(IN_USE)) {
             return None;
         }
-        let kept = Kept { talk: Arc::default(), bytes: 0, since: now, used: now };
+        let kept = Kept { talk: self.unread(), bytes: 0, since: now, used: now };
         let talk = Arc::clone(&kept.talk);
         state.rooms.insert(key, kept);
         Some(Handle { key, talk })
     }
 
+    fn unread(&self) -> Arc<Mutex<Talk>> {
+        Arc::new(Mutex::new(Talk::new(Arc::clone(&self.stems))))
+    }
+
+    /// Stems of words in recent questions and new messages.
+    pub(crate) fn stems(&self) -> &Mutex<Stems> {
+        &self.stems
+    }
+
     /// Returns the Room as [`Talks::of`] does. If the cache has no space, returns an uncached Room,
     /// which the caller reads for this search only.
     pub(crate) fn of_or_alone(&self, query: &RecallQuery) -> Option<Handle> {
-        self.of(query).or_else(|| Some(Handle { key: key(query)?, talk: Arc::default() }))
+        self.of(query).or_else(|| Some(Handle { key: key(query)?, talk: self.unread() }))
     }
 
     /// Updates the counted size of a Room. Called after a search, which may have read more messages.
@@ -237,6 +249,11 @@ impl Talks {
                 continue;
             }
             talk.bound();
+            if talk.is_stale() {
+                drop(talk);
+                state.remove(&key);
+                continue;
+            }
             let after = talk.bytes();
             *bytes = (*bytes + after).saturating_sub(kept.bytes);
             kept.bytes = after;
@@ -281,6 +298,7 @@ impl Talks {
         let mut state = self.lock();
         state.make_space(QUIET, Some(Instant::now()));
         state.rooms.shrink_to_fit();
+        *self.stems.lock().unwrap_or_else(PoisonError::into_inner) = Stems::default();
     }
 
     /// Leaves no space for any Room.

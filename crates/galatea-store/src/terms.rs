@@ -11,14 +11,13 @@ pub(crate) use fold::folded;
 pub(crate) use stems::Stems;
 
 use galatea_core::{MemoryKind, MemoryScope};
-use rust_stemmers::Stemmer;
 use std::{borrow::Cow, collections::HashSet};
 use uuid::Uuid;
 
 use self::{
-    language::Stemmers,
     split::{Piece, head, pieces},
     stems::stem,
+    stop::Language,
 };
 
 /// Changes when the same text gives other terms. A word of this name is among the terms of every
@@ -46,10 +45,10 @@ pub(crate) fn of_text(text: &str) -> String {
 }
 
 /// The same as numbers, each once, in order, and how many they are; among them the [`beginning`] of each
-/// term of a script without spaces, which is not counted. `stems` are those of the texts before it.
-pub(crate) fn numbers(text: &str, stems: Option<&mut Stems>) -> (Box<[u32]>, usize) {
+/// term of a script without spaces, which is not counted. `stems` are those of other texts.
+pub(crate) fn numbers(text: &str, stems: &mut Stems) -> (Box<[u32]>, usize) {
     let (mut out, mut beginnings) = (Vec::new(), Vec::new());
-    each(text, stems, |term, is_of_run| {
+    each(text, Some(stems), |term, is_of_run| {
         out.push(number(term));
         if is_of_run && let Some(first) = term.chars().next() {
             beginnings.push(beginning(first.encode_utf8(&mut [0; 4])));
@@ -174,25 +173,31 @@ pub(crate) struct Asked {
 }
 
 /// What a question asks for, without words that say nothing (such as "what did … say about"), each
-/// once. A question of such words only is asked as it is.
-pub(crate) fn of_question(text: &str) -> Vec<Asked> {
+/// once. A question of such words only is asked as it is. `stems` are those of other texts.
+pub(crate) fn of_question(text: &str, stems: &mut Stems) -> Vec<Asked> {
     let folded = folded(clipped(text));
     let words: Vec<Piece<'_>> = pieces(&folded);
     let likely = language::likely(&words);
-    let stemmers: Stemmers = language::stemmers(&likely);
-    let mut asked = collect(&words, &stemmers, |word| {
+    let mut asked = collect(&words, &likely, stems, |word| {
         let languages = stop::languages(word);
         likely.iter().any(|language| languages.contains(*language))
     });
     if asked.is_empty() {
-        asked = collect(&words, &stemmers, |_| false);
+        asked = collect(&words, &likely, stems, |_| false);
     }
     asked
 }
 
+/// What a question asks for, without other texts.
+#[cfg(test)]
+pub(crate) fn asked(question: &str) -> Vec<Asked> {
+    of_question(question, &mut Stems::default())
+}
+
 fn collect(
     words: &[Piece<'_>],
-    stemmers: &[Stemmer],
+    languages: &[Language],
+    known: &mut Stems,
     leave_out: impl Fn(&str) -> bool,
 ) -> Vec<Asked> {
     let mut out: Vec<Asked> = Vec::new();
@@ -201,8 +206,8 @@ fn collect(
         match piece {
             Piece::Word(word) if leave_out(word) => {}
             Piece::Word(word) => {
-                let mut stems: Vec<String> =
-                    stemmers.iter().filter_map(|stemmer| stem(stemmer, word)).collect();
+                let stem = |language: &Language| known.stem(word, *language).map(Cow::into_owned);
+                let mut stems: Vec<String> = languages.iter().filter_map(stem).collect();
                 stems.sort_unstable();
                 stems.dedup();
                 push(

@@ -2,6 +2,7 @@
 //! loopback servers in this process.
 
 mod child;
+mod compare;
 mod figures;
 mod fill;
 mod growth;
@@ -64,6 +65,10 @@ pub(crate) struct Bench {
     /// number, as an echo does
     #[arg(long, value_name = "COMMAND", requires = "only", conflicts_with = "binary")]
     other: Option<String>,
+    /// Compares the measured program with this one, under the loads of Telegram with SQLite, part by
+    /// part in turn
+    #[arg(long, value_name = "PATH", conflicts_with_all = ["write", "only_postgres", "only"])]
+    against: Option<PathBuf>,
     #[command(flatten)]
     recall: recall::Recall,
     /// Prints what the prompts of a recorded talk cost
@@ -125,9 +130,11 @@ pub(crate) fn run(root: &Path, bench: &Bench) -> Result<()> {
         );
     }
     let target = target(root)?;
+    let absolute = |binary: &Path| {
+        std::path::absolute(binary).with_context(|| format!("cannot find {}", binary.display()))
+    };
     let binary = match &bench.binary {
-        Some(binary) => std::path::absolute(binary)
-            .with_context(|| format!("cannot find {}", binary.display()))?,
+        Some(binary) => absolute(binary)?,
         None if bench.other.is_some() => PathBuf::new(),
         None => build(root, &target)?,
     };
@@ -146,6 +153,10 @@ pub(crate) fn run(root: &Path, bench: &Bench) -> Result<()> {
         .context("cannot start the loopback servers")?;
     if bench.only_postgres {
         return runtime.block_on(measure_postgres(root, &binary, folder.path(), &plan));
+    }
+    if let Some(other) = &bench.against {
+        let other = absolute(other)?;
+        return runtime.block_on(compare::run(root, [&binary, &other], folder.path(), &plan));
     }
     if let Some(only) = bench.only {
         let program = bench.other.as_deref().map_or(Program::Galatea(&binary), Program::Other);

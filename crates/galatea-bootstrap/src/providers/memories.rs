@@ -204,9 +204,12 @@ impl Gist {
 
 /// FNV-1a over the characters in lower case. The words of a prompt are only compared with each other.
 fn hash(word: &str) -> u64 {
-    word.chars().flat_map(char::to_lowercase).fold(0xcbf2_9ce4_8422_2325, |hash: u64, c| {
-        (hash ^ u64::from(c)).wrapping_mul(0x0100_0000_01b3)
-    })
+    let add = |hash: u64, c: u64| (hash ^ c).wrapping_mul(0x0100_0000_01b3);
+    let none = 0xcbf2_9ce4_8422_2325;
+    if word.is_ascii() {
+        return word.bytes().fold(none, |hash, byte| add(hash, byte.to_ascii_lowercase().into()));
+    }
+    word.chars().flat_map(char::to_lowercase).fold(none, |hash, c| add(hash, c.into()))
 }
 
 fn order_key(memory: &Memory) -> (i64, MemoryId) {

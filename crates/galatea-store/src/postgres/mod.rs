@@ -54,7 +54,7 @@ pub(crate) struct Postgres {
     trouble: Arc<Mutex<Option<Error>>>,
     signs: Signs,
     sizes: Sizes,
-    talks: Arc<Talks>,
+    pub(crate) talks: Arc<Talks>,
     tail: Tail,
 }
 

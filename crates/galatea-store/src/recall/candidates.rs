@@ -5,12 +5,12 @@ use galatea_core::{
     store::{Meaning, RecallQuery},
     visibility::View,
 };
-use std::collections::{HashMap, HashSet};
+use std::collections::HashSet;
 
 #[cfg(test)]
 use super::listed;
 use super::{
-    rank::{self, Listed},
+    rank::{self, BySeq, Listed},
     scale::Scale,
     source::{Search, SeenRow, Source, VectorRow},
     view::{Builder, Dialect, limit, owner_ids},
@@ -63,7 +63,7 @@ fn seen_in_memory(dialect: Dialect, shown: Shown) -> Seen {
 }
 
 /// What is known of memories, by their numbers.
-pub(super) type Known = HashMap<i64, Seen>;
+pub(super) type Known = BySeq<Seen>;
 /// Candidates with their scores, and what is known of them.
 type Near = (Vec<(i64, f32)>, Known);
 
@@ -199,7 +199,7 @@ impl Search<'_, '_> {
 
     /// Those of these that the query may show.
     pub(super) async fn visible_of(&self, seqs: &[i64]) -> Result<Known> {
-        let (mut known, mut unknown) = (Known::new(), seqs.to_vec());
+        let (mut known, mut unknown) = (Known::default(), seqs.to_vec());
         if let Some(handle) = &self.talk {
             let talk = handle.talk();
             unknown.retain(|seq| !talk.knows(*seq));
@@ -222,7 +222,7 @@ impl Search<'_, '_> {
 
     /// The best by words, with their scores.
     pub(super) async fn by_words(&self, most: usize) -> Result<ByWords> {
-        if self.asked.is_empty() {
+        if self.question.asked.is_empty() {
             return Ok(ByWords::default());
         }
         let is_in_index = self.talk.is_none() && self.source.dialect() == Dialect::Sqlite;
@@ -246,10 +246,10 @@ impl Search<'_, '_> {
         listed.retain(|of| !later.contains(&of.seq));
         let shown =
             if unchecked_times && (later.is_empty() || later.len() >= LATER) { SHOWN } else { 0 };
-        listed.truncate(if unchecked { CHECKED } else { 2 * most + shown });
+        listed = rank::best(listed, if unchecked { CHECKED } else { 2 * most + shown });
         // The index knows the place, and neither the agent nor the query's conditions. Most of what
         // it lists is visible, and each look at a row costs the reading of a page.
-        let mut visible = Known::new();
+        let mut visible = Known::default();
         let mut looked = 0;
         while looked < listed.len() && visible.len() < most {
             let some = (most + shown).max(looked);
@@ -260,7 +260,7 @@ impl Search<'_, '_> {
         listed.truncate(looked);
         listed.retain(|of| visible.contains_key(&of.seq));
         listed.truncate(most);
-        let lengths = visible.iter().map(|(seq, seen)| (*seq, seen.long)).collect();
+        let lengths = visible.iter().map(|(seq, seen)| (*seq, seen.long)).collect::<BySeq<i64>>();
         rank::by_length(&mut listed, &lengths);
         Ok(ByWords { listed, known: visible })
     }
@@ -338,7 +338,7 @@ impl Search<'_, '_> {
         &self,
         seqs: &[i64],
         scales: &[Scale],
-        known: &mut HashMap<i64, f32>,
+        known: &mut BySeq<f32>,
     ) -> Result<()> {
         let missing: Vec<i64> =
             seqs.iter().copied().filter(|seq| !known.contains_key(seq)).collect();
@@ -357,7 +357,7 @@ pub(crate) fn statements(dialect: Dialect, query: &RecallQuery) -> Vec<String> {
     match dialect {
         Dialect::Sqlite => out.extend(words::statements(query).into_iter().chain(later(query))),
         Dialect::Postgres => {
-            let asked = crate::terms::of_question(&query.text);
+            let asked = crate::terms::asked(&query.text);
             out.extend(listed::statements(query, &asked));
         }
     }

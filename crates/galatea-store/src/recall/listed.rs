@@ -215,7 +215,7 @@ fn size(number: i64) -> usize {
 impl Search<'_, '_> {
     /// The best by words before their lengths are known, of what is not in memory.
     pub(super) async fn listed_by_postgres(&self, postgres: &Postgres) -> Result<Vec<Listed>> {
-        let queries = Queries::new(self.query, &self.asked);
+        let queries = Queries::new(self.query, &self.question.asked);
         let words = queries.words.len();
         let (mut found, rare) = match statement(self.query, &queries) {
             Some(look) => {
@@ -241,7 +241,7 @@ impl Search<'_, '_> {
         seen: impl Fn(usize) -> usize,
     ) -> Result<Vec<(usize, Having)>> {
         let wide = wide(self.query);
-        let queries = Queries::new(&wide, &self.asked);
+        let queries = Queries::new(&wide, &self.question.asked);
         let words = rarest(words, seen, postgres.messages_in(room).await?);
         having(postgres, &wide, &queries, words).await
     }

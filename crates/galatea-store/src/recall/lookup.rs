@@ -1,15 +1,43 @@
 //! What a search by words looks up in SQLite, and what it finds before it asks the index.
 
-use std::collections::HashMap;
+use galatea_core::{fusion, store::RecallQuery};
+use std::{
+    collections::HashMap,
+    sync::{Mutex, PoisonError},
+};
 
 use super::rank::Found;
-use crate::terms::Asked;
+use crate::terms::{self, Asked, Stems};
 
 /// Terms of a question that are looked up: a list costs some 20 µs.
 const MOST: usize = 64;
 /// Words of a question that are looked for in a Room whose newest messages are in memory, and in
 /// PostgreSQL.
 pub(super) const ASKED: usize = 32;
+
+/// The words of a query, analysed once however many searches it takes.
+pub(super) struct Question {
+    pub(super) asked: Vec<Asked>,
+    pub(super) lookup: Lookup,
+}
+
+impl Question {
+    pub(super) fn new(query: &RecallQuery, stems: &Mutex<Stems>) -> Self {
+        let names: Vec<&str> = query.names.iter().map(String::as_str).collect();
+        let text = fusion::embedded_question(&query.text, &names);
+        // A stem is added whole or not at all.
+        let mut stems = stems.lock().unwrap_or_else(PoisonError::into_inner);
+        let asked = terms::of_question(&text, &mut stems);
+        let lookup = Lookup::new(&asked);
+        Self { asked, lookup }
+    }
+
+    /// The words that are looked for in a Room whose newest messages are in memory.
+    pub(super) fn few(&self) -> &[Asked] {
+        let most = self.lookup.words.len().min(ASKED);
+        self.asked.get(..most).unwrap_or(&self.asked)
+    }
+}
 
 /// The lists of a question's terms, each once.
 pub(super) struct Lookup {
@@ -40,11 +68,6 @@ impl Lookup {
             words.push((exact, stems));
         }
         Self { terms, words }
-    }
-
-    /// How many words are looked up.
-    pub(super) fn word_count(&self) -> usize {
-        self.words.len()
     }
 
     /// Whether a term is one of these words.
@@ -85,11 +108,10 @@ pub(super) struct FoundUnindexed {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::terms;
     use std::collections::HashSet;
 
     fn lookup(question: &str) -> Lookup {
-        Lookup::new(&terms::of_question(question))
+        Lookup::new(&terms::asked(question))
     }
 
     #[test]

@@ -10,7 +10,7 @@ use super::{
 };
 use crate::{
     sqlite::{Sqlite, raw::Columns},
-    talk::{self, Extent, Handle, Message, NEWEST},
+    talk::{self, Extent, Handle, MOST, Message, NEWEST},
 };
 
 impl Row for Message {
@@ -41,11 +41,11 @@ impl Search<'_, '_> {
     /// The best by words of a whole Room, before their lengths are known.
     pub(super) fn listed_in_memory(&self, handle: &Handle) -> Vec<Listed> {
         let mut talk = handle.talk();
-        let found = talk.having(self.query, &self.asked).into_iter().map(|mut rows| {
-            rows.truncate(NEWEST);
-            Found::all(rows)
-        });
-        rank::score(&found.collect::<Vec<_>>(), rank::often(talk.len()))
+        let found = talk.whole(self.query, &self.question.asked);
+        // In a larger Room PostgreSQL does not know in how many messages a word is: both find the same.
+        let often = Some(talk.len()).filter(|len| *len <= MOST).map_or(usize::MAX, rank::often);
+        let found = found.into_iter().map(|(rows, with)| Found { rows, with });
+        rank::score(&found.collect::<Vec<_>>(), often)
     }
 
     /// Reads the terms of some older messages of a Room, so that a word that none of them has is not
@@ -61,7 +61,9 @@ impl Search<'_, '_> {
     /// Whether the index of words has to be asked for older messages.
     pub(super) fn needs_index(&self) -> bool {
         let is_unknown = |words: &Words| !words.unknown().is_empty();
-        self.words.as_ref().map_or(self.talk.is_none() && !self.asked.is_empty(), is_unknown)
+        self.words
+            .as_ref()
+            .map_or(self.talk.is_none() && !self.question.asked.is_empty(), is_unknown)
     }
 
     /// The best by words of a Room whose newest messages are in memory, before their lengths are known
@@ -87,7 +89,7 @@ impl Search<'_, '_> {
             for (word, mut having) in read {
                 having.retain(|(seq, _)| talk.get(*seq).is_none());
                 let Some(older) = older.get_mut(word) else { continue };
-                if let Some(asked) = self.asked.get(word).filter(|_| self.is_complete) {
+                if let Some(asked) = self.question.asked.get(word).filter(|_| self.is_complete) {
                     talk.keep_older(asked, &having, words.version);
                 }
                 *older = Some(having);

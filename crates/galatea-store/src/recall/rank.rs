@@ -21,7 +21,7 @@ const EXACT: f64 = 1.33;
 pub(super) struct Found {
     /// The newest memories that have it, and whether in the form that was asked for.
     pub(super) rows: Vec<(i64, bool)>,
-    /// How many have it, as far as that is known.
+    /// How many have it, as far as that is known; at least so many.
     pub(super) with: usize,
 }
 
@@ -47,7 +47,10 @@ pub(super) struct Listed {
     pub(super) coverage: f64,
 }
 
-/// All memories listed, the best first; of equals the newest.
+/// A map by the numbers of memories.
+pub(super) type BySeq<V> = HashMap<i64, V, BuildHasherDefault<Mix>>;
+
+/// All memories listed, in no order.
 ///
 /// BM25 with each word counted once, in the exact form [`EXACT`] times as much, and with the rarity of a word
 /// among what was found; the length comes later, see [`by_length`]. Words that `often` memories have
@@ -55,7 +58,7 @@ pub(super) struct Listed {
 pub(super) fn score(found: &[Found], often: usize) -> Vec<Listed> {
     let rows = found.iter().flat_map(|of| &of.rows);
     // Each memory's place in `sums`, and these of all rows: a row is looked up once.
-    let mut places: HashMap<i64, usize, BuildHasherDefault<Mix>> = HashMap::default();
+    let mut places: BySeq<usize> = BySeq::default();
     places.reserve(found.iter().map(|of| of.rows.len()).max().unwrap_or(0));
     let place = |(seq, _): &(i64, bool)| {
         let next = places.len();
@@ -70,7 +73,7 @@ pub(super) fn score(found: &[Found], often: usize) -> Vec<Listed> {
     for of in found {
         let (own, rest) = of_rows.split_at(of.rows.len());
         of_rows = rest;
-        if of.rows.len() >= often {
+        if of.with >= often {
             continue;
         }
         let with = count(of.with);
@@ -85,14 +88,23 @@ pub(super) fn score(found: &[Found], often: usize) -> Vec<Listed> {
     }
     let listed = |(seq, score, has)| Listed { seq, score, coverage: has / asked };
     let has_one = |(_, score, _): &(i64, f64, f64)| *score > 0.0;
-    let mut listed: Vec<Listed> = sums.into_iter().filter(has_one).map(listed).collect();
+    sums.into_iter().filter(has_one).map(listed).collect()
+}
+
+/// The best, the best first; of equals the newest.
+pub(super) fn best(mut listed: Vec<Listed>, most: usize) -> Vec<Listed> {
+    if listed.len() > most {
+        // A common word lists hundreds, of which a few are wanted.
+        listed.select_nth_unstable_by(most, best_first);
+        listed.truncate(most);
+    }
     listed.sort_unstable_by(best_first);
     listed
 }
 
 /// Hashes numbers of memories, which the database gives and no one can choose.
 #[derive(Default)]
-struct Mix(u64);
+pub(super) struct Mix(u64);
 
 impl Hasher for Mix {
     fn finish(&self) -> u64 {
@@ -124,7 +136,7 @@ fn count(number: usize) -> f64 {
 }
 
 /// Scores by the length of each text beside the mean: BM25's k1 = 1.2 and b = 0.75.
-pub(super) fn by_length(listed: &mut [Listed], lengths: &HashMap<i64, i64>) {
+pub(super) fn by_length(listed: &mut [Listed], lengths: &BySeq<i64>) {
     #[allow(clippy::cast_precision_loss, reason = "lengths are far below 2^52")]
     let of = |listed: &Listed| lengths.get(&listed.seq).copied().unwrap_or(0) as f64;
     let mean = listed.iter().map(of).sum::<f64>() / count(listed.len().max(1));
@@ -142,24 +154,29 @@ mod tests {
     fn rare_and_exact_words_rank_first() {
         let tea = Found::all(vec![(5, true), (4, true), (3, false), (2, false)]);
         let found = [tea, Found::all(vec![(1, true)])];
-        let order = |often: usize| score(&found, often).iter().map(|of| of.seq).collect::<Vec<_>>();
+        let order = |often: usize| {
+            let best = best(score(&found, often), usize::MAX);
+            best.iter().map(|of| of.seq).collect::<Vec<_>>()
+        };
         // The rare word, the exact word (of equals the newest), then its stem.
         assert_eq!(order(usize::MAX), [1, 5, 4, 3, 2]);
         assert_eq!(order(4), [1], "a word of four memories is left out");
+        let few = best(score(&found, usize::MAX), 3);
+        assert_eq!(few.iter().map(|of| of.seq).collect::<Vec<_>>(), [1, 5, 4]);
     }
 
     #[test]
     fn a_word_of_which_only_the_newest_are_listed_counts_as_a_common_one() {
         let list = || vec![(7, true)];
         let found = [Found { rows: vec![(8, true)], with: 400 }, Found::all(list())];
-        assert_eq!(score(&found, usize::MAX)[0].seq, 7);
+        assert_eq!(best(score(&found, usize::MAX), 1)[0].seq, 7);
         assert_eq!((often(COUNTED - 1), often(COUNTED), often(0)), (799, usize::MAX, OFTEN));
     }
 
     #[test]
     fn a_short_text_ranks_above_a_long_one() {
         let mut listed = [1, 2].map(|seq| Listed { seq, score: 1.0, coverage: 1.0 });
-        by_length(&mut listed, &HashMap::from([(1, 900), (2, 20)]));
+        by_length(&mut listed, &BySeq::from_iter([(1, 900), (2, 20)]));
         assert_eq!(listed.map(|of| of.seq), [2, 1]);
     }
 

@@ -4,7 +4,10 @@ use galatea_core::{Memory, MemoryScope, Result};
 use sqlx::FromRow;
 use std::collections::HashMap;
 
-use super::source::{Row as Decoded, Source};
+use super::{
+    source::{Row as Decoded, Source},
+    view::Dialect,
+};
 use crate::{
     dialect::{Dialects, Value},
     neighbour::beside,
@@ -12,12 +15,28 @@ use crate::{
     sqlite::raw::Columns,
 };
 
+macro_rules! rows {
+    ($which:literal) => {
+        concat!(
+            "SELECT m.seq AS number, m.id, m.type AS kind, m.agent_id, m.entity_id, m.room_id, m.world_id, m.created_at, m.metadata, m.content, \
+             m.scope, m.valid_until FROM memories m WHERE m.seq ",
+            $which
+        )
+    };
+}
 pub(crate) const BY_SEQ: Dialects = Dialects {
-    sqlite: "SELECT m.seq AS number, m.id, m.type AS kind, m.agent_id, m.entity_id, m.room_id, m.world_id, m.created_at, m.metadata, m.content, \
-             m.scope, m.valid_until FROM memories m WHERE m.seq IN (SELECT value FROM json_each($1))",
+    sqlite: rows!("IN (SELECT value FROM json_each($1))"),
     postgres: "SELECT m.seq AS number, m.id, m.type AS kind, m.agent_id, m.entity_id, m.room_id, m.world_id, m.created_at, m.metadata::text AS metadata, \
                m.content::text AS content, m.scope, m.valid_until FROM memories m WHERE m.seq = ANY ($1)",
 };
+/// Of [`FEW`] memories at most, such as a message and those beside it. For a list SQLite makes a table,
+/// which costs more than reading three rows.
+pub(crate) const FEW_BY_SEQ: Dialects = Dialects {
+    sqlite: concat!(rows!("= $1"), " UNION ALL ", rows!("= $2"), " UNION ALL ", rows!("= $3")),
+    postgres: "",
+};
+/// Memories of [`FEW_BY_SEQ`].
+const FEW: usize = 3;
 macro_rules! both {
     ($dialect:ident, $which:literal) => {
         concat!(
@@ -80,7 +99,13 @@ impl Source<'_, '_> {
         if seqs.is_empty() {
             return Ok(HashMap::new());
         }
-        self.all::<Stored>(BY_SEQ.with(numbers(seqs)))
+        let statement = match self.dialect() {
+            Dialect::Sqlite if seqs.len() <= FEW => {
+                FEW_BY_SEQ.with((0..FEW).map(|n| Value::Int(seqs.get(n).copied())).collect())
+            }
+            _ => BY_SEQ.with(numbers(seqs)),
+        };
+        self.all::<Stored>(statement)
             .await?
             .into_iter()
             .map(|row| {

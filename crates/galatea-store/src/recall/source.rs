@@ -2,13 +2,13 @@
 //! handle, where nothing is waited for.
 
 use futures::FutureExt;
-use galatea_core::{EntityId, Error, Result, fusion, store::RecallQuery};
+use galatea_core::{EntityId, Error, Result, store::RecallQuery};
 use sqlx::{FromRow, Row as _, postgres::PgRow};
-use std::sync::{Mutex, PoisonError, atomic::Ordering};
+use std::sync::{Arc, Mutex, PoisonError, atomic::Ordering};
 use uuid::Uuid;
 
 use super::{
-    lookup::{ASKED, FoundUnindexed, Lookup},
+    lookup::{FoundUnindexed, Question},
     talk_words::Words,
     view::Dialect,
 };
@@ -22,7 +22,6 @@ use crate::{
         read_failed,
     },
     talk::Handle,
-    terms::{self, Asked},
 };
 
 /// A connection for the statements of one search.
@@ -42,12 +41,11 @@ pub(crate) fn at_once<T>(search: impl Future<Output = Result<T>>) -> Result<T> {
         .unwrap_or_else(|| Err(Error::unexpected("a search in SQLite waited for something")))
 }
 
-/// One search: its query, what it asks for, and the connection for its statements.
+/// One search: its query, and the connection for its statements.
 pub(super) struct Search<'a, 'h> {
     pub(super) source: Source<'a, 'h>,
     pub(super) query: &'a RecallQuery,
-    pub(super) asked: Vec<Asked>,
-    pub(super) lookup: Lookup,
+    pub(super) question: Arc<Question>,
     pub(super) unindexed: FoundUnindexed,
     /// The Room in memory, whole or its newest messages.
     pub(super) talk: Option<Handle>,
@@ -61,29 +59,26 @@ impl<'a, 'h> Search<'a, 'h> {
     pub(super) fn new(
         source: Source<'a, 'h>,
         query: &'a RecallQuery,
+        question: Arc<Question>,
         talk: Option<Handle>,
     ) -> Self {
-        Self::again(source, query, talk, None)
+        Self::again(source, query, question, talk, None)
     }
 
     /// The same with what an earlier search has looked up already.
     pub(super) fn again(
         source: Source<'a, 'h>,
         query: &'a RecallQuery,
+        question: Arc<Question>,
         talk: Option<Handle>,
         words: Option<Words>,
     ) -> Self {
-        let names: Vec<&str> = query.names.iter().map(String::as_str).collect();
-        let asked = terms::of_question(&fusion::embedded_question(&query.text, &names));
-        let lookup = Lookup::new(&asked);
-        let few = asked.get(..lookup.word_count().min(ASKED)).unwrap_or(&asked);
-        let look_up = || talk.as_ref().and_then(|handle| Words::new(handle, query, few));
+        let look_up = || talk.as_ref().and_then(|handle| Words::new(handle, query, question.few()));
         let words = words.or_else(look_up);
         Self {
             source,
             query,
-            asked,
-            lookup,
+            question,
             unindexed: FoundUnindexed::default(),
             talk,
             words,

@@ -113,7 +113,8 @@ impl Search<'_, '_> {
             }
         }
         let codes = codes(query);
-        let lists = self.lookup.terms().map(|term| rows.having(term, &codes, &missed)).collect();
+        let lists =
+            self.question.lookup.terms().map(|term| rows.having(term, &codes, &missed)).collect();
         let here = rows.having("", &codes, &missed).len();
         Ok(Some(FoundUnindexed { lists, rows: here, behind }))
     }

@@ -99,6 +99,5 @@ impl Known {
     /// Keeps what was used last.
     pub(super) fn shrink(&self) {
         self.recent.shrink();
-        self.talks.shrink();
     }
 }

@@ -38,6 +38,9 @@ const GROUP: usize = 512;
 /// Longest wait of changes that can wait. In a conversation of two a settled delivery is followed by
 /// the next question, and a flush of the disk is saved if both are committed at once.
 const COMPANY: Duration = Duration::from_micros(400);
+/// Idle times after which the messages in memory are dropped: 10 minutes. To read those of a hundred
+/// Rooms again takes a second of processor time.
+const QUIET_FOR: u32 = 60;
 /// Bytes of one group after which no further change joins.
 const GROUP_BYTES: usize = 8 << 20;
 
@@ -142,10 +145,7 @@ impl Writer {
                         writer.scrub_log(db);
                         writer.shrink(db);
                     });
-                    match self.orders.recv() {
-                        Ok(first) => first,
-                        Err(_) => return None,
-                    }
+                    self.next_after_idle()?
                 }
                 Err(RecvTimeoutError::Disconnected) => return None,
             };
@@ -179,6 +179,18 @@ impl Writer {
             if closing.is_some() {
                 return closing;
             }
+        }
+    }
+
+    /// The first order after a quiet time. None at the end.
+    fn next_after_idle(&self) -> Option<Order> {
+        match self.orders.recv_timeout(QUIET_FOR * self.idle) {
+            Ok(first) => Some(first),
+            Err(RecvTimeoutError::Timeout) => {
+                self.known.talks.shrink();
+                self.orders.recv().ok()
+            }
+            Err(RecvTimeoutError::Disconnected) => None,
         }
     }
 

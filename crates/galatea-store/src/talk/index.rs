@@ -1,19 +1,28 @@
 //! The messages of one Room, and which of them have a word.
 
 use galatea_core::{MemoryId, store::RecallQuery};
-use std::collections::HashSet;
+use std::{
+    collections::HashSet,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+};
 
 use super::{
-    message::{Having, Message, Position, Shown},
+    message::{Having, Message, NEWEST, Position, Shown},
     numbers::Numbers,
     older::Older,
+    postings::Postings,
 };
-use crate::terms::Asked;
+use crate::terms::{Asked, Stems};
 
-/// Messages kept of one Room, the newest. A search looks at each of them, some 20 ns.
+/// Messages read of a Room, the newest, and kept if there are more.
 pub(crate) const MOST: usize = 500;
 /// Messages by which a Room may grow beyond that before the oldest are dropped.
 pub(super) const SLACK: usize = 125;
+/// Messages of a Room that is known whole that are not in its index: a search looks at each of them,
+/// some 70 ns. To add some to the index costs as much as to make it, so more wait for a larger one.
+pub(super) const FEW: usize = 32;
+/// The index is made anew when one message waits for so many that it has.
+const ONE_IN: usize = 32;
 
 /// How much of a Room is known.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -21,9 +30,9 @@ pub(crate) enum Extent {
     /// Nothing: it has to be read first.
     #[default]
     Unread,
-    /// All messages.
+    /// All messages: the newest one by one, the others in an index.
     Whole,
-    /// The newest.
+    /// The newest, and what was asked of the others.
     Newest,
 }
 
@@ -60,16 +69,23 @@ pub(crate) struct Talk {
     changed: HashSet<MemoryId>,
     /// Its messages were read before some of them were changed.
     is_stale: bool,
+    /// Shared by all Rooms.
+    stems: Arc<Mutex<Stems>>,
 }
 
 impl Talk {
+    /// A Room that has to be read. `stems` are those of recent texts, of any Room.
+    pub(super) fn new(stems: Arc<Mutex<Stems>>) -> Self {
+        Self { stems, ..Self::default() }
+    }
+
     pub(crate) fn extent(&self) -> Extent {
         self.extent
     }
 
-    /// How many messages it has.
+    /// How many messages it knows.
     pub(crate) fn len(&self) -> usize {
-        self.messages.len()
+        self.messages.len() + self.older.all().map_or(0, Postings::len)
     }
 
     pub(crate) fn bytes(&self) -> usize {
@@ -109,10 +125,12 @@ impl Talk {
         let Err(place) = self.messages.binary_search_by_key(&message.seq, |known| known.seq) else {
             return false;
         };
-        if self.extent == Extent::Newest && self.is_older(message.at) {
+        let has_older = self.extent == Extent::Newest || self.older.is_complete();
+        if has_older && self.is_older(message.at) {
             self.version += 1;
             if !self.older.is_empty() {
-                self.older.add(&[message.analysed()], &self.terms);
+                let message = message.analysed(&mut lock(&self.stems));
+                self.older.add(&[message], &self.terms);
             }
             return false;
         }
@@ -136,7 +154,16 @@ impl Talk {
 
     /// Whether it has grown too large.
     pub(super) fn is_large(&self) -> bool {
-        self.messages.len().max(self.early.len()) > MOST + SLACK
+        let (most, slack) = self.space();
+        self.messages.len().max(self.early.len()) > most + slack
+    }
+
+    /// How many messages are kept one by one, and by how many they may grow.
+    fn space(&self) -> (usize, usize) {
+        match self.extent {
+            Extent::Whole if !self.older.is_too_large() => (FEW, SLACK.max(self.len() / ONE_IN)),
+            _ => (MOST, SLACK),
+        }
     }
 
     fn arrange(&mut self) {
@@ -145,28 +172,54 @@ impl Talk {
         self.order.sort_by_key(|place| self.messages[*place as usize].at);
     }
 
-    /// Drops the oldest if they are too many.
+    /// Drops the oldest if they are too many. Of a Room that is known whole they go into its index.
     pub(super) fn bound(&mut self) {
-        if self.messages.len() <= MOST {
-            return;
-        }
-        if self.extent == Extent::Whole {
-            self.older = Older::of_none();
-        }
-        self.extent = Extent::Newest;
-        self.version += 1;
-        let many = self.messages.len() - MOST;
-        let oldest: HashSet<u32> = self.order.iter().take(many).copied().collect();
-        if !self.older.is_empty() {
-            let leaving = oldest.iter().filter_map(|place| self.messages.get(*place as usize));
-            let mut leaving: Vec<Message> = leaving.cloned().map(Message::analysed).collect();
-            leaving.sort_by_key(|message| message.at);
+        let mut many = self.messages.len().saturating_sub(self.space().0);
+        if many > 0 && self.extent == Extent::Whole && !self.add_to_index(many) {
+            many = self.messages.len().saturating_sub(MOST);
+            if many > 0 {
+                self.extent = Extent::Newest;
+            }
+        } else if many > 0 && self.extent == Extent::Newest && !self.older.is_empty() {
+            let leaving = self.oldest(many);
             self.older.add(&leaving, &self.terms);
         }
+        if many == 0 {
+            return;
+        }
+        self.version += 1;
+        let oldest: HashSet<u32> = self.order.iter().take(many).copied().collect();
         let mut places = 0_u32..;
         self.messages.retain(|_| places.next().is_none_or(|place| !oldest.contains(&place)));
         self.compact();
         self.arrange();
+    }
+
+    /// Adds the oldest to the index of a Room that is known whole. False if it would be too large.
+    fn add_to_index(&mut self, many: usize) -> bool {
+        if self.older.is_too_large() {
+            return false;
+        }
+        let had_index = self.older.is_complete();
+        if !had_index {
+            self.older = Older::of_none();
+        }
+        let leaving = self.oldest(many);
+        self.older.add(&leaving, &self.terms);
+        if had_index && !self.older.is_complete() {
+            // What was in it is unknown now. The next search reads the newest messages.
+            self.extent = Extent::Newest;
+            self.is_stale = true;
+        }
+        self.older.is_complete()
+    }
+
+    /// The oldest with their terms.
+    fn oldest(&self, many: usize) -> Vec<Message> {
+        let oldest = self.order.iter().take(many);
+        let oldest = oldest.filter_map(|place| self.messages.get(*place as usize)).cloned();
+        let mut stems = lock(&self.stems);
+        oldest.map(|message| message.analysed(&mut stems)).collect()
     }
 
     /// Drops the terms of messages that are gone.
@@ -200,6 +253,10 @@ impl Talk {
 
     /// Forgets which messages that are not here have a word: some of them were changed.
     pub(super) fn forget_older(&mut self) {
+        if self.older.is_complete() {
+            // Its messages are known one by one.
+            return;
+        }
         self.older.forget();
         self.version += 1;
         self.changes += 1;
@@ -222,6 +279,9 @@ impl Talk {
         if unread.changes == self.changes {
             self.older.add_read(unread.before, messages, messages.len() < PAGE);
         }
+        if self.older.is_complete() {
+            self.extent = Extent::Whole;
+        }
     }
 
     /// Notes messages that were changed; false if it has one of them.
@@ -231,7 +291,7 @@ impl Talk {
             self.changed.extend(ids);
             return self.changed.len() <= MOST && !has_any(&self.early, ids);
         }
-        !has_any(&self.messages, ids)
+        !has_any(&self.messages, ids) && !self.older.all().is_some_and(|older| older.has_any(ids))
     }
 
     /// Whether it was read before some of its messages were changed.
@@ -258,15 +318,36 @@ impl Talk {
         }
     }
 
-    /// Of each word the messages that have it and that a query may show.
+    /// Of each word the messages of the whole Room that have it and that a query may show, the newest
+    /// first, and how many have it.
+    pub(crate) fn whole(&mut self, query: &RecallQuery, asked: &[Asked]) -> Vec<(Having, usize)> {
+        let newest = self.having(query, asked);
+        let older = self.older.all();
+        let both = newest.into_iter().zip(asked).map(|(mut list, asked)| {
+            let mut many = list.len();
+            if let Some((rest, older)) = older.map(|older| older.having_of(query, asked)) {
+                list.extend(rest);
+                many += older;
+            }
+            list.truncate(NEWEST);
+            (list, many)
+        });
+        both.collect()
+    }
+
+    /// Of each word the messages kept one by one that have it and that a query may show.
     pub(crate) fn having(&mut self, query: &RecallQuery, asked: &[Asked]) -> Vec<Having> {
         let numbers = Numbers::of(asked);
         let mut lists: Vec<Having> = vec![Vec::new(); asked.len()];
-        let Self { messages, order, terms, .. } = self;
+        let Self { messages, order, terms, stems, .. } = self;
+        let mut unlocked = None;
         for place in order.iter().rev() {
             let Some(message) = messages.get_mut(*place as usize) else { continue };
             if !message.fits(query) {
                 continue;
+            }
+            if !message.is_analysed() {
+                message.analyse(unlocked.get_or_insert_with(|| lock(stems)));
             }
             message.store_in(terms);
             message.list_in(terms, &numbers, &mut lists);
@@ -296,6 +377,11 @@ impl Talk {
         let is_known = before.is_some() || self.extent == Extent::Whole || older.is_some();
         is_known.then(|| [before, of(at + 1)])
     }
+}
+
+fn lock(stems: &Mutex<Stems>) -> MutexGuard<'_, Stems> {
+    // A stem is added whole or not at all.
+    stems.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 fn has_any(messages: &[Message], ids: &HashSet<MemoryId>) -> bool {

@@ -75,6 +75,16 @@ impl Older {
         }
     }
 
+    /// Whether the terms of all messages are known.
+    pub(super) fn is_complete(&self) -> bool {
+        matches!(self.terms, Terms::Complete(_))
+    }
+
+    /// Whether the terms are too many to be kept.
+    pub(super) fn is_too_large(&self) -> bool {
+        matches!(self.terms, Terms::TooMany)
+    }
+
     /// Forgets which messages have a word. A Room that is too large for the index is not read again.
     pub(super) fn forget(&mut self) {
         let terms = match self.terms {
@@ -178,15 +188,15 @@ mod tests {
     use uuid::Uuid;
 
     use super::*;
-    use crate::terms;
+    use crate::terms::{self, Stems};
 
     #[test]
     fn of_too_many_messages_only_the_words_asked_for_are_kept() {
         let mut older = Older::of_none();
         let text: String = (0..4_000).map(|n| format!("word{n} ")).collect();
         let (id, person) = (MemoryId(Uuid::nil()), EntityId(Uuid::nil()));
-        let long = |n: i64| Message::new(n, id, person, n, &text).analysed();
-        let asked = &terms::of_question("word7")[0];
+        let long = |n: i64| Message::new(n, id, person, n, &text).analysed(&mut Stems::default());
+        let asked = &terms::asked("word7")[0];
         older.add(&[long(1)], &[]);
         assert_eq!(older.get(asked), Some(vec![(1, true)]));
         let many: Vec<Message> = (2..100).map(long).collect();

@@ -1,11 +1,15 @@
 //! An index in memory of a Room's older messages: which of them have a term, and the author, time and
 //! length of each.
 
-use galatea_core::{EntityId, store::RecallQuery};
-use std::{collections::HashMap, iter::Peekable, slice::Iter};
+use galatea_core::{EntityId, MemoryId, store::RecallQuery};
+use std::{
+    collections::{HashMap, HashSet},
+    iter::Peekable,
+    slice::Iter,
+};
 
 use super::{
-    message::{Having, Message, NEWEST, Position, Shown, fits},
+    message::{Having, Message, NEWEST, Position, Shown, fits, short_id},
     numbers,
 };
 use crate::terms::Asked;
@@ -15,6 +19,8 @@ use crate::terms::Asked;
 struct Past {
     at: i64,
     seq: i64,
+    /// Its id, shortened. Two messages with the same one change together.
+    id: u64,
     characters: u32,
     /// Its place in `Postings::people`.
     person: u16,
@@ -95,6 +101,7 @@ impl Postings {
                 merged.push(Past {
                     at: message.at,
                     seq: message.seq,
+                    id: short_id(message.id),
                     characters: message.characters,
                     person,
                     long: u16::try_from(message.long()).unwrap_or(u16::MAX),
@@ -147,15 +154,48 @@ impl Postings {
 
     /// The messages that have a word, the newest first, at most [`NEWEST`].
     pub(super) fn having(&self, asked: &Asked) -> Having {
-        let mut found: Vec<(u16, bool)> = numbers::terms_of(asked)
-            .flat_map(|(term, exact)| self.places_of(term).iter().map(move |place| (*place, exact)))
-            .collect();
-        // The exact form first, of which the others of a message are dropped.
-        found.sort_unstable_by(|a, b| b.cmp(a));
-        found.dedup_by_key(|(place, _)| *place);
-        found.truncate(NEWEST);
-        let seq = |place: u16| self.messages.get(usize::from(place)).map(|past| past.seq);
-        found.into_iter().filter_map(|(place, exact)| Some((seq(place)?, exact))).collect()
+        self.newest(asked, |_| true).0
+    }
+
+    /// The same of messages that a query may show; and how many have the word, whether it may show them
+    /// or not.
+    pub(super) fn having_of(&self, query: &RecallQuery, asked: &Asked) -> (Having, usize) {
+        self.newest(asked, |past| {
+            self.people.get(usize::from(past.person)).is_some_and(|of| fits(query, *of, past.at))
+        })
+    }
+
+    fn newest(&self, asked: &Asked, is_shown: impl Fn(&Past) -> bool) -> (Having, usize) {
+        // Of each form the places that are left, the newest last. The exact form comes first.
+        let forms = numbers::terms_of(asked).map(|(term, exact)| (self.places_of(term), exact));
+        let mut forms: Vec<(&[u16], bool)> = forms.filter(|(left, _)| !left.is_empty()).collect();
+        let many = forms.iter().map(|(left, _)| left.len()).max().unwrap_or(0);
+        let mut found = Having::new();
+        while found.len() < NEWEST
+            && let Some(place) = forms.iter().filter_map(|(left, _)| left.last()).max().copied()
+        {
+            let mut is_exact = false;
+            for (left, exact) in &mut forms {
+                if let Some((_, before)) = left.split_last().filter(|(last, _)| **last == place) {
+                    *left = before;
+                    is_exact |= *exact;
+                }
+            }
+            let past = self.messages.get(usize::from(place)).filter(|past| is_shown(past));
+            found.extend(past.map(|past| (past.seq, is_exact)));
+        }
+        (found, many)
+    }
+
+    /// How many messages it has.
+    pub(super) fn len(&self) -> usize {
+        self.messages.len()
+    }
+
+    /// Whether it has one of these messages.
+    pub(super) fn has_any(&self, ids: &HashSet<MemoryId>) -> bool {
+        let ids: HashSet<u64> = ids.iter().map(|id| short_id(*id)).collect();
+        self.messages.iter().any(|past| ids.contains(&past.id))
     }
 
     fn places_of(&self, term: u32) -> &[u16] {
@@ -213,7 +253,7 @@ mod tests {
     use uuid::Uuid;
 
     use super::*;
-    use crate::terms;
+    use crate::terms::{self, Stems};
 
     /// Message `n`; later ones are at earlier times now and then.
     fn message(n: i64) -> Message {
@@ -222,7 +262,7 @@ mod tests {
             format!("word{} word{} kettle{}", n % 50, n % 7, if n % 2 == 0 { "s" } else { "" });
         let person = EntityId(Uuid::from_u128(u128::try_from(n % 3).unwrap()));
         let id = MemoryId(Uuid::from_u128(u128::try_from(n).unwrap()));
-        Message::new(n, id, person, at, &text).analysed()
+        Message::new(n, id, person, at, &text).analysed(&mut Stems::default())
     }
 
     #[test]
@@ -236,7 +276,7 @@ mod tests {
         by_time.sort_by_key(|message| (message.at, message.seq));
         let seqs: Vec<i64> = by_time.iter().map(|message| message.seq).collect();
         for words in ["word3", "word48", "kettle", "kettles", "bicycle"] {
-            let asked = &terms::of_question(words)[0];
+            let asked = &terms::asked(words)[0];
             let has = |message: &&&Message| {
                 let exact = message.terms(&[]).contains(&terms::number(&asked.exact));
                 let stem = |stem: &String| message.terms(&[]).contains(&terms::number(stem));
@@ -269,7 +309,10 @@ mod tests {
     fn too_many_are_left_out() {
         let mut postings = Postings::default();
         let text: String = (0..20).map(|n| format!("word{n} ")).collect();
-        let long = |n: i64| Message::new(n, message(1).id, message(1).person, n, &text).analysed();
+        let long = |n: i64| {
+            Message::new(n, message(1).id, message(1).person, n, &text)
+                .analysed(&mut Stems::default())
+        };
         let all: Vec<Message> = (0..20_000).map(long).collect();
         let kept = all.chunks(1_000).take_while(|some| postings.add(some, &[])).count();
         assert!((8..18).contains(&kept), "{kept}");

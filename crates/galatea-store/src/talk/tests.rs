@@ -32,7 +32,7 @@ fn add(talks: &Talks, scene: &Scene, new: Vec<Message>) {
 }
 
 fn having(handle: &Handle, query: &RecallQuery) -> Vec<i64> {
-    let lists = handle.talk().having(query, &terms::of_question(&query.text));
+    let lists = handle.talk().having(query, &terms::asked(&query.text));
     lists.into_iter().flatten().map(|(seq, _)| seq).collect()
 }
 
@@ -54,7 +54,7 @@ fn messages_are_found_by_their_words_the_newest_first() {
     );
     assert_eq!(found("οδος"), [2]);
     let teas = asking(&scene, "teas");
-    let lists = handle.talk().having(&teas, &terms::of_question(&teas.text));
+    let lists = handle.talk().having(&teas, &terms::asked(&teas.text));
     assert_eq!(lists, [[(3, true), (1, false)]], "the word itself, and its stem");
     let narrow = RecallQuery {
         since: Some(Timestamp(10)),
@@ -90,7 +90,7 @@ fn of_a_large_room_the_newest_are_kept_and_the_words_of_others() {
     let handle = talks.of(&asking(&scene, "tea")).unwrap();
     talks.keep(&handle, many(1..MOST + 2));
     assert_eq!(handle.extent(), Extent::Newest);
-    let asked = terms::of_question("tea kettle");
+    let asked = terms::asked("tea kettle");
     let older = |word: usize| handle.talk().older(&asked[word]);
     assert_eq!(older(0), None);
     let version = handle.talk().version();
@@ -125,45 +125,93 @@ fn of_a_large_room_the_newest_are_kept_and_the_words_of_others() {
 }
 
 #[test]
-fn the_messages_that_left_the_memory_are_known_by_their_words() {
+fn a_whole_room_is_known_by_its_words_however_many_messages_it_has() {
     let (scene, talks) = (Scene::new(), Talks::of_one_process());
     let handle = talks.of(&asking(&scene, "tea")).unwrap();
-    let older = |text: &str| handle.talk().older(&terms::of_question(text)[0]);
+    let whole = |text: &str, query: &RecallQuery| {
+        let (found, many) = handle.talk().whole(query, &terms::asked(text)).swap_remove(0);
+        (found.into_iter().map(|(seq, _)| seq).collect::<Vec<_>>(), many)
+    };
+    let of = |text: &str| whole(text, &asking(&scene, text));
     talks.keep(&handle, vec![message(-2, -2, "two kettles"), message(-1, -1, "水曜日")]);
-    assert_eq!(older("bicycle"), None, "nothing is asked of a room that is known whole");
-    add(&talks, &scene, many(1..MOST + SLACK));
-    assert_eq!(handle.extent(), Extent::Newest);
-    assert!(handle.talk().get(-1).is_none());
-    for (said, having) in [
-        ("kettles", (-2, true)),
-        ("kettle", (-2, false)),
-        ("two", (-2, true)),
-        ("水曜", (-1, true)),
-        ("水", (-1, true)),
-    ] {
-        assert_eq!(older(said), Some(vec![having]), "{said}");
+    add(&talks, &scene, many(1..1_000));
+    assert_eq!((handle.extent(), handle.talk().len()), (Extent::Whole, 1_001));
+    let first = (1..1_000).find(|seq| handle.talk().get(*seq).is_some()).unwrap();
+    assert!((1_000 - 32 - 125..=1_000 - 32).contains(&first), "{first}");
+    for (said, having) in [("kettles", -2), ("kettle", -2), ("two", -2), ("水曜", -1), ("水", -1)]
+    {
+        assert_eq!(of(said), (vec![having], 1), "{said}");
     }
-    let teas = older("tea").unwrap();
-    let left = i64::try_from(SLACK + 1).unwrap();
-    assert_eq!(teas.len(), SLACK + 1 - 2, "{teas:?}");
-    assert_eq!((teas[0], teas.last()), ((left - 2, true), Some(&(1, true))));
     for unsaid in ["bicycle", "木曜", "木"] {
-        assert_eq!(older(unsaid), Some(vec![]), "{unsaid} was not said");
+        assert_eq!(of(unsaid), (vec![], 0), "{unsaid} was not said");
     }
+    let (teas, many) = of("tea");
+    assert_eq!(many, 999);
+    assert_eq!((teas.len(), teas[0], teas[399]), (NEWEST, 999, 600), "the newest first");
+    let early = RecallQuery { before: Some(Timestamp(3)), ..asking(&scene, "tea") };
+    assert_eq!(whole("tea", &early), (vec![2, 1], 999 - usize::try_from(1_000 - first).unwrap()));
+    assert!(handle.fits(&early));
+    assert!(handle.talk().shown(&early, 2).is_some());
+    assert_eq!(handle.talk().shown(&early, 3), None);
     let beside = |seq: i64| handle.talk().beside(seq);
     assert_eq!(beside(-2), Some([None, Some(-1)]));
     assert_eq!(beside(-1), Some([Some(-2), Some(1)]));
-    assert_eq!(beside(left - 2), Some([Some(left - 3), Some(left - 1)]), "the last that has left");
-    assert_eq!(beside(left - 1), Some([Some(left - 2), Some(left)]), "the first that has not");
+    assert_eq!(beside(first - 1), Some([Some(first - 2), Some(first)]), "the last in the index");
+    assert_eq!(beside(first), Some([Some(first - 1), Some(first + 1)]), "the first that is not");
     add(&talks, &scene, vec![message(9_999, -3, "a bicycle")]);
-    assert_eq!(older("bicycle"), Some(vec![(9_999, true)]), "one with an old time");
+    assert_eq!(of("bicycle"), (vec![9_999], 1), "one with an old time");
     assert_eq!(beside(-2), Some([Some(9_999), Some(-1)]));
+    talks.changed(&Changed::These(vec![id(5_000)]), None);
+    assert_eq!(talks.of(&asking(&scene, "tea")).unwrap().extent(), Extent::Whole);
     talks.changed(&Changed::These(vec![id(-1)]), None);
-    assert_eq!(older("lamp"), None, "a message may have changed into it");
-    // What its older messages say is unknown of a Room that has more than are read.
-    let large = talks.of(&asking(&Scene::new(), "tea")).unwrap();
-    talks.keep(&large, many(1..MOST + 2));
-    assert_eq!(large.talk().older(&terms::of_question("bicycle")[0]), None);
+    assert_eq!(talks.of(&asking(&scene, "tea")).unwrap().extent(), Extent::Unread);
+}
+
+#[test]
+fn a_room_becomes_whole_when_its_older_messages_were_read() {
+    let (scene, talks) = (Scene::new(), Talks::of_one_process());
+    let handle = talks.of(&asking(&scene, "tea")).unwrap();
+    talks.keep(&handle, many(PAGE..PAGE + MOST + 1));
+    // What its older messages say is unknown.
+    assert_eq!(handle.talk().older(&terms::asked("bicycle")[0]), None);
+    for (read, extent) in [(1..PAGE + 1, Extent::Newest), (0..1, Extent::Whole)] {
+        assert_eq!(handle.extent(), Extent::Newest);
+        let unread = handle.talk().next_unread().unwrap();
+        let mut read = analysed(many(read));
+        read.reverse();
+        handle.talk().keep_terms(unread, &read);
+        assert_eq!(handle.extent(), extent);
+    }
+    assert_eq!(handle.talk().len(), PAGE + MOST + 1);
+    assert!(handle.talk().next_unread().is_none());
+    // The next ones send the others into the index.
+    add(&talks, &scene, many(9_000..9_001));
+    assert_eq!(handle.talk().len(), PAGE + MOST + 2);
+    let is_kept = |seq: i64| handle.talk().get(seq).is_some();
+    assert!(!is_kept(1) && is_kept(9_000));
+}
+
+/// A room whose messages are too long for an index is searched one by one, up to some number.
+#[test]
+fn a_room_of_long_messages_has_no_index() {
+    let (scene, talks) = (Scene::new(), Talks::of_one_process());
+    let handle = talks.of(&asking(&scene, "tea")).unwrap();
+    let text: String = (0..2_000).map(|n| format!("w{n} ")).collect();
+    let long =
+        |numbers: std::ops::Range<i64>| numbers.map(|n| message(n, n, &text)).collect::<Vec<_>>();
+    talks.keep(&handle, long(0..200));
+    assert_eq!((handle.extent(), handle.talk().len()), (Extent::Whole, 200));
+    assert!(handle.talk().get(0).is_some());
+    // One whose index becomes too large is read again.
+    let other = Scene::new();
+    let handle = talks.of(&asking(&other, "tea")).unwrap();
+    talks.keep(&handle, long(0..0));
+    add(&talks, &other, long(0..160));
+    assert!(handle.talk().get(0).is_none(), "in the index");
+    assert_eq!(handle.extent(), Extent::Whole);
+    add(&talks, &other, long(160..320));
+    assert_eq!(handle.extent(), Extent::Newest);
+    assert_eq!(talks.of(&asking(&other, "tea")).unwrap().extent(), Extent::Unread);
 }
 
 #[test]
@@ -171,7 +219,7 @@ fn words_of_older_messages_take_bounded_space() {
     let (scene, talks) = (Scene::new(), Talks::of_one_process());
     let handle = talks.of(&asking(&scene, "tea")).unwrap();
     talks.keep(&handle, many(1..MOST + 2));
-    let asked = |n: usize| terms::of_question(&format!("word{n}")).swap_remove(0);
+    let asked = |n: usize| terms::asked(&format!("word{n}")).swap_remove(0);
     let list: Vec<(i64, bool)> = (0..400).map(|n| (-n, true)).collect();
     for n in 0..40 {
         let version = handle.talk().version();
@@ -216,7 +264,7 @@ fn a_room_is_read_again_after_a_change_of_its_messages_and_after_a_while() {
 fn a_change_concerns_the_rooms_of_its_messages_only() {
     let (scene, other) = (Scene::new(), Scene::new());
     let talks = Talks::of_one_process();
-    let asked = &terms::of_question("tea")[0];
+    let asked = &terms::asked("tea")[0];
     let handles = [&scene, &other].map(|scene| {
         let handle = talks.of(&asking(scene, "tea")).unwrap();
         talks.keep(&handle, many(1..MOST + 2));

@@ -8,9 +8,6 @@ use super::{
     stop::{self, Language, Languages},
 };
 
-/// Stemmers of the languages that come into question.
-pub(super) type Stemmers = Vec<Stemmer>;
-
 /// Those of the Latin alphabet, the most frequent first: it wins a draw.
 const LATIN: [Language; 7] = [
     Language::English,
@@ -75,9 +72,4 @@ pub(super) fn likely(words: &[Piece<'_>]) -> Vec<Language> {
         out.push(Language::English);
     }
     out
-}
-
-/// Their stemmers.
-pub(super) fn stemmers(languages: &[Language]) -> Stemmers {
-    languages.iter().map(|language| language.stemmer()).collect()
 }

@@ -92,6 +92,7 @@ const NAMED: &[Listed] = listed![
     recall::AFTER,
     recall::BESIDE,
     recall::BY_SEQ,
+    recall::FEW_BY_SEQ,
     recall::EXTENT,
     recall::LIST,
     recall::MEANINGS,

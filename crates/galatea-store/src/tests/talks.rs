@@ -58,7 +58,7 @@ async fn forgets_its_own_rooms(store: &Database) {
     let documents = [MemoryKind::Documents, MemoryKind::Fragments, MemoryKind::Facts];
     let pieces = documents.map(|kind| Memory { kind, ..scene.memory("a piece", 5) });
     store.save_memories(&pieces).await.unwrap();
-    let asked = &crate::terms::of_question("kettle")[0];
+    let asked = &crate::terms::asked("kettle")[0];
     // Whether it is known which of the messages that are not in memory have the word.
     let is_known = async |scene: Scene| {
         let query = asking(scene, "kettle");
@@ -107,7 +107,7 @@ async fn older_messages_are_looked_up_a_few_times_only() {
     let old = said(&store, scene, &["an old kettle"], MOST + 2 * PAGE + 50).await;
     while store.index_step().await.unwrap() {}
     let unknown = async |word: &str| {
-        let asked = &crate::terms::of_question(word)[0];
+        let asked = &crate::terms::asked(word)[0];
         let handle = sqlite.known.talks.of(&asking(scene, word)).unwrap();
         handle.talk().older(asked).is_none()
     };

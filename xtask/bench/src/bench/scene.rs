@@ -47,7 +47,7 @@ pub(super) struct Scene<'a> {
 }
 
 impl Scene<'_> {
-    fn start(&self, data: &str) -> Result<Child> {
+    pub(super) fn start(&self, data: &str) -> Result<Child> {
         self.start_with(data, &self.settings)
     }
 
@@ -245,7 +245,7 @@ impl Scene<'_> {
     }
 
     /// Runs a load and prints its result at once, so that it is not lost if a later load fails.
-    async fn step(&self, what: &str, child: &Child, amount: Amount) -> Result<Load> {
+    pub(super) async fn step(&self, what: &str, child: &Child, amount: Amount) -> Result<Load> {
         let name = format!("{}: {what}", self.name);
         eprintln!("--- {name}");
         let load = load::run(&self.platform, child, amount).await.with_context(|| name.clone())?;
