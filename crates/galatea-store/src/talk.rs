@@ -25,7 +25,7 @@ use std::{
 
 pub(crate) use self::{
     index::{Extent, MOST, PAGE, Talk, Unread},
-    message::{Having, Message, NEWEST, Shown, analysed},
+    message::{Having, Message, NEWEST, Shown},
     rows::text_of,
 };
 use crate::{
@@ -106,6 +106,7 @@ struct Kept {
 pub(crate) struct Handle {
     pub(crate) key: Key,
     talk: Arc<Mutex<Talk>>,
+    stems: Arc<Mutex<Stems>>,
 }
 
 impl Handle {
@@ -116,6 +117,18 @@ impl Handle {
 
     pub(crate) fn extent(&self) -> Extent {
         self.talk().extent()
+    }
+
+    /// Messages that were read with their terms. Takes some microseconds for each.
+    pub(crate) fn analysed(&self, messages: Vec<Message>) -> Vec<Message> {
+        // Taken out, since others may need the lock meanwhile: they begin with none.
+        let mut stems = std::mem::take(&mut *lock(&self.stems));
+        let messages = message::analysed(messages, &mut stems);
+        let mut kept = lock(&self.stems);
+        if kept.len() < stems.len() {
+            *kept = stems;
+        }
+        messages
     }
 
     /// Whether a query can be answered from here: it has no conditions that leave out most messages of
@@ -162,7 +175,7 @@ impl Talks {
         if let Some(kept) = state.rooms.get_mut(&key) {
             if self.good.is_none_or(|good| now.duration_since(kept.since) < good) {
                 kept.used = now;
-                return Some(Handle { key, talk: Arc::clone(&kept.talk) });
+                return Some(self.handle(key, &kept.talk));
             }
             state.remove(&key);
         }
@@ -176,7 +189,11 @@ impl Talks {
         let kept = Kept { talk: self.unread(), bytes: 0, since: now, used: now };
         let talk = Arc::clone(&kept.talk);
         state.rooms.insert(key, kept);
-        Some(Handle { key, talk })
+        Some(self.handle(key, &talk))
+    }
+
+    fn handle(&self, key: Key, talk: &Arc<Mutex<Talk>>) -> Handle {
+        Handle { key, talk: Arc::clone(talk), stems: Arc::clone(&self.stems) }
     }
 
     fn unread(&self) -> Arc<Mutex<Talk>> {
@@ -191,7 +208,7 @@ impl Talks {
     /// Returns the Room as [`Talks::of`] does. If the cache has no space, returns an uncached Room,
     /// which the caller reads for this search only.
     pub(crate) fn of_or_alone(&self, query: &RecallQuery) -> Option<Handle> {
-        self.of(query).or_else(|| Some(Handle { key: key(query)?, talk: self.unread() }))
+        self.of(query).or_else(|| Some(self.handle(key(query)?, &self.unread())))
     }
 
     /// Updates the counted size of a Room. Called after a search, which may have read more messages.
@@ -298,7 +315,7 @@ impl Talks {
         let mut state = self.lock();
         state.make_space(QUIET, Some(Instant::now()));
         state.rooms.shrink_to_fit();
-        *self.stems.lock().unwrap_or_else(PoisonError::into_inner) = Stems::default();
+        *lock(&self.stems) = Stems::default();
     }
 
     /// Leaves no space for any Room.
@@ -361,6 +378,11 @@ impl State {
         }
         true
     }
+}
+
+fn lock(stems: &Mutex<Stems>) -> MutexGuard<'_, Stems> {
+    // A stem is added whole or not at all.
+    stems.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// The Room whose messages a query looks for by their words, if these are all.

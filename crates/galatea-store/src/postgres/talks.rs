@@ -69,7 +69,8 @@ impl Postgres {
         if handle.extent() == Extent::Unread {
             let read: Vec<Message> = self.all(handle.read()).await?;
             // Up to 20 ms.
-            let analysed = spawn_blocking(|| talk::analysed(read));
+            let reader = handle.clone();
+            let analysed = spawn_blocking(move || reader.analysed(read));
             let analysed = analysed.await.map_err(|e| {
                 Error::unexpected("messages could not be analysed for a search").with_source(e)
             })?;

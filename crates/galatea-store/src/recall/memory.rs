@@ -10,7 +10,7 @@ use super::{
 };
 use crate::{
     sqlite::{Sqlite, raw::Columns},
-    talk::{self, Extent, Handle, MOST, Message, NEWEST},
+    talk::{Extent, Handle, MOST, Message, NEWEST},
 };
 
 impl Row for Message {
@@ -27,10 +27,10 @@ pub(super) async fn talk_in_sqlite(sqlite: &Sqlite, query: &RecallQuery) -> Resu
     let talks = &sqlite.known.talks;
     let Some(handle) = talks.of(query) else { return Ok(None) };
     if handle.extent() == Extent::Unread {
-        let statement = handle.read();
+        let (statement, read_by) = (handle.read(), handle.clone());
         let read = sqlite.search(move |raw, counts| -> Result<Vec<Message>> {
             let rows: Vec<Message> = at_once(Source::of_sqlite(raw, counts).all(statement))?;
-            Ok(talk::analysed(rows))
+            Ok(read_by.analysed(rows))
         });
         talks.keep(&handle, read.await??);
     }
@@ -53,7 +53,7 @@ impl Search<'_, '_> {
     pub(super) fn read_terms(&self) -> Result<()> {
         let Some(handle) = &self.talk else { return Ok(()) };
         let Some(unread) = handle.talk().next_unread() else { return Ok(()) };
-        let rows = talk::analysed(at_once(self.source.all(handle.read_before(unread)))?);
+        let rows = handle.analysed(at_once(self.source.all(handle.read_before(unread)))?);
         handle.talk().keep_terms(unread, &rows);
         Ok(())
     }

@@ -154,10 +154,9 @@ pub(super) fn short_id(id: MemoryId) -> u64 {
 }
 
 /// Messages with their terms.
-pub(crate) fn analysed(mut messages: Vec<Message>) -> Vec<Message> {
-    let mut stems = Stems::default();
+pub(super) fn analysed(mut messages: Vec<Message>, stems: &mut Stems) -> Vec<Message> {
     for message in &mut messages {
-        message.analyse(&mut stems);
+        message.analyse(stems);
     }
     messages
 }

@@ -177,7 +177,7 @@ fn a_room_becomes_whole_when_its_older_messages_were_read() {
     for (read, extent) in [(1..PAGE + 1, Extent::Newest), (0..1, Extent::Whole)] {
         assert_eq!(handle.extent(), Extent::Newest);
         let unread = handle.talk().next_unread().unwrap();
-        let mut read = analysed(many(read));
+        let mut read = handle.analysed(many(read));
         read.reverse();
         handle.talk().keep_terms(unread, &read);
         assert_eq!(handle.extent(), extent);

@@ -22,6 +22,11 @@ impl Stems {
     /// Bytes of a word that is kept: few are longer.
     const LONGEST: usize = 32;
 
+    /// How many words are known.
+    pub(crate) fn len(&self) -> usize {
+        self.known.len()
+    }
+
     /// The stem of a folded word, if it is another word.
     pub(super) fn stem(&mut self, word: &str, language: Language) -> Option<Cow<'_, str>> {
         if word.len() > Self::LONGEST {

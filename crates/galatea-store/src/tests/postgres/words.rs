@@ -75,7 +75,9 @@ async fn rooms_of_any_size_are_searched_as_in_sqlite() {
                 texts.sort();
                 texts
             };
-            assert_eq!(here.len(), there.len(), "{size}: {question}");
+            // SQLite may know the Room whole, and then finds older messages with a common word, too.
+            assert!(here.len() <= there.len(), "{size}: {question}");
+            assert!(size > MOST || here.len() == there.len(), "{size}: {question}");
             let here = rare(here);
             let is_found = size < 200 || question != "usual rare1" || !here.is_empty();
             assert!(is_found, "{size}: {question}");
