@@ -36,7 +36,7 @@ pub(crate) const REMEMBER: &str = "INSERT INTO memories (id, type, agent_id, ent
 /// A (turn, part) that exists makes the whole change a conflict.
 pub(crate) const DELIVER: &str = "INSERT INTO outbox (id, turn_id, part, agent_id, source, account, room_id, room_remote, key, memory_id, state, attempt, not_before, \
      expires_at, created_at, body) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $13, $15) ON CONFLICT DO NOTHING";
-/// For a list SQLite would make a table.
+/// Two comparisons, since for a list SQLite would make a table.
 pub(crate) const SETTLE: &str = "UPDATE outbox SET state = $2, attempt = $3, not_before = $4, remote = coalesce($5, remote), error = $6, doubt = $7 \
      WHERE id = $1 AND (state = 'pending' OR state = 'sending')";
 

@@ -121,7 +121,7 @@ impl Handle {
 
     /// Messages that were read with their terms. Takes some microseconds for each.
     pub(crate) fn analysed(&self, messages: Vec<Message>) -> Vec<Message> {
-        // Taken out, since others may need the lock meanwhile: they begin with none.
+        // Taken out, since others may need the lock. They begin with an empty map meanwhile.
         let mut stems = std::mem::take(&mut *lock(&self.stems));
         let messages = message::analysed(messages, &mut stems);
         let mut kept = lock(&self.stems);
@@ -245,6 +245,7 @@ impl Talks {
     /// The same for messages that are made where their Room is kept.
     pub(crate) fn add_of<M: FnOnce() -> Message>(&self, new: impl Iterator<Item = (Key, M)>) {
         let mut state = self.lock();
+        let mut late = HashSet::new();
         for (key, message) in new {
             let State { rooms, bytes } = &mut *state;
             let Some(kept) = rooms.get_mut(&key) else { continue };
@@ -252,6 +253,9 @@ impl Talks {
             let added = message.bytes();
             let mut talk = kept.talk.lock().unwrap_or_else(PoisonError::into_inner);
             if !talk.add(message) {
+                if talk.has_late() {
+                    late.insert(key);
+                }
                 continue;
             }
             kept.bytes += added;
@@ -266,14 +270,14 @@ impl Talks {
                 continue;
             }
             talk.bound();
-            if talk.is_stale() {
-                drop(talk);
-                state.remove(&key);
-                continue;
+            drop(talk);
+            state.update(&key);
+        }
+        for key in late {
+            if let Some(kept) = state.rooms.get(&key) {
+                kept.talk.lock().unwrap_or_else(PoisonError::into_inner).add_late();
+                state.update(&key);
             }
-            let after = talk.bytes();
-            *bytes = (*bytes + after).saturating_sub(kept.bytes);
-            kept.bytes = after;
         }
         // Rooms in use may grow up to this.
         state.make_space(2 * BYTES, None);
@@ -283,6 +287,15 @@ impl Talks {
     /// of these Rooms have a word. `rooms` are the Rooms of these messages; none if they are
     /// unknown.
     pub(crate) fn changed(&self, changed: &Changed, rooms: Option<&HashSet<Key>>) {
+        let concerns_rooms = match changed {
+            Changed::Nothing => false,
+            Changed::Any => true,
+            Changed::These(_) => rooms.is_none_or(|rooms| !rooms.is_empty()),
+        };
+        if concerns_rooms {
+            // Words of removed messages are not kept.
+            *lock(&self.stems) = Stems::default();
+        }
         let mut state = self.lock();
         match changed {
             Changed::Nothing => {}
@@ -318,6 +331,12 @@ impl Talks {
         *lock(&self.stems) = Stems::default();
     }
 
+    /// Bytes that all Rooms take, about.
+    #[cfg(test)]
+    pub(crate) fn bytes(&self) -> usize {
+        self.lock().bytes
+    }
+
     /// Leaves no space for any Room.
     #[cfg(test)]
     pub(crate) fn fill_up(&self) {
@@ -337,6 +356,20 @@ impl Talks {
 }
 
 impl State {
+    /// Counts the size of a Room again, or drops it if it has to be read again.
+    fn update(&mut self, key: &Key) {
+        let Some(kept) = self.rooms.get_mut(key) else { return };
+        let talk = kept.talk.lock().unwrap_or_else(PoisonError::into_inner);
+        let (is_stale, bytes) = (talk.is_stale(), talk.bytes());
+        drop(talk);
+        if is_stale {
+            self.remove(key);
+        } else {
+            let before = std::mem::replace(&mut kept.bytes, bytes);
+            self.bytes = (self.bytes + bytes).saturating_sub(before);
+        }
+    }
+
     /// Counts the size of a Room again; false if it is not kept.
     fn measure(&mut self, handle: &Handle) -> bool {
         match self.rooms.get_mut(&handle.key) {

@@ -42,10 +42,9 @@ impl Search<'_, '_> {
     pub(super) fn listed_in_memory(&self, handle: &Handle) -> Vec<Listed> {
         let mut talk = handle.talk();
         let found = talk.whole(self.query, &self.question.asked);
-        // In a larger Room PostgreSQL does not know in how many messages a word is: both find the same.
+        // In a larger Room no word is left out: PostgreSQL does not know how many of its messages have one.
         let often = Some(talk.len()).filter(|len| *len <= MOST).map_or(usize::MAX, rank::often);
-        let found = found.into_iter().map(|(rows, with)| Found { rows, with });
-        rank::score(&found.collect::<Vec<_>>(), often)
+        rank::score(&found.into_iter().map(Found::all).collect::<Vec<_>>(), often)
     }
 
     /// Reads the terms of some older messages of a Room, so that a word that none of them has is not

@@ -21,7 +21,7 @@ const EXACT: f64 = 1.33;
 pub(super) struct Found {
     /// The newest memories that have it, and whether in the form that was asked for.
     pub(super) rows: Vec<(i64, bool)>,
-    /// How many have it, as far as that is known; at least so many.
+    /// How many have it, as far as that is known.
     pub(super) with: usize,
 }
 
@@ -73,7 +73,7 @@ pub(super) fn score(found: &[Found], often: usize) -> Vec<Listed> {
     for of in found {
         let (own, rest) = of_rows.split_at(of.rows.len());
         of_rows = rest;
-        if of.with >= often {
+        if of.rows.len() >= often {
             continue;
         }
         let with = count(of.with);

@@ -38,8 +38,8 @@ const GROUP: usize = 512;
 /// Longest wait of changes that can wait. In a conversation of two a settled delivery is followed by
 /// the next question, and a flush of the disk is saved if both are committed at once.
 const COMPANY: Duration = Duration::from_micros(400);
-/// Idle times after which the messages in memory are dropped: 10 minutes. To read those of a hundred
-/// Rooms again takes a second of processor time.
+/// Further idle times after which most of the messages in memory are dropped: about 10 minutes. To read
+/// those of a hundred Rooms again takes a second of processor time.
 const QUIET_FOR: u32 = 60;
 /// Bytes of one group after which no further change joins.
 const GROUP_BYTES: usize = 8 << 20;
@@ -184,7 +184,7 @@ impl Writer {
 
     /// The first order after a quiet time. None at the end.
     fn next_after_idle(&self) -> Option<Order> {
-        match self.orders.recv_timeout(QUIET_FOR * self.idle) {
+        match self.orders.recv_timeout(self.idle.saturating_mul(QUIET_FOR)) {
             Ok(first) => Some(first),
             Err(RecvTimeoutError::Timeout) => {
                 self.known.talks.shrink();

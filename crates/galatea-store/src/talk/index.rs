@@ -17,12 +17,13 @@ use crate::terms::{Asked, Stems};
 
 /// Messages read of a Room, the newest, and kept if there are more.
 pub(crate) const MOST: usize = 500;
-/// Messages by which a Room may grow beyond that before the oldest are dropped.
+/// Messages by which a Room may grow beyond those kept one by one before the oldest leave; a Room with
+/// a large index by more.
 pub(super) const SLACK: usize = 125;
-/// Messages of a Room that is known whole that are not in its index: a search looks at each of them,
-/// some 70 ns. To add some to the index costs as much as to make it, so more wait for a larger one.
+/// Messages of a whole Room that stay outside its index. A search looks at each, some 70 ns. To add a few
+/// to the index costs as much as to make it anew, so more of them wait for a larger index.
 pub(super) const FEW: usize = 32;
-/// The index is made anew when one message waits for so many that it has.
+/// The index is made anew when the messages outside it are one for so many in it.
 const ONE_IN: usize = 32;
 
 /// How much of a Room is known.
@@ -56,11 +57,13 @@ pub(crate) struct Talk {
     messages: Vec<Message>,
     /// Places in `messages`, by time; of equal times by number.
     order: Vec<u32>,
-    /// The terms of all messages as numbers. A search reads all of them, which is fast as long as they
+    /// The terms of the messages kept one by one, as numbers. A search reads all of them, which is fast as long as they
     /// lie in one piece.
     terms: Vec<u32>,
     /// Messages that were added before the Room was read.
     early: Vec<Message>,
+    /// Messages that were added since, with older times than those in `messages`.
+    late: Vec<Message>,
     /// Which of the messages that are not here have the words that were asked for.
     older: Older,
     version: u64,
@@ -110,11 +113,13 @@ impl Talk {
         for message in early {
             self.add(message);
         }
+        self.add_late();
         self.bound();
     }
 
-    /// Adds a message that was committed; false if it was known. The caller drops the oldest, see
-    /// [`Talk::bound`].
+    /// Adds a message that was committed; false if it was known, or is older than those kept one by one.
+    /// The caller drops the oldest, see [`Talk::bound`], and adds the older ones, see
+    /// [`Talk::add_late`].
     pub(super) fn add(&mut self, message: Message) -> bool {
         match self.extent {
             Extent::Unread => {
@@ -127,12 +132,12 @@ impl Talk {
             return false;
         };
         let has_older = self.extent == Extent::Newest || self.older.is_complete();
-        if has_older && self.is_older(message.at) {
-            self.version += 1;
-            if !self.older.is_empty() {
-                let message = message.analysed(&mut lock(&self.stems));
-                self.older.add(&[message], &self.terms);
-            }
+        // All in the index come before all that are not, in the order of times and numbers.
+        let oldest = self.order.first().and_then(|place| self.messages.get(*place as usize));
+        if has_older
+            && oldest.is_some_and(|oldest| (message.at, message.seq) < (oldest.at, oldest.seq))
+        {
+            self.late.push(message);
             return false;
         }
         let (is_last, at) = (place == self.messages.len(), message.at);
@@ -145,6 +150,37 @@ impl Talk {
             _ => self.arrange(),
         }
         true
+    }
+
+    /// Whether messages wait for [`Talk::add_late`].
+    pub(super) fn has_late(&self) -> bool {
+        !self.late.is_empty()
+    }
+
+    /// Adds messages that are older than those kept one by one, all of a commit at once: each time the
+    /// index is made anew.
+    pub(super) fn add_late(&mut self) {
+        let late = std::mem::take(&mut self.late);
+        self.version += 1;
+        if self.older.is_empty() {
+            return;
+        }
+        let mut stems = lock(&self.stems);
+        let late: Vec<Message> = late.into_iter().map(|of| of.analysed(&mut stems)).collect();
+        drop(stems);
+        self.add_to_older(&late);
+    }
+
+    /// Adds messages to those that are not kept one by one.
+    fn add_to_older(&mut self, messages: &[Message]) {
+        let had_index = self.older.is_complete();
+        self.older.add(messages, &self.terms);
+        if had_index && !self.older.is_complete() {
+            // It became too large. What was in it is unknown now: the next search reads the newest
+            // messages.
+            self.extent = Extent::Newest;
+            self.is_stale = true;
+        }
     }
 
     /// Whether a time is before that of all messages here.
@@ -183,7 +219,7 @@ impl Talk {
             }
         } else if many > 0 && self.extent == Extent::Newest && !self.older.is_empty() {
             let leaving = self.oldest(many);
-            self.older.add(&leaving, &self.terms);
+            self.add_to_older(&leaving);
         }
         if many == 0 {
             return;
@@ -201,16 +237,13 @@ impl Talk {
         if self.older.is_too_large() {
             return false;
         }
-        let had_index = self.older.is_complete();
-        if !had_index {
+        if !self.older.is_complete() {
             self.older = Older::of_none();
-        }
-        let leaving = self.oldest(many);
-        self.older.add(&leaving, &self.terms);
-        if had_index && !self.older.is_complete() {
-            // What was in it is unknown now. The next search reads the newest messages.
-            self.extent = Extent::Newest;
-            self.is_stale = true;
+            let leaving = self.oldest(many);
+            self.older.add(&leaving, &self.terms);
+        } else {
+            let leaving = self.oldest(many);
+            self.add_to_older(&leaving);
         }
         self.older.is_complete()
     }
@@ -320,20 +353,16 @@ impl Talk {
     }
 
     /// Of each word the messages of the whole Room that have it and that a query may show, the newest
-    /// first, and how many have it.
-    pub(crate) fn whole(&mut self, query: &RecallQuery, asked: &[Asked]) -> Vec<(Having, usize)> {
-        let newest = self.having(query, asked);
-        let older = self.older.all();
-        let both = newest.into_iter().zip(asked).map(|(mut list, asked)| {
-            let mut many = list.len();
-            if let Some((rest, older)) = older.map(|older| older.having_of(query, asked)) {
-                list.extend(rest);
-                many += older;
+    /// first.
+    pub(crate) fn whole(&mut self, query: &RecallQuery, asked: &[Asked]) -> Vec<Having> {
+        let mut lists = self.having(query, asked);
+        if let Some(older) = self.older.all() {
+            for (list, asked) in lists.iter_mut().zip(asked) {
+                list.extend(older.having_of(query, asked));
+                list.truncate(NEWEST);
             }
-            list.truncate(NEWEST);
-            (list, many)
-        });
-        both.collect()
+        }
+        lists
     }
 
     /// Of each word the messages kept one by one that have it and that a query may show.

@@ -147,7 +147,7 @@ impl Message {
     }
 }
 
-/// Half of an id: two messages of a Room have the same half once in 10^11 Rooms of 10,000 messages.
+/// An id in 64 bits. Of 10,000 messages two have the same once in 10^11 Rooms.
 pub(super) fn short_id(id: MemoryId) -> u64 {
     let (high, low) = id.0.as_u64_pair();
     high ^ low

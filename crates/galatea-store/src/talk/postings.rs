@@ -19,7 +19,7 @@ use crate::terms::Asked;
 struct Past {
     at: i64,
     seq: i64,
-    /// Its id, shortened. Two messages with the same one change together.
+    /// Its id, shortened. A change of another message with the same one drops the Room as well.
     id: u64,
     characters: u32,
     /// Its place in `Postings::people`.
@@ -154,22 +154,20 @@ impl Postings {
 
     /// The messages that have a word, the newest first, at most [`NEWEST`].
     pub(super) fn having(&self, asked: &Asked) -> Having {
-        self.newest(asked, |_| true).0
+        self.newest(asked, |_| true)
     }
 
-    /// The same of messages that a query may show; and how many have the word, whether it may show them
-    /// or not.
-    pub(super) fn having_of(&self, query: &RecallQuery, asked: &Asked) -> (Having, usize) {
+    /// The same of messages that a query may show.
+    pub(super) fn having_of(&self, query: &RecallQuery, asked: &Asked) -> Having {
         self.newest(asked, |past| {
             self.people.get(usize::from(past.person)).is_some_and(|of| fits(query, *of, past.at))
         })
     }
 
-    fn newest(&self, asked: &Asked, is_shown: impl Fn(&Past) -> bool) -> (Having, usize) {
+    fn newest(&self, asked: &Asked, is_shown: impl Fn(&Past) -> bool) -> Having {
         // Of each form the places that are left, the newest last. The exact form comes first.
         let forms = numbers::terms_of(asked).map(|(term, exact)| (self.places_of(term), exact));
         let mut forms: Vec<(&[u16], bool)> = forms.filter(|(left, _)| !left.is_empty()).collect();
-        let many = forms.iter().map(|(left, _)| left.len()).max().unwrap_or(0);
         let mut found = Having::new();
         while found.len() < NEWEST
             && let Some(place) = forms.iter().filter_map(|(left, _)| left.last()).max().copied()
@@ -184,7 +182,7 @@ impl Postings {
             let past = self.messages.get(usize::from(place)).filter(|past| is_shown(past));
             found.extend(past.map(|past| (past.seq, is_exact)));
         }
-        (found, many)
+        found
     }
 
     /// How many messages it has.

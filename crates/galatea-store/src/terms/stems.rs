@@ -9,7 +9,7 @@ use super::{split::head, stop::Language};
 /// The stem of a word, if it is another word.
 type Stem = Option<Box<str>>;
 
-/// The stems of words in texts that are analysed one after the other.
+/// The stems of words in recent texts and questions.
 #[derive(Debug, Default)]
 pub(crate) struct Stems {
     /// Each word with its stem in the languages that were asked for.

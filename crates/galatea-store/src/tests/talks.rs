@@ -6,9 +6,10 @@ use galatea_core::{
     store::{InboxStore, Ingest, MemoryStore, Mutation, RecallQuery, RecallStore},
 };
 use galatea_testkit::{postgres::Database as Server, store_suite::fixtures::Scene};
+use std::time::Duration;
 
 use crate::{
-    Backend, Database,
+    Backend, Database, SqliteOptions,
     talk::{MOST, PAGE},
 };
 
@@ -177,4 +178,33 @@ async fn nothing_is_kept_of_an_incomplete_index() {
     let mut both = found(&store, scene, "kettle").await;
     both.sort();
     assert_eq!(both, ["a late kettle", "the first kettle"]);
+}
+
+#[tokio::test]
+async fn rooms_are_dropped_after_a_long_quiet_time() {
+    let folder = tempfile::tempdir().unwrap();
+    // They are kept for sixty times as long, which must not pass before all are there.
+    let idle = Duration::from_millis(50);
+    let options = SqliteOptions { idle, ..SqliteOptions::default() };
+    let store = Database::sqlite(folder.path().join("galatea.db"), options).await.unwrap();
+    let Backend::Sqlite(sqlite) = &store.0.backend else { unreachable!() };
+    let talks = &sqlite.known.talks;
+    let scenes = [(); 3].map(|()| Scene::new());
+    for scene in scenes {
+        assert!(found(&store, scene, "kettle").await.is_empty());
+        let long = format!("kettle {}", "x".repeat(1 << 20));
+        store.save_memories(&[scene.memory(&long, 1)]).await.unwrap();
+    }
+    // All are kept for a while, and one afterwards.
+    assert!(talks.bytes() > 3 << 20, "{}", talks.bytes());
+    let dropped = async {
+        while talks.bytes() > 2 << 20 {
+            tokio::time::sleep(idle).await;
+        }
+    };
+    tokio::time::timeout(Duration::from_secs(30), dropped).await.expect("they are kept");
+    for scene in scenes {
+        assert_eq!(found(&store, scene, "kettle").await.len(), 1, "it is read again");
+    }
+    store.close().await;
 }

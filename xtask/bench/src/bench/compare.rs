@@ -36,7 +36,7 @@ impl Compared {
         Self { unit, parts }
     }
 
-    /// The medians of both, then the lowest, the median and the highest change from the other to the
+    /// The medians of both, then the median, the lowest and the highest change from the other to the
     /// one in a part, in percent.
     fn line(&self) -> String {
         let one = median(self.parts.iter().map(|[one, _]| *one));
