@@ -7,12 +7,14 @@
 //! has committed since (`postgres/tail.rs`). What changes or removes messages drops their Rooms; the
 //! writer asks which these are before it carries out such a change.
 
+mod handle;
 mod index;
 mod message;
 mod numbers;
 mod older;
 mod postings;
 mod rows;
+mod space;
 
 use galatea_core::{
     AgentId, Memory, MemoryId, MemoryKind, RoomId, store::RecallQuery, visibility::View,
@@ -23,17 +25,15 @@ use std::{
     time::{Duration, Instant},
 };
 
+#[cfg(test)]
+pub(crate) use self::index::PAGE;
 pub(crate) use self::{
-    index::{Extent, MOST, PAGE, Talk, Unread},
+    handle::Handle,
+    index::{Extent, MOST, Talk},
     message::{Having, Message, NEWEST, Shown},
     rows::text_of,
 };
-use crate::{
-    change::Changed,
-    dialect::{Dialects, Statement, Value, values},
-    plan::no_index,
-    terms::Stems,
-};
+use crate::{change::Changed, dialect::Dialects, plan::no_index, terms::Stems};
 
 /// Bytes kept, about, and twice as many while the Rooms in use grow: a hundred Rooms of [`MOST`] messages, or many more short ones.
 const BYTES: usize = 16 << 20;
@@ -99,60 +99,6 @@ struct Kept {
     bytes: usize,
     since: Instant,
     used: Instant,
-}
-
-/// A Room's talk as one search uses it.
-#[derive(Clone)]
-pub(crate) struct Handle {
-    pub(crate) key: Key,
-    talk: Arc<Mutex<Talk>>,
-    stems: Arc<Mutex<Stems>>,
-}
-
-impl Handle {
-    pub(crate) fn talk(&self) -> MutexGuard<'_, Talk> {
-        // Every change is whole before anything in it could panic.
-        self.talk.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    pub(crate) fn extent(&self) -> Extent {
-        self.talk().extent()
-    }
-
-    /// Messages that were read with their terms. Takes some microseconds for each.
-    pub(crate) fn analysed(&self, messages: Vec<Message>) -> Vec<Message> {
-        // Taken out, since others may need the lock. They begin with an empty map meanwhile.
-        let mut stems = std::mem::take(&mut *lock(&self.stems));
-        let messages = message::analysed(messages, &mut stems);
-        let mut kept = lock(&self.stems);
-        if kept.len() < stems.len() {
-            *kept = stems;
-        }
-        messages
-    }
-
-    /// Whether a query can be answered from here: it has no conditions that leave out most messages of
-    /// a Room that is not known whole.
-    pub(crate) fn fits(&self, query: &RecallQuery) -> bool {
-        let talk = self.talk();
-        let is_narrow = !query.people.is_empty()
-            || query.since.is_some()
-            || query.before.is_some_and(|before| talk.is_older(before.0));
-        talk.extent() == Extent::Whole || !is_narrow
-    }
-
-    /// Reads the Room's newest messages, one more than are kept.
-    pub(crate) fn read(&self) -> Statement {
-        let (agent, room) = self.key;
-        READ.with(values![room.0, agent.0, Value::Int(i64::try_from(MOST + 1).ok())])
-    }
-
-    /// Reads the next messages of which terms are to be known.
-    pub(crate) fn read_before(&self, unread: Unread) -> Statement {
-        let ((agent, room), (at, seq)) = (self.key, unread.before);
-        let most = Value::Int(i64::try_from(PAGE).ok());
-        READ_BEFORE.with(values![room.0, agent.0, at, seq, most])
-    }
 }
 
 impl Talks {

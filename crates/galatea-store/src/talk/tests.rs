@@ -4,7 +4,7 @@ use galatea_core::{EntityId, MemoryId, Timestamp, store::RecallQuery};
 use galatea_testkit::store_suite::fixtures::Scene;
 use uuid::Uuid;
 
-use super::{index::SLACK, *};
+use super::{space::SLACK, *};
 use crate::terms;
 
 fn id(seq: i64) -> MemoryId {
