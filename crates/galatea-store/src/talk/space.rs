@@ -12,10 +12,10 @@ use super::{
 /// Messages by which a Room may grow beyond those kept one by one before the oldest leave; a Room with
 /// a large index by more.
 pub(super) const SLACK: usize = 125;
-/// Messages of a whole Room that stay outside its index. A search looks at each, some 70 ns. To add a few
-/// to the index costs as much as to make it anew, so more of them wait for a larger index.
+/// Messages of a whole Room that are not in its index. A search compares each of them, some 70 ns.
 pub(super) const FEW: usize = 32;
-/// The index is made anew when the messages outside it are one for so many in it.
+/// The index is rebuilt when the messages outside of it exceed this fraction of those in it. A rebuild
+/// takes time proportional to the size of the index.
 const ONE_IN: usize = 32;
 
 impl Talk {
@@ -24,8 +24,8 @@ impl Talk {
         !self.late.is_empty()
     }
 
-    /// Adds messages that are older than those kept one by one, all of a commit at once: each time the
-    /// index is made anew.
+    /// Adds messages that are older than those kept one by one. Each call rebuilds the index, so the
+    /// messages of one commit are added together.
     pub(super) fn add_late(&mut self) {
         let late = std::mem::take(&mut self.late);
         self.version += 1;

@@ -17,6 +17,8 @@ use super::{
 const PARTS: usize = 6;
 /// Parts in which the database is filled.
 const FILLING: usize = 2;
+/// Parts after a restart, of which the first reads the rooms again.
+const AFTER_RESTART: usize = 2;
 /// Rounds of one part with one question in each of 100 rooms.
 const ROUNDS: usize = 20;
 /// Questions of one part in one room.
@@ -111,11 +113,11 @@ pub(super) async fn run(
     for child in children {
         child.stop().await?;
     }
-    // What is in memory of the Rooms is gone, so the first part reads them.
     let children = start().await?;
     let limit = plan.rooms.limit;
     let rooms = Amount::rooms(ROUNDS.min(plan.rooms.rounds), limit);
-    measure("100 rooms, one question each, after a restart", &children, 2, rooms).await?;
+    let after_restart = "100 rooms, one question each, after a restart";
+    measure(after_restart, &children, AFTER_RESTART, rooms).await?;
     measure("100 rooms, one question each", &children, PARTS, rooms).await?;
     let one_room = Amount::one_by_one(ONE_ROOM.min(plan.one_room.rounds), limit);
     measure("one room, one question at a time", &children, PARTS, one_room).await?;
