@@ -93,7 +93,7 @@ impl Database {
         query: &RecallQuery,
     ) -> Result<Vec<Recalled>> {
         let (talk, mut words) = (talk_in_sqlite(sqlite, query).await?, None);
-        let question = Arc::new(Question::new(query, sqlite.known.talks.stems()));
+        let question = Arc::new(Question::new(query, &mut sqlite.known.talks.stems()));
         if talk.is_some() && query.meanings.is_empty() {
             let source = Source::Unconnected;
             let search = Search::new(source, query, Arc::clone(&question), talk.clone());
@@ -190,7 +190,7 @@ async fn recall_in_postgres(
     query: &RecallQuery,
     talk: Option<Handle>,
 ) -> Result<(Vec<Recalled>, bool)> {
-    let question = Arc::new(Question::new(query, postgres.talks.stems()));
+    let question = Arc::new(Question::new(query, &mut postgres.talks.stems()));
     let found = Search::new(Source::Postgres(postgres), query, question, talk).find().await?;
     let all = found.fused.len();
     let hits = Source::Postgres(postgres).hits(query, found).await?;

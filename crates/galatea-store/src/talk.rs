@@ -147,8 +147,8 @@ impl Talks {
     }
 
     /// Stems of words in recent questions and new messages.
-    pub(crate) fn stems(&self) -> &Mutex<Stems> {
-        &self.stems
+    pub(crate) fn stems(&self) -> MutexGuard<'_, Stems> {
+        lock(&self.stems)
     }
 
     /// Returns the Room as [`Talks::of`] does. If the cache has no space, returns an uncached Room,

@@ -1,10 +1,7 @@
 //! What a search by words looks up in SQLite, and what it finds before it asks the index.
 
 use galatea_core::{fusion, store::RecallQuery};
-use std::{
-    collections::HashMap,
-    sync::{Mutex, PoisonError},
-};
+use std::collections::HashMap;
 
 use super::rank::Found;
 use crate::terms::{self, Asked, Stems};
@@ -22,12 +19,10 @@ pub(super) struct Question {
 }
 
 impl Question {
-    pub(super) fn new(query: &RecallQuery, stems: &Mutex<Stems>) -> Self {
+    pub(super) fn new(query: &RecallQuery, stems: &mut Stems) -> Self {
         let names: Vec<&str> = query.names.iter().map(String::as_str).collect();
         let text = fusion::embedded_question(&query.text, &names);
-        // A stem is added whole or not at all.
-        let mut stems = stems.lock().unwrap_or_else(PoisonError::into_inner);
-        let asked = terms::of_question(&text, &mut stems);
+        let asked = terms::of_question(&text, stems);
         let lookup = Lookup::new(&asked);
         Self { asked, lookup }
     }
