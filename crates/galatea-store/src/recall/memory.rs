@@ -44,7 +44,8 @@ impl Search<'_, '_> {
         let found = talk.whole(self.query, &self.question.asked);
         // In a larger Room no word is left out: PostgreSQL does not know how many of its messages have one.
         let often = Some(talk.len()).filter(|len| *len <= MOST).map_or(usize::MAX, rank::often);
-        rank::score(&found.into_iter().map(Found::all).collect::<Vec<_>>(), often)
+        let found: Vec<Found<u32>> = found.into_iter().map(Found::all).collect();
+        rank::score_places(&found, often, talk.len(), |place| talk.number(place))
     }
 
     /// Reads the terms of some older messages of a Room, so that a word that none of them has is not

@@ -18,16 +18,17 @@ const EXACT: f64 = 1.33;
 
 /// What a word was found in.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Found {
-    /// The newest memories that have it, and whether in the form that was asked for.
-    pub(super) rows: Vec<(i64, bool)>,
+pub(super) struct Found<N = i64> {
+    /// The newest memories that have it, by number or by place in a Room, and whether in the form that
+    /// was asked for.
+    pub(super) rows: Vec<(N, bool)>,
     /// How many have it, as far as that is known.
     pub(super) with: usize,
 }
 
-impl Found {
+impl<N> Found<N> {
     /// All memories that have a word.
-    pub(super) fn all(rows: Vec<(i64, bool)>) -> Self {
+    pub(super) fn all(rows: Vec<(N, bool)>) -> Self {
         Self { with: rows.len(), rows }
     }
 }
@@ -50,45 +51,65 @@ pub(super) struct Listed {
 /// A map by the numbers of memories.
 pub(super) type BySeq<V> = HashMap<i64, V, BuildHasherDefault<Mix>>;
 
-/// All memories listed, in no order.
+/// All memories listed, in no order. See [`score_places`].
+pub(super) fn score(found: &[Found], often: usize) -> Vec<Listed> {
+    let mut numbers: Vec<i64> = Vec::new();
+    let mut known: BySeq<u32> = BySeq::default();
+    known.reserve(found.iter().map(|of| of.rows.len()).max().unwrap_or(0));
+    let mut place = |(seq, exact): &(i64, bool)| {
+        let place = *known.entry(*seq).or_insert_with(|| {
+            numbers.push(*seq);
+            // Far fewer than 2^32 memories are listed.
+            u32::try_from(numbers.len() - 1).unwrap_or(u32::MAX)
+        });
+        (place, *exact)
+    };
+    let found: Vec<Found<u32>> = found
+        .iter()
+        .map(|of| Found { rows: of.rows.iter().map(&mut place).collect(), with: of.with })
+        .collect();
+    score_places(&found, often, numbers.len(), |place| numbers.get(place).copied())
+}
+
+/// All memories listed, in no order. Each list has their places, which are less than `places`; `number`
+/// gives the number of the memory at a place.
 ///
 /// BM25 with each word counted once, in the exact form [`EXACT`] times as much, and with the rarity of a word
 /// among what was found; the length comes later, see [`by_length`]. Words that `often` memories have
 /// are left out.
-pub(super) fn score(found: &[Found], often: usize) -> Vec<Listed> {
-    let rows = found.iter().flat_map(|of| &of.rows);
-    // Each memory's place in `sums`, and these of all rows: a row is looked up once.
-    let mut places: BySeq<usize> = BySeq::default();
-    places.reserve(found.iter().map(|of| of.rows.len()).max().unwrap_or(0));
-    let place = |(seq, _): &(i64, bool)| {
-        let next = places.len();
-        *places.entry(*seq).or_insert(next)
-    };
-    let of_rows: Vec<usize> = rows.map(place).collect();
-    let mut of_rows = of_rows.as_slice();
-    let total = count(4 * places.len()).max(1_000.0);
-    // Of each memory its number, its score, and the rarity of the words that it has.
-    let mut sums = vec![(0, 0.0, 0.0); places.len()];
-    let mut asked = 0.0;
-    for of in found {
-        let (own, rest) = of_rows.split_at(of.rows.len());
-        of_rows = rest;
-        if of.rows.len() >= often {
-            continue;
+pub(super) fn score_places(
+    found: &[Found<u32>],
+    often: usize,
+    places: usize,
+    number: impl Fn(usize) -> Option<i64>,
+) -> Vec<Listed> {
+    // Of each place whether a memory is listed there, its score, and the rarity of the words that it
+    // has.
+    let mut sums = vec![(false, 0.0, 0.0); places];
+    let mut listed = 0;
+    for (place, _) in found.iter().flat_map(|of| &of.rows) {
+        if let Some((is_listed, ..)) = sums.get_mut(*place as usize) {
+            listed += usize::from(!std::mem::replace(is_listed, true));
         }
+    }
+    let total = count(4 * listed).max(1_000.0);
+    let mut asked = 0.0;
+    for of in found.iter().filter(|of| of.rows.len() < often) {
         let with = count(of.with);
         let rarity = ((total - with + 0.5).max(0.5) / (with + 0.5)).ln_1p();
         asked += rarity;
-        for ((seq, exact), place) in of.rows.iter().zip(own) {
-            let (number, score, has) = &mut sums[*place];
-            *number = *seq;
-            *score += if *exact { EXACT } else { 1.0 } * rarity;
-            *has += if *exact { 1.0 } else { 1.0 / EXACT } * rarity;
+        for (place, exact) in &of.rows {
+            if let Some((_, score, has)) = sums.get_mut(*place as usize) {
+                *score += if *exact { EXACT } else { 1.0 } * rarity;
+                *has += if *exact { 1.0 } else { 1.0 / EXACT } * rarity;
+            }
         }
     }
-    let listed = |(seq, score, has)| Listed { seq, score, coverage: has / asked };
-    let has_one = |(_, score, _): &(i64, f64, f64)| *score > 0.0;
-    sums.into_iter().filter(has_one).map(listed).collect()
+    let listed = |(place, (_, score, has)): (usize, (bool, f64, f64))| {
+        Some(Listed { seq: number(place)?, score, coverage: has / asked })
+    };
+    let has_one = |(_, (_, score, _)): &(usize, (bool, f64, f64))| *score > 0.0;
+    sums.into_iter().enumerate().filter(has_one).filter_map(listed).collect()
 }
 
 /// The best, the best first; of equals the newest.

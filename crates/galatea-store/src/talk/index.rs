@@ -8,7 +8,7 @@ use std::{
 
 use super::{
     lock,
-    message::{Having, Message, NEWEST, Position, Shown},
+    message::{Having, Message, NEWEST, Places, Position, Shown},
     numbers::Numbers,
     older::Older,
     postings::Postings,
@@ -245,25 +245,46 @@ impl Talk {
 
     /// Of each word the messages of the whole Room that have it and that a query may show, the newest
     /// first.
-    pub(crate) fn whole(&mut self, query: &RecallQuery, asked: &[Asked]) -> Vec<Having> {
-        let mut lists = self.having(query, asked);
+    pub(crate) fn whole(&mut self, query: &RecallQuery, asked: &[Asked]) -> Vec<Places> {
+        let before = self.older.all().map_or(0, Postings::len);
+        // The index has fewer than 2^16 messages, and few are not in it.
+        let place = |order: usize, _: &Message| u32::try_from(before + order).unwrap_or(u32::MAX);
+        let mut lists = self.newest(query, asked, place);
         if let Some(older) = self.older.all() {
             for (list, asked) in lists.iter_mut().zip(asked) {
-                list.extend(older.having_of(query, asked));
+                older.add_places(query, asked, list);
                 list.truncate(NEWEST);
             }
         }
         lists
     }
 
-    /// Of each word the messages kept one by one that have it and that a query may show.
+    /// The number of the message at a place of [`Talk::whole`].
+    pub(crate) fn number(&self, place: usize) -> Option<i64> {
+        let before = self.older.all().map_or(0, Postings::len);
+        let Some(order) = place.checked_sub(before) else { return self.older.all()?.number(place) };
+        Some(self.messages.get(*self.order.get(order)? as usize)?.seq)
+    }
+
+    /// Of each word the messages kept one by one that have it and that a query may show, the newest
+    /// first.
     pub(crate) fn having(&mut self, query: &RecallQuery, asked: &[Asked]) -> Vec<Having> {
+        self.newest(query, asked, |_, message| message.seq)
+    }
+
+    /// The same, each message by what `own` says, of its place in the order of times and of itself.
+    fn newest<N: Copy + PartialEq>(
+        &mut self,
+        query: &RecallQuery,
+        asked: &[Asked],
+        own: impl Fn(usize, &Message) -> N,
+    ) -> Vec<Vec<(N, bool)>> {
         let numbers = Numbers::of(asked);
-        let mut lists: Vec<Having> = vec![Vec::new(); asked.len()];
+        let mut lists: Vec<Vec<(N, bool)>> = vec![Vec::new(); asked.len()];
         let Self { messages, order, terms, stems, .. } = self;
         let mut unlocked = None;
-        for place in order.iter().rev() {
-            let Some(message) = messages.get_mut(*place as usize) else { continue };
+        for (place, at) in order.iter().enumerate().rev() {
+            let Some(message) = messages.get_mut(*at as usize) else { continue };
             if !message.fits(query) {
                 continue;
             }
@@ -271,7 +292,7 @@ impl Talk {
                 message.analyse(unlocked.get_or_insert_with(|| lock(stems)));
             }
             message.store_in(terms);
-            message.list_in(terms, &numbers, &mut lists);
+            message.list_in(terms, &numbers, own(place, message), &mut lists);
         }
         lists
     }

@@ -8,6 +8,9 @@ use crate::terms::{self, Stems};
 /// Messages with a word, the newest first, and whether in the form that was asked for.
 pub(crate) type Having = Vec<(i64, bool)>;
 
+/// The same with the places of the messages in the order of a Room that is known whole, the oldest at 0.
+pub(crate) type Places = Vec<(u32, bool)>;
+
 /// Messages with a word that count, the newest.
 pub(crate) const NEWEST: usize = 400;
 
@@ -122,14 +125,20 @@ impl Message {
             }
     }
 
-    /// Adds it to the list of each word that it has.
-    pub(super) fn list_in(&self, all: &[u32], numbers: &Numbers, lists: &mut [Having]) {
+    /// Adds it to the list of each word that it has, by its number or place.
+    pub(super) fn list_in<N: Copy + PartialEq>(
+        &self,
+        all: &[u32],
+        numbers: &Numbers,
+        own: N,
+        lists: &mut [Vec<(N, bool)>],
+    ) {
         for term in self.terms(all).iter().filter(|term| numbers.may_have(**term)) {
             for (word, exact) in numbers.positions_of(*term) {
                 let Some(list) = lists.get_mut(word) else { continue };
                 match list.last_mut() {
-                    Some((seq, before)) if *seq == self.seq => *before |= exact,
-                    _ => list.push((self.seq, exact)),
+                    Some((last, before)) if *last == own => *before |= exact,
+                    _ => list.push((own, exact)),
                 }
             }
         }

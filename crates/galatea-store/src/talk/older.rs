@@ -169,7 +169,7 @@ impl Older {
         let numbers = Numbers::of(&words);
         let mut lists: Vec<Having> = vec![Vec::new(); words.len()];
         for message in messages.iter().rev() {
-            message.list_in(terms, &numbers, &mut lists);
+            message.list_in(terms, &numbers, message.seq, &mut lists);
         }
         let joined = lists.into_iter().zip(before).map(|(mut list, before)| {
             let new: HashSet<i64> = list.iter().map(|(seq, _)| *seq).collect();

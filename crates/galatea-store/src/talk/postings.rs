@@ -1,15 +1,16 @@
 //! An index in memory of a Room's older messages: which of them have a term, and the author, time and
 //! length of each.
 
-use galatea_core::{EntityId, MemoryId, store::RecallQuery};
+use galatea_core::{EntityId, MemoryId, Timestamp, store::RecallQuery};
 use std::{
     collections::{HashMap, HashSet},
     iter::Peekable,
+    ops::Range,
     slice::Iter,
 };
 
 use super::{
-    message::{Having, Message, NEWEST, Position, Shown, fits, short_id},
+    message::{Having, Message, NEWEST, Places, Position, Shown, fits, short_id},
     numbers,
 };
 use crate::terms::Asked;
@@ -154,22 +155,58 @@ impl Postings {
 
     /// The messages that have a word, the newest first, at most [`NEWEST`].
     pub(super) fn having(&self, asked: &Asked) -> Having {
-        self.newest(asked, |_| true)
+        let number = |(place, exact): (u32, bool)| Some((self.number(place as usize)?, exact));
+        let mut newest = Vec::new();
+        self.newest(asked, 0..self.messages.len(), |_| true, &mut newest);
+        newest.into_iter().filter_map(number).collect()
     }
 
-    /// The same of messages that a query may show.
-    pub(super) fn having_of(&self, query: &RecallQuery, asked: &Asked) -> Having {
-        self.newest(asked, |past| {
-            self.people.get(usize::from(past.person)).is_some_and(|of| fits(query, *of, past.at))
-        })
+    /// Adds the places of the messages that have a word and that a query may show, the newest first, to
+    /// newer ones, up to [`NEWEST`] in all.
+    pub(super) fn add_places(&self, query: &RecallQuery, asked: &Asked, to: &mut Places) {
+        let before = |at: Option<Timestamp>, none: usize| {
+            at.map_or(none, |at| self.messages.partition_point(|past| past.at < at.0))
+        };
+        let shown = before(query.since, 0)..before(query.before, self.messages.len());
+        if query.people.is_empty() {
+            return self.newest(asked, shown, |_| true, to);
+        }
+        let is_of = |place: u16| {
+            let past = self.messages.get(usize::from(place));
+            let person = past.and_then(|past| self.people.get(usize::from(past.person)));
+            person.is_some_and(|person| query.people.contains(person))
+        };
+        self.newest(asked, shown, is_of, to);
     }
 
-    fn newest(&self, asked: &Asked, is_shown: impl Fn(&Past) -> bool) -> Having {
+    fn newest(
+        &self,
+        asked: &Asked,
+        within: Range<usize>,
+        is_shown: impl Fn(u16) -> bool,
+        to: &mut Places,
+    ) {
+        let cut = |places: &'_ [u16]| {
+            let [from, end] = [within.start, within.end]
+                .map(|end| places.partition_point(|place| usize::from(*place) < end));
+            from..end.max(from)
+        };
         // Of each form the places that are left, the newest last. The exact form comes first.
-        let forms = numbers::terms_of(asked).map(|(term, exact)| (self.places_of(term), exact));
-        let mut forms: Vec<(&[u16], bool)> = forms.filter(|(left, _)| !left.is_empty()).collect();
-        let mut found = Having::new();
-        while found.len() < NEWEST
+        let mut forms: Vec<(&[u16], bool)> = numbers::terms_of(asked)
+            .filter_map(|(term, exact)| {
+                let places = self.places_of(term);
+                Some((places.get(cut(places))?, exact))
+            })
+            .filter(|(left, _)| !left.is_empty())
+            .collect();
+        if let [(places, exact)] = forms.as_slice() {
+            // Most words have one form.
+            let more = NEWEST.saturating_sub(to.len());
+            let shown = places.iter().rev().copied().filter(|place| is_shown(*place));
+            to.extend(shown.take(more).map(|place| (u32::from(place), *exact)));
+            return;
+        }
+        while to.len() < NEWEST
             && let Some(place) = forms.iter().filter_map(|(left, _)| left.last()).max().copied()
         {
             let mut is_exact = false;
@@ -179,10 +216,15 @@ impl Postings {
                     is_exact |= *exact;
                 }
             }
-            let past = self.messages.get(usize::from(place)).filter(|past| is_shown(past));
-            found.extend(past.map(|past| (past.seq, is_exact)));
+            if is_shown(place) {
+                to.push((place.into(), is_exact));
+            }
         }
-        found
+    }
+
+    /// The number of the message at a place.
+    pub(super) fn number(&self, place: usize) -> Option<i64> {
+        self.messages.get(place).map(|past| past.seq)
     }
 
     /// How many messages it has.
@@ -273,6 +315,13 @@ mod tests {
         let mut by_time: Vec<&Message> = all.iter().collect();
         by_time.sort_by_key(|message| (message.at, message.seq));
         let seqs: Vec<i64> = by_time.iter().map(|message| message.seq).collect();
+        let scene = Scene::new();
+        let query = RecallQuery::new(scene.visible(), "tea", 10, Timestamp(0));
+        let times = [None, Some(Timestamp(2_000)), Some(Timestamp(9_000))];
+        let between = |since, before| RecallQuery { since, before, ..query.clone() };
+        let mut queries: Vec<RecallQuery> =
+            times.iter().flat_map(|since| times.map(|before| between(*since, before))).collect();
+        queries.push(RecallQuery { people: vec![all[0].person], ..between(times[1], times[2]) });
         for words in ["word3", "word48", "kettle", "kettles", "bicycle"] {
             let asked = &terms::asked(words)[0];
             let has = |message: &&&Message| {
@@ -288,14 +337,20 @@ mod tests {
                 .map(|m| (m.seq, m.terms(&[]).contains(&terms::number(&asked.exact))))
                 .collect();
             assert_eq!(postings.having(asked), expected, "{words}");
+            for query in &queries {
+                let shown = by_time.iter().rev().filter(has).filter(|m| m.fits(query));
+                let expected: Vec<i64> = shown.take(NEWEST).map(|m| m.seq).collect();
+                let mut found = Places::new();
+                postings.add_places(query, asked, &mut found);
+                let number = |(place, _): &(u32, bool)| postings.number(*place as usize).unwrap();
+                assert_eq!(found.iter().map(number).collect::<Vec<_>>(), expected, "{words}");
+            }
         }
         for (place, seq) in seqs.iter().enumerate() {
             let before = place.checked_sub(1).map(|before| seqs[before]);
             assert_eq!(postings.beside(*seq), Some([before, seqs.get(place + 1).copied()]));
         }
         assert_eq!(postings.last().map(|(_, seq)| seq), seqs.last().copied());
-        let scene = Scene::new();
-        let query = RecallQuery::new(scene.visible(), "tea", 10, Timestamp(0));
         let known = &all[4];
         assert_eq!(postings.shown(&query, known.seq), Some(known.shown()));
         let since = Some(Timestamp(known.at + 1));

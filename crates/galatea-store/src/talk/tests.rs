@@ -5,7 +5,7 @@ use galatea_testkit::store_suite::fixtures::Scene;
 use uuid::Uuid;
 
 use super::{space::SLACK, *};
-use crate::terms;
+use crate::terms::{self, Asked};
 
 fn id(seq: i64) -> MemoryId {
     MemoryId(Uuid::from_u128(u128::try_from(seq + 10).unwrap()))
@@ -128,10 +128,8 @@ fn of_a_large_room_the_newest_are_kept_and_the_words_of_others() {
 fn a_whole_room_is_known_by_its_words_however_many_messages_it_has() {
     let (scene, talks) = (Scene::new(), Talks::of_one_process());
     let handle = talks.of(&asking(&scene, "tea")).unwrap();
-    let whole = |text: &str, query: &RecallQuery| {
-        let found = handle.talk().whole(query, &terms::asked(text)).swap_remove(0);
-        found.into_iter().map(|(seq, _)| seq).collect::<Vec<_>>()
-    };
+    let whole =
+        |text: &str, query: &RecallQuery| having_whole(&handle, query, &terms::asked(text)[..1]);
     let of = |text: &str| whole(text, &asking(&scene, text));
     talks.keep(&handle, vec![message(-2, -2, "two kettles"), message(-1, -1, "水曜日")]);
     add(&talks, &scene, many(1..1_000));
@@ -237,15 +235,16 @@ fn a_message_at_the_border_of_the_index_is_there_once() {
     add(&talks, &scene, teas(0..1));
     assert!(!is_kept(100) && !is_kept(0));
     assert!(talks.bytes() > bytes, "the older one is counted");
-    let found = having_whole(&handle, &query);
+    let found = having_whole(&handle, &query, &terms::asked(&query.text));
     assert_eq!(found, (0..300).rev().collect::<Vec<i64>>());
     assert_eq!(handle.talk().len(), 300);
     assert_eq!(handle.talk().beside(0), Some([None, Some(1)]));
 }
 
-fn having_whole(handle: &Handle, query: &RecallQuery) -> Vec<i64> {
-    let lists = handle.talk().whole(query, &terms::asked(&query.text));
-    lists.into_iter().flatten().map(|(seq, _)| seq).collect()
+fn having_whole(handle: &Handle, query: &RecallQuery, asked: &[Asked]) -> Vec<i64> {
+    let mut talk = handle.talk();
+    let lists = talk.whole(query, asked);
+    lists.into_iter().flatten().filter_map(|(place, _)| talk.number(place as usize)).collect()
 }
 
 #[test]
