@@ -115,7 +115,25 @@ mod other {
 #[cfg(all(test, target_os = "linux"))]
 mod tests {
     use super::linux::Ledger;
-    use std::time::Duration;
+    use nix::libc;
+    use std::{ptr, time::Duration};
+
+    #[test]
+    #[allow(unsafe_code, reason = "memory of C, and what the allocator says of an address")]
+    fn memory_of_rust_and_of_c_is_the_allocators() {
+        let of_rust = Box::new(1);
+        // SAFETY: the call looks up whether an address is the allocator's, and reads nothing there.
+        let is_ours = |address| unsafe { libmimalloc_sys::mi_is_in_heap_region(address) };
+        assert!(is_ours(ptr::from_ref(&*of_rust).cast()), "Rust");
+        // SAFETY: what was allocated is freed once.
+        unsafe {
+            let of_c = libc::malloc(100);
+            assert!(is_ours(of_c), "C, such as SQLite");
+            libc::free(of_c);
+        }
+        let of_stack = 1;
+        assert!(!is_ours(ptr::from_ref(&of_stack).cast()), "not any address");
+    }
 
     #[test]
     fn memory_is_given_back_once_it_is_quiet_after_work() {

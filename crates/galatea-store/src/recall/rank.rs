@@ -83,33 +83,36 @@ pub(super) fn score_places(
     places: usize,
     number: impl Fn(usize) -> Option<i64>,
 ) -> Vec<Listed> {
-    // Of each place whether a memory is listed there, its score, and the rarity of the words that it
-    // has.
-    let mut sums = vec![(false, 0.0, 0.0); places];
-    let mut listed = 0;
+    // Of each place the number of its sums, from 1: a large Room has many places without.
+    let mut numbered = vec![0_u32; places];
+    // Of each memory its place, its score, and the rarity of the words that it has.
+    let mut sums: Vec<(usize, f64, f64)> = Vec::new();
     for (place, _) in found.iter().flat_map(|of| &of.rows) {
-        if let Some((is_listed, ..)) = sums.get_mut(*place as usize) {
-            listed += usize::from(!std::mem::replace(is_listed, true));
+        let place = *place as usize;
+        if let Some(number) = numbered.get_mut(place).filter(|number| **number == 0) {
+            sums.push((place, 0.0, 0.0));
+            // As many as places, whose numbers are of the same type.
+            *number = u32::try_from(sums.len()).unwrap_or(u32::MAX);
         }
     }
-    let total = count(4 * listed).max(1_000.0);
+    let total = count(4 * sums.len()).max(1_000.0);
     let mut asked = 0.0;
     for of in found.iter().filter(|of| of.rows.len() < often) {
         let with = count(of.with);
         let rarity = ((total - with + 0.5).max(0.5) / (with + 0.5)).ln_1p();
         asked += rarity;
         for (place, exact) in &of.rows {
-            if let Some((_, score, has)) = sums.get_mut(*place as usize) {
+            let at = numbered.get(*place as usize).and_then(|number| number.checked_sub(1));
+            if let Some((_, score, has)) = at.and_then(|at| sums.get_mut(at as usize)) {
                 *score += if *exact { EXACT } else { 1.0 } * rarity;
                 *has += if *exact { 1.0 } else { 1.0 / EXACT } * rarity;
             }
         }
     }
-    let listed = |(place, (_, score, has)): (usize, (bool, f64, f64))| {
-        Some(Listed { seq: number(place)?, score, coverage: has / asked })
-    };
-    let has_one = |(_, (_, score, _)): &(usize, (bool, f64, f64))| *score > 0.0;
-    sums.into_iter().enumerate().filter(has_one).filter_map(listed).collect()
+    let has_one = |(_, score, _): &(usize, f64, f64)| *score > 0.0;
+    let listed =
+        |(place, score, has)| Some(Listed { seq: number(place)?, score, coverage: has / asked });
+    sums.into_iter().filter(has_one).filter_map(listed).collect()
 }
 
 /// The best, the best first; of equals the newest.

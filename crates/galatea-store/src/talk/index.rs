@@ -272,7 +272,8 @@ impl Talk {
         self.newest(query, asked, |_, message| message.seq)
     }
 
-    /// The same, each message by what `own` says, of its place in the order of times and of itself.
+    /// The same. `own` gives what stands for a message in a list, from its place in the order of times and
+    /// the message.
     fn newest<N: Copy + PartialEq>(
         &mut self,
         query: &RecallQuery,

@@ -188,7 +188,7 @@ impl Postings {
     ) {
         let cut = |places: &'_ [u16]| {
             let [from, end] = [within.start, within.end]
-                .map(|end| places.partition_point(|place| usize::from(*place) < end));
+                .map(|bound| places.partition_point(|place| usize::from(*place) < bound));
             from..end.max(from)
         };
         // Of each form the places that are left, the newest last. The exact form comes first.
@@ -200,7 +200,7 @@ impl Postings {
             .filter(|(left, _)| !left.is_empty())
             .collect();
         if let [(places, exact)] = forms.as_slice() {
-            // Most words have one form.
+            // With one form there is nothing to merge.
             let more = NEWEST.saturating_sub(to.len());
             let shown = places.iter().rev().copied().filter(|place| is_shown(*place));
             to.extend(shown.take(more).map(|place| (u32::from(place), *exact)));
@@ -338,12 +338,18 @@ mod tests {
                 .collect();
             assert_eq!(postings.having(asked), expected, "{words}");
             for query in &queries {
+                let is_exact = |m: &Message| m.terms(&[]).contains(&terms::number(&asked.exact));
                 let shown = by_time.iter().rev().filter(has).filter(|m| m.fits(query));
-                let expected: Vec<i64> = shown.take(NEWEST).map(|m| m.seq).collect();
-                let mut found = Places::new();
-                postings.add_places(query, asked, &mut found);
-                let number = |(place, _): &(u32, bool)| postings.number(*place as usize).unwrap();
-                assert_eq!(found.iter().map(number).collect::<Vec<_>>(), expected, "{words}");
+                let shown: Vec<(i64, bool)> = shown.map(|m| (m.seq, is_exact(m))).collect();
+                let number = |place: u32| postings.number(place as usize).unwrap();
+                for newer in [0, NEWEST - 3] {
+                    let mut found: Places = vec![(u32::MAX, true); newer];
+                    postings.add_places(query, asked, &mut found);
+                    let found =
+                        found[newer..].iter().map(|(place, exact)| (number(*place), *exact));
+                    let most = shown.len().min(NEWEST - newer);
+                    assert_eq!(found.collect::<Vec<_>>(), shown[..most], "{words}");
+                }
             }
         }
         for (place, seq) in seqs.iter().enumerate() {
