@@ -186,7 +186,7 @@ impl Postings {
         is_shown: impl Fn(u16) -> bool,
         to: &mut Places,
     ) {
-        let cut = |places: &'_ [u16]| {
+        let cut = |places: &[u16]| {
             let [from, end] = [within.start, within.end]
                 .map(|bound| places.partition_point(|place| usize::from(*place) < bound));
             from..end.max(from)
@@ -329,16 +329,16 @@ mod tests {
                 let stem = |stem: &String| message.terms(&[]).contains(&terms::number(stem));
                 exact || asked.stems.iter().any(stem)
             };
+            let is_exact = |m: &Message| m.terms(&[]).contains(&terms::number(&asked.exact));
             let expected: Vec<(i64, bool)> = by_time
                 .iter()
                 .rev()
                 .filter(has)
                 .take(NEWEST)
-                .map(|m| (m.seq, m.terms(&[]).contains(&terms::number(&asked.exact))))
+                .map(|m| (m.seq, is_exact(m)))
                 .collect();
             assert_eq!(postings.having(asked), expected, "{words}");
             for query in &queries {
-                let is_exact = |m: &Message| m.terms(&[]).contains(&terms::number(&asked.exact));
                 let shown = by_time.iter().rev().filter(has).filter(|m| m.fits(query));
                 let shown: Vec<(i64, bool)> = shown.map(|m| (m.seq, is_exact(m))).collect();
                 let number = |place: u32| postings.number(place as usize).unwrap();
