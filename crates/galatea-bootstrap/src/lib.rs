@@ -46,7 +46,7 @@ pub fn plugin() -> Plugin {
     .action(actions::UpdateSettings)
     .action(actions::GenerateImage)
     .action(actions::Speak)
-    .provider(providers::CharacterProvider)
+    .provider(providers::CharacterProvider::default())
     .provider(providers::Time)
     .provider(providers::WorldProvider)
     .provider(providers::Entities(Arc::clone(&meaning.people)))

@@ -6,7 +6,7 @@ use galatea_core::{
     speakers,
 };
 use std::{
-    collections::{HashMap, HashSet},
+    collections::HashMap,
     iter,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
     time::Duration,
@@ -94,10 +94,15 @@ impl RoomPeople {
         let at_hand = iter::once(turn.message)
             .chain(turn.merged.iter().rev())
             .chain(turn.recent.iter().rev().map(AsRef::as_ref));
-        let mut seen = HashSet::new();
-        let speaking = at_hand
-            .filter_map(|memory| Some((memory.entity_id, speakers::name_in(memory)?)))
-            .filter(|of| seen.insert(*of));
+        // Few people speak in the messages of one prompt.
+        let mut speaking: Vec<(EntityId, &str)> = Vec::new();
+        for memory in at_hand {
+            if let Some(name) = speakers::name_in(memory)
+                && !speaking.contains(&(memory.entity_id, name))
+            {
+                speaking.push((memory.entity_id, name));
+            }
+        }
         // In a direct chat all speak.
         let room = match turn.room.kind.is_direct() {
             true => None,

@@ -125,8 +125,12 @@ pub fn fuse<K: Copy + Eq + Hash>(candidates: &[Candidate<K>], fusion: &Fusion) -
             mixed(&reciprocal(&words), &reciprocal(&meaning), fusion.meaning)
         }
     };
-    let places: HashMap<K, usize> =
-        candidates.iter().enumerate().map(|(n, c)| (c.key, n)).collect();
+    let has_neighbours = candidates.iter().any(|candidate| candidate.neighbours != [None, None]);
+    let places: HashMap<K, usize> = if has_neighbours {
+        candidates.iter().enumerate().map(|(n, candidate)| (candidate.key, n)).collect()
+    } else {
+        HashMap::new()
+    };
     let best = own.iter().copied().fold(0.0, f32::max);
     let mut fused: Vec<Fused<K>> = candidates
         .iter()

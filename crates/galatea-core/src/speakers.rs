@@ -25,11 +25,25 @@ impl Speakers {
         agent: &str,
         people: impl IntoIterator<Item = (EntityId, Option<&'a str>)>,
     ) -> Self {
+        Self::named(agent, people.into_iter().map(|(entity, name)| (entity, move || name)))
+    }
+
+    /// Names of the people who wrote these messages. The name in the first message of each counts.
+    pub fn of_messages<'a>(agent: &str, messages: impl IntoIterator<Item = &'a Memory>) -> Self {
+        let people = messages.into_iter().map(|memory| (memory.entity_id, || name_in(memory)));
+        Self::named(agent, people)
+    }
+
+    /// Asks for a name only if none is known yet.
+    fn named<'a, N: FnOnce() -> Option<&'a str>>(
+        agent: &str,
+        people: impl Iterator<Item = (EntityId, N)>,
+    ) -> Self {
         let mut shown: BTreeMap<EntityId, (String, String)> = BTreeMap::new();
         for (entity, name) in people {
-            let shown = shown.entry(entity).or_insert_with(|| (String::new(), String::new()));
+            let shown = shown.entry(entity).or_default();
             if shown.0.is_empty()
-                && let Some(name) = name.map(display).filter(|name| !name.is_empty())
+                && let Some(name) = name().map(display).filter(|name| !name.is_empty())
             {
                 *shown = (skeleton(&name), name);
             }
@@ -64,11 +78,8 @@ impl Speakers {
         let said = std::iter::once(turn.message)
             .chain(turn.merged.iter().rev())
             .chain(turn.recent.iter().rev().map(AsRef::as_ref));
-        Self::new(
-            &turn.agent.character.name,
-            said.filter(|memory| memory.entity_id != own)
-                .map(|memory| (memory.entity_id, name_in(memory))),
-        )
+        let said = said.filter(|memory| memory.entity_id != own);
+        Self::of_messages(&turn.agent.character.name, said)
     }
 
     /// The name of a person: one line without `:`, brackets, quotation marks and `#`, except for

@@ -21,16 +21,13 @@ use galatea_core::{
     fusion::{self, Candidate, Fused},
     store::{MOST_RECALLED, RecallQuery, RecallStore, Recalled},
 };
-use std::{
-    collections::{HashMap, HashSet},
-    sync::Arc,
-};
+use std::{collections::HashMap, sync::Arc};
 
 use self::{
     candidates::ByWords,
     lookup::Question,
     memory::talk_in_sqlite,
-    rank::BySeq,
+    rank::{BySeq, Seqs},
     rows::Row,
     scale::{Range, Scale},
     source::{Search, Source, at_once},
@@ -310,7 +307,7 @@ impl Search<'_, '_> {
             meanings.extend(near.into_iter().map(|(seq, similarity)| (seq, scale.of(similarity))));
             known.extend(seen);
         }
-        let mut seen = HashSet::new();
+        let mut seen = Seqs::default();
         order.retain(|seq| seen.insert(*seq));
         self.complete(&order, &scales, &mut meanings).await?;
         let unknown: Vec<i64> =
@@ -339,7 +336,7 @@ impl Search<'_, '_> {
     ) -> Result<Links> {
         let query = self.query;
         let beside = self.beside(best.to_vec()).await?;
-        let mut all: HashSet<i64> = candidates.iter().map(|c| c.key).collect();
+        let mut all: Seqs = candidates.iter().map(|c| c.key).collect();
         let mut new: Vec<i64> =
             beside.values().flatten().flatten().copied().filter(|seq| all.insert(*seq)).collect();
         let known = self.visible_of(&new).await?;

@@ -53,9 +53,8 @@ impl Talk {
         messages.drain(..first_new.saturating_sub(SHOWN_AGAIN));
         let new = messages.iter().filter(|memory| is_new(memory)).map(|memory| memory.id).collect();
         let (name, own) = (&turn.agent.character.name, turn.agent.identity.entity());
-        let people = messages.iter().rev().filter(|memory| memory.entity_id != own);
-        let others =
-            Speakers::new(name, people.map(|memory| (memory.entity_id, speakers::name_in(memory))));
+        let people = messages.iter().rev().map(AsRef::as_ref);
+        let others = Speakers::of_messages(name, people.filter(|memory| memory.entity_id != own));
         Ok(Self { messages, new, others, own: (own, speakers::display(name)) })
     }
 

@@ -4,17 +4,46 @@ use async_trait::async_trait;
 use galatea_core::{
     Character, Fragment, Provider, ProviderUse, Result, Turn,
     character::{Knowledge, MessageExample},
+    model::Tier,
     rights::Authorship,
     room::ChannelType,
     sections::Section,
     tokens::Family,
 };
 
-use std::fmt::{self, Write};
+use std::{
+    collections::VecDeque,
+    fmt::{self, Write},
+    sync::{Arc, Mutex, PoisonError},
+};
 
 use crate::choose;
 
-pub(crate) struct CharacterProvider;
+/// Keeps what it wrote last: it is the same in all turns of a day.
+#[derive(Default)]
+pub(crate) struct CharacterProvider(Mutex<VecDeque<(Basis, Fragment)>>);
+
+/// What the text depends on.
+#[derive(PartialEq)]
+struct Basis {
+    character: ByAddress,
+    day: u64,
+    feed: bool,
+    /// Tokens of the model's window, from which the budgets follow.
+    window: Option<u32>,
+}
+
+/// A character is read once and not changed.
+struct ByAddress(Arc<Character>);
+
+impl PartialEq for ByAddress {
+    fn eq(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.0, &other.0)
+    }
+}
+
+/// Texts kept: agents of one process, each with its rooms and its feed. A text takes some 10 KiB.
+const KEPT: usize = 16;
 
 /// Number of items shown of each list, as in elizaOS; of topics fewer, since each is named once a
 /// day or two.
@@ -46,64 +75,74 @@ impl Provider for CharacterProvider {
         true
     }
     async fn provide(&self, turn: &Turn<'_>) -> Result<Fragment> {
-        let character = &turn.agent.character;
-        let name = &character.name;
-        let feed = turn.room.kind == ChannelType::Feed;
-        let bio = within(some(&character.bio, BIO, turn), turn.budget(Section::Bio)).join("\n");
-        let topics = some(&character.topics, TOPICS, turn).join(", ");
-        let adjective = some(&character.adjectives, 1, turn).first().copied().unwrap_or_default();
-        let own_style = if feed { &character.style.post } else { &character.style.chat };
-        let style = bullets(character.style.all.iter().chain(own_style).map(String::as_str));
-        let examples = if feed {
-            within(some(&character.post_examples, POSTS, turn), turn.budget(Section::Posts))
-                .join("\n")
-        } else {
-            talks(character, turn)
+        let basis = Basis {
+            character: ByAddress(Arc::clone(&turn.agent.character)),
+            day: choose::of_the_day(turn),
+            feed: turn.room.kind == ChannelType::Feed,
+            window: turn.models.text(Tier::TextLarge).info().limits.window,
         };
-        let knowledge = bullets(
-            character
-                .knowledge
-                .iter()
-                .filter_map(
-                    |k| if let Knowledge::Text(line) = k { Some(line.as_str()) } else { None },
-                )
-                .take(KNOWLEDGE),
-        );
-
-        // Plus the headings.
-        let mut text = String::with_capacity(
-            bio.len()
-                + topics.len()
-                + style.len()
-                + examples.len()
-                + knowledge.len()
-                + 200
-                + 4 * name.len(),
-        );
-        section(&mut text, format_args!("About {name}"), &bio);
-        line(&mut text, format_args!("{name} is "), adjective);
-        line(&mut text, format_args!("{name} likes to talk about "), &topics);
-        section(&mut text, format_args!("What {name} knows"), &knowledge);
-        section(&mut text, format_args!("How {name} writes"), &style);
-        section(&mut text, format_args!("Examples of {name}'s style"), &examples);
-        Ok(Fragment::text(text)
-            .value("agentName", name.as_str())
-            .value("bio", bio)
-            .value("system", character.system.as_deref().unwrap_or_default())
-            .value("topics", topics)
-            .value("topic", some(&character.topics, 1, turn).first().copied().unwrap_or_default())
-            .value("adjective", adjective)
-            .value("adjectives", character.adjectives.join(", "))
-            // The loader moves `lore` of old files into the bio. The empty value remains for
-            // templates of such files.
-            .value("lore", "")
-            .value("knowledge", knowledge)
-            .value(if feed { "postDirections" } else { "messageDirections" }, style)
-            .value(
-                if feed { "characterPostExamples" } else { "characterMessageExamples" },
-                examples,
-            ))
+        let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((_, fragment)) = kept.iter().find(|(known, _)| *known == basis) {
+            return Ok(fragment.clone());
+        }
+        let fragment = write(turn, basis.feed);
+        kept.truncate(KEPT - 1);
+        kept.push_front((basis, fragment.clone()));
+        Ok(fragment)
     }
+}
+
+fn write(turn: &Turn<'_>, feed: bool) -> Fragment {
+    let character = &turn.agent.character;
+    let name = &character.name;
+    let bio = within(some(&character.bio, BIO, turn), turn.budget(Section::Bio)).join("\n");
+    let topics = some(&character.topics, TOPICS, turn).join(", ");
+    let adjective = some(&character.adjectives, 1, turn).first().copied().unwrap_or_default();
+    let own_style = if feed { &character.style.post } else { &character.style.chat };
+    let style = bullets(character.style.all.iter().chain(own_style).map(String::as_str));
+    let examples = if feed {
+        within(some(&character.post_examples, POSTS, turn), turn.budget(Section::Posts)).join("\n")
+    } else {
+        talks(character, turn)
+    };
+    let knowledge = bullets(
+        character
+            .knowledge
+            .iter()
+            .filter_map(|k| if let Knowledge::Text(line) = k { Some(line.as_str()) } else { None })
+            .take(KNOWLEDGE),
+    );
+
+    // Plus the headings.
+    let mut text = String::with_capacity(
+        bio.len()
+            + topics.len()
+            + style.len()
+            + examples.len()
+            + knowledge.len()
+            + 200
+            + 4 * name.len(),
+    );
+    section(&mut text, format_args!("About {name}"), &bio);
+    line(&mut text, format_args!("{name} is "), adjective);
+    line(&mut text, format_args!("{name} likes to talk about "), &topics);
+    section(&mut text, format_args!("What {name} knows"), &knowledge);
+    section(&mut text, format_args!("How {name} writes"), &style);
+    section(&mut text, format_args!("Examples of {name}'s style"), &examples);
+    Fragment::text(text)
+        .value("agentName", name.as_str())
+        .value("bio", bio)
+        .value("system", character.system.as_deref().unwrap_or_default())
+        .value("topics", topics)
+        .value("topic", some(&character.topics, 1, turn).first().copied().unwrap_or_default())
+        .value("adjective", adjective)
+        .value("adjectives", character.adjectives.join(", "))
+        // The loader moves `lore` of old files into the bio. The empty value remains for
+        // templates of such files.
+        .value("lore", "")
+        .value("knowledge", knowledge)
+        .value(if feed { "postDirections" } else { "messageDirections" }, style)
+        .value(if feed { "characterPostExamples" } else { "characterMessageExamples" }, examples)
 }
 
 fn some<'a>(lines: &'a [String], count: usize, turn: &Turn<'_>) -> Vec<&'a str> {

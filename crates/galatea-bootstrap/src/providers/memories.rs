@@ -107,7 +107,7 @@ impl Provider for Memories {
         };
         let own = turn.room.kind.is_direct() && !found.iter().any(others);
         let authorship = if own { Authorship::Own } else { Authorship::Others };
-        let text = render(turn, found);
+        let text = render(turn, &found);
         if text.is_empty() {
             return Ok(Fragment::default().noted(note));
         }
@@ -118,33 +118,33 @@ impl Provider for Memories {
 }
 
 /// The best hits that fit, with the messages around them, in the order in which they were written.
-fn render(turn: &Turn<'_>, found: Vec<Recalled>) -> String {
+fn render(turn: &Turn<'_>, found: &[Recalled]) -> String {
     if found.is_empty() {
         return String::new();
     }
     let shown: HashSet<MemoryId> = turn.recent.iter().map(|memory| memory.id).collect();
-    let mut told: Vec<Gist> = turn.recent.iter().map(|memory| Gist::of(memory)).collect();
-    let names = names(turn, &found);
+    let names = names(turn, found);
     let least = found.first().map_or(0.0, |best| best.score * NEAR_BEST);
     // Few: they are different in every prompt, so no provider of a model caches them.
     let mut left = turn.budget(Section::Memories);
+    let mut told: Vec<&Memory> = turn.recent.iter().map(AsRef::as_ref).collect();
     let mut lines: BTreeMap<(i64, MemoryId), String> = BTreeMap::new();
-    for hit in found.into_iter().filter(|hit| hit.score >= least) {
+    for hit in found.iter().filter(|hit| hit.score >= least) {
         let Recalled { memory, before, after, .. } = hit;
-        let mut is_new = |memory: &Memory| {
+        let mut is_new = |memory| {
             let gist = Gist::of(memory);
-            let new = !told.iter().any(|told| told.says(&gist));
-            told.push(gist);
+            let new = !told.iter().any(|told| gist.is_in(told));
+            told.push(memory);
             new
         };
-        if lines.contains_key(&order_key(&memory)) || !is_new(&memory) {
+        if lines.contains_key(&order_key(memory)) || !is_new(memory) {
             continue;
         }
-        let mut group = vec![(order_key(&memory), line(turn, &names, &memory, LONGEST))];
+        let mut group = vec![(order_key(memory), line(turn, &names, memory, LONGEST))];
         for near in [before, after].into_iter().flatten() {
             let elsewhere = near.room_id == turn.room.id && !shown.contains(&near.id);
-            if elsewhere && !lines.contains_key(&order_key(&near)) && is_new(&near) {
-                group.push((order_key(&near), line(turn, &names, &near, AROUND)));
+            if elsewhere && !lines.contains_key(&order_key(near)) && is_new(near) {
+                group.push((order_key(near), line(turn, &names, near, AROUND)));
             }
         }
         let tokens = |lines: &[((i64, MemoryId), String)]| {
@@ -177,7 +177,6 @@ fn render(turn: &Turn<'_>, found: Vec<Recalled>) -> String {
 
 /// What a message says, to compare it with others.
 struct Gist {
-    /// Who says it. `None` for a question: it says nothing of the person who asks.
     by: Option<EntityId>,
     /// Hashes of its words in lower case, each once, in order: a prompt compares some 1,000 words.
     words: Vec<u64>,
@@ -185,21 +184,43 @@ struct Gist {
 
 impl Gist {
     fn of(memory: &Memory) -> Self {
-        let text = memory.content.text.trim_end();
-        let words = text.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty());
-        let asks = text.ends_with(['?', '？']);
-        let mut words: Vec<u64> = words.map(hash).collect();
+        let mut words: Vec<u64> = hashes(memory).collect();
         words.sort_unstable();
         words.dedup();
-        Self { by: (!asks).then_some(memory.entity_id), words }
+        Self { by: speaker(memory), words }
     }
 
-    /// Whether the other message adds nothing to this one.
-    fn says(&self, other: &Self) -> bool {
-        let both = self.words.iter().filter(|word| other.words.binary_search(word).is_ok()).count();
-        let all = self.words.len() + other.words.len() - both;
-        self.by == other.by && both * SAME.1 >= all * SAME.0
+    /// Whether it adds nothing to another message.
+    fn is_in(&self, told: &Memory) -> bool {
+        if self.by != speaker(told) {
+            return false;
+        }
+        // With more other words than this, all words are too many for those in both.
+        let most = self.words.len() * (SAME.1 - SAME.0) / SAME.0;
+        let (mut both, mut others) = (vec![false; self.words.len()], Vec::new());
+        for word in hashes(told) {
+            match self.words.binary_search(&word) {
+                Ok(place) => both[place] = true,
+                Err(_) if others.contains(&word) => {}
+                Err(_) if others.len() == most => return false,
+                Err(_) => others.push(word),
+            }
+        }
+        let both = both.into_iter().filter(|is_in_both| *is_in_both).count();
+        both * SAME.1 >= (self.words.len() + others.len()) * SAME.0
     }
+}
+
+/// Who says a message. `None` for a question: it says nothing of the person who asks.
+fn speaker(memory: &Memory) -> Option<EntityId> {
+    let asks = memory.content.text.trim_end().ends_with(['?', '？']);
+    (!asks).then_some(memory.entity_id)
+}
+
+/// Hashes of a message's words.
+fn hashes(memory: &Memory) -> impl Iterator<Item = u64> {
+    let words = memory.content.text.split(|c: char| !c.is_alphanumeric());
+    words.filter(|word| !word.is_empty()).map(hash)
 }
 
 /// FNV-1a over the characters in lower case. The words of a prompt are only compared with each other.
@@ -224,10 +245,7 @@ fn names(turn: &Turn<'_>, found: &[Recalled]) -> Speakers {
     let found =
         found.iter().flat_map(|hit| [Some(&hit.memory), hit.before.as_ref(), hit.after.as_ref()]);
     let all = at_hand.chain(found.flatten()).filter(|memory| memory.entity_id != own);
-    Speakers::new(
-        &turn.agent.character.name,
-        all.map(|memory| (memory.entity_id, speakers::name_in(memory))),
-    )
+    Speakers::of_messages(&turn.agent.character.name, all)
 }
 
 fn line(turn: &Turn<'_>, names: &Speakers, memory: &Memory, most: usize) -> String {

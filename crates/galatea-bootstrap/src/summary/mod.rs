@@ -27,10 +27,10 @@ pub(crate) struct Summary {
 }
 
 impl Summary {
-    fn of(memory: Memory) -> Option<Self> {
+    fn of(memory: &Memory) -> Option<Self> {
         let until = memory.metadata.get(UNTIL).and_then(Value::as_i64).map(Timestamp)?;
         let others_words = memory.metadata.contains_key(TAINTED);
-        Some(Self { id: memory.id, text: memory.content.text, until, others_words })
+        Some(Self { id: memory.id, text: memory.content.text.clone(), until, others_words })
     }
 
     /// Its metadata.
@@ -54,8 +54,8 @@ pub(crate) async fn newest(turn: &Turn<'_>) -> Result<Vec<Summary>> {
             .room(turn.room.id)
             .kind(MemoryKind::Summaries)
     };
-    let mut found: Vec<Summary> =
-        turn.store.memories(&query).await?.into_iter().filter_map(Summary::of).collect();
+    let stored = turn.store.shared_memories(&query).await?;
+    let mut found: Vec<Summary> = stored.iter().filter_map(|memory| Summary::of(memory)).collect();
     found.sort_by_key(|summary| std::cmp::Reverse(summary.until));
     Ok(found)
 }

@@ -122,8 +122,7 @@ fn lines(turn: &Turn<'_>, slice: &[Memory]) -> String {
     let own = turn.agent.identity.entity();
     let name = &turn.agent.character.name;
     let people = slice.iter().rev().filter(|memory| memory.entity_id != own);
-    let speakers =
-        Speakers::new(name, people.map(|memory| (memory.entity_id, speakers::name_in(memory))));
+    let speakers = Speakers::of_messages(name, people);
     let mut day = String::new();
     let mut lines = Vec::new();
     for memory in slice {

@@ -1,7 +1,7 @@
 //! What a search by words looks up in SQLite, and what it finds before it asks the index.
 
 use galatea_core::{fusion, store::RecallQuery};
-use std::collections::HashMap;
+use std::{collections::HashMap, sync::OnceLock};
 
 use super::rank::Found;
 use crate::terms::{self, Asked, Stems};
@@ -15,7 +15,8 @@ pub(super) const ASKED: usize = 32;
 /// The words of a query, analysed once however many searches it takes.
 pub(super) struct Question {
     pub(super) asked: Vec<Asked>,
-    pub(super) lookup: Lookup,
+    /// Made when the index of words is asked: a Room in memory needs none.
+    lookup: OnceLock<Lookup>,
 }
 
 impl Question {
@@ -23,13 +24,17 @@ impl Question {
         let names: Vec<&str> = query.names.iter().map(String::as_str).collect();
         let text = fusion::embedded_question(&query.text, &names);
         let asked = terms::of_question(&text, stems);
-        let lookup = Lookup::new(&asked);
-        Self { asked, lookup }
+        Self { asked, lookup: OnceLock::new() }
+    }
+
+    /// The lists of its terms.
+    pub(super) fn lookup(&self) -> &Lookup {
+        self.lookup.get_or_init(|| Lookup::new(&self.asked))
     }
 
     /// The words that are looked for in a Room whose newest messages are in memory.
     pub(super) fn few(&self) -> &[Asked] {
-        let most = self.lookup.words.len().min(ASKED);
+        let most = self.lookup().words.len().min(ASKED);
         self.asked.get(..most).unwrap_or(&self.asked)
     }
 }

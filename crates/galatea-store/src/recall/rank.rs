@@ -2,7 +2,7 @@
 
 use std::{
     cmp::Ordering,
-    collections::HashMap,
+    collections::{HashMap, HashSet},
     hash::{BuildHasherDefault, Hasher},
 };
 
@@ -50,6 +50,8 @@ pub(super) struct Listed {
 
 /// A map by the numbers of memories.
 pub(super) type BySeq<V> = HashMap<i64, V, BuildHasherDefault<Mix>>;
+/// Numbers of memories.
+pub(super) type Seqs = HashSet<i64, BuildHasherDefault<Mix>>;
 
 /// All memories listed, in no order. See [`score_places`].
 pub(super) fn score(found: &[Found], often: usize) -> Vec<Listed> {

@@ -114,7 +114,7 @@ impl Search<'_, '_> {
         }
         let codes = codes(query);
         let lists =
-            self.question.lookup.terms().map(|term| rows.having(term, &codes, &missed)).collect();
+            self.question.lookup().terms().map(|term| rows.having(term, &codes, &missed)).collect();
         let here = rows.having("", &codes, &missed).len();
         Ok(Some(FoundUnindexed { lists, rows: here, behind }))
     }

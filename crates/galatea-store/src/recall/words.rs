@@ -70,8 +70,8 @@ impl Search<'_, '_> {
         &self,
         words: Vec<usize>,
     ) -> Result<Vec<(usize, Having)>> {
-        let lists = self.lists(NEWEST, |term| self.question.lookup.is_of(term, &words)).await?;
-        let mut found = self.question.lookup.found(&lists);
+        let lists = self.lists(NEWEST, |term| self.question.lookup().is_of(term, &words)).await?;
+        let mut found = self.question.lookup().found(&lists);
         Ok(words
             .into_iter()
             .filter_map(|word| {
@@ -86,7 +86,7 @@ impl Search<'_, '_> {
     async fn lists(&self, most: u32, is_asked: impl Fn(usize) -> bool) -> Result<Vec<Vec<i64>>> {
         let codes = codes(self.query);
         let mut lists = Vec::new();
-        for (n, term) in self.question.lookup.terms().enumerate() {
+        for (n, term) in self.question.lookup().terms().enumerate() {
             let mut list = Vec::new();
             if is_asked(n) {
                 // What the index does not have yet is newer than what it has.
@@ -105,7 +105,7 @@ impl Search<'_, '_> {
         let Self { query, question, unindexed, .. } = self;
         let codes = codes(query);
         let most = if filters(query) { NEWEST_OF_MANY } else { NEWEST };
-        let found = question.lookup.found(&self.lists(most, |_| true).await?);
+        let found = question.lookup().found(&self.lists(most, |_| true).await?);
         let messages = query.sorts() == [MemoryKind::Messages];
         let widest = found.iter().map(|found| found.rows.len()).max().unwrap_or(0);
         let often = if messages && !codes.is_empty() && widest >= OFTEN {

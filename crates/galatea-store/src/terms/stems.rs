@@ -29,7 +29,8 @@ impl Stems {
 
     /// The stem of a folded word, if it is another word.
     pub(super) fn stem(&mut self, word: &str, language: Language) -> Option<Cow<'_, str>> {
-        if word.len() > Self::LONGEST {
+        // A number is seldom said twice, and its stem costs no more than to look it up.
+        if word.len() > Self::LONGEST || word.starts_with(|c: char| c.is_ascii_digit()) {
             return stem(&language.stemmer(), word).map(Cow::Owned);
         }
         let is_known = |(known, _): &(Language, _)| *known == language;
@@ -72,7 +73,7 @@ mod tests {
         let mut stems = Stems::default();
         let long = "donaudampfschifffahrtsgesellschaften";
         let words = ["carrying", "katzen", "05", "5th", "x1", "box", "the", long];
-        let several: Vec<String> = (0..9_000).map(|n| format!("{n:04}")).collect();
+        let several: Vec<String> = (0..9_000).map(|n| format!("w{n:04}")).collect();
         for word in words.iter().copied().chain(several.iter().map(String::as_str)).chain(words) {
             for language in [Language::German, Language::English, Language::German] {
                 let computed = stem(&language.stemmer(), word);
@@ -80,6 +81,8 @@ mod tests {
             }
             assert!(stems.known.len() <= Stems::MOST);
         }
-        assert!(!stems.known.contains_key(long));
+        for word in [long, "05", "5th"] {
+            assert!(!stems.known.contains_key(word), "{word}");
+        }
     }
 }
