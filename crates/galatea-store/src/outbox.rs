@@ -75,8 +75,10 @@ pub(crate) const SELECTED: Dialects = Dialects {
     sqlite: item!("WHERE state IN (SELECT value FROM json_each($1)) ORDER BY seq DESC LIMIT +$2"),
     postgres: item!("WHERE state = ANY ($1) ORDER BY seq DESC LIMIT $2"),
 };
-pub(crate) const TROUBLED: Dialects =
-    Dialects::same(item!("WHERE state IN ('ambiguous', 'expired', 'dead') ORDER BY seq LIMIT +$1"));
+// In the words of SQLite's index, which it uses for these only.
+pub(crate) const TROUBLED: Dialects = Dialects::same(item!(
+    "WHERE (state = 'ambiguous' OR state = 'expired' OR state = 'dead') ORDER BY seq LIMIT +$1"
+));
 // A memory names its Room through an index, an inbox row does not. Earlier by the order of commits,
 // where the answer is a memory as well: the clock may have been set back in between.
 pub(crate) const RECEIVED: Dialects = Dialects::same(

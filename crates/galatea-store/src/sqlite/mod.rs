@@ -200,6 +200,6 @@ fn snapshot<T>(raw: &mut Raw<'_>, work: impl FnOnce(&mut Raw<'_>) -> T) -> Resul
 
 #[cfg(test)]
 pub(crate) use self::{
-    filter::statements as filter_statements, open::MIGRATIONS, search::INDEX_TERMS,
-    search::TERMS_BEHIND, search::TERMS_PROGRESS,
+    filter::statements as filter_statements, functions::install as install_functions,
+    open::MIGRATIONS, search::INDEX_TERMS, search::TERMS_BEHIND, search::TERMS_PROGRESS,
 };

@@ -6,10 +6,16 @@ use galatea_core::{
 };
 use galatea_testkit::store_suite::fixtures::account;
 use serde_json::json;
-use sqlx::{Connection, SqliteConnection, query, sqlite::SqliteConnectOptions};
+use sqlx::{
+    AssertSqlSafe, Connection, Row, SqliteConnection, query, query_as, query_scalar,
+    sqlite::{SqliteConnectOptions, SqliteRow},
+};
 
 use super::open;
-use crate::sqlite::MIGRATIONS;
+use crate::{
+    rows,
+    sqlite::{MIGRATIONS, install_functions},
+};
 
 /// The last migration before connectors had a state.
 const BEFORE: i64 = 11;
@@ -68,4 +74,72 @@ async fn state_kept_in_cursors_moves_and_positions_stay() {
         let cursor = store.cursor(agent, &source, &account(), stream).await.unwrap();
         assert_eq!(cursor.map(|cursor| cursor.position).as_deref(), Some(position));
     }
+}
+
+/// The last migration whose conditions are lists.
+const WITH_LISTS: i64 = 22;
+
+#[tokio::test]
+async fn conditions_hold_without_lists_and_no_write_of_a_turn_builds_a_table() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("galatea.db");
+    install_functions().unwrap();
+    let options = SqliteConnectOptions::new().filename(&path).create_if_missing(true);
+    let mut database = SqliteConnection::connect_with(&options).await.unwrap();
+    let writes = [
+        rows::RECEIVE,
+        rows::BEGIN,
+        rows::FINISH,
+        rows::REMEMBER,
+        rows::DELIVER,
+        rows::SETTLE,
+        rows::MOVE_CURSOR,
+        rows::ADD_USAGE,
+    ];
+    MIGRATIONS.run_direct(Some(WITH_LISTS), &mut database, false).await.unwrap();
+    assert!(tables_built(&mut database, &writes).await >= 8, "the test would not notice any");
+    MIGRATIONS.run_direct(None, &mut database, false).await.unwrap();
+    // A new connection reads the conditions from the file.
+    for mut connection in [database, SqliteConnection::connect_with(&options).await.unwrap()] {
+        assert_eq!(tables_built(&mut connection, &writes).await, 0);
+        let found: String =
+            query_scalar("PRAGMA integrity_check").fetch_one(&mut connection).await.unwrap();
+        assert_eq!(found, "ok");
+        for (table, column) in [("inbox", "state"), ("outbox", "state"), ("memories", "scope")] {
+            let schema: String = query_scalar("SELECT sql FROM sqlite_schema WHERE name = $1")
+                .bind(table)
+                .fetch_one(&mut connection)
+                .await
+                .unwrap();
+            assert!(!schema.contains("CHECK (state IN"), "{schema}");
+            // Of the other columns the smallest value of their type.
+            let columns: Vec<(String, String)> = query_as(AssertSqlSafe(format!(
+                "SELECT name, CASE type WHEN 'INTEGER' THEN '0' WHEN 'TEXT' THEN '''''' ELSE 'x''''' END \
+                 FROM pragma_table_info('{table}') WHERE \"notnull\" AND name <> '{column}'"
+            )))
+            .fetch_all(&mut connection)
+            .await
+            .unwrap();
+            let (names, values): (Vec<String>, Vec<String>) = columns.into_iter().unzip();
+            let insert = format!(
+                "INSERT INTO {table} ({}, {column}) VALUES ({}, 'unknown')",
+                names.join(", "),
+                values.join(", ")
+            );
+            let refused = query(AssertSqlSafe(insert)).execute(&mut connection).await.unwrap_err();
+            assert!(refused.to_string().contains("CHECK constraint failed"), "{refused}");
+        }
+    }
+}
+
+/// How many tables SQLite builds while it executes these statements once.
+async fn tables_built(database: &mut SqliteConnection, statements: &[&str]) -> usize {
+    let mut built = 0;
+    for statement in statements {
+        let steps = query(AssertSqlSafe(format!("EXPLAIN {statement}")));
+        let steps = steps.fetch_all(&mut *database).await.unwrap();
+        let opens = |step: &&SqliteRow| step.get::<String, _>("opcode") == "OpenEphemeral";
+        built += steps.iter().filter(opens).count();
+    }
+    built
 }
