@@ -1,4 +1,4 @@
--- For each list of three or more values in a condition SQLite builds a table when the condition is evaluated, a dozen for an answer and a tenth of the writer's processor time. The same conditions as comparisons cost none. SQLite has no statement that changes a CHECK; it documents this way for one that every stored row meets (https://www.sqlite.org/lang_altertable.html#otheralter). The indexes made below raise the schema's version, so that every connection reads it again.
+-- For each list of three or more values in a condition SQLite builds a temporary table when it evaluates the condition, a dozen for an answer. The same conditions as comparisons need none. SQLite has no statement that changes a CHECK. For a change that no stored row violates, its documentation describes this way (https://www.sqlite.org/lang_altertable.html#otheralter). The index made below raises the schema's version, so that every connection reads it again.
 PRAGMA writable_schema = ON;
 UPDATE sqlite_schema SET sql = replace(sql,
     'CHECK (state IN (''new'', ''done'', ''skipped'', ''expired'', ''dead''))',

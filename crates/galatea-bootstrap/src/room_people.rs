@@ -94,7 +94,7 @@ impl RoomPeople {
         let at_hand = iter::once(turn.message)
             .chain(turn.merged.iter().rev())
             .chain(turn.recent.iter().rev().map(AsRef::as_ref));
-        // Few people speak in the messages of one prompt.
+        // A list is enough: a prompt has few speakers.
         let mut speaking: Vec<(EntityId, &str)> = Vec::new();
         for memory in at_hand {
             if let Some(name) = speakers::name_in(memory)

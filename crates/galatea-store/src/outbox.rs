@@ -75,7 +75,8 @@ pub(crate) const SELECTED: Dialects = Dialects {
     sqlite: item!("WHERE state IN (SELECT value FROM json_each($1)) ORDER BY seq DESC LIMIT +$2"),
     postgres: item!("WHERE state = ANY ($1) ORDER BY seq DESC LIMIT $2"),
 };
-// In the words of SQLite's index, which it uses for these only.
+// Written as in the condition of SQLite's partial index: SQLite uses that index only for the same
+// expression.
 pub(crate) const TROUBLED: Dialects = Dialects::same(item!(
     "WHERE (state = 'ambiguous' OR state = 'expired' OR state = 'dead') ORDER BY seq LIMIT +$1"
 ));

@@ -30,7 +30,7 @@ pub(crate) use self::index::PAGE;
 pub(crate) use self::{
     handle::Handle,
     index::{Extent, MOST, Talk},
-    message::{Having, Message, NEWEST, Shown},
+    message::{Having, Message, NEWEST, Places, Shown},
     rows::text_of,
 };
 use crate::{change::Changed, dialect::Dialects, plan::no_index, terms::Stems};

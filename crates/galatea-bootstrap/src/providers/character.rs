@@ -19,7 +19,7 @@ use std::{
 
 use crate::choose;
 
-/// Keeps what it wrote last: it is the same in all turns of a day.
+/// Keeps the texts it wrote last: an agent's text is the same all day.
 #[derive(Default)]
 pub(crate) struct CharacterProvider(Mutex<VecDeque<(Basis, Fragment)>>);
 
@@ -27,7 +27,8 @@ pub(crate) struct CharacterProvider(Mutex<VecDeque<(Basis, Fragment)>>);
 #[derive(PartialEq)]
 struct Basis {
     character: ByAddress,
-    day: u64,
+    /// Of the agent and the day, see [`choose::of_the_day`].
+    seed: u64,
     feed: bool,
     /// Tokens of the model's window, from which the budgets follow.
     window: Option<u32>,
@@ -42,8 +43,8 @@ impl PartialEq for ByAddress {
     }
 }
 
-/// Texts kept: agents of one process, each with its rooms and its feed. A text takes some 10 KiB.
-const KEPT: usize = 16;
+/// Texts kept of one agent: of chats and of feeds, of today and, for retries, of yesterday.
+const KEPT: usize = 4;
 
 /// Number of items shown of each list, as in elizaOS; of topics fewer, since each is named once a
 /// day or two.
@@ -77,7 +78,7 @@ impl Provider for CharacterProvider {
     async fn provide(&self, turn: &Turn<'_>) -> Result<Fragment> {
         let basis = Basis {
             character: ByAddress(Arc::clone(&turn.agent.character)),
-            day: choose::of_the_day(turn),
+            seed: choose::of_the_day(turn),
             feed: turn.room.kind == ChannelType::Feed,
             window: turn.models.text(Tier::TextLarge).info().limits.window,
         };

@@ -195,7 +195,8 @@ impl Gist {
         if self.by != speaker(told) {
             return false;
         }
-        // With more other words than this, all words are too many for those in both.
+        // If the other message has more words than this that are not here, less than 4/5 of all are in
+        // both.
         let most = self.words.len() * (SAME.1 - SAME.0) / SAME.0;
         let (mut both, mut others) = (vec![false; self.words.len()], Vec::new());
         for word in hashes(told) {

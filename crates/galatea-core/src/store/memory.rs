@@ -28,7 +28,7 @@ pub trait MemoryStore: Send + Sync {
     /// Memories that match, newest first. Called by providers and commands.
     async fn memories(&self, query: &MemoryQuery) -> Result<Vec<Memory>>;
     /// The same for callers that only read them: a store may hand out what it keeps in memory.
-    /// Called once per turn, for the conversation.
+    /// Called for the conversation and its summaries in each turn.
     async fn shared_memories(&self, query: &MemoryQuery) -> Result<Vec<Arc<Memory>>> {
         Ok(self.memories(query).await?.into_iter().map(Arc::new).collect())
     }

@@ -6,13 +6,17 @@
 //! whatever it holds.
 
 use galatea_core::{
-    Content, Media, MediaKind, Memory, Quote, QuoteKind, Speakers, Timestamp, Turn, Zone,
+    Content, EntityId, Media, MediaKind, Memory, Quote, QuoteKind, Speakers, Timestamp, Turn, Zone,
     model::ChatMessage,
     speakers,
     visible::{one_line, visible},
     zone::Local,
 };
-use std::{borrow::Cow, collections::HashSet, time::Duration};
+use std::{
+    borrow::Cow,
+    collections::{BTreeMap, HashSet},
+    time::Duration,
+};
 use unicode_segmentation::UnicodeSegmentation;
 
 use super::hear;
@@ -59,13 +63,15 @@ pub(super) fn render(turn: &Turn<'_>) -> RenderedConversation {
         .map(|m| (m, words_of(m, &mut usize::MAX.clone())))
         .collect();
     let mut times = Times::new(&turn.agent.zone, turn.now());
+    let mut fields: BTreeMap<EntityId, String> = BTreeMap::new();
     let mut say = |(memory, words): &(&Memory, Cow<'_, str>)| {
         if memory.entity_id == own {
             return (!words.is_empty()).then(|| ChatMessage::assistant(words.as_ref()));
         }
-        renderer
-            .unit(memory, words, &mut times)
-            .map(|unit| ChatMessage::user(unit).named(renderer.speakers.field(memory.entity_id)))
+        let unit = renderer.unit(memory, words, &mut times)?;
+        let person = memory.entity_id;
+        let field = fields.entry(person).or_insert_with(|| renderer.speakers.field(person));
+        Some(ChatMessage::user(unit).named(field.as_str()))
     };
     let mut messages: Vec<ChatMessage> = earlier.iter().rev().filter_map(&mut say).collect();
     let before = messages.len();
@@ -133,7 +139,12 @@ impl Renderer {
         Some(if words.is_empty() {
             head
         } else {
-            format!("{head} {}", words.replace('\n', "\n> "))
+            let mut unit = head;
+            for (n, line) in words.split('\n').enumerate() {
+                unit.push_str(if n == 0 { " " } else { "\n> " });
+                unit.push_str(line);
+            }
+            unit
         })
     }
 

@@ -5,7 +5,7 @@ use galatea_core::{
     store::{RecallQuery, Recalled},
 };
 
-use super::{Selected, rows::Row, source::Source};
+use super::{Selected, source::Source};
 
 impl Source<'_, '_> {
     /// Reads what was found.
@@ -18,27 +18,31 @@ impl Source<'_, '_> {
         let near: Vec<i64> =
             all.iter().filter_map(|seq| beside.get(seq)).flatten().flatten().copied().collect();
         all.extend(near);
-        let rows = self.rows_of(&all).await?;
+        let mut rows = self.rows_of(&all).await?;
         // A row that was changed since the search is checked once more.
-        let shows = |row: &&Row| query.visible.shows(&row.memory, row.scope);
-        let memory = |seq: Option<i64>| rows.get(&seq?).filter(shows).map(|row| row.memory.clone());
-        Ok(fused
-            .into_iter()
-            .filter_map(|fused| {
-                let row = rows.get(&fused.key).filter(shows)?;
-                let [before, after] = beside.get(&fused.key).copied().unwrap_or_default();
-                Some(Recalled {
-                    memory: row.memory.clone(),
-                    scope: row.scope,
-                    valid_until: row.valid_until.map(Timestamp),
-                    score: fused.score,
-                    words: fused.words,
-                    coverage: coverage.get(&fused.key).copied().unwrap_or(0.0),
-                    meaning: fused.meaning,
-                    before: memory(before),
-                    after: memory(after),
-                })
-            })
-            .collect())
+        rows.retain(|_, row| query.visible.shows(&row.memory, row.scope));
+        // A row that is needed once is moved out; one that is needed again is cloned.
+        let mut take = |seq: i64| match all.iter().filter(|other| **other == seq).count() {
+            0 | 1 => rows.remove(&seq),
+            _ => rows.get(&seq).cloned(),
+        };
+        let mut hits = Vec::with_capacity(fused.len());
+        for fused in fused {
+            let Some(row) = take(fused.key) else { continue };
+            let [before, after] = beside.get(&fused.key).copied().unwrap_or_default();
+            let mut memory = |seq: Option<i64>| take(seq?).map(|row| row.memory);
+            hits.push(Recalled {
+                scope: row.scope,
+                valid_until: row.valid_until.map(Timestamp),
+                memory: row.memory,
+                score: fused.score,
+                words: fused.words,
+                coverage: coverage.get(&fused.key).copied().unwrap_or(0.0),
+                meaning: fused.meaning,
+                before: memory(before),
+                after: memory(after),
+            });
+        }
+        Ok(hits)
     }
 }

@@ -15,7 +15,7 @@ pub(super) const ASKED: usize = 32;
 /// The words of a query, analysed once however many searches it takes.
 pub(super) struct Question {
     pub(super) asked: Vec<Asked>,
-    /// Made when the index of words is asked: a Room in memory needs none.
+    /// Made when first used: a Room that is in memory whole does not need it.
     lookup: OnceLock<Lookup>,
 }
 

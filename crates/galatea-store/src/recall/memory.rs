@@ -1,10 +1,9 @@
 //! Search by words in a Room whose newest messages are in memory.
 
 use galatea_core::{EntityId, Error, MemoryId, Result, store::RecallQuery};
-use std::collections::HashSet;
 
 use super::{
-    rank::{self, Found, Listed},
+    rank::{self, BySeq, Found, Listed},
     source::{Row, Search, Source, at_once},
     talk_words::Words,
 };
@@ -95,19 +94,36 @@ impl Search<'_, '_> {
                 *older = Some(having);
             }
         }
-        let both = words.newest.iter().cloned().zip(older);
-        let found = both.enumerate().map(|(word, (mut rows, older))| {
-            let is_rare = words.rare.contains(&word);
-            if is_rare {
-                // One may have left the memory meanwhile.
-                let newest: HashSet<i64> = rows.iter().map(|(seq, _)| *seq).collect();
-                let older = older.unwrap_or_default().into_iter();
-                rows.extend(older.filter(|(seq, _)| !newest.contains(seq)));
+        let mut numbers = words.numbers.clone();
+        let mut places: BySeq<u32> = BySeq::default();
+        if older.iter().flatten().any(|having| !having.is_empty()) {
+            places.extend(numbers.iter().copied().zip(0..));
+        }
+        let mut found = Vec::with_capacity(words.newest.len());
+        for (word, (newest, older)) in words.newest.iter().zip(older).enumerate() {
+            let mut rows = newest.clone();
+            // Of a common word the older ones are not counted.
+            if !words.rare.contains(&word) {
+                rows.truncate(NEWEST);
+                found.push(Found { with: NEWEST, rows });
+                continue;
+            }
+            for (seq, exact) in older.unwrap_or_default() {
+                let place = *places.entry(seq).or_insert_with(|| {
+                    numbers.push(seq);
+                    // Far fewer than 2^32 messages are listed.
+                    u32::try_from(numbers.len() - 1).unwrap_or(u32::MAX)
+                });
+                // A message of `newest` may have left the memory since, so that the index lists it as well.
+                let was_here = (place as usize) < words.numbers.len();
+                if !was_here || !newest.iter().any(|(of, _)| *of == place) {
+                    rows.push((place, exact));
+                }
             }
             rows.truncate(NEWEST);
-            // Of a common word the older ones are not counted.
-            Found { with: if is_rare { rows.len() } else { NEWEST }, rows }
-        });
-        Ok(rank::score(&found.collect::<Vec<_>>(), usize::MAX))
+            found.push(Found::all(rows));
+        }
+        let number = |place: usize| numbers.get(place).copied();
+        Ok(rank::score_places(&found, usize::MAX, numbers.len(), number))
     }
 }

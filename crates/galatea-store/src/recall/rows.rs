@@ -56,6 +56,7 @@ pub(crate) const BESIDE: Dialects = Dialects {
 };
 
 /// A row with its scope and validity.
+#[derive(Clone)]
 pub(crate) struct Row {
     pub(crate) memory: Memory,
     pub(crate) scope: MemoryScope,

@@ -73,7 +73,7 @@ impl<'a, 'h> Search<'a, 'h> {
         talk: Option<Handle>,
         words: Option<Words>,
     ) -> Self {
-        let look_up = || talk.as_ref().and_then(|handle| Words::new(handle, query, question.few()));
+        let look_up = || talk.as_ref().and_then(|handle| Words::new(handle, query, &question));
         let words = words.or_else(look_up);
         Self {
             source,

@@ -2,10 +2,8 @@
 
 use galatea_core::store::RecallQuery;
 
-use crate::{
-    talk::{Extent, Handle, Having, MOST},
-    terms::Asked,
-};
+use super::lookup::Question;
+use crate::talk::{Extent, Handle, Having, MOST, Places};
 
 /// A word is common if one of so many of the newest messages has it. Older messages with it are not
 /// looked for.
@@ -13,8 +11,10 @@ const ONE_IN: usize = 10;
 
 /// The words of a question in a Room whose newest messages are in memory.
 pub(super) struct Words {
-    /// Which of these messages have each word.
-    pub(super) newest: Vec<Having>,
+    /// Which of these messages have each word, by their places in `numbers`.
+    pub(super) newest: Vec<Places>,
+    /// Numbers of the newest messages, by place.
+    pub(super) numbers: Vec<i64>,
     /// Of each word the older ones, as far as they are known.
     pub(super) older: Vec<Option<Having>>,
     /// The places of rare words, whose older messages count.
@@ -25,16 +25,17 @@ pub(super) struct Words {
 
 impl Words {
     /// Looks a question up. None if the Room is known whole.
-    pub(super) fn new(handle: &Handle, query: &RecallQuery, asked: &[Asked]) -> Option<Self> {
+    pub(super) fn new(handle: &Handle, query: &RecallQuery, question: &Question) -> Option<Self> {
         let mut talk = handle.talk();
         if talk.extent() != Extent::Newest {
             return None;
         }
-        let newest = talk.having(query, asked);
+        let asked = question.few();
+        let (newest, numbers) = talk.having(query, asked);
         let older = asked.iter().map(|asked| talk.older(asked)).collect();
-        let is_rare = |of: &(usize, &Having)| of.1.len() < MOST / ONE_IN;
+        let is_rare = |of: &(usize, &Places)| of.1.len() < MOST / ONE_IN;
         let rare = newest.iter().enumerate().filter(is_rare).map(|(word, _)| word).collect();
-        Some(Self { newest, older, rare, version: talk.version() })
+        Some(Self { newest, numbers, older, rare, version: talk.version() })
     }
 
     /// The places of those whose older messages are not known.

@@ -17,9 +17,12 @@ use crate::{
     talk::{Key, Talks},
 };
 
-/// Messages stored after which the writer asks for the index of words to be updated. Searches in memory
-/// do not ask for it; a search that uses it waits if it is 2,000 messages behind.
-const INDEXED_EVERY: usize = 1_000;
+/// Messages stored after which the writer asks for the index of words to be updated, also if it never
+/// pauses. Searches in memory do not ask for it; a search that uses it waits if it is 2,000 messages
+/// behind.
+const INDEXED_EVERY: usize = 1_500;
+/// Messages stored after which the writer asks for it in a pause. One step indexes so many.
+const INDEXED_IN_PAUSE: usize = 200;
 
 /// Everything that is kept of the tables in memory.
 #[derive(Clone)]
@@ -78,8 +81,7 @@ impl Known {
             self.unindexed.reset();
         }
         if self.stored.fetch_add(new.len(), Ordering::Relaxed) + new.len() >= INDEXED_EVERY {
-            self.stored.store(0, Ordering::Relaxed);
-            self.index_wanted.notify_one();
+            self.want_index();
         }
         self.talks.add(new.iter().map(|(seq, memory)| (*seq, memory)));
         // Also those that the same commit stored.
@@ -94,6 +96,22 @@ impl Known {
         } else {
             self.recent.clear();
         }
+    }
+
+    /// Whether enough messages were stored since the index of words was asked for.
+    pub(super) fn is_index_behind(&self) -> bool {
+        self.stored.load(Ordering::Relaxed) >= INDEXED_IN_PAUSE
+    }
+
+    /// Notes that the index of words is up to date, or soon will be.
+    pub(super) fn note_indexed(&self) {
+        self.stored.store(0, Ordering::Relaxed);
+    }
+
+    /// Asks for the index of words.
+    pub(super) fn want_index(&self) {
+        self.note_indexed();
+        self.index_wanted.notify_one();
     }
 
     /// Keeps what was used last.

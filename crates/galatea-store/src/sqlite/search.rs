@@ -40,6 +40,7 @@ impl Sqlite {
             let behind = self.fetch_one::<(i64,)>(TERMS_BEHIND.with(values![])).await?;
             let behind = behind.map_or(0, |(behind,)| behind);
             if behind == 0 {
+                self.known.note_indexed();
                 return Ok(true);
             }
             let statements =
@@ -50,6 +51,7 @@ impl Sqlite {
             // What came meanwhile is left for the next time: a step for a few rows costs as much as
             // one for hundreds.
             if behind <= i64::from(TERMS_STEP) {
+                self.known.note_indexed();
                 return Ok(true);
             }
         }

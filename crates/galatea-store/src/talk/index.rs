@@ -247,9 +247,7 @@ impl Talk {
     /// first.
     pub(crate) fn whole(&mut self, query: &RecallQuery, asked: &[Asked]) -> Vec<Places> {
         let before = self.older.all().map_or(0, Postings::len);
-        // The index has fewer than 2^16 messages, and few are not in it.
-        let place = |order: usize, _: &Message| u32::try_from(before + order).unwrap_or(u32::MAX);
-        let mut lists = self.newest(query, asked, place);
+        let mut lists = self.newest(query, asked, before);
         if let Some(older) = self.older.all() {
             for (list, asked) in lists.iter_mut().zip(asked) {
                 older.add_places(query, asked, list);
@@ -267,21 +265,21 @@ impl Talk {
     }
 
     /// Of each word the messages kept one by one that have it and that a query may show, the newest
-    /// first.
-    pub(crate) fn having(&mut self, query: &RecallQuery, asked: &[Asked]) -> Vec<Having> {
-        self.newest(query, asked, |_, message| message.seq)
-    }
-
-    /// The same. `own` gives what stands for a message in a list, from its place in the order of times and
-    /// the message.
-    fn newest<N: Copy + PartialEq>(
+    /// first, by their places among the numbers of these messages.
+    pub(crate) fn having(
         &mut self,
         query: &RecallQuery,
         asked: &[Asked],
-        own: impl Fn(usize, &Message) -> N,
-    ) -> Vec<Vec<(N, bool)>> {
+    ) -> (Vec<Places>, Vec<i64>) {
+        let lists = self.newest(query, asked, 0);
+        let number = |place: &u32| self.messages.get(*place as usize).map_or(0, |of| of.seq);
+        (lists, self.order.iter().map(number).collect())
+    }
+
+    /// The lists of [`Talk::having`]. The place of the oldest of these messages is `first`.
+    fn newest(&mut self, query: &RecallQuery, asked: &[Asked], first: usize) -> Vec<Places> {
         let numbers = Numbers::of(asked);
-        let mut lists: Vec<Vec<(N, bool)>> = vec![Vec::new(); asked.len()];
+        let mut lists: Vec<Places> = vec![Vec::new(); asked.len()];
         let Self { messages, order, terms, stems, .. } = self;
         let mut unlocked = None;
         for (place, at) in order.iter().enumerate().rev() {
@@ -293,7 +291,9 @@ impl Talk {
                 message.analyse(unlocked.get_or_insert_with(|| lock(stems)));
             }
             message.store_in(terms);
-            message.list_in(terms, &numbers, own(place, message), &mut lists);
+            // Places are far below 2^32.
+            let place = u32::try_from(first + place).unwrap_or(u32::MAX);
+            message.list_in(terms, &numbers, place, &mut lists);
         }
         lists
     }

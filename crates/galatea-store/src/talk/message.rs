@@ -8,7 +8,8 @@ use crate::terms::{self, Stems};
 /// Messages with a word, the newest first, and whether in the form that was asked for.
 pub(crate) type Having = Vec<(i64, bool)>;
 
-/// The same with the places of the messages in the order of a Room that is known whole, the oldest at 0.
+/// The same with places instead of numbers: of a whole Room, or of the messages kept one by one, the
+/// oldest at 0.
 pub(crate) type Places = Vec<(u32, bool)>;
 
 /// Messages with a word that count, the newest.

@@ -32,8 +32,8 @@ fn add(talks: &Talks, scene: &Scene, new: Vec<Message>) {
 }
 
 fn having(handle: &Handle, query: &RecallQuery) -> Vec<i64> {
-    let lists = handle.talk().having(query, &terms::asked(&query.text));
-    lists.into_iter().flatten().map(|(seq, _)| seq).collect()
+    let (lists, numbers) = handle.talk().having(query, &terms::asked(&query.text));
+    lists.into_iter().flatten().map(|(place, _)| numbers[place as usize]).collect()
 }
 
 #[test]
@@ -54,7 +54,8 @@ fn messages_are_found_by_their_words_the_newest_first() {
     );
     assert_eq!(found("οδος"), [2]);
     let teas = asking(&scene, "teas");
-    let lists = handle.talk().having(&teas, &terms::asked(&teas.text));
+    let (lists, numbers) = handle.talk().having(&teas, &terms::asked(&teas.text));
+    assert_eq!(numbers, [4, 1, 2, 3], "in the order of their times");
     assert_eq!(lists, [[(3, true), (1, false)]], "the word itself, and its stem");
     let narrow = RecallQuery {
         since: Some(Timestamp(10)),

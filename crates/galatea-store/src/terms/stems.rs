@@ -1,4 +1,4 @@
-//! Stems of words, each computed once: the messages of a Room share most of their words, and a stem
+//! Stems of words, most of them computed once: the messages of a Room share most of their words, and a stem
 //! costs as much as the rest of a word's analysis.
 
 use rust_stemmers::Stemmer;
@@ -29,7 +29,8 @@ impl Stems {
 
     /// The stem of a folded word, if it is another word.
     pub(super) fn stem(&mut self, word: &str, language: Language) -> Option<Cow<'_, str>> {
-        // A number is seldom said twice, and its stem costs no more than to look it up.
+        // The stem of a word that begins with a digit costs no more than to look it up, and such words
+        // would fill the map.
         if word.len() > Self::LONGEST || word.starts_with(|c: char| c.is_ascii_digit()) {
             return stem(&language.stemmer(), word).map(Cow::Owned);
         }

@@ -67,8 +67,9 @@ async fn searches(store: &Database, scene: Scene) -> Result<(), TestCaseError> {
         let query = query.kind(MemoryKind::Messages);
         store.recall(&query).await.unwrap();
         let handle = tables(store).known.talks.of(&query).unwrap();
-        let lists = handle.talk().having(&query, &terms::asked(word));
-        let mut found: Vec<i64> = lists.into_iter().flatten().map(|(seq, _)| seq).collect();
+        let (lists, numbers) = handle.talk().having(&query, &terms::asked(word));
+        let mut found: Vec<i64> =
+            lists.into_iter().flatten().map(|(place, _)| numbers[place as usize]).collect();
         found.sort_unstable();
         let text = "SELECT seq FROM memories WHERE room_id = $1 AND agent_id = $2 AND type = 'messages' AND content ->> '$.text' LIKE $3 ORDER BY seq";
         let like = format!("%{word}%");

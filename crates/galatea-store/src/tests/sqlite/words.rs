@@ -14,6 +14,9 @@ use crate::{
 };
 use std::time::Duration;
 
+/// Nothing takes so long.
+const LONG: Duration = Duration::from_secs(60);
+
 fn asking(scene: Scene, text: &str) -> RecallQuery {
     RecallQuery {
         room: Some(scene.room),
@@ -87,6 +90,14 @@ async fn what_the_index_does_not_have_yet_is_found_beside_it() {
     both.sort_unstable();
     assert_eq!(both, ["a new kettle", "the kettle"]);
     assert_eq!(behind(&store).await, 31);
+}
+
+#[tokio::test]
+async fn the_index_is_brought_up_when_the_writer_pauses() {
+    let store = Database::in_memory().await.unwrap();
+    let Backend::Sqlite(sqlite) = &store.0.backend else { panic!("SQLite is indexed") };
+    save_messages(&store, Scene::new(), "the kettle", 300, 1).await;
+    tokio::time::timeout(LONG, sqlite.known.index_wanted.notified()).await.unwrap();
 }
 
 #[tokio::test]

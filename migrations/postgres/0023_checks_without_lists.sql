@@ -1,0 +1,2 @@
+-- Only SQLite builds a table for a list in a condition.
+SELECT 1;
