@@ -143,7 +143,10 @@ impl Writer {
             let pause = if self.known.is_index_behind() { PAUSE.min(self.idle) } else { self.idle };
             let first = match self.orders.recv_timeout(pause) {
                 Ok(first) => first,
-                Err(RecvTimeoutError::Timeout) if self.known.is_index_behind() => {
+                // A pause is no idle time, also if a search has updated the index meanwhile.
+                Err(RecvTimeoutError::Timeout)
+                    if pause < self.idle || self.known.is_index_behind() =>
+                {
                     self.known.want_index();
                     continue;
                 }

@@ -1,5 +1,5 @@
-//! Stems of words, most of them computed once: the messages of a Room share most of their words, and a stem
-//! costs as much as the rest of a word's analysis.
+//! Stems of words, most of them computed once: the messages of a Room share most of their words, and
+//! a stem costs as much as the rest of a word's analysis.
 
 use rust_stemmers::Stemmer;
 use std::{borrow::Cow, collections::HashMap};

@@ -106,12 +106,6 @@ async fn conditions_hold_without_lists_and_no_write_of_a_turn_builds_a_table() {
             query_scalar("PRAGMA integrity_check").fetch_one(&mut connection).await.unwrap();
         assert_eq!(found, "ok");
         for (table, column) in [("inbox", "state"), ("outbox", "state"), ("memories", "scope")] {
-            let schema: String = query_scalar("SELECT sql FROM sqlite_schema WHERE name = $1")
-                .bind(table)
-                .fetch_one(&mut connection)
-                .await
-                .unwrap();
-            assert!(!schema.contains("CHECK (state IN"), "{schema}");
             // Of the other columns the smallest value of their type.
             let columns: Vec<(String, String)> = query_as(AssertSqlSafe(format!(
                 "SELECT name, CASE type WHEN 'INTEGER' THEN '0' WHEN 'TEXT' THEN '''''' ELSE 'x''''' END \
