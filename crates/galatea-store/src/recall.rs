@@ -21,23 +21,22 @@ use galatea_core::{
     fusion::{self, Candidate, Fused},
     store::{MOST_RECALLED, RecallQuery, RecallStore, Recalled},
 };
-use std::{collections::HashMap, sync::Arc};
+use std::collections::HashMap;
 
 use self::{
     candidates::ByWords,
     lookup::Question,
-    memory::talk_in_sqlite,
+    memory::{read_terms, talk_in_sqlite},
     rank::{BySeq, Seqs},
     rows::Row,
     scale::{Range, Scale},
     source::{Search, Source, at_once},
-    talk_words::Words,
     view::wide,
 };
 use crate::{
     Backend, Database,
     postgres::Postgres,
-    sqlite::{Counts, Sqlite, raw::Raw},
+    sqlite::{Counts, Sqlite, Unindexed, raw::Raw},
     talk::Handle,
 };
 
@@ -89,28 +88,11 @@ impl Database {
         sqlite: &Sqlite,
         query: &RecallQuery,
     ) -> Result<Vec<Recalled>> {
-        let (talk, mut words) = (talk_in_sqlite(sqlite, query).await?, None);
-        let question = Arc::new(Question::new(query, &mut sqlite.known.talks.stems()));
-        if talk.is_some() && query.meanings.is_empty() {
-            let source = Source::Unconnected;
-            let search = Search::new(source, query, Arc::clone(&question), talk.clone());
-            // It fails if it needs the database.
-            if let Ok(found) = at_once(search.find()) {
-                return read_in_sqlite(sqlite, query, found).await;
-            }
-            words = search.words;
-        }
-        let known = (Arc::clone(&question), talk.clone(), words);
-        let found = self.search_in_sqlite(sqlite, query, known, true).await;
-        if let Some(handle) = &talk {
-            sqlite.known.talks.update_size(handle);
-        }
-        if let Some(found) = found? {
+        if let Some(found) = self.search_in_sqlite(sqlite, query, true).await? {
             return Ok(found);
         }
         sqlite.index_terms().await?;
-        let known = (question, talk, None);
-        Ok(self.search_in_sqlite(sqlite, query, known, false).await?.unwrap_or_default())
+        Ok(self.search_in_sqlite(sqlite, query, false).await?.unwrap_or_default())
     }
 
     /// A search on a thread with SQLite's handle. None if the index of words has to be brought up
@@ -119,31 +101,30 @@ impl Database {
         &self,
         sqlite: &Sqlite,
         query: &RecallQuery,
-        (question, talk, words): (Arc<Question>, Option<Handle>, Option<Words>),
         complete: bool,
     ) -> Result<Option<Vec<Recalled>>> {
-        let query = query.clone();
-        let unindexed = Arc::clone(&sqlite.known.unindexed);
-        let found = sqlite.search(move |raw, counts| {
+        let (query, known) = (query.clone(), sqlite.known.clone());
+        let found = sqlite.search(move |raw, counts| -> Result<_> {
+            let talk = talk_in_sqlite(&known.talks, raw, counts, &query)?;
+            let question = Question::new(&query, &mut known.talks.stems());
             let source = Source::of_sqlite(raw, counts);
-            let mut search = Search::again(source, &query, question, talk, words);
-            let needs_index = search.needs_index();
-            let found = async {
-                if needs_index {
-                    let asked = if search.talk.is_some() { &wide(&query) } else { &query };
-                    match search.find_unindexed(asked, &unindexed)? {
-                        Some(found) => search.unindexed = found,
-                        None if complete => return Ok(None),
-                        None => search.is_complete = false,
-                    }
+            let mut search = Search::new(source, &query, question, talk.clone());
+            if search.needs_index() && !search.cover_unindexed(&known.unindexed, complete)? {
+                return Ok(None);
+            }
+            let found = at_once(search.find())?;
+            let hits = at_once(search.source.hits(&query, found))?;
+            let (is_partial, behind) = (search.words.is_some(), search.unindexed.behind);
+            drop(search);
+            if let Some(handle) = talk.filter(|_| is_partial) {
+                // Some 3 ms, after which further searches of the Room cost less. What was found
+                // stands without it.
+                if let Err(error) = read_terms(&handle, raw, counts) {
+                    tracing::warn!(room = %handle.key.1, error = %error.report(), "failed to read older messages of a room into memory; its next search retries");
                 }
-                let found = search.find().await?;
-                if needs_index {
-                    search.read_terms()?;
-                }
-                Ok(Some((search.source.hits(&query, found).await?, search.unindexed.behind)))
-            };
-            at_once(found)
+                known.talks.update_size(&handle);
+            }
+            Ok(Some((hits, behind)))
         });
         let Some((found, behind)) = found.await?? else { return Ok(None) };
         if behind {
@@ -187,28 +168,12 @@ async fn recall_in_postgres(
     query: &RecallQuery,
     talk: Option<Handle>,
 ) -> Result<(Vec<Recalled>, bool)> {
-    let question = Arc::new(Question::new(query, &mut postgres.talks.stems()));
+    let question = Question::new(query, &mut postgres.talks.stems());
     let found = Search::new(Source::Postgres(postgres), query, question, talk).find().await?;
     let all = found.fused.len();
     let hits = Source::Postgres(postgres).hits(query, found).await?;
     let is_whole = hits.len() == all;
     Ok((hits, is_whole))
-}
-
-/// Reads what was found in memory.
-async fn read_in_sqlite(
-    sqlite: &Sqlite,
-    query: &RecallQuery,
-    found: Selected,
-) -> Result<Vec<Recalled>> {
-    if found.fused.is_empty() {
-        return Ok(Vec::new());
-    }
-    let query = query.clone();
-    let read = move |raw: &mut Raw<'_>, counts: &Counts| {
-        at_once(Source::of_sqlite(raw, counts).hits(&query, found))
-    };
-    sqlite.search(read).await?
 }
 
 /// The messages before and after messages.
@@ -233,6 +198,18 @@ pub(crate) struct Selected {
 }
 
 impl Search<'_, '_> {
+    /// Adds the messages that the index of words misses. False if it has to be brought up first; with
+    /// `complete` false what it misses is left out.
+    fn cover_unindexed(&mut self, unindexed: &Unindexed, complete: bool) -> Result<bool> {
+        let asked = if self.talk.is_some() { &wide(self.query) } else { self.query };
+        match self.find_unindexed(asked, unindexed)? {
+            Some(found) => self.unindexed = found,
+            None if complete => return Ok(false),
+            None => self.is_complete = false,
+        }
+        Ok(true)
+    }
+
     async fn find(&self) -> Result<Selected> {
         let query = self.query;
         let limit = usize::try_from(query.limit.min(MOST_RECALLED)).unwrap_or(0);

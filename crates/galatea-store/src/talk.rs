@@ -240,7 +240,7 @@ impl Talks {
         };
         if concerns_rooms {
             // Words of removed messages are not kept.
-            *lock(&self.stems) = Stems::default();
+            lock(&self.stems).clear();
         }
         let mut state = self.lock();
         match changed {
@@ -274,7 +274,7 @@ impl Talks {
         let mut state = self.lock();
         state.make_space(QUIET, Some(Instant::now()));
         state.rooms.shrink_to_fit();
-        *lock(&self.stems) = Stems::default();
+        lock(&self.stems).clear();
     }
 
     /// Bytes that all Rooms take, about.

@@ -1,6 +1,6 @@
 //! Search by words in a Room whose newest messages are in memory.
 
-use galatea_core::{EntityId, Error, MemoryId, Result, store::RecallQuery};
+use galatea_core::{EntityId, MemoryId, Result, store::RecallQuery};
 
 use super::{
     rank::{self, BySeq, Found, Listed},
@@ -8,8 +8,11 @@ use super::{
     talk_words::Words,
 };
 use crate::{
-    sqlite::{Sqlite, raw::Columns},
-    talk::{Extent, Handle, MOST, Message, NEWEST},
+    sqlite::{
+        Counts,
+        raw::{Columns, Raw},
+    },
+    talk::{Extent, Handle, MOST, Message, NEWEST, Talks},
 };
 
 impl Row for Message {
@@ -22,18 +25,31 @@ impl Row for Message {
 /// The Room that a query searches, in memory. None if other Rooms in use leave no space for it, or if
 /// the query leaves out most of its messages, and older ones than those in memory would have to be
 /// found.
-pub(super) async fn talk_in_sqlite(sqlite: &Sqlite, query: &RecallQuery) -> Result<Option<Handle>> {
-    let talks = &sqlite.known.talks;
+pub(super) fn talk_in_sqlite(
+    talks: &Talks,
+    raw: &mut Raw<'_>,
+    counts: &Counts,
+    query: &RecallQuery,
+) -> Result<Option<Handle>> {
     let Some(handle) = talks.of(query) else { return Ok(None) };
     if handle.extent() == Extent::Unread {
-        let (statement, read_by) = (handle.read(), handle.clone());
-        let read = sqlite.search(move |raw, counts| -> Result<Vec<Message>> {
-            let rows: Vec<Message> = at_once(Source::of_sqlite(raw, counts).all(statement))?;
-            Ok(read_by.analysed(rows))
-        });
-        talks.keep(&handle, read.await??);
+        let read = at_once(Source::of_sqlite(raw, counts).all::<Message>(handle.read()))?;
+        talks.keep(&handle, handle.analysed(read));
     }
     Ok(handle.fits(query).then_some(handle))
+}
+
+/// Reads the terms of some older messages of a Room, so that it becomes known whole and its searches
+/// look at none of them in the database. A Room whose messages have all been in memory needs no
+/// reading.
+pub(super) fn read_terms(handle: &Handle, raw: &mut Raw<'_>, counts: &Counts) -> Result<()> {
+    // Before the first statement, which begins the transaction: a change that is committed in between
+    // would count as known, and the rows be those before it.
+    let Some(unread) = handle.talk().next_unread() else { return Ok(()) };
+    let read = at_once(Source::of_sqlite(raw, counts).all(handle.read_before(unread)))?;
+    let rows = handle.analysed(read);
+    handle.talk().keep_terms(unread, &rows);
+    Ok(())
 }
 
 impl Search<'_, '_> {
@@ -45,16 +61,6 @@ impl Search<'_, '_> {
         let often = Some(talk.len()).filter(|len| *len <= MOST).map_or(usize::MAX, rank::often);
         let found: Vec<Found<u32>> = found.into_iter().map(Found::all).collect();
         rank::score_places(&found, often, talk.len(), |place| talk.number(place))
-    }
-
-    /// Reads the terms of some older messages of a Room, so that a word that none of them has is not
-    /// looked up by later searches. A Room whose messages have all been in memory needs no reading.
-    pub(super) fn read_terms(&self) -> Result<()> {
-        let Some(handle) = &self.talk else { return Ok(()) };
-        let Some(unread) = handle.talk().next_unread() else { return Ok(()) };
-        let rows = handle.analysed(at_once(self.source.all(handle.read_before(unread)))?);
-        handle.talk().keep_terms(unread, &rows);
-        Ok(())
     }
 
     /// Whether the index of words has to be asked for older messages.
@@ -80,9 +86,6 @@ impl Search<'_, '_> {
                     self.indexed_in_postgres(postgres, handle.key.1, unknown, seen).await?
                 }
                 Source::Sqlite(..) => self.indexed_in_sqlite(unknown).await?,
-                Source::Unconnected => {
-                    return Err(Error::unexpected("a search in memory needs the index of words"));
-                }
             };
             let mut talk = handle.talk();
             for (word, mut having) in read {

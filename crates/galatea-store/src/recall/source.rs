@@ -4,7 +4,7 @@
 use futures::FutureExt;
 use galatea_core::{EntityId, Error, Result, store::RecallQuery};
 use sqlx::{FromRow, Row as _, postgres::PgRow};
-use std::sync::{Arc, Mutex, PoisonError, atomic::Ordering};
+use std::sync::{Mutex, PoisonError, atomic::Ordering};
 use uuid::Uuid;
 
 use super::{
@@ -20,6 +20,7 @@ use crate::{
         Counts,
         raw::{Arg, Columns, Raw},
         read_failed,
+        snapshot::Snapshot,
     },
     talk::Handle,
 };
@@ -28,9 +29,7 @@ use crate::{
 pub(crate) enum Source<'a, 'h> {
     Postgres(&'a Postgres),
     /// Never contended: one search uses it.
-    Sqlite(Mutex<&'a mut Raw<'h>>, &'a Counts),
-    /// A search of what is in memory, which executes no statement.
-    Unconnected,
+    Sqlite(Mutex<Snapshot<'a, 'h>>, &'a Counts),
 }
 
 /// The result of a search in SQLite, which waits for nothing: its statements are executed by the
@@ -45,7 +44,7 @@ pub(crate) fn at_once<T>(search: impl Future<Output = Result<T>>) -> Result<T> {
 pub(super) struct Search<'a, 'h> {
     pub(super) source: Source<'a, 'h>,
     pub(super) query: &'a RecallQuery,
-    pub(super) question: Arc<Question>,
+    pub(super) question: Question,
     pub(super) unindexed: FoundUnindexed,
     /// The Room in memory, whole or its newest messages.
     pub(super) talk: Option<Handle>,
@@ -59,22 +58,10 @@ impl<'a, 'h> Search<'a, 'h> {
     pub(super) fn new(
         source: Source<'a, 'h>,
         query: &'a RecallQuery,
-        question: Arc<Question>,
+        question: Question,
         talk: Option<Handle>,
     ) -> Self {
-        Self::again(source, query, question, talk, None)
-    }
-
-    /// The same with what an earlier search has looked up already.
-    pub(super) fn again(
-        source: Source<'a, 'h>,
-        query: &'a RecallQuery,
-        question: Arc<Question>,
-        talk: Option<Handle>,
-        words: Option<Words>,
-    ) -> Self {
-        let look_up = || talk.as_ref().and_then(|handle| Words::new(handle, query, &question));
-        let words = words.or_else(look_up);
+        let words = talk.as_ref().and_then(|handle| Words::new(handle, query, &question));
         Self {
             source,
             query,
@@ -95,29 +82,27 @@ pub(crate) trait Row: for<'r> FromRow<'r, PgRow> + Send + Unpin + 'static {
 
 impl<'a, 'h> Source<'a, 'h> {
     pub(crate) fn of_sqlite(raw: &'a mut Raw<'h>, counts: &'a Counts) -> Self {
-        Self::Sqlite(Mutex::new(raw), counts)
+        Self::Sqlite(Mutex::new(Snapshot::new(raw)), counts)
     }
 
     pub(crate) fn dialect(&self) -> Dialect {
         match self {
             Self::Postgres(_) => Dialect::Postgres,
-            Self::Sqlite(..) | Self::Unconnected => Dialect::Sqlite,
+            Self::Sqlite(..) => Dialect::Sqlite,
         }
     }
 
     /// Every row.
     pub(crate) async fn all<O: Row>(&self, statement: Statement) -> Result<Vec<O>> {
-        let (raw, counts) = match self {
+        let (snapshot, counts) = match self {
             Self::Postgres(postgres) => return postgres.all(statement).await,
-            Self::Sqlite(raw, counts) => (raw, counts),
-            Self::Unconnected => {
-                return Err(Error::unexpected("a search in memory needs the database"));
-            }
+            Self::Sqlite(snapshot, counts) => (snapshot, counts),
         };
         let values = statement.values.iter().map(Bound::of).collect::<Result<Vec<_>>>()?;
         let args: Vec<Arg<'_>> = values.iter().map(Bound::arg).collect();
         let (mut rows, mut malformed) = (Vec::new(), false);
-        let mut raw = raw.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut snapshot = snapshot.lock().unwrap_or_else(PoisonError::into_inner);
+        let raw = snapshot.begun().map_err(read_failed)?;
         counts.statements.fetch_add(1, Ordering::Relaxed);
         raw.each(statement.sqlite, &args, |row| match O::of(row) {
             Some(row) => rows.push(row),

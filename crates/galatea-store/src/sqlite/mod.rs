@@ -23,6 +23,7 @@ pub(crate) mod raw;
 mod read;
 mod recent;
 mod search;
+pub(crate) mod snapshot;
 mod threads;
 mod unindexed;
 mod writer;
@@ -163,20 +164,20 @@ impl Sqlite {
         self.readers.all(&self.counts.statements, statement).await
     }
 
-    /// Does the work of a search, which executes several statements, on a thread that reads.
+    /// Does the work of a search on a thread that reads: it computes for up to some milliseconds, and
+    /// each of its statements needs the result of the one before. With a database in memory the
+    /// caller's task does it.
     pub(crate) async fn search<T: Send + 'static>(
         &self,
         work: impl FnOnce(&mut Raw<'_>, &Counts) -> T + Send + 'static,
     ) -> Result<T> {
         let counts = Arc::clone(&self.counts);
         match &self.readers {
-            Readers::Pool { threads, .. } => {
-                threads.run(move |raw| snapshot(raw, |raw| work(raw, &counts))).await?
-            }
+            Readers::Pool { threads, .. } => threads.run(move |raw| work(raw, &counts)).await,
             Readers::Shared(connection) => {
                 let mut connection = connection.lock().await;
                 let mut lent = connection.lock_handle().await.map_err(error::store)?;
-                snapshot(&mut Raw::new(&mut lent), |raw| work(raw, &counts))
+                Ok(work(&mut Raw::new(&mut lent), &counts))
             }
         }
     }
@@ -188,14 +189,6 @@ impl Sqlite {
     {
         Ok(self.all(statement).await?.into_iter().next())
     }
-}
-
-/// All statements of a search see the same state of the database.
-fn snapshot<T>(raw: &mut Raw<'_>, work: impl FnOnce(&mut Raw<'_>) -> T) -> Result<T> {
-    raw.execute("BEGIN", &[]).map_err(error::read_failed)?;
-    let found = work(raw);
-    raw.execute("COMMIT", &[]).map_err(error::read_failed)?;
-    Ok(found)
 }
 
 #[cfg(test)]

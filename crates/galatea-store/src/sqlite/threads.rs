@@ -82,7 +82,12 @@ impl Threads {
                 let _ = reply.send(done);
             }
         }))?;
-        answer.await.map_err(|_| common::closed())?
+        answer.await.map_err(|_| {
+            if self.shared.state().closed {
+                return common::closed();
+            }
+            Error::unexpected("a search ended without a result")
+        })?
     }
 
     fn submit(&self, job: Job) -> Result<()> {

@@ -34,13 +34,9 @@ impl Handle {
 
     /// Messages that were read with their terms. Takes some microseconds for each.
     pub(crate) fn analysed(&self, messages: Vec<Message>) -> Vec<Message> {
-        // Taken out, since others may need the lock. They begin with an empty map meanwhile.
-        let mut stems = std::mem::take(&mut *lock(&self.stems));
+        let mut stems = lock(&self.stems).take();
         let messages = message::analysed(messages, &mut stems);
-        let mut kept = lock(&self.stems);
-        if kept.len() < stems.len() {
-            *kept = stems;
-        }
+        lock(&self.stems).put_back(stems);
         messages
     }
 

@@ -187,8 +187,8 @@ impl Talk {
         self.changes += 1;
     }
 
-    /// The next messages that are not here and whose terms have to be read: a word that none of them
-    /// has is not looked up.
+    /// The next messages that are not here and whose terms have to be read, until the Room is known
+    /// whole.
     pub(crate) fn next_unread(&mut self) -> Option<Unread> {
         if self.extent != Extent::Newest {
             return None;

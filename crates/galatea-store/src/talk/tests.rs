@@ -189,6 +189,24 @@ fn a_room_becomes_whole_when_its_older_messages_were_read() {
     assert!(!is_kept(1) && is_kept(9_000));
 }
 
+#[test]
+fn terms_that_were_read_before_a_change_are_left_out() {
+    let (scene, talks) = (Scene::new(), Talks::of_one_process());
+    let handle = talks.of(&asking(&scene, "tea")).unwrap();
+    talks.keep(&handle, many(PAGE..PAGE + MOST + 1));
+    let unread = handle.talk().next_unread().unwrap();
+    let rooms = [key_of(&scene)].into();
+    talks.changed(&Changed::These(vec![id(3)]), Some(&rooms));
+    let mut read = handle.analysed(many(0..PAGE + 1));
+    read.reverse();
+    handle.talk().keep_terms(unread, &read);
+    assert_eq!(handle.extent(), Extent::Newest);
+    let again = handle.talk().next_unread().unwrap();
+    assert_eq!(again.before, unread.before);
+    handle.talk().keep_terms(again, &read[..PAGE]);
+    assert_ne!(handle.talk().next_unread().unwrap().before, again.before);
+}
+
 /// A room whose messages are too long for an index is searched one by one, up to some number.
 #[test]
 fn a_room_of_long_messages_has_no_index() {

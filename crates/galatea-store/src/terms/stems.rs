@@ -14,6 +14,8 @@ type Stem = Option<Box<str>>;
 pub(crate) struct Stems {
     /// Each word with its stem in the languages that were asked for.
     known: HashMap<Box<str>, Vec<(Language, Stem)>>,
+    /// How often they were cleared.
+    cleared: u64,
 }
 
 impl Stems {
@@ -22,9 +24,22 @@ impl Stems {
     /// Bytes of a word that is kept: few are longer.
     const LONGEST: usize = 32;
 
-    /// How many words are known.
-    pub(crate) fn len(&self) -> usize {
-        self.known.len()
+    /// Forgets all words, also those that are taken out.
+    pub(crate) fn clear(&mut self) {
+        *self = Self { known: HashMap::new(), cleared: self.cleared + 1 };
+    }
+
+    /// Takes all words out, for an analysis of many texts: others may need the lock meanwhile.
+    pub(crate) fn take(&mut self) -> Self {
+        Self { known: std::mem::take(&mut self.known), cleared: self.cleared }
+    }
+
+    /// Puts words back that were taken out. If these were cleared meanwhile, or more are known by now,
+    /// they are dropped.
+    pub(crate) fn put_back(&mut self, taken: Self) {
+        if taken.cleared == self.cleared && taken.known.len() > self.known.len() {
+            *self = taken;
+        }
     }
 
     /// The stem of a folded word, if it is another word.
@@ -85,5 +100,30 @@ mod tests {
         for word in [long, "05", "5th"] {
             assert!(!stems.known.contains_key(word), "{word}");
         }
+    }
+
+    #[test]
+    fn words_that_were_cleared_are_not_put_back() {
+        let mut stems = Stems::default();
+        let stem = |stems: &mut Stems, word: &str| drop(stems.stem(word, Language::English));
+        stem(&mut stems, "kettles");
+        for (clears, known) in [(false, 2), (true, 0)] {
+            let mut taken = stems.take();
+            assert_eq!(stems.known.len(), 0);
+            stem(&mut taken, "teapots");
+            if clears {
+                stems.clear();
+            }
+            stems.put_back(taken);
+            assert_eq!(stems.known.len(), known);
+        }
+        stem(&mut stems, "lamps");
+        stem(&mut stems, "boats");
+        let mut taken = stems.take();
+        taken.known.retain(|word, _| &**word == "lamps");
+        stem(&mut stems, "chairs");
+        stem(&mut stems, "tables");
+        stems.put_back(taken);
+        assert!(stems.known.contains_key("tables"), "more are known by now");
     }
 }

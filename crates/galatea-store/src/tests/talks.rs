@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use crate::{
     Backend, Database, SqliteOptions,
-    talk::{MOST, PAGE},
+    talk::{Extent, MOST, PAGE},
 };
 
 fn asking(scene: Scene, text: &str) -> RecallQuery {
@@ -98,8 +98,8 @@ async fn forgets_its_own_rooms(store: &Database) {
     assert_eq!(found(store, scene, "kettle").await, [old[0]]);
 }
 
-/// A Room that has more messages than are kept: each search that asks the index reads the terms of
-/// some older messages, until all are known.
+/// A Room that has more messages than are kept: each search reads the terms of some older
+/// messages, until all are known.
 #[tokio::test]
 async fn older_messages_are_looked_up_a_few_times_only() {
     let store = Database::in_memory().await.unwrap();
@@ -125,6 +125,24 @@ async fn older_messages_are_looked_up_a_few_times_only() {
     assert!(unknown("lamp").await);
     assert_eq!(found(&store, scene, "lamp").await, ["an old lamp"]);
     assert_eq!(found(&store, scene, "kettle").await, [""; 0]);
+}
+
+/// The same for searches of a word that the index has told before.
+#[tokio::test]
+async fn a_room_is_known_whole_after_searches_of_the_same_word() {
+    let store = Database::in_memory().await.unwrap();
+    let Backend::Sqlite(sqlite) = &store.0.backend else { panic!("it is SQLite") };
+    let scene = Scene::new();
+    said(&store, scene, &["an old kettle"], MOST + PAGE + 50).await;
+    let mut extents = Vec::new();
+    for _ in 0..3 {
+        assert_eq!(found(&store, scene, "kettle").await, ["an old kettle"]);
+        extents.push(sqlite.known.talks.of(&asking(scene, "kettle")).unwrap().extent());
+    }
+    assert_eq!(extents, [Extent::Newest, Extent::Whole, Extent::Whole]);
+    let before = sqlite.statements();
+    assert_eq!(found(&store, scene, "kettle").await, ["an old kettle"]);
+    assert_eq!(sqlite.statements() - before, 1, "the reading of what was found");
 }
 
 /// Equal words count by the length of the text. It is measured alike in memory and in the index, so
