@@ -66,6 +66,39 @@ pub fn free_port() -> u16 {
     bound.unwrap_or_else(|e| panic!("no free port: {e}")).port()
 }
 
+/// A port of the loopback that refuses every connection as long as this lives. A socket that does not
+/// listen holds it: a port that is merely free may be given to the server of another test.
+#[derive(Debug)]
+pub struct RefusedPort(tokio::net::TcpSocket);
+
+impl RefusedPort {
+    /// Takes a free port.
+    ///
+    /// # Panics
+    /// When no port is free.
+    #[allow(clippy::new_without_default, reason = "each call takes another port")]
+    pub fn new() -> Self {
+        let taken = tokio::net::TcpSocket::new_v4().and_then(|socket| {
+            socket.bind(std::net::SocketAddr::from(([127, 0, 0, 1], 0)))?;
+            Ok(Self(socket))
+        });
+        taken.unwrap_or_else(|e| panic!("no free port: {e}"))
+    }
+
+    /// Its number.
+    ///
+    /// # Panics
+    /// Never: the socket is bound.
+    pub fn number(&self) -> u16 {
+        self.0.local_addr().unwrap_or_else(|e| panic!("a bound socket has an address: {e}")).port()
+    }
+
+    /// `http://127.0.0.1:PORT`.
+    pub fn url(&self) -> String {
+        format!("http://127.0.0.1:{}", self.number())
+    }
+}
+
 /// A program to run, with its arguments and environment.
 #[derive(Debug, Clone)]
 pub struct Program {

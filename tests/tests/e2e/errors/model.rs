@@ -3,7 +3,7 @@
 
 use galatea_testkit::{
     models::{Fault, Ollama, OllamaServer, Recorded, Reply},
-    process::free_port,
+    process::RefusedPort,
 };
 use serde_json::json;
 use std::time::Duration;
@@ -144,7 +144,8 @@ async fn a_model_that_is_not_pulled() {
 #[tokio::test]
 async fn no_server_at_the_models_address() {
     let mut scene = Scene::set().await;
-    scene.env("OPENAI_BASE_URL", &format!("http://127.0.0.1:{}/v1", free_port()));
+    let nowhere = RefusedPort::new();
+    scene.env("OPENAI_BASE_URL", &format!("{}/v1", nowhere.url()));
     let doctor = scene.run(&["doctor"]).await;
     assert_eq!(doctor.code, Some(7));
     let expected = [

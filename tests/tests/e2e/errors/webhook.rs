@@ -159,11 +159,11 @@ async fn a_connector_that_fails_is_reported_once() {
 
     // A failure that is retried: the first one is logged as a warning, the further ones only at a
     // finer level.
-    let nowhere = format!("http://127.0.0.1:{}", galatea_testkit::process::free_port());
+    let nowhere = galatea_testkit::process::RefusedPort::new();
     let mut running = scene
         .stage
         .program()
-        .env("TELEGRAM_API_ROOT", nowhere)
+        .env("TELEGRAM_API_ROOT", nowhere.url())
         .env("LOG_LEVEL", "debug")
         .arg("start")
         .spawn();

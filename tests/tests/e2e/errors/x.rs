@@ -386,10 +386,8 @@ async fn a_page_in_place_of_the_api_is_reported_with_the_address() {
 #[tokio::test]
 async fn an_unreachable_api_is_tried_again() {
     let (mut scene, x) = set().await;
-    scene.env(
-        "TWITTER_API_ROOT",
-        &format!("http://127.0.0.1:{}", galatea_testkit::process::free_port()),
-    );
+    let nowhere = galatea_testkit::process::RefusedPort::new();
+    scene.env("TWITTER_API_ROOT", &nowhere.url());
     let parts = [
         "X cannot be reached",
         "cause: GET /2/users/me:",

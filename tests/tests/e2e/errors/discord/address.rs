@@ -26,8 +26,8 @@ async fn a_page_in_place_of_the_api_is_reported_with_the_address() {
 async fn an_unreachable_api_is_tried_again_and_no_other_address_is_asked() {
     let (mut scene, discord, ann, _guild) = set().await;
     let right = discord.url().to_owned();
-    let nowhere = format!("http://127.0.0.1:{}", galatea_testkit::process::free_port());
-    scene.env("DISCORD_API_ROOT", &nowhere);
+    let nowhere = galatea_testkit::process::RefusedPort::new();
+    scene.env("DISCORD_API_ROOT", &nowhere.url());
     let parts = [
         "Discord cannot be reached",
         "cause:",
