@@ -69,33 +69,32 @@ pub fn free_port() -> u16 {
 /// A port of the loopback that refuses every connection as long as this lives. A socket that does not
 /// listen holds it: a port that is merely free may be given to the server of another test.
 #[derive(Debug)]
-pub struct RefusedPort(tokio::net::TcpSocket);
+pub struct RefusedPort {
+    number: u16,
+    _held: tokio::net::TcpSocket,
+}
 
 impl RefusedPort {
     /// Takes a free port.
     ///
     /// # Panics
     /// When no port is free.
-    #[allow(clippy::new_without_default, reason = "each call takes another port")]
-    pub fn new() -> Self {
+    pub fn take() -> Self {
         let taken = tokio::net::TcpSocket::new_v4().and_then(|socket| {
             socket.bind(std::net::SocketAddr::from(([127, 0, 0, 1], 0)))?;
-            Ok(Self(socket))
+            Ok(Self { number: socket.local_addr()?.port(), _held: socket })
         });
         taken.unwrap_or_else(|e| panic!("no free port: {e}"))
     }
 
     /// Its number.
-    ///
-    /// # Panics
-    /// Never: the socket is bound.
     pub fn number(&self) -> u16 {
-        self.0.local_addr().unwrap_or_else(|e| panic!("a bound socket has an address: {e}")).port()
+        self.number
     }
 
     /// `http://127.0.0.1:PORT`.
     pub fn url(&self) -> String {
-        format!("http://127.0.0.1:{}", self.number())
+        format!("http://127.0.0.1:{}", self.number)
     }
 }
 

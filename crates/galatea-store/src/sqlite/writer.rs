@@ -143,7 +143,8 @@ impl Writer {
             let pause = if self.known.is_index_behind() { PAUSE.min(self.idle) } else { self.idle };
             let first = match self.orders.recv_timeout(pause) {
                 Ok(first) => first,
-                // A pause is no idle time, also if a search has updated the index meanwhile.
+                // The writer waited for the shorter time only, so it is not idle yet. That holds even if
+                // a search has updated the index since.
                 Err(RecvTimeoutError::Timeout)
                     if pause < self.idle || self.known.is_index_behind() =>
                 {

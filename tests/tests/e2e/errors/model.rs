@@ -144,7 +144,7 @@ async fn a_model_that_is_not_pulled() {
 #[tokio::test]
 async fn no_server_at_the_models_address() {
     let mut scene = Scene::set().await;
-    let nowhere = RefusedPort::new();
+    let nowhere = RefusedPort::take();
     scene.env("OPENAI_BASE_URL", &format!("{}/v1", nowhere.url()));
     let doctor = scene.run(&["doctor"]).await;
     assert_eq!(doctor.code, Some(7));

@@ -386,7 +386,7 @@ async fn a_page_in_place_of_the_api_is_reported_with_the_address() {
 #[tokio::test]
 async fn an_unreachable_api_is_tried_again() {
     let (mut scene, x) = set().await;
-    let nowhere = galatea_testkit::process::RefusedPort::new();
+    let nowhere = galatea_testkit::process::RefusedPort::take();
     scene.env("TWITTER_API_ROOT", &nowhere.url());
     let parts = [
         "X cannot be reached",
