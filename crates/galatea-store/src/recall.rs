@@ -21,12 +21,12 @@ use galatea_core::{
     fusion::{self, Candidate, Fused},
     store::{MOST_RECALLED, RecallQuery, RecallStore, Recalled},
 };
-use std::collections::HashMap;
+use std::{collections::HashMap, sync::Arc};
 
 use self::{
     candidates::ByWords,
     lookup::Question,
-    memory::{read_terms, talk_in_sqlite},
+    memory::{read_ahead, room_in_sqlite},
     rank::{BySeq, Seqs},
     rows::Row,
     scale::{Range, Scale},
@@ -37,7 +37,7 @@ use crate::{
     Backend, Database,
     postgres::Postgres,
     sqlite::{Counts, Sqlite, Unindexed, raw::Raw},
-    talk::Handle,
+    talk::{Due, Handle},
 };
 
 #[cfg(test)]
@@ -103,32 +103,45 @@ impl Database {
         query: &RecallQuery,
         complete: bool,
     ) -> Result<Option<Vec<Recalled>>> {
-        let (query, known) = (query.clone(), sqlite.known.clone());
+        let (query, known, waits) = (query.clone(), sqlite.known.clone(), sqlite.reads_ahead());
         let found = sqlite.search(move |raw, counts| -> Result<_> {
-            let talk = talk_in_sqlite(&known.talks, raw, counts, &query)?;
+            let room = room_in_sqlite(&known.talks, raw, counts, &query)?;
+            let talk = room.clone().filter(|room| room.fits(&query));
             let question = Question::new(&query, &mut known.talks.stems());
             let source = Source::of_sqlite(raw, counts);
-            let mut search = Search::new(source, &query, question, talk.clone());
+            let mut search = Search::new(source, &query, question, talk);
             if search.needs_index() && !search.cover_unindexed(&known.unindexed, complete)? {
                 return Ok(None);
             }
             let found = at_once(search.find())?;
             let hits = at_once(search.source.hits(&query, found))?;
-            let (is_partial, behind) = (search.words.is_some(), search.unindexed.behind);
+            let behind = search.unindexed.behind;
             drop(search);
-            if let Some(handle) = talk.filter(|_| is_partial) {
-                // Some 3 ms, after which further searches of the Room cost less. What was found
-                // stands without it.
-                if let Err(error) = read_terms(&handle, raw, counts) {
-                    tracing::warn!(room = %handle.key.1, error = %error.report(), "failed to read older messages of a room into memory; its next search retries");
+            let due = room.as_ref().and_then(|room| room.talk().reading_due(waits));
+            match (room, due) {
+                (Some(room), Some(Due::Now)) => {
+                    read_ahead(&known.talks, &room, raw, counts);
+                    Ok(Some((hits, behind, None)))
                 }
-                known.talks.update_size(&handle);
+                (room, due) => Ok(Some((hits, behind, room.filter(|_| due.is_some())))),
             }
-            Ok(Some((hits, behind)))
         });
-        let Some((found, behind)) = found.await?? else { return Ok(None) };
+        let Some((found, behind, unread)) = found.await?? else { return Ok(None) };
         if behind {
             sqlite.known.index_wanted.notify_one();
+        }
+        if let Some(room) = unread {
+            let (talks, reading) = (Arc::clone(&sqlite.known.talks), room.clone());
+            let step = move |raw: &mut Raw<'_>, counts: &Counts| {
+                let more = read_ahead(&talks, &reading, raw, counts);
+                if !more {
+                    reading.talk().no_longer_waits();
+                }
+                more
+            };
+            if !sqlite.ahead(step) {
+                room.talk().no_longer_waits();
+            }
         }
         Ok(Some(found))
     }

@@ -29,7 +29,7 @@ use std::{
 pub(crate) use self::index::PAGE;
 pub(crate) use self::{
     handle::Handle,
-    index::{Extent, MOST, Talk},
+    index::{Due, Extent, FIRST, MOST, Talk},
     message::{Having, Message, NEWEST, Places, Shown},
     rows::text_of,
 };
@@ -158,17 +158,19 @@ impl Talks {
     }
 
     /// Updates the counted size of a Room. Called after a search, which may have read more messages.
-    /// Drops the least recently used Rooms if all exceed their bound.
-    pub(crate) fn update_size(&self, handle: &Handle) {
+    /// Drops the least recently used Rooms if all exceed their bound. False if the Room is not kept.
+    pub(crate) fn update_size(&self, handle: &Handle) -> bool {
         let mut state = self.lock();
-        if state.measure(handle) {
+        let is_kept = state.measure(handle);
+        if is_kept {
             state.make_space(2 * BYTES, None);
         }
+        is_kept
     }
 
-    /// Takes what was read of a Room, at most one message more than are kept.
-    pub(crate) fn keep(&self, handle: &Handle, read: Vec<Message>) {
-        handle.talk().fill(read);
+    /// Takes what was read of a Room by [`Handle::read`].
+    pub(crate) fn keep(&self, handle: &Handle, read: Vec<Message>, most: usize) {
+        handle.talk().fill(read, most);
         let mut state = self.lock();
         if state.measure(handle) {
             // Where all are in use this one is left out, and no other one is taken until there is space.
@@ -288,7 +290,7 @@ impl Talks {
     pub(crate) fn fill_up(&self) {
         let (mut state, now) = (self.lock(), Instant::now());
         let mut talk = Talk::default();
-        talk.fill(Vec::new());
+        talk.fill(Vec::new(), MOST);
         let kept =
             Kept { talk: Arc::new(Mutex::new(talk)), bytes: 2 * BYTES, since: now, used: now };
         state.bytes += kept.bytes;

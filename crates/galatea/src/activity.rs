@@ -8,13 +8,20 @@ use galatea_core::{
 use std::{
     collections::{HashMap, VecDeque, hash_map::Entry},
     sync::Arc,
+    time::Duration,
 };
-use tokio::sync::broadcast::{Receiver, error::RecvError};
+use tokio::{
+    sync::broadcast::{Receiver, error::RecvError},
+    time::sleep,
+};
 
 use crate::{models::ModelHealth, output::Output, trouble::Trouble};
 
 /// Most turns tracked at the same time. The oldest is dropped beyond that and gets no log line.
 const MOST: usize = 1024;
+/// How long events are gathered. A turn publishes some six, and each would wake this task between the
+/// steps of the turn. The bus keeps 1,024: six times what a flood publishes meanwhile.
+const GATHER: Duration = Duration::from_millis(10);
 
 /// An event that gets a log line.
 #[derive(Debug, Clone, PartialEq)]
@@ -156,6 +163,9 @@ pub(crate) async fn watch(
     let mut down: HashMap<(AgentId, Source, Account), Trouble> = HashMap::new();
     let mut sources: HashMap<RoomId, String> = HashMap::new();
     loop {
+        if events.is_empty() {
+            sleep(GATHER).await;
+        }
         let event = match events.recv().await {
             Ok(event) => event,
             Err(RecvError::Lagged(missed)) => {

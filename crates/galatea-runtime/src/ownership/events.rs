@@ -19,6 +19,9 @@ use super::{ClusterOptions, Poller};
 const AT_ONCE: usize = 500;
 /// How long events are gathered before they are written.
 const GATHER: Duration = Duration::from_millis(100);
+/// The same while no other process listens. At a pace of 1,000 turns a second the bus, which keeps 1,024
+/// events, gets some 60 meanwhile.
+const UNHEARD: Duration = Duration::from_millis(10);
 /// Between two looks for events where others tell of them.
 const SELDOM: Duration = Duration::from_secs(1);
 
@@ -52,9 +55,8 @@ async fn publish(
             }
             Err(RecvError::Closed) => return,
         }
-        if heard.load(Ordering::Relaxed) {
-            sleep(GATHER).await;
-        }
+        // Also where none listens: each event would wake this task between the steps of a turn.
+        sleep(if heard.load(Ordering::Relaxed) { GATHER } else { UNHEARD }).await;
         while batch.len() < AT_ONCE
             && let Ok(event) = happening.try_recv()
         {

@@ -67,14 +67,14 @@ impl Postgres {
         self.read_tail().await?;
         let Some(handle) = self.talks.of_or_alone(query) else { return Ok(None) };
         if handle.extent() == Extent::Unread {
-            let read: Vec<Message> = self.all(handle.read()).await?;
+            let read: Vec<Message> = self.all(handle.read(talk::MOST)).await?;
             // Up to 20 ms.
             let reader = handle.clone();
             let analysed = spawn_blocking(move || reader.analysed(read));
             let analysed = analysed.await.map_err(|e| {
                 Error::unexpected("messages could not be analysed for a search").with_source(e)
             })?;
-            self.talks.keep(&handle, analysed);
+            self.talks.keep(&handle, analysed, talk::MOST);
         }
         Ok(handle.fits(query).then_some(handle))
     }

@@ -12,7 +12,7 @@ use crate::{
         Counts,
         raw::{Columns, Raw},
     },
-    talk::{Extent, Handle, MOST, Message, NEWEST, Talks},
+    talk::{Extent, FIRST, Handle, MOST, Message, NEWEST, Talks},
 };
 
 impl Row for Message {
@@ -22,10 +22,8 @@ impl Row for Message {
     }
 }
 
-/// The Room that a query searches, in memory. None if other Rooms in use leave no space for it, or if
-/// the query leaves out most of its messages, and older ones than those in memory would have to be
-/// found.
-pub(super) fn talk_in_sqlite(
+/// The Room that a query searches, in memory. None if other Rooms in use leave no space for it.
+pub(super) fn room_in_sqlite(
     talks: &Talks,
     raw: &mut Raw<'_>,
     counts: &Counts,
@@ -33,16 +31,28 @@ pub(super) fn talk_in_sqlite(
 ) -> Result<Option<Handle>> {
     let Some(handle) = talks.of(query) else { return Ok(None) };
     if handle.extent() == Extent::Unread {
-        let read = at_once(Source::of_sqlite(raw, counts).all::<Message>(handle.read()))?;
-        talks.keep(&handle, handle.analysed(read));
+        let read = at_once(Source::of_sqlite(raw, counts).all::<Message>(handle.read(FIRST)))?;
+        talks.keep(&handle, handle.analysed(read), FIRST);
     }
-    Ok(handle.fits(query).then_some(handle))
+    Ok(Some(handle))
 }
 
-/// Reads the terms of some older messages of a Room, so that it becomes known whole and its searches
-/// look at none of them in the database. A Room whose messages have all been in memory needs no
-/// reading.
-pub(super) fn read_terms(handle: &Handle, raw: &mut Raw<'_>, counts: &Counts) -> Result<()> {
+/// Reads a page of older messages of a Room, in some 3 ms, so that it becomes known whole and its
+/// searches look at none of them in the database. False if none are left, or if the Room is not kept.
+pub(super) fn read_ahead(
+    talks: &Talks,
+    handle: &Handle,
+    raw: &mut Raw<'_>,
+    counts: &Counts,
+) -> bool {
+    if let Err(error) = read_terms(handle, raw, counts) {
+        tracing::warn!(room = %handle.key.1, error = %error.report(), "failed to read older messages of a room into memory; a later search of it retries");
+        return false;
+    }
+    talks.update_size(handle) && handle.talk().next_unread().is_some()
+}
+
+fn read_terms(handle: &Handle, raw: &mut Raw<'_>, counts: &Counts) -> Result<()> {
     // Before the first statement, which begins the transaction: a change that is committed in between
     // would count as known, and the rows be those before it.
     let Some(unread) = handle.talk().next_unread() else { return Ok(()) };

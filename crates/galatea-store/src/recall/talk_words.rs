@@ -33,7 +33,7 @@ impl Words {
         let asked = question.few();
         let (newest, numbers) = talk.having(query, asked);
         let older = asked.iter().map(|asked| talk.older(asked)).collect();
-        let is_rare = |of: &(usize, &Places)| of.1.len() < MOST / ONE_IN;
+        let is_rare = |of: &(usize, &Places)| of.1.len() < numbers.len().min(MOST) / ONE_IN;
         let rare = newest.iter().enumerate().filter(is_rare).map(|(word, _)| word).collect();
         Some(Self { newest, numbers, older, rare, version: talk.version() })
     }

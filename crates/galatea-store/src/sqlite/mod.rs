@@ -182,6 +182,22 @@ impl Sqlite {
         }
     }
 
+    /// Does work step by step while nothing is searched for. False if it is left out, as it is with a
+    /// database in memory, which has no thread for it.
+    pub(crate) fn ahead(
+        &self,
+        mut step: impl FnMut(&mut Raw<'_>, &Counts) -> bool + Send + 'static,
+    ) -> bool {
+        let Readers::Pool { threads, .. } = &self.readers else { return false };
+        let counts = Arc::clone(&self.counts);
+        threads.ahead(move |raw| step(raw, &counts))
+    }
+
+    /// Whether [`Sqlite::ahead`] is possible.
+    pub(crate) fn reads_ahead(&self) -> bool {
+        matches!(self.readers, Readers::Pool { .. })
+    }
+
     /// The first row: every caller asks for one at most.
     async fn fetch_one<O>(&self, statement: Statement) -> Result<Option<O>>
     where

@@ -1,6 +1,6 @@
 //! Threads that read, each with a connection of its own. A search executes several statements, each
 //! of which needs the result of the one before: on such a thread it is handed over once, and not
-//! once for each statement.
+//! once for each statement. What later searches profit from is read ahead while none comes.
 
 use galatea_core::{Error, ErrorKind, Result};
 use sqlx::{Connection, SqliteConnection, sqlite::SqliteConnectOptions};
@@ -8,7 +8,7 @@ use std::{
     collections::VecDeque,
     sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError},
     thread,
-    time::Duration,
+    time::{Duration, Instant},
 };
 use tokio::{
     runtime::Runtime,
@@ -21,8 +21,20 @@ use crate::error as common;
 /// Searches that may wait for a thread before callers are held back.
 const WAITING: usize = 256;
 
+/// How long no search came when a thread begins to read ahead: longer than the pauses within a burst.
+const QUIET: Duration = Duration::from_millis(250);
+
 /// Work for a thread, with the connection or with why there is none.
 type Job = Box<dyn FnOnce(Result<&mut Raw<'_>>, Busy) + Send>;
+
+/// Work that is done in steps while no search comes. A step says whether another one is left.
+type Ahead = Box<dyn FnMut(&mut Raw<'_>) -> bool + Send>;
+
+/// What a thread does next.
+enum Next {
+    Search(Job),
+    Ahead(Ahead),
+}
 
 /// Some threads, each started when all others are busy, and ended when it had nothing to do for a
 /// while, which releases its memory.
@@ -35,6 +47,7 @@ struct Shared {
     connect: SqliteConnectOptions,
     most: usize,
     idle: Duration,
+    quiet: Duration,
     state: Mutex<State>,
     changed: Condvar,
 }
@@ -42,11 +55,15 @@ struct Shared {
 #[derive(Default)]
 struct State {
     jobs: VecDeque<Job>,
+    /// When the last of them came.
+    last: Option<Instant>,
+    /// In the order in which it came.
+    ahead: VecDeque<Ahead>,
     /// Threads that take jobs.
     threads: usize,
     /// Threads whose connections are open.
     open: usize,
-    /// Those of them that do one.
+    /// Those of them that do one, or read ahead.
     busy: usize,
     closed: bool,
 }
@@ -55,8 +72,8 @@ impl Threads {
     /// Starts nothing yet.
     pub(crate) fn new(connect: SqliteConnectOptions, most: u32, idle: Duration) -> Self {
         let most = usize::try_from(most.max(1)).unwrap_or(1);
-        let shared =
-            Shared { connect, most, idle, state: Mutex::default(), changed: Condvar::new() };
+        let (state, changed) = (Mutex::default(), Condvar::new());
+        let shared = Shared { connect, most, idle, quiet: QUIET.min(idle), state, changed };
         Self { shared: Arc::new(shared), places: Arc::new(Semaphore::new(WAITING)) }
     }
 
@@ -96,6 +113,7 @@ impl Threads {
             return Err(common::closed());
         }
         state.jobs.push_back(job);
+        state.last = Some(Instant::now());
         if state.jobs.len() > state.threads - state.busy && state.threads < self.shared.most {
             let shared = Arc::clone(&self.shared);
             let started = thread::Builder::new()
@@ -118,11 +136,23 @@ impl Threads {
         Ok(())
     }
 
-    /// Refuses further work and ends the threads after what they were given.
+    /// Does work step by step while no search comes. Called after a search, whose thread still waits
+    /// for others. False if the work is left out: too much waits, or the threads are closed.
+    pub(crate) fn ahead(&self, step: impl FnMut(&mut Raw<'_>) -> bool + Send + 'static) -> bool {
+        let mut state = self.shared.state();
+        if state.closed || state.ahead.len() >= WAITING {
+            return false;
+        }
+        state.ahead.push_back(Box::new(step));
+        self.shared.changed.notify_one();
+        true
+    }
+
+    /// Refuses further work and ends the threads after what they were given. What would be read ahead
+    /// is left out.
     pub(crate) async fn close(&self) {
         self.places.close();
-        self.shared.state().closed = true;
-        self.shared.changed.notify_all();
+        self.shared.end();
         while self.shared.state().open > 0 {
             tokio::time::sleep(Duration::from_millis(1)).await;
         }
@@ -131,8 +161,7 @@ impl Threads {
 
 impl Drop for Threads {
     fn drop(&mut self) {
-        self.shared.state().closed = true;
-        self.shared.changed.notify_all();
+        self.shared.end();
     }
 }
 
@@ -142,26 +171,60 @@ impl Shared {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The next job; none when the thread is to end: from then on it is not counted as taking jobs.
-    fn next(&self) -> Option<Job> {
+    /// Takes work that was begun. The rest is left out once the threads are closed.
+    fn again(&self, step: Ahead) {
+        let mut state = self.state();
+        if !state.closed {
+            state.ahead.push_front(step);
+        }
+    }
+
+    fn end(&self) {
+        let mut state = self.state();
+        state.closed = true;
+        let ahead = std::mem::take(&mut state.ahead);
+        drop(state);
+        drop(ahead);
+        self.changed.notify_all();
+    }
+
+    /// What is to be done next; none when the thread is to end: from then on it is not counted as
+    /// taking jobs.
+    fn next(&self) -> Option<Next> {
+        let ends = Instant::now() + self.idle;
         let mut state = self.state();
         loop {
-            if let Some(job) = state.jobs.pop_front() {
-                state.busy += 1;
-                return Some(job);
-            }
-            if state.closed {
-                break;
-            }
-            let (woken, ended) =
-                self.changed.wait_timeout(state, self.idle).unwrap_or_else(PoisonError::into_inner);
-            state = woken;
-            if ended.timed_out() && state.jobs.is_empty() {
-                break;
-            }
+            let now = Instant::now();
+            let wait = match state.next(now, self.quiet) {
+                Ok(next) => return Some(next),
+                Err(_) if state.closed || now >= ends => break,
+                Err(wait) => wait.unwrap_or(self.idle).min(ends.duration_since(now)),
+            };
+            let woken = self.changed.wait_timeout(state, wait);
+            state = woken.unwrap_or_else(PoisonError::into_inner).0;
         }
         state.threads -= 1;
         None
+    }
+}
+
+impl State {
+    /// What a thread is to do now, which is busy from then on; or how long it waits if no search comes.
+    fn next(&mut self, now: Instant, quiet: Duration) -> Result<Next, Option<Duration>> {
+        let next = if let Some(job) = self.jobs.pop_front() {
+            Next::Search(job)
+        } else if self.busy > 0 || self.ahead.is_empty() {
+            return Err(None);
+        } else {
+            let since = self.last.map_or(quiet, |last| now.duration_since(last));
+            let left = quiet.saturating_sub(since);
+            match self.ahead.pop_front_if(|_| left.is_zero()) {
+                Some(ahead) => Next::Ahead(ahead),
+                None => return Err(Some(left)),
+            }
+        };
+        self.busy += 1;
+        Ok(next)
     }
 }
 
@@ -169,7 +232,7 @@ fn failed(source: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> Error 
     Error::new(ErrorKind::Exhausted, "a thread for searches cannot be started").with_source(source)
 }
 
-/// A job that is being done. Ends when it is dropped, also by a panic.
+/// What is being done. Ends when it is dropped, also by a panic.
 struct Busy(Arc<Shared>);
 
 impl Drop for Busy {
@@ -210,8 +273,17 @@ impl Thread {
         match waiter.block_on(connection.lock_handle()) {
             Ok(mut lent) => {
                 let mut raw = Raw::new(&mut lent);
-                while let Some(job) = self.next() {
-                    job(Ok(&mut raw), Busy(Arc::clone(&self.shared)));
+                while let Some(next) = self.next() {
+                    let busy = Busy(Arc::clone(&self.shared));
+                    match next {
+                        Next::Search(job) => job(Ok(&mut raw), busy),
+                        Next::Ahead(mut step) => {
+                            if step(&mut raw) {
+                                self.shared.again(step);
+                            }
+                            drop(busy);
+                        }
+                    }
                 }
             }
             Err(failure) => self.fail(error::store(failure)),
@@ -232,10 +304,10 @@ impl Thread {
         }
     }
 
-    fn next(&mut self) -> Option<Job> {
-        let job = self.shared.next();
-        self.takes_jobs = job.is_some();
-        job
+    fn next(&mut self) -> Option<Next> {
+        let next = self.shared.next();
+        self.takes_jobs = next.is_some();
+        next
     }
 }
 
@@ -255,92 +327,4 @@ impl Drop for Thread {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use std::sync::mpsc;
-
-    fn threads(most: u32, idle: Duration) -> Threads {
-        Threads::new(SqliteConnectOptions::new().in_memory(true), most, idle)
-    }
-
-    fn open(threads: &Threads) -> usize {
-        threads.shared.state().open
-    }
-
-    const LONG: Duration = Duration::from_secs(600);
-
-    #[tokio::test]
-    async fn one_thread_does_what_comes_one_after_another() {
-        let threads = threads(4, LONG);
-        for _ in 0..20 {
-            let one = threads.run(|raw| raw.number("SELECT 1")).await.unwrap();
-            assert_eq!(one.unwrap(), Some(1));
-        }
-        assert_eq!(open(&threads), 1);
-        threads.close().await;
-        assert_eq!(open(&threads), 0);
-        assert!(threads.run(|_| ()).await.is_err());
-    }
-
-    #[tokio::test]
-    async fn work_beside_other_work_has_another_thread_up_to_the_most() {
-        let threads = threads(2, LONG);
-        let (release, held) = mpsc::channel::<()>();
-        let held = Arc::new(Mutex::new(held));
-        let hold = |held: &Arc<Mutex<mpsc::Receiver<()>>>| {
-            let held = Arc::clone(held);
-            threads.run(move |_| held.lock().unwrap().recv().is_ok())
-        };
-        let all = async { tokio::join!(hold(&held), hold(&held), hold(&held)) };
-        let let_go = async {
-            while threads.shared.state().jobs.len() != 1 || open(&threads) != 2 {
-                tokio::task::yield_now().await;
-            }
-            for _ in 0..3 {
-                release.send(()).unwrap();
-            }
-        };
-        let ((a, b, c), ()) = tokio::join!(all, let_go);
-        assert!([a, b, c].into_iter().all(|done| done.unwrap()));
-        assert_eq!(open(&threads), 2);
-    }
-
-    #[tokio::test]
-    async fn a_thread_ends_when_it_has_nothing_to_do_and_another_is_started() {
-        let threads = threads(1, Duration::from_millis(1));
-        for _ in 0..50 {
-            threads.run(|_| ()).await.unwrap();
-            while open(&threads) > 0 {
-                tokio::task::yield_now().await;
-            }
-        }
-        // Work that comes while a thread ends is not lost.
-        for n in 0..200 {
-            threads.run(|_| ()).await.unwrap();
-            if n % 3 == 0 {
-                tokio::time::sleep(Duration::from_millis(1)).await;
-            }
-        }
-    }
-
-    #[tokio::test]
-    async fn a_panic_ends_one_search_only() {
-        let threads = threads(1, LONG);
-        let panicked: Result<()> = threads.run(|_| panic!("a fault")).await;
-        assert!(panicked.is_err());
-        while open(&threads) > 0 {
-            tokio::task::yield_now().await;
-        }
-        assert_eq!(threads.run(|raw| raw.number("SELECT 2")).await.unwrap().unwrap(), Some(2));
-    }
-
-    #[tokio::test]
-    async fn the_file_that_cannot_be_opened_is_reported_to_each_caller() {
-        let missing = SqliteConnectOptions::new().filename("/nonexistent/galatea.db");
-        let threads = Threads::new(missing, 2, LONG);
-        for _ in 0..3 {
-            assert!(threads.run(|_| ()).await.is_err());
-        }
-        threads.close().await;
-    }
-}
+mod tests;

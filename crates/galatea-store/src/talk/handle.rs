@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::{
     Key, READ, READ_BEFORE,
-    index::{Extent, MOST, PAGE, Talk, Unread},
+    index::{Extent, PAGE, Talk, Unread},
     lock, message,
     message::Message,
 };
@@ -50,10 +50,10 @@ impl Handle {
         talk.extent() == Extent::Whole || !is_narrow
     }
 
-    /// Reads the Room's newest messages, one more than are kept.
-    pub(crate) fn read(&self) -> Statement {
+    /// Reads the Room's newest messages, one more than so many.
+    pub(crate) fn read(&self, most: usize) -> Statement {
         let (agent, room) = self.key;
-        READ.with(values![room.0, agent.0, Value::Int(i64::try_from(MOST + 1).ok())])
+        READ.with(values![room.0, agent.0, Value::Int(i64::try_from(most + 1).ok())])
     }
 
     /// Reads the next messages of which terms are to be known.

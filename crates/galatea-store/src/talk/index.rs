@@ -15,8 +15,14 @@ use super::{
 };
 use crate::terms::{Asked, Stems};
 
-/// Messages read of a Room, the newest, and kept if there are more.
+/// Messages kept one by one of a Room that is not known whole, the newest. PostgreSQL reads so many at
+/// once.
 pub(crate) const MOST: usize = 500;
+/// Messages that SQLite reads of a Room for its first search: twice as many as a prompt shows by default
+/// (`CONVERSATION_LENGTH`). With a longer prompt the index is asked for those before. The others are
+/// read page by page, see [`Talk::reading_due`].
+pub(crate) const FIRST: usize = 64;
+
 /// How much of a Room is known.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) enum Extent {
@@ -29,8 +35,21 @@ pub(crate) enum Extent {
     Newest,
 }
 
-/// Messages whose terms are read at once, in some 3 ms. One search reads one page.
+/// Messages whose terms are read at once, in some 3 ms.
 pub(crate) const PAGE: usize = 500;
+
+/// Searches of a Room for which a page of it waits until no search comes. They cost as much as two
+/// pages; what piles up while the program is away is rarely more for one Room.
+const WAITING: u32 = 32;
+
+/// When a page of a Room's older messages is read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Due {
+    /// After this search.
+    Now,
+    /// While no search comes.
+    Quiet,
+}
 
 /// Messages whose terms are to be read.
 #[derive(Debug, Clone, Copy)]
@@ -60,6 +79,10 @@ pub(crate) struct Talk {
     pub(super) version: u64,
     /// How often messages that are not here were changed.
     changes: u64,
+    /// Searches since one of them read a page.
+    searches: u32,
+    /// Whether the next page waits until no search comes.
+    waits: bool,
     /// Messages that were changed before the Room was read.
     changed: HashSet<MemoryId>,
     /// Its messages were read before some of them were changed.
@@ -89,13 +112,14 @@ impl Talk {
             + self.messages.iter().map(Message::bytes).sum::<usize>()
     }
 
-    /// Takes what was read of the Room, the newest messages; and what was added meanwhile.
-    pub(super) fn fill(&mut self, mut read: Vec<Message>) {
+    /// Takes what was read of the Room, the newest messages, one more than `most` if there are more; and
+    /// what was added meanwhile.
+    pub(super) fn fill(&mut self, mut read: Vec<Message>, most: usize) {
         if self.extent != Extent::Unread {
             return;
         }
         let early = std::mem::take(&mut self.early);
-        self.extent = if read.len() <= MOST { Extent::Whole } else { Extent::Newest };
+        self.extent = if read.len() <= most { Extent::Whole } else { Extent::Newest };
         read.sort_unstable_by_key(|message| message.seq);
         let changed = std::mem::take(&mut self.changed);
         self.is_stale = read.iter().any(|message| changed.contains(&message.id));
@@ -196,6 +220,23 @@ impl Talk {
         let oldest = self.messages.get(*self.order.first()? as usize)?;
         let before = self.older.next_unread((oldest.at, oldest.seq))?;
         Some(Unread { before, changes: self.changes })
+    }
+
+    /// When the next page is to be read: told once after each search. None if none are left, or if one
+    /// waits already. With `waits` false no page can wait.
+    pub(crate) fn reading_due(&mut self, waits: bool) -> Option<Due> {
+        self.next_unread()?;
+        self.searches += 1;
+        if !waits || self.searches > WAITING {
+            self.searches = 0;
+            return Some(Due::Now);
+        }
+        (!std::mem::replace(&mut self.waits, true)).then_some(Due::Quiet)
+    }
+
+    /// Notes that no page waits any more.
+    pub(crate) fn no_longer_waits(&mut self) {
+        self.waits = false;
     }
 
     /// Takes messages that were read, with their terms and the newest first. They are left out if

@@ -45,7 +45,7 @@ fn messages_are_found_by_their_words_the_newest_first() {
     assert_eq!(handle.extent(), Extent::Unread);
     // Committed while the Room is read, which sees one of them.
     add(&talks, &scene, vec![message(3, 30, "more teas"), message(4, 5, "水曜日 late")]);
-    talks.keep(&handle, vec![message(3, 30, "more teas"), message(1, 10, "tea")]);
+    talks.keep(&handle, vec![message(3, 30, "more teas"), message(1, 10, "tea")], MOST);
     add(&talks, &scene, vec![message(2, 20, "ΟΔΟΣ"), message(1, 10, "known")]);
     assert_eq!(handle.extent(), Extent::Whole);
     let found = |text: &str| having(&handle, &asking(&scene, text));
@@ -73,7 +73,7 @@ fn messages_are_found_by_their_words_the_newest_first() {
 fn neighbours_are_those_by_time() {
     let (talks, scene) = (Talks::of_several_processes(Duration::MAX), Scene::new());
     let handle = talks.of(&asking(&scene, "tea")).unwrap();
-    talks.keep(&handle, vec![message(9, 10, ""), message(5, 20, ""), message(7, 20, "")]);
+    talks.keep(&handle, vec![message(9, 10, ""), message(5, 20, ""), message(7, 20, "")], MOST);
     add(&talks, &scene, vec![message(8, 15, "")]);
     let beside = |seq| handle.talk().beside(seq);
     assert_eq!(beside(9), Some([None, Some(8)]));
@@ -81,7 +81,7 @@ fn neighbours_are_those_by_time() {
     assert_eq!(beside(7), Some([Some(5), None]));
     assert_eq!(beside(6), None);
     let large = talks.of(&asking(&Scene::new(), "tea")).unwrap();
-    talks.keep(&large, many(1..MOST + 2));
+    talks.keep(&large, many(1..MOST + 2), MOST);
     assert_eq!(large.extent(), Extent::Newest);
     assert_eq!(large.talk().beside(2), None, "an older one is not known");
     assert_eq!(large.talk().beside(3), Some([Some(2), Some(4)]));
@@ -91,7 +91,7 @@ fn neighbours_are_those_by_time() {
 fn of_a_large_room_the_newest_are_kept_and_the_words_of_others() {
     let (scene, talks) = (Scene::new(), Talks::of_one_process());
     let handle = talks.of(&asking(&scene, "tea")).unwrap();
-    talks.keep(&handle, many(1..MOST + 2));
+    talks.keep(&handle, many(1..MOST + 2), MOST);
     assert_eq!(handle.extent(), Extent::Newest);
     let asked = terms::asked("tea kettle");
     let older = |word: usize| handle.talk().older(&asked[word]);
@@ -134,7 +134,7 @@ fn a_whole_room_is_known_by_its_words_however_many_messages_it_has() {
     let whole =
         |text: &str, query: &RecallQuery| having_whole(&handle, query, &terms::asked(text)[..1]);
     let of = |text: &str| whole(text, &asking(&scene, text));
-    talks.keep(&handle, vec![message(-2, -2, "two kettles"), message(-1, -1, "水曜日")]);
+    talks.keep(&handle, vec![message(-2, -2, "two kettles"), message(-1, -1, "水曜日")], MOST);
     add(&talks, &scene, many(1..1_000));
     assert_eq!((handle.extent(), handle.talk().len()), (Extent::Whole, 1_001));
     let first = (1..1_000).find(|seq| handle.talk().get(*seq).is_some()).unwrap();
@@ -171,7 +171,7 @@ fn a_whole_room_is_known_by_its_words_however_many_messages_it_has() {
 fn a_room_becomes_whole_when_its_older_messages_were_read() {
     let (scene, talks) = (Scene::new(), Talks::of_one_process());
     let handle = talks.of(&asking(&scene, "tea")).unwrap();
-    talks.keep(&handle, many(PAGE..PAGE + MOST + 1));
+    talks.keep(&handle, many(PAGE..PAGE + MOST + 1), MOST);
     // What its older messages say is unknown.
     assert_eq!(handle.talk().older(&terms::asked("bicycle")[0]), None);
     for (read, extent) in [(1..PAGE + 1, Extent::Newest), (0..1, Extent::Whole)] {
@@ -192,10 +192,28 @@ fn a_room_becomes_whole_when_its_older_messages_were_read() {
 }
 
 #[test]
+fn a_page_waits_until_no_search_comes_but_not_for_long() {
+    let (scene, talks) = (Scene::new(), Talks::of_one_process());
+    let handle = talks.of(&asking(&scene, "tea")).unwrap();
+    talks.keep(&handle, many(1..FIRST + 1), FIRST);
+    assert_eq!(handle.talk().reading_due(true), None, "it is known whole");
+    let (scene, due) = (Scene::new(), |handle: &Handle, waits| handle.talk().reading_due(waits));
+    let handle = talks.of(&asking(&scene, "tea")).unwrap();
+    talks.keep(&handle, many(PAGE..PAGE + FIRST + 1), FIRST);
+    assert_eq!(handle.extent(), Extent::Newest);
+    assert_eq!([due(&handle, false), due(&handle, false)], [Some(Due::Now); 2]);
+    let searches: Vec<_> = (0..33).map(|_| due(&handle, true)).collect();
+    assert_eq!((searches[0], searches[32]), (Some(Due::Quiet), Some(Due::Now)));
+    assert!(searches[1..32].iter().all(Option::is_none), "one waits: {searches:?}");
+    handle.talk().no_longer_waits();
+    assert_eq!(due(&handle, true), Some(Due::Quiet));
+}
+
+#[test]
 fn terms_that_were_read_before_a_change_are_left_out() {
     let (scene, talks) = (Scene::new(), Talks::of_one_process());
     let handle = talks.of(&asking(&scene, "tea")).unwrap();
-    talks.keep(&handle, many(PAGE..PAGE + MOST + 1));
+    talks.keep(&handle, many(PAGE..PAGE + MOST + 1), MOST);
     let next = || handle.talk().next_unread().unwrap();
     let unread = next();
     let rooms = [key_of(&scene)].into();
@@ -219,13 +237,13 @@ fn a_room_of_long_messages_has_no_index() {
     let text: String = (0..2_000).map(|n| format!("w{n} ")).collect();
     let long =
         |numbers: std::ops::Range<i64>| numbers.map(|n| message(n, n, &text)).collect::<Vec<_>>();
-    talks.keep(&handle, long(0..200));
+    talks.keep(&handle, long(0..200), MOST);
     assert_eq!((handle.extent(), handle.talk().len()), (Extent::Whole, 200));
     assert!(handle.talk().get(0).is_some());
     // One whose index becomes too large is read again.
     let other = Scene::new();
     let handle = talks.of(&asking(&other, "tea")).unwrap();
-    talks.keep(&handle, long(0..0));
+    talks.keep(&handle, long(0..0), MOST);
     add(&talks, &other, long(0..160));
     assert!(handle.talk().get(0).is_none(), "in the index");
     assert_eq!(handle.extent(), Extent::Whole);
@@ -234,7 +252,7 @@ fn a_room_of_long_messages_has_no_index() {
     assert_eq!(talks.of(&asking(&other, "tea")).unwrap().extent(), Extent::Unread);
     // The same where old messages are added.
     let handle = talks.of(&asking(&other, "tea")).unwrap();
-    talks.keep(&handle, long(1_000..1_160));
+    talks.keep(&handle, long(1_000..1_160), MOST);
     assert!(handle.talk().get(1_000).is_none(), "in the index");
     add(&talks, &other, long(0..10));
     assert_eq!((handle.extent(), handle.talk().get(5).is_none()), (Extent::Newest, true));
@@ -250,7 +268,7 @@ fn a_message_at_the_border_of_the_index_is_there_once() {
     // All at one time: the first ones are in the index.
     let teas =
         |numbers: std::ops::Range<i64>| numbers.map(|n| message(n, 7, "tea")).collect::<Vec<_>>();
-    talks.keep(&handle, teas(1..300));
+    talks.keep(&handle, teas(1..300), MOST);
     let is_kept = |seq: i64| handle.talk().get(seq).is_some();
     assert!(!is_kept(100) && is_kept(299));
     let bytes = talks.bytes();
@@ -274,7 +292,7 @@ fn having_whole(handle: &Handle, query: &RecallQuery, asked: &[Asked]) -> Vec<i6
 fn words_of_older_messages_take_bounded_space() {
     let (scene, talks) = (Scene::new(), Talks::of_one_process());
     let handle = talks.of(&asking(&scene, "tea")).unwrap();
-    talks.keep(&handle, many(1..MOST + 2));
+    talks.keep(&handle, many(1..MOST + 2), MOST);
     let asked = |n: usize| terms::asked(&format!("word{n}")).swap_remove(0);
     let list: Vec<(i64, bool)> = (0..400).map(|n| (-n, true)).collect();
     for n in 0..40 {

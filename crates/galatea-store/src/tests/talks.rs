@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use crate::{
     Backend, Database, SqliteOptions,
-    talk::{Extent, MOST, PAGE},
+    talk::{Extent, FIRST, MOST, PAGE},
 };
 
 fn asking(scene: Scene, text: &str) -> RecallQuery {
@@ -143,6 +143,35 @@ async fn a_room_is_known_whole_after_searches_of_the_same_word() {
     let before = sqlite.statements();
     assert_eq!(found(&store, scene, "kettle").await, ["an old kettle"]);
     assert_eq!(sqlite.statements() - before, 1, "the reading of what was found");
+}
+
+/// In a file the other messages are read once no search comes. A prompt that shows more messages than
+/// the first search reads asks for older ones only.
+#[tokio::test]
+async fn a_room_becomes_known_whole_while_no_search_comes() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("galatea.db");
+    let store = Database::sqlite(path, SqliteOptions::default()).await.unwrap();
+    let Backend::Sqlite(sqlite) = &store.0.backend else { unreachable!() };
+    for before in [None, Some(Timestamp(400))] {
+        let scene = Scene::new();
+        said(&store, scene, &["an old kettle"], FIRST + 2 * PAGE).await;
+        let mut query = asking(scene, "kettle");
+        query.before = before;
+        let search = async || store.recall(&query).await.unwrap().len();
+        assert_eq!(search().await, 1);
+        let extent = || sqlite.known.talks.of(&query).unwrap().extent();
+        assert_eq!(extent(), Extent::Newest, "{before:?}");
+        let read = async {
+            while extent() != Extent::Whole {
+                tokio::time::sleep(Duration::from_millis(20)).await;
+            }
+        };
+        tokio::time::timeout(Duration::from_secs(30), read).await.expect("it is not read");
+        let statements = sqlite.statements();
+        assert_eq!((search().await, sqlite.statements() - statements), (1, 1), "{before:?}");
+    }
+    store.close().await;
 }
 
 /// Equal words count by the length of the text. It is measured alike in memory and in the index, so

@@ -2,7 +2,7 @@
 //! minutes, so whole runs one after another differ by more than two versions do.
 
 use anyhow::{Context, Result, bail};
-use std::{io::Write as _, path::Path};
+use std::{io::Write as _, ops::Range, path::Path};
 
 use super::{
     Plan,
@@ -17,8 +17,6 @@ use super::{
 const PARTS: usize = 6;
 /// Parts in which the database is filled.
 const FILLING: usize = 2;
-/// Parts after a restart, of which the first reads the rooms again.
-const AFTER_RESTART: usize = 2;
 /// Rounds of one part with one question in each of 100 rooms.
 const ROUNDS: usize = 20;
 /// Questions of one part in one room.
@@ -97,35 +95,44 @@ pub(super) async fn run(
         "| | this | other | change | in the parts |".to_owned(),
         "|---|---|---|---|---|".to_owned(),
     ];
-    let mut measure = async |what: &str, children: &[Child; 2], parts, amount| -> Result<()> {
-        let loads = in_turn(&scenes, children, what, parts, amount).await?;
+    let mut add = |what: &str, loads: &[[Load; 2]]| {
         table.push(format!("| **{what}** | | | | |"));
-        table.push(Compared::of("answers/s", &loads, |load| load.per_second).line());
-        table.push(Compared::of("p50, ms", &loads, |load| millis(load.wait.p50)).line());
-        table.push(Compared::of("p99, ms", &loads, |load| millis(load.wait.p99)).line());
-        table.push(Compared::of("processor time, ms", &loads, |load| load.cpu).line());
+        table.push(Compared::of("answers/s", loads, |load| load.per_second).line());
+        table.push(Compared::of("p50, ms", loads, |load| millis(load.wait.p50)).line());
+        table.push(Compared::of("p99, ms", loads, |load| millis(load.wait.p99)).line());
+        table.push(Compared::of("processor time, ms", loads, |load| load.cpu).line());
+    };
+
+    let stop = async |children: [Child; 2]| -> Result<()> {
+        for child in children {
+            child.stop().await?;
+        }
         Ok(())
     };
 
-    let children = start().await?;
-    let filling = Amount::whole(plan.fill / FILLING);
-    measure("filling the database", &children, FILLING, filling).await?;
-    for child in children {
-        child.stop().await?;
-    }
-    let children = start().await?;
+    let mut children = start().await?;
+    let (what, amount) = ("filling the database", Amount::whole(plan.fill / FILLING));
+    add(what, &in_turn(&scenes, &children, what, 0..FILLING, amount).await?);
+
     let limit = plan.rooms.limit;
-    let rooms = Amount::rooms(ROUNDS.min(plan.rooms.rounds), limit);
-    let after_restart = "100 rooms, one question each, after a restart";
-    measure(after_restart, &children, AFTER_RESTART, rooms).await?;
-    measure("100 rooms, one question each", &children, PARTS, rooms).await?;
-    let one_room = Amount::one_by_one(ONE_ROOM.min(plan.one_room.rounds), limit);
-    measure("one room, one question at a time", &children, PARTS, one_room).await?;
-    let flood = Amount::whole(FLOOD.min(plan.flood.questions));
-    measure("100 rooms, flood", &children, PARTS, flood).await?;
-    for child in children {
-        child.stop().await?;
+    let (what, rooms) =
+        ("100 rooms, one question each", Amount::rooms(ROUNDS.min(plan.rooms.rounds), limit));
+    let after_restart = format!("{what}, after a restart");
+    let mut loads = Vec::with_capacity(PARTS);
+    for part in 0..PARTS {
+        stop(children).await?;
+        children = start().await?;
+        loads.extend(in_turn(&scenes, &children, &after_restart, part..part + 1, rooms).await?);
     }
+    add(&after_restart, &loads);
+
+    add(what, &in_turn(&scenes, &children, what, 0..PARTS, rooms).await?);
+    let what = "one room, one question at a time";
+    let one_room = Amount::one_by_one(ONE_ROOM.min(plan.one_room.rounds), limit);
+    add(what, &in_turn(&scenes, &children, what, 0..PARTS, one_room).await?);
+    let (what, flood) = ("100 rooms, flood", Amount::whole(FLOOD.min(plan.flood.questions)));
+    add(what, &in_turn(&scenes, &children, what, 0..PARTS, flood).await?);
+    stop(children).await?;
     let table = table.join("\n") + "\n";
     std::io::stdout().write_all(table.as_bytes()).context("cannot write to stdout")?;
     for stage in stages {
@@ -137,16 +144,16 @@ pub(super) async fn run(
     Ok(())
 }
 
-/// A load in parts on both in turn.
+/// A load in parts on both in turn. The first program begins in the parts with an even number.
 async fn in_turn(
     scenes: &[Scene<'_>; 2],
     children: &[Child; 2],
     what: &str,
-    parts: usize,
+    parts: Range<usize>,
     amount: Amount,
 ) -> Result<Vec<[Load; 2]>> {
-    let mut loads = Vec::with_capacity(parts);
-    for part in 0..parts {
+    let mut loads = Vec::with_capacity(parts.len());
+    for part in parts {
         let run = async |which: usize| scenes[which].step(what, &children[which], amount).await;
         loads.push(if part % 2 == 0 {
             let one = run(0).await?;

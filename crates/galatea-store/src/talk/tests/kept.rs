@@ -8,7 +8,7 @@ fn a_room_is_read_again_after_a_change_of_its_messages_and_after_a_while() {
     let talks = Talks::of_several_processes(Duration::from_secs(300));
     let read = |scene: &Scene, seq| {
         let handle = talks.of(&asking(scene, "tea")).unwrap();
-        talks.keep(&handle, vec![message(seq, 1, "tea")]);
+        talks.keep(&handle, vec![message(seq, 1, "tea")], MOST);
     };
     let extents =
         || [&scene, &other].map(|scene| talks.of(&asking(scene, "tea")).unwrap().extent());
@@ -21,14 +21,14 @@ fn a_room_is_read_again_after_a_change_of_its_messages_and_after_a_while() {
     assert_eq!(extents(), [Extent::Whole, Extent::Unread]);
     let reading = talks.of(&asking(&other, "tea")).unwrap();
     talks.changed(&Changed::These(vec![id(3), id(2)]), None);
-    talks.keep(&reading, vec![message(2, 1, "what it said before")]);
+    talks.keep(&reading, vec![message(2, 1, "what it said before")], MOST);
     assert_eq!(reading.extent(), Extent::Whole, "its own search goes on");
     assert_eq!(extents(), [Extent::Whole, Extent::Unread], "it may have been read before");
     talks.changed(&Changed::Any, None);
     assert_eq!(extents(), [Extent::Unread; 2]);
     let short = Talks::of_several_processes(Duration::ZERO);
     let handle = short.of(&asking(&scene, "tea")).unwrap();
-    short.keep(&handle, Vec::new());
+    short.keep(&handle, Vec::new(), MOST);
     assert_eq!(short.of(&asking(&scene, "tea")).unwrap().extent(), Extent::Unread);
 }
 
@@ -40,7 +40,7 @@ fn a_change_concerns_the_rooms_of_its_messages_only() {
     let asked = &terms::asked("tea")[0];
     let handles = [&scene, &other].map(|scene| {
         let handle = talks.of(&asking(scene, "tea")).unwrap();
-        talks.keep(&handle, many(1..MOST + 2));
+        talks.keep(&handle, many(1..MOST + 2), MOST);
         let version = handle.talk().version();
         handle.talk().keep_older(asked, &[(-1, true)], version);
         handle
@@ -71,9 +71,9 @@ fn a_room_is_left_out_while_all_are_in_use() {
         let text = "x".repeat(1 << 20);
         numbers.map(|n| message(n, n, &text)).collect::<Vec<_>>()
     };
-    talks.keep(&of(&scene).unwrap(), large(0..10));
+    talks.keep(&of(&scene).unwrap(), large(0..10), MOST);
     let handle = of(&other).unwrap();
-    talks.keep(&handle, large(100..110));
+    talks.keep(&handle, large(100..110), MOST);
     assert_eq!(handle.extent(), Extent::Whole, "its own search goes on");
     let extent = |scene: &Scene| of(scene).map(|handle| handle.extent());
     assert_eq!(extent(&scene), Some(Extent::Whole));
