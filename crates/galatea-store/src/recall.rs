@@ -103,7 +103,8 @@ impl Database {
         query: &RecallQuery,
         complete: bool,
     ) -> Result<Option<Vec<Recalled>>> {
-        let (query, known, waits) = (query.clone(), sqlite.known.clone(), sqlite.reads_ahead());
+        let (query, known) = (query.clone(), sqlite.known.clone());
+        let can_wait = sqlite.reads_ahead();
         let found = sqlite.search(move |raw, counts| -> Result<_> {
             let room = room_in_sqlite(&known.talks, raw, counts, &query)?;
             let talk = room.clone().filter(|room| room.fits(&query));
@@ -117,7 +118,7 @@ impl Database {
             let hits = at_once(search.source.hits(&query, found))?;
             let behind = search.unindexed.behind;
             drop(search);
-            let due = room.as_ref().and_then(|room| room.talk().reading_due(waits));
+            let due = room.as_ref().and_then(|room| room.talk().reading_due(can_wait));
             match (room, due) {
                 (Some(room), Some(Due::Now)) => {
                     read_ahead(&known.talks, &room, raw, counts);
@@ -130,18 +131,12 @@ impl Database {
         if behind {
             sqlite.known.index_wanted.notify_one();
         }
-        if let Some(room) = unread {
-            let (talks, reading) = (Arc::clone(&sqlite.known.talks), room.clone());
-            let step = move |raw: &mut Raw<'_>, counts: &Counts| {
-                let more = read_ahead(&talks, &reading, raw, counts);
-                if !more {
-                    reading.talk().no_longer_waits();
-                }
-                more
-            };
-            if !sqlite.ahead(step) {
-                room.talk().no_longer_waits();
-            }
+        if let Some(waiting) = unread.and_then(|room| room.wait()) {
+            let talks = Arc::clone(&sqlite.known.talks);
+            sqlite.ahead(move |raw, counts| {
+                let room = waiting.room().filter(|_| talks.has_space());
+                room.is_some_and(|room| read_ahead(&talks, &room, raw, counts))
+            });
         }
         Ok(Some(found))
     }

@@ -158,17 +158,21 @@ impl Talks {
     }
 
     /// Updates the counted size of a Room. Called after a search, which may have read more messages.
-    /// Drops the least recently used Rooms if all exceed their bound. False if the Room is not kept.
+    /// Drops the least recently used Rooms if all exceed their bound. False if this Room is not kept.
     pub(crate) fn update_size(&self, handle: &Handle) -> bool {
         let mut state = self.lock();
-        let is_kept = state.measure(handle);
-        if is_kept {
+        state.measure(handle) && {
             state.make_space(2 * BYTES, None);
+            state.rooms.contains_key(&handle.key)
         }
-        is_kept
     }
 
-    /// Takes what was read of a Room by [`Handle::read`].
+    /// Whether more of a Room may be read before it is asked for.
+    pub(crate) fn has_space(&self) -> bool {
+        self.lock().bytes < BYTES - ROOM
+    }
+
+    /// Takes what was read of a Room by [`Handle::read`], which gets the same number.
     pub(crate) fn keep(&self, handle: &Handle, read: Vec<Message>, most: usize) {
         handle.talk().fill(read, most);
         let mut state = self.lock();

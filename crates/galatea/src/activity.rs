@@ -1,172 +1,91 @@
 //! Logs one line for each handled message and each change of a connector. Lines contain ids and
 //! numbers, never message text.
 
-use galatea_core::{
-    Account, AgentId, Decision, Event, Health, MemoryId, RoomId, Source, Store, TurnId,
-    model::Usage,
-};
-use std::{
-    collections::{HashMap, VecDeque, hash_map::Entry},
-    sync::Arc,
-    time::Duration,
-};
+mod turns;
+
+use galatea_core::{Account, AgentId, Event, Health, RoomId, Source, Store, model::Usage};
+use std::{collections::HashMap, sync::Arc, time::Duration};
 use tokio::{
-    sync::broadcast::{Receiver, error::RecvError},
-    time::sleep,
+    sync::{
+        broadcast::{Receiver, error::RecvError},
+        oneshot,
+    },
+    task::JoinHandle,
+    time::{sleep, timeout},
 };
 
+use self::turns::{Handled, Note, Turns};
 use crate::{models::ModelHealth, output::Output, trouble::Trouble};
 
-/// Most turns tracked at the same time. The oldest is dropped beyond that and gets no log line.
-const MOST: usize = 1024;
+/// Rooms whose platform is known; beyond that all are looked up again.
+const ROOMS: usize = 1024;
 /// How long events are gathered. A turn publishes some six, and each would wake this task between the
 /// steps of the turn. The bus keeps 1,024: six times what a flood publishes meanwhile.
 const GATHER: Duration = Duration::from_millis(10);
 
-/// An event that gets a log line.
-#[derive(Debug, Clone, PartialEq)]
-pub(crate) enum Note {
-    /// A message was handled.
-    Handled(Handled),
-    /// A connector changed its state.
-    Connector {
-        agent: AgentId,
-        source: Source,
-        /// Account on the platform.
-        account: Account,
-        health: Health,
-    },
+/// How long the end of the program waits for the last log lines.
+const ENDING: Duration = Duration::from_secs(1);
+
+/// The task that logs events.
+pub(crate) struct Watch {
+    task: JoinHandle<()>,
+    end: oneshot::Sender<()>,
 }
 
-/// Outcome of one message.
-#[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Handled {
-    pub(crate) agent: AgentId,
-    pub(crate) room: RoomId,
-    /// The message.
-    pub(crate) memory: MemoryId,
-    /// One word or two, such as `answered`.
-    pub(crate) outcome: &'static str,
-    /// Duration in milliseconds; `None` if no turn ran.
-    pub(crate) millis: Option<u64>,
-    /// Tokens used by the turn.
-    pub(crate) usage: Usage,
-}
+impl Watch {
+    /// Starts to log events. Each room is looked up once, outside of turns. Errors are shown to people
+    /// as reports on `people`. If `people` is `None`, programs read the log, and errors are log lines.
+    pub(crate) fn start(
+        events: Receiver<Event>,
+        store: Arc<dyn Store>,
+        models: Vec<(AgentId, ModelHealth)>,
+        people: Option<Output>,
+    ) -> Self {
+        let (end, ended) = oneshot::channel();
+        Self { task: tokio::spawn(watch(events, store, models, people, ended)), end }
+    }
 
-/// Combines the events of a turn into one [`Note`]. Pure.
-#[derive(Debug, Default)]
-pub(crate) struct Turns {
-    open: HashMap<TurnId, Open>,
-    order: VecDeque<TurnId>,
-}
-
-/// A turn in progress.
-#[derive(Debug, Default)]
-struct Open {
-    usage: Usage,
-    decided: Option<(MemoryId, Decision)>,
-}
-
-impl Turns {
-    /// Processes an event. Returns a note if the event completes one.
-    pub(crate) fn take(&mut self, event: Event) -> Option<Note> {
-        match event {
-            Event::TurnStarted { turn, .. } => {
-                self.follow(turn);
-                None
-            }
-            Event::ModelUsed { turn: Some(turn), usage, .. } => {
-                if let Some(open) = self.open.get_mut(&turn) {
-                    open.usage.input += usage.input;
-                    open.usage.output += usage.output;
-                }
-                None
-            }
-            Event::TurnDecided { agent, room, turn, memory, decision } => {
-                match self.open.get_mut(&turn) {
-                    Some(open) => {
-                        open.decided = Some((memory, decision));
-                        None
-                    }
-                    // No turn started, because the gate rejected the message.
-                    None => Some(Note::Handled(Handled {
-                        agent,
-                        room,
-                        memory,
-                        outcome: word(decision),
-                        millis: None,
-                        usage: Usage::default(),
-                    })),
-                }
-            }
-            Event::TurnFinished { agent, room, turn, millis, .. } => {
-                let open = self.close(turn)?;
-                let (memory, decision) = open.decided?;
-                Some(Note::Handled(Handled {
-                    agent,
-                    room,
-                    memory,
-                    outcome: word(decision),
-                    millis: Some(millis),
-                    usage: open.usage,
-                }))
-            }
-            Event::ConnectorHealth { agent, source, account, health } => {
-                Some(Note::Connector { agent, source, account, health })
-            }
-            _ => None,
+    /// Logs what was published so far, and ends.
+    pub(crate) async fn end(self) {
+        drop(self.end);
+        if timeout(ENDING, self.task).await.is_err() {
+            tracing::debug!("the activity log did not end in time; some messages get no log line");
         }
     }
-
-    fn follow(&mut self, turn: TurnId) {
-        // A turn restarts if another message arrives. It remains the same turn, and keeps the
-        // tokens it has used.
-        if let Entry::Vacant(entry) = self.open.entry(turn) {
-            entry.insert(Open::default());
-            self.order.push_back(turn);
-        }
-        while self.order.len() > MOST {
-            if let Some(oldest) = self.order.pop_front() {
-                self.open.remove(&oldest);
-            }
-        }
-    }
-
-    fn close(&mut self, turn: TurnId) -> Option<Open> {
-        self.order.retain(|open| *open != turn);
-        self.open.remove(&turn)
-    }
 }
 
-fn word(decision: Decision) -> &'static str {
-    match decision {
-        Decision::Answer => "answered",
-        Decision::Skip => "skipped",
-        Decision::Merged => "answered together",
-        Decision::Command => "command",
-        Decision::Expired => "expired",
-        Decision::Failed => "failed",
-    }
-}
-
-/// Logs events until the bus closes. Each room is looked up once, outside of turns. Errors are
-/// shown to people as reports on `people`. If `people` is `None`, programs read the log, and errors
-/// are log lines.
-pub(crate) async fn watch(
+/// Logs events until the bus closes, or until `ended` completes and nothing waits.
+async fn watch(
     mut events: Receiver<Event>,
     store: Arc<dyn Store>,
     models: Vec<(AgentId, ModelHealth)>,
     people: Option<Output>,
+    mut ended: oneshot::Receiver<()>,
 ) {
+    let mut ends = false;
     let mut turns = Turns::default();
     let mut reported: HashMap<AgentId, Trouble> = HashMap::new();
     let mut down: HashMap<(AgentId, Source, Account), Trouble> = HashMap::new();
     let mut sources: HashMap<RoomId, String> = HashMap::new();
     loop {
         if events.is_empty() {
-            sleep(GATHER).await;
+            if ends {
+                return;
+            }
+            tokio::select! {
+                () = sleep(GATHER) => {}
+                _ = &mut ended => ends = true,
+            }
         }
-        let event = match events.recv().await {
+        let received = tokio::select! {
+            biased;
+            received = events.recv() => received,
+            _ = &mut ended, if !ends => {
+                ends = true;
+                continue;
+            }
+        };
+        let event = match received {
             Ok(event) => event,
             Err(RecvError::Lagged(missed)) => {
                 tracing::debug!(
@@ -179,7 +98,7 @@ pub(crate) async fn watch(
         };
         match turns.take(event) {
             Some(Note::Handled(handled)) => {
-                if sources.len() > MOST {
+                if sources.len() > ROOMS {
                     sources.clear();
                 }
                 let source = match sources.get(&handled.room) {
@@ -294,93 +213,8 @@ fn log_trouble(source: &Source, health: &Health, trouble: &Trouble, people: Opti
 mod tests {
     use super::*;
 
-    fn decided(turn: TurnId, decision: Decision) -> Event {
-        Event::TurnDecided {
-            agent: AgentId(turn.0),
-            room: RoomId(turn.0),
-            turn,
-            memory: MemoryId(turn.0),
-            decision,
-        }
-    }
-
-    fn used(turn: TurnId) -> Event {
-        let usage = Usage { input: 100, cached: 0, output: 7, ..Usage::default() };
-        Event::ModelUsed {
-            agent: AgentId(turn.0),
-            turn: Some(turn),
-            provider: String::new(),
-            model: String::new(),
-            usage,
-            millis: 5,
-        }
-    }
-
-    fn started(turn: TurnId) -> Event {
-        Event::TurnStarted { agent: AgentId(turn.0), room: RoomId(turn.0), turn }
-    }
-
-    #[test]
-    fn a_turn_becomes_one_note_with_all_its_tokens() {
-        let (mut turns, turn) = (Turns::default(), TurnId::fresh());
-        for event in [
-            started(turn),
-            used(turn),
-            started(turn),
-            used(turn),
-            used(TurnId::fresh()),
-            decided(turn, Decision::Answer),
-        ] {
-            assert_eq!(turns.take(event), None);
-        }
-        let finished = Event::TurnFinished {
-            agent: AgentId(turn.0),
-            room: RoomId(turn.0),
-            turn,
-            millis: 1900,
-            parts: 1,
-        };
-        let Some(Note::Handled(handled)) = turns.take(finished.clone()) else { panic!() };
-        assert_eq!(
-            (handled.outcome, handled.millis, handled.usage),
-            (
-                "answered",
-                Some(1900),
-                Usage { input: 200, cached: 0, output: 14, ..Usage::default() }
-            )
-        );
-        assert_eq!(turns.take(finished), None, "said once");
-        assert!(turns.open.is_empty() && turns.order.is_empty());
-    }
-
     #[test]
     fn durations_read_well() {
         assert_eq!([0, 999, 1000, 1949].map(duration), ["0 ms", "999 ms", "1.0 s", "1.9 s"]);
-    }
-
-    #[test]
-    fn what_the_gate_stops_is_said_at_once() {
-        let mut turns = Turns::default();
-        for (decision, outcome) in [
-            (Decision::Skip, "skipped"),
-            (Decision::Expired, "expired"),
-            (Decision::Failed, "failed"),
-        ] {
-            let Some(Note::Handled(handled)) = turns.take(decided(TurnId::fresh(), decision))
-            else {
-                panic!()
-            };
-            assert_eq!((handled.outcome, handled.millis), (outcome, None));
-        }
-        assert!(turns.open.is_empty());
-    }
-
-    #[test]
-    fn turns_that_never_end_are_forgotten() {
-        let mut turns = Turns::default();
-        for _ in 0..MOST + 10 {
-            turns.take(started(TurnId::fresh()));
-        }
-        assert_eq!((turns.open.len(), turns.order.len()), (MOST, MOST));
     }
 }

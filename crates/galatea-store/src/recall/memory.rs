@@ -3,7 +3,7 @@
 use galatea_core::{EntityId, MemoryId, Result, store::RecallQuery};
 
 use super::{
-    rank::{self, BySeq, Found, Listed},
+    rank::{self, BySeq, Found, Listed, Seqs},
     source::{Row, Search, Source, at_once},
     talk_words::Words,
 };
@@ -31,8 +31,15 @@ pub(super) fn room_in_sqlite(
 ) -> Result<Option<Handle>> {
     let Some(handle) = talks.of(query) else { return Ok(None) };
     if handle.extent() == Extent::Unread {
-        let read = at_once(Source::of_sqlite(raw, counts).all::<Message>(handle.read(FIRST)))?;
-        talks.keep(&handle, handle.analysed(read), FIRST);
+        let mut newest =
+            |most: usize| at_once(Source::of_sqlite(raw, counts).all::<Message>(handle.read(most)));
+        let (mut most, mut read) = (FIRST, newest(FIRST)?);
+        let fitting = read.iter().filter(|message| message.fits(query)).count();
+        if read.len() > FIRST && fitting < FIRST / 2 {
+            // The prompt shows most of these, or they came after its question.
+            (most, read) = (MOST, newest(MOST)?);
+        }
+        talks.keep(&handle, handle.analysed(read), most);
     }
     Ok(Some(handle))
 }
@@ -58,7 +65,7 @@ fn read_terms(handle: &Handle, raw: &mut Raw<'_>, counts: &Counts) -> Result<()>
     let Some(unread) = handle.talk().next_unread() else { return Ok(()) };
     let read = at_once(Source::of_sqlite(raw, counts).all(handle.read_before(unread)))?;
     let rows = handle.analysed(read);
-    handle.talk().keep_terms(unread, &rows);
+    handle.talk().keep_read(unread, rows);
     Ok(())
 }
 
@@ -97,9 +104,11 @@ impl Search<'_, '_> {
                 }
                 Source::Sqlite(..) => self.indexed_in_sqlite(unknown).await?,
             };
+            // As the Room was when its newest messages were looked at: more were perhaps read since.
+            let here: Seqs = words.numbers.iter().copied().collect();
             let mut talk = handle.talk();
             for (word, mut having) in read {
-                having.retain(|(seq, _)| talk.get(*seq).is_none());
+                having.retain(|(seq, _)| !here.contains(seq));
                 let Some(older) = older.get_mut(word) else { continue };
                 if let Some(asked) = self.question.asked.get(word).filter(|_| self.is_complete) {
                     talk.keep_older(asked, &having, words.version);

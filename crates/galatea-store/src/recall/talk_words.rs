@@ -2,11 +2,11 @@
 
 use galatea_core::store::RecallQuery;
 
-use super::lookup::Question;
+use super::{lookup::Question, rank::OFTEN};
 use crate::talk::{Extent, Handle, Having, MOST, Places};
 
-/// A word is common if one of so many of the newest messages has it. Older messages with it are not
-/// looked for.
+/// A word is common if one in so many of the newest messages has it, and at least [`OFTEN`]: of a Room
+/// that was just read few are known. Older messages with it are not looked for.
 const ONE_IN: usize = 10;
 
 /// The words of a question in a Room whose newest messages are in memory.
@@ -33,7 +33,8 @@ impl Words {
         let asked = question.few();
         let (newest, numbers) = talk.having(query, asked);
         let older = asked.iter().map(|asked| talk.older(asked)).collect();
-        let is_rare = |of: &(usize, &Places)| of.1.len() < numbers.len().min(MOST) / ONE_IN;
+        let common = (numbers.len().min(MOST) / ONE_IN).max(OFTEN);
+        let is_rare = |of: &(usize, &Places)| of.1.len() < common;
         let rare = newest.iter().enumerate().filter(is_rare).map(|(word, _)| word).collect();
         Some(Self { newest, numbers, older, rare, version: talk.version() })
     }

@@ -182,18 +182,19 @@ impl Sqlite {
         }
     }
 
-    /// Does work step by step while nothing is searched for. False if it is left out, as it is with a
-    /// database in memory, which has no thread for it.
+    /// Does work step by step while nothing is searched for, see [`Sqlite::reads_ahead`]. A step says
+    /// whether another one is left.
     pub(crate) fn ahead(
         &self,
         mut step: impl FnMut(&mut Raw<'_>, &Counts) -> bool + Send + 'static,
-    ) -> bool {
-        let Readers::Pool { threads, .. } = &self.readers else { return false };
-        let counts = Arc::clone(&self.counts);
-        threads.ahead(move |raw| step(raw, &counts))
+    ) {
+        if let Readers::Pool { threads, .. } = &self.readers {
+            let counts = Arc::clone(&self.counts);
+            threads.ahead(move |raw| step(raw, &counts));
+        }
     }
 
-    /// Whether [`Sqlite::ahead`] is possible.
+    /// Whether [`Sqlite::ahead`] is possible. A database in memory has no thread for it.
     pub(crate) fn reads_ahead(&self) -> bool {
         matches!(self.readers, Readers::Pool { .. })
     }

@@ -20,6 +20,8 @@ use crate::error as common;
 
 /// Searches that may wait for a thread before callers are held back.
 const WAITING: usize = 256;
+/// Pieces of work that may wait until no search comes. Beyond that the oldest is dropped.
+const AHEAD: usize = 256;
 
 /// How long no search came when a thread begins to read ahead: longer than the pauses within a burst.
 const QUIET: Duration = Duration::from_millis(250);
@@ -30,10 +32,17 @@ type Job = Box<dyn FnOnce(Result<&mut Raw<'_>>, Busy) + Send>;
 /// Work that is done in steps while no search comes. A step says whether another one is left.
 type Ahead = Box<dyn FnMut(&mut Raw<'_>) -> bool + Send>;
 
-/// What a thread does next.
-enum Next {
+/// What a thread does.
+enum Task {
     Search(Job),
     Ahead(Ahead),
+}
+
+/// What a thread does next.
+enum Next {
+    Do(Task),
+    /// It waits until it is woken, or for so long.
+    Wait(Option<Duration>),
 }
 
 /// Some threads, each started when all others are busy, and ended when it had nothing to do for a
@@ -57,7 +66,7 @@ struct State {
     jobs: VecDeque<Job>,
     /// When the last of them came.
     last: Option<Instant>,
-    /// In the order in which it came.
+    /// What is read ahead next, first: what was begun, then the newest.
     ahead: VecDeque<Ahead>,
     /// Threads that take jobs.
     threads: usize,
@@ -136,16 +145,11 @@ impl Threads {
         Ok(())
     }
 
-    /// Does work step by step while no search comes. Called after a search, whose thread still waits
-    /// for others. False if the work is left out: too much waits, or the threads are closed.
-    pub(crate) fn ahead(&self, step: impl FnMut(&mut Raw<'_>) -> bool + Send + 'static) -> bool {
-        let mut state = self.shared.state();
-        if state.closed || state.ahead.len() >= WAITING {
-            return false;
-        }
-        state.ahead.push_back(Box::new(step));
+    /// Does work step by step while no search comes. Starts no thread: it is called after a search, and
+    /// the work waits for a thread that has searched. After [`Threads::close`] it is dropped.
+    pub(crate) fn ahead(&self, step: impl FnMut(&mut Raw<'_>) -> bool + Send + 'static) {
+        drop(self.shared.put_ahead(Box::new(step)));
         self.shared.changed.notify_one();
-        true
     }
 
     /// Refuses further work and ends the threads after what they were given. What would be read ahead
@@ -171,12 +175,16 @@ impl Shared {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Takes work that was begun. The rest is left out once the threads are closed.
-    fn again(&self, step: Ahead) {
+    /// Puts work in front of other work. Returns work that is left out.
+    fn put_ahead(&self, step: Ahead) -> Option<Ahead> {
         let mut state = self.state();
-        if !state.closed {
-            state.ahead.push_front(step);
+        if state.closed {
+            return Some(step);
         }
+        let is_full = state.ahead.len() >= AHEAD;
+        let oldest = state.ahead.pop_back_if(|_| is_full);
+        state.ahead.push_front(step);
+        oldest
     }
 
     fn end(&self) {
@@ -190,15 +198,16 @@ impl Shared {
 
     /// What is to be done next; none when the thread is to end: from then on it is not counted as
     /// taking jobs.
-    fn next(&self) -> Option<Next> {
-        let ends = Instant::now() + self.idle;
+    fn next(&self) -> Option<Task> {
+        let began = Instant::now();
         let mut state = self.state();
         loop {
             let now = Instant::now();
+            let left = self.idle.saturating_sub(now.duration_since(began));
             let wait = match state.next(now, self.quiet) {
-                Ok(next) => return Some(next),
-                Err(_) if state.closed || now >= ends => break,
-                Err(wait) => wait.unwrap_or(self.idle).min(ends.duration_since(now)),
+                Next::Wait(_) if state.closed || left.is_zero() => break,
+                Next::Wait(wait) => wait.map_or(left, |wait| wait.min(left)),
+                Next::Do(task) => return Some(task),
             };
             let woken = self.changed.wait_timeout(state, wait);
             state = woken.unwrap_or_else(PoisonError::into_inner).0;
@@ -209,22 +218,22 @@ impl Shared {
 }
 
 impl State {
-    /// What a thread is to do now, which is busy from then on; or how long it waits if no search comes.
-    fn next(&mut self, now: Instant, quiet: Duration) -> Result<Next, Option<Duration>> {
-        let next = if let Some(job) = self.jobs.pop_front() {
-            Next::Search(job)
+    /// What a thread is to do now. It counts as busy from then on, unless it waits.
+    fn next(&mut self, now: Instant, quiet: Duration) -> Next {
+        let task = if let Some(job) = self.jobs.pop_front() {
+            Task::Search(job)
         } else if self.busy > 0 || self.ahead.is_empty() {
-            return Err(None);
+            return Next::Wait(None);
         } else {
             let since = self.last.map_or(quiet, |last| now.duration_since(last));
             let left = quiet.saturating_sub(since);
             match self.ahead.pop_front_if(|_| left.is_zero()) {
-                Some(ahead) => Next::Ahead(ahead),
-                None => return Err(Some(left)),
+                Some(ahead) => Task::Ahead(ahead),
+                None => return Next::Wait(Some(left)),
             }
         };
         self.busy += 1;
-        Ok(next)
+        Next::Do(task)
     }
 }
 
@@ -273,15 +282,16 @@ impl Thread {
         match waiter.block_on(connection.lock_handle()) {
             Ok(mut lent) => {
                 let mut raw = Raw::new(&mut lent);
-                while let Some(next) = self.next() {
+                while let Some(task) = self.next() {
                     let busy = Busy(Arc::clone(&self.shared));
-                    match next {
-                        Next::Search(job) => job(Ok(&mut raw), busy),
-                        Next::Ahead(mut step) => {
-                            if step(&mut raw) {
-                                self.shared.again(step);
-                            }
+                    match task {
+                        Task::Search(job) => job(Ok(&mut raw), busy),
+                        Task::Ahead(mut step) => {
+                            // The next step is in its place before another thread looks for one.
+                            let left_out =
+                                step(&mut raw).then(|| self.shared.put_ahead(step)).flatten();
                             drop(busy);
+                            drop(left_out);
                         }
                     }
                 }
@@ -304,10 +314,10 @@ impl Thread {
         }
     }
 
-    fn next(&mut self) -> Option<Next> {
-        let next = self.shared.next();
-        self.takes_jobs = next.is_some();
-        next
+    fn next(&mut self) -> Option<Task> {
+        let task = self.shared.next();
+        self.takes_jobs = task.is_some();
+        task
     }
 }
 

@@ -1,11 +1,11 @@
 //! A Room's messages in memory, as a search uses them.
 
 use galatea_core::store::RecallQuery;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
 use super::{
     Key, READ, READ_BEFORE,
-    index::{Extent, PAGE, Talk, Unread},
+    index::{Extent, Talk, Unread},
     lock, message,
     message::Message,
 };
@@ -50,7 +50,15 @@ impl Handle {
         talk.extent() == Extent::Whole || !is_narrow
     }
 
-    /// Reads the Room's newest messages, one more than so many.
+    /// Notes that a page of the Room waits to be read. None if one waits already.
+    pub(crate) fn wait(&self) -> Option<Waiting> {
+        let waits = std::mem::replace(&mut self.talk().waits, true);
+        let (key, talk, stems) = (self.key, Arc::downgrade(&self.talk), Arc::clone(&self.stems));
+        (!waits).then(|| Waiting { key, talk, stems })
+    }
+
+    /// Reads the Room's newest messages, one more than so many. [`Talks::keep`](super::Talks::keep) gets
+    /// the same number.
     pub(crate) fn read(&self, most: usize) -> Statement {
         let (agent, room) = self.key;
         READ.with(values![room.0, agent.0, Value::Int(i64::try_from(most + 1).ok())])
@@ -59,7 +67,31 @@ impl Handle {
     /// Reads the next messages of which terms are to be known.
     pub(crate) fn read_before(&self, unread: Unread) -> Statement {
         let ((agent, room), (at, seq)) = (self.key, unread.before);
-        let most = Value::Int(i64::try_from(PAGE).ok());
+        let most = Value::Int(i64::try_from(unread.most).ok());
         READ_BEFORE.with(values![room.0, agent.0, at, seq, most])
+    }
+}
+
+/// A page of a Room that waits to be read; it waits no more when this is dropped. Does not keep the
+/// Room in memory.
+pub(crate) struct Waiting {
+    key: Key,
+    talk: Weak<Mutex<Talk>>,
+    stems: Arc<Mutex<Stems>>,
+}
+
+impl Waiting {
+    /// The Room. None if it was dropped meanwhile.
+    pub(crate) fn room(&self) -> Option<Handle> {
+        let talk = self.talk.upgrade()?;
+        Some(Handle { key: self.key, talk, stems: Arc::clone(&self.stems) })
+    }
+}
+
+impl Drop for Waiting {
+    fn drop(&mut self) {
+        if let Some(room) = self.room() {
+            room.talk().waits = false;
+        }
     }
 }

@@ -38,9 +38,9 @@ pub(crate) enum Extent {
 /// Messages whose terms are read at once, in some 3 ms.
 pub(crate) const PAGE: usize = 500;
 
-/// Searches of a Room for which a page of it waits until no search comes. They cost as much as two
-/// pages; what piles up while the program is away is rarely more for one Room.
-const WAITING: u32 = 32;
+/// Searches of a Room during which its pages wait until no search comes. So many cost as much as two
+/// pages, and a Room rarely has more questions that came while the program was away.
+const SEARCHES: u32 = 32;
 
 /// When a page of a Room's older messages is read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -56,6 +56,10 @@ pub(crate) enum Due {
 pub(crate) struct Unread {
     /// They are the newest before this position.
     pub(crate) before: Position,
+    /// How many, at most.
+    pub(crate) most: usize,
+    /// Whether they are to be kept one by one.
+    one_by_one: bool,
     changes: u64,
 }
 
@@ -79,10 +83,10 @@ pub(crate) struct Talk {
     pub(super) version: u64,
     /// How often messages that are not here were changed.
     changes: u64,
-    /// Searches since one of them read a page.
+    /// Searches since the Room was read.
     searches: u32,
-    /// Whether the next page waits until no search comes.
-    waits: bool,
+    /// Whether a page waits until no search comes.
+    pub(super) waits: bool,
     /// Messages that were changed before the Room was read.
     changed: HashSet<MemoryId>,
     /// Its messages were read before some of them were changed.
@@ -148,10 +152,10 @@ impl Talk {
         };
         let has_older = self.extent == Extent::Newest || self.older.is_complete();
         // All in the index come before all that are not, in the order of times and numbers.
-        let oldest = self.order.first().and_then(|place| self.messages.get(*place as usize));
-        if has_older
-            && oldest.is_some_and(|oldest| (message.at, message.seq) < (oldest.at, oldest.seq))
-        {
+        let is_late = |oldest: Position| (message.at, message.seq) < oldest;
+        if has_older && self.oldest_position().is_some_and(is_late) {
+            // A page that was read before does not have it.
+            self.changes += 1;
             self.late.push(message);
             return false;
         }
@@ -169,8 +173,13 @@ impl Talk {
 
     /// Whether a time is before that of all messages here.
     pub(super) fn is_older(&self, at: i64) -> bool {
-        let oldest = self.order.first().and_then(|place| self.messages.get(*place as usize));
-        oldest.is_some_and(|oldest| at < oldest.at)
+        self.oldest_position().is_some_and(|oldest| at < oldest.0)
+    }
+
+    /// The position of the oldest message that is kept one by one.
+    fn oldest_position(&self) -> Option<Position> {
+        let oldest = self.messages.get(*self.order.first()? as usize)?;
+        Some((oldest.at, oldest.seq))
     }
 
     pub(super) fn arrange(&mut self) {
@@ -212,41 +221,48 @@ impl Talk {
     }
 
     /// The next messages that are not here and whose terms have to be read, until the Room is known
-    /// whole.
+    /// whole. The first of them are kept one by one, up to [`MOST`].
     pub(crate) fn next_unread(&mut self) -> Option<Unread> {
         if self.extent != Extent::Newest {
             return None;
         }
-        let oldest = self.messages.get(*self.order.first()? as usize)?;
-        let before = self.older.next_unread((oldest.at, oldest.seq))?;
-        Some(Unread { before, changes: self.changes })
-    }
-
-    /// When the next page is to be read: told once after each search. None if none are left, or if one
-    /// waits already. With `waits` false no page can wait.
-    pub(crate) fn reading_due(&mut self, waits: bool) -> Option<Due> {
-        self.next_unread()?;
-        self.searches += 1;
-        if !waits || self.searches > WAITING {
-            self.searches = 0;
-            return Some(Due::Now);
+        let (oldest, changes) = (self.oldest_position()?, self.changes);
+        let most = MOST.saturating_sub(self.messages.len());
+        if most > 0 && !self.older.is_partial() {
+            return Some(Unread { before: oldest, most, one_by_one: true, changes });
         }
-        (!std::mem::replace(&mut self.waits, true)).then_some(Due::Quiet)
+        let before = self.older.next_unread(oldest)?;
+        Some(Unread { before, most: PAGE, one_by_one: false, changes })
     }
 
-    /// Notes that no page waits any more.
-    pub(crate) fn no_longer_waits(&mut self) {
-        self.waits = false;
+    /// When the next page is to be read. Called once after each search. None if the Room is known whole,
+    /// or as far as its index allows. `can_wait` says whether a thread can read it later.
+    pub(crate) fn reading_due(&mut self, can_wait: bool) -> Option<Due> {
+        self.next_unread()?;
+        self.searches = self.searches.saturating_add(1);
+        Some(if can_wait && self.searches <= SEARCHES { Due::Quiet } else { Due::Now })
     }
 
     /// Takes messages that were read, with their terms and the newest first. They are left out if
-    /// messages were changed meanwhile.
-    pub(crate) fn keep_terms(&mut self, unread: Unread, messages: &[Message]) {
-        if unread.changes == self.changes {
-            self.older.add_read(unread.before, messages, messages.len() < PAGE);
+    /// messages were changed meanwhile, or came late.
+    pub(crate) fn keep_read(&mut self, unread: Unread, messages: Vec<Message>) {
+        if unread.changes != self.changes {
+            return;
         }
-        if self.older.is_complete() {
-            self.extent = Extent::Whole;
+        let is_last = messages.len() < unread.most;
+        if !unread.one_by_one {
+            self.older.add_read(unread.before, &messages, is_last);
+            if self.older.is_complete() {
+                self.extent = Extent::Whole;
+            }
+        } else if self.extent == Extent::Newest && self.oldest_position() == Some(unread.before) {
+            self.messages.extend(messages);
+            self.messages.sort_unstable_by_key(|message| message.seq);
+            self.arrange();
+            if is_last {
+                self.extent = Extent::Whole;
+            }
+            self.bound();
         }
     }
 

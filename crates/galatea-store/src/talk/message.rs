@@ -146,7 +146,7 @@ impl Message {
     }
 
     /// The conditions of a query beside its place.
-    pub(super) fn fits(&self, query: &RecallQuery) -> bool {
+    pub(crate) fn fits(&self, query: &RecallQuery) -> bool {
         fits(query, self.person, self.at)
     }
 

@@ -80,6 +80,11 @@ impl Older {
         matches!(self.terms, Terms::Complete(_))
     }
 
+    /// Whether the terms of some messages are known.
+    pub(super) fn is_partial(&self) -> bool {
+        matches!(self.terms, Terms::Partial(..))
+    }
+
     /// Whether the terms are too many to be kept.
     pub(super) fn is_too_large(&self) -> bool {
         matches!(self.terms, Terms::TooMany)

@@ -179,7 +179,7 @@ fn a_room_becomes_whole_when_its_older_messages_were_read() {
         let unread = handle.talk().next_unread().unwrap();
         let mut read = handle.analysed(many(read));
         read.reverse();
-        handle.talk().keep_terms(unread, &read);
+        handle.talk().keep_read(unread, read);
         assert_eq!(handle.extent(), extent);
     }
     assert_eq!(handle.talk().len(), PAGE + MOST + 1);
@@ -192,21 +192,65 @@ fn a_room_becomes_whole_when_its_older_messages_were_read() {
 }
 
 #[test]
-fn a_page_waits_until_no_search_comes_but_not_for_long() {
+fn pages_wait_until_no_search_comes_but_not_for_long() {
     let (scene, talks) = (Scene::new(), Talks::of_one_process());
     let handle = talks.of(&asking(&scene, "tea")).unwrap();
     talks.keep(&handle, many(1..FIRST + 1), FIRST);
     assert_eq!(handle.talk().reading_due(true), None, "it is known whole");
-    let (scene, due) = (Scene::new(), |handle: &Handle, waits| handle.talk().reading_due(waits));
+    let scene = Scene::new();
     let handle = talks.of(&asking(&scene, "tea")).unwrap();
     talks.keep(&handle, many(PAGE..PAGE + FIRST + 1), FIRST);
     assert_eq!(handle.extent(), Extent::Newest);
-    assert_eq!([due(&handle, false), due(&handle, false)], [Some(Due::Now); 2]);
-    let searches: Vec<_> = (0..33).map(|_| due(&handle, true)).collect();
-    assert_eq!((searches[0], searches[32]), (Some(Due::Quiet), Some(Due::Now)));
-    assert!(searches[1..32].iter().all(Option::is_none), "one waits: {searches:?}");
-    handle.talk().no_longer_waits();
-    assert_eq!(due(&handle, true), Some(Due::Quiet));
+    let due = |can_wait| handle.talk().reading_due(can_wait).unwrap();
+    assert_eq!(due(false), Due::Now);
+    let searches: Vec<_> = (0..40).map(|_| due(true)).collect();
+    assert!(searches[..31].iter().all(|due| *due == Due::Quiet), "{searches:?}");
+    assert!(searches[31..].iter().all(|due| *due == Due::Now), "{searches:?}");
+    // One page waits at a time, and a Room that is dropped does not.
+    let waiting = handle.wait().unwrap();
+    assert!(handle.wait().is_none());
+    drop(waiting);
+    let waiting = handle.wait().unwrap();
+    talks.forget(&handle);
+    assert!(waiting.room().is_some());
+    drop(handle);
+    assert!(waiting.room().is_none());
+}
+
+/// Of a Room that was just read, older messages join those that are kept one by one first.
+#[test]
+fn the_newest_messages_are_kept_one_by_one() {
+    let (scene, talks) = (Scene::new(), Talks::of_one_process());
+    let handle = talks.of(&asking(&scene, "tea")).unwrap();
+    talks.keep(&handle, many(1_000..1_000 + FIRST + 1), FIRST);
+    let next = || handle.talk().next_unread().unwrap();
+    let read = |numbers| {
+        let mut read = handle.analysed(many(numbers));
+        read.reverse();
+        read
+    };
+    let unread = next();
+    assert_eq!((unread.before, unread.most), ((1_000, 1_000), MOST - FIRST - 1));
+    let page = || read(1_000 - unread.most..1_000);
+    // One that is older than these is stored meanwhile: the page does not have it.
+    add(&talks, &scene, vec![message(5_000, 999, "late")]);
+    handle.talk().keep_read(unread, page());
+    assert_eq!(handle.talk().len(), FIRST + 1);
+    let again = next();
+    handle.talk().keep_read(again, page());
+    assert_eq!((handle.extent(), handle.talk().len()), (Extent::Newest, MOST));
+    let oldest = 1_000 - i64::try_from(unread.most).unwrap();
+    assert_eq!(having(&handle, &asking(&scene, "tea")).last(), Some(&oldest));
+    let rest = next();
+    assert_eq!((rest.before, rest.most), ((oldest, oldest), PAGE), "the others are not");
+    // A Room whose other messages are few is known whole then.
+    let scene = Scene::new();
+    let handle = talks.of(&asking(&scene, "tea")).unwrap();
+    talks.keep(&handle, many(1_000..1_000 + FIRST + 1), FIRST);
+    let unread = handle.talk().next_unread().unwrap();
+    handle.talk().keep_read(unread, read(900..1_000));
+    assert_eq!((handle.extent(), handle.talk().len()), (Extent::Whole, FIRST + 101));
+    assert!(handle.talk().next_unread().is_none());
 }
 
 #[test]
@@ -223,9 +267,9 @@ fn terms_that_were_read_before_a_change_are_left_out() {
     assert_eq!(again.before, unread.before);
     let mut read = handle.analysed(many(1..PAGE + 1));
     read.reverse();
-    handle.talk().keep_terms(unread, &read);
+    handle.talk().keep_read(unread, read.clone());
     assert_eq!(next().before, unread.before);
-    handle.talk().keep_terms(again, &read);
+    handle.talk().keep_read(again, read);
     assert_ne!(next().before, unread.before);
 }
 

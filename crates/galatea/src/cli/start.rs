@@ -92,12 +92,12 @@ impl Start {
         ));
         let people = (!logging::is_json(context)).then(|| context.output.clone());
         let models = booted.agents.iter().map(|a| (a.id, a.health.clone())).collect();
-        tokio::spawn(activity::watch(
+        let activity = activity::Watch::start(
             booted.orchestrator.events().subscribe(),
             Arc::clone(&booted.store),
             models,
             people.clone(),
-        ));
+        );
         lock.announce(address)?;
         context.output.say(
             overview::banner(&booted, &data_dir, address, demo, context)
@@ -120,6 +120,7 @@ impl Start {
                 // Nothing can be finished. After a restart, work continues from what the database
                 // contains.
                 booted.stop(Duration::ZERO).await;
+                activity.end().await;
                 return Err(broken.into());
             }
         }
@@ -128,7 +129,9 @@ impl Start {
             "Stopping: what is under way is finished first (at most {} s; again to stop at once).",
             DRAIN.as_secs()
         ));
-        Ok(drain(&booted, &mut signals).await)
+        let code = drain(&booted, &mut signals).await;
+        activity.end().await;
+        Ok(code)
     }
 }
 

@@ -101,6 +101,8 @@ pub(super) async fn run(
         table.push(Compared::of("p50, ms", loads, |load| millis(load.wait.p50)).line());
         table.push(Compared::of("p99, ms", loads, |load| millis(load.wait.p99)).line());
         table.push(Compared::of("processor time, ms", loads, |load| load.cpu).line());
+        let with_rest = |load: &Load| load.cpu + load.cpu_afterwards;
+        table.push(Compared::of("the same with what follows, ms", loads, with_rest).line());
     };
 
     let stop = async |children: [Child; 2]| -> Result<()> {

@@ -38,6 +38,8 @@ pub(super) struct Load {
     pub(super) wait: Spread,
     /// Processor time of Galatea per answer, in ms.
     pub(super) cpu: f64,
+    /// What Galatea left for the quiet time afterwards, in ms of processor time per answer.
+    pub(super) cpu_afterwards: f64,
     /// Processor time of the loopback servers per answer, in ms. They share the machine.
     pub(super) servers_cpu: f64,
     /// SQL statements per answer; `None` if the program does not report them.

@@ -251,6 +251,7 @@ fn summarise(trips: &[Trip], from_due: bool) -> Option<Load> {
         per_second: ways.len() as f64 / took,
         wait,
         cpu: 0.0,
+        cpu_afterwards: 0.0,
         servers_cpu: 0.0,
         statements: None,
         rows: None,

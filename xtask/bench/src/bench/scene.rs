@@ -248,7 +248,8 @@ impl Scene<'_> {
     pub(super) async fn step(&self, what: &str, child: &Child, amount: Amount) -> Result<Load> {
         let name = format!("{}: {what}", self.name);
         eprintln!("--- {name}");
-        let load = load::run(&self.platform, child, amount).await.with_context(|| name.clone())?;
+        let mut load =
+            load::run(&self.platform, child, amount).await.with_context(|| name.clone())?;
         let Load { answers, per_second, wait, cpu, misplaced, written, lasting, .. } = &load;
         let out =
             if *misplaced == 0 { String::new() } else { format!(", {misplaced} OUT OF TURN") };
@@ -259,13 +260,15 @@ impl Scene<'_> {
             wait.p99,
             lasting * 100.0
         );
-        settled(&name, child).await?;
+        let afterwards = settled(&name, child).await?;
+        load.cpu_afterwards = afterwards * 1_000.0 / f64::from(u32::try_from(load.answers.max(1))?);
         Ok(load)
     }
 }
 
-/// Waits until the program has done what it left for a quiet time.
-async fn settled(name: &str, child: &Child) -> Result<()> {
+/// Waits until the program has done what it left for a quiet time. Returns the seconds of processor time
+/// that this took.
+async fn settled(name: &str, child: &Child) -> Result<f64> {
     let (begun, first) = (Instant::now(), proc::cpu(child.pid())?);
     let (mut calm_since, mut before) = (begun, first);
     let look = CALM / 20;
@@ -284,7 +287,7 @@ async fn settled(name: &str, child: &Child) -> Result<()> {
             "--- {name}: {worked:.1} s of processor time afterwards, until {until:.1} s later"
         );
     }
-    Ok(())
+    Ok(worked)
 }
 
 /// Memory after [`REST`], when one-time work after a start is finished. The pause is part of the

@@ -12,6 +12,7 @@ fn load(per_second: f64, wait: Spread, statements: Option<f64>) -> Load {
         answers: 12_345,
         per_second,
         wait,
+        cpu_afterwards: 0.0,
         cpu: 0.3,
         servers_cpu: 0.25,
         statements,
