@@ -19,8 +19,8 @@ use crate::terms::{Asked, Stems};
 /// once.
 pub(crate) const MOST: usize = 500;
 /// Messages that SQLite reads of a Room for its first search: twice as many as a prompt shows by default
-/// (`CONVERSATION_LENGTH`). With a longer prompt the index is asked for those before. The others are
-/// read page by page, see [`Talk::reading_due`].
+/// (`CONVERSATION_LENGTH`). If the prompt shows most of these, [`MOST`] are read. The others are read
+/// page by page, see [`Talk::reading_due`].
 pub(crate) const FIRST: usize = 64;
 
 /// How much of a Room is known.
