@@ -70,6 +70,8 @@ pub(crate) struct Bench {
     #[arg(long, value_name = "PATH", conflicts_with_all = ["write", "only_postgres", "only"])]
     against: Option<PathBuf>,
     #[command(flatten)]
+    compare: compare::Compare,
+    #[command(flatten)]
     recall: recall::Recall,
     /// Prints what the prompts of a recorded talk cost
     #[arg(long, conflicts_with = "recall")]
@@ -156,7 +158,13 @@ pub(crate) fn run(root: &Path, bench: &Bench) -> Result<()> {
     }
     if let Some(other) = &bench.against {
         let other = absolute(other)?;
-        return runtime.block_on(compare::run(root, [&binary, &other], folder.path(), &plan));
+        return runtime.block_on(compare::run(
+            root,
+            [&binary, &other],
+            folder.path(),
+            &plan,
+            &bench.compare,
+        ));
     }
     if let Some(only) = bench.only {
         let program = bench.other.as_deref().map_or(Program::Galatea(&binary), Program::Other);

@@ -13,8 +13,6 @@ use super::{
     stage::Stage,
 };
 
-/// Parts of each load. An even number: each program is first in half of them.
-const PARTS: usize = 6;
 /// Parts in which the database is filled.
 const FILLING: usize = 2;
 /// Rounds of one part with one question in each of 100 rooms.
@@ -23,6 +21,36 @@ const ROUNDS: usize = 20;
 const ONE_ROOM: usize = 500;
 /// Questions of one part of a flood.
 const FLOOD: usize = 5_000;
+
+/// A load of the comparison.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+pub(super) enum Which {
+    /// One question in each of 100 rooms, the first after a restart
+    Restart,
+    /// One question in each of 100 rooms
+    Rooms,
+    /// One room, one question at a time
+    OneRoom,
+    /// As many questions as are fetched
+    Flood,
+}
+
+/// What is compared, and how often.
+#[derive(Debug, Clone, clap::Args)]
+pub(super) struct Compare {
+    /// Compares under this load only, after the database was filled; repeat it for several
+    #[arg(long = "load", value_enum, value_name = "LOAD", requires = "against")]
+    loads: Vec<Which>,
+    /// Parts of each load; each program is first in half of an even number
+    #[arg(long, value_name = "N", default_value_t = 6, requires = "against")]
+    parts: usize,
+}
+
+impl Compare {
+    fn wants(&self, load: Which) -> bool {
+        self.loads.is_empty() || self.loads.contains(&load)
+    }
+}
 
 /// The same figure of both programs in each part.
 struct Compared {
@@ -75,6 +103,7 @@ pub(super) async fn run(
     programs: [&Path; 2],
     folder: &Path,
     plan: &Plan,
+    how: &Compare,
 ) -> Result<()> {
     let stages = [Stage::set().await?, Stage::set().await?];
     let scene = |which: usize, name| {
@@ -120,20 +149,26 @@ pub(super) async fn run(
     let (what, rooms) =
         ("100 rooms, one question each", Amount::rooms(ROUNDS.min(plan.rooms.rounds), limit));
     let after_restart = format!("{what}, after a restart");
-    let mut loads = Vec::with_capacity(PARTS);
-    for part in 0..PARTS {
-        stop(children).await?;
-        children = start().await?;
-        loads.extend(in_turn(&scenes, &children, &after_restart, part..part + 1, rooms).await?);
+    if how.wants(Which::Restart) {
+        let mut loads = Vec::with_capacity(how.parts);
+        for part in 0..how.parts {
+            stop(children).await?;
+            children = start().await?;
+            loads.extend(in_turn(&scenes, &children, &after_restart, part..part + 1, rooms).await?);
+        }
+        add(&after_restart, &loads);
     }
-    add(&after_restart, &loads);
-
-    add(what, &in_turn(&scenes, &children, what, 0..PARTS, rooms).await?);
-    let what = "one room, one question at a time";
     let one_room = Amount::one_by_one(ONE_ROOM.min(plan.one_room.rounds), limit);
-    add(what, &in_turn(&scenes, &children, what, 0..PARTS, one_room).await?);
-    let (what, flood) = ("100 rooms, flood", Amount::whole(FLOOD.min(plan.flood.questions)));
-    add(what, &in_turn(&scenes, &children, what, 0..PARTS, flood).await?);
+    let flood = Amount::whole(FLOOD.min(plan.flood.questions));
+    for (load, what, amount) in [
+        (Which::Rooms, what, rooms),
+        (Which::OneRoom, "one room, one question at a time", one_room),
+        (Which::Flood, "100 rooms, flood", flood),
+    ] {
+        if how.wants(load) {
+            add(what, &in_turn(&scenes, &children, what, 0..how.parts, amount).await?);
+        }
+    }
     stop(children).await?;
     let table = table.join("\n") + "\n";
     std::io::stdout().write_all(table.as_bytes()).context("cannot write to stdout")?;
