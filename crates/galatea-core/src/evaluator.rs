@@ -38,9 +38,9 @@ pub trait Evaluator: Send + Sync {
     fn when(&self) -> EvaluatorUse {
         EvaluatorUse::AfterTurn
     }
-    /// Whether it has something to learn now (elizaOS `validate`). Called right after each answered
-    /// turn, so it should only look at what the turn has at hand. An error is logged and counts as
-    /// no.
+    /// Whether it has something to learn now (elizaOS `validate`). Called when it would run, so right
+    /// after each answered turn for [`EvaluatorUse::AfterTurn`]: such a one should only look at what the
+    /// turn has at hand. An error is logged and counts as no.
     async fn validate(&self, _turn: &FinishedTurn<'_>) -> Result<bool> {
         Ok(true)
     }

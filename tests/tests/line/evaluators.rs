@@ -5,7 +5,10 @@ use async_trait::async_trait;
 use galatea_core::{Clock, Evaluator, EvaluatorUse, FinishedTurn, Plugin, Result, SystemClock};
 use galatea_testkit::{clock::ManualClock, models::ScriptedModel};
 use std::{
-    sync::{Arc, Mutex},
+    sync::{
+        Arc, Mutex,
+        atomic::{AtomicUsize, Ordering},
+    },
     time::Duration,
 };
 
@@ -18,7 +21,8 @@ use crate::{
 struct Student {
     when: EvaluatorUse,
     wants: fn(&str) -> bool,
-    learnt: Arc<Mutex<Vec<String>>>,
+    learnt: Learnt,
+    asked: Arc<AtomicUsize>,
 }
 
 #[async_trait]
@@ -33,6 +37,7 @@ impl Evaluator for Student {
         self.when
     }
     async fn validate(&self, finished: &FinishedTurn<'_>) -> Result<bool> {
+        self.asked.fetch_add(1, Ordering::Relaxed);
         Ok((self.wants)(&finished.turn.message.content.text))
     }
     async fn evaluate(&self, finished: &FinishedTurn<'_>) -> Result<()> {
@@ -49,15 +54,15 @@ async fn school(
     when: EvaluatorUse,
     pause: &'static str,
     wants: fn(&str) -> bool,
-) -> (House, Learnt) {
-    let learnt = Learnt::default();
-    let student = Student { when, wants, learnt: Arc::clone(&learnt) };
+) -> (House, Learnt, Arc<AtomicUsize>) {
+    let (learnt, asked) = (Learnt::default(), Arc::default());
+    let student = Student { when, wants, learnt: Arc::clone(&learnt), asked: Arc::clone(&asked) };
     let plan = Plan::new(Arc::new(ScriptedModel::saying("Yes.")))
         .set("EVALUATION_PAUSE_SECONDS", pause)
         .set("LIMITS", "off")
         .clock(clock)
         .plugin(Plugin::new("school", "1.0.0", "learns").evaluator(student));
-    (plan.build().await, learnt)
+    (plan.build().await, learnt, asked)
 }
 
 async fn ask(house: &House, at: &Spot, questions: std::ops::RangeInclusive<usize>) {
@@ -83,16 +88,17 @@ async fn evaluated(learnt: &Learnt, count: usize) -> Vec<String> {
 
 #[tokio::test]
 async fn after_a_turn_means_after_each_that_it_wants() {
-    let (house, learnt) =
+    let (house, learnt, asked) =
         school(Arc::new(SystemClock), EvaluatorUse::AfterTurn, "3600", |text| !text.ends_with('2'))
             .await;
     ask(&house, &dm("1"), 1..=3).await;
     assert_eq!(evaluated(&learnt, 2).await, ["question 1", "question 3"]);
+    assert_eq!(asked.load(Ordering::Relaxed), 3);
 }
 
 #[tokio::test]
 async fn a_quiet_room_is_evaluated_with_its_newest_turn() {
-    let (house, learnt) =
+    let (house, learnt, _) =
         school(Arc::new(SystemClock), EvaluatorUse::WhenQuiet, "0", |_| true).await;
     ask(&house, &dm("1"), 1..=3).await;
     evaluated(&learnt, 1).await;
@@ -108,7 +114,8 @@ async fn a_quiet_room_is_evaluated_with_its_newest_turn() {
 #[tokio::test]
 async fn a_busy_room_is_evaluated_now_and_then_and_a_stop_does_not_wait_for_it() {
     let clock = ManualClock::new();
-    let (house, learnt) = school(clock.shared(), EvaluatorUse::WhenQuiet, "3600", |_| true).await;
+    let (house, learnt, asked) =
+        school(clock.shared(), EvaluatorUse::WhenQuiet, "3600", |_| true).await;
     let half_a_minute = Duration::from_secs(30);
     ask(&house, &dm("2"), 1..=1).await;
     ask(&house, &dm("1"), 1..=1).await;
@@ -125,4 +132,21 @@ async fn a_busy_room_is_evaluated_now_and_then_and_a_stop_does_not_wait_for_it()
     ask(&house, &dm("1"), 62..=63).await;
     assert!(house.orchestrator.stop(PATIENCE).await, "it ends although two rooms wait");
     assert_eq!(learnt.lock().unwrap().len(), 2);
+    assert_eq!(asked.load(Ordering::Relaxed), 2, "only when it would run");
+}
+
+#[tokio::test]
+async fn a_room_is_quiet_a_while_after_its_last_turn() {
+    let clock = ManualClock::new();
+    let (house, learnt, asked) =
+        school(clock.shared(), EvaluatorUse::WhenQuiet, "10", |text| text.ends_with('3')).await;
+    for n in 1..=3 {
+        ask(&house, &dm("1"), n..=n).await;
+        clock.advance(Duration::from_secs(9));
+        house.quiet().await;
+    }
+    assert_eq!(asked.load(Ordering::Relaxed), 0, "never quiet for 10 s");
+    clock.advance(Duration::from_secs(1));
+    assert_eq!(evaluated(&learnt, 1).await, ["question 3"]);
+    assert_eq!(asked.load(Ordering::Relaxed), 1);
 }

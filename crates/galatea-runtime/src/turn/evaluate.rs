@@ -44,47 +44,57 @@ impl Committed {
     }
 }
 
-/// Runs the evaluators of a committed turn: some at once, one after another, the others when the
-/// Room is quiet.
-pub(super) async fn evaluate(engine: Arc<Engine>, committed: Box<Committed>) {
+/// Has the evaluators of a committed turn run: some at once, one after another, the others when the
+/// Room is quiet. With none of the first sort it only notes the turn, which costs an answer less than a
+/// task.
+pub(super) fn evaluate(engine: &Arc<Engine>, committed: Box<Committed>) {
     kill_point("evaluate");
-    if !run(&engine, &committed, EvaluatorUse::AfterTurn).await {
+    let evaluators = &engine.thinking.registry.evaluators;
+    if evaluators.iter().all(|evaluator| evaluator.when() == EvaluatorUse::WhenQuiet) {
+        return evaluate_when_quiet(engine, committed);
+    }
+    let later = Arc::clone(engine);
+    engine.background.finish(async move {
+        run(&later, &committed, EvaluatorUse::AfterTurn).await;
+        evaluate_when_quiet(&later, committed);
+    });
+}
+
+/// Notes the turn as the Room's newest. The first one that a Room waits with starts its task.
+fn evaluate_when_quiet(engine: &Arc<Engine>, committed: Box<Committed>) {
+    let evaluators = &engine.thinking.registry.evaluators;
+    if evaluators.iter().all(|evaluator| evaluator.when() == EvaluatorUse::AfterTurn) {
         return;
     }
-    let (room, later) = (committed.context.info.room.id, Arc::clone(&engine));
+    let (room, later) = (committed.context.info.room.id, Arc::clone(engine));
     let work = async move {
         if committed.is_here() {
             run(&later, &committed, EvaluatorUse::WhenQuiet).await;
         }
     };
-    let pause = engine.limits.evaluation_pause;
-    engine.background.quiet.wait(engine.clock.as_ref(), pause, room, work.boxed()).await;
+    let (now, pause) = (engine.clock.now(), engine.limits.evaluation_pause);
+    if let Some(waiting) = engine.background.quiet.offer(room, work.boxed(), now, pause) {
+        let waits = Arc::clone(engine);
+        engine.background.finish(async move {
+            waits.background.quiet.wait(waits.clock.as_ref(), room, waiting).await;
+        });
+    }
 }
 
-/// Runs the evaluators that have something to learn now. True when another one has something to
-/// learn later.
-async fn run(engine: &Engine, committed: &Committed, now: EvaluatorUse) -> bool {
+/// Runs the evaluators of this sort that have something to learn.
+async fn run(engine: &Engine, committed: &Committed, now: EvaluatorUse) {
     let Committed { context, state, replies, verdict, .. } = committed;
     let catalog = galatea_core::turn::Catalog::default();
     let turn = context.turn(engine, state, &catalog);
-    let mut later = false;
     for evaluator in &engine.thinking.registry.evaluators {
         let turn = evaluator.turn(&turn);
         let finished = FinishedTurn { turn: &turn, replies, verdict };
-        let evaluator = &**evaluator;
-        let is_now = evaluator.when() == now;
-        if now == EvaluatorUse::WhenQuiet && !is_now || !is_wanted(evaluator, &finished).await {
-            continue;
-        }
-        if is_now {
-            run_one(evaluator, &finished).await;
-        } else {
-            later = true;
+        if evaluator.when() == now && is_wanted(&**evaluator, &finished).await {
+            run_one(&**evaluator, &finished).await;
         }
     }
     engine.budget.keep(context.meter.take());
     engine.budget.flush().await;
-    later
 }
 
 /// Whether an evaluator has something to learn; one that cannot tell has not.

@@ -2,7 +2,7 @@
 //! task per waiting Room; after a restart the next turn of the Room starts a new wait.
 
 use futures::future::BoxFuture;
-use galatea_core::{Clock, RoomId, Timestamp};
+use galatea_core::{Clock, Deadline, RoomId, Timestamp};
 use std::{
     collections::HashMap,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
@@ -36,8 +36,20 @@ struct Pending {
     newest: Option<Work>,
     turns: u32,
     since: Timestamp,
-    changed: Arc<Notify>,
+    /// When the Room is quiet, if nothing more is answered.
+    quiet: Deadline,
+    busy: Arc<Notify>,
 }
+
+impl Pending {
+    fn is_busy(&self, now: Timestamp) -> bool {
+        self.turns >= BUSY.0 && now.since(self.since) >= BUSY.1
+    }
+}
+
+/// What tells the task of a Room that the Room is too busy to wait any longer. Other turns do not wake
+/// it.
+pub(super) struct Waiting(Arc<Notify>);
 
 impl Quiet {
     /// No Room waits. After `stop` none waits any more.
@@ -45,18 +57,15 @@ impl Quiet {
         Self { rooms: Mutex::default(), permits: Semaphore::new(AT_ONCE), stop }
     }
 
-    /// Waits until the Room was quiet for `pause`, and does the newest work of it. Returns at once
-    /// if another task does so.
-    pub(super) async fn wait(&self, clock: &dyn Clock, pause: Duration, room: RoomId, work: Work) {
-        let Some(changed) = self.offer(room, work, clock.now()) else { return };
+    /// Waits until the Room is quiet or busy, and does the newest work of it, again and
+    /// again until nothing new was answered.
+    pub(super) async fn wait(&self, clock: &dyn Clock, room: RoomId, Waiting(busy): Waiting) {
         loop {
-            tokio::select! {
-                () = self.stop.cancelled() => return self.forget(room),
-                () = clock.sleep(pause) => {}
-                () = changed.notified() => {
-                    if !self.is_busy(room, clock.now()) {
-                        continue;
-                    }
+            while let Some(left) = self.left(room, clock.now()) {
+                tokio::select! {
+                    () = self.stop.cancelled() => return self.forget(room),
+                    () = clock.sleep(left) => {}
+                    () = busy.notified() => {}
                 }
             }
             let Some(Ok(_permit)) = self.stop.run_until_cancelled(self.permits.acquire()).await
@@ -72,14 +81,24 @@ impl Quiet {
         }
     }
 
-    /// Notes the work. Returns what tells of newer ones, if no task waits for the Room yet and not
+    /// Notes the work of a turn; the Room is quiet `pause` later. Returns what [`Quiet::wait`] needs, if no task waits for the Room yet and not
     /// too many Rooms wait.
-    fn offer(&self, room: RoomId, work: Work, now: Timestamp) -> Option<Arc<Notify>> {
+    pub(super) fn offer(
+        &self,
+        room: RoomId,
+        work: Work,
+        now: Timestamp,
+        pause: Duration,
+    ) -> Option<Waiting> {
+        let quiet = Deadline::after(now, pause);
         let mut rooms = self.lock();
         if let Some(pending) = rooms.get_mut(&room) {
             let before = pending.newest.replace(work);
             pending.turns += 1;
-            pending.changed.notify_one();
+            pending.quiet = quiet;
+            if pending.is_busy(now) {
+                pending.busy.notify_one();
+            }
             // Freeing a turn takes some microseconds, for which other Rooms need not wait.
             drop(rooms);
             drop(before);
@@ -89,16 +108,17 @@ impl Quiet {
             tracing::debug!(room = %room, "too many rooms wait until they are quiet; this one waits with its next turn");
             return None;
         }
-        let changed = Arc::new(Notify::new());
-        let newest = Some(work);
-        rooms.insert(room, Pending { newest, turns: 1, since: now, changed: Arc::clone(&changed) });
-        Some(changed)
+        let (busy, newest) = (Arc::new(Notify::new()), Some(work));
+        let waiting = Waiting(Arc::clone(&busy));
+        rooms.insert(room, Pending { newest, turns: 1, since: now, quiet, busy });
+        Some(waiting)
     }
 
-    fn is_busy(&self, room: RoomId, now: Timestamp) -> bool {
-        self.lock()
-            .get(&room)
-            .is_some_and(|pending| pending.turns >= BUSY.0 && now.since(pending.since) >= BUSY.1)
+    /// How long the Room has to be quiet yet. None if it was long enough, or if the Room is busy.
+    fn left(&self, room: RoomId, now: Timestamp) -> Option<Duration> {
+        let rooms = self.lock();
+        let pending = rooms.get(&room).filter(|pending| !pending.is_busy(now))?;
+        pending.quiet.left(now)
     }
 
     fn take(&self, room: RoomId, now: Timestamp) -> Option<Work> {

@@ -20,7 +20,7 @@ use super::{
     see::see,
     skip::{self, drop_late, give_up, skip},
     think::think,
-    typing::Typing,
+    typing,
 };
 use crate::{
     budget::{Budget, Visit},
@@ -190,18 +190,23 @@ async fn answer(
     let room = context.info.room.id;
     let started = engine.clock.now();
     engine.events.publish(Event::TurnStarted { agent: id, room, turn: context.turn });
-    let typing = Typing::start(&engine.clock, &context.route, context.address());
-    context.recall(engine, behind).await?;
-    // Whether to join in is asked without looking: strangers' albums would cost a call each.
-    if !context.ask && context.verdict.decision == Decision::Answer {
-        Box::pin(see(&*engine.store, &*engine.clock, &mut context)).await;
-    }
-    let thought = tokio::select! {
-        biased;
-        thought = Box::pin(think(engine, &context)) => thought?,
-        () = interrupted => return Ok(Ended::Interrupted(Box::new(context))),
+    let (clock, route) = (Arc::clone(&engine.clock), Arc::clone(&context.route));
+    let address = context.address();
+    let thinking = async {
+        context.recall(engine, behind).await?;
+        // Whether to join in is asked without looking: strangers' albums would cost a call each.
+        if !context.ask && context.verdict.decision == Decision::Answer {
+            Box::pin(see(&*engine.store, &*engine.clock, &mut context)).await;
+        }
+        tokio::select! {
+            biased;
+            thought = Box::pin(think(engine, &context)) => thought.map(Some),
+            () = interrupted => Ok(None),
+        }
     };
-    drop(typing);
+    let Some(thought) = Box::pin(typing::beside(clock, route, address, thinking)).await? else {
+        return Ok(Ended::Interrupted(Box::new(context)));
+    };
     let (mut outcome, mut verdict, mut state) = thought;
     let links = |effect: &RequestedChange| matches!(effect, RequestedChange::LinkPeople { .. });
     let mut tries = if outcome.effects.iter().any(links) { LINKING } else { 0 };
@@ -236,8 +241,7 @@ async fn answer(
         parts,
     });
     if !engine.thinking.registry.evaluators.is_empty() && !replies.is_empty() {
-        let committed = Box::new(Committed::new(context, state, replies, verdict));
-        engine.background.finish(evaluate(Arc::clone(engine), committed));
+        evaluate(engine, Box::new(Committed::new(context, state, replies, verdict)));
     }
     Ok(Ended::Committed(decision))
 }

@@ -1,8 +1,7 @@
 //! Shows typing while an answer is made, and no longer.
 
 use galatea_core::{Address, Clock};
-use std::{sync::Arc, time::Duration};
-use tokio::task::AbortHandle;
+use std::{convert::Infallible, future, sync::Arc, time::Duration};
 
 use crate::outbox::Route;
 
@@ -11,34 +10,32 @@ const PATIENCE: Duration = Duration::from_millis(400);
 /// Telegram shows a chat action for 5 s or less (Bot API, sendChatAction).
 const AGAIN: Duration = Duration::from_secs(4);
 
-/// Shows typing until dropped.
-pub(super) struct Typing(Option<AbortHandle>);
-
-impl Typing {
-    /// Starts showing, if the platform can.
-    pub(super) fn start(clock: &Arc<dyn Clock>, route: &Arc<Route>, address: Address) -> Self {
-        if !route.info.capabilities.typing {
-            return Self(None);
-        }
-        let (clock, route) = (Arc::clone(clock), Arc::clone(route));
-        let task = tokio::spawn(async move {
-            clock.sleep(PATIENCE).await;
-            loop {
-                if let Err(error) = route.stack.typing(&address).await {
-                    tracing::debug!(room = %address.room, error = %error.report(), "failed to show typing; this answer is made without it");
-                    return;
-                }
-                clock.sleep(AGAIN).await;
-            }
-        });
-        Self(Some(task.abort_handle()))
+/// Does the work, and shows typing meanwhile if the platform can. Both belong to one task: starting and
+/// ending another one for each answer costs more than a timer.
+pub(super) async fn beside<T>(
+    clock: Arc<dyn Clock>,
+    route: Arc<Route>,
+    address: Address,
+    work: impl Future<Output = T>,
+) -> T {
+    tokio::select! {
+        biased;
+        done = work => done,
+        never = show(&*clock, &route, &address) => match never {},
     }
 }
 
-impl Drop for Typing {
-    fn drop(&mut self) {
-        if let Some(task) = &self.0 {
-            task.abort();
+/// Never ends.
+async fn show(clock: &dyn Clock, route: &Route, address: &Address) -> Infallible {
+    if route.info.capabilities.typing {
+        clock.sleep(PATIENCE).await;
+        loop {
+            if let Err(error) = route.stack.typing(address).await {
+                tracing::debug!(room = %address.room, error = %error.report(), "failed to show typing; this answer is made without it");
+                break;
+            }
+            clock.sleep(AGAIN).await;
         }
     }
+    future::pending().await
 }
