@@ -57,8 +57,8 @@ impl Quiet {
         Self { rooms: Mutex::default(), permits: Semaphore::new(AT_ONCE), stop }
     }
 
-    /// Waits until the Room is quiet or busy, and does the newest work of it, again and
-    /// again until nothing new was answered.
+    /// Waits until the Room is quiet or busy, and does the newest work of it, until nothing
+    /// new was answered.
     pub(super) async fn wait(&self, clock: &dyn Clock, room: RoomId, Waiting(busy): Waiting) {
         loop {
             while let Some(left) = self.left(room, clock.now()) {
@@ -81,8 +81,8 @@ impl Quiet {
         }
     }
 
-    /// Notes the work of a turn; the Room is quiet `pause` later. Returns what [`Quiet::wait`] needs, if no task waits for the Room yet and not
-    /// too many Rooms wait.
+    /// Notes the work of a turn; the Room is quiet `pause` later. Returns what [`Quiet::wait`] needs, if
+    /// no task waits for the Room yet and not too many Rooms wait.
     pub(super) fn offer(
         &self,
         room: RoomId,
