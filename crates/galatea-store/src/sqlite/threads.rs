@@ -123,24 +123,7 @@ impl Threads {
         }
         state.jobs.push_back(job);
         state.last = Some(Instant::now());
-        if state.jobs.len() > state.threads - state.busy && state.threads < self.shared.most {
-            let shared = Arc::clone(&self.shared);
-            let started = thread::Builder::new()
-                .name("galatea-search".to_owned())
-                .spawn(move || Thread { shared, takes_jobs: true }.run());
-            match started {
-                Ok(_) => {
-                    state.threads += 1;
-                    state.open += 1;
-                }
-                Err(failure) if state.threads == 0 => {
-                    state.jobs.clear();
-                    return Err(failed(failure));
-                }
-                // Another thread comes to it.
-                Err(_) => {}
-            }
-        }
+        self.shared.start(&mut state)?;
         self.shared.changed.notify_one();
         Ok(())
     }
@@ -173,6 +156,33 @@ impl Shared {
     fn state(&self) -> MutexGuard<'_, State> {
         // Every change is complete before anything that could panic.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Starts a thread if more jobs wait than threads are free.
+    ///
+    /// # Errors
+    /// `Exhausted` if no thread is left to do them: then they are dropped.
+    fn start(self: &Arc<Self>, state: &mut State) -> Result<()> {
+        if state.jobs.len() <= state.threads - state.busy || state.threads >= self.most {
+            return Ok(());
+        }
+        let shared = Arc::clone(self);
+        let started = thread::Builder::new()
+            .name("galatea-search".to_owned())
+            .spawn(move || Thread { shared, takes_jobs: true }.run());
+        match started {
+            Ok(_) => {
+                state.threads += 1;
+                state.open += 1;
+            }
+            Err(failure) if state.threads == 0 => {
+                state.jobs.clear();
+                return Err(failed(failure));
+            }
+            // Another thread comes to them.
+            Err(_) => {}
+        }
+        Ok(())
     }
 
     /// Puts work in front of other work. Returns work that is left out.
@@ -300,8 +310,8 @@ impl Thread {
         }
     }
 
-    /// Gives the failure to connect to one waiting job. A later job starts another thread, which
-    /// tries to connect again.
+    /// Gives the failure to connect to one waiting job. For the next one another thread is started,
+    /// which tries to connect again.
     fn fail(&mut self, failure: Error) {
         let job = {
             let mut state = self.shared.state();
@@ -329,9 +339,9 @@ impl Drop for Thread {
         if self.takes_jobs {
             state.threads -= 1;
         }
-        if state.threads == 0 {
-            // Their callers are refused; a later job starts another thread.
-            state.jobs.clear();
+        // What waited for this thread goes to another one.
+        if let Err(failure) = self.shared.start(&mut state) {
+            tracing::warn!(error = %failure, "failed to start a search thread; dropping the waiting searches");
         }
     }
 }

@@ -79,11 +79,35 @@ async fn a_panic_ends_one_search_only() {
 }
 
 #[tokio::test]
+async fn a_search_that_waits_behind_a_panic_is_done_by_another_thread() {
+    let threads = threads(1, LONG);
+    let (release, held) = mpsc::channel::<()>();
+    let faulty = threads.run::<()>(move |_| {
+        held.recv().unwrap();
+        panic!("a fault")
+    });
+    let waiting = threads.run(|raw| raw.number("SELECT 4"));
+    let let_go = async {
+        while threads.shared.state().busy != 1 || threads.shared.state().jobs.len() != 1 {
+            tokio::task::yield_now().await;
+        }
+        release.send(()).unwrap();
+    };
+    let (panicked, done, ()) = tokio::join!(faulty, waiting, let_go);
+    assert!(panicked.is_err());
+    assert_eq!(done.unwrap().unwrap(), Some(4));
+}
+
+#[tokio::test]
 async fn the_file_that_cannot_be_opened_is_reported_to_each_caller() {
     let missing = SqliteConnectOptions::new().filename("/nonexistent/galatea.db");
     let threads = Threads::new(missing, 2, LONG);
     for _ in 0..3 {
         assert!(threads.run(|_| ()).await.is_err());
+    }
+    let reported = tokio::join!(threads.run(|_| ()), threads.run(|_| ()), threads.run(|_| ()));
+    for report in [reported.0, reported.1, reported.2] {
+        assert_eq!(report.unwrap_err().kind(), ErrorKind::Unavailable);
     }
     threads.close().await;
 }
