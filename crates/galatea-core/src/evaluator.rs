@@ -34,13 +34,15 @@ pub trait Evaluator: Send + Sync {
     fn name(&self) -> &'static str;
     /// What it learns, in one sentence for the model and for people. Called for each turn.
     fn description(&self) -> &'static str;
-    /// When it runs; read after every turn.
+    /// When it runs. Called once, when the plugin is loaded.
     fn when(&self) -> EvaluatorUse {
         EvaluatorUse::AfterTurn
     }
-    /// Whether it has something to learn now (elizaOS `validate`). Called when it would run, so right
-    /// after each answered turn for [`EvaluatorUse::AfterTurn`]: such a one should only look at what the
-    /// turn has at hand. An error is logged and counts as no.
+    /// Whether it has something to learn now (elizaOS `validate`). An
+    /// [`EvaluatorUse::AfterTurn`] evaluator is asked right after each answered turn, and should only look
+    /// at what the turn has at hand. An [`EvaluatorUse::WhenQuiet`] evaluator is asked when the Room is
+    /// quiet, about the newest turn only: it should decide by what is new in the Room, not by one
+    /// message. An error is logged and counts as no.
     async fn validate(&self, _turn: &FinishedTurn<'_>) -> Result<bool> {
         Ok(true)
     }

@@ -1,8 +1,8 @@
 //! Turns plugins into lookup tables, in priority order, dependencies first.
 
 use galatea_core::{
-    ActionDocs, AnyAction, Error, Evaluator, Middleware, Plugin, Provider, ProviderUse, Result,
-    Service, Turn, store::PluginCache,
+    ActionDocs, AnyAction, Error, Evaluator, EvaluatorUse, Middleware, Plugin, Provider,
+    ProviderUse, Result, Service, Turn, store::PluginCache,
 };
 use std::{collections::BTreeSet, ops::Deref, sync::Arc};
 
@@ -33,8 +33,8 @@ pub(crate) struct Registry {
     pub(crate) actions: Vec<(Arc<ActionDocs>, Extension<dyn AnyAction>)>,
     /// Providers in prompt order.
     pub(crate) providers: Vec<Extension<dyn Provider>>,
-    /// Evaluators in order of loading.
-    pub(crate) evaluators: Vec<Extension<dyn Evaluator>>,
+    /// Evaluators with when they run, in order of loading.
+    pub(crate) evaluators: Vec<(EvaluatorUse, Extension<dyn Evaluator>)>,
     /// Middleware in order of loading.
     pub(crate) middleware: Vec<Extension<dyn Middleware>>,
     /// Services, which run as long as the agent.
@@ -69,7 +69,8 @@ impl Registry {
                 registry.actions.push((docs, extension(action, &cache)));
             }
             registry.providers.extend(plugin.providers.into_iter().map(|p| extension(p, &cache)));
-            registry.evaluators.extend(plugin.evaluators.into_iter().map(|e| extension(e, &cache)));
+            let evaluators = plugin.evaluators.into_iter();
+            registry.evaluators.extend(evaluators.map(|e| (e.when(), extension(e, &cache))));
             registry.middleware.extend(plugin.middleware.into_iter().map(|m| extension(m, &cache)));
             registry.services.extend(plugin.services);
         }

@@ -11,6 +11,7 @@ use std::{
     },
     time::Duration,
 };
+use tokio::sync::Semaphore;
 
 use crate::{
     house::{House, Plan, Spot, dm},
@@ -23,6 +24,8 @@ struct Student {
     wants: fn(&str) -> bool,
     learnt: Learnt,
     asked: Arc<AtomicUsize>,
+    /// How many turns it may learn from.
+    places: Arc<Semaphore>,
 }
 
 #[async_trait]
@@ -43,6 +46,7 @@ impl Evaluator for Student {
     async fn evaluate(&self, finished: &FinishedTurn<'_>) -> Result<()> {
         assert_eq!(finished.replies.len(), 1);
         self.learnt.lock().unwrap().push(finished.turn.message.content.text.clone());
+        self.places.acquire().await.unwrap().forget();
         Ok(())
     }
 }
@@ -55,8 +59,20 @@ async fn school(
     pause: &'static str,
     wants: fn(&str) -> bool,
 ) -> (House, Learnt, Arc<AtomicUsize>) {
+    let places = Arc::new(Semaphore::new(1_000));
+    school_with(clock, when, pause, wants, places).await
+}
+
+async fn school_with(
+    clock: Arc<dyn Clock>,
+    when: EvaluatorUse,
+    pause: &'static str,
+    wants: fn(&str) -> bool,
+    places: Arc<Semaphore>,
+) -> (House, Learnt, Arc<AtomicUsize>) {
     let (learnt, asked) = (Learnt::default(), Arc::default());
-    let student = Student { when, wants, learnt: Arc::clone(&learnt), asked: Arc::clone(&asked) };
+    let student =
+        Student { when, wants, learnt: Arc::clone(&learnt), asked: Arc::clone(&asked), places };
     let plan = Plan::new(Arc::new(ScriptedModel::saying("Yes.")))
         .set("EVALUATION_PAUSE_SECONDS", pause)
         .set("LIMITS", "off")
@@ -149,4 +165,38 @@ async fn a_room_is_quiet_a_while_after_its_last_turn() {
     clock.advance(Duration::from_secs(1));
     assert_eq!(evaluated(&learnt, 1).await, ["question 3"]);
     assert_eq!(asked.load(Ordering::Relaxed), 1);
+}
+
+#[tokio::test]
+async fn a_room_with_nothing_to_learn_waits_for_no_other_and_one_that_waits_learns_the_newest_it_wants()
+ {
+    let (when, places) = (EvaluatorUse::WhenQuiet, Arc::new(Semaphore::new(0)));
+    let wants = |text: &str| !text.ends_with('3');
+    let clock = Arc::new(SystemClock);
+    let (house, learnt, asked) = school_with(clock, when, "0", wants, Arc::clone(&places)).await;
+    let asked_so_often = async |count| {
+        let wait = async {
+            while asked.load(Ordering::Relaxed) < count {
+                tokio::time::sleep(Duration::from_millis(2)).await;
+            }
+        };
+        tokio::time::timeout(PATIENCE, wait).await.expect("it is not asked");
+    };
+    for person in ["1", "2", "3", "4"] {
+        ask(&house, &dm(person), 1..=1).await;
+    }
+    evaluated(&learnt, 4).await;
+    ask(&house, &dm("5"), 1..=1).await;
+    asked_so_often(5).await;
+    ask(&house, &dm("6"), 3..=3).await;
+    asked_so_often(6).await;
+    ask(&house, &dm("7"), 1..=1).await;
+    asked_so_often(7).await;
+    ask(&house, &dm("5"), 2..=2).await;
+    ask(&house, &dm("7"), 3..=3).await;
+    places.add_permits(6);
+    let mut learnt = evaluated(&learnt, 6).await.split_off(4);
+    learnt.sort();
+    assert_eq!(learnt, ["question 1", "question 2"], "of the last one nothing is learnt");
+    assert_eq!(asked.load(Ordering::Relaxed), 9);
 }

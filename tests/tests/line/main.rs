@@ -35,5 +35,6 @@ mod rights;
 mod rooms;
 mod sections;
 mod stopping;
+mod typing;
 mod voice;
 mod world_settings;

@@ -73,6 +73,8 @@ struct State {
     attempts: usize,
     finds: usize,
     typed: Vec<String>,
+    /// Behaviour of all calls that show typing; fine without.
+    typing: Option<Doing>,
     doings: HashMap<String, VecDeque<Doing>>,
     blind: bool,
     /// Pairs of room and person who may not write there.
@@ -168,6 +170,11 @@ impl Platform {
     /// Forbids a person to write in a room from now on.
     pub(crate) fn restrict(&self, room: &str, person: &str) {
         self.lock().restricted.push((room.to_owned(), person.to_owned()));
+    }
+
+    /// Makes calls that show typing do so from now on.
+    pub(crate) fn typing_does(&self, doing: Doing) {
+        self.lock().typing = Some(doing);
     }
 
     pub(crate) fn shown(&self) -> Vec<Shown> {

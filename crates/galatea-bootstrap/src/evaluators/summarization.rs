@@ -21,15 +21,7 @@ use crate::summary::{self, Summary, question};
 #[derive(Default)]
 pub(crate) struct Summarization {
     /// Up to when rooms are summarised, as far as this process knows.
-    rooms: Mutex<HashMap<RoomId, Summarised>>,
-}
-
-#[derive(Debug, Clone, Copy)]
-struct Summarised {
-    until: Timestamp,
-    /// Enough messages have left since. They are not counted once more until they are summarised: a busy
-    /// room would have its messages counted in each turn.
-    is_behind: bool,
+    rooms: Mutex<HashMap<RoomId, Timestamp>>,
 }
 
 /// Messages that have left and are worth a call of the model. Fewer wait for more, and are found by
@@ -65,19 +57,14 @@ impl Evaluator for Summarization {
             return Ok(false);
         }
         let known = self.lock().get(&turn.room.id).copied();
-        match (next(turn, known.map(|known| known.until)), known) {
+        match (next(turn, known), known) {
             (None, _) => Ok(false),
             // Until when the room is summarised is in its newest summary, which `evaluate` reads. What
             // leaves because of its number is always worth a call.
             (Some(_), None) | (Some(Next::Leaving(_)), _) => Ok(true),
-            (Some(_), Some(Summarised { is_behind: true, .. })) => Ok(true),
-            (Some(Next::Left(left)), Some(Summarised { until, .. })) => {
+            (Some(Next::Left(left)), Some(until)) => {
                 let query = between(turn, Some(after(until)), left);
-                let is_behind = turn.store.count_memories(&query).await? >= WORTH_IT;
-                if is_behind && let Some(known) = self.lock().get_mut(&turn.room.id) {
-                    known.is_behind |= known.until == until;
-                }
-                Ok(is_behind)
+                Ok(turn.store.count_memories(&query).await? >= WORTH_IT)
             }
         }
     }
@@ -127,10 +114,10 @@ impl Summarization {
         if rooms.len() >= ROOMS {
             rooms.clear();
         }
-        rooms.insert(room, Summarised { until, is_behind: false });
+        rooms.insert(room, until);
     }
 
-    fn lock(&self) -> std::sync::MutexGuard<'_, HashMap<RoomId, Summarised>> {
+    fn lock(&self) -> std::sync::MutexGuard<'_, HashMap<RoomId, Timestamp>> {
         self.rooms.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -31,7 +31,7 @@ pub(super) async fn catalog(engine: &Engine, context: &TurnContext) -> Catalog {
             .registry
             .evaluators
             .iter()
-            .map(|e| (e.name().to_owned(), e.description().to_owned()))
+            .map(|(_, e)| (e.name().to_owned(), e.description().to_owned()))
             .collect(),
         ..Catalog::default()
     };

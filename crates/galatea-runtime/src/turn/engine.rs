@@ -13,7 +13,7 @@ use super::{
     hops::Hops,
     message::{Claimed, Waiting},
     notices::Notices,
-    quiet::Quiet,
+    quiet::{Look, Quiet},
     window::Windows,
 };
 use crate::{
@@ -167,7 +167,7 @@ pub(crate) struct Background {
     /// Ends what need not be finished.
     halt: CancellationToken,
     /// Rooms whose evaluators wait until they are quiet.
-    pub(super) quiet: Quiet,
+    pub(super) quiet: Quiet<Look>,
 }
 
 impl Background {

@@ -1,13 +1,17 @@
 //! Runs evaluators after the commit, where they cannot delay the reply. Those that wait for a quiet
 //! Room are in [`super::quiet`].
 
-use futures::FutureExt;
+use futures::{FutureExt, future::BoxFuture};
 use galatea_core::{
-    Evaluator, EvaluatorUse, Event, FinishedTurn, Memory, State, Verdict, kill_point,
+    Evaluator, EvaluatorUse, Event, FinishedTurn, Memory, State, Verdict, kill_point, turn::Catalog,
 };
 use std::{panic::AssertUnwindSafe, sync::Arc, time::Duration};
 
-use super::{context::TurnContext, engine::Engine};
+use super::{
+    context::TurnContext,
+    engine::Engine,
+    quiet::{Look, Watch},
+};
 use crate::ownership::{LeaseGuard, WeakLease};
 
 /// Longest time of one evaluator: it may call a model.
@@ -44,52 +48,94 @@ impl Committed {
     }
 }
 
-/// Has the evaluators of a committed turn run: some at once, one after another, the others when the
-/// Room is quiet. With none of the first sort it only notes the turn, which costs an answer less than a
-/// task.
-pub(super) fn evaluate(engine: &Arc<Engine>, committed: Box<Committed>) {
+/// Starts the evaluators of a committed turn: some at once, the others when the Room is quiet.
+pub(super) fn evaluate(engine: &Arc<Engine>, committed: Committed) {
     kill_point("evaluate");
     let evaluators = &engine.thinking.registry.evaluators;
-    if evaluators.iter().all(|evaluator| evaluator.when() == EvaluatorUse::WhenQuiet) {
-        return evaluate_when_quiet(engine, committed);
+    let has = |when| evaluators.iter().any(|(kind, _)| *kind == when);
+    let committed = Arc::new(committed);
+    if has(EvaluatorUse::WhenQuiet) {
+        wait_for_quiet(engine, Arc::clone(&committed));
     }
-    let later = Arc::clone(engine);
-    engine.background.finish(async move {
-        run(&later, &committed, EvaluatorUse::AfterTurn).await;
-        evaluate_when_quiet(&later, committed);
-    });
+    if has(EvaluatorUse::AfterTurn) {
+        let engine = Arc::clone(engine);
+        engine.background.finish(after_turn(Arc::clone(&engine), committed));
+    }
+}
+
+async fn after_turn(engine: Arc<Engine>, committed: Arc<Committed>) {
+    if let Some(first) = first_wanted(&engine, &committed, EvaluatorUse::AfterTurn).await {
+        run(&engine, &committed, first).await;
+    }
 }
 
 /// Notes the turn as the Room's newest. The first one that a Room waits with starts its task.
-fn evaluate_when_quiet(engine: &Arc<Engine>, committed: Box<Committed>) {
-    let evaluators = &engine.thinking.registry.evaluators;
-    if evaluators.iter().all(|evaluator| evaluator.when() == EvaluatorUse::AfterTurn) {
-        return;
-    }
-    let (room, later) = (committed.context.info.room.id, Arc::clone(engine));
-    let work = async move {
-        if committed.is_here() {
-            run(&later, &committed, EvaluatorUse::WhenQuiet).await;
-        }
-    };
-    let (now, pause) = (engine.clock.now(), engine.limits.evaluation_pause);
-    if let Some(waiting) = engine.background.quiet.offer(room, work.boxed(), now, pause) {
-        let waits = Arc::clone(engine);
-        engine.background.finish(async move {
-            waits.background.quiet.wait(waits.clock.as_ref(), room, waiting).await;
-        });
+fn wait_for_quiet(engine: &Arc<Engine>, committed: Arc<Committed>) {
+    let (room, clock) = (committed.context.info.room.id, engine.clock.as_ref());
+    let pause = engine.limits.evaluation_pause;
+    let look = look(Arc::clone(engine), committed).boxed();
+    if let Some(watch) = engine.background.quiet.offer(room, look, clock, pause) {
+        engine.background.finish(when_quiet(Arc::clone(engine), watch));
     }
 }
 
-/// Runs the evaluators of this sort that have something to learn.
-async fn run(engine: &Engine, committed: &Committed, now: EvaluatorUse) {
+async fn when_quiet(engine: Arc<Engine>, watch: Watch<Look>) {
+    let clock = engine.clock.as_ref();
+    while let Some(look) = watch.next(clock).await {
+        // Most Rooms have nothing to learn, and need no place among those that call the model.
+        let Some(mut learn) = look.await else { continue };
+        let Some(_permit) = watch.permit().await else { return };
+        if let Some(newer) = watch.newest(clock)
+            && let Some(newer) = newer.await
+        {
+            learn = newer;
+        }
+        learn.await;
+    }
+}
+
+async fn look(engine: Arc<Engine>, committed: Arc<Committed>) -> Option<BoxFuture<'static, ()>> {
+    if !committed.is_here() {
+        return None;
+    }
+    let first = first_wanted(&engine, &committed, EvaluatorUse::WhenQuiet).await?;
+    let learn = async move {
+        if committed.is_here() {
+            run(&engine, &committed, first).await;
+        }
+    };
+    Some(learn.boxed())
+}
+
+/// The place of the first evaluator of this kind that has something to learn from the turn.
+async fn first_wanted(engine: &Engine, committed: &Committed, when: EvaluatorUse) -> Option<usize> {
     let Committed { context, state, replies, verdict, .. } = committed;
-    let catalog = galatea_core::turn::Catalog::default();
+    let catalog = Catalog::default();
     let turn = context.turn(engine, state, &catalog);
-    for evaluator in &engine.thinking.registry.evaluators {
+    for (at, (kind, evaluator)) in engine.thinking.registry.evaluators.iter().enumerate() {
         let turn = evaluator.turn(&turn);
         let finished = FinishedTurn { turn: &turn, replies, verdict };
-        if evaluator.when() == now && is_wanted(&**evaluator, &finished).await {
+        if *kind == when && is_wanted(&**evaluator, &finished).await {
+            return Some(at);
+        }
+    }
+    None
+}
+
+/// Runs the first wanted evaluator, and then those behind it that are of its kind and wanted. What one
+/// has learnt can make the next one wanted, such as the profile of new facts. Counts what they used.
+async fn run(engine: &Engine, committed: &Committed, first: usize) {
+    let Committed { context, state, replies, verdict, .. } = committed;
+    let catalog = Catalog::default();
+    let turn = context.turn(engine, state, &catalog);
+    let mut rest = engine.thinking.registry.evaluators.iter().skip(first);
+    let Some((when, evaluator)) = rest.next() else { return };
+    let own = evaluator.turn(&turn);
+    run_one(&**evaluator, &FinishedTurn { turn: &own, replies, verdict }).await;
+    for (_, evaluator) in rest.filter(|(kind, _)| kind == when) {
+        let own = evaluator.turn(&turn);
+        let finished = FinishedTurn { turn: &own, replies, verdict };
+        if is_wanted(&**evaluator, &finished).await {
             run_one(&**evaluator, &finished).await;
         }
     }

@@ -190,8 +190,7 @@ async fn answer(
     let room = context.info.room.id;
     let started = engine.clock.now();
     engine.events.publish(Event::TurnStarted { agent: id, room, turn: context.turn });
-    let (clock, route) = (Arc::clone(&engine.clock), Arc::clone(&context.route));
-    let address = context.address();
+    let (route, address) = (Arc::clone(&context.route), context.address());
     let thinking = async {
         context.recall(engine, behind).await?;
         // Whether to join in is asked without looking: strangers' albums would cost a call each.
@@ -204,7 +203,9 @@ async fn answer(
             () = interrupted => Ok(None),
         }
     };
-    let Some(thought) = Box::pin(typing::beside(clock, route, address, thinking)).await? else {
+    let Some(thought) =
+        Box::pin(typing::beside(&*engine.clock, &route, &address, thinking)).await?
+    else {
         return Ok(Ended::Interrupted(Box::new(context)));
     };
     let (mut outcome, mut verdict, mut state) = thought;
@@ -241,7 +242,7 @@ async fn answer(
         parts,
     });
     if !engine.thinking.registry.evaluators.is_empty() && !replies.is_empty() {
-        evaluate(engine, Box::new(Committed::new(context, state, replies, verdict)));
+        evaluate(engine, Committed::new(context, state, replies, verdict));
     }
     Ok(Ended::Committed(decision))
 }

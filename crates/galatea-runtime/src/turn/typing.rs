@@ -1,7 +1,7 @@
 //! Shows typing while an answer is made, and no longer.
 
 use galatea_core::{Address, Clock};
-use std::{convert::Infallible, future, sync::Arc, time::Duration};
+use std::{convert::Infallible, future, time::Duration};
 
 use crate::outbox::Route;
 
@@ -13,15 +13,15 @@ const AGAIN: Duration = Duration::from_secs(4);
 /// Does the work, and shows typing meanwhile if the platform can. Both belong to one task: starting and
 /// ending another one for each answer costs more than a timer.
 pub(super) async fn beside<T>(
-    clock: Arc<dyn Clock>,
-    route: Arc<Route>,
-    address: Address,
+    clock: &dyn Clock,
+    route: &Route,
+    address: &Address,
     work: impl Future<Output = T>,
 ) -> T {
     tokio::select! {
         biased;
         done = work => done,
-        never = show(&*clock, &route, &address) => match never {},
+        never = show(clock, route, address) => match never {},
     }
 }
 

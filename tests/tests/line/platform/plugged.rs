@@ -163,8 +163,17 @@ impl SendHandler for Hand {
     }
 
     async fn typing(&self, at: &Address) -> Result<()> {
-        self.0.lock().typed.push(at.remote.to_string());
+        let doing = {
+            let mut state = self.0.lock();
+            state.typed.push(at.remote.to_string());
+            state.typing.clone()
+        };
         self.0.changes.send_modify(|n| *n += 1);
-        Ok(())
+        match doing {
+            None => Ok(()),
+            Some(Doing::Hang) => std::future::pending().await,
+            Some(Doing::Panic) => panic!("on purpose"),
+            Some(_) => Err(Error::new(ErrorKind::Forbidden, "typing is not allowed")),
+        }
     }
 }
