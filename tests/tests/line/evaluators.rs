@@ -168,8 +168,7 @@ async fn a_room_is_quiet_a_while_after_its_last_turn() {
 }
 
 #[tokio::test]
-async fn a_room_with_nothing_to_learn_waits_for_no_other_and_one_that_waits_learns_the_newest_it_wants()
- {
+async fn rooms_with_nothing_to_learn_need_no_place_and_a_wanted_turn_is_not_lost() {
     let (when, places) = (EvaluatorUse::WhenQuiet, Arc::new(Semaphore::new(0)));
     let wants = |text: &str| !text.ends_with('3');
     let clock = Arc::new(SystemClock);
@@ -197,6 +196,6 @@ async fn a_room_with_nothing_to_learn_waits_for_no_other_and_one_that_waits_lear
     places.add_permits(6);
     let mut learnt = evaluated(&learnt, 6).await.split_off(4);
     learnt.sort();
-    assert_eq!(learnt, ["question 1", "question 2"], "of the last one nothing is learnt");
+    assert_eq!(learnt, ["question 1", "question 2"], "question 3 teaches nothing");
     assert_eq!(asked.load(Ordering::Relaxed), 9);
 }

@@ -2,7 +2,7 @@
 //! minutes, so whole runs one after another differ by more than two versions do.
 
 use anyhow::{Context, Result, bail};
-use std::{io::Write as _, ops::Range, path::Path};
+use std::{io::Write as _, num::NonZeroUsize, ops::Range, path::Path};
 
 use super::{
     Plan,
@@ -42,8 +42,8 @@ pub(super) struct Compare {
     #[arg(long = "load", value_enum, value_name = "LOAD", requires = "against")]
     loads: Vec<Which>,
     /// Parts of each load; each program is first in half of an even number
-    #[arg(long, value_name = "N", default_value_t = 6, requires = "against")]
-    parts: usize,
+    #[arg(long, value_name = "N", default_value = "6", requires = "against")]
+    parts: NonZeroUsize,
 }
 
 impl Compare {
@@ -150,8 +150,8 @@ pub(super) async fn run(
         ("100 rooms, one question each", Amount::rooms(ROUNDS.min(plan.rooms.rounds), limit));
     let after_restart = format!("{what}, after a restart");
     if how.wants(Which::Restart) {
-        let mut loads = Vec::with_capacity(how.parts);
-        for part in 0..how.parts {
+        let mut loads = Vec::with_capacity(how.parts.get());
+        for part in 0..how.parts.get() {
             stop(children).await?;
             children = start().await?;
             loads.extend(in_turn(&scenes, &children, &after_restart, part..part + 1, rooms).await?);
@@ -166,7 +166,7 @@ pub(super) async fn run(
         (Which::Flood, "100 rooms, flood", flood),
     ] {
         if how.wants(load) {
-            add(what, &in_turn(&scenes, &children, what, 0..how.parts, amount).await?);
+            add(what, &in_turn(&scenes, &children, what, 0..how.parts.get(), amount).await?);
         }
     }
     stop(children).await?;
