@@ -11,6 +11,9 @@ use std::{
 use galatea_core::{Clock, Timestamp};
 use tokio::sync::{oneshot, watch};
 
+/// Longest time, of the real clock, that a test waits for a task. A slow machine needs far less.
+const PATIENCE: Duration = Duration::from_secs(60);
+
 /// A clock on which `now` stands still until [`ManualClock::advance`], and `sleep` completes once
 /// the clock is advanced past its end. Cheap to clone; all clones share one time.
 #[derive(Clone)]
@@ -88,12 +91,20 @@ impl ManualClock {
 
     /// Completes once at least `count` sleeps are pending. Tests use it to know that a task has
     /// reached its wait.
+    ///
+    /// # Panics
+    /// If there are fewer after a minute.
     pub async fn wait_for_sleepers(&self, count: usize) {
         let mut changes = self.0.sleeping.subscribe();
-        while self.sleepers() < count {
-            if changes.changed().await.is_err() {
-                return;
+        let reached = async {
+            while self.sleepers() < count {
+                if changes.changed().await.is_err() {
+                    return;
+                }
             }
+        };
+        if tokio::time::timeout(PATIENCE, reached).await.is_err() {
+            panic!("{} of {count} sleeps are pending after {PATIENCE:?}", self.sleepers());
         }
     }
 

@@ -83,10 +83,10 @@ async fn when_quiet(engine: Arc<Engine>, watch: Watch<Look>) {
     let clock = engine.clock.as_ref();
     while let Some(look) = watch.next(clock).await {
         // Most Rooms have nothing to learn, and need no place among those that call the model.
-        let Some(mut learn) = look.await else { continue };
+        let Some(mut learn) = watch.look(look).await else { continue };
         let Some(_permit) = watch.permit().await else { return };
         if let Some(newer) = watch.newest(clock)
-            && let Some(newer) = newer.await
+            && let Some(newer) = watch.look(newer).await
         {
             learn = newer;
         }

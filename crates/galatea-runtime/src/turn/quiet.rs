@@ -16,6 +16,8 @@ use tokio_util::sync::CancellationToken;
 const ROOMS: usize = 512;
 /// Rooms that are evaluated at once: what an agent learns must not take the model from its answers.
 const AT_ONCE: usize = 4;
+/// Rooms that are looked at at once. A look is a few reads of the store, which answers need, too.
+const LOOKS: usize = 8;
 /// Turns, and time, after which a Room that is never quiet has its turn. Reflection reads the last
 /// 96 messages, and a turn in a conversation of several people is often of three or four. More
 /// turns than these in half a minute are not a conversation of people.
@@ -31,6 +33,7 @@ pub(crate) struct Quiet<T> {
 
 struct Shared<T> {
     rooms: Mutex<HashMap<RoomId, Pending<T>>>,
+    looks: Semaphore,
     permits: Semaphore,
     stop: CancellationToken,
 }
@@ -60,8 +63,8 @@ impl<T> Pending<T> {
 impl<T> Quiet<T> {
     /// No Room waits. After `stop` none waits any more.
     pub(super) fn new(stop: CancellationToken) -> Self {
-        let (rooms, permits) = (Mutex::default(), Semaphore::new(AT_ONCE));
-        Self { shared: Arc::new(Shared { rooms, permits, stop }) }
+        let (looks, permits) = (Semaphore::new(LOOKS), Semaphore::new(AT_ONCE));
+        Self { shared: Arc::new(Shared { rooms: Mutex::default(), looks, permits, stop }) }
     }
 
     /// Notes a turn; the Room is quiet `pause` later. Returns the watch over the Room, for a task, if
@@ -131,9 +134,20 @@ impl<T> Watch<T> {
         }
     }
 
+    /// Looks whether there is something to learn, when it has a place among the Rooms that are looked
+    /// at. `None` also if the agent stops before.
+    pub(super) async fn look(&self, look: Look) -> Option<BoxFuture<'static, ()>> {
+        let _permit = self.acquire(&self.shared.looks).await?;
+        look.await
+    }
+
     /// A place among the Rooms that are evaluated. `None` if the agent stops.
     pub(super) async fn permit(&self) -> Option<SemaphorePermit<'_>> {
-        let permit = self.shared.stop.run_until_cancelled(self.shared.permits.acquire());
+        self.acquire(&self.shared.permits).await
+    }
+
+    async fn acquire<'s>(&self, places: &'s Semaphore) -> Option<SemaphorePermit<'s>> {
+        let permit = self.shared.stop.run_until_cancelled(places.acquire());
         permit.await.and_then(Result::ok)
     }
 

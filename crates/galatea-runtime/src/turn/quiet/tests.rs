@@ -1,6 +1,7 @@
 //! Which turn of a Room is handed out, and when.
 
 use super::*;
+use futures::{StreamExt, stream::FuturesUnordered};
 use std::{
     future,
     sync::atomic::{AtomicI64, Ordering},
@@ -90,6 +91,30 @@ async fn rooms_that_wait_and_rooms_that_are_evaluated_are_bounded() {
         permits.push(watch.permit().await.unwrap());
     }
     assert_eq!(quiet.shared.permits.available_permits(), 0);
+}
+
+#[tokio::test]
+async fn only_some_rooms_are_looked_at_at_once() {
+    let (stop, clock) = (CancellationToken::new(), Hand::new());
+    let quiet = Quiet::<u32>::new(stop.clone());
+    let watches: Vec<_> =
+        (0..20).map(|n| quiet.offer(room(n), 1, &clock, Duration::ZERO).unwrap()).collect();
+    let looked = Arc::new(AtomicI64::new(0));
+    let looks = watches.iter().map(|watch| {
+        let looked = Arc::clone(&looked);
+        let look: Look = Box::pin(async move {
+            looked.fetch_add(1, Ordering::Relaxed);
+            future::pending().await
+        });
+        watch.look(look)
+    });
+    let mut looks: FuturesUnordered<_> = looks.collect();
+    assert!(futures::poll!(looks.next()).is_pending());
+    assert_eq!(looked.load(Ordering::Relaxed), LOOKS as i64);
+    stop.cancel();
+    for _ in LOOKS..20 {
+        assert!(looks.next().await.unwrap().is_none(), "it has not begun");
+    }
 }
 
 #[tokio::test]

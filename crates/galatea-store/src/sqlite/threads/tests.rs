@@ -99,6 +99,25 @@ async fn a_search_that_waits_behind_a_panic_is_done_by_another_thread() {
 }
 
 #[tokio::test]
+async fn a_search_whose_caller_went_away_is_left_out() {
+    let threads = threads(1, LONG);
+    let (release, held) = mpsc::channel::<()>();
+    let (did, done) = mpsc::channel();
+    let first = threads.run(move |_| held.recv().is_ok());
+    let mut gone = Box::pin(threads.run(move |_| did.send(()).is_ok()));
+    let leave = async {
+        assert!(futures::poll!(&mut gone).is_pending());
+        drop(gone);
+        release.send(()).unwrap();
+    };
+    let (first, ()) = tokio::join!(first, leave);
+    assert!(first.unwrap());
+    assert_eq!(threads.run(|raw| raw.number("SELECT 5")).await.unwrap().unwrap(), Some(5));
+    assert!(done.recv().is_err(), "it was dropped and not done");
+    assert_eq!(threads.places.available_permits(), WAITING, "its place is free");
+}
+
+#[tokio::test]
 async fn the_file_that_cannot_be_opened_is_reported_to_each_caller() {
     let missing = SqliteConnectOptions::new().filename("/nonexistent/galatea.db");
     let threads = Threads::new(missing, 2, LONG);
