@@ -152,12 +152,18 @@ pub(crate) async fn embed(
     texts: Vec<String>,
 ) -> Result<Vec<Option<Embedding>>> {
     let vectors = model.embed(&texts).await?;
-    let comparable = |vector| {
-        let embedding = Embedding::new(vector);
-        if let Err(error) = &embedding {
-            tracing::warn!(model = model.info().full_name(), error = %error.report(), "unusable vector from the embedding model; its text gets no embedding");
+    let mut unusable = None;
+    let mut comparable = |vector| match Embedding::new(vector) {
+        Ok(embedding) => Some(embedding),
+        Err(error) => {
+            let (count, _) = unusable.get_or_insert((0_usize, error));
+            *count += 1;
+            None
         }
-        embedding.ok()
     };
-    Ok(vectors.into_iter().map(comparable).collect())
+    let embeddings = vectors.into_iter().map(&mut comparable).collect();
+    if let Some((count, first)) = unusable {
+        tracing::warn!(model = model.info().full_name(), count, of = texts.len(), error = %first.report(), "unusable vectors from the embedding model; their texts get no embedding");
+    }
+    Ok(embeddings)
 }

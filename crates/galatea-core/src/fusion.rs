@@ -119,8 +119,8 @@ pub fn fuse<K: Copy + Eq + Hash>(candidates: &[Candidate<K>], fusion: &Fusion) -
             mixed(&words, &meaning, fusion.meaning)
         }
         Method::Ranks => {
-            let reciprocal = |of: &[Option<Ranked>]| -> Vec<f32> {
-                of.iter().map(|r| r.map_or(0.0, |r| (1.0 + RANKS) / (rank(r) + RANKS))).collect()
+            let reciprocal = |of: &[Option<Ranked>]| -> Vec<Option<f32>> {
+                of.iter().map(|r| r.map(|r| (1.0 + RANKS) / (rank(r) + RANKS))).collect()
             };
             mixed(&reciprocal(&words), &reciprocal(&meaning), fusion.meaning)
         }
@@ -186,23 +186,29 @@ fn ranks<K>(
 }
 
 /// Scores from 0 to 1, where 1 is the best.
-fn from_zero(of: &[Option<Ranked>]) -> Vec<f32> {
+fn from_zero(of: &[Option<Ranked>]) -> Vec<Option<f32>> {
     let best = of.iter().flatten().map(|r| r.score).fold(f32::MIN_POSITIVE, f32::max);
-    of.iter().map(|r| r.map_or(0.0, |r| r.score / best)).collect()
+    of.iter().map(|r| r.map(|r| r.score / best)).collect()
 }
 
-/// Scores from 0 (the worst candidate, or none) to 1 (the best): models differ in the range of
-/// their similarities.
-fn between(of: &[Option<Ranked>]) -> Vec<f32> {
+/// Scores from 0 (the worst candidate) to 1 (the best): models differ in the range of their
+/// similarities.
+fn between(of: &[Option<Ranked>]) -> Vec<Option<f32>> {
     let scores = || of.iter().flatten().map(|r| r.score);
     let (best, worst) = (scores().fold(f32::MIN, f32::max), scores().fold(f32::MAX, f32::min));
     let range = best - worst;
     let normal = |r: &Ranked| if range > f32::EPSILON { (r.score - worst) / range } else { 1.0 };
-    of.iter().map(|r| r.as_ref().map_or(0.0, normal)).collect()
+    of.iter().map(|r| r.as_ref().map(normal)).collect()
 }
 
-fn mixed(words: &[f32], meaning: &[f32], share: f32) -> Vec<f32> {
-    words.iter().zip(meaning).map(|(w, m)| (1.0 - share) * w + share * m).collect()
+/// Both scores of each candidate. One that has no embedding yet is as good by meaning as by words:
+/// otherwise it would lie behind all that have nothing to do with the question.
+fn mixed(words: &[Option<f32>], meaning: &[Option<f32>], share: f32) -> Vec<f32> {
+    let of = |(words, meaning): (&Option<f32>, &Option<f32>)| {
+        let words = words.unwrap_or(0.0);
+        (1.0 - share) * words + share * meaning.unwrap_or(words)
+    };
+    words.iter().zip(meaning).map(of).collect()
 }
 
 #[allow(clippy::cast_precision_loss, reason = "an age of years needs no milliseconds")]

@@ -271,6 +271,10 @@ impl Library {
             synced.count(&item.key, &outcome);
             known.insert(id, outcome.document);
         }
+        // Otherwise the first questions would miss what waits for the index of words.
+        while !self.parts.store.index_words().await? {
+            progress(Step::Stored);
+        }
         self.embed(progress, &mut synced).await?;
         Ok(synced)
     }

@@ -64,7 +64,7 @@ impl Provider for Knowledge {
             return Ok(Fragment::default());
         }
         let said = question_text(turn);
-        if terms::terms(&said).is_empty() {
+        if terms::count(&said) == 0 {
             return Ok(Fragment::default().value("knowledge", ""));
         }
         let Meanings { meanings, note } = match self.questions.in_turn(turn, &agents, &said).await {
@@ -112,7 +112,7 @@ fn question_text(turn: &Turn<'_>) -> String {
         .chain(turn.merged.iter().rev())
         .map(|message| message.content.text.as_str())
         .collect();
-    if texts.len() == 1 && (1..=2).contains(&terms::terms(texts[0]).len()) {
+    if texts.len() == 1 && (1..=2).contains(&terms::count(texts[0])) {
         let speaker = turn.message.entity_id;
         let before = turn.recent.iter().rev().find(|memory| memory.entity_id == speaker);
         texts.extend(before.map(|before| before.content.text.as_str()));

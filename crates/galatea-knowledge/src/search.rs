@@ -8,12 +8,10 @@ use galatea_core::{
 };
 use std::collections::{HashMap, HashSet};
 
-use crate::{rows::Piece, terms};
+use crate::rows::Piece;
 
-/// Pieces of each agent that are ranked: enough to estimate the rarity of a word.
+/// Pieces of each agent that are ranked, of which equal ones come once.
 const CANDIDATES: u32 = 100;
-/// A word that this many candidates or more have says little.
-const COMMON: f32 = 40.0;
 
 /// The meaning of a question.
 #[derive(Debug, Clone)]
@@ -33,7 +31,7 @@ pub struct RankedPiece {
     pub piece: Piece,
     /// Its score within this search, from 0 to 1.
     pub score: f32,
-    /// The share of the question's words that it has, from 0 to 1.
+    /// The share of the question's words that it has, each weighed by its rarity, from 0 to 1.
     pub coverage: f32,
     /// Cosine similarity to the question, in the range of the first model that answered.
     pub similarity: Option<f32>,
@@ -46,8 +44,8 @@ pub struct RankedPiece {
 /// A piece before it is ranked.
 struct Hit {
     piece: Piece,
-    text: String,
     words: Option<f32>,
+    coverage: f32,
     similarity: Option<f32>,
 }
 
@@ -96,19 +94,19 @@ pub async fn search(
                     found.words.map(|words| words.score),
                     found.meaning.map(|meaning| in_range(meaning.score)),
                 );
-                let text = found.memory.content.text;
                 let hit = hits.entry(piece.id).or_insert(Hit {
                     piece,
-                    text,
                     words: None,
+                    coverage: 0.0,
                     similarity: None,
                 });
                 hit.words = hit.words.or(words);
+                hit.coverage = hit.coverage.max(found.coverage);
                 hit.similarity = hit.similarity.or(similarity);
             }
         }
     }
-    let mut found = rank(hits, &fusion, question);
+    let mut found = rank(hits, &fusion);
     let mut seen = HashSet::new();
     found.retain(|found| seen.insert(found.piece.hash.clone()));
     found.truncate(limit);
@@ -132,21 +130,7 @@ fn fusion(by_meaning: bool) -> Fusion {
 }
 
 /// One order of the pieces of all agents, since scores of two searches cannot be compared.
-fn rank(mut hits: HashMap<MemoryId, Hit>, fusion: &Fusion, question: &str) -> Vec<RankedPiece> {
-    let stems: HashMap<MemoryId, HashSet<String>> =
-        hits.iter().map(|(id, hit)| (*id, terms::stems(&hit.text))).collect();
-    let weighed: Vec<(String, f32)> = terms::terms(question)
-        .into_iter()
-        .map(|term| {
-            let having = |id: &MemoryId, hit: &Hit| {
-                stems.get(id).is_some_and(|stems| terms::has(stems, &hit.text, &term))
-            };
-            let count = hits.iter().filter(|(id, hit)| having(id, hit)).count();
-            #[allow(clippy::cast_precision_loss, reason = "a few hundred at most")]
-            let common = (count as f32 / COMMON).min(1.0);
-            (term, 1.0 - 0.7 * common)
-        })
-        .collect();
+fn rank(mut hits: HashMap<MemoryId, Hit>, fusion: &Fusion) -> Vec<RankedPiece> {
     let mut candidates: Vec<Candidate<MemoryId>> = hits
         .iter()
         .map(|(id, hit)| Candidate {
@@ -161,9 +145,7 @@ fn rank(mut hits: HashMap<MemoryId, Hit>, fusion: &Fusion, question: &str) -> Ve
     candidates.sort_by_key(|candidate| candidate.key);
     let place = |place: u32| usize::try_from(place).unwrap_or(usize::MAX);
     let read = |fused: Fused<MemoryId>| {
-        let Hit { piece, text, similarity, .. } = hits.remove(&fused.key)?;
-        let coverage =
-            stems.get(&fused.key).map_or(0.0, |stems| terms::coverage(&weighed, stems, &text));
+        let Hit { piece, coverage, similarity, .. } = hits.remove(&fused.key)?;
         Some(RankedPiece {
             piece,
             score: fused.score,

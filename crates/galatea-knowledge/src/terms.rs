@@ -1,9 +1,8 @@
-//! The words of a question that say what it is about, and whether a text has them. Pure.
+//! The words of a message that say what it is about, and whether it asks for something. Pure.
 
+use galatea_core::fusion::is_unspaced;
 use std::collections::HashSet;
 
-/// Most terms of one question.
-const MOST: usize = 12;
 /// Words that say nothing about the subject, in the languages that keyword search meets most.
 /// A longer list would leave out names.
 const STOP: &[&str] = &[
@@ -33,17 +32,17 @@ const ASKING: &[&str] = &[
     "comment", "qué", "cuándo", "dónde", "cómo",
 ];
 
-/// The terms of a question, the longest first: long words are rarer.
-pub(crate) fn terms(question: &str) -> Vec<String> {
-    let mut seen = HashSet::new();
-    let mut terms: Vec<String> = split_words(question)
-        .filter(|word| !STOP.contains(&word.as_str()))
-        .filter(|word| word.chars().count() > 1 || word.chars().all(|c| !c.is_ascii()))
-        .filter(|word| seen.insert(stem(word).to_owned()))
-        .collect();
-    terms.sort_by_key(|term| std::cmp::Reverse(term.chars().count()));
-    terms.truncate(MOST);
-    terms
+/// How many words of a message say what it is about. Of a script without spaces two characters count
+/// as a word.
+pub(crate) fn count(message: &str) -> usize {
+    let words: HashSet<String> =
+        split_words(message).filter(|word| !STOP.contains(&word.as_str())).collect();
+    let length = |word: &String| match (word.chars().count(), word.chars().next()) {
+        (long, Some(first)) if is_unspaced(first) => long.div_ceil(2),
+        (1, _) if word.is_ascii() => 0,
+        _ => 1,
+    };
+    words.iter().map(length).sum()
 }
 
 /// Whether a message asks for something.
@@ -58,53 +57,21 @@ fn split_words(text: &str) -> impl Iterator<Item = String> + '_ {
         .map(str::to_lowercase)
 }
 
-/// A word without the usual endings of English, French and Spanish plurals and of English verbs.
-/// Both sides of a comparison are stemmed, so a wrong stem does no harm as long as it is the same.
-fn stem(word: &str) -> &str {
-    for ending in ["ings", "ing", "edly", "ed", "ies", "es", "s", "er", "en", "e", "y"] {
-        if let Some(stem) = word.strip_suffix(ending)
-            && stem.chars().count() >= 4
-        {
-            return stem;
-        }
-    }
-    word
-}
-
-/// The stems of a text.
-pub(crate) fn stems(text: &str) -> HashSet<String> {
-    split_words(text).map(|word| stem(&word).to_owned()).collect()
-}
-
-/// Whether a text, whose stems these are, has a term.
-pub(crate) fn has(stems: &HashSet<String>, text: &str, term: &str) -> bool {
-    stems.contains(stem(term))
-        // Languages without spaces: a word is part of a longer run of characters.
-        || (!term.is_ascii() && text.to_lowercase().contains(term))
-}
-
-/// The share of a question's terms that a text has, each weighed by its rarity.
-pub(crate) fn coverage(terms: &[(String, f32)], stems: &HashSet<String>, text: &str) -> f32 {
-    let all: f32 = terms.iter().map(|(_, weight)| weight).sum();
-    if all <= 0.0 {
-        return 0.0;
-    }
-    let found: f32 =
-        terms.iter().filter(|(term, _)| has(stems, text, term)).map(|(_, weight)| weight).sum();
-    (found / all).max(0.0)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
-    fn terms_say_what_a_question_is_about() {
-        assert_eq!(terms("How do I return the kettles, please?"), ["kettles", "return"]);
-        assert_eq!(terms("hi, thanks!"), [""; 0]);
+    fn words_that_say_what_a_message_is_about_are_counted() {
+        for (message, words) in [
+            ("How do I return the kettles, please?", 2),
+            ("hi, thanks!", 0),
+            ("and the price?", 1),
+            ("图书馆几点关门？", 4),
+            ("猫", 1),
+        ] {
+            assert_eq!(count(message), words, "{message}");
+        }
         assert!(asks("how do I return it") && asks("kettle?") && !asks("I like my kettle."));
-        let weighed = [("returned".to_owned(), 1.0), ("kettle".to_owned(), 3.0)];
-        let text = "Kettles cannot be exchanged.";
-        assert_eq!(coverage(&weighed, &stems(text), text), 0.75);
     }
 }

@@ -110,6 +110,8 @@ pub(crate) struct Change {
     pub(crate) scrub: bool,
     /// Messages that are new if the write of this number says so.
     pub(crate) messages: Vec<(usize, Memory)>,
+    /// Memories that it stores beside messages: the index of words has to be brought up for them, too.
+    pub(crate) others: usize,
     /// Rooms whose summaries are stored.
     pub(crate) summarised: Vec<(AgentId, RoomId)>,
     /// Stored memories that are changed, removed or moved.
@@ -152,9 +154,9 @@ impl Change {
     /// The last write stores this memory, unless it is there already.
     pub(crate) fn stores(&mut self, memory: Memory) {
         self.summarises(&memory);
-        if memory.kind == MemoryKind::Messages
-            && let Some(last) = self.writes.len().checked_sub(1)
-        {
+        if memory.kind != MemoryKind::Messages {
+            self.others += 1;
+        } else if let Some(last) = self.writes.len().checked_sub(1) {
             self.messages.push((last, memory));
         }
     }

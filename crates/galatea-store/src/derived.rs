@@ -171,6 +171,7 @@ fn push_new(change: &mut Change, derived: &Derived) -> Result<usize> {
     from.push(ids_value(sources));
     let statements = vec![SAVE.with(row), SAVE_SOURCES.with(from)];
     change.summarises(memory);
+    change.others += 1;
     change.push(Write::Other { statements, counted: Some(0) })
 }
 

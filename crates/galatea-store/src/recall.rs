@@ -80,6 +80,14 @@ impl RecallStore for Database {
             Backend::Sqlite(sqlite) => self.recall_in_sqlite(sqlite, query).await,
         }
     }
+
+    async fn index_words(&self) -> Result<bool> {
+        match &self.0.backend {
+            // Words are stored with their rows.
+            Backend::Postgres(_) => Ok(true),
+            Backend::Sqlite(sqlite) => sqlite.index_terms().await,
+        }
+    }
 }
 
 impl Database {

@@ -6,6 +6,7 @@ mod language;
 mod split;
 mod stems;
 mod stop;
+mod unspaced;
 
 pub(crate) use fold::folded;
 pub(crate) use stems::Stems;
@@ -178,14 +179,28 @@ pub(crate) fn of_question(text: &str, stems: &mut Stems) -> Vec<Asked> {
     let folded = folded(clipped(text));
     let words: Vec<Piece<'_>> = pieces(&folded);
     let likely = language::likely(&words);
-    let mut asked = collect(&words, &likely, stems, |word| {
-        let languages = stop::languages(word);
-        likely.iter().any(|language| languages.contains(*language))
-    });
-    if asked.is_empty() {
-        asked = collect(&words, &likely, stems, |_| false);
+    let said: Vec<Piece<'_>> = said(&words, &likely);
+    collect(if said.is_empty() { &words } else { &said }, &likely, stems)
+}
+
+/// The words of a question that say something, and such parts of its runs.
+fn said<'a>(words: &[Piece<'a>], languages: &[Language]) -> Vec<Piece<'a>> {
+    let is_japanese = unspaced::is_japanese(words);
+    let mut out = Vec::new();
+    for piece in words {
+        match piece {
+            Piece::Word(word) => {
+                let stop = stop::languages(word);
+                if !languages.iter().any(|language| stop.contains(*language)) {
+                    out.push(*piece);
+                }
+            }
+            Piece::Run(run) => {
+                out.extend(unspaced::contents(run, is_japanese).into_iter().map(Piece::Run));
+            }
+        }
     }
-    asked
+    out
 }
 
 /// What a question asks for, without other texts.
@@ -194,17 +209,11 @@ pub(crate) fn asked(question: &str) -> Vec<Asked> {
     of_question(question, &mut Stems::default())
 }
 
-fn collect(
-    words: &[Piece<'_>],
-    languages: &[Language],
-    known: &mut Stems,
-    leave_out: impl Fn(&str) -> bool,
-) -> Vec<Asked> {
+fn collect(words: &[Piece<'_>], languages: &[Language], known: &mut Stems) -> Vec<Asked> {
     let mut out: Vec<Asked> = Vec::new();
     let mut seen: HashSet<String> = HashSet::new();
     for piece in words {
         match piece {
-            Piece::Word(word) if leave_out(word) => {}
             Piece::Word(word) => {
                 let stem = |language: &Language| known.stem(word, *language).map(Cow::into_owned);
                 let mut stems: Vec<String> = languages.iter().filter_map(stem).collect();

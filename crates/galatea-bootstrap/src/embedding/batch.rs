@@ -10,6 +10,9 @@ use crate::meaning::{Meaning, embed as ask};
 
 /// After this many refused calls in a row the rest is postponed, because the fault is not a single text.
 const REFUSED: usize = 10;
+/// What every model can embed. Asked for where a model gave no usable vector, to learn whether the texts
+/// or the service are to blame.
+const PLAIN: &str = "A cat sleeps between twelve and sixteen hours a day.";
 
 /// A memory to embed.
 #[derive(Debug, Clone)]
@@ -43,6 +46,20 @@ pub(super) async fn embed(
                 // The model takes texts, so those that it refuses are to blame.
                 if embeddings.iter().any(Option::is_some) {
                     (refusals, accepted) = (0, true);
+                } else if !accepted {
+                    match is_working(model).await {
+                        Ok(true) => accepted = true,
+                        Ok(false) => {
+                            failure = Some(Error::unexpected(
+                                "the embedding model gives no usable vector, not even of a plain sentence",
+                            ));
+                            break;
+                        }
+                        Err(error) => {
+                            failure = Some(error);
+                            break;
+                        }
+                    }
                 }
                 let both = || batch.iter().zip(&embeddings);
                 refused.extend(
@@ -89,6 +106,11 @@ pub(super) async fn embed(
         context.store.give_up_embedding(context.agent.identity.id(), &refused).await?;
     }
     Err(error)
+}
+
+/// Whether the model gives a usable vector of [`PLAIN`].
+async fn is_working(model: &Arc<dyn EmbeddingModel>) -> Result<bool> {
+    Ok(ask(model, vec![PLAIN.to_owned()]).await?.iter().any(Option::is_some))
 }
 
 /// Stores embeddings in one change with what calls used. The change runs to its end even if the

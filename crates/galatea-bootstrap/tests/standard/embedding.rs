@@ -140,6 +140,25 @@ async fn facts_without_an_embedding_do_not_fill_every_batch() {
 }
 
 #[tokio::test]
+async fn a_model_that_answers_with_zeros_is_waited_out() {
+    let model = Tea::of("small", 3);
+    let mut scene = after(8);
+    scene.models.embedding = Some(model.clone());
+    for n in 0..100 {
+        let text = format!("remark {n}");
+        scene.keep(MemoryKind::Messages, someone(MARIA), scene.room.id, &text, Timestamp(n));
+    }
+    model.is_broken.store(true, Relaxed);
+    let running = Running::start(&scene).await;
+    running.after(&scene, QUIET).await;
+    assert_eq!(scene.double.tables().given_up.len(), 0, "no text is to blame");
+    model.is_broken.store(false, Relaxed);
+    running.after(&scene, FAILED).await;
+    assert_eq!(scene.double.tables().embeddings.len(), 100);
+    running.stop().await;
+}
+
+#[tokio::test]
 async fn another_model_or_width_replaces_what_cannot_be_compared() {
     let mut scene = after(8);
     for (n, (model, width)) in [("small", 3), ("large", 3), ("large", 4)].into_iter().enumerate() {

@@ -27,6 +27,8 @@ pub(crate) struct Tea {
     pub(crate) asked: Mutex<Vec<Vec<String>>>,
     hangs: AtomicBool,
     pub(crate) fails: AtomicBool,
+    /// It answers with zeros.
+    pub(crate) is_broken: AtomicBool,
     slow: Mutex<std::time::Duration>,
     /// How many texts the agent may still have embedded today; none is any number.
     pub(crate) left: Mutex<Option<usize>>,
@@ -44,6 +46,7 @@ impl Tea {
             asked: Mutex::default(),
             hangs: AtomicBool::new(false),
             fails: AtomicBool::new(false),
+            is_broken: AtomicBool::new(false),
             slow: Mutex::default(),
             left: Mutex::default(),
             before: None,
@@ -92,7 +95,8 @@ impl EmbeddingModel for Tea {
             // Models of another width are other models from the first number on.
             let mut vector = vec![if self.width > 3 { 0.2 } else { 0.1 }; self.width];
             vector[usize::from(text.contains("tea"))] = 1.0;
-            if text.contains("nothing") { vec![0.0; self.width] } else { vector }
+            let is_empty = self.is_broken.load(Relaxed) || text.contains("nothing");
+            if is_empty { vec![0.0; self.width] } else { vector }
         };
         Ok(texts.iter().map(vector).collect())
     }

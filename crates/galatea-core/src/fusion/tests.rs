@@ -28,6 +28,22 @@ fn words_alone_and_meaning_alone_keep_their_order() {
 }
 
 #[test]
+fn what_has_no_embedding_yet_ranks_by_its_words() {
+    let all = [
+        candidate(1, Some(9.0), None),
+        candidate(2, Some(1.0), Some(0.9)),
+        candidate(3, None, Some(0.5)),
+        candidate(4, Some(1.0), None),
+        candidate(5, None, None),
+    ];
+    for method in [Method::Scores, Method::Ranks] {
+        let order = keys(&fuse(&all, &plain(method, 0.6)));
+        assert_eq!((order[0], order.len()), (1, 4), "{method:?}: {order:?}");
+    }
+    assert_eq!(keys(&fuse(&all, &plain(Method::Scores, 0.6))), [1, 2, 4, 3]);
+}
+
+#[test]
 fn scores_see_how_much_better_a_hit_is() {
     // By words the first is far ahead; by meaning the others are a little ahead.
     let all = [

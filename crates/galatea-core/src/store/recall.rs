@@ -25,6 +25,16 @@ pub trait RecallStore: Send + Sync {
     /// A memory counts as a match if it shares a word with the text, or if it has an embedding of
     /// one of the models. Superseded memories and those outside of `visible` are never among them.
     async fn recall(&self, query: &RecallQuery) -> Result<Vec<Recalled>>;
+
+    /// Brings the index of words up to what is stored, or some 2,000 memories towards it: false if
+    /// some are left. Called after many were stored at once, and by commands before they search. A
+    /// search in a turn does not wait for more, and may miss what is not indexed.
+    ///
+    /// # Errors
+    /// Those of the store.
+    async fn index_words(&self) -> Result<bool> {
+        Ok(true)
+    }
 }
 
 /// What is looked for.

@@ -69,6 +69,14 @@ impl EmbeddingModel for OpenAiEmbedding {
             if vectors.data.iter().enumerate().any(|(i, item)| item.index != i) {
                 return Err(garbage());
             }
+            let is_as_asked = |item: &Item| {
+                self.dimensions.is_none_or(|most| usize::try_from(most) == Ok(item.embedding.len()))
+            };
+            if !vectors.data.iter().all(is_as_asked) {
+                return Err(self
+                    .endpoint
+                    .fail(Fail::Garbage("vectors as wide as asked for"), model));
+            }
             let vectors = vectors.data.into_iter().map(|item| item.embedding).collect();
             extend_vectors(&mut all, vectors, batch.len())
                 .map_err(|fail| self.endpoint.fail(fail, model))?;

@@ -134,6 +134,13 @@ impl<D: Dialect> Pair<D> {
         let sibling = model.sibling(&older).unwrap();
         assert_eq!(sibling.info().full_name(), older);
         let texts = ["where are the teapots?".to_owned()];
+        if ["openai", "openrouter"].contains(&&*info.provider) {
+            assert_eq!(model.embed(&texts).await.unwrap()[0].len(), 5);
+            let body = r#"{"object":"list","model":"m","data":[{"object":"embedding","index":0,"embedding":[0.6,0.8]}]}"#;
+            self.server.enqueue(Fault::Status { status: 200, retry_after: None, body });
+            let narrow = model.embed(&texts).await.unwrap_err();
+            assert_eq!(narrow.code(), Some("GAL-MODEL-GARBAGE"));
+        }
         let vectors = sibling.embed(&texts).await.unwrap();
         assert_eq!(vectors[0].len(), 8, "with the width that the model has by itself");
         let asked = self.server.last().unwrap();

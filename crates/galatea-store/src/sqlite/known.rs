@@ -17,11 +17,11 @@ use crate::{
     talk::{Key, Talks},
 };
 
-/// Messages stored after which the writer asks for the index of words to be updated, also if it never
-/// pauses. Searches in memory do not ask for it; a search that uses it waits if it is 2,000 messages
+/// Memories stored after which the writer asks for the index of words to be updated, also if it never
+/// pauses. Searches in memory do not ask for it; a search that uses it waits if it is 2,000 memories
 /// behind.
 const INDEXED_EVERY: usize = 1_500;
-/// Messages stored after which the writer asks for it in a pause. One step indexes so many.
+/// Memories stored after which the writer asks for it in a pause. One step indexes so many.
 const INDEXED_IN_PAUSE: usize = 200;
 
 /// Everything that is kept of the tables in memory.
@@ -32,7 +32,7 @@ pub(crate) struct Known {
     pub(crate) talks: Arc<Talks>,
     /// Notified when the index of words is behind.
     pub(crate) index_wanted: Arc<Notify>,
-    /// Messages stored since the writer last asked for it.
+    /// Memories stored since the writer last asked for it.
     stored: Arc<AtomicUsize>,
 }
 
@@ -63,7 +63,9 @@ impl Known {
         mut rooms: HashSet<Key>,
     ) {
         let (mut changed, mut changes_terms, mut new) = (Changed::default(), false, Vec::new());
+        let mut others = 0;
         for (change, done) in changes {
+            others += change.others;
             changes_terms |= change.changes_terms;
             if !change.summarised.is_empty() {
                 self.recent.forget_summaries(&change.summarised);
@@ -80,7 +82,8 @@ impl Known {
         if changes_terms || !changed.is_nothing() {
             self.unindexed.reset();
         }
-        if self.stored.fetch_add(new.len(), Ordering::Relaxed) + new.len() >= INDEXED_EVERY {
+        let stored = new.len() + others;
+        if self.stored.fetch_add(stored, Ordering::Relaxed) + stored >= INDEXED_EVERY {
             self.want_index();
         }
         self.talks.add(new.iter().map(|(seq, memory)| (*seq, memory)));
@@ -98,7 +101,7 @@ impl Known {
         }
     }
 
-    /// Whether enough messages were stored since the index of words was asked for.
+    /// Whether enough memories were stored since the index of words was asked for.
     pub(super) fn is_index_behind(&self) -> bool {
         self.stored.load(Ordering::Relaxed) >= INDEXED_IN_PAUSE
     }

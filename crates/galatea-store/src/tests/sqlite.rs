@@ -4,6 +4,7 @@
 mod costs;
 mod files;
 mod groups;
+mod index;
 mod removal;
 mod suite;
 mod upgrade;

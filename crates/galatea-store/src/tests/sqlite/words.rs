@@ -1,4 +1,5 @@
-//! Search by words: common words, an index that is behind, and the index for neighbours.
+//! Search by words: common words, an index that is behind, and the index for neighbours. When the index
+//! is brought up is tested in [`super::index`].
 
 use galatea_core::{
     Timestamp,
@@ -12,12 +13,7 @@ use crate::{
     recall,
     talk::MOST,
 };
-use std::time::Duration;
-
-/// Nothing takes so long.
-const LONG: Duration = Duration::from_secs(60);
-
-fn asking(scene: Scene, text: &str) -> RecallQuery {
+pub(super) fn asking(scene: Scene, text: &str) -> RecallQuery {
     RecallQuery {
         room: Some(scene.room),
         ..RecallQuery::new(scene.visible(), text, 10, Timestamp(1_000))
@@ -26,23 +22,29 @@ fn asking(scene: Scene, text: &str) -> RecallQuery {
 }
 
 /// Stores so many messages with this text, a millisecond apart, from a time on.
-async fn save_messages(store: &Database, scene: Scene, text: &str, times: i64, from: i64) {
+pub(super) async fn save_messages(
+    store: &Database,
+    scene: Scene,
+    text: &str,
+    times: i64,
+    from: i64,
+) {
     let messages: Vec<_> = (0..times).map(|n| scene.memory(text, from + n)).collect();
     store.save_memories(&messages).await.unwrap();
 }
 
 /// Has all Rooms searched by the index, as if others in use left no space for them in memory.
-fn use_index(store: &Database) {
+pub(super) fn use_index(store: &Database) {
     let Backend::Sqlite(sqlite) = &store.0.backend else { panic!("SQLite is searched") };
     sqlite.known.talks.fill_up();
 }
 
-async fn found(store: &Database, query: &RecallQuery) -> Vec<String> {
+pub(super) async fn found(store: &Database, query: &RecallQuery) -> Vec<String> {
     let hits = store.recall(query).await.unwrap();
     hits.into_iter().filter(|hit| hit.words.is_some()).map(|hit| hit.memory.content.text).collect()
 }
 
-async fn behind(store: &Database) -> i64 {
+pub(super) async fn behind(store: &Database) -> i64 {
     let text = "SELECT (SELECT max(seq) FROM memories) - seq FROM terms_progress";
     store.all::<(i64,)>(Dialects::same(text).with(values![])).await.unwrap()[0].0
 }
@@ -70,86 +72,6 @@ async fn a_common_word_is_left_out(in_memory: bool) {
     assert_eq!(found(&store, &asking(some, "tea")).await.len(), 10);
     save_messages(&store, few, "good tea", 12, 1).await;
     assert_eq!(found(&store, &asking(few, "tea")).await.len(), 10);
-}
-
-#[tokio::test]
-async fn what_the_index_does_not_have_yet_is_found_beside_it() {
-    let store = Database::in_memory().await.unwrap();
-    let scene = Scene::new();
-    use_index(&store);
-    save_messages(&store, scene, "the kettle", 1, 1).await;
-    let older = |before| RecallQuery { before: Some(Timestamp(before)), ..asking(scene, "kettle") };
-    assert_eq!(found(&store, &older(10)).await, ["the kettle"]);
-    assert_eq!(behind(&store).await, 1);
-    while store.index_step().await.unwrap() {}
-    assert_eq!(behind(&store).await, 0);
-    save_messages(&store, scene, "a new kettle", 1, 20).await;
-    save_messages(&store, Scene::new(), "the kettle of another room", 30, 1).await;
-    assert_eq!(found(&store, &older(10)).await, ["the kettle"]);
-    let mut both = found(&store, &older(30)).await;
-    both.sort_unstable();
-    assert_eq!(both, ["a new kettle", "the kettle"]);
-    assert_eq!(behind(&store).await, 31);
-}
-
-#[tokio::test]
-async fn the_index_is_brought_up_when_the_writer_pauses() {
-    let store = Database::in_memory().await.unwrap();
-    let Backend::Sqlite(sqlite) = &store.0.backend else { panic!("SQLite is indexed") };
-    save_messages(&store, Scene::new(), "the kettle", 300, 1).await;
-    tokio::time::timeout(LONG, sqlite.known.index_wanted.notified()).await.unwrap();
-}
-
-#[tokio::test]
-async fn the_index_is_brought_up_when_it_is_far_behind() {
-    let store = Database::in_memory().await.unwrap();
-    let scene = Scene::new();
-    use_index(&store);
-    // More than one search analyses.
-    save_messages(&store, scene, "the kettle", 300, 1).await;
-    assert_eq!(found(&store, &asking(scene, "kettle tea")).await.len(), 0);
-    assert_eq!(behind(&store).await, 0);
-    // Many of another room, which it does not look at.
-    save_messages(&store, Scene::new(), "another room", 2_001, 1).await;
-    save_messages(&store, scene, "a cup of tea", 1, 400).await;
-    assert_eq!(found(&store, &asking(scene, "tea")).await, ["a cup of tea"]);
-    assert!(behind(&store).await < 2_002);
-}
-
-/// A search that sees the index behind asks for it without waiting. Without that it would be brought
-/// up 30 s after the start.
-#[tokio::test]
-async fn the_index_is_brought_up_in_the_background() {
-    let folder = tempfile::tempdir().unwrap();
-    let file = folder.path().join("galatea.db");
-    let store = Database::sqlite(&file, SqliteOptions::default()).await.unwrap();
-    let scene = Scene::new();
-    use_index(&store);
-    save_messages(&store, Scene::new(), "another room", 201, 1).await;
-    found(&store, &asking(scene, "tea")).await;
-    let indexed = async {
-        while behind(&store).await > 0 {
-            tokio::time::sleep(Duration::from_millis(5)).await;
-        }
-    };
-    tokio::time::timeout(Duration::from_secs(25), indexed).await.expect("it was not asked for");
-    store.close().await;
-}
-
-/// The writer asks for the index, because searches in memory do not.
-#[tokio::test]
-async fn the_index_is_brought_up_after_many_messages_without_a_search() {
-    let folder = tempfile::tempdir().unwrap();
-    let file = folder.path().join("galatea.db");
-    let store = Database::sqlite(&file, SqliteOptions::default()).await.unwrap();
-    save_messages(&store, Scene::new(), "a room", 1_000, 1).await;
-    let indexed = async {
-        while behind(&store).await > 0 {
-            tokio::time::sleep(Duration::from_millis(5)).await;
-        }
-    };
-    tokio::time::timeout(Duration::from_secs(25), indexed).await.expect("it was not asked for");
-    store.close().await;
 }
 
 /// The same rows give the same hits, whether the index has all, half or none of them, and in memory.

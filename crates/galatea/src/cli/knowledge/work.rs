@@ -156,6 +156,8 @@ impl Shelf {
         limit: usize,
         json: bool,
     ) -> Result<ExitCode> {
+        let store = self.plugin_store();
+        while !store.index_words().await? {}
         let mut all = Vec::new();
         for agent in &self.agents {
             let asked = agent.library.meanings(&Questions::default(), question).await;
@@ -165,7 +167,7 @@ impl Shelf {
             });
             note.into_iter().for_each(|note| context.output.say(note));
             let agents = [agent.library.agent(), shared_agent()];
-            let found = search(&*self.plugin_store(), &agents, question, &meanings, limit).await?;
+            let found = search(&*store, &agents, question, &meanings, limit).await?;
             for (n, found) in found.iter().enumerate() {
                 let relevant = is_relevant(found, meanings.first());
                 if json {

@@ -48,6 +48,7 @@ pub(super) async fn search(
         Err(error) => context.output.say(format!("searched by words only: {error}")),
     }
     let query = query.naming(named);
+    while !store.index_words().await? {}
     let found = store.recall(&query).await?;
     let memories: Vec<Memory> = found.iter().map(|hit| hit.memory.clone()).collect();
     let names = Names::of(store, &memories).await?;
