@@ -9,6 +9,7 @@ mod request;
 pub mod schema;
 mod sound;
 
+pub mod text_actions;
 use async_trait::async_trait;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;

@@ -18,8 +18,8 @@ use std::{
 
 use async_trait::async_trait;
 use galatea_core::{
-    Clock, Error, ErrorKind, ModelInfo, Result, Retry, TextModel, Timestamp,
-    model::{AnsweredBy, ChatPart, TextAnswer, TextRequest},
+    Clock, Error, ErrorKind, ModelInfo, Result, Retry, Sent, TextModel, Timestamp,
+    model::{AnsweredBy, ChatPart, TextAnswer, TextRequest, text_actions::without_tools},
 };
 
 use crate::{retry::PATIENCE, wire::codes};
@@ -238,12 +238,8 @@ fn tailored<'a>(
     {
         return Cow::Borrowed(request);
     }
-    let mut asked =
-        TextRequest { deadline: Some(deadline), first_within: hurry, ..request.clone() };
-    if !info.tools {
-        asked.tools = Arc::default();
-    }
-    Cow::Owned(asked)
+    let asked = if info.tools { request.clone() } else { without_tools(request) };
+    Cow::Owned(TextRequest { deadline: Some(deadline), first_within: hurry, ..asked })
 }
 
 fn is_paused(error: &Error) -> bool {

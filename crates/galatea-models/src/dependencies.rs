@@ -19,6 +19,7 @@ use tokio::sync::Notify;
 use crate::{
     budget::Budget,
     choices::Choices,
+    toolless::ToolRefusals,
     wire::{Auth, Endpoint},
 };
 
@@ -81,6 +82,7 @@ struct Inner {
     /// Findings by service and requested model.
     remarks: Mutex<BTreeMap<(String, String), Finding>>,
     refused: Notify,
+    tool_refusals: Arc<ToolRefusals>,
     /// Models of this process by folder. Several agents share one: it can take hundreds of MB.
     #[cfg(feature = "local-embeddings")]
     local: Mutex<BTreeMap<std::path::PathBuf, Arc<crate::local::LocalEmbedding>>>,
@@ -141,6 +143,11 @@ impl Dependencies {
     pub(crate) fn report_refused(&self, service: &str, model: &str) {
         self.0.choices.refused(service, model);
         self.0.refused.notify_one();
+    }
+
+    /// Which models refused tools.
+    pub(crate) fn tool_refusals(&self) -> Arc<ToolRefusals> {
+        Arc::clone(&self.0.tool_refusals)
     }
 
     /// The state of every breaker, by service and model.

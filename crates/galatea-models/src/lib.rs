@@ -26,6 +26,7 @@ mod noticing;
 pub mod ollama;
 pub mod openai;
 pub mod retry;
+mod toolless;
 pub mod tuned;
 pub mod wire;
 

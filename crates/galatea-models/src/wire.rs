@@ -8,6 +8,7 @@ mod schema;
 mod service;
 mod stream;
 pub(crate) mod surrogate;
+pub(crate) mod tool_refusal;
 mod turns;
 
 pub(crate) use endpoint::Call;

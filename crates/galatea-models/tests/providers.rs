@@ -20,6 +20,8 @@ mod pairs;
 mod parameters;
 
 use galatea_models::{Choices, Configured, When};
+#[path = "providers/tools.rs"]
+mod tools;
 use galatea_testkit::models::{Fault, OllamaServer, Reply};
 use serde_json::json;
 

@@ -1,7 +1,9 @@
 //! ACTIONS: the actions available in this turn.
 
 use async_trait::async_trait;
-use galatea_core::{Fragment, Provider, ProviderUse, Result, Turn, rights::Authorship};
+use galatea_core::{
+    Fragment, Provider, ProviderUse, Result, Turn, model::text_actions, rights::Authorship,
+};
 
 pub(crate) struct Actions;
 
@@ -30,38 +32,13 @@ impl Provider for Actions {
             return Ok(Fragment::default());
         }
         let names: Vec<&str> = turn.catalog.actions.iter().map(|a| a.name.as_str()).collect();
-        let list: Vec<String> = turn
-            .catalog
-            .actions
-            .iter()
-            .map(|a| format!("- {}: {}{}", a.name, a.description, parameters(&a.parameters)))
-            .collect();
-        let text = if list.is_empty() {
-            String::new()
-        } else {
-            format!("# Possible actions\n{}", list.join("\n"))
-        };
+        let actions = turn.catalog.actions.iter();
+        let text = text_actions::list(
+            actions.map(|action| (&*action.name, &*action.description, &*action.parameters)),
+        );
         Ok(Fragment::text(text.clone())
             .value("actionNames", names.join(", "))
             .value("actionsWithDescriptions", text.clone())
             .value("actions", text))
     }
-}
-
-fn parameters(schema: &serde_json::Value) -> String {
-    let Some(properties) =
-        schema.get("properties").and_then(|p| p.as_object()).filter(|p| !p.is_empty())
-    else {
-        return String::new();
-    };
-    let list: Vec<String> = properties
-        .iter()
-        .map(|(name, about)| {
-            format!(
-                "{name} ({})",
-                about.get("description").and_then(|d| d.as_str()).unwrap_or("value")
-            )
-        })
-        .collect();
-    format!(" Params: {}.", list.join(", "))
 }

@@ -2,7 +2,10 @@
 
 use serde_json::Value;
 
-use crate::wire::{Fail, Hint, Refusal, mentions};
+use crate::wire::{
+    Fail, Hint, Refusal, mentions,
+    tool_refusal::{self, refuses_tools},
+};
 
 /// Reads an error body.
 pub(crate) fn read(status: u16, body: &[u8]) -> Refusal {
@@ -44,7 +47,7 @@ fn hint(status: u16, error_code: Option<&str>, message: &str) -> Option<Hint> {
         400 if mentions(message, &["prompt is too long", "context limit", "context window"]) => {
             Some(Hint::TooLong)
         }
-        400 if mentions(message, &["support tool use", "support tools"]) => Some(Hint::NoTools),
+        _ if refuses_tools(tool_refusal::ANTHROPIC, status, message) => Some(Hint::NoTools),
         429 => Some(Hint::RateLimited),
         500.. => Some(Hint::Busy),
         _ => None,

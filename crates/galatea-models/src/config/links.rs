@@ -18,6 +18,7 @@ use crate::{
     guarded::{Guarded, limits},
     noticing::Noticing,
     retry::{PATIENCE, Retrying},
+    toolless::Toolless,
     tuned::Tuned,
     wire::Endpoint,
 };
@@ -181,8 +182,14 @@ impl Rung<'_, '_> {
         let (total, clock) = (context.total(), &context.clock);
         let breaker =
             context.dependencies.breaker(endpoint, model, &name, limits(total), clock.now());
-        let noticing = Noticing {
+        let toolless = Toolless {
             inner: (offer.make)((*endpoint).clone(), model),
+            service: endpoint.service(),
+            refusals: context.dependencies.tool_refusals(),
+            clock: Arc::clone(clock),
+        };
+        let noticing = Noticing {
+            inner: Arc::new(toolless),
             service: endpoint.service(),
             label: endpoint.names().label,
             dependencies: context.dependencies.clone(),

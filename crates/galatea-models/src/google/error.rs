@@ -2,7 +2,10 @@
 
 use serde_json::Value;
 
-use crate::wire::{Fail, Hint, Refusal, mentions};
+use crate::wire::{
+    Fail, Hint, Refusal, mentions,
+    tool_refusal::{self, refuses_tools},
+};
 
 /// Reads an error body.
 pub(crate) fn read(status: u16, body: &[u8]) -> Refusal {
@@ -56,14 +59,7 @@ fn hint(status: u16, reason: Option<&str>, message: &str) -> Option<Hint> {
         {
             Some(Hint::TooLong)
         }
-        (400, _)
-            if mentions(
-                message,
-                &["function calling is not enabled", "tool use is not supported"],
-            ) =>
-        {
-            Some(Hint::NoTools)
-        }
+        _ if refuses_tools(tool_refusal::GOOGLE, status, message) => Some(Hint::NoTools),
         (413, _) => Some(Hint::TooLong),
         // "You exceeded your current quota" also accompanies a limit per minute, so it does not
         // mean that the credit is used up.

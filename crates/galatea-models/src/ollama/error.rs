@@ -1,6 +1,9 @@
 //! Reads Ollama's error bodies: `{"error":"…"}`.
 
-use crate::wire::{Fail, Hint, Refusal, mentions};
+use crate::wire::{
+    Fail, Hint, Refusal, mentions,
+    tool_refusal::{self, refuses_tools},
+};
 
 /// Reads an error body.
 pub(crate) fn read(status: u16, body: &[u8]) -> Refusal {
@@ -15,7 +18,7 @@ pub(super) fn in_band(message: &str) -> Fail {
 
 fn hint(status: u16, message: &str) -> Option<Hint> {
     match status {
-        _ if mentions(message, &["does not support tools"]) => Some(Hint::NoTools),
+        _ if refuses_tools(tool_refusal::OLLAMA, status, message) => Some(Hint::NoTools),
         404 if mentions(message, &["not found", "try pulling"])
             && mentions(message, &["model"]) =>
         {

@@ -2,7 +2,10 @@
 
 use serde_json::Value;
 
-use crate::wire::{Fail, Hint, Refusal, mentions};
+use crate::wire::{
+    Fail, Hint, Refusal, mentions,
+    tool_refusal::{self, refuses_tools},
+};
 
 /// Reads an error body.
 pub(crate) fn read(status: u16, body: &[u8]) -> Refusal {
@@ -87,11 +90,7 @@ fn hint(status: u16, error_code: Option<&str>, kind: Option<&str>, message: &str
     {
         return Some(Hint::NoMoney);
     }
-    if mentions(
-        message,
-        &["tool choice requires", "support tools", "support tool use", "support tool call"],
-    ) && (400..500).contains(&status)
-    {
+    if refuses_tools(tool_refusal::OPENAI, status, message) {
         return Some(Hint::NoTools);
     }
     match status {

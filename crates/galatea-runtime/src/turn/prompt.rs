@@ -3,7 +3,7 @@
 
 use galatea_core::{
     AgentView, Memory, State, Turn,
-    model::{ChatMessage, ModelInfo, ToolSpec},
+    model::{ChatMessage, ModelInfo, ToolSpec, text_actions},
 };
 use minijinja::{Environment, UndefinedBehavior, Value as Rendered};
 use std::{collections::BTreeMap, sync::Arc, time::Duration};
@@ -180,11 +180,9 @@ fn rules(turn: &Turn<'_>, state: &State, info: &ModelInfo) -> String {
         text.push_str(&format!(" @{handle} means {name}."));
     }
     if info.tools {
-        text.push_str(" Call a tool only when needed.");
+        text.push_str(text_actions::CALL_TOOLS);
     } else if let Some(actions) = state.fragment("ACTIONS").filter(|f| !f.text.trim().is_empty()) {
-        text.push_str(
-            " To do more than reply, answer instead with one JSON object: {\"thought\": \"…\", \"actions\": [{\"name\": \"…\", \"params\": {}}], \"text\": \"…\"}.\n\n",
-        );
+        text.push_str(text_actions::ANSWER_JSON);
         text.push_str(actions.text.trim());
     }
     text

@@ -150,8 +150,8 @@ pub(super) const PAGES: &[Explanation] = &[
     Explanation::new(
         "GAL-MODEL-TOOLS",
         "The model cannot call tools",
-        "The provider says that this model takes no tools. Actions are asked for in the text instead.",
-        "Set MODEL_TOOLS=false to save the attempt, or take a model with tools.",
+        "The provider or its server says that this model takes no tools. It is asked again at once with the actions in the text, and so for an hour; then it is offered tools again.",
+        "Set MODEL_TOOLS=false to save the attempt, take a model with tools, or start the server with them (vLLM: --enable-auto-tool-choice; llama.cpp: --jinja).",
     ),
     Explanation::new(
         "GAL-MODEL-CONFIG",
