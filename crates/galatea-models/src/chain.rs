@@ -22,7 +22,10 @@ use galatea_core::{
     model::{AnsweredBy, ChatPart, TextAnswer, TextRequest, text_actions::without_tools},
 };
 
-use crate::{retry::PATIENCE, wire::codes};
+use crate::{
+    retry::{PATIENCE, is_left_to_chain},
+    wire::codes,
+};
 
 /// Most rounds through the chain. A round in which every link was paused does not count.
 const ROUNDS: u32 = 3;
@@ -296,9 +299,9 @@ impl ChainFailures {
     /// Whether the link has used up its attempts. A link whose service asked for a longer wait than
     /// [`PATIENCE`] has been tried only once, so it may be tried again.
     fn is_spent(&self, at: usize) -> bool {
-        self.last[at].as_ref().is_some_and(|error| {
-            !is_paused(error) && !matches!(error.retry(), Retry::After(wait) if wait > PATIENCE)
-        })
+        self.last[at]
+            .as_ref()
+            .is_some_and(|error| !is_paused(error) && !is_left_to_chain(error.retry(), PATIENCE))
     }
 
     /// Time until the first link that may be retried is available; `None` if there is none.
@@ -314,7 +317,9 @@ impl ChainFailures {
             Retry::After(wait) if error.code() == Some(codes::PAUSED) => {
                 Some(wait).filter(|wait| no_link_was_asked && *wait <= LONGEST_PAUSE)
             }
-            Retry::After(wait) => Some(wait).filter(|wait| !alone && *wait > PATIENCE),
+            Retry::After(wait) => {
+                Some(wait).filter(|_| !alone && is_left_to_chain(error.retry(), PATIENCE))
+            }
             Retry::Soon | Retry::Never => None,
         });
         waits.min()

@@ -23,8 +23,16 @@ use rand::RngExt;
 
 use crate::{budget::Budget, wire::codes};
 
-/// Longest wait before a retry if another link can answer; a longer one is left to the chain.
+/// Longest `Retry-After` that a link waits for by itself if another link can answer; a longer one is
+/// left to the chain.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(2);
+
+/// Whether a service asks for a longer wait than `patience`: the link then does not wait, and the
+/// chain does. The one rule for both, so that no wait falls between them. Jitter does not count,
+/// since the chain does not know it.
+pub(crate) fn is_left_to_chain(retry: Retry, patience: Duration) -> bool {
+    matches!(retry, Retry::After(asked) if asked > patience)
+}
 /// Extra time before the deadline applies here, so that an attempt that ends in time can report its
 /// more specific error.
 const GRACE: Duration = Duration::from_millis(50);
@@ -40,8 +48,8 @@ pub struct RetryPolicy {
     pub cap: Duration,
     /// Longest total time, from the start. A request's own deadline may come before it.
     pub total: Duration,
-    /// Set if other links can answer: waits longer than this, and timeouts, are then left to the
-    /// chain.
+    /// Set if other links can answer: a service's `Retry-After` longer than this, and timeouts, are
+    /// then left to the chain.
     pub patience: Option<Duration>,
 }
 
@@ -137,8 +145,8 @@ impl<M: Send + Sync + ?Sized> Retrying<M> {
             && !(others && error.kind() == ErrorKind::Timeout)
     }
 
-    /// The wait before the next attempt. `None` if it would end after the deadline, other links can
-    /// answer sooner, or the retry budget is spent.
+    /// The wait before the next attempt. `None` if it would end after the deadline, the chain is to
+    /// wait instead, or the retry budget is spent.
     fn wait(
         &self,
         start: Timestamp,
@@ -151,7 +159,7 @@ impl<M: Send + Sync + ?Sized> Retrying<M> {
             if let Retry::After(asked) = error.retry() { asked.saturating_add(own) } else { own };
         let now = self.clock.now();
         let in_time = now.since(start).saturating_add(wait) < total
-            && self.policy.patience.is_none_or(|patience| wait <= patience);
+            && !self.policy.patience.is_some_and(|most| is_left_to_chain(error.retry(), most));
         (in_time && self.budget.retry(now)).then_some(wait)
     }
 }

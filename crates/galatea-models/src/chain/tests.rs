@@ -1,8 +1,10 @@
 //! Tests of the order in which links are asked, of skipped links, and of the final error.
-//! `breakers` has those with circuit breakers and pauses, `deadlines` those with models that hang.
+//! `breakers` has those with circuit breakers and pauses, `deadlines` those with models that hang,
+//! `waits` those of a service's `Retry-After`.
 
 mod breakers;
 mod deadlines;
+mod waits;
 
 use super::*;
 use galatea_core::{
