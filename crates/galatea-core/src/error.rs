@@ -2,6 +2,8 @@
 
 use std::{borrow::Cow, fmt, time::Duration};
 
+use crate::usage::Spent;
+
 /// Result whose error is [`Error`] unless said otherwise.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
@@ -84,6 +86,7 @@ struct Inner {
     context: Vec<(&'static str, String)>,
     sent: Sent,
     reach: Reach,
+    spent: Option<Spent>,
     source: Option<Source>,
 }
 
@@ -133,6 +136,7 @@ impl Error {
             context: Vec::new(),
             sent,
             reach: Reach::Room,
+            spent: None,
             source: None,
         }))
     }
@@ -194,6 +198,18 @@ impl Error {
         self
     }
 
+    /// States the tokens that a failed model call used.
+    #[must_use]
+    pub fn with_spent(mut self, spent: Spent) -> Self {
+        self.0.spent = Some(spent);
+        self
+    }
+
+    /// The tokens that a failed model call used; `None` if the provider counted none.
+    pub fn spent(&self) -> Option<Spent> {
+        self.0.spent
+    }
+
     /// Which calls the rate limit binds; read only from `RateLimited` errors.
     pub fn reach(&self) -> Reach {
         self.0.reach
@@ -253,7 +269,7 @@ impl Error {
     /// A copy of this failure for a further caller that it affects; without its source.
     #[must_use]
     pub fn duplicate(&self) -> Self {
-        let Inner { kind, retry, message, code, fix, context, sent, reach, source: _ } = &*self.0;
+        let Inner { kind, retry, message, code, fix, context, sent, reach, spent, .. } = &*self.0;
         let (message, fix, context) = (message.clone(), fix.clone(), context.clone());
         Self(Box::new(Inner {
             kind: *kind,
@@ -264,6 +280,7 @@ impl Error {
             context,
             sent: *sent,
             reach: *reach,
+            spent: *spent,
             source: None,
         }))
     }

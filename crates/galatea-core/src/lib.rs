@@ -272,6 +272,7 @@ pub mod task;
 pub mod tokens;
 pub mod turn;
 mod unstored_usage;
+mod usage;
 mod variable;
 pub mod verdict;
 pub mod visibility;

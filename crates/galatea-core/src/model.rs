@@ -2,21 +2,24 @@
 //! `galatea-models`.
 
 mod answer;
+mod bill;
 mod media;
 pub mod object;
 mod registered;
 mod request;
 pub mod schema;
 mod sound;
-
 pub mod text_actions;
+
 use async_trait::async_trait;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
 use crate::error::Result;
 
-pub use answer::{AnsweredBy, Finish, TextAnswer, ToolCall, Usage};
+pub use crate::usage::{Spent, Usage};
+pub use answer::{AnsweredBy, Finish, TextAnswer, ToolCall};
+pub use bill::{Attempt, Bill, Payer};
 pub use media::{
     ImageGeneration, ImageRequest, Made, MediaFile, MediaModel, MediaTask, MediaUsage, Sound,
     SpeechRequest, TextToSpeech, Transcription, UnitPrice,

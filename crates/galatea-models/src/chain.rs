@@ -340,6 +340,7 @@ impl ChainFailures {
         let mut passed = self.passed_over(links).into_iter();
         let Some(first) = self.last.iter().flatten().next() else {
             return Error::new(ErrorKind::Timeout, "there was no time left to ask a model")
+                .with_sent(Sent::No)
                 .with_code(codes::TIMEOUT);
         };
         passed.next();
@@ -365,6 +366,8 @@ fn rules_out(error: &Error, failed: &Link, other: &Link) -> bool {
         _ if error.kind() == ErrorKind::Exhausted => true,
         Some(codes::KEY | codes::QUOTA) => same_site && failed.key == other.key,
         Some(codes::CONNECT | codes::URL) => same_site,
+        // A web page in place of an answer: no model was asked.
+        Some(codes::GARBAGE) if error.sent() == Sent::No => same_site,
         // With another key, the same model would also refuse the request as too long or invalid,
         // and an overloaded model hangs for every key.
         Some(codes::TOO_LONG | codes::INVALID | codes::TOOLS | codes::TIMEOUT) => {

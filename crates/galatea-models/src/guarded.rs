@@ -125,6 +125,20 @@ impl<M: Send + Sync + ?Sized> Guarded<M> {
         outcome
     }
 
+    /// Makes one attempt at the expense of the request's bill. Dropped by the timeout, it was given
+    /// up.
+    async fn billed<T>(
+        &self,
+        request: &TextRequest,
+        info: &ModelInfo,
+        work: impl Future<Output = Result<T>> + Send,
+    ) -> Result<T> {
+        let attempt = request.bill.attempt(info)?;
+        let outcome = work.await;
+        attempt.end(outcome.as_ref().err());
+        outcome
+    }
+
     fn is_to_be_left_alone(&self, now: Timestamp) -> Option<Error> {
         let alone = lock(&self.alone);
         let (until, failure) = alone.as_ref()?;
@@ -163,12 +177,15 @@ impl<M: TextModel + ?Sized> TextModel for Guarded<M> {
         on_text: &(dyn for<'t> Fn(&'t str) + Send + Sync),
     ) -> Result<TextAnswer> {
         if request.stream || !self.stream {
-            return self.call(request.deadline, self.inner.generate(request, on_text)).await;
+            let work =
+                self.billed(request, self.inner.info(), self.inner.generate(request, on_text));
+            return self.call(request.deadline, work).await;
         }
         let streamed = TextRequest { stream: true, ..request.clone() };
         // The caller does not read the stream, so no text is shown and a broken answer can be
         // retried.
-        self.call(request.deadline, self.inner.generate(&streamed, &|_| ())).await
+        let work = self.inner.generate(&streamed, &|_| ());
+        self.call(request.deadline, self.billed(request, self.inner.info(), work)).await
     }
 }
 
@@ -179,7 +196,8 @@ impl<M: ObjectModel + ?Sized> ObjectModel for Guarded<M> {
     }
 
     async fn generate_object(&self, request: &TextRequest, schema: &Value) -> Result<TextAnswer> {
-        self.call(request.deadline, self.inner.generate_object(request, schema)).await
+        let work = self.inner.generate_object(request, schema);
+        self.call(request.deadline, self.billed(request, self.inner.info(), work)).await
     }
 }
 

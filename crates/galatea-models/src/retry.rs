@@ -17,7 +17,7 @@ use futures::{
 use galatea_core::{
     Backoff, Clock, EmbeddingModel, Error, ErrorKind, ModelInfo, Result, Retry, TextModel,
     Timestamp,
-    model::{TextAnswer, TextRequest},
+    model::{LIMIT_CODE, TextAnswer, TextRequest},
 };
 use rand::RngExt;
 
@@ -122,8 +122,11 @@ impl<M: Send + Sync + ?Sized> Retrying<M> {
         let deadline = self.clock.sleep(total.saturating_add(GRACE));
         let seconds = total.as_secs_f32();
         let race = select(Box::pin(tries.into_future()), deadline).map(move |first| match first {
-            // If a breaker opened between two attempts, the error of the attempt says more.
-            Either::Left((Err(error), _)) if error.code() == Some(codes::PAUSED) => {
+            // If a breaker opened between two attempts, or the first one used up a limit, the error
+            // of the attempt says more.
+            Either::Left((Err(error), _))
+                if matches!(error.code(), Some(codes::PAUSED | LIMIT_CODE)) =>
+            {
                 Err(lock(&asked).take().unwrap_or(error))
             }
             Either::Left((result, _)) => result,

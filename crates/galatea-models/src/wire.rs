@@ -55,7 +55,7 @@ pub(crate) fn require_answer(
         && answer.tool_calls.is_empty()
         && answer.finish != Finish::Filtered
     {
-        return Err(endpoint.empty(model, answer.finish));
+        return Err(endpoint.empty(model, answer.finish, answer.usage));
     }
     Ok(answer)
 }

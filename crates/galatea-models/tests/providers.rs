@@ -6,6 +6,8 @@
 mod ask;
 #[path = "providers/cases.rs"]
 mod cases;
+#[path = "providers/charges.rs"]
+mod charges;
 #[path = "providers/errors.rs"]
 mod errors;
 #[path = "providers/faults.rs"]
@@ -18,10 +20,10 @@ mod media;
 mod pairs;
 #[path = "providers/parameters.rs"]
 mod parameters;
-
-use galatea_models::{Choices, Configured, When};
 #[path = "providers/tools.rs"]
 mod tools;
+
+use galatea_models::{Choices, Configured, When};
 use galatea_testkit::models::{Fault, OllamaServer, Reply};
 use serde_json::json;
 

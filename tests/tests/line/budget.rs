@@ -1,8 +1,10 @@
 //! Limits and budgets across the whole line: who is refused and who is not, what is stored, and
 //! what a crowd of strangers can cost.
 
+mod failed;
 mod ledger;
 mod owners;
+mod step_down;
 
 use async_trait::async_trait;
 use galatea_core::{

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::Price;
+use super::{Price, Usage};
 
 /// What a text model answered.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
@@ -52,26 +52,6 @@ pub struct ToolCall {
     pub name: String,
     /// Arguments as text: JSON if the model kept to it.
     pub arguments: String,
-}
-
-/// Tokens of one call, as the provider counted them.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub struct Usage {
-    /// Read by the model, the cached part included.
-    pub input: u64,
-    /// Of those read, what the provider's cache held already, which is cheaper.
-    #[serde(default)]
-    pub cached: u64,
-    /// Of those read, what the provider wrote into its cache for minutes, which is dearer where
-    /// it charges for that.
-    #[serde(default)]
-    pub stored: u64,
-    /// The same for an hour or longer.
-    #[serde(default)]
-    pub stored_long: u64,
-    /// Written by the model, thoughts included.
-    pub output: u64,
 }
 
 /// Why an answer ended.

@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::sync::Arc;
 
+use super::Bill;
 use crate::clock::Timestamp;
 
 /// One call to a text model.
@@ -40,6 +41,9 @@ pub struct TextRequest {
     /// several machines send requests with the same key to the same one.
     #[serde(skip)]
     pub conversation: Option<String>,
+    /// Who pays for attempts that fail.
+    #[serde(skip)]
+    pub bill: Bill,
 }
 
 impl TextRequest {

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use galatea_core::model::{TextAnswer, ToolCall};
+use galatea_core::model::{TextAnswer, ToolCall, Usage};
 use serde::Deserialize;
 use serde_json::Value;
 
@@ -132,6 +132,10 @@ impl Gather for Pieces {
 
     fn complete(&self) -> bool {
         self.ended
+    }
+
+    fn usage(&self) -> Usage {
+        self.answer.usage
     }
 
     fn finish(mut self) -> TextAnswer {

@@ -1,7 +1,8 @@
 //! Tests of the order in which links are asked, of skipped links, and of the final error.
-//! `breakers` has those with circuit breakers and pauses, `deadlines` those with models that hang,
-//! `waits` those of a service's `Retry-After`.
+//! `bills` has those of what attempts cost, `breakers` those with circuit breakers and pauses,
+//! `deadlines` those with models that hang, `waits` those of a service's `Retry-After`.
 
+mod bills;
 mod breakers;
 mod deadlines;
 mod waits;
@@ -127,6 +128,15 @@ fn until(clock: &Jump, seconds: u64) -> TextRequest {
         deadline: Some(clock.now().plus(Duration::from_secs(seconds))),
         ..TextRequest::prompt(None, "hi")
     }
+}
+
+#[tokio::test]
+async fn a_web_page_at_an_address_is_there_for_all_its_models() {
+    let page = || Error::unexpected("a page").with_code(codes::GARBAGE);
+    let (first, second, third) = (bad("a", page), good("b"), good("c"));
+    let links = vec![link(&first, "s", 1), link(&second, "s", 1), link(&third, "t", 1)];
+    assert_eq!(ask(links).await.unwrap().text, "of c");
+    assert_eq!(calls(&second), 0);
 }
 
 #[tokio::test]

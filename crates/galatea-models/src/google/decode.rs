@@ -126,6 +126,10 @@ impl Gather for Pieces {
         self.ended
     }
 
+    fn usage(&self) -> Usage {
+        self.answer.usage
+    }
+
     fn finish(self) -> TextAnswer {
         TextAnswer { text: self.text.finish(), ..self.answer }
     }

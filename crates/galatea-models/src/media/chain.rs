@@ -87,14 +87,14 @@ impl<T: MediaTask> MediaModel<T> for MediaChain<T> {
 
 /// Whether the service may have made, and billed, what no answer came for.
 fn may_have_made(error: &Error) -> bool {
-    error.kind() == ErrorKind::Timeout
-        || error.sent() == Sent::Maybe && error.code() != Some(codes::FAULT)
+    error.kind() == ErrorKind::Timeout || error.sent() == Sent::Maybe
 }
 
 /// The first failure, which is the one to fix, with a summary of the others.
 fn sum_up(mut errors: impl Iterator<Item = Error>) -> Error {
     let Some(first) = errors.next() else {
         return Error::new(ErrorKind::Timeout, "there was no time left to ask a model")
+            .with_sent(Sent::No)
             .with_code(codes::TIMEOUT);
     };
     let rest: Vec<String> = errors.map(|error| error.brief()).collect();

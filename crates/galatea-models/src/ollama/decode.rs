@@ -111,6 +111,10 @@ impl Gather for Pieces {
         false
     }
 
+    fn usage(&self) -> Usage {
+        self.answer.usage
+    }
+
     fn finish(self) -> TextAnswer {
         TextAnswer { text: self.text.finish(), ..self.answer }
     }

@@ -119,6 +119,10 @@ impl Gather for Pieces {
         self.ended
     }
 
+    fn usage(&self) -> Usage {
+        self.answer.usage
+    }
+
     fn finish(mut self) -> TextAnswer {
         self.answer.text = self.text.finish();
         let calls = self.calls.into_values().map(|(call, arguments)| ToolCall {

@@ -1,7 +1,10 @@
 //! Reads streamed answers: divides bytes into frames, assembles an answer from frames, and applies
 //! the two stream timeouts.
 
-use std::time::Duration;
+use std::{
+    sync::atomic::{AtomicU64, Ordering},
+    time::Duration,
+};
 
 use bytes::{Buf, Bytes, BytesMut};
 use eventsource_stream::{EventStreamError, Eventsource};
@@ -9,7 +12,11 @@ use futures::{
     FutureExt, StreamExt,
     stream::{self, BoxStream},
 };
-use galatea_core::{Result, model::TextAnswer};
+use galatea_core::{
+    Result, Sent,
+    model::{Spent, TextAnswer, Usage},
+    tokens::Family,
+};
 use galatea_http::Response;
 use tokio::time::{Instant, timeout, timeout_at};
 
@@ -28,6 +35,8 @@ pub(crate) trait Gather {
     ) -> Result<Progress, Fail>;
     /// Whether the answer is complete if the stream ends here without a final frame.
     fn complete(&self) -> bool;
+    /// What the service has counted so far.
+    fn usage(&self) -> Usage;
     /// Returns the answer.
     fn finish(self) -> TextAnswer;
 }
@@ -149,7 +158,8 @@ pub(crate) fn line_frames(response: Response) -> Frames {
     .boxed()
 }
 
-/// Reads a stream to its end and returns the assembled answer.
+/// Reads a stream to its end and returns the assembled answer. The error of an answer that was
+/// begun says what it has used so far, since the service charges for it.
 pub(crate) async fn drive<G: Gather>(
     endpoint: &Endpoint,
     model: &str,
@@ -157,13 +167,45 @@ pub(crate) async fn drive<G: Gather>(
     mut gather: G,
     on_text: &(dyn for<'t> Fn(&'t str) + Send + Sync),
 ) -> Result<TextAnswer> {
-    let mut first = true;
+    let (family, written) = (Family::of(model), AtomicU64::new(0));
+    let on_piece = |text: &str| {
+        written.fetch_add(family.text(text), Ordering::Relaxed);
+        on_text(text);
+    };
+    let mut begun = false;
+    match read(endpoint, model, &mut frames, &mut gather, &mut begun, &on_piece).await {
+        Ok(rest_follows) => {
+            if rest_follows {
+                drain(frames);
+            }
+            Ok(gather.finish())
+        }
+        Err(error) if begun => {
+            let counted = gather.usage();
+            let output = counted.output.max(written.into_inner());
+            let usage = Usage { output, ..counted };
+            Err(error.with_sent(Sent::Maybe).with_spent(Spent { usage, whole: false }))
+        }
+        Err(error) => Err(error),
+    }
+}
+
+/// Passes frames to `gather` until the answer is complete. Sets `begun` with the first piece of it.
+/// Returns whether the stream may go on.
+async fn read<G: Gather>(
+    endpoint: &Endpoint,
+    model: &str,
+    frames: &mut Frames,
+    gather: &mut G,
+    begun: &mut bool,
+    on_text: &(dyn for<'t> Fn(&'t str) + Send + Sync),
+) -> Result<bool> {
     let mut since = Instant::now();
     loop {
-        let patience = if first { endpoint.times().first } else { endpoint.times().idle };
+        let patience = if *begun { endpoint.times().idle } else { endpoint.times().first };
         let frame = match timeout_at(since + patience, frames.next()).await {
-            Err(_) => return Err(endpoint.silent(first, patience)),
-            Ok(None) if gather.complete() => break,
+            Err(_) => return Err(endpoint.silent(!*begun, patience)),
+            Ok(None) if gather.complete() => return Ok(false),
             Ok(None) => return Err(endpoint.cut()),
             Ok(Some(Err(FrameError::Transport(error)))) => return Err(endpoint.transport(error)),
             Ok(Some(Err(FrameError::Garbage))) => {
@@ -173,14 +215,10 @@ pub(crate) async fn drive<G: Gather>(
         };
         match gather.take(&frame, on_text).map_err(|fail| endpoint.fail(fail, model))? {
             Progress::Nothing => {}
-            Progress::More => (first, since) = (false, Instant::now()),
-            Progress::Done => {
-                drain(frames);
-                break;
-            }
+            Progress::More => (*begun, since) = (true, Instant::now()),
+            Progress::Done => return Ok(true),
         }
     }
-    Ok(gather.finish())
 }
 
 /// Reads what follows the last frame, in the background: a connection whose body was not read to

@@ -8,7 +8,7 @@ use std::{
 
 use galatea_core::{
     Clock, Error, Settings, TextModel, Timestamp,
-    model::{CacheFor, ChatMessage, ChatPart, ChatRole, Sampling, TextRequest, ToolSpec},
+    model::{Bill, CacheFor, ChatMessage, ChatPart, ChatRole, Sampling, TextRequest, ToolSpec},
 };
 use galatea_http::{HttpClient, HttpOptions};
 use galatea_models::{Configured, Dependencies, build};
@@ -114,6 +114,7 @@ pub(crate) fn request(stream: bool) -> TextRequest {
         first_within: None,
         cache_instructions: CacheFor::Nothing,
         stable: 0,
+        bill: Bill::default(),
     }
 }
 

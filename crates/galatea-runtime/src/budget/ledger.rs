@@ -228,6 +228,12 @@ impl Ledger {
         Ok(())
     }
 
+    /// Checks the reservation of a call again, after its first attempts were charged: it is held for
+    /// the next attempt, and what is used and held together must not pass a cap.
+    pub(super) fn admit_another(&mut self, case: &Case<'_>) -> Result<(), Refusal> {
+        self.fits(case, Spend::default())
+    }
+
     /// Whether a cap leaves no space for a call even when all calls under way have ended.
     pub(super) fn is_used_up(&mut self, case: &Case<'_>, estimate: Spend) -> bool {
         caps(case).into_iter().any(|(key, _, cap)| {
@@ -240,20 +246,27 @@ impl Ledger {
         })
     }
 
-    /// The end of a call: releases the reservation and counts what was used. Warns of caps
-    /// that it brought near their end.
+    /// The end of a call: releases the reservation and counts what was used ([`Self::charge`]).
     pub(super) fn settle(
         &mut self,
         case: &Case<'_>,
         estimate: Spend,
         actual: Spend,
     ) -> Vec<Warning> {
+        for (key, ..) in caps(case) {
+            let account = self.account(&key, case.now);
+            account.held.sub(estimate);
+            account.calls = account.calls.saturating_sub(1);
+        }
+        self.charge(case, actual)
+    }
+
+    /// Counts what was used. Warns of caps that it brought near their end.
+    pub(super) fn charge(&mut self, case: &Case<'_>, actual: Spend) -> Vec<Warning> {
         let mut warnings = Vec::new();
         for (key, who, cap) in caps(case) {
             let account = self.account(&key, case.now);
             let before = percent(account.used(), &cap);
-            account.held.sub(estimate);
-            account.calls = account.calls.saturating_sub(1);
             account.mine.add(actual);
             let after = percent(account.used(), &cap);
             let day = account.day;

@@ -2,7 +2,7 @@
 
 use async_trait::async_trait;
 use galatea_core::{
-    ErrorKind, ModelInfo, Models, Result, Timestamp,
+    ModelInfo, Models, Result, Timestamp,
     model::{Made, MediaModel, MediaModels, MediaTask, MediaUsage},
 };
 use std::sync::Arc;
@@ -71,10 +71,8 @@ impl<T: MediaTask> MediaModel<T> for MeteredMedia<T> {
                 held.settle(made.by.clone(), made.used.tokens, spent, micros.is_none());
                 Ok(made)
             }
-            // The service may have worked all the same: the estimate counts as spent.
-            Err(error) if error.kind() == ErrorKind::Timeout => Err(error),
             Err(error) => {
-                held.release();
+                held.fail(&error);
                 Err(error)
             }
         }

@@ -3,10 +3,10 @@
 
 use async_trait::async_trait;
 use galatea_core::{
-    EmbeddingModel, ErrorKind, Models, Result, TextModel, TurnUsage,
+    EmbeddingModel, Error, Models, Result, Sent, TextModel, TurnUsage,
     model::{
-        MediaModels, ModelInfo, ObjectModel, ObjectModels, Price, ReasoningModels, TextAnswer,
-        TextRequest, Usage,
+        Bill, MediaModels, ModelInfo, ObjectModel, ObjectModels, Price, ReasoningModels,
+        TextAnswer, TextRequest, Usage,
     },
     store::{Amount, Day, UsageRow},
     tokens::Family,
@@ -19,9 +19,11 @@ use std::{
 
 use super::{
     Budget, Visit,
+    attempts::{Attempts, Counter},
     ledger::{Spend, Warning},
     price,
     refusal::Refusal,
+    step_down::StepDown,
 };
 
 /// What one turn uses, until it is committed.
@@ -49,9 +51,10 @@ impl Meter {
         let object = |inner: &Arc<dyn ObjectModel>| -> Arc<dyn ObjectModel> {
             Arc::new(MeteredObject { inner: Arc::clone(inner), meter: Arc::clone(self) })
         };
+        let small = text(&models.small);
         Models {
-            small: text(&models.small),
-            large: text(&models.large),
+            large: StepDown::wrap(text(&models.large), &small),
+            small,
             reasoning: ReasoningModels {
                 small: models.reasoning.small.as_ref().map(text),
                 large: models.reasoning.large.as_ref().map(text),
@@ -127,20 +130,27 @@ impl Meter {
     }
 
     /// Makes a call that writes text, with its cost reserved before and settled after it. Nothing is
-    /// called if a limit refuses it.
-    async fn count_answer(
+    /// called if a limit refuses it. `call` gets the request with the bill that its failed attempts
+    /// stand on.
+    async fn count_answer<F>(
         self: &Arc<Self>,
         info: &ModelInfo,
         request: &TextRequest,
         schema: Option<&Value>,
-        call: impl Future<Output = Result<TextAnswer>> + Send,
-    ) -> Result<TextAnswer> {
+        call: impl FnOnce(TextRequest) -> F + Send,
+    ) -> Result<TextAnswer>
+    where
+        F: Future<Output = Result<TextAnswer>> + Send,
+    {
         let (mut expected, known) = (price::expected(request, info), info.known_price());
         if let Some(schema) = schema {
             expected.input += Family::of(&info.model).text(&schema.to_string());
         }
-        let held = self.reserve(info.full_name(), expected, known)?;
-        match call.await {
+        let mut held = self.reserve(info.full_name(), expected, known)?;
+        let attempts = Attempts::new(Arc::clone(self) as _, expected);
+        held.attempts = Some(Arc::clone(&attempts));
+        let bill = Bill::to(Arc::clone(&attempts) as _);
+        match call(TextRequest { bill, ..request.clone() }).await {
             Ok(answer) => {
                 let used = price::taken(&answer, expected, info);
                 let known = price::of_answer(&answer, info);
@@ -148,13 +158,19 @@ impl Meter {
                 held.settle(by, used, price::cost(used, known), known.is_none());
                 Ok(answer)
             }
-            // A model that did not answer in time may have worked all the same: it counts as spent.
-            Err(error) if error.kind() == ErrorKind::Timeout => Err(error),
             Err(error) => {
+                attempts.end(info, &error);
                 held.release();
                 Err(error)
             }
         }
+    }
+
+    /// Notes the limit that stopped a call.
+    fn refuse(&self, estimate: Spend, refusal: Refusal) -> Error {
+        let error = self.budget.advise(&self.visit, estimate, refusal.error());
+        *self.refused.lock().unwrap_or_else(PoisonError::into_inner) = Some(refusal);
+        error
     }
 
     /// Reserves an estimate, or refuses the call. `expected` is counted if the call is given up.
@@ -172,14 +188,24 @@ impl Meter {
                 estimate,
                 expected,
                 unpriced,
+                attempts: None,
                 done: false,
             }),
-            Err(refusal) => {
-                let error = self.budget.advise(&self.visit, estimate, refusal.error());
-                *self.refused.lock().unwrap_or_else(PoisonError::into_inner) = Some(refusal);
-                Err(error)
-            }
+            Err(refusal) => Err(self.refuse(estimate, refusal)),
         }
+    }
+}
+
+impl Counter for Meter {
+    fn admit_another(&self) -> Result<()> {
+        self.budget
+            .admit_another(&self.visit)
+            .map_err(|refusal| self.refuse(Spend::default(), refusal))
+    }
+
+    fn charge(&self, model: String, used: Usage, cost: Spend, unpriced: bool) {
+        self.budget.warn(self.budget.charge(&self.visit, cost));
+        self.add(model, amount(used, cost, unpriced));
     }
 }
 
@@ -209,6 +235,8 @@ pub(super) struct Reservation {
     estimate: Spend,
     expected: Usage,
     unpriced: bool,
+    /// Of a call that may report its attempts one by one.
+    attempts: Option<Arc<Attempts>>,
     done: bool,
 }
 
@@ -228,9 +256,16 @@ impl Reservation {
         self.end(used, cost, 1);
     }
 
-    /// Gives the whole reservation back: the call used nothing.
+    /// Gives the whole reservation back: the call used nothing, or what it used is counted.
     pub(super) fn release(mut self) {
         self.end(Usage::default(), Spend::default(), 0);
+    }
+
+    /// A call without an answer: what the provider may charge for counts as spent.
+    pub(super) fn fail(self, error: &Error) {
+        if error.sent() == Sent::No {
+            self.release();
+        }
     }
 
     fn end(&mut self, used: Usage, cost: Spend, calls: u64) {
@@ -238,26 +273,35 @@ impl Reservation {
         let warnings: Vec<Warning> =
             self.meter.budget.settle(&self.meter.visit, self.estimate, cost);
         self.meter.budget.warn(warnings);
-        let unpriced = if self.unpriced { used.input + used.output } else { 0 };
-        let amount = Amount {
-            calls,
-            input: used.input,
-            cached: used.cached,
-            output: used.output,
-            unpriced,
-            micros: cost.micros,
-            ..Amount::default()
-        };
+        let amount = Amount { calls, ..amount(used, cost, self.unpriced) };
         self.meter.add(std::mem::take(&mut self.model), amount);
     }
 }
 
 impl Drop for Reservation {
     fn drop(&mut self) {
-        if !self.done {
+        if self.done {
+            return;
+        }
+        if self.attempts.as_ref().is_some_and(|attempts| attempts.are_reported()) {
+            self.end(Usage::default(), Spend::default(), 0);
+        } else {
             let (expected, estimate) = (self.expected, self.estimate);
             self.end(expected, estimate, 1);
         }
+    }
+}
+
+/// One call.
+fn amount(used: Usage, cost: Spend, unpriced: bool) -> Amount {
+    Amount {
+        calls: 1,
+        input: used.input,
+        cached: used.cached,
+        output: used.output,
+        unpriced: if unpriced { used.input.saturating_add(used.output) } else { 0 },
+        micros: cost.micros,
+        ..Amount::default()
     }
 }
 
@@ -277,9 +321,8 @@ impl TextModel for Metered {
         request: &TextRequest,
         on_text: &(dyn for<'t> Fn(&'t str) + Send + Sync),
     ) -> Result<TextAnswer> {
-        self.meter
-            .count_answer(self.inner.info(), request, None, self.inner.generate(request, on_text))
-            .await
+        let call = async |request: TextRequest| self.inner.generate(&request, on_text).await;
+        self.meter.count_answer(self.inner.info(), request, None, call).await
     }
 }
 
@@ -295,7 +338,7 @@ impl ObjectModel for MeteredObject {
     }
 
     async fn generate_object(&self, request: &TextRequest, schema: &Value) -> Result<TextAnswer> {
-        let call = self.inner.generate_object(request, schema);
+        let call = async |request: TextRequest| self.inner.generate_object(&request, schema).await;
         self.meter.count_answer(self.inner.info(), request, Some(schema), call).await
     }
 }
@@ -327,9 +370,8 @@ impl EmbeddingModel for MeteredEmbedding {
                 held.settle(None, used, price::cost(used, known), known.is_none());
                 Ok(vectors)
             }
-            Err(error) if error.kind() == ErrorKind::Timeout => Err(error),
             Err(error) => {
-                held.release();
+                held.fail(&error);
                 Err(error)
             }
         }

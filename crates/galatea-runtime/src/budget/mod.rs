@@ -7,6 +7,7 @@
 //! their readings lie apart, they exceed it by one such share at most. One process answers a Room,
 //! so the limits of a Room are exact, and so are those of a person who speaks in one Room only.
 
+mod attempts;
 mod background;
 mod bucket;
 mod ledger;
@@ -15,6 +16,7 @@ mod meter;
 mod price;
 mod prune;
 mod refusal;
+mod step_down;
 mod warn;
 
 use futures::future::try_join_all;

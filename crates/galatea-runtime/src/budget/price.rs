@@ -1,7 +1,7 @@
 //! What a call is expected to cost, and what it came to. Pure.
 
 use galatea_core::{
-    model::{CacheFor, ModelInfo, Price, TextAnswer, TextRequest, Usage},
+    model::{CacheFor, ModelInfo, Price, Spent, TextAnswer, TextRequest, Usage},
     tokens::Family,
 };
 
@@ -37,6 +37,19 @@ pub(super) fn taken(answer: &TextAnswer, expected: Usage, model: &ModelInfo) -> 
     let calls: u64 = answer.tool_calls.iter().map(|call| family.text(&call.arguments)).sum();
     let output = family.text(&answer.text) + calls;
     Usage { input: expected.input, output, ..Usage::default() }
+}
+
+/// What an attempt without an answer took: what the provider counted to the end; otherwise the
+/// estimate, or more if the provider had counted more when the answer broke. Nothing beyond the
+/// model's longest answer.
+pub(super) fn failed(spent: Option<Spent>, expected: Usage, model: &ModelInfo) -> Usage {
+    let Some(Spent { usage, whole }) = spent else { return expected };
+    if whole {
+        return usage;
+    }
+    let read = if usage.input > 0 { usage } else { expected };
+    let longest = model.limits.output.map_or(u64::MAX, u64::from);
+    Usage { output: usage.output.min(longest).max(expected.output), ..read }
 }
 
 /// What the model that answered costs: another link of the chain, or another model that the service
@@ -115,6 +128,26 @@ mod tests {
         let served = TextAnswer { served: Some("other".into()), ..TextAnswer::default() };
         assert_eq!(of_answer(&served, &asked), None);
         assert_eq!(of_answer(&TextAnswer { price: Some(cheap), ..served }, &asked), Some(cheap));
+    }
+
+    #[test]
+    fn a_failed_attempt_costs_what_was_counted_or_the_estimate() {
+        let mut model = ModelInfo::default();
+        let expected = Usage { input: 100, stored: 100, output: 50, ..Usage::default() };
+        assert_eq!(failed(None, expected, &model), expected);
+        let usage = Usage { input: 90, cached: 80, output: 8_192, ..Usage::default() };
+        let whole = Some(Spent { usage, whole: true });
+        assert_eq!(failed(whole, expected, &model), usage);
+        let broken = |input, output| {
+            let usage = Usage { input, cached: input, output, ..Usage::default() };
+            Some(Spent { usage, whole: false })
+        };
+        let used = failed(broken(90, 3), expected, &model);
+        assert_eq!((used.input, used.cached, used.stored, used.output), (90, 90, 0, 50));
+        let used = failed(broken(0, 3_000_000), expected, &model);
+        assert_eq!((used.input, used.stored, used.output), (100, 100, 3_000_000));
+        model.limits.output = Some(64_000);
+        assert_eq!(failed(broken(0, 3_000_000), expected, &model).output, 64_000);
     }
 
     #[test]

@@ -136,6 +136,10 @@ impl Gather for Pieces {
         self.finish.is_some()
     }
 
+    fn usage(&self) -> Usage {
+        self.usage
+    }
+
     fn finish(self) -> TextAnswer {
         let finish =
             if self.refused { Finish::Filtered } else { self.finish.unwrap_or(Finish::Length) };

@@ -2,7 +2,10 @@
 
 use std::time::Duration;
 
-use galatea_core::{Error, ErrorKind, Retry, Sent, model::Finish};
+use galatea_core::{
+    Error, ErrorKind, Retry, Sent,
+    model::{Finish, Spent, Usage},
+};
 use galatea_http::{codes as http, redact};
 
 use super::Endpoint;
@@ -22,6 +25,17 @@ fn hint_of_status(status: u16) -> Option<Hint> {
         500..=599 => Some(Hint::Busy),
         _ => None,
     }
+}
+
+/// What a refusal means. A 404 that names the model neither by its code nor in its message is about
+/// the address: Anthropic has one code for both.
+fn meaning(status: u16, refusal: &Refusal, model: &str) -> Option<Hint> {
+    let hint = refusal.hint.or_else(|| hint_of_status(status))?;
+    let names_model = refusal.code.as_deref() == Some("model_not_found")
+        || refusal.message.is_empty()
+        || refusal.message.contains(model.trim_start_matches("models/"));
+    let is_unclear = hint == Hint::UnknownModel && status == 404;
+    Some(if is_unclear && (model.is_empty() || !names_model) { Hint::WrongPath } else { hint })
 }
 
 impl Endpoint {
@@ -62,10 +76,12 @@ impl Endpoint {
                 Some(format!("check {url} and {}", self.key)),
             ),
         };
+        // An answer that cannot be used was made all the same.
+        let sent = if code == codes::GARBAGE { Sent::Maybe } else { error.sent() };
         let failure = Error::new(error.kind(), message)
             .with_code(code)
             .with_retry(error.retry())
-            .with_sent(error.sent());
+            .with_sent(sent);
         let failure = failure
             .with("cause", format!("the call to {}: {}", self.place, error.message()))
             .with("host", &self.place);
@@ -90,7 +106,7 @@ impl Endpoint {
     ) -> Error {
         let wait = wait.max(refusal.wait_ms.map(Duration::from_millis));
         let retry = wait.map_or(Retry::Soon, Retry::After);
-        let hint = refusal.hint.or_else(|| hint_of_status(status));
+        let hint = meaning(status, refusal, model);
         let error = match hint {
             Some(hint) => self.refused_with_hint(hint, retry, model),
             None => self.refused_with_status(status, retry),
@@ -151,7 +167,6 @@ impl Endpoint {
                 Error::new(ErrorKind::Unavailable, format!("{label} has a fault or is overloaded"))
                     .with_code(codes::FAULT)
                     .with_retry(retry)
-                    .with_sent(Sent::Maybe)
             }
             Hint::WrongPath => {
                 Error::not_found(format!("there is no such interface at {}", self.place))
@@ -228,33 +243,46 @@ impl Endpoint {
     pub(crate) fn fail(&self, fail: Fail, model: &str) -> Error {
         match fail {
             Fail::Garbage(expected) => {
-                let error = Error::unexpected(format!(
-                    "{} answered with something that is not a model answer",
-                    self.names.label
-                ))
-                .with_code(codes::GARBAGE)
-                .with("host", &self.place)
-                .with("expected", expected)
-                .with_sent(Sent::Maybe)
-                .with_fix(format!("check {}", self.names.url));
-                match &self.origins.url {
-                    Some(place) => error.with("where", place),
-                    None => error,
-                }
+                self.garbage().with("expected", expected).with_sent(Sent::Maybe)
             }
             Fail::Refused(status, refusal) => self.refused(status, None, &refusal, model),
         }
     }
 
-    /// The error for an empty answer.
-    pub(crate) fn empty(&self, model: &str, finish: Finish) -> Error {
+    /// The error for a web page in place of an answer. No model was asked.
+    pub(crate) fn web_page(&self) -> Error {
+        self.garbage().with("cause", format!("{} answered with a web page", self.place))
+    }
+
+    fn garbage(&self) -> Error {
+        let error = Error::unexpected(format!(
+            "{} answered with something that is not a model answer",
+            self.names.label
+        ))
+        .with_code(codes::GARBAGE)
+        .with("host", &self.place)
+        .with_fix(format!("check {}", self.names.url));
+        match &self.origins.url {
+            Some(place) => error.with("where", place),
+            None => error,
+        }
+    }
+
+    /// The error for an empty answer. The provider charges for it like for any other.
+    pub(crate) fn empty(&self, model: &str, finish: Finish, usage: Usage) -> Error {
         let error =
             Error::unexpected(format!("{model} at {} answered with nothing", self.names.label))
                 .with_code(codes::EMPTY)
                 .with_sent(Sent::Maybe)
                 .with("host", &self.place);
+        // A service that counts nothing says zero.
+        let error = if usage.input.max(usage.output) > 0 {
+            error.with_spent(Spent { usage, whole: true })
+        } else {
+            error
+        };
         if finish == Finish::Length {
-            error.with_fix("raise MAX_TOKENS: the answer was cut before its first visible word")
+            error.with_fix("raise TEXT_LARGE_MAX_TOKENS (TEXT_SMALL_MAX_TOKENS for the small model): the answer was cut before its first visible word")
         } else {
             error
         }

@@ -23,6 +23,9 @@ impl Gather for Words {
     fn complete(&self) -> bool {
         true
     }
+    fn usage(&self) -> Usage {
+        self.0.usage
+    }
     fn finish(self) -> TextAnswer {
         self.0
     }
@@ -59,6 +62,14 @@ async fn frames_that_hold_nothing_are_silence() {
         (idle.code(), idle.message()),
         (Some(codes::TIMEOUT), "P stopped in the middle of its answer")
     );
+}
+
+#[tokio::test]
+async fn a_broken_answer_says_what_it_used_once_it_was_begun() {
+    let silent = read(vec![""; 100]).await.unwrap_err();
+    assert_eq!((silent.sent(), silent.spent()), (Sent::Maybe, None), "nothing came of it");
+    let broken = read([vec!["word"], vec![""; 100]].concat()).await.unwrap_err();
+    assert!(matches!(broken.spent(), Some(Spent { whole: false, .. })), "{broken:?}");
 }
 
 #[tokio::test]
