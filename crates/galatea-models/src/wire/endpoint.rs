@@ -16,6 +16,10 @@ const ERROR_BODY: Duration = Duration::from_secs(5);
 /// Most bytes read of an error body.
 const MAX_ERROR_BODY: usize = 64 << 10;
 
+/// Media types of web pages (WHATWG HTML §17.1 and §17.3). Captive portals and wrong addresses answer
+/// with one, with a success status; no model service does.
+const PAGES: [&str; 2] = ["text/html", "application/xhtml+xml"];
+
 /// A service's address and how to call it.
 #[derive(Clone)]
 pub struct Endpoint {
@@ -197,7 +201,11 @@ impl Endpoint {
     async fn send(&self, request: Request, call: &Call<'_>) -> Result<Response> {
         let response = request.send().await.map_err(|error| self.transport(error))?;
         if response.is_success() {
-            return Ok(response);
+            return if PAGES.contains(&response.media_type().as_str()) {
+                Err(self.web_page())
+            } else {
+                Ok(response)
+            };
         }
         let (status, wait) = (response.status(), response.retry_after());
         let body = read_error_body(response).await;

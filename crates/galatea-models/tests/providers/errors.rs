@@ -88,6 +88,31 @@ async fn a_wrong_path_is_distinguished_from_a_missing_model() {
 }
 
 #[tokio::test]
+async fn a_404_that_names_no_model_is_about_the_address() {
+    let pair = anthropic().await;
+    let body = r#"{"type":"error","error":{"type":"not_found_error","message":"Not Found"}}"#;
+    let error = pair.fails(&Fault::Status { status: 404, retry_after: None, body }, true).await;
+    assert_eq!(error.code(), Some("GAL-MODEL-URL"));
+    assert!(error.fix().unwrap().contains("ANTHROPIC_BASE_URL"), "{error:?}");
+    assert!(error.to_string().contains("where=ANTHROPIC_BASE_URL"), "{error}");
+    // The list of models names none either.
+    pair.server.answer_with(move |_| Fault::Status { status: 404, retry_after: None, body }.into());
+    assert_eq!(pair.configured.check().await[0].id, "GAL-MODEL-URL");
+}
+
+#[tokio::test]
+async fn a_web_page_names_the_address_and_is_asked_for_once() {
+    let pair = anthropic().await;
+    pair.server.answer_with(|_| Fault::Html.into());
+    let error = ask(&pair.models.large, &request(true)).await.0.unwrap_err();
+    assert_eq!((error.code(), pair.server.count()), (Some("GAL-MODEL-GARBAGE"), 1));
+    let text = error.to_string();
+    assert!(text.contains("web page") && text.contains("where=ANTHROPIC_BASE_URL"), "{text}");
+    assert!(error.fix().unwrap().contains("ANTHROPIC_BASE_URL"));
+    clean(&error);
+}
+
+#[tokio::test]
 async fn a_shown_answer_is_not_begun_again() {
     let pair = openai().await;
     let before = pair.server.count();

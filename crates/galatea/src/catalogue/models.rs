@@ -138,7 +138,7 @@ pub(super) const PAGES: &[Explanation] = &[
     Explanation::new(
         "GAL-MODEL-GARBAGE",
         "The answer is not what this kind of server sends",
-        "The address belongs to something else: a web page, a login portal, another API.",
+        "The address belongs to something else: a web page, a login portal, another API. A web page is not asked for a second time.",
         "Check the base address; for OpenAI-compatible servers it usually ends in /v1.",
     ),
     Explanation::new(
