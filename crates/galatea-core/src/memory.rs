@@ -31,7 +31,9 @@ pub struct Memory {
     /// Free keys; `trust`, `sourceId`, `tags`, …
     #[serde(default)]
     pub metadata: Map<String, Value>,
-    /// When it was said, by the platform's clock, in milliseconds since 1970.
+    /// When it was said, by the platform's clock, in milliseconds since 1970. An answer of the agent
+    /// has the time of the newest message that it answers. Messages of a Room with equal times are in
+    /// the order of their commits.
     pub created_at: Timestamp,
 }
 

@@ -9,9 +9,12 @@ use galatea_core::{
 use galatea_store::{Database, SqliteOptions};
 use galatea_testkit::{clock::ManualClock, models::ScriptedModel};
 use proptest::prelude::*;
-use std::sync::{
-    Arc,
-    atomic::{AtomicUsize, Ordering},
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering},
+    },
+    time::Duration,
 };
 
 use crate::{
@@ -288,4 +291,51 @@ fn estimates_are_what_the_window_counts_or_more() {
         let request = TextRequest::prompt(None, text);
         prop_assert!(Family::Other.request(&request) + 1 >= counted(&request));
     });
+}
+
+/// What the model reads of a conversation: of each message its last two words.
+fn order(request: &TextRequest) -> Vec<String> {
+    let last_two = |text: &str| {
+        let words: Vec<&str> = text.split(' ').collect();
+        words[words.len().saturating_sub(2)..].join(" ")
+    };
+    request.messages.iter().map(|message| last_two(&message.text())).collect()
+}
+
+#[tokio::test]
+async fn an_answer_stands_behind_its_question_whatever_the_clocks_show() {
+    // How far the platform's clock is ahead, and how long after an answer the next question comes.
+    for (ahead, pause) in [(0, 200), (3_000, 500), (-3_000, 500), (0, 5_000)] {
+        let clock = ManualClock::at(Timestamp(1_777_888_800_400));
+        let during = clock.clone();
+        let model = Arc::new(ScriptedModel::answering(move |request| {
+            during.advance(Duration::from_millis(100));
+            let asked = asked_texts(request);
+            let number = asked.split(' ').next_back().unwrap_or_default();
+            Ok(ScriptedModel::text(format!("answer {number}")))
+        }));
+        let house = Plan::new(Arc::clone(&model) as _).clock(clock.shared()).build().await;
+        for n in 1..=4 {
+            // Telegram gives whole seconds.
+            let at = Timestamp((house.clock.now().0 + ahead) / 1_000 * 1_000);
+            let text = format!("question {n}");
+            house.receive(vec![dm("7").message(at, &format!("7-{n}"), &text)]).await;
+            house.quiet().await;
+            clock.advance(Duration::from_millis(pause));
+        }
+        let requests = model.requests();
+        assert_eq!(
+            order(requests.last().unwrap()),
+            [
+                "question 1",
+                "answer 1",
+                "question 2",
+                "answer 2",
+                "question 3",
+                "answer 3",
+                "question 4"
+            ],
+            "{ahead} {pause}"
+        );
+    }
 }

@@ -89,7 +89,7 @@ impl Provider for Memories {
         let query = RecallQuery {
             room: Some(turn.room.id),
             since: summary::reset(turn),
-            before: Some(oldest.created_at),
+            before: Some(shown_from(oldest, turn.message)),
             meanings: said.map(meaning::Said::into_meanings).unwrap_or_default(),
             neighbours: true,
             coverage,
@@ -117,6 +117,13 @@ impl Provider for Memories {
     }
 }
 
+/// The time from which on no message is searched. An answer has the time of its question: where the
+/// oldest message shown is one, its question is not shown, so messages of that time are searched.
+fn shown_from(oldest: &Memory, asked: &Memory) -> Timestamp {
+    let also = i64::from(oldest.created_at < asked.created_at);
+    Timestamp(oldest.created_at.0.saturating_add(also))
+}
+
 /// The best hits that fit, with the messages around them, in the order in which they were written.
 fn render(turn: &Turn<'_>, found: &[Recalled]) -> String {
     if found.is_empty() {
@@ -124,12 +131,14 @@ fn render(turn: &Turn<'_>, found: &[Recalled]) -> String {
     }
     let shown: HashSet<MemoryId> = turn.recent.iter().map(|memory| memory.id).collect();
     let names = names(turn, found);
+    let found: Vec<&Recalled> =
+        found.iter().filter(|hit| !shown.contains(&hit.memory.id)).collect();
     let least = found.first().map_or(0.0, |best| best.score * NEAR_BEST);
     // Few: they are different in every prompt, so no provider of a model caches them.
     let mut left = turn.budget(Section::Memories);
     let mut told: Vec<&Memory> = turn.recent.iter().map(AsRef::as_ref).collect();
-    let mut lines: BTreeMap<(i64, MemoryId), String> = BTreeMap::new();
-    for hit in found.iter().filter(|hit| hit.score >= least) {
+    let mut lines: BTreeMap<OrderKey, String> = BTreeMap::new();
+    for hit in found.into_iter().filter(|hit| hit.score >= least) {
         let Recalled { memory, before, after, .. } = hit;
         let mut is_new = |memory| {
             let gist = Gist::of(memory);
@@ -147,7 +156,7 @@ fn render(turn: &Turn<'_>, found: &[Recalled]) -> String {
                 group.push((order_key(near), line(turn, &names, near, AROUND)));
             }
         }
-        let tokens = |lines: &[((i64, MemoryId), String)]| {
+        let tokens = |lines: &[(OrderKey, String)]| {
             TIME + lines.iter().map(|(_, line)| Family::Other.text(line) + 1).sum::<u64>()
         };
         // The hit without its neighbours, if they are too much.
@@ -162,7 +171,7 @@ fn render(turn: &Turn<'_>, found: &[Recalled]) -> String {
     }
     let mut before: Option<Timestamp> = None;
     let mut text = String::new();
-    for ((at, _), line) in lines {
+    for ((at, ..), line) in lines {
         let at = Timestamp(at);
         if before.is_none_or(|before| at.since(before) > PAUSE) {
             let local = turn.agent.zone.local(at);
@@ -234,8 +243,11 @@ fn hash(word: &str) -> u64 {
     word.chars().flat_map(char::to_lowercase).fold(none, |hash, c| add(hash, c.into()))
 }
 
-fn order_key(memory: &Memory) -> (i64, MemoryId) {
-    (memory.created_at.0, memory.id)
+/// The order in which messages were written: an answer has the time of its question.
+type OrderKey = (i64, bool, MemoryId);
+
+fn order_key(memory: &Memory) -> OrderKey {
+    (memory.created_at.0, memory.entity_id.0 == memory.agent_id.0, memory.id)
 }
 
 fn names(turn: &Turn<'_>, found: &[Recalled]) -> Speakers {

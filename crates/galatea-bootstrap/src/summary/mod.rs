@@ -48,14 +48,15 @@ impl Summary {
 
 /// The newest summaries of the room, the newest first; none from before its conversation was reset.
 pub(crate) async fn newest(turn: &Turn<'_>) -> Result<Vec<Summary>> {
-    let query = MemoryQuery {
-        since: reset(turn),
-        ..MemoryQuery::new(turn.agent.identity.id(), READ)
-            .room(turn.room.id)
-            .kind(MemoryKind::Summaries)
-    };
+    let query = MemoryQuery::new(turn.agent.identity.id(), READ)
+        .room(turn.room.id)
+        .kind(MemoryKind::Summaries);
     let stored = turn.store.shared_memories(&query).await?;
-    let mut found: Vec<Summary> = stored.iter().filter_map(|memory| Summary::of(memory)).collect();
+    let reset = reset(turn);
+    // Both are times of messages. When the summary was made is a time of another clock.
+    let holds = |summary: &Summary| reset.is_none_or(|reset| reset <= summary.until);
+    let mut found: Vec<Summary> =
+        stored.iter().filter_map(|memory| Summary::of(memory)).filter(holds).collect();
     found.sort_by_key(|summary| std::cmp::Reverse(summary.until));
     Ok(found)
 }

@@ -221,3 +221,19 @@ async fn old_messages_come_back_with_day_and_speaker_and_those_around_them_only_
     assert_eq!(scene.shows("MEMORIES").await.text, "");
     assert_eq!(scene.double.tables().asked, asked);
 }
+
+#[tokio::test]
+async fn a_question_that_left_before_its_answer_is_found() {
+    let mut scene = talk(60, 24);
+    let asked_at = scene.recent[0].created_at;
+    {
+        let mut tables = scene.double.tables();
+        let old = tables.memories.iter_mut().rfind(|m| m.created_at < asked_at).unwrap();
+        old.content.text = "the key hangs behind the kettle".into();
+        // An answer has the time of its question.
+        old.created_at = asked_at;
+    }
+    scene.message = scene.message_by(MARIA, "where is the key, behind what?");
+    let shown = scene.shows("MEMORIES").await.text;
+    assert!(shown.contains("the key hangs behind the kettle"), "{shown}");
+}

@@ -1,8 +1,9 @@
 //! Claims rows before their commit, and sends them after it.
 
 use galatea_core::{
-    Address, Clock, Content, Delivery, DeliveryId, Encoded, Memory, MemoryId, MemoryKind,
-    Timestamp, TurnId, store::NewDelivery,
+    Address, Clock, Content, Delivery, DeliveryId, Encoded, Memory, MemoryId, MemoryKind, RoomId,
+    Timestamp, TurnId,
+    store::{MemoryQuery, NewDelivery},
 };
 use serde_json::json;
 use std::{sync::Arc, time::Duration};
@@ -142,7 +143,39 @@ impl Outbox {
             world_id: info.map(|info| info.room.world_id),
             content,
             metadata,
-            created_at: now,
+            created_at: time_of(self.newest(there.room).await, now),
         }
+    }
+
+    /// The time of the newest message of a Room; none where there is none, or it cannot be read.
+    async fn newest(&self, room: RoomId) -> Option<Timestamp> {
+        let agent = self.view.identity.id();
+        let query = MemoryQuery::new(agent, 1).room(room).kind(MemoryKind::Messages);
+        let found = self.store.shared_memories(&query).await.ok()?;
+        found.first().map(|memory| memory.created_at)
+    }
+}
+
+/// Two clocks that keep time differ by less.
+const CLOCKS_DIFFER: Duration = Duration::from_secs(60);
+
+/// The time of a message that answers none. Its Room has the times of its platform's clock: where
+/// its newest message is of this minute by either clock, the message stands behind that one.
+fn time_of(newest: Option<Timestamp>, now: Timestamp) -> Timestamp {
+    let near = |at: &Timestamp| at.since(now).max(now.since(*at)) <= CLOCKS_DIFFER;
+    newest.filter(near).unwrap_or(now)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_message_stands_behind_the_newest_of_this_minute_by_either_clock() {
+        let now = Timestamp(1_000_000);
+        let of = |newest: i64| time_of(Some(Timestamp(newest)), now).0;
+        assert_eq!([of(1_003_000), of(997_000)], [1_003_000, 997_000]);
+        assert_eq!([of(900_000), of(2_000_000)], [1_000_000, 1_000_000]);
+        assert_eq!(time_of(None, now), now);
     }
 }

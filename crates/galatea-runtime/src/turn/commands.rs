@@ -39,7 +39,9 @@ pub(crate) async fn run(engine: &Engine, turn: &Turn<'_>) -> Result<Done> {
         }
         "reset" => {
             let mut metadata = Map::new();
-            metadata.insert("resetAt".into(), json!(turn.now()));
+            // By the clock of the messages, and just behind the command.
+            let after = turn.message.created_at.0.saturating_add(1);
+            metadata.insert("resetAt".into(), json!(after));
             Done {
                 reply: Content::text(
                     "Done. I start this conversation afresh; what was said before is not shown to me any more.",

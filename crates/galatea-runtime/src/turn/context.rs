@@ -228,6 +228,14 @@ impl TurnContext {
         self.merged_memories.iter().chain(std::iter::once(&self.message.entry.memory))
     }
 
+    /// The time of an answer: that of the newest message it answers, by the platform's clock. Messages
+    /// of one time stand in the order of their commits, so the answer stands behind what it answers
+    /// and before what is received later, however far the clocks of platform and machine differ.
+    pub(super) fn answered_at(&self) -> Timestamp {
+        let newest = &self.message.entry.memory;
+        self.merged.iter().map(|w| w.entry.memory.created_at).fold(newest.created_at, Ord::max)
+    }
+
     /// The same, to be changed.
     pub(super) fn memories_mut(&mut self) -> impl Iterator<Item = &mut Memory> {
         self.merged_memories

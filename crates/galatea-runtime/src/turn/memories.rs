@@ -1,8 +1,6 @@
 //! Memories of an answer, and the message it replies to.
 
-use galatea_core::{
-    ActionResult, Content, Memory, MemoryId, MemoryKind, RemoteId, RoomId, Timestamp,
-};
+use galatea_core::{ActionResult, Content, Memory, MemoryId, MemoryKind, RemoteId, RoomId};
 use serde_json::json;
 
 use super::{context::TurnContext, engine::Engine};
@@ -25,7 +23,6 @@ pub(super) fn reply_memory(
     context: &TurnContext,
     room: RoomId,
     content: Content,
-    now: Timestamp,
 ) -> Memory {
     let mut metadata = serde_json::Map::new();
     metadata.insert("type".into(), json!("message"));
@@ -40,7 +37,7 @@ pub(super) fn reply_memory(
         world_id: Some(context.info.room.world_id),
         content,
         metadata,
-        created_at: now,
+        created_at: context.answered_at(),
     }
 }
 
@@ -59,13 +56,10 @@ pub(super) fn result_memory(
     context: &TurnContext,
     room: RoomId,
     result: ActionResult,
-    now: Timestamp,
 ) -> Memory {
     let content = Content { actions: vec![result.action], ..Content::text(result.text) };
-    let mut memory = Memory {
-        kind: MemoryKind::ActionResult,
-        ..reply_memory(engine, context, room, content, now)
-    };
+    let mut memory =
+        Memory { kind: MemoryKind::ActionResult, ..reply_memory(engine, context, room, content) };
     memory.metadata.insert("type".into(), json!("action_result"));
     memory.metadata.insert("success".into(), json!(result.success));
     if !result.data.is_empty() {

@@ -98,7 +98,7 @@ impl<'a> RecordBuilder<'a> {
             let content = self.addressed(content);
             let reply_to = reply_target(self.context).filter(|_| n == 0);
             let room = self.address.room;
-            let mut memory = reply_memory(self.engine, self.context, room, content, self.stamp.at);
+            let mut memory = reply_memory(self.engine, self.context, room, content);
             if tainted && self.context.info.room.kind.is_direct() {
                 memory.metadata.insert(TAINTED.into(), json!(true));
             }
@@ -184,7 +184,7 @@ impl<'a> RecordBuilder<'a> {
         record.usage = context.meter.take();
         record.usage.extend(engine.budget.left());
         record.finished = finished_rows(finished);
-        let memory = |result| result_memory(engine, context, address.room, result, stamp.at);
+        let memory = |result| result_memory(engine, context, address.room, result);
         record.memories.extend(results.into_iter().map(memory));
         let mut prepared = engine.outbox.prepare(parts.rows, stamp);
         engine.outbox.commit_first_as_sending(&mut prepared);
