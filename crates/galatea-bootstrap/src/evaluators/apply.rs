@@ -57,6 +57,15 @@ pub(super) fn change(
     change
 }
 
+/// Gives the first new fact this id, which tells later whether the change was stored.
+pub(super) fn name_first(change: &mut DerivedChange, id: MemoryId) {
+    let Some(first) = change.new.first_mut() else { return };
+    let before = std::mem::replace(&mut first.memory.id, id);
+    for gone in change.superseded.iter_mut().filter(|gone| gone.by == Some(before)) {
+        gone.by = Some(id);
+    }
+}
+
 /// Adds a fact, beside or instead of known ones.
 fn add(change: &mut DerivedChange, new: Derived, known: &[Memory], relation: Relation) {
     let text = new.memory.content.text.as_str();

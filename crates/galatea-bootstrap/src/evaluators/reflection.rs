@@ -6,6 +6,7 @@ use galatea_core::{
     Evaluator, EvaluatorUse, Event, FinishedTurn, Memory, MemoryId, MemoryKind, Relationship,
     RelationshipId, Result, Turn, Variable,
     fact::is_merged,
+    kill_point,
     model::Tier,
     store::{DerivedChange, MemoryQuery, RecallQuery},
 };
@@ -67,7 +68,27 @@ impl Evaluator for Reflection {
     async fn evaluate(&self, finished: &FinishedTurn<'_>) -> Result<()> {
         let turn = finished.turn;
         let Some(interval) = interval(turn)? else { return Ok(()) };
-        let Some(mut talk) = due(&self.0, turn, interval).await? else { return Ok(()) };
+        let Some((talk, cursor)) = due(&self.0, turn, interval).await? else { return Ok(()) };
+        let Err(error) = self.learn(turn, talk, &cursor).await else { return Ok(()) };
+        if let Some(failed) = cursor.failed(&error) {
+            if !failed.is_unlearnt() {
+                tracing::warn!(room = %turn.room.id, error = %error.report(), "reflections on the same messages failed again and again; nothing is learnt from these messages");
+            }
+            store(&self.0, turn, failed).await?;
+        }
+        Err(error)
+    }
+}
+
+impl Reflection {
+    /// Learns from a conversation. Its messages are offered to no further reflection once the facts
+    /// are stored. What follows is done at most once.
+    async fn learn(
+        &self,
+        turn: &Turn<'_>,
+        mut talk: Talk,
+        cursor: &ReflectionCursor,
+    ) -> Result<()> {
         let model = turn.models.text(Tier::TextSmall);
         let agent = turn.agent.identity.id();
         let known = nearest(turn, &talk).await?;
@@ -88,10 +109,18 @@ impl Evaluator for Reflection {
         let members = turn.store.entities_in_room(turn.room.id).await?;
         let people = People::new(turn, &talk, &members);
         let mut change = apply::change(turn, &talk, &people, &known, shown_from, &lesson.facts);
+        if let Some(id) = cursor.first_fact() {
+            apply::name_first(&mut change, id);
+        }
         change.restored = parts_of_replaced(turn, &known, &change).await?;
-        if change != DerivedChange::default() {
+        let changes = change != DerivedChange::default();
+        if changes {
             self.0.learn(turn);
             turn.store.change_derived(agent, &change).await?;
+        }
+        kill_point("reflection.after");
+        store(&self.0, turn, cursor.clone().learnt()).await?;
+        if changes {
             consolidate(&self.0, turn, started.plus(PATIENCE)).await?;
         }
         for tie in lesson.ties.iter().take(MOST_TIES) {
@@ -156,23 +185,42 @@ fn interval(turn: &Turn<'_>) -> Result<Option<u64>> {
     Ok((interval > 0 && !scripted).then_some(interval))
 }
 
-/// What was said since the last reflection, if that is enough for another one. The count starts
-/// again.
-async fn due(cache: &LearningCache, turn: &Turn<'_>, interval: u64) -> Result<Option<Talk>> {
-    let key = format!("reflection:{}", turn.room.id);
-    let stored = turn.cache.get(&key, turn.now()).await?;
-    let last = stored.as_ref().and_then(ReflectionCursor::from_stored).map(Arc::new);
-    cache.note_reflected(turn, last.clone());
-    if !is_enough(turn, last.as_deref(), interval).await? {
+/// What was said since the last reflection, if that is enough for another one, and how far it
+/// reads. The count starts again, also if the model fails, so that it is not called again for every
+/// message: the next reflection reads these messages, too.
+async fn due(
+    cache: &LearningCache,
+    turn: &Turn<'_>,
+    interval: u64,
+) -> Result<Option<(Talk, ReflectionCursor)>> {
+    let stored = turn.cache.get(&key(turn), turn.now()).await?;
+    let mut last = stored.as_ref().and_then(ReflectionCursor::from_stored);
+    cache.note_reflected(turn, last.clone().map(Arc::new));
+    if !is_enough(turn, last.as_ref(), interval).await? {
         return Ok(None);
     }
-    let talk = Talk::since(turn, last.as_deref()).await?;
-    // Stored before the model call, so that a failing model is not called again for every message.
-    let cursor =
-        ReflectionCursor::of(talk.messages.iter().map(AsRef::as_ref), turn.agent.identity.entity());
-    turn.cache.set(&key, &json!(cursor), None).await?;
+    if let Some(fact) = last.as_ref().and_then(ReflectionCursor::first_fact)
+        && !turn.store.derived(turn.agent.identity.id(), &[fact]).await?.is_empty()
+    {
+        last = last.map(ReflectionCursor::learnt);
+    }
+    let begin = last.as_ref().and_then(ReflectionCursor::begin);
+    let talk = Talk::since(turn, begin).await?;
+    let messages = talk.messages.iter().map(AsRef::as_ref);
+    let end = ReflectionCursor::of(messages, turn.agent.identity.entity());
+    let cursor = end.unlearnt(begin, last.as_ref(), MemoryId::fresh());
+    store(cache, turn, cursor.clone()).await?;
+    Ok(Some((talk, cursor)))
+}
+
+fn key(turn: &Turn<'_>) -> String {
+    format!("reflection:{}", turn.room.id)
+}
+
+async fn store(cache: &LearningCache, turn: &Turn<'_>, cursor: ReflectionCursor) -> Result<()> {
+    turn.cache.set(&key(turn), &json!(cursor), None).await?;
     cache.note_reflected(turn, Some(Arc::new(cursor)));
-    Ok(Some(talk))
+    Ok(())
 }
 
 /// Whether at least `interval` messages are newer than the last reflection.

@@ -42,6 +42,8 @@ pub(crate) struct Tables {
     pub(crate) linked: Vec<Vec<EntityId>>,
     pub(crate) tasks: Vec<Task>,
     pub(crate) cache: BTreeMap<String, Value>,
+    /// What each value replaced.
+    pub(crate) cached_before: BTreeMap<String, Value>,
     pub(crate) asked: usize,
     /// How often the models before the present one were asked for.
     pub(crate) older_asked: usize,
@@ -349,7 +351,10 @@ impl CacheStore for Double {
         value: &Value,
         _: Option<Timestamp>,
     ) -> Result<()> {
-        self.asked().cache.insert(key.to_owned(), value.clone());
+        let mut tables = self.asked();
+        if let Some(before) = tables.cache.insert(key.to_owned(), value.clone()) {
+            tables.cached_before.insert(key.to_owned(), before);
+        }
         Ok(())
     }
     async fn forget(&self, _: AgentId, key: &str) -> Result<()> {

@@ -304,6 +304,67 @@ async fn a_model_that_fails_is_not_asked_again_with_every_message() {
 }
 
 #[tokio::test]
+async fn messages_of_a_reflection_that_failed_are_read_by_the_next_one() {
+    let mut scene = after(8);
+    let down = || Err(Error::new(galatea_core::ErrorKind::Unavailable, "overloaded"));
+    // An outage is nobody's fault, however long it takes.
+    for _ in 0..5 {
+        scene.model.enqueue_result(down());
+        assert!(reflects(&scene).await.is_err());
+        say(&mut scene, 8);
+    }
+    scene.model.enqueue(LESSON);
+    reflects(&scene).await.unwrap();
+    let asked = scene.model.requests().last().unwrap().messages[0].text();
+    let numbered = asked.lines().filter(|line| line.starts_with('m')).count();
+    assert_eq!(numbered, 48, "{asked}");
+    assert_eq!(facts(&scene).len(), 2);
+
+    say(&mut scene, 8);
+    scene.model.enqueue("{}");
+    reflects(&scene).await.unwrap();
+    let asked = scene.model.requests().last().unwrap().messages[0].text();
+    let numbered = asked.lines().filter(|line| line.starts_with('m')).count();
+    assert_eq!(numbered, 8, "what was learnt is not read again: {asked}");
+}
+
+#[tokio::test]
+async fn messages_that_no_model_can_read_are_passed_over() {
+    let mut scene = after(8);
+    let mut numbered = Vec::new();
+    for _ in 0..4 {
+        scene.model.enqueue_result(Err(Error::unexpected("down")));
+        assert!(reflects(&scene).await.is_err());
+        let asked = scene.model.requests().last().unwrap().messages[0].text();
+        numbered.push(asked.lines().filter(|line| line.starts_with('m')).count());
+        say(&mut scene, 8);
+    }
+    assert_eq!(numbered, [8, 16, 24, 8]);
+}
+
+#[tokio::test]
+async fn a_reflection_that_ended_in_a_crash_behind_its_commit_is_not_repeated() {
+    let mut scene = after(8);
+    scene.model.enqueue(LESSON);
+    // Its cursor is stored before the model is asked; the one after the commit is lost.
+    reflects(&scene).await.unwrap();
+    {
+        let mut tables = scene.double.tables();
+        let of_room = |(key, _): &(&String, &serde_json::Value)| key.contains("reflection:");
+        let (key, before) = tables.cached_before.iter().find(of_room).unwrap();
+        let (key, before) = (key.clone(), before.clone());
+        tables.cache.insert(key, before);
+    }
+    scene.plugin = galatea_bootstrap::plugin();
+    say(&mut scene, 8);
+    scene.model.enqueue("{}");
+    reflects(&scene).await.unwrap();
+    let asked = scene.model.requests().last().unwrap().messages[0].text();
+    let numbered = asked.lines().filter(|line| line.starts_with('m')).count();
+    assert_eq!((numbered, facts(&scene).len()), (8, 2), "{asked}");
+}
+
+#[tokio::test]
 async fn nonsense_and_floods_are_harmless() {
     let mut scene = after(8);
     let flood: Vec<_> = (0..1_000)
