@@ -1,4 +1,4 @@
-//! Runs the parser of one document in a process of its own, and survives whatever the document does
+//! Reads one document in a process of its own, and survives whatever the document does
 //! to it.
 
 use galatea_core::{Error, ErrorKind, Result};
@@ -9,25 +9,32 @@ use std::{
     time::Duration,
 };
 use tokio::{
-    io::{AsyncReadExt, AsyncWriteExt},
+    io::{AsyncBufRead, AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader},
     process::Command,
     sync::Semaphore,
 };
 
 use crate::{
-    document::{Document, Limits, too_large, unreadable},
+    document::{Limits, too_large, unreadable},
     format::Format,
-    parse, sandbox, wire,
+    pieces::{Pieces, pieces},
+    sandbox,
+    wire::Receiver,
 };
 
 /// Longest time for one document, with the start of the process.
 const WALL: Duration = Duration::from_secs(30);
-/// Most bytes read from the child: text within [`Limits`], as JSON with its headings.
-const OUTPUT: u64 = 64 << 20;
+/// Most bytes read from the child: pieces within [`Limits`], as JSON with their headings.
+const OUTPUT: u64 = 48 << 20;
+/// Most bytes of one line from the child. A piece has some 2 KiB.
+const LINE: u64 = 64 << 10;
 /// Most bytes read from the child's standard error, which says why it ended.
 const ERROR_OUTPUT: u64 = 4 << 10;
 /// Children at once. One document may take 256 MiB.
 const AT_ONCE: usize = 1;
+/// Plain text up to this size, in bytes, is read in this process: in milliseconds, in one pass, and
+/// in a few times its memory. To start a child takes longer, which thousands of notes would add up.
+const SMALL: usize = 64 << 10;
 
 /// Reads documents. Clones share the bound on processes.
 #[derive(Clone)]
@@ -52,15 +59,16 @@ impl Parser {
         self.limits
     }
 
-    /// Reads a document.
+    /// Reads a document and cuts it into pieces.
     ///
     /// # Errors
     /// `Invalid` for a document that cannot be read, `TooLong` for one beyond the limits of size,
     /// memory or time, `Unavailable` if the child cannot be started.
-    pub async fn parse(&self, format: Format, bytes: Vec<u8>) -> Result<Document> {
-        if bytes.len() > self.limits.bytes || bytes.is_empty() || !format.needs_child() {
+    pub async fn parse(&self, format: Format, bytes: Vec<u8>) -> Result<Pieces> {
+        let small = bytes.len() <= SMALL && !format.needs_child();
+        if bytes.len() > self.limits.bytes || bytes.is_empty() || small {
             let limits = self.limits;
-            return tokio::task::spawn_blocking(move || parse(format, &bytes, limits))
+            return tokio::task::spawn_blocking(move || pieces(format, &bytes, limits))
                 .await
                 .map_err(|crash| Error::unexpected("the parser crashed").with_source(crash))?;
         }
@@ -73,7 +81,7 @@ impl Parser {
         })
     }
 
-    async fn run(&self, format: Format, bytes: Vec<u8>) -> Result<Document> {
+    async fn run(&self, format: Format, bytes: Vec<u8>) -> Result<Pieces> {
         let mut child = Command::new(&*self.program)
             .arg(sandbox::COMMAND)
             .arg(format.as_str())
@@ -97,18 +105,32 @@ impl Parser {
             let _ = input.write_all(&bytes).await;
             drop(input);
         };
-        let (mut read, mut words) = (Vec::new(), Vec::new());
-        let (mut output, mut errors) = (output.take(OUTPUT + 1), errors.take(ERROR_OUTPUT));
-        let (_, read_outcome, _) =
-            tokio::join!(write, output.read_to_end(&mut read), errors.read_to_end(&mut words));
-        read_outcome.map_err(|error| not_started().with("cause", error))?;
-        if u64::try_from(read.len()).unwrap_or(u64::MAX) > OUTPUT {
-            return Err(too_large("the document has more text than is read"));
-        }
+        let mut words = Vec::new();
+        let (output, mut errors) = (output.take(OUTPUT), errors.take(ERROR_OUTPUT));
+        let receive = receive(BufReader::new(output), self.limits.pieces);
+        let (_, received, _) = tokio::join!(write, receive, errors.read_to_end(&mut words));
+        let received = received?;
         let status = child.wait().await.map_err(|error| not_started().with("cause", error))?;
-        match wire::decode(&read)? {
-            Some(document) if status.success() => Ok(document),
+        match received {
+            Some(pieces) if status.success() => Ok(pieces),
             _ => Err(died(status, &String::from_utf8_lossy(&words))),
+        }
+    }
+}
+
+/// Reads the child's pieces as they come, so that no more than one line is held beside them. `None`
+/// if they are incomplete, because the child died, or beyond what a child sends.
+async fn receive(mut output: impl AsyncBufRead + Unpin, most: usize) -> Result<Option<Pieces>> {
+    let (mut receiver, mut line) = (Receiver::new(most), Vec::new());
+    loop {
+        line.clear();
+        let mut bounded = (&mut output).take(LINE);
+        let read = bounded.read_until(b'\n', &mut line).await;
+        if read.map_err(|error| not_started().with("cause", error))? == 0 {
+            return Ok(None);
+        }
+        if let Some(end) = receiver.take(&line)? {
+            return Ok(end);
         }
     }
 }

@@ -1,33 +1,54 @@
 //! Cuts blocks into pieces of 200 to 400 tokens, at the boundaries of the document itself.
 
-use galatea_core::tokens::Family;
+use galatea_core::Result;
+use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 use std::fmt::Write as _;
-use unicode_segmentation::UnicodeSegmentation;
 
-use crate::document::{Block, BlockKind, Document};
+use crate::{
+    document::{Block, BlockKind, Document, too_large},
+    fit::{TOKEN, shorten, size, split_at_words},
+    sentence::{is_ended, sentences},
+};
 
-/// Largest piece in tokens, heading included. Pieces of 200 to 400 find best (Chroma, "Evaluating
+/// Largest piece, headings included. Pieces of 200 to 400 tokens find best (Chroma, "Evaluating
 /// chunking strategies").
-const MOST: u64 = 400;
-/// A piece of fewer tokens continues under the next heading.
-const LEAST: u64 = 120;
-/// A row of more tokens is cut between words after all: no embedding model takes it whole.
-const LONGEST_ROW: u64 = 1_200;
+const MOST: u64 = 400 * TOKEN;
+/// A smaller piece continues under the next heading.
+const LEAST: u64 = 120 * TOKEN;
+/// Largest piece that a further heading enters as a line, with that line: its text must fit, too.
+const MOST_LINES: u64 = 200 * TOKEN;
+/// Largest path of headings. Longer ones are cut, so that three quarters of a piece are text.
+const LONGEST_PATH: u64 = 100 * TOKEN;
+/// Largest header that every piece of a table repeats. A longer one is a row like the others:
+/// otherwise most of the text to store, embed and show would be header.
+const LONGEST_HEADER: u64 = 150 * TOKEN;
 /// Between the parts of a heading path.
 pub(crate) const PATH: &str = " › ";
 
 /// A piece of a document.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Chunk {
     /// The headings above its text, outermost first.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub heading: Vec<String>,
-    /// The page it begins on.
+    /// The page its text is on. The last sentence may end on the next page.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub page: Option<u32>,
     /// Its text.
     pub text: String,
-    /// SHA-256 of heading and text in hexadecimal. Equal pieces have equal hashes.
+    /// SHA-256 of heading and text in hexadecimal. Equal pieces have equal hashes. The child does
+    /// not send it: a document that has taken it over could pass for another.
+    #[serde(skip)]
     pub hash: String,
+}
+
+impl Chunk {
+    /// A piece with its hash.
+    pub(crate) fn new(heading: Vec<String>, page: Option<u32>, text: String) -> Self {
+        let hash = hash(&[heading.join(PATH).as_bytes(), text.as_bytes()]);
+        Self { heading, page, text, hash }
+    }
 }
 
 /// SHA-256 in hexadecimal.
@@ -43,286 +64,224 @@ pub fn hash(parts: &[&[u8]]) -> String {
     })
 }
 
-/// Cuts a document into pieces. Pure.
-pub fn chunks(document: &Document) -> Vec<Chunk> {
-    let mut cutter = Cutter::default();
-    for block in &document.blocks {
-        cutter.block(block);
+/// Cuts a document into pieces, `most` at most. Time and memory are linear in its text. Pure.
+///
+/// # Errors
+/// `TooLong` for a document with more pieces, as soon as that is known.
+pub(crate) fn chunks(document: Document, most: usize) -> Result<Vec<Chunk>> {
+    let mut cutter = Cutter { most, ..Cutter::default() };
+    for block in document.blocks {
+        cutter.block(block)?;
     }
-    cutter.flush();
-    cutter.done
+    cutter.flush()?;
+    Ok(cutter.done)
 }
 
 #[derive(Default)]
 struct Cutter {
     done: Vec<Chunk>,
+    most: usize,
     heading: Vec<String>,
     page: Option<u32>,
     text: String,
     /// The text has more than lines of headings.
     has_body: bool,
-    tokens: u64,
+    size: u64,
     last: Vec<String>,
 }
 
-fn tokens(text: &str) -> u64 {
-    Family::Other.text(text)
+/// Where the text of a block stands, and how much fits into one piece there.
+struct Site {
+    heading: Vec<String>,
+    page: Option<u32>,
+    room: u64,
 }
 
 impl Cutter {
-    fn block(&mut self, block: &Block) {
-        if block.heading != self.last {
-            self.go_under(&block.heading);
-        }
-        let room = MOST.saturating_sub(tokens(&block.heading.join(PATH))).max(MOST / 2);
-        match &block.kind {
-            BlockKind::Prose => self.pieces(sentences(&block.text, room), " ", room, block),
-            BlockKind::Code => {
-                let lines = block.text.lines().flat_map(|line| split_at_words(line, room));
-                self.pieces(lines.collect(), "\n", room, block);
+    fn block(&mut self, block: Block) -> Result<()> {
+        let heading = within_path(block.heading);
+        let room = MOST.saturating_sub(size(&heading.join(PATH)));
+        let site = Site { heading, page: block.page, room };
+        let mut text = block.text.as_str();
+        // A piece with text of two pages could be cited with one of them only.
+        if self.page != site.page && !self.text.is_empty() {
+            if block.kind == BlockKind::Prose && site.heading == self.last {
+                text = self.end_sentence(text, room);
             }
-            BlockKind::Table { header } => self.rows(header, &block.text, room, block),
+            self.restart(&site)?;
+        }
+        if site.heading != self.last {
+            self.go_under(&site.heading)?;
+        }
+        match &block.kind {
+            _ if text.is_empty() => Ok(()),
+            BlockKind::Prose => self.prose(text, &site),
+            BlockKind::Code => self.code(text, &site),
+            BlockKind::Table { header } => self.rows(header, text, &site),
         }
     }
 
+    /// Ends a sentence that the end of a page interrupts, so that a piece has it whole. Returns what
+    /// follows it.
+    fn end_sentence<'a>(&mut self, text: &'a str, room: u64) -> &'a str {
+        let goes_on = text.starts_with(|c: char| c.is_alphabetic() && !c.is_uppercase());
+        let line = text.lines().next().unwrap_or_default();
+        let end = sentences(line).next().map_or(0, str::len);
+        let (rest_of_sentence, more) = text.split_at(end);
+        let fits = self.size + size(" ") + size(rest_of_sentence) <= room;
+        if is_ended(&self.text) || !goes_on || !fits {
+            return text;
+        }
+        // A word that is divided at the end of the page.
+        let divided = self.text.ends_with('-') && text.starts_with(char::is_lowercase);
+        if divided {
+            self.text.pop();
+        }
+        self.push(rest_of_sentence.trim_end(), if divided { "" } else { " " });
+        more.trim_start()
+    }
+
     /// A new heading. Small pieces go on, with the heading as a line of their text.
-    fn go_under(&mut self, heading: &[String]) {
+    fn go_under(&mut self, heading: &[String]) -> Result<()> {
         let common = self.heading.iter().zip(heading).take_while(|(a, b)| a == b).count();
         // Pieces of different chapters stay apart, however small they are.
         let related = common > 0 || self.heading.is_empty() && self.text.is_empty();
-        if self.tokens >= LEAST || !related {
-            self.flush();
+        let line = |path: &[String]| format!("# {}", path.join(PATH));
+        let (own, new) = (line(&self.heading[common..]), line(&heading[common..]));
+        let lines = size(&own) + size(&new) + size("\n\n\n");
+        if self.size >= LEAST || self.size + lines > MOST_LINES || !related {
+            self.flush()?;
         }
         if self.text.is_empty() {
             self.heading = heading.to_vec();
         } else {
-            let own = self.heading.split_off(common);
             // The piece now stands under the common headings only, so its own become lines.
-            if !own.is_empty() && !self.text.starts_with('#') {
-                self.text.insert_str(0, &format!("# {}\n", own.join(PATH)));
+            if self.heading.len() > common && !self.text.starts_with('#') {
+                self.text.insert_str(0, &format!("{own}\n"));
+                self.size += size(&own) + size("\n");
             }
-            let line = format!("# {}", heading[common..].join(PATH));
-            self.push(&line, "\n\n");
+            self.heading.truncate(common);
+            if heading.len() > common {
+                self.push(&new, "\n\n");
+            }
         }
         self.last = heading.to_vec();
+        Ok(())
     }
 
-    fn pieces(&mut self, pieces: Vec<&str>, separator: &str, room: u64, block: &Block) {
-        for (n, piece) in pieces.into_iter().enumerate() {
-            if self.tokens + tokens(piece) > room {
-                self.restart(block);
-            }
-            self.begin(block);
-            self.push(piece, if n == 0 { "\n\n" } else { separator });
-            self.has_body |= !piece.trim().is_empty();
+    /// Whole paragraphs if they fit, otherwise sentences.
+    fn prose(&mut self, text: &str, site: &Site) -> Result<()> {
+        if size(text) <= site.room {
+            return self.part(text, "\n\n", site);
         }
+        let mut first = "\n\n";
+        for line in text.lines() {
+            for sentence in sentences(line) {
+                for part in split_at_words(sentence.trim(), site.room) {
+                    self.part(part, first, site)?;
+                    first = " ";
+                }
+            }
+            first = "\n";
+        }
+        Ok(())
     }
 
-    fn rows(&mut self, header: &str, rows: &str, room: u64, block: &Block) {
+    fn code(&mut self, text: &str, site: &Site) -> Result<()> {
+        let mut first = "\n\n";
+        for line in text.lines() {
+            if size(line) <= site.room {
+                self.part(line, first, site)?;
+            } else {
+                for part in split_at_words(line, site.room) {
+                    self.part(part, first, site)?;
+                }
+            }
+            first = "\n";
+        }
+        Ok(())
+    }
+
+    fn part(&mut self, part: &str, separator: &str, site: &Site) -> Result<()> {
+        if self.size + size(separator) + size(part) > site.room {
+            self.restart(site)?;
+        }
+        self.begin(site);
+        self.push(part, separator);
+        self.has_body |= !part.trim().is_empty();
+        Ok(())
+    }
+
+    fn rows(&mut self, header: &str, rows: &str, site: &Site) -> Result<()> {
+        let repeated = if size(header) <= LONGEST_HEADER { header } else { "" };
+        let first = if repeated.is_empty() { header } else { "" };
+        // The header, an empty line before it, and a line break behind it.
+        let with_header = size(repeated) + size("\n\n\n");
         let mut fresh = true;
-        for row in rows.lines() {
-            for part in
-                split_at_words(row, if tokens(row) > LONGEST_ROW { room } else { LONGEST_ROW })
-            {
-                if self.tokens + tokens(part) + if fresh { tokens(header) } else { 0 } > room {
-                    self.restart(block);
+        for row in first.lines().chain(rows.lines()) {
+            for part in split_at_words(row, site.room - with_header) {
+                let needed = size("\n") + size(part) + if fresh { with_header } else { 0 };
+                if self.size + needed > site.room {
+                    self.restart(site)?;
                     fresh = true;
                 }
-                self.begin(block);
-                if std::mem::take(&mut fresh) && !header.is_empty() {
-                    self.push(header, "\n\n");
+                self.begin(site);
+                if std::mem::take(&mut fresh) && !repeated.is_empty() {
+                    self.push(repeated, "\n\n");
                 }
                 self.push(part, "\n");
                 self.has_body |= !part.trim().is_empty();
             }
         }
+        Ok(())
     }
 
-    fn begin(&mut self, block: &Block) {
+    fn begin(&mut self, site: &Site) {
         if self.text.is_empty() {
-            self.page = block.page;
+            self.page = site.page;
         }
     }
 
-    fn restart(&mut self, block: &Block) {
-        self.flush();
-        self.heading = block.heading.clone();
+    fn restart(&mut self, site: &Site) -> Result<()> {
+        self.flush()?;
+        self.heading = site.heading.clone();
+        Ok(())
     }
 
     fn push(&mut self, text: &str, separator: &str) {
         if !self.text.is_empty() {
             self.text.push_str(separator);
+            self.size += size(separator);
         }
         self.text.push_str(text);
-        self.tokens += tokens(text);
+        self.size += size(text);
     }
 
-    fn flush(&mut self) {
+    fn flush(&mut self) -> Result<()> {
         let text = std::mem::take(&mut self.text);
-        self.tokens = 0;
+        self.size = 0;
         // A heading without text makes no chunk. A document may consist of comments (`# …`), so the
         // text does not tell.
         if !std::mem::take(&mut self.has_body) {
-            return;
+            return Ok(());
         }
-        let heading = self.heading.clone();
-        let hash = hash(&[heading.join(PATH).as_bytes(), text.as_bytes()]);
-        self.done.push(Chunk { heading, page: self.page, text, hash });
+        if self.done.len() >= self.most {
+            return Err(too_large("the document has more text than is read")
+                .with("limit", format!("{} pieces", self.most)));
+        }
+        self.done.push(Chunk::new(self.heading.clone(), self.page, text));
+        Ok(())
     }
 }
 
-/// Sentences and list items, each within `room` tokens.
-fn sentences(text: &str, room: u64) -> Vec<&str> {
-    if tokens(text) <= room {
-        return vec![text];
+/// A path of headings within [`LONGEST_PATH`], each cut to its share if they are longer together.
+fn within_path(heading: Vec<String>) -> Vec<String> {
+    if size(&heading.join(PATH)) <= LONGEST_PATH {
+        return heading;
     }
-    text.lines()
-        .flat_map(|line| line.split_sentence_bounds())
-        .map(str::trim)
-        .filter(|sentence| !sentence.is_empty())
-        .flat_map(|sentence| split_at_words(sentence, room))
-        .collect()
-}
-
-/// Whether a text has more than `room` tokens. A token has three bytes at most, so a long text need
-/// not be counted.
-fn beyond(text: &str, room: u64) -> bool {
-    u64::try_from(text.len()).unwrap_or(u64::MAX) > 3 * room || tokens(text) > room
-}
-
-/// Parts of a text within `room` tokens, cut between words, or inside of one that is too long.
-fn split_at_words(text: &str, room: u64) -> Vec<&str> {
-    if tokens(text) <= room {
-        return vec![text];
-    }
-    let (mut parts, mut start, mut end) = (Vec::new(), 0, 0);
-    for (at, word) in text.split_word_bound_indices() {
-        let next = at + word.len();
-        if beyond(&text[start..next], room) && end > start {
-            parts.push(text[start..end].trim());
-            start = end;
-        }
-        end = next;
-        // A single word of any length, such as encoded data.
-        while beyond(&text[start..end], room) {
-            let most = usize::try_from(room).unwrap_or(usize::MAX);
-            let cut = text[start..end].char_indices().nth(most).map_or(end, |(at, _)| start + at);
-            if cut == end {
-                break;
-            }
-            parts.push(&text[start..cut]);
-            start = cut;
-        }
-    }
-    parts.push(text[start..].trim());
-    parts.retain(|part| !part.is_empty());
-    parts
+    let share = LONGEST_PATH / (heading.len() as u64).max(1);
+    heading.iter().map(|part| shorten(part, share.saturating_sub(size(PATH)))).collect()
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use proptest::prelude::*;
-
-    fn block(heading: &[&str], kind: BlockKind, text: impl Into<String>) -> Block {
-        Block {
-            heading: heading.iter().map(|h| (*h).to_owned()).collect(),
-            page: None,
-            kind,
-            text: text.into(),
-        }
-    }
-
-    fn cut(blocks: Vec<Block>) -> Vec<Chunk> {
-        chunks(&Document { title: None, blocks })
-    }
-
-    #[test]
-    fn comments_are_no_headings() {
-        let comments = "# Copyright Ann\n# All rights reserved";
-        for kind in [BlockKind::Code, BlockKind::Prose, BlockKind::Table { header: String::new() }]
-        {
-            let pieces = cut(vec![block(&[], kind.clone(), comments)]);
-            assert_eq!(pieces.len(), 1, "{kind:?}");
-            assert!(pieces[0].text.contains("Copyright Ann"), "{kind:?}");
-        }
-    }
-
-    #[test]
-    fn pieces_are_neither_tiny_nor_large_and_keep_their_headings() {
-        let sentence = "The lighthouse keeper wrote a line into the book every evening. ";
-        let blocks = vec![
-            block(&["Coast"], BlockKind::Prose, "A short beginning."),
-            block(&["Coast", "Light"], BlockKind::Prose, sentence.repeat(60)),
-            block(&["Harbour"], BlockKind::Prose, "Boats."),
-        ];
-        let pieces = cut(blocks);
-        assert!(pieces[0].text.starts_with("A short beginning.\n\n# Light\n\nThe lighthouse"));
-        assert_eq!(pieces[0].heading, ["Coast"]);
-        assert_eq!(pieces[1].heading, ["Coast", "Light"]);
-        let last = pieces.last().unwrap();
-        assert_eq!(
-            (last.heading.as_slice(), last.text.as_str()),
-            (["Harbour".to_owned()].as_slice(), "Boats.")
-        );
-        let long = &pieces[..pieces.len() - 2];
-        assert!(
-            long.iter().all(|p| (200..=MOST).contains(&tokens(&p.text))),
-            "{:?}",
-            long.iter().map(|p| tokens(&p.text)).collect::<Vec<_>>()
-        );
-        assert!(pieces.iter().all(|piece| piece.text.ends_with('.')), "cut between sentences");
-    }
-
-    #[test]
-    fn rows_stay_whole_and_every_piece_repeats_the_header() {
-        let rows: Vec<String> =
-            (0..100).map(|n| format!("part {n} | a screw of steel | {n} mm")).collect();
-        let kind = BlockKind::Table { header: "name | what | size".into() };
-        let pieces = cut(vec![block(&[], kind, rows.join("\n"))]);
-        assert!(pieces.len() > 2);
-        let mut seen = Vec::new();
-        for piece in &pieces {
-            let (header, body) = piece.text.split_once('\n').unwrap();
-            assert_eq!(header, "name | what | size");
-            seen.extend(body.lines().map(str::to_owned));
-        }
-        assert_eq!(seen, rows);
-    }
-
-    #[test]
-    fn a_megabyte_without_a_space_is_cut_in_one_pass() {
-        let pieces = cut(vec![block(&[], BlockKind::Prose, "a".repeat(1 << 20))]);
-        let letters = |piece: &Chunk| piece.text.matches('a').count();
-        assert_eq!(pieces.iter().map(letters).sum::<usize>(), 1 << 20);
-    }
-
-    #[test]
-    fn equal_text_under_equal_headings_has_one_hash() {
-        let of = |heading| cut(vec![block(&[heading], BlockKind::Prose, "Same.")])[0].hash.clone();
-        assert_eq!(of("A"), of("A"));
-        assert_ne!(of("A"), of("B"));
-        assert_eq!(of("A").len(), 64);
-    }
-
-    proptest! {
-        #![proptest_config(ProptestConfig { cases: 64, ..ProptestConfig::default() })]
-        #[test]
-        fn nothing_is_lost_and_nothing_is_too_large(
-            texts in prop::collection::vec(("[a-c]{1}", "[a-zé日. \n|]{0,900}", 0..3_u8), 0..12),
-            long in "[a-z]{0,4000}",
-        ) {
-            let mut blocks: Vec<Block> = texts.iter().map(|(heading, text, kind)| {
-                let kind = match kind { 0 => BlockKind::Prose, 1 => BlockKind::Code, _ => BlockKind::Table { header: String::new() } };
-                block(&[heading], kind, text.clone())
-            }).collect();
-            blocks.push(block(&[], BlockKind::Prose, long));
-            let letters = |text: &str| text.chars().filter(|c| !c.is_whitespace()).count();
-            let given: usize = blocks.iter().map(|b| letters(&b.text)).sum();
-            let pieces = cut(blocks);
-            let kept: usize = pieces.iter().map(|p| p.text.lines().filter(|l| !l.starts_with("# ")).map(letters).sum::<usize>()).sum();
-            prop_assert_eq!(given, kept);
-            prop_assert!(pieces.iter().all(|p| tokens(&p.text) <= LONGEST_ROW + MOST));
-        }
-    }
-}
+mod tests;

@@ -41,9 +41,9 @@ pub enum BlockKind {
     Prose,
     /// Lines of code: may be cut between lines.
     Code,
-    /// Rows, one per line: may be cut between rows; the header is repeated.
+    /// Rows, one per line: may be cut between rows.
     Table {
-        /// The header row.
+        /// The header row. Pieces repeat it unless it is too long.
         header: String,
     },
 }
@@ -70,6 +70,8 @@ pub struct Limits {
     pub depth: usize,
     /// Bytes of one row of a table.
     pub row: usize,
+    /// Pieces. A text of 8 MiB has about 8,000.
+    pub pieces: usize,
 }
 
 impl Default for Limits {
@@ -86,6 +88,7 @@ impl Default for Limits {
             ratio: 200,
             depth: 200,
             row: 64 << 10,
+            pieces: 20_000,
         }
     }
 }
@@ -149,7 +152,11 @@ impl Writer {
         if text.trim().is_empty() {
             return Ok(());
         }
-        self.bytes += text.len();
+        let header = match &kind {
+            BlockKind::Table { header } => header.len(),
+            BlockKind::Prose | BlockKind::Code => 0,
+        };
+        self.bytes += header + text.len();
         if self.bytes > self.limits.text || self.document.blocks.len() >= self.limits.blocks {
             return Err(too_large("the document has more text than is read")
                 .with("limit", format!("{} MiB", self.limits.text >> 20)));

@@ -9,10 +9,12 @@ use std::{
 use zip::{CompressionMethod, ZipWriter, write::SimpleFileOptions};
 
 use crate::{
-    chunk,
+    chunk::chunks,
     document::{Document, Limits, TOO_LARGE, UNREADABLE},
     format::Format,
-    parse, wire,
+    parse::parse,
+    pieces::Pieces,
+    wire::{Receiver, send},
 };
 
 /// Plain text, in any encoding.
@@ -84,20 +86,35 @@ fn check(outcome: galatea_core::Result<Document>) {
             let text: usize = document.blocks.iter().map(|block| block.text.len()).sum();
             assert!(text <= limits.text && document.blocks.len() <= limits.blocks);
             assert!(document.blocks.iter().all(|block| !block.text.trim().is_empty()));
-            let sent = wire::encode(Ok(document.clone()));
-            assert_eq!(wire::decode(sent.as_bytes()).ok().flatten().as_ref(), Some(&document));
-            let pieces = chunk::chunks(&document);
-            assert!(!pieces.is_empty(), "a document without pieces");
-            assert!(pieces.iter().all(|piece| !piece.text.trim().is_empty()), "{pieces:?}");
+            let title = document.title.clone();
+            let chunks = match chunks(document, limits.pieces) {
+                Ok(chunks) => chunks,
+                Err(error) => return assert_eq!(error.code(), Some(TOO_LARGE), "{error:?}"),
+            };
+            assert!(!chunks.is_empty(), "a document without pieces");
+            assert!(chunks.iter().all(|piece| !piece.text.trim().is_empty()), "{chunks:?}");
+            let pieces = Pieces { title, chunks };
+            assert_eq!(received(Ok(pieces.clone())).ok().flatten(), Some(pieces));
         }
         Err(error) => {
             let code = if error.kind() == ErrorKind::TooLong { TOO_LARGE } else { UNREADABLE };
             assert_eq!(error.code(), Some(code), "{error:?}");
             let kind = error.kind();
-            let received = wire::decode(wire::encode(Err(error)).as_bytes()).err();
-            assert_eq!(received.map(|error| error.kind()), Some(kind));
+            assert_eq!(received(Err(error)).err().map(|error| error.kind()), Some(kind));
         }
     }
+}
+
+/// What reaches the parent.
+fn received(outcome: galatea_core::Result<Pieces>) -> galatea_core::Result<Option<Pieces>> {
+    let (mut lines, mut receiver) = (Vec::new(), Receiver::new(Limits::default().pieces));
+    assert!(send(outcome, &mut lines).is_ok());
+    for line in lines.split_inclusive(|byte| *byte == b'\n') {
+        if let Some(end) = receiver.take(line)? {
+            return Ok(end);
+        }
+    }
+    Ok(None)
 }
 
 /// An archive of these entries, not compressed. Empty if it cannot be written.

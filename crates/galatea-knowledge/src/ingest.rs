@@ -10,18 +10,16 @@ use std::{collections::HashMap, path::Path, time::Duration};
 
 use self::read::{Bytes, allowed, read};
 use crate::{
-    chunk::{chunks, hash},
-    document::{Document, too_large},
+    chunk::hash,
     format::Format,
     library::{Library, Progress, Step},
-    rows::{Problem, Record, Stored, document_id, fragments, shared_agent},
+    pieces::Pieces,
+    rows::{Problem, READING, Record, Stored, document_id, fragments, shared_agent},
     scan::{Item, What},
 };
 
 /// Rows stored or deleted in one commit.
 const AT_ONCE: usize = 100;
-/// Most pieces of one document: a text of 8 MiB has about 8,000.
-const MOST_PIECES: usize = 20_000;
 /// How long an address is taken as it was read.
 const FRESH: Duration = Duration::from_secs(24 * 3600);
 /// How long an address that could not be read is left alone.
@@ -57,7 +55,9 @@ pub(crate) async fn item(
         owner: own,
         record: Record { key: item.key.clone(), ..Record::default() },
     });
-    let complete = document.record.pending.is_empty() && document.record.stale.is_empty();
+    let complete = document.record.pending.is_empty()
+        && document.record.stale.is_empty()
+        && document.record.reading == READING;
     if complete && is_fresh(library, item, &document.record, known) {
         return Ok(Outcome { document, read: false, pieces: 0 });
     }
@@ -93,16 +93,9 @@ pub(crate) async fn item(
     };
     document.record.problem = None;
     let rows = match parsed {
-        Ok(Some((document_, name))) => {
-            document.record.title = title_of(&name, document_.title.as_deref());
-            let chunks = chunks(&document_);
-            if chunks.len() > MOST_PIECES {
-                document.record.problem =
-                    Some(Problem::of(&too_large("the document has more text than is read")));
-                Vec::new()
-            } else {
-                fragments(&document, &chunks, now)
-            }
+        Ok(Some((pieces, name))) => {
+            document.record.title = title_of(&name, pieces.title.as_deref());
+            fragments(&document, &pieces.chunks, now)
         }
         Ok(None) => Vec::new(),
         Err(error) => {
@@ -140,6 +133,7 @@ fn describe(
     now: Timestamp,
 ) {
     record.origin = item.source.origin;
+    record.reading = READING;
     record.modified = match &item.what {
         What::File { modified, .. } => modified.0,
         What::Lines(_) => 0,
@@ -288,7 +282,7 @@ fn is_fresh(
     }
 }
 
-async fn parse(library: &Library, read: Bytes) -> Result<(Document, String)> {
+async fn parse(library: &Library, read: Bytes) -> Result<(Pieces, String)> {
     let Bytes { bytes, name, format } = read;
     let format = match format {
         Some(format) => format,

@@ -17,6 +17,10 @@ use crate::{
 /// Key of a document's record in its content.
 const RECORD: &str = "knowledge";
 
+/// How documents are read and cut. A document of another reading is read again, and keeps the pieces
+/// that stay the same. Raise it when stored pieces are wrong: the others are embedded again.
+pub(crate) const READING: u32 = 1;
+
 /// The agent under which shared documents are stored. Every agent of the database searches it; an
 /// agent changes only those documents that it brought itself.
 pub fn shared_agent() -> AgentId {
@@ -38,6 +42,8 @@ pub struct Record {
     pub hash: String,
     /// Its bytes.
     pub size: u64,
+    /// The [`READING`] that made its pieces; 0 of versions that did not note it.
+    pub reading: u32,
     /// When the file was changed last, or the address was read.
     pub modified: i64,
     /// Its pieces, in reading order.

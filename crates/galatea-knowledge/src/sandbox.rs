@@ -1,14 +1,14 @@
-//! The child process that reads one document. It gives up its rights before it looks at the first
+//! The child process that reads one document and cuts it into pieces. It gives up its rights before it looks at the first
 //! byte.
 
 use nix::sys::resource::{Resource, setrlimit};
 use std::{
     ffi::OsString,
-    io::{Read, Write},
+    io::{BufWriter, Read, Write},
     process::ExitCode,
 };
 
-use crate::{document::Limits, format::Format, parse, wire};
+use crate::{document::Limits, format::Format, pieces::pieces, wire};
 
 /// The program's hidden command that runs the child.
 pub const COMMAND: &str = "parse-document";
@@ -44,8 +44,10 @@ fn run(format: Format) -> ExitCode {
     if std::io::stdin().lock().take(most).read_to_end(&mut bytes).is_err() {
         return ExitCode::FAILURE;
     }
-    let lines = wire::encode(parse(format, &bytes, limits));
-    match std::io::stdout().lock().write_all(lines.as_bytes()) {
+    let outcome = pieces(format, &bytes, limits);
+    drop(bytes);
+    let mut output = BufWriter::new(std::io::stdout().lock());
+    match wire::send(outcome, &mut output).and_then(|()| output.flush()) {
         Ok(()) => ExitCode::SUCCESS,
         Err(_) => ExitCode::FAILURE,
     }

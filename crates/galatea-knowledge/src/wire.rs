@@ -3,14 +3,20 @@
 use galatea_core::{Error, ErrorKind, Result};
 use serde::{Deserialize, Serialize};
 
-use crate::document::{Block, Document, TOO_LARGE, UNREADABLE};
+use std::io::{self, Write};
+
+use crate::{
+    chunk::Chunk,
+    document::{TOO_LARGE, UNREADABLE},
+    pieces::Pieces,
+};
 
 /// A line from the child.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 enum Line {
     Title(String),
-    Block(Block),
+    Piece(Chunk),
     /// The document is complete. Without this line the child died on the way.
     End(usize),
     Refused(Refusal),
@@ -25,56 +31,78 @@ struct Refusal {
     fix: Option<String>,
 }
 
-/// The outcome of a parse as lines.
-pub(crate) fn encode(outcome: Result<Document>) -> String {
-    let lines = match outcome {
-        Ok(document) => {
-            let count = document.blocks.len();
-            let title = document.title.map(Line::Title);
-            let blocks = document.blocks.into_iter().map(Line::Block);
-            title.into_iter().chain(blocks).chain([Line::End(count)]).collect()
-        }
-        Err(error) => {
-            let context: Vec<String> = error
-                .context()
-                .iter()
-                .map(|(key, value)| match *key {
-                    "cause" => value.clone(),
-                    key => format!("{key} {value}"),
-                })
-                .collect();
-            vec![Line::Refused(Refusal {
-                too_long: error.kind() == ErrorKind::TooLong,
-                message: error.message().to_owned(),
-                cause: context.join(", "),
-                fix: error.fix().map(str::to_owned),
-            })]
-        }
-    };
-    let lines: Vec<String> =
-        lines.iter().filter_map(|line| serde_json::to_string(line).ok()).collect();
-    lines.join("\n") + "\n"
-}
-
-/// Reads the child's lines. `None` if they are incomplete, because the child died.
+/// Writes the outcome of reading a document, line by line.
 ///
 /// # Errors
-/// What the child reports. The child may have been taken over by its document, so its words are
-/// bounded and shown as one line.
-pub(crate) fn decode(output: &[u8]) -> Result<Option<Document>> {
-    let mut document = Document::default();
-    for line in output.split(|byte| *byte == b'\n').filter(|line| !line.is_empty()) {
+/// Those of `output`.
+pub(crate) fn send(outcome: Result<Pieces>, output: &mut impl Write) -> io::Result<()> {
+    let mut line = |line: Line| {
+        serde_json::to_writer(&mut *output, &line)?;
+        output.write_all(b"\n")
+    };
+    match outcome {
+        Ok(Pieces { title, chunks }) => {
+            let count = chunks.len();
+            title.map_or(Ok(()), |title| line(Line::Title(title)))?;
+            chunks.into_iter().try_for_each(|chunk| line(Line::Piece(chunk)))?;
+            line(Line::End(count))
+        }
+        Err(error) => line(Line::Refused(refusal(&error))),
+    }
+}
+
+fn refusal(error: &Error) -> Refusal {
+    let context: Vec<String> = error
+        .context()
+        .iter()
+        .map(|(key, value)| match *key {
+            "cause" => value.clone(),
+            key => format!("{key} {value}"),
+        })
+        .collect();
+    Refusal {
+        too_long: error.kind() == ErrorKind::TooLong,
+        message: error.message().to_owned(),
+        cause: context.join(", "),
+        fix: error.fix().map(str::to_owned),
+    }
+}
+
+/// Collects the child's lines. The child may have been taken over by its document, so the number of
+/// pieces is bounded here again.
+pub(crate) struct Receiver {
+    pieces: Pieces,
+    most: usize,
+}
+
+impl Receiver {
+    /// Takes up to `most` pieces.
+    pub(crate) fn new(most: usize) -> Self {
+        Self { pieces: Pieces::default(), most }
+    }
+
+    /// Takes a line. `Some` with the last one: the pieces, or `None` if the line is malformed, there
+    /// are too many, or some are missing.
+    ///
+    /// # Errors
+    /// What the child reports. Its words are bounded and shown as one line.
+    pub(crate) fn take(&mut self, line: &[u8]) -> Result<Option<Option<Pieces>>> {
+        let pieces = &mut self.pieces;
         match serde_json::from_slice(line) {
-            Ok(Line::Title(title)) => document.title = Some(title),
-            Ok(Line::Block(block)) => document.blocks.push(block),
-            Ok(Line::End(count)) if count == document.blocks.len() && count > 0 => {
-                return Ok(Some(document));
+            Ok(Line::Title(title)) => pieces.title = Some(title),
+            Ok(Line::Piece(Chunk { heading, page, text, .. }))
+                if pieces.chunks.len() < self.most =>
+            {
+                pieces.chunks.push(Chunk::new(heading, page, text));
+            }
+            Ok(Line::End(count)) if count == pieces.chunks.len() && count > 0 => {
+                return Ok(Some(Some(std::mem::take(pieces))));
             }
             Ok(Line::Refused(refusal)) => return Err(refusal.into()),
-            Ok(Line::End(_)) | Err(_) => return Ok(None),
+            Ok(Line::End(_) | Line::Piece(_)) | Err(_) => return Ok(Some(None)),
         }
+        Ok(None)
     }
-    Ok(None)
 }
 
 /// Longest text of a refusal, in characters.
@@ -105,19 +133,35 @@ impl From<Refusal> for Error {
 mod tests {
     use super::*;
 
+    fn receive(lines: &[u8], most: usize) -> Result<Option<Pieces>> {
+        let mut receiver = Receiver::new(most);
+        for line in lines.split_inclusive(|byte| *byte == b'\n') {
+            if let Some(end) = receiver.take(line)? {
+                return Ok(end);
+            }
+        }
+        Ok(None)
+    }
+
+    fn sent(outcome: Result<Pieces>) -> Vec<u8> {
+        let mut lines = Vec::new();
+        send(outcome, &mut lines).unwrap();
+        lines
+    }
+
     #[test]
-    fn documents_and_refusals_arrive() {
-        let document = Document {
-            title: Some("A".into()),
-            blocks: vec![Block { text: "x\ny".into(), page: Some(2), ..Block::default() }],
-        };
-        let lines = encode(Ok(document.clone()));
-        assert_eq!(decode(lines.as_bytes()).unwrap(), Some(document));
-        let cut = lines.lines().next().unwrap();
-        assert_eq!(decode(cut.as_bytes()).unwrap(), None, "a child that died on the way");
-        assert_eq!(decode(b"garbage\n").unwrap(), None);
+    fn pieces_and_refusals_arrive() {
+        let chunk = |text: &str| Chunk::new(vec!["H".into()], Some(2), text.into());
+        let pieces =
+            Pieces { title: Some("A".into()), chunks: vec![chunk("x\ny"), chunk("\"z\"")] };
+        let lines = sent(Ok(pieces.clone()));
+        assert_eq!(receive(&lines, 2).unwrap(), Some(pieces), "with the hashes");
+        assert_eq!(receive(&lines, 1).unwrap(), None, "more pieces than the parent takes");
+        let cut = lines.len() - 3;
+        assert_eq!(receive(&lines[..cut], 2).unwrap(), None, "a child that died on the way");
+        assert_eq!(receive(b"garbage\n", 2).unwrap(), None);
         let refused = crate::document::too_large("too much").with("limit", 3);
-        let error = decode(encode(Err(refused)).as_bytes()).unwrap_err();
+        let error = receive(&sent(Err(refused)), 2).unwrap_err();
         assert_eq!(
             (error.kind(), error.code(), error.to_string().as_str()),
             (ErrorKind::TooLong, Some(TOO_LARGE), "too much (cause=limit 3)")

@@ -21,7 +21,7 @@ async fn read(name: &str, bytes: Vec<u8>) -> String {
     };
     assert!(begun.elapsed() < TIME + Duration::from_secs(5), "{name} took {:?}", begun.elapsed());
     match outcome {
-        Ok(document) => format!("read {} blocks", document.blocks.len()),
+        Ok(pieces) => format!("read {} pieces", pieces.chunks.len()),
         Err(error) => {
             assert!(error.fix().is_some(), "{name}: {error} has no fix");
             assert!(error.code().is_some_and(|code| code.starts_with("GAL-KNOW")), "{error}");
@@ -86,10 +86,20 @@ async fn each_ends_in_a_clear_error_or_a_bounded_result() {
     ]);
     let outside = documents::epub("x", &[("../../../../etc/passwd", "root")]);
     let pages = documents::pdf((0..10_000).map(|n| format!("page {n}")));
+    let columns = |n: usize, before: &str| -> String {
+        (0..n).map(|n| format!("{before}column {n}")).collect()
+    };
+    let wide_csv = format!("{}\n{}", columns(4_500, ","), "1\n".repeat(20_000));
+    let wide_html = format!(
+        "<table><tr>{}</tr>{}",
+        columns(20_000, "<th>"),
+        "<tr><td>1</td></tr>".repeat(20_000)
+    );
+    let marks = |marks: &str| format!("Hello world.{}", marks.repeat(200_000)).into_bytes();
     let cases: Vec<(&str, Vec<u8>, &str)> = vec![
         ("bomb.docx", documents::bomb("word/document.xml", 400), "unpacks to far more"),
         ("pages.pdf", pages, "too many pages (cause=pages 10000, limit 2000)"),
-        ("deep.html", deep("<div><b>", "</b></div>", 300_000).into_bytes(), "read 1 blocks"),
+        ("deep.html", deep("<div><b>", "</b></div>", 300_000).into_bytes(), "read 1 pieces"),
         ("deep.md", deep("> ", "", 1_000_000).into_bytes(), ""),
         ("lists.md", deep("- ", "", 100_000).into_bytes(), ""),
         ("deep.docx", docx, "nested too deeply"),
@@ -111,10 +121,15 @@ async fn each_ends_in_a_clear_error_or_a_bounded_result() {
         (
             "utf16.txt",
             "\u{feff}Grüße".encode_utf16().flat_map(u16::to_le_bytes).collect(),
-            "read 1 blocks",
+            "read 1 pieces",
         ),
-        ("half.txt", b"\xff\xfea".to_vec(), "read 1 blocks"),
-        ("invalid.txt", b"valid \xf0\x28\x8c\x28 and more".to_vec(), "read 1 blocks"),
+        ("half.txt", b"\xff\xfea".to_vec(), "read 1 pieces"),
+        ("invalid.txt", b"valid \xf0\x28\x8c\x28 and more".to_vec(), "read 1 pieces"),
+        ("wide.csv", wide_csv.into_bytes(), "read "),
+        ("wide.html", wide_html.into_bytes(), "read "),
+        ("brackets.txt", marks(")"), "read "),
+        ("quotes.txt", marks("\u{ab}\u{bb}"), "read "),
+        ("pieces.csv", format!("a\n{}", "x y\n".repeat(2 << 20)).into_bytes(), ""),
         ("zeros.txt", vec![0; 1 << 20], "binary data"),
         ("huge.html", vec![b'a'; 21 << 20], "larger than what is read"),
     ];
@@ -130,5 +145,5 @@ async fn each_ends_in_a_clear_error_or_a_bounded_result() {
         assert!(peak() <= MEMORY, "{name}: {} KiB", peak());
     }
     let after = read("fine.pdf", documents::pdf(["All is well."])).await;
-    assert_eq!(after, "read 1 blocks", "the process goes on");
+    assert_eq!(after, "read 1 pieces", "the process goes on");
 }

@@ -5,8 +5,6 @@ use galatea_core::Result;
 
 use crate::document::{BlockKind, Writer, row, too_large, unreadable};
 
-/// Rows of one block, so that no block holds a whole file.
-const ROWS: usize = 500;
 /// Characters that may separate cells. The one that the first line has most of is taken.
 const SEPARATORS: [u8; 4] = [b',', b';', b'\t', b'|'];
 
@@ -29,7 +27,7 @@ pub(super) fn read(text: &str, writer: &mut Writer) -> Result<()> {
         .has_headers(false)
         .flexible(true)
         .from_reader(text.as_bytes());
-    let (mut header, mut rows, mut count) = (None::<String>, String::new(), 0);
+    let (mut header, mut rows) = (None::<String>, String::new());
     let mut record = StringRecord::new();
     loop {
         let more = reader.read_record(&mut record).map_err(|error| {
@@ -50,21 +48,16 @@ pub(super) fn read(text: &str, writer: &mut Writer) -> Result<()> {
             continue;
         }
         let line = row(&record);
-        let Some(head) = &header else {
+        if header.is_none() {
             header = Some(line);
             continue;
-        };
+        }
         rows.push_str(&line);
         rows.push('\n');
-        count += 1;
-        if count % ROWS == 0 {
-            writer.block(BlockKind::Table { header: head.clone() }, &rows)?;
-            rows.clear();
-        }
     }
     match header {
         // A table of one row has no header.
-        Some(only) if count == 0 => writer.block(BlockKind::Prose, &only),
+        Some(only) if rows.is_empty() => writer.block(BlockKind::Prose, &only),
         Some(header) => writer.block(BlockKind::Table { header }, &rows),
         None => Ok(()),
     }

@@ -1,5 +1,5 @@
 //! Turns bytes into a [`Document`], one format per file. Pure: no parser touches disk or network.
-//! Those of markup and binary formats are called in a child process only ([`crate::child`]).
+//! They are called in a child process, but for small plain text ([`crate::child`]).
 
 mod archive;
 mod code;
@@ -24,7 +24,7 @@ use crate::{
 /// # Errors
 /// `Invalid` ([`crate::document::UNREADABLE`]) for a damaged document or one without text,
 /// `TooLong` ([`crate::document::TOO_LARGE`]) for one beyond the limits. Both name the fix.
-pub fn parse(format: Format, bytes: &[u8], limits: Limits) -> Result<Document> {
+pub(crate) fn parse(format: Format, bytes: &[u8], limits: Limits) -> Result<Document> {
     if bytes.len() > limits.bytes {
         return Err(too_large("the file is larger than what is read")
             .with("limit", format!("{} MiB", limits.bytes >> 20)));

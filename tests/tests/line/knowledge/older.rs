@@ -118,3 +118,20 @@ async fn a_prompt_shows_pieces_that_the_new_model_has_not_embedded_yet() {
         assert!(counted, "{model} is counted: {rows:?}");
     }
 }
+
+#[tokio::test]
+async fn documents_of_an_earlier_reading_are_read_again_once_and_keep_equal_pieces() {
+    let (store, folder) = (store().await, tempfile::tempdir().unwrap());
+    write(&folder.path().join("kettle.txt"), "The kettle stands in the cellar.", 1);
+    let library = || library("Eliza", &store, vec![(folder.path(), false)], None);
+    assert_eq!(library().sync(&|_| {}).await.unwrap().pieces, 1);
+    let query = MemoryQuery::new(library().agent(), 9).kind(MemoryKind::Documents);
+    let row = store.memories(&query).await.unwrap().remove(0);
+    let mut content = row.content;
+    let record = content.extra.get_mut("knowledge").and_then(|record| record.as_object_mut());
+    assert!(record.unwrap().remove("reading").is_some());
+    store.update_content(library().agent(), row.id, &content).await.unwrap();
+    let again = library().sync(&|_| {}).await.unwrap();
+    assert_eq!((again.read, again.pieces, again.removed), (1, 0, 0), "{again:?}");
+    assert!(library().sync(&|_| {}).await.unwrap().is_empty());
+}

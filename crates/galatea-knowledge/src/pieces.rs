@@ -1,0 +1,30 @@
+//! A document as it is stored: its title and its pieces.
+
+use galatea_core::Result;
+
+use crate::{
+    chunk::{Chunk, chunks},
+    document::Limits,
+    format::Format,
+    parse,
+};
+
+/// What is kept of a document.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Pieces {
+    /// The title that the document states; `None` if it states none.
+    pub title: Option<String>,
+    /// Its pieces, in reading order.
+    pub chunks: Vec<Chunk>,
+}
+
+/// Parses a document and cuts it into pieces. Pure.
+///
+/// # Errors
+/// `Invalid` ([`crate::document::UNREADABLE`]) for a damaged document or one without text,
+/// `TooLong` ([`crate::document::TOO_LARGE`]) for one beyond the limits. Both name the fix.
+pub(crate) fn pieces(format: Format, bytes: &[u8], limits: Limits) -> Result<Pieces> {
+    let mut document = parse::parse(format, bytes, limits)?;
+    let title = document.title.take();
+    Ok(Pieces { title, chunks: chunks(document, limits.pieces)? })
+}
