@@ -115,11 +115,35 @@ impl Probe {
             Err(error) => return vec![failure(&error)],
         };
         let names: Vec<String> = list.iter().map(|model| model.id.clone()).collect();
-        let judge = |model: &String| match list.iter().any(|listed| listed.has_name(model)) {
-            true => works(endpoint, model),
-            false => unknown(endpoint, model, &names, severity),
+        let mut findings = Vec::new();
+        for model in once(models) {
+            findings.push(if list.iter().any(|listed| listed.has_name(model)) {
+                works(endpoint, model)
+            } else {
+                match self.by_name(model).await {
+                    Some(Ok(())) => works(endpoint, model),
+                    Some(Err(error)) if error.code() == Some(codes::UNKNOWN) => {
+                        unknown(endpoint, model, &names, Severity::Error)
+                    }
+                    Some(Err(_)) | None => unknown(endpoint, model, &names, severity),
+                }
+            });
+        }
+        findings
+    }
+
+    /// Asks for a model that the list does not contain by its name, where the service documents
+    /// that (Anthropic, "Get a Model"; OpenAI, "Retrieve model"): lists leave out aliases. `None`
+    /// for others, such as servers of OpenAI's format.
+    async fn by_name(&self, model: &str) -> Option<Result<()>> {
+        let (endpoint, read): (_, Read) = match self {
+            Self::Anthropic { endpoint, .. } => (endpoint, anthropic::read_error),
+            Self::OpenAi { endpoint, .. } if endpoint.names().label == "OpenAI" => {
+                (endpoint, openai::read_error)
+            }
+            _ => return None,
         };
-        once(models).into_iter().map(judge).collect()
+        Some(get(endpoint, &google::path(model), model, read).await.map(drop))
     }
 
     /// Checks models one by one: Google is asked for each by name.

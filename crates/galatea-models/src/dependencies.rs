@@ -107,7 +107,15 @@ impl Dependencies {
     /// Findings from calls: names that the service does not know, and answers given by another
     /// model.
     pub fn remarks(&self) -> Vec<Finding> {
-        self.0.remarks.lock().unwrap_or_else(PoisonError::into_inner).values().cloned().collect()
+        let remarks = self.0.remarks.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut found: Vec<Finding> = Vec::new();
+        for remark in remarks.values() {
+            // The list and a refused call may say the same of a model.
+            if !found.iter().any(|old| old.id == remark.id && old.message == remark.message) {
+                found.push(remark.clone());
+            }
+        }
+        found
     }
 
     /// Records a finding from a provider's list.
@@ -227,4 +235,27 @@ pub(crate) fn fingerprint(auth: &Auth) -> u64 {
         Auth::Bearer(key) | Auth::Header(_, key) => key.expose_secret().hash(&mut hasher),
     }
     hasher.finish()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use galatea_core::Severity;
+
+    #[test]
+    fn what_the_list_and_a_call_say_of_a_model_is_one_remark() {
+        let dependencies = Dependencies::default();
+        let unknown = |cause: &str| Finding {
+            cause: Some(cause.to_owned()),
+            ..Finding::new(Severity::Warning, "GAL-MODEL-404", "model", "there is no model x")
+        };
+        dependencies.note(unknown("3 models are listed"));
+        dependencies.remark("service", "x", unknown("HTTP 404"));
+        dependencies.remark(
+            "service",
+            "y",
+            Finding::new(Severity::Warning, "GAL-MODEL-404", "model", "there is no model y"),
+        );
+        assert_eq!(dependencies.remarks().len(), 2);
+    }
 }

@@ -2,7 +2,9 @@
 
 use galatea_core::{ErrorKind, Severity, model::TextRequest};
 use galatea_http::{HttpClient, HttpOptions};
-use galatea_testkit::models::{Fault, GoogleServer, Ollama, OllamaServer, OpenAiServer, Reply};
+use galatea_testkit::models::{
+    AnthropicServer, Fault, GoogleServer, Ollama, OllamaServer, OpenAiServer, Reply,
+};
 use serde_json::json;
 
 use crate::{
@@ -98,6 +100,28 @@ async fn a_404_that_names_no_model_is_about_the_address() {
     // The list of models names none either.
     pair.server.answer_with(move |_| Fault::Status { status: 404, retry_after: None, body }.into());
     assert_eq!(pair.configured.check().await[0].id, "GAL-MODEL-URL");
+}
+
+#[tokio::test]
+async fn a_model_that_no_list_contains_is_asked_for_by_name() {
+    let pair = Pair::new(
+        AnthropicServer::start(KEY).await.unwrap(),
+        &[
+            ("ANTHROPIC_API_KEY", KEY),
+            ("ANTHROPIC_BASE_URL", "BASE"),
+            ("ANTHROPIC_LARGE_MODEL", "claude-sonet-5-5"),
+        ],
+    );
+    let worst = async || pair.configured.check().await.into_iter().map(|f| f.severity).max();
+    assert_eq!(worst().await, Some(Severity::Info), "an alias");
+    pair.server.answer_with(|sent| match sent.path.contains("sonet") {
+        true => Fault::UnknownModel.into(),
+        false => Reply::Auto,
+    });
+    let findings = pair.configured.check().await;
+    let missing = findings.iter().find(|f| f.id == "GAL-MODEL-404").unwrap();
+    assert_eq!(missing.severity, Severity::Error);
+    assert!(missing.fix.as_ref().unwrap().contains("claude-sonnet-5-5"), "{missing:?}");
 }
 
 #[tokio::test]

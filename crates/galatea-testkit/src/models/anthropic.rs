@@ -26,6 +26,9 @@ impl Dialect for Anthropic {
         match (request.method.as_str(), request.path.as_str()) {
             ("POST", "/v1/messages") => messages(&request.body, &mut shape),
             ("GET", "/v1/models") => Route::Models(None),
+            ("GET", path) if path.starts_with("/v1/models/") => {
+                Route::Models(path.rsplit('/').next().map(str::to_owned))
+            }
             (method, path) => {
                 shape.fail(format!("no such operation: {method} {path}"));
                 Route::Unknown
@@ -122,7 +125,10 @@ impl Dialect for Anthropic {
         (out.into_bytes(), "text/event-stream; charset=utf-8")
     }
 
-    fn other(&self, _route: &Route) -> Value {
+    fn other(&self, route: &Route) -> Value {
+        if let Route::Models(Some(id)) = route {
+            return json!({ "type": "model", "id": id, "display_name": id, "created_at": "2026-05-14T00:00:00Z" });
+        }
         let models = [
             "claude-haiku-5-5",
             "claude-sonnet-5-5",
@@ -136,7 +142,10 @@ impl Dialect for Anthropic {
     }
 
     fn failure(&self, fault: &Fault, route: &Route, key: &str) -> (u16, Value) {
-        let model = if let Route::Chat { model, .. } = route { model.as_str() } else { "" };
+        let model = match route {
+            Route::Chat { model, .. } | Route::Models(Some(model)) => model.as_str(),
+            _ => "",
+        };
         let error = |status: u16, kind: &str, message: String| {
             (
                 status,

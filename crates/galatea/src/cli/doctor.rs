@@ -27,6 +27,7 @@ use crate::{
     exit::Exit,
     failure::Result,
     findings,
+    health::Reason,
     lock::{self, Holder},
 };
 
@@ -100,20 +101,30 @@ impl Doctor {
         found.extend(of_characters);
         found.extend(storage::check(&examined).await);
         found.extend(answers::check(&examined, &personas));
+        let models =
+            if self.offline { Vec::new() } else { services::models(&examined, &personas).await };
         if examined.running.is_some()
             && let Ok(readiness) = status::readiness(&examined.data_dir).await
         {
-            found.extend(readiness.remarks.iter().map(status::remark));
+            let remarks = readiness.remarks.iter();
+            found.extend(remarks.filter(|remark| !is_found(remark, &models)).map(status::remark));
             found.extend(breakers::findings(&readiness.breakers));
         }
         if !self.offline {
-            found.extend(services::models(&examined, &personas).await);
+            found.extend(models);
             let repairs = self.fix.fix.then_some(Repairs { yes: self.fix.yes });
             found.extend(services::connectors(&examined, &personas, repairs).await?);
         }
         found.extend(machine::port(&examined).await);
         Ok(found)
     }
+}
+
+/// Whether a check has just found what the running process remarks.
+fn is_found(remark: &Reason, found: &[Finding]) -> bool {
+    found.iter().any(|finding| {
+        Some(&finding.id) == remark.code.as_ref() && finding.message == remark.message
+    })
 }
 
 /// Converts the reports of a failure into findings.
