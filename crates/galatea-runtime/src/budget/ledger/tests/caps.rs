@@ -55,6 +55,23 @@ fn each_cap_refuses_whom_it_concerns() {
     }
 }
 
+#[test]
+fn a_call_makes_another_attempt_only_within_the_cap() {
+    let here = holders();
+    let settings = Settings::from_pairs([("BUDGET_PERSON", "0.01 USD")]);
+    let spending = Spending::from_settings(&settings, &Source::new("telegram")).unwrap();
+    let case = case(&spending, &here, false, NOON);
+    let mut ledger = Ledger::default();
+    ledger.reserve(&case, money(4_000), false).unwrap();
+    ledger.charge(&case, money(5_000));
+    assert_eq!(ledger.admit_another(&case), Ok(()), "5,000 used and 4,000 held");
+    ledger.charge(&case, money(5_000));
+    assert_eq!(ledger.admit_another(&case).unwrap_err().who, Who::Person);
+    ledger.settle(&case, money(4_000), Spend::default());
+    assert_eq!(ledger.held(&here.person), Spend::default());
+    assert!(ledger.is_used_up(&case, money(1)), "the attempts stay counted");
+}
+
 proptest! {
     /// Whatever begins and ends in whatever order, what is used and set aside stays within each
     /// cap, but for what a call cost above its estimate.
