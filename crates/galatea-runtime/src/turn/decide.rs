@@ -9,6 +9,7 @@ use std::sync::Arc;
 
 use super::{
     fit::{self, Draft, Fitted},
+    notices::WITHHELD_CODE,
     prompt,
     window::Windows,
 };
@@ -79,7 +80,7 @@ fn is_withheld(answer: &TextAnswer) -> bool {
 
 fn withheld() -> Error {
     Error::new(ErrorKind::Unexpected, "the model's filter withheld the answer")
-        .with_code("GAL-MODEL-EMPTY")
+        .with_code(WITHHELD_CODE)
         .with_fix("say it in other words, or take another model")
 }
 

@@ -1,6 +1,6 @@
 //! Which failure notice an agent shows, and how often a Room reads one.
 
-use galatea_core::{RoomId, Timestamp};
+use galatea_core::{Error, RoomId, Timestamp};
 use moka::sync::Cache;
 use std::time::Duration;
 
@@ -8,6 +8,11 @@ use std::time::Duration;
 const PAUSE: Duration = Duration::from_secs(600);
 /// Rooms of which it is known when they last read a failure notice.
 const ROOMS: u64 = 4096;
+
+/// Code of the error for an answer that the model's filter withheld.
+pub(super) const WITHHELD_CODE: &str = "GAL-MODEL-WITHHELD";
+/// What a Room reads then.
+const WITHHELD: &str = "Sorry, my language model does not answer this.";
 
 /// Failure notices of an agent, and when each Room last read one.
 pub(crate) struct Notices {
@@ -21,9 +26,11 @@ impl Notices {
         Self { no_model, last: Cache::new(ROOMS) }
     }
 
-    /// The text for a Room in which no model answers.
-    pub(super) fn no_model(&self) -> Option<&str> {
-        self.no_model.as_deref()
+    /// The text for a Room in which the models gave no answer. One that was withheld would be
+    /// withheld again, so the Room does not read that it should try again.
+    pub(super) fn of_models(&self, error: &Error) -> Option<&str> {
+        let text = self.no_model.as_deref()?;
+        Some(if error.code() == Some(WITHHELD_CODE) { WITHHELD } else { text })
     }
 
     /// Records that a notice for this Room was committed.
@@ -34,5 +41,22 @@ impl Notices {
     /// Whether the Room may read a notice again.
     pub(super) fn is_due(&self, room: RoomId, now: Timestamp) -> bool {
         self.last.get(&room).is_none_or(|last| now.since(last) >= PAUSE)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_answer_that_was_withheld_is_not_asked_for_again() {
+        let of = |code, text: Option<&str>| {
+            let notices = Notices::new(text.map(str::to_owned));
+            notices.of_models(&Error::unexpected("x").with_code(code)).map(str::to_owned)
+        };
+        let later = Some("try again");
+        assert_eq!(of("GAL-MODEL-CUT", later).as_deref(), later);
+        assert_eq!(of(WITHHELD_CODE, later).as_deref(), Some(WITHHELD));
+        assert_eq!(of(WITHHELD_CODE, None), None, "notices are off");
     }
 }

@@ -353,7 +353,7 @@ fn failed(engine: &Engine, context: &TurnContext, mut verdict: Verdict, error: &
         engine.clock.now(),
         context,
         &mut verdict,
-        if ours { Some(BROKEN) } else { engine.state.notices.no_model() },
+        if ours { Some(BROKEN) } else { engine.state.notices.of_models(error) },
     );
     (outcome, verdict, State::default())
 }

@@ -132,8 +132,14 @@ pub(super) const PAGES: &[Explanation] = &[
     Explanation::new(
         "GAL-MODEL-EMPTY",
         "The model answered nothing",
-        "Some models do this when the answer may have only few tokens, or when a filter took it away.",
+        "Some models do this when the answer may have only few tokens.",
         "Raise TEXT_LARGE_MAX_TOKENS, or take another model.",
+    ),
+    Explanation::new(
+        "GAL-MODEL-WITHHELD",
+        "The model's filter withheld the answer",
+        "The provider took the whole answer away, as it does for some subjects. The room reads that the model does not answer this.",
+        "Say it in other words, or take another model.",
     ),
     Explanation::new(
         "GAL-MODEL-GARBAGE",
