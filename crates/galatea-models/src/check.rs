@@ -134,7 +134,8 @@ impl Probe {
 
     /// Asks for a model that the list does not contain by its name, where the service documents
     /// that (Anthropic, "Get a Model"; OpenAI, "Retrieve model"): lists leave out aliases. `None`
-    /// for others, such as servers of OpenAI's format.
+    /// for others, such as servers of OpenAI's format, and where something else answers, such as the
+    /// whole list.
     async fn by_name(&self, model: &str) -> Option<Result<()>> {
         let (endpoint, read): (_, Read) = match self {
             Self::Anthropic { endpoint, .. } => (endpoint, anthropic::read_error),
@@ -143,7 +144,10 @@ impl Probe {
             }
             _ => return None,
         };
-        Some(get(endpoint, &google::path(model), model, read).await.map(drop))
+        match get(endpoint, &google::path(model), model, read).await {
+            Ok(answer) => answer["id"].is_string().then_some(Ok(())),
+            Err(error) => Some(Err(error)),
+        }
     }
 
     /// Checks models one by one: Google is asked for each by name.
