@@ -4,7 +4,7 @@ use galatea_core::{
     ActionDocs, Incoming, IncomingEvent, character,
     model::{Finish, TextAnswer},
 };
-use galatea_runtime::plan;
+use galatea_runtime::plan::{self, AnswerForm};
 use serde_json::Value;
 use std::sync::Arc;
 
@@ -64,7 +64,9 @@ fn plan(bytes: &[u8]) {
         .into();
     for finish in [Finish::Stop, Finish::Length] {
         let answer = TextAnswer { text: text(bytes), finish, ..TextAnswer::default() };
-        assert_eq!(plan::parse(&answer, &known), plan::parse(&answer, &known));
+        for form in [AnswerForm::Envelope, AnswerForm::JsonOrWords, AnswerForm::Words] {
+            assert_eq!(plan::parse(&answer, &known, form), plan::parse(&answer, &known, form));
+        }
     }
 }
 

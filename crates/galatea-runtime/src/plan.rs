@@ -19,9 +19,12 @@ mod tests;
 mod think;
 mod tree;
 mod types;
+mod whole;
 mod xml;
 
 pub(crate) use own_name::take_name_off;
 pub use parse::parse;
 pub use respond::{RespondDecision, parse_should_respond};
-pub use types::{MAX_ACTIONS, MAX_ANSWER, MAX_PROVIDERS, Parsed, Plan, PlanFormat, PlannedAction};
+pub use types::{
+    AnswerForm, MAX_ACTIONS, MAX_ANSWER, MAX_PROVIDERS, Parsed, Plan, PlanFormat, PlannedAction,
+};

@@ -14,21 +14,29 @@ use super::{
     names::{self, Names},
     object, plain, think,
     types::{
-        MAX_ACTIONS, MAX_ANSWER, MAX_PROVIDERS, Parsed, Plan, PlanFormat, PlannedAction, Repairs,
+        AnswerForm, MAX_ACTIONS, MAX_ANSWER, MAX_PROVIDERS, Parsed, Plan, PlanFormat,
+        PlannedAction, Repairs,
     },
-    xml,
+    whole, xml,
 };
 
-/// Reads a model's answer.
+/// Reads a model's answer to a prompt that asks for an answer of this form.
 ///
 /// `known_actions` are those offered in this turn; `REPLY`, `IGNORE` and `NONE` are understood even
 /// when they are not among them.
-pub fn parse(answer: &TextAnswer, known_actions: &[Arc<ActionDocs>]) -> Parsed {
+pub fn parse(answer: &TextAnswer, known_actions: &[Arc<ActionDocs>], form: AnswerForm) -> Parsed {
     let mut repairs = Repairs::default();
     let names = Names::new(known_actions);
-    let thinking = think::split(bounded(&answer.text, &mut repairs), answer.finish, &mut repairs);
+    let text = bounded(&answer.text, &mut repairs);
+    let thinking = think::split(text, answer.finish, form, &mut repairs);
 
-    let (mut format, mut draft) = read(thinking.rest, &names, &mut repairs);
+    let (mut format, mut draft) = match form {
+        AnswerForm::Envelope => read(thinking.rest, &names, &mut repairs),
+        AnswerForm::JsonOrWords | AnswerForm::Words => {
+            whole::read(thinking.rest, form, &names, &mut repairs)
+                .unwrap_or_else(|| (PlanFormat::Plain, words(thinking.rest, &mut repairs)))
+        }
+    };
     if is_cut(answer.finish) && draft.torn {
         drop_torn(&mut draft, &names, &mut repairs);
     }
@@ -85,6 +93,12 @@ fn read(body: &str, names: &Names<'_>, repairs: &mut Repairs) -> (PlanFormat, Dr
         ..Draft::default()
     };
     (PlanFormat::Plain, draft)
+}
+
+/// Words as they are written.
+fn words(body: &str, repairs: &mut Repairs) -> Draft {
+    let text = plain::without_empty_fence(body.trim(), repairs);
+    Draft { text: Some(text.to_owned()).filter(|text| !text.is_empty()), ..Draft::default() }
 }
 
 /// The model was stopped: by its limit, or by a filter.

@@ -31,11 +31,16 @@ pub(super) fn clean(body: &str, repairs: &mut Repairs) -> Cleaned {
         }
         repairs.note("torn tags taken away");
     }
-    if is_fence(shown) {
+    Cleaned { text: without_empty_fence(shown, repairs).to_owned(), thought }
+}
+
+/// The text, unless it is nothing but the first line of a code block.
+pub(super) fn without_empty_fence<'a>(text: &'a str, repairs: &mut Repairs) -> &'a str {
+    if is_fence(text) {
         repairs.note("empty code fence dropped");
-        shown = "";
+        return "";
     }
-    Cleaned { text: shown.to_owned(), thought }
+    text
 }
 
 /// Nothing but the first line of a code block: an answer that was cut off before it began.

@@ -6,7 +6,7 @@ use super::{
     json,
     tag::tag_at,
     think, tree,
-    types::{MAX_ANSWER, Repairs},
+    types::{AnswerForm, MAX_ANSWER, Repairs},
 };
 use galatea_core::model::Finish;
 
@@ -29,7 +29,8 @@ const PLACES: [&str; 6] =
 /// word, reasoning in front allowed. `None` when it decides nothing or contradicts itself.
 pub fn parse_should_respond(text: &str) -> Option<RespondDecision> {
     let text = &text[..text.floor_char_boundary(MAX_ANSWER)];
-    let body = think::split(text, Finish::Stop, &mut Repairs::default()).rest.trim();
+    let body =
+        think::split(text, Finish::Stop, AnswerForm::Envelope, &mut Repairs::default()).rest.trim();
     from_xml(body).or_else(|| from_json(body)).or_else(|| from_words(body))
 }
 

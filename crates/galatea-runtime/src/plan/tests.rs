@@ -3,6 +3,7 @@
 mod damage;
 mod examples;
 mod render;
+mod whole;
 
 use galatea_core::{
     action::ActionDocs,
@@ -11,7 +12,7 @@ use galatea_core::{
 use serde_json::json;
 use std::sync::Arc;
 
-use super::{Parsed, parse};
+use super::{AnswerForm, Parsed, parse};
 
 /// The actions most tests offer.
 fn known() -> Vec<Arc<ActionDocs>> {
@@ -42,13 +43,18 @@ fn known() -> Vec<Arc<ActionDocs>> {
 }
 
 fn read(text: &str) -> Parsed {
-    parse(&TextAnswer { text: text.to_owned(), ..TextAnswer::default() }, &known())
+    read_as(AnswerForm::Envelope, text)
+}
+
+fn read_as(form: AnswerForm, text: &str) -> Parsed {
+    parse(&TextAnswer { text: text.to_owned(), ..TextAnswer::default() }, &known(), form)
 }
 
 fn cut(text: &str) -> Parsed {
     parse(
         &TextAnswer { text: text.to_owned(), finish: Finish::Length, ..TextAnswer::default() },
         &known(),
+        AnswerForm::Envelope,
     )
 }
 
@@ -65,6 +71,7 @@ fn called(text: &str, calls: &[(&str, &str)]) -> Parsed {
             ..TextAnswer::default()
         },
         &known(),
+        AnswerForm::Words,
     )
 }
 

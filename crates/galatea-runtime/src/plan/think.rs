@@ -6,7 +6,7 @@ use galatea_core::model::Finish;
 use super::{
     object,
     tag::{THINKING, tag_at},
-    types::Repairs,
+    types::{AnswerForm, Repairs},
     xml,
 };
 
@@ -17,7 +17,12 @@ pub(super) struct Thinking<'a> {
 }
 
 /// Splits the reasoning off the front.
-pub(super) fn split<'a>(text: &'a str, finish: Finish, repairs: &mut Repairs) -> Thinking<'a> {
+pub(super) fn split<'a>(
+    text: &'a str,
+    finish: Finish,
+    form: AnswerForm,
+    repairs: &mut Repairs,
+) -> Thinking<'a> {
     let mut thoughts: Vec<&str> = Vec::new();
     let mut rest = text;
     'blocks: loop {
@@ -53,7 +58,9 @@ pub(super) fn split<'a>(text: &'a str, finish: Finish, repairs: &mut Repairs) ->
         rest = &inner[cut..];
         break;
     }
-    if let Some((thought, after)) = orphan(rest) {
+    let orphan = orphan(rest)
+        .filter(|(thought, after)| form == AnswerForm::Envelope || stands_alone(thought, after));
+    if let Some((thought, after)) = orphan {
         repairs.note("reasoning without an opening tag kept from the chat");
         thoughts.push(thought);
         rest = after;
@@ -65,6 +72,13 @@ pub(super) fn split<'a>(text: &'a str, finish: Finish, repairs: &mut Repairs) ->
         .collect::<Vec<_>>()
         .join("\n\n");
     Thinking { thought: Some(thought).filter(|t| !t.is_empty()), rest }
+}
+
+/// Whether a closing tag between these begins or ends a line. Words that speak of one quote it.
+fn stands_alone(before: &str, after: &str) -> bool {
+    let breaks = |text: &str| text.is_empty() || text.starts_with(['\n', '\r']);
+    before.trim_end_matches([' ', '\t']).ends_with('\n')
+        || breaks(after.trim_start_matches([' ', '\t'])) && !before.ends_with('`')
 }
 
 /// Chat templates that open the reasoning themselves leave only its closing tag in the answer.

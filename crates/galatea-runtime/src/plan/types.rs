@@ -60,6 +60,18 @@ pub struct Parsed {
     pub usable: bool,
 }
 
+/// What a prompt asks for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum AnswerForm {
+    /// A plan in XML or JSON, as the template of a character does. Plans are looked for anywhere in
+    /// the answer, and mended.
+    Envelope,
+    /// Words, or one JSON object that is a plan: actions are described in the prompt.
+    JsonOrWords,
+    /// Words. Actions are tools of the provider's own format.
+    Words,
+}
+
 /// How the model wrote its plan.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]

@@ -52,7 +52,8 @@ pub(crate) async fn decide(
         if is_withheld(&answer) {
             return Err(withheld());
         }
-        let mut parsed = plan::parse(&answer, &turn.catalog.actions);
+        let form = prompt::form(turn, model.info());
+        let mut parsed = plan::parse(&answer, &turn.catalog.actions, form);
         plan::take_name_off(
             &mut parsed,
             [Some(turn.agent.character.name.as_str()), turn.handle].into_iter().flatten(),

@@ -12,6 +12,7 @@ use super::{
     conversation::{self, RenderedConversation},
     fit::{Draft, NOTES, Pace, Place, Section},
 };
+use crate::plan::AnswerForm;
 
 /// Providers whose text the conversation itself carries already.
 const IN_CONVERSATION: &[&str] =
@@ -31,13 +32,16 @@ pub(crate) const REPLY: &str = "REPLY";
 /// Actions that skip the message: no text goes out.
 pub(crate) const SILENT: &[&str] = &["IGNORE", "NONE"];
 
+/// Names of a character's template for an answer.
+const MESSAGE_HANDLER: [&str; 2] = ["messageHandlerTemplate", "messageHandler"];
+
 /// Drafts the prompt for one decision. `results` are what actions of this turn have done so far.
 pub(super) fn draft(turn: &Turn<'_>, state: &State, info: &ModelInfo, results: &[String]) -> Draft {
     if info.scripted {
         let messages = conversation::bare(turn);
         return Draft { waiting: 1, messages, ..Draft::default() };
     }
-    if let Some(template) = template(turn.agent, &["messageHandlerTemplate", "messageHandler"]) {
+    if let Some(template) = template(turn.agent, &MESSAGE_HANDLER) {
         match render(template, state, turn) {
             Ok(prompt) => return rendered(turn, prompt),
             Err(error) => {
@@ -51,6 +55,17 @@ pub(super) fn draft(turn: &Turn<'_>, state: &State, info: &ModelInfo, results: &
     let RenderedConversation { messages, waiting } = conversation::render(turn);
     let sections = sections(turn, state, info, results);
     Draft { sections, messages, waiting, pace: pace(turn), tools: tools.into() }
+}
+
+/// The form of the answer that [`draft`] asks for.
+pub(super) fn form(turn: &Turn<'_>, info: &ModelInfo) -> AnswerForm {
+    if info.scripted || template(turn.agent, &MESSAGE_HANDLER).is_some() {
+        AnswerForm::Envelope
+    } else if info.tools {
+        AnswerForm::Words
+    } else {
+        AnswerForm::JsonOrWords
+    }
 }
 
 /// How often this conversation asks the model, by its recent messages.

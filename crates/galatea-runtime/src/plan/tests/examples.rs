@@ -4,7 +4,7 @@ use galatea_core::model::{Finish, TextAnswer, ToolCall};
 use serde_json::json;
 
 use super::{called, cut, known, names, parse, read};
-use crate::plan::{PlanFormat, RespondDecision, parse_should_respond};
+use crate::plan::{AnswerForm, PlanFormat, RespondDecision, parse_should_respond};
 
 #[test]
 fn plain_words_are_a_reply() {
@@ -343,6 +343,7 @@ fn a_call_that_was_cut_off_is_not_carried_out() {
         parse(
             &TextAnswer { text: text.into(), tool_calls, finish, ..TextAnswer::default() },
             &known(),
+            AnswerForm::Envelope,
         )
     };
     let (whole, torn) =

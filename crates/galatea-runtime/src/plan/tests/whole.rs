@@ -1,0 +1,93 @@
+//! Answers to prompts that ask for words.
+
+use galatea_core::model::{Finish, TextAnswer};
+
+use super::{known, names, parse, read_as};
+use crate::plan::{AnswerForm, PlanFormat};
+
+const FORMS: [AnswerForm; 2] = [AnswerForm::Words, AnswerForm::JsonOrWords];
+
+#[test]
+fn words_with_json_or_xml_are_said_as_they_are_written() {
+    for text in [
+        r#"{"name":"Bob","age":3}"#,
+        r#"{"name":"Bob","text":"hello","age":3}"#,
+        "Use `{\"thought\": \"x\", \"action\": \"y\"}` as the format. Done.",
+        r#"[{"text":"a"},{"text":"b"}]"#,
+        "Here you are:\n```json\n{\"text\": \"hello\", \"actions\": [\"REPLY\"]}\n```\nThat is it.",
+        "```json\n{\"answer\":\"42\",\"reply\":\"x\"}\n```\nHave fun.",
+        r#"{"answer":"42","reply":"x"}"#,
+        "A SOAP reply looks like `<response><message>ok</message></response>`, with a body.",
+        "<response><message>ok</message></response>",
+        "Use the <think> tag. Many models emit <think>…</think> blocks. Then they answer.",
+        "The closing tag is `</think>`.",
+        "The block ends with `</think>`\nand then comes the answer.",
+        "<actions>SEND_MESSAGE</actions> is the tag of elizaOS.",
+        "<text>hi</text> is an element, <thought>x</thought> another.",
+        "```json\n{\"a\": 1}\n```\n```json\n{\"text\": \"b\", \"actions\": []}\n```",
+        r#"{"text": 3, "actions": "many", "year": 2026}"#,
+        "{}",
+        "<b>bold</b>",
+    ] {
+        for form in FORMS {
+            let parsed = read_as(form, text);
+            assert_eq!(parsed.plan.text, text, "{form:?}");
+            assert_eq!((parsed.format, names(&parsed)), (PlanFormat::Plain, vec!["REPLY"]));
+            assert!(parsed.usable && parsed.repairs.is_empty(), "{form:?} {text}");
+        }
+    }
+}
+
+#[test]
+fn a_whole_answer_in_the_shape_of_a_plan_is_one() {
+    for text in [
+        r#"{"thought":"t","text":"hi","actions":["REPLY","MUTE_ROOM"]}"#,
+        "```json\n{\"thought\":\"t\",\"text\":\"hi\",\"actions\":\"REPLY, MUTE_ROOM\"}\n```",
+        "<think>hm {\"text\":\"draft\"}</think>\n{'thought': 't', 'text': 'hi', 'actions': ['REPLY', 'MUTE_ROOM'],}",
+        r#"{"response":{"thought":"t","text":"hi","actions":["REPLY","MUTE_ROOM"]}}"#,
+        "<response>\n<thought>t</thought><actions>REPLY, MUTE_ROOM</actions><text>hi</text>\n</response>",
+        "```xml\n<response><thought>t</thought><actions>REPLY, MUTE_ROOM</actions><text>hi</text></response>\n```",
+    ] {
+        for form in FORMS {
+            let parsed = read_as(form, text);
+            assert_eq!(parsed.plan.text, "hi", "{form:?} {text}");
+            assert_eq!(names(&parsed), ["REPLY", "MUTE_ROOM"], "{form:?} {text}");
+        }
+    }
+    for form in FORMS {
+        let call = r#"{"name": "SEND_MESSAGE", "arguments": {"target": "ops", "copies": "3"}}"#;
+        assert_eq!(names(&read_as(form, call)), ["SEND_MESSAGE"]);
+        let list = r#"[{"name":"MUTE_ROOM","arguments":{}},{"type":"function","function":{"name":"REPLY","arguments":"{\"text\":\"done\"}"}}]"#;
+        assert_eq!(names(&read_as(form, list)), ["MUTE_ROOM", "REPLY"]);
+        assert!(!read_as(form, "<response></response>").usable);
+    }
+}
+
+#[test]
+fn words_alone_are_a_plan_only_where_json_was_asked_for() {
+    let text = r#"{"text":"hello"}"#;
+    assert_eq!(read_as(AnswerForm::Words, text).plan.text, text);
+    assert_eq!(read_as(AnswerForm::JsonOrWords, text).plan.text, "hello");
+    for torn in ["{", "{\"thought\": \"hm", "```json\n{\"te", "```json", "<think>and on"] {
+        let answer =
+            TextAnswer { text: torn.into(), finish: Finish::Length, ..TextAnswer::default() };
+        let parsed = parse(&answer, &known(), AnswerForm::JsonOrWords);
+        assert!(!parsed.usable && parsed.plan.text.is_empty(), "{torn}: {parsed:?}");
+    }
+}
+
+#[test]
+fn reasoning_in_front_is_not_said() {
+    for form in FORMS {
+        for text in [
+            "<think>hm {\"text\":\"draft\"}</think>\nHello",
+            "<thinking>a</thinking><think>b</think>Hello",
+            "hm, what to say\n</think>\n\nHello",
+            "hm, what to say.</think>\nHello",
+        ] {
+            let parsed = read_as(form, text);
+            assert_eq!(parsed.plan.text, "Hello", "{text}");
+            assert!(parsed.plan.thought.is_some(), "{text}");
+        }
+    }
+}
