@@ -2,8 +2,10 @@
 
 use async_trait::async_trait;
 use galatea_core::{
-    Action, ActionDocs, ActionResult, Clock, Content, Error, Fragment, Plugin, Provider,
-    ProviderUse, Result, StepOutcome, Turn, rights::Scope,
+    Action, ActionDocs, ActionResult, Clock, Content, Error, ErrorKind, Fragment, Plugin, Provider,
+    ProviderUse, Result, StepOutcome, Turn,
+    model::{Finish, TextAnswer, ToolCall},
+    rights::Scope,
 };
 use galatea_testkit::{clock::ManualClock, models::ScriptedModel};
 use schemars::JsonSchema;
@@ -251,4 +253,53 @@ async fn an_action_that_cannot_be_validated_is_not_offered_and_costs_nothing_els
         assert_eq!(house.platform.until_shown("7", 1).await, ["words"]);
         assert!(model.requests()[0].tools.is_empty(), "{how:?}");
     }
+}
+
+fn calling(text: &str, tool: &str) -> TextAnswer {
+    let call = ToolCall { id: "1".into(), name: tool.into(), arguments: "{\"hands\": 1}".into() };
+    TextAnswer { tool_calls: vec![call], finish: Finish::Tools, ..ScriptedModel::text(text) }
+}
+
+#[tokio::test]
+async fn words_beside_an_action_that_failed_are_asked_for_again() {
+    for tool in ["WAVE", "LAUNCH"] {
+        let model = Arc::new(ScriptedModel::new());
+        model.enqueue_result(Ok(calling("Sure, done.", tool)));
+        model.enqueue_result(Ok(calling("I cannot do that.", "WAVE")));
+        let house = Plan::new(Arc::clone(&model) as _).plugin(wave(Wave::Fails)).build().await;
+        house.say(&dm("7"), "do it").await;
+        house.quiet().await;
+        assert_eq!(house.platform.texts("7"), ["I cannot do that."]);
+        let requests = model.requests();
+        assert_eq!(requests.len(), 2, "it is not done again");
+        assert!(prompt(&requests[1]).contains(&format!("- {tool} failed: ")));
+    }
+}
+
+#[tokio::test]
+async fn a_failed_action_is_named_where_the_model_does_not_speak_of_it() {
+    let down = Err(Error::new(ErrorKind::Unavailable, "overloaded"));
+    for second in [down, Ok(calling("", "WAVE")), Ok(ScriptedModel::text(""))] {
+        let model = Arc::new(ScriptedModel::new());
+        model.enqueue_result(Ok(calling("Sure, done.", "WAVE")));
+        model.enqueue_result(second);
+        let house = Plan::new(Arc::clone(&model) as _).plugin(wave(Wave::Fails)).build().await;
+        house.say(&dm("7"), "wave").await;
+        house.quiet().await;
+        assert_eq!(house.platform.texts("7"), ["Sorry, that did not work: WAVE failed."]);
+        assert_eq!(model.requests().len(), 2);
+    }
+}
+
+#[tokio::test]
+async fn what_worked_beside_a_failed_action_is_done_once() {
+    let model = Arc::new(ScriptedModel::new());
+    let mut both = calling("Done, both.", "WAVE");
+    both.tool_calls.extend(calling("", "LAUNCH").tool_calls);
+    model.enqueue_result(Ok(both));
+    model.enqueue("I waved. I cannot launch.");
+    let house = Plan::new(Arc::clone(&model) as _).plugin(wave(Wave::Works)).build().await;
+    house.say(&dm("7"), "wave and launch").await;
+    house.quiet().await;
+    assert_eq!(house.platform.texts("7"), ["I waved. I cannot launch.", "waves 1 hands"]);
 }

@@ -40,16 +40,17 @@ pub fn parse(answer: &TextAnswer, known_actions: &[Arc<ActionDocs>], form: Answe
     if is_cut(answer.finish) && draft.torn {
         drop_torn(&mut draft, &names, &mut repairs);
     }
+    let mut unknown = Vec::new();
     if !answer.tool_calls.is_empty() {
         let written_as_plan = format != PlanFormat::Plain;
         format = PlanFormat::ToolCalls;
         let calls = whole_calls(answer, &names, &mut repairs);
-        read_calls(calls, &names, &mut draft, written_as_plan, &mut repairs);
+        unknown = read_calls(calls, &names, &mut draft, written_as_plan, &mut repairs);
     }
     draft.prepend_thought(thinking.thought);
     let plan = settle(draft, &names, known_actions, &mut repairs);
     let usable = plan.does_something() || !plan.providers.is_empty();
-    Parsed { plan, format, repairs: repairs.0, usable }
+    Parsed { plan, format, repairs: repairs.0, unknown, usable }
 }
 
 fn bounded<'a>(text: &'a str, repairs: &mut Repairs) -> &'a str {
@@ -134,14 +135,15 @@ fn whole_calls<'a>(
     }
 }
 
+/// Adds tool calls to what was written. Returns the names of tools that do not exist.
 fn read_calls(
     calls: &[ToolCall],
     names: &Names<'_>,
     draft: &mut Draft,
     written_as_plan: bool,
     repairs: &mut Repairs,
-) {
-    let mut called = Vec::new();
+) -> Vec<String> {
+    let (mut called, mut unknown) = (Vec::new(), Vec::new());
     let mut said: Vec<String> = Vec::new();
     for call in calls.iter().take(MAX_ACTIONS) {
         let params = json::arguments(bounded(&call.arguments, repairs), repairs);
@@ -161,6 +163,7 @@ fn read_calls(
             (Some(name), _) => name,
             (None, _) => {
                 repairs.note("call of an unknown tool dropped");
+                unknown.push(call.name.clone());
                 continue;
             }
         };
@@ -183,6 +186,7 @@ fn read_calls(
         called.insert(0, (names::REPLY.to_owned(), Value::Null));
     }
     draft.actions.extend(called);
+    unknown
 }
 
 /// Resolves names, spreads shared arguments, coerces them, and makes words without an action a

@@ -56,6 +56,8 @@ pub struct Parsed {
     pub format: PlanFormat,
     /// What was mended, for `explain`; empty for a flawless answer.
     pub repairs: Vec<&'static str>,
+    /// Names of called tools that do not exist.
+    pub unknown: Vec<String>,
     /// False when there is nothing to do or say in it: ask the model again.
     pub usable: bool,
 }

@@ -40,7 +40,9 @@ pub(crate) async fn decide(
 ) -> Result<Parsed> {
     let model = turn.models.text(Tier::TextLarge);
     let mut last = None;
-    for ask in 0..ASKS {
+    // A report of results has words of ours in its place.
+    let asks = if results.is_empty() { ASKS } else { 1 };
+    for ask in 0..asks {
         let draft = || {
             let mut draft = prompt::draft(turn, turn.state, model.info(), results);
             if ask > 0 {
@@ -68,7 +70,7 @@ pub(crate) async fn decide(
     let repairs = last.map(|p| p.repairs.join(", ")).unwrap_or_default();
     Err(Error::new(ErrorKind::Unexpected, "the model gave no usable answer")
         .with_code("GAL-MODEL-UNUSABLE")
-        .with("asks", ASKS)
+        .with("asks", asks)
         .with("repairs", repairs))
 }
 

@@ -32,6 +32,7 @@ mod prompt;
 mod quiet;
 mod record;
 mod refuse;
+mod report;
 mod run;
 mod see;
 mod skip;

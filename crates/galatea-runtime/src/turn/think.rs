@@ -3,8 +3,8 @@
 
 use futures::FutureExt;
 use galatea_core::{
-    ActionResult, Content, Decision, Error, ErrorKind, Event, Middleware, Result, State,
-    StepOutcome, Timestamp, Turn, Verdict, model::LIMIT_CODE, store::Amount, turn::Catalog,
+    Content, Decision, Error, ErrorKind, Event, Middleware, Result, State, StepOutcome, Timestamp,
+    Turn, Verdict, model::LIMIT_CODE, store::Amount, turn::Catalog,
 };
 use std::{panic::AssertUnwindSafe, time::Duration};
 
@@ -18,7 +18,7 @@ use super::{
     engine::{Engine, Thinking},
     notice::{BROKEN, limit_notice, notice},
     outcome::Outcome,
-    prompt,
+    prompt, report,
     window::Windows,
 };
 use crate::{
@@ -211,7 +211,8 @@ fn bounded(mut outcome: Outcome, verdict: &mut Verdict) -> Outcome {
     outcome
 }
 
-/// Runs the plan in order; an answer that came only as results is put into words by a second call.
+/// Runs the plan in order. A second call puts results into words where the answer came without any, or
+/// where an action failed.
 async fn carry_out(
     engine: &Engine,
     turn: &Turn<'_>,
@@ -220,7 +221,7 @@ async fn carry_out(
     until: Timestamp,
     verdict: &mut Verdict,
 ) -> Result<Outcome> {
-    let plan = parsed.plan;
+    let Parsed { plan, unknown, .. } = parsed;
     let (words, doing): (Vec<_>, Vec<_>) = plan
         .actions
         .iter()
@@ -232,6 +233,7 @@ async fn carry_out(
         act::process_actions(turn, engine, &doing, &act::ActionBounds { until, lease }).await;
     confirm::note_rulings(&rulings, verdict);
     results.iter_mut().for_each(|result| only_reachable(&engine.outbox, result));
+    results.extend(unknown.iter().map(|name| report::unknown(name)));
     let others_words =
         galatea_core::standing::authorship(turn) == galatea_core::rights::Authorship::Others;
     let mut outcome =
@@ -240,7 +242,15 @@ async fn carry_out(
     if !requests.is_empty() {
         confirm::ask(engine, turn, requests, &mut outcome, verdict).await?;
     } else if !plan.text.trim().is_empty() && !silent {
-        let mut content = Content::text(plan.text);
+        // Written before the actions ran: it may claim what did not happen.
+        let text = if results.iter().all(|result| result.success) {
+            plan.text
+        } else {
+            let windows = &engine.thinking.windows;
+            let words = report::in_words(turn, windows, &results, until, verdict).await;
+            words.unwrap_or_else(|| report::failure(&results))
+        };
+        let mut content = Content::text(text);
         content.actions = plan.actions.iter().map(|a| a.name.clone()).collect();
         outcome.replies.push(content);
     }
@@ -255,29 +265,12 @@ async fn carry_out(
         outcome.effects.extend(result.effects.iter().cloned());
     }
     if outcome.replies.is_empty() && !results.is_empty() && !silent {
-        let lines: Vec<String> = results.iter().map(result_line).collect();
-        let words = match decide::decide(
-            turn,
-            &engine.thinking.windows,
-            &lines,
-            Providers::MayBeAsked,
-            until,
-            verdict,
-        )
-        .await
-        {
-            Ok(parsed) => parsed.plan.text,
-            Err(error) => {
-                tracing::warn!(turn = %turn.id, error = %error.report(), "failed to put the results of actions into words; they are sent as they are");
-                String::new()
-            }
-        };
+        let windows = &engine.thinking.windows;
+        let words = report::in_words(turn, windows, &results, until, verdict).await;
         // What was done is done: say it plainly rather than fail the turn or stay silent.
-        let words = if words.trim().is_empty() {
+        let words = words.unwrap_or_else(|| {
             results.iter().map(|r| r.text.as_str()).collect::<Vec<_>>().join("\n")
-        } else {
-            words
-        };
+        });
         outcome.replies.push(Content::text(words));
         outcome.replies.retain(|reply| !reply.is_empty());
     }
@@ -287,15 +280,6 @@ async fn carry_out(
         verdict.step("model", StepOutcome::Skip, "the model chose to say nothing");
     }
     Ok(outcome)
-}
-
-fn result_line(result: &ActionResult) -> String {
-    format!(
-        "- {} {}: {}",
-        result.action,
-        if result.success { "worked" } else { "failed" },
-        result.text
-    )
 }
 
 async fn joins_in(
@@ -337,7 +321,7 @@ const NOTICE_DIVISOR: u32 = 20;
 /// Says that it failed, to those who addressed the agent; the source stays in the log.
 fn failed(engine: &Engine, context: &TurnContext, mut verdict: Verdict, error: &Error) -> Thought {
     let room = context.info.room.id;
-    tracing::error!(turn = %context.turn, message = %context.message.entry.memory.id, room = %room, code = error.code(), error = %error.report(), "failed to answer a message; its turn ends here");
+    tracing::error!(turn = %context.turn, message_id = %context.message.entry.memory.id, room = %room, code = error.code(), error = %error.report(), "failed to answer a message; its turn ends here");
     let command = verdict.decision == Decision::Command;
     verdict.decision = Decision::Failed;
     verdict.step(if command { "command" } else { "model" }, StepOutcome::Failed, error.to_string());
