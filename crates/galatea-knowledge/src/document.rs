@@ -3,6 +3,8 @@
 use galatea_core::{Error, ErrorKind, Result};
 use serde::{Deserialize, Serialize};
 
+use crate::format::Format;
+
 /// Code of every document that cannot be read.
 pub const UNREADABLE: &str = "GAL-KNOW-READ";
 /// Code of a document beyond a limit.
@@ -139,6 +141,11 @@ impl Writer {
         self.page = Some(page);
     }
 
+    /// Whether there is no block yet.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.document.blocks.is_empty()
+    }
+
     /// Adds a block, unless it is empty.
     ///
     /// # Errors
@@ -174,11 +181,22 @@ impl Writer {
     ///
     /// # Errors
     /// `Invalid` for a document without text.
-    pub(crate) fn finish(mut self) -> Result<Document> {
-        if self.document.blocks.is_empty() {
-            return Err(unreadable("the document has no text").with_fix(
-                "scanned pages are pictures: run text recognition (OCR) first, or remove the file",
-            ));
+    pub(crate) fn finish(mut self, format: Format) -> Result<Document> {
+        if self.is_empty() {
+            return Err(unreadable("the document has no text").with_fix(match format {
+                Format::Pdf => {
+                    "scanned pages are pictures: run text recognition (OCR) first, or remove the file"
+                }
+                Format::Html => {
+                    "a page whose text is made by scripts has none: save it from a browser as PDF, or remove it"
+                }
+                Format::Docx | Format::Epub => {
+                    "if its pages are pictures, add their text, or remove the file"
+                }
+                Format::Text | Format::Markdown | Format::Csv | Format::Code => {
+                    "write some text below its headings, or remove the file"
+                }
+            }));
         }
         // A document that begins with its only top heading is named by it.
         if self.document.title.is_none() {

@@ -69,7 +69,7 @@ impl<'a> Archive<'a> {
             return Err(bomb(name));
         }
         self.unpacked += read;
-        Ok(Some(text::decode(&bytes)?.into_owned()))
+        Ok(Some(text::decode_markup(&bytes)?.into_owned()))
     }
 
     /// The same for an entry that the format requires.

@@ -3,7 +3,8 @@
 use csv::{ReaderBuilder, StringRecord};
 use galatea_core::Result;
 
-use crate::document::{BlockKind, Writer, row, too_large, unreadable};
+use super::table::Table;
+use crate::document::{Writer, too_large, unreadable};
 
 /// Characters that may separate cells. The one that the first line has most of is taken.
 const SEPARATORS: [u8; 4] = [b',', b';', b'\t', b'|'];
@@ -27,8 +28,7 @@ pub(super) fn read(text: &str, writer: &mut Writer) -> Result<()> {
         .has_headers(false)
         .flexible(true)
         .from_reader(text.as_bytes());
-    let (mut header, mut rows) = (None::<String>, String::new());
-    let mut record = StringRecord::new();
+    let (mut table, mut record) = (Table::default(), StringRecord::new());
     loop {
         let more = reader.read_record(&mut record).map_err(|error| {
             unreadable("the table cannot be read")
@@ -36,7 +36,7 @@ pub(super) fn read(text: &str, writer: &mut Writer) -> Result<()> {
                 .with_fix("export it again as CSV in UTF-8")
         })?;
         if !more {
-            break;
+            return table.interrupt(writer);
         }
         if record.as_slice().len() > longest {
             return Err(too_large(
@@ -44,21 +44,7 @@ pub(super) fn read(text: &str, writer: &mut Writer) -> Result<()> {
             )
             .with("limit", format!("{} KiB", longest >> 10)));
         }
-        if record.iter().all(|cell| cell.trim().is_empty()) {
-            continue;
-        }
-        let line = row(&record);
-        if header.is_none() {
-            header = Some(line);
-            continue;
-        }
-        rows.push_str(&line);
-        rows.push('\n');
-    }
-    match header {
-        // A table of one row has no header.
-        Some(only) if rows.is_empty() => writer.block(BlockKind::Prose, &only),
-        Some(header) => writer.block(BlockKind::Table { header }, &rows),
-        None => Ok(()),
+        record.iter().for_each(|cell| table.cell(cell.to_owned()));
+        table.end_row();
     }
 }

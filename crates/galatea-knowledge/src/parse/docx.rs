@@ -1,13 +1,15 @@
-//! DOCX (Office Open XML, ECMA-376 part 1): paragraphs, headings by style, lists and tables.
+//! DOCX (Office Open XML, ECMA-376 part 1): paragraphs, headings by style, lists, tables and notes.
 
 use galatea_core::Result;
 use std::collections::HashMap;
 
 use super::{
     archive::Archive,
+    notes::Notes,
+    table::Table,
     xml::{self, Node},
 };
-use crate::document::{BlockKind, Writer, row};
+use crate::document::{BlockKind, Writer};
 
 pub(super) fn read(bytes: &[u8], writer: &mut Writer) -> Result<()> {
     let depth = writer.limits().depth;
@@ -20,9 +22,11 @@ pub(super) fn read(bytes: &[u8], writer: &mut Writer) -> Result<()> {
     if let Some(core) = archive.text("docProps/core.xml")? {
         writer.title(&element(&core, "title", depth)?);
     }
-    let mut reading = Reading { styles, ..Reading::default() };
+    let notes = Notes::read(&mut archive, depth)?;
+    let mut reading = Reading { styles, notes, ..Reading::default() };
     xml::walk(&body, depth, |node| reading.take(node, writer))?;
-    reading.end_list(writer)
+    reading.end_list(writer)?;
+    reading.notes.rest().try_for_each(|note| writer.block(BlockKind::Prose, &note))
 }
 
 /// Levels of heading styles by style id. Word shows localised names, but stores its built-in styles
@@ -75,84 +79,96 @@ pub(super) fn element(text: &str, name: &str, depth: usize) -> Result<String> {
 }
 
 #[derive(Default)]
-struct Reading {
-    styles: HashMap<String, u8>,
-    paragraph: String,
-    list: String,
+struct Paragraph {
+    text: String,
     level: Option<u8>,
     item: bool,
+    /// Notes that it refers to.
+    notes: Vec<String>,
+}
+
+#[derive(Default)]
+struct Reading {
+    styles: HashMap<String, u8>,
+    notes: Notes,
+    /// Open paragraphs, outermost first: a text box stands inside of one.
+    paragraphs: Vec<Paragraph>,
+    list: String,
     in_text: bool,
+    /// Open elements with an older form of what was read already, such as a text box.
+    fallbacks: usize,
     tables: usize,
+    table: Table,
     cell: String,
-    cells: Vec<String>,
-    header: Option<String>,
-    rows: String,
 }
 
 impl Reading {
     fn take(&mut self, node: Node<'_>, writer: &mut Writer) -> Result<()> {
         match node {
-            Node::Open("p", _) => {
-                self.paragraph.clear();
-                (self.level, self.item) = (None, false);
-            }
-            Node::Open("pStyle", attributes) => {
-                let style = attributes.get("val").unwrap_or_default();
-                self.level =
-                    self.styles.get(&style).copied().or_else(|| level(&style.to_ascii_lowercase()));
-            }
-            Node::Open("numPr", _) => self.item = true,
+            Node::Open("Fallback", _) => self.fallbacks += 1,
+            Node::Close("Fallback") => self.fallbacks = self.fallbacks.saturating_sub(1),
+            _ if self.fallbacks > 0 => {}
+            Node::Open("p", _) => self.paragraphs.push(Paragraph::default()),
+            Node::Close("p") => self.end_paragraph(writer)?,
             Node::Open("t", _) => self.in_text = true,
             Node::Close("t") => self.in_text = false,
-            Node::Open("tab" | "br" | "cr", _) => self.paragraph.push(' '),
-            Node::Text(text) if self.in_text => self.paragraph.push_str(text),
-            Node::Close("p") => self.end_paragraph(writer)?,
             Node::Open("tbl", _) => {
                 self.end_list(writer)?;
                 self.tables += 1;
             }
             Node::Close("tc") if self.tables == 1 => {
-                self.cells.push(std::mem::take(&mut self.cell))
+                self.table.cell(std::mem::take(&mut self.cell));
             }
-            Node::Close("tr") if self.tables == 1 => {
-                let line = row(std::mem::take(&mut self.cells).iter().map(String::as_str));
-                if self.header.is_none() {
-                    self.header = Some(line);
-                } else {
-                    self.rows.push_str(&line);
-                    self.rows.push('\n');
-                }
-            }
+            Node::Close("tr") if self.tables == 1 => self.table.end_row(),
             Node::Close("tbl") => {
                 self.tables = self.tables.saturating_sub(1);
                 if self.tables == 0 {
-                    let (header, rows) =
-                        (self.header.take().unwrap_or_default(), std::mem::take(&mut self.rows));
-                    if rows.is_empty() {
-                        writer.block(BlockKind::Prose, &header)?;
-                    } else {
-                        writer.block(BlockKind::Table { header }, &rows)?;
-                    }
+                    std::mem::take(&mut self.table).interrupt(writer)?;
                 }
             }
-            _ => {}
+            node => self.within_paragraph(node),
         }
         Ok(())
     }
 
+    fn within_paragraph(&mut self, node: Node<'_>) {
+        let Some(paragraph) = self.paragraphs.last_mut() else { return };
+        match node {
+            Node::Open("pStyle", attributes) => {
+                let style = attributes.get("val").unwrap_or_default();
+                let known = self.styles.get(&style).copied();
+                paragraph.level = known.or_else(|| level(&style.to_ascii_lowercase()));
+            }
+            Node::Open("numPr", _) => paragraph.item = true,
+            Node::Open("tab" | "br" | "cr", _) => paragraph.text.push(' '),
+            Node::Open(name @ ("footnoteReference" | "endnoteReference"), attributes) => {
+                let id = attributes.get("id").unwrap_or_default();
+                paragraph.notes.extend(self.notes.take(name, &id));
+            }
+            Node::Text(text) if self.in_text => paragraph.text.push_str(text),
+            _ => {}
+        }
+    }
+
+    /// Ends a paragraph. Its notes stand behind it, so that they are found together.
     fn end_paragraph(&mut self, writer: &mut Writer) -> Result<()> {
-        let text = std::mem::take(&mut self.paragraph);
+        let Some(Paragraph { mut text, level, item, notes }) = self.paragraphs.pop() else {
+            return Ok(());
+        };
+        if let Some(level) = level.filter(|_| self.tables == 0) {
+            self.end_list(writer)?;
+            writer.heading(level, &text);
+            text.clear();
+        }
+        for note in notes {
+            text.push_str(&format!(" ({note})"));
+        }
         if self.tables > 0 {
             self.cell.push(' ');
             self.cell.push_str(&text);
             return Ok(());
         }
-        if let Some(level) = self.level.take() {
-            self.end_list(writer)?;
-            writer.heading(level, &text);
-            return Ok(());
-        }
-        if self.item {
+        if item && level.is_none() {
             self.list.push_str("\n- ");
             self.list.push_str(&text);
             return Ok(());

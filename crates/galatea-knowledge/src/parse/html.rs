@@ -3,13 +3,9 @@
 use galatea_core::Result;
 use html5gum::{DefaultEmitter, Token, Tokenizer};
 
-use crate::document::{BlockKind, Writer, row};
+use super::{skipping::Skipping, table::Table};
+use crate::document::{BlockKind, Writer};
 
-/// Elements whose content is not the page's text.
-const SKIPPED: &[&str] = &[
-    "script", "style", "template", "nav", "svg", "iframe", "object", "select", "textarea",
-    "button", "noscript", "dialog",
-];
 /// Elements that begin and end a paragraph.
 const BLOCKS: &[&str] = &[
     "p",
@@ -36,65 +32,67 @@ const BLOCKS: &[&str] = &[
     "body",
     "hr",
     "center",
+    "caption",
+    "nav",
 ];
+/// Longest list items that stay together in one block, in bytes.
+const LIST: usize = 1_500;
+/// Longest text of a cell, in bytes. A longer one fits into no piece: the table is a page's layout.
+const CELL: usize = 1_200;
 
+/// Reads a page without its menus.
 pub(super) fn read(text: &str, writer: &mut Writer) -> Result<()> {
-    // Switches to the raw text of scripts and styles, whose content may look like tags.
-    let mut emitter = DefaultEmitter::default();
-    emitter.naively_switch_states(true);
+    read_with(Skipping::of(|| tokens(text)), text, writer)
+}
+
+/// Reads a page with its menus, for one that has nothing else.
+pub(super) fn read_with_menus(text: &str, writer: &mut Writer) -> Result<()> {
+    read_with(Skipping::of(|| tokens(text)).without_menus(), text, writer)
+}
+
+fn read_with(mut skipping: Skipping, text: &str, writer: &mut Writer) -> Result<()> {
     let mut reading = Reading::default();
-    for token in Tokenizer::new_with_emitter(text, emitter) {
-        // The error type is uninhabited: reading from memory cannot fail.
-        let Ok(token) = token;
+    for token in tokens(text) {
+        if skipping.takes(&token) {
+            continue;
+        }
         match token {
-            Token::StartTag(tag) => {
-                reading.open(&String::from_utf8_lossy(&tag.name), tag.self_closing, writer)?;
-            }
+            Token::StartTag(tag) => reading.open(&String::from_utf8_lossy(&tag.name), writer)?,
             Token::EndTag(tag) => reading.close(&String::from_utf8_lossy(&tag.name), writer)?,
-            Token::String(text) => reading.text(&String::from_utf8_lossy(&text)),
+            Token::String(text) => reading.text.push_str(&String::from_utf8_lossy(&text)),
             Token::Comment(_) | Token::Doctype(_) | Token::Error(_) => {}
         }
     }
-    reading.tables = 0;
-    reading.end_table(writer)?;
+    while !reading.tables.is_empty() {
+        reading.end_table(writer)?;
+    }
     reading.flush(writer)
+}
+
+fn tokens(text: &str) -> impl Iterator<Item = Token> {
+    // Switches to the raw text of scripts and styles, whose content may look like tags.
+    let mut emitter = DefaultEmitter::default();
+    emitter.naively_switch_states(true);
+    Tokenizer::new_with_emitter(text, emitter).map(|token| {
+        // The error type is uninhabited: reading from memory cannot fail.
+        let Ok(token) = token;
+        token
+    })
 }
 
 #[derive(Default)]
 struct Reading {
     text: String,
-    /// The skipped element, and how many of its kind are open.
-    skipped: Option<(String, usize)>,
     title: bool,
     pre: bool,
-    tables: usize,
-    /// A cell is open: its end tag may be left out.
+    /// Open tables, outermost first.
+    tables: Vec<Table>,
+    /// The text is a cell's. Its end tag may be left out.
     cell: bool,
-    cells: Vec<String>,
-    header: Option<String>,
-    rows: String,
 }
 
 impl Reading {
-    fn text(&mut self, text: &str) {
-        if self.skipped.is_none() {
-            self.text.push_str(text);
-        }
-    }
-
-    fn open(&mut self, name: &str, self_closing: bool, writer: &mut Writer) -> Result<()> {
-        if let Some((skipped, depth)) = &mut self.skipped {
-            if skipped == name && !self_closing {
-                *depth += 1;
-            }
-            return Ok(());
-        }
-        if SKIPPED.contains(&name) {
-            if !self_closing {
-                self.skipped = Some((name.to_owned(), 1));
-            }
-            return Ok(());
-        }
+    fn open(&mut self, name: &str, writer: &mut Writer) -> Result<()> {
         match name {
             "title" => {
                 self.text.clear();
@@ -102,28 +100,26 @@ impl Reading {
             }
             "br" => self.text.push('\n'),
             "li" => {
-                if self.text.len() > 1_500 {
+                if self.text.len() > LIST {
                     self.flush(writer)?;
                 }
                 self.text.push_str("\n- ");
             }
-            "pre" => {
+            "pre" if !self.cell => {
                 self.flush(writer)?;
                 self.pre = true;
             }
             "table" => {
-                if self.tables == 0 {
-                    self.flush(writer)?;
-                }
-                self.tables += 1;
+                self.interrupt(writer)?;
+                self.tables.push(Table::default());
             }
-            "tr" if self.tables == 1 => self.end_row(),
-            "td" | "th" if self.tables == 1 => {
-                self.end_cell();
-                self.text.clear();
-                self.cell = true;
+            "tr" => self.end_row(writer)?,
+            "td" | "th" => {
+                self.end_cell(writer)?;
+                self.cell = !self.tables.is_empty();
             }
-            _ if heading(name).is_some() => self.flush(writer)?,
+            // Data has no headings, so this table is a page's layout.
+            _ if heading(name).is_some() => self.interrupt(writer)?,
             _ if BLOCKS.contains(&name) => self.paragraph(writer)?,
             _ => {}
         }
@@ -131,36 +127,21 @@ impl Reading {
     }
 
     fn close(&mut self, name: &str, writer: &mut Writer) -> Result<()> {
-        if let Some((skipped, depth)) = &mut self.skipped {
-            if skipped == name {
-                *depth -= 1;
-                if *depth == 0 {
-                    self.skipped = None;
-                }
-            }
-            return Ok(());
-        }
         match name {
             "title" if self.title => {
                 self.title = false;
                 writer.title(&std::mem::take(&mut self.text));
             }
             "head" => self.text.clear(),
-            "pre" if self.tables == 0 => {
+            "pre" if self.pre => {
                 self.pre = false;
                 writer.block(BlockKind::Code, &std::mem::take(&mut self.text))?;
             }
-            "td" | "th" if self.tables == 1 => self.end_cell(),
-            "tr" if self.tables == 1 => self.end_row(),
-            "table" => {
-                self.tables = self.tables.saturating_sub(1);
-                if self.tables == 0 {
-                    self.end_table(writer)?;
-                    self.text.clear();
-                }
-            }
+            "td" | "th" => self.end_cell(writer)?,
+            "tr" => self.end_row(writer)?,
+            "table" => self.end_table(writer)?,
             _ => match heading(name) {
-                Some(level) if self.tables == 0 => {
+                Some(level) if !self.cell => {
                     writer.heading(level, &std::mem::take(&mut self.text));
                 }
                 _ if BLOCKS.contains(&name) => self.paragraph(writer)?,
@@ -170,49 +151,50 @@ impl Reading {
         Ok(())
     }
 
-    /// Ends a paragraph. Inside of tables and preformatted text it is a line break only.
+    /// Ends a paragraph. Inside of cells and preformatted text it is a line break only.
     fn paragraph(&mut self, writer: &mut Writer) -> Result<()> {
-        if self.tables > 0 || self.pre {
-            self.text.push('\n');
+        if self.cell || self.pre {
+            self.text.push_str(if self.pre { "\n" } else { "\n\n" });
             return Ok(());
         }
         self.flush(writer)
     }
 
-    fn end_cell(&mut self) {
-        if std::mem::take(&mut self.cell) {
-            self.cells.push(std::mem::take(&mut self.text));
+    /// Ends a cell, or what stands between cells, such as a caption.
+    fn end_cell(&mut self, writer: &mut Writer) -> Result<()> {
+        if !std::mem::take(&mut self.cell) {
+            return self.flush(writer);
         }
+        let text = std::mem::take(&mut self.text);
+        let Some(table) = self.tables.last_mut() else { return Ok(()) };
+        if text.len() <= CELL {
+            table.cell(text);
+            return Ok(());
+        }
+        table.interrupt(writer)?;
+        text.split("\n\n").try_for_each(|paragraph| writer.block(BlockKind::Prose, paragraph))
     }
 
-    fn end_row(&mut self) {
-        self.end_cell();
-        let line = row(std::mem::take(&mut self.cells).iter().map(String::as_str));
-        if line.is_empty() {
-            return;
-        }
-        if self.header.is_none() {
-            self.header = Some(line);
-        } else {
-            self.rows.push_str(&line);
-            self.rows.push('\n');
-        }
+    fn end_row(&mut self, writer: &mut Writer) -> Result<()> {
+        self.end_cell(writer)?;
+        self.tables.last_mut().into_iter().for_each(Table::end_row);
+        Ok(())
     }
 
     fn end_table(&mut self, writer: &mut Writer) -> Result<()> {
-        if self.cell || !self.cells.is_empty() {
-            self.end_row();
-        }
-        let (header, rows) =
-            (self.header.take().unwrap_or_default(), std::mem::take(&mut self.rows));
-        if rows.is_empty() {
-            return writer.block(BlockKind::Prose, &header);
-        }
-        writer.block(BlockKind::Table { header }, &rows)
+        self.interrupt(writer)?;
+        self.tables.pop();
+        Ok(())
+    }
+
+    /// Writes what there is, before something that is no part of the table, if one is open.
+    fn interrupt(&mut self, writer: &mut Writer) -> Result<()> {
+        self.end_cell(writer)?;
+        self.tables.last_mut().map_or(Ok(()), |table| table.interrupt(writer))
     }
 
     fn flush(&mut self, writer: &mut Writer) -> Result<()> {
-        if self.title || self.tables > 0 {
+        if self.title || self.cell {
             return Ok(());
         }
         writer.block(BlockKind::Prose, &std::mem::take(&mut self.text))

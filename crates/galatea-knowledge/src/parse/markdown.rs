@@ -1,9 +1,10 @@
-//! Reads headings, paragraphs, lists, tables and code.
+//! Markdown: headings, paragraphs, lists, tables and code, and blocks of HTML as HTML is read.
 
 use galatea_core::Result;
 use pulldown_cmark::{Event, HeadingLevel, Options, Parser, Tag, TagEnd};
 
-use crate::document::{BlockKind, Writer, row};
+use super::{html, table::Table};
+use crate::document::{BlockKind, Writer};
 
 /// Longest list item that stays together with the others in one block; a longer list is cut into
 /// several blocks.
@@ -15,9 +16,8 @@ struct Reading {
     text: String,
     lists: usize,
     heading: Option<u8>,
-    cells: Vec<String>,
-    header: Option<String>,
-    rows: String,
+    table: Table,
+    html: String,
 }
 
 pub(super) fn read(text: &str, writer: &mut Writer) -> Result<()> {
@@ -42,7 +42,9 @@ impl Reading {
             Event::InlineMath(text) | Event::DisplayMath(text) => self.text.push_str(&text),
             Event::SoftBreak => self.text.push('\n'),
             Event::HardBreak => self.text.push('\n'),
-            Event::Html(_) | Event::InlineHtml(_) | Event::Rule | Event::FootnoteReference(_) => {}
+            Event::Html(html) => self.html.push_str(&html),
+            Event::InlineHtml(tag) if is_line_break(&tag) => self.text.push('\n'),
+            Event::InlineHtml(_) | Event::Rule | Event::FootnoteReference(_) => {}
             Event::TaskListMarker(done) => self.text.push_str(if done { "[x] " } else { "[ ] " }),
         }
         Ok(())
@@ -69,7 +71,7 @@ impl Reading {
                 }
                 self.text.push_str("\n- ");
             }
-            Tag::Table(_) => self.flush(writer)?,
+            Tag::Table(_) | Tag::HtmlBlock => self.flush(writer)?,
             Tag::TableCell => self.text.clear(),
             _ => {}
         }
@@ -92,17 +94,12 @@ impl Reading {
                 }
             }
             TagEnd::Paragraph if self.lists == 0 => self.flush(writer)?,
-            TagEnd::TableCell => self.cells.push(std::mem::take(&mut self.text)),
-            TagEnd::TableHead => self.header = Some(self.line()),
-            TagEnd::TableRow => {
-                let line = self.line();
-                self.rows.push_str(&line);
-                self.rows.push('\n');
-            }
-            TagEnd::Table => {
-                let header = self.header.take().unwrap_or_default();
-                writer.block(BlockKind::Table { header }, &std::mem::take(&mut self.rows))?;
-            }
+            // An item may have several.
+            TagEnd::Paragraph => self.text.push('\n'),
+            TagEnd::TableCell => self.table.cell(std::mem::take(&mut self.text)),
+            TagEnd::TableHead | TagEnd::TableRow => self.table.end_row(),
+            TagEnd::Table => std::mem::take(&mut self.table).interrupt(writer)?,
+            TagEnd::HtmlBlock => html::read(&std::mem::take(&mut self.html), writer)?,
             TagEnd::MetadataBlock(_) => {
                 let metadata = std::mem::take(&mut self.text);
                 let title = metadata.lines().find_map(|line| line.strip_prefix("title:"));
@@ -115,13 +112,14 @@ impl Reading {
         Ok(())
     }
 
-    fn line(&mut self) -> String {
-        row(std::mem::take(&mut self.cells).iter().map(String::as_str))
-    }
-
     fn flush(&mut self, writer: &mut Writer) -> Result<()> {
         writer.block(BlockKind::Prose, &std::mem::take(&mut self.text))
     }
+}
+
+fn is_line_break(tag: &str) -> bool {
+    let name = tag.trim_matches(['<', '>', '/', ' ']);
+    name.eq_ignore_ascii_case("br")
 }
 
 fn number(level: HeadingLevel) -> u8 {

@@ -8,7 +8,10 @@ mod docx;
 mod epub;
 mod html;
 mod markdown;
+mod notes;
 mod pdf;
+mod skipping;
+mod table;
 mod text;
 mod xml;
 
@@ -36,14 +39,20 @@ pub(crate) fn parse(format: Format, bytes: &[u8], limits: Limits) -> Result<Docu
     match format {
         Format::Text => text::read(&text::decode(bytes)?, &mut writer)?,
         Format::Markdown => markdown::read(&text::decode(bytes)?, &mut writer)?,
-        Format::Html => html::read(&text::decode(bytes)?, &mut writer)?,
+        Format::Html => {
+            let text = text::decode_markup(bytes)?;
+            html::read(&text, &mut writer)?;
+            if writer.is_empty() {
+                html::read_with_menus(&text, &mut writer)?;
+            }
+        }
         Format::Csv => csv::read(&text::decode(bytes)?, &mut writer)?,
         Format::Code => code::read(&text::decode(bytes)?, &mut writer)?,
         Format::Docx => docx::read(bytes, &mut writer)?,
         Format::Epub => epub::read(bytes, &mut writer)?,
         Format::Pdf => pdf::read(bytes, &mut writer)?,
     }
-    writer.finish()
+    writer.finish(format)
 }
 
 #[cfg(test)]

@@ -1,5 +1,7 @@
 //! Tests of the parsers on small documents of every format.
 
+mod kept;
+
 use galatea_testkit::documents;
 use proptest::prelude::*;
 

@@ -40,6 +40,41 @@ pub(super) fn decode(bytes: &[u8]) -> Result<Cow<'_, str>> {
     Ok(encoding.decode_without_bom_handling(bytes).0)
 }
 
+/// Bytes at the beginning of markup that are searched for its encoding (HTML, "prescan a byte
+/// stream to determine its encoding").
+const PRESCANNED: usize = 1024;
+
+/// Decodes markup, which may state its encoding. UTF-8 is taken for what it is, since pages that were
+/// converted often state the encoding that they had before.
+///
+/// # Errors
+/// As [`decode`].
+pub(super) fn decode_markup(bytes: &[u8]) -> Result<Cow<'_, str>> {
+    // ISO-2022-JP consists of ASCII and escapes.
+    let is_utf8 = std::str::from_utf8(bytes).is_ok() && !bytes.contains(&0x1b);
+    match stated(bytes) {
+        Some(encoding) if !is_utf8 && Encoding::for_bom(bytes).is_none() => {
+            Ok(encoding.decode_without_bom_handling(bytes).0)
+        }
+        _ => decode(bytes),
+    }
+}
+
+/// The encoding that markup states: `<meta charset="…">`, `content="…; charset=…"`, or
+/// `<?xml encoding="…"?>`. `None` for UTF-8 and UTF-16, which their bytes tell.
+fn stated(bytes: &[u8]) -> Option<&'static Encoding> {
+    let start = String::from_utf8_lossy(&bytes[..bytes.len().min(PRESCANNED)]).to_ascii_lowercase();
+    let label = ["charset", "encoding"].into_iter().find_map(|name| {
+        start.split(name).skip(1).find_map(|rest| {
+            let value = rest.trim_start().strip_prefix('=')?.trim_start();
+            let value = value.trim_start_matches(['"', '\'']);
+            value.split(|c: char| c.is_whitespace() || "\"'>;?/".contains(c)).next()
+        })
+    })?;
+    Encoding::for_label_no_replacement(label.as_bytes())
+        .filter(|encoding| ![UTF_8, UTF_16LE, UTF_16BE].contains(encoding))
+}
+
 /// Paragraphs are separated by empty lines.
 pub(super) fn read(text: &str, writer: &mut Writer) -> Result<()> {
     let mut paragraph = String::new();
