@@ -13,6 +13,7 @@ use crate::{
     change::{Change, Changed, Write},
     dialect::{Dialects, Statement, Value, values},
     doomed::{self, doom},
+    forgotten::{JOINED, forgotten},
     neighbour,
     plan::no_index,
     relationship,
@@ -20,23 +21,6 @@ use crate::{
 
 /// Memories of one change that goes ahead: some 10 ms of the writer.
 const STEP: usize = 100;
-
-// What a person wrote, and what the agent answered them: answers name their turn, which the
-// person's inbox rows name too. Those rows stay, as with a deleted message: by them a replayed
-// message is recognised, and the audit counts every message.
-macro_rules! forgotten {
-    (sqlite) => {
-        "(SELECT id FROM memories WHERE entity_id = $2 AND agent_id = $1 \
-          UNION SELECT id FROM memories WHERE entity_id = $1 AND agent_id = $1 AND replace(metadata ->> '$.turn', '-', '') IN ( \
-            SELECT lower(hex(turn_id)) FROM inbox WHERE entity_id = $2 AND agent_id = $1 AND turn_id IS NOT NULL))"
-    };
-    // In a CASE the turns are looked up in a table that is made once.
-    (postgres) => {
-        "(SELECT id FROM memories WHERE entity_id = $2 AND agent_id = $1 \
-          UNION SELECT id FROM memories WHERE entity_id = $1 AND agent_id = $1 AND CASE WHEN metadata ->> 'turn' IN ( \
-            SELECT turn_id::text FROM inbox WHERE entity_id = $2 AND agent_id = $1 AND turn_id IS NOT NULL) THEN true END)"
-    };
-}
 
 // Summaries of Worlds with a retention period. A summary may contain text of deleted messages, whose
 // authors are no longer stored. So every summary is deleted and made again from the remaining
@@ -55,8 +39,9 @@ macro_rules! outlived {
 /// And what was made from it.
 const DOOMED: Dialects = Dialects {
     sqlite: doom!(concat!(
-        "SELECT id FROM memories WHERE id IN ",
+        "SELECT id FROM memories WHERE id IN (SELECT id FROM ",
         forgotten!(sqlite),
+        ")",
         outlived!("w.metadata ->> '$.settings.retention_days'")
     )),
     postgres: doom!(concat!(
@@ -184,15 +169,17 @@ const ROOMS: Dialects = Dialects {
 };
 
 /// Ids of what a person wrote and what the agent answered them, but for messages that wait: these are
-/// skipped by the change that forgets the person. The newest first: what replaced a fact goes before
-/// the fact, as if all went at once.
+/// skipped by the change that forgets the person. Answers go before what they answer, and those that
+/// are found by another answer go first: without it they would not be found again if the process ends
+/// in between. Then the newest first: what replaced a fact goes before the fact, as if all went at
+/// once.
 macro_rules! memories_of_person {
     ($forgotten:expr) => {
         concat!(
             "SELECT m.id FROM ",
             $forgotten,
             " f JOIN memories m ON m.id = f.id WHERE m.id NOT IN (SELECT id FROM inbox WHERE entity_id = $2 AND agent_id = $1 AND state = 'new') \
-             ORDER BY m.created_at DESC, m.seq DESC"
+             ORDER BY f.place, m.created_at DESC, m.seq DESC"
         )
     };
 }
@@ -269,7 +256,7 @@ pub(crate) fn push(
 /// Adds the names of a person in the Rooms in which they wrote, and their relationships.
 fn push_places(change: &mut Change, agent: AgentId, entity: EntityId) -> Result<()> {
     let with = |step: Dialects| step.with(values![agent.0, entity.0]);
-    let statements = [TIES, HELD, WORLDS, ROOMS].map(with).into();
+    let statements = [JOINED, TIES, HELD, WORLDS, ROOMS].map(with).into();
     change.push(Write::Other { statements, counted: None }).map(drop)
 }
 

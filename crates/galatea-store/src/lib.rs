@@ -24,6 +24,7 @@ mod entity;
 mod error;
 mod event;
 mod forget;
+mod forgotten;
 mod inbox;
 mod index;
 mod lease;

@@ -12,8 +12,8 @@ use galatea_testkit::store_suite::fixtures::Scene;
 use crate::{
     agent, audit, background, backlog, cache, connect, connector_state, cursor, derived,
     dialect::{Dialects, Listed},
-    doomed, effect, embedding, entity, forget, inbox, index, link, memory, neighbour, outbox,
-    postgres, recall, relationship, room, rows, sqlite, step, talk, task, usage, world,
+    doomed, effect, embedding, entity, forget, forgotten, inbox, index, link, memory, neighbour,
+    outbox, postgres, recall, relationship, room, rows, sqlite, step, talk, task, usage, world,
 };
 
 /// Constants of other modules as [`Listed`].
@@ -181,6 +181,7 @@ fn named() -> impl Iterator<Item = Listed> {
         connect::WRITES,
         effect::WRITES,
         forget::WRITES,
+        forgotten::WRITES,
         doomed::WRITES,
         neighbour::WRITES,
         room::WRITES,

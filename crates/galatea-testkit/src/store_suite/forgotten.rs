@@ -1,8 +1,8 @@
 //! A person who wrote much is forgotten: most of it in small commits, the rest with the turn.
 
 use galatea_core::{
-    ChannelType, DeliveryId, Derived, Memory, MemoryId, MemoryKind, MemoryScope, RoomId, Store,
-    Timestamp,
+    ChannelType, DeliveryId, Derived, EntityId, Memory, MemoryId, MemoryKind, MemoryScope, RoomId,
+    Store, Timestamp,
     store::{
         DerivedChange, InboxEntry, InboxState, OutboxState, RequestedChange, Superseded, TurnRecord,
     },
@@ -60,7 +60,7 @@ async fn written(
 pub async fn most_of_a_person_goes_before_the_turn_that_forgets_them(store: Arc<dyn Store>) {
     let scene = Scene::new();
     let (said, answers, sent) = written(&store, scene).await;
-    let other = Scene { person: scene.itself(), ..scene };
+    let other = Scene { person: EntityId::fresh(), ..scene };
     let theirs = other.memory("of another", 3);
     store.save_memories(std::slice::from_ref(&theirs)).await.unwrap();
     let id = |n: usize| said[n].memory.id;
@@ -122,4 +122,62 @@ pub async fn most_of_a_person_goes_before_the_turn_that_forgets_them(store: Arc<
     assert_eq!(waiting.state, InboxState::Skipped);
     let room = store.room(scene.room).await.unwrap().unwrap();
     assert_eq!(room.name, room.remote.as_str(), "it was named after the person");
+}
+
+/// What an import brings has no inbox rows: answers are found by the message that they name, results
+/// of actions by the turn of such an answer, and the rest by the person's direct Rooms.
+pub async fn imported_answers_to_a_person_are_forgotten(store: Arc<dyn Store>) {
+    let group = Scene::new();
+    let direct = Scene { room: RoomId::fresh(), ..group };
+    let other = Scene { person: EntityId::fresh(), ..group };
+    let mut connections = direct.connections();
+    connections.rooms[0].kind = ChannelType::Dm;
+    // As an import that has no list of participants.
+    connections.participants.clear();
+    for part in [group.connections(), other.connections(), connections] {
+        store.connect(part).await.unwrap();
+    }
+    let answer = |scene: Scene, at, to: Option<&Memory>, turn: &str| {
+        let mut memory = Memory { entity_id: scene.itself(), ..scene.memory("as you said", at) };
+        memory.content.in_reply_to = to.map(|question| question.id);
+        // PostgreSQL cannot look into JSON with this.
+        memory.content.extra.insert("odd".into(), json!("\u{0}"));
+        memory.metadata.insert("turn".into(), json!(turn));
+        memory
+    };
+    let question = group.memory("I am Vexbarrow", 10);
+    let kept = other.memory("and I am Ann", 11);
+    // Clocks differ: this answer is older than its question.
+    let replies = [answer(group, 5, Some(&question), "t1"), answer(group, 12, Some(&kept), "t2")];
+    let result =
+        |at, turn| Memory { kind: MemoryKind::ActionResult, ..answer(group, at, None, turn) };
+    let results = [result(3, "t1"), result(4, "t2")];
+    let unasked = answer(group, 14, None, "t3");
+    let greeting = answer(direct, 1, None, "t4");
+    let document = Memory { kind: MemoryKind::Documents, ..greeting.clone() };
+    let document = Memory { id: MemoryId::fresh(), ..document };
+    // Enough that most goes ahead.
+    let said: Vec<Memory> = (0..MESSAGES).map(|n| direct.memory("remark", 100 + n)).collect();
+    let mut all = vec![question.clone(), kept.clone(), unasked.clone(), greeting.clone()];
+    all.extend(replies.iter().chain(&results).chain(&said).cloned());
+    all.push(document.clone());
+    store.save_memories(&all).await.unwrap();
+
+    let ahead = store.forget_ahead(group.agent, group.person).await.unwrap();
+    assert_eq!(ahead, u64::try_from(MESSAGES).unwrap() + 4);
+    let left = async |memory: &Memory| store.memory(memory.id).await.unwrap().is_some();
+    for gone in [&question, &replies[0], &results[0], &greeting, &said[0]] {
+        assert!(!left(gone).await, "{gone:?}");
+    }
+    for of_others in [&kept, &replies[1], &results[1], &unasked, &document] {
+        assert!(left(of_others).await, "{of_others:?}");
+    }
+    // What comes into the direct Room when the person's own messages are gone.
+    let late = answer(direct, 900, None, "t5");
+    store.save_memories(std::slice::from_ref(&late)).await.unwrap();
+    let command = group.message("forget me", 950);
+    store.ingest(Scene::batch(std::slice::from_ref(&command))).await.unwrap();
+    let effects = vec![RequestedChange::ForgetPerson { entity: group.person }];
+    store.finish_turn(TurnRecord { effects, ..group.turn(&[&command]) }).await.unwrap();
+    assert!(!left(&late).await && left(&kept).await && left(&replies[1]).await);
 }
