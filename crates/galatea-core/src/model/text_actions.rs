@@ -63,7 +63,7 @@ mod tests {
 
     #[test]
     fn the_instructions_ask_for_actions_where_they_spoke_of_tools() {
-        let schema = json!({ "properties": { "room": { "description": "its name" }, "n": {} } });
+        let schema = json!({ "properties": { "n": {}, "room": { "description": "its name" } } });
         let tool = ToolSpec {
             name: "SEND".into(),
             description: "Sends.".into(),
