@@ -16,12 +16,22 @@ mod summary;
 mod ties;
 mod words;
 
-use galatea_core::{Plugin, Variable};
+use galatea_core::{Plugin, Result, Settings, Variable};
 use std::sync::Arc;
 
 /// Every setting this plugin reads.
 pub const VARIABLES: &[Variable] =
     &[evaluators::INTERVAL, galatea_core::fusion::HALF_LIFE, galatea_core::rights::OWNERS];
+
+/// Checks the settings of this plugin. Called at the start, for each agent: otherwise the first turn
+/// that needs one would report it.
+///
+/// # Errors
+/// `Invalid` for the first setting that cannot be read.
+pub fn check(settings: &Settings) -> Result<()> {
+    settings.parse::<u64>(&evaluators::INTERVAL, "a whole number")?;
+    galatea_core::fusion::Fusion::of(settings).map(drop)
+}
 
 /// Creates the plugin. Called once per agent.
 pub fn plugin() -> Plugin {

@@ -131,6 +131,7 @@ pub(crate) async fn boot(
     let mut choosing = Vec::new();
     for persona in personas {
         let settings = persona.settings.clone();
+        plugins::check(&settings)?;
         let mut plugins = plugins::standard();
         let own = OwnModels {
             http: &http,

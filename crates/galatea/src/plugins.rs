@@ -1,7 +1,7 @@
 //! The plugins of every agent.
 
 use galatea_core::{
-    Plugin,
+    Plugin, Result, Settings,
     model::{PluginModel, RegisteredModel, Tier},
 };
 use galatea_knowledge::Library;
@@ -10,6 +10,14 @@ use std::time::Duration;
 /// The plugins that every agent has in the same way. A new plugin is added here.
 pub(crate) fn standard() -> Vec<Plugin> {
     vec![galatea_bootstrap::plugin()]
+}
+
+/// Checks the settings of these plugins for an agent.
+///
+/// # Errors
+/// `Invalid` for the first setting that cannot be read.
+pub(crate) fn check(settings: &Settings) -> Result<()> {
+    galatea_bootstrap::check(settings)
 }
 
 /// The plugin with the documents of an agent, which it reads again at this interval. It is made

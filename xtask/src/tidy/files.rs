@@ -17,6 +17,16 @@ pub(super) fn check(name: &str, text: &str) -> Vec<String> {
         breaches
             .push(format!("{name}:1: a file begins with a `//!` line that says what it is for"));
     }
+    if is_rust(name) {
+        for (number, line) in text.lines().enumerate() {
+            if names_a_field_message(line) {
+                breaches.push(format!(
+                    "{name}:{}: a log line has its text under `message`; name the field `message_id`",
+                    number + 1
+                ));
+            }
+        }
+    }
     // Licences and the lock file are not written by us.
     if !name.starts_with("LICENSE") && name != "Cargo.lock" {
         for (number, line) in text.lines().enumerate() {
@@ -26,6 +36,14 @@ pub(super) fn check(name: &str, text: &str) -> Vec<String> {
         }
     }
     breaches
+}
+
+/// Whether a log line has a field of the name that its text has in JSON.
+fn names_a_field_message(line: &str) -> bool {
+    line.contains("tracing::")
+        && ["(message", " message"]
+            .iter()
+            .any(|start| [" = %", " = ?"].iter().any(|end| line.contains(&format!("{start}{end}"))))
 }
 
 /// Whether `path` starts an absolute path in `line`, and is not part of a longer path or URL.
@@ -60,6 +78,14 @@ mod tests {
         assert_eq!(check("a.rs", "").len(), 1);
         assert!(check("a.rs", "//! Reads.\nuse std::fs;\n").is_empty());
         assert!(check("a.md", "# Title\n").is_empty());
+    }
+
+    #[test]
+    fn a_log_field_is_not_named_like_the_text() {
+        let with = |name: &str| format!("//! A.\ntracing::warn!({name} = %id, \"failed\");\n");
+        assert_eq!(check("a.rs", &with("room = %room, message")).len(), 1);
+        assert_eq!(check("a.rs", &with("message")).len(), 1);
+        assert!(check("a.rs", &with("message_id")).is_empty());
     }
 
     #[test]

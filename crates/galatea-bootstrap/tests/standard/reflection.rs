@@ -223,6 +223,9 @@ async fn it_is_off_for_scripts_and_when_switched_off() {
     assert_eq!(scene.double.tables().asked, 0);
     scene.agent.settings = Settings::from_pairs([("REFLECTION_INTERVAL", "often")]);
     assert!(reflects(&scene).await.unwrap_err().to_string().contains("REFLECTION_INTERVAL"));
+    let refused = galatea_bootstrap::check(&scene.agent.settings).unwrap_err();
+    assert!(refused.to_string().contains("REFLECTION_INTERVAL"), "at the start: {refused}");
+    assert!(galatea_bootstrap::check(&Settings::from_pairs([("REFLECTION_INTERVAL", 0)])).is_ok());
 }
 
 #[tokio::test]

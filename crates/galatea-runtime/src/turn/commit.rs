@@ -135,7 +135,7 @@ pub(super) async fn finish_unanswered(
         .await?;
     unanswered.into_iter().for_each(|unanswered| unanswered.report(engine));
     for (memory, decision) in decided {
-        tracing::debug!(room = %room, message = %memory, decision = ?decision, "decided");
+        tracing::debug!(room = %room, message_id = %memory, decision = ?decision, "decided");
         engine.events.publish(Event::TurnDecided { agent: id, room, turn, memory, decision });
     }
     Ok(())

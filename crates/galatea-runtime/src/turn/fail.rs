@@ -22,7 +22,7 @@ impl Engine {
     pub(crate) async fn fail(&self, taken: &[Claimed], error: &Error) -> Result<()> {
         let Some(last) = taken.last() else { return Ok(()) };
         let room = last.entry.memory.room_id;
-        tracing::error!(room = %room, message = %last.entry.memory.id, code = error.code(), error = %error.report(), "a turn failed; its messages are finished without an answer");
+        tracing::error!(room = %room, message_id = %last.entry.memory.id, code = error.code(), error = %error.report(), "a turn failed; its messages are finished without an answer");
         let mut verdict = Verdict { decision: Decision::Failed, ..Verdict::default() };
         verdict.step("turn", StepOutcome::Failed, error.to_string());
         let finished = |verdict: &Verdict| -> Vec<(Waiting, Verdict)> {

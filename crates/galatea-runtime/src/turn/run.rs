@@ -69,7 +69,7 @@ impl Engine {
         if first.read_back
             && let Err(error) = self.store.begin_turn(&[id]).await
         {
-            tracing::warn!(message = %id, error = %error.report(), "failed to count a begun turn; the turn goes on");
+            tracing::warn!(message_id = %id, error = %error.report(), "failed to count a begun turn; the turn goes on");
         }
 
         let judge = Judge::new(self, &place, &first).await?;

@@ -122,6 +122,6 @@ pub(super) async fn give_up(engine: &Engine, waiting: Waiting) -> Result<()> {
         StepOutcome::Failed,
         format!("{} turns were begun for it, and none was finished", waiting.attempts),
     );
-    tracing::error!(room = %room, message = %waiting.entry.memory.id, attempts = waiting.attempts, "giving up a message: it seems to crash the program");
+    tracing::error!(room = %room, message_id = %waiting.entry.memory.id, attempts = waiting.attempts, "giving up a message: it seems to crash the program");
     finish_unanswered(engine, room, vec![(waiting, verdict)], Vec::new()).await
 }

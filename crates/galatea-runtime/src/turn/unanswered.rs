@@ -51,7 +51,7 @@ impl Unanswered {
         engine.background.until_halt(async move {
             let Self { route, address, message, why } = self;
             if let Err(error) = route.stack.unanswered(&address, &message, &why).await {
-                tracing::info!(source = %address.source, room = %address.room, message = %message, error = %error.report(), "failed to end the sign that an answer is coming; it stays until the platform ends it");
+                tracing::info!(source = %address.source, room = %address.room, message_id = %message, error = %error.report(), "failed to end the sign that an answer is coming; it stays until the platform ends it");
             }
         });
     }

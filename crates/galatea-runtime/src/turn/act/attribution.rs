@@ -6,6 +6,8 @@ use std::collections::BTreeSet;
 
 /// Longest name shown, in characters.
 const LONGEST: usize = 64;
+/// Longest sentence shown, in characters: the longest of the standard actions, with a long name.
+const LONGEST_SENTENCE: usize = 200;
 
 /// Puts who asked in front, and the words into a block quote whose every line is marked, so that
 /// nothing in them can look like that line.
@@ -64,11 +66,24 @@ fn handle(text: &str) -> String {
 
 /// A name on one line, without marks of Markdown, parentheses and what no reader sees.
 pub(super) fn plain(name: &str) -> String {
-    let shown = name
-        .chars()
+    without_marks(name).take(LONGEST).collect::<String>().trim().to_owned()
+}
+
+/// A sentence in the same way. A longer one ends with a whole word and `…`.
+pub(super) fn sentence(text: &str) -> String {
+    let shown: String = without_marks(text).collect();
+    let Some((end, _)) = shown.char_indices().nth(LONGEST_SENTENCE) else {
+        return shown.trim().to_owned();
+    };
+    let kept = &shown[..end];
+    let end = kept.rfind(' ').filter(|end| *end > 0).unwrap_or(end);
+    format!("{} …", kept[..end].trim())
+}
+
+fn without_marks(text: &str) -> impl Iterator<Item = char> + '_ {
+    text.chars()
         .map(|c| if c.is_whitespace() { ' ' } else { c })
-        .filter(|c| !hidden(*c) && !"*_~`[]()<>|\\#@:".contains(*c));
-    shown.take(LONGEST).collect::<String>().trim().to_owned()
+        .filter(|c| !hidden(*c) && !"*_~`[]()<>|\\#@:".contains(*c))
 }
 
 /// A text as a block quote: each line of it, by any line break there is, begins with the quote's
@@ -92,6 +107,18 @@ fn hidden(c: char) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_long_sentence_ends_with_a_whole_word() {
+        let said = "after 30 days messages in all rooms of The Old Workshop Club are deleted, with what was noted from them";
+        assert_eq!(sentence(said), said);
+        let long = sentence(&"deleted ".repeat(100));
+        assert!(
+            long.ends_with("deleted …") && long.chars().count() <= LONGEST_SENTENCE + 2,
+            "{long}"
+        );
+        assert_eq!(sentence(&"x".repeat(500)).chars().count(), LONGEST_SENTENCE + 2);
+    }
 
     #[test]
     fn no_line_leaves_its_quote() {

@@ -205,7 +205,7 @@ impl Request {
             let what = serde_json::to_string(effect).unwrap_or_default();
             lines.push(format!(
                 "{name}: {}\n{}\n",
-                super::attribution::plain(&result.text),
+                super::attribution::sentence(&result.text),
                 quoted(&what)
             ));
         }
