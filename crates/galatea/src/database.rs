@@ -97,5 +97,5 @@ fn none_yet(place: &str) -> Error {
     Error::not_found("there is no database yet")
         .with_code("GAL-DATA-NONE")
         .with("where", place)
-        .with_fix("run it in the folder galatea was started in, or set GALATEA_DATA_DIR or DATABASE_URL as galatea had them")
+        .with_fix("start galatea once if it has never run here (`galatea start`); otherwise run this in the folder galatea was started in, or set GALATEA_DATA_DIR or DATABASE_URL as galatea had them")
 }

@@ -8,7 +8,11 @@
 //!   more:  galatea explain GAL-TG-409
 //! ```
 
-use galatea_core::{Error, Severity, character::Diagnostic};
+use galatea_core::{
+    Error, Severity,
+    character::Diagnostic,
+    visible::{one_line, visible},
+};
 use std::fmt::Write as _;
 
 use crate::output::{Color, Style};
@@ -122,7 +126,9 @@ impl Report {
             .as_ref()
             .map_or_else(|| format!("{word}:"), |code| format!("{word}[{code}]:"));
         let width = style.width();
-        let message = wrap(&self.message, width.saturating_sub(head.len() + 1), width - 2);
+        // A message may quote an argument, a name or a file, which may contain escapes.
+        let message =
+            wrap(&visible(&self.message), width.saturating_sub(head.len() + 1), width - 2);
         let _ = writeln!(text, "{} {}", style.bold(color, &head), message.join("\n  "));
         if let Some(place) = &self.place {
             text.push_str(&place.render(style));
@@ -138,6 +144,7 @@ impl Report {
             let label = if label.ends_with(' ') { label } else { format!("{label} ") };
             let indent = format!("\n{}", " ".repeat(label.len()));
             let room = width - label.len();
+            let line = visible(line);
             let body = line.lines().flat_map(|l| wrap(l, room, room)).collect::<Vec<_>>();
             let _ = writeln!(text, "{}{}", style.paint(Color::Cyan, &label), body.join(&indent));
         }
@@ -157,7 +164,7 @@ impl Place {
         format!(
             "{gutter}{arrow} {file}:{line}:{col}\n {gutter}{bar}\n {number}{bar} {shown}\n {gutter}{bar} {pad}{caret}\n",
             arrow = style.paint(Color::Blue, "-->"),
-            file = self.file,
+            file = one_line(&self.file),
             line = self.line,
             col = self.column,
             pad = " ".repeat(column - 1),
@@ -284,6 +291,23 @@ mod tests {
           fix:   stop the other copy (old terminal, container, server), or make a second
                  bot for testing. Retrying in 30 s; not crashing.
         ");
+    }
+
+    #[test]
+    fn what_is_quoted_reaches_the_terminal_without_escapes() {
+        let evil = "\u{1b}[2J\u{9b}1m\u{202e}\u{7}x";
+        let place = Place {
+            file: evil.into(),
+            line: 1,
+            column: 1,
+            length: 1,
+            text: evil.into(),
+            caret: None,
+        };
+        let report = Report::error(evil).cause(evil).line("asked for", evil).place(place);
+        let text = report.render(Style::plain());
+        assert!(text.contains("asked for: [2J1mx"), "{text}");
+        assert!(text.chars().all(|c| c == '\n' || !c.is_control()), "{text:?}");
     }
 
     #[test]

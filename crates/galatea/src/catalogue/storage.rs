@@ -13,7 +13,7 @@ pub(super) const PAGES: &[Explanation] = &[
         "GAL-DATA-NONE",
         "There is no database yet",
         "No galatea has run with this data folder.",
-        "Run the command in the folder galatea was started in, or set GALATEA_DATA_DIR.",
+        "Start galatea once if it has never run here: `galatea start` makes the database and the agent. Otherwise run the command in the folder galatea was started in, or set GALATEA_DATA_DIR.",
     ),
     Explanation::new(
         "GAL-LOCK",

@@ -1,20 +1,21 @@
 //! `memory ls`, and how memories are named in lists.
 
-use galatea_core::{Derived, EntityId, Memory, RoomId, Store};
+use galatea_core::{Derived, EntityId, Memory, RoomId, Store, visible::one_line};
 use serde_json::{Value, json};
 use std::{
     collections::{HashMap, hash_map::Entry},
-    fmt::Write as _,
     process::ExitCode,
 };
 
-use super::select::Which;
+use super::select::{Which, clipped};
 use crate::{cli::audit::utc, context::Context, failure::Result};
 
 /// Lines without `--limit`.
 pub(super) const USUAL: u32 = 20;
 /// Longest text in a list, in characters.
 const SHORT: usize = 100;
+/// Longest name, in characters. Telegram's have 128 at most, Discord's 100.
+const NAME: usize = 128;
 
 /// Lists the newest.
 pub(super) async fn list(
@@ -96,33 +97,67 @@ impl Names {
         Ok(names)
     }
 
-    /// Who said it, or whom it is about.
+    /// Who said it, or whom it is about: one line that a terminal can show.
     pub(super) fn person(&self, memory: &Memory) -> String {
         let named = memory.metadata.get("entityName").and_then(Value::as_str);
-        named
+        let name = named
             .map(str::to_owned)
             .or_else(|| self.people.get(&memory.entity_id).cloned())
-            .unwrap_or_else(|| memory.entity_id.to_string())
+            .unwrap_or_else(|| memory.entity_id.to_string());
+        clipped(&one_line(&name), NAME)
     }
 
+    /// The room's name in one line that a terminal can show.
     pub(super) fn room(&self, memory: &Memory) -> String {
-        self.rooms.get(&memory.room_id).cloned().unwrap_or_else(|| memory.room_id.to_string())
+        let name = self.rooms.get(&memory.room_id).cloned();
+        clipped(&one_line(&name.unwrap_or_else(|| memory.room_id.to_string())), NAME)
     }
 
     /// One line: id, kind, time, room, person, text.
     pub(super) fn line(&self, memory: &Memory) -> String {
-        let text = galatea_core::visible::one_line(&memory.content.text);
-        let mut line = format!(
-            "{}  {}  {}  {}  {}: ",
+        format!(
+            "{}  {}  {}  {}  {}: {}",
             memory.id,
-            memory.kind.as_str(),
+            one_line(memory.kind.as_str()),
             utc(memory.created_at),
-            galatea_core::visible::one_line(&self.room(memory)),
-            galatea_core::visible::one_line(&self.person(memory)),
-        );
-        let end = text.char_indices().nth(SHORT).map_or(text.len(), |(at, _)| at);
-        let more = if end < text.len() { "…" } else { "" };
-        let _ = write!(line, "{}{more}", text.get(..end).unwrap_or(&text));
-        line
+            self.room(memory),
+            self.person(memory),
+            clipped(&one_line(&memory.content.text), SHORT),
+        )
+    }
+
+    /// Names as they are stored, for tests.
+    #[cfg(test)]
+    pub(super) fn given(memory: &Memory, person: &str, room: &str) -> Self {
+        Self {
+            rooms: [(memory.room_id, room.to_owned())].into(),
+            people: [(memory.entity_id, person.to_owned())].into(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use galatea_core::{AgentId, Content, MemoryId, MemoryKind, Timestamp};
+
+    #[test]
+    fn a_name_is_clipped_and_has_no_escapes() {
+        let memory = Memory {
+            id: MemoryId::fresh(),
+            kind: MemoryKind::Messages,
+            agent_id: AgentId::fresh(),
+            entity_id: EntityId::fresh(),
+            room_id: RoomId::fresh(),
+            world_id: None,
+            content: Content::text("hi\nthere"),
+            metadata: serde_json::Map::new(),
+            created_at: Timestamp(0),
+        };
+        let long = "N".repeat(1_000_000);
+        let names = Names::given(&memory, &long, "ro\u{1b}[2Jom\nb");
+        let line = names.line(&memory);
+        assert!(line.len() < 400 && line.contains("NN…: hi there"), "{line}");
+        assert!(line.contains("ro[2Jom b") && !line.contains('\u{1b}'), "{line}");
     }
 }

@@ -1,11 +1,15 @@
 //! `memory rm`: removes memories. The store removes with them what was made from them alone.
 
-use galatea_core::Store;
+use galatea_core::{Store, visible::one_line};
 use serde_json::json;
 use std::process::ExitCode;
 
-use super::show;
-use crate::{cli::flags::Consent, context::Context, failure::Result};
+use super::{select::clipped, show};
+use crate::{
+    cli::flags::Consent,
+    context::Context,
+    failure::{Failure, Result},
+};
 
 pub(super) async fn remove(
     store: &dyn Store,
@@ -18,10 +22,15 @@ pub(super) async fn remove(
     for id in asked {
         found.push(show::find(store, id).await?);
     }
-    if !consent.dry_run && !consent.yes && context.may_ask() {
+    if !consent.dry_run && !consent.yes {
+        if !context.may_ask() {
+            return Err(Failure::usage(
+                "nothing was removed: the question whether to remove it cannot be asked here",
+                "add --yes to remove it, or --dry-run to see what would be removed",
+            ));
+        }
         for (derived, made) in &found {
-            let text = galatea_core::visible::one_line(&derived.memory.content.text);
-            let text: String = text.chars().take(80).collect();
+            let text = clipped(&one_line(&derived.memory.content.text), 80);
             context.output.say(format!("{}  {text}", derived.memory.id));
             if !made.is_empty() {
                 context.output.say(format!("  {} memories were made from it", made.len()));

@@ -5,7 +5,7 @@ use galatea_core::{
     Store, SystemClock, Visibility,
     fusion::{self, Fusion, Named, Ranked},
     question_models::{Answers, LONGEST, QuestionModels, Searched},
-    store::{Day, RecallQuery, Recalled},
+    store::{Day, MOST_RECALLED, RecallQuery, Recalled},
 };
 use galatea_http::{HttpClient, HttpOptions};
 use galatea_knowledge::embedding_cost;
@@ -17,7 +17,11 @@ use super::{
     list::{Names, USUAL},
     select::{self, Selection, Which},
 };
-use crate::{context::Context, failure::Result, personas, plugins};
+use crate::{
+    context::Context,
+    failure::{Failure, Result},
+    personas, plugins,
+};
 
 /// Source of what searches cost in the ledger, where platforms stand otherwise.
 const SOURCE: Source = Source::new("memory");
@@ -30,12 +34,13 @@ pub(super) async fn search(
     json: bool,
     context: &Context,
 ) -> Result<ExitCode> {
+    let limit = limit(which.limit)?;
     let selection = which.select(store).await?;
     let settings = settings(&selection, context)?;
     let named = named(store, &selection, text).await?;
     let names: Vec<&str> = named.names.iter().map(String::as_str).collect();
     let asked = fusion::embedded_question(text, &names);
-    let mut query = question(&selection, text, which.limit.unwrap_or(USUAL));
+    let mut query = question(&selection, text, limit);
     query.fusion = Fusion::of(&settings)?;
     match meanings(store, &query, &asked, &settings).await {
         Ok(Some(answers)) => {
@@ -50,6 +55,11 @@ pub(super) async fn search(
     let query = query.naming(named);
     while !store.index_words().await? {}
     let found = store.recall(&query).await?;
+    if !found.is_empty() && found.iter().all(|hit| hit.words.is_none() && hit.meaning.is_none()) {
+        context
+            .output
+            .say("the question has no words that can be looked for; these are the newest");
+    }
     let memories: Vec<Memory> = found.iter().map(|hit| hit.memory.clone()).collect();
     let names = Names::of(store, &memories).await?;
     if json {
@@ -65,6 +75,22 @@ pub(super) async fn search(
         }
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// How many hits are asked for.
+///
+/// # Errors
+/// For more than a search returns.
+fn limit(asked: Option<u32>) -> Result<u32> {
+    match asked {
+        Some(asked) if asked > MOST_RECALLED => Err(Failure::usage(
+            format!("--limit {asked} is more than a search finds"),
+            format!(
+                "a search finds {MOST_RECALLED} at most; `galatea memory ls` and `galatea memory export` list more"
+            ),
+        )),
+        asked => Ok(asked.unwrap_or(USUAL)),
+    }
 }
 
 fn question(selection: &Selection, text: &str, limit: u32) -> RecallQuery {
@@ -175,4 +201,17 @@ fn hit_json(hit: &Recalled) -> Value {
         "validUntil": hit.valid_until,
         "memory": hit.memory,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn more_than_a_search_finds_is_refused() {
+        assert_eq!(limit(None).unwrap(), USUAL);
+        assert_eq!(limit(Some(MOST_RECALLED)).unwrap(), MOST_RECALLED);
+        let failure = limit(Some(400)).unwrap_err();
+        assert!(format!("{failure:?}").contains("200 at most"), "{failure:?}");
+    }
 }

@@ -205,6 +205,14 @@ async fn people(store: &dyn Store, rooms: &[Room], asked: &str) -> Result<Vec<En
     Ok(found)
 }
 
+/// The beginning of a text, with a sign if it is longer.
+pub(super) fn clipped(text: &str, longest: usize) -> String {
+    match text.char_indices().nth(longest) {
+        Some((end, _)) => format!("{}…", text.get(..end).unwrap_or(text)),
+        None => text.to_owned(),
+    }
+}
+
 /// The beginning of a day.
 fn day(flag: &'static str, text: &str) -> Result<Timestamp> {
     let format = &time::format_description::well_known::Iso8601::DATE;

@@ -1,10 +1,16 @@
 //! `memory show`: one memory with its sources, and what was made from it.
 
-use galatea_core::{Derived, Error, Store, fact};
+use galatea_core::{
+    Derived, Error, Store, fact,
+    visible::{one_line, visible},
+};
 use serde_json::json;
 use std::{fmt::Write as _, process::ExitCode};
 
-use super::{list::Names, select};
+use super::{
+    list::Names,
+    select::{self, clipped},
+};
 use crate::{cli::audit::utc, context::Context, failure::Result};
 
 pub(super) async fn show(
@@ -60,7 +66,7 @@ fn render(of: &Derived, sources: &[Derived], made: &[Derived], names: &Names) ->
         let _ = writeln!(text, "{name:<12}{value}");
     };
     line("id", &memory.id.to_string());
-    line("kind", memory.kind.as_str());
+    line("kind", &one_line(memory.kind.as_str()));
     line("time", &utc(memory.created_at));
     line("person", &format!("{}  {}", names.person(memory), memory.entity_id));
     line("room", &format!("{}  {}", names.room(memory), memory.room_id));
@@ -72,19 +78,49 @@ fn render(of: &Derived, sources: &[Derived], made: &[Derived], names: &Names) ->
         line("replaced by", &by.to_string());
     }
     for (key, value) in &memory.metadata {
-        line(key, &galatea_core::visible::one_line(&value.to_string()));
+        line(&one_line(key), &one_line(&value.to_string()));
     }
-    let _ = writeln!(text, "\n{}", galatea_core::visible::visible(&memory.content.text));
+    let _ = writeln!(text, "\n{}", visible(&memory.content.text));
     for (title, list) in [("made from", sources), ("made from it", made)] {
         if !list.is_empty() {
             let _ = writeln!(text, "\n{title}");
         }
         for other in list {
-            let said = galatea_core::visible::one_line(&other.memory.content.text);
-            let said: String = said.chars().take(80).collect();
-            let kind = other.memory.kind.as_str();
+            let said = clipped(&one_line(&other.memory.content.text), 80);
+            let kind = one_line(other.memory.kind.as_str());
             let _ = writeln!(text, "  {}  {kind}  {said}", other.memory.id);
         }
     }
     text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use galatea_core::{
+        AgentId, Content, EntityId, Memory, MemoryId, MemoryKind, MemoryScope, RoomId, Timestamp,
+    };
+
+    #[test]
+    fn nothing_that_is_shown_reaches_the_terminal_as_an_escape() {
+        let evil = "\u{1b}[2J\u{9b}31m\u{202e}\u{7}x\ny";
+        let mut memory = Memory {
+            id: MemoryId::fresh(),
+            kind: MemoryKind::from_stored(evil),
+            agent_id: AgentId::fresh(),
+            entity_id: EntityId::fresh(),
+            room_id: RoomId::fresh(),
+            world_id: None,
+            content: Content::text(evil),
+            metadata: serde_json::Map::new(),
+            created_at: Timestamp(0),
+        };
+        memory.metadata.insert(evil.to_owned(), json!(evil));
+        let names = Names::given(&memory, evil, evil);
+        let derived = Derived::new(memory, MemoryScope::Room, Vec::new());
+        let text = render(&derived, std::slice::from_ref(&derived), &[], &names);
+        assert!(text.contains("person      [2J31mx y"), "{text}");
+        assert!(text.chars().all(|c| c == '\n' || !c.is_control()), "{text:?}");
+        assert!(!text.contains('\u{202e}'), "{text:?}");
+    }
 }
