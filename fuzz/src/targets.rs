@@ -81,9 +81,9 @@ fn character(bytes: &[u8]) {
 }
 
 /// Reads an export of a chat with a connector's reader. Every message has text.
-fn export(file: &[u8], read: fn(&Value) -> Option<Vec<Incoming>>) {
+fn export(file: &[u8], read: fn(&Value) -> Option<(Vec<Incoming>, Vec<String>)>) {
     let Ok(value) = serde_json::from_slice(file) else { return };
-    for incoming in read(&value).unwrap_or_default() {
+    for incoming in read(&value).unwrap_or_default().0 {
         let IncomingEvent::Message(message) = incoming.event else {
             panic!("an export has messages only");
         };

@@ -2,9 +2,10 @@
 //! received, under the same ids, but get no turn: their writers no longer wait for an answer.
 
 use galatea_core::{
-    Account, AgentIdentity, Clock, ConnectorInfo, Incoming, MemoryId, RemoteId, Result, Source,
-    Store, kill_point, store::Ingest,
+    Account, AgentIdentity, Clock, ConnectorInfo, Incoming, IncomingEvent, Memory, MemoryId,
+    RemoteId, Result, Source, Store, kill_point, store::Ingest,
 };
+use std::collections::HashMap;
 
 use crate::{
     directory::{Directory, fingerprints},
@@ -47,10 +48,17 @@ impl<'a> History<'a> {
     /// Those of the store.
     pub async fn store(&self, messages: &[Incoming]) -> Result<usize> {
         let mut ingest = Ingest::default();
+        let older = self.older(messages).await?;
         for incoming in messages {
             let (change, memory) = past::convert(&self.directory, &self.info, incoming);
             ingest.connections.extend(change);
-            ingest.memories.extend(memory);
+            // The same message under the id of an earlier version.
+            let is_same = |memory: &Memory| {
+                self.older_id(incoming).and_then(|id| older.get(&id)).is_some_and(|known| {
+                    known.entity_id == memory.entity_id && known.content.text == memory.content.text
+                })
+            };
+            ingest.memories.extend(memory.filter(|memory| !is_same(memory)));
         }
         let ids: Vec<MemoryId> = ingest.memories.iter().map(|memory| memory.id).collect();
         let known = self.store.derived(self.directory.identity.id(), &ids).await?.len();
@@ -60,5 +68,21 @@ impl<'a> History<'a> {
         kill_point("import.after");
         self.directory.committed(rows);
         Ok(ids.len().saturating_sub(known))
+    }
+
+    /// What is stored under ids that earlier versions gave these messages.
+    async fn older(&self, messages: &[Incoming]) -> Result<HashMap<MemoryId, Memory>> {
+        let ids: Vec<MemoryId> = messages.iter().filter_map(|one| self.older_id(one)).collect();
+        if ids.is_empty() {
+            return Ok(HashMap::new());
+        }
+        let found = self.store.derived(self.directory.identity.id(), &ids).await?;
+        Ok(found.into_iter().map(|row| (row.memory.id, row.memory)).collect())
+    }
+
+    fn older_id(&self, incoming: &Incoming) -> Option<MemoryId> {
+        let IncomingEvent::Message(message) = &incoming.event else { return None };
+        let id = message.legacy_id.as_ref()?;
+        Some(self.directory.accounts.memory(&self.info, id.as_str()))
     }
 }

@@ -41,8 +41,9 @@ pub(crate) struct Platform {
     /// Parses a link that contains the public name of a place. Returns the name and a function that
     /// completes the link from the place's id.
     pub(crate) parse_public_link: fn(&str) -> Option<PublicLink>,
-    /// Reads messages from a file that people export from the platform; `None` for any other JSON.
-    pub(crate) read_export: fn(&serde_json::Value) -> Option<Vec<Incoming>>,
+    /// Reads messages from a file that people export from the platform, with a description of each
+    /// that cannot be read; `None` for any other JSON.
+    pub(crate) read_export: ReadExport,
     /// Whether a person on this platform can have this id.
     pub(crate) is_person_id: fn(&str) -> bool,
     policy: Policy,
@@ -50,6 +51,9 @@ pub(crate) struct Platform {
     /// Starts a browser login. `None` if the platform logs in with settings alone.
     pub(crate) login: Login,
 }
+
+/// Reads an export: its messages, and what cannot be read.
+type ReadExport = fn(&serde_json::Value) -> Option<(Vec<Incoming>, Vec<String>)>;
 
 /// Translates the policy settings of other programs into settings of the gate.
 type Policy = fn(&Settings) -> Result<Vec<(&'static str, String)>>;
@@ -112,10 +116,12 @@ pub(crate) struct Past {
     /// Where they were sent.
     pub(crate) source: Source,
     pub(crate) messages: Vec<Incoming>,
+    /// What cannot be read, each with its place and the reason.
+    pub(crate) skipped: Vec<String>,
 }
 
 /// For platforms without exports, or whose exports nothing reads yet.
-fn no_exports(_: &serde_json::Value) -> Option<Vec<Incoming>> {
+fn no_exports(_: &serde_json::Value) -> Option<(Vec<Incoming>, Vec<String>)> {
     None
 }
 
@@ -155,7 +161,7 @@ fn no_links(_: &str) -> Option<Link> {
 }
 
 impl Platform {
-    const fn exports(mut self, read: fn(&serde_json::Value) -> Option<Vec<Incoming>>) -> Self {
+    const fn exports(mut self, read: ReadExport) -> Self {
         self.read_export = read;
         self
     }

@@ -102,9 +102,9 @@ async fn memories_are_listed_found_exported_imported_and_removed() {
 async fn what_cannot_be_imported_is_named_with_its_place() {
     let stage = Stage::set().await;
     let _running = stage.start().await;
-    stage.home.write("broken.jsonl", &format!("{LOG}{{\"time\":1}}\n"));
+    stage.home.write("broken.jsonl", "{\"time\":1}\n");
     stage.home.write("poem.txt", "roses are red\n");
-    for (file, output) in [("broken.jsonl", "line 4"), ("poem.txt", "unknown"), ("gone", "gone")] {
+    for (file, output) in [("broken.jsonl", "line 1"), ("poem.txt", "unknown"), ("gone", "gone")] {
         let done = stage.program().args(["memory", "import", file]).run().await;
         assert_eq!(done.code, Some(3), "{file}: {}", done.stderr);
         assert!(
@@ -114,7 +114,29 @@ async fn what_cannot_be_imported_is_named_with_its_place() {
         );
     }
     let listed = json_of(stage.program(), &["memory", "ls"]).await;
-    assert_eq!(listed["memories"], json!([]), "nothing of a broken log is stored");
+    assert_eq!(listed["memories"], json!([]), "nothing of such a file is stored");
+}
+
+#[tokio::test]
+async fn what_is_left_out_of_an_import_is_named() {
+    let stage = Stage::set().await;
+    let _running = stage.start().await;
+    stage.home.write("club.jsonl", &format!("\u{feff}\nnonsense\n{LOG}{{\"time\":1}}\n"));
+    for new in [3, 0] {
+        let done = stage.program().args(["memory", "import", "club.jsonl", "--json"]).run().await;
+        assert_eq!(done.code, Some(1), "{}", done.stderr);
+        let counts: serde_json::Value = serde_json::from_str(&done.stdout).unwrap();
+        assert_eq!((&counts["new"], &counts["skipped"]["count"]), (&json!(new), &json!(2)));
+        for word in ["GAL-MEMORY-SKIPPED", "line 2", "line 6", "club.jsonl"] {
+            assert!(done.stderr.contains(word), "{word} is missing: {}", done.stderr);
+        }
+    }
+    let listed = json_of(stage.program(), &["memory", "ls"]).await;
+    let id = listed["memories"][0]["id"].as_str().unwrap().to_owned();
+    let done = stage.program().args(["memory", "rm", &id, "--no-input"]).run().await;
+    assert_eq!(done.code, Some(2), "{}", done.stderr);
+    assert!(done.stderr.contains("--yes"), "{}", done.stderr);
+    json_of(stage.program(), &["memory", "show", &id]).await;
 }
 
 /// Links of accounts come out of an export and back with their ids and times, whole or not at all.

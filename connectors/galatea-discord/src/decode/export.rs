@@ -52,18 +52,33 @@ struct Reference {
     message_id: Option<String>,
 }
 
-/// The messages of an export; `None` for any other JSON. A message that cannot be read, and one
-/// without text, is skipped.
-pub fn read_export(export: &Value) -> Option<Vec<Incoming>> {
+/// The messages of an export, and what cannot be read, each with the reason; `None` for any other
+/// JSON. Messages without text are passed over.
+pub fn read_export(export: &Value) -> Option<(Vec<Incoming>, Vec<String>)> {
     let export = Export::deserialize(export).ok()?;
-    Some(export.messages.iter().filter_map(|message| read_message(&export, message)).collect())
+    let (mut messages, mut skipped) = (Vec::new(), Vec::new());
+    for (n, value) in export.messages.iter().enumerate() {
+        match read_message(&export, value) {
+            Ok(message) => messages.extend(message),
+            Err(cause) => {
+                let id = value.get("id").and_then(Value::as_str).map(str::to_owned);
+                let id = id.unwrap_or_else(|| format!("number {}", n + 1));
+                skipped.push(format!("message {id}: {cause}"));
+            }
+        }
+    }
+    Some((messages, skipped))
 }
 
-fn read_message(export: &Export, message: &Value) -> Option<Incoming> {
-    let message = Message::deserialize(message).ok()?;
-    let id: u64 = message.id.parse().ok()?;
+/// A message; `None` for one without text.
+///
+/// # Errors
+/// What cannot be read.
+fn read_message(export: &Export, message: &Value) -> Result<Option<Incoming>, String> {
+    let message = Message::deserialize(message).map_err(|error| error.to_string())?;
+    let id: u64 = message.id.parse().map_err(|_| "its `id` is not a number".to_owned())?;
     if message.content.trim().is_empty() {
-        return None;
+        return Ok(None);
     }
     let Author { id: author, name, nickname, is_bot } = message.author;
     let mut entity = EntityRef::new(
@@ -72,7 +87,7 @@ fn read_message(export: &Export, message: &Value) -> Option<Incoming> {
         Some(name),
     );
     entity.is_bot = is_bot;
-    Some(Incoming {
+    Ok(Some(Incoming {
         connection: Connection { world: world(export), room: room(export), entity: Some(entity) },
         event: IncomingEvent::Message(IncomingMessage {
             id: RemoteId::new(message.id),
@@ -84,7 +99,7 @@ fn read_message(export: &Export, message: &Value) -> Option<Incoming> {
             from_self: false,
         }),
         at: time_of(id),
-    })
+    }))
 }
 
 /// Direct messages have no guild, whose id is 0 then: their channel is the World.
@@ -122,8 +137,9 @@ mod tests {
                 { "content": "no id" },
             ]
         });
-        let found = read_export(&export).unwrap();
+        let (found, skipped) = read_export(&export).unwrap();
         assert_eq!(found.len(), 1);
+        assert_eq!(skipped, ["message number 3: missing field `id`"]);
         // The example of Discord's documentation ("Snowflakes").
         assert_eq!(found[0].at.0, 1_462_015_105_796);
         let entity = found[0].connection.entity.as_ref().unwrap();

@@ -10,7 +10,10 @@ use galatea_core::{
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::place::{message_id, room_id};
+use super::{
+    export_time,
+    place::{message_id, room_id},
+};
 
 /// What the Bot API puts in front of the ids of supergroups and channels
 /// (<https://core.telegram.org/api/bots/ids>).
@@ -26,49 +29,50 @@ struct Chat {
     messages: Vec<Value>,
 }
 
-#[derive(Debug, Deserialize)]
-struct Message {
-    id: i64,
-    #[serde(rename = "type")]
-    kind: String,
-    date_unixtime: String,
-    #[serde(default)]
-    from: Option<String>,
-    #[serde(default)]
-    from_id: Option<String>,
-    #[serde(default)]
-    text: Value,
-    #[serde(default)]
-    reply_to_message_id: Option<i64>,
+/// The messages of an export, and what cannot be read, each with the reason; `None` for any other
+/// JSON. Service messages and messages without text are passed over.
+pub fn read_export(export: &Value) -> Option<(Vec<Incoming>, Vec<String>)> {
+    let (mut messages, mut skipped) = (Vec::new(), Vec::new());
+    match export.pointer("/chats/list") {
+        Some(list) => {
+            for (n, value) in list.as_array()?.iter().enumerate() {
+                match Chat::deserialize(value) {
+                    Ok(chat) => read_chat(&chat, &mut messages, &mut skipped),
+                    Err(error) => skipped.push(format!("chat {} of the list: {error}", n + 1)),
+                }
+            }
+        }
+        None => read_chat(&Chat::deserialize(export).ok()?, &mut messages, &mut skipped),
+    }
+    Some((messages, skipped))
 }
 
-/// The messages of an export; `None` for any other JSON. A message that cannot be read is passed
-/// over.
-pub fn read_export(export: &Value) -> Option<Vec<Incoming>> {
-    let chats = match export.pointer("/chats/list") {
-        Some(list) => list.as_array()?.iter().filter_map(chat).collect(),
-        None => vec![chat(export)?],
+/// Adds the messages of a chat.
+fn read_chat(chat: &Chat, messages: &mut Vec<Incoming>, skipped: &mut Vec<String>) {
+    let Some((remote, kind)) = place(chat) else {
+        skipped.push(format!("chat {}: a bot cannot have this id", chat.id));
+        return;
     };
-    Some(chats.iter().filter_map(messages).flatten().collect())
+    for (n, value) in chat.messages.iter().enumerate() {
+        match read_message(chat, remote, kind, value) {
+            Ok(message) => messages.extend(message),
+            Err(cause) => {
+                let id =
+                    value.get("id").map_or_else(|| format!("number {}", n + 1), Value::to_string);
+                skipped.push(format!("message {id} of chat {}: {cause}", chat.id));
+            }
+        }
+    }
 }
 
-fn chat(value: &Value) -> Option<Chat> {
-    Chat::deserialize(value).ok()
-}
-
-/// The messages of a chat; `None` for an id that the Bot API cannot have.
-fn messages(chat: &Chat) -> Option<Vec<Incoming>> {
-    let (remote, kind) = match chat.kind.as_str() {
+/// The chat's id in the Bot API; `None` for one that it cannot have.
+fn place(chat: &Chat) -> Option<(i64, ChannelType)> {
+    Some(match chat.kind.as_str() {
         "personal_chat" | "bot_chat" | "saved_messages" => (chat.id, ChannelType::Dm),
         "private_group" => (positive(chat.id)?.checked_neg()?, ChannelType::Group),
         "private_channel" | "public_channel" => (prefixed(chat.id)?, ChannelType::Feed),
         _ => (prefixed(chat.id)?, ChannelType::Group),
-    };
-    let read = |value: &Value| {
-        let message = Message::deserialize(value).ok()?;
-        read_message(chat, remote, kind, message)
-    };
-    Some(chat.messages.iter().filter_map(read).collect())
+    })
 }
 
 /// The Bot API's id of a supergroup or channel.
@@ -81,46 +85,79 @@ fn positive(id: i64) -> Option<i64> {
     (id > 0).then_some(id)
 }
 
-fn read_message(chat: &Chat, remote: i64, kind: ChannelType, message: Message) -> Option<Incoming> {
-    let text = plain(&message.text);
-    if message.kind != "message" || text.trim().is_empty() {
-        return None;
+/// A message; `None` for a service message and one without text.
+///
+/// # Errors
+/// What cannot be read.
+fn read_message(
+    chat: &Chat,
+    remote: i64,
+    kind: ChannelType,
+    value: &Value,
+) -> Result<Option<Incoming>, String> {
+    let field = |name: &str| value.get(name).unwrap_or(&Value::Null);
+    match field("type").as_str() {
+        Some("message") => {}
+        Some(_) => return Ok(None),
+        None => return Err("it has no `type`".to_owned()),
     }
-    let seconds: i64 = message.date_unixtime.parse().ok()?;
+    if matches!(field("text"), Value::Object(_) | Value::Number(_) | Value::Bool(_)) {
+        return Err("its `text` is neither a text nor a list of pieces".to_owned());
+    }
+    let text = plain(field("text"));
+    if text.trim().is_empty() {
+        return Ok(None);
+    }
+    let number = integer(field("id")).ok_or("its `id` is not a number")?;
+    let seconds = integer(field("date_unixtime"))
+        .or_else(|| export_time::seconds(field("date").as_str()?))
+        .ok_or("it has no readable time in `date_unixtime` or `date`")?;
     let id = |number: i64| match i32::try_from(number) {
         Ok(number) if remote < CHANNEL => message_id(remote, number),
         _ => RemoteId::new(format!("export:{remote}:{number}")),
     };
-    let author = author(message.from_id.as_deref(), remote);
-    Some(Incoming {
+    let author = author(field("from_id"), remote);
+    let name = field("from").as_str().map(str::to_owned);
+    Ok(Some(Incoming {
         connection: Connection {
             world: WorldRef::new(RemoteId::new(remote), chat.name.clone()),
             room: RoomRef::new(room_id(remote, None), chat.name.clone(), kind),
-            entity: Some(EntityRef::new(RemoteId::new(author), message.from.clone(), None)),
+            entity: Some(EntityRef::new(RemoteId::new(author), name, None)),
         },
         event: IncomingEvent::Message(IncomingMessage {
-            id: id(message.id),
+            id: id(number),
             legacy_id: None,
             content: Content::text(text),
             addressed: Addressed::default(),
-            reply_to: message.reply_to_message_id.map(id),
+            reply_to: integer(field("reply_to_message_id")).map(id),
             command: None,
             from_self: false,
         }),
         at: Timestamp(seconds.saturating_mul(1000)),
-    })
+    }))
 }
 
-/// The Bot API's id of a sender: `user123` or `channel123`. Deleted accounts have none, and count
-/// as the chat.
-fn author(from: Option<&str>, chat: i64) -> i64 {
-    let number = |text: &str| text.parse::<i64>().ok();
-    from.and_then(|from| {
-        from.strip_prefix("user")
-            .and_then(number)
-            .or_else(|| from.strip_prefix("channel").and_then(number).and_then(prefixed))
-    })
-    .unwrap_or(chat)
+/// A number, or a text that is one.
+fn integer(value: &Value) -> Option<i64> {
+    value.as_i64().or_else(|| value.as_str()?.parse().ok())
+}
+
+/// The Bot API's id of a sender: `user123` or `channel123`. Exports of before 2021 have a number, in
+/// which the bits above the 32nd say what it is, and 0 or 1 is a person. Deleted accounts have none,
+/// and count as the chat.
+fn author(from: &Value, chat: i64) -> i64 {
+    let known = match from {
+        Value::Number(number) => {
+            number.as_i64().filter(|n| matches!(n >> 32, 0 | 1)).map(|n| n & 0xffff_ffff)
+        }
+        from => from.as_str().and_then(|from| {
+            let number = |text: &str| text.parse::<i64>().ok();
+            from.strip_prefix("user")
+                .and_then(number)
+                .or_else(|| from.strip_prefix("channel").and_then(number).and_then(prefixed))
+        }),
+    };
+    known.filter(|id| *id != 0).unwrap_or(chat)
 }
 
 /// A text, or pieces of one that are formatted differently.
@@ -159,7 +196,8 @@ mod tests {
             { "id": 1, "type": "service", "date_unixtime": "1", "action": "create_group" },
             message(4, json!(["see ", { "type": "link", "text": "example.org" }, "!"])),
             message(5, json!("")), "nonsense"] });
-        let found = read_export(&export).unwrap();
+        let (found, skipped) = read_export(&export).unwrap();
+        assert_eq!(skipped, ["message number 4 of chat 1234: it has no `type`"]);
         assert_eq!(ids(&found), ["-1000000001234:4"]);
         let connection = &found[0].connection;
         assert_eq!(connection.room.remote.as_str(), "-1000000001234");
@@ -176,11 +214,11 @@ mod tests {
             { "name": "Ann", "type": "personal_chat", "id": 7, "messages": [message(4, json!("hi"))] },
             { "name": "old", "type": "private_group", "id": 9, "messages": [message(4, json!("ho"))] },
         ] } });
-        assert_eq!(ids(&read_export(&export).unwrap()), ["export:7:4", "export:-9:4"]);
+        assert_eq!(ids(&read_export(&export).unwrap().0), ["export:7:4", "export:-9:4"]);
     }
 
     #[test]
-    fn ids_out_of_range_are_passed_over() {
+    fn ids_out_of_range_are_named() {
         let mut damaged = message(4, json!("hi"));
         damaged["from_id"] = json!(format!("channel{}", i64::MAX));
         let chat = |id: i64, kind: &str| json!({ "type": kind, "id": id, "messages": [damaged] });
@@ -191,10 +229,49 @@ mod tests {
             chat(-5, "private_group"),
             chat(7, "personal_chat"),
         ];
-        let found = read_export(&json!({ "chats": { "list": chats } })).unwrap();
+        let (found, skipped) = read_export(&json!({ "chats": { "list": chats } })).unwrap();
+        assert_eq!(skipped.len(), 4, "{skipped:?}");
         assert_eq!(ids(&found), ["export:7:4"]);
         let author = found[0].connection.entity.as_ref().unwrap();
         assert_eq!(author.remote.as_str(), "7", "as for a deleted account");
+    }
+
+    #[test]
+    fn what_cannot_be_read_is_named() {
+        let without = |name: &str| {
+            let mut message = message(4, json!("hi"));
+            message["date"] = json!("soon");
+            message[name] = json!("x");
+            message
+        };
+        let export = json!({ "type": "personal_chat", "id": 7, "messages": [
+            without("date_unixtime"), without("id"), without("from_id"), message(9, json!({ "x": 1 })) ] });
+        let (found, skipped) = read_export(&export).unwrap();
+        assert_eq!(found.len(), 1);
+        assert!(
+            skipped[0].starts_with("message 4 of chat 7: it has no readable time"),
+            "{skipped:?}"
+        );
+        assert!(skipped[1].contains("`id` is not a number"), "{skipped:?}");
+        assert!(skipped[2].contains("`text` is neither"), "{skipped:?}");
+        let (_, skipped) = read_export(&json!({ "chats": { "list": [{ "id": 7 }] } })).unwrap();
+        assert!(skipped[0].starts_with("chat 1 of the list: missing field"), "{skipped:?}");
+    }
+
+    #[test]
+    fn exports_of_before_2021_are_read() {
+        let old = |id: Value, from: Value| json!({ "id": id, "type": "message", "date": "2020-01-02T03:04:05", "from": "Ann", "from_id": from, "text": "hi" });
+        let export = json!({ "type": "private_supergroup", "id": 1234, "messages": [
+            old(json!(1), json!(7)), old(json!("2"), json!(4_294_967_303_i64)), old(json!(3), json!(8_589_934_599_i64)) ] });
+        let (found, skipped) = read_export(&export).unwrap();
+        assert!(skipped.is_empty(), "{skipped:?}");
+        assert_eq!(ids(&found), ["-1000000001234:1", "-1000000001234:2", "-1000000001234:3"]);
+        assert_eq!(found[0].at, Timestamp(1_577_934_245_000));
+        let authors: Vec<_> = found
+            .iter()
+            .map(|one| one.connection.entity.as_ref().unwrap().remote.to_string())
+            .collect();
+        assert_eq!(authors, ["7", "7", "-1000000001234"], "the last is no person");
     }
 
     #[test]

@@ -3,6 +3,7 @@
 
 mod connection;
 pub(crate) mod export;
+mod export_time;
 mod media;
 pub(crate) mod place;
 mod quote;

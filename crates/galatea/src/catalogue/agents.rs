@@ -90,8 +90,14 @@ pub(super) const PAGES: &[Explanation] = &[
     Explanation::new(
         "GAL-MEMORY-IMPORT",
         "A file cannot be imported",
-        "`galatea memory import` reads exports of Galatea, chat logs, exports of Telegram Desktop and DiscordChatExporter, and dumps of elizaOS's database. The message names the line that cannot be read. What was stored before it stays, and is not stored twice.",
-        "Correct the line, or export the file again in one of these formats; then repeat the import.",
+        "`galatea memory import` reads exports of Galatea, chat logs, exports of Telegram Desktop and DiscordChatExporter, and dumps of elizaOS's database. The message says why the file is none of these.",
+        "Export the file again in one of these formats, or correct the line that the message names; then repeat the import.",
+    ),
+    Explanation::new(
+        "GAL-MEMORY-SKIPPED",
+        "An import left something out",
+        "A line or row cannot be read, an id stands for two different messages, a memory was made from one that is neither in the file nor stored, or the file was cut off. The message names the first ten places and the reason of each. Everything else was imported.",
+        "Correct what is named, or export the file again, and repeat the import. What is stored is not stored twice.",
     ),
     Explanation::new(
         "GAL-MEMORY-WRITE",

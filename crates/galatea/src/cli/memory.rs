@@ -2,16 +2,20 @@
 //! beside a running process.
 
 mod export;
+mod format;
 #[cfg(feature = "fuzz")]
 pub(crate) mod fuzz;
 mod import;
+mod lines;
 mod list;
 mod past;
 mod record;
 mod remove;
 mod search;
+mod seen;
 mod select;
 mod show;
+mod skipped;
 
 use clap::{Args, Subcommand};
 use std::{path::PathBuf, process::ExitCode};

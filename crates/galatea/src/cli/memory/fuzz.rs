@@ -5,8 +5,9 @@ use galatea_core::{AgentId, AgentIdentity};
 use std::{io::Cursor, path::Path};
 
 use super::{
-    import::{last, lines_in, recognise_in, record},
-    past,
+    format::recognise_in,
+    lines::{last, lines_in},
+    past::{self, galatea::record},
     record::Record,
 };
 
@@ -19,37 +20,33 @@ const AGENT: &str = "b850bc30-45f8-0041-a00a-83df46d8555d";
 /// read again.
 pub fn import_galatea(bytes: &[u8]) {
     recognise(bytes);
-    let path = Path::new(FILE);
     let mut batch = past::batch::Batch::default();
-    for line in lines_in(bytes, path) {
-        let Ok((number, line)) = line else { return };
-        let Ok(read) = record(path, number, &line) else { return };
+    for (number, line) in lines_in(bytes) {
+        let Ok(read) = line.and_then(|line| record(&line)) else { continue };
         let written = serde_json::to_string(&read).unwrap_or_default();
-        assert_eq!(record(path, number, &written).ok().as_ref(), Some(&read), "{written}");
+        assert_eq!(record(&written).ok().as_ref(), Some(&read), "{written}");
         match read {
-            Record::Memory(memory) => batch.memory(agent(), *memory),
+            Record::Memory(memory) => batch.memory(agent(), *memory, number),
             other => batch.connection(agent(), other),
         }
     }
 }
 
-/// Reads a chat log. Every line becomes one message.
+/// Reads a chat log. Every line is counted once.
 pub fn import_log(bytes: &[u8]) {
     recognise(bytes);
-    let path = Path::new(FILE);
     let own = ["Eliza".to_owned()];
-    if let Ok(past) = past::log::read_lines(lines_in(bytes, path), path, "room", &own) {
-        assert_eq!(past.messages.len(), lines_in(bytes, path).count());
-    }
+    let (past, count) = past::log::read_lines(lines_in(bytes), "room", &own);
+    assert!(past.messages.len() <= count.read);
+    assert_eq!(count.read + count.skipped.count(), lines_in(bytes).count());
 }
 
 /// Reads a dump of elizaOS's database, and converts its rows.
 pub fn import_elizaos(bytes: &[u8]) {
     recognise(bytes);
-    let path = Path::new(FILE);
-    let of = last(lines_in(bytes, path));
-    let lines = lines_in(Cursor::new(bytes.to_vec()), path);
-    past::elizaos::read_all(Box::new(lines), of, path, agent());
+    let of = last(lines_in(bytes));
+    let lines = lines_in(Cursor::new(bytes.to_vec()));
+    past::elizaos::read_all(Box::new(lines), of, agent());
 }
 
 /// Recognises the format. A file that is not recognised has an error that says why.

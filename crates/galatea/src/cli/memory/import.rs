@@ -1,29 +1,20 @@
-//! `memory import`: recognises the format of a file and stores what it contains, with a progress
-//! bar on terminals.
+//! `memory import`: stores what a file contains, with a progress bar on terminals, and names what it
+//! leaves out.
 
 use clap::Args;
-use galatea_core::{AgentIdentity, Error, RemoteId, Store, SystemClock};
+use galatea_core::{AgentIdentity, IncomingEvent, RemoteId, Store, SystemClock};
 use galatea_runtime::history::{History, STEP};
-use serde_json::{Value, json};
-use std::{
-    fs::File,
-    io::{BufRead, BufReader, Read, Seek},
-    path::{Path, PathBuf},
-    process::ExitCode,
-};
+use serde_json::json;
+use std::{path::PathBuf, process::ExitCode};
 
-use super::{past, record::Record, select};
-use crate::{
-    cli::flags::Json,
-    connectors::{PLATFORMS, Past},
-    context::Context,
-    failure::Result,
+use super::{
+    format::{Format, recognise},
+    past,
+    seen::{Found, Seen},
+    select,
+    skipped::Skipped,
 };
-
-/// Largest export of a platform, which is read whole: 200 bytes a message are 5 million messages.
-const WHOLE: u64 = 1 << 30;
-/// Longest line of a chat log or of an export.
-const LINE: u64 = 16 << 20;
+use crate::{cli::flags::Json, connectors::Past, context::Context, failure::Result};
 
 /// What to read.
 #[derive(Debug, Clone, Args)]
@@ -49,14 +40,15 @@ pub(crate) struct Import {
     json: Json,
 }
 
-/// How many there were, and how many of them were new.
-#[derive(Debug, Clone, Copy, Default)]
+/// How many could be read, how many of them were new, and what was left out.
+#[derive(Debug, Default)]
 pub(super) struct Count {
     pub(super) read: usize,
     pub(super) new: usize,
     /// The same of links of accounts.
     pub(super) links: usize,
     pub(super) new_links: usize,
+    pub(super) skipped: Skipped,
 }
 
 impl Import {
@@ -76,11 +68,12 @@ impl Import {
             Format::Log => {
                 let own: Vec<String> = self.own.iter().cloned().chain([name.clone()]).collect();
                 let room = self.room_name();
-                let log = past::log::read(&self.file, &room, &own)?;
-                ("log", self.store(store, identity, log, &bar).await?)
+                let (log, count) = past::log::read(&self.file, &room, &own)?;
+                ("log", self.store(store, identity, log, count, &bar).await?)
             }
             Format::Platform(history) => {
-                ("platform", self.store(store, identity, history, &bar).await?)
+                let (history, count) = unique(history);
+                ("platform", self.store(store, identity, history, count, &bar).await?)
             }
         };
         bar.end();
@@ -90,6 +83,7 @@ impl Import {
                 json!({
                     "agent": name, "format": format, "read": count.read, "new": count.new,
                     "links": { "read": count.links, "new": count.new_links }, "stored": !self.dry_run,
+                    "skipped": count.skipped.json(),
                 }),
             );
         } else if self.dry_run {
@@ -107,7 +101,7 @@ impl Import {
                 .output
                 .say(format!("{} imported, {known} were there already{links}", count.new));
         }
-        Ok(ExitCode::SUCCESS)
+        count.skipped.failure(&self.file).map_or(Ok(ExitCode::SUCCESS), Err)
     }
 
     fn room_name(&self) -> String {
@@ -120,10 +114,10 @@ impl Import {
         store: &dyn Store,
         identity: AgentIdentity,
         past: Past,
+        mut count: Count,
         bar: &Bar,
     ) -> Result<Count> {
         let own: Vec<RemoteId> = self.own.iter().map(RemoteId::new).collect();
-        let mut count = Count { read: past.messages.len(), ..Count::default() };
         if self.dry_run {
             return Ok(count);
         }
@@ -132,83 +126,38 @@ impl Import {
         for some in past.messages.chunks(STEP) {
             count.new += history.store(some).await?;
             done += some.len();
-            bar.show(done, count.read);
+            bar.show(done, past.messages.len());
         }
         Ok(count)
     }
 }
 
-/// Formats of files.
-pub(super) enum Format {
-    Galatea,
-    Log,
-    ElizaOs,
-    Platform(Past),
-}
-
-/// Recognises a file by its beginning.
-fn recognise(path: &Path) -> Result<Format> {
-    recognise_in(&mut File::open(path).map_err(|e| unreadable(path, &e.to_string()))?, path)
-}
-
-/// The same for any reader; `path` names it in errors.
-pub(super) fn recognise_in(file: &mut (impl Read + Seek), path: &Path) -> Result<Format> {
-    let mut head = String::new();
-    BufReader::new(file.by_ref().take(LINE)).read_line(&mut head).ok();
-    let first: Option<Value> = serde_json::from_str(head.trim()).ok();
-    match first.as_ref().map(|line| (line.get("record"), line.get("text"))) {
-        Some((Some(_), _)) => return Ok(Format::Galatea),
-        Some((None, Some(_))) => return Ok(Format::Log),
-        _ => {}
-    }
-    file.rewind().map_err(|e| unreadable(path, &e.to_string()))?;
-    let mut start = vec![0; 4096];
-    let read = file.read(&mut start).unwrap_or(0);
-    let start = String::from_utf8_lossy(start.get(..read).unwrap_or_default()).into_owned();
-    if past::elizaos::is_dump(&start) {
-        return Ok(Format::ElizaOs);
-    }
-    if start.trim_start().starts_with(['{', '[']) {
-        file.rewind().map_err(|e| unreadable(path, &e.to_string()))?;
-        let mut text = Vec::new();
-        let bytes = file.by_ref().take(WHOLE + 1).read_to_end(&mut text);
-        let size = bytes.map_err(|e| unreadable(path, &e.to_string()))?;
-        if size as u64 > WHOLE {
-            return Err(
-                unreadable(path, "it is larger than 1 GiB; export fewer chats at once").into()
-            );
-        }
-        let value: Value = serde_json::from_slice(&text).map_err(|e| {
-            unreadable(
-                path,
-                &format!("line {}, column {}: it is not valid JSON", e.line(), e.column()),
-            )
-        })?;
-        for platform in PLATFORMS {
-            if let Some(messages) = (platform.read_export)(&value) {
-                let source = platform.source.clone();
-                return Ok(Format::Platform(Past { source, messages }));
+/// The messages with different ids. A message that comes again as it is counts as read; another one
+/// with the id of an earlier one is left out.
+fn unique(mut past: Past) -> (Past, Count) {
+    let mut count = Count::default();
+    past.skipped.drain(..).for_each(|what| count.skipped.add(&what));
+    let mut seen = Seen::new();
+    past.messages.retain(|incoming| {
+        let IncomingEvent::Message(message) = &incoming.event else { return true };
+        let room = &incoming.connection.room.remote;
+        let author = incoming.connection.entity.as_ref().map(|entity| entity.remote.clone());
+        let content = (&message.content.text, incoming.at, author);
+        match seen.add((room.clone(), message.id.clone()), (), content) {
+            Found::New => count.read += 1,
+            Found::Same => {
+                count.read += 1;
+                return false;
+            }
+            Found::Taken(()) => {
+                let what = format!("message {}: another message has this id", message.id);
+                count.skipped.add(&what);
+                return false;
             }
         }
-    }
-    Err(unreadable(path, "its format is unknown").into())
-}
-
-/// Where a file cannot be read, and what can be.
-pub(super) fn unreadable(path: &Path, cause: &str) -> Error {
-    Error::invalid("this file cannot be imported")
-        .with_code("GAL-MEMORY-IMPORT")
-        .with("where", path.display().to_string())
-        .with("cause", cause)
-        .with_fix("give an export of `galatea memory export`, a chat log (one JSON object with time, speaker and text a line), the JSON export of Telegram Desktop or of DiscordChatExporter, or a dump of elizaOS's database made by `pg_dump`")
-}
-
-/// The error for a line that is malformed JSON or lacks a field.
-pub(super) fn misread(path: &Path, number: usize, error: &serde_json::Error) -> Error {
-    let message = error.to_string();
-    // The parser counts from the beginning of the line.
-    let message = message.rsplit_once(" at line ").map_or(message.as_str(), |(message, _)| message);
-    unreadable(path, &format!("line {number}, column {}: {message}", error.column()))
+        true
+    });
+    (past, count)
 }
 
 /// A bar on a terminal; nothing elsewhere.
@@ -239,51 +188,28 @@ impl Bar {
     }
 }
 
-/// The lines of a file with their numbers, from 1; lines without text are passed over.
-///
-/// # Errors
-/// For a line that is too long or is not UTF-8.
-pub(super) fn lines(path: &Path) -> Result<impl Iterator<Item = Result<(usize, String)>> + use<>> {
-    let file = File::open(path).map_err(|e| unreadable(path, &e.to_string()))?;
-    Ok(lines_in(BufReader::new(file), path))
-}
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::Value;
 
-/// The same for any reader; `path` names it in errors.
-pub(super) fn lines_in<R: BufRead>(
-    mut reader: R,
-    path: &Path,
-) -> impl Iterator<Item = Result<(usize, String)>> + use<R> {
-    let path = path.to_owned();
-    let mut number = 0;
-    let next = move || {
-        number += 1;
-        let mut line = Vec::new();
-        match (&mut reader).take(LINE).read_until(b'\n', &mut line) {
-            Ok(0) => None,
-            Ok(read) if read as u64 == LINE => {
-                Some(Err(unreadable(&path, &format!("line {number} is longer than 16 MiB")).into()))
-            }
-            Ok(_) => Some(match String::from_utf8(line) {
-                Ok(line) => Ok((number, line)),
-                Err(_) => {
-                    Err(unreadable(&path, &format!("line {number} is not UTF-8 text")).into())
-                }
-            }),
-            Err(e) => Some(Err(unreadable(&path, &e.to_string()).into())),
-        }
-    };
-    let is_text = |line: &Result<(usize, String)>| {
-        line.as_ref().map_or(true, |(_, text)| !text.trim().is_empty())
-    };
-    std::iter::from_fn(next).filter(is_text)
-}
+    /// Messages of Telegram's export: ids, times and texts.
+    fn telegram(messages: &[(i64, i64, &str)]) -> Past {
+        let messages: Vec<Value> = messages
+            .iter()
+            .map(|(id, at, text)| json!({ "id": id, "type": "message", "date_unixtime": at.to_string(), "from_id": "user7", "text": text }))
+            .collect();
+        let export = json!({ "type": "personal_chat", "id": 7, "messages": messages });
+        let (messages, skipped) = galatea_telegram::read_export(&export).unwrap();
+        Past { source: galatea_core::Source::new("telegram"), messages, skipped }
+    }
 
-/// The number of the last line with text, to show how far an import has come.
-pub(super) fn last(lines: impl Iterator<Item = Result<(usize, String)>>) -> usize {
-    lines.flatten().last().map_or(0, |(number, _)| number)
-}
-
-/// One line of Galatea's own export.
-pub(super) fn record(path: &Path, number: usize, line: &str) -> Result<Record> {
-    Ok(serde_json::from_str(line).map_err(|e| misread(path, number, &e))?)
+    #[test]
+    fn a_message_that_comes_twice_is_counted_and_another_of_its_id_named() {
+        let (past, count) =
+            unique(telegram(&[(1, 5, "ha"), (1, 5, "ha"), (1, 6, "ho"), (2, 7, "hi")]));
+        assert_eq!((past.messages.len(), count.read, count.skipped.count()), (2, 3, 1));
+        let named = count.skipped.json()["first"][0].to_string();
+        assert!(named.contains("export:7:1"), "{named}");
+    }
 }

@@ -5,7 +5,7 @@ mod dump;
 mod values;
 
 use galatea_core::{
-    Account, AgentId, ChannelType, Content, Derived, EntityId, Memory, MemoryKind, MemoryScope,
+    Account, AgentId, ChannelType, Content, Derived, Memory, MemoryId, MemoryKind, MemoryScope,
     Relationship, RemoteId, RoomId, Source, Store, Timestamp, WorldId,
     store::{EntityChange, RoomChange, WorldChange},
 };
@@ -13,7 +13,11 @@ use serde_json::{Map, Value};
 use std::{collections::BTreeMap, path::Path};
 
 use super::{
-    super::import::{Bar, Count, unreadable},
+    super::{
+        format::unreadable,
+        import::{Bar, Count},
+        seen::{Found, Seen},
+    },
     batch::Batch,
 };
 use crate::failure::Result;
@@ -35,24 +39,34 @@ pub(in super::super) async fn import(
     let mut count = Count::default();
     let mut batch = Batch::default();
     let mut others: BTreeMap<String, usize> = BTreeMap::new();
+    let mut seen = Seen::new();
     for row in Dump::open(path)? {
-        let row = row?;
+        let row = match row {
+            Ok(row) => row,
+            Err((line, cause)) => {
+                count.skipped.line(line, &cause);
+                continue;
+            }
+        };
         let belongs: Option<AgentId> = row.id("agent_id");
         if let Some(other) = belongs.filter(|id| *id != agent) {
             *others.entry(other.to_string()).or_default() += 1;
             continue;
         }
         let (at, of) = (row.at, row.of);
-        if batch.add(agent, &row) {
-            count.read += 1;
+        match is_new(&row, &mut seen)
+            .and_then(|new| if new { batch.add(agent, &row) } else { Ok(true) })
+        {
+            Ok(memory) => count.read += usize::from(memory),
+            Err(cause) => count.skipped.line(at, &cause),
         }
         if batch.is_full() && !dry_run {
-            count.new += std::mem::take(&mut batch).store(store, agent).await?;
+            std::mem::take(&mut batch).store(store, agent, &mut count).await?;
             bar.show(at, of);
         }
     }
     if !dry_run {
-        count.new += batch.store(store, agent).await?;
+        batch.store(store, agent, &mut count).await?;
     }
     if count.read == 0
         && let Some((other, _)) = others.iter().max_by_key(|(_, rows)| **rows)
@@ -66,52 +80,69 @@ pub(in super::super) async fn import(
 
 /// Reads and converts all rows, for the fuzzer. `of` is the last line.
 #[cfg(feature = "fuzz")]
-pub(in super::super) fn read_all(lines: dump::Lines, of: usize, path: &Path, agent: AgentId) {
+pub(in super::super) fn read_all(lines: dump::Lines, of: usize, agent: AgentId) {
     let mut batch = Batch::default();
-    for row in Dump::of_lines(lines, of, path) {
-        let Ok(row) = row else { return };
+    for row in Dump::of_lines(lines, of) {
+        let Ok(row) = row else { continue };
         assert!(row.at <= row.of, "line {} of {}", row.at, row.of);
-        batch.add(agent, &row);
+        batch.add(agent, &row).ok();
+    }
+}
+
+/// Whether a row is no memory, or one whose id no earlier row has; false if it comes again as it is.
+///
+/// # Errors
+/// Names the line of another memory with its id.
+fn is_new(row: &Row, seen: &mut Seen<MemoryId, usize>) -> std::result::Result<bool, String> {
+    let Some(id) = row.id::<MemoryId>("id").filter(|_| row.table == "memories") else {
+        return Ok(true);
+    };
+    match seen.add(id, row.at, &row.columns) {
+        Found::New => Ok(true),
+        Found::Same => Ok(false),
+        Found::Taken(line) => Err(format!("line {line} has another memory of the id {id}")),
     }
 }
 
 impl Batch {
-    /// Adds a row; true if it is a memory. Rows of other tables, and rows without the ids that make
-    /// them what they are, are passed over.
-    fn add(&mut self, agent: AgentId, row: &Row) -> bool {
-        self.rows += 1;
+    /// Adds a row; true if it is a memory. Rows of other tables are passed over.
+    ///
+    /// # Errors
+    /// Which column cannot be read, of those that make a row what it is.
+    fn add(&mut self, agent: AgentId, row: &Row) -> std::result::Result<bool, String> {
         let connections = &mut self.ingest.connections;
         match row.table.as_str() {
-            "worlds" => connections.worlds.extend(world(agent, row)),
-            "rooms" => connections.rooms.extend(room(agent, row)),
-            "entities" => connections.entities.extend(entity(agent, row)),
+            "worlds" => connections.worlds.push(world(agent, row)?),
+            "rooms" => connections.rooms.push(room(agent, row)?),
+            "entities" => connections.entities.push(entity(agent, row)?),
             "participants" => {
-                let pair = row.id::<EntityId>("entity_id").zip(row.id::<RoomId>("room_id"));
-                if let Some((entity, room)) = pair {
-                    self.add_participant(entity, room);
-                }
+                let (entity, room) = (row.needed("entity_id")?, row.needed("room_id")?);
+                self.add_participant(entity, room);
             }
-            "relationships" => self.relationships.extend(relationship(agent, row)),
+            "relationships" => self.relationships.push(relationship(agent, row)?),
             "memories" => {
-                let Some(memory) = memory(agent, row) else { return false };
+                let memory = memory(agent, row)?;
+                self.lines.push((memory.id, row.at));
                 match memory.kind {
                     MemoryKind::Messages | MemoryKind::ActionResult | MemoryKind::Custom => {
                         self.ingest.memories.push(memory);
                     }
                     _ => self.derived.new.push(Derived::new(memory, MemoryScope::Room, Vec::new())),
                 }
-                return true;
+                self.rows += 1;
+                return Ok(true);
             }
-            _ => self.rows -= 1,
+            _ => return Ok(false),
         }
-        false
+        self.rows += 1;
+        Ok(false)
     }
 }
 
-fn world(agent: AgentId, row: &Row) -> Option<WorldChange> {
-    let id: WorldId = row.id("id")?;
+fn world(agent: AgentId, row: &Row) -> std::result::Result<WorldChange, String> {
+    let id: WorldId = row.needed("id")?;
     let remote = row.text("message_server_id").or_else(|| row.text("server_id"));
-    Some(WorldChange {
+    Ok(WorldChange {
         id,
         agent,
         source: source(row),
@@ -121,10 +152,10 @@ fn world(agent: AgentId, row: &Row) -> Option<WorldChange> {
     })
 }
 
-fn room(agent: AgentId, row: &Row) -> Option<RoomChange> {
-    let id: RoomId = row.id("id")?;
+fn room(agent: AgentId, row: &Row) -> std::result::Result<RoomChange, String> {
+    let id: RoomId = row.needed("id")?;
     let kind = row.text("type").and_then(|kind| kind.parse().ok()).unwrap_or(ChannelType::Group);
-    Some(RoomChange {
+    Ok(RoomChange {
         id,
         agent,
         world: row.id("world_id").unwrap_or(WorldId(id.0)),
@@ -142,42 +173,45 @@ fn source(row: &Row) -> Source {
     Source::from_name(row.text("source").unwrap_or("elizaos"))
 }
 
-fn entity(agent: AgentId, row: &Row) -> Option<EntityChange> {
-    Some(EntityChange {
-        id: row.id("id")?,
+fn entity(agent: AgentId, row: &Row) -> std::result::Result<EntityChange, String> {
+    Ok(EntityChange {
+        id: row.needed("id")?,
         agent,
         names: row.list("names"),
         metadata: row.object("metadata"),
     })
 }
 
-fn relationship(agent: AgentId, row: &Row) -> Option<Relationship> {
-    Some(Relationship {
-        id: row.id("id")?,
+fn relationship(agent: AgentId, row: &Row) -> std::result::Result<Relationship, String> {
+    Ok(Relationship {
+        id: row.needed("id")?,
         agent_id: agent,
-        source_entity_id: row.id("source_entity_id")?,
-        target_entity_id: row.id("target_entity_id")?,
+        source_entity_id: row.needed("source_entity_id")?,
+        target_entity_id: row.needed("target_entity_id")?,
         tags: row.list("tags"),
         metadata: row.object("metadata"),
     })
 }
 
-fn memory(agent: AgentId, row: &Row) -> Option<Memory> {
-    let content: Value = serde_json::from_str(row.text("content")?).ok()?;
+fn memory(agent: AgentId, row: &Row) -> std::result::Result<Memory, String> {
+    let lacks = |column: &str| format!("a memory has no `{column}`");
+    let content = row.text("content").ok_or_else(|| lacks("content"))?;
+    let content: Value = serde_json::from_str(content)
+        .map_err(|e| format!("the `content` of a memory is not valid JSON: {e}"))?;
     let text = content.get("text").and_then(Value::as_str).unwrap_or_default().to_owned();
     // A content of a newer or a changed elizaOS keeps at least its text.
     let content: Content = serde_json::from_value(content).unwrap_or_else(|_| Content::text(text));
-    let kind = match row.text("type")? {
+    let kind = match row.text("type").ok_or_else(|| lacks("type"))? {
         // elizaOS's name for pieces of documents.
         "knowledge" => MemoryKind::Fragments,
         other => MemoryKind::from_stored(other),
     };
-    Some(Memory {
-        id: row.id("id")?,
+    Ok(Memory {
+        id: row.needed("id")?,
         kind,
         agent_id: agent,
-        entity_id: row.id("entity_id")?,
-        room_id: row.id("room_id")?,
+        entity_id: row.needed("entity_id")?,
+        room_id: row.needed("room_id")?,
         world_id: row.id("world_id"),
         content,
         metadata: row.object("metadata"),
@@ -186,6 +220,14 @@ fn memory(agent: AgentId, row: &Row) -> Option<Memory> {
 }
 
 impl Row {
+    /// An id without which the row is nothing.
+    fn needed<T: std::str::FromStr>(&self, column: &str) -> std::result::Result<T, String> {
+        self.id(column).ok_or_else(|| {
+            let value = self.text(column).unwrap_or("NULL");
+            format!("`{column}` of the table {} is not an id: {value}", self.table)
+        })
+    }
+
     fn object(&self, column: &str) -> Map<String, Value> {
         let value = self.text(column).and_then(|text| serde_json::from_str(text).ok());
         match value {

@@ -9,8 +9,11 @@ use std::path::Path;
 
 use super::{
     super::{
-        import::{Bar, Count, Import, last, lines, record, unreadable},
+        format::{misread, unreadable},
+        import::{Bar, Count, Import},
+        lines::{last, lines},
         record::{FORMAT, Record},
+        seen::{Found, Seen},
     },
     batch::Batch,
 };
@@ -28,28 +31,45 @@ pub(in super::super) async fn import(
     let mut count = Count::default();
     let mut batch = Batch::default();
     let mut links = Vec::new();
-    for line in lines(path)? {
-        let (number, line) = line?;
-        match record(path, number, &line)? {
+    let mut seen = Seen::new();
+    for (number, line) in lines(path)? {
+        let read = line.and_then(|line| Ok((record(&line)?, line)));
+        let (record, line) = match read {
+            Ok(read) => read,
+            Err(cause) => {
+                count.skipped.line(number, &cause);
+                continue;
+            }
+        };
+        match record {
             Record::Export { format, .. } if format == FORMAT => {}
             Record::Export { format, .. } => {
                 let cause = format!("it has the format {format}, and this version reads {FORMAT}");
                 return Err(unreadable(path, &cause).into());
             }
             Record::Memory(memory) => {
+                let id = memory.memory.id;
+                match seen.add(id, number, line.trim()) {
+                    Found::New => batch.memory(agent, *memory, number),
+                    Found::Same => {}
+                    Found::Taken(first) => {
+                        let cause = format!("line {first} has another memory of the id {id}");
+                        count.skipped.line(number, &cause);
+                        continue;
+                    }
+                }
                 count.read += 1;
-                batch.memory(agent, *memory);
             }
             Record::Link(link) => links.push(link),
             other => batch.connection(agent, other),
         }
         if batch.is_full() && !wanted.dry_run {
-            count.new += std::mem::take(&mut batch).store(store, agent).await?;
+            std::mem::take(&mut batch).store(store, agent, &mut count).await?;
             bar.show(number, total);
         }
     }
     if !wanted.dry_run {
-        count.new += batch.store(store, agent).await?;
+        batch.store(store, agent, &mut count).await?;
     }
     // All at once: a person's links are stored together.
     count.links = links.len();
@@ -60,10 +80,20 @@ pub(in super::super) async fn import(
     Ok(count)
 }
 
+/// One line of an export.
+///
+/// # Errors
+/// Why it cannot be read.
+pub(in super::super) fn record(line: &str) -> std::result::Result<Record, String> {
+    serde_json::from_str(line).map_err(|e| misread(&e))
+}
+
 impl Batch {
-    pub(in super::super) fn memory(&mut self, agent: AgentId, mut derived: Derived) {
+    /// Adds a memory that stands on this line.
+    pub(in super::super) fn memory(&mut self, agent: AgentId, mut derived: Derived, line: usize) {
         self.rows += 1;
         derived.memory.agent_id = agent;
+        self.lines.push((derived.memory.id, line));
         let memory = &derived.memory;
         let is_plain = derived.sources.is_empty() && derived.valid_until.is_none();
         if matches!(memory.kind, MemoryKind::Messages | MemoryKind::ActionResult)

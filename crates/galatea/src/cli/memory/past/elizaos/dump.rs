@@ -6,19 +6,21 @@ use std::{collections::HashMap, path::Path, str::FromStr};
 
 use super::values::{array, copied, timestamp, tuples};
 use crate::{
-    cli::memory::import::{last, lines, unreadable},
+    cli::memory::lines::{Line, last, lines},
     failure::Result,
 };
 
 /// Longest statement, in bytes.
 const STATEMENT: usize = 64 << 20;
+/// The last comment of a dump.
+const COMPLETE: &str = "-- PostgreSQL database dump complete";
 
 /// A row of a table.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Row {
     /// Without its schema.
     pub(super) table: String,
-    columns: Vec<(String, Option<String>)>,
+    pub(super) columns: Vec<(String, Option<String>)>,
     /// Line on which it ends, and the last line.
     pub(super) at: usize,
     pub(super) of: usize,
@@ -44,11 +46,13 @@ impl Row {
     }
 }
 
-pub(super) type Lines = Box<dyn Iterator<Item = Result<(usize, String)>>>;
+pub(super) type Lines = Box<dyn Iterator<Item = Line>>;
+
+/// A row, or the line that cannot be read and why.
+pub(super) type Read<T> = std::result::Result<T, (usize, String)>;
 
 /// The rows of a dump, in its order.
 pub(super) struct Dump {
-    path: std::path::PathBuf,
     lines: Lines,
     of: usize,
     /// Columns of each table, from `CREATE TABLE`: an `INSERT` may leave them out.
@@ -56,39 +60,42 @@ pub(super) struct Dump {
     waiting: std::vec::IntoIter<Row>,
     /// The block that is being read.
     block: Option<(String, Vec<String>)>,
+    /// Whether its last comment was read, or its lack reported.
+    complete: bool,
 }
 
 impl Dump {
     pub(super) fn open(path: &Path) -> Result<Self> {
-        Ok(Self::of_lines(Box::new(lines(path)?), last(lines(path)?), path))
+        Ok(Self::of_lines(Box::new(lines(path)?), last(lines(path)?)))
     }
 
-    /// The rows in these lines, of which `of` is the last; `path` names their file in errors.
-    pub(super) fn of_lines(lines: Lines, of: usize, path: &Path) -> Self {
+    /// The rows in these lines, of which `of` is the last.
+    pub(super) fn of_lines(lines: Lines, of: usize) -> Self {
         Self {
-            path: path.to_owned(),
             lines,
             of,
             tables: HashMap::new(),
             waiting: Vec::new().into_iter(),
             block: None,
+            complete: false,
         }
     }
 
-    fn read(&mut self) -> Result<Option<Row>> {
+    fn read(&mut self) -> Read<Option<Row>> {
         loop {
             if let Some(row) = self.waiting.next() {
                 return Ok(Some(row));
             }
-            let Some(line) = self.lines.next() else { return Ok(None) };
-            let (at, line) = line?;
+            let Some((at, line)) = self.lines.next() else { return self.end() };
+            let line = line.map_err(|cause| (at, cause))?;
             let line = line.trim_end_matches(['\n', '\r']);
             if let Some((table, columns)) = &self.block {
                 if line == "\\." {
                     self.block = None;
                     continue;
                 }
-                let values = line.split('\t').map(copied);
+                let values: Vec<_> = line.split('\t').map(copied).collect();
+                fits(table, columns, &values).map_err(|cause| (at, cause))?;
                 let columns = columns.iter().cloned().zip(values).collect();
                 return Ok(Some(Row { table: table.clone(), columns, at, of: self.of }));
             }
@@ -103,15 +110,32 @@ impl Dump {
             } else if let Some(rest) = line.strip_prefix("INSERT INTO ") {
                 let rows = self.inserted(rest, at)?;
                 self.waiting = rows.into_iter();
+            } else if line.starts_with(COMPLETE) {
+                self.complete = true;
             }
         }
     }
 
+    /// The end of the file, which a dump that was cut off reaches too early.
+    fn end(&mut self) -> Read<Option<Row>> {
+        if std::mem::replace(&mut self.complete, true) {
+            return Ok(None);
+        }
+        let place = match self.block.take() {
+            Some((table, _)) => format!("in the rows of the table {table}"),
+            None => "before its last line".to_owned(),
+        };
+        let cause = format!(
+            "the dump ends here, {place}: it was cut off. What is whole before it was read; make the dump again and repeat the import"
+        );
+        Err((self.of, cause))
+    }
+
     /// The names of the columns of a `CREATE TABLE` whose first line was read.
-    fn columns(&mut self) -> Result<Vec<String>> {
+    fn columns(&mut self) -> Read<Vec<String>> {
         let mut columns = Vec::new();
-        for line in self.lines.by_ref() {
-            let (_, line) = line?;
+        for (at, line) in self.lines.by_ref() {
+            let line = line.map_err(|cause| (at, cause))?;
             let line = line.trim();
             if line.starts_with(");") || line == ")" {
                 break;
@@ -125,31 +149,40 @@ impl Dump {
     }
 
     /// The rows of an `INSERT` whose first line is `rest`.
-    fn inserted(&mut self, rest: &str, at: usize) -> Result<Vec<Row>> {
+    fn inserted(&mut self, rest: &str, at: usize) -> Read<Vec<Row>> {
         let mut statement = rest.to_owned();
         let mut end = at;
         let mut quotes = quotes_in(rest);
+        let mut too_long = false;
         while !is_whole(&statement, quotes) {
-            let Some(line) = self.lines.next() else { break };
-            let (number, line) = line?;
+            let Some((number, line)) = self.lines.next() else { break };
+            let line = line.map_err(|cause| (number, cause))?;
             end = number;
             let line = line.trim_end_matches('\n');
             quotes += quotes_in(line);
+            if statement.len() > STATEMENT {
+                // Its end is looked for, so that the next statement is found.
+                too_long = true;
+                statement.clear();
+            }
             statement.push('\n');
             statement.push_str(line);
-            if statement.len() > STATEMENT {
-                let cause = format!("the statement at line {at} is longer than 64 MiB");
-                return Err(unreadable(&self.path, &cause).into());
-            }
+        }
+        if too_long {
+            return Err((at, "the statement is longer than 64 MiB".to_owned()));
+        }
+        if !is_whole(&statement, quotes) {
+            return Err((at, "the statement has no end".to_owned()));
         }
         let Some((names, values)) = statement.split_once("VALUES") else { return Ok(Vec::new()) };
         let (table, mut columns) = head(names);
         if columns.is_empty() {
             columns = self.tables.get(&table).cloned().unwrap_or_default();
         }
-        let rows = tuples(values).ok_or_else(|| {
-            unreadable(&self.path, &format!("line {at}: the values cannot be read"))
-        })?;
+        let rows = tuples(values).ok_or_else(|| (at, "the values cannot be read".to_owned()))?;
+        for values in &rows {
+            fits(&table, &columns, values).map_err(|cause| (at, cause))?;
+        }
         let row = |values: Vec<Option<String>>| Row {
             table: table.clone(),
             columns: columns.iter().cloned().zip(values).collect(),
@@ -161,10 +194,23 @@ impl Dump {
 }
 
 impl Iterator for Dump {
-    type Item = Result<Row>;
+    type Item = Read<Row>;
     fn next(&mut self) -> Option<Self::Item> {
         self.read().transpose()
     }
+}
+
+/// Whether a row has a value for each column.
+fn fits(
+    table: &str,
+    columns: &[String],
+    values: &[Option<String>],
+) -> std::result::Result<(), String> {
+    if columns.len() == values.len() {
+        return Ok(());
+    }
+    let (all, got) = (columns.len(), values.len());
+    Err(format!("a row of the table {table} has {got} values in place of {all}"))
 }
 
 /// Table and columns of `schema.table (a, "b") …`.

@@ -1,6 +1,6 @@
 //! Tests with dumps as `pg_dump` writes them.
 
-use super::*;
+use super::{super::super::lines::lines_in, *};
 
 const AGENT: &str = "b850bc30-45f8-0041-a00a-83df46d8555d";
 const COPY: &str = "--\n-- PostgreSQL database dump\n--\n\
@@ -19,7 +19,7 @@ fn rows(text: &str) -> Vec<Row> {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("dump.sql");
     std::fs::write(&path, text).unwrap();
-    Dump::open(&path).unwrap().map(|row| row.unwrap()).collect()
+    Dump::open(&path).unwrap().filter_map(|row| row.ok()).collect()
 }
 
 #[test]
@@ -27,7 +27,7 @@ fn copied_rows_become_people_messages_and_facts() {
     assert!(is_dump(COPY));
     let agent: AgentId = AGENT.parse().unwrap();
     let mut batch = Batch::default();
-    let memories = rows(COPY).iter().filter(|row| batch.add(agent, row)).count();
+    let memories = rows(COPY).iter().filter(|row| batch.add(agent, row).unwrap()).count();
     assert_eq!(memories, 2);
     let person = &batch.ingest.connections.entities[0];
     assert_eq!(person.names, ["Ann", "ann b"]);
@@ -46,9 +46,60 @@ fn inserted_rows_take_their_columns_from_the_table() {
     let agent: AgentId = AGENT.parse().unwrap();
     let mut batch = Batch::default();
     for row in rows(INSERTS) {
-        batch.add(agent, &row);
+        batch.add(agent, &row).unwrap();
     }
     let room = &batch.ingest.connections.rooms[0];
     assert_eq!(room.name.as_deref(), Some("it's\n(open); here"));
     assert_eq!((room.remote.as_str(), room.kind), ("-1001", ChannelType::Group));
+}
+
+/// The lines of a dump that are not read, and why.
+fn faults(text: &str) -> Vec<(usize, String)> {
+    let agent: AgentId = AGENT.parse().unwrap();
+    let (mut batch, mut seen, mut faults) = (Batch::default(), Seen::new(), Vec::new());
+    let lines = Box::new(lines_in(std::io::Cursor::new(text.to_owned())));
+    for row in Dump::of_lines(lines, text.lines().count()) {
+        let added = row.and_then(|row| {
+            let new = is_new(&row, &mut seen).and_then(|_| batch.add(agent, &row));
+            new.map_err(|cause| (row.at, cause))
+        });
+        faults.extend(added.err());
+    }
+    faults
+}
+
+#[test]
+fn rows_that_cannot_be_read_are_named() {
+    let whole = format!("{COPY}--\n-- PostgreSQL database dump complete\n--\n");
+    assert_eq!(faults(&whole), []);
+    for (from, to, line, cause) in [
+        ("\tt\t{}\n", "\n", 9, "has 8 values in place of 10"),
+        ("{\"text\": \"Ann keeps", "{\"text: \"Ann keeps", 10, "not valid JSON"),
+        ("44444444-4444-4444-8444-444444444444", "nonsense", 10, "is not an id: nonsense"),
+        (
+            "44444444-4444-4444-8444-444444444444",
+            "22222222-2222-4222-8222-222222222222",
+            10,
+            "line 9 has another",
+        ),
+    ] {
+        let found = faults(&whole.replace(from, to));
+        assert_eq!(found.len(), 1, "{found:?}");
+        assert!(found[0].0 == line && found[0].1.contains(cause), "{found:?}");
+    }
+}
+
+#[test]
+fn a_dump_that_was_cut_off_says_so() {
+    let rows = COPY.trim_end_matches("\\.\n");
+    for (text, place) in [
+        (rows.to_owned(), "in the rows of the table memories"),
+        (COPY.to_owned(), "before its last line"),
+    ] {
+        let found = faults(&text);
+        assert_eq!(found.len(), 1, "{found:?}");
+        assert!(found[0].1.contains(place) && found[0].1.contains("cut off"), "{found:?}");
+    }
+    let found = faults(INSERTS.trim_end_matches(");\n"));
+    assert!(found[0].1.contains("no end") && found[1].1.contains("cut off"), "{found:?}");
 }

@@ -1,0 +1,204 @@
+//! Recognises what a file that is imported is.
+
+use galatea_core::Error;
+use serde_json::{Map, Value};
+use std::{
+    fs::File,
+    io::{BufReader, Read, Seek},
+    path::Path,
+};
+
+use super::{
+    lines::{Line, MARK, lines_in},
+    past,
+};
+use crate::{
+    connectors::{PLATFORMS, Past},
+    failure::Result,
+};
+
+/// Largest export of a platform, which is read whole: 200 bytes a message are 5 million messages.
+const WHOLE: u64 = 1 << 30;
+/// Lines in which the first readable one is looked for.
+const TRIED: usize = 100;
+/// Bytes in which the beginning of a dump stands.
+const HEAD: usize = 4096;
+
+/// Formats of files.
+pub(super) enum Format {
+    Galatea,
+    Log,
+    ElizaOs,
+    Platform(Past),
+}
+
+/// Recognises a file.
+pub(super) fn recognise(path: &Path) -> Result<Format> {
+    let failed = |e: std::io::Error| unreadable(path, &e.to_string());
+    let mut file = File::open(path).map_err(failed)?;
+    if file.metadata().map_err(failed)?.is_dir() {
+        return Err(unreadable(path, "it is a folder; name a file in it").into());
+    }
+    recognise_in(&mut file, path)
+}
+
+/// The same for any reader; `path` names it in errors.
+pub(super) fn recognise_in(file: &mut (impl Read + Seek), path: &Path) -> Result<Format> {
+    let failed = |e: std::io::Error| unreadable(path, &e.to_string());
+    let first = lines_in(BufReader::new(&mut *file)).next();
+    let Some(first) = first else {
+        file.rewind().map_err(failed)?;
+        let mut byte = [0];
+        let cause = match file.read(&mut byte).map_err(failed)? {
+            0 => "it is empty",
+            _ => "it has no text, only blank lines",
+        };
+        return Err(unreadable(path, cause).into());
+    };
+    if let Some(format) = of_line(&first) {
+        return Ok(format);
+    }
+    file.rewind().map_err(failed)?;
+    let mut start = Vec::new();
+    file.by_ref().take(HEAD as u64).read_to_end(&mut start).map_err(failed)?;
+    let start = String::from_utf8_lossy(&start);
+    if past::elizaos::is_dump(&start) {
+        return Ok(Format::ElizaOs);
+    }
+    // An export of a platform has no line that is a whole entry of a log.
+    file.rewind().map_err(failed)?;
+    let found = lines_in(BufReader::new(&mut *file)).take(TRIED).find_map(|line| of_line(&line));
+    if let Some(format) = found {
+        return Ok(format);
+    }
+    if let (number, Err(cause)) = &first {
+        return Err(unreadable(path, &format!("line {number}: {cause}")).into());
+    }
+    if !start.trim_start_matches(MARK).trim_start().starts_with(['{', '[']) {
+        let cause = format!("its format is unknown; line {} is not a JSON object", first.0);
+        return Err(unreadable(path, &cause).into());
+    }
+    file.rewind().map_err(failed)?;
+    platform(file, path, &first)
+}
+
+/// The format to which a line belongs.
+fn of_line((_, text): &Line) -> Option<Format> {
+    let line: Map<String, Value> = serde_json::from_str(text.as_ref().ok()?.trim()).ok()?;
+    let is_text = |key: &str| line.get(key).is_some_and(Value::is_string);
+    if is_text("record") {
+        return Some(Format::Galatea);
+    }
+    (is_text("text") && line.contains_key("speaker") && line.contains_key("time"))
+        .then_some(Format::Log)
+}
+
+/// An export of a platform, which is one JSON value.
+fn platform(file: &mut impl Read, path: &Path, first: &Line) -> Result<Format> {
+    let mut text = Vec::new();
+    let bytes = file.by_ref().take(WHOLE + 1).read_to_end(&mut text);
+    let size = bytes.map_err(|e| unreadable(path, &e.to_string()))?;
+    if size as u64 > WHOLE {
+        let cause = "it is larger than 1 GiB; export fewer chats at once";
+        return Err(unreadable(path, cause).into());
+    }
+    let text = text.strip_prefix("\u{feff}".as_bytes()).unwrap_or(&text);
+    let value: Value = match serde_json::from_slice(text) {
+        Ok(value) => value,
+        Err(error) => {
+            let cause = missing(first).unwrap_or_else(|| {
+                let (line, column) = (error.line(), error.column());
+                if error.is_eof() {
+                    return format!("line {line}, column {column}: it ends there, in the middle of a value: it was cut off");
+                }
+                format!("line {line}, column {column}: it is not valid JSON")
+            });
+            return Err(unreadable(path, &cause).into());
+        }
+    };
+    for platform in PLATFORMS {
+        if let Some((messages, skipped)) = (platform.read_export)(&value) {
+            let source = platform.source.clone();
+            return Ok(Format::Platform(Past { source, messages, skipped }));
+        }
+    }
+    let cause = missing(first).unwrap_or_else(|| "its format is unknown".to_owned());
+    Err(unreadable(path, &cause).into())
+}
+
+/// What the first line lacks, if it is a whole JSON object.
+fn missing((number, text): &Line) -> Option<String> {
+    let line: Map<String, Value> = serde_json::from_str(text.as_ref().ok()?.trim()).ok()?;
+    let keys = ["time", "speaker", "text"];
+    let lacks: Vec<&str> = keys.into_iter().filter(|key| !line.contains_key(*key)).collect();
+    Some(if lacks.is_empty() || lacks.len() == keys.len() {
+        format!(
+            "its format is unknown; line {number} is a JSON object of neither an export nor a chat log"
+        )
+    } else {
+        format!("line {number} lacks `{}`, and no other line is readable", lacks.join("` and `"))
+    })
+}
+
+/// Where a file cannot be read, and what can be.
+pub(super) fn unreadable(path: &Path, cause: &str) -> Error {
+    Error::invalid("this file cannot be imported")
+        .with_code("GAL-MEMORY-IMPORT")
+        .with("where", path.display().to_string())
+        .with("cause", cause)
+        .with_fix("give an export of `galatea memory export`, a chat log (one JSON object with time, speaker and text a line), the JSON export of Telegram Desktop or of DiscordChatExporter, or a dump of elizaOS's database made by `pg_dump`")
+}
+
+/// Why a line is malformed JSON or lacks a field. Column 0 is none.
+pub(super) fn misread(error: &serde_json::Error) -> String {
+    let message = error.to_string();
+    // The parser counts from the beginning of the line.
+    let message = message.rsplit_once(" at line ").map_or(message.as_str(), |(message, _)| message);
+    match error.column() {
+        0 => message.to_owned(),
+        column => format!("column {column}: {message}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::io::Cursor;
+
+    fn of(text: &[u8]) -> Result<Format> {
+        recognise_in(&mut Cursor::new(text), Path::new("a.jsonl"))
+    }
+
+    const GOOD: &str = r#"{"time":1,"speaker":"Ann","text":"ha"}"#;
+
+    #[test]
+    fn the_first_readable_line_says_what_it_is() {
+        for before in ["", "\u{feff}", "\n  \n", "nonsense\n", "{\"time\":1,\n", "{\"time\":1}\n"] {
+            let text = format!("{before}{GOOD}\n");
+            assert!(matches!(of(text.as_bytes()), Ok(Format::Log)), "{before:?}");
+        }
+        let export = "\u{feff}{\"record\":\"export\"}\n";
+        assert!(matches!(of(export.as_bytes()), Ok(Format::Galatea)));
+        let chat = "\u{feff}{\"type\":\"personal_chat\",\n\"id\":7,\"messages\":[]}";
+        assert!(matches!(of(chat.as_bytes()), Ok(Format::Platform(_))));
+    }
+
+    #[test]
+    fn a_file_of_no_format_is_described() {
+        for (text, cause) in [
+            (b"".as_slice(), "it is empty"),
+            (b" \n\n", "only blank lines"),
+            (b"hello\nyou", "line 1 is not a JSON object"),
+            (b"{\"time\":1,\"speaker\":\"x\"}\n{\"time\":2}\n", "line 1 lacks `text`"),
+            (b"\xff\xfe\n", "line 1: it is not UTF-8 text"),
+            (b"{\"id\":7,\n\"messages\":[", "line 2, column 12: it ends there"),
+            (b"{\"a\":1}", "line 1 is a JSON object of neither"),
+        ] {
+            let Err(failure) = of(text) else { panic!("{cause}") };
+            assert!(format!("{failure:?}").contains(cause), "{cause}: {failure:?}");
+        }
+        let folder = tempfile::tempdir().unwrap();
+        let Err(failure) = recognise(folder.path()) else { panic!("a folder") };
+        assert!(format!("{failure:?}").contains("it is a folder"), "{failure:?}");
+    }
+}
