@@ -80,8 +80,11 @@ fn character(bytes: &[u8]) {
     }
 }
 
+/// A connector's reader of exports: the messages, and which could not be read.
+type ReadExport = fn(&Value) -> Option<(Vec<Incoming>, Vec<String>)>;
+
 /// Reads an export of a chat with a connector's reader. Every message has text.
-fn export(file: &[u8], read: fn(&Value) -> Option<(Vec<Incoming>, Vec<String>)>) {
+fn export(file: &[u8], read: ReadExport) {
     let Ok(value) = serde_json::from_slice(file) else { return };
     for incoming in read(&value).unwrap_or_default().0 {
         let IncomingEvent::Message(message) = incoming.event else {
