@@ -230,6 +230,16 @@ pub trait CacheStore: Send + Sync {
         value: &Value,
         expires: Option<Timestamp>,
     ) -> Result<()>;
+    /// Replaces a value that is `seen`, or stores the first one if that is `None`; the new value lasts
+    /// until it is forgotten. False, with nothing stored, if another process changed it meanwhile.
+    /// Called by plugins through [`PluginCache`].
+    async fn swap(
+        &self,
+        agent: AgentId,
+        key: &str,
+        seen: Option<&Value>,
+        value: &Value,
+    ) -> Result<bool>;
     /// Removes a value. Succeeds if it does not exist. Called by the runtime, and by plugins
     /// through [`PluginCache`].
     async fn forget(&self, agent: AgentId, key: &str) -> Result<()>;

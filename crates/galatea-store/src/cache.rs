@@ -19,6 +19,16 @@ pub(crate) const SAVE: Dialects = Dialects::same(
     "INSERT INTO cache (agent_id, key, value, expires_at) VALUES ($1, $2, $3, $4) \
      ON CONFLICT (agent_id, key) DO UPDATE SET value = excluded.value, expires_at = excluded.expires_at",
 );
+/// Stores the first value of a key.
+pub(crate) const FIRST: Dialects = Dialects::same(
+    "INSERT INTO cache (agent_id, key, value, expires_at) VALUES ($1, $2, $3, NULL) \
+     ON CONFLICT (agent_id, key) DO NOTHING",
+);
+/// Replaces a value that still is what was read. Both texts are written by the same serializer.
+pub(crate) const SWAP: Dialects = Dialects::same(
+    "UPDATE cache SET value = $3, expires_at = NULL \
+     WHERE agent_id = $1 AND key = $2 AND CAST(value AS text) = $4",
+);
 pub(crate) const FORGET: Dialects =
     Dialects::same("DELETE FROM cache WHERE agent_id = $1 AND key = $2");
 pub(crate) const CACHED: Dialects = Dialects::same(
@@ -48,6 +58,25 @@ impl CacheStore for Database {
         let mut change = Change::default();
         change.push(Write::Other { statements, counted: None })?;
         self.write(change).await.map(drop)
+    }
+
+    async fn swap(
+        &self,
+        agent: AgentId,
+        key: &str,
+        seen: Option<&Json>,
+        value: &Json,
+    ) -> Result<bool> {
+        let mut values = values![agent.0, key];
+        values.push(Value::Json(Some(to_json(value)?)));
+        let statement = match seen {
+            None => FIRST.with(values),
+            Some(seen) => {
+                values.push(to_json(seen)?.into());
+                SWAP.with(values)
+            }
+        };
+        Ok(self.write_one(statement).await? > 0)
     }
 
     async fn forget(&self, agent: AgentId, key: &str) -> Result<()> {

@@ -357,6 +357,20 @@ impl CacheStore for Double {
         }
         Ok(())
     }
+    async fn swap(
+        &self,
+        _: AgentId,
+        key: &str,
+        seen: Option<&Value>,
+        value: &Value,
+    ) -> Result<bool> {
+        let mut tables = self.asked();
+        let unchanged = tables.cache.get(key) == seen;
+        if unchanged {
+            tables.cache.insert(key.to_owned(), value.clone());
+        }
+        Ok(unchanged)
+    }
     async fn forget(&self, _: AgentId, key: &str) -> Result<()> {
         self.asked().cache.remove(key);
         Ok(())

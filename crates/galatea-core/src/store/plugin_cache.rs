@@ -41,6 +41,15 @@ impl PluginCache {
         self.store.cache(self.agent, &self.key(key), value, expires).await
     }
 
+    /// Sets a value for ever if it still is what the caller has `seen` ([`Self::get`]). False, with
+    /// nothing stored, if another process changed it meanwhile.
+    ///
+    /// # Errors
+    /// Those of the store.
+    pub async fn swap(&self, key: &str, seen: Option<&Value>, value: &Value) -> Result<bool> {
+        self.store.swap(self.agent, &self.key(key), seen, value).await
+    }
+
     fn key(&self, key: &str) -> String {
         format!("{}{key}", self.prefix)
     }
@@ -70,6 +79,20 @@ mod tests {
         ) -> Result<()> {
             self.0.lock().unwrap().insert((agent, key.to_owned()), value.clone());
             Ok(())
+        }
+        async fn swap(
+            &self,
+            agent: AgentId,
+            key: &str,
+            seen: Option<&Value>,
+            value: &Value,
+        ) -> Result<bool> {
+            let mut values = self.0.lock().unwrap();
+            let unchanged = values.get(&(agent, key.to_owned())) == seen;
+            if unchanged {
+                values.insert((agent, key.to_owned()), value.clone());
+            }
+            Ok(unchanged)
         }
         async fn forget(&self, agent: AgentId, key: &str) -> Result<()> {
             self.0.lock().unwrap().remove(&(agent, key.to_owned()));

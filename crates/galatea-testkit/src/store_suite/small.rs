@@ -89,6 +89,28 @@ pub async fn cached_values_expire(store: Arc<dyn Store>) {
     assert_eq!(store.cached(agent, "k", Timestamp(500)).await.unwrap(), None);
 }
 
+/// Of several writers that saw the same value, one replaces it, and the others learn of it.
+pub async fn a_cached_value_is_swapped_by_one_of_two(store: Arc<dyn Store>) {
+    let (agent, other) = (AgentId::fresh(), AgentId::fresh());
+    let (first, second) = (json!([{"path": "a", "b": 1.5}]), json!(["ü\n", null]));
+    assert!(store.swap(agent, "k", None, &first).await.unwrap());
+    assert!(!store.swap(agent, "k", None, &second).await.unwrap());
+    let seen = store.cached(agent, "k", Timestamp(0)).await.unwrap();
+    assert_eq!(seen, Some(first.clone()));
+    assert!(!store.swap(other, "k", seen.as_ref(), &second).await.unwrap());
+    assert!(store.swap(agent, "k", seen.as_ref(), &second).await.unwrap());
+    assert!(!store.swap(agent, "k", seen.as_ref(), &first).await.unwrap());
+    let seen = store.cached(agent, "k", Timestamp(i64::MAX)).await.unwrap();
+    assert_eq!(seen, Some(second.clone()));
+    let writers = (0..8).map(|n| {
+        let (store, seen) = (Arc::clone(&store), seen.clone());
+        async move { store.swap(agent, "k", seen.as_ref(), &json!(n)).await.unwrap() }
+    });
+    let swapped = futures::future::join_all(writers).await;
+    assert_eq!(swapped.into_iter().filter(|swapped| *swapped).count(), 1);
+    assert_eq!(store.cached(other, "k", Timestamp(0)).await.unwrap(), None);
+}
+
 /// A relationship is unique per agent, source and target, and found from both ends.
 pub async fn relationships_are_unique(store: Arc<dyn Store>) {
     let (agent, a, b, c) =
