@@ -57,7 +57,14 @@ async fn fetch(library: &Library, address: &str) -> Result<Bytes> {
         max_redirects: 0,
         ..FetchLimits::default()
     };
-    let fetched = parts.http.fetch_untrusted(address, &limits).await?;
+    let fetched = parts.http.fetch_untrusted(address, &limits).await.map_err(|error| {
+        if error.fix().is_some() {
+            return error;
+        }
+        error.with_fix(
+            "open the address in a browser; if it is right, save the page and add the file",
+        )
+    })?;
     let name = url
         .path_segments()
         .and_then(|mut segments| segments.next_back())
@@ -90,11 +97,14 @@ pub(super) fn allowed(hosts: &[String], address: &str) -> Result<Url> {
 
 /// Whether a host is listed, by itself or as part of a listed domain (`*.example.org`).
 fn allows(hosts: &[String], host: &str) -> bool {
-    hosts.iter().any(|listed| match listed.strip_prefix("*.") {
-        Some(domain) => {
-            host.strip_suffix(domain).is_some_and(|rest| rest.is_empty() || rest.ends_with('.'))
+    let host = host.to_ascii_lowercase();
+    hosts.iter().map(|listed| listed.to_ascii_lowercase()).any(|listed| {
+        match listed.strip_prefix("*.") {
+            Some(domain) => {
+                host.strip_suffix(domain).is_some_and(|rest| rest.is_empty() || rest.ends_with('.'))
+            }
+            None => listed == host,
         }
-        None => listed.eq_ignore_ascii_case(host),
     })
 }
 
@@ -104,13 +114,14 @@ mod tests {
 
     #[test]
     fn hosts_are_listed_by_name_or_domain() {
-        let hosts = ["docs.example.org".to_owned(), "*.example.com".to_owned()];
+        let hosts = ["docs.example.org".to_owned(), "*.Example.com".to_owned()];
         for (host, expected) in [
             ("docs.example.org", true),
             ("DOCS.example.org", true),
             ("example.org", false),
             ("evil-docs.example.org", false),
             ("a.example.com", true),
+            ("A.EXAMPLE.com", true),
             ("example.com", true),
             ("badexample.com", false),
         ] {
