@@ -12,9 +12,10 @@ use std::sync::{Arc, PoisonError};
 use tokio::time::Instant;
 
 use crate::{
-    library::{Library, Progress, Step, Synced},
+    library::Library,
     question::{Meanings, Questions},
     rows::{Piece, shared_agent},
+    synced::{Progress, Step, Synced},
 };
 
 /// Pieces embedded by one call: about 25,000 tokens.

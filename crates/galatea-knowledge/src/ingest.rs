@@ -12,10 +12,11 @@ use self::read::{Bytes, allowed, read};
 use crate::{
     chunk::hash,
     format::Format,
-    library::{Library, Progress, Step},
+    library::Library,
     pieces::Pieces,
     rows::{Problem, READING, Record, Stored, document_id, fragments, shared_agent},
     scan::{Item, What},
+    synced::{Progress, Step},
 };
 
 /// Rows stored or deleted in one commit.

@@ -1,5 +1,6 @@
 //! Knowledge: documents become pieces that an agent finds and cites.
 
+mod added;
 mod child;
 mod chunk;
 mod cite;
@@ -12,6 +13,7 @@ mod format;
 pub mod fuzz;
 mod ingest;
 mod library;
+mod omitted;
 mod parse;
 mod pieces;
 mod provider;
@@ -25,6 +27,7 @@ mod sentence;
 mod service;
 mod settings;
 mod source;
+mod synced;
 mod terms;
 mod wire;
 
@@ -33,7 +36,7 @@ pub use chunk::{Chunk, hash};
 pub use document::Limits;
 pub use embed::embedding_cost;
 pub use format::Format;
-pub use library::{Library, LibraryParts, Progress, Step, Synced};
+pub use library::{Library, LibraryParts};
 pub use pieces::Pieces;
 pub use question::{Meanings, Questions};
 pub use relevance::{is_relevant, relevant};
@@ -41,6 +44,7 @@ pub use rows::{Piece, Problem, Record, Stored, shared_agent};
 pub use search::{Meaning, RankedPiece, search};
 pub use settings::{VARIABLES, configured};
 pub use source::{Origin, Place, Source, of_character};
+pub use synced::{Progress, Step, Synced};
 
 use galatea_core::Plugin;
 use std::{sync::Arc, time::Duration};

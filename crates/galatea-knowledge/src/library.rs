@@ -3,16 +3,14 @@
 
 use galatea_core::{
     AgentId, AgentIdentity, Clock, Deadline, EmbeddingModel, Error, MemoryId, MemoryKind, Result,
-    Retry, ServiceContext, TurnUsage,
+    ServiceContext, TurnUsage,
     store::{MemoryQuery, PluginCache, PluginStore, UsageStore},
 };
 use galatea_http::HttpClient;
-use serde_json::Value;
 use std::{
     collections::{HashMap, HashSet},
-    path::PathBuf,
+    path::Path,
     sync::{Arc, Mutex, PoisonError},
-    time::Duration,
 };
 
 use crate::{
@@ -20,12 +18,11 @@ use crate::{
     chunk::hash,
     ingest,
     rows::{Piece, Stored, document_id, shared_agent},
-    scan::{self, Item, Scan},
+    scan::{self, Item, Missing, Scan},
     source::Source,
+    synced::{Progress, Step, Synced},
 };
 
-/// Key of the sources that `galatea knowledge add` stores.
-const ADDED: &str = "sources";
 /// Most documents read of one agent.
 const MOST: u32 = 20_000;
 
@@ -66,61 +63,6 @@ pub struct Library {
     seen: Arc<Mutex<Option<(String, Deadline)>>>,
 }
 
-/// A file that was changed less than this ago may still be written.
-const SETTLED: Duration = Duration::from_secs(1);
-/// How often everything is looked at although no file changed: addresses grow old.
-const AGAIN: Duration = Duration::from_secs(3600);
-
-/// A step of [`Library::sync`], for progress bars.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Step {
-    /// So many documents are looked at.
-    Documents(usize),
-    /// A document is read: its key, and its place in the order.
-    Reading(String, usize),
-    /// Something was stored or removed.
-    Stored,
-    /// So many pieces were embedded.
-    Embedded(usize),
-}
-
-/// What [`Library::sync`] did.
-#[derive(Debug, Default)]
-pub struct Synced {
-    /// Documents that were read because they are new or changed.
-    pub read: usize,
-    /// Documents that are as they were.
-    pub unchanged: usize,
-    /// Documents that left.
-    pub removed: usize,
-    /// Pieces that were stored.
-    pub pieces: usize,
-    /// Pieces that were embedded.
-    pub embedded: usize,
-    /// Why pieces wait for their embeddings until the next day, if a limit of the agent was reached.
-    pub postponed: Option<Error>,
-    /// What could not be read: its key, and why.
-    pub problems: Vec<(String, Error)>,
-}
-
-impl Synced {
-    /// Whether anything was done.
-    pub fn is_empty(&self) -> bool {
-        self.read + self.removed + self.pieces + self.embedded == 0
-    }
-
-    /// How long the outcome holds if no file changes.
-    pub(crate) fn holds(&self) -> Duration {
-        match self.postponed.as_ref().map(Error::retry) {
-            Some(Retry::After(pause)) => pause.min(AGAIN),
-            _ => AGAIN,
-        }
-    }
-}
-
-/// Called at each step.
-pub type Progress<'a> = &'a (dyn Fn(Step) + Send + Sync);
-
 impl Library {
     /// The library of an agent.
     pub fn new(parts: LibraryParts) -> Self {
@@ -147,35 +89,6 @@ impl Library {
         }
     }
 
-    /// The sources of the agent: those it was made with, then those that were added.
-    ///
-    /// # Errors
-    /// Those of the store.
-    pub async fn sources(&self) -> Result<Vec<Source>> {
-        let mut sources = self.parts.sources.clone();
-        sources.extend(self.added().await?);
-        Ok(sources)
-    }
-
-    /// The sources that `galatea knowledge add` stored.
-    ///
-    /// # Errors
-    /// Those of the store.
-    pub async fn added(&self) -> Result<Vec<Source>> {
-        let parts = &self.parts;
-        let noted = parts.cache.get(ADDED, parts.clock.now()).await?;
-        Ok(noted.and_then(|noted| serde_json::from_value(noted).ok()).unwrap_or_default())
-    }
-
-    /// Replaces the sources that were added.
-    ///
-    /// # Errors
-    /// Those of the store.
-    pub async fn set_added(&self, sources: &[Source]) -> Result<()> {
-        let noted = serde_json::to_value(sources).unwrap_or(Value::Null);
-        self.parts.cache.set(ADDED, &noted, None).await
-    }
-
     /// The agent's documents: its own, and those it shares.
     ///
     /// # Errors
@@ -193,16 +106,26 @@ impl Library {
         Ok(documents)
     }
 
+    /// What is wrong with the sources: paths that are missing, and files that are left out.
+    ///
+    /// # Errors
+    /// Those of the store.
+    pub async fn problems(&self) -> Result<Vec<(String, Error)>> {
+        let documents = self.documents().await?;
+        Ok(self.scan(keys(&documents)).await?.problems())
+    }
+
     /// Reads what is new or changed, removes what is gone, and embeds what has no embedding.
     /// Stopping it (dropping the future, or ending the process) loses no finished step, and the
     /// next call does none twice.
     ///
     /// # Errors
-    /// Those of the store, and of an embedding model that does not answer. What one document does
-    /// wrong is part of the outcome and stops nothing.
+    /// Those of the store. What one document or the embedding model does wrong is part of the
+    /// outcome.
     pub async fn sync(&self, progress: Progress<'_>) -> Result<Synced> {
-        let scan = self.scan().await?;
-        self.bring(scan, progress).await
+        let documents = self.documents().await?;
+        let scan = self.scan(keys(&documents)).await?;
+        self.bring(scan, documents, progress).await
     }
 
     /// The same if a file changed since the last call, or everything after an hour. Files that may
@@ -211,52 +134,63 @@ impl Library {
     /// # Errors
     /// As [`Self::sync`].
     pub async fn sync_changes(&self) -> Result<Option<Synced>> {
-        let mut scan = self.scan().await?;
+        // The store is asked only when something changed.
+        let mut scan = self.scan(HashSet::new()).await?;
         let now = self.parts.clock.now();
-        let known: HashSet<MemoryId> =
-            if scan.items.iter().any(|item| item.is_being_written(now, SETTLED)) {
-                self.documents().await?.into_iter().map(|document| document.id).collect()
-            } else {
-                HashSet::new()
-            };
-        scan.items
-            .retain(|item| known.contains(&self.id(item)) || !item.is_being_written(now, SETTLED));
-        let print = hash(&[format!("{:?}{:?}", scan.items, scan.missing).as_bytes()]);
-        let waits = scan.items.iter().any(|item| item.is_being_written(now, SETTLED));
+        let known = if scan.items.iter().any(|item| item.is_being_written(now)) {
+            keys(&self.documents().await?)
+        } else {
+            HashSet::new()
+        };
+        let is_ready = |item: &Item| known.contains(&item.key) || !item.is_being_written(now);
+        scan.items.retain(is_ready);
+        let found = format!("{:?}{:?}{:?}", scan.items, scan.missing, scan.omitted);
+        let print = hash(&[found.as_bytes()]);
+        let waits = scan.items.iter().any(|item| item.is_being_written(now));
         let last = self.seen.lock().unwrap_or_else(PoisonError::into_inner).clone();
         if waits || last.is_some_and(|(seen, holds)| seen == print && holds.left(now).is_some()) {
             return Ok(None);
         }
-        let synced = self.bring(scan, &|_| {}).await?;
-        let holds = Deadline::after(now, synced.holds());
-        *self.seen.lock().unwrap_or_else(PoisonError::into_inner) = Some((print, holds));
+        let documents = self.documents().await?;
+        if !scan.omitted.is_empty() {
+            let known = keys(&documents);
+            scan = self.scan(known.clone()).await?;
+            scan.items.retain(|item| known.contains(&item.key) || !item.is_being_written(now));
+        }
+        let synced = self.bring(scan, documents, &|_| {}).await?;
+        let holds = synced.unembedded.is_none().then(|| Deadline::after(now, synced.holds()));
+        *self.seen.lock().unwrap_or_else(PoisonError::into_inner) =
+            holds.map(|holds| (print, holds));
         Ok(Some(synced))
     }
 
-    async fn scan(&self) -> Result<Scan> {
+    /// Searches the sources. `stored` are the keys of documents that come first.
+    async fn scan(&self, stored: HashSet<String>) -> Result<Scan> {
         let sources = self.sources().await?;
-        tokio::task::spawn_blocking(move || scan::scan(&sources))
+        let now = self.parts.clock.now();
+        tokio::task::spawn_blocking(move || scan::scan(&sources, &stored, now))
             .await
             .map_err(|crash| Error::unexpected("searching folders crashed").with_source(crash))
     }
 
-    async fn bring(&self, scan: Scan, progress: Progress<'_>) -> Result<Synced> {
-        let Scan { items, missing } = scan;
-        let mut synced = Synced::default();
-        let kept: Vec<PathBuf> = missing.iter().map(|(path, _)| path.clone()).collect();
-        synced
-            .problems
-            .extend(missing.into_iter().map(|(path, error)| (path.display().to_string(), error)));
+    async fn bring(
+        &self,
+        scan: Scan,
+        documents: Vec<Stored>,
+        progress: Progress<'_>,
+    ) -> Result<Synced> {
+        let mut synced = Synced { problems: scan.problems(), ..Synced::default() };
+        let Scan { items, missing, .. } = scan;
         progress(Step::Documents(items.len()));
 
         let mut known: HashMap<MemoryId, Stored> =
-            self.documents().await?.into_iter().map(|document| (document.id, document)).collect();
+            documents.into_iter().map(|document| (document.id, document)).collect();
         let listed: HashSet<MemoryId> = items.iter().map(|item| self.id(item)).collect();
         // First what is gone, so that a document that moved is not taken for a copy of itself.
         let gone: Vec<Stored> = known
             .values()
             .filter(|document| !listed.contains(&document.id))
-            .filter(|document| !kept.iter().any(|path| document.is_in(path)))
+            .filter(|document| !missing.iter().any(|missing| missing.keeps(document)))
             .cloned()
             .collect();
         for document in gone {
@@ -275,7 +209,8 @@ impl Library {
         while !self.parts.store.index_words().await? {
             progress(Step::Stored);
         }
-        self.embed(progress, &mut synced).await?;
+        // What is read is found by words, whatever the embedding model does.
+        synced.unembedded = self.embed(progress, &mut synced).await.err();
         Ok(synced)
     }
 
@@ -311,26 +246,14 @@ impl Library {
     }
 }
 
-impl Synced {
-    fn count(&mut self, key: &str, outcome: &ingest::Outcome) {
-        if outcome.read {
-            self.read += 1;
-        } else {
-            self.unchanged += 1;
-        }
-        self.pieces += outcome.pieces;
-        if let Some(problem) = &outcome.document.record.problem {
-            let mut error = Error::invalid(problem.message.clone());
-            if let Some(fix) = &problem.fix {
-                error = error.with_fix(fix.clone());
-            }
-            self.problems.push((key.to_owned(), error));
-        }
-    }
+fn keys(documents: &[Stored]) -> HashSet<String> {
+    documents.iter().map(|document| document.record.key.clone()).collect()
 }
 
-impl Stored {
-    fn is_in(&self, path: &std::path::Path) -> bool {
-        std::path::Path::new(&self.record.key).starts_with(path)
+impl Missing {
+    /// Whether a document stays although it was not found.
+    fn keeps(&self, document: &Stored) -> bool {
+        let key = Path::new(&document.record.key);
+        if self.removed && key == self.path { false } else { key.starts_with(&self.path) }
     }
 }

@@ -6,7 +6,7 @@ use galatea_core::{Backoff, Error, Result, ServiceContext};
 use std::{collections::BTreeSet, sync::Arc, time::Duration};
 use tokio_util::sync::CancellationToken;
 
-use crate::library::Library;
+use crate::{library::Library, synced::Synced};
 
 /// Shortest and longest pause after a failure.
 const SHORTEST: Duration = Duration::from_secs(5);
@@ -42,13 +42,20 @@ impl galatea_core::Service for Syncing {
             let pause = match outcome {
                 Ok(None) => self.every,
                 Ok(Some(synced)) => {
-                    failures = 0;
                     log_outcome(&synced, &mut logged);
                     if let Some(limit) = synced.postponed.as_ref().filter(|_| !postponed) {
                         tracing::info!(reason = %limit, "pieces of documents wait for their embeddings until the next day (UTC); they are found by words only");
                     }
                     postponed = synced.postponed.is_some();
-                    if postponed { self.every.min(synced.holds()) } else { self.every }
+                    if let Some(error) = &synced.unembedded {
+                        failures += 1;
+                        let pause = later(self.every, failures);
+                        tracing::warn!(code = error.code(), error = %error.report(), seconds = pause.as_secs(), "failed to embed documents, which are found by words until then; trying again");
+                        pause
+                    } else {
+                        failures = 0;
+                        if postponed { self.every.min(synced.holds()) } else { self.every }
+                    }
                 }
                 Err(error) => {
                     failures += 1;
@@ -69,7 +76,7 @@ fn later(every: Duration, failures: u32) -> Duration {
     Backoff::pause_after(every.max(SHORTEST), LONGEST, failures)
 }
 
-fn log_outcome(synced: &crate::library::Synced, logged: &mut BTreeSet<String>) {
+fn log_outcome(synced: &Synced, logged: &mut BTreeSet<String>) {
     if !synced.is_empty() {
         tracing::info!(
             read = synced.read,
@@ -89,5 +96,5 @@ fn log_outcome(synced: &crate::library::Synced, logged: &mut BTreeSet<String>) {
 }
 
 fn line(key: &str, error: &Error) -> String {
-    format!("{key}: {error}")
+    galatea_core::visible::one_line(&format!("{key}: {error}"))
 }

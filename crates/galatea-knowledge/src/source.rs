@@ -1,8 +1,14 @@
 //! Where documents come from: the character, settings, and what the operator added.
 
-use galatea_core::{Character, character::Knowledge};
+use galatea_core::{Character, Error, Result, character::Knowledge};
 use serde::{Deserialize, Serialize};
-use std::path::{Path, PathBuf};
+use std::{
+    fs::Metadata,
+    os::unix::fs::FileTypeExt,
+    path::{Path, PathBuf},
+};
+
+use crate::document::{UNREADABLE, unreadable};
 
 /// Lines of a character that stand in every prompt already (the provider `CHARACTER`). Further
 /// lines are found like documents.
@@ -22,6 +28,39 @@ pub struct Source {
     pub origin: Origin,
 }
 
+impl Source {
+    /// What identifies it: a path, an address, or a word for the lines of a character.
+    pub fn key(&self) -> String {
+        match &self.place {
+            Place::Lines(_) => "lines".to_owned(),
+            Place::Path(path) => path.display().to_string(),
+            Place::Url(url) => url.clone(),
+        }
+    }
+
+    /// Whether a document of this key comes from this source.
+    pub fn has(&self, key: &str) -> bool {
+        match &self.place {
+            Place::Path(path) => Path::new(key).starts_with(path),
+            Place::Lines(_) | Place::Url(_) => self.key() == key,
+        }
+    }
+
+    /// The command that removes it, for a source that was added.
+    pub fn removal(&self) -> String {
+        format!("`galatea knowledge rm {}`", quoted(&galatea_core::visible::one_line(&self.key())))
+    }
+}
+
+/// A text as one word of a command line.
+fn quoted(text: &str) -> String {
+    let plain = |c: char| c.is_alphanumeric() || "/._-:%+@,".contains(c);
+    if !text.is_empty() && text.chars().all(plain) {
+        return text.to_owned();
+    }
+    format!("'{}'", text.replace('\'', r"'\''"))
+}
+
 /// Where a source is.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
@@ -38,6 +77,35 @@ impl Place {
     /// A place as people write it.
     pub fn of(text: &str, base: &Path) -> Self {
         if is_url(text) { Self::Url(text.trim().to_owned()) } else { Self::Path(base.join(text)) }
+    }
+
+    /// A place that a person adds: an address, or a file or folder that exists, by its real path.
+    ///
+    /// # Errors
+    /// There is nothing at the path, or neither a file nor a folder, or its name is not UTF-8.
+    pub fn existing(text: &str, base: &Path) -> Result<Self> {
+        let Self::Path(path) = Self::of(text, base) else { return Ok(Self::of(text, base)) };
+        let missing = |error: std::io::Error| {
+            Error::not_found("there is no such file or folder")
+                .with_code(UNREADABLE)
+                .with("cause", error)
+                .with("asked for", text)
+                .with_fix("check the path")
+        };
+        let path = path.canonicalize().map_err(missing)?;
+        let metadata = path.metadata().map_err(missing)?;
+        if !metadata.is_dir() && !metadata.is_file() {
+            return Err(unreadable("this is neither a file nor a folder")
+                .with("found", kind_of(&metadata))
+                .with("asked for", text)
+                .with_fix("name a file or folder, or an address"));
+        }
+        if path.to_str().is_none() {
+            return Err(unreadable("the path is not valid UTF-8")
+                .with("asked for", path.to_string_lossy())
+                .with_fix("rename its file or folder"));
+        }
+        Ok(Self::Path(path))
     }
 }
 
@@ -78,6 +146,18 @@ pub fn of_character(character: &Character, base: &Path) -> Vec<Source> {
     sources
 }
 
+/// What something is that is neither a file nor a folder.
+pub(crate) fn kind_of(metadata: &Metadata) -> &'static str {
+    let kind = metadata.file_type();
+    if kind.is_fifo() {
+        "a pipe"
+    } else if kind.is_socket() {
+        "a socket"
+    } else {
+        "a device"
+    }
+}
+
 /// Whether a text is an address and nothing else.
 fn is_url(text: &str) -> bool {
     let text = text.trim();
@@ -110,5 +190,29 @@ mod tests {
                 (Place::Lines(vec!["line 40".into(), "line 41".into()]), false),
             ]
         );
+    }
+
+    #[test]
+    fn only_files_folders_and_addresses_are_added() {
+        let folder = tempfile::tempdir().unwrap();
+        std::fs::write(folder.path().join("a.md"), "x").unwrap();
+        for text in ["a.md", ".", "https://example.org/a"] {
+            Place::existing(text, folder.path()).unwrap();
+        }
+        for (text, what) in [("/dev/null", "a device"), ("gone.md", "No such file")] {
+            let error = Place::existing(text, folder.path()).unwrap_err();
+            assert!(error.to_string().contains(what) && error.fix().is_some(), "{error}");
+        }
+    }
+
+    #[test]
+    fn the_command_that_removes_a_source_is_one_word_for_a_shell() {
+        for (path, word) in
+            [("/a/b.md", "/a/b.md"), ("/a b/it's", r"'/a b/it'\''s'"), ("/a;rm", "'/a;rm'")]
+        {
+            let place = Place::Path(path.into());
+            let source = Source { place, shared: false, origin: Origin::Added };
+            assert_eq!(source.removal(), format!("`galatea knowledge rm {word}`"));
+        }
     }
 }

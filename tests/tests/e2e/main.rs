@@ -36,6 +36,7 @@ mod no_model;
 mod older;
 mod order;
 mod places;
+mod places_of_documents;
 mod postgres;
 mod secrets;
 mod stops;

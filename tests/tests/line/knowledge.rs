@@ -4,6 +4,7 @@
 mod addresses;
 mod older;
 mod relevance;
+mod sources;
 
 use async_trait::async_trait;
 use galatea_core::{

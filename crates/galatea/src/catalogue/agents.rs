@@ -12,7 +12,7 @@ pub(super) const PAGES: &[Explanation] = &[
     Explanation::new(
         "GAL-CHAR-KNOWLEDGE",
         "The character names documents that are missing",
-        "A file or folder under `knowledge` does not exist. What was read of it before is kept.",
+        "A file or folder under `knowledge` does not exist. What was read of a missing folder before is kept; the document of a file that was removed leaves.",
         "Correct the path: it starts at the folder of the character file. It is read as soon as it is there.",
     ),
     Explanation::new(

@@ -1,6 +1,7 @@
 //! `galatea knowledge`: the documents of agents: adds, lists, searches, shows, removes them.
 
 mod show;
+mod target;
 mod work;
 
 use clap::{Args, Subcommand};
@@ -50,7 +51,7 @@ enum Verb {
         /// What a person would ask
         question: String,
         /// At most this many pieces
-        #[arg(long, value_name = "N", default_value_t = 8)]
+        #[arg(long, value_name = "N", default_value_t = 8, value_parser = limit, allow_negative_numbers = true)]
         limit: usize,
         #[command(flatten)]
         which: Which,
@@ -65,10 +66,10 @@ enum Verb {
         #[command(flatten)]
         which: Which,
     },
-    /// Remove documents that `add` added
-    #[command(before_help = "Examples:\n  galatea knowledge rm handbook.pdf")]
+    /// Remove files, folders and addresses that `add` added
+    #[command(before_help = "Examples:\n  galatea knowledge rm handbook.pdf docs/")]
     Rm {
-        /// Path, address, or the beginning of the id
+        /// Path, address, or the beginning of a document's id
         #[arg(required = true, value_name = "DOCUMENT")]
         documents: Vec<String>,
         #[command(flatten)]
@@ -77,6 +78,16 @@ enum Verb {
     /// Read what is new or changed now, and embed what is not embedded
     #[command(before_help = "Examples:\n  galatea knowledge sync\n  galatea knowledge sync --json")]
     Sync(Which),
+}
+
+/// Most pieces that a search prints.
+const MOST: usize = 1_000;
+
+fn limit(text: &str) -> std::result::Result<usize, String> {
+    match text.parse() {
+        Ok(limit) if (1..=MOST).contains(&limit) => Ok(limit),
+        _ => Err(format!("this has to be a number from 1 to {MOST}")),
+    }
 }
 
 /// Which agents, and how to print.

@@ -1,6 +1,9 @@
 //! How documents and pieces are printed.
 
-use galatea_core::Error;
+use galatea_core::{
+    Error,
+    visible::{one_line, visible},
+};
 use galatea_knowledge::{Origin, Piece, Problem, RankedPiece, Step, Stored, Synced};
 use serde_json::{Value, json};
 use std::{fmt::Write as _, io::IsTerminal, path::Path, sync::Mutex};
@@ -41,7 +44,7 @@ impl Progress {
                 }
                 Step::Reading(key, nth) => {
                     bar.set_position(*nth as u64);
-                    bar.set_message(key);
+                    bar.set_message(one_line(key));
                 }
                 Step::Embedded(count) => bar.set_message(format!("embedded {count} pieces")),
                 Step::Stored => {}
@@ -56,7 +59,7 @@ impl Progress {
             }
             Step::Reading(key, nth) => {
                 let total = self.total.lock().map_or(0, |total| *total);
-                output.say(format!("reading {} of {total}: {key}", nth + 1));
+                output.say(format!("reading {} of {total}: {}", nth + 1, one_line(key)));
             }
             Step::Embedded(count) => output.say(format!("embedded {count} pieces")),
             Step::Stored => {}
@@ -76,6 +79,9 @@ pub(super) fn synced(context: &Context, agent: &str, several: bool, synced: &Syn
         "{whose}{} read, {} unchanged, {} removed; {} new pieces",
         synced.read, synced.unchanged, synced.removed, synced.pieces
     );
+    if synced.unread > 0 {
+        let _ = write!(line, ", {} not read", synced.unread);
+    }
     if synced.embedded > 0 {
         let _ = write!(line, ", {} embedded", synced.embedded);
     }
@@ -86,35 +92,64 @@ pub(super) fn synced(context: &Context, agent: &str, several: bool, synced: &Syn
 }
 
 fn report(key: &str, error: &Error) -> Report {
-    let report = Report::warning(error.to_string()).code("GAL-KNOW-READ").line("where", key);
+    let report = Report::warning(one_line(&error.to_string()))
+        .code(error.code().unwrap_or("GAL-KNOW-READ"))
+        .line("where", one_line(key));
     match error.fix() {
-        Some(fix) => report.fix(fix),
+        Some(fix) => report.fix(one_line(fix)),
         None => report,
     }
 }
 
+/// Why an agent's documents are found by words only.
+pub(super) fn unembedded(agent: &str, error: &Error) -> Report {
+    Report::from(error).line("agent", agent).line(
+        "until then",
+        "its documents are found by words; `galatea knowledge sync` tries again, and so does a running agent",
+    )
+}
+
 pub(super) fn synced_json(agent: &str, synced: &Synced) -> Value {
-    let problems: Vec<Value> = synced
-        .problems
-        .iter()
-        .map(|(key, error)| json!({ "source": key, "message": error.to_string(), "fix": error.fix() }))
-        .collect();
-    json!({ "agent": agent, "read": synced.read, "unchanged": synced.unchanged, "removed": synced.removed, "pieces": synced.pieces, "embedded": synced.embedded, "problems": problems })
+    let unembedded = synced.unembedded.as_ref().map(
+        |error| json!({ "code": error.code(), "message": error.to_string(), "fix": error.fix() }),
+    );
+    json!({
+        "agent": agent, "read": synced.read, "unchanged": synced.unchanged, "removed": synced.removed,
+        "notRead": synced.unread, "pieces": synced.pieces, "embedded": synced.embedded,
+        "problems": problems_json(None, &synced.problems), "embeddingProblem": unembedded,
+    })
+}
+
+/// What is wrong, by document or source.
+pub(super) fn problems_json(agent: Option<&str>, problems: &[(String, Error)]) -> Vec<Value> {
+    let row = |(source, error): &(String, Error)| {
+        let mut row = json!({ "source": source, "message": error.to_string(), "fix": error.fix() });
+        if let Some(agent) = agent {
+            row["agent"] = agent.into();
+        }
+        row
+    };
+    problems.iter().map(row).collect()
 }
 
 fn short(document: &Stored) -> String {
     document.id.to_string().chars().take(SHORT).collect()
 }
 
+/// A path as a person in this folder writes it, in one line.
+fn near(key: &str, working_dir: &Path) -> String {
+    let path = Path::new(key);
+    one_line(&path.strip_prefix(working_dir).unwrap_or(path).display().to_string())
+}
+
 pub(super) fn line(agent: Option<&str>, document: &Stored, working_dir: &Path) -> String {
     let record = &document.record;
-    let key = Path::new(&record.key);
-    let shown = key.strip_prefix(working_dir).unwrap_or(key).display();
     let mut line = format!(
-        "{}  {:>5} pieces  {}  {shown}",
+        "{}  {:>5} pieces  {}  {}",
         short(document),
         record.fragments.len(),
-        record.title
+        one_line(&record.title),
+        near(&record.key, working_dir)
     );
     if record.same_as.is_some() {
         line.push_str("  (a copy of another document)");
@@ -125,16 +160,47 @@ pub(super) fn line(agent: Option<&str>, document: &Stored, working_dir: &Path) -
     if record.origin == Origin::Added {
         line.push_str("  added");
     }
+    of_agent(agent, line)
+}
+
+/// A source with a problem, below the documents.
+pub(super) fn source(agent: Option<&str>, key: &str, working_dir: &Path) -> String {
+    of_agent(agent, format!("{:SHORT$}  {}", "-", near(key, working_dir)))
+}
+
+fn of_agent(agent: Option<&str>, line: String) -> String {
     match agent {
         Some(agent) => format!("{agent}  {line}"),
         None => line,
     }
 }
 
+/// What stands in place of an empty list.
+pub(super) fn nothing(agent: &str) -> String {
+    format!("{agent} has no documents; `galatea knowledge add FILE` adds one")
+}
+
+pub(super) fn removed(key: &str, documents: usize) -> String {
+    let key = one_line(key);
+    match documents {
+        1 => format!("removed {key}"),
+        documents => format!("removed {key} with {documents} documents"),
+    }
+}
+
 /// Lines below a document that was not read.
 pub(super) fn problem(problem: &Problem) -> Vec<String> {
-    let fix = problem.fix.as_ref().map(|fix| format!("fix: {fix}"));
-    [format!("not read: {}", problem.message)].into_iter().chain(fix).collect()
+    because(&problem.message, problem.fix.as_deref())
+}
+
+/// Lines below a source that was not read.
+pub(super) fn why(error: &Error) -> Vec<String> {
+    because(&error.to_string(), error.fix())
+}
+
+fn because(message: &str, fix: Option<&str>) -> Vec<String> {
+    let fix = fix.map(|fix| format!("fix: {}", one_line(fix)));
+    [format!("not read: {}", one_line(message))].into_iter().chain(fix).collect()
 }
 
 pub(super) fn document_json(agent: &str, document: &Stored) -> Value {
@@ -150,7 +216,7 @@ pub(super) fn found(n: usize, found: &RankedPiece, relevant: bool) -> String {
     let rank = |rank: Option<usize>| rank.map_or("-".to_owned(), |rank| rank.to_string());
     let mut text = format!(
         "{n}. {}\n   score {:.2}  words {:.2} (rank {})",
-        found.piece.place(),
+        one_line(&found.piece.place()),
         found.score,
         found.coverage,
         rank(found.by_words)
@@ -161,7 +227,7 @@ pub(super) fn found(n: usize, found: &RankedPiece, relevant: bool) -> String {
     if !relevant {
         text.push_str("  below the threshold: not shown to the model");
     }
-    let line = galatea_core::visible::one_line(&found.piece.text);
+    let line = one_line(&found.piece.text);
     let cut: String = line.chars().take(SNIPPET).collect();
     let more = if cut.len() < line.len() { "…" } else { "" };
     let _ = write!(text, "\n   {cut}{more}");
@@ -181,7 +247,8 @@ pub(super) fn piece_json(piece: &Piece) -> Value {
 
 pub(super) fn page(document: &Stored, pieces: &[Piece]) -> String {
     let record = &document.record;
-    let mut text = format!("{}\n{}\nid {}\n", record.title, record.key, document.id);
+    let mut text =
+        format!("{}\n{}\nid {}\n", one_line(&record.title), one_line(&record.key), document.id);
     if let Some(found) = &record.problem {
         let _ = writeln!(text, "{}", problem(found).join(&format!("\n{:BELOW$}", "")));
     }
@@ -191,8 +258,8 @@ pub(super) fn page(document: &Stored, pieces: &[Piece]) -> String {
             "\n--- {} of {}: {}\n{}\n",
             n + 1,
             pieces.len(),
-            piece.place(),
-            piece.text
+            one_line(&piece.place()),
+            visible(&piece.text)
         );
     }
     text.trim_end().to_owned()

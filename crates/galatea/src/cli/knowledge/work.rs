@@ -3,17 +3,15 @@
 use galatea_core::{Clock, Error, ErrorKind, Skew, Store, SystemClock};
 use galatea_http::{HttpClient, HttpOptions};
 use galatea_knowledge::{
-    Library, Meanings, Origin, Place, Questions, Source, Step, Stored, is_relevant, search,
-    shared_agent,
+    Library, Meanings, Origin, Questions, Source, Step, Stored, is_relevant, search, shared_agent,
 };
 use serde_json::json;
-use std::{
-    path::{Path, PathBuf},
-    process::ExitCode,
-    sync::Arc,
-};
+use std::{path::PathBuf, process::ExitCode, sync::Arc};
 
-use super::show;
+use super::{
+    show,
+    target::{self, Name, Target},
+};
 use crate::{
     context::Context,
     data_dir::DataDir,
@@ -87,28 +85,20 @@ impl Shelf {
                 .with_fix("name the one that gets the documents: --character FILE")
                 .into());
         };
-        let mut added = agent.library.added().await?;
-        for text in places {
-            let place = Place::of(text, &context.working_dir);
-            let place = match place {
-                Place::Path(path) => Place::Path(path.canonicalize().map_err(|error| {
-                    Error::not_found("there is no such file or folder")
-                        .with_code("GAL-KNOW-READ")
-                        .with("cause", error)
-                        .with("where", text)
-                        .with_fix("check the path")
-                })?),
-                other => other,
-            };
-            added.retain(|known| known.place != place);
-            added.push(Source { place, shared, origin: Origin::Added });
-        }
-        agent.library.set_added(&added).await?;
+        // All are looked at before one is stored.
+        let sources: Vec<Source> = places
+            .iter()
+            .map(|text| {
+                let place = target::place(text, &context.working_dir)?;
+                Ok(Source { place, shared, origin: Origin::Added })
+            })
+            .collect::<Result<_>>()?;
+        agent.library.add(&sources).await?;
         self.sync(context, json).await
     }
 
     pub(super) async fn sync(&self, context: &Context, json: bool) -> Result<ExitCode> {
-        let (mut lines, mut problems) = (Vec::new(), 0);
+        let (mut lines, mut problems, mut unembedded) = (Vec::new(), 0, Vec::new());
         for agent in &self.agents {
             let progress = show::Progress::new(context, json);
             let synced = agent.library.sync(&|step: Step| progress.step(&step)).await?;
@@ -118,35 +108,59 @@ impl Shelf {
             if !json {
                 show::synced(context, &agent.name, self.agents.len() > 1, &synced);
             }
+            unembedded.extend(synced.unembedded.map(|error| (&agent.name, error)));
         }
         if json {
             context.output.json("galatea.knowledge.sync/1", json!({ "agents": lines }));
         }
-        Ok(if problems == 0 { ExitCode::SUCCESS } else { Exit::Findings.into() })
+        for (agent, error) in &unembedded {
+            context.output.report(&show::unembedded(agent, error));
+        }
+        Ok(match unembedded.first() {
+            Some((_, error)) => Exit::of(error).into(),
+            None if problems == 0 => ExitCode::SUCCESS,
+            None => Exit::Findings.into(),
+        })
     }
 
     pub(super) async fn list(&self, context: &Context, json: bool) -> Result<ExitCode> {
-        let mut all = Vec::new();
+        let (mut all, mut problems) = (Vec::new(), Vec::new());
         for agent in &self.agents {
-            for document in agent.library.documents().await? {
-                if json {
-                    all.push(show::document_json(&agent.name, &document));
-                } else {
-                    let name = (self.agents.len() > 1).then_some(agent.name.as_str());
-                    context.output.row(10, &show::line(name, &document, &context.working_dir));
+            let name = (self.agents.len() > 1).then_some(agent.name.as_str());
+            let documents = agent.library.documents().await?;
+            let found = agent.library.problems().await?;
+            if json {
+                all.extend(documents.iter().map(|of| show::document_json(&agent.name, of)));
+                problems.extend(show::problems_json(Some(&agent.name), &found));
+                continue;
+            }
+            if documents.is_empty() && found.is_empty() {
+                context.output.say(show::nothing(&agent.name));
+            }
+            for document in &documents {
+                context.output.row(show::BELOW, &show::line(name, document, &context.working_dir));
+                if let Some(problem) = &document.record.problem {
+                    self.below(context, &show::problem(problem));
                 }
-                if let (false, Some(problem)) = (json, &document.record.problem) {
-                    for line in show::problem(problem) {
-                        let line = hang(show::BELOW, &line, context.output.style);
-                        context.output.data(format!("{:1$}{line}", "", show::BELOW));
-                    }
-                }
+            }
+            for (source, error) in &found {
+                context.output.row(show::BELOW, &show::source(name, source, &context.working_dir));
+                self.below(context, &show::why(error));
             }
         }
         if json {
-            context.output.json("galatea.knowledge/1", json!({ "documents": all }));
+            context
+                .output
+                .json("galatea.knowledge/1", json!({ "documents": all, "problems": problems }));
         }
         Ok(ExitCode::SUCCESS)
+    }
+
+    fn below(&self, context: &Context, lines: &[String]) {
+        for line in lines {
+            let line = hang(show::BELOW, line, context.output.style);
+            context.output.data(format!("{:1$}{line}", "", show::BELOW));
+        }
     }
 
     pub(super) async fn search(
@@ -187,7 +201,7 @@ impl Shelf {
     }
 
     pub(super) async fn show(&self, context: &Context, name: &str, json: bool) -> Result<ExitCode> {
-        let (agent, document) = self.find(context, name).await?;
+        let (agent, document) = self.document(context, name).await?;
         let pieces = agent.library.pieces(&document).await?;
         if json {
             context.output.json("galatea.knowledge.document/1", json!({ "document": show::document_json(&agent.name, &document), "pieces": pieces.iter().map(show::piece_json).collect::<Vec<_>>() }));
@@ -203,71 +217,77 @@ impl Shelf {
         names: &[String],
         json: bool,
     ) -> Result<ExitCode> {
-        let mut removed = Vec::new();
+        // All are looked up before one is removed.
+        let mut targets = Vec::new();
         for name in names {
-            let (agent, document) = self.find(context, name).await?;
-            let mut added = agent.library.added().await?;
-            let key = Path::new(&document.record.key);
-            let is_source = |source: &Source| match &source.place {
-                Place::Path(path) => path == key,
-                Place::Url(url) => *url == document.record.key,
-                Place::Lines(_) => false,
-            };
-            if !added.iter().any(is_source) {
-                let fix = if document.record.origin == Origin::Added {
-                    "it is part of a folder that was added: remove the file, or the whole folder with `galatea knowledge rm FOLDER`"
-                } else {
-                    "remove it from `knowledge` in the character file, or from KNOWLEDGE_PATH"
-                };
-                return Err(Error::new(ErrorKind::Conflict, "the document would be read again")
-                    .with_code("GAL-KNOW-NAMED")
-                    .with("where", &document.record.key)
-                    .with_fix(fix)
-                    .into());
+            let (agent, target) = self.target(context, name).await?;
+            if let Target::Document(document) = &target
+                && let Some(source) = agent.library.source_of(document).await?
+            {
+                return Err(target::named_elsewhere(document, &source).into());
             }
-            added.retain(|source| !is_source(source));
-            agent.library.set_added(&added).await?;
-            agent.library.remove(&document).await?;
-            removed.push(document.record.key);
+            targets.push((agent, target));
+        }
+        let (mut removed, mut lines) = (Vec::new(), Vec::new());
+        for (agent, target) in targets {
+            let count = match &target {
+                Target::Source(source) => agent.library.remove_source(source).await?,
+                Target::Document(document) => agent.library.remove(document).await.map(|()| 1)?,
+            };
+            lines.push(show::removed(&target.key(), count));
+            removed.push(target.key());
         }
         if json {
             context.output.json("galatea.knowledge.rm/1", json!({ "removed": removed }));
         } else {
-            removed.iter().for_each(|key| context.output.say(format!("removed {key}")));
+            lines.iter().for_each(|line| context.output.say(line));
         }
         Ok(ExitCode::SUCCESS)
     }
 
-    async fn find(&self, context: &Context, name: &str) -> Result<(&Agent, Stored)> {
-        let path = context.working_dir.join(name);
-        let path = path.canonicalize().unwrap_or(path).display().to_string();
-        let mut named = Vec::new();
+    async fn document(&self, context: &Context, name: &str) -> Result<(&Agent, Stored)> {
+        let name = Name::new(name, &context.working_dir)?;
+        let mut found = Found::default();
         for agent in &self.agents {
-            for document in agent.library.documents().await? {
-                let record = &document.record;
-                let ends = record.key.ends_with(&format!("/{name}"));
-                let id = name.len() >= 8 && document.id.to_string().starts_with(name);
-                if record.key == name || record.key == path || id || ends {
-                    named.push((agent, document));
-                }
-            }
+            let (whole, documents) = name.documents(agent.library.documents().await?);
+            found.add(whole, documents.into_iter().map(|document| (agent, document)));
         }
-        match (named.len(), named.pop()) {
-            (1, Some(found)) => Ok(found),
-            (0, _) | (_, None) => Err(Error::not_found("there is no such document")
-                .with_code("GAL-KNOW-UNKNOWN")
-                .with("asked for", name)
-                .with_fix("`galatea knowledge ls` lists all documents with their ids")
-                .into()),
-            _ => Err(Error::invalid("this names more than one document")
-                .with_code("GAL-KNOW-UNKNOWN")
-                .with("asked for", name)
-                .with_fix("give the whole path or the id")
-                .into()),
+        name.only(found.best())
+    }
+
+    async fn target(&self, context: &Context, name: &str) -> Result<(&Agent, Target)> {
+        let name = Name::new(name, &context.working_dir)?;
+        let mut found = Found::default();
+        for agent in &self.agents {
+            let (whole, targets) = name.targets(&agent.library).await?;
+            found.add(whole, targets.into_iter().map(|target| (agent, target)));
         }
+        name.only(found.best())
     }
 
     fn plugin_store(&self) -> Arc<dyn galatea_core::store::PluginStore> {
         Arc::clone(&self.store) as _
+    }
+}
+
+/// What has a name, and what has only a part of it.
+struct Found<T> {
+    whole: Vec<T>,
+    part: Vec<T>,
+}
+
+impl<T> Default for Found<T> {
+    fn default() -> Self {
+        Self { whole: Vec::new(), part: Vec::new() }
+    }
+}
+
+impl<T> Found<T> {
+    fn add(&mut self, whole: bool, found: impl IntoIterator<Item = T>) {
+        if whole { &mut self.whole } else { &mut self.part }.extend(found);
+    }
+
+    fn best(self) -> Vec<T> {
+        if self.whole.is_empty() { self.part } else { self.whole }
     }
 }

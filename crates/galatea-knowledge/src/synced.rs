@@ -1,0 +1,105 @@
+//! What a run over the documents of an agent did, and its steps.
+
+use galatea_core::{Error, Retry};
+use std::time::Duration;
+
+use crate::ingest::Outcome;
+
+/// How often everything is looked at although no file changed: addresses grow old.
+const AGAIN: Duration = Duration::from_secs(3600);
+
+/// A step of [`Library::sync`], for progress bars.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Step {
+    /// So many documents are looked at.
+    Documents(usize),
+    /// A document is read: its key, and its place in the order.
+    Reading(String, usize),
+    /// Something was stored or removed.
+    Stored,
+    /// So many pieces were embedded.
+    Embedded(usize),
+}
+
+/// What [`Library::sync`] did.
+#[derive(Debug, Default)]
+pub struct Synced {
+    /// Documents that were read because they are new or changed.
+    pub read: usize,
+    /// Documents that are as they were.
+    pub unchanged: usize,
+    /// Documents that left.
+    pub removed: usize,
+    /// Pieces that were stored.
+    pub pieces: usize,
+    /// Pieces that were embedded.
+    pub embedded: usize,
+    /// Why pieces wait for their embeddings until the next day, if a limit of the agent was reached.
+    pub postponed: Option<Error>,
+    /// Why pieces wait for their embeddings, if the model or the store failed. They are found by words.
+    pub unembedded: Option<Error>,
+    /// Documents that could not be read.
+    pub unread: usize,
+    /// What could not be read, documents and whole sources: the key, and why.
+    pub problems: Vec<(String, Error)>,
+}
+
+impl Synced {
+    /// Whether anything was done.
+    pub fn is_empty(&self) -> bool {
+        self.read + self.removed + self.pieces + self.embedded == 0
+    }
+
+    pub(crate) fn count(&mut self, key: &str, outcome: &Outcome) {
+        self.pieces += outcome.pieces;
+        match &outcome.document.record.problem {
+            Some(problem) => {
+                let mut error = Error::invalid(problem.message.clone());
+                if let Some(fix) = &problem.fix {
+                    error = error.with_fix(fix.clone());
+                }
+                self.unread += 1;
+                self.problems.push((key.to_owned(), error));
+            }
+            None if outcome.read => self.read += 1,
+            None => self.unchanged += 1,
+        }
+    }
+
+    /// How long the outcome holds if no file changes.
+    pub(crate) fn holds(&self) -> Duration {
+        match self.postponed.as_ref().map(Error::retry) {
+            Some(Retry::After(pause)) => pause.min(AGAIN),
+            _ => AGAIN,
+        }
+    }
+}
+
+/// Called at each step.
+pub type Progress<'a> = &'a (dyn Fn(Step) + Send + Sync);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::rows::{Problem, Record, Stored};
+    use galatea_core::{AgentId, MemoryId};
+
+    #[test]
+    fn a_document_with_a_problem_counts_as_neither_read_nor_unchanged() {
+        let (id, under) = (MemoryId::fresh(), AgentId::fresh());
+        let problem = Problem { message: "too much text".into(), fix: Some("split it".into()) };
+        let mut outcome = Outcome {
+            document: Stored { id, under, owner: under, record: Record::default() },
+            read: true,
+            pieces: 0,
+        };
+        let mut synced = Synced::default();
+        synced.count("a.csv", &outcome);
+        outcome.document.record.problem = Some(problem);
+        synced.count("b.csv", &outcome);
+        outcome.read = false;
+        synced.count("c.csv", &outcome);
+        assert_eq!((synced.read, synced.unchanged, synced.unread), (1, 0, 2));
+        assert_eq!(synced.problems[1].1.fix(), Some("split it"));
+    }
+}
