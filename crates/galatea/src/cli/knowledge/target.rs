@@ -167,11 +167,13 @@ pub(super) fn place(text: &str, working_dir: &Path) -> Result<Place> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use galatea_core::{AgentId, MemoryId};
+    use galatea_core::{AgentId, MemoryId, ids::uuid_of};
     use galatea_knowledge::Record;
 
     fn document(key: &str) -> Stored {
-        let (id, under) = (MemoryId::fresh(), AgentId::fresh());
+        // As documents have them: ids of one millisecond begin alike.
+        let id = MemoryId(uuid_of(key));
+        let under = AgentId::fresh();
         let record = Record { key: key.to_owned(), ..Record::default() };
         Stored { id, under, owner: under, record }
     }
