@@ -12,6 +12,17 @@ pub(crate) fn may_change_room(turn: &Turn<'_>) -> bool {
     turn.room.kind.is_direct() || of_speaker(turn) >= Role::Admin
 }
 
+/// Whether someone in the conversation that the model reads may change it. Actions are offered by this:
+/// if the list followed each speaker, no two prompts would begin alike where admins and members talk.
+pub(crate) fn is_change_offered(turn: &Turn<'_>) -> Result<bool> {
+    Ok(turn.room.kind.is_direct() || has_admin(turn)?)
+}
+
+/// Whether an admin takes part in the conversation that the model reads.
+pub(crate) fn has_admin(turn: &Turn<'_>) -> Result<bool> {
+    Ok(standing::highest_present(turn)? >= Role::Admin.into())
+}
+
 /// Whether all speakers of this turn may let the agent write in `room`. The act step and the
 /// platform check it again.
 pub(crate) async fn may_write(turn: &Turn<'_>, room: &Room, world: &World) -> Result<bool> {

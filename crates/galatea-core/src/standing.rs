@@ -9,17 +9,22 @@ use crate::{
     turn::Turn,
     world::{Role, World},
 };
+use std::collections::BTreeSet;
 
 /// Whether all people whom a turn answers are owners of the agent.
 ///
 /// # Errors
 /// `Invalid` for a list that cannot be read.
 pub fn owns_agent(turn: &Turn<'_>) -> Result<bool> {
+    let owners = owners_here(turn)?;
+    Ok(speakers(turn).all(|speaker| owners.contains(&speaker)))
+}
+
+/// The owners of the agent on the platform of the Room.
+fn owners_here(turn: &Turn<'_>) -> Result<Vec<EntityId>> {
     let listed = owners(&turn.agent.settings, turn.room.source.as_str())?;
     let identity = &turn.agent.identity;
-    let owners: Vec<EntityId> =
-        listed.iter().map(|id| EntityId(identity.swizzle(&id.to_string()))).collect();
-    Ok(speakers(turn).all(|speaker| owners.contains(&speaker)))
+    Ok(listed.iter().map(|id| EntityId(identity.swizzle(&id.to_string()))).collect())
 }
 
 /// The people whom a turn answers, once for each message.
@@ -41,6 +46,24 @@ pub fn standing(turn: &Turn<'_>, world: Option<&World>) -> Result<Standing> {
         return Ok(Standing::AgentOwner);
     }
     Ok(speakers(turn).map(|speaker| role(world, speaker)).min().unwrap_or(Role::None).into())
+}
+
+/// What the people of the conversation that the model reads are in its World: the most of them counts.
+/// Actions are offered by it, so that the beginning of prompts stays the same while people of different
+/// roles talk. Whether one is done depends on [`standing`].
+///
+/// # Errors
+/// `Invalid` for a list of owners that cannot be read.
+pub fn highest_present(turn: &Turn<'_>) -> Result<Standing> {
+    let own = turn.agent.identity.entity();
+    let others = turn.recent.iter().map(|m| m.entity_id).filter(|entity| *entity != own);
+    let present: BTreeSet<EntityId> = speakers(turn).chain(others).collect();
+    let owners = owners_here(turn)?;
+    if present.iter().any(|entity| owners.contains(entity)) {
+        return Ok(Standing::AgentOwner);
+    }
+    let roles = present.into_iter().map(|entity| role(turn.world, entity));
+    Ok(roles.max().unwrap_or(Role::None).into())
 }
 
 /// Where a Room lies as the people see it who are being answered.

@@ -27,6 +27,7 @@ mod gate;
 mod hijacked;
 mod knowledge;
 mod memory;
+mod offered;
 mod plans;
 mod plugins;
 mod prompts;

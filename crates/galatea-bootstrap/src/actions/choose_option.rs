@@ -36,7 +36,7 @@ impl Action for ChooseOption {
         )
     }
     async fn validate(&self, turn: &Turn<'_>) -> Result<bool> {
-        Ok(choices::are_open(turn) && rights::may_change_room(turn))
+        Ok(choices::are_open(turn) && rights::is_change_offered(turn)?)
     }
     async fn run(
         &self,

@@ -33,9 +33,7 @@ impl Action for UpdateRole {
         )
     }
     async fn validate(&self, turn: &Turn<'_>) -> Result<bool> {
-        Ok(turn.world.is_some()
-            && !turn.room.kind.is_direct()
-            && rights::of_speaker(turn) >= Role::Admin)
+        Ok(turn.world.is_some() && !turn.room.kind.is_direct() && rights::has_admin(turn)?)
     }
     async fn run(
         &self,

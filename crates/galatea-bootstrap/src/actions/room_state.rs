@@ -30,7 +30,7 @@ macro_rules! room_action {
             }
             async fn validate(&self, turn: &Turn<'_>) -> Result<bool> {
                 // A direct chat cannot be followed, and /mute is available there.
-                Ok(!turn.room.kind.is_direct() && rights::may_change_room(turn))
+                Ok(!turn.room.kind.is_direct() && rights::has_admin(turn)?)
             }
             async fn run(&self, turn: &Turn<'_>, _: NoParams, _: &[ActionResult]) -> Result<ActionResult> {
                 Ok(set(turn, $state, $done))

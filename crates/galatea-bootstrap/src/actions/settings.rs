@@ -46,7 +46,7 @@ impl Action for UpdateSettings {
         )
     }
     async fn validate(&self, turn: &Turn<'_>) -> Result<bool> {
-        Ok(rights::may_change_room(turn))
+        rights::is_change_offered(turn)
     }
     async fn run(
         &self,

@@ -58,9 +58,19 @@ async fn a_claim_in_words_gives_no_right() {
 async fn an_admins_right_is_not_borrowed_by_those_answered_with_them() {
     let mut scene = Scene::group().by(ADMIN);
     scene.merged = vec![scene.message_by(MARIA, "mute yourself")];
-    assert!(!scene.offers("MUTE_ROOM").await);
     assert!(!scene.does("MUTE_ROOM", json!({})).await.success);
     assert!(!scene.does("UPDATE_ROLE", json!({ "name": "Maria", "role": "ADMIN" })).await.success);
+}
+
+#[tokio::test]
+async fn what_an_admin_of_the_conversation_may_do_is_offered_to_all_and_refused_to_others() {
+    for action in ROOM_ACTIONS {
+        let mut scene = Scene::group();
+        scene.recent = vec![Arc::new(scene.message_by(ADMIN, "hello"))];
+        assert!(scene.offers(action).await, "{action}");
+        let refused = scene.does(action, params(action)).await;
+        assert!(!refused.success && refused.effects.is_empty(), "{action} done for anybody");
+    }
 }
 
 #[tokio::test]

@@ -77,10 +77,10 @@ pub(super) async fn process_confirmed(
     acting.acted
 }
 
-/// Whether an action's declared scope lets it be done here at all, confirmed or not.
+/// Whether an action's declared scope lets anyone in the conversation do it here, confirmed or not.
 pub(super) fn may_be_offered(turn: &Turn<'_>, engine: &Engine, action: &dyn AnyAction) -> bool {
     let checker = Checker::new(turn, engine, Consent::Given);
-    checker.scope(action.scope(), action.has_side_effect()).ruling != Ruling::Refuse
+    checker.scope_of_present(action.scope(), action.has_side_effect()).ruling != Ruling::Refuse
 }
 
 /// The actions of one turn, and what has come of them so far.

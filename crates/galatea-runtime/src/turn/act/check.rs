@@ -73,12 +73,21 @@ impl<'a> Checker<'a> {
     /// Checks an action by the scope that its author declared, before it runs. An action that sends
     /// messages elsewhere is checked by what it returns, unless it sends them itself.
     pub(super) fn scope(&self, scope: Scope, side_effect: bool) -> Checked {
+        self.scope_for(standing::standing(self.turn, self.turn.world), scope, side_effect)
+    }
+
+    /// The same for the person of the conversation who may do most.
+    pub(super) fn scope_of_present(&self, scope: Scope, side_effect: bool) -> Checked {
+        self.scope_for(standing::highest_present(self.turn), scope, side_effect)
+    }
+
+    fn scope_for(&self, standing: Result<Standing>, scope: Scope, side_effect: bool) -> Checked {
         let site = match scope {
             Scope::Elsewhere if !side_effect => return Checked::allowed(),
             Scope::Elsewhere => Site::Foreign,
             _ => here(self.turn),
         };
-        match standing::standing(self.turn, self.turn.world) {
+        match standing {
             Ok(standing) => self.decide(scope, standing, site),
             Err(_) => Checked::refused("AGENT_OWNERS cannot be read"),
         }
