@@ -141,7 +141,7 @@ impl Writer {
         self.page = Some(page);
     }
 
-    /// Whether there is no block yet.
+    /// Whether the document has no blocks yet.
     pub(crate) fn is_empty(&self) -> bool {
         self.document.blocks.is_empty()
     }

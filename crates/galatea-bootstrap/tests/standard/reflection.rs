@@ -310,7 +310,7 @@ async fn a_model_that_fails_is_not_asked_again_with_every_message() {
 async fn messages_of_a_reflection_that_failed_are_read_by_the_next_one() {
     let mut scene = after(8);
     let down = || Err(Error::new(galatea_core::ErrorKind::Unavailable, "overloaded"));
-    // An outage is nobody's fault, however long it takes.
+    // An outage does not count as a failed attempt, however long it takes.
     for _ in 0..5 {
         scene.model.enqueue_result(down());
         assert!(reflects(&scene).await.is_err());

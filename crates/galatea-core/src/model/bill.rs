@@ -7,8 +7,8 @@ use std::{fmt, sync::Arc};
 use super::{ModelInfo, Spent};
 use crate::error::{Error, Result, Sent};
 
-/// Counts what the failed attempts of one call may cost, and limits them. Implemented by whoever
-/// limits the calls of models.
+/// Counts what the failed attempts of one call may cost, and limits them. The runtime's
+/// budget implements it.
 pub trait Payer: Send + Sync {
     /// An attempt begins. Called before the model is asked.
     ///
@@ -21,8 +21,7 @@ pub trait Payer: Send + Sync {
     fn failed(&self, info: &ModelInfo, spent: Option<Spent>);
 }
 
-/// Who pays for the attempts of a call; nobody by default. It is no part of what is asked, so two
-/// requests that differ by it are equal.
+/// The payer of the attempts of a call. There is none by default. Requests are compared without it.
 #[derive(Clone, Default)]
 pub struct Bill(Option<Arc<dyn Payer>>);
 

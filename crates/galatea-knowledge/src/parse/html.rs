@@ -187,7 +187,7 @@ impl Reading {
         Ok(())
     }
 
-    /// Writes what there is, before something that is no part of the table, if one is open.
+    /// Writes the rows of the open table so far. Called before content that interrupts the table.
     fn interrupt(&mut self, writer: &mut Writer) -> Result<()> {
         self.end_cell(writer)?;
         self.tables.last_mut().map_or(Ok(()), |table| table.interrupt(writer))

@@ -33,8 +33,8 @@ impl Table {
         }
     }
 
-    /// Writes what there is, before something that is no row, and keeps the header for later rows. A
-    /// row without others is a paragraph.
+    /// Writes the rows so far. Called before content that interrupts the table. The header is kept for
+    /// later rows. A single row becomes a paragraph.
     pub(super) fn interrupt(&mut self, writer: &mut Writer) -> Result<()> {
         self.end_row();
         let rows = std::mem::take(&mut self.rows);

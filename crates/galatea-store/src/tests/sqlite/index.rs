@@ -12,6 +12,20 @@ use std::{path::Path, time::Duration};
 /// Nothing takes so long.
 const LONG: Duration = Duration::from_secs(60);
 
+async fn database(folder: &Path) -> Database {
+    Database::sqlite(&folder.join("galatea.db"), SqliteOptions::default()).await.unwrap()
+}
+
+/// Waits until the index has all rows. By itself it would be brought up 30 s after the start.
+async fn is_brought_up(store: &Database) {
+    let indexed = async {
+        while behind(store).await > 0 {
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+    };
+    tokio::time::timeout(Duration::from_secs(25), indexed).await.expect("it was not asked for");
+}
+
 #[tokio::test]
 async fn what_the_index_does_not_have_yet_is_found_beside_it() {
     let store = Database::in_memory().await.unwrap();
@@ -61,18 +75,12 @@ async fn the_index_is_brought_up_when_it_is_far_behind() {
 #[tokio::test]
 async fn the_index_is_brought_up_in_the_background() {
     let folder = tempfile::tempdir().unwrap();
-    let file = folder.path().join("galatea.db");
-    let store = Database::sqlite(&file, SqliteOptions::default()).await.unwrap();
+    let store = database(folder.path()).await;
     let scene = Scene::new();
     use_index(&store);
     save_messages(&store, Scene::new(), "another room", 201, 1).await;
     found(&store, &asking(scene, "tea")).await;
-    let indexed = async {
-        while behind(&store).await > 0 {
-            tokio::time::sleep(Duration::from_millis(5)).await;
-        }
-    };
-    tokio::time::timeout(Duration::from_secs(25), indexed).await.expect("it was not asked for");
+    is_brought_up(&store).await;
     store.close().await;
 }
 
@@ -80,20 +88,10 @@ async fn the_index_is_brought_up_in_the_background() {
 #[tokio::test]
 async fn the_index_is_brought_up_after_many_messages_without_a_search() {
     let folder = tempfile::tempdir().unwrap();
-    let file = folder.path().join("galatea.db");
-    let store = Database::sqlite(&file, SqliteOptions::default()).await.unwrap();
+    let store = database(folder.path()).await;
     save_messages(&store, Scene::new(), "a room", 1_000, 1).await;
-    let indexed = async {
-        while behind(&store).await > 0 {
-            tokio::time::sleep(Duration::from_millis(5)).await;
-        }
-    };
-    tokio::time::timeout(Duration::from_secs(25), indexed).await.expect("it was not asked for");
+    is_brought_up(&store).await;
     store.close().await;
-}
-
-async fn database(folder: &Path) -> Database {
-    Database::sqlite(&folder.join("galatea.db"), SqliteOptions::default()).await.unwrap()
 }
 
 /// Stores pieces of documents.
@@ -118,12 +116,7 @@ async fn the_index_is_brought_up_after_many_pieces_of_documents() {
     let folder = tempfile::tempdir().unwrap();
     let store = database(folder.path()).await;
     save_pieces(&store, Scene::new(), 1_000).await;
-    let indexed = async {
-        while behind(&store).await > 0 {
-            tokio::time::sleep(Duration::from_millis(5)).await;
-        }
-    };
-    tokio::time::timeout(Duration::from_secs(25), indexed).await.expect("it was not asked for");
+    is_brought_up(&store).await;
     store.close().await;
 }
 

@@ -89,7 +89,7 @@ pub(in super::super) fn read_all(lines: dump::Lines, of: usize, agent: AgentId) 
     }
 }
 
-/// Whether a row is no memory, or one whose id no earlier row has; false if it comes again as it is.
+/// Whether a row is to be imported. An exact copy of an earlier memory is not.
 ///
 /// # Errors
 /// Names the line of another memory with its id.
