@@ -85,6 +85,9 @@ pub struct Candidate<K> {
     pub key: K,
     /// Its BM25; none if it shares no word with the question.
     pub words: Option<f32>,
+    /// Share of the question's words that it has, weighed by rarity, from 0 to 1
+    /// ([`crate::store::Recalled::coverage`]). Stands for its similarity while it has no embedding.
+    pub coverage: f32,
     /// Its cosine similarity; none without an embedding.
     pub meaning: Option<f32>,
     /// The messages before and after it in its room, whether candidates or not.
@@ -115,14 +118,13 @@ pub fn fuse<K: Copy + Eq + Hash>(candidates: &[Candidate<K>], fusion: &Fusion) -
     let meaning = ranks(candidates, |c| c.meaning);
     let own: Vec<f32> = match fusion.method {
         Method::Scores => {
-            let (words, meaning) = (from_zero(&words), between(&meaning));
-            mixed(&words, &meaning, fusion.meaning)
+            let coverage = candidates.iter().map(|candidate| candidate.coverage);
+            mixed(&from_zero(&words), &between(&meaning), coverage, fusion.meaning)
         }
         Method::Ranks => {
-            let reciprocal = |of: &[Option<Ranked>]| -> Vec<Option<f32>> {
-                of.iter().map(|r| r.map(|r| (1.0 + RANKS) / (rank(r) + RANKS))).collect()
-            };
-            mixed(&reciprocal(&words), &reciprocal(&meaning), fusion.meaning)
+            let [words, meaning] = [&words, &meaning].map(|of| reciprocal(of));
+            let by_words = words.iter().map(|words| words.unwrap_or(0.0));
+            mixed(&words, &meaning, by_words, fusion.meaning)
         }
     };
     let has_neighbours = candidates.iter().any(|candidate| candidate.neighbours != [None, None]);
@@ -201,14 +203,28 @@ fn between(of: &[Option<Ranked>]) -> Vec<Option<f32>> {
     of.iter().map(|r| r.as_ref().map(normal)).collect()
 }
 
-/// Both scores of each candidate. One that has no embedding yet is as good by meaning as by words:
-/// otherwise it would lie behind all that have nothing to do with the question.
-fn mixed(words: &[Option<f32>], meaning: &[Option<f32>], share: f32) -> Vec<f32> {
-    let of = |(words, meaning): (&Option<f32>, &Option<f32>)| {
-        let words = words.unwrap_or(0.0);
-        (1.0 - share) * words + share * meaning.unwrap_or(words)
+fn reciprocal(of: &[Option<Ranked>]) -> Vec<Option<f32>> {
+    of.iter().map(|r| r.map(|r| (1.0 + RANKS) / (rank(r) + RANKS))).collect()
+}
+
+/// Both scores of each candidate. What has no embedding yet gets the score that stands for it: with 0
+/// it would lie behind all that have nothing to do with the question. That is its coverage, since the
+/// best score of words is 1 even if it has one ordinary word of the question. Where nothing has an
+/// embedding, words alone count.
+fn mixed(
+    words: &[Option<f32>],
+    meaning: &[Option<f32>],
+    missing: impl Iterator<Item = f32>,
+    share: f32,
+) -> Vec<f32> {
+    let words = words.iter().map(|words| words.unwrap_or(0.0));
+    if meaning.iter().all(Option::is_none) {
+        return words.collect();
+    }
+    let of = |((words, meaning), missing): ((f32, &Option<f32>), f32)| {
+        (1.0 - share) * words + share * meaning.unwrap_or(missing)
     };
-    words.iter().zip(meaning).map(of).collect()
+    words.zip(meaning).zip(missing).map(of).collect()
 }
 
 #[allow(clippy::cast_precision_loss, reason = "an age of years needs no milliseconds")]

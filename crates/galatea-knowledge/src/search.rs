@@ -136,6 +136,7 @@ fn rank(mut hits: HashMap<MemoryId, Hit>, fusion: &Fusion) -> Vec<RankedPiece> {
         .map(|(id, hit)| Candidate {
             key: *id,
             words: hit.words,
+            coverage: hit.coverage,
             meaning: hit.similarity,
             neighbours: [None, None],
             named: false,

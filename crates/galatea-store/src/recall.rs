@@ -291,7 +291,7 @@ impl Search<'_, '_> {
             try_join(self.by_words(most), try_join_all(near)).await?;
         let mut order: Vec<i64> = listed.iter().map(|of| of.seq).collect();
         let words: BySeq<f32> = listed.iter().map(|of| (of.seq, short(of.score))).collect();
-        let coverage = listed.iter().map(|of| (of.seq, short(of.coverage))).collect();
+        let coverage: Coverage = listed.iter().map(|of| (of.seq, short(of.coverage))).collect();
         let ranges: Vec<Range> = near.iter().map(|(near, _)| Range::of(near)).collect();
         let scales = Scale::to_first(&ranges);
         let mut meanings: BySeq<f32> = BySeq::default();
@@ -311,6 +311,7 @@ impl Search<'_, '_> {
             .map(|key| Candidate {
                 key,
                 words: words.get(&key).copied(),
+                coverage: coverage.get(&key).copied().unwrap_or(0.0),
                 meaning: meanings.get(&key).copied(),
                 neighbours: [None, None],
                 named: known.get(&key).is_some_and(|seen| query.named.contains(&seen.person)),
@@ -339,6 +340,7 @@ impl Search<'_, '_> {
         candidates.extend(new.into_iter().map(|key| Candidate {
             key,
             words: None,
+            coverage: 0.0,
             meaning: meanings.get(&key).copied(),
             neighbours: [None, None],
             named: known.get(&key).is_some_and(|seen| query.named.contains(&seen.person)),

@@ -186,7 +186,7 @@ pub(crate) fn of_question(text: &str, stems: &mut Stems) -> Vec<Asked> {
 /// The words of a question that say something, and such parts of its runs.
 fn said<'a>(words: &[Piece<'a>], languages: &[Language]) -> Vec<Piece<'a>> {
     let is_japanese = unspaced::is_japanese(words);
-    let mut out = Vec::new();
+    let (mut out, mut follows_word) = (Vec::new(), false);
     for piece in words {
         match piece {
             Piece::Word(word) => {
@@ -196,9 +196,11 @@ fn said<'a>(words: &[Piece<'a>], languages: &[Language]) -> Vec<Piece<'a>> {
                 }
             }
             Piece::Run(run) => {
-                out.extend(unspaced::contents(run, is_japanese).into_iter().map(Piece::Run));
+                let contents = unspaced::contents(run, is_japanese, follows_word);
+                out.extend(contents.into_iter().map(Piece::Run));
             }
         }
+        follows_word = matches!(piece, Piece::Word(_));
     }
     out
 }

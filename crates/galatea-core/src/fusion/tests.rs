@@ -3,7 +3,8 @@
 use super::*;
 
 fn candidate(key: u32, words: Option<f32>, meaning: Option<f32>) -> Candidate<u32> {
-    Candidate { key, words, meaning, neighbours: [None, None], named: false, age: 0 }
+    let coverage = words.unwrap_or(0.0) / 10.0;
+    Candidate { key, words, coverage, meaning, neighbours: [None, None], named: false, age: 0 }
 }
 
 fn plain(method: Method, meaning: f32) -> Fusion {
@@ -41,6 +42,16 @@ fn what_has_no_embedding_yet_ranks_by_its_words() {
         assert_eq!((order[0], order.len()), (1, 4), "{method:?}: {order:?}");
     }
     assert_eq!(keys(&fuse(&all, &plain(Method::Scores, 0.6))), [1, 2, 4, 3]);
+}
+
+#[test]
+fn one_ordinary_word_is_not_as_good_as_the_best_meaning() {
+    let all = [
+        candidate(1, Some(0.3), None),
+        candidate(2, None, Some(0.9)),
+        candidate(3, None, Some(0.2)),
+    ];
+    assert_eq!(keys(&fuse(&all, &plain(Method::Scores, 0.6)))[0], 2);
 }
 
 #[test]
