@@ -37,8 +37,8 @@ pub(crate) async fn run(
                     if deleted >= MOST { REST } else { EVERY }
                 }
                 Err(error) => {
-                    tracing::warn!(agent = %agent, error = %error.report(), "failed to delete messages that their Worlds no longer keep; retrying in an hour");
-                    EVERY
+                    tracing::warn!(agent = %agent, error = %error.report(), retry_in = ?REST, "failed to delete messages that their Worlds no longer keep; retrying");
+                    REST
                 }
             };
         }

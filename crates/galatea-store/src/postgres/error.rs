@@ -56,14 +56,14 @@ pub(crate) fn store(error: sqlx::Error) -> Error {
         Some("42501") => rights(),
         Some("53100") => Error::new(ErrorKind::Unavailable, "the database server's disk is full, so nothing could be stored")
             .with_code("GAL-DB-FULL")
-            .with_fix("Free space on the disk that holds the database; the work is tried again by itself."),
+            .with_fix("Free space on the disk that holds the database; a running agent tries again by itself, a command has to be repeated."),
         Some("53300") => Error::new(ErrorKind::Unavailable, "the PostgreSQL server takes no more connections")
             .with_code("GAL-DB-BUSY")
-            .with_fix("Raise max_connections, or stop a program that holds too many; the work is tried again by itself."),
+            .with_fix("Raise max_connections, or stop a program that holds too many; a running agent tries again by itself, a command has to be repeated."),
         Some(state) if state.starts_with("XX") || state.starts_with("58") => {
             Error::new(ErrorKind::Unavailable, "the database server could not read or write its files")
                 .with_code("GAL-DB-IO")
-                .with_fix("Look at the server's log and disk; the work is tried again by itself.")
+                .with_fix("Look at the server's log and disk; a running agent tries again by itself, a command has to be repeated.")
         }
         Some(state) if state.starts_with("54") => Error::invalid("this is too large or too deep to be stored"),
         _ if matches!(error, sqlx::Error::Tls(_)) => Error::new(ErrorKind::Unavailable, "no encrypted connection to PostgreSQL could be made")
@@ -71,7 +71,7 @@ pub(crate) fn store(error: sqlx::Error) -> Error {
             .with_fix("Set sslmode in DATABASE_URL as the server needs it; for a company's own certificate authority sslrootcert=FILE."),
         _ if is_environment(&error) => Error::new(ErrorKind::Unavailable, "the PostgreSQL server cannot be reached")
             .with_code("GAL-DB-HOST")
-            .with_fix("Start it, or correct host and port in DATABASE_URL; the work is tried again by itself."),
+            .with_fix("Start it, or correct host and port in DATABASE_URL; a running agent tries again by itself, a command has to be repeated."),
         _ => Error::unexpected("the database refused a statement").with_code("GAL-DB-STATEMENT"),
     };
     failure.with_source(error)
@@ -118,7 +118,7 @@ pub(crate) fn open(place: &str, error: sqlx::Error) -> Error {
 }
 
 /// An address that cannot be read. What is in it is not repeated: it may hold a password.
-pub(crate) fn address(_: sqlx::Error) -> Error {
+pub(crate) fn address() -> Error {
     Error::invalid("this is not the address of a PostgreSQL database")
         .with_code("GAL-DB-URL")
         .with_fix("Write it as postgres://user:password@host:5432/database; a sign like @ or / in a password is written %40 or %2F.")

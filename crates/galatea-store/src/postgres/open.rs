@@ -52,7 +52,11 @@ impl Place {
     /// Reads `postgres://user:password@host:port/database?sslmode=…`; what it leaves out comes from
     /// the usual `PG…` variables.
     pub(crate) fn parse(url: &SecretString, options: &PostgresOptions) -> Result<Self> {
-        let parsed = PgConnectOptions::from_str(url.expose_secret()).map_err(error::address)?;
+        if is_torn(url.expose_secret()) {
+            return Err(error::address());
+        }
+        let parsed =
+            PgConnectOptions::from_str(url.expose_secret()).map_err(|_| error::address())?;
         Ok(Self {
             options: parsed.application_name("galatea").disable_statement_logging(),
             patience: options.patience,
@@ -124,6 +128,17 @@ impl Place {
             })
             .connect_lazy_with(self.options.clone())
     }
+}
+
+/// Whether a plain `/`, `?` or `#` in a password tore the address. What stands before the sign would be
+/// read as host and port, and shown. Then an `@` is in the path, the fragment, or the name of a parameter.
+fn is_torn(url: &str) -> bool {
+    let (_, rest) = url.split_once("://").unwrap_or(("", url));
+    let (_, after) = rest.split_at(rest.find(['/', '?', '#']).unwrap_or(rest.len()));
+    let (path, query) = after.split_at(after.find('?').unwrap_or(after.len()));
+    let mut parameters = query.split(['?', '&', '#']);
+    path.contains('@')
+        || parameters.any(|one| one.split('=').next().is_some_and(|name| name.contains('@')))
 }
 
 /// Whether two connections have a server process each, and keep it. Behind a pooler in transaction

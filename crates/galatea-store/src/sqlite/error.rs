@@ -96,13 +96,13 @@ fn of_code(extended: i32) -> Error {
     match primary(extended) {
         code::BUSY | code::LOCKED => Error::new(ErrorKind::Unavailable, "the database is locked by another process")
             .with_code("GAL-DB-LOCKED")
-            .with_fix("Stop the other program that uses this database file; the work is tried again by itself."),
+            .with_fix("Stop the other program that uses this database file; a running agent tries again by itself, a command has to be repeated."),
         code::FULL => Error::new(ErrorKind::Unavailable, "the disk is full, so nothing could be stored")
             .with_code("GAL-DB-FULL")
-            .with_fix("Free space on the disk that holds the database; the work is tried again by itself."),
+            .with_fix("Free space on the disk that holds the database; a running agent tries again by itself, a command has to be repeated."),
         code::IOERR | code::NOMEM => Error::new(ErrorKind::Unavailable, "the database file could not be read or written")
             .with_code("GAL-DB-IO")
-            .with_fix("Look at the disk and the system log; the work is tried again by itself."),
+            .with_fix("Look at the disk and the system log; a running agent tries again by itself, a command has to be repeated."),
         code::CORRUPT | code::NOTADB => corrupt(),
         code::READONLY | code::CANTOPEN => Error::new(ErrorKind::Unavailable, "the database file or its folder is not writable")
             .with_code("GAL-DB-OPEN")

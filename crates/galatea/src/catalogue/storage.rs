@@ -91,7 +91,7 @@ pub(super) const PAGES: &[Explanation] = &[
         "GAL-DB-BUSY",
         "The PostgreSQL server takes no more connections",
         "max_connections is reached. Each process uses seven connections at most, and one more while it starts.",
-        "Raise max_connections, or stop a program that holds too many. The work is tried again by itself.",
+        "Raise max_connections, or stop a program that holds too many. A running agent tries again by itself; a command has to be repeated.",
     ),
     Explanation::new(
         "GAL-DB-OPEN",
@@ -103,13 +103,13 @@ pub(super) const PAGES: &[Explanation] = &[
         "GAL-DB-LOCKED",
         "The database is locked by another process",
         "A backup, a database browser or another galatea holds it for longer than five seconds.",
-        "Stop the other program. The work is tried again by itself.",
+        "Stop the other program. A running agent tries again by itself; a command has to be repeated.",
     ),
     Explanation::new(
         "GAL-DB-FULL",
         "The disk is full",
         "Nothing more can be written. What was acknowledged is stored; platforms keep the rest until there is room.",
-        "Free space on the disk that holds the data folder. The work is tried again by itself.",
+        "Free space on the disk that holds the data folder. A running agent tries again by itself; a command has to be repeated.",
     ),
     Explanation::new(
         "GAL-DB-IO",

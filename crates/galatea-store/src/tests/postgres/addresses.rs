@@ -40,6 +40,12 @@ async fn what_is_in_the_way_is_reported_without_the_password() {
         url.replace("sslmode=disable", "sslmode=canary"),
         format!("postgres://u:{password}@host:canary/d"),
         password.clone(),
+        format!("postgres://u:/{password}@127.0.0.1:1/d"),
+        format!("postgres://u:12/{password}@127.0.0.1:1/d"),
+        format!("postgres://u/{password}@127.0.0.1:1/d"),
+        format!("postgres://u:12?{password}@127.0.0.1:1/d"),
+        format!("postgres://u:12#{password}@127.0.0.1:1/d"),
+        format!("postgres://u:12/4?{password}#4@127.0.0.1:1/d"),
     ] {
         assert_eq!(refusal(&address, "GAL-DB-URL", &password).await.kind(), ErrorKind::Invalid);
     }
