@@ -41,7 +41,13 @@ fn hint(status: u16, error_code: Option<&str>, message: &str) -> Option<Hint> {
     match status {
         401 => Some(Hint::BadKey),
         402 => Some(Hint::NoMoney),
-        404 if error_code == Some("not_found_error") => Some(Hint::UnknownModel),
+        // Anthropic has one code for an unknown model and for an address without an interface. Only
+        // the message about a model says so: `model: claude-3`.
+        404 if error_code == Some("not_found_error")
+            && (message.is_empty() || mentions(message, &["model"])) =>
+        {
+            Some(Hint::UnknownModel)
+        }
         404 => Some(Hint::WrongPath),
         413 => Some(Hint::TooLong),
         400 if mentions(message, &["prompt is too long", "context limit", "context window"]) => {

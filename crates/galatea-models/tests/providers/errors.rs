@@ -1,9 +1,12 @@
 //! Tests of failures, specific to a service or common to all, and of the messages for people.
 
-use galatea_core::{ErrorKind, Severity, model::TextRequest};
+use galatea_core::{
+    ErrorKind, Severity,
+    model::{TextAnswer, TextRequest},
+};
 use galatea_http::{HttpClient, HttpOptions};
 use galatea_testkit::models::{
-    AnthropicServer, Fault, GoogleServer, Ollama, OllamaServer, OpenAiServer, Reply,
+    AnthropicServer, Fault, GoogleServer, Ollama, OllamaServer, OpenAi, OpenAiServer, Reply,
 };
 use serde_json::json;
 
@@ -100,6 +103,45 @@ async fn a_404_that_names_no_model_is_about_the_address() {
     // The list of models names none either.
     pair.server.answer_with(move |_| Fault::Status { status: 404, retry_after: None, body }.into());
     assert_eq!(pair.configured.check().await[0].id, "GAL-MODEL-URL");
+}
+
+/// OpenRouter with two models, the large one of which answers with a 404 of this body. Returns what
+/// the call of the large one came to, and the number of calls.
+async fn openrouter_404(body: &'static str) -> (galatea_core::Result<TextAnswer>, usize) {
+    let server =
+        OpenAiServer::with(OpenAi { extended: true, comments: true }, Some(KEY)).await.unwrap();
+    server.answer_with(move |sent| match sent.body["model"] == "a/one:nitro" {
+        true => Fault::Status { status: 404, retry_after: None, body }.into(),
+        false => Reply::Auto,
+    });
+    let chosen = configure(&[
+        ("OPENROUTER_API_KEY", KEY),
+        ("OPENROUTER_BASE_URL", &server.base_url()),
+        ("OPENROUTER_LARGE_MODEL", "a/one:nitro"),
+        ("OPENROUTER_SMALL_MODEL", "a/two"),
+        ("MODEL_FALLBACK", "sibling"),
+        // The first model may take half of it, which is as long as the test's clock waits.
+        ("MODEL_TOTAL_TIMEOUT", "120"),
+    ]);
+    (ask(&chosen.models.large, &TextRequest::prompt(None, "x")).await.0, server.count())
+}
+
+#[tokio::test]
+async fn a_404_that_does_not_repeat_the_models_name_leaves_the_services_other_models() {
+    for body in [
+        r#"{"error":{"message":"No allowed providers are available for the selected model.","code":404}}"#,
+        r#"{"error":{"message":"No endpoints found matching your data policy","code":404}}"#,
+        r#"{"error":{"message":"No endpoints found that support image input","code":404}}"#,
+        r#"{"error":{"message":"No endpoints found for a/one.","code":404}}"#,
+    ] {
+        let by = openrouter_404(body).await.0.unwrap().by.unwrap();
+        assert_eq!(by.model, "a/two", "{body}");
+        assert!(by.passed[0].1.contains("no model a/one:nitro"), "{body}: {:?}", by.passed);
+    }
+    for body in ["<html>404</html>", "404 page not found", r#"{"error":{"message":"Not Found"}}"#] {
+        let (answer, calls) = openrouter_404(body).await;
+        assert_eq!((answer.unwrap_err().code(), calls), (Some("GAL-MODEL-URL"), 1), "{body}");
+    }
 }
 
 #[tokio::test]

@@ -27,15 +27,12 @@ fn hint_of_status(status: u16) -> Option<Hint> {
     }
 }
 
-/// What a refusal means. A 404 that names the model neither by its code nor in its message is about
-/// the address: Anthropic has one code for both.
+/// What a refusal means. A 404 to a call that names no model, such as that for the list of models,
+/// is about the address, whatever its words.
 fn meaning(status: u16, refusal: &Refusal, model: &str) -> Option<Hint> {
     let hint = refusal.hint.or_else(|| hint_of_status(status))?;
-    let names_model = refusal.code.as_deref() == Some("model_not_found")
-        || refusal.message.is_empty()
-        || refusal.message.contains(model.trim_start_matches("models/"));
-    let is_unclear = hint == Hint::UnknownModel && status == 404;
-    Some(if is_unclear && (model.is_empty() || !names_model) { Hint::WrongPath } else { hint })
+    let names_no_model = hint == Hint::UnknownModel && status == 404 && model.is_empty();
+    Some(if names_no_model { Hint::WrongPath } else { hint })
 }
 
 impl Endpoint {
