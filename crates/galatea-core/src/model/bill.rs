@@ -10,11 +10,12 @@ use crate::error::{Error, Result, Sent};
 /// Counts what the failed attempts of one call may cost, and limits them. The runtime's
 /// budget implements it.
 pub trait Payer: Send + Sync {
-    /// An attempt begins. Called before the model is asked.
+    /// An attempt begins. Called before this model is asked, which may cost more than the one that
+    /// the call is for.
     ///
     /// # Errors
-    /// The refusal of a limit, if the attempts before this one left too little.
-    fn begin(&self) -> Result<()>;
+    /// The refusal of a limit that leaves too little for this model.
+    fn begin(&self, info: &ModelInfo) -> Result<()>;
 
     /// An attempt failed after the provider may have worked on it. `spent` is `None` if the
     /// provider counted nothing. Also called for an attempt that is given up while it is under way.
@@ -37,7 +38,7 @@ impl Bill {
     /// The refusal of the payer's limit.
     pub fn attempt<'a>(&'a self, info: &'a ModelInfo) -> Result<Attempt<'a>> {
         if let Some(payer) = &self.0 {
-            payer.begin()?;
+            payer.begin(info)?;
         }
         Ok(Attempt { payer: self.0.as_deref(), info })
     }
@@ -92,7 +93,7 @@ mod tests {
     struct Book(Mutex<Vec<Option<Spent>>>);
 
     impl Payer for Book {
-        fn begin(&self) -> Result<()> {
+        fn begin(&self, _: &ModelInfo) -> Result<()> {
             Ok(())
         }
         fn failed(&self, _: &ModelInfo, spent: Option<Spent>) {

@@ -1,11 +1,11 @@
-//! The failed attempts of one call: each counts when it fails, and limits those after it.
+//! The attempts of one call: each has its own reservation, and counts when it fails.
 
 use galatea_core::{
     Error, ModelInfo, Result, Sent,
     model::{Payer, Spent, Usage},
 };
 use std::sync::{
-    Arc,
+    Arc, Mutex,
     atomic::{AtomicBool, Ordering},
 };
 
@@ -18,9 +18,9 @@ use super::{
 
 /// What the attempts count with: the meter of a turn.
 pub(super) trait Counter: Send + Sync {
-    /// Checks that another attempt fits, after failed ones of the same call. The reservation of the
-    /// call is held for it already.
-    fn admit_another(&self) -> Result<()>;
+    /// Changes the reservation of the call from `held` to `needed` for its next attempt. A refusal
+    /// leaves it as it is.
+    fn reserve_next(&self, held: Spend, needed: Spend) -> Result<()>;
 
     /// Counts an attempt that gave no answer.
     fn charge(&self, model: String, used: Usage, cost: Spend, unpriced: bool);
@@ -31,16 +31,22 @@ pub(super) struct Attempts {
     counter: Arc<dyn Counter>,
     /// What one attempt is expected to use.
     expected: Usage,
+    /// What is reserved for the call: the cost of one attempt of the model that is asked now.
+    held: Mutex<Spend>,
     /// A layer within the call reports its attempts.
     reported: AtomicBool,
-    /// An attempt was charged.
-    charged: AtomicBool,
 }
 
 impl Attempts {
-    pub(super) fn new(counter: Arc<dyn Counter>, expected: Usage) -> Arc<Self> {
-        let (reported, charged) = (AtomicBool::new(false), AtomicBool::new(false));
-        Arc::new(Self { counter, expected, reported, charged })
+    /// `held` is what is reserved already.
+    pub(super) fn new(counter: Arc<dyn Counter>, expected: Usage, held: Spend) -> Arc<Self> {
+        let (held, reported) = (Mutex::new(held), AtomicBool::new(false));
+        Arc::new(Self { counter, expected, held, reported })
+    }
+
+    /// What is reserved for the call.
+    pub(super) fn held(&self) -> Spend {
+        *super::lock(&self.held)
     }
 
     /// Whether each attempt of the call is counted already.
@@ -58,14 +64,16 @@ impl Attempts {
 }
 
 impl Payer for Attempts {
-    fn begin(&self) -> Result<()> {
+    fn begin(&self, info: &ModelInfo) -> Result<()> {
         self.reported.store(true, Ordering::SeqCst);
-        // The reservation of the call covers one attempt.
-        if self.charged.load(Ordering::SeqCst) { self.counter.admit_another() } else { Ok(()) }
+        let mut held = super::lock(&self.held);
+        let needed = price::cost(self.expected, info.known_price());
+        self.counter.reserve_next(*held, needed)?;
+        *held = needed;
+        Ok(())
     }
 
     fn failed(&self, info: &ModelInfo, spent: Option<Spent>) {
-        self.charged.store(true, Ordering::SeqCst);
         let known = info.known_price();
         let used = price::failed(spent, self.expected, info);
         self.counter.charge(info.full_name(), used, price::cost(used, known), known.is_none());
@@ -73,12 +81,15 @@ impl Payer for Attempts {
 }
 
 impl Budget {
-    /// Whether a call may make another attempt, after its first ones were charged.
-    pub(super) fn admit_another(&self, visit: &Visit) -> Result<(), Refusal> {
-        if visit.exempt {
-            return Ok(());
-        }
-        super::lock(&self.ledger).admit_another(&visit.case(self.clock.now()))
+    /// Changes the reservation of a call for its next attempt.
+    pub(super) fn reserve_next(
+        &self,
+        visit: &Visit,
+        held: Spend,
+        needed: Spend,
+    ) -> Result<(), Refusal> {
+        let case = visit.case(self.clock.now());
+        super::lock(&self.ledger).reserve_next(&case, held, needed, visit.exempt)
     }
 
     /// Counts what a failed attempt cost.

@@ -228,10 +228,25 @@ impl Ledger {
         Ok(())
     }
 
-    /// Checks the reservation of a call again, after its first attempts were charged: it is held for
-    /// the next attempt, and what is used and held together must not pass a cap.
-    pub(super) fn admit_another(&mut self, case: &Case<'_>) -> Result<(), Refusal> {
-        self.fits(case, Spend::default())
+    /// Changes the reservation of a call from `held` to `needed` for its next attempt, which fits or
+    /// not like a call that begins. A refusal leaves the reservation as it is.
+    pub(super) fn reserve_next(
+        &mut self,
+        case: &Case<'_>,
+        held: Spend,
+        needed: Spend,
+        free: bool,
+    ) -> Result<(), Refusal> {
+        let caps = caps(case);
+        for (key, ..) in &caps {
+            self.account(key, case.now).held.sub(held);
+        }
+        let outcome = if free { Ok(()) } else { self.fits(case, needed) };
+        let kept = if outcome.is_ok() { needed } else { held };
+        for (key, ..) in &caps {
+            self.account(key, case.now).held.add(kept);
+        }
+        outcome
     }
 
     /// Whether a cap leaves no space for a call even when all calls under way have ended.

@@ -147,7 +147,7 @@ impl Meter {
             expected.input += Family::of(&info.model).text(&schema.to_string());
         }
         let mut held = self.reserve(info.full_name(), expected, known)?;
-        let attempts = Attempts::new(Arc::clone(self) as _, expected);
+        let attempts = Attempts::new(Arc::clone(self) as _, expected, held.estimate);
         held.attempts = Some(Arc::clone(&attempts));
         let bill = Bill::to(Arc::clone(&attempts) as _);
         match call(TextRequest { bill, ..request.clone() }).await {
@@ -197,10 +197,10 @@ impl Meter {
 }
 
 impl Counter for Meter {
-    fn admit_another(&self) -> Result<()> {
+    fn reserve_next(&self, held: Spend, needed: Spend) -> Result<()> {
         self.budget
-            .admit_another(&self.visit)
-            .map_err(|refusal| self.refuse(Spend::default(), refusal))
+            .reserve_next(&self.visit, held, needed)
+            .map_err(|refusal| self.refuse(needed, refusal))
     }
 
     fn charge(&self, model: String, used: Usage, cost: Spend, unpriced: bool) {
@@ -235,7 +235,7 @@ pub(super) struct Reservation {
     estimate: Spend,
     expected: Usage,
     unpriced: bool,
-    /// Of a call that may report its attempts one by one.
+    /// Of a call that may report its attempts one by one. They change what is set aside.
     attempts: Option<Arc<Attempts>>,
     done: bool,
 }
@@ -270,8 +270,8 @@ impl Reservation {
 
     fn end(&mut self, used: Usage, cost: Spend, calls: u64) {
         self.done = true;
-        let warnings: Vec<Warning> =
-            self.meter.budget.settle(&self.meter.visit, self.estimate, cost);
+        let held = self.attempts.as_ref().map_or(self.estimate, |attempts| attempts.held());
+        let warnings: Vec<Warning> = self.meter.budget.settle(&self.meter.visit, held, cost);
         self.meter.budget.warn(warnings);
         let amount = Amount { calls, ..amount(used, cost, self.unpriced) };
         self.meter.add(std::mem::take(&mut self.model), amount);

@@ -11,7 +11,7 @@ struct Book {
 }
 
 impl Payer for Book {
-    fn begin(&self) -> Result<()> {
+    fn begin(&self, _: &ModelInfo) -> Result<()> {
         if self.failed.lock().unwrap().len() < self.most {
             return Ok(());
         }

@@ -62,14 +62,19 @@ fn a_call_makes_another_attempt_only_within_the_cap() {
     let spending = Spending::from_settings(&settings, &Source::new("telegram")).unwrap();
     let case = case(&spending, &here, false, NOON);
     let mut ledger = Ledger::default();
-    ledger.reserve(&case, money(4_000), false).unwrap();
-    ledger.charge(&case, money(5_000));
-    assert_eq!(ledger.admit_another(&case), Ok(()), "5,000 used and 4,000 held");
-    ledger.charge(&case, money(5_000));
-    assert_eq!(ledger.admit_another(&case).unwrap_err().who, Who::Person);
-    ledger.settle(&case, money(4_000), Spend::default());
+    let (small, large) = (money(4_000), money(6_000));
+    ledger.reserve(&case, small, false).unwrap();
+    ledger.charge(&case, money(6_000));
+    assert_eq!(ledger.reserve_next(&case, small, small, false), Ok(()), "6,000 used, 4,000 held");
+    let refusal = ledger.reserve_next(&case, small, large, false).unwrap_err();
+    assert_eq!((refusal.who, ledger.held(&here.person)), (Who::Person, small));
+    ledger.charge(&case, money(1));
+    assert_eq!(ledger.reserve_next(&case, small, small, false).unwrap_err().who, Who::Person);
+    assert_eq!(ledger.reserve_next(&case, small, large, true), Ok(()), "no limit holds");
+    assert_eq!(ledger.held(&here.person), large);
+    ledger.settle(&case, large, Spend::default());
     assert_eq!(ledger.held(&here.person), Spend::default());
-    assert!(ledger.is_used_up(&case, money(1)), "the attempts stay counted");
+    assert!(ledger.is_used_up(&case, small), "the attempts stay counted");
 }
 
 proptest! {
