@@ -6,7 +6,7 @@ use std::{sync::Arc, time::Duration};
 use async_trait::async_trait;
 use futures::future::{Either, select};
 use galatea_core::{
-    Clock, Deadline, EmbeddingModel, Error, ErrorKind, ModelInfo, Result, Retry, TextModel,
+    Clock, Deadline, EmbeddingModel, Error, ErrorKind, ModelInfo, Result, Retry, Sent, TextModel,
     Timestamp,
     breaker::{Admission, BreakerLimits, Call},
     model::{ObjectModel, TextAnswer, TextRequest},
@@ -125,8 +125,8 @@ impl<M: Send + Sync + ?Sized> Guarded<M> {
         outcome
     }
 
-    /// Makes one attempt at the expense of the request's bill. Dropped by the timeout, it was given
-    /// up.
+    /// Makes a call at the expense of the request's bill. A limit's refusal says nothing about the
+    /// model, so it comes before the breaker.
     async fn billed<T>(
         &self,
         request: &TextRequest,
@@ -134,7 +134,7 @@ impl<M: Send + Sync + ?Sized> Guarded<M> {
         work: impl Future<Output = Result<T>> + Send,
     ) -> Result<T> {
         let attempt = request.bill.attempt(info)?;
-        let outcome = work.await;
+        let outcome = self.call(request.deadline, work).await;
         attempt.end(outcome.as_ref().err());
         outcome
     }
@@ -142,7 +142,7 @@ impl<M: Send + Sync + ?Sized> Guarded<M> {
     fn is_to_be_left_alone(&self, now: Timestamp) -> Option<Error> {
         let alone = lock(&self.alone);
         let (until, failure) = alone.as_ref()?;
-        until.left(now).map(|left| failure.duplicate().with_retry(Retry::After(left)))
+        until.left(now).map(|left| repeat(failure).with_retry(Retry::After(left)))
     }
 
     fn held(&self, held: Admission) -> Error {
@@ -150,7 +150,7 @@ impl<M: Send + Sync + ?Sized> Guarded<M> {
         if state.phase == galatea_core::breaker::Phase::Latched
             && let Some(error) = &*lock(&self.locked)
         {
-            return error.duplicate();
+            return repeat(error);
         }
         let cause = state.cause.unwrap_or_default();
         let retry =
@@ -177,15 +177,14 @@ impl<M: TextModel + ?Sized> TextModel for Guarded<M> {
         on_text: &(dyn for<'t> Fn(&'t str) + Send + Sync),
     ) -> Result<TextAnswer> {
         if request.stream || !self.stream {
-            let work =
-                self.billed(request, self.inner.info(), self.inner.generate(request, on_text));
-            return self.call(request.deadline, work).await;
+            let work = self.inner.generate(request, on_text);
+            return self.billed(request, self.inner.info(), work).await;
         }
         let streamed = TextRequest { stream: true, ..request.clone() };
         // The caller does not read the stream, so no text is shown and a broken answer can be
         // retried.
         let work = self.inner.generate(&streamed, &|_| ());
-        self.call(request.deadline, self.billed(request, self.inner.info(), work)).await
+        self.billed(request, self.inner.info(), work).await
     }
 }
 
@@ -197,7 +196,7 @@ impl<M: ObjectModel + ?Sized> ObjectModel for Guarded<M> {
 
     async fn generate_object(&self, request: &TextRequest, schema: &Value) -> Result<TextAnswer> {
         let work = self.inner.generate_object(request, schema);
-        self.call(request.deadline, self.billed(request, self.inner.info(), work)).await
+        self.billed(request, self.inner.info(), work).await
     }
 }
 
@@ -210,6 +209,11 @@ impl<M: EmbeddingModel + ?Sized> EmbeddingModel for Guarded<M> {
     async fn embed(&self, texts: &[String]) -> Result<Vec<Vec<f32>>> {
         self.call(None, self.inner.embed(texts)).await
     }
+}
+
+/// The failure of an earlier call, for a call that is not made.
+fn repeat(failure: &Error) -> Error {
+    failure.duplicate().with_sent(Sent::No)
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
@@ -241,6 +245,7 @@ mod tests {
         let refused = move |_: &TextRequest| {
             Err(Error::new(ErrorKind::RateLimited, "slowly")
                 .with_code(codes::RATE)
+                .with_sent(Sent::Maybe)
                 .with_retry(wish))
         };
         let inner = Arc::new(ScriptedModel::answering(refused));
@@ -259,13 +264,16 @@ mod tests {
             clock.shared(),
         );
         let ask = async || model.generate(&TextRequest::default(), &|_| {}).await.unwrap_err();
-        assert_eq!((ask().await.retry(), inner.requests().len()), (wish, 1));
+        let failure = ask().await;
+        assert_eq!((failure.retry(), failure.sent()), (wish, Sent::Maybe));
+        assert_eq!(inner.requests().len(), 1);
         clock.advance(Duration::from_secs(20));
         let failure = ask().await;
         assert_eq!(
             (failure.code(), failure.retry(), inner.requests().len()),
             (Some(codes::RATE), Retry::After(Duration::from_secs(40)), 1)
         );
+        assert_eq!(failure.sent(), Sent::No, "the model was not asked");
         clock.advance(Duration::from_secs(40));
         assert_eq!((ask().await.retry(), inner.requests().len()), (wish, 2));
     }

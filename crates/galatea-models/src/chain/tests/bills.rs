@@ -2,7 +2,10 @@
 
 use super::*;
 use crate::retry::{RetryPolicy, Retrying};
-use galatea_core::model::{Bill, LIMIT_CODE, Payer, Spent};
+use galatea_core::{
+    breaker::Phase,
+    model::{Bill, LIMIT_CODE, Payer, Spent},
+};
 
 /// Counts the failed attempts and admits another one while fewer than `most` have failed.
 struct Book {
@@ -68,4 +71,30 @@ async fn each_attempt_that_may_be_charged_stands_on_the_bill() {
 async fn a_limit_that_the_first_attempt_used_up_stops_the_others() {
     let (error, failed) = broken(1).await;
     assert_eq!((error.code(), failed.len()), (Some(codes::CUT), 1), "{error:?}");
+}
+
+#[tokio::test]
+async fn a_limits_refusal_is_no_answer_of_the_model() {
+    let clock = Arc::<Jump>::default();
+    let breaker = SharedBreaker::new("x", limits(TOTAL), EventBus::default(), clock.now());
+    let breaker = Arc::new(breaker);
+    let first = bad("a", fault);
+    let model =
+        Guarded::new(first.clone(), Arc::clone(&breaker), ALLOWED, false, clock.clone() as _);
+    let refusing = Bill::to(Arc::new(Book { most: 0, failed: Mutex::default() }) as _);
+    let ask = async |bill: &Bill| {
+        let request = TextRequest { bill: bill.clone(), ..TextRequest::prompt(None, "hi") };
+        model.generate(&request, &|_| ()).await.unwrap_err().code()
+    };
+    for _ in 0..5 {
+        assert_eq!(ask(&refusing).await, Some(LIMIT_CODE));
+        assert_eq!(ask(&Bill::default()).await, Some(codes::FAULT));
+    }
+    assert_eq!(breaker.state().phase, Phase::Open, "five failures in a row");
+    *clock.0.lock().unwrap() += 10_000;
+    for _ in 0..3 {
+        assert_eq!(ask(&refusing).await, Some(LIMIT_CODE));
+    }
+    assert_eq!(ask(&Bill::default()).await, Some(codes::FAULT), "a probe");
+    assert_eq!((breaker.state().phase, calls(&first)), (Phase::Open, 6));
 }
