@@ -21,7 +21,7 @@ pub(crate) use turns::take_turns;
 
 use galatea_core::{
     Error, Result,
-    model::{Finish, TextAnswer, TextRequest},
+    model::{Finish, TextAnswer, TextRequest, Usage},
 };
 
 /// A decoder's failure, before the endpoint converts it into an error for people.
@@ -31,6 +31,19 @@ pub(crate) enum Fail {
     Garbage(&'static str),
     /// The service reported an error in the body of a successful answer.
     Refused(u16, Refusal),
+    /// The service reported an error beside a part of the answer. Holds what it has counted; zero if
+    /// it counts nothing.
+    Broken(u16, Refusal, Usage),
+}
+
+impl Fail {
+    /// The same error, beside a part of the answer.
+    pub(crate) fn broken(self, usage: Usage) -> Self {
+        match self {
+            Self::Refused(status, refusal) => Self::Broken(status, refusal, usage),
+            other => other,
+        }
+    }
 }
 
 /// Checks that the request contains a message.

@@ -90,14 +90,16 @@ impl From<Tokens> for Usage {
 pub(crate) fn decode(bytes: &[u8]) -> Result<TextAnswer, Fail> {
     const SHAPE: &str = "a chat completion";
     let body: Body = surrogate::parse_bytes(bytes).ok_or(Fail::Garbage(SHAPE))?;
-    if let Some(fault) = body.error.filter(|e| !e.is_null()) {
-        return Err(error::in_band(&fault));
-    }
     let usage = body.usage.map(Usage::from).unwrap_or_default();
+    if let Some(fault) = body.error.filter(|e| !e.is_null()) {
+        let fail = error::in_band(&fault);
+        let begun = body.choices.is_some_and(|choices| !choices.is_empty());
+        return Err(if begun { fail.broken(usage) } else { fail });
+    }
     let Some(choice) = body.choices.ok_or(Fail::Garbage(SHAPE))?.into_iter().next() else {
         return Ok(TextAnswer { usage, ..TextAnswer::default() });
     };
-    if let Some(fail) = error::of_choice(choice.error, choice.finish_reason.as_deref()) {
+    if let Some(fail) = error::of_choice(choice.error, choice.finish_reason.as_deref(), usage) {
         return Err(fail);
     }
     let message = choice.message.ok_or(Fail::Garbage(SHAPE))?;
@@ -172,11 +174,20 @@ mod tests {
 
     #[test]
     fn an_error_beside_half_an_answer_is_a_failure() {
-        let body = br#"{"choices":[{"message":{"content":"half"},"finish_reason":"error","error":{"code":429,"message":"x"}}]}"#;
-        assert!(matches!(decode(body), Err(Fail::Refused(429, _))));
+        for body in [
+            r#"{"choices":[{"message":{"content":"half"},"finish_reason":"error","error":{"code":429,"message":"x"}}],"usage":{"prompt_tokens":9}}"#,
+            r#"{"error":{"code":429,"message":"x"},"choices":[{"message":{"content":"half"}}],"usage":{"prompt_tokens":9}}"#,
+        ] {
+            let Err(Fail::Broken(429, _, usage)) = decode(body.as_bytes()) else {
+                panic!("{body}")
+            };
+            assert_eq!(usage.input, 9, "{body}");
+        }
+        let alone = br#"{"error":{"code":429,"message":"x"},"choices":[]}"#;
+        assert!(matches!(decode(alone), Err(Fail::Refused(429, _))));
         let unexplained =
             br#"{"choices":[{"message":{"content":"half"},"finish_reason":"error"}]}"#;
-        assert!(matches!(decode(unexplained), Err(Fail::Refused(500, _))));
+        assert!(matches!(decode(unexplained), Err(Fail::Broken(500, ..))));
     }
 
     proptest! {

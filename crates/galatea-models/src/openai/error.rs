@@ -1,5 +1,6 @@
 //! Reads error bodies of OpenAI and compatible services.
 
+use galatea_core::model::Usage;
 use serde_json::Value;
 
 use crate::wire::{
@@ -38,10 +39,15 @@ pub(super) fn in_band(error: &Value) -> Fail {
 }
 
 /// The failure of a single choice. If a provider fails after the answer has begun, OpenRouter sends
-/// the error beside the partial answer.
-pub(super) fn of_choice(fault: Option<Value>, finish_reason: Option<&str>) -> Option<Fail> {
+/// the error beside the partial answer, with what it has counted.
+pub(super) fn of_choice(
+    fault: Option<Value>,
+    finish_reason: Option<&str>,
+    usage: Usage,
+) -> Option<Fail> {
     let fault = fault.filter(|e| !e.is_null());
-    (fault.is_some() || finish_reason == Some("error")).then(|| in_band(&fault.unwrap_or_default()))
+    let failed = fault.is_some() || finish_reason == Some("error");
+    failed.then(|| in_band(&fault.unwrap_or_default()).broken(usage))
 }
 
 /// The status that belongs to an error code (OpenAI, "Error codes"). Needed where an error arrives

@@ -88,16 +88,17 @@ impl Gather for Pieces {
         }
         let chunk: Chunk =
             surrogate::parse(frame).ok_or(Fail::Garbage("a piece of a chat completion"))?;
-        if let Some(fault) = chunk.error.filter(|e| !e.is_null()) {
-            return Err(error::in_band(&fault));
-        }
         if let Some(usage) = chunk.usage {
             self.answer.usage = Usage::from(usage);
+        }
+        if let Some(fault) = chunk.error.filter(|e| !e.is_null()) {
+            return Err(error::in_band(&fault));
         }
         let mut held = Progress::Nothing;
         // Only one choice is requested; further ones would be the server's mistake.
         if let Some(choice) = chunk.choices.into_iter().next() {
-            if let Some(fail) = error::of_choice(choice.error, choice.finish_reason.as_deref()) {
+            let reason = choice.finish_reason.as_deref();
+            if let Some(fail) = error::of_choice(choice.error, reason, self.answer.usage) {
                 return Err(fail);
             }
             if let Some(reason) = choice.finish_reason {
@@ -245,7 +246,7 @@ mod tests {
         ] {
             let outcome = Pieces::default().take(frame, &|text| panic!("{text} was shown"));
             assert!(
-                matches!(outcome, Err(Fail::Refused(status, _)) if status == expected),
+                matches!(outcome, Err(Fail::Broken(status, ..)) if status == expected),
                 "{outcome:?}"
             );
         }

@@ -7,7 +7,7 @@ use serde_json::json;
 
 use crate::{
     ask::{ask, request},
-    pairs::anthropic,
+    pairs::{anthropic, openai},
 };
 
 #[tokio::test]
@@ -36,6 +36,28 @@ async fn a_stream_that_breaks_has_used_what_was_read_so_far() {
         let Some(Spent { usage, whole: false }) = error.spent() else { panic!("{error:?}") };
         assert!(usage.input > 0 && usage.output > 0, "{usage:?}");
     }
+}
+
+#[tokio::test]
+async fn what_a_gateway_cut_may_have_been_answered_behind_it() {
+    for status in [502, 504, 520, 524] {
+        let pair = anthropic().await;
+        let fault = Fault::Status { status, retry_after: None, body: "<html>gateway</html>" };
+        let error = pair.fails(&fault, true).await;
+        assert_eq!((error.code(), error.sent()), (Some("GAL-MODEL-5XX"), Sent::Maybe), "{status}");
+    }
+}
+
+#[tokio::test]
+async fn an_error_beside_half_an_answer_has_used_what_the_provider_counted() {
+    let pair = openai().await;
+    let body = json!({ "choices": [{ "message": { "content": "half" }, "finish_reason": "error", "error": { "code": 500, "message": "x" } }],
+        "usage": { "prompt_tokens": 100, "completion_tokens": 40 } });
+    pair.server.answer_with(move |_| Reply::Json(body.clone()));
+    let error = ask(&pair.models.large, &request(false)).await.0.unwrap_err();
+    assert_eq!((error.code(), error.sent()), (Some("GAL-MODEL-5XX"), Sent::Maybe));
+    let Some(Spent { usage, whole: true }) = error.spent() else { panic!("{error:?}") };
+    assert_eq!((usage.input, usage.output), (100, 40));
 }
 
 #[tokio::test]

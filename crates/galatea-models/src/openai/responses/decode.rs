@@ -88,18 +88,15 @@ impl From<Tokens> for Usage {
 
 pub(crate) fn decode(bytes: &[u8]) -> Result<TextAnswer, Fail> {
     const SHAPE: &str = "a response";
-    let response: Response = surrogate::parse_bytes(bytes).ok_or(Fail::Garbage(SHAPE))?;
-    if let Some(fail) = failure(&response) {
+    let mut response: Response = surrogate::parse_bytes(bytes).ok_or(Fail::Garbage(SHAPE))?;
+    let usage = response.usage.take().map(Usage::from).unwrap_or_default();
+    if let Some(fail) = failure(&response, usage) {
         return Err(fail);
     }
     let (Some(finish), Some(output)) = (finish(&response), response.output) else {
         return Err(Fail::Garbage(SHAPE));
     };
-    let mut answer = TextAnswer {
-        finish,
-        usage: response.usage.map(Usage::from).unwrap_or_default(),
-        ..TextAnswer::default()
-    };
+    let mut answer = TextAnswer { finish, usage, ..TextAnswer::default() };
     let mut text = surrogate::Joined::default();
     let mut refused = surrogate::Joined::default();
     for item in output {
@@ -135,11 +132,14 @@ pub(crate) fn decode(bytes: &[u8]) -> Result<TextAnswer, Fail> {
     Ok(answer)
 }
 
-/// The failure that a response reports.
-pub(super) fn failure(response: &Response) -> Option<Fail> {
+/// The failure that a response reports, with what it has counted.
+pub(super) fn failure(response: &Response, usage: Usage) -> Option<Fail> {
     let fault = response.error.as_ref().filter(|error| !error.is_null());
     let failed = matches!(response.status.as_deref(), Some("failed" | "cancelled"));
-    (fault.is_some() || failed).then(|| error::in_band(fault.unwrap_or(&Value::Null)))
+    let fail =
+        (fault.is_some() || failed).then(|| error::in_band(fault.unwrap_or(&Value::Null)))?;
+    let begun = usage.output > 0 || response.output.as_ref().is_some_and(|said| !said.is_empty());
+    Some(if begun { fail.broken(usage) } else { fail })
 }
 
 /// Why the response ended; `None` while it is in progress.
@@ -183,13 +183,16 @@ mod tests {
         assert_eq!((refused.text.as_str(), refused.finish), ("No.", Finish::Filtered));
         assert!(matches!(
             of("failed", r#","error":{"code":"rate_limit_exceeded","message":"x"}"#),
-            Err(Fail::Refused(429, _))
+            Err(Fail::Broken(429, ..))
         ));
         assert!(matches!(
             of("failed", r#","error":{"code":"server_error","message":"x"}"#),
-            Err(Fail::Refused(500, _))
+            Err(Fail::Broken(500, ..))
         ));
-        assert!(matches!(of("cancelled", ""), Err(Fail::Refused(500, _))));
+        assert!(matches!(of("cancelled", ""), Err(Fail::Broken(500, ..))));
+        assert!(matches!(read(r#"{"status":"failed"}"#), Err(Fail::Refused(500, _))));
+        let counted = read(r#"{"status":"failed","output":[],"usage":{"output_tokens":7}}"#);
+        assert!(matches!(counted, Err(Fail::Broken(500, _, Usage { output: 7, .. }))));
         assert!(matches!(of("in_progress", ""), Err(Fail::Garbage(_))));
         assert!(matches!(read(r#"{"status":"completed"}"#), Err(Fail::Garbage(_))));
     }

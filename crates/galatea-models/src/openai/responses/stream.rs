@@ -111,12 +111,12 @@ impl Gather for Pieces {
                 self.calls.insert(output_index, Called { id, name, arguments: whole });
             }
             Event::Added { .. } | Event::Done { .. } | Event::Thought => {}
-            Event::Ended { response } => {
-                if let Some(fail) = failure(&response) {
+            Event::Ended { mut response } => {
+                self.usage = response.usage.take().map(Usage::from).unwrap_or_default();
+                if let Some(fail) = failure(&response, self.usage) {
                     return Err(fail);
                 }
                 self.finish = finish(&response);
-                self.usage = response.usage.map(Usage::from).unwrap_or_default();
                 return if self.finish.is_some() {
                     Ok(Progress::Done)
                 } else {

@@ -27,6 +27,23 @@ fn hint_of_status(status: u16) -> Option<Hint> {
     }
 }
 
+/// Statuses of a gateway that passed the request on and got no usable answer in time: 502 and 504 (RFC
+/// 9110 §15.6), and Cloudflare's 520 and 524. The service behind it may have written an answer, which
+/// it bills. What a service ends with a fault of its own (500) or refuses while it is overloaded (503,
+/// 529) it does not bill (Gemini API, "Billing", of failed requests), so this is a refusal.
+const CUT_BY_GATEWAY: [u16; 4] = [502, 504, 520, 524];
+
+/// Says that the provider may charge for a failed answer, by its own count; a service that counts
+/// nothing says zero.
+fn charged(error: Error, usage: Usage) -> Error {
+    let error = error.with_sent(Sent::Maybe);
+    if usage.input.max(usage.output) > 0 {
+        error.with_spent(Spent { usage, whole: true })
+    } else {
+        error
+    }
+}
+
 /// What a refusal means. A 404 to a call that names no model, such as that for the list of models,
 /// is about the address, whatever its words.
 fn meaning(status: u16, refusal: &Refusal, model: &str) -> Option<Hint> {
@@ -107,6 +124,11 @@ impl Endpoint {
         let error = match hint {
             Some(hint) => self.refused_with_hint(hint, retry, model),
             None => self.refused_with_status(status, retry),
+        };
+        let error = if hint == Some(Hint::Busy) && CUT_BY_GATEWAY.contains(&status) {
+            error.with_sent(Sent::Maybe)
+        } else {
+            error
         };
         let mut cause = format!("HTTP {status}");
         if let Some(code) = &refusal.code {
@@ -243,6 +265,9 @@ impl Endpoint {
                 self.garbage().with("expected", expected).with_sent(Sent::Maybe)
             }
             Fail::Refused(status, refusal) => self.refused(status, None, &refusal, model),
+            Fail::Broken(status, refusal, usage) => {
+                charged(self.refused(status, None, &refusal, model), usage)
+            }
         }
     }
 
@@ -270,14 +295,8 @@ impl Endpoint {
         let error =
             Error::unexpected(format!("{model} at {} answered with nothing", self.names.label))
                 .with_code(codes::EMPTY)
-                .with_sent(Sent::Maybe)
                 .with("host", &self.place);
-        // A service that counts nothing says zero.
-        let error = if usage.input.max(usage.output) > 0 {
-            error.with_spent(Spent { usage, whole: true })
-        } else {
-            error
-        };
+        let error = charged(error, usage);
         if finish == Finish::Length {
             error.with_fix("raise TEXT_LARGE_MAX_TOKENS (TEXT_SMALL_MAX_TOKENS for the small model): the answer was cut before its first visible word")
         } else {
