@@ -43,11 +43,8 @@ impl Talk {
             let stored = turn.store.memories(&query).await?;
             messages.extend(stored.into_iter().rev().map(Arc::new));
         }
-        // What is at hand may be newer than what is stored: a picture's description, for example.
-        messages.retain(|stored| of_turn(turn).all(|memory| memory.id != stored.id));
-        messages.extend(turn.recent.iter().cloned());
-        messages.extend(turn.merged.iter().chain([turn.message]).cloned().map(Arc::new));
-        messages.sort_by_key(|memory| memory.created_at);
+        let current = turn.merged.iter().chain([turn.message]).cloned().map(Arc::new);
+        merge(&mut messages, turn.recent.iter().cloned().chain(current));
         let is_new = |memory: &Arc<Memory>| last.is_none_or(|last| last.is_new(memory));
         let first_new = messages.iter().position(is_new).unwrap_or(messages.len());
         messages.drain(..first_new.saturating_sub(SHOWN_AGAIN));
@@ -103,6 +100,19 @@ impl Talk {
             .map(|memory| memory.entity_id)
             .find(|entity| self.name(*entity).to_lowercase() == name)
     }
+}
+
+/// Adds messages at hand to stored ones. What is at hand may say more than what is stored, a
+/// picture's description for example, and takes its place. So messages of one time keep the order of
+/// the store, in which an answer stands behind its question.
+fn merge(stored: &mut Vec<Arc<Memory>>, at_hand: impl Iterator<Item = Arc<Memory>>) {
+    for memory in at_hand {
+        match stored.iter_mut().find(|stored| stored.id == memory.id) {
+            Some(stored) => *stored = memory,
+            None => stored.push(memory),
+        }
+    }
+    stored.sort_by_key(|memory| memory.created_at);
 }
 
 /// Messages that a turn has at hand, oldest first.

@@ -158,7 +158,7 @@ impl MemoryStore for Double {
     }
     async fn memories(&self, query: &MemoryQuery) -> Result<Vec<Memory>> {
         let mut found: Vec<Memory> =
-            self.asked().memories.iter().filter(|m| matches(query, m)).cloned().collect();
+            self.asked().memories.iter().rev().filter(|m| matches(query, m)).cloned().collect();
         found.sort_by_key(|m| std::cmp::Reverse(m.created_at));
         found.truncate(query.limit as usize);
         Ok(found)

@@ -1,6 +1,8 @@
 //! When a reflection happens, and what it stores.
 
-use galatea_core::{Clock, Derived, Error, FinishedTurn, Memory, MemoryKind, Settings, Verdict};
+use galatea_core::{
+    Clock, Content, Derived, Error, FinishedTurn, Memory, MemoryId, MemoryKind, Settings, Verdict,
+};
 use serde_json::json;
 
 use crate::scene::{BOB, MARIA, Scene, someone};
@@ -343,6 +345,43 @@ async fn messages_that_no_model_can_read_are_passed_over() {
         say(&mut scene, 8);
     }
     assert_eq!(numbered, [8, 16, 24, 8]);
+}
+
+#[tokio::test]
+async fn an_answer_that_only_the_store_has_stands_behind_its_question() {
+    let mut scene = after(0);
+    scene.agent.settings = Settings::from_pairs([("REFLECTION_INTERVAL", 1)]);
+    let own = scene.agent.identity.entity();
+    // Answers have the time of their questions.
+    let keep = |scene: &Scene, question: &Memory, answer: &str| {
+        let answer = Memory {
+            id: MemoryId::fresh(),
+            entity_id: own,
+            content: Content::text(answer),
+            ..question.clone()
+        };
+        scene.double.tables().memories.extend([question.clone(), answer.clone()]);
+        answer
+    };
+    let question = scene.message_by(MARIA, "I live in Berlin");
+    let answer = keep(&scene, &question, "answer one");
+    scene.recent.extend([question.into(), answer.into()]);
+    scene.message = scene.message_by(MARIA, "I like tea");
+    keep(&scene, &scene.message, "answer two");
+    scene.message.content.text = "I like tea, and a picture".into();
+    scene.model.enqueue("{}");
+    reflects(&scene).await.unwrap();
+    let asked = scene.model.requests().last().unwrap().messages[0].text();
+    let lines: Vec<&str> = asked.lines().skip(1).collect();
+    assert_eq!(
+        lines,
+        [
+            "m1 Maria: I live in Berlin",
+            "Eliza: answer one",
+            "m3 Maria: I like tea, and a picture",
+            "Eliza: answer two"
+        ]
+    );
 }
 
 #[tokio::test]
