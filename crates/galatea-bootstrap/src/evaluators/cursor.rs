@@ -1,10 +1,10 @@
 //! How far the reflections on a room have read, and what of it they have not learnt yet.
 
-use galatea_core::{EntityId, Error, ErrorKind, Memory, MemoryId, Timestamp};
+use galatea_core::{EntityId, Error, ErrorKind, Memory, MemoryId, Timestamp, model::LIMIT_CODE};
 use serde::{Deserialize, Serialize};
 
-/// Failures that the messages may be to blame for, after which they are passed over.
-const MOST_FAILURES: u32 = 3;
+/// Attempts after which messages that may be to blame are passed over.
+const MOST_ATTEMPTS: u32 = 3;
 
 /// The end of what the last reflection on a room read. A time alone does not say it: Telegram's
 /// times are whole seconds, so two questions may be equally old.
@@ -26,8 +26,9 @@ pub(crate) struct Unlearnt {
     from: Option<Box<ReflectionCursor>>,
     /// The id of the first fact that it stores: if that is stored, all of it is.
     fact: MemoryId,
-    /// Failures that the messages may be to blame for.
-    failures: u32,
+    /// Attempts to learn from these messages, this one included. Those for whose failure the
+    /// messages are not to blame do not count.
+    attempts: u32,
 }
 
 impl ReflectionCursor {
@@ -57,13 +58,14 @@ impl ReflectionCursor {
     }
 
     /// The same, of a reflection that began to read at `from` and has learnt nothing yet. `last` is
-    /// the one before it, whose failures count on if its messages are read again.
+    /// the one before it, whose attempts count on if its messages are read again. The attempt is
+    /// counted before it is made, so that one that ends in a panic or at a deadline counts, too.
     #[must_use]
     pub(crate) fn unlearnt(self, from: Option<&Self>, last: Option<&Self>, fact: MemoryId) -> Self {
         let from = from.map(|from| Box::new(from.clone().learnt()));
         let again = last.and_then(|last| last.unlearnt.as_ref()).filter(|last| last.from == from);
-        let failures = again.map_or(0, |last| last.failures);
-        Self { unlearnt: Some(Unlearnt { from, fact, failures }), ..self }
+        let attempts = again.map_or(0, |last| last.attempts) + 1;
+        Self { unlearnt: Some(Unlearnt { from, fact, attempts }), ..self }
     }
 
     /// The same, once all was learnt or passed over.
@@ -72,24 +74,26 @@ impl ReflectionCursor {
         Self { unlearnt: None, ..self }
     }
 
-    /// What to store after a failure: nothing if the messages are not to blame. If they may be, it
-    /// is counted, and after [`MOST_FAILURES`] the messages are passed over.
-    pub(crate) fn failed(&self, error: &Error) -> Option<Self> {
-        let unlearnt = self.unlearnt.as_ref()?;
-        if !may_be_due_to_content(error.kind()) {
-            return None;
-        }
-        let failures = unlearnt.failures + 1;
-        let counted = Unlearnt { failures, ..unlearnt.clone() };
-        Some(Self { unlearnt: (failures < MOST_FAILURES).then_some(counted), ..self.clone() })
+    /// What to store after a failure for which the messages are not to blame: the attempt does not
+    /// count. None if they may be.
+    pub(crate) fn uncounted(&self, error: &Error) -> Option<Self> {
+        let unlearnt = self.unlearnt.clone()?;
+        let attempts = unlearnt.attempts.saturating_sub(1);
+        (!may_be_due_to_content(error))
+            .then(|| Self { unlearnt: Some(Unlearnt { attempts, ..unlearnt }), ..self.clone() })
     }
 
-    /// Whether a reflection has not ended, or has failed.
-    pub(crate) fn is_unlearnt(&self) -> bool {
-        self.unlearnt.is_some()
+    /// Attempts to learn from the messages that are read again.
+    pub(crate) fn attempts(&self) -> u32 {
+        self.unlearnt.as_ref().map_or(0, |unlearnt| unlearnt.attempts)
     }
 
-    /// The fact that is stored if such a reflection ended in a crash behind its commit.
+    /// Whether the messages are to be passed over.
+    pub(crate) fn is_hopeless(&self) -> bool {
+        self.attempts() >= MOST_ATTEMPTS
+    }
+
+    /// The fact that is stored if a reflection ended in a crash behind its commit.
     pub(crate) fn first_fact(&self) -> Option<MemoryId> {
         self.unlearnt.as_ref().map(|unlearnt| unlearnt.fact)
     }
@@ -115,12 +119,18 @@ impl ReflectionCursor {
     }
 }
 
-/// Whether the same question may fail again whatever the model's service does.
-fn may_be_due_to_content(kind: ErrorKind) -> bool {
-    matches!(
-        kind,
-        ErrorKind::Invalid | ErrorKind::TooLong | ErrorKind::Unsupported | ErrorKind::Unexpected
-    )
+/// Whether the same question may fail again whatever the model's service does. A limit of money or
+/// tokens says nothing of the question: the model was not asked.
+fn may_be_due_to_content(error: &Error) -> bool {
+    error.code() != Some(LIMIT_CODE)
+        && matches!(
+            error.kind(),
+            ErrorKind::Invalid
+                | ErrorKind::TooLong
+                | ErrorKind::Unsupported
+                | ErrorKind::Unexpected
+                | ErrorKind::Timeout
+        )
 }
 
 #[cfg(test)]
@@ -140,25 +150,35 @@ mod tests {
     }
 
     #[test]
-    fn what_failed_is_read_again_until_the_messages_are_to_blame() {
+    fn what_was_not_learnt_is_read_again_until_the_messages_are_to_blame() {
         let fact = MemoryId::fresh();
         let first = ReflectionCursor { at: Timestamp(6), ..ReflectionCursor::default() };
         let end = ReflectionCursor { at: Timestamp(9), ..ReflectionCursor::default() };
-        let begun = end.clone().unlearnt(Some(&first), Some(&first), fact);
-        assert_eq!(ReflectionCursor::from_stored(&json!(begun)), Some(begun.clone()));
-        assert_eq!((begun.begin(), begun.first_fact()), (Some(&first), Some(fact)));
-        assert_eq!(begun.failed(&Error::new(ErrorKind::Unavailable, "overloaded")), None);
-
-        let mut last = begun;
-        let broken = Error::unexpected("holds no JSON");
-        for _ in 1..MOST_FAILURES {
-            let failed = last.failed(&broken).unwrap();
-            last = end.clone().unlearnt(failed.begin(), Some(&failed), fact);
-            assert!(last.is_unlearnt());
+        let mut last = end.clone().unlearnt(Some(&first), Some(&first), fact);
+        assert_eq!(ReflectionCursor::from_stored(&json!(last)), Some(last.clone()));
+        assert_eq!((last.begin(), last.first_fact()), (Some(&first), Some(fact)));
+        for attempts in 2..=MOST_ATTEMPTS {
+            assert!(!last.is_hopeless());
+            last = end.clone().unlearnt(last.begin(), Some(&last), fact);
+            assert_eq!((last.attempts(), last.begin()), (attempts, Some(&first)));
         }
-        let passed = last.failed(&broken).unwrap();
-        assert_eq!((passed.begin(), passed.is_unlearnt()), (Some(&end), false));
-        let anew = end.clone().unlearnt(passed.begin(), Some(&passed), fact);
-        assert!(anew.failed(&broken).unwrap().is_unlearnt(), "later messages count anew");
+        assert!(last.is_hopeless());
+        let anew = end.clone().unlearnt(Some(&end), Some(&last.learnt()), fact);
+        assert_eq!(anew.attempts(), 1, "later messages count anew");
+    }
+
+    #[test]
+    fn a_failure_without_blame_does_not_count() {
+        let begun = ReflectionCursor::default().unlearnt(None, None, MemoryId::fresh());
+        let spent = Error::invalid("used up").with_code(LIMIT_CODE);
+        let outages = [ErrorKind::Unavailable, ErrorKind::RateLimited, ErrorKind::Unauthorized];
+        for error in outages.map(|kind| Error::new(kind, "down")).iter().chain([&spent]) {
+            let stored = begun.uncounted(error).unwrap();
+            assert_eq!((stored.attempts(), stored.first_fact()), (0, begun.first_fact()));
+        }
+        let blamed = [ErrorKind::Invalid, ErrorKind::Unexpected, ErrorKind::Timeout];
+        for error in blamed.map(|kind| Error::new(kind, "holds no JSON")) {
+            assert_eq!(begun.uncounted(&error), None);
+        }
     }
 }

@@ -4,7 +4,7 @@
 use async_trait::async_trait;
 use galatea_core::{
     Evaluator, EvaluatorUse, Event, FinishedTurn, Memory, MemoryId, MemoryKind, Relationship,
-    RelationshipId, Result, Turn, Variable,
+    RelationshipId, Result, Timestamp, Turn, Variable,
     fact::is_merged,
     kill_point,
     model::Tier,
@@ -19,7 +19,7 @@ use super::{
     lesson::Tie,
     people::People,
     question,
-    talk::{self, Talk},
+    talk::{self, MESSAGES, Talk},
 };
 use crate::{
     fact::{consolidate::consolidate, view},
@@ -68,34 +68,52 @@ impl Evaluator for Reflection {
     async fn evaluate(&self, finished: &FinishedTurn<'_>) -> Result<()> {
         let turn = finished.turn;
         let Some(interval) = interval(turn)? else { return Ok(()) };
-        let Some((talk, cursor)) = due(&self.0, turn, interval).await? else { return Ok(()) };
-        let Err(error) = self.learn(turn, talk, &cursor).await else { return Ok(()) };
-        if let Some(failed) = cursor.failed(&error) {
-            if !failed.is_unlearnt() {
-                tracing::warn!(room = %turn.room.id, error = %error.report(), "reflections on the same messages failed again and again; nothing is learnt from these messages");
+        let Some((mut talk, cursor)) = due(&self.0, turn, interval).await? else { return Ok(()) };
+        let until = turn.now().plus(PATIENCE);
+        let learnt = match self.learn(turn, &mut talk, &cursor, until).await {
+            Ok(learnt) => learnt,
+            Err(error) => {
+                if let Some(cursor) = cursor.uncounted(&error) {
+                    store(&self.0, turn, cursor).await?;
+                }
+                return Err(error);
             }
-            store(&self.0, turn, failed).await?;
+        };
+        // What follows is done at most once: the messages are offered to no further reflection.
+        if learnt.facts {
+            consolidate(&self.0, turn, until).await?;
         }
-        Err(error)
+        for tie in learnt.ties.iter().take(MOST_TIES) {
+            relate(turn, &talk, tie, &self.0).await?;
+        }
+        Ok(())
     }
+}
+
+/// What a reflection learnt.
+struct Learnt {
+    /// Whether facts were stored or replaced.
+    facts: bool,
+    /// Not stored yet.
+    ties: Vec<Tie>,
 }
 
 impl Reflection {
     /// Learns from a conversation. Its messages are offered to no further reflection once the facts
-    /// are stored. What follows is done at most once.
+    /// are stored.
     async fn learn(
         &self,
         turn: &Turn<'_>,
-        mut talk: Talk,
+        talk: &mut Talk,
         cursor: &ReflectionCursor,
-    ) -> Result<()> {
+        until: Timestamp,
+    ) -> Result<Learnt> {
         let model = turn.models.text(Tier::TextSmall);
         let agent = turn.agent.identity.id();
-        let known = nearest(turn, &talk).await?;
+        let known = nearest(turn, talk).await?;
         talk.know(&turn.agent.character.name, &known);
         let started = turn.now();
-        let asked =
-            question::ask(&talk, model.as_ref(), &known, &turn.agent.zone, started.plus(PATIENCE));
+        let asked = question::ask(talk, model.as_ref(), &known, &turn.agent.zone, until);
         let (asked, shown_from) = asked.await?;
         turn.events.publish(Event::ModelUsed {
             agent,
@@ -107,26 +125,20 @@ impl Reflection {
         });
         let lesson = asked.value;
         let members = turn.store.entities_in_room(turn.room.id).await?;
-        let people = People::new(turn, &talk, &members);
-        let mut change = apply::change(turn, &talk, &people, &known, shown_from, &lesson.facts);
+        let people = People::new(turn, talk, &members);
+        let mut change = apply::change(turn, talk, &people, &known, shown_from, &lesson.facts);
         if let Some(id) = cursor.first_fact() {
             apply::name_first(&mut change, id);
         }
         change.restored = parts_of_replaced(turn, &known, &change).await?;
-        let changes = change != DerivedChange::default();
-        if changes {
+        let facts = change != DerivedChange::default();
+        if facts {
             self.0.learn(turn);
             turn.store.change_derived(agent, &change).await?;
         }
         kill_point("reflection.after");
         store(&self.0, turn, cursor.clone().learnt()).await?;
-        if changes {
-            consolidate(&self.0, turn, started.plus(PATIENCE)).await?;
-        }
-        for tie in lesson.ties.iter().take(MOST_TIES) {
-            relate(turn, &talk, tie, &self.0).await?;
-        }
-        Ok(())
+        Ok(Learnt { facts, ties: lesson.ties })
     }
 }
 
@@ -204,8 +216,14 @@ async fn due(
     {
         last = last.map(ReflectionCursor::learnt);
     }
+    if last.as_ref().is_some_and(ReflectionCursor::is_hopeless) {
+        tracing::warn!(room = %turn.room.id, "reflections on the same messages failed again and again; nothing is learnt from these messages");
+        last = last.map(ReflectionCursor::learnt);
+    }
     let begin = last.as_ref().and_then(ReflectionCursor::begin);
-    let talk = Talk::since(turn, begin).await?;
+    // After a failure fewer are read: they may be too many for the time that the model takes.
+    let most = MESSAGES >> last.as_ref().map_or(0, ReflectionCursor::attempts);
+    let talk = Talk::since(turn, begin, most).await?;
     let messages = talk.messages.iter().map(AsRef::as_ref);
     let end = ReflectionCursor::of(messages, turn.agent.identity.entity());
     let cursor = end.unlearnt(begin, last.as_ref(), MemoryId::fresh());

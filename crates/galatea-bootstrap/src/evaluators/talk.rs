@@ -12,7 +12,7 @@ use crate::fact::plain;
 
 /// Maximum number of messages read. A busy room is reflected on after 24 turns
 /// ([`galatea_core::EvaluatorUse::WhenQuiet`]).
-const MESSAGES: u32 = 96;
+pub(super) const MESSAGES: u32 = 96;
 /// Messages of the last reflection that are shown again, so that the first new one is understood.
 /// Nothing is learnt from them again.
 const SHOWN_AGAIN: usize = 8;
@@ -28,8 +28,12 @@ pub(super) struct Talk {
 }
 
 impl Talk {
-    /// What was said after `last`, and a little before it.
-    pub(super) async fn since(turn: &Turn<'_>, last: Option<&ReflectionCursor>) -> Result<Self> {
+    /// What was said after `last`, the newest `most` messages of it, and a little before them.
+    pub(super) async fn since(
+        turn: &Turn<'_>,
+        last: Option<&ReflectionCursor>,
+        most: u32,
+    ) -> Result<Self> {
         let at_hand = of_turn(turn).map(|memory| memory.created_at).min();
         let covered = last.is_some_and(|last| at_hand.is_some_and(|oldest| oldest <= last.since()));
         let mut messages: Vec<Arc<Memory>> = Vec::new();
@@ -46,9 +50,11 @@ impl Talk {
         let current = turn.merged.iter().chain([turn.message]).cloned().map(Arc::new);
         merge(&mut messages, turn.recent.iter().cloned().chain(current));
         let is_new = |memory: &Arc<Memory>| last.is_none_or(|last| last.is_new(memory));
-        let first_new = messages.iter().position(is_new).unwrap_or(messages.len());
+        let fresh = messages.iter().enumerate().rev().filter(|(_, memory)| is_new(memory));
+        let fresh = fresh.take(usize::try_from(most).unwrap_or(usize::MAX));
+        let new: HashSet<MemoryId> = fresh.clone().map(|(_, memory)| memory.id).collect();
+        let first_new = fresh.last().map_or(messages.len(), |(at, _)| at);
         messages.drain(..first_new.saturating_sub(SHOWN_AGAIN));
-        let new = messages.iter().filter(|memory| is_new(memory)).map(|memory| memory.id).collect();
         let (name, own) = (&turn.agent.character.name, turn.agent.identity.entity());
         let people = messages.iter().rev().map(AsRef::as_ref);
         let others = Speakers::of_messages(name, people.filter(|memory| memory.entity_id != own));

@@ -53,6 +53,8 @@ pub(crate) struct Tables {
     pub(crate) usage: Vec<UsageRow>,
     /// How storing embeddings ends.
     pub(crate) stores_embeddings: Ending,
+    /// Whether storing relationships fails.
+    pub(crate) refuses_relationships: bool,
     /// Storing embeddings waits for a permit.
     pub(crate) held: Option<Arc<Semaphore>>,
 }
@@ -295,6 +297,9 @@ impl EmbeddingStore for Double {
 impl RelationshipStore for Double {
     async fn save_relationship(&self, relationship: &Relationship) -> Result<()> {
         let mut tables = self.asked();
+        if tables.refuses_relationships {
+            return Err(Error::unexpected("a relationship cannot be stored"));
+        }
         tables.relationships.retain(|r| {
             (r.source_entity_id, r.target_entity_id)
                 != (relationship.source_entity_id, relationship.target_entity_id)

@@ -1,9 +1,15 @@
 //! When a reflection happens, and what it stores.
 
 use galatea_core::{
-    Clock, Content, Derived, Error, FinishedTurn, Memory, MemoryId, MemoryKind, Settings, Verdict,
+    Clock, Content, Derived, Error, ErrorKind, FinishedTurn, Memory, MemoryId, MemoryKind, Models,
+    Settings, Verdict, model::LIMIT_CODE,
 };
+use galatea_testkit::models::ScriptedModel;
 use serde_json::json;
+use std::{
+    panic::{AssertUnwindSafe, catch_unwind},
+    sync::Arc,
+};
 
 use crate::scene::{BOB, MARIA, Scene, someone};
 
@@ -200,7 +206,7 @@ async fn a_small_model_learns_from_what_it_takes() {
         );
         scene.recent.push(memory.into());
     }
-    scene.model.enqueue_result(Err(Error::new(galatea_core::ErrorKind::TooLong, "too long")));
+    scene.model.enqueue_result(Err(Error::new(ErrorKind::TooLong, "too long")));
     scene.model.enqueue("{}");
     reflects(&scene).await.unwrap();
     let asked: Vec<String> =
@@ -311,40 +317,91 @@ async fn a_model_that_fails_is_not_asked_again_with_every_message() {
 #[tokio::test]
 async fn messages_of_a_reflection_that_failed_are_read_by_the_next_one() {
     let mut scene = after(8);
-    let down = || Err(Error::new(galatea_core::ErrorKind::Unavailable, "overloaded"));
-    // An outage does not count as a failed attempt, however long it takes.
-    for _ in 0..5 {
-        scene.model.enqueue_result(down());
+    let down = || Error::new(ErrorKind::Unavailable, "overloaded");
+    let spent = || Error::invalid("used up").with_code(LIMIT_CODE);
+    // Neither an outage nor a spent budget counts as a failed attempt, however long it takes.
+    for error in [down(), down(), down(), spent(), spent(), spent()] {
+        scene.model.enqueue_result(Err(error));
         assert!(reflects(&scene).await.is_err());
         say(&mut scene, 8);
     }
     scene.model.enqueue(LESSON);
     reflects(&scene).await.unwrap();
-    let asked = scene.model.requests().last().unwrap().messages[0].text();
-    let numbered = asked.lines().filter(|line| line.starts_with('m')).count();
-    assert_eq!(numbered, 48, "{asked}");
+    assert_eq!(numbered(&scene), 56);
     assert_eq!(facts(&scene).len(), 2);
 
     say(&mut scene, 8);
     scene.model.enqueue("{}");
     reflects(&scene).await.unwrap();
+    assert_eq!(numbered(&scene), 8, "what was learnt is not read again");
+}
+
+/// The messages that the model was last asked about.
+fn numbered(scene: &Scene) -> usize {
     let asked = scene.model.requests().last().unwrap().messages[0].text();
-    let numbered = asked.lines().filter(|line| line.starts_with('m')).count();
-    assert_eq!(numbered, 8, "what was learnt is not read again: {asked}");
+    asked.lines().filter(|line| line.starts_with('m')).count()
 }
 
 #[tokio::test]
 async fn messages_that_no_model_can_read_are_passed_over() {
+    for kind in [ErrorKind::Unexpected, ErrorKind::Timeout] {
+        let mut scene = after(8);
+        let mut read = Vec::new();
+        for _ in 0..4 {
+            scene.model.enqueue_result(Err(Error::new(kind, "down")));
+            assert!(reflects(&scene).await.is_err());
+            read.push(numbered(&scene));
+            say(&mut scene, 8);
+        }
+        assert_eq!(read, [8, 16, 24, 8]);
+    }
+}
+
+#[test]
+fn messages_that_lead_to_a_panic_are_passed_over() {
+    let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
     let mut scene = after(8);
-    let mut numbered = Vec::new();
-    for _ in 0..4 {
-        scene.model.enqueue_result(Err(Error::unexpected("down")));
-        assert!(reflects(&scene).await.is_err());
-        let asked = scene.model.requests().last().unwrap().messages[0].text();
-        numbered.push(asked.lines().filter(|line| line.starts_with('m')).count());
+    let answers = scene.models.clone();
+    scene.models = Models::of_text(Arc::new(ScriptedModel::answering(|_| panic!("a fault"))));
+    for _ in 0..3 {
+        let reflection = AssertUnwindSafe(|| runtime.block_on(reflects(&scene)));
+        assert!(catch_unwind(reflection).is_err());
         say(&mut scene, 8);
     }
-    assert_eq!(numbered, [8, 16, 24, 8]);
+    scene.models = answers;
+    scene.model.enqueue("{}");
+    runtime.block_on(reflects(&scene)).unwrap();
+    assert_eq!(numbered(&scene), 8);
+}
+
+#[tokio::test]
+async fn a_model_that_is_too_slow_for_many_messages_learns_from_fewer() {
+    let mut scene = after(96);
+    for read in [96, 48] {
+        scene.model.enqueue_result(Err(Error::new(ErrorKind::Timeout, "too slow")));
+        assert!(reflects(&scene).await.is_err());
+        assert_eq!(numbered(&scene), read);
+        say(&mut scene, 8);
+    }
+    for read in [24, 8] {
+        scene.model.enqueue("{}");
+        reflects(&scene).await.unwrap();
+        assert_eq!(numbered(&scene), read);
+        say(&mut scene, 8);
+    }
+}
+
+#[tokio::test]
+async fn a_fault_behind_the_commit_is_not_the_messages_fault() {
+    let mut scene = after(8);
+    scene.double.tables().refuses_relationships = true;
+    for _ in 0..2 {
+        scene.model.enqueue(r#"{"relationships":[{"from":"Maria","to":"Bob","tags":["friend"]}]}"#);
+        let error = reflects(&scene).await.unwrap_err();
+        assert!(error.to_string().contains("cannot be stored"), "{error}");
+        assert_eq!(numbered(&scene), 8);
+        say(&mut scene, 8);
+    }
 }
 
 #[tokio::test]
