@@ -1,11 +1,12 @@
 //! Commands, and the actions with the same effect.
 
 use galatea_core::{
-    ChannelType, MemoryId, ParticipantState, RemoteId, Role, RoomRef, WorldRef, WorldSync,
+    ChannelType, MemoryId, ParticipantState, RemoteId, Role, RoomRef, Timestamp, WorldRef,
+    WorldSync,
     store::{InboxState, MemoryQuery},
 };
-use galatea_testkit::models::ScriptedModel;
-use std::sync::Arc;
+use galatea_testkit::{clock::ManualClock, models::ScriptedModel};
+use std::{sync::Arc, time::Duration};
 
 use crate::{
     house::{House, Plan, dm, group},
@@ -97,6 +98,54 @@ async fn reset_starts_afresh() {
         .map(|r| r.messages.iter().any(|m| m.text().contains("Rumpelstiltskin")))
         .collect();
     assert_eq!(knows, [true, true, false]);
+}
+
+#[tokio::test]
+async fn reset_hides_what_has_the_time_of_a_clock_that_is_ahead() {
+    let (clock, model) = (ManualClock::at(Timestamp(1_777_888_800_000)), echo());
+    let house = Plan::new(Arc::clone(&model) as _).clock(clock.shared()).build().await;
+    let spot = dm("7");
+    // The machine's clock is three minutes ahead of the platform's; a press has the machine's time.
+    let (platform, machine) = (-180_000, 0);
+    for (ahead, text) in [
+        (platform, "hello"),
+        (machine, "my name is Rumpelstiltskin"),
+        (24 * 3_600_000, "an import from tomorrow"),
+        (platform, "/reset"),
+        (platform, "who am I?"),
+        (platform, "and who are you?"),
+    ] {
+        if text == "who am I?" {
+            clock.advance(Duration::from_secs(200));
+        }
+        let at = Timestamp(house.clock.now().0 + ahead);
+        house.receive(vec![spot.message(at, &format!("7-{text}"), text)]).await;
+        house.quiet().await;
+        clock.advance(Duration::from_secs(1));
+    }
+    let last: Vec<String> =
+        model.requests().pop().unwrap().messages.iter().map(|m| m.text()).collect();
+    let has = |text: &str| last.iter().any(|message| message.contains(text));
+    assert!(!has("hello") && !has("Rumpelstiltskin"), "{last:?}");
+    assert!(has("who am I?") && has("and who are you?"), "{last:?}");
+}
+
+#[tokio::test]
+async fn reset_does_not_hide_what_waits_behind_it() {
+    let (clock, model) = (ManualClock::at(Timestamp(1_777_888_800_000)), echo());
+    let house = Plan::new(Arc::clone(&model) as _).clock(clock.shared()).build().await;
+    let spot = dm("7");
+    // The machine's clock is ahead of the platform's.
+    let said = |number: i64, text: &str| {
+        let at = Timestamp(house.clock.now().0 - 60_000 + 1_000 * number);
+        spot.message(at, &format!("7-{number}"), text)
+    };
+    house.receive(vec![said(1, "/reset"), said(2, "who am I?")]).await;
+    house.quiet().await;
+    house.receive(vec![said(3, "and who are you?")]).await;
+    house.quiet().await;
+    let last = model.requests().pop().unwrap();
+    assert!(last.messages.iter().any(|message| message.text().contains("who am I?")), "{last:?}");
 }
 
 #[tokio::test]

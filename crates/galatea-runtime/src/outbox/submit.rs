@@ -159,11 +159,11 @@ impl Outbox {
 /// Two clocks that keep time differ by less.
 const CLOCKS_DIFFER: Duration = Duration::from_secs(60);
 
-/// The time of a message that answers none. Its Room has the times of its platform's clock: where
-/// its newest message is of this minute by either clock, the message stands behind that one.
+/// The time of a message that answers none. Its Room has the times of its platform's clock: the
+/// message has that of the Room's newest if that is later than this process's clock, or of the last
+/// minute by it. Otherwise the Room was quiet, or the clocks differ; the message has the time now.
 fn time_of(newest: Option<Timestamp>, now: Timestamp) -> Timestamp {
-    let near = |at: &Timestamp| at.since(now).max(now.since(*at)) <= CLOCKS_DIFFER;
-    newest.filter(near).unwrap_or(now)
+    newest.filter(|at| now.since(*at) <= CLOCKS_DIFFER).unwrap_or(now)
 }
 
 #[cfg(test)]
@@ -171,11 +171,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_message_stands_behind_the_newest_of_this_minute_by_either_clock() {
+    fn a_message_stands_behind_the_newest_of_this_minute_and_behind_later_ones() {
         let now = Timestamp(1_000_000);
         let of = |newest: i64| time_of(Some(Timestamp(newest)), now).0;
         assert_eq!([of(1_003_000), of(997_000)], [1_003_000, 997_000]);
-        assert_eq!([of(900_000), of(2_000_000)], [1_000_000, 1_000_000]);
+        assert_eq!([of(900_000), of(2_000_000)], [1_000_000, 2_000_000]);
         assert_eq!(time_of(None, now), now);
     }
 }

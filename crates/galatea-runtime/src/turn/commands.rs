@@ -7,7 +7,8 @@ pub(super) mod link;
 mod memory;
 
 use galatea_core::{
-    COMMANDS, Content, ParticipantState, Result, Role, Store, Turn, speakers,
+    COMMANDS, Content, MemoryKind, ParticipantState, Result, Role, Store, Timestamp, Turn,
+    speakers,
     store::{MemoryQuery, RequestedChange},
     world,
 };
@@ -39,9 +40,7 @@ pub(crate) async fn run(engine: &Engine, turn: &Turn<'_>) -> Result<Done> {
         }
         "reset" => {
             let mut metadata = Map::new();
-            // By the clock of the messages, and just behind the command.
-            let after = turn.message.created_at.0.saturating_add(1);
-            metadata.insert("resetAt".into(), json!(after));
+            metadata.insert("resetAt".into(), json!(reset_at(engine, turn).await?));
             Done {
                 reply: Content::text(
                     "Done. I start this conversation afresh; what was said before is not shown to me any more.",
@@ -66,6 +65,24 @@ pub(crate) async fn run(engine: &Engine, turn: &Turn<'_>) -> Result<Done> {
         "block" | "unblock" => say(block::run(turn, store, name == "unblock", args).await?),
         _ => say(help(turn)),
     })
+}
+
+/// Where the conversation begins afresh: just behind the command, and behind what was said before it
+/// but has a later time, since it has the machine's: a button that was pressed, for example, and its
+/// answer. What waits for its own turn was said after the command.
+async fn reset_at(engine: &Engine, turn: &Turn<'_>) -> Result<Timestamp> {
+    let command = turn.message.created_at;
+    let behind = |at: Timestamp| Timestamp(at.0.saturating_add(1));
+    let query = MemoryQuery {
+        since: Some(command),
+        before: Some(behind(turn.now())),
+        ..MemoryQuery::new(turn.agent.identity.id(), engine.limits.conversation)
+            .room(turn.room.id)
+            .kind(MemoryKind::Messages)
+    };
+    let later = engine.store.memories(&query).await?;
+    let newest = later.iter().find(|memory| !engine.claims.contains(&memory.id));
+    Ok(behind(newest.map_or(command, |memory| memory.created_at)))
 }
 
 fn switch(turn: &Turn<'_>, state: Option<ParticipantState>, text: &str) -> Done {
