@@ -28,6 +28,7 @@ pub(crate) struct Unlearnt {
     fact: MemoryId,
     /// Attempts to learn from these messages, this one included. Those for whose failure the
     /// messages are not to blame do not count.
+    #[serde(default)]
     attempts: u32,
 }
 
