@@ -9,7 +9,7 @@ use crate::{
     Database,
     change::{Change, Write},
     convert::{from_json, to_json},
-    dialect::{Dialects, Value, values},
+    dialect::{Dialects, Statement, Value, values},
 };
 
 /// What expired before the latest moment a reader named goes with the next write, so the table
@@ -50,14 +50,10 @@ impl CacheStore for Database {
         value: &Json,
         expires: Option<Timestamp>,
     ) -> Result<()> {
-        let now = self.0.cache_now.load(Ordering::Relaxed);
         let mut values = values![agent.0, key];
         values.push(Value::Json(Some(to_json(value)?)));
         values.push(expires.map(|at| at.0).into());
-        let statements = vec![EXPIRE.with(values![now]), SAVE.with(values)];
-        let mut change = Change::default();
-        change.push(Write::Other { statements, counted: None })?;
-        self.write(change).await.map(drop)
+        self.write_cache(SAVE.with(values)).await.map(drop)
     }
 
     async fn swap(
@@ -76,10 +72,22 @@ impl CacheStore for Database {
                 SWAP.with(values)
             }
         };
-        Ok(self.write_one(statement).await? > 0)
+        Ok(self.write_cache(statement).await? > 0)
     }
 
     async fn forget(&self, agent: AgentId, key: &str) -> Result<()> {
         self.write_one(FORGET.with(values![agent.0, key])).await.map(drop)
+    }
+}
+
+impl Database {
+    /// Commits a statement, and before it removes what has expired: how many rows the statement
+    /// touched.
+    async fn write_cache(&self, statement: Statement) -> Result<u64> {
+        let now = self.0.cache_now.load(Ordering::Relaxed);
+        let statements = vec![EXPIRE.with(values![now]), statement];
+        let mut change = Change::default();
+        change.push(Write::Other { statements, counted: None })?;
+        Ok(self.write(change).await?.first().copied().unwrap_or(0))
     }
 }

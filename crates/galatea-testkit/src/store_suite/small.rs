@@ -93,6 +93,12 @@ pub async fn cached_values_expire(store: Arc<dyn Store>) {
 pub async fn a_cached_value_is_swapped_by_one_of_two(store: Arc<dyn Store>) {
     let (agent, other) = (AgentId::fresh(), AgentId::fresh());
     let (first, second) = (json!([{"path": "a", "b": 1.5}]), json!(["ü\n", null]));
+    // A value that has expired is none.
+    store.cache(agent, "brief", &first, Some(Timestamp(100))).await.unwrap();
+    assert!(!store.swap(agent, "brief", None, &second).await.unwrap());
+    assert_eq!(store.cached(agent, "brief", Timestamp(100)).await.unwrap(), None);
+    assert!(store.swap(agent, "brief", None, &second).await.unwrap());
+    assert_eq!(store.cached(agent, "brief", Timestamp(101)).await.unwrap(), Some(second.clone()));
     assert!(store.swap(agent, "k", None, &first).await.unwrap());
     assert!(!store.swap(agent, "k", None, &second).await.unwrap());
     let seen = store.cached(agent, "k", Timestamp(0)).await.unwrap();
