@@ -4,6 +4,7 @@
 //! Pure and total: no input makes it fail or panic. What had to be mended is named in
 //! [`Parsed::repairs`], so that `explain` can show it.
 
+mod amid;
 mod coerce;
 mod envelope;
 mod json;
@@ -13,6 +14,7 @@ mod own_name;
 mod parse;
 mod plain;
 mod respond;
+mod shape;
 mod tag;
 #[cfg(test)]
 mod tests;

@@ -48,6 +48,8 @@ pub(super) struct Draft {
     pub(super) text: Option<String>,
     pub(super) actions: Vec<(String, Value)>,
     pub(super) providers: Vec<String>,
+    /// Names of called tools that do not exist.
+    pub(super) unknown: Vec<String>,
     /// Arguments that stand beside the actions.
     pub(super) params: Value,
     /// It ends, without an end, in its last action.
@@ -88,6 +90,7 @@ impl Draft {
         self.actions.extend(other.actions);
         self.actions.truncate(MAX_ACTIONS);
         self.providers.extend(other.providers);
+        self.unknown.extend(other.unknown);
         if self.params.is_null() {
             self.params = other.params;
         }
@@ -144,10 +147,7 @@ pub(super) fn from_object(map: &Map<String, Value>, names: &Names<'_>) -> Draft 
     }
     let mut draft = Draft {
         thought: get(map, &THOUGHT).and_then(text_of).filter(|t| !t.trim().is_empty()),
-        text: TEXT
-            .iter()
-            .find_map(|key| get(map, &[key]).and_then(text_of))
-            .filter(|t| !t.trim().is_empty()),
+        text: words_of(map).filter(|t| !t.trim().is_empty()),
         params: get(map, &PARAMS).cloned().map_or(Value::Null, parsed_if_json),
         ..Draft::default()
     };
@@ -175,6 +175,13 @@ pub(super) fn from_object(map: &Map<String, Value>, names: &Names<'_>) -> Draft 
         add_providers(&mut draft, providers);
     }
     draft
+}
+
+fn words_of(map: &Map<String, Value>) -> Option<String> {
+    let said =
+        |map: &Map<String, Value>| TEXT.iter().find_map(|key| get(map, &[key]).and_then(text_of));
+    // `"text": {"content": "hello"}`
+    said(map).or_else(|| get(map, &["text"]).and_then(Value::as_object).and_then(said))
 }
 
 fn text_of(value: &Value) -> Option<String> {

@@ -40,6 +40,11 @@ impl<'a> Names<'a> {
             .or_else(|| self.by_part(name))
     }
 
+    /// Whether `name` is the own name of a known action.
+    pub(super) fn has(&self, name: &str) -> bool {
+        self.all().any(|known| same(known, name))
+    }
+
     fn all(&self) -> impl Iterator<Item = &'a str> {
         self.0.iter().map(|docs| docs.name.as_str()).chain(ALWAYS)
     }

@@ -77,6 +77,11 @@ fn candidates(body: &str) -> impl Iterator<Item = Candidate> + '_ {
     })
 }
 
+/// Whether what follows a bracket begins with a key of a plan.
+pub(super) fn begins_like_plan(rest: &str) -> bool {
+    matches!(first_key(rest), FirstKey::Ours)
+}
+
 enum FirstKey {
     Ours,
     Torn,

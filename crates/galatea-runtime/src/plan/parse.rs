@@ -8,7 +8,7 @@ use serde_json::{Map, Value};
 use std::sync::Arc;
 
 use super::{
-    coerce,
+    amid, coerce,
     envelope::{self, Draft},
     json,
     names::{self, Names},
@@ -19,6 +19,8 @@ use super::{
     },
     whole, xml,
 };
+
+const UNKNOWN_TOOL: &str = "call of an unknown tool dropped";
 
 /// Reads a model's answer to a prompt that asks for an answer of this form.
 ///
@@ -34,18 +36,26 @@ pub fn parse(answer: &TextAnswer, known_actions: &[Arc<ActionDocs>], form: Answe
         AnswerForm::Envelope => read(thinking.rest, &names, &mut repairs),
         AnswerForm::JsonOrWords | AnswerForm::Words => {
             whole::read(thinking.rest, form, &names, &mut repairs)
+                .or_else(|| {
+                    let asked = form == AnswerForm::JsonOrWords;
+                    let draft = asked.then(|| amid::read(thinking.rest, &names, &mut repairs))?;
+                    draft.map(|draft| (PlanFormat::Json, draft))
+                })
                 .unwrap_or_else(|| (PlanFormat::Plain, words(thinking.rest, &mut repairs)))
         }
     };
     if is_cut(answer.finish) && draft.torn {
         drop_torn(&mut draft, &names, &mut repairs);
     }
-    let mut unknown = Vec::new();
+    let mut unknown = std::mem::take(&mut draft.unknown);
+    if !unknown.is_empty() {
+        repairs.note(UNKNOWN_TOOL);
+    }
     if !answer.tool_calls.is_empty() {
         let written_as_plan = format != PlanFormat::Plain;
         format = PlanFormat::ToolCalls;
         let calls = whole_calls(answer, &names, &mut repairs);
-        unknown = read_calls(calls, &names, &mut draft, written_as_plan, &mut repairs);
+        unknown.extend(read_calls(calls, &names, &mut draft, written_as_plan, &mut repairs));
     }
     draft.prepend_thought(thinking.thought);
     let plan = settle(draft, &names, known_actions, &mut repairs);
@@ -162,7 +172,7 @@ fn read_calls(
             }
             (Some(name), _) => name,
             (None, _) => {
-                repairs.note("call of an unknown tool dropped");
+                repairs.note(UNKNOWN_TOOL);
                 unknown.push(call.name.clone());
                 continue;
             }

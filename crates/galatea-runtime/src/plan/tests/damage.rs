@@ -3,8 +3,8 @@
 use proptest::prelude::*;
 use serde_json::Value;
 
-use super::{called, cut, read, render};
-use crate::plan::{MAX_ACTIONS, MAX_ANSWER, MAX_PROVIDERS, Parsed, parse_should_respond};
+use super::{called, cut, read, read_as, render};
+use crate::plan::{AnswerForm, MAX_ACTIONS, MAX_ANSWER, MAX_PROVIDERS, Parsed, parse_should_respond};
 
 /// Pieces of every format, put together without sense.
 fn rubble() -> impl Strategy<Value = String> {
@@ -86,6 +86,7 @@ proptest! {
     fn rubble_never_breaks_it(text in rubble(), name in rubble(), arguments in rubble()) {
         sound(&read(&text))?;
         sound(&cut(&text))?;
+        sound(&read_as(AnswerForm::JsonOrWords, &text))?;
         sound(&called(&text, &[("REPLY", arguments.as_str()), (name.as_str(), text.as_str())]))?;
         parse_should_respond(&text);
     }
@@ -166,8 +167,13 @@ fn hostile_repetition_ends() {
         "<response><text>a</text></response>",
         "{'text':'\"",
         "</think>",
+        "\n{\"thought\":1,",
+        "\n[{",
         "<thought>",
         "x<think>",
+        "x<think>a b</think>",
+        "\n<think>",
+        "`<think>",
         "{\"actions\":[",
         "{\"text\":\"a\", \"",
     ];
@@ -182,8 +188,10 @@ fn hostile_repetition_ends() {
             "{\"actions\":",
             "{'a':",
         ] {
-            let parsed = read(&format!("{front}{text}"));
-            assert!(parsed.plan.actions.iter().all(|a| a.params.is_object()));
+            for form in [AnswerForm::Envelope, AnswerForm::JsonOrWords] {
+                let parsed = read_as(form, &format!("{front}{text}"));
+                assert!(parsed.plan.actions.iter().all(|a| a.params.is_object()));
+            }
         }
         called("", &[("REPLY", &format!("{{{text}"))]);
         parse_should_respond(&text);

@@ -64,11 +64,100 @@ fn a_whole_answer_in_the_shape_of_a_plan_is_one() {
 }
 
 #[test]
+fn the_words_of_a_plan_in_a_code_block_may_have_code_blocks() {
+    for text in [
+        "```json\n{\"thought\":\"secret\",\"text\":\"Use:\\n```sh\\nls\\n```\\ndone\",\"actions\":[\"REPLY\"]}\n```",
+        "```json\n{\"thought\":\"secret\",\"text\":\"Use:\n```sh\nls\n```\ndone\",\"actions\":[\"REPLY\"]}\n```",
+        "```xml\n<response><thought>secret</thought><text>Use:\n```sh\nls\n```\ndone</text></response>\n```",
+    ] {
+        for form in FORMS {
+            let parsed = read_as(form, text);
+            assert_eq!(parsed.plan.text, "Use:\n```sh\nls\n```\ndone", "{form:?} {text}");
+            assert_eq!(names(&parsed), ["REPLY"]);
+        }
+    }
+    let two = "```xml\n<response><text>a</text></response>\n```\nor\n```xml\n<response><text>b</text></response>\n```";
+    assert_eq!(read_as(AnswerForm::Words, two).plan.text, two);
+}
+
+/// The prompt asked for a plan, so one that is not of the exact shape is read, too. Where tools are
+/// the provider's own, it is JSON that a person asked for.
+#[test]
+fn where_json_was_asked_for_a_plan_may_have_other_keys_and_words_around_it() {
+    let plan = r#"{"thought":"secret","actions":["MUTE_ROOM"],"text":"hello"}"#;
+    for (text, actions) in [
+        (r#"{"thought":"secret","actions":["REPLY"],"text":"hello","emotion":"calm"}"#.into(), 1),
+        (r#"{"actions":["REPLY"],"text":"hello","emotion":"calm"}"#.into(), 1),
+        (r#"{"thought":"secret","reply":"hello"}"#.into(), 1),
+        (r#"{"thought":"secret","message":"hello"}"#.into(), 1),
+        (r#"{"thought":"secret","response":{"text":"hello"}}"#.into(), 1),
+        (r#"{"thought":"secret","answer":"hello"}"#.into(), 1),
+        (r#"[{"thought":"secret","actions":["REPLY"],"text":"hello"}]"#.into(), 1),
+        (format!("Sure!\n{plan}"), 1),
+        (format!("Sure! {plan}"), 1),
+        (format!("{plan}\n\nI hope this helps."), 1),
+        (format!("Sure!\n```json\n{plan}\n```\nI hope this helps."), 1),
+        (format!("{plan}\n{}", r#"{"thought":"more","actions":["SEND_MESSAGE"]}"#), 2),
+    ] {
+        let parsed = read_as(AnswerForm::JsonOrWords, &text);
+        assert_eq!(parsed.plan.text, "hello", "{text}");
+        assert_eq!((parsed.format, names(&parsed).len()), (PlanFormat::Json, actions), "{text}");
+        assert_eq!(read_as(AnswerForm::Words, &text).plan.text, text);
+    }
+}
+
+#[test]
+fn json_that_a_person_asked_for_is_no_plan_where_plans_are_json() {
+    for text in [
+        r#"{"reasoning":"6 times 7","answer":"42"}"#,
+        r#"{"device":"tv","action":"mute room","level":3}"#,
+        "[\n{\"quote\":\"a\",\"thought\":\"b\"},\n{\"quote\":\"c\",\"thought\":\"d\"}\n]",
+        "Here:\n{\"rows\": [\n{\"thought\": \"a\", \"text\": \"b\"}\n]}",
+        "A plan is {\"thought\": \"a\", \"text\": \"b\"} and nothing else.",
+        "Like this:\n{\"text\": \"hello\", \"actions\": [\"REPLY\"]}",
+    ] {
+        assert_eq!(read_as(AnswerForm::JsonOrWords, text).plan.text, text);
+    }
+}
+
+#[test]
+fn a_plan_whose_words_are_an_object_does_not_show_its_thought() {
+    for form in FORMS {
+        let of = |text: &str| read_as(form, &format!(r#"{{"thought":"secret","text":{text}}}"#));
+        assert_eq!(of(r#"{"content":"hello"}"#).plan.text, "hello");
+        assert!(!of(r#"{"parts":[1]}"#).usable, "it is asked for again");
+    }
+}
+
+#[test]
+fn an_unknown_call_in_a_list_is_named() {
+    for form in FORMS {
+        let parsed = read_as(
+            form,
+            r#"[{"name":"MUTE_ROOM","arguments":{}},{"name":"LAUNCH","arguments":{"at":1}}]"#,
+        );
+        assert_eq!(
+            (names(&parsed), parsed.unknown.as_slice()),
+            (vec!["MUTE_ROOM"], ["LAUNCH".to_owned()].as_slice())
+        );
+        let none = r#"[{"name":"LAUNCH","arguments":{"at":1}}]"#;
+        assert_eq!(read_as(form, none).plan.text, none);
+    }
+}
+
+#[test]
 fn words_alone_are_a_plan_only_where_json_was_asked_for() {
     let text = r#"{"text":"hello"}"#;
     assert_eq!(read_as(AnswerForm::Words, text).plan.text, text);
     assert_eq!(read_as(AnswerForm::JsonOrWords, text).plan.text, "hello");
-    for torn in ["{", "{\"thought\": \"hm", "```json\n{\"te", "```json", "<think>and on"] {
+    for torn in [
+        "{",
+        "{\"thought\": \"hm",
+        "{\"thought\": \"hm\", \"emotion\": \"ca",
+        "```json\n{\"te",
+        "```json",
+        "<think>and on",
+    ] {
         let answer =
             TextAnswer { text: torn.into(), finish: Finish::Length, ..TextAnswer::default() };
         let parsed = parse(&answer, &known(), AnswerForm::JsonOrWords);
