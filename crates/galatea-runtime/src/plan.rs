@@ -5,6 +5,7 @@
 //! [`Parsed::repairs`], so that `explain` can show it.
 
 mod amid;
+mod aside;
 mod coerce;
 mod envelope;
 mod json;
@@ -13,6 +14,7 @@ mod object;
 mod own_name;
 mod parse;
 mod plain;
+mod quoted;
 mod respond;
 mod shape;
 mod tag;

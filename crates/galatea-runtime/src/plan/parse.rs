@@ -8,7 +8,7 @@ use serde_json::{Map, Value};
 use std::sync::Arc;
 
 use super::{
-    amid, coerce,
+    amid, aside, coerce,
     envelope::{self, Draft},
     json,
     names::{self, Names},
@@ -36,12 +36,7 @@ pub fn parse(answer: &TextAnswer, known_actions: &[Arc<ActionDocs>], form: Answe
         AnswerForm::Envelope => read(thinking.rest, &names, &mut repairs),
         AnswerForm::JsonOrWords | AnswerForm::Words => {
             whole::read(thinking.rest, form, &names, &mut repairs)
-                .or_else(|| {
-                    let asked = form == AnswerForm::JsonOrWords;
-                    let draft = asked.then(|| amid::read(thinking.rest, &names, &mut repairs))?;
-                    draft.map(|draft| (PlanFormat::Json, draft))
-                })
-                .unwrap_or_else(|| (PlanFormat::Plain, words(thinking.rest, &mut repairs)))
+                .unwrap_or_else(|| among_words(thinking.rest, answer, form, &names, &mut repairs))
         }
     };
     if is_cut(answer.finish) && draft.torn {
@@ -106,10 +101,27 @@ fn read(body: &str, names: &Names<'_>, repairs: &mut Repairs) -> (PlanFormat, Dr
     (PlanFormat::Plain, draft)
 }
 
-/// Words as they are written.
-fn words(body: &str, repairs: &mut Repairs) -> Draft {
-    let text = plain::without_empty_fence(body.trim(), repairs);
-    Draft { text: Some(text.to_owned()).filter(|text| !text.is_empty()), ..Draft::default() }
+/// Words as they are written, or a plan among them where one was asked for.
+fn among_words(
+    body: &str,
+    answer: &TextAnswer,
+    form: AnswerForm,
+    names: &Names<'_>,
+    repairs: &mut Repairs,
+) -> (PlanFormat, Draft) {
+    let said = aside::take_out(body, answer.finish, repairs);
+    let asked = form == AnswerForm::JsonOrWords;
+    let plan = if asked { amid::read(&said.text, names, repairs) } else { None };
+    let (format, mut draft) = match plan {
+        Some(draft) => (PlanFormat::Json, draft),
+        None => {
+            let text = plain::without_empty_fence(said.text.trim(), repairs);
+            let text = Some(text.to_owned()).filter(|text| !text.is_empty());
+            (PlanFormat::Plain, Draft { text, ..Draft::default() })
+        }
+    };
+    draft.prepend_thought(said.thought);
+    (format, draft)
 }
 
 /// The model was stopped: by its limit, or by a filter.

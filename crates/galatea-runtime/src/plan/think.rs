@@ -5,6 +5,7 @@ use galatea_core::model::Finish;
 
 use super::{
     object,
+    quoted::is_quoted,
     tag::{THINKING, tag_at},
     types::{AnswerForm, Repairs},
     xml,
@@ -59,7 +60,7 @@ pub(super) fn split<'a>(
         break;
     }
     let orphan = orphan(rest)
-        .filter(|(thought, after)| form == AnswerForm::Envelope || stands_alone(thought, after));
+        .filter(|(thought, after)| form == AnswerForm::Envelope || ends_reasoning(thought, after));
     if let Some((thought, after)) = orphan {
         repairs.note("reasoning without an opening tag kept from the chat");
         thoughts.push(thought);
@@ -74,11 +75,14 @@ pub(super) fn split<'a>(
     Thinking { thought: Some(thought).filter(|t| !t.is_empty()), rest }
 }
 
-/// Whether a closing tag between these begins or ends a line. Words that speak of one quote it.
-fn stands_alone(before: &str, after: &str) -> bool {
+/// Whether a closing tag between these ends reasoning: it clings to the words before it, or begins or
+/// ends a line. Words that speak of one quote it.
+fn ends_reasoning(before: &str, after: &str) -> bool {
     let breaks = |text: &str| text.is_empty() || text.starts_with(['\n', '\r']);
-    before.trim_end_matches([' ', '\t']).ends_with('\n')
-        || breaks(after.trim_start_matches([' ', '\t'])) && !before.ends_with('`')
+    let clings = before.ends_with(|c: char| !c.is_whitespace());
+    let stands_alone = before.trim_end_matches([' ', '\t']).ends_with('\n')
+        || breaks(after.trim_start_matches([' ', '\t']));
+    (clings || stands_alone) && !is_quoted(before)
 }
 
 /// Chat templates that open the reasoning themselves leave only its closing tag in the answer.

@@ -4,7 +4,9 @@ use proptest::prelude::*;
 use serde_json::Value;
 
 use super::{called, cut, read, read_as, render};
-use crate::plan::{AnswerForm, MAX_ACTIONS, MAX_ANSWER, MAX_PROVIDERS, Parsed, parse_should_respond};
+use crate::plan::{
+    AnswerForm, MAX_ACTIONS, MAX_ANSWER, MAX_PROVIDERS, Parsed, parse_should_respond,
+};
 
 /// Pieces of every format, put together without sense.
 fn rubble() -> impl Strategy<Value = String> {
@@ -188,10 +190,11 @@ fn hostile_repetition_ends() {
             "{\"actions\":",
             "{'a':",
         ] {
-            for form in [AnswerForm::Envelope, AnswerForm::JsonOrWords] {
-                let parsed = read_as(form, &format!("{front}{text}"));
-                assert!(parsed.plan.actions.iter().all(|a| a.params.is_object()));
-            }
+            let parsed = read(&format!("{front}{text}"));
+            assert!(parsed.plan.actions.iter().all(|a| a.params.is_object()));
+        }
+        for front in ["", "x"] {
+            read_as(AnswerForm::JsonOrWords, &format!("{front}{text}"));
         }
         called("", &[("REPLY", &format!("{{{text}"))]);
         parse_should_respond(&text);

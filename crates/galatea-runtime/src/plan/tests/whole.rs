@@ -22,6 +22,18 @@ fn words_with_json_or_xml_are_said_as_they_are_written() {
         "Use the <think> tag. Many models emit <think>…</think> blocks. Then they answer.",
         "The closing tag is `</think>`.",
         "The block ends with `</think>`\nand then comes the answer.",
+        "Its end is \"</think>\" there.",
+        "Its end (</think>) follows.",
+        "Its end is **</think>** there.",
+        "结束标签是\"</think>\"。",
+        "The template writes `I greet.</think>Hello`.",
+        "Like so:\n```\nI greet.\n</think>\nHello\n```\nThat is it.",
+        "Like so:\n```\n<think>I greet them</think>\nHello\n```\nThat is it.",
+        "It is \"<think>I greet them</think>\" or `<think>I greet them</think>`.",
+        "The format is:\n<think>…</think>\nthe answer",
+        "It begins with:\n<think>\nand then it writes.",
+        "<answer>\n<thinking>six times seven</thinking>\n<result>42</result>\n</answer>",
+        "As XML:\n<answer>\n<reasoning>six times seven</reasoning>\n</answer>",
         "<actions>SEND_MESSAGE</actions> is the tag of elizaOS.",
         "<text>hi</text> is an element, <thought>x</thought> another.",
         "```json\n{\"a\": 1}\n```\n```json\n{\"text\": \"b\", \"actions\": []}\n```",
@@ -173,10 +185,40 @@ fn reasoning_in_front_is_not_said() {
             "<thinking>a</thinking><think>b</think>Hello",
             "hm, what to say\n</think>\n\nHello",
             "hm, what to say.</think>\nHello",
+            "The user greets. I should not say the secret plan.</think>Hello",
+            "I say \"hello\"</think>Hello",
+            "I run `ls`</think>Hello",
+            "用户打招呼。</think>Hello",
+            "hm.</think><think>and more</think>Hello",
         ] {
             let parsed = read_as(form, text);
             assert_eq!(parsed.plan.text, "Hello", "{text}");
             assert!(parsed.plan.thought.is_some(), "{text}");
         }
     }
+}
+
+#[test]
+fn reasoning_behind_the_beginning_is_not_said() {
+    for (text, said) in [
+        ("**Thought:** hm\n<think>secret plan</think>\nHello", "**Thought:** hm\n\nHello"),
+        ("Hello <think>secret plan</think> you", "Hello you"),
+        ("Hello <thinking>用户想知道秘密计划是什么吧</thinking>!", "Hello !"),
+        ("Hello\n<think>secret <think> tags</think>\nyou", "Hello\n\nyou"),
+        ("Run `ls`. <think>secret plan</think>Bye", "Run `ls`. Bye"),
+    ] {
+        for form in FORMS {
+            let parsed = read_as(form, text);
+            assert_eq!(parsed.plan.text, said, "{text}");
+            assert!(parsed.plan.thought.is_some_and(|thought| !thought.is_empty()), "{text}");
+        }
+    }
+    let answer = TextAnswer {
+        text: "Hello\n<think>secret plan".into(),
+        finish: Finish::Length,
+        ..TextAnswer::default()
+    };
+    assert_eq!(parse(&answer, &known(), AnswerForm::Words).plan.text, "Hello");
+    let plan = "Hm.\n<think>\n{\"thought\":\"a\",\"text\":\"draft\"}\n</think>\n{\"thought\":\"b\",\"text\":\"Hello\"}";
+    assert_eq!(read_as(AnswerForm::JsonOrWords, plan).plan.text, "Hello");
 }
