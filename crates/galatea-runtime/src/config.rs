@@ -129,7 +129,7 @@ pub const ANSWER_TTL_MINUTES: Variable = Variable::new(
 )
 .or("10");
 /// What a room reads when no model answers.
-pub const MODEL_NOTICE: Variable = Variable::new("MODEL_NOTICE", "What a room reads when no model answers, once in ten minutes; none says nothing.")
+pub const MODEL_NOTICE: Variable = Variable::new("MODEL_NOTICE", "What a room reads when no model answers, once in ten minutes; none says nothing. A text of your own is read, too, where the model's filter withholds an answer; unset, the room then reads that the model does not answer this.")
     .or("Sorry, I cannot think right now: my language model does not answer. Please try again in a few minutes.");
 /// What happens to a send whose outcome stays unknown.
 pub const DELIVERY_WHEN_UNSURE: Variable = Variable::new(

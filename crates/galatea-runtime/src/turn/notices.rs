@@ -4,6 +4,8 @@ use galatea_core::{Error, RoomId, Timestamp};
 use moka::sync::Cache;
 use std::time::Duration;
 
+use crate::config::MODEL_NOTICE;
+
 /// At most one failure notice per Room and so long.
 const PAUSE: Duration = Duration::from_secs(600);
 /// Rooms of which it is known when they last read a failure notice.
@@ -11,7 +13,7 @@ const ROOMS: u64 = 4096;
 
 /// Code of the error for an answer that the model's filter withheld.
 pub(super) const WITHHELD_CODE: &str = "GAL-MODEL-WITHHELD";
-/// What a Room reads then.
+/// What a Room reads then, unless the operator configured a text.
 const WITHHELD: &str = "Sorry, my language model does not answer this.";
 
 /// Failure notices of an agent, and when each Room last read one.
@@ -27,10 +29,13 @@ impl Notices {
     }
 
     /// The text for a Room in which the models gave no answer. One that was withheld would be
-    /// withheld again, so the Room does not read that it should try again.
+    /// withheld again, so the Room does not read that it should try again. A configured text stays:
+    /// it may be in another language.
     pub(super) fn of_models(&self, error: &Error) -> Option<&str> {
         let text = self.no_model.as_deref()?;
-        Some(if error.code() == Some(WITHHELD_CODE) { WITHHELD } else { text })
+        let is_default = MODEL_NOTICE.default == Some(text);
+        let withheld = error.code() == Some(WITHHELD_CODE);
+        Some(if withheld && is_default { WITHHELD } else { text })
     }
 
     /// Records that a notice for this Room was committed.
@@ -54,9 +59,11 @@ mod tests {
             let notices = Notices::new(text.map(str::to_owned));
             notices.of_models(&Error::unexpected("x").with_code(code)).map(str::to_owned)
         };
-        let later = Some("try again");
+        let later = MODEL_NOTICE.default;
         assert_eq!(of("GAL-MODEL-CUT", later).as_deref(), later);
         assert_eq!(of(WITHHELD_CODE, later).as_deref(), Some(WITHHELD));
+        let own = Some("Bitte später noch einmal.");
+        assert_eq!(of(WITHHELD_CODE, own).as_deref(), own);
         assert_eq!(of(WITHHELD_CODE, None), None, "notices are off");
     }
 }
