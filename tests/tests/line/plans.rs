@@ -9,7 +9,8 @@ use galatea_testkit::models::ScriptedModel;
 use std::sync::Arc;
 
 use crate::{
-    house::{Plan, dm, group},
+    house::{Plan, character, dm, group},
+    models::prompt,
     plugins::{Wave, wave},
 };
 
@@ -167,4 +168,41 @@ async fn files_of_earlier_messages_do_not_fill_the_prompt() {
         prompt.contains("0-0 www") && prompt.contains(&"w".repeat(7_900)),
         "each with its beginning, the newest whole"
     );
+}
+
+fn with_template(model: &Arc<ScriptedModel>, template: &str) -> Plan {
+    let mut character = character("Eliza");
+    character.templates.insert("messageHandlerTemplate".into(), template.into());
+    Plan { character, ..Plan::new(Arc::clone(model) as _) }
+}
+
+#[tokio::test]
+async fn a_template_is_given_the_results_of_actions() {
+    let xml = |actions: &str, text: &str| {
+        format!("<response><actions>{actions}</actions><text>{text}</text></response>")
+    };
+    let model = Arc::new(ScriptedModel::new());
+    model.enqueue(xml("WAVE", "Sure, done."));
+    model.enqueue(xml("REPLY", "I cannot wave."));
+    let house =
+        with_template(&model, "Answer as {{agentName}}.").plugin(wave(Wave::Fails)).build().await;
+    house.say(&dm("7"), "wave").await;
+    house.quiet().await;
+    assert_eq!(house.platform.texts("7"), ["I cannot wave."]);
+    let requests = model.requests();
+    assert!(prompt(&requests[0]).ends_with("Answer as Eliza."));
+    assert!(
+        prompt(&requests[1])
+            .contains("Answer as Eliza.\n\n# What you have just done\n- WAVE failed: ")
+    );
+}
+
+#[tokio::test]
+async fn the_answer_to_the_built_in_prompt_is_words_where_the_template_is_broken() {
+    let words = r#"Send this: {"text":"hello","actions":["REPLY"]}"#;
+    let model = Arc::new(ScriptedModel::saying(words));
+    let house = with_template(&model, "{{ broken").build().await;
+    house.say(&dm("7"), "show me JSON").await;
+    house.quiet().await;
+    assert_eq!(house.platform.texts("7"), [words]);
 }

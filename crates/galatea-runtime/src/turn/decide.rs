@@ -10,7 +10,7 @@ use std::sync::Arc;
 use super::{
     fit::{self, Draft, Fitted},
     notices::WITHHELD_CODE,
-    prompt,
+    prompt::{self, Prompt},
     window::Windows,
 };
 use crate::plan::{self, Parsed, RespondDecision};
@@ -39,12 +39,16 @@ pub(crate) async fn decide(
     verdict: &mut Verdict,
 ) -> Result<Parsed> {
     let model = turn.models.text(Tier::TextLarge);
+    let prompt = Prompt::of(turn, model.info());
+    if !results.is_empty() && !prompt.tells_results() {
+        return Err(Error::new(ErrorKind::Unsupported, "a script reads no results of actions"));
+    }
     let mut last = None;
     // A report of results has words of ours in its place.
     let asks = if results.is_empty() { ASKS } else { 1 };
     for ask in 0..asks {
         let draft = || {
-            let mut draft = prompt::draft(turn, turn.state, model.info(), results);
+            let mut draft = prompt.draft(turn, model.info(), results);
             if ask > 0 {
                 remind(&mut draft);
             }
@@ -54,7 +58,7 @@ pub(crate) async fn decide(
         if is_withheld(&answer) {
             return Err(withheld());
         }
-        let form = prompt::form(turn, model.info());
+        let form = prompt.form(model.info());
         let mut parsed = plan::parse(&answer, &turn.catalog.actions, form);
         plan::take_name_off(
             &mut parsed,

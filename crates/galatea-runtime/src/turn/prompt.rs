@@ -35,37 +35,78 @@ pub(crate) const SILENT: &[&str] = &["IGNORE", "NONE"];
 /// Names of a character's template for an answer.
 const MESSAGE_HANDLER: [&str; 2] = ["messageHandlerTemplate", "messageHandler"];
 
-/// Drafts the prompt for one decision. `results` are what actions of this turn have done so far.
-pub(super) fn draft(turn: &Turn<'_>, state: &State, info: &ModelInfo, results: &[String]) -> Draft {
-    if info.scripted {
-        let messages = conversation::bare(turn);
-        return Draft { waiting: 1, messages, ..Draft::default() };
-    }
-    if let Some(template) = template(turn.agent, &MESSAGE_HANDLER) {
-        match render(template, state, turn) {
-            Ok(prompt) => return rendered(turn, prompt),
+/// What the model reads for one decision.
+pub(super) enum Prompt {
+    /// The messages alone, for a script.
+    Bare,
+    /// A character's own template, rendered.
+    Template(String),
+    /// The built-in one.
+    BuiltIn,
+}
+
+impl Prompt {
+    /// The prompt of this turn for this model.
+    pub(super) fn of(turn: &Turn<'_>, info: &ModelInfo) -> Self {
+        if info.scripted {
+            return Self::Bare;
+        }
+        let Some(template) = template(turn.agent, &MESSAGE_HANDLER) else { return Self::BuiltIn };
+        match render(template, turn.state, turn) {
+            Ok(prompt) => Self::Template(prompt),
             Err(error) => {
-                tracing::warn!(error = %error, "the character's messageHandlerTemplate cannot be rendered; the built-in prompt is used")
+                tracing::warn!(error = %error, "the character's messageHandlerTemplate cannot be rendered; the built-in prompt is used");
+                Self::BuiltIn
             }
         }
     }
-    // The same tools as in the previous call, also if the model only reports what they did: a
-    // request without them would share no prefix with any other.
-    let tools = if info.tools { tools(turn) } else { Vec::new() };
-    let RenderedConversation { messages, waiting } = conversation::render(turn);
-    let sections = sections(turn, state, info, results);
-    Draft { sections, messages, waiting, pace: pace(turn), tools: tools.into() }
+
+    /// Whether it has a place for what actions have done.
+    pub(super) fn tells_results(&self) -> bool {
+        !matches!(self, Self::Bare)
+    }
+
+    /// The form of the answer that it asks for.
+    pub(super) fn form(&self, info: &ModelInfo) -> AnswerForm {
+        match self {
+            Self::Bare | Self::Template(_) => AnswerForm::Envelope,
+            Self::BuiltIn if info.tools => AnswerForm::Words,
+            Self::BuiltIn => AnswerForm::JsonOrWords,
+        }
+    }
+
+    /// Its draft. `results` are what actions of this turn have done so far.
+    pub(super) fn draft(&self, turn: &Turn<'_>, info: &ModelInfo, results: &[String]) -> Draft {
+        match self {
+            Self::Bare => {
+                let messages = conversation::bare(turn);
+                Draft { waiting: 1, messages, ..Draft::default() }
+            }
+            Self::Template(prompt) => {
+                let mut draft = rendered(turn, prompt.clone());
+                if !results.is_empty() {
+                    draft.messages.push(ChatMessage::user(what_was_done(results)));
+                    draft.waiting += 1;
+                }
+                draft
+            }
+            Self::BuiltIn => {
+                // The same tools as in the previous call, also if the model only reports what they
+                // did: a request without them would share no prefix with any other.
+                let tools = if info.tools { tools(turn) } else { Vec::new() };
+                let RenderedConversation { messages, waiting } = conversation::render(turn);
+                let sections = sections(turn, turn.state, info, results);
+                Draft { sections, messages, waiting, pace: pace(turn), tools: tools.into() }
+            }
+        }
+    }
 }
 
-/// The form of the answer that [`draft`] asks for.
-pub(super) fn form(turn: &Turn<'_>, info: &ModelInfo) -> AnswerForm {
-    if info.scripted || template(turn.agent, &MESSAGE_HANDLER).is_some() {
-        AnswerForm::Envelope
-    } else if info.tools {
-        AnswerForm::Words
-    } else {
-        AnswerForm::JsonOrWords
-    }
+fn what_was_done(results: &[String]) -> String {
+    let done = results.join("\n");
+    format!(
+        "# What you have just done\n{done}\nTell the conversation about it in plain words, as far as it concerns them. Do nothing else now."
+    )
 }
 
 /// How often this conversation asks the model, by its recent messages.
@@ -166,12 +207,7 @@ fn sections(turn: &Turn<'_>, state: &State, info: &ModelInfo, results: &[String]
             .map(|(name, fragment)| passing(name, fragment.text.trim().to_owned(), false)),
     );
     if !results.is_empty() {
-        let done = results.join("\n");
-        sections.push(passing(
-            "what was done",
-            format!("# What you have just done\n{done}\nTell the conversation about it in plain words, as far as it concerns them. Do nothing else now."),
-            true,
-        ));
+        sections.push(passing("what was done", what_was_done(results), true));
     }
     if !turn.merged.is_empty() {
         sections.push(passing(
