@@ -105,6 +105,7 @@ impl Chain {
             let asked_at = self.clock.now();
             match link.model.generate(&wish, &on_piece).await {
                 Ok(mut answer) => {
+                    answer.text_actions |= wish.tools.len() < request.tools.len();
                     let passed = failures.passed_over(&self.links[..at]);
                     if !passed.is_empty() {
                         tracing::warn!(

@@ -83,7 +83,8 @@ impl TextModel for Toolless {
                 outcome => return outcome,
             }
         }
-        self.inner.generate(&without_tools(request), on_text).await
+        let answer = self.inner.generate(&without_tools(request), on_text).await?;
+        Ok(TextAnswer { text_actions: true, ..answer })
     }
 }
 
@@ -117,7 +118,11 @@ mod tests {
             refusals: Arc::default(),
             clock: clock.shared(),
         };
-        let ask = async || model.generate(&with_tool(), &|_| {}).await.unwrap().text;
+        let ask = async || {
+            let answer = model.generate(&with_tool(), &|_| {}).await.unwrap();
+            assert!(answer.text_actions);
+            answer.text
+        };
         for (wait, requests) in [(0, 2), (3_599, 3), (1, 5)] {
             clock.advance(Duration::from_secs(wait));
             assert_eq!(ask().await, "yes");

@@ -170,6 +170,24 @@ async fn files_of_earlier_messages_do_not_fill_the_prompt() {
     );
 }
 
+/// A fallback model or one that refuses tools reads of the actions in its instructions, and
+/// answers with the JSON that they ask for.
+#[tokio::test]
+async fn an_answer_whose_actions_were_asked_for_in_the_text_is_a_plan() {
+    let plan = r#"{"thought":"Ann annoys me","text":"hello"}"#;
+    let words = r#"{"text":"hello"}"#;
+    for (text_actions, answer, said) in
+        [(true, words, "hello"), (true, plan, "hello"), (false, words, words)]
+    {
+        let model = Arc::new(ScriptedModel::new());
+        model.enqueue_result(Ok(TextAnswer { text_actions, ..ScriptedModel::text(answer) }));
+        let house = Plan::new(model).build().await;
+        house.say(&dm("7"), "hi").await;
+        assert_eq!(house.platform.until_shown("7", 1).await, [said]);
+        house.quiet().await;
+    }
+}
+
 fn with_template(model: &Arc<ScriptedModel>, template: &str) -> Plan {
     let mut character = character("Eliza");
     character.templates.insert("messageHandlerTemplate".into(), template.into());

@@ -25,6 +25,10 @@ pub struct TextAnswer {
     /// is unknown.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub price: Option<Price>,
+    /// The model was not offered the request's tools: its instructions described them
+    /// ([`text_actions`](super::text_actions)). So the text may be the JSON object that they ask for.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub text_actions: bool,
 }
 
 /// Which link of a fallback chain answered, and why those before it did not.

@@ -281,10 +281,11 @@ async fn a_stand_in_without_tools_gets_none() {
         Err(fault())
     });
     let request = TextRequest { tools: vec![tool].into(), ..TextRequest::prompt(None, "hi") };
-    chain(vec![link(&first, "s", 1), link(&plain, "t", 2)], &Arc::default())
+    let answer = chain(vec![link(&first, "s", 1), link(&plain, "t", 2)], &Arc::default())
         .generate(&request, &|_| ())
         .await
         .unwrap();
+    assert!(answer.text_actions, "its instructions described the tools");
     assert_eq!((calls(&first), calls(&plain)), (1, 1));
 }
 

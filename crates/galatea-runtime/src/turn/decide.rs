@@ -13,7 +13,7 @@ use super::{
     prompt::{self, Prompt},
     window::Windows,
 };
-use crate::plan::{self, Parsed, RespondDecision};
+use crate::plan::{self, AnswerForm, Parsed, RespondDecision};
 
 /// Times a prompt that is too long is halved within one question: from 250,000 tokens to 4,000.
 const HALVINGS: u32 = 6;
@@ -58,7 +58,10 @@ pub(crate) async fn decide(
         if is_withheld(&answer) {
             return Err(withheld());
         }
-        let form = prompt.form(model.info());
+        let form = match prompt.form(model.info()) {
+            AnswerForm::Words if answer.text_actions => AnswerForm::JsonOrWords,
+            form => form,
+        };
         let mut parsed = plan::parse(&answer, &turn.catalog.actions, form);
         plan::take_name_off(
             &mut parsed,
