@@ -13,7 +13,7 @@ use crate::{
     change::{Change, Changed, Write},
     dialect::{Dialects, Statement, Value, values},
     doomed::{self, doom},
-    forgotten::{JOINED, forgotten},
+    forgotten::{JOINED, alone, forgotten},
     neighbour,
     plan::no_index,
     relationship,
@@ -56,6 +56,21 @@ const SENT: Dialects = Dialects {
     postgres: "UPDATE outbox SET body = 'null' WHERE agent_id = $1 AND state NOT IN ('pending', 'sending') \
                AND memory_id = ANY (ARRAY(SELECT id FROM doomed))",
 };
+/// An answer that is not sent yet is not sent any more. A part in flight may arrive; its outcome is not
+/// stored.
+macro_rules! unsent {
+    ($which:expr) => {
+        concat!(
+            "UPDATE outbox SET body = 'null', doubt = doubt OR state = 'sending', state = 'dead', error = 'the person had everything deleted' \
+             WHERE agent_id = $1 AND state IN ('pending', 'sending') AND ",
+            $which
+        )
+    };
+}
+const UNSENT: Dialects = Dialects {
+    sqlite: unsent!("memory_id IN (SELECT id FROM doomed)"),
+    postgres: unsent!("memory_id = ANY (ARRAY(SELECT id FROM doomed))"),
+};
 macro_rules! in_turns_of_the_person {
     () => {
         "turn_id IN (SELECT turn_id FROM inbox WHERE entity_id = $2 AND agent_id = $1 AND turn_id IS NOT NULL)"
@@ -67,13 +82,11 @@ const UNREMEMBERED: Dialects = Dialects::same(concat!(
     "UPDATE outbox SET body = 'null' WHERE agent_id = $1 AND state NOT IN ('pending', 'sending') AND CAST(body AS text) <> 'null' AND ",
     in_turns_of_the_person!()
 ));
-/// Of these, what is not sent yet is not sent any more, but for the answer of this turn. A part in
-/// flight may arrive; its outcome is not stored.
-const UNSENT: Dialects = Dialects::same(concat!(
-    "UPDATE outbox SET body = 'null', doubt = doubt OR state = 'sending', state = 'dead', error = 'the person had everything deleted' \
-     WHERE agent_id = $1 AND state IN ('pending', 'sending') AND memory_id IS NULL AND turn_id <> $3 AND ",
+/// Of these, what is not sent yet, but for the answer of this turn.
+const UNREMEMBERED_UNSENT: Dialects = Dialects::same(unsent!(concat!(
+    "memory_id IS NULL AND turn_id <> $3 AND ",
     in_turns_of_the_person!()
-));
+)));
 /// What is typed into an inbox row, and the verdict of one that waits. Rows without are not written.
 macro_rules! inbox_rows {
     ($envelope:literal, $verdict:literal, $has_words:literal) => {
@@ -132,10 +145,16 @@ const HELD: Dialects = Dialects {
         rooms!()
     ),
 };
-/// Direct Rooms are named after the person, and so are their Worlds unless they have other Rooms.
+/// Direct Rooms without other people are named after the person, and so are their Worlds unless they
+/// have other Rooms.
 macro_rules! direct {
     () => {
-        concat!("agent_id = $1 AND type IN ('DM', 'VOICE_DM') AND id IN ", rooms!())
+        concat!(
+            "agent_id = $1 AND type IN ('DM', 'VOICE_DM') AND id IN ",
+            rooms!(),
+            " AND ",
+            alone!("rooms.id")
+        )
     };
 }
 macro_rules! direct_worlds {
@@ -215,6 +234,7 @@ pub(crate) const WRITES: &[crate::dialect::Listed] = crate::dialect::listed![
     SENT,
     UNREMEMBERED,
     UNSENT,
+    UNREMEMBERED_UNSENT,
     INBOX,
     TASKS,
     NAMES,
@@ -242,8 +262,9 @@ pub(crate) fn push(
     let mut statements: Vec<Statement> = [TIES, HELD, WORLDS, ROOMS, DOOMED].map(with).into();
     statements.extend(neighbour::forget_words());
     statements.extend(doomed::unindex());
-    statements.extend([SENT, UNREMEMBERED].map(with));
-    statements.push(UNSENT.with(values![agent.0, entity.0, turn.0]));
+    // What was sent first: what is not sent any more is empty already.
+    statements.extend([SENT, UNREMEMBERED, UNSENT].map(with));
+    statements.push(UNREMEMBERED_UNSENT.with(values![agent.0, entity.0, turn.0]));
     statements.extend(doomed::remove(None));
     statements.extend(crate::index::keep());
     statements.extend([INBOX, TASKS, NAMES].map(with));
@@ -271,7 +292,7 @@ fn push_some(change: &mut Change, agent: AgentId, ids: &[MemoryId]) -> Result<()
     let mut statements = vec![with(SOME_DOOMED)];
     statements.extend(neighbour::forget_words());
     statements.extend(doomed::unindex());
-    statements.push(SENT.with(values![agent.0]));
+    statements.extend([SENT, UNSENT].map(|step| step.with(values![agent.0])));
     statements.extend([SOME_UNREMEMBERED, SOME_INBOX].map(with));
     statements.extend(doomed::remove(None));
     statements.extend(crate::index::keep());

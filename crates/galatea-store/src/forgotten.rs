@@ -3,13 +3,48 @@
 
 use crate::dialect::Dialects;
 
+/// Whether nobody but a person ($2) and the agent ($1) takes part in a Room.
+macro_rules! alone {
+    ($room:literal) => {
+        concat!(
+            "NOT EXISTS (SELECT 1 FROM participants p WHERE p.room_id = ",
+            $room,
+            " AND p.entity_id NOT IN ($1, $2))"
+        )
+    };
+}
+pub(crate) use alone;
+
+/// The text of a field of a JSON column in PostgreSQL. JSON with U+0000 cannot be looked into: there
+/// it is the first field of this name at any depth.
+macro_rules! text_of {
+    ($column:literal, $field:literal) => {
+        concat!(
+            "CASE WHEN position('\\u0000' IN ",
+            $column,
+            "::text) = 0 THEN ",
+            $column,
+            " ->> '",
+            $field,
+            "' ELSE substring(",
+            $column,
+            "::text FROM '\"",
+            $field,
+            "\":[[:space:]]*\"([^\"]*)\"') END"
+        )
+    };
+}
+pub(crate) use text_of;
+
 /// The memories of a person ($2) of an agent ($1), each with its place in the order in which they go.
 ///
 /// Answers are found in four ways: by their turn, which the person's inbox rows name; by the message
 /// of the person that they name (`inReplyTo`); by the turn of such an answer, since results of actions
-/// name no message; and by the direct Room of the person. Imported memories have no inbox rows. These
-/// rows stay, as with a deleted message: by them a replayed message is recognised, and the audit
-/// counts every message. Documents of a direct Room are the operator's.
+/// and messages for other Rooms name no message; and by the Room in which the person and the agent are
+/// alone. A direct Room may have several people (Discord's group DMs): there the answers to the others
+/// stay. Imported memories have no inbox rows. These rows stay, as with a deleted message: by them a
+/// replayed message is recognised, and the audit counts every message. Documents of a direct Room are
+/// the operator's.
 macro_rules! forgotten {
     (sqlite) => {
         crate::forgotten::forgotten!(
@@ -19,19 +54,22 @@ macro_rules! forgotten {
             "lower(hex(turn_id))"
         )
     };
-    // JSON with U+0000 cannot be looked into.
     (postgres) => {
         crate::forgotten::forgotten!(
-            "CASE WHEN m.metadata::text NOT LIKE '%\\u0000%' THEN m.metadata ->> 'turn' END",
-            "CASE WHEN m.content::text LIKE '%\"inReplyTo\"%' \
-               THEN substring(m.content::text FROM '\"inReplyTo\":[[:space:]]*\"([0-9a-fA-F]{8}-[0-9a-fA-F-]{27})\"')::uuid END",
+            crate::forgotten::text_of!("m.metadata", "turn"),
+            // An id that is malformed is no id: the cast would fail.
+            concat!(
+                "CASE WHEN m.content::text LIKE '%\"inReplyTo\"%' THEN substring(",
+                crate::forgotten::text_of!("m.content", "inReplyTo"),
+                " FROM '^[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12}$')::uuid END"
+            ),
             "mine.turn",
             "turn_id::text"
         )
     };
     // Whom an answer answers is looked up row by row, and results of actions are few: no plan depends
     // on how many messages the server takes a person to have.
-    ($turn:literal, $question:literal, $own_turn:literal, $inbox_turn:literal) => {
+    ($turn:expr, $question:expr, $own_turn:literal, $inbox_turn:literal) => {
         concat!(
             "(WITH said (id, room_id, type) AS (SELECT id, room_id, type FROM memories WHERE entity_id = $2 AND agent_id = $1), \
              own (id, room_id, type, turn, answers) AS MATERIALIZED (SELECT m.id, m.room_id, m.type, ",
@@ -43,10 +81,10 @@ macro_rules! forgotten {
                WHERE r.type IN ('DM', 'VOICE_DM', 'API') \
                AND (EXISTS (SELECT 1 FROM participants p WHERE p.room_id = r.id AND p.entity_id = $2) \
                  OR r.id IN (SELECT room_id FROM said WHERE type = 'messages')) \
-               AND (r.type <> 'API' OR NOT EXISTS (SELECT 1 FROM participants p WHERE p.room_id = r.id AND p.entity_id NOT IN ($1, $2)))) \
+               AND ", crate::forgotten::alone!("r.id"), ") \
              SELECT id, 2 AS place FROM said WHERE $1 <> $2 \
              UNION ALL SELECT mine.id, CASE WHEN mine.answers THEN 1 ELSE 0 END FROM own mine WHERE mine.answers \
-               OR (mine.type = 'action_result' AND mine.turn IN (SELECT a.turn FROM own a WHERE a.answers)) \
+               OR mine.turn IN (SELECT a.turn FROM own a WHERE a.answers) \
                OR (mine.type NOT IN ('documents', 'fragments') AND mine.room_id IN (SELECT id FROM direct)) \
                OR ",
             $own_turn,

@@ -93,7 +93,8 @@ macro_rules! store_suite {
             followers: an_embedding_goes_with_a_deleted_message_before_it, an_embedding_goes_with_an_edited_message_before_it,
                 an_embedding_goes_with_an_expired_message_before_it, an_embedding_goes_with_a_forgotten_message_before_it,
                 an_embedding_goes_with_the_message_it_was_made_with, an_embedding_of_words_that_are_gone_is_not_stored;
-            forgotten: most_of_a_person_goes_before_the_turn_that_forgets_them, imported_answers_to_a_person_are_forgotten;
+            forgotten: most_of_a_person_goes_before_the_turn_that_forgets_them, imported_answers_to_a_person_are_forgotten,
+                one_of_several_people_in_a_direct_room_is_forgotten, answers_are_found_in_any_json;
             leases: parts_are_shared_out, members_are_counted_by_group, events_reach_the_others, a_lease_ends_by_the_stores_clock, a_process_that_lost_a_part_commits_nothing,
                 a_process_that_lost_an_account_settles_only_what_was_sent, leaving_gives_everything_back,
                 unfinished_is_listed_by_part, the_oldest_unstarted_message_is_known;

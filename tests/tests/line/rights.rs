@@ -5,7 +5,7 @@ use galatea_core::{
     ChannelType, EntityRef, Incoming, IncomingEvent, MemoryId, RemoteId, Role, RoomRef, WorldRef,
     WorldSync,
     model::{Finish, TextAnswer, ToolCall},
-    store::InboxState,
+    store::{InboxState, MemoryQuery},
 };
 use galatea_store::{Database, SqliteOptions};
 use galatea_testkit::{clock::ManualClock, models::ScriptedModel};
@@ -178,6 +178,25 @@ async fn an_action_beyond_the_room_waits_for_its_requester_and_is_done_once() {
         steps.iter().any(|s| s.rule == "confirmation" && s.reason.contains("SEND_MESSAGE")),
         "{steps:?}"
     );
+}
+
+#[tokio::test]
+async fn what_was_said_elsewhere_for_a_person_is_forgotten_with_them() {
+    let house = house(says_elsewhere("Room -100-staff", "I am late")).await;
+    let admin = dm(ADMIN);
+    house.say(&admin, "tell the others that I am late").await;
+    house.platform.until("the message", |platform| !platform.texts("-100-staff").is_empty()).await;
+    house.quiet().await;
+    let own =
+        MemoryQuery { entity: Some(house.identity.entity()), ..MemoryQuery::new(house.agent, 50) };
+    let late = async || {
+        let said = house.store.memories(&own).await.unwrap();
+        said.into_iter().filter(|memory| memory.content.text.contains("late")).count()
+    };
+    assert_eq!(late().await, 1);
+    house.say(&admin, "/privacy forget me").await;
+    house.quiet().await;
+    assert_eq!(late().await, 0);
 }
 
 #[tokio::test]

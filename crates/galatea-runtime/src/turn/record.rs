@@ -136,6 +136,8 @@ impl<'a> RecordBuilder<'a> {
     pub(super) async fn add_elsewhere(&mut self, there: &Address, content: &Content) {
         let outbox = &self.engine.outbox;
         let mut memory = outbox.memory_elsewhere(there, content.clone(), self.stamp.at).await;
+        // By its turn it is found when the person who asked for it is forgotten.
+        memory.metadata.insert("turn".into(), json!(self.context.turn));
         // There it is another's: the person who asked for it speaks in it.
         memory.metadata.insert(TAINTED.into(), json!(true));
         if self.add_part_elsewhere(there, content, Some(memory.id)) {

@@ -47,7 +47,7 @@ const WHOLE_IN_SQLITE: &[(&str, &[&str])] = &[
     // It also reads the agent's summaries once, to find those of Worlds with a retention period.
     ("forget::DOOMED", &["inbox", "memories"]),
     ("forget::UNREMEMBERED", &["inbox"]),
-    ("forget::UNSENT", &["inbox"]),
+    ("forget::UNREMEMBERED_UNSENT", &["inbox"]),
     ("forget::WORLDS", &["worlds"]),
     ("forget::MEMORIES", &["inbox"]),
     ("room::MOVE", &["inbox", "outbox"]),

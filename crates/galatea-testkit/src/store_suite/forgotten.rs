@@ -4,7 +4,8 @@ use galatea_core::{
     ChannelType, DeliveryId, Derived, EntityId, Memory, MemoryId, MemoryKind, MemoryScope, RoomId,
     Store, Timestamp,
     store::{
-        DerivedChange, InboxEntry, InboxState, OutboxState, RequestedChange, Superseded, TurnRecord,
+        DerivedChange, InboxEntry, InboxState, NewDelivery, OutboxState, RequestedChange,
+        Superseded, TurnRecord,
     },
 };
 use serde_json::json;
@@ -20,7 +21,8 @@ fn fact(scene: Scene, text: &str, at: i64, sources: &[MemoryId]) -> Derived {
     Derived::new(memory, MemoryScope::World, sources.to_vec())
 }
 
-/// Messages in a room that is named after the person, each with its answer, and what was sent.
+/// Messages in a room that is named after the person, each with its answer, and what was sent or waits
+/// to be sent.
 async fn written(
     store: &Arc<dyn Store>,
     scene: Scene,
@@ -46,12 +48,15 @@ async fn written(
     record.deliveries[0].memory = Some(answers[0].id);
     // Said without being remembered.
     record.deliveries.push(scene.delivery(record.turn, 1));
-    let sent: Vec<DeliveryId> = record.deliveries.iter().map(|new| new.delivery.id).collect();
+    let mut sent: Vec<DeliveryId> = record.deliveries.iter().map(|new| new.delivery.id).collect();
+    let waits = NewDelivery { memory: Some(answers[1].id), ..scene.delivery(record.turn, 2) };
+    record.deliveries.push(waits.clone());
     store.finish_turn(record).await.unwrap();
     for state in [OutboxState::Sending, OutboxState::Sent] {
         let settled = sent.iter().map(|id| settlement(*id, state)).collect();
         store.settle(settled).await.unwrap();
     }
+    sent.push(waits.delivery.id);
     (said, answers, sent)
 }
 
@@ -95,7 +100,8 @@ pub async fn most_of_a_person_goes_before_the_turn_that_forgets_them(store: Arc<
         assert_eq!((row.state, row.entry.envelope.user_name), (InboxState::Done, None));
     }
     for id in sent {
-        assert!(store.outbox_item(id).await.unwrap().unwrap().delivery.body.0.is_null());
+        let row = store.outbox_item(id).await.unwrap().unwrap();
+        assert!(row.delivery.body.0.is_null() && row.state != OutboxState::Pending, "{row:?}");
     }
     assert!(left(theirs.id).await && left(waits.memory.id).await);
     assert!(!left(second.memory.id).await && !left(third.memory.id).await);
@@ -152,6 +158,8 @@ pub async fn imported_answers_to_a_person_are_forgotten(store: Arc<dyn Store>) {
     let result =
         |at, turn| Memory { kind: MemoryKind::ActionResult, ..answer(group, at, None, turn) };
     let results = [result(3, "t1"), result(4, "t2")];
+    // What the turn of an answer said elsewhere names no message.
+    let elsewhere = Memory { room_id: RoomId::fresh(), ..answer(group, 6, None, "t1") };
     let unasked = answer(group, 14, None, "t3");
     let greeting = answer(direct, 1, None, "t4");
     let document = Memory { kind: MemoryKind::Documents, ..greeting.clone() };
@@ -160,13 +168,13 @@ pub async fn imported_answers_to_a_person_are_forgotten(store: Arc<dyn Store>) {
     let said: Vec<Memory> = (0..MESSAGES).map(|n| direct.memory("remark", 100 + n)).collect();
     let mut all = vec![question.clone(), kept.clone(), unasked.clone(), greeting.clone()];
     all.extend(replies.iter().chain(&results).chain(&said).cloned());
-    all.push(document.clone());
+    all.extend([document.clone(), elsewhere.clone()]);
     store.save_memories(&all).await.unwrap();
 
     let ahead = store.forget_ahead(group.agent, group.person).await.unwrap();
-    assert_eq!(ahead, u64::try_from(MESSAGES).unwrap() + 4);
+    assert_eq!(ahead, u64::try_from(MESSAGES).unwrap() + 5);
     let left = async |memory: &Memory| store.memory(memory.id).await.unwrap().is_some();
-    for gone in [&question, &replies[0], &results[0], &greeting, &said[0]] {
+    for gone in [&question, &replies[0], &results[0], &greeting, &said[0], &elsewhere] {
         assert!(!left(gone).await, "{gone:?}");
     }
     for of_others in [&kept, &replies[1], &results[1], &unasked, &document] {
@@ -180,4 +188,81 @@ pub async fn imported_answers_to_a_person_are_forgotten(store: Arc<dyn Store>) {
     let effects = vec![RequestedChange::ForgetPerson { entity: group.person }];
     store.finish_turn(TurnRecord { effects, ..group.turn(&[&command]) }).await.unwrap();
     assert!(!left(&late).await && left(&kept).await && left(&replies[1]).await);
+}
+
+/// A direct room of several people is a group: what the agent said to the others stays, and so does
+/// the room's name.
+pub async fn one_of_several_people_in_a_direct_room_is_forgotten(store: Arc<dyn Store>) {
+    let scene = Scene::new();
+    let other = Scene { person: EntityId::fresh(), ..scene };
+    for part in [scene, other] {
+        let mut connections = part.connections();
+        connections.rooms[0].kind = ChannelType::Dm;
+        connections.rooms[0].name = Some("bees".to_owned());
+        store.connect(connections).await.unwrap();
+    }
+    let questions = [scene.memory("I am Vexbarrow", 10), other.memory("I am Ann", 11)];
+    let answers = questions.each_ref().map(|question| {
+        let mut answer = Memory { entity_id: scene.itself(), ..scene.memory("as you said", 12) };
+        answer.content.in_reply_to = Some(question.id);
+        answer
+    });
+    store.save_memories(&[questions.clone(), answers.clone()].concat()).await.unwrap();
+    forget(&store, scene).await;
+    let left = async |memory: &Memory| store.memory(memory.id).await.unwrap().is_some();
+    assert!(!left(&questions[0]).await && !left(&answers[0]).await);
+    assert!(left(&questions[1]).await && left(&answers[1]).await, "it is Ann's");
+    assert_eq!(store.room(scene.room).await.unwrap().unwrap().name, "bees");
+}
+
+/// The person of a scene says that they want to be forgotten.
+async fn forget(store: &Arc<dyn Store>, scene: Scene) {
+    let command = scene.message("forget me", 950);
+    store.ingest(Scene::batch(std::slice::from_ref(&command))).await.unwrap();
+    let effects = vec![RequestedChange::ForgetPerson { entity: scene.person }];
+    store.finish_turn(TurnRecord { effects, ..scene.turn(&[&command]) }).await.unwrap();
+}
+
+/// What a memory answers is its own `inReplyTo`, whatever else its JSON contains.
+pub async fn answers_are_found_in_any_json(store: Arc<dyn Store>) {
+    let scene = Scene::new();
+    let other = Scene { person: EntityId::fresh(), ..scene };
+    for part in [scene, other] {
+        store.connect(part.connections()).await.unwrap();
+    }
+    let (mine, theirs) = (scene.memory("I am Vexbarrow", 10), other.memory("I am Ann", 11));
+    let answer = |to: &Memory, extra: serde_json::Value| {
+        let mut answer = Memory { entity_id: scene.itself(), ..scene.memory("as you said", 12) };
+        answer.content.in_reply_to = Some(to.id);
+        answer.content.extra.insert("a".into(), extra);
+        answer.metadata.insert("turn".into(), json!(to.id));
+        answer
+    };
+    let named = |id: MemoryId| json!({ "inReplyTo": id });
+    let malformed = named(mine.id).to_string().replace('-', "_");
+    let to_me = [
+        answer(&mine, named(theirs.id)),
+        answer(&mine, json!("u0000")),
+        answer(&mine, json!("\\u0000")),
+        answer(&mine, json!(malformed)),
+    ];
+    let mut of_my_turn = Memory { entity_id: scene.itself(), ..scene.memory("done", 13) };
+    of_my_turn.metadata = to_me[0].metadata.clone();
+    of_my_turn.metadata.insert("a".into(), json!("u0000 \u{0}"));
+    let to_them = [answer(&theirs, named(mine.id)), answer(&theirs, json!(0))];
+    let mut odd = scene.memory("no id", 14);
+    odd.entity_id = scene.itself();
+    let text = "01234567-----------------------------";
+    odd.content.extra.insert("a".into(), json!({ "inReplyTo": &text[..36], "b": "\u{0}" }));
+    let mut all = vec![mine, theirs, of_my_turn.clone(), odd.clone()];
+    all.extend(to_me.iter().chain(&to_them).cloned());
+    store.save_memories(&all).await.unwrap();
+    forget(&store, scene).await;
+    let left = async |memory: &Memory| store.memory(memory.id).await.unwrap().is_some();
+    for gone in to_me.iter().chain([&of_my_turn]) {
+        assert!(!left(gone).await, "{gone:?}");
+    }
+    for kept in to_them.iter().chain([&odd]) {
+        assert!(left(kept).await, "{kept:?}");
+    }
 }

@@ -2,7 +2,7 @@
 //! own agent.
 
 use galatea_core::{
-    ParticipantState, Role, Store, Timestamp, World,
+    Memory, ParticipantState, Role, RoomId, Store, Timestamp, World,
     store::{InboxState, NewDelivery, OutboxState, RequestedChange, Resolution, TurnRecord},
 };
 use serde_json::json;
@@ -112,10 +112,15 @@ pub async fn a_person_is_forgotten(store: Arc<dyn Store>) {
     let mut other = scene.memory("to someone else", 3);
     other.entity_id = scene.itself();
     other.metadata.insert("turn".into(), json!(galatea_core::TurnId::fresh()));
-    answered.memories = vec![answer.clone(), other.clone()];
+    // What the turn says in another Room.
+    let elsewhere = Memory { room_id: RoomId::fresh(), ..scene.memory("there", 2) };
+    let elsewhere =
+        Memory { entity_id: scene.itself(), metadata: answer.metadata.clone(), ..elsewhere };
+    answered.memories = vec![answer.clone(), other.clone(), elsewhere.clone()];
     let said = scene.delivery(answered.turn, 1);
     answered.deliveries.push(said.clone());
-    let unsaid = [2, 3].map(|part| scene.delivery(answered.turn, part));
+    let mut unsaid = [2, 3, 4].map(|part| scene.delivery(answered.turn, part));
+    unsaid[2].memory = Some(elsewhere.id);
     answered.deliveries.extend(unsaid.clone());
     let others = scene.turn(&[]);
     let kept = others.deliveries[0].delivery.id;
@@ -125,7 +130,7 @@ pub async fn a_person_is_forgotten(store: Arc<dyn Store>) {
         let settled = [said.delivery.id, kept].map(|id| settlement(id, state));
         assert_eq!(store.settle(settled.into()).await.unwrap(), [], "none is refused");
     }
-    let [_, on_its_way] = unsaid.each_ref().map(|part| part.delivery.id);
+    let [_, on_its_way, _] = unsaid.each_ref().map(|part| part.delivery.id);
     store.settle(vec![settlement(on_its_way, OutboxState::Sending)]).await.unwrap();
     let forget = RequestedChange::ForgetPerson { entity: scene.person };
     let command = scene.message("forget me", 4);
@@ -139,6 +144,7 @@ pub async fn a_person_is_forgotten(store: Arc<dyn Store>) {
         (store.memory(message.memory.id).await.unwrap(), store.memory(answer.id).await.unwrap()),
         (None, None)
     );
+    assert_eq!(store.memory(elsewhere.id).await.unwrap(), None);
     assert!(store.memory(other.id).await.unwrap().is_some());
     let body = async |id| store.outbox_item(id).await.unwrap().unwrap().delivery.body.0;
     assert!(body(said.delivery.id).await.is_null(), "what was only said goes, too");
