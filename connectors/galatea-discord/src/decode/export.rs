@@ -9,11 +9,11 @@ use serde_json::Value;
 
 use crate::time_of;
 
+/// An export without its messages, which are read where they stand: it may be large.
 #[derive(Debug, Deserialize)]
 struct Export {
     guild: Named,
     channel: Named,
-    messages: Vec<Value>,
 }
 
 #[derive(Debug, Deserialize)]
@@ -55,9 +55,10 @@ struct Reference {
 /// The messages of an export, and what cannot be read, each with the reason; `None` for any other
 /// JSON. Messages without text are passed over.
 pub fn read_export(export: &Value) -> Option<(Vec<Incoming>, Vec<String>)> {
+    let values = export.get("messages")?.as_array()?;
     let export = Export::deserialize(export).ok()?;
     let (mut messages, mut skipped) = (Vec::new(), Vec::new());
-    for (n, value) in export.messages.iter().enumerate() {
+    for (n, value) in values.iter().enumerate() {
         match read_message(&export, value) {
             Ok(message) => messages.extend(message),
             Err(cause) => {

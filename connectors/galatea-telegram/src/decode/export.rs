@@ -18,7 +18,10 @@ use super::{
 /// What the Bot API puts in front of the ids of supergroups and channels
 /// (<https://core.telegram.org/api/bots/ids>).
 const CHANNEL: i64 = -1_000_000_000_000;
+/// The type of a person's chat with a bot.
+const BOT_CHAT: &str = "bot_chat";
 
+/// A chat without its messages, which are read where they stand: an export may be large.
 #[derive(Debug, Deserialize)]
 struct Chat {
     id: i64,
@@ -26,34 +29,61 @@ struct Chat {
     kind: String,
     #[serde(default)]
     name: Option<String>,
-    messages: Vec<Value>,
+}
+
+impl Chat {
+    /// # Errors
+    /// What is missing.
+    fn of(value: &Value) -> Result<(Self, &[Value]), String> {
+        let chat = Self::deserialize(value).map_err(|error| error.to_string())?;
+        let messages = value.get("messages").and_then(Value::as_array);
+        Ok((chat, messages.ok_or("missing field `messages`")?))
+    }
 }
 
 /// The messages of an export, and what cannot be read, each with the reason; `None` for any other
 /// JSON. Service messages and messages without text are passed over.
 pub fn read_export(export: &Value) -> Option<(Vec<Incoming>, Vec<String>)> {
     let (mut messages, mut skipped) = (Vec::new(), Vec::new());
-    match export.pointer("/chats/list") {
-        Some(list) => {
-            for (n, value) in list.as_array()?.iter().enumerate() {
-                match Chat::deserialize(value) {
-                    Ok(chat) => read_chat(&chat, &mut messages, &mut skipped),
-                    Err(error) => skipped.push(format!("chat {} of the list: {error}", n + 1)),
-                }
+    // A full export has the chats that its owner left in a list of their own.
+    let lists = ["chats", "left_chats"].map(|key| export.get(key).and_then(|all| all.get("list")));
+    if lists.iter().all(Option::is_none) {
+        let (chat, values) = Chat::of(export).ok()?;
+        read_chat(&chat, values, &mut messages, &mut skipped);
+        return Some((messages, skipped));
+    }
+    for list in lists.into_iter().flatten() {
+        for (n, value) in list.as_array()?.iter().enumerate() {
+            match Chat::of(value) {
+                // Which of them is the agent's is unknown, and all of them would be one Room.
+                Ok((chat, _)) if chat.kind == BOT_CHAT => skipped.push(format!(
+                    "chat {} is with a bot: if it is this agent, export that chat by itself",
+                    chat.id
+                )),
+                Ok((chat, values)) => read_chat(&chat, values, &mut messages, &mut skipped),
+                Err(error) => skipped.push(format!("chat {} of the list: {error}", n + 1)),
             }
         }
-        None => read_chat(&Chat::deserialize(export).ok()?, &mut messages, &mut skipped),
     }
     Some((messages, skipped))
 }
 
 /// Adds the messages of a chat.
-fn read_chat(chat: &Chat, messages: &mut Vec<Incoming>, skipped: &mut Vec<String>) {
-    let Some((remote, kind)) = place(chat) else {
-        skipped.push(format!("chat {}: a bot cannot have this id", chat.id));
+fn read_chat(
+    chat: &Chat,
+    values: &[Value],
+    messages: &mut Vec<Incoming>,
+    skipped: &mut Vec<String>,
+) {
+    let Some((remote, kind)) = place(chat, values) else {
+        let cause = match chat.kind.as_str() {
+            BOT_CHAT => "only the bot wrote in it",
+            _ => "a bot cannot have this id",
+        };
+        skipped.push(format!("chat {}: {cause}", chat.id));
         return;
     };
-    for (n, value) in chat.messages.iter().enumerate() {
+    for (n, value) in values.iter().enumerate() {
         match read_message(chat, remote, kind, value) {
             Ok(message) => messages.extend(message),
             Err(cause) => {
@@ -65,10 +95,15 @@ fn read_chat(chat: &Chat, messages: &mut Vec<Incoming>, skipped: &mut Vec<String
     }
 }
 
-/// The chat's id in the Bot API; `None` for one that it cannot have.
-fn place(chat: &Chat) -> Option<(i64, ChannelType)> {
+/// The chat's id in the Bot API; `None` for one that it cannot have. A person's export of a chat with a
+/// bot has the bot's id; the bot knows the chat by the person's.
+fn place(chat: &Chat, messages: &[Value]) -> Option<(i64, ChannelType)> {
     Some(match chat.kind.as_str() {
-        "personal_chat" | "bot_chat" | "saved_messages" => (chat.id, ChannelType::Dm),
+        BOT_CHAT => {
+            let mut authors = messages.iter().filter_map(|message| sender(message.get("from_id")?));
+            (authors.find(|id| *id != chat.id)?, ChannelType::Dm)
+        }
+        "personal_chat" | "saved_messages" => (chat.id, ChannelType::Dm),
         "private_group" => (positive(chat.id)?.checked_neg()?, ChannelType::Group),
         "private_channel" | "public_channel" => (prefixed(chat.id)?, ChannelType::Feed),
         _ => (prefixed(chat.id)?, ChannelType::Group),
@@ -116,7 +151,8 @@ fn read_message(
         Ok(number) if remote < CHANNEL => message_id(remote, number),
         _ => RemoteId::new(format!("export:{remote}:{number}")),
     };
-    let author = author(field("from_id"), remote);
+    // Deleted accounts have none, and count as the chat.
+    let author = sender(field("from_id")).unwrap_or(remote);
     let name = field("from").as_str().map(str::to_owned);
     Ok(Some(Incoming {
         connection: Connection {
@@ -143,9 +179,8 @@ fn integer(value: &Value) -> Option<i64> {
 }
 
 /// The Bot API's id of a sender: `user123` or `channel123`. Exports of before 2021 have a number, in
-/// which the bits above the 32nd say what it is, and 0 or 1 is a person. Deleted accounts have none,
-/// and count as the chat.
-fn author(from: &Value, chat: i64) -> i64 {
+/// which the bits above the 32nd say what it is, and 0 or 1 is a person.
+fn sender(from: &Value) -> Option<i64> {
     let known = match from {
         Value::Number(number) => {
             number.as_i64().filter(|n| matches!(n >> 32, 0 | 1)).map(|n| n & 0xffff_ffff)
@@ -157,7 +192,7 @@ fn author(from: &Value, chat: i64) -> i64 {
                 .or_else(|| from.strip_prefix("channel").and_then(number).and_then(prefixed))
         }),
     };
-    known.filter(|id| *id != 0).unwrap_or(chat)
+    known.filter(|id| *id != 0)
 }
 
 /// A text, or pieces of one that are formatted differently.
@@ -256,6 +291,43 @@ mod tests {
         assert!(skipped[2].contains("`text` is neither"), "{skipped:?}");
         let (_, skipped) = read_export(&json!({ "chats": { "list": [{ "id": 7 }] } })).unwrap();
         assert!(skipped[0].starts_with("chat 1 of the list: missing field"), "{skipped:?}");
+    }
+
+    #[test]
+    fn a_chat_with_the_agent_has_the_persons_id() {
+        let by = |id: i64, from: i64| {
+            let mut message = message(id, json!("hi"));
+            message["from_id"] = json!(format!("user{from}"));
+            message
+        };
+        let chat = |messages: Value| json!({ "name": "Eliza", "type": "bot_chat", "id": 555, "messages": messages });
+        let both = chat(json!([by(4, 555), by(5, 7)]));
+        let (found, skipped) = read_export(&both).unwrap();
+        assert!(skipped.is_empty(), "{skipped:?}");
+        let rooms: Vec<_> =
+            found.iter().map(|one| one.connection.room.remote.to_string()).collect();
+        assert_eq!(rooms, ["7", "7"], "as the bot knows it");
+        let author = found[0].connection.entity.as_ref().unwrap();
+        assert_eq!(author.remote.as_str(), "555");
+        let (found, skipped) = read_export(&chat(json!([by(4, 555)]))).unwrap();
+        assert!(found.is_empty() && skipped[0].contains("only the bot wrote"), "{skipped:?}");
+        let (found, skipped) = read_export(&json!({ "chats": { "list": [both] } })).unwrap();
+        assert!(found.is_empty() && skipped[0].contains("by itself"), "{skipped:?}");
+    }
+
+    #[test]
+    fn chats_that_were_left_are_read() {
+        let chat = |id: i64| json!({ "type": "private_group", "id": id, "messages": [message(4, json!("hi"))] });
+        let list = |id: i64| json!({ "list": [chat(id)] });
+        for (export, expected) in [
+            (
+                json!({ "chats": list(8), "left_chats": list(9) }),
+                vec!["export:-8:4", "export:-9:4"],
+            ),
+            (json!({ "left_chats": list(9) }), vec!["export:-9:4"]),
+        ] {
+            assert_eq!(ids(&read_export(&export).unwrap().0), expected);
+        }
     }
 
     #[test]

@@ -8,7 +8,7 @@ pub(super) fn seconds(text: &str) -> Option<i64> {
     let [hour, minute, second] = numbers(time, ':')?;
     let is_valid = (1970..=9999).contains(&year)
         && (1..=12).contains(&month)
-        && (1..=31).contains(&day)
+        && (1..=length(year, month)).contains(&day)
         && hour < 24
         && minute < 60
         && second < 61;
@@ -20,6 +20,16 @@ fn numbers(text: &str, separator: char) -> Option<[i64; 3]> {
     let mut parts = text.split(separator).filter(|part| digits(part)).map(str::parse);
     let found = [parts.next()?.ok()?, parts.next()?.ok()?, parts.next()?.ok()?];
     parts.next().is_none().then_some(found)
+}
+
+/// Days of a month.
+fn length(year: i64, month: i64) -> i64 {
+    match month {
+        2 if year % 4 == 0 && (year % 100 != 0 || year % 400 == 0) => 29,
+        2 => 28,
+        4 | 6 | 9 | 11 => 30,
+        _ => 31,
+    }
 }
 
 /// Days since 1970 in the Gregorian calendar. A year begins in March here, so that a leap day is its
@@ -41,6 +51,11 @@ mod tests {
             ("2026-03-01T00:00:01", Some(1_772_323_201)),
             ("2020-01-02T03:04:05", Some(1_577_934_245)),
             ("2020-13-02T03:04:05", None),
+            ("2020-02-31T03:04:05", None),
+            ("2023-02-29T03:04:05", None),
+            ("2100-02-29T03:04:05", None),
+            ("2020-04-31T03:04:05", None),
+            ("2020-05-32T03:04:05", None),
             ("2020-01-02", None),
             ("+020-01-02T03:04:05", None),
             ("soon", None),
