@@ -1,5 +1,6 @@
 //! `galatea memory`: what an agent remembers is listed, found, exported, imported and removed.
 
+use galatea_core::ids::string_to_uuid;
 use galatea_testkit::{
     models::{Fault, Recorded, Reply},
     process::Program,
@@ -239,7 +240,7 @@ async fn a_confirmed_fact_is_shown_with_more_confidence() {
     let (ann, bob, room) = (id(1), id(2), id(3));
     let memory = |n: u32, kind: &str, who: &str, text: &str, more: Value| {
         let mut record = json!({
-            "record": "memory", "id": id(n), "type": kind, "agentId": id(9), "entityId": who, "roomId": room,
+            "record": "memory", "id": id(n), "type": kind, "agentId": string_to_uuid("Eliza"), "entityId": who, "roomId": room,
             "content": { "text": text }, "metadata": {}, "createdAt": 1_767_607_200_000_u64 + u64::from(n),
         });
         for (key, value) in more.as_object().unwrap() {

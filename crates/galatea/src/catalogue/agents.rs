@@ -96,7 +96,7 @@ pub(super) const PAGES: &[Explanation] = &[
     Explanation::new(
         "GAL-MEMORY-SKIPPED",
         "An import left something out",
-        "A line or row cannot be read, an id stands for two different messages, a memory was made from one that is neither in the file nor stored, or the file was cut off. The message names the first ten places and the reason of each. Everything else was imported.",
+        "A line or row cannot be read, a time cannot be right, an id stands for two different messages, a memory was made from one that is neither in the file nor stored, or the file was cut off. The message names the first ten places and the reason of each. Everything else was imported.",
         "Correct what is named, or export the file again, and repeat the import. What is stored is not stored twice.",
     ),
     Explanation::new(

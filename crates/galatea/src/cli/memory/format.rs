@@ -17,8 +17,9 @@ use crate::{
     failure::Result,
 };
 
-/// Largest export of a platform, which is read whole: 200 bytes a message are 5 million messages.
-const WHOLE: u64 = 1 << 30;
+/// Largest export of a platform, which is read whole: 300 bytes a message are 900,000 messages. Reading
+/// it takes some 16 times as much memory.
+const WHOLE: u64 = 256 << 20;
 /// Lines in which the first readable one is looked for.
 const TRIED: usize = 100;
 /// Bytes in which the beginning of a dump stands.
@@ -71,11 +72,14 @@ pub(super) fn recognise_in(file: &mut (impl Read + Seek), path: &Path) -> Result
     if let Some(format) = found {
         return Ok(format);
     }
-    if let (number, Err(cause)) = &first {
-        return Err(unreadable(path, &format!("line {number}: {cause}")).into());
-    }
+    // The export of a platform may stand in one line, which is longer than a line of a log may be.
     if !start.trim_start_matches(MARK).trim_start().starts_with(['{', '[']) {
-        let cause = format!("its format is unknown; line {} is not a JSON object", first.0);
+        let cause = match &first {
+            (number, Err(cause)) => format!("line {number}: {cause}"),
+            (number, Ok(_)) => {
+                format!("its format is unknown; line {number} is not a JSON object")
+            }
+        };
         return Err(unreadable(path, &cause).into());
     }
     file.rewind().map_err(failed)?;
@@ -99,11 +103,12 @@ fn platform(file: &mut impl Read, path: &Path, first: &Line) -> Result<Format> {
     let bytes = file.by_ref().take(WHOLE + 1).read_to_end(&mut text);
     let size = bytes.map_err(|e| unreadable(path, &e.to_string()))?;
     if size as u64 > WHOLE {
-        let cause = "it is larger than 1 GiB; export fewer chats at once";
+        let cause = "it is larger than 256 MiB; export fewer chats at once, or a shorter time";
         return Err(unreadable(path, cause).into());
     }
-    let text = text.strip_prefix("\u{feff}".as_bytes()).unwrap_or(&text);
-    let value: Value = match serde_json::from_slice(text) {
+    let parsed = serde_json::from_slice(text.strip_prefix("\u{feff}".as_bytes()).unwrap_or(&text));
+    drop(text);
+    let value: Value = match parsed {
         Ok(value) => value,
         Err(error) => {
             let cause = missing(first).unwrap_or_else(|| {
@@ -163,6 +168,7 @@ pub(super) fn misread(error: &serde_json::Error) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::cli::memory::lines::LINE;
     use std::io::Cursor;
 
     fn of(text: &[u8]) -> Result<Format> {
@@ -180,6 +186,14 @@ mod tests {
         let export = "\u{feff}{\"record\":\"export\"}\n";
         assert!(matches!(of(export.as_bytes()), Ok(Format::Galatea)));
         let chat = "\u{feff}{\"type\":\"personal_chat\",\n\"id\":7,\"messages\":[]}";
+        assert!(matches!(of(chat.as_bytes()), Ok(Format::Platform(_))));
+    }
+
+    #[test]
+    fn an_export_may_stand_in_one_long_line() {
+        let text = "x".repeat(usize::try_from(LINE).unwrap());
+        let chat =
+            format!("{{\"type\":\"personal_chat\",\"id\":7,\"x\":\"{text}\",\"messages\":[]}}");
         assert!(matches!(of(chat.as_bytes()), Ok(Format::Platform(_))));
     }
 

@@ -1,13 +1,13 @@
 //! Entry points of the fuzzer (`fuzz/`) for the files that `galatea memory import` reads. Compiled
 //! only with the feature `fuzz`.
 
-use galatea_core::{AgentId, AgentIdentity};
+use galatea_core::{AgentId, AgentIdentity, Timestamp};
 use std::{io::Cursor, path::Path};
 
 use super::{
     format::recognise_in,
     lines::{last, lines_in},
-    past::{self, galatea::record},
+    past::{self, galatea::record, log::Log},
     record::Record,
 };
 
@@ -26,7 +26,7 @@ pub fn import_galatea(bytes: &[u8]) {
         let written = serde_json::to_string(&read).unwrap_or_default();
         assert_eq!(record(&written).ok().as_ref(), Some(&read), "{written}");
         match read {
-            Record::Memory(memory) => batch.memory(agent(), *memory, number),
+            Record::Memory(memory) => batch.memory(*memory, number),
             other => batch.connection(agent(), other),
         }
     }
@@ -35,10 +35,11 @@ pub fn import_galatea(bytes: &[u8]) {
 /// Reads a chat log. Every line is counted once.
 pub fn import_log(bytes: &[u8]) {
     recognise(bytes);
-    let own = ["Eliza".to_owned()];
-    let (past, count) = past::log::read_lines(lines_in(bytes), "room", &own);
-    assert!(past.messages.len() <= count.read);
-    assert_eq!(count.read + count.skipped.count(), lines_in(bytes).count());
+    let own = vec!["Eliza".to_owned()];
+    let mut log = Log::of(lines_in(bytes), "room".to_owned(), own, Timestamp(1_800_000_000_000));
+    let messages = log.by_ref().count();
+    assert!(messages <= log.count.read);
+    assert_eq!(log.count.read + log.count.skipped.count(), lines_in(bytes).count());
 }
 
 /// Reads a dump of elizaOS's database, and converts its rows.

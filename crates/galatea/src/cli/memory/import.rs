@@ -2,14 +2,20 @@
 //! leaves out.
 
 use clap::Args;
-use galatea_core::{AgentIdentity, IncomingEvent, RemoteId, Store, SystemClock};
+use galatea_core::{
+    AgentIdentity, Clock, Incoming, IncomingEvent, RemoteId, Source, Store, SystemClock, Timestamp,
+};
 use galatea_runtime::history::{History, STEP};
 use serde_json::json;
 use std::{path::PathBuf, process::ExitCode};
 
 use super::{
     format::{Format, recognise},
-    past,
+    lines::{last, lines},
+    past::{
+        self,
+        log::{Log, SOURCE},
+    },
     seen::{Found, Seen},
     select,
     skipped::Skipped,
@@ -28,7 +34,7 @@ pub(crate) struct Import {
     #[arg(long, value_name = "NAME")]
     room: Option<String>,
     /// What the agent itself is called in the file, or its platform id there; repeatable
-    #[arg(long = "own", value_name = "NAME")]
+    #[arg(long = "own", value_name = "NAME", allow_hyphen_values = true)]
     own: Vec<String>,
     /// Restore links of accounts too, also those that people ended after the export
     #[arg(long)]
@@ -51,12 +57,22 @@ pub(super) struct Count {
     pub(super) skipped: Skipped,
 }
 
+impl Count {
+    /// Takes back a row that counts as read, since the store refused it: refused is not what was there
+    /// already.
+    pub(super) fn refuse(&mut self, line: usize, cause: &str) {
+        self.read = self.read.saturating_sub(1);
+        self.skipped.line(line, cause);
+    }
+}
+
 impl Import {
     pub(super) async fn run(&self, store: &dyn Store, context: &Context) -> Result<ExitCode> {
         let (agent, name) = select::agent(store, self.agent.as_deref()).await?;
         // An id is its own text.
         let identity = AgentIdentity::new(Some(&agent.to_string()), "");
         let bar = Bar::new(context, self.json.json);
+        let now = SystemClock.now();
         let (format, count) = match recognise(&self.file)? {
             Format::Galatea => {
                 ("galatea", past::galatea::import(store, agent, &self.file, self, &bar).await?)
@@ -68,12 +84,17 @@ impl Import {
             Format::Log => {
                 let own: Vec<String> = self.own.iter().cloned().chain([name.clone()]).collect();
                 let room = self.room_name();
-                let (log, count) = past::log::read(&self.file, &room, &own)?;
-                ("log", self.store(store, identity, log, count, &bar).await?)
+                let total = last(lines(&self.file)?);
+                let mut log = Log::of(lines(&self.file)?, room, own, now);
+                let new = self.store(store, identity, SOURCE, &mut log, total, &bar).await?;
+                ("log", Count { new, ..log.count })
             }
             Format::Platform(history) => {
-                let (history, count) = unique(history);
-                ("platform", self.store(store, identity, history, count, &bar).await?)
+                let (Past { source, messages, .. }, count) = unique(history, now);
+                let total = messages.len();
+                let messages = messages.into_iter();
+                let new = self.store(store, identity, source, messages, total, &bar).await?;
+                ("platform", Count { new, ..count })
             }
         };
         bar.end();
@@ -109,37 +130,47 @@ impl Import {
         self.room.clone().or(stem).unwrap_or_else(|| "import".to_owned())
     }
 
+    /// Reads messages, of which there are about `total`, and stores them; how many were new.
     async fn store(
         &self,
         store: &dyn Store,
         identity: AgentIdentity,
-        past: Past,
-        mut count: Count,
+        source: Source,
+        mut messages: impl Iterator<Item = Incoming>,
+        total: usize,
         bar: &Bar,
-    ) -> Result<Count> {
-        let own: Vec<RemoteId> = self.own.iter().map(RemoteId::new).collect();
+    ) -> Result<usize> {
         if self.dry_run {
-            return Ok(count);
+            messages.for_each(drop);
+            return Ok(0);
         }
-        let history = History::of(store, identity, past.source, &own, &SystemClock).await?;
-        let mut done = 0;
-        for some in past.messages.chunks(STEP) {
-            count.new += history.store(some).await?;
+        let own: Vec<RemoteId> = self.own.iter().map(RemoteId::new).collect();
+        let history = History::of(store, identity, source, &own, &SystemClock).await?;
+        let (mut new, mut done) = (0, 0);
+        loop {
+            let some: Vec<Incoming> = messages.by_ref().take(STEP).collect();
+            if some.is_empty() {
+                return Ok(new);
+            }
+            new += history.store(&some).await?;
             done += some.len();
-            bar.show(done, past.messages.len());
+            bar.show(done, total);
         }
-        Ok(count)
     }
 }
 
-/// The messages with different ids. A message that comes again as it is counts as read; another one
-/// with the id of an earlier one is left out.
-fn unique(mut past: Past) -> (Past, Count) {
+/// The messages with different ids and possible times. A message that comes again as it is counts as
+/// read; another one with the id of an earlier one is left out.
+fn unique(mut past: Past, now: Timestamp) -> (Past, Count) {
     let mut count = Count::default();
     past.skipped.drain(..).for_each(|what| count.skipped.add(&what));
     let mut seen = Seen::new();
     past.messages.retain(|incoming| {
         let IncomingEvent::Message(message) = &incoming.event else { return true };
+        if let Err(cause) = past::moment::check(incoming.at, now) {
+            count.skipped.add(&format!("message {}: {cause}", message.id));
+            return false;
+        }
         let room = &incoming.connection.room.remote;
         let author = incoming.connection.entity.as_ref().map(|entity| entity.remote.clone());
         let content = (&message.content.text, incoming.at, author);
@@ -161,6 +192,7 @@ fn unique(mut past: Past) -> (Past, Count) {
 }
 
 /// A bar on a terminal; nothing elsewhere.
+#[derive(Default)]
 pub(super) struct Bar(Option<cliclack::ProgressBar>);
 
 impl Bar {
@@ -193,6 +225,8 @@ mod tests {
     use super::*;
     use serde_json::Value;
 
+    const NOW: Timestamp = Timestamp(1_800_000_000_000);
+
     /// Messages of Telegram's export: ids, times and texts.
     fn telegram(messages: &[(i64, i64, &str)]) -> Past {
         let messages: Vec<Value> = messages
@@ -206,10 +240,23 @@ mod tests {
 
     #[test]
     fn a_message_that_comes_twice_is_counted_and_another_of_its_id_named() {
-        let (past, count) =
-            unique(telegram(&[(1, 5, "ha"), (1, 5, "ha"), (1, 6, "ho"), (2, 7, "hi")]));
+        let (a, b, c) = (1_700_000_005, 1_700_000_006, 1_700_000_007);
+        let export = telegram(&[(1, a, "ha"), (1, a, "ha"), (1, b, "ho"), (2, c, "hi")]);
+        let (past, count) = unique(export, NOW);
         assert_eq!((past.messages.len(), count.read, count.skipped.count()), (2, 3, 1));
         let named = count.skipped.json()["first"][0].to_string();
         assert!(named.contains("export:7:1"), "{named}");
+    }
+
+    #[test]
+    fn a_message_with_an_impossible_time_is_named() {
+        let times = [1_700_000_000, 99_999_999_999_999, 1_700_000_000_000, 5, i64::MAX];
+        let messages: Vec<_> = (1..).zip(times).map(|(id, at)| (id, at, "ha")).collect();
+        let (past, count) = unique(telegram(&messages), NOW);
+        assert_eq!((past.messages.len(), count.read, count.skipped.count()), (1, 1, 4));
+        let named = count.skipped.json().to_string();
+        for cause in ["export:7:2: its time is", "in the future", "another one", "before 1990"] {
+            assert!(named.contains(cause), "{cause}: {named}");
+        }
     }
 }

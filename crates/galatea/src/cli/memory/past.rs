@@ -5,3 +5,6 @@ pub(super) mod batch;
 pub(super) mod elizaos;
 pub(super) mod galatea;
 pub(super) mod log;
+pub(super) mod moment;
+mod others;
+mod writer;

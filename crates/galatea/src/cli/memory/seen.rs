@@ -26,9 +26,7 @@ impl<K: Hash + Eq, P: Clone> Seen<K, P> {
 
     /// Adds an id with its content.
     pub(super) fn add(&mut self, id: K, place: P, content: impl Hash) -> Found<P> {
-        let mut hasher = DefaultHasher::new();
-        content.hash(&mut hasher);
-        let hash = hasher.finish();
+        let hash = hash(content);
         match self.0.entry(id) {
             Entry::Vacant(new) => {
                 new.insert((place, hash));
@@ -38,6 +36,13 @@ impl<K: Hash + Eq, P: Clone> Seen<K, P> {
             Entry::Occupied(old) => Found::Taken(old.get().0.clone()),
         }
     }
+}
+
+/// Stands for a value that would take much memory.
+pub(super) fn hash(value: impl Hash) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    value.hash(&mut hasher);
+    hasher.finish()
 }
 
 #[cfg(test)]

@@ -21,10 +21,11 @@ pub(crate) struct Which {
     #[arg(long = "kind", value_name = "KIND")]
     pub(crate) kinds: Vec<Kind>,
     /// Only this room: its name or its id
-    #[arg(long, value_name = "ROOM")]
+    // Telegram's ids of groups begin with a hyphen.
+    #[arg(long, value_name = "ROOM", allow_hyphen_values = true)]
     pub(crate) room: Option<String>,
     /// Only what this person said, or what is known about them: a name or an id
-    #[arg(long, value_name = "PERSON")]
+    #[arg(long, value_name = "PERSON", allow_hyphen_values = true)]
     pub(crate) person: Option<String>,
     /// Not before this day (UTC), such as 2026-01-31
     #[arg(long, value_name = "DAY")]
@@ -272,6 +273,15 @@ mod tests {
             let failure = room(&rooms, asked).unwrap_err();
             assert!(format!("{failure:?}").contains(reason), "{failure:?}");
         }
+    }
+
+    #[test]
+    fn rooms_and_people_may_begin_with_a_hyphen() {
+        use clap::FromArgMatches as _;
+        let given = ["ls", "--room", "-100:5", "--person", "-7"];
+        let found = Which::augment_args(clap::Command::new("ls")).try_get_matches_from(given);
+        let which = Which::from_arg_matches(&found.unwrap()).unwrap();
+        assert_eq!((which.room.as_deref(), which.person.as_deref()), (Some("-100:5"), Some("-7")));
     }
 
     #[test]

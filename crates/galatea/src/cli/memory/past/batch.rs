@@ -1,7 +1,7 @@
 //! Imported rows that are stored together.
 
 use galatea_core::{
-    AgentId, EntityId, MemoryId, Relationship, RoomId, Store, kill_point,
+    AgentId, Derived, EntityId, MemoryId, Relationship, RoomId, Store, kill_point,
     store::{DerivedChange, Ingest},
 };
 use std::collections::HashSet;
@@ -11,6 +11,12 @@ use crate::failure::Result;
 
 /// Most rows of one commit.
 const STEP: usize = 500;
+
+/// A memory that was made from others, with the line on which it stands.
+pub(super) struct Derivation {
+    pub(super) row: Derived,
+    pub(super) line: usize,
+}
 
 /// Rows of one commit.
 #[derive(Default)]
@@ -37,8 +43,16 @@ impl Batch {
         }
     }
 
+    /// Adds a memory that was made from others.
+    pub(super) fn add_derivation(&mut self, Derivation { row, line }: Derivation) {
+        self.rows += 1;
+        self.lines.push((row.memory.id, line));
+        self.derived.new.push(row);
+    }
+
     /// Stores the rows, and adds to `count` how many memories are new and which the store refused.
-    /// Messages go first, because the store refuses what was derived from missing ones.
+    /// Messages go first, because the store refuses what was derived from missing ones: such rows are
+    /// given back, since the missing ones may come later.
     ///
     /// # Errors
     /// Those of the store.
@@ -47,7 +61,7 @@ impl Batch {
         store: &dyn Store,
         agent: AgentId,
         count: &mut Count,
-    ) -> Result<()> {
+    ) -> Result<Vec<Derivation>> {
         let ids: Vec<MemoryId> = self.lines.iter().map(|(id, _)| *id).collect();
         let known = store.derived(agent, &ids).await?.len();
         kill_point("import.before");
@@ -59,19 +73,26 @@ impl Batch {
             store.save_relationship(tie).await?;
         }
         if known == ids.len() {
-            return Ok(());
+            return Ok(Vec::new());
         }
         let stored: HashSet<MemoryId> =
             store.derived(agent, &ids).await?.into_iter().map(|row| row.memory.id).collect();
         count.new += stored.len().saturating_sub(known);
+        let mut early = Vec::new();
         for (id, line) in self.lines.iter().filter(|(id, _)| !stored.contains(id)) {
-            // Refused is not what was there already.
-            count.read = count.read.saturating_sub(1);
-            let sources = self.derived.new.iter().find(|row| row.memory.id == *id);
-            let sources = sources.map_or(&[][..], |row| &row.sources);
-            count.skipped.line(*line, &refusal(store, agent, *id, sources).await?);
+            match self.derived.new.iter().find(|row| row.memory.id == *id) {
+                Some(row) => early.push(Derivation { row: row.clone(), line: *line }),
+                None => count.refuse(*line, &refusal(store, agent, *id, &[]).await?),
+            }
         }
-        Ok(())
+        Ok(early)
+    }
+}
+
+impl Derivation {
+    /// Why the store refused it.
+    pub(super) async fn refusal(&self, store: &dyn Store, agent: AgentId) -> Result<String> {
+        refusal(store, agent, self.row.memory.id, &self.row.sources).await
     }
 }
 

@@ -5,20 +5,22 @@ mod dump;
 mod values;
 
 use galatea_core::{
-    Account, AgentId, ChannelType, Content, Derived, Memory, MemoryId, MemoryKind, MemoryScope,
-    Relationship, RemoteId, RoomId, Source, Store, Timestamp, WorldId,
+    Account, AgentId, ChannelType, Clock, Content, Derived, Memory, MemoryId, MemoryKind,
+    MemoryScope, Relationship, RemoteId, RoomId, Source, Store, SystemClock, Timestamp, WorldId,
     store::{EntityChange, RoomChange, WorldChange},
 };
 use serde_json::{Map, Value};
-use std::{collections::BTreeMap, path::Path};
+use std::path::Path;
 
 use super::{
     super::{
-        format::unreadable,
         import::{Bar, Count},
         seen::{Found, Seen},
     },
-    batch::Batch,
+    batch::{Batch, Derivation},
+    moment::check,
+    others::Others,
+    writer::Writer,
 };
 use crate::failure::Result;
 use dump::{Dump, Row};
@@ -37,9 +39,10 @@ pub(in super::super) async fn import(
     bar: &Bar,
 ) -> Result<Count> {
     let mut count = Count::default();
-    let mut batch = Batch::default();
-    let mut others: BTreeMap<String, usize> = BTreeMap::new();
+    let mut writer = Writer::new(store, agent, dry_run);
+    let mut others = Others::default();
     let mut seen = Seen::new();
+    let now = SystemClock.now();
     for row in Dump::open(path)? {
         let row = match row {
             Ok(row) => row,
@@ -50,42 +53,34 @@ pub(in super::super) async fn import(
         };
         let belongs: Option<AgentId> = row.id("agent_id");
         if let Some(other) = belongs.filter(|id| *id != agent) {
-            *others.entry(other.to_string()).or_default() += 1;
+            others.add(other);
             continue;
         }
         let (at, of) = (row.at, row.of);
         match is_new(&row, &mut seen)
-            .and_then(|new| if new { batch.add(agent, &row) } else { Ok(true) })
+            .and_then(|new| if new { writer.batch.add(agent, now, &row) } else { Ok(true) })
         {
             Ok(memory) => count.read += usize::from(memory),
             Err(cause) => count.skipped.line(at, &cause),
         }
-        if batch.is_full() && !dry_run {
-            std::mem::take(&mut batch).store(store, agent, &mut count).await?;
+        if writer.advance(&mut count).await? {
             bar.show(at, of);
         }
     }
-    if !dry_run {
-        batch.store(store, agent, &mut count).await?;
-    }
-    if count.read == 0
-        && let Some((other, _)) = others.iter().max_by_key(|(_, rows)| **rows)
-    {
-        let cause = format!("it has no memories of the agent {agent}, but of {other}");
-        let fix = "Ids are kept, so the agent has to have the same: write `\"id\": \"…\"` with the one above into the character file, start it once, and import again";
-        return Err(unreadable(path, &cause).with_fix(fix).into());
-    }
+    writer.end(&mut count).await?;
+    others.check(path, agent, &count)?;
     Ok(count)
 }
 
 /// Reads and converts all rows, for the fuzzer. `of` is the last line.
 #[cfg(feature = "fuzz")]
 pub(in super::super) fn read_all(lines: dump::Lines, of: usize, agent: AgentId) {
+    let now = SystemClock.now();
     let mut batch = Batch::default();
     for row in Dump::of_lines(lines, of) {
         let Ok(row) = row else { continue };
         assert!(row.at <= row.of, "line {} of {}", row.at, row.of);
-        batch.add(agent, &row).ok();
+        batch.add(agent, now, &row).ok();
     }
 }
 
@@ -109,7 +104,12 @@ impl Batch {
     ///
     /// # Errors
     /// Which column cannot be read, of those that make a row what it is.
-    fn add(&mut self, agent: AgentId, row: &Row) -> std::result::Result<bool, String> {
+    fn add(
+        &mut self,
+        agent: AgentId,
+        now: Timestamp,
+        row: &Row,
+    ) -> std::result::Result<bool, String> {
         let connections = &mut self.ingest.connections;
         match row.table.as_str() {
             "worlds" => connections.worlds.push(world(agent, row)?),
@@ -122,14 +122,19 @@ impl Batch {
             "relationships" => self.relationships.push(relationship(agent, row)?),
             "memories" => {
                 let memory = memory(agent, row)?;
-                self.lines.push((memory.id, row.at));
+                check(memory.created_at, now)?;
+                let line = row.at;
                 match memory.kind {
                     MemoryKind::Messages | MemoryKind::ActionResult | MemoryKind::Custom => {
+                        self.rows += 1;
+                        self.lines.push((memory.id, line));
                         self.ingest.memories.push(memory);
                     }
-                    _ => self.derived.new.push(Derived::new(memory, MemoryScope::Room, Vec::new())),
+                    _ => {
+                        let row = Derived::new(memory, MemoryScope::Room, Vec::new());
+                        self.add_derivation(Derivation { row, line });
+                    }
                 }
-                self.rows += 1;
                 return Ok(true);
             }
             _ => return Ok(false),
@@ -198,14 +203,15 @@ fn memory(agent: AgentId, row: &Row) -> std::result::Result<Memory, String> {
     let content = row.text("content").ok_or_else(|| lacks("content"))?;
     let content: Value = serde_json::from_str(content)
         .map_err(|e| format!("the `content` of a memory is not valid JSON: {e}"))?;
-    let text = content.get("text").and_then(Value::as_str).unwrap_or_default().to_owned();
-    // A content of a newer or a changed elizaOS keeps at least its text.
-    let content: Content = serde_json::from_value(content).unwrap_or_else(|_| Content::text(text));
     let kind = match row.text("type").ok_or_else(|| lacks("type"))? {
         // elizaOS's name for pieces of documents.
         "knowledge" => MemoryKind::Fragments,
         other => MemoryKind::from_stored(other),
     };
+    let created_at = row.time("created_at").ok_or_else(|| {
+        let value = row.text("created_at").unwrap_or("NULL");
+        format!("the `created_at` of a memory is not a time: {value}")
+    })?;
     Ok(Memory {
         id: row.needed("id")?,
         kind,
@@ -213,10 +219,21 @@ fn memory(agent: AgentId, row: &Row) -> std::result::Result<Memory, String> {
         entity_id: row.needed("entity_id")?,
         room_id: row.needed("room_id")?,
         world_id: row.id("world_id"),
-        content,
+        content: readable(content),
         metadata: row.object("metadata"),
-        created_at: row.time("created_at").unwrap_or(Timestamp(0)),
+        created_at,
     })
+}
+
+/// The content without fields that are unusual, as a newer or a changed elizaOS may have them: the
+/// others are kept, above all the message that it answers.
+fn readable(content: Value) -> Content {
+    let Value::Object(mut fields) = content else { return Content::default() };
+    fields.retain(|name, value| {
+        let field = Map::from_iter([(name.clone(), value.clone())]);
+        !value.is_null() && serde_json::from_value::<Content>(field.into()).is_ok()
+    });
+    serde_json::from_value(fields.into()).unwrap_or_default()
 }
 
 impl Row {

@@ -1,8 +1,9 @@
 //! Galatea's own export: rows are stored under their ids.
 
 use galatea_core::{
-    AgentId, Derived, MemoryKind, Store,
+    AgentId, Clock, Derived, MemoryKind, MemoryScope, Store, SystemClock, Timestamp,
     store::{EntityChange, RoomChange, WorldChange},
+    visible::one_line,
 };
 use serde_json::{Map, Value};
 use std::path::Path;
@@ -14,12 +15,19 @@ use super::{
         lines::{last, lines},
         record::{FORMAT, Record},
         seen::{Found, Seen},
+        select::clipped,
     },
-    batch::Batch,
+    batch::{Batch, Derivation},
+    moment::check_stored,
+    others::Others,
+    writer::Writer,
 };
 use crate::failure::Result;
 
-/// Reads and stores. Rows of another agent become this agent's.
+/// Longest name of a format that an error shows, in characters.
+const LONGEST: usize = 80;
+
+/// Reads and stores what belongs to this agent.
 pub(in super::super) async fn import(
     store: &dyn Store,
     agent: AgentId,
@@ -29,11 +37,17 @@ pub(in super::super) async fn import(
 ) -> Result<Count> {
     let total = last(lines(path)?);
     let mut count = Count::default();
-    let mut batch = Batch::default();
+    let mut writer = Writer::new(store, agent, wanted.dry_run);
+    let mut others = Others::default();
     let mut links = Vec::new();
     let mut seen = Seen::new();
+    let now = SystemClock.now();
     for (number, line) in lines(path)? {
-        let read = line.and_then(|line| Ok((record(&line)?, line)));
+        let read = line.and_then(|line| {
+            let record = record(&line)?;
+            check(&record, now)?;
+            Ok((record, line))
+        });
         let (record, line) = match read {
             Ok(read) => read,
             Err(cause) => {
@@ -41,16 +55,22 @@ pub(in super::super) async fn import(
                 continue;
             }
         };
+        if let Some(other) = owner(&record).filter(|id| *id != agent) {
+            others.add(other);
+            count.skipped.line(number, &format!("it belongs to the agent {other}"));
+            continue;
+        }
         match record {
             Record::Export { format, .. } if format == FORMAT => {}
             Record::Export { format, .. } => {
+                let format = clipped(&one_line(&format), LONGEST);
                 let cause = format!("it has the format {format}, and this version reads {FORMAT}");
                 return Err(unreadable(path, &cause).into());
             }
             Record::Memory(memory) => {
                 let id = memory.memory.id;
                 match seen.add(id, number, line.trim()) {
-                    Found::New => batch.memory(agent, *memory, number),
+                    Found::New => writer.batch.memory(*memory, number),
                     Found::Same => {}
                     Found::Taken(first) => {
                         let cause = format!("line {first} has another memory of the id {id}");
@@ -61,16 +81,14 @@ pub(in super::super) async fn import(
                 count.read += 1;
             }
             Record::Link(link) => links.push(link),
-            other => batch.connection(agent, other),
+            other => writer.batch.connection(agent, other),
         }
-        if batch.is_full() && !wanted.dry_run {
-            std::mem::take(&mut batch).store(store, agent, &mut count).await?;
+        if writer.advance(&mut count).await? {
             bar.show(number, total);
         }
     }
-    if !wanted.dry_run {
-        batch.store(store, agent, &mut count).await?;
-    }
+    writer.end(&mut count).await?;
+    others.check(path, agent, &count)?;
     // All at once: a person's links are stored together.
     count.links = links.len();
     if wanted.links && !wanted.dry_run {
@@ -88,21 +106,44 @@ pub(in super::super) fn record(line: &str) -> std::result::Result<Record, String
     serde_json::from_str(line).map_err(|e| misread(&e))
 }
 
+/// Checks what the store would refuse, and what cannot be right.
+///
+/// # Errors
+/// What is wrong with it.
+fn check(record: &Record, now: Timestamp) -> std::result::Result<(), String> {
+    let Record::Memory(row) = record else { return Ok(()) };
+    if row.scope == MemoryScope::World && row.memory.world_id.is_none() {
+        return Err("a memory for a whole World names no World".to_owned());
+    }
+    check_stored(row.memory.created_at, now)
+}
+
+/// The agent to which a record belongs.
+fn owner(record: &Record) -> Option<AgentId> {
+    match record {
+        Record::World(world) => Some(world.agent_id),
+        Record::Room(room) => Some(room.agent_id),
+        Record::Entity(entity) => Some(entity.agent_id),
+        Record::Relationship(tie) => Some(tie.agent_id),
+        Record::Memory(row) => Some(row.memory.agent_id),
+        Record::Export { .. } | Record::Linked(_) | Record::Link(_) | Record::Usage(_) => None,
+    }
+}
+
 impl Batch {
     /// Adds a memory that stands on this line.
-    pub(in super::super) fn memory(&mut self, agent: AgentId, mut derived: Derived, line: usize) {
-        self.rows += 1;
-        derived.memory.agent_id = agent;
-        self.lines.push((derived.memory.id, line));
+    pub(in super::super) fn memory(&mut self, derived: Derived, line: usize) {
         let memory = &derived.memory;
         let is_plain = derived.sources.is_empty() && derived.valid_until.is_none();
         if matches!(memory.kind, MemoryKind::Messages | MemoryKind::ActionResult)
             || is_plain && memory.kind == MemoryKind::Custom
         {
+            self.rows += 1;
+            self.lines.push((memory.id, line));
             self.add_participant(memory.entity_id, memory.room_id);
             self.ingest.memories.push(derived.memory);
         } else {
-            self.derived.new.push(derived);
+            self.add_derivation(Derivation { row: derived, line });
         }
     }
 
@@ -137,7 +178,7 @@ impl Batch {
                 metadata: entity.metadata,
             }),
             Record::Relationship(tie) => {
-                self.relationships.push(galatea_core::Relationship { agent_id: agent, ..tie });
+                self.relationships.push(tie);
             }
             Record::Export { .. }
             | Record::Memory(_)
@@ -154,3 +195,6 @@ fn object(value: serde_json::Result<Value>) -> Map<String, Value> {
         Ok(_) | Err(_) => Map::new(),
     }
 }
+
+#[cfg(test)]
+mod tests;

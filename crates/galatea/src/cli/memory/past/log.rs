@@ -6,18 +6,18 @@ use galatea_core::{
 };
 use serde::Deserialize;
 use serde_json::{Value, json};
-use std::{collections::HashMap, path::Path};
+use std::collections::HashMap;
 
 use super::super::{
     format::misread,
     import::Count,
-    lines::{Line as Numbered, lines},
-    seen::{Found, Seen},
+    lines::Line as Numbered,
+    seen::{Found, Seen, hash},
 };
-use crate::{connectors::Past, failure::Result};
+use super::moment::check;
 
 /// Source of what was said elsewhere than on a platform.
-const SOURCE: Source = Source::new("import");
+pub(in super::super) const SOURCE: Source = Source::new("import");
 
 #[derive(Debug, Deserialize)]
 struct Line {
@@ -30,46 +30,69 @@ struct Line {
     id: Option<Value>,
 }
 
-/// How often a line without an id came, by time, speaker and text.
-type Repeats = HashMap<(Timestamp, String, String), usize>;
+/// How often a line without an id came, by a hash of its time, speaker and text.
+type Repeats = HashMap<u64, usize>;
 
-/// Reads a whole log. `own` are names of the agent itself.
-///
-/// # Errors
-/// For a file that cannot be opened.
-pub(in super::super) fn read(path: &Path, room: &str, own: &[String]) -> Result<(Past, Count)> {
-    Ok(read_lines(lines(path)?, room, own))
+/// The messages of a chat log, which is read line by line. What cannot be read is left out and named.
+pub(in super::super) struct Log<I> {
+    lines: I,
+    room: String,
+    /// Names of the agent itself.
+    own: Vec<String>,
+    now: Timestamp,
+    repeats: Repeats,
+    /// Ids are kept as hashes: a log may have millions.
+    seen: Seen<u64, usize>,
+    /// What was read so far.
+    pub(in super::super) count: Count,
 }
 
-/// The same for lines with their numbers. What cannot be read is left out and named.
-pub(in super::super) fn read_lines(
-    lines: impl Iterator<Item = Numbered>,
-    room: &str,
-    own: &[String],
-) -> (Past, Count) {
-    let (mut messages, mut count) = (Vec::new(), Count::default());
-    let (mut repeats, mut seen) = (Repeats::new(), Seen::new());
-    for (number, line) in lines {
-        let (line, at) = match line.and_then(|line| parse(&line)) {
-            Ok(parsed) => parsed,
-            Err(cause) => {
-                count.skipped.line(number, &cause);
-                continue;
+impl<I: Iterator<Item = Numbered>> Log<I> {
+    /// The messages in these lines, of a room with this name. `own` are names of the agent itself.
+    pub(in super::super) fn of(lines: I, room: String, own: Vec<String>, now: Timestamp) -> Self {
+        let (repeats, seen) = (Repeats::new(), Seen::new());
+        Self { lines, room, own, now, repeats, seen, count: Count::default() }
+    }
+
+    /// A message; `None` for a line that comes again.
+    ///
+    /// # Errors
+    /// Why the line is left out.
+    fn message(
+        &mut self,
+        number: usize,
+        line: std::result::Result<String, String>,
+    ) -> std::result::Result<Option<Incoming>, String> {
+        let (line, at) = parse(&line?)?;
+        check(at, self.now)?;
+        let (key, older) = keys(&line, at, &mut self.repeats);
+        match self.seen.add(hash(&key), number, (at, &line.speaker, &line.text)) {
+            Found::New => {
+                Ok(Some(message(line, at, &self.room, &self.own, &key, older.as_deref())))
             }
-        };
-        let (key, older) = keys(&line, at, &mut repeats);
-        match seen.add(key.clone(), number, (at, &line.speaker, &line.text)) {
-            Found::New => messages.push(message(line, at, room, own, &key, older.as_deref())),
-            Found::Same => {}
-            Found::Taken(first) => {
-                let cause = format!("line {first} has another message of the id {key}");
-                count.skipped.line(number, &cause);
-                continue;
+            Found::Same => Ok(None),
+            Found::Taken(first) => Err(format!("line {first} has another message of the id {key}")),
+        }
+    }
+}
+
+impl<I: Iterator<Item = Numbered>> Iterator for Log<I> {
+    type Item = Incoming;
+
+    fn next(&mut self) -> Option<Incoming> {
+        loop {
+            let (number, line) = self.lines.next()?;
+            match self.message(number, line) {
+                Ok(message) => {
+                    self.count.read += 1;
+                    if message.is_some() {
+                        return message;
+                    }
+                }
+                Err(cause) => self.count.skipped.line(number, &cause),
             }
         }
-        count.read += 1;
     }
-    (Past { source: SOURCE, messages, skipped: Vec::new() }, count)
 }
 
 fn parse(line: &str) -> std::result::Result<(Line, Timestamp), String> {
@@ -95,7 +118,7 @@ fn keys(line: &Line, at: Timestamp, repeats: &mut Repeats) -> (String, Option<St
         Some(Value::String(id)) => (id.clone(), None),
         Some(id) => (id.to_string(), None),
         None => {
-            let nth = repeats.entry((at, line.speaker.clone(), line.text.clone())).or_insert(0);
+            let nth = repeats.entry(hash((at, &line.speaker, &line.text))).or_insert(0);
             *nth += 1;
             // Equal lines are different messages; their order identifies them.
             let older = format!("{}/{}/{}", at.0, line.speaker, line.text);
@@ -142,16 +165,22 @@ fn message(
 mod tests {
     use super::{super::super::lines::lines_in, *};
 
-    fn read_text(text: &str) -> (Past, Count) {
-        read_lines(lines_in(text.as_bytes()), "talk", &["Eliza".to_owned()])
+    const NOW: Timestamp = Timestamp(1_800_000_000_000);
+    /// The time of the first message.
+    const AT: i64 = 1_700_000_000_000;
+
+    fn read_text(text: &str) -> (Vec<Incoming>, Count) {
+        let own = vec!["Eliza".to_owned()];
+        let mut log = Log::of(lines_in(text.as_bytes()), "talk".to_owned(), own, NOW);
+        (log.by_ref().collect(), log.count)
     }
 
-    fn ids(past: &Past) -> Vec<RemoteId> {
+    fn ids(messages: &[Incoming]) -> Vec<RemoteId> {
         let id = |incoming: &Incoming| match &incoming.event {
             IncomingEvent::Message(message) => message.id.clone(),
             other => panic!("{other:?}"),
         };
-        past.messages.iter().map(id).collect()
+        messages.iter().map(id).collect()
     }
 
     #[test]
@@ -163,22 +192,24 @@ mod tests {
 
     #[test]
     fn equal_lines_are_different_messages_and_a_second_reading_finds_the_same() {
-        let line = r#"{"time":1,"speaker":"Ann","text":"ha"}"#;
-        let text =
-            format!("{line}\n\n{line}\n{}\n", r#"{"time":2,"speaker":"eliza","text":"so","id":7}"#);
-        let (past, count) = read_text(&text);
-        let found = ids(&past);
+        let line = json!({ "time": AT, "speaker": "Ann", "text": "ha" }).to_string();
+        let text = format!(
+            "{line}\n\n{line}\n{}\n",
+            json!({ "time": AT, "speaker": "eliza", "text": "so", "id": 7 })
+        );
+        let (messages, count) = read_text(&text);
+        let found = ids(&messages);
         assert_eq!((found.len(), count.read, count.skipped.count()), (3, 3, 0));
         assert!(found[0] != found[1] && found[2].as_str() == "import/talk/7");
         assert_eq!(ids(&read_text(&text).0), found);
-        assert!(past.messages[0].connection.entity.is_some());
-        assert!(past.messages[2].connection.entity.is_none(), "the agent's own");
+        assert!(messages[0].connection.entity.is_some());
+        assert!(messages[2].connection.entity.is_none(), "the agent's own");
     }
 
     #[test]
     fn different_lines_have_different_ids() {
         let line = |time: i64, speaker: &str, text: &str| {
-            json!({ "time": time, "speaker": speaker, "text": text }).to_string()
+            json!({ "time": AT + time, "speaker": speaker, "text": text }).to_string()
         };
         let lines = [
             line(1, "A", "ha"),
@@ -187,41 +218,47 @@ mod tests {
             line(2, "A/B", "C"),
             line(2, "A", "B/C"),
         ];
-        let (past, count) = read_text(&lines.join("\n"));
-        let mut found = ids(&past);
+        let (messages, count) = read_text(&lines.join("\n"));
+        let mut found = ids(&messages);
         found.sort();
         found.dedup();
         assert_eq!((found.len(), count.skipped.count()), (5, 0), "{found:?}");
-        let older = |n: usize| match &past.messages[n].event {
+        let older = |n: usize| match &messages[n].event {
             IncomingEvent::Message(message) => message.legacy_id.clone().unwrap(),
             other => panic!("{other:?}"),
         };
-        assert_eq!(older(0).as_str(), "import/talk/1/A/ha", "as earlier versions stored it");
-        assert_eq!(older(1).as_str(), "import/talk/1/A/ha/2");
+        assert_eq!(
+            older(0).as_str(),
+            format!("import/talk/{}/A/ha", AT + 1),
+            "as earlier versions stored it"
+        );
+        assert_eq!(older(1).as_str(), format!("import/talk/{}/A/ha/2", AT + 1));
     }
 
     #[test]
     fn an_id_that_comes_twice_is_counted_or_named() {
         let line = |text: &str| {
-            json!({ "time": 1, "speaker": "Ann", "text": text, "id": "x" }).to_string()
+            json!({ "time": AT, "speaker": "Ann", "text": text, "id": "x" }).to_string()
         };
-        let (past, count) = read_text(&[line("ha"), line("ha"), line("ho")].join("\n"));
-        assert_eq!((past.messages.len(), count.read, count.skipped.count()), (1, 2, 1));
+        let (messages, count) = read_text(&[line("ha"), line("ha"), line("ho")].join("\n"));
+        assert_eq!((messages.len(), count.read, count.skipped.count()), (1, 2, 1));
         let named = count.skipped.json()["first"][0].to_string();
         assert!(named.contains("line 3: line 1 has another message of the id x"), "{named}");
     }
 
     #[test]
     fn a_faulty_line_is_named_and_the_others_are_read() {
-        let good = |n: i64| json!({ "time": n, "speaker": "Ann", "text": "ha" }).to_string();
+        let good = |n: i64| json!({ "time": AT + n, "speaker": "Ann", "text": "ha" }).to_string();
         for (line, reason) in [
             (r#"{"time":1,"speaker":"Ann"}"#, "line 2: column 26: missing field"),
             (r#"{"time":"noon","speaker":"Ann","text":"x"}"#, "RFC 3339"),
             ("nonsense", "line 2"),
+            (r#"{"time":1700000000,"speaker":"Ann","text":"x"}"#, "line 2: its time is 1970-01-20"),
+            (r#"{"time":"9999-01-01T00:00:00Z","speaker":"Ann","text":"x"}"#, "in the future"),
         ] {
             let text = format!("{}\n{line}\n{}\nbad\n", good(1), good(2));
-            let (past, count) = read_text(&text);
-            assert_eq!((past.messages.len(), count.skipped.count()), (2, 2));
+            let (messages, count) = read_text(&text);
+            assert_eq!((messages.len(), count.skipped.count()), (2, 2));
             let named = count.skipped.json().to_string();
             assert!(named.contains(reason) && named.contains("line 4"), "{named}");
         }

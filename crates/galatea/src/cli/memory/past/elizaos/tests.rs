@@ -1,8 +1,10 @@
 //! Tests with dumps as `pg_dump` writes them.
 
 use super::{super::super::lines::lines_in, *};
+use serde_json::json;
 
 const AGENT: &str = "b850bc30-45f8-0041-a00a-83df46d8555d";
+const NOW: Timestamp = Timestamp(1_800_000_000_000);
 const COPY: &str = "--\n-- PostgreSQL database dump\n--\n\
 COPY public.entities (id, agent_id, created_at, names, metadata) FROM stdin;\n\
 11111111-1111-4111-8111-111111111111\tb850bc30-45f8-0041-a00a-83df46d8555d\t2025-11-02 10:00:00\t{Ann,\"ann b\"}\t{\"telegram\": {\"id\": \"7\"}}\n\
@@ -27,7 +29,7 @@ fn copied_rows_become_people_messages_and_facts() {
     assert!(is_dump(COPY));
     let agent: AgentId = AGENT.parse().unwrap();
     let mut batch = Batch::default();
-    let memories = rows(COPY).iter().filter(|row| batch.add(agent, row).unwrap()).count();
+    let memories = rows(COPY).iter().filter(|row| batch.add(agent, NOW, row).unwrap()).count();
     assert_eq!(memories, 2);
     let person = &batch.ingest.connections.entities[0];
     assert_eq!(person.names, ["Ann", "ann b"]);
@@ -46,7 +48,7 @@ fn inserted_rows_take_their_columns_from_the_table() {
     let agent: AgentId = AGENT.parse().unwrap();
     let mut batch = Batch::default();
     for row in rows(INSERTS) {
-        batch.add(agent, &row).unwrap();
+        batch.add(agent, NOW, &row).unwrap();
     }
     let room = &batch.ingest.connections.rooms[0];
     assert_eq!(room.name.as_deref(), Some("it's\n(open); here"));
@@ -60,7 +62,7 @@ fn faults(text: &str) -> Vec<(usize, String)> {
     let lines = Box::new(lines_in(std::io::Cursor::new(text.to_owned())));
     for row in Dump::of_lines(lines, text.lines().count()) {
         let added = row.and_then(|row| {
-            let new = is_new(&row, &mut seen).and_then(|_| batch.add(agent, &row));
+            let new = is_new(&row, &mut seen).and_then(|_| batch.add(agent, NOW, &row));
             new.map_err(|cause| (row.at, cause))
         });
         faults.extend(added.err());
@@ -76,6 +78,9 @@ fn rows_that_cannot_be_read_are_named() {
         ("\tt\t{}\n", "\n", 9, "has 8 values in place of 10"),
         ("{\"text\": \"Ann keeps", "{\"text: \"Ann keeps", 10, "not valid JSON"),
         ("44444444-4444-4444-8444-444444444444", "nonsense", 10, "is not an id: nonsense"),
+        ("2025-11-02 10:00:01", "garbage", 10, "`created_at` of a memory is not a time: garbage"),
+        ("2025-11-02 10:00:01", "\\N", 10, "is not a time: NULL"),
+        ("2025-11-02 10:00:01", "2925-11-02 10:00:01", 10, "in the future"),
         (
             "44444444-4444-4444-8444-444444444444",
             "22222222-2222-4222-8222-222222222222",
@@ -102,4 +107,28 @@ fn a_dump_that_was_cut_off_says_so() {
     }
     let found = faults(INSERTS.trim_end_matches(");\n"));
     assert!(found[0].1.contains("no end") && found[1].1.contains("cut off"), "{found:?}");
+}
+
+#[test]
+fn a_content_keeps_what_can_be_read() {
+    let question: MemoryId = "22222222-2222-4222-8222-222222222222".parse().unwrap();
+    let usual = json!({ "text": "In May.", "inReplyTo": question, "source": "telegram", "thought": "t", "plan": 3 });
+    for (field, value) in [
+        ("attachments", json!(null)),
+        ("actions", json!(null)),
+        ("buttons", json!({})),
+        ("attachments", json!([{ "id": "1", "url": "u", "contentType": "hologram" }])),
+        ("quotes", json!("x")),
+    ] {
+        let mut content = usual.clone();
+        content[field] = value;
+        let read = readable(content);
+        assert_eq!((read.text.as_str(), read.in_reply_to), ("In May.", Some(question)), "{field}");
+        assert_eq!(
+            (read.source.as_deref(), read.thought.as_deref()),
+            (Some("telegram"), Some("t"))
+        );
+        assert_eq!(read.extra.get("plan"), Some(&json!(3)));
+    }
+    assert_eq!(readable(json!("text")), Content::default());
 }

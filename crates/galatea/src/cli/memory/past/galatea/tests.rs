@@ -1,0 +1,104 @@
+//! Exports with rows that the store refuses at first, or for good.
+
+use clap::{Args as _, Command, FromArgMatches as _};
+use galatea_core::{AgentIdentity, store::DerivedStore as _};
+use galatea_store::{Database, SqliteOptions};
+use serde_json::json;
+
+use super::*;
+
+fn agent() -> AgentId {
+    AgentIdentity::new(None, "Eliza").id()
+}
+
+fn id(n: usize) -> String {
+    format!("00000000-0000-4000-8000-{n:012}")
+}
+
+fn memory(n: usize, kind: &str, more: Value) -> String {
+    let mut record = json!({
+        "record": "memory", "id": id(n), "type": kind, "agentId": agent(), "entityId": id(1), "roomId": id(2),
+        "content": { "text": format!("row {n}") }, "metadata": {}, "createdAt": 1_767_607_200_000_u64 + n as u64,
+    });
+    for (key, value) in more.as_object().unwrap() {
+        record[key] = value.clone();
+    }
+    record.to_string()
+}
+
+fn fact(n: usize, sources: &[usize]) -> String {
+    let sources: Vec<String> = sources.iter().map(|n| id(*n)).collect();
+    memory(n, "facts", json!({ "sources": sources }))
+}
+
+/// Imports these lines; the agent's memories and what was counted.
+async fn imported(lines: &[String], arguments: &[&str]) -> Result<(usize, Count)> {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("export.jsonl");
+    let head = json!({ "record": "export", "format": FORMAT, "agent": "Eliza", "at": "" });
+    std::fs::write(&file, format!("{head}\n{}\n", lines.join("\n"))).unwrap();
+    let store =
+        Database::sqlite(&folder.path().join("a.db"), SqliteOptions::default()).await.unwrap();
+    let given = ["import", "export.jsonl"].iter().chain(arguments);
+    let matches = Import::augment_args(Command::new("import")).try_get_matches_from(given).unwrap();
+    let wanted = Import::from_arg_matches(&matches).unwrap();
+    let count = import(&store, agent(), &file, &wanted, &Bar::default()).await?;
+    let all: Vec<_> = (0..3_000).map(|n| id(n).parse().unwrap()).collect();
+    let stored = store.derived(agent(), &all).await.unwrap().len();
+    Ok((stored, count))
+}
+
+#[tokio::test]
+async fn what_was_made_from_a_later_row_is_stored_at_the_end() {
+    // A fact of the first message that the last one confirmed, and what was merged from it.
+    let mut lines =
+        vec![memory(10, "messages", json!({})), fact(11, &[12]), fact(12, &[10, 1_900])];
+    lines.extend((1_000..=1_900).map(|n| memory(n, "messages", json!({}))));
+    lines.push(fact(13, &[1_000, 2_500]));
+    let all = lines.len();
+    let (stored, count) = imported(&lines, &[]).await.unwrap();
+    assert_eq!(
+        (stored, count.new, count.read, count.skipped.count()),
+        (all - 1, all - 1, all - 1, 1)
+    );
+    let named = count.skipped.json()["first"][0].to_string();
+    assert!(named.contains(&format!("line {}: {}", all + 1, id(2_500))), "{named}");
+    let (stored, count) = imported(&lines, &["--dry-run"]).await.unwrap();
+    assert_eq!((stored, count.new, count.read), (0, 0, all));
+}
+
+#[tokio::test]
+async fn a_row_that_cannot_be_stored_is_named_and_the_others_are_stored() {
+    let lines = [
+        memory(10, "messages", json!({})),
+        memory(11, "facts", json!({ "scope": "world", "worldId": null })),
+        memory(12, "messages", json!({ "createdAt": i64::MAX })),
+        memory(13, "messages", json!({})),
+    ];
+    let (stored, count) = imported(&lines, &[]).await.unwrap();
+    assert_eq!((stored, count.read, count.skipped.count()), (2, 2, 2));
+    let named = count.skipped.json().to_string();
+    for cause in ["line 3: a memory for a whole World names no World", "line 4: its time"] {
+        assert!(named.contains(cause), "{cause}: {named}");
+    }
+}
+
+#[tokio::test]
+async fn the_export_of_another_agent_is_refused() {
+    let other = AgentIdentity::new(None, "Ada").id();
+    let lines = [memory(10, "messages", json!({ "agentId": other }))];
+    let failure = imported(&lines, &[]).await.unwrap_err();
+    let text = format!("{failure:?}");
+    assert!(text.contains(&other.to_string()) && text.contains("character file"), "{text}");
+    let lines = [lines[0].clone(), memory(11, "messages", json!({}))];
+    let (stored, count) = imported(&lines, &[]).await.unwrap();
+    assert_eq!((stored, count.read, count.skipped.count()), (1, 1, 1));
+}
+
+#[tokio::test]
+async fn a_long_name_of_a_format_is_shown_in_part() {
+    let head = json!({ "record": "export", "format": "x".repeat(1 << 20), "agent": "", "at": "" });
+    let failure = imported(&[head.to_string()], &[]).await.unwrap_err();
+    let text = format!("{failure:?}");
+    assert!(text.contains("xxx…") && text.len() < 10_000, "{}", text.len());
+}
