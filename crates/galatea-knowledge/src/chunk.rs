@@ -156,7 +156,7 @@ impl Cutter {
             self.heading = heading.to_vec();
         } else {
             // The piece now stands under the common headings only, so its own become lines.
-            if self.heading.len() > common && !self.text.starts_with('#') {
+            if self.heading.len() > common {
                 self.text.insert_str(0, &format!("{own}\n"));
                 self.size += size(&own) + size("\n");
             }

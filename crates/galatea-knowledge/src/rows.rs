@@ -19,7 +19,7 @@ const RECORD: &str = "knowledge";
 
 /// How documents are read and cut. A document of another reading is read again, and keeps the pieces
 /// that stay the same. Raise it when stored pieces are wrong: the others are embedded again.
-pub(crate) const READING: u32 = 1;
+pub(crate) const READING: u32 = 2;
 
 /// The agent under which shared documents are stored. Every agent of the database searches it; an
 /// agent changes only those documents that it brought itself.
@@ -38,7 +38,7 @@ pub struct Record {
     pub key: String,
     /// Who named its source.
     pub origin: Origin,
-    /// SHA-256 of its bytes; empty before it was read.
+    /// SHA-256 of its bytes and its name; empty before it was read, and while its pieces change.
     pub hash: String,
     /// Its bytes.
     pub size: u64,
@@ -54,7 +54,7 @@ pub struct Record {
     /// Pieces that are being deleted.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub stale: Vec<MemoryId>,
-    /// Another document of the agent with the same bytes, which has the pieces.
+    /// Another document of the agent with the same bytes and name, which has the pieces.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub same_as: Option<MemoryId>,
     /// Why it cannot be read.

@@ -33,6 +33,29 @@ fn comments_are_no_headings() {
 }
 
 #[test]
+fn each_heading_above_small_sections_is_a_line_of_their_piece() {
+    let prose = |heading: &[&str], text: &str| block(heading, BlockKind::Prose, text);
+    let [piece] = &cut(vec![
+        prose(&["Handbook", "Widgets", "Sizes"], "Three."),
+        prose(&["Handbook", "Widgets", "Colours"], "Red."),
+        prose(&["Handbook", "Delivery"], "Two days."),
+    ])[..] else {
+        panic!("one piece")
+    };
+    assert_eq!(piece.heading, ["Handbook"]);
+    let expected = "# Widgets\n# Sizes\nThree.\n\n# Colours\n\nRed.\n\n# Delivery\n\nTwo days.";
+    assert_eq!(piece.text, expected);
+    // A comment is not the line of a heading.
+    let [piece] = &cut(vec![
+        block(&["Handbook", "Install"], BlockKind::Code, "# apt install foo"),
+        prose(&["Handbook", "Use"], "Run it."),
+    ])[..] else {
+        panic!("one piece")
+    };
+    assert_eq!(piece.text, "# Install\n# apt install foo\n\n# Use\n\nRun it.");
+}
+
+#[test]
 fn pieces_are_neither_tiny_nor_large_and_keep_their_headings() {
     let sentence = "The lighthouse keeper wrote a line into the book every evening. ";
     let blocks = vec![
