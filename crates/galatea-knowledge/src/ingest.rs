@@ -49,66 +49,103 @@ pub(crate) async fn item(
 ) -> Result<Outcome> {
     let own = library.parts.identity.id();
     let under = if item.source.shared { shared_agent() } else { own };
-    let new = before.is_none();
-    let mut document = before.unwrap_or_else(|| Stored {
+    let before = before.unwrap_or_else(|| Stored {
         id: document_id(under, own, &item.key),
         under,
         owner: own,
         record: Record { key: item.key.clone(), ..Record::default() },
     });
-    let complete = document.record.pending.is_empty()
-        && document.record.stale.is_empty()
-        && document.record.reading == READING;
-    if complete && is_fresh(library, item, &document.record, known) {
-        return Ok(Outcome { document, read: false, pieces: 0 });
+    if before.record.is_complete() && is_fresh(library, item, &before.record, known) {
+        return Ok(Outcome { document: before, read: false, pieces: 0 });
     }
     progress(Step::Reading(item.key.clone(), nth));
     let now = library.parts.clock.now();
     let read = read(library, item).await;
-    let was = document.record.clone();
-    describe(&mut document.record, library, item, &read, now);
-    let parsed = match read {
-        Ok(bytes) => {
-            let digest = hash(&[&bytes.bytes, bytes.name.as_bytes()]);
-            let same = same_text(known, &document, &digest);
-            // A document with a problem is parsed again: the problem may have been a server's.
-            let unchanged = complete
-                && was.hash == digest
-                && was.same_as.is_none()
-                && was.problem.is_none()
-                && !new;
-            document.record.hash = digest;
-            if unchanged {
-                return settle(library, document, &was, false, 0, progress).await;
-            }
-            if let Some(same) = same.filter(|same| same.record.same_as.is_none()) {
-                document.record.same_as = Some(same.id);
-                document.record.title = title_of(&bytes.name, None);
-                Ok(None)
-            } else {
-                document.record.same_as = None;
-                parse(library, bytes).await.map(Some)
-            }
-        }
+    let bytes = read.as_ref().ok().map(|read| read.bytes.len() as u64);
+    let text = match read {
+        Ok(bytes) => look(library, &before, known, bytes).await,
         Err(error) => Err(error),
     };
-    document.record.problem = None;
-    let rows = match parsed {
-        Ok(Some((pieces, name))) => {
+    // Another process may have stored the document since the run began, which may be long ago.
+    let stored = stored(library, before.id).await?;
+    let new = stored.is_none();
+    let mut document = stored.unwrap_or(Stored {
+        record: Record { key: item.key.clone(), ..Record::default() },
+        ..before
+    });
+    let was = document.record.clone();
+    describe(&mut document.record, library, item, bytes, now);
+    let rows = match text {
+        Ok(Text::Unchanged) => return settle(library, document, &was, new, progress).await,
+        Ok(Text::Copy { hash, name, of }) => {
+            document.record.hash = hash;
+            document.record.title = title_of(&name, None);
+            document.record.same_as = Some(of);
+            Vec::new()
+        }
+        Ok(Text::Pieces { hash, name, pieces }) => {
+            document.record.hash = hash;
             document.record.title = title_of(&name, pieces.title.as_deref());
+            document.record.same_as = None;
             fragments(&document, &pieces.chunks, now)
         }
-        Ok(None) => Vec::new(),
         Err(error) => {
             if document.record.title.is_empty() {
                 document.record.title = title_of(&item.key, None);
             }
             document.record.problem = Some(Problem::of(&error));
             // What was read of it before stays, since the fault may pass.
-            return settle(library, document, &was, new, 0, progress).await;
+            return settle(library, document, &was, new, progress).await;
         }
     };
+    document.record.problem = None;
     replace(library, document, new, rows, progress).await
+}
+
+/// What was read of a document.
+enum Text {
+    /// What is stored of it.
+    Unchanged,
+    /// What another document has.
+    Copy {
+        hash: String,
+        name: String,
+        of: MemoryId,
+    },
+    Pieces {
+        hash: String,
+        name: String,
+        pieces: Pieces,
+    },
+}
+
+/// Compares what was read with what is stored, and parses it if it is new.
+///
+/// # Errors
+/// Those of the parser.
+async fn look(
+    library: &Library,
+    before: &Stored,
+    known: &HashMap<MemoryId, Stored>,
+    read: Bytes,
+) -> Result<Text> {
+    let Record { hash: was, same_as, problem, .. } = &before.record;
+    let hash = hash(&[&read.bytes, read.name.as_bytes()]);
+    // A document with a problem is parsed again: the problem may have been a server's.
+    if before.record.is_complete() && *was == hash && same_as.is_none() && problem.is_none() {
+        return Ok(Text::Unchanged);
+    }
+    let same = same_text(known, before, &hash).filter(|same| same.record.same_as.is_none());
+    if let Some(same) = same {
+        return Ok(Text::Copy { hash, name: read.name, of: same.id });
+    }
+    let (pieces, name) = parse(library, read).await?;
+    Ok(Text::Pieces { hash, name, pieces })
+}
+
+/// A document as it is stored now.
+async fn stored(library: &Library, id: MemoryId) -> Result<Option<Stored>> {
+    Ok(library.parts.store.memory(id).await?.as_ref().and_then(Stored::read))
 }
 
 /// Another document of the same bytes and name, whose pieces are stored.
@@ -130,7 +167,7 @@ fn describe(
     record: &mut Record,
     library: &Library,
     item: &Item,
-    read: &Result<Bytes>,
+    bytes: Option<u64>,
     now: Timestamp,
 ) {
     record.origin = item.source.origin;
@@ -141,13 +178,12 @@ fn describe(
         // A refusal by the settings costs no request, and holds only until they change.
         What::Url(address) => allowed(&library.parts.hosts, address).map_or(0, |_| now.0),
     };
-    match (&item.what, read) {
-        (What::File { size, .. }, _) => record.size = *size,
-        (What::Lines(text), _) => record.size = text.len() as u64,
-        (What::Url(_), Ok(read)) => record.size = read.bytes.len() as u64,
-        // What is stored of it was as long as before.
-        (What::Url(_), Err(_)) => {}
-    }
+    record.size = match &item.what {
+        What::File { size, .. } => *size,
+        What::Lines(text) => text.len() as u64,
+        // If it cannot be read, what is stored of it is as long as before.
+        What::Url(_) => bytes.unwrap_or(record.size),
+    };
 }
 
 /// Stores new pieces and deletes those that are gone. The record names each piece before it is
@@ -160,7 +196,12 @@ async fn replace(
     progress: Progress<'_>,
 ) -> Result<Outcome> {
     let store = &library.parts.store;
-    let (old, stored) = (document.pieces(), document.record.fragments.clone());
+    let (mut old, stored) = (document.pieces(), document.record.fragments.clone());
+    if !new {
+        // Those that the record does not name, since two processes wrote it at once.
+        let made = store.derived_from(document.under, &[document.id]).await?;
+        old.extend(made.into_iter().map(|piece| piece.memory.id));
+    }
     let ids: Vec<MemoryId> = rows.iter().map(|row| row.id).collect();
     // A run that was cut off may have given the document another title, and then the pieces of the
     // title before are gone.
@@ -184,6 +225,8 @@ async fn replace(
         kill_point("knowledge.pieces");
     }
     let keep: std::collections::HashSet<MemoryId> = ids.iter().copied().collect();
+    old.sort_unstable();
+    old.dedup();
     document.record.stale = old.into_iter().filter(|id| !keep.contains(id)).collect();
     document.record.fragments = ids;
     document.record.pending.clear();
@@ -206,7 +249,14 @@ pub(crate) async fn remove(
     document: &Stored,
     progress: Progress<'_>,
 ) -> Result<()> {
-    delete(library, document, &document.pieces(), progress).await?;
+    let mut leaving = document.clone();
+    leaving.record.stale = document.pieces();
+    leaving.record.fragments.clear();
+    leaving.record.pending.clear();
+    // If this is cut off and the file comes back, it is read like a new one.
+    leaving.record.hash.clear();
+    write(library, &leaving, false, progress).await?;
+    delete(library, document, &leaving.record.stale, progress).await?;
     library.parts.store.delete_memories(document.under, &[document.id]).await?;
     progress(Step::Stored);
     Ok(())
@@ -232,13 +282,12 @@ async fn settle(
     document: Stored,
     was: &Record,
     new: bool,
-    pieces: usize,
     progress: Progress<'_>,
 ) -> Result<Outcome> {
     if new || document.record != *was {
         write(library, &document, new, progress).await?;
     }
-    Ok(Outcome { document, read: false, pieces })
+    Ok(Outcome { document, read: false, pieces: 0 })
 }
 
 async fn write(

@@ -62,6 +62,13 @@ pub struct Record {
     pub problem: Option<Problem>,
 }
 
+impl Record {
+    /// Whether its pieces are those of this version, and none is on the way.
+    pub(crate) fn is_complete(&self) -> bool {
+        self.pending.is_empty() && self.stale.is_empty() && self.reading == READING
+    }
+}
+
 /// Why a document cannot be read.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Problem {

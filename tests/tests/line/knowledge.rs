@@ -2,6 +2,7 @@
 //! not know.
 
 mod addresses;
+mod interrupted;
 mod older;
 mod relevance;
 mod sources;
@@ -13,7 +14,8 @@ use galatea_core::{
 };
 use galatea_http::{HttpClient, HttpOptions};
 use galatea_knowledge::{
-    Library, LibraryParts, Origin, Parser, Place, Questions, Source, relevant, search, shared_agent,
+    Library, LibraryParts, Origin, Parser, Place, Questions, Source, Step, relevant, search,
+    shared_agent,
 };
 use galatea_store::Database;
 use galatea_testkit::models::ScriptedModel;
