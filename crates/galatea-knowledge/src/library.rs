@@ -129,34 +129,23 @@ impl Library {
     }
 
     /// The same if a file changed since the last call, or everything after an hour. Files that may
-    /// still be written wait for the next call. `None` if nothing was to be done.
+    /// still be written wait for the next call, and hold up no others. `None` if nothing was to be
+    /// done.
     ///
     /// # Errors
     /// As [`Self::sync`].
     pub async fn sync_changes(&self) -> Result<Option<Synced>> {
         // The store is asked only when something changed.
-        let mut scan = self.scan(HashSet::new()).await?;
         let now = self.parts.clock.now();
-        let known = if scan.items.iter().any(|item| item.is_being_written(now)) {
-            keys(&self.documents().await?)
-        } else {
-            HashSet::new()
-        };
-        let is_ready = |item: &Item| known.contains(&item.key) || !item.is_being_written(now);
-        scan.items.retain(is_ready);
+        let scan = self.scan(HashSet::new()).await?.settled(now);
         let found = format!("{:?}{:?}{:?}", scan.items, scan.missing, scan.omitted);
         let print = hash(&[found.as_bytes()]);
-        let waits = scan.items.iter().any(|item| item.is_being_written(now));
         let last = self.seen.lock().unwrap_or_else(PoisonError::into_inner).clone();
-        if waits || last.is_some_and(|(seen, holds)| seen == print && holds.left(now).is_some()) {
+        if last.is_some_and(|(seen, holds)| seen == print && holds.left(now).is_some()) {
             return Ok(None);
         }
         let documents = self.documents().await?;
-        if !scan.omitted.is_empty() {
-            let known = keys(&documents);
-            scan = self.scan(known.clone()).await?;
-            scan.items.retain(|item| known.contains(&item.key) || !item.is_being_written(now));
-        }
+        let scan = self.scan(keys(&documents)).await?.settled(self.parts.clock.now());
         let synced = self.bring(scan, documents, &|_| {}).await?;
         let holds = synced.unembedded.is_none().then(|| Deadline::after(now, synced.holds()));
         *self.seen.lock().unwrap_or_else(PoisonError::into_inner) =
@@ -180,12 +169,13 @@ impl Library {
         progress: Progress<'_>,
     ) -> Result<Synced> {
         let mut synced = Synced { problems: scan.problems(), ..Synced::default() };
-        let Scan { items, missing, .. } = scan;
+        let Scan { items, missing, later, .. } = scan;
         progress(Step::Documents(items.len()));
 
         let mut known: HashMap<MemoryId, Stored> =
             documents.into_iter().map(|document| (document.id, document)).collect();
-        let listed: HashSet<MemoryId> = items.iter().map(|item| self.id(item)).collect();
+        let listed: HashSet<MemoryId> =
+            items.iter().chain(&later).map(|item| self.id(item)).collect();
         // First what is gone, so that a document that moved is not taken for a copy of itself.
         let gone: Vec<Stored> = known
             .values()

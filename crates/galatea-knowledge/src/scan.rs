@@ -20,7 +20,7 @@ use crate::{
 /// Most documents of one agent. elizaOS's `KNOWLEDGE_MAX_FILES` has no default; a larger collection
 /// belongs into a search engine.
 pub(crate) const MOST_FILES: usize = 5_000;
-/// Deepest folder searched.
+/// Deepest folder searched, in levels below the one that is named.
 pub(crate) const DEPTH: usize = 16;
 /// Folders that hold programs' files and not people's.
 const SKIPPED: &[&str] = &["node_modules", "target", "__pycache__", "venv"];
@@ -72,9 +72,18 @@ pub(crate) struct Scan {
     pub(crate) missing: Vec<Missing>,
     /// What sources have that is not read.
     pub(crate) omitted: Vec<Omitted>,
+    /// Files that may still be written. Their documents stay as they are.
+    pub(crate) later: Vec<Item>,
 }
 
 impl Scan {
+    /// Leaves files that may still be written for later.
+    pub(crate) fn settled(mut self, now: Timestamp) -> Self {
+        let being_written = |item: &mut Item| item.is_being_written(now);
+        self.later.extend(self.items.extract_if(.., being_written));
+        self
+    }
+
     /// What a person has to know: the source, and what is wrong with it.
     pub(crate) fn problems(&self) -> Vec<(String, Error)> {
         let missing = self
@@ -128,6 +137,11 @@ struct Search<'a> {
 impl Search<'_> {
     fn path(&mut self, path: &Path, source: &Source) {
         match fs::metadata(path) {
+            Ok(metadata) if metadata.is_dir() && self.is_unmounted(path) => {
+                let error = unreadable("the folder is empty, so its documents are kept")
+                    .with_fix(format!("mount its drive; if its documents were removed on purpose, put a file into it, or {}", removal(source)));
+                self.missing(path, error, false);
+            }
             Ok(metadata) if metadata.is_dir() => self.folder(path, source, 0),
             Ok(metadata) if metadata.is_file() => self.file(path, &metadata, source),
             // Reading a device or a pipe might never end.
@@ -148,30 +162,51 @@ impl Search<'_> {
         }
     }
 
+    /// Whether a named folder has nothing any more: it may be where a drive is mounted.
+    fn is_unmounted(&self, folder: &Path) -> bool {
+        let is_empty = fs::read_dir(folder).is_ok_and(|mut entries| entries.next().is_none());
+        is_empty && self.stored.iter().any(|key| Path::new(key).starts_with(folder))
+    }
+
     fn missing(&mut self, path: &Path, error: Error, removed: bool) {
         self.scan.missing.push(Missing { path: path.to_owned(), error, removed });
     }
 
     fn folder(&mut self, folder: &Path, source: &Source, depth: usize) {
-        let entries = match fs::read_dir(folder) {
-            Ok(entries) if depth < DEPTH => entries,
-            Ok(_) => return self.omitted.deep.count(folder),
-            Err(error) => {
-                let error = unreadable("the folder cannot be read")
-                    .with("cause", error)
-                    .with_fix("let this user read it");
-                return self.missing(folder, error, false);
-            }
+        let unreadable_folder = |error: io::Error| {
+            unreadable("the folder cannot be read")
+                .with("cause", error)
+                .with_fix("let this user read it")
         };
-        let mut paths: Vec<PathBuf> = entries.flatten().map(|entry| entry.path()).collect();
+        let entries = match fs::read_dir(folder) {
+            Ok(entries) if depth <= DEPTH => entries,
+            Ok(_) => return self.omitted.deep.count(folder),
+            Err(error) => return self.missing(folder, unreadable_folder(error), false),
+        };
+        // What cannot be looked at is not gone. One problem for the folder: if the right is missing,
+        // each of its files has it.
+        let mut failed = None;
+        let mut paths = Vec::new();
+        for entry in entries {
+            match entry {
+                Ok(entry) => paths.push(entry.path()),
+                Err(error) => failed = Some(error),
+            }
+        }
         paths.sort();
         for path in paths {
             let name = path.file_name().unwrap_or_default().to_string_lossy();
-            // The type of the entry itself: a link may lead anywhere.
-            let Ok(metadata) = fs::symlink_metadata(&path) else { continue };
             if name.starts_with('.') || name.starts_with('~') || SKIPPED.contains(&&*name) {
                 continue;
             }
+            // The type of the entry itself: a link may lead anywhere.
+            let metadata = match fs::symlink_metadata(&path) {
+                Ok(metadata) => metadata,
+                Err(error) => {
+                    failed = Some(error).filter(|e| e.kind() != io::ErrorKind::NotFound).or(failed);
+                    continue;
+                }
+            };
             let is_document = metadata.is_file() && Format::of_name(&name).is_some();
             // Two such names may look the same, and the key of a document has to be one file's.
             if path.to_str().is_none() && (is_document || metadata.is_dir()) {
@@ -181,6 +216,9 @@ impl Search<'_> {
             } else if is_document {
                 self.file(&path, &metadata, source);
             }
+        }
+        if let Some(error) = failed {
+            self.missing(folder, unreadable_folder(error), false);
         }
     }
 
@@ -266,7 +304,16 @@ fn fix(source: &Source, otherwise: &str) -> String {
             "correct or remove the path under `knowledge` in the character file; it starts at the file's folder".to_owned()
         }
         Origin::Setting => "correct KNOWLEDGE_PATH".to_owned(),
-        Origin::Added => format!("{otherwise}, or run {}", source.removal()),
+        Origin::Added => format!("{otherwise}, or {}", removal(source)),
+    }
+}
+
+/// How a source is removed, by who named it.
+fn removal(source: &Source) -> String {
+    match source.origin {
+        Origin::Character => "remove the path under `knowledge` in the character file".to_owned(),
+        Origin::Setting => "change KNOWLEDGE_PATH".to_owned(),
+        Origin::Added => format!("run {}", source.removal()),
     }
 }
 
@@ -344,17 +391,61 @@ mod tests {
     #[test]
     fn what_is_too_deep_or_has_no_name_in_utf_8_is_a_problem() {
         use std::os::unix::ffi::OsStringExt;
-        let deep = format!("{}deep.md", "d/".repeat(20));
+        let deep = format!("{}deep.md", "d/".repeat(17));
+        let deepest = format!("{}deepest.md", "e/".repeat(16));
         let odd = |name: &[u8]| std::ffi::OsString::from_vec(name.to_vec());
-        let folder =
-            folder_of([deep.into(), odd(b"odd-\xff.md"), odd(b"odd-\xff.png"), "a.md".into()]);
+        let folder = folder_of([
+            deep.into(),
+            deepest.into(),
+            odd(b"odd-\xff.md"),
+            odd(b"odd-\xff.png"),
+            "a.md".into(),
+        ]);
         let found = scan(&added(folder.path()), &HashSet::new(), Timestamp(0));
-        assert_eq!(found.items.len(), 1);
+        let names = found.items.iter().filter_map(|item| item.key.rsplit('/').next());
+        assert_eq!(names.collect::<Vec<_>>(), ["a.md", "deepest.md"]);
         let problems: Vec<String> =
             found.problems().iter().map(|(_, error)| error.to_string()).collect();
         assert_eq!(problems.len(), 2, "{problems:?}");
         assert!(problems[0].contains("deeper than 16 folders"), "{problems:?}");
         assert!(problems[1].contains("UTF-8") && problems[1].contains("odd-"), "{problems:?}");
+    }
+
+    #[test]
+    fn a_folder_whose_files_cannot_be_looked_at_is_missing_and_not_empty() {
+        let folder = tempfile::tempdir().unwrap();
+        // A path of more than 4,096 bytes is an error for every user, unlike a missing right.
+        let long = "d".repeat(240);
+        let mut deep = folder.path().to_owned();
+        while deep.as_os_str().len() < 3_850 {
+            deep.push(&long[..(3_850 - deep.as_os_str().len()).min(240)]);
+        }
+        fs::create_dir_all(&deep).unwrap();
+        fs::write(deep.join("a.md"), "x").unwrap();
+        let name = format!("{}.md", "b".repeat(250));
+        let made = std::process::Command::new("touch").arg(&name).current_dir(&deep).status();
+        assert!(made.unwrap().success());
+        let found = scan(&added(&deep), &HashSet::new(), Timestamp(0));
+        assert_eq!(found.items.len(), 1);
+        let [missing] = &found.missing[..] else { panic!("{:?}", found.missing) };
+        assert!(missing.path == deep && !missing.removed, "{missing:?}");
+    }
+
+    #[test]
+    fn an_empty_folder_is_missing_if_it_has_documents() {
+        let folder = tempfile::tempdir().unwrap();
+        let scan = |stored: &[String]| {
+            let stored = stored.iter().cloned().collect();
+            scan(&added(folder.path()), &stored, Timestamp(0))
+        };
+        let stored = [folder.path().join("in/a.md").display().to_string()];
+        assert!(scan(&[]).missing.is_empty());
+        let found = scan(&stored);
+        assert!(!found.missing[0].removed);
+        let fix = found.problems()[0].1.fix().unwrap().to_owned();
+        assert!(fix.contains("mount its drive") && fix.contains("galatea knowledge rm"), "{fix}");
+        fs::write(folder.path().join(".keep"), "").unwrap();
+        assert!(scan(&stored).missing.is_empty());
     }
 
     #[test]

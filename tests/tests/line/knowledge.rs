@@ -72,13 +72,22 @@ pub(crate) fn library(
     sources: Vec<(&Path, bool)>,
     embedding: Option<Arc<dyn EmbeddingModel>>,
 ) -> Library {
+    Library::new(parts(name, store, sources, embedding))
+}
+
+fn parts(
+    name: &str,
+    store: &Arc<dyn Store>,
+    sources: Vec<(&Path, bool)>,
+    embedding: Option<Arc<dyn EmbeddingModel>>,
+) -> LibraryParts {
     let source = |(path, shared): (&Path, bool)| Source {
         place: Place::Path(path.to_owned()),
         shared,
         origin: Origin::Character,
     };
     let identity = character(name).identity();
-    Library::new(LibraryParts {
+    LibraryParts {
         cache: PluginCache::new(Arc::clone(store) as _, identity.id(), galatea_knowledge::NAME),
         identity,
         sources: sources.into_iter().map(source).collect(),
@@ -90,7 +99,7 @@ pub(crate) fn library(
         http: HttpClient::new(HttpOptions::default()).unwrap(),
         hosts: Vec::new(),
         clock: Arc::new(SystemClock) as Arc<dyn Clock>,
-    })
+    }
 }
 
 async fn store() -> Arc<dyn Store> {
