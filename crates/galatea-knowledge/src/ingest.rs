@@ -55,7 +55,8 @@ pub(crate) async fn item(
         owner: own,
         record: Record { key: item.key.clone(), ..Record::default() },
     });
-    if before.record.is_complete() && is_fresh(library, item, &before.record, known) {
+    let is_right = before.record.is_complete() && !before.lost_its_original(known);
+    if is_right && is_fresh(library, item, &before.record) {
         return Ok(Outcome { document: before, read: false, pieces: 0 });
     }
     progress(Step::Reading(item.key.clone(), nth));
@@ -159,6 +160,8 @@ fn same_text<'a>(
             && other.id != document.id
             && other.under == document.under
             && !other.record.fragments.is_empty()
+            // It may still have the pieces of a text before.
+            && other.record.problem.is_none()
     })
 }
 
@@ -307,18 +310,7 @@ async fn write(
 }
 
 /// Whether a document need not be looked into.
-fn is_fresh(
-    library: &Library,
-    item: &Item,
-    record: &Record,
-    known: &HashMap<MemoryId, Stored>,
-) -> bool {
-    if record
-        .same_as
-        .is_some_and(|same| known.get(&same).is_none_or(|same| same.record.hash != record.hash))
-    {
-        return false;
-    }
+fn is_fresh(library: &Library, item: &Item, record: &Record) -> bool {
     let age = library.parts.clock.now().since(Timestamp(record.modified));
     match &item.what {
         // A text is compared by its hash.

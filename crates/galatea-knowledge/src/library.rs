@@ -16,7 +16,7 @@ use std::{
 use crate::{
     child::Parser,
     chunk::hash,
-    ingest,
+    ingest::{self, Outcome},
     rows::{Piece, Stored, document_id, shared_agent},
     scan::{self, Item, Missing, Scan},
     source::Source,
@@ -188,12 +188,20 @@ impl Library {
             ingest::remove(self, &document, progress).await?;
             synced.removed += 1;
         }
+        let mut done = Vec::with_capacity(items.len());
         for (nth, item) in items.iter().enumerate() {
-            let id = self.id(item);
-            let before = known.get(&id).cloned();
-            let outcome = ingest::item(self, item, before, &known, nth, progress).await?;
-            synced.count(&item.key, &outcome);
-            known.insert(id, outcome.document);
+            done.push(self.bring_item(item, nth, &mut known, progress).await?);
+        }
+        // A copy was taken for one of a document that has another text by now.
+        for (nth, item) in items.iter().enumerate() {
+            if known.get(&self.id(item)).is_some_and(|copy| copy.lost_its_original(&known)) {
+                done[nth] = self.bring_item(item, nth, &mut known, progress).await?;
+            }
+        }
+        for (item, (read, pieces)) in items.iter().zip(done) {
+            if let Some(document) = known.get(&self.id(item)) {
+                synced.count(&document.record, read, pieces);
+            }
         }
         // Otherwise the first questions would miss what waits for the index of words.
         while !self.parts.store.index_words().await? {
@@ -202,6 +210,22 @@ impl Library {
         // What is read is found by words, whatever the embedding model does.
         synced.unembedded = self.embed(progress, &mut synced).await.err();
         Ok(synced)
+    }
+
+    /// Brings one document up to date: whether it was read, and how many pieces were stored.
+    async fn bring_item(
+        &self,
+        item: &Item,
+        nth: usize,
+        known: &mut HashMap<MemoryId, Stored>,
+        progress: Progress<'_>,
+    ) -> Result<(bool, usize)> {
+        let id = self.id(item);
+        let before = known.get(&id).cloned();
+        let Outcome { document, read, pieces } =
+            ingest::item(self, item, before, known, nth, progress).await?;
+        known.insert(id, document);
+        Ok((read, pieces))
     }
 
     /// Whose library it is.

@@ -114,6 +114,13 @@ impl Stored {
         all
     }
 
+    /// Whether it is a copy of a document that is gone or has another text.
+    pub(crate) fn lost_its_original(&self, known: &HashMap<MemoryId, Self>) -> bool {
+        self.record.same_as.is_some_and(|original| {
+            known.get(&original).is_none_or(|original| original.record.hash != self.record.hash)
+        })
+    }
+
     /// The document as a memory.
     pub(crate) fn memory(&self, now: Timestamp) -> Memory {
         let metadata = json!({

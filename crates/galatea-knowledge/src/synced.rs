@@ -3,12 +3,12 @@
 use galatea_core::{Error, Retry};
 use std::time::Duration;
 
-use crate::ingest::Outcome;
+use crate::rows::Record;
 
 /// How often everything is looked at although no file changed: addresses grow old.
 const AGAIN: Duration = Duration::from_secs(3600);
 
-/// A step of [`Library::sync`], for progress bars.
+/// A step of [`crate::Library::sync`], for progress bars.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Step {
     /// So many documents are looked at.
@@ -21,7 +21,7 @@ pub enum Step {
     Embedded(usize),
 }
 
-/// What [`Library::sync`] did.
+/// What [`crate::Library::sync`] did.
 #[derive(Debug, Default)]
 pub struct Synced {
     /// Documents that were read because they are new or changed.
@@ -45,23 +45,24 @@ pub struct Synced {
 }
 
 impl Synced {
-    /// Whether anything was done.
+    /// Whether nothing was stored or removed.
     pub fn is_empty(&self) -> bool {
         self.read + self.removed + self.pieces + self.embedded == 0
     }
 
-    pub(crate) fn count(&mut self, key: &str, outcome: &Outcome) {
-        self.pieces += outcome.pieces;
-        match &outcome.document.record.problem {
+    /// Counts a document: whether it was read, and how many pieces were stored.
+    pub(crate) fn count(&mut self, record: &Record, read: bool, pieces: usize) {
+        self.pieces += pieces;
+        match &record.problem {
             Some(problem) => {
                 let mut error = Error::invalid(problem.message.clone());
                 if let Some(fix) = &problem.fix {
                     error = error.with_fix(fix.clone());
                 }
                 self.unread += 1;
-                self.problems.push((key.to_owned(), error));
+                self.problems.push((record.key.clone(), error));
             }
-            None if outcome.read => self.read += 1,
+            None if read => self.read += 1,
             None => self.unchanged += 1,
         }
     }
@@ -81,24 +82,17 @@ pub type Progress<'a> = &'a (dyn Fn(Step) + Send + Sync);
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::rows::{Problem, Record, Stored};
-    use galatea_core::{AgentId, MemoryId};
+    use crate::rows::Problem;
 
     #[test]
     fn a_document_with_a_problem_counts_as_neither_read_nor_unchanged() {
-        let (id, under) = (MemoryId::fresh(), AgentId::fresh());
         let problem = Problem { message: "too much text".into(), fix: Some("split it".into()) };
-        let mut outcome = Outcome {
-            document: Stored { id, under, owner: under, record: Record::default() },
-            read: true,
-            pieces: 0,
-        };
+        let mut record = Record::default();
         let mut synced = Synced::default();
-        synced.count("a.csv", &outcome);
-        outcome.document.record.problem = Some(problem);
-        synced.count("b.csv", &outcome);
-        outcome.read = false;
-        synced.count("c.csv", &outcome);
+        synced.count(&record, true, 0);
+        record.problem = Some(problem);
+        synced.count(&record, true, 0);
+        synced.count(&record, false, 0);
         assert_eq!((synced.read, synced.unchanged, synced.unread), (1, 0, 2));
         assert_eq!(synced.problems[1].1.fix(), Some("split it"));
     }
