@@ -151,6 +151,8 @@ pub(crate) fn kind_of(metadata: &Metadata) -> &'static str {
     let kind = metadata.file_type();
     if kind.is_fifo() {
         "a pipe"
+    } else if kind.is_dir() {
+        "a folder"
     } else if kind.is_socket() {
         "a socket"
     } else {

@@ -1,7 +1,14 @@
 //! Reads the bytes of a document: a text, a file, or what lies at an address.
 
-use galatea_core::Result;
+use galatea_core::{Error, Result, Retry};
 use galatea_http::FetchLimits;
+use nix::libc;
+use std::{
+    fs::File,
+    io::{self, Read},
+    os::unix::fs::OpenOptionsExt,
+    path::Path,
+};
 use url::Url;
 
 use crate::{
@@ -9,6 +16,7 @@ use crate::{
     format::Format,
     library::Library,
     scan::{Item, What},
+    source::{Place, kind_of},
 };
 
 /// Bytes of a document, and what they are.
@@ -31,20 +39,53 @@ pub(super) async fn read(library: &Library, item: &Item) -> Result<Bytes> {
             format: Some(Format::Text),
         }),
         What::File { path, size, .. } => {
-            if *size > parts.parser.limits().bytes as u64 {
-                return Err(too_large("the file is larger than what is read")
-                    .with("limit", format!("{} MiB", parts.parser.limits().bytes >> 20)));
+            let most = parts.parser.limits().bytes;
+            if *size > most as u64 {
+                return Err(larger(most));
             }
-            let bytes = tokio::fs::read(path).await.map_err(|error| {
-                unreadable("the file cannot be read")
-                    .with("cause", error)
-                    .with_fix("let this user read it")
-            })?;
+            let is_named = matches!(&item.source.place, Place::Path(named) if named == path);
+            let of_path = path.clone();
+            let bytes = tokio::task::spawn_blocking(move || file(&of_path, is_named, most))
+                .await
+                .map_err(|crash| Error::unexpected("reading crashed").with_source(crash))??;
             let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
             Ok(Bytes { bytes, name, format: None })
         }
         What::Url(address) => fetch(library, address).await,
     }
+}
+
+/// Reads a file of up to `most` bytes. What was found in a folder may be something else by now: a link
+/// is followed only if a person named it, and nothing else than a file is read. Blocks on the disk.
+fn file(path: &Path, is_named: bool, most: usize) -> Result<Vec<u8>> {
+    let unread = |error: io::Error| {
+        unreadable("the file cannot be read")
+            .with("cause", error)
+            .with_fix("let this user read it")
+            .with_retry(Retry::Soon)
+    };
+    // A pipe would block until a program writes into it.
+    let follow = if is_named { 0 } else { libc::O_NOFOLLOW };
+    let file = File::options().read(true).custom_flags(libc::O_NONBLOCK | follow).open(path);
+    let file = file.map_err(unread)?;
+    let metadata = file.metadata().map_err(unread)?;
+    if !metadata.is_file() {
+        return Err(unreadable("this is no longer a file")
+            .with("found", kind_of(&metadata))
+            .with_fix("put the file back, or remove this")
+            .with_retry(Retry::Soon));
+    }
+    let mut bytes = Vec::new();
+    // It may grow while it is read.
+    file.take((most as u64).saturating_add(1)).read_to_end(&mut bytes).map_err(unread)?;
+    if bytes.len() > most {
+        return Err(larger(most));
+    }
+    Ok(bytes)
+}
+
+fn larger(most: usize) -> Error {
+    too_large("the file is larger than what is read").with("limit", format!("{} MiB", most >> 20))
 }
 
 async fn fetch(library: &Library, address: &str) -> Result<Bytes> {
@@ -110,7 +151,29 @@ fn allows(hosts: &[String], host: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::allows;
+    use super::*;
+    use std::{fs, os::unix::fs::symlink};
+
+    #[test]
+    fn what_took_the_place_of_a_file_is_not_read() {
+        let folder = tempfile::tempdir().unwrap();
+        let at = |name: &str| folder.path().join(name);
+        fs::write(at("a.md"), "12345").unwrap();
+        symlink(at("a.md"), at("link.md")).unwrap();
+        let made = std::process::Command::new("mkfifo").arg(at("pipe.md")).status();
+        assert!(made.unwrap().success());
+        let read = |name: &str, is_named: bool, most: usize| {
+            file(&at(name), is_named, most).map_err(|error| error.to_string())
+        };
+        assert_eq!(read("a.md", false, 5).unwrap(), b"12345");
+        assert!(read("a.md", false, 4).unwrap_err().contains("larger"), "it grew");
+        assert!(read("link.md", false, 5).unwrap_err().contains("symbolic links"));
+        assert_eq!(read("link.md", true, 5).unwrap(), b"12345");
+        for is_named in [true, false] {
+            assert!(read("pipe.md", is_named, 5).unwrap_err().contains("a pipe"));
+        }
+        assert!(file(folder.path(), true, 5).is_err());
+    }
 
     #[test]
     fn hosts_are_listed_by_name_or_domain() {
