@@ -1,6 +1,9 @@
 //! What the child process writes for its parent, one JSON value per line.
 
-use galatea_core::{Error, ErrorKind, Result};
+use galatea_core::{
+    Error, ErrorKind, Result,
+    visible::{one_line, visible},
+};
 use serde::{Deserialize, Serialize};
 
 use std::io::{self, Write};
@@ -69,7 +72,7 @@ fn refusal(error: &Error) -> Refusal {
 }
 
 /// Collects the child's lines. The child may have been taken over by its document, so the number of
-/// pieces is bounded here again.
+/// pieces is bounded here again, and what a reader does not see is left out again.
 pub(crate) struct Receiver {
     pieces: Pieces,
     most: usize,
@@ -89,11 +92,14 @@ impl Receiver {
     pub(crate) fn take(&mut self, line: &[u8]) -> Result<Option<Option<Pieces>>> {
         let pieces = &mut self.pieces;
         match serde_json::from_slice(line) {
-            Ok(Line::Title(title)) => pieces.title = Some(title),
+            Ok(Line::Title(title)) => {
+                pieces.title = Some(one_line(&title)).filter(|title| !title.is_empty())
+            }
             Ok(Line::Piece(Chunk { heading, page, text, .. }))
                 if pieces.chunks.len() < self.most =>
             {
-                pieces.chunks.push(Chunk::new(heading, page, text));
+                let heading = heading.iter().map(|heading| one_line(heading)).collect();
+                pieces.chunks.push(Chunk::new(heading, page, visible(&text).into_owned()));
             }
             Ok(Line::End(count)) if count == pieces.chunks.len() && count > 0 => {
                 return Ok(Some(Some(std::mem::take(pieces))));
@@ -110,9 +116,7 @@ const LONGEST: usize = 300;
 
 impl From<Refusal> for Error {
     fn from(refusal: Refusal) -> Self {
-        let line = |text: &str| -> String {
-            galatea_core::visible::one_line(text).chars().take(LONGEST).collect()
-        };
+        let line = |text: &str| -> String { one_line(text).chars().take(LONGEST).collect() };
         let (kind, code) = if refusal.too_long {
             (ErrorKind::TooLong, TOO_LARGE)
         } else {
@@ -147,6 +151,17 @@ mod tests {
         let mut lines = Vec::new();
         send(outcome, &mut lines).unwrap();
         lines
+    }
+
+    #[test]
+    fn no_text_of_a_child_has_breaks_or_characters_that_no_reader_sees() {
+        let chunk = Chunk::new(vec!["H\r\u{85}I".into()], None, "a\rb\u{2028}c\u{202e}\0".into());
+        let pieces = Pieces { title: Some("A\nB".into()), chunks: vec![chunk] };
+        let received = receive(&sent(Ok(pieces)), 1).unwrap().unwrap();
+        let piece = &received.chunks[0];
+        assert_eq!((received.title.as_deref(), &*piece.heading[0]), (Some("A B"), "H I"));
+        assert_eq!(piece.text, "a\nb\nc");
+        assert_eq!(*piece, Chunk::new(vec!["H I".into()], None, "a\nb\nc".into()), "and its hash");
     }
 
     #[test]
