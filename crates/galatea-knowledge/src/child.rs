@@ -1,7 +1,7 @@
 //! Reads one document in a process of its own, and survives whatever the document does
 //! to it.
 
-use galatea_core::{Error, ErrorKind, Result};
+use galatea_core::{Error, ErrorKind, Result, Retry};
 use std::{
     path::{Path, PathBuf},
     process::{ExitStatus, Stdio},
@@ -17,6 +17,7 @@ use tokio::{
 use crate::{
     document::{Limits, too_large, unreadable},
     format::Format,
+    ingest::RETRY,
     pieces::{Pieces, pieces},
     sandbox,
     wire::Receiver,
@@ -30,7 +31,7 @@ const OUTPUT: u64 = 48 << 20;
 const LINE: u64 = 64 << 10;
 /// Most bytes read from the child's standard error, which says why it ended.
 const ERROR_OUTPUT: u64 = 4 << 10;
-/// Children at once. One document may take 256 MiB.
+/// Children at once: each may take [`sandbox::MEMORY`].
 const AT_ONCE: usize = 1;
 /// Plain text up to this size, in bytes, is read in this process: in milliseconds, in one pass, and
 /// in a few times its memory. To start a child takes longer, which thousands of notes would add up.
@@ -76,8 +77,11 @@ impl Parser {
         let outcome = tokio::time::timeout(WALL, self.run(format, bytes)).await;
         drop(permit);
         outcome.unwrap_or_else(|_| {
+            // The limit on processor time comes first, unless the machine is busy.
             Err(too_large("the document takes too long to read")
-                .with("limit", format!("{} s", WALL.as_secs())))
+                .with("limit", format!("{} s", WALL.as_secs()))
+                .with_fix("split the document into smaller files, or leave it out; it is tried again after an hour")
+                .with_retry(Retry::After(RETRY)))
         })
     }
 

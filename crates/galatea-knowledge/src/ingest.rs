@@ -4,7 +4,7 @@
 mod read;
 
 use galatea_core::{
-    Derived, Error, MemoryId, MemoryScope, Result, Timestamp, kill_point, store::DerivedChange,
+    Derived, MemoryId, MemoryScope, Result, Timestamp, kill_point, store::DerivedChange,
 };
 use std::{collections::HashMap, path::Path, time::Duration};
 
@@ -14,7 +14,8 @@ use crate::{
     format::Format,
     library::Library,
     pieces::Pieces,
-    rows::{Problem, READING, Record, Stored, document_id, fragments, shared_agent},
+    problem::Problem,
+    rows::{READING, Record, Stored, document_id, fragments, shared_agent},
     scan::{Item, What},
     synced::{Progress, Step},
 };
@@ -23,8 +24,8 @@ use crate::{
 const AT_ONCE: usize = 100;
 /// How long an address is taken as it was read.
 const FRESH: Duration = Duration::from_secs(24 * 3600);
-/// How long an address that could not be read is left alone.
-const RETRY: Duration = Duration::from_secs(3600);
+/// How long an address that could not be read is left alone, and a document that took too long.
+pub(crate) const RETRY: Duration = Duration::from_secs(3600);
 
 /// What came of one document.
 pub(crate) struct Outcome {
@@ -94,7 +95,7 @@ pub(crate) async fn item(
             if document.record.title.is_empty() {
                 document.record.title = title_of(&item.key, None);
             }
-            document.record.problem = Some(Problem::of(&error));
+            document.record.problem = Some(Problem::of(&error, now));
             // What was read of it before stays, since the fault may pass.
             return settle(library, document, &was, new, progress).await;
         }
@@ -311,13 +312,17 @@ async fn write(
 
 /// Whether a document need not be looked into.
 fn is_fresh(library: &Library, item: &Item, record: &Record) -> bool {
-    let age = library.parts.clock.now().since(Timestamp(record.modified));
+    let now = library.parts.clock.now();
+    let age = now.since(Timestamp(record.modified));
     match &item.what {
         // A text is compared by its hash.
         What::Lines(_) => false,
         What::File { size, modified, .. } => {
             (record.size, record.modified) == (*size, modified.0)
-                && (!record.hash.is_empty() || record.problem.is_some())
+                && match &record.problem {
+                    Some(problem) => problem.holds(now),
+                    None => !record.hash.is_empty(),
+                }
         }
         What::Url(_) if record.problem.is_some() => age < RETRY,
         What::Url(_) => !record.hash.is_empty() && age < FRESH,
@@ -342,10 +347,4 @@ fn title_of(name: &str, stated: Option<&str>) -> String {
     let name = Path::new(name);
     let stem = name.file_stem().unwrap_or(name.as_os_str()).to_string_lossy();
     galatea_core::visible::one_line(&stem)
-}
-
-impl Problem {
-    fn of(error: &Error) -> Self {
-        Self { message: error.to_string(), fix: error.fix().map(str::to_owned) }
-    }
 }

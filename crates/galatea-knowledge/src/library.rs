@@ -17,6 +17,7 @@ use crate::{
     child::Parser,
     chunk::hash,
     ingest::{self, Outcome},
+    problem::Problem,
     rows::{Piece, Stored, document_id, shared_agent},
     scan::{self, Item, Missing, Scan},
     source::Source,
@@ -110,9 +111,10 @@ impl Library {
     ///
     /// # Errors
     /// Those of the store.
-    pub async fn problems(&self) -> Result<Vec<(String, Error)>> {
+    pub async fn problems(&self) -> Result<Vec<(String, Problem)>> {
         let documents = self.documents().await?;
-        Ok(self.scan(keys(&documents)).await?.problems())
+        let scan = self.scan(keys(&documents)).await?;
+        Ok(scan.problems(self.parts.clock.now()))
     }
 
     /// Reads what is new or changed, removes what is gone, and embeds what has no embedding.
@@ -168,7 +170,8 @@ impl Library {
         documents: Vec<Stored>,
         progress: Progress<'_>,
     ) -> Result<Synced> {
-        let mut synced = Synced { problems: scan.problems(), ..Synced::default() };
+        let mut synced =
+            Synced { problems: scan.problems(self.parts.clock.now()), ..Synced::default() };
         let Scan { items, missing, later, .. } = scan;
         progress(Step::Documents(items.len()));
 

@@ -11,6 +11,7 @@ use uuid::Uuid;
 
 use crate::{
     chunk::{Chunk, PATH, hash},
+    problem::Problem,
     source::Origin,
 };
 
@@ -67,15 +68,6 @@ impl Record {
     pub(crate) fn is_complete(&self) -> bool {
         self.pending.is_empty() && self.stale.is_empty() && self.reading == READING
     }
-}
-
-/// Why a document cannot be read.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Problem {
-    /// What happened.
-    pub message: String,
-    /// What to do.
-    pub fix: Option<String>,
 }
 
 /// A stored document.

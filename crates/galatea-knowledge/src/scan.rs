@@ -14,6 +14,7 @@ use crate::{
     document::unreadable,
     format::Format,
     omitted::Omitted,
+    problem::Problem,
     source::{Origin, Place, Source, kind_of},
 };
 
@@ -85,12 +86,13 @@ impl Scan {
     }
 
     /// What a person has to know: the source, and what is wrong with it.
-    pub(crate) fn problems(&self) -> Vec<(String, Error)> {
+    pub(crate) fn problems(&self, now: Timestamp) -> Vec<(String, Problem)> {
         let missing = self
             .missing
             .iter()
-            .map(|missing| (missing.path.display().to_string(), missing.error.duplicate()));
-        missing.chain(self.omitted.iter().flat_map(Omitted::problems)).collect()
+            .map(|missing| (missing.path.display().to_string(), Problem::of(&missing.error, now)));
+        let omitted = self.omitted.iter().flat_map(Omitted::problems);
+        missing.chain(omitted.map(|(source, error)| (source, Problem::of(&error, now)))).collect()
     }
 }
 
@@ -346,7 +348,7 @@ mod tests {
             .collect();
         assert_eq!(names, ["/b.md", "/in/a.txt"]);
         assert_eq!(found.missing.len(), 1);
-        assert!(found.missing[0].removed && found.problems()[0].0.ends_with("/gone"));
+        assert!(found.missing[0].removed && found.problems(Timestamp(0))[0].0.ends_with("/gone"));
     }
 
     fn folder_of(names: impl IntoIterator<Item = std::ffi::OsString>) -> tempfile::TempDir {
@@ -371,7 +373,7 @@ mod tests {
         let sources = added(folder.path());
         let first = scan(&sources, &HashSet::new(), Timestamp(i64::MAX));
         assert_eq!(first.items.len(), MOST_FILES);
-        let (source, error) = &first.problems()[0];
+        let (source, error) = &first.problems(Timestamp(0))[0];
         assert_eq!(*source, folder.path().display().to_string());
         assert!(error.to_string().contains("10 files are left out"), "{error}");
 
@@ -379,7 +381,7 @@ mod tests {
         fs::write(folder.path().join("a-new.md"), "").unwrap();
         let second = scan(&sources, &stored, Timestamp(i64::MAX));
         assert!(second.items.iter().all(|item| stored.contains(&item.key)));
-        assert!(second.problems()[0].1.to_string().contains("11 files"), "{second:?}");
+        assert!(second.problems(Timestamp(0))[0].1.to_string().contains("11 files"), "{second:?}");
         // A place that becomes free is taken.
         fs::remove_file(folder.path().join("f00007.md")).unwrap();
         let third = scan(&sources, &stored, Timestamp(i64::MAX));
@@ -405,7 +407,7 @@ mod tests {
         let names = found.items.iter().filter_map(|item| item.key.rsplit('/').next());
         assert_eq!(names.collect::<Vec<_>>(), ["a.md", "deepest.md"]);
         let problems: Vec<String> =
-            found.problems().iter().map(|(_, error)| error.to_string()).collect();
+            found.problems(Timestamp(0)).iter().map(|(_, error)| error.to_string()).collect();
         assert_eq!(problems.len(), 2, "{problems:?}");
         assert!(problems[0].contains("deeper than 16 folders"), "{problems:?}");
         assert!(problems[1].contains("UTF-8") && problems[1].contains("odd-"), "{problems:?}");
@@ -442,7 +444,7 @@ mod tests {
         assert!(scan(&[]).missing.is_empty());
         let found = scan(&stored);
         assert!(!found.missing[0].removed);
-        let fix = found.problems()[0].1.fix().unwrap().to_owned();
+        let fix = found.problems(Timestamp(0))[0].1.fix.clone().unwrap();
         assert!(fix.contains("mount its drive") && fix.contains("galatea knowledge rm"), "{fix}");
         fs::write(folder.path().join(".keep"), "").unwrap();
         assert!(scan(&stored).missing.is_empty());
@@ -453,9 +455,9 @@ mod tests {
         for path in ["/dev/null", "/dev/zero"] {
             let found = scan(&added(Path::new(path)), &HashSet::new(), Timestamp(0));
             assert!(found.items.is_empty());
-            let error = &found.problems()[0].1;
+            let error = &found.problems(Timestamp(0))[0].1;
             assert!(error.to_string().contains("found=a device"), "{error}");
-            assert!(error.fix().unwrap().contains(&format!("galatea knowledge rm {path}")));
+            assert!(error.fix.as_ref().unwrap().contains(&format!("galatea knowledge rm {path}")));
         }
     }
 }

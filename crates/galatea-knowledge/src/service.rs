@@ -2,11 +2,11 @@
 //! and whenever a file changes.
 
 use async_trait::async_trait;
-use galatea_core::{Backoff, Error, Result, ServiceContext};
+use galatea_core::{Backoff, Result, ServiceContext};
 use std::{collections::BTreeSet, sync::Arc, time::Duration};
 use tokio_util::sync::CancellationToken;
 
-use crate::{library::Library, synced::Synced};
+use crate::{library::Library, problem::Problem, synced::Synced};
 
 /// Shortest and longest pause after a failure.
 const SHORTEST: Duration = Duration::from_secs(5);
@@ -88,13 +88,13 @@ fn log_outcome(synced: &Synced, logged: &mut BTreeSet<String>) {
     }
     // Each problem once, and again when it comes back.
     let problems: BTreeSet<String> =
-        synced.problems.iter().map(|(key, error)| line(key, error)).collect();
+        synced.problems.iter().map(|(key, problem)| line(key, problem)).collect();
     for problem in problems.difference(logged) {
         tracing::warn!(problem, "a document cannot be read; `galatea knowledge ls` lists all");
     }
     *logged = problems;
 }
 
-fn line(key: &str, error: &Error) -> String {
-    galatea_core::visible::one_line(&format!("{key}: {error}"))
+fn line(key: &str, problem: &Problem) -> String {
+    galatea_core::visible::one_line(&format!("{key}: {problem}"))
 }

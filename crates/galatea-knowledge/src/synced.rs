@@ -3,7 +3,7 @@
 use galatea_core::{Error, Retry};
 use std::time::Duration;
 
-use crate::rows::Record;
+use crate::{problem::Problem, rows::Record};
 
 /// How often everything is looked at although no file changed: addresses grow old.
 const AGAIN: Duration = Duration::from_secs(3600);
@@ -41,7 +41,7 @@ pub struct Synced {
     /// Documents that could not be read.
     pub unread: usize,
     /// What could not be read, documents and whole sources: the key, and why.
-    pub problems: Vec<(String, Error)>,
+    pub problems: Vec<(String, Problem)>,
 }
 
 impl Synced {
@@ -55,12 +55,8 @@ impl Synced {
         self.pieces += pieces;
         match &record.problem {
             Some(problem) => {
-                let mut error = Error::invalid(problem.message.clone());
-                if let Some(fix) = &problem.fix {
-                    error = error.with_fix(fix.clone());
-                }
                 self.unread += 1;
-                self.problems.push((record.key.clone(), error));
+                self.problems.push((record.key.clone(), problem.clone()));
             }
             None if read => self.read += 1,
             None => self.unchanged += 1,
@@ -82,18 +78,18 @@ pub type Progress<'a> = &'a (dyn Fn(Step) + Send + Sync);
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::rows::Problem;
+    use galatea_core::Timestamp;
 
     #[test]
     fn a_document_with_a_problem_counts_as_neither_read_nor_unchanged() {
-        let problem = Problem { message: "too much text".into(), fix: Some("split it".into()) };
+        let problem = Problem::of(&crate::document::too_large("too much text"), Timestamp(0));
         let mut record = Record::default();
         let mut synced = Synced::default();
         synced.count(&record, true, 0);
-        record.problem = Some(problem);
+        record.problem = Some(problem.clone());
         synced.count(&record, true, 0);
         synced.count(&record, false, 0);
         assert_eq!((synced.read, synced.unchanged, synced.unread), (1, 0, 2));
-        assert_eq!(synced.problems[1].1.fix(), Some("split it"));
+        assert_eq!(synced.problems[1].1, problem);
     }
 }

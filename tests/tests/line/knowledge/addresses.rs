@@ -176,7 +176,7 @@ async fn a_host_is_read_as_soon_as_it_is_listed() {
     let web = Web::set(text("The kiln costs ten euros.")).await;
     let unlisted = of_web(&web.clock, &web.store, &[web.pages.url("/faq.txt")], &[]);
     let refused = unlisted.sync(&|_| {}).await.unwrap();
-    let fix = refused.problems[0].1.fix();
+    let fix = refused.problems[0].1.fix.as_deref();
     assert_eq!(fix, Some("add it: KNOWLEDGE_HOSTS=127.0.0.2"), "{refused:?}");
     let synced = web.sync().await;
     assert_eq!((synced.read, synced.problems.len()), (1, 0), "{synced:?}");

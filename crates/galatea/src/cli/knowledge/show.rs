@@ -86,16 +86,16 @@ pub(super) fn synced(context: &Context, agent: &str, several: bool, synced: &Syn
         let _ = write!(line, ", {} embedded", synced.embedded);
     }
     context.output.data(line);
-    for (key, error) in &synced.problems {
-        context.output.report(&report(key, error));
+    for (key, problem) in &synced.problems {
+        context.output.report(&report(key, problem));
     }
 }
 
-fn report(key: &str, error: &Error) -> Report {
-    let report = Report::warning(one_line(&error.to_string()))
-        .code(error.code().unwrap_or("GAL-KNOW-READ"))
+fn report(key: &str, problem: &Problem) -> Report {
+    let report = Report::warning(one_line(&problem.message))
+        .code(problem.code.as_deref().unwrap_or("GAL-KNOW-READ"))
         .line("where", one_line(key));
-    match error.fix() {
+    match &problem.fix {
         Some(fix) => report.fix(one_line(fix)),
         None => report,
     }
@@ -121,15 +121,20 @@ pub(super) fn synced_json(agent: &str, synced: &Synced) -> Value {
 }
 
 /// What is wrong, by document or source.
-pub(super) fn problems_json(agent: Option<&str>, problems: &[(String, Error)]) -> Vec<Value> {
-    let row = |(source, error): &(String, Error)| {
-        let mut row = json!({ "source": source, "message": error.to_string(), "fix": error.fix() });
+pub(super) fn problems_json(agent: Option<&str>, problems: &[(String, Problem)]) -> Vec<Value> {
+    let row = |(source, problem): &(String, Problem)| {
+        let mut row = problem_json(problem);
+        row["source"] = source.as_str().into();
         if let Some(agent) = agent {
             row["agent"] = agent.into();
         }
         row
     };
     problems.iter().map(row).collect()
+}
+
+fn problem_json(problem: &Problem) -> Value {
+    json!({ "code": problem.code, "message": problem.message, "fix": problem.fix })
 }
 
 fn short(document: &Stored) -> String {
@@ -188,19 +193,10 @@ pub(super) fn removed(key: &str, documents: usize) -> String {
     }
 }
 
-/// Lines below a document that was not read.
+/// Lines below a document or source that was not read.
 pub(super) fn problem(problem: &Problem) -> Vec<String> {
-    because(&problem.message, problem.fix.as_deref())
-}
-
-/// Lines below a source that was not read.
-pub(super) fn why(error: &Error) -> Vec<String> {
-    because(&error.to_string(), error.fix())
-}
-
-fn because(message: &str, fix: Option<&str>) -> Vec<String> {
-    let fix = fix.map(|fix| format!("fix: {}", one_line(fix)));
-    [format!("not read: {}", one_line(message))].into_iter().chain(fix).collect()
+    let fix = problem.fix.as_ref().map(|fix| format!("fix: {}", one_line(fix)));
+    [format!("not read: {}", one_line(&problem.message))].into_iter().chain(fix).collect()
 }
 
 pub(super) fn document_json(agent: &str, document: &Stored) -> Value {
@@ -208,7 +204,7 @@ pub(super) fn document_json(agent: &str, document: &Stored) -> Value {
     json!({
         "id": document.id, "agent": agent, "title": record.title, "source": record.key, "origin": record.origin,
         "shared": document.is_shared(), "bytes": record.size, "hash": record.hash, "pieces": record.fragments.len(),
-        "sameAs": record.same_as, "problem": record.problem,
+        "sameAs": record.same_as, "problem": record.problem.as_ref().map(problem_json),
     })
 }
 

@@ -143,9 +143,9 @@ impl Shelf {
                     self.below(context, &show::problem(problem));
                 }
             }
-            for (source, error) in &found {
+            for (source, problem) in &found {
                 context.output.row(show::BELOW, &show::source(name, source, &context.working_dir));
-                self.below(context, &show::why(error));
+                self.below(context, &show::problem(problem));
             }
         }
         if json {
@@ -226,7 +226,12 @@ impl Shelf {
             {
                 return Err(target::named_elsewhere(document, &source).into());
             }
-            targets.push((agent, target));
+            let is_known = |(of, known): &(&Agent, Target)| {
+                of.library.agent() == agent.library.agent() && *known == target
+            };
+            if !targets.iter().any(is_known) {
+                targets.push((agent, target));
+            }
         }
         let (mut removed, mut lines) = (Vec::new(), Vec::new());
         for (agent, target) in targets {
