@@ -2,6 +2,7 @@
 //! change is repeated until none came between its reading and its writing.
 
 use galatea_core::{Error, ErrorKind, Result};
+use serde::Deserialize;
 use serde_json::Value;
 
 use crate::{
@@ -34,17 +35,21 @@ impl Library {
     pub async fn added(&self) -> Result<Vec<Source>> {
         let parts = &self.parts;
         let noted = parts.cache.get(ADDED, parts.clock.now()).await?;
-        Ok(noted.and_then(|noted| serde_json::from_value(noted).ok()).unwrap_or_default())
+        sources(noted.as_ref())
     }
 
-    /// Adds sources. One takes the place of an earlier one of the same place.
+    /// Adds sources, each place once. One takes the place of an earlier one of the same place.
     ///
     /// # Errors
     /// Those of the store.
     pub async fn add(&self, sources: &[Source]) -> Result<()> {
         self.change_added(|added| {
             added.retain(|known| sources.iter().all(|source| source.place != known.place));
-            added.extend_from_slice(sources);
+            for source in sources {
+                if added.iter().all(|known| known.place != source.place) {
+                    added.push(source.clone());
+                }
+            }
         })
         .await
     }
@@ -82,14 +87,7 @@ impl Library {
         let parts = &self.parts;
         for _ in 0..TRIES {
             let noted = parts.cache.get(ADDED, parts.clock.now()).await?;
-            let mut sources: Vec<Source> = match noted.clone() {
-                None | Some(Value::Null) => Vec::new(),
-                Some(noted) => serde_json::from_value(noted).map_err(|error| {
-                    Error::invalid("the sources that were added are stored in an unknown form")
-                        .with("cause", error)
-                        .with_fix("use the version of Galatea that stored them, or a newer one")
-                })?,
-            };
+            let mut sources = sources(noted.as_ref())?;
             change(&mut sources);
             let changed = serde_json::to_value(&sources).map_err(|error| {
                 Error::invalid("a source cannot be stored").with("cause", error)
@@ -102,6 +100,21 @@ impl Library {
         }
         Err(Error::new(ErrorKind::Conflict, "other commands keep changing the agent's sources")
             .with_fix("run the command again"))
+    }
+}
+
+/// The sources as they are stored.
+///
+/// # Errors
+/// `Invalid` for what another version stored. None of its sources may be taken for removed.
+fn sources(noted: Option<&Value>) -> Result<Vec<Source>> {
+    match noted {
+        None | Some(Value::Null) => Ok(Vec::new()),
+        Some(noted) => Vec::deserialize(noted).map_err(|error| {
+            Error::invalid("the sources that were added are stored in an unknown form")
+                .with("cause", error)
+                .with_fix("use the version of Galatea that stored them, or a newer one")
+        }),
     }
 }
 

@@ -209,11 +209,8 @@ async fn of_sources_that_are_added_at_once_each_is_kept() {
         assert_eq!(done.code, Some(0), "{}", done.stderr);
     }
     let synced = stage.knowledge(&["sync"]).await;
-    assert!(
-        synced.stdout.contains("6 unchanged") || synced.stdout.contains("0 removed"),
-        "{}",
-        synced.stdout
-    );
+    let expected = "0 read, 6 unchanged, 0 removed; 0 new pieces";
+    assert!(synced.stdout.contains(expected), "{}", synced.stdout);
     assert_eq!(stage.listed().await.0.len(), 6);
 }
 
@@ -225,4 +222,38 @@ async fn a_search_prints_at_least_one_piece() {
         assert_eq!(done.code, Some(2), "{limit}: {}", done.stderr);
         assert!(done.stderr.contains("from 1 to 1000"), "{limit}: {}", done.stderr);
     }
+}
+
+#[tokio::test]
+async fn what_is_named_twice_is_added_and_removed_once_and_a_lone_slash_names_nothing() {
+    let stage = Stage::set().await;
+    stage.folder("docs");
+    let added = stage.knowledge(&["add", "docs", "./docs/"]).await;
+    assert!(added.stdout.contains("2 read"), "{}{}", added.stdout, added.stderr);
+    let url = "https://example.org/faq/";
+    stage.knowledge(&["add", url]).await;
+    // As with a variable that is not set: "$UNSET/".
+    let refused = stage.knowledge(&["rm", "/"]).await;
+    assert!(refused.code != Some(0) && refused.stderr.contains("no such"), "{}", refused.stderr);
+    let removed = stage.knowledge(&["rm", "docs", "docs/"]).await;
+    assert_eq!(removed.code, Some(0), "{}", removed.stderr);
+    assert_eq!(removed.stderr.matches("removed ").count(), 1, "{}", removed.stderr);
+    assert_eq!(stage.listed().await.0, [url]);
+}
+
+#[tokio::test]
+async fn a_document_that_is_not_read_has_the_code_of_its_problem() {
+    let stage = Stage::set().await;
+    let folder = stage.folder("docs");
+    fs::File::create(folder.join("large.md")).unwrap().set_len(21 << 20).unwrap();
+    fs::write(folder.join("damaged.pdf"), "no PDF").unwrap();
+    let added = stage.knowledge(&["add", "docs"]).await;
+    for code in ["GAL-KNOW-SIZE", "GAL-KNOW-READ"] {
+        assert!(added.stderr.contains(&format!("warning[{code}]")), "{}", added.stderr);
+    }
+    let listed = stage.knowledge(&["ls", "--json"]).await;
+    let listed: Value = serde_json::from_str(&listed.stdout).unwrap();
+    let codes = listed["documents"].as_array().unwrap().iter().map(|d| &d["problem"]["code"]);
+    let codes: Vec<&str> = codes.filter_map(Value::as_str).collect();
+    assert_eq!(codes, ["GAL-KNOW-READ", "GAL-KNOW-SIZE"]);
 }

@@ -130,3 +130,42 @@ async fn documents_of_a_folder_that_is_empty_stay_until_it_is_clear_that_they_ar
     fs::write(folder.path().join(".keep"), "").unwrap();
     assert_eq!(library.sync(&|_| {}).await.unwrap().removed, 1);
 }
+
+#[tokio::test]
+async fn a_file_is_tried_again_if_its_fault_may_pass() {
+    let (store, folder) = (store().await, tempfile::tempdir().unwrap());
+    // No program reads it here. The other one is damaged, and stays so until it changes.
+    write(&folder.path().join("a.md"), "The kettle boils.", 1);
+    write(&folder.path().join("b.pdf"), "no PDF", 1);
+    let library = library("Ada", &store, vec![(folder.path(), false)], None);
+    for expected in [2, 1, 1] {
+        let tried = AtomicUsize::new(0);
+        let progress = |step: Step| {
+            tried.fetch_add(usize::from(matches!(step, Step::Reading(..))), Ordering::Relaxed);
+        };
+        let synced = library.sync(&progress).await.unwrap();
+        assert_eq!(tried.into_inner(), expected);
+        let codes: Vec<_> = synced.problems.iter().map(|(_, p)| p.code.as_deref()).collect();
+        assert_eq!(codes, [Some("GAL-KNOW-CHILD"), Some("GAL-KNOW-READ")]);
+    }
+}
+
+#[tokio::test]
+async fn documents_stay_if_the_sources_that_were_added_are_stored_in_an_unknown_form() {
+    let (store, folder) = (store().await, tempfile::tempdir().unwrap());
+    write(&folder.path().join("a.txt"), "The kettle boils.", 1);
+    let library = library("Ada", &store, vec![], None);
+    let place = Place::Path(folder.path().to_owned());
+    let source = Source { place, shared: false, origin: Origin::Added };
+    // Each place once.
+    library.add(&[source.clone(), source.clone()]).await.unwrap();
+    assert_eq!(library.added().await.unwrap(), [source]);
+    assert_eq!(library.sync(&|_| {}).await.unwrap().read, 1);
+    let cache = PluginCache::new(Arc::clone(&store) as _, library.agent(), galatea_knowledge::NAME);
+    let mut noted = cache.get("sources", SystemClock.now()).await.unwrap().unwrap();
+    noted.as_array_mut().unwrap().push(serde_json::json!({ "place": { "bucket": "s3" } }));
+    cache.set("sources", &noted, None).await.unwrap();
+    let error = library.sync(&|_| {}).await.unwrap_err();
+    assert!(error.fix().unwrap().contains("version"), "{error}");
+    assert_eq!(library.documents().await.unwrap().len(), 1);
+}

@@ -50,7 +50,9 @@ impl<'a> Name<'a> {
 
     /// Whether it is the end of a path, or the beginning of an id.
     fn is_part_of(&self, key: &str, id: &str) -> bool {
-        key.ends_with(&format!("/{}", self.text.trim_end_matches('/')))
+        let end = self.text.trim_end_matches('/');
+        // `/` names the root only: as the end of a path it would be each that ends in a slash.
+        (!end.is_empty() && key.ends_with(&format!("/{end}")))
             || (self.text.len() >= LEAST && id.starts_with(self.text))
     }
 
@@ -180,12 +182,16 @@ mod tests {
 
     #[test]
     fn a_whole_name_comes_before_a_part_of_one() {
-        let all = ["/w/a.md", "/w/docs/a.md", "/w/docs/b.md"].map(document);
+        let address = "https://example.org/faq/";
+        let all = ["/w/a.md", "/w/docs/a.md", "/w/docs/b.md", address].map(document);
         for (name, expected) in [
             ("a.md", &["/w/a.md"][..]),
             ("/w/docs/a.md", &["/w/docs/a.md"]),
             ("b.md", &["/w/docs/b.md"]),
             ("docs/", &[]),
+            ("/", &[]),
+            ("//", &[]),
+            (address, &[address]),
             (&all[1].id.to_string()[..8], &["/w/docs/a.md"]),
         ] {
             let (_, found) = Name::new(name, Path::new("/w")).unwrap().documents(all.to_vec());
