@@ -46,9 +46,13 @@ impl Makers {
     }
 
     async fn house(&self, model: &Arc<ScriptedModel>, files: bool) -> House {
-        let mut plan = Plan::new(Arc::clone(model) as _)
+        let plan = Plan::new(Arc::clone(model) as _)
             .plugin(galatea_bootstrap::plugin())
             .on(Platform::with("1000", |can| can.files = files));
+        self.built(plan).await
+    }
+
+    async fn built(&self, mut plan: Plan) -> House {
         plan.models.media = MediaModels {
             image: Some(Arc::clone(&self.image) as _),
             speech: Some(Arc::clone(&self.speech) as _),
@@ -101,6 +105,35 @@ async fn something_is_said_aloud() {
     house.quiet().await;
     assert!(house.platform.shown()[0].files[0].starts_with("data:audio/mpeg;base64,"));
     assert_eq!(makers.speech.calls(), 1);
+}
+
+/// The memory of an answer does not keep its files, so none of them waits for "more".
+#[tokio::test]
+async fn files_are_sent_at_once_however_many_parts_are() {
+    let makers = Makers::new();
+    let model = Arc::new(ScriptedModel::saying("You are welcome."));
+    let call = |id: &str, prompt: &str| ToolCall {
+        id: id.into(),
+        name: "GENERATE_IMAGE".into(),
+        arguments: format!(r#"{{"prompt": "{prompt}"}}"#),
+    };
+    model.enqueue_result(Ok(TextAnswer {
+        tool_calls: vec![call("1", "a loom"), call("2", "a wheel")],
+        ..ScriptedModel::text("Here:||And:")
+    }));
+    let plan = Plan::new(Arc::clone(&model) as _)
+        .plugin(galatea_bootstrap::plugin())
+        .on(Platform::with("1000", |can| can.files = true))
+        .set("ANSWER_PARTS", "2");
+    let house = makers.built(plan).await;
+    house.say(&dm("7"), "draw both").await;
+    house.quiet().await;
+    let shown = house.platform.shown();
+    assert_eq!(shown.iter().filter(|shown| !shown.files.is_empty()).count(), 2, "{shown:?}");
+    house.say(&dm("7"), "more").await;
+    house.quiet().await;
+    let texts = house.platform.texts("7");
+    assert!(!texts.iter().any(|text| text.contains("wrong")), "{texts:?}");
 }
 
 #[tokio::test]

@@ -1,6 +1,6 @@
 //! Memories of an answer, and the message it replies to.
 
-use galatea_core::{ActionResult, Content, Memory, MemoryId, MemoryKind, RemoteId, RoomId};
+use galatea_core::{ActionResult, Content, Media, Memory, MemoryId, MemoryKind, RemoteId, RoomId};
 use serde_json::json;
 
 use super::{context::TurnContext, engine::Engine};
@@ -41,14 +41,28 @@ pub(super) fn reply_memory(
     }
 }
 
+fn is_file(media: &Media) -> bool {
+    media.url.get(..5).is_some_and(|scheme| scheme.eq_ignore_ascii_case("data:"))
+}
+
+/// Whether a message carries a file in itself.
+pub(super) fn carries_file(content: &Content) -> bool {
+    content.attachments.iter().any(is_file)
+}
+
 /// Takes out the files that a message carries in itself: they lie in the outbox until they are
 /// sent. What they show is remembered.
 pub(super) fn leave_files_out(content: &mut Content) {
-    for media in &mut content.attachments {
-        if media.url.get(..5).is_some_and(|scheme| scheme.eq_ignore_ascii_case("data:")) {
-            media.url.clear();
-        }
-    }
+    content
+        .attachments
+        .iter_mut()
+        .filter(|media| is_file(media))
+        .for_each(|media| media.url.clear());
+}
+
+/// Whether a remembered message lacks a file that it carried.
+pub(super) fn lacks_file(content: &Content) -> bool {
+    content.attachments.iter().any(|media| media.url.is_empty())
 }
 
 pub(super) fn result_memory(

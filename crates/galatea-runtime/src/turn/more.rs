@@ -6,6 +6,7 @@ use super::{
     commit::commit,
     context::{TurnContext, TurnPlace},
     engine::Engine,
+    memories::lacks_file,
     message::Waiting,
     outcome::{CONTINUATION_KEY, Continuation, Outcome},
 };
@@ -54,7 +55,10 @@ pub(super) async fn go_on(
 ) -> Result<()> {
     let mut outcome = Outcome::default();
     for held in held(&place.info) {
-        if let Some(memory) = engine.store.memory(held.memory).await? {
+        // A version before this one held back files too, which are lost.
+        if let Some(memory) = engine.store.memory(held.memory).await?
+            && !lacks_file(&memory.content)
+        {
             outcome.resumed.push((memory.content, held));
         }
     }

@@ -9,6 +9,7 @@ use serde_json::json;
 
 use super::{
     context::TurnContext,
+    memories::carries_file,
     message::Waiting,
     outcome::{CONTINUATION_KEY, Continuation, FOOTER},
 };
@@ -49,7 +50,8 @@ impl<'a> Parts<'a> {
     }
 
     /// Adds the parts of one answer from a number on, as many as there is room for; one place is
-    /// kept for the line that says that there is more.
+    /// kept for the line that says that there is more. An answer that carries a file in itself is
+    /// added whole: its memory does not keep the file.
     pub(super) fn answer(
         &mut self,
         route: &Route,
@@ -63,7 +65,7 @@ impl<'a> Parts<'a> {
         let mut bodies = route.handler.encode(&outgoing)?;
         let rest = bodies.split_off(answer.from.min(bodies.len()));
         let left = self.most.map_or(usize::MAX, |most| most.saturating_sub(self.rows.len()));
-        let fits = self.held.is_empty() && rest.len() <= left;
+        let fits = carries_file(content) || (self.held.is_empty() && rest.len() <= left);
         let now_said = if fits {
             rest.len()
         } else if self.held.is_empty() {
