@@ -136,6 +136,21 @@ async fn files_are_sent_at_once_however_many_parts_are() {
     assert!(!texts.iter().any(|text| text.contains("wrong")), "{texts:?}");
 }
 
+/// Speech of an unknown price counts in tokens, as answers do, so limits in tokens hold.
+#[tokio::test]
+async fn speech_without_a_price_counts_as_tokens() {
+    let speech = ScriptedMedia::answering(|_| Ok(file("audio/mpeg", "mp3"))).without_price();
+    let makers = Makers { speech: Arc::new(speech), ..Makers::new() };
+    let model = calling("SPEAK", r#"{"text": "Good morning, everyone."}"#);
+    let house = makers.house(&model, true).await;
+    house.say(&dm("7"), "say good morning").await;
+    house.quiet().await;
+    let usage = house.store.usage(Some(house.agent), Day(0)).await.unwrap();
+    let spoken = usage.iter().find(|row| row.model == "scripted media").unwrap().amount;
+    // 23 characters.
+    assert_eq!((spoken.calls, spoken.input, spoken.unpriced, spoken.micros), (1, 8, 8, 0));
+}
+
 #[tokio::test]
 async fn neither_is_offered_where_the_platform_takes_no_files_or_no_model_makes_them() {
     for (files, makes) in [(false, true), (true, false), (true, true)] {

@@ -3,7 +3,7 @@
 use async_trait::async_trait;
 use galatea_core::{
     ModelInfo, Models, Result, Timestamp,
-    model::{Made, MediaModel, MediaModels, MediaTask, MediaUsage},
+    model::{Made, MediaModel, MediaModels, MediaTask, MediaUsage, Usage},
 };
 use std::sync::Arc;
 
@@ -34,16 +34,35 @@ struct MeteredMedia<T: MediaTask> {
     meter: Arc<Meter>,
 }
 
-/// What a use costs: money where the price is known, otherwise the tokens, if any.
+/// Bytes of text for a token, as `galatea_core::tokens` estimates; a character counts as one byte.
+const CHARACTERS: u64 = 3;
+/// Tokens of a second of sound (Gemini API, "Audio understanding": 32), the most of any provider that
+/// publishes it.
+const SECOND: u64 = 32;
+
+/// The tokens of a use; estimated by its characters or its length where the provider counts none, so
+/// that limits hold without a price.
+fn tokens(used: &MediaUsage) -> Usage {
+    if used.tokens.input.saturating_add(used.tokens.output) > 0 {
+        return used.tokens;
+    }
+    let input =
+        used.characters.div_ceil(CHARACTERS) + used.sound_ms.saturating_mul(SECOND).div_ceil(1_000);
+    Usage { input, ..used.tokens }
+}
+
+/// What a use costs: money where the price is known, otherwise tokens.
 fn spend(used: &MediaUsage, micros: Option<u64>) -> Spend {
+    let tokens = tokens(used);
     match micros {
         Some(micros) => Spend { micros, tokens: 0 },
-        None => Spend { micros: 0, tokens: used.tokens.input.saturating_add(used.tokens.output) },
+        None => Spend { micros: 0, tokens: tokens.input.saturating_add(tokens.output) },
     }
 }
 
 /// What a model charges; a model of one's own machine charges nothing.
 fn cost(used: &MediaUsage, info: &ModelInfo) -> Option<u64> {
+    let used = MediaUsage { tokens: tokens(used), ..*used };
     used.cost(info).or_else(|| info.known_price().map(|_| 0))
 }
 
@@ -62,13 +81,14 @@ impl<T: MediaTask> MediaModel<T> for MeteredMedia<T> {
         let known = cost(&expected, info);
         let estimate = spend(&expected, known);
         // Where the price is known, a call that is given up counts as money, otherwise as tokens.
-        let tokens = if known.is_some() { Default::default() } else { expected.tokens };
-        let held = self.meter.set_aside(info.full_name(), tokens, estimate, known.is_none())?;
+        let reserved = if known.is_some() { Usage::default() } else { tokens(&expected) };
+        let held = self.meter.set_aside(info.full_name(), reserved, estimate, known.is_none())?;
         match self.inner.run(request, deadline).await {
             Ok(made) => {
                 let micros = made.micros.or_else(|| cost(&made.used, info));
                 let spent = spend(&made.used, micros);
-                held.settle(made.by.clone(), made.used.tokens, spent, micros.is_none());
+                let counted = if micros.is_some() { made.used.tokens } else { tokens(&made.used) };
+                held.settle(made.by.clone(), counted, spent, micros.is_none());
                 Ok(made)
             }
             Err(error) => {
@@ -76,5 +96,22 @@ impl<T: MediaTask> MediaModel<T> for MeteredMedia<T> {
                 Err(error)
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_has_no_price_is_counted_in_tokens() {
+        let tokens_of = |used| spend(&used, cost(&used, &ModelInfo::default())).tokens;
+        assert_eq!(tokens_of(MediaUsage { characters: 1_900, ..MediaUsage::default() }), 634);
+        assert_eq!(tokens_of(MediaUsage { sound_ms: 60_000, ..MediaUsage::default() }), 1_920);
+        let counted = Usage { input: 30, output: 4, ..Usage::default() };
+        let used = MediaUsage { tokens: counted, sound_ms: 60_000, ..MediaUsage::default() };
+        assert_eq!(tokens_of(used), 34, "as the provider counts");
+        let home = ModelInfo { provider: "local".into(), ..ModelInfo::default() };
+        assert_eq!(cost(&used, &home), Some(0));
     }
 }

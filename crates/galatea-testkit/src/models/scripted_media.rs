@@ -37,6 +37,13 @@ impl<T: MediaTask> ScriptedMedia<T> {
         Self { info, script: Mutex::new(Box::new(script)), calls: Mutex::default() }
     }
 
+    /// Without any price.
+    #[must_use]
+    pub fn without_price(mut self) -> Self {
+        self.info.unit_price = None;
+        self
+    }
+
     /// How often it was called.
     pub fn calls(&self) -> usize {
         *self.calls.lock().unwrap_or_else(PoisonError::into_inner)
