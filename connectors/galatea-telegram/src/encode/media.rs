@@ -20,6 +20,9 @@ pub(crate) struct Upload {
     pub(crate) name: String,
     /// MIME type, where known.
     pub(crate) mime: Option<String>,
+    /// What it shows or says, for a chat that does not take the file.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub(crate) description: String,
 }
 
 /// How an attachment is sent.
@@ -94,6 +97,7 @@ pub(crate) fn place(
                     url: media.url.clone(),
                     name,
                     mime: media.mime.clone(),
+                    description: media.description.clone(),
                 }),
             ))
         }

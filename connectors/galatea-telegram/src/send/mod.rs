@@ -5,14 +5,15 @@ pub(crate) mod api;
 pub(crate) mod chat_state;
 mod files;
 mod find;
+mod refused_file;
 mod speak;
 
 use async_trait::async_trait;
 use bytes::Bytes;
 use dashmap::DashMap;
 use galatea_core::{
-    Address, Delivery, DeliveryId, Encoded, Error, Media, Outgoing, Priority, ReadBackContext,
-    ReadBackResult, Receipt, RemoteId, Result, SendHandler, SendPermit, Speak,
+    Address, Delivery, DeliveryId, Encoded, Error, Media, Outgoing, Priority,
+    ReadBackContext, ReadBackResult, Receipt, RemoteId, Result, SendHandler, SendPermit, Speak,
 };
 use serde::{Deserialize, de::IgnoredAny};
 use serde_json::{Value, json};
@@ -152,8 +153,8 @@ impl SendHandler for TelegramSender {
         }
         let mut moved_to = None;
         // Each round after the first follows a refusal below 500, so the call before it had no
-        // effect. Every remedy applies at most once.
-        for _ in 0..4 {
+        // effect. Every remedy applies at most once, and there are six for one message.
+        for _ in 0..7 {
             let failure = match self.attempt(&part, target, permit).await {
                 Ok(ids) => {
                     if part.method.posts() {
@@ -328,7 +329,8 @@ fn remedy(part: &Part, refusal: &Refusal) -> Remedy {
         }
         _ if has("entities") && broken_entities(refusal) => without("entities"),
         _ if has("caption_entities") && broken_entities(refusal) => without("caption_entities"),
-        _ => Remedy::None,
+        _ => refused_file::replacement(part, refusal)
+            .map_or(Remedy::None, |changed| Remedy::Change(Box::new(changed))),
     }
 }
 

@@ -91,7 +91,8 @@ fn uploads_are_named_files() {
             field: "photo".into(),
             url: "data:image/png;base64,AAAA".into(),
             name: "photo.png".into(),
-            mime: Some("image/png".into())
+            mime: Some("image/png".into()),
+            description: String::new(),
         }]
     );
     let parts = message_of(with_media(
