@@ -121,7 +121,7 @@ pub trait SendHandler: Send + Sync {
     /// when a turn looks at the file. At most `limit` bytes.
     ///
     /// # Errors
-    /// `Invalid` for a larger file.
+    /// `TooLong` for a larger file.
     async fn fetch(&self, media: &Media, limit: usize) -> Result<Vec<u8>> {
         Err(Error::invalid("this platform's files cannot be downloaded")
             .with("attachment", &media.id)

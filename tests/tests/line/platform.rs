@@ -82,6 +82,8 @@ struct State {
     barred: Option<String>,
     /// Files that can be downloaded, by address.
     files: HashMap<String, Vec<u8>>,
+    /// Downloads that fail before any works.
+    failing: usize,
     /// What happens once a message with these words is encoded, before its turn is committed.
     meanwhile: Option<Meanwhile>,
 }
@@ -160,6 +162,11 @@ impl Platform {
     /// Offers a file at an address.
     pub(crate) fn offers(&self, address: &str, file: Vec<u8>) {
         self.lock().files.insert(address.to_owned(), file);
+    }
+
+    /// Makes so many downloads fail.
+    pub(crate) fn fails_downloads(&self, count: usize) {
+        self.lock().failing = count;
     }
 
     /// Makes every read-back fail to decide.

@@ -1,8 +1,9 @@
-//! Voice messages: they become words, are read once, cost money, and say why they are not understood.
+//! Voice messages and pictures: they become words, are read once, cost money, and say why they are not
+//! understood.
 
 use galatea_core::{
     Error, IncomingEvent, Media, MediaKind, MemoryId, Result,
-    model::{MediaModels, Sound, Transcription},
+    model::{Finish, MediaModels, Sound, TextAnswer, Transcription},
     store::{Amount, Day},
 };
 use galatea_testkit::models::{ScriptedMedia, ScriptedModel};
@@ -123,6 +124,52 @@ async fn what_is_not_understood_is_said_in_prompt_and_verdict_and_answered() {
     let prompts = model.requests().iter().map(models::prompt).collect::<String>();
     assert!(!prompts.contains("SECRET_HOST"));
     assert_eq!(ear.calls(), 1, "only what may be understood is sent to the service");
+}
+
+/// A fault of the platform that is over at the third attempt.
+#[tokio::test]
+async fn a_download_that_fails_twice_loses_no_voice_message() {
+    let model = Arc::new(ScriptedModel::saying("On the second shelf."));
+    let ear = Arc::new(ScriptedMedia::answering(spoken));
+    let house = house(&model, &ear, &[]).await;
+    house.platform.offers("x:1", flac(3, "where is it?"));
+    house.platform.fails_downloads(2);
+    speaks(&house, &dm("7"), "x:1").await;
+    assert!(models::asked(&model.requests()[0]).ends_with("[voice message: where is it?]"));
+}
+
+/// The model reads why it does not know what a picture shows.
+#[tokio::test]
+async fn a_picture_that_is_not_seen_is_no_secret() {
+    let model = Arc::new(ScriptedModel::saying("I cannot see it."));
+    let eye = Arc::new(ScriptedModel::answering(|_| {
+        let finish = Finish::Filtered;
+        Ok(TextAnswer { finish, ..ScriptedModel::text("I'm sorry, I can't help with that.") })
+    }));
+    let mut plan = Plan::new(Arc::clone(&model) as _);
+    plan.models.vision = Some(Arc::clone(&eye) as _);
+    let house = plan.build().await;
+    house.platform.offers("x:page", b"<html>".to_vec());
+    house.platform.offers("x:picture", b"\x89PNG".to_vec());
+    for (address, reason) in [
+        ("x:page", "it is none of PNG, JPEG, GIF and WebP"),
+        ("x:picture", "the model's filter withheld the description"),
+        ("x:gone", "it could not be read just now"),
+    ] {
+        let mut incoming = house.message(&dm("7"), "what is this?");
+        let IncomingEvent::Message(message) = &mut incoming.event else { panic!("no message") };
+        message.content.attachments.push(Media {
+            id: address.to_owned(),
+            url: address.to_owned(),
+            content_type: MediaKind::Image,
+            ..Media::default()
+        });
+        house.receive(vec![incoming]).await;
+        house.quiet().await;
+        let asked = models::asked(model.requests().last().unwrap());
+        assert!(asked.contains(&format!("[attachment: image, not seen: {reason}]")), "{asked}");
+    }
+    assert_eq!(eye.requests().len(), 1);
 }
 
 #[tokio::test]

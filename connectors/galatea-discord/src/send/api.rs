@@ -350,11 +350,17 @@ impl Api {
             return Err(wrong());
         }
         let limits = FetchLimits { max_bytes: limit, total: UPLOAD, max_redirects: 0 };
-        self.http
-            .fetch_untrusted(url, &limits)
-            .await
-            .map(|f| f.bytes)
-            .map_err(|e| self.error(Failure::Transport(e), "download"))
+        self.http.fetch_untrusted(url, &limits).await.map(|f| f.bytes).map_err(|error| {
+            if error.code() == Some(galatea_http::codes::TOO_BIG) {
+                return galatea_core::Error::new(
+                    galatea_core::ErrorKind::TooLong,
+                    "a file is larger than allowed",
+                )
+                .with_code(crate::error::codes::INVALID)
+                .with("limit", limit);
+            }
+            self.error(Failure::Transport(error), "download")
+        })
     }
 }
 

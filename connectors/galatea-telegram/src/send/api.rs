@@ -3,7 +3,7 @@
 
 use bytes::{Bytes, BytesMut};
 use futures::StreamExt as _;
-use galatea_core::{Clock, Error, ExposeSecret, Result, SecretString, SendPermit};
+use galatea_core::{Clock, Error, ErrorKind, ExposeSecret, Result, SecretString, SendPermit};
 use galatea_http::{Form, HttpClient, HttpOptions, Origins, Response};
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use std::{fmt, sync::Arc, time::Duration};
@@ -275,7 +275,7 @@ impl Api {
     /// Downloads a file that was sent to the bot, at most 20 MB.
     ///
     /// # Errors
-    /// `Invalid` if the file is larger; `NotFound` if Telegram no longer has it. No error contains
+    /// `TooLong` if the file is larger; `NotFound` if Telegram no longer has it. No error contains
     /// its address.
     pub(crate) async fn download(&self, file_id: &str) -> Result<Bytes> {
         #[derive(Deserialize)]
@@ -286,8 +286,8 @@ impl Api {
             file_size: Option<u64>,
         }
         let too_large = || {
-            Error::invalid("a file is larger than the 20 MB a Telegram bot may download")
-                .with_code(codes::INVALID)
+            const MESSAGE: &str = "a file is larger than the 20 MB a Telegram bot may download";
+            Error::new(ErrorKind::TooLong, MESSAGE).with_code(codes::INVALID)
         };
         let file: File = self
             .call("getFile", &serde_json::json!({ "file_id": file_id }))
@@ -328,7 +328,12 @@ impl Api {
             .send()
             .await;
         let response = response.map_err(|e| Failure::Transport(e).into_error("download"))?;
-        response.ok()?.bytes().await.map_err(|e| Failure::Transport(e).into_error("download"))
+        response.ok()?.bytes().await.map_err(|error| {
+            if error.code() == Some(galatea_http::codes::TOO_BIG) {
+                return too_large();
+            }
+            Failure::Transport(error).into_error("download")
+        })
     }
 }
 

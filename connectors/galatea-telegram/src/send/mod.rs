@@ -12,7 +12,7 @@ use async_trait::async_trait;
 use bytes::Bytes;
 use dashmap::DashMap;
 use galatea_core::{
-    Address, Delivery, DeliveryId, Encoded, Error, Media, Outgoing, Priority,
+    Address, Delivery, DeliveryId, Encoded, Error, ErrorKind, Media, Outgoing, Priority,
     ReadBackContext, ReadBackResult, Receipt, RemoteId, Result, SendHandler, SendPermit, Speak,
 };
 use serde::{Deserialize, de::IgnoredAny};
@@ -217,7 +217,7 @@ impl SendHandler for TelegramSender {
     async fn fetch(&self, media: &Media, limit: usize) -> Result<Vec<u8>> {
         let bytes = self.download(&media.url).await?;
         if bytes.len() > limit {
-            return Err(Error::invalid("the file is larger than allowed")
+            return Err(Error::new(ErrorKind::TooLong, "the file is larger than allowed")
                 .with_code(codes::INVALID)
                 .with("limit", limit));
         }

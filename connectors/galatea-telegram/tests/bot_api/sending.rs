@@ -225,6 +225,8 @@ async fn files_are_uploaded_and_come_back() {
     let error = s.connector.download("telegram:no-such-file").await.unwrap_err();
     assert!(!format!("{error} {}", error.report()).contains("canary"));
     assert!(s.connector.download("https://x.y/").await.is_err());
+    let media = Media { url: format!("telegram:{file_id}"), ..Media::default() };
+    assert_eq!(s.handler.fetch(&media, 2).await.unwrap_err().kind(), ErrorKind::TooLong);
 }
 
 #[tokio::test]

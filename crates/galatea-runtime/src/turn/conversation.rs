@@ -19,7 +19,7 @@ use std::{
 };
 use unicode_segmentation::UnicodeSegmentation;
 
-use super::hear;
+use super::unread;
 
 /// A pause after which the next message shows its time.
 const PAUSE: Duration = Duration::from_secs(600);
@@ -248,16 +248,18 @@ fn words_of<'a>(memory: &'a Memory, left: &mut usize) -> Cow<'a, str> {
 
 /// A file's kind, and what is known of it.
 fn file(media: &Media) -> (String, &str) {
-    if media.content_type == MediaKind::Audio {
-        // Both platforms with voice messages mark them so.
-        let kind = if media.source == "Voice" { "voice message" } else { "attachment: audio" };
-        return match hear::reason(media) {
-            Some(why) => (format!("{kind}, not understood"), why),
-            None => (kind.to_owned(), first([&media.text, &media.description, &media.title])),
-        };
+    let is_sound = media.content_type == MediaKind::Audio;
+    // Both platforms with voice messages mark them so.
+    let kind = if is_sound && media.source == "Voice" {
+        "voice message".to_owned()
+    } else {
+        format!("attachment: {}", format!("{:?}", media.content_type).to_lowercase())
+    };
+    match unread::reason(media) {
+        Some((how, why)) => (format!("{kind}, {how}"), why),
+        None if is_sound => (kind, first([&media.text, &media.description, &media.title])),
+        None => (kind, first([&media.description, &media.text, &media.title])),
     }
-    let about = first([&media.description, &media.text, &media.title]);
-    (format!("attachment: {}", format!("{:?}", media.content_type).to_lowercase()), about)
 }
 
 fn first(texts: [&String; 3]) -> &str {

@@ -1,8 +1,7 @@
-//! Turns voice messages and sound files into words, or into a note that says why a sound was not
-//! understood.
+//! Turns voice messages and sound files into words.
 
 use galatea_core::{
-    Error, ErrorKind, Media, Result, Timestamp,
+    Error, Result, Timestamp,
     model::{MediaModels, Sound},
 };
 
@@ -12,8 +11,6 @@ pub(super) const MAX_SOUND: usize = 20 << 20;
 /// Longest sound that is transcribed. People pay for each minute, and messages to a bot are shorter
 /// than this.
 const LONGEST_MILLIS: u64 = 30 * 60 * 1_000;
-/// How the description of a sound begins that was not understood.
-const NOT_UNDERSTOOD: &str = "not understood: ";
 
 /// The words of a sound.
 ///
@@ -38,34 +35,6 @@ pub(super) async fn transcribe(
         "" => Err(Error::invalid("nothing is said in it")),
         words => Ok(words.to_owned()),
     }
-}
-
-/// The note about a sound that was not understood.
-pub(super) struct NotUnderstood {
-    /// The description of its attachment.
-    pub(super) words: String,
-    /// A later attempt would fail as well, so the description is stored.
-    pub(super) lasts: bool,
-}
-
-impl NotUnderstood {
-    pub(super) fn of(error: &Error) -> Self {
-        // A failure of the service names settings of the owner, which are not for the chat; an
-        // invalid file is described by this module, and has no code.
-        let lasts = error.kind() == ErrorKind::Invalid && error.code().is_none();
-        let why = if lasts { error.message() } else { "it could not be read just now" };
-        Self { words: format!("{NOT_UNDERSTOOD}{why}"), lasts }
-    }
-}
-
-/// Whether an attachment already has a note that it was not understood.
-pub(super) fn is_not_understood(media: &Media) -> bool {
-    reason(media).is_some()
-}
-
-/// Why a sound was not understood; none where it was, or where nothing tried.
-pub(super) fn reason(media: &Media) -> Option<&str> {
-    media.description.strip_prefix(NOT_UNDERSTOOD)
 }
 
 #[cfg(test)]
@@ -125,22 +94,5 @@ mod tests {
         }
         assert_eq!(of(&flac(1), " yes ").await.0.unwrap(), "yes");
         assert_eq!(of(&flac(1), " ").await.0.unwrap_err().message(), "nothing is said in it");
-    }
-
-    #[test]
-    fn a_note_names_no_setting_and_stays_only_where_a_file_is_to_blame() {
-        let own = NotUnderstood::of(&Error::invalid("it is longer than 30 minutes"));
-        assert_eq!(
-            (own.words.as_str(), own.lasts),
-            ("not understood: it is longer than 30 minutes", true)
-        );
-        for error in [
-            Error::invalid("OpenAI found the request invalid").with_code("GAL-MODEL-400"),
-            Error::new(ErrorKind::Unauthorized, "OpenAI rejected OPENAI_API_KEY"),
-            Error::new(ErrorKind::Timeout, "it took too long"),
-        ] {
-            let note = NotUnderstood::of(&error);
-            assert!(!note.lasts && !note.words.contains("OpenAI"), "{}", note.words);
-        }
     }
 }

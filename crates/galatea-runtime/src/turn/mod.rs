@@ -39,6 +39,7 @@ mod skip;
 mod think;
 mod typing;
 mod unanswered;
+mod unread;
 mod window;
 
 pub(crate) use engine::{Background, Claims, Engine, EngineState, PluginParts, Thinking};

@@ -5,12 +5,17 @@
 use base64::{Engine as _, prelude::BASE64_STANDARD};
 use futures::future::join_all;
 use galatea_core::{
-    Clock, Content, Error, Media, MediaKind, MemoryId, Result, StepOutcome, Store, Timestamp,
-    model::{ChatMessage, ChatPart, ChatRole, TextRequest},
+    Backoff, Clock, Content, Error, ErrorKind, Media, MediaKind, MemoryId, Result, StepOutcome,
+    Store, Timestamp,
+    model::{ChatMessage, ChatPart, ChatRole, Finish, TextRequest},
 };
 use std::time::Duration;
 
-use super::{context::TurnContext, hear};
+use super::{
+    context::TurnContext,
+    hear,
+    unread::{self, Unread},
+};
 
 /// Largest picture shown to a model, in bytes: the strictest API takes 5 MB of base64 (Anthropic,
 /// Vision, "Evaluate image size").
@@ -23,6 +28,11 @@ const MAX_WORDS: usize = 8_000;
 const MAX_DESCRIBED: usize = 10;
 /// Time for all of them together.
 const PATIENCE: Duration = Duration::from_secs(45);
+
+/// Attempts to download a file, as many as to have a sound transcribed.
+const DOWNLOADS: usize = 3;
+/// Pause after the first of them.
+const FIRST_PAUSE: Duration = Duration::from_millis(250);
 
 const PROMPT: &str = "Describe this picture for someone who cannot see it, in at most five sentences. If there is writing in it, quote it.";
 
@@ -51,7 +61,7 @@ pub(super) async fn see(store: &dyn Store, clock: &dyn Clock, context: &mut Turn
     let outcomes = join_all(unseen.iter().map(async |media| {
         let seen = tokio::time::timeout(PATIENCE, describe(context, media, deadline)).await;
         seen.unwrap_or_else(|_| {
-            Err(Error::new(galatea_core::ErrorKind::Timeout, "it took too long")
+            Err(Error::new(ErrorKind::Timeout, "it took too long")
                 .with("seconds", PATIENCE.as_secs()))
         })
     }))
@@ -63,8 +73,7 @@ pub(super) async fn see(store: &dyn Store, clock: &dyn Clock, context: &mut Turn
         match seen {
             Ok(words) => described.push((media, words)),
             Err(error) => {
-                if media.content_type == MediaKind::Audio {
-                    let note = hear::NotUnderstood::of(&error);
+                if let Some(note) = Unread::of(media.content_type, &error) {
                     let kept = if note.lasts { &mut described } else { &mut notes };
                     kept.push((media.clone(), Description::Unavailable(note.words)));
                 }
@@ -141,7 +150,7 @@ fn wanted(context: &TurnContext, media: &Media) -> bool {
             let models = &context.models.media;
             models.transcription.is_some()
                 && media.text.is_empty()
-                && !hear::is_not_understood(media)
+                && unread::reason(media).is_none()
         }
         _ => false,
     }
@@ -170,15 +179,31 @@ async fn describe(
         _ => MAX_FILE,
     };
     if media.size.is_some_and(|size| size > limit as u64) {
-        return Err(Error::invalid("it is too large").with("limit", limit));
+        return Err(Error::new(ErrorKind::TooLong, "it is too large").with("limit", limit));
     }
-    let bytes = context.route.stack.fetch(context.info.room.id, media, limit).await?;
+    let bytes = fetch(context, media, limit).await?;
     let words = match media.content_type {
         MediaKind::Image => describe_picture(context, &bytes, deadline).await?,
         MediaKind::Audio => hear::transcribe(&context.models.media, bytes, deadline).await?,
         _ => String::from_utf8_lossy(&bytes).into_owned(),
     };
     Ok(Description::Text(cut(&words)))
+}
+
+/// Downloads a file. A fault of the platform or a cut connection is often over at once, and a person
+/// sends a voice message only once.
+async fn fetch(context: &TurnContext, media: &Media, limit: usize) -> Result<Vec<u8>> {
+    let mut backoff = Backoff::new(FIRST_PAUSE, PATIENCE).with_jitter();
+    for _ in 1..DOWNLOADS {
+        match context.route.stack.fetch(context.info.room.id, media, limit).await {
+            Err(error) if matches!(error.kind(), ErrorKind::Unavailable | ErrorKind::Timeout) => {
+                tracing::debug!(turn = %context.turn, error = %error.report(), "failed to download an attachment; trying again");
+            }
+            outcome => return outcome,
+        }
+        tokio::time::sleep(backoff.next_pause()).await;
+    }
+    context.route.stack.fetch(context.info.room.id, media, limit).await
 }
 
 async fn describe_picture(
@@ -201,6 +226,10 @@ async fn describe_picture(
         ..TextRequest::default()
     };
     let answer = model.generate(&request, &|_| {}).await?;
+    // Its text is an apology then, which describes nothing.
+    if answer.finish == Finish::Filtered {
+        return Err(Error::invalid("the model's filter withheld the description"));
+    }
     match answer.text.trim() {
         "" => Err(Error::invalid("the model said nothing about it")),
         words => Ok(words.to_owned()),
@@ -271,7 +300,7 @@ mod tests {
         };
         assert_eq!(of(Description::Text("hello".into())).text, "hello");
         let missed = of(Description::Unavailable("not understood: it is too large".into()));
-        assert!(hear::is_not_understood(&missed) && missed.text.is_empty());
+        assert!(unread::reason(&missed).is_some() && missed.text.is_empty());
     }
 
     #[test]

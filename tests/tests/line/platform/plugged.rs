@@ -159,7 +159,12 @@ impl SendHandler for Hand {
 
     async fn fetch(&self, media: &Media, _: usize) -> Result<Vec<u8>> {
         let missing = || Error::new(ErrorKind::Unavailable, "no such file");
-        self.0.lock().files.get(&media.url).cloned().ok_or_else(missing)
+        let mut state = self.0.lock();
+        if state.failing > 0 {
+            state.failing -= 1;
+            return Err(Error::new(ErrorKind::Unavailable, "HTTP 502"));
+        }
+        state.files.get(&media.url).cloned().ok_or_else(missing)
     }
 
     async fn typing(&self, at: &Address) -> Result<()> {

@@ -1,0 +1,70 @@
+//! Notes that say why a picture was not seen, or a sound not understood. A note is the description
+//! of the attachment.
+
+use galatea_core::{Error, ErrorKind, Media, MediaKind};
+
+const NOT_UNDERSTOOD: &str = "not understood";
+const NOT_SEEN: &str = "not seen";
+
+/// The note about an attachment that was not read.
+pub(super) struct Unread {
+    /// The description of the attachment.
+    pub(super) words: String,
+    /// A later attempt would fail as well, so the description is stored.
+    pub(super) lasts: bool,
+}
+
+impl Unread {
+    /// The note about a picture or a sound; none for other files.
+    pub(super) fn of(kind: MediaKind, error: &Error) -> Option<Self> {
+        let how = match kind {
+            MediaKind::Audio => NOT_UNDERSTOOD,
+            MediaKind::Image => NOT_SEEN,
+            _ => return None,
+        };
+        // A failure of the service names settings of the owner, which are not for the chat; an
+        // invalid file is described by this program, and has no code.
+        let why = match error.kind() {
+            ErrorKind::TooLong => Some("it is too large"),
+            ErrorKind::Invalid if error.code().is_none() => Some(error.message()),
+            _ => None,
+        };
+        let words = format!("{how}: {}", why.unwrap_or("it could not be read just now"));
+        Some(Self { words, lasts: why.is_some() })
+    }
+}
+
+/// How an attachment was not read (`not seen`), and why; none where it was, or where nothing tried.
+pub(super) fn reason(media: &Media) -> Option<(&str, &str)> {
+    let found = media.description.split_once(": ")?;
+    [NOT_UNDERSTOOD, NOT_SEEN].contains(&found.0).then_some(found)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_note_names_no_setting_and_stays_only_where_a_file_is_to_blame() {
+        let of = |error| Unread::of(MediaKind::Audio, &error).unwrap();
+        let own = of(Error::invalid("it is longer than 30 minutes"));
+        assert_eq!(
+            (own.words.as_str(), own.lasts),
+            ("not understood: it is longer than 30 minutes", true)
+        );
+        for error in [
+            Error::invalid("OpenAI found the request invalid").with_code("GAL-MODEL-400"),
+            Error::new(ErrorKind::Unauthorized, "OpenAI rejected OPENAI_API_KEY"),
+            Error::new(ErrorKind::Timeout, "it took too long"),
+        ] {
+            let note = of(error);
+            assert!(!note.lasts && !note.words.contains("OpenAI"), "{}", note.words);
+        }
+        let large = Error::new(ErrorKind::TooLong, "20 MB at most").with_code("GAL-TG-400");
+        let seen = Unread::of(MediaKind::Image, &large).unwrap();
+        assert_eq!((seen.words.as_str(), seen.lasts), ("not seen: it is too large", true));
+        let media = Media { description: seen.words, ..Media::default() };
+        assert_eq!(reason(&media), Some(("not seen", "it is too large")));
+        assert!(Unread::of(MediaKind::Document, &large).is_none());
+    }
+}
