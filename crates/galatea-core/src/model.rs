@@ -35,6 +35,10 @@ pub use request::{
 /// that drops what a model refuses has to look at the code first.
 pub const LIMIT_CODE: &str = "GAL-LIMIT";
 
+/// Code of an error that stands for a filter of the provider: it took the whole answer away, or refused
+/// what was asked. Asked the same again, it would do the same.
+pub const WITHHELD_CODE: &str = "GAL-MODEL-WITHHELD";
+
 /// Turns a conversation into text or tool calls.
 #[async_trait]
 pub trait TextModel: Send + Sync {

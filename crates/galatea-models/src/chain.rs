@@ -371,9 +371,9 @@ fn rules_out(error: &Error, failed: &Link, other: &Link) -> bool {
         Some(codes::GARBAGE) if error.sent() == Sent::No => same_site,
         // With another key, the same model would also refuse the request as too long or invalid,
         // and an overloaded model hangs for every key.
-        Some(codes::TOO_LONG | codes::INVALID | codes::TOOLS | codes::TIMEOUT) => {
-            is_alike(failed, other)
-        }
+        Some(
+            codes::TOO_LONG | codes::INVALID | codes::WITHHELD | codes::TOOLS | codes::TIMEOUT,
+        ) => is_alike(failed, other),
         _ => false,
     }
 }

@@ -109,7 +109,9 @@ fn rules_out<T: MediaTask>(error: &Error, failed: &MediaLink<T>, other: &MediaLi
         Some(codes::KEY | codes::QUOTA) => same_site && failed.key == other.key,
         Some(codes::CONNECT | codes::URL) => same_site,
         // Another key changes nothing about an invalid request.
-        Some(codes::INVALID | codes::TOO_LONG | codes::UNKNOWN | codes::TIMEOUT) => same_site,
+        Some(
+            codes::INVALID | codes::WITHHELD | codes::TOO_LONG | codes::UNKNOWN | codes::TIMEOUT,
+        ) => same_site,
         _ => false,
     }
 }

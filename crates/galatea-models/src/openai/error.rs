@@ -88,6 +88,10 @@ const TOO_LONG: &[&str] = &[
     "too large for model",
 ];
 
+/// Codes of a request that a filter refused: OpenAI's of pictures, and Azure's. OpenRouter has the
+/// status 403 for it (Errors, "Error codes").
+const FILTERS: [&str; 3] = ["moderation_blocked", "content_policy_violation", "content_filter"];
+
 fn hint(status: u16, error_code: Option<&str>, kind: Option<&str>, message: &str) -> Option<Hint> {
     let money = ["insufficient_quota", "billing_hard_limit_reached", "billing_not_active"];
     if status == 402
@@ -98,6 +102,11 @@ fn hint(status: u16, error_code: Option<&str>, kind: Option<&str>, message: &str
     }
     if refuses_tools(tool_refusal::OPENAI, status, message) {
         return Some(Hint::NoTools);
+    }
+    if (matches!(status, 400 | 403 | 422) && error_code.is_some_and(|code| FILTERS.contains(&code)))
+        || (status == 403 && mentions(message, &["flagged"]))
+    {
+        return Some(Hint::Withheld);
     }
     match status {
         401 => Some(Hint::BadKey),
@@ -133,7 +142,18 @@ mod tests {
 
     #[test]
     fn bodies_of_the_family() {
-        let cases: [(u16, &str, Option<Hint>); 17] = [
+        let cases: [(u16, &str, Option<Hint>); 20] = [
+            (
+                403,
+                r#"{"error":{"message":"meta/x requires moderation on OpenInference. Your input was flagged for \"violence\".","code":403,"metadata":{"reasons":["violence"]}}}"#,
+                Some(Hint::Withheld),
+            ),
+            (
+                400,
+                r#"{"error":{"message":"Your request was rejected by the safety system.","type":"image_generation_user_error","code":"moderation_blocked"}}"#,
+                Some(Hint::Withheld),
+            ),
+            (403, r#"{"error":{"message":"This key may not do that","code":403}}"#, None),
             (
                 400,
                 r#"{"error":{"message":"the request exceeds the available context size, try increasing it","type":"exceed_context_size_error"}}"#,

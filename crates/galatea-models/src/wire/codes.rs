@@ -14,6 +14,8 @@ pub const QUOTA: &str = "GAL-MODEL-QUOTA";
 pub const TOO_LONG: &str = "GAL-MODEL-413";
 /// The request was found invalid.
 pub const INVALID: &str = "GAL-MODEL-400";
+/// A filter refused the request.
+pub use galatea_core::model::WITHHELD_CODE as WITHHELD;
 /// The service is in a state that conflicts with the request.
 pub const CONFLICT: &str = "GAL-MODEL-409";
 /// The service has a fault or is overloaded.

@@ -34,6 +34,8 @@ pub(crate) enum Hint {
     TooLong,
     /// The model does not support tools.
     NoTools,
+    /// A filter refused what was asked.
+    Withheld,
     /// The rate limit is exceeded.
     RateLimited,
     /// The service is overloaded or has a fault.

@@ -3,13 +3,12 @@
 
 use galatea_core::{
     Error, ErrorKind, Event, Result, StepOutcome, TextModel, Timestamp, Turn, Verdict, kill_point,
-    model::{ChatMessage, Finish, TextAnswer, TextRequest, Tier},
+    model::{ChatMessage, Finish, TextAnswer, TextRequest, Tier, WITHHELD_CODE},
 };
 use std::sync::Arc;
 
 use super::{
     fit::{self, Draft, Fitted},
-    notices::WITHHELD_CODE,
     prompt::{self, Prompt},
     window::Windows,
 };

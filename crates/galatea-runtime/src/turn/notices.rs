@@ -1,6 +1,6 @@
 //! Which failure notice an agent shows, and how often a Room reads one.
 
-use galatea_core::{Error, RoomId, Timestamp};
+use galatea_core::{Error, RoomId, Timestamp, model::WITHHELD_CODE};
 use moka::sync::Cache;
 use std::time::Duration;
 
@@ -11,9 +11,7 @@ const PAUSE: Duration = Duration::from_secs(600);
 /// Rooms of which it is known when they last read a failure notice.
 const ROOMS: u64 = 4096;
 
-/// Code of the error for an answer that the model's filter withheld.
-pub(super) const WITHHELD_CODE: &str = "GAL-MODEL-WITHHELD";
-/// What a Room reads then, unless the operator configured a text.
+/// What a Room reads when the model withholds an answer, unless the operator configured a text.
 const WITHHELD: &str = "Sorry, my language model does not answer this.";
 
 /// Failure notices of an agent, and when each Room last read one.

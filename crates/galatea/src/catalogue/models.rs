@@ -138,7 +138,7 @@ pub(super) const PAGES: &[Explanation] = &[
     Explanation::new(
         "GAL-MODEL-WITHHELD",
         "The model's filter withheld the answer",
-        "The provider took the whole answer away, as it does for some subjects. The room reads that the model does not answer this.",
+        "The provider took the whole answer away, or refused the request, as it does for some subjects. The room reads that the model does not answer this.",
         "Say it in other words, or take another model.",
     ),
     Explanation::new(

@@ -177,6 +177,9 @@ impl Endpoint {
                     .with_code(codes::TOOLS)
                     .with_fix("set MODEL_TOOLS=false, or choose a model with tools")
             }
+            Hint::Withheld => Error::invalid(format!("a filter of {label} refused the request"))
+                .with_code(codes::WITHHELD)
+                .with_fix("say it in other words, or take another model"),
             Hint::RateLimited => {
                 Error::new(ErrorKind::RateLimited, format!("{label} asked to slow down"))
                     .with_code(codes::RATE)
@@ -245,7 +248,7 @@ impl Endpoint {
             }
             Hint::UnknownModel => self.origin_of(model).map(|(_, place)| place.to_owned()),
             Hint::WrongPath => self.origins.url.clone(),
-            Hint::TooLong | Hint::NoTools | Hint::RateLimited | Hint::Busy => None,
+            Hint::TooLong | Hint::NoTools | Hint::Withheld | Hint::RateLimited | Hint::Busy => None,
         }
     }
 
