@@ -2,7 +2,7 @@
 //! as files, paid once, and kept out of the memory.
 
 use galatea_core::{
-    Memory, MemoryKind,
+    Error, ErrorKind, Memory, MemoryKind,
     model::{ImageGeneration, MediaFile, MediaModels, TextAnswer, TextToSpeech, ToolCall},
     store::{Day, MemoryQuery},
 };
@@ -134,6 +134,26 @@ async fn files_are_sent_at_once_however_many_parts_are() {
     house.quiet().await;
     let texts = house.platform.texts("7");
     assert!(!texts.iter().any(|text| text.contains("wrong")), "{texts:?}");
+}
+
+/// Hosts and settings of the owner are not for the chat.
+#[tokio::test]
+async fn an_action_that_fails_names_no_host_and_no_setting() {
+    let image = ScriptedMedia::answering(|_| {
+        Err(Error::new(ErrorKind::Unauthorized, "the model server rejected OPENAI_API_KEY")
+            .with_code("GAL-MODEL-401")
+            .with("host", "127.0.0.1:36025"))
+    });
+    let makers = Makers { image: Arc::new(image), ..Makers::new() };
+    let model = calling("GENERATE_IMAGE", r#"{"prompt": "a green loom"}"#);
+    let house = makers.house(&model, true).await;
+    let id = house.say(&dm("7"), "draw me a green loom").await;
+    house.quiet().await;
+    let prompts: String = model.requests().iter().map(crate::models::prompt).collect();
+    assert!(prompts.contains("GENERATE_IMAGE failed: it did not work"), "{prompts}");
+    assert!(!prompts.contains("OPENAI_API_KEY") && !prompts.contains("127.0.0.1"));
+    let steps = house.explain(id).await.steps;
+    assert!(steps.iter().any(|step| step.reason.contains("host=127.0.0.1:36025")), "{steps:?}");
 }
 
 /// Speech of an unknown price counts in tokens, as answers do, so limits in tokens hold.

@@ -6,9 +6,10 @@
 mod attribution;
 mod check;
 pub(super) mod pending;
+mod reason;
 
 use futures::FutureExt;
-use galatea_core::{ActionResult, AnyAction, Event, Timestamp, Turn, rights::Ruling};
+use galatea_core::{ActionResult, AnyAction, Event, Result, Timestamp, Turn, rights::Ruling};
 use std::{panic::AssertUnwindSafe, time::Duration};
 
 use super::engine::Engine;
@@ -16,6 +17,7 @@ use super::journal::{Journal, Recorded};
 use crate::{outbox::Outbox, ownership::LeaseGuard, plan::PlannedAction, registry::Extension};
 use check::{Checked, Checker, Consent};
 use pending::Request;
+use reason::reason;
 
 /// Most actions of one plan. A plan with more comes from a runaway model.
 const MOST: usize = 10;
@@ -37,6 +39,8 @@ pub(crate) struct Acted {
     pub(crate) requests: Vec<Request>,
     /// The rule that kept an action from being done, for `explain`; holds no message text.
     pub(crate) rulings: Vec<(Ruling, String)>,
+    /// Errors of actions, for `explain`: they name hosts and settings of the owner.
+    pub(crate) errors: Vec<String>,
 }
 
 /// elizaOS `processActions`: runs these. What was done and said before counts, however long the
@@ -249,7 +253,11 @@ impl<'a> Acting<'a> {
         } else {
             None
         };
-        let result = perform(turn, action, planned, &self.acted.results, time).await;
+        let performed = perform(turn, action, planned, &self.acted.results, time).await;
+        let result = performed.unwrap_or_else(|error| {
+            self.acted.errors.push(format!("{}: {error}", planned.name));
+            ActionResult::failed(reason(&error))
+        });
         if let Some(step) = begun {
             self.journal.end(turn, step, &result).await;
         }
@@ -263,21 +271,21 @@ async fn perform(
     planned: &PlannedAction,
     earlier: &[ActionResult],
     time: Duration,
-) -> ActionResult {
+) -> Result<ActionResult> {
     let turn = &action.turn(turn);
     let work = AssertUnwindSafe(action.run(turn, planned.params.clone(), earlier)).catch_unwind();
     match tokio::time::timeout(time, work).await {
-        Ok(Ok(Ok(result))) => result,
+        Ok(Ok(Ok(result))) => Ok(result),
         Ok(Ok(Err(error))) => {
             tracing::warn!(turn = %turn.id, action = planned.name, error = %error.report(), "an action returned an error; it counts as failed and the turn continues");
-            ActionResult::failed(error.to_string())
+            Err(error)
         }
-        Ok(Err(_)) => ActionResult::failed(format!("{} crashed", planned.name)),
-        Err(_) => ActionResult::failed(format!(
+        Ok(Err(_)) => Ok(ActionResult::failed(format!("{} crashed", planned.name))),
+        Err(_) => Ok(ActionResult::failed(format!(
             "{} took longer than {:.0} s",
             planned.name,
             time.as_secs_f32()
-        )),
+        ))),
     }
 }
 

@@ -82,6 +82,7 @@ async fn carry_out(
             .await;
     let mut outcome = Outcome { remember: true, ..Outcome::default() };
     note_rulings(&acted.rulings, verdict);
+    note_errors(&acted.errors, verdict);
     let mut lines = Vec::new();
     for mut result in acted.results {
         only_reachable(&engine.outbox, &mut result);
@@ -140,6 +141,13 @@ pub(super) fn note_rulings(rulings: &[(Ruling, String)], verdict: &mut Verdict) 
         let outcome =
             if *ruling == Ruling::Refuse { StepOutcome::Failed } else { StepOutcome::Note };
         verdict.step("rights", outcome, format!("{ruling}: {why}"));
+    }
+}
+
+/// The errors that actions ended with.
+pub(super) fn note_errors(errors: &[String], verdict: &mut Verdict) {
+    for error in errors {
+        verdict.step("action", StepOutcome::Failed, error.clone());
     }
 }
 

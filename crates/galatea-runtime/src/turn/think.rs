@@ -229,9 +229,10 @@ async fn carry_out(
         .partition(|a| a.name == prompt::REPLY || prompt::SILENT.contains(&a.name.as_str()));
     let silent = words.iter().any(|a| prompt::SILENT.contains(&a.name.as_str()))
         && !words.iter().any(|a| a.name == prompt::REPLY);
-    let act::Acted { mut results, requests, rulings } =
+    let act::Acted { mut results, requests, rulings, errors } =
         act::process_actions(turn, engine, &doing, &act::ActionBounds { until, lease }).await;
     confirm::note_rulings(&rulings, verdict);
+    confirm::note_errors(&errors, verdict);
     results.iter_mut().for_each(|result| only_reachable(&engine.outbox, result));
     results.extend(unknown.iter().map(|name| report::unknown(name)));
     let others_words =
