@@ -55,6 +55,8 @@ pub(super) struct Offer<'a> {
     /// Model that describes pictures, and the length limit of a description in tokens. `None` if
     /// the large model can see, or no model can.
     pub(super) vision: Option<(Named, Option<u32>)>,
+    /// Length limit of a description by the large model, in tokens.
+    pub(super) description_tokens: Option<u32>,
     pub(super) embedding: Option<Arc<dyn EmbeddingModel>>,
     /// Name of the embedding model, if it is at the same service.
     pub(super) embedding_name: Option<Named>,
@@ -77,6 +79,7 @@ impl<'a> Offer<'a> {
             large,
             reasoning: [None, None],
             vision: None,
+            description_tokens: None,
             embedding: None,
             embedding_name: None,
             make: Box::new(make),
@@ -274,7 +277,10 @@ pub(super) fn assemble(
                 defaults,
             ))
         }
-        None => large.info().vision.then(|| Arc::clone(&large)),
+        None => large.info().vision.then(|| {
+            let max_tokens = chosen.description_tokens;
+            Tuned::wrap(Arc::clone(&large), Sampling { max_tokens, ..Sampling::default() })
+        }),
     };
     Ok(Models {
         small: text(Tier::TextSmall)?,

@@ -136,6 +136,10 @@ fn openai<'a>(context: &'a Context<'a>) -> Result<Offer<'a>> {
         },
         move |endpoint, models| Probe::OpenAi { endpoint, models: and_embedding(models, &also) },
     );
+    // The default is OpenAI's: a server of one's own may have a smaller window.
+    if context.set(&var::OPENAI_IMAGE_DESCRIPTION_MAX_TOKENS).is_some() {
+        offer.description_tokens = longest;
+    }
     offer.vision = vision.map(|model| (model, longest));
     offer.embedding_name = here;
     if let Some(Named { name: model, .. }) = embedding {

@@ -162,3 +162,27 @@ async fn every_family_gets_the_parameters_it_takes() {
     assert_eq!((body.get("thinkingConfig"), body["temperature"].as_f64()), (None, Some(0.5)));
     gemini.assert_clean();
 }
+
+/// Another server than OpenAI's, whose large model describes pictures.
+#[tokio::test]
+async fn a_descriptions_length_holds_without_a_model_of_its_own() {
+    let server =
+        OpenAiServer::with(OpenAi { extended: true, comments: false }, Some(KEY)).await.unwrap();
+    let base = server.base_url();
+    for (set, sent) in [(Some("99"), Some(99)), (None, None)] {
+        let mut settings = vec![
+            ("OPENAI_API_KEY", KEY),
+            ("OPENAI_BASE_URL", base.as_str()),
+            ("OPENAI_SMALL_MODEL", "gpt-4o-mini"),
+            ("OPENAI_LARGE_MODEL", "gpt-4o"),
+        ];
+        settings.extend(set.map(|value| ("OPENAI_IMAGE_DESCRIPTION_MAX_TOKENS", value)));
+        let vision = configure(&settings).models.vision.unwrap();
+        let mut request = request(false);
+        request.params.max_tokens = None;
+        assert!(ask(&vision, &request).await.0.is_ok());
+        let body = server.last().unwrap().body;
+        let limit = body.get("max_tokens").or(body.get("max_completion_tokens"));
+        assert_eq!(limit.and_then(|limit| limit.as_u64()), sent, "{set:?}");
+    }
+}

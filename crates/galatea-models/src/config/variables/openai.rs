@@ -49,7 +49,7 @@ pub const OPENAI_IMAGE_DESCRIPTION_MODEL: Variable = Variable::new(
 /// OpenAI: longest description of a picture, in tokens.
 pub const OPENAI_IMAGE_DESCRIPTION_MAX_TOKENS: Variable = Variable::new(
     "OPENAI_IMAGE_DESCRIPTION_MAX_TOKENS",
-    "Longest description of a picture, in tokens.",
+    "Longest description of a picture, in tokens. Where the large model of another server than OpenAI's describes pictures, only if it is set.",
 )
 .or("8192");
 
