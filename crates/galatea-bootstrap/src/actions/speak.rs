@@ -56,8 +56,29 @@ impl Action for Speak {
         let request = SpeechRequest { text: text.clone() };
         let shown = Shown { kind: MediaKind::Audio, name: "voice", description: &text };
         Ok(match made_file::make(turn, model.as_ref(), &request, Self::TIME, shown).await? {
-            Some(content) => ActionResult::ok(format!("said aloud: {text}")).say(content),
+            Some(content) => ActionResult::ok(said(&params.text, &text)).say(content),
             None => ActionResult::failed("the recording is too large to be sent"),
         })
+    }
+}
+
+/// What was said, for the model: it can go on where a long text was cut.
+fn said(asked: &str, text: &str) -> String {
+    if words::line(asked, usize::MAX) == text {
+        return format!("said aloud: {text}");
+    }
+    format!("said aloud only the beginning, as more than {LONGEST} characters are too long: {text}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_text_that_was_cut_is_not_reported_as_said() {
+        for (asked, whole) in [("Good\nmorning.", true), (&"ab ".repeat(700) as &str, false)] {
+            let result = said(asked, &words::line(asked, LONGEST));
+            assert_eq!(result.contains("only the beginning"), !whole, "{result}");
+        }
     }
 }

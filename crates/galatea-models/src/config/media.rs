@@ -259,20 +259,19 @@ fn speech(context: &Context<'_>, built: &mut Built) -> Result<()> {
     let at_groq = context.set(&var::GROQ_TTS_MODEL).map(|model| (model, "groq"));
     let mut rungs = Vec::new();
     for (model, provider) in at_openai.into_iter().chain(at_groq) {
-        // Groq makes no other format than wav (API reference, "Create speech").
-        let (endpoints, voice, format) = if provider == "groq" {
-            (groq(context)?, &var::GROQ_TTS_VOICE, "wav")
+        let (found, voice) = if provider == "groq" {
+            (groq(context)?.map(|endpoints| (endpoints, false)), &var::GROQ_TTS_VOICE)
         } else {
-            (openai(context)?.map(|(endpoints, _)| endpoints), &var::OPENAI_TTS_VOICE, "mp3")
+            (openai(context)?, &var::OPENAI_TTS_VOICE)
         };
-        let Some(endpoints) = endpoints else {
+        let Some((endpoints, own)) = found else {
             built.notes.push(format!("a model of {provider} is to speak, which has no key"));
             continue;
         };
         built.probes.push(probe(&endpoints, &model));
         for endpoint in endpoints.all() {
             let info = context.info(endpoint, &model, false, false);
-            let voice = context.text_or_default(voice);
+            let (voice, format) = (context.text_or_default(voice), speech_format(provider, own));
             let service_model: Arc<dyn MediaModel<_>> =
                 Arc::new(OpenAiSpeech::new(endpoint.clone(), info, voice, format));
             rungs.push((endpoint.clone(), service_model));
@@ -281,6 +280,16 @@ fn speech(context: &Context<'_>, built: &mut Built) -> Result<()> {
     }
     built.models.speech = chain(context, rungs);
     Ok(())
+}
+
+/// The format to ask for. Groq makes no other than wav (API reference, "Create speech"). OpenAI makes
+/// opus, the format of voice messages; another server with its API may know mp3 only.
+fn speech_format(provider: &str, own: bool) -> &'static str {
+    match provider {
+        "groq" => "wav",
+        _ if own => "opus",
+        _ => "mp3",
+    }
 }
 
 /// The check of a service's key and of one model.
@@ -307,4 +316,15 @@ fn chain<T: MediaTask>(
     let first = links.next()?;
     let others = links.collect();
     Some(Arc::new(MediaChain::new(first, others, context.total(), Arc::clone(&context.clock))))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn openai_is_asked_for_the_format_of_voice_messages() {
+        let of = [("openai", true), ("openai", false), ("groq", false)];
+        assert_eq!(of.map(|(at, own)| speech_format(at, own)), ["opus", "mp3", "wav"]);
+    }
 }
