@@ -34,7 +34,7 @@ pub(crate) struct Import {
     #[arg(long, value_name = "NAME")]
     room: Option<String>,
     /// What the agent itself is called in the file, or its platform id there; repeatable
-    #[arg(long = "own", value_name = "NAME", allow_negative_numbers = true)]
+    #[arg(long = "own", value_name = "NAME", allow_hyphen_values = true)]
     own: Vec<String>,
     /// Restore links of accounts too, also those that people ended after the export
     #[arg(long)]

@@ -21,11 +21,11 @@ pub(crate) struct Which {
     #[arg(long = "kind", value_name = "KIND")]
     pub(crate) kinds: Vec<Kind>,
     /// Only this room: its name or its id
-    // Telegram's ids of groups begin with a hyphen.
-    #[arg(long, value_name = "ROOM", allow_negative_numbers = true)]
+    // Telegram's ids of groups begin with a hyphen, and those of topics are no numbers (-100:5).
+    #[arg(long, value_name = "ROOM", allow_hyphen_values = true)]
     pub(crate) room: Option<String>,
     /// Only what this person said, or what is known about them: a name or an id
-    #[arg(long, value_name = "PERSON", allow_negative_numbers = true)]
+    #[arg(long, value_name = "PERSON", allow_hyphen_values = true)]
     pub(crate) person: Option<String>,
     /// Not before this day (UTC), such as 2026-01-31
     #[arg(long, value_name = "DAY")]
