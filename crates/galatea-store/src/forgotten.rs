@@ -3,7 +3,7 @@
 
 use crate::dialect::Dialects;
 
-/// Whether nobody but a person ($2) and the agent ($1) takes part in a Room.
+/// Whether only a person ($2) and the agent ($1) take part in a Room.
 macro_rules! alone {
     ($room:literal) => {
         concat!(
