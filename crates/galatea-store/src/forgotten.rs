@@ -57,7 +57,7 @@ macro_rules! forgotten {
     (postgres) => {
         crate::forgotten::forgotten!(
             crate::forgotten::text_of!("m.metadata", "turn"),
-            // An id that is malformed is no id: the cast would fail.
+            // The cast to a UUID fails on other text, so a malformed id counts as none.
             concat!(
                 "CASE WHEN m.content::text LIKE '%\"inReplyTo\"%' THEN substring(",
                 crate::forgotten::text_of!("m.content", "inReplyTo"),
