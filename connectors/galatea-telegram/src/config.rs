@@ -7,7 +7,7 @@ use galatea_core::{
     Account, Connector, ConnectorConfig, Error, ExposeSecret, Host, Result, SecretString, Settings,
     Source, Variable, character::Explanation,
 };
-use galatea_http::Origins;
+use galatea_http::{Origins, address};
 use std::{net::SocketAddr, sync::Arc, time::Duration};
 use url::Url;
 
@@ -188,21 +188,6 @@ impl TelegramConfig {
         }
         Ok(())
     }
-}
-
-fn address(settings: &Settings, variable: &Variable) -> Result<Option<Url>> {
-    let Some(url) = settings.parse::<Url>(variable, "an address such as https://host/path")? else {
-        return Ok(None);
-    };
-    if !matches!(url.scheme(), "http" | "https")
-        || url.host_str().is_none()
-        || !url.username().is_empty()
-        || url.password().is_some()
-    {
-        return Err(settings
-            .invalid_setting(variable, "is not an http or https address without a user name"));
-    }
-    Ok(Some(url))
 }
 
 impl ConnectorConfig for TelegramConfig {

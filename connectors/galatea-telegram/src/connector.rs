@@ -98,8 +98,8 @@ impl TelegramConnector {
     /// getFile).
     ///
     /// # Errors
-    /// `Invalid` for another kind of address or a larger file; `NotFound` if Telegram no longer has
-    /// the file. No error contains the file's address.
+    /// `Invalid` for another kind of address; `TooLong` for a larger file; `NotFound` if Telegram no
+    /// longer has the file. No error contains the file's address.
     pub async fn download(&self, url: &str) -> Result<Bytes> {
         self.sender.download(url).await
     }

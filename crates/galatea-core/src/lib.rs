@@ -159,7 +159,7 @@
 //! use async_trait::async_trait;
 //! use galatea_core::{
 //!     ModelInfo, Plugin, Result, TextModel,
-//!     model::{PluginModel, TextAnswer, TextRequest, Tier},
+//!     model::{OnText, PluginModel, TextAnswer, TextRequest, Tier},
 //! };
 //! use std::sync::Arc;
 //!
@@ -175,7 +175,7 @@
 //!     async fn generate(
 //!         &self,
 //!         request: &TextRequest,
-//!         _: &(dyn for<'t> Fn(&'t str) + Send + Sync),
+//!         _: &OnText<'_>,
 //!     ) -> Result<TextAnswer> {
 //!         let text = request.messages.last().map(|message| message.text()).unwrap_or_default();
 //!         Ok(TextAnswer { text, ..TextAnswer::default() })

@@ -39,6 +39,9 @@ pub const LIMIT_CODE: &str = "GAL-LIMIT";
 /// what was asked. Asked the same again, it would do the same.
 pub const WITHHELD_CODE: &str = "GAL-MODEL-WITHHELD";
 
+/// Takes each piece of visible text of an answer as it arrives.
+pub type OnText<'a> = dyn Fn(&str) + Send + Sync + 'a;
+
 /// Turns a conversation into text or tool calls.
 #[async_trait]
 pub trait TextModel: Send + Sync {
@@ -47,11 +50,7 @@ pub trait TextModel: Send + Sync {
 
     /// One call: no retry and no fallback in here. `on_text` is called with each piece of visible
     /// text as it arrives when `request.stream` is set, and never otherwise.
-    async fn generate(
-        &self,
-        request: &TextRequest,
-        on_text: &(dyn for<'t> Fn(&'t str) + Send + Sync),
-    ) -> Result<TextAnswer>;
+    async fn generate(&self, request: &TextRequest, on_text: &OnText<'_>) -> Result<TextAnswer>;
 }
 
 /// Turns text into vectors.
@@ -263,11 +262,7 @@ mod tests {
         fn info(&self) -> &ModelInfo {
             &self.0
         }
-        async fn generate(
-            &self,
-            _: &TextRequest,
-            _: &(dyn for<'t> Fn(&'t str) + Send + Sync),
-        ) -> Result<TextAnswer> {
+        async fn generate(&self, _: &TextRequest, _: &OnText<'_>) -> Result<TextAnswer> {
             Ok(TextAnswer::default())
         }
     }

@@ -7,6 +7,7 @@
 //! Errors made here name the host. They never contain a URL's path or query, a header or a body,
 //! since these can hold platform tokens.
 
+mod address;
 pub mod client;
 pub mod error;
 pub mod guard;
@@ -23,6 +24,7 @@ pub mod tunnel;
 pub mod untrusted;
 pub mod upload;
 
+pub use address::address;
 pub use client::{HttpClient, HttpOptions};
 pub use error::{codes, status_error};
 pub use guard::denied;

@@ -15,7 +15,6 @@ use std::{
 
 use crate::{
     child::Parser,
-    chunk::hash,
     ingest::{self, Outcome},
     problem::Problem,
     rows::{Piece, Stored, document_id, shared_agent},
@@ -140,8 +139,7 @@ impl Library {
         // The store is asked only when something changed.
         let now = self.parts.clock.now();
         let scan = self.scan(HashSet::new()).await?.settled(now);
-        let found = format!("{:?}{:?}{:?}", scan.items, scan.missing, scan.omitted);
-        let print = hash(&[found.as_bytes()]);
+        let print = scan.print();
         let last = self.seen.lock().unwrap_or_else(PoisonError::into_inner).clone();
         if last.is_some_and(|(seen, holds)| seen == print && holds.left(now).is_some()) {
             return Ok(None);

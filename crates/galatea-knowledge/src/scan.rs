@@ -7,7 +7,7 @@ pub(crate) use search::scan;
 use galatea_core::{Error, Timestamp};
 use std::{path::PathBuf, time::Duration};
 
-use crate::{omitted::Omitted, problem::Problem, source::Source};
+use crate::{chunk::hash, omitted::Omitted, problem::Problem, source::Source};
 
 /// Most documents of one agent. elizaOS's `KNOWLEDGE_MAX_FILES` has no default; a larger collection
 /// belongs into a search engine.
@@ -60,6 +60,8 @@ pub(crate) struct Scan {
     /// Documents in these paths are kept, since a drive may be absent for a while; but not the
     /// document of a file that was removed.
     pub(crate) missing: Vec<Missing>,
+    /// Named folders with nothing in them, also those that never had a document.
+    pub(crate) empty: Vec<PathBuf>,
     /// What sources have that is not read.
     pub(crate) omitted: Vec<Omitted>,
     /// Files that may still be written. Their documents stay as they are.
@@ -72,6 +74,12 @@ impl Scan {
         let being_written = |item: &mut Item| item.is_being_written(now);
         self.later.extend(self.items.extract_if(.., being_written));
         self
+    }
+
+    /// Stands for what was found: another one if a file changed, or a folder is no longer empty.
+    pub(crate) fn print(&self) -> String {
+        let Self { items, missing, empty, omitted, .. } = self;
+        hash(&[format!("{items:?}{missing:?}{empty:?}{omitted:?}").as_bytes()])
     }
 
     /// What a person has to know: the source, and what is wrong with it.

@@ -12,7 +12,7 @@ pub(crate) use {decode::decode, stream::Pieces};
 use async_trait::async_trait;
 use galatea_core::{
     ModelInfo, Result, TextModel,
-    model::{TextAnswer, TextRequest},
+    model::{OnText, TextAnswer, TextRequest},
 };
 
 use crate::families::Rules;
@@ -42,11 +42,7 @@ impl TextModel for AnthropicText {
         &self.info
     }
 
-    async fn generate(
-        &self,
-        request: &TextRequest,
-        on_text: &(dyn for<'t> Fn(&'t str) + Send + Sync),
-    ) -> Result<TextAnswer> {
+    async fn generate(&self, request: &TextRequest, on_text: &OnText<'_>) -> Result<TextAnswer> {
         require_messages(request)?;
         let endpoint = &*self.endpoint.of(request);
         let model = self.info.model.as_str();

@@ -19,7 +19,7 @@ use std::{
 use async_trait::async_trait;
 use galatea_core::{
     Clock, Error, ErrorKind, ModelInfo, Result, Retry, Sent, TextModel, Timestamp,
-    model::{AnsweredBy, ChatPart, TextAnswer, TextRequest, text_actions::without_tools},
+    model::{AnsweredBy, ChatPart, OnText, TextAnswer, TextRequest, text_actions::without_tools},
 };
 
 use crate::{
@@ -83,7 +83,7 @@ impl Chain {
         request: &TextRequest,
         deadline: Timestamp,
         failures: &mut ChainFailures,
-        on_text: &(dyn for<'t> Fn(&'t str) + Send + Sync),
+        on_text: &OnText<'_>,
     ) -> Round {
         let (mut paused, mut asked) = (false, false);
         let shown = AtomicBool::new(false);
@@ -188,11 +188,7 @@ impl TextModel for Chain {
         &self.first
     }
 
-    async fn generate(
-        &self,
-        request: &TextRequest,
-        on_text: &(dyn for<'t> Fn(&'t str) + Send + Sync),
-    ) -> Result<TextAnswer> {
+    async fn generate(&self, request: &TextRequest, on_text: &OnText<'_>) -> Result<TextAnswer> {
         let own = self.clock.now().plus(self.total);
         let deadline = request.deadline.map_or(own, |asked| asked.min(own));
         let mut failures =

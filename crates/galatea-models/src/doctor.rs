@@ -23,7 +23,7 @@ use std::collections::VecDeque;
 use async_trait::async_trait;
 use galatea_core::{
     ModelInfo, Result, TextModel,
-    model::{ChatRole, TextAnswer, TextRequest},
+    model::{ChatRole, OnText, TextAnswer, TextRequest},
 };
 
 /// Most turns of the user that are replayed. Memory and the rotation of rules do not reach further
@@ -87,11 +87,7 @@ impl TextModel for OfflineModel {
         &self.info
     }
 
-    async fn generate(
-        &self,
-        request: &TextRequest,
-        on_text: &(dyn for<'t> Fn(&'t str) + Send + Sync),
-    ) -> Result<TextAnswer> {
+    async fn generate(&self, request: &TextRequest, on_text: &OnText<'_>) -> Result<TextAnswer> {
         let mut turns: VecDeque<String> = VecDeque::new();
         for message in request.messages.iter().filter(|message| message.role == ChatRole::User) {
             if turns.len() == MAX_TURNS {

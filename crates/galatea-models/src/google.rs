@@ -15,7 +15,7 @@ pub use transcribe::GoogleTranscription;
 use async_trait::async_trait;
 use galatea_core::{
     ModelInfo, Result, TextModel,
-    model::{TextAnswer, TextRequest},
+    model::{OnText, TextAnswer, TextRequest},
 };
 
 use crate::families::Rules;
@@ -58,11 +58,7 @@ impl TextModel for GoogleText {
         &self.info
     }
 
-    async fn generate(
-        &self,
-        request: &TextRequest,
-        on_text: &(dyn for<'t> Fn(&'t str) + Send + Sync),
-    ) -> Result<TextAnswer> {
+    async fn generate(&self, request: &TextRequest, on_text: &OnText<'_>) -> Result<TextAnswer> {
         require_messages(request)?;
         let endpoint = &*self.endpoint.of(request);
         let model = self.info.model.as_str();
@@ -80,7 +76,7 @@ impl TextModel for GoogleText {
             let bytes = endpoint.body(response).await?;
             let mut pieces = decode::Pieces::default();
             let text = String::from_utf8_lossy(&bytes);
-            let silent: &(dyn for<'t> Fn(&'t str) + Send + Sync) = &|_| ();
+            let silent: &OnText<'_> = &|_| ();
             pieces
                 .take(&text, if request.stream { on_text } else { silent })
                 .map_err(|fail| endpoint.fail(fail, model))?;

@@ -9,7 +9,7 @@ use galatea_core::{
     Clock, Deadline, EmbeddingModel, Error, ErrorKind, ModelInfo, Result, Retry, Sent, TextModel,
     Timestamp,
     breaker::{Admission, BreakerLimits, Call},
-    model::{ObjectModel, TextAnswer, TextRequest},
+    model::{ObjectModel, OnText, TextAnswer, TextRequest},
     shared_breaker::SharedBreaker,
 };
 use serde_json::Value;
@@ -171,11 +171,7 @@ impl<M: TextModel + ?Sized> TextModel for Guarded<M> {
         self.inner.info()
     }
 
-    async fn generate(
-        &self,
-        request: &TextRequest,
-        on_text: &(dyn for<'t> Fn(&'t str) + Send + Sync),
-    ) -> Result<TextAnswer> {
+    async fn generate(&self, request: &TextRequest, on_text: &OnText<'_>) -> Result<TextAnswer> {
         if request.stream || !self.stream {
             let work = self.inner.generate(request, on_text);
             return self.billed(request, self.inner.info(), work).await;

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use galatea_core::{
     Clock, Finding, ModelInfo, Result, Severity, TextModel,
-    model::{TextAnswer, TextRequest},
+    model::{OnText, TextAnswer, TextRequest},
 };
 
 use crate::{
@@ -32,11 +32,7 @@ impl TextModel for Noticing {
         self.inner.info()
     }
 
-    async fn generate(
-        &self,
-        request: &TextRequest,
-        on_text: &(dyn for<'t> Fn(&'t str) + Send + Sync),
-    ) -> Result<TextAnswer> {
+    async fn generate(&self, request: &TextRequest, on_text: &OnText<'_>) -> Result<TextAnswer> {
         let info = self.inner.info();
         let mut answer = match self.inner.generate(request, on_text).await {
             Ok(answer) => answer,
@@ -141,7 +137,7 @@ mod tests {
         async fn generate(
             &self,
             request: &TextRequest,
-            on_text: &(dyn for<'t> Fn(&'t str) + Send + Sync),
+            on_text: &OnText<'_>,
         ) -> Result<TextAnswer> {
             self.0.generate(request, on_text).await
         }

@@ -14,7 +14,7 @@ pub(crate) use error::read as read_error;
 use async_trait::async_trait;
 use galatea_core::{
     ModelInfo, Result, TextModel,
-    model::{TextAnswer, TextRequest},
+    model::{OnText, TextAnswer, TextRequest},
 };
 
 use crate::wire::{
@@ -49,11 +49,7 @@ impl TextModel for OllamaText {
         &self.info
     }
 
-    async fn generate(
-        &self,
-        request: &TextRequest,
-        on_text: &(dyn for<'t> Fn(&'t str) + Send + Sync),
-    ) -> Result<TextAnswer> {
+    async fn generate(&self, request: &TextRequest, on_text: &OnText<'_>) -> Result<TextAnswer> {
         require_messages(request)?;
         let endpoint = &*self.endpoint.of(request);
         let model = self.info.model.as_str();

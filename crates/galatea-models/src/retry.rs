@@ -17,7 +17,7 @@ use futures::{
 use galatea_core::{
     Backoff, Clock, EmbeddingModel, Error, ErrorKind, ModelInfo, Result, Retry, TextModel,
     Timestamp,
-    model::{LIMIT_CODE, TextAnswer, TextRequest},
+    model::{LIMIT_CODE, OnText, TextAnswer, TextRequest},
 };
 use rand::RngExt;
 
@@ -173,11 +173,7 @@ impl<M: TextModel + ?Sized> TextModel for Retrying<M> {
         self.inner.info()
     }
 
-    async fn generate(
-        &self,
-        request: &TextRequest,
-        on_text: &(dyn for<'t> Fn(&'t str) + Send + Sync),
-    ) -> Result<TextAnswer> {
+    async fn generate(&self, request: &TextRequest, on_text: &OnText<'_>) -> Result<TextAnswer> {
         let shown = AtomicBool::new(false);
         let on_piece = |text: &str| {
             shown.store(true, Ordering::Relaxed);

@@ -10,7 +10,7 @@ use std::{
 use async_trait::async_trait;
 use galatea_core::{
     Clock, ModelInfo, Result, TextModel, Timestamp,
-    model::{TextAnswer, TextRequest, text_actions::without_tools},
+    model::{OnText, TextAnswer, TextRequest, text_actions::without_tools},
 };
 
 use crate::wire::codes;
@@ -65,11 +65,7 @@ impl TextModel for Toolless {
         self.inner.info()
     }
 
-    async fn generate(
-        &self,
-        request: &TextRequest,
-        on_text: &(dyn for<'t> Fn(&'t str) + Send + Sync),
-    ) -> Result<TextAnswer> {
+    async fn generate(&self, request: &TextRequest, on_text: &OnText<'_>) -> Result<TextAnswer> {
         let model = &self.inner.info().model;
         if request.tools.is_empty() {
             return self.inner.generate(request, on_text).await;

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use galatea_core::{
     ModelInfo, Result, TextModel,
-    model::{Sampling, TextAnswer, TextRequest},
+    model::{OnText, Sampling, TextAnswer, TextRequest},
 };
 
 /// A model with default sampling parameters.
@@ -27,11 +27,7 @@ impl TextModel for Tuned {
         self.inner.info()
     }
 
-    async fn generate(
-        &self,
-        request: &TextRequest,
-        on_text: &(dyn for<'t> Fn(&'t str) + Send + Sync),
-    ) -> Result<TextAnswer> {
+    async fn generate(&self, request: &TextRequest, on_text: &OnText<'_>) -> Result<TextAnswer> {
         let mut request = request.clone();
         fill(&mut request.params, &self.defaults);
         self.inner.generate(&request, on_text).await

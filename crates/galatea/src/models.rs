@@ -4,7 +4,7 @@
 use async_trait::async_trait;
 use galatea_core::{
     Error, ErrorKind, ModelInfo, Models, Result, TextModel,
-    model::{ReasoningModels, TextAnswer, TextRequest},
+    model::{OnText, ReasoningModels, TextAnswer, TextRequest},
 };
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
@@ -156,11 +156,7 @@ impl TextModel for Watched {
         self.place.last().model.info()
     }
 
-    async fn generate(
-        &self,
-        request: &TextRequest,
-        on_text: &(dyn for<'t> Fn(&'t str) + Send + Sync),
-    ) -> Result<TextAnswer> {
+    async fn generate(&self, request: &TextRequest, on_text: &OnText<'_>) -> Result<TextAnswer> {
         let outcome = self.place.last().model.generate(request, on_text).await;
         self.health.note(outcome.as_ref().err());
         outcome
@@ -178,11 +174,7 @@ mod tests {
         fn info(&self) -> &ModelInfo {
             &self.1
         }
-        async fn generate(
-            &self,
-            _: &TextRequest,
-            _: &(dyn for<'t> Fn(&'t str) + Send + Sync),
-        ) -> Result<TextAnswer> {
+        async fn generate(&self, _: &TextRequest, _: &OnText<'_>) -> Result<TextAnswer> {
             self.0.lock().unwrap().remove(0)
         }
     }

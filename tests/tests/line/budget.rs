@@ -9,7 +9,7 @@ mod step_down;
 use async_trait::async_trait;
 use galatea_core::{
     Clock, Models, RemoteId, Result, Source, StepOutcome, TextModel,
-    model::{AnsweredBy, ModelInfo, Price, TextAnswer, TextRequest, Usage},
+    model::{AnsweredBy, ModelInfo, OnText, Price, TextAnswer, TextRequest, Usage},
     store::{Amount, Block, BlockKind, Day, InboxState, UsageRow},
 };
 use galatea_store::Database;
@@ -83,11 +83,7 @@ impl TextModel for Priced {
         &self.info
     }
 
-    async fn generate(
-        &self,
-        request: &TextRequest,
-        on_text: &(dyn for<'t> Fn(&'t str) + Send + Sync),
-    ) -> Result<TextAnswer> {
+    async fn generate(&self, request: &TextRequest, on_text: &OnText<'_>) -> Result<TextAnswer> {
         self.calls.fetch_add(1, Ordering::SeqCst);
         self.most.fetch_max(self.under_way.fetch_add(1, Ordering::SeqCst) + 1, Ordering::SeqCst);
         let answer = self.inner.generate(request, on_text).await;

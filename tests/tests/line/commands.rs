@@ -9,9 +9,17 @@ use galatea_testkit::{clock::ManualClock, models::ScriptedModel};
 use std::{sync::Arc, time::Duration};
 
 use crate::{
-    house::{House, Plan, dm, group},
-    models::echo,
+    house::{House, Plan, Spot, dm, group},
+    models::{Gated, echo},
 };
+
+async fn make_admin(house: &House, person: &str) {
+    let mut world = WorldRef::new(RemoteId::new("-100"), None);
+    world.roles = vec![(RemoteId::new(person), Role::Admin)];
+    let rooms = vec![RoomRef::new(RemoteId::new("-100"), None, ChannelType::Group)];
+    let sync = WorldSync { world, rooms, entities: Vec::new() };
+    house.gateway.ensure_connections(sync).await.unwrap();
+}
 
 async fn own_state(house: &House, room: galatea_core::RoomId) -> Option<ParticipantState> {
     house.store.participant_state(room, house.identity.entity()).await.unwrap()
@@ -41,14 +49,7 @@ async fn mute_and_unmute() {
 #[tokio::test]
 async fn in_groups_only_admins_switch() {
     let house = Plan::new(echo()).build().await;
-    let mut world = WorldRef::new(RemoteId::new("-100"), None);
-    world.roles = vec![(RemoteId::new("1"), Role::Admin)];
-    let rooms = vec![RoomRef::new(RemoteId::new("-100"), None, ChannelType::Group)];
-    house
-        .gateway
-        .ensure_connections(WorldSync { world, rooms, entities: Vec::new() })
-        .await
-        .unwrap();
+    make_admin(&house, "1").await;
     house.say(&group("-100", "7"), "/mute").await;
     assert!(house.platform.until_shown("-100", 1).await[0].starts_with("Only admins"));
     house.quiet().await;
@@ -146,6 +147,31 @@ async fn reset_does_not_hide_what_waits_behind_it() {
     house.quiet().await;
     let last = model.requests().pop().unwrap();
     assert!(last.messages.iter().any(|message| message.text().contains("who am I?")), "{last:?}");
+}
+
+/// More messages than a lane holds.
+#[tokio::test]
+async fn reset_does_not_hide_what_no_lane_has_yet() {
+    let (clock, model) = (ManualClock::at(Timestamp(1_777_888_800_000)), echo());
+    let gated = Gated::new(Arc::clone(&model), "slowly");
+    let house = Plan::new(Arc::clone(&gated) as _).clock(clock.shared()).build().await;
+    let said = |number: i64, spot: &Spot, text: &str| {
+        let at = Timestamp(house.clock.now().0 - 600_000 + 1_000 * number);
+        spot.message(at, &format!("-100-{number}"), text)
+    };
+    let (asks, talks) = (group("-100", "7").mentioning(), group("-100", "8"));
+    make_admin(&house, "7").await;
+    house.receive(vec![said(-1, &asks, "answer slowly")]).await;
+    gated.reached(1).await;
+    let mut messages = vec![said(0, &asks, "/reset")];
+    messages.extend((1..400).map(|n| said(n, &talks, &format!("chat {n}."))));
+    messages.push(said(400, &asks, "what did they say?"));
+    house.receive(messages).await;
+    gated.open(1);
+    house.quiet().await;
+    let last = model.requests().pop().unwrap();
+    let has = |text: &str| last.messages.iter().any(|message| message.text().contains(text));
+    assert!(has("what did they say?") && has("chat 399."), "{last:?}");
 }
 
 #[tokio::test]

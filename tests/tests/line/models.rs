@@ -3,7 +3,7 @@
 use async_trait::async_trait;
 use galatea_core::{
     ModelInfo, Models, Result, TextModel,
-    model::{ChatMessage, ChatRole, TextAnswer, TextRequest},
+    model::{ChatMessage, ChatRole, OnText, TextAnswer, TextRequest},
 };
 use galatea_testkit::models::ScriptedModel;
 use std::sync::Arc;
@@ -83,11 +83,7 @@ impl TextModel for Gated {
         self.inner.info()
     }
 
-    async fn generate(
-        &self,
-        request: &TextRequest,
-        on_text: &(dyn for<'t> Fn(&'t str) + Send + Sync),
-    ) -> Result<TextAnswer> {
+    async fn generate(&self, request: &TextRequest, on_text: &OnText<'_>) -> Result<TextAnswer> {
         if asked(request).contains(self.word) {
             self.waiting.send_modify(|n| *n += 1);
             self.leave.acquire().await.unwrap().forget();

@@ -336,7 +336,7 @@ impl Api {
     /// Downloads a file from Discord, at most `limit` bytes.
     ///
     /// # Errors
-    /// `Invalid` for an address that is not Discord's, or for a larger file.
+    /// `Invalid` for an address that is not Discord's, `TooLong` for a larger file.
     pub(crate) async fn download(&self, url: &str, limit: usize) -> Result<Bytes> {
         let wrong = || {
             galatea_core::Error::invalid("not a file of Discord")

@@ -4,9 +4,8 @@ use galatea_core::{
     Error, People, Result, Settings, Variable,
     people::{PersonEntry, is_number},
 };
-use galatea_http::Origins;
+use galatea_http::{Origins, address};
 use std::time::Duration;
-use url::Url;
 
 use crate::error::codes;
 
@@ -191,19 +190,4 @@ fn minutes(settings: &Settings, variable: &Variable) -> Result<Option<Duration>>
             .invalid_setting(variable, "has to be more than 0 and at most 30 days, in minutes"));
     }
     Ok(Some(Duration::from_secs_f64(minutes * 60.0)))
-}
-
-fn address(settings: &Settings, variable: &Variable) -> Result<Option<Url>> {
-    let Some(url) = settings.parse::<Url>(variable, "an address such as https://host")? else {
-        return Ok(None);
-    };
-    if !matches!(url.scheme(), "http" | "https")
-        || url.host_str().is_none()
-        || !url.username().is_empty()
-        || url.password().is_some()
-    {
-        return Err(settings
-            .invalid_setting(variable, "is not an http or https address without a user name"));
-    }
-    Ok(Some(url))
 }

@@ -64,12 +64,7 @@ struct Search<'a> {
 impl Search<'_> {
     fn path(&mut self, path: &Path, source: &Source) {
         match fs::metadata(path) {
-            Ok(metadata) if metadata.is_dir() && self.is_unmounted(path) => {
-                let error = unreadable("the folder is empty, so its documents are kept")
-                    .with_fix(format!("mount its drive; if its documents were removed on purpose, put a file into it, or {}", removal(source)));
-                self.missing(path, error, false);
-            }
-            Ok(metadata) if metadata.is_dir() => self.folder(path, source, 0),
+            Ok(metadata) if metadata.is_dir() => self.named_folder(path, source),
             Ok(metadata) if metadata.is_file() => self.file(path, &metadata, source),
             // Reading a device or a pipe might never end.
             Ok(metadata) => {
@@ -89,10 +84,17 @@ impl Search<'_> {
         }
     }
 
-    /// Whether a named folder has nothing any more: it may be where a drive is mounted.
-    fn is_unmounted(&self, folder: &Path) -> bool {
-        let is_empty = fs::read_dir(folder).is_ok_and(|mut entries| entries.next().is_none());
-        is_empty && self.stored.iter().any(|key| Path::new(key).starts_with(folder))
+    /// One that has nothing any more may be where a drive is mounted.
+    fn named_folder(&mut self, folder: &Path, source: &Source) {
+        if fs::read_dir(folder).is_ok_and(|mut entries| entries.next().is_none()) {
+            self.scan.empty.push(folder.to_owned());
+            if self.stored.iter().any(|key| Path::new(key).starts_with(folder)) {
+                let error = unreadable("the folder is empty, so its documents are kept")
+                    .with_fix(format!("mount its drive; if its documents were removed on purpose, put a file into it, or {}", removal(source)));
+                return self.missing(folder, error, false);
+            }
+        }
+        self.folder(folder, source, 0);
     }
 
     fn missing(&mut self, path: &Path, error: Error, removed: bool) {

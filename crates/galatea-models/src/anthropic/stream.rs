@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use galatea_core::model::{TextAnswer, ToolCall, Usage};
+use galatea_core::model::{OnText, TextAnswer, ToolCall, Usage};
 use serde::Deserialize;
 use serde_json::Value;
 
@@ -83,11 +83,7 @@ pub(crate) struct Pieces {
 }
 
 impl Gather for Pieces {
-    fn take(
-        &mut self,
-        frame: &str,
-        on_text: &(dyn for<'t> Fn(&'t str) + Send + Sync),
-    ) -> Result<Progress, Fail> {
+    fn take(&mut self, frame: &str, on_text: &OnText<'_>) -> Result<Progress, Fail> {
         let event: Event = surrogate::parse(frame).ok_or(Fail::Garbage("an event of a message"))?;
         match event {
             Event::MessageStart { message } => {
@@ -95,7 +91,7 @@ impl Gather for Pieces {
                 return Ok(Progress::Nothing);
             }
             Event::ContentBlockStart { content_block: Block::Text { text }, .. } => {
-                self.show(&text, on_text)
+                self.text.show(&text, on_text)
             }
             Event::ContentBlockStart { index, content_block: Block::ToolUse { id, name } } => {
                 self.calls.insert(
@@ -104,7 +100,7 @@ impl Gather for Pieces {
                 );
             }
             Event::ContentBlockDelta { delta: Delta::Text { text }, .. } => {
-                self.show(&text, on_text)
+                self.text.show(&text, on_text)
             }
             Event::ContentBlockDelta { index, delta: Delta::InputJson { partial_json } } => {
                 let (_, arguments) = self
@@ -147,15 +143,6 @@ impl Gather for Pieces {
         self.answer.tool_calls = calls.collect();
         complete_arguments(&mut self.answer);
         self.answer
-    }
-}
-
-impl Pieces {
-    fn show(&mut self, text: &str, on_text: &(dyn for<'t> Fn(&'t str) + Send + Sync)) {
-        let shown = self.text.push(text);
-        if !shown.is_empty() {
-            on_text(shown);
-        }
     }
 }
 

@@ -10,7 +10,7 @@ mod waits;
 use super::*;
 use galatea_core::{
     EventBus,
-    model::{ChatMessage, ChatRole, ToolSpec},
+    model::{ChatMessage, ChatRole, OnText, ToolSpec},
     shared_breaker::SharedBreaker,
 };
 use std::{
@@ -55,11 +55,7 @@ impl TextModel for Model {
     fn info(&self) -> &ModelInfo {
         &self.info
     }
-    async fn generate(
-        &self,
-        request: &TextRequest,
-        on_text: &(dyn for<'t> Fn(&'t str) + Send + Sync),
-    ) -> Result<TextAnswer> {
+    async fn generate(&self, request: &TextRequest, on_text: &OnText<'_>) -> Result<TextAnswer> {
         let outcome = (self.answers)(self.calls.fetch_add(1, Ordering::SeqCst), request);
         if request.stream && matches!(&outcome, Err(error) if error.code() == Some(codes::CUT)) {
             on_text("begun");

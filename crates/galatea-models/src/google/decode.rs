@@ -1,6 +1,6 @@
 //! Decodes bodies and stream events into a [`TextAnswer`]; both have the same shape.
 
-use galatea_core::model::{Finish, TextAnswer, ToolCall, Usage};
+use galatea_core::model::{Finish, OnText, TextAnswer, ToolCall, Usage};
 use serde::Deserialize;
 use serde_json::Value;
 
@@ -75,11 +75,7 @@ pub(crate) struct Pieces {
 }
 
 impl Gather for Pieces {
-    fn take(
-        &mut self,
-        frame: &str,
-        on_text: &(dyn for<'t> Fn(&'t str) + Send + Sync),
-    ) -> Result<Progress, Fail> {
+    fn take(&mut self, frame: &str, on_text: &OnText<'_>) -> Result<Progress, Fail> {
         const SHAPE: &str = "generated content";
         let body: Body = surrogate::parse(frame).ok_or(Fail::Garbage(SHAPE))?;
         if let Some(fault) = body.error.filter(|e| !e.is_null()) {
@@ -136,12 +132,9 @@ impl Gather for Pieces {
 }
 
 impl Pieces {
-    fn add(&mut self, part: Part, on_text: &(dyn for<'t> Fn(&'t str) + Send + Sync)) {
+    fn add(&mut self, part: Part, on_text: &OnText<'_>) {
         if let Some(text) = part.text.filter(|text| !text.is_empty() && !part.thought) {
-            let shown = self.text.push(&text);
-            if !shown.is_empty() {
-                on_text(shown);
-            }
+            self.text.show(&text, on_text);
         }
         if let Some(call) = part.function_call {
             let arguments =

@@ -1,6 +1,6 @@
 //! Decodes the lines of an answer into a [`TextAnswer`].
 
-use galatea_core::model::{Finish, TextAnswer, ToolCall, Usage};
+use galatea_core::model::{Finish, OnText, TextAnswer, ToolCall, Usage};
 use serde::Deserialize;
 use serde_json::Value;
 
@@ -49,11 +49,7 @@ pub(crate) struct Pieces {
 }
 
 impl Gather for Pieces {
-    fn take(
-        &mut self,
-        frame: &str,
-        on_text: &(dyn for<'t> Fn(&'t str) + Send + Sync),
-    ) -> Result<Progress, Fail> {
+    fn take(&mut self, frame: &str, on_text: &OnText<'_>) -> Result<Progress, Fail> {
         const SHAPE: &str = "a line of a chat answer";
         let line: Line = surrogate::parse(frame).ok_or(Fail::Garbage(SHAPE))?;
         if let Some(fault) = line.error {
@@ -70,10 +66,7 @@ impl Gather for Pieces {
             {
                 held = Progress::More;
             }
-            let shown = self.text.push(&message.content);
-            if !shown.is_empty() {
-                on_text(shown);
-            }
+            self.text.show(&message.content, on_text);
             for call in message.tool_calls.unwrap_or_default() {
                 let arguments = match call.function.arguments {
                     Value::Null => "{}".to_owned(),

@@ -7,7 +7,7 @@ mod stream;
 
 use galatea_core::{
     ModelInfo, Result,
-    model::{TextAnswer, TextRequest},
+    model::{OnText, TextAnswer, TextRequest},
 };
 
 #[cfg(any(test, feature = "fuzz"))]
@@ -27,7 +27,7 @@ pub(super) async fn generate(
     info: &ModelInfo,
     rules: &Rules,
     request: &TextRequest,
-    on_text: &(dyn for<'t> Fn(&'t str) + Send + Sync),
+    on_text: &OnText<'_>,
 ) -> Result<TextAnswer> {
     let model = info.model.as_str();
     let body = encode::encode(request, model, rules, endpoint.names().label == "OpenAI");

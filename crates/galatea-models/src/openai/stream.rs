@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use galatea_core::model::{Finish, TextAnswer, ToolCall, Usage};
+use galatea_core::model::{Finish, OnText, TextAnswer, ToolCall, Usage};
 use serde::Deserialize;
 use serde_json::Value;
 
@@ -78,11 +78,7 @@ pub(crate) struct Pieces {
 }
 
 impl Gather for Pieces {
-    fn take(
-        &mut self,
-        frame: &str,
-        on_text: &(dyn for<'t> Fn(&'t str) + Send + Sync),
-    ) -> Result<Progress, Fail> {
+    fn take(&mut self, frame: &str, on_text: &OnText<'_>) -> Result<Progress, Fail> {
         if frame.trim() == "[DONE]" {
             return Ok(Progress::Done);
         }
@@ -142,13 +138,13 @@ impl Gather for Pieces {
 }
 
 impl Pieces {
-    fn add(&mut self, delta: Delta, on_text: &(dyn for<'t> Fn(&'t str) + Send + Sync)) {
+    fn add(&mut self, delta: Delta, on_text: &OnText<'_>) {
         if let Some(refusal) = delta.refusal.filter(|r| !r.is_empty()) {
             self.answer.finish = Finish::Filtered;
-            self.show(&refusal, on_text);
+            self.text.show(&refusal, on_text);
         }
         if let Some(text) = delta.content {
-            self.show(&text.into_string(), on_text);
+            self.text.show(&text.into_string(), on_text);
         }
         for piece in delta.tool_calls.unwrap_or_default() {
             // Servers that omit the index send each call whole.
@@ -176,13 +172,6 @@ impl Pieces {
                     Some(other) => drop(arguments.push(&other.to_string())),
                 }
             }
-        }
-    }
-
-    fn show(&mut self, text: &str, on_text: &(dyn for<'t> Fn(&'t str) + Send + Sync)) {
-        let shown = self.text.push(text);
-        if !shown.is_empty() {
-            on_text(shown);
         }
     }
 }

@@ -1,7 +1,10 @@
 //! Tests of retries: for which failures, how often, and after what wait.
 
 use super::*;
-use galatea_core::{Retry, SystemClock, model::TextAnswer};
+use galatea_core::{
+    Retry, SystemClock,
+    model::{OnText, TextAnswer},
+};
 use std::{
     pin::Pin,
     sync::{
@@ -63,11 +66,7 @@ impl TextModel for Flaky {
     fn info(&self) -> &ModelInfo {
         &self.info
     }
-    async fn generate(
-        &self,
-        _: &TextRequest,
-        on_text: &(dyn for<'t> Fn(&'t str) + Send + Sync),
-    ) -> Result<TextAnswer> {
+    async fn generate(&self, _: &TextRequest, on_text: &OnText<'_>) -> Result<TextAnswer> {
         if self.show_first {
             on_text("begun");
         }
@@ -165,11 +164,7 @@ async fn the_deadline_ends_a_model_that_never_answers() {
         fn info(&self) -> &ModelInfo {
             &self.0
         }
-        async fn generate(
-            &self,
-            _: &TextRequest,
-            _: &(dyn for<'t> Fn(&'t str) + Send + Sync),
-        ) -> Result<TextAnswer> {
+        async fn generate(&self, _: &TextRequest, _: &OnText<'_>) -> Result<TextAnswer> {
             std::future::pending().await
         }
     }

@@ -14,7 +14,7 @@ use futures::{
 };
 use galatea_core::{
     Result, Sent,
-    model::{Spent, TextAnswer, Usage},
+    model::{OnText, Spent, TextAnswer, Usage},
     tokens::Family,
 };
 use galatea_http::Response;
@@ -28,11 +28,7 @@ const DRAIN: Duration = Duration::from_secs(2);
 /// Assembles an answer from frames.
 pub(crate) trait Gather {
     /// Processes one frame and passes visible text to `on_text`.
-    fn take(
-        &mut self,
-        frame: &str,
-        on_text: &(dyn for<'t> Fn(&'t str) + Send + Sync),
-    ) -> Result<Progress, Fail>;
+    fn take(&mut self, frame: &str, on_text: &OnText<'_>) -> Result<Progress, Fail>;
     /// Whether the answer is complete if the stream ends here without a final frame.
     fn complete(&self) -> bool;
     /// What the service has counted so far.
@@ -165,7 +161,7 @@ pub(crate) async fn drive<G: Gather>(
     model: &str,
     mut frames: Frames,
     mut gather: G,
-    on_text: &(dyn for<'t> Fn(&'t str) + Send + Sync),
+    on_text: &OnText<'_>,
 ) -> Result<TextAnswer> {
     let (family, written) = (Family::of(model), AtomicU64::new(0));
     let on_piece = |text: &str| {
@@ -198,7 +194,7 @@ async fn read<G: Gather>(
     frames: &mut Frames,
     gather: &mut G,
     begun: &mut bool,
-    on_text: &(dyn for<'t> Fn(&'t str) + Send + Sync),
+    on_text: &OnText<'_>,
 ) -> Result<bool> {
     let mut since = Instant::now();
     loop {

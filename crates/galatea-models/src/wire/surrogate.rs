@@ -10,6 +10,7 @@
 
 use std::borrow::Cow;
 
+use galatea_core::model::OnText;
 use serde::de::DeserializeOwned;
 
 /// First surrogate; high surrogates come before low ones.
@@ -81,6 +82,14 @@ impl Joined {
             }
         }
         &self.text[before..]
+    }
+
+    /// Adds a piece and shows what it added, unless that is nothing.
+    pub(crate) fn show(&mut self, piece: &str, on_text: &OnText<'_>) {
+        let added = self.push(piece);
+        if !added.is_empty() {
+            on_text(added);
+        }
     }
 
     /// Returns the text. A half that is still open becomes U+FFFD.

@@ -5,7 +5,7 @@ use async_trait::async_trait;
 use galatea_core::{
     EmbeddingModel, Error, Models, Result, Sent, TextModel, TurnUsage,
     model::{
-        Bill, MediaModels, ModelInfo, ObjectModel, ObjectModels, Price, ReasoningModels,
+        Bill, MediaModels, ModelInfo, ObjectModel, ObjectModels, OnText, Price, ReasoningModels,
         TextAnswer, TextRequest, Usage,
     },
     store::{Amount, Day, UsageRow},
@@ -316,11 +316,7 @@ impl TextModel for Metered {
         self.inner.info()
     }
 
-    async fn generate(
-        &self,
-        request: &TextRequest,
-        on_text: &(dyn for<'t> Fn(&'t str) + Send + Sync),
-    ) -> Result<TextAnswer> {
+    async fn generate(&self, request: &TextRequest, on_text: &OnText<'_>) -> Result<TextAnswer> {
         let call = async |request: TextRequest| self.inner.generate(&request, on_text).await;
         self.meter.count_answer(self.inner.info(), request, None, call).await
     }

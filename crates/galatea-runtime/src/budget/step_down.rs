@@ -4,7 +4,7 @@
 use async_trait::async_trait;
 use galatea_core::{
     ErrorKind, ModelInfo, Result, TextModel,
-    model::{AnsweredBy, LIMIT_CODE, TextAnswer, TextRequest},
+    model::{AnsweredBy, LIMIT_CODE, OnText, TextAnswer, TextRequest},
 };
 use std::sync::Arc;
 
@@ -38,11 +38,7 @@ impl TextModel for StepDown {
         self.large.info()
     }
 
-    async fn generate(
-        &self,
-        request: &TextRequest,
-        on_text: &(dyn for<'t> Fn(&'t str) + Send + Sync),
-    ) -> Result<TextAnswer> {
+    async fn generate(&self, request: &TextRequest, on_text: &OnText<'_>) -> Result<TextAnswer> {
         let refused = match self.large.generate(request, on_text).await {
             Err(error) if error.code() == Some(LIMIT_CODE) => error,
             other => return other,
@@ -83,11 +79,7 @@ mod tests {
         fn info(&self) -> &ModelInfo {
             &self.0
         }
-        async fn generate(
-            &self,
-            _: &TextRequest,
-            _: &(dyn for<'t> Fn(&'t str) + Send + Sync),
-        ) -> Result<TextAnswer> {
+        async fn generate(&self, _: &TextRequest, _: &OnText<'_>) -> Result<TextAnswer> {
             (self.1)()
         }
     }

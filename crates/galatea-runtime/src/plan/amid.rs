@@ -21,7 +21,8 @@ pub(super) fn read(body: &str, names: &Names<'_>, repairs: &mut Repairs) -> Opti
     {
         let start = at + offset;
         at = start + 1;
-        let begins_line = body[..start].trim_end_matches([' ', '\t']).ends_with('\n') || start == 0;
+        let before = body[..start].trim_end_matches([' ', '\t']);
+        let begins_line = before.is_empty() || before.ends_with('\n');
         let may_be = match body.as_bytes()[start] {
             b'{' => begins_line || object::begins_like_plan(&body[at..]),
             _ => begins_line && body[at..].trim_start().starts_with('{'),
@@ -42,7 +43,7 @@ pub(super) fn read(body: &str, names: &Names<'_>, repairs: &mut Repairs) -> Opti
         };
         match draft {
             Some(draft) => {
-                found.get_or_insert_default().merge(draft);
+                found.get_or_insert_default().add_plan(draft);
                 repairs.note("words around the JSON left out");
                 notes.0.into_iter().for_each(|note| repairs.note(note));
                 at = end;

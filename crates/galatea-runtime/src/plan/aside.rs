@@ -56,7 +56,8 @@ fn block(body: &str, tags: &[(usize, Tag<'_>)], finish: Finish) -> Option<(usize
     let line = before.rsplit('\n').next().unwrap_or_default();
     if !line.trim().is_empty() {
         let (end, close) = behind.first().filter(closes)?;
-        let is_block = is_sentence(&body[inner..*end]) && !is_quoted(before);
+        let thought = &body[inner..*end];
+        let is_block = is_sentence(thought) && !is_spoken_of(thought) && !is_quoted(before);
         return is_block.then_some((*end, end + close.len));
     }
     if is_in_code(before) {
@@ -82,6 +83,12 @@ fn tags(body: &str) -> Vec<(usize, Tag<'_>)> {
     let tags =
         body.match_indices('<').filter_map(|(at, _)| tag_at(&body[at..]).map(|tag| (at, tag)));
     tags.filter(|(_, tag)| ours(tag)).take(MAX_TAGS).collect()
+}
+
+/// Whether tags stand between the words like words: "put <think> in front and </think> behind". Models
+/// write one of them at least beside what they think.
+fn is_spoken_of(between: &str) -> bool {
+    between.starts_with([' ', ':', ',', ';', '.', ')']) && between.ends_with(' ')
 }
 
 fn is_sentence(text: &str) -> bool {

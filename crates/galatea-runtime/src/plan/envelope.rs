@@ -84,6 +84,18 @@ impl Draft {
         }
     }
 
+    /// Adds another plan of the same answer: what both say is said, once if it is the same.
+    pub(super) fn add_plan(&mut self, mut other: Self) {
+        let text = match (self.text.take(), other.text.take()) {
+            (Some(first), Some(next)) if first.trim() != next.trim() => {
+                Some(format!("{first}\n\n{next}"))
+            }
+            (first, next) => first.or(next),
+        };
+        self.merge(other);
+        self.text = text;
+    }
+
     pub(super) fn merge(&mut self, other: Self) {
         self.append_thought(other.thought.unwrap_or_default());
         self.text = self.text.take().or(other.text);

@@ -104,7 +104,7 @@ fn plans(list: &[Value], form: AnswerForm, names: &Names<'_>, is_torn: bool) -> 
     }
     let mut draft = Draft::default();
     for map in list.iter().filter_map(Value::as_object) {
-        draft.merge(envelope::from_object(map, names));
+        draft.add_plan(envelope::from_object(map, names));
     }
     Some(draft)
 }

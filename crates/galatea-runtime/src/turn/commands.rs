@@ -9,7 +9,7 @@ mod memory;
 use galatea_core::{
     COMMANDS, Content, MemoryKind, ParticipantState, Result, Role, Store, Timestamp, Turn,
     speakers,
-    store::{MemoryQuery, RequestedChange},
+    store::{InboxState, MemoryQuery, RequestedChange},
     world,
 };
 use serde_json::{Map, json};
@@ -80,9 +80,13 @@ async fn reset_at(engine: &Engine, turn: &Turn<'_>) -> Result<Timestamp> {
             .room(turn.room.id)
             .kind(MemoryKind::Messages)
     };
-    let later = engine.store.memories(&query).await?;
-    let newest = later.iter().find(|memory| !engine.claims.contains(&memory.id));
-    Ok(behind(newest.map_or(command, |memory| memory.created_at)))
+    for memory in engine.store.memories(&query).await? {
+        let item = engine.store.inbox_item(memory.id).await?;
+        if item.is_none_or(|item| item.state != InboxState::New) {
+            return Ok(behind(memory.created_at));
+        }
+    }
+    Ok(behind(command))
 }
 
 fn switch(turn: &Turn<'_>, state: Option<ParticipantState>, text: &str) -> Done {

@@ -131,15 +131,32 @@ impl Place {
 }
 
 /// Whether a plain `/`, `?` or `#` in a password tore the address. What stands before the sign would be
-/// read as host and port, and shown. Then an `@` is in the path, the fragment, or the name of a parameter.
+/// read as host and port, and shown. Then an `@` is in the path, the fragment, or a parameter that never
+/// has one.
 fn is_torn(url: &str) -> bool {
     let (_, rest) = url.split_once("://").unwrap_or(("", url));
     let (_, after) = rest.split_at(rest.find(['/', '?', '#']).unwrap_or(rest.len()));
     let (path, query) = after.split_at(after.find('?').unwrap_or(after.len()));
     let mut parameters = query.split(['?', '&', '#']);
     path.contains('@')
-        || parameters.any(|one| one.split('=').next().is_some_and(|name| name.contains('@')))
+        || parameters.any(|one| {
+            let name = one.split('=').next().unwrap_or_default();
+            one.contains('@') && !MAY_HAVE_AT.contains(&name)
+        })
 }
+
+/// Parameters of an address whose values may have an `@`: names that people chose.
+const MAY_HAVE_AT: &[&str] = &[
+    "application_name",
+    "dbname",
+    "host",
+    "options",
+    "password",
+    "sslcert",
+    "sslkey",
+    "sslrootcert",
+    "user",
+];
 
 /// Whether two connections have a server process each, and keep it. Behind a pooler in transaction
 /// mode an idle one answers both, or a busy one each time another. In the simple protocol: such a

@@ -8,7 +8,7 @@ use std::{
 use async_trait::async_trait;
 use galatea_core::{
     Error, ModelInfo, Result, TextModel,
-    model::{TextAnswer, TextRequest, Usage},
+    model::{OnText, TextAnswer, TextRequest, Usage},
 };
 
 type Script = dyn FnMut(&TextRequest) -> Result<TextAnswer> + Send;
@@ -107,11 +107,7 @@ impl TextModel for ScriptedModel {
         &self.info
     }
 
-    async fn generate(
-        &self,
-        request: &TextRequest,
-        on_text: &(dyn for<'t> Fn(&'t str) + Send + Sync),
-    ) -> Result<TextAnswer> {
+    async fn generate(&self, request: &TextRequest, on_text: &OnText<'_>) -> Result<TextAnswer> {
         if self.record {
             lock(&self.requests).push(request.clone());
         }

@@ -1,7 +1,10 @@
 //! Answers that fail: what the provider may charge for counts, and is limited; a refusal is free.
 
 use super::*;
-use galatea_core::{Error, ErrorKind, Sent, model::Spent};
+use galatea_core::{
+    Error, ErrorKind, Sent,
+    model::{OnText, Spent},
+};
 
 /// A model at ten dollars per million tokens written, each call of which fails.
 struct Failing {
@@ -28,11 +31,7 @@ impl TextModel for Failing {
     fn info(&self) -> &ModelInfo {
         &self.info
     }
-    async fn generate(
-        &self,
-        _: &TextRequest,
-        _: &(dyn for<'t> Fn(&'t str) + Send + Sync),
-    ) -> Result<TextAnswer> {
+    async fn generate(&self, _: &TextRequest, _: &OnText<'_>) -> Result<TextAnswer> {
         self.calls.fetch_add(1, Ordering::SeqCst);
         Err((self.error)())
     }

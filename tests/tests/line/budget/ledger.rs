@@ -32,11 +32,7 @@ impl TextModel for FallsBack {
         self.0.info()
     }
 
-    async fn generate(
-        &self,
-        request: &TextRequest,
-        on_text: &(dyn for<'t> Fn(&'t str) + Send + Sync),
-    ) -> Result<TextAnswer> {
+    async fn generate(&self, request: &TextRequest, on_text: &OnText<'_>) -> Result<TextAnswer> {
         let by = AnsweredBy {
             provider: "another".into(),
             model: "cheap".into(),

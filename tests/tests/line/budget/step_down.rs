@@ -1,7 +1,7 @@
 //! The last part of a small cap goes to the small model.
 
 use super::*;
-use galatea_core::{Error, ErrorKind};
+use galatea_core::{Error, ErrorKind, model::OnText};
 
 /// A small model whose service is overloaded, with the large model behind it, as in a chain of
 /// models of one service.
@@ -15,11 +15,7 @@ impl TextModel for Overloaded {
     fn info(&self) -> &ModelInfo {
         &self.info
     }
-    async fn generate(
-        &self,
-        request: &TextRequest,
-        on_text: &(dyn for<'t> Fn(&'t str) + Send + Sync),
-    ) -> Result<TextAnswer> {
+    async fn generate(&self, request: &TextRequest, on_text: &OnText<'_>) -> Result<TextAnswer> {
         let overloaded = Error::new(ErrorKind::Unavailable, "overloaded");
         request.bill.attempt(&self.info)?.end(Some(&overloaded));
         let Ok(attempt) = request.bill.attempt(self.behind.info()) else { return Err(overloaded) };

@@ -128,7 +128,7 @@ async fn documents_of_a_folder_that_is_empty_stay_until_it_is_clear_that_they_ar
         assert_eq!((synced.removed, synced.problems.len()), (0, 1), "{synced:?}");
     }
     fs::write(folder.path().join(".keep"), "").unwrap();
-    assert_eq!(library.sync(&|_| {}).await.unwrap().removed, 1);
+    assert_eq!(library.sync_changes().await.unwrap().unwrap().removed, 1);
 }
 
 #[tokio::test]

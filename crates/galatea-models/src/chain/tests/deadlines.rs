@@ -10,11 +10,7 @@ impl TextModel for Silent {
     fn info(&self) -> &ModelInfo {
         &self.0
     }
-    async fn generate(
-        &self,
-        request: &TextRequest,
-        _: &(dyn for<'t> Fn(&'t str) + Send + Sync),
-    ) -> Result<TextAnswer> {
+    async fn generate(&self, request: &TextRequest, _: &OnText<'_>) -> Result<TextAnswer> {
         assert!(request.stream, "streamed internally");
         std::future::pending().await
     }

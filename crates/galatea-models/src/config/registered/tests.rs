@@ -8,7 +8,8 @@ use async_trait::async_trait;
 use galatea_core::{
     Error, ErrorKind, SystemClock, Timestamp,
     model::{
-        Effort, Made, MediaModels, Price, Sound, TextAnswer, TextRequest, Transcription, object,
+        Effort, Made, MediaModels, OnText, Price, Sound, TextAnswer, TextRequest, Transcription,
+        object,
     },
 };
 use serde_json::{Value, json};
@@ -76,11 +77,7 @@ impl TextModel for Named {
     fn info(&self) -> &ModelInfo {
         &self.info
     }
-    async fn generate(
-        &self,
-        request: &TextRequest,
-        _: &(dyn for<'t> Fn(&'t str) + Send + Sync),
-    ) -> Result<TextAnswer> {
+    async fn generate(&self, request: &TextRequest, _: &OnText<'_>) -> Result<TextAnswer> {
         self.asked.lock().unwrap().push(request.clone());
         if self.hangs.load(Relaxed) {
             std::future::pending::<()>().await;

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use galatea_core::model::{Finish, TextAnswer, ToolCall, Usage};
+use galatea_core::model::{Finish, OnText, TextAnswer, ToolCall, Usage};
 use serde::Deserialize;
 use serde_json::Value;
 
@@ -65,11 +65,7 @@ pub(crate) struct Pieces {
 }
 
 impl Gather for Pieces {
-    fn take(
-        &mut self,
-        frame: &str,
-        on_text: &(dyn for<'t> Fn(&'t str) + Send + Sync),
-    ) -> Result<Progress, Fail> {
+    fn take(&mut self, frame: &str, on_text: &OnText<'_>) -> Result<Progress, Fail> {
         // Relays from other formats end a stream with `[DONE]`.
         if frame.trim() == "[DONE]" {
             return Ok(if self.complete() { Progress::Done } else { Progress::Nothing });
@@ -77,10 +73,10 @@ impl Gather for Pieces {
         let event: Event =
             surrogate::parse(frame).ok_or(Fail::Garbage("an event of a response"))?;
         match event {
-            Event::Text { delta } => self.show(&delta, on_text),
+            Event::Text { delta } => self.text.show(&delta, on_text),
             Event::Refusal { delta } => {
                 self.refused = true;
-                self.show(&delta, on_text);
+                self.text.show(&delta, on_text);
             }
             Event::Added {
                 output_index,
@@ -159,15 +155,6 @@ impl Gather for Pieces {
         };
         complete_arguments(&mut answer);
         answer
-    }
-}
-
-impl Pieces {
-    fn show(&mut self, piece: &str, on_text: &(dyn for<'t> Fn(&'t str) + Send + Sync)) {
-        let shown = self.text.push(piece);
-        if !shown.is_empty() {
-            on_text(shown);
-        }
     }
 }
 

@@ -12,11 +12,7 @@ use crate::wire::{Auth, Names, Times, codes};
 struct Words(TextAnswer);
 
 impl Gather for Words {
-    fn take(
-        &mut self,
-        frame: &str,
-        _: &(dyn for<'t> Fn(&'t str) + Send + Sync),
-    ) -> Result<Progress, Fail> {
+    fn take(&mut self, frame: &str, _: &OnText<'_>) -> Result<Progress, Fail> {
         self.0.text.push_str(frame);
         Ok(if frame.is_empty() { Progress::Nothing } else { Progress::More })
     }

@@ -110,11 +110,24 @@ fn where_json_was_asked_for_a_plan_may_have_other_keys_and_words_around_it() {
         (format!("{plan}\n\nI hope this helps."), 1),
         (format!("Sure!\n```json\n{plan}\n```\nI hope this helps."), 1),
         (format!("{plan}\n{}", r#"{"thought":"more","actions":["SEND_MESSAGE"]}"#), 2),
+        (format!("{plan}\n{plan}"), 1),
     ] {
         let parsed = read_as(AnswerForm::JsonOrWords, &text);
         assert_eq!(parsed.plan.text, "hello", "{text}");
         assert_eq!((parsed.format, names(&parsed).len()), (PlanFormat::Json, actions), "{text}");
         assert_eq!(read_as(AnswerForm::Words, &text).plan.text, text);
+    }
+    let behind_reasoning = format!("<think>hm</think> {plan}\nI hope this helps.");
+    assert_eq!(read_as(AnswerForm::JsonOrWords, &behind_reasoning).plan.text, "hello");
+}
+
+#[test]
+fn the_words_of_several_plans_are_all_said() {
+    let [first, next] = ["One.", "Two."]
+        .map(|text| format!(r#"{{"thought":"hm","actions":["REPLY"],"text":"{text}"}}"#));
+    for text in [format!("{first}\n{next}"), format!("[{first},{next}]")] {
+        let parsed = read_as(AnswerForm::JsonOrWords, &text);
+        assert_eq!(parsed.plan.text, "One.\n\nTwo.", "{text}");
     }
 }
 
@@ -194,6 +207,20 @@ fn reasoning_in_front_is_not_said() {
             let parsed = read_as(form, text);
             assert_eq!(parsed.plan.text, "Hello", "{text}");
             assert!(parsed.plan.thought.is_some(), "{text}");
+        }
+    }
+}
+
+#[test]
+fn words_about_tags_of_reasoning_are_said() {
+    for text in [
+        "Put <think> at the start and </think> at the end of the block.",
+        "- <think>: begins the reasoning\n- </think>: ends it",
+        "Begin with <think> and put the plan there. Then write </think> and the answer.",
+        "Models write <think>…</think>.",
+    ] {
+        for form in FORMS {
+            assert_eq!(read_as(form, text).plan.text, text);
         }
     }
 }

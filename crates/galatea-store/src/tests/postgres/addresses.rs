@@ -44,6 +44,7 @@ async fn what_is_in_the_way_is_reported_without_the_password() {
         format!("postgres://u:12/{password}@127.0.0.1:1/d"),
         format!("postgres://u/{password}@127.0.0.1:1/d"),
         format!("postgres://u:12?{password}@127.0.0.1:1/d"),
+        format!("postgres://u:12?a={password}@127.0.0.1:1/d"),
         format!("postgres://u:12#{password}@127.0.0.1:1/d"),
         format!("postgres://u:12/4?{password}#4@127.0.0.1:1/d"),
     ] {
