@@ -11,6 +11,7 @@ pub mod loopback;
 pub mod machine;
 pub mod models;
 pub mod pages;
+pub mod port;
 pub mod postgres;
 pub mod process;
 pub mod prompt_cost;

@@ -58,46 +58,6 @@ impl Default for Home {
     }
 }
 
-/// A port of the loopback that was free a moment ago.
-///
-/// When no port is free.
-pub fn free_port() -> u16 {
-    let bound = std::net::TcpListener::bind("127.0.0.1:0").and_then(|l| l.local_addr());
-    bound.unwrap_or_else(|e| panic!("no free port: {e}")).port()
-}
-
-/// A port of the loopback that refuses every connection as long as this lives. A socket that does not
-/// listen holds it: a port that is merely free may be given to the server of another test.
-#[derive(Debug)]
-pub struct RefusedPort {
-    number: u16,
-    _held: tokio::net::TcpSocket,
-}
-
-impl RefusedPort {
-    /// Takes a free port.
-    ///
-    /// # Panics
-    /// When no port is free.
-    pub fn take() -> Self {
-        let taken = tokio::net::TcpSocket::new_v4().and_then(|socket| {
-            socket.bind(std::net::SocketAddr::from(([127, 0, 0, 1], 0)))?;
-            Ok(Self { number: socket.local_addr()?.port(), _held: socket })
-        });
-        taken.unwrap_or_else(|e| panic!("no free port: {e}"))
-    }
-
-    /// Its number.
-    pub fn number(&self) -> u16 {
-        self.number
-    }
-
-    /// `http://127.0.0.1:PORT`.
-    pub fn url(&self) -> String {
-        format!("http://127.0.0.1:{}", self.number)
-    }
-}
-
 /// A program to run, with its arguments and environment.
 #[derive(Debug, Clone)]
 pub struct Program {

@@ -213,7 +213,7 @@ async fn an_answer_that_stops_in_the_middle_is_given_by_another() {
     stage.model.answer_with(|r| {
         if of(LARGE)(r) { Reply::Fault(Fault::StallAfter(450)) } else { Reply::text("whole") }
     });
-    let _running = started(named(&stage).env("MODEL_IDLE_TIMEOUT", "0.5")).await;
+    let _running = started(named(&stage).env("MODEL_IDLE_TIMEOUT", "3")).await;
     let message = stage.ann.says(&direct, "Q1").send();
     assert_eq!(stage.wait_text(&direct, "whole").await, ["whole"]);
     says(

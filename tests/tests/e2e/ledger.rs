@@ -33,11 +33,13 @@ async fn every_message_is_in_one_column_and_a_dead_part_is_sent_after_all() {
     let bob = stage.telegram.user("Bob", "");
     bob.says(&bob.direct(), "Q4").send();
     stage.wait_text(&bob.direct(), "A4").await;
-    // A rate limit delays the answer until Bob has blocked the bot.
-    stage.telegram.fault(Fault::new(Effect::RateLimited(1)).on("sendMessage").at(bob.id));
+    // Rate limits delay the answer until Bob has blocked the bot.
+    let limited = Fault::new(Effect::RateLimited(1)).on("sendMessage").at(bob.id);
+    stage.telegram.fault(limited.times(usize::MAX));
     bob.says(&bob.direct(), "Q5").send();
     running.wait_for_line("GAL-TG-429").await;
     bob.blocks_bot();
+    stage.telegram.end_faults();
     running.wait_for_line("a part ended").await;
 
     let audit = json(&stage, &["audit", "--json"]).await;

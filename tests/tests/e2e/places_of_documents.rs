@@ -1,6 +1,6 @@
 //! What people name with `galatea knowledge`: folders, files, pipes, and names that are not there.
 
-use galatea_testkit::process::{Finished, RefusedPort};
+use galatea_testkit::{port::RefusedPort, process::Finished};
 use serde_json::Value;
 use std::{fs, path::PathBuf};
 

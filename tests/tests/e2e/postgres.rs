@@ -68,7 +68,7 @@ async fn it_goes_on_when_the_server_comes_back() {
 async fn what_is_in_the_way_is_reported_without_the_password() {
     let (stage, database) = (Stage::set().await, Database::fresh().await);
     let (url, password) = (database.url(), database.server().password().to_owned());
-    let nowhere = galatea_testkit::process::RefusedPort::take();
+    let nowhere = galatea_testkit::port::RefusedPort::take();
     let cases = [
         (url.replace(&password, "canary%40wrong"), "GAL-DB-PASSWORD"),
         (url.replace("/test_", "/no_such_"), "GAL-DB-MISSING"),

@@ -3,7 +3,7 @@
 
 use std::time::{Duration, Instant};
 
-use galatea_testkit::process::{Program, free_port};
+use galatea_testkit::{port::free_port, process::Program};
 use tokio::{io::AsyncWriteExt as _, net::TcpStream};
 
 use crate::stage::Stage;

@@ -125,7 +125,7 @@ async fn the_poster_writes_posts_and_a_dry_run_makes_none() {
 
 #[tokio::test]
 async fn a_person_logs_in_through_the_program_and_it_answers() {
-    let (stage, port) = (Stage::set().await, galatea_testkit::process::free_port());
+    let (stage, port) = (Stage::set().await, galatea_testkit::port::free_port());
     let redirect = format!("http://127.0.0.1:{port}/callback");
     let api = XApi::with(galatea_testkit::x::Options {
         redirect: redirect.clone(),

@@ -275,7 +275,9 @@ async fn a_thousand_strangers_at_once_cost_what_they_may_and_regulars_are_answer
     let store = Database::in_memory().await.unwrap();
     let gated = Gated::new(echo(), "at once");
     let model = Priced::new("large", Arc::clone(&gated) as _, 200);
+    // At midnight the day's budget would begin anew.
     let house = plan(&model)
+        .clock(ManualClock::new().shared())
         .set("BUDGET_AGENT", "2 USD")
         .set("LIMIT_AGENT", "100000/min, burst=100000")
         .store(&store)

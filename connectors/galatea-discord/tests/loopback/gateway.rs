@@ -5,13 +5,7 @@ use crate::support::{Running, config, gateway, start, with};
 use galatea_core::SystemClock;
 use galatea_testkit::connector_suite::RecordingGateway;
 use galatea_testkit::discord::{DiscordApi, Options, Order, User};
-use std::{
-    sync::Arc,
-    time::{Duration, Instant},
-};
-
-/// Longest time to reconnect.
-const SOON: Duration = Duration::from_secs(15);
+use std::{sync::Arc, time::Duration};
 
 async fn stage(options: Options) -> (DiscordApi, User, Running) {
     let api = DiscordApi::with(options).await;
@@ -33,7 +27,6 @@ async fn survives(order: Order, resumes: bool) {
     let direct = ann.direct();
     ann.says(&direct, "one").send();
     texts(&running, 1).await;
-    let begun = Instant::now();
     api.order(order.clone());
     ann.says(&direct, "two").send();
     let back = |h: &galatea_testkit::discord::Handle| {
@@ -42,7 +35,6 @@ async fn survives(order: Order, resumes: bool) {
     api.wait_for("it to be back", back).await;
     ann.says(&direct, "three").send();
     assert_eq!(texts(&running, 3).await, ["one", "two", "three"], "{order:?}");
-    assert!(begun.elapsed() < SOON, "{order:?} took {:?}", begun.elapsed());
     assert_eq!(
         api.identified() == 1,
         resumes,
@@ -93,12 +85,10 @@ async fn a_connection_cut_at_any_byte_is_resumed() {
 async fn heartbeats_that_are_not_answered_end_the_connection() {
     let (api, ann, running) =
         stage(Options { heartbeat: Duration::from_millis(500), ..Options::default() }).await;
-    let begun = Instant::now();
     api.order(Order::StopAcks);
     api.wait_for("a resume", |h| (h.resumed() > 0).then_some(())).await;
     ann.says(&ann.direct(), "still there?").send();
     assert_eq!(texts(&running, 1).await, ["still there?"]);
-    assert!(begun.elapsed() < SOON);
 }
 
 #[tokio::test]

@@ -63,7 +63,7 @@ async fn a_message_carries_its_nonce_and_notifies_no_person() {
 #[tokio::test]
 async fn limits_are_obeyed_before_discord_has_to_say_so() {
     let (api, _, general, running) =
-        stage_with(Options { bucket: (5, Duration::from_secs(2)), ..Options::default() }).await;
+        stage_with(Options { bucket: (5, Duration::from_secs(4)), ..Options::default() }).await;
     let handler = running.connector.send_handler();
     let mut waited = 0;
     for n in 0..12 {
@@ -81,7 +81,7 @@ async fn limits_are_obeyed_before_discord_has_to_say_so() {
         }
     }
     assert_eq!(api.shown(general.id).len(), 12);
-    assert!(waited >= 2, "some calls had to wait");
+    assert!(waited >= 1, "some calls had to wait");
     let refused = api
         .calls_of(CREATE)
         .iter()
@@ -94,12 +94,12 @@ async fn limits_are_obeyed_before_discord_has_to_say_so() {
 async fn a_global_limit_holds_everything_and_a_shared_one_only_its_channel() {
     let (api, ann, general, running) = stage().await;
     let handler = running.connector.send_handler();
-    api.fault(Fault::new(Effect::GlobalLimit(Duration::from_millis(700))).on(CREATE));
+    api.fault(Fault::new(Effect::GlobalLimit(Duration::from_secs(4))).on(CREATE));
     assert!(send(&*handler, &general.id.to_string(), &text("x")).await[0].is_err());
     let direct = ann.direct().id.to_string();
     let held = send(&*handler, &direct, &text("x")).await.swap_remove(0).unwrap_err();
     assert!(
-        matches!(held.retry(), Retry::After(wait) if wait <= Duration::from_millis(750)),
+        matches!(held.retry(), Retry::After(wait) if wait <= Duration::from_millis(4_050)),
         "{}",
         held.report()
     );

@@ -7,15 +7,11 @@ use galatea_discord::Patience;
 use galatea_testkit::discord::{DiscordApi, Handle, Options, Order, Silent, User};
 use std::time::Duration;
 
-/// Short, so that a test need not wait; long enough for a gateway that answers.
+/// Short, so that a test need not wait; long enough for a gateway that answers on a machine that stands
+/// still for a moment.
 fn patience() -> Patience {
-    let millis = Duration::from_millis;
-    Patience {
-        greeting: millis(700),
-        beginning: millis(700),
-        quiet: millis(1_500),
-        answer: millis(700),
-    }
+    let seconds = Duration::from_secs;
+    Patience { greeting: seconds(3), beginning: seconds(3), quiet: seconds(4), answer: seconds(3) }
 }
 
 fn at_work(api: &Handle) -> Running {

@@ -4,7 +4,10 @@
 use galatea_core::{Health, SystemClock};
 use galatea_http::{HttpClient, HttpOptions};
 use galatea_telegram::{Mode, TelegramConfig};
-use galatea_testkit::telegram::{BotApi, Options};
+use galatea_testkit::{
+    port::free_port,
+    telegram::{BotApi, Options},
+};
 use std::{sync::Arc, time::Instant};
 use tokio::{
     io::{AsyncReadExt, AsyncWriteExt},
@@ -13,10 +16,8 @@ use tokio::{
 
 use super::support::{Running, build, config, gateway, start, with};
 
-/// Settings with a free port, which is released again. The server retries its calls, so a short gap
-/// does no harm.
 fn webhook(api: &BotApi) -> TelegramConfig {
-    let port = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+    let port = free_port();
     let mut settings = config(api);
     settings.mode = Mode::Webhook;
     settings.webhook_url = Some(format!("http://127.0.0.1:{port}/tele{{gram}}").parse().unwrap());

@@ -14,9 +14,15 @@ const FRIEND: IpAddr = IpAddr::V4(Ipv4Addr::new(127, 0, 0, 2));
 /// Serves on 127.0.0.2 (exempt, representing the public internet) and counts connections on
 /// 127.0.0.1 (representing the internal network).
 async fn servers() -> (u16, Arc<AtomicUsize>) {
-    let public = TcpListener::bind((FRIEND, 0)).await.unwrap();
-    let port = public.local_addr().unwrap().port();
-    let inside = TcpListener::bind((Ipv4Addr::LOCALHOST, port)).await.unwrap();
+    let (public, inside, port) = loop {
+        let public = TcpListener::bind((FRIEND, 0)).await.unwrap();
+        let port = public.local_addr().unwrap().port();
+        // The server of another test may have this port on the other address.
+        match TcpListener::bind((Ipv4Addr::LOCALHOST, port)).await {
+            Ok(inside) => break (public, inside, port),
+            Err(error) => assert_eq!(error.kind(), std::io::ErrorKind::AddrInUse),
+        }
+    };
     let hits = Arc::new(AtomicUsize::new(0));
     let counter = hits.clone();
     tokio::spawn(async move {

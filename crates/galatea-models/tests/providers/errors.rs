@@ -8,6 +8,7 @@ use galatea_http::{HttpClient, HttpOptions};
 use galatea_testkit::models::{
     AnthropicServer, Fault, GoogleServer, Ollama, OllamaServer, OpenAi, OpenAiServer, Reply,
 };
+use galatea_testkit::port::RefusedPort;
 use serde_json::json;
 
 use crate::{
@@ -66,17 +67,15 @@ async fn an_unpulled_model_comes_with_the_command() {
 
 #[tokio::test]
 async fn nothing_listens() {
-    let free = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
-    let address = free.local_addr().unwrap();
-    drop(free);
+    let nowhere = RefusedPort::take();
     let chosen = configure(&[
         ("OPENAI_API_KEY", KEY),
-        ("OPENAI_BASE_URL", &format!("http://{address}/v1/CANARY")),
+        ("OPENAI_BASE_URL", &format!("{}/v1/CANARY", nowhere.url())),
     ]);
     let error =
         ask(&chosen.models.large, &TextRequest::prompt(None, "CANARY")).await.0.unwrap_err();
     assert_eq!((error.code(), error.kind()), (Some("GAL-MODEL-CONNECT"), ErrorKind::Unavailable));
-    assert_eq!(error.message(), format!("nothing listens at {address}"));
+    assert_eq!(error.message(), format!("nothing listens at 127.0.0.1:{}", nowhere.number()));
     assert!(error.fix().unwrap().contains("OPENAI_BASE_URL"));
     clean(&error);
     assert_eq!(chosen.check().await[0].id, "GAL-MODEL-CONNECT");

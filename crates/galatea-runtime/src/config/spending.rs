@@ -128,12 +128,18 @@ impl Spending {
             stranger_cap: read.cap(&BUDGET_STRANGER)?,
             person_cap: read.cap(&BUDGET_PERSON)?,
             room_cap: read.cap(&BUDGET_ROOM)?,
-            agent_cap: cap(&settings.text(&BUDGET_AGENT).unwrap_or_default(), BUDGET_AGENT.name)
-                .map_err(|what| settings.invalid_setting(&BUDGET_AGENT, &what))?,
+            agent_cap: cap(
+                &settings.text(&BUDGET_AGENT).unwrap_or_default(),
+                BUDGET_AGENT.name,
+                &unset(&BUDGET_AGENT),
+            )
+            .map_err(|what| settings.invalid_setting(&BUDGET_AGENT, &what))?,
             platform_cap: read
                 .own(&BUDGET_AGENT)
                 .map(|(name, text)| {
-                    cap(&text, &name).map_err(|what| read.invalid_setting(&name, &what))
+                    // The agent's own cap holds besides.
+                    cap(&text, &name, &Cap::default())
+                        .map_err(|what| read.invalid_setting(&name, &what))
                 })
                 .transpose()?,
             strangers,
@@ -224,8 +230,15 @@ impl Read<'_> {
     }
 
     fn cap(&self, general: &Variable) -> Result<Cap> {
-        let (name, text) = self.text(general);
-        cap(&text, &name).map_err(|what| self.invalid_setting(&name, &what))
+        let read = |text: &str, name: &str, unset: &Cap| {
+            cap(text, name, unset).map_err(|what| self.invalid_setting(name, &what))
+        };
+        let text = self.settings.text(general).unwrap_or_default();
+        let everywhere = read(&text, general.name, &unset(general))?;
+        match self.own(general) {
+            Some((name, text)) => read(&text, &name, &everywhere),
+            None => Ok(everywhere),
+        }
     }
 
     fn invalid_setting(&self, name: &str, what: &str) -> Error {
@@ -260,29 +273,46 @@ fn rate(text: &str, setting: &str) -> std::result::Result<Rate, String> {
     Ok(Rate { flow, day, setting: setting.to_owned() })
 }
 
-/// `0.05 USD, 100000 tokens`.
-fn cap(text: &str, setting: &str) -> std::result::Result<Cap, String> {
+/// Reads a cap such as `0.05 USD, 100000 tokens`. A half that is not written is that of `unset`: a cap
+/// on money alone would let models whose price is not known answer without end.
+fn cap(text: &str, setting: &str, unset: &Cap) -> std::result::Result<Cap, String> {
     const WRONG: &str = "is not written like `0.05 USD, 100000 tokens`, and not none";
-    let mut cap = Cap { setting: setting.to_owned(), ..Cap::default() };
-    for item in items(text).filter(|item| item != "none") {
+    let lifted = Cap { setting: setting.to_owned(), ..Cap::default() };
+    if items(text).all(|item| item == "none") {
+        return Ok(lifted);
+    }
+    let mut cap = Cap { micros: unset.micros, tokens: unset.tokens, ..lifted };
+    for item in items(text) {
         if let Some(n) = item.strip_suffix("tokens") {
-            cap.tokens = Some(n.trim().parse().map_err(|_| WRONG)?);
+            cap.tokens = match n.trim() {
+                "none" => None,
+                n => Some(n.parse().map_err(|_| WRONG)?),
+            };
             continue;
         }
         let n = item.strip_suffix("usd").or_else(|| item.strip_prefix('$')).unwrap_or(&item);
-        let dollars: f64 = n.trim().parse().map_err(|_| WRONG)?;
-        if !(0.0..=1e9).contains(&dollars) {
-            return Err(WRONG.to_owned());
-        }
-        #[allow(
-            clippy::cast_possible_truncation,
-            clippy::cast_sign_loss,
-            reason = "between 0 and 10^15"
-        )]
-        let micros = (dollars * 1e6).round() as u64;
-        cap.micros = Some(micros);
+        cap.micros = match n.trim() {
+            "none" => None,
+            n => Some(micros(n).ok_or(WRONG)?),
+        };
     }
     Ok(cap)
+}
+
+/// Millionths of a dollar.
+fn micros(dollars: &str) -> Option<u64> {
+    let dollars: f64 = dollars.parse().ok()?;
+    #[allow(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "between 0 and 10^15"
+    )]
+    (0.0..=1e9).contains(&dollars).then(|| (dollars * 1e6).round() as u64)
+}
+
+/// The default of a setting.
+fn unset(variable: &Variable) -> Cap {
+    cap(variable.default.unwrap_or_default(), variable.name, &Cap::default()).unwrap_or_default()
 }
 
 #[cfg(test)]

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use std::{
     collections::HashSet,
     env, fs,
-    net::{TcpListener, TcpStream},
+    net::TcpStream,
     os::unix::{fs::chown, process::CommandExt},
     path::{Path, PathBuf},
     process::{Command, Stdio},
@@ -20,6 +20,7 @@ use nix::{
 };
 
 use super::binaries;
+use crate::port::free_port;
 
 /// Interval at which a process marks a server as in use. The watcher stops a server that was not
 /// marked for two minutes.
@@ -110,11 +111,10 @@ impl Server {
                 chown(folder, Some(user), Some(group)).unwrap();
             }
         }
-        let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
         let server = Self {
             folder,
             programs,
-            port,
+            port: free_port(),
             password: uuid::Uuid::new_v4().simple().to_string(),
             runs_as,
             durable,

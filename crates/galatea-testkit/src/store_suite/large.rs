@@ -97,7 +97,7 @@ pub async fn meanings_of_a_large_place_follow_changes(store: Arc<dyn Store>) {
     assert_eq!(nearest(-169.0).await[0], "note 7");
     // Most of a place go, among them all that were nearest: what is left is found.
     let most: Vec<_> = memories[..1_190].iter().map(|memory| memory.id).collect();
-    for some in most.chunks(400) {
+    for some in most.chunks(50) {
         store.delete_memories(scene.agent, some).await.unwrap();
     }
     let left = nearest(10.0).await;
@@ -132,7 +132,7 @@ pub async fn embeddings_that_are_gone_leave_the_search(store: Arc<dyn Store>) {
     query.fusion.neighbours = 0.0;
     assert_eq!(found(&store, &query).await, ["note 1099", "note 1097", "note 1095"]);
     let gone: Vec<_> = memories[..1_100].iter().step_by(2).map(|memory| memory.id).collect();
-    for some in gone.chunks(200) {
+    for some in gone.chunks(50) {
         store.delete_memories(scene.agent, some).await.unwrap();
     }
     assert_eq!(found(&store, &query).await, ["note 1199", "note 1198", "note 1197"]);

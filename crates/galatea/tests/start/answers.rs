@@ -1,7 +1,8 @@
 //! The program answers, or reports why it cannot.
 
 use crate::home::{Home, Running, err, get, json, out};
-use std::{io::Write, net::TcpListener, process::Stdio};
+use galatea_testkit::port::RefusedPort;
+use std::{io::Write, process::Stdio};
 
 #[test]
 fn without_any_key_it_starts_answers_and_stops() {
@@ -169,12 +170,11 @@ fn a_terminal_that_is_off_is_reported() {
 #[test]
 fn a_model_that_does_not_answer_shows_in_readyz_and_in_the_chat() {
     let home = Home::new();
-    // A port that was free a moment ago, so no server answers there.
-    let address = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+    let nowhere = RefusedPort::take();
     let mut command = home.command(&["start", "--port", "0"]);
     command
         .env("OPENAI_API_KEY", "sk-test-canary")
-        .env("OPENAI_BASE_URL", format!("http://{address}/v1"));
+        .env("OPENAI_BASE_URL", format!("{}/v1", nowhere.url()));
     let running = Running::of(command);
     running.wait_printed("terminal.sock");
     assert!(

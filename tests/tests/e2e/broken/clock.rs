@@ -77,12 +77,14 @@ async fn set_forward_while_an_answer_waits_it_is_no_older() {
         machine.runs(stage.program()).env("ANSWER_TTL_MINUTES", "10").arg("start").spawn();
     galatea.wait_for_line("ready in").await;
     let direct = stage.ann.direct();
-    stage.telegram.fault(Fault::new(Effect::RateLimited(3)).on("sendMessage"));
+    let limited = Fault::new(Effect::RateLimited(3)).on("sendMessage");
+    stage.telegram.fault(limited.times(usize::MAX));
     stage.ann.says(&direct, "Q1").send();
     galatea.wait_for_line("GAL-TG-429").await;
     // The answer waits from when its row says so.
     until_pending(&stage).await;
     machine.set_clock(HOUR);
+    stage.telegram.end_faults();
     assert_eq!(stage.wait_text(&direct, "A1").await, ["A1"], "{}", galatea.output());
 }
 

@@ -2,7 +2,7 @@
 
 use galatea_testkit::{
     machine::Machine,
-    process::free_port,
+    port::free_port,
     telegram::{Effect, Fault, Handle},
 };
 use std::time::Duration;

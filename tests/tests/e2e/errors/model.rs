@@ -3,7 +3,7 @@
 
 use galatea_testkit::{
     models::{Fault, Ollama, OllamaServer, Recorded, Reply},
-    process::RefusedPort,
+    port::RefusedPort,
 };
 use serde_json::json;
 use std::time::Duration;

@@ -159,7 +159,7 @@ async fn a_connector_that_fails_is_reported_once() {
 
     // A failure that is retried: the first one is logged as a warning, the further ones only at a
     // finer level.
-    let nowhere = galatea_testkit::process::RefusedPort::take();
+    let nowhere = galatea_testkit::port::RefusedPort::take();
     let mut running = scene
         .stage
         .program()

@@ -4,7 +4,7 @@ use galatea_testkit::{
     process::Running,
     x::{Access, Effect, Fault, XApi},
 };
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::{Scene, finding, http, says, something_else};
 
@@ -327,13 +327,14 @@ async fn what_x_takes_for_unsummoned_is_reported_alike() {
 async fn a_limit_of_posting_is_waited_for_and_is_no_error() {
     let (scene, x) = set().await;
     let running = start(&scene, &x).await;
-    x.fault(Fault::new(Effect::RateLimited(4)).on(SEND));
+    x.fault(Fault::new(Effect::RateLimited(4)).on(SEND).times(usize::MAX));
     let asked = x.user("Ann", "ann_x").posts("@galatea_test Q1");
     running.wait_for_line("GAL-X-429").await;
     says(
         &explained(&scene, asked).await,
         &["X asked to wait", "cause: POST /2/tweets answered 429"],
     );
+    x.end_faults();
     // A post before the deadline would be a violation.
     assert_eq!(x.wait_shown(1).await[0].text, "A1");
     assert_eq!(scene.run(&["status"]).await.code, Some(0), "nothing is wrong");
@@ -342,7 +343,10 @@ async fn a_limit_of_posting_is_waited_for_and_is_no_error() {
         !said.contains("error[") && !said.contains("ERROR") && !said.contains("WARN"),
         "{said}"
     );
-    assert_eq!((x.shown().len(), x.calls_of(SEND).len()), (1, 2), "delivered once");
+    let is_limited = |answer: &(u16, Value)| answer.0 == 429;
+    let taken =
+        x.calls_of(SEND).into_iter().filter(|call| !call.answer.as_ref().is_some_and(is_limited));
+    assert_eq!((x.shown().len(), taken.count()), (1, 1), "delivered once");
 }
 
 #[tokio::test]
@@ -386,7 +390,7 @@ async fn a_page_in_place_of_the_api_is_reported_with_the_address() {
 #[tokio::test]
 async fn an_unreachable_api_is_tried_again() {
     let (mut scene, x) = set().await;
-    let nowhere = galatea_testkit::process::RefusedPort::take();
+    let nowhere = galatea_testkit::port::RefusedPort::take();
     scene.env("TWITTER_API_ROOT", &nowhere.url());
     let parts = [
         "X cannot be reached",

@@ -1,25 +1,22 @@
 //! Faults of Discord: every failure of the gateway; sends that are refused, limited, or applied
 //! without an answer.
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use galatea_testkit::discord::{Effect, Fault, Handle, Options, Order};
 
 use crate::discord::Stage;
 
 const SEND: &str = "POST /channels/{}/messages";
-/// Limit for the time from a fault to the answer of a message sent during it.
-const SOON: Duration = Duration::from_secs(15);
 
-/// Messages before, during and after this action of the gateway are each answered once, in order
-/// and soon.
+/// Messages before, during and after this action of the gateway are each answered once and in
+/// order.
 async fn recovers(options: Options, order: Order, resumes: bool) {
     let stage = Stage::with(options).await;
     let _galatea = stage.start().await;
     let (direct, general) = (stage.ann.direct(), stage.guild.general());
     stage.ann.says(&direct, "Q1").send();
     stage.wait_text(&direct, "A1").await;
-    let begun = Instant::now();
     stage.discord.order(order.clone());
     stage.ann.says(&direct, "Q2").send();
     stage.ann.says(&general, &format!("{} Q3", stage.discord.mention())).send();
@@ -27,8 +24,6 @@ async fn recovers(options: Options, order: Order, resumes: bool) {
     stage.wait_text(&general, "A3").await;
     let back = |d: &Handle| (d.resumed() + d.identified() > 1 && d.connected() == 1).then_some(());
     stage.discord.wait_for("it to be back", back).await;
-    let took = begun.elapsed();
-    assert!(took < SOON, "{order:?} took {took:?}");
     stage.ann.says(&direct, "Q4").send();
     assert_eq!(stage.wait_text(&direct, "A4").await, ["A1", "A2", "A4"], "{order:?}");
     assert_eq!(stage.texts(&general), ["A3"], "{order:?}");

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use galatea_testkit::process::{Running, free_port};
+use galatea_testkit::{port::free_port, process::Running};
 use tokio::{io::AsyncReadExt as _, net::TcpListener, sync::mpsc};
 
 use crate::{

@@ -2,7 +2,8 @@
 //! rotate around a kill.
 
 use galatea_testkit::{
-    process::{Program, Running, free_port},
+    port::free_port,
+    process::{Program, Running},
     x::{Effect, Fault, Options, XApi},
 };
 

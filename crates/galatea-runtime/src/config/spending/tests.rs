@@ -89,6 +89,23 @@ fn a_platforms_own_values_beat_general_ones() {
 }
 
 #[test]
+fn half_of_a_cap_keeps_the_default_for_the_other() {
+    let spending = read(&[
+        ("BUDGET_STRANGER", "1 USD"),
+        ("BUDGET_PERSON", "5 tokens"),
+        ("TELEGRAM_BUDGET_PERSON", "2 USD"),
+        ("BUDGET_ROOM", "3 USD, none tokens"),
+        ("BUDGET_AGENT", "none"),
+    ])
+    .unwrap();
+    let halves = |cap: &Cap| (cap.micros, cap.tokens);
+    assert_eq!(halves(&spending.stranger_cap), (Some(1_000_000), Some(100_000)));
+    assert_eq!(halves(&spending.person_cap), (Some(2_000_000), Some(5)));
+    assert_eq!(halves(&spending.room_cap), (Some(3_000_000), None));
+    assert_eq!(halves(&spending.agent_cap), (None, None));
+}
+
+#[test]
 fn wrong_values_name_their_place() {
     for (name, value) in [
         ("LIMITS", "sometimes"),

@@ -35,7 +35,7 @@ pub const LIMIT_AGENT: Variable =
 /// What a stranger may cost: about seven answers of a large model, or eighty of a small one.
 pub const BUDGET_STRANGER: Variable = Variable::new(
     "BUDGET_STRANGER",
-    "What one stranger may cost a day (UTC): US dollars, and tokens of models whose price is not known; none lifts it. A stranger is \
+    "What one stranger may cost a day (UTC): US dollars, and tokens of models whose price is not known; of the two, what is left out keeps its default; none lifts it. A stranger is \
      who was not answered on an earlier day and is neither on an allowlist nor approved.",
 )
 .or("0.05 USD, 100000 tokens");

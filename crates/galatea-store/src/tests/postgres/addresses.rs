@@ -1,9 +1,8 @@
 //! Opening: each obstacle has its code, and no message holds the password.
 
 use galatea_core::{Error, ErrorKind, Retry};
-use galatea_testkit::postgres::Database;
+use galatea_testkit::{port::RefusedPort, postgres::Database};
 use sqlx::{AssertSqlSafe, Connection, Executor, PgConnection};
-use std::net::TcpListener;
 
 use super::open_at;
 use crate::postgres::{Place, old_server};
@@ -27,15 +26,16 @@ async fn what_is_in_the_way_is_reported_without_the_password() {
     assert_eq!((wrong.kind(), wrong.retry()), (ErrorKind::Unauthorized, Retry::Never));
     let missing = refusal(&url.replace("/test_", "/no_such_"), "GAL-DB-MISSING", &password).await;
     assert_eq!(missing.kind(), ErrorKind::NotFound);
-    let free = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+    let nowhere = RefusedPort::take();
+    let free = nowhere.number().to_string();
     let unreachable = refusal(
-        &url.replace(&database.server().port().to_string(), &free.to_string()),
+        &url.replace(&database.server().port().to_string(), &free),
         "GAL-DB-HOST",
         &password,
     )
     .await;
     assert_eq!((unreachable.kind(), unreachable.retry()), (ErrorKind::Unavailable, Retry::Soon));
-    assert!(unreachable.to_string().contains(&free.to_string()), "{unreachable}");
+    assert!(unreachable.to_string().contains(&free), "{unreachable}");
     for address in [
         url.replace("sslmode=disable", "sslmode=canary"),
         format!("postgres://u:{password}@host:canary/d"),

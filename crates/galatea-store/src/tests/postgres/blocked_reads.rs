@@ -36,9 +36,12 @@ impl BlockedReads {
     /// Completes when a reader waits.
     async fn reached(&mut self) {
         let waits = "SELECT EXISTS (SELECT FROM pg_locks WHERE relation = 'galatea.memories'::regclass AND NOT granted)";
-        while !query_scalar::<_, bool>(waits).fetch_one(&mut self.0).await.unwrap() {
-            tokio::time::sleep(Duration::from_millis(2)).await;
-        }
+        let reached = async {
+            while !query_scalar::<_, bool>(waits).fetch_one(&mut self.0).await.unwrap() {
+                tokio::time::sleep(Duration::from_millis(2)).await;
+            }
+        };
+        timeout(Duration::from_secs(60), reached).await.expect("no reader waits");
     }
 }
 
@@ -91,7 +94,8 @@ async fn a_caller_that_gives_up_leaves_no_connection_that_waits_for_ever() {
     let database = Database::fresh().await;
     postgres::database(&database.url().into(), &one_reader()).await.unwrap();
     let place = Place::parse(&database.url().into(), &one_reader()).unwrap();
-    let readers = place.readers(1, Duration::from_millis(300));
+    // The connection's own limit ends what no caller waits for any more; the calls here have none.
+    let readers = Readers { limit: LONG, ..place.readers(1, Duration::from_secs(2)) };
     let mut blocked = BlockedReads::begin(&database).await;
     let reading = tokio::spawn(memories(readers.clone()));
     blocked.reached().await;

@@ -96,6 +96,8 @@ async fn a_transaction_paused_past_its_lease_cannot_commit() {
 
     let mut paused = PgConnection::connect(&database.url()).await.unwrap();
     paused.execute(crate::postgres::SESSION).await.unwrap();
+    // Not ended by the server before another process has met it.
+    paused.execute("SET idle_in_transaction_session_timeout TO 0").await.unwrap();
     paused
         .execute("BEGIN; SELECT FROM leases FOR SHARE; UPDATE inbox SET state = 'done'")
         .await
@@ -105,6 +107,7 @@ async fn a_transaction_paused_past_its_lease_cannot_commit() {
         [],
         "its transaction still holds it"
     );
+    paused.execute(crate::postgres::SESSION).await.unwrap();
     let new = loop {
         let claimed = b.claim(next, &part, 1, Duration::from_secs(60)).await.unwrap();
         match claimed.into_iter().next() {

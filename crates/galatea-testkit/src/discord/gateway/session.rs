@@ -8,8 +8,9 @@ use serde_json::{Value, json};
 use super::{Connection, Over};
 use crate::discord::{faults::Silent, sessions::intent, state::State};
 
-/// Least time between two identifies of one concurrency bucket.
-const SPACING: Duration = Duration::from_millis(4_900);
+/// Least time between two identifies of one concurrency bucket: Discord's five seconds, less what a busy
+/// machine may take to read the first of them.
+const SPACING: Duration = Duration::from_millis(4_200);
 
 impl Connection {
     pub(super) fn identify(&mut self, state: &mut State, data: &Value) -> Result<Vec<Value>, Over> {

@@ -26,7 +26,7 @@ async fn a_page_in_place_of_the_api_is_reported_with_the_address() {
 async fn an_unreachable_api_is_tried_again_and_no_other_address_is_asked() {
     let (mut scene, discord, ann, _guild) = set().await;
     let right = discord.url().to_owned();
-    let nowhere = galatea_testkit::process::RefusedPort::take();
+    let nowhere = galatea_testkit::port::RefusedPort::take();
     scene.env("DISCORD_API_ROOT", &nowhere.url());
     let parts = [
         "Discord cannot be reached",
