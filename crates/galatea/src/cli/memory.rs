@@ -6,6 +6,7 @@ mod format;
 #[cfg(feature = "fuzz")]
 pub(crate) mod fuzz;
 mod import;
+mod input;
 mod lines;
 mod list;
 mod past;

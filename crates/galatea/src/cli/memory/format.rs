@@ -3,12 +3,12 @@
 use galatea_core::Error;
 use serde_json::{Map, Value};
 use std::{
-    fs::File,
     io::{BufReader, Read, Seek},
     path::Path,
 };
 
 use super::{
+    input::Input,
     lines::{Line, MARK, lines_in},
     past,
 };
@@ -34,13 +34,8 @@ pub(super) enum Format {
 }
 
 /// Recognises a file.
-pub(super) fn recognise(path: &Path) -> Result<Format> {
-    let failed = |e: std::io::Error| unreadable(path, &e.to_string());
-    let mut file = File::open(path).map_err(failed)?;
-    if file.metadata().map_err(failed)?.is_dir() {
-        return Err(unreadable(path, "it is a folder; name a file in it").into());
-    }
-    recognise_in(&mut file, path)
+pub(super) fn recognise(input: &Input) -> Result<Format> {
+    recognise_in(&mut input.reader(), input.as_ref())
 }
 
 /// The same for any reader; `path` names it in errors.
@@ -62,6 +57,9 @@ pub(super) fn recognise_in(file: &mut (impl Read + Seek), path: &Path) -> Result
     file.rewind().map_err(failed)?;
     let mut start = Vec::new();
     file.by_ref().take(HEAD as u64).read_to_end(&mut start).map_err(failed)?;
+    if let Some((cause, fix)) = packed(&start) {
+        return Err(unreadable(path, cause).with_fix(fix).into());
+    }
     let start = String::from_utf8_lossy(&start);
     if past::elizaos::is_dump(&start) {
         return Ok(Format::ElizaOs);
@@ -103,8 +101,8 @@ fn platform(file: &mut impl Read, path: &Path, first: &Line) -> Result<Format> {
     let bytes = file.by_ref().take(WHOLE + 1).read_to_end(&mut text);
     let size = bytes.map_err(|e| unreadable(path, &e.to_string()))?;
     if size as u64 > WHOLE {
-        let cause = "it is larger than 256 MiB; export fewer chats at once, or a shorter time";
-        return Err(unreadable(path, cause).into());
+        let fix = "export fewer chats at once, or a shorter time, and import each file";
+        return Err(unreadable(path, "it is larger than 256 MiB").with_fix(fix).into());
     }
     let parsed = serde_json::from_slice(text.strip_prefix("\u{feff}".as_bytes()).unwrap_or(&text));
     drop(text);
@@ -145,11 +143,47 @@ fn missing((number, text): &Line) -> Option<String> {
     })
 }
 
+/// Why a file that begins like this has no text, and what to do about it.
+fn packed(start: &[u8]) -> Option<(&'static str, &'static str)> {
+    const UNPACK: &str = "unpack it, and import the file in it";
+    const ENCODE: &str = "save it as UTF-8, such as with `iconv -f UTF-16 -t UTF-8`";
+    let known: [(&[u8], &str, &str); 10] = [
+        (b"\xff\xfe", "it is text in UTF-16", ENCODE),
+        (b"\xfe\xff", "it is text in UTF-16", ENCODE),
+        (
+            b"\x1f\x8b",
+            "it is compressed with gzip",
+            "unpack it with `gunzip`, or pass it on: `gunzip -c FILE | galatea memory import -`",
+        ),
+        (
+            b"PGDMP",
+            "it is a dump of `pg_dump` in its own format (`-Fc`)",
+            "make it plain text with `pg_restore -f eliza.sql FILE`, and import that; or dump the database again without `-F`",
+        ),
+        (
+            b"toc.dat\0",
+            "it is a dump of `pg_dump` in the format tar (`-Ft`)",
+            "make it plain text with `pg_restore -f eliza.sql FILE`, and import that; or dump the database again without `-F`",
+        ),
+        (b"PK\x03\x04", "it is a ZIP archive", UNPACK),
+        (b"\x28\xb5\x2f\xfd", "it is compressed with Zstandard", UNPACK),
+        (b"\xfd7zXZ", "it is compressed with xz", UNPACK),
+        (b"BZh", "it is compressed with bzip2", UNPACK),
+        (
+            b"SQLite format 3\0",
+            "it is a database of SQLite",
+            "export it with the program to which it belongs; for Galatea's own with `galatea memory export`",
+        ),
+    ];
+    let (_, cause, fix) = known.into_iter().find(|(magic, ..)| start.starts_with(magic))?;
+    Some((cause, fix))
+}
+
 /// Where a file cannot be read, and what can be.
-pub(super) fn unreadable(path: &Path, cause: &str) -> Error {
+pub(super) fn unreadable(path: impl AsRef<Path>, cause: &str) -> Error {
     Error::invalid("this file cannot be imported")
         .with_code("GAL-MEMORY-IMPORT")
-        .with("where", path.display().to_string())
+        .with("where", path.as_ref().display().to_string())
         .with("cause", cause)
         .with_fix("give an export of `galatea memory export`, a chat log (one JSON object with time, speaker and text a line), the JSON export of Telegram Desktop or of DiscordChatExporter, or a dump of elizaOS's database made by `pg_dump`")
 }
@@ -204,15 +238,28 @@ mod tests {
             (b" \n\n", "only blank lines"),
             (b"hello\nyou", "line 1 is not a JSON object"),
             (b"{\"time\":1,\"speaker\":\"x\"}\n{\"time\":2}\n", "line 1 lacks `text`"),
-            (b"\xff\xfe\n", "line 1: it is not UTF-8 text"),
+            (b"\xff\xfd\n", "line 1: it is not UTF-8 text"),
             (b"{\"id\":7,\n\"messages\":[", "line 2, column 12: it ends there"),
             (b"{\"a\":1}", "line 1 is a JSON object of neither"),
         ] {
             let Err(failure) = of(text) else { panic!("{cause}") };
             assert!(format!("{failure:?}").contains(cause), "{cause}: {failure:?}");
         }
-        let folder = tempfile::tempdir().unwrap();
-        let Err(failure) = recognise(folder.path()) else { panic!("a folder") };
-        assert!(format!("{failure:?}").contains("it is a folder"), "{failure:?}");
+    }
+
+    #[test]
+    fn a_packed_file_is_named_with_the_way_to_unpack_it() {
+        for (start, fix) in [
+            (b"\x1f\x8b\x08\0\0".as_slice(), "gunzip"),
+            (b"PGDMP\x01\x0e\0\n{", "pg_restore -f"),
+            (b"toc.dat\0\0\0", "pg_restore -f"),
+            (b"PK\x03\x04\n", "unpack it"),
+            (b"\xff\xfe-\0-\0\n", "iconv"),
+        ] {
+            let Err(failure) = of(start) else { panic!("{fix}") };
+            let text = failure.reports[0].render(crate::output::Style::plain());
+            assert!(text.contains(fix), "{text}");
+            assert!(!text.contains("Telegram Desktop"), "one fix: {text}");
+        }
     }
 }

@@ -11,6 +11,7 @@ use std::{path::PathBuf, process::ExitCode};
 
 use super::{
     format::{Format, recognise},
+    input::Input,
     lines::{last, lines},
     past::{
         self,
@@ -25,7 +26,7 @@ use crate::{cli::flags::Json, connectors::Past, context::Context, failure::Resul
 /// What to read.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct Import {
-    /// The file
+    /// The file; `-` is standard input
     file: PathBuf,
     /// The agent; needed if several have run here
     #[arg(long, value_name = "NAME")]
@@ -73,19 +74,19 @@ impl Import {
         let identity = AgentIdentity::new(Some(&agent.to_string()), "");
         let bar = Bar::new(context, self.json.json);
         let now = SystemClock.now();
-        let (format, count) = match recognise(&self.file)? {
+        let file = Input::open(&self.file)?;
+        let (format, count) = match recognise(&file)? {
             Format::Galatea => {
-                ("galatea", past::galatea::import(store, agent, &self.file, self, &bar).await?)
+                ("galatea", past::galatea::import(store, agent, &file, self, &bar).await?)
             }
-            Format::ElizaOs => (
-                "elizaos",
-                past::elizaos::import(store, agent, &self.file, self.dry_run, &bar).await?,
-            ),
+            Format::ElizaOs => {
+                ("elizaos", past::elizaos::import(store, agent, &file, self.dry_run, &bar).await?)
+            }
             Format::Log => {
                 let own: Vec<String> = self.own.iter().cloned().chain([name.clone()]).collect();
-                let room = self.room_name();
-                let total = last(lines(&self.file)?);
-                let mut log = Log::of(lines(&self.file)?, room, own, now);
+                let room = self.room_name(&file);
+                let total = last(lines(&file));
+                let mut log = Log::of(lines(&file), room, own, now);
                 let new = self.store(store, identity, SOURCE, &mut log, total, &bar).await?;
                 ("log", Count { new, ..log.count })
             }
@@ -125,9 +126,8 @@ impl Import {
         count.skipped.failure(&self.file).map_or(Ok(ExitCode::SUCCESS), Err)
     }
 
-    fn room_name(&self) -> String {
-        let stem = self.file.file_stem().map(|stem| stem.to_string_lossy().into_owned());
-        self.room.clone().or(stem).unwrap_or_else(|| "import".to_owned())
+    fn room_name(&self, file: &Input) -> String {
+        self.room.clone().or_else(|| file.stem()).unwrap_or_else(|| "import".to_owned())
     }
 
     /// Reads messages, of which there are about `total`, and stores them; how many were new.

@@ -1,13 +1,8 @@
 //! The lines of a file that is imported, with their numbers.
 
-use std::{
-    fs::File,
-    io::{BufRead, BufReader, Read as _},
-    path::Path,
-};
+use std::io::{BufRead, Read as _};
 
-use super::format::unreadable;
-use crate::failure::Result;
+use super::input::Input;
 
 /// Longest line of a chat log or of an export.
 pub(super) const LINE: u64 = 16 << 20;
@@ -17,13 +12,9 @@ pub(super) const MARK: char = '\u{feff}';
 /// A line with its number, from 1; or why it cannot be read.
 pub(super) type Line = (usize, std::result::Result<String, String>);
 
-/// The lines of a file; lines without text are passed over.
-///
-/// # Errors
-/// For a file that cannot be opened.
-pub(super) fn lines(path: &Path) -> Result<impl Iterator<Item = Line> + use<>> {
-    let file = File::open(path).map_err(|e| unreadable(path, &e.to_string()))?;
-    Ok(lines_in(BufReader::new(file)))
+/// The lines of a file from its beginning; lines without text are passed over.
+pub(super) fn lines(input: &Input) -> impl Iterator<Item = Line> + use<> {
+    lines_in(input.buffered())
 }
 
 /// The same for any reader. A line that cannot be read does not end them; a reader that fails does.

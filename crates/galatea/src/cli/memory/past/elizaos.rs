@@ -10,11 +10,11 @@ use galatea_core::{
     store::{EntityChange, RoomChange, WorldChange},
 };
 use serde_json::{Map, Value};
-use std::path::Path;
 
 use super::{
     super::{
         import::{Bar, Count},
+        input::Input,
         seen::{Found, Seen},
     },
     batch::{Batch, Derivation},
@@ -34,7 +34,7 @@ pub(in super::super) fn is_dump(start: &str) -> bool {
 pub(in super::super) async fn import(
     store: &dyn Store,
     agent: AgentId,
-    path: &Path,
+    path: &Input,
     dry_run: bool,
     bar: &Bar,
 ) -> Result<Count> {
@@ -43,7 +43,7 @@ pub(in super::super) async fn import(
     let mut others = Others::default();
     let mut seen = Seen::new();
     let now = SystemClock.now();
-    for row in Dump::open(path)? {
+    for row in Dump::open(path) {
         let row = match row {
             Ok(row) => row,
             Err((line, cause)) => {

@@ -6,12 +6,12 @@ use galatea_core::{
     visible::one_line,
 };
 use serde_json::{Map, Value};
-use std::path::Path;
 
 use super::{
     super::{
         format::{misread, unreadable},
         import::{Bar, Count, Import},
+        input::Input,
         lines::{last, lines},
         record::{FORMAT, Record},
         seen::{Found, Seen},
@@ -31,18 +31,18 @@ const LONGEST: usize = 80;
 pub(in super::super) async fn import(
     store: &dyn Store,
     agent: AgentId,
-    path: &Path,
+    path: &Input,
     wanted: &Import,
     bar: &Bar,
 ) -> Result<Count> {
-    let total = last(lines(path)?);
+    let total = last(lines(path));
     let mut count = Count::default();
     let mut writer = Writer::new(store, agent, wanted.dry_run);
     let mut others = Others::default();
     let mut links = Vec::new();
     let mut seen = Seen::new();
     let now = SystemClock.now();
-    for (number, line) in lines(path)? {
+    for (number, line) in lines(path) {
         let read = line.and_then(|line| {
             let record = record(&line)?;
             check(&record, now)?;

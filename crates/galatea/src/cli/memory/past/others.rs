@@ -21,7 +21,12 @@ impl Others {
     ///
     /// # Errors
     /// If the file has no memories of this agent, but rows of another.
-    pub(super) fn check(&self, path: &Path, agent: AgentId, count: &Count) -> Result<()> {
+    pub(super) fn check(
+        &self,
+        path: impl AsRef<Path>,
+        agent: AgentId,
+        count: &Count,
+    ) -> Result<()> {
         let most = self.0.iter().max_by_key(|(_, rows)| **rows);
         let Some((other, _)) = most.filter(|_| count.read == 0) else { return Ok(()) };
         let cause = format!("it has no memories of the agent {agent}, but of {other}");

@@ -2,12 +2,12 @@
 //! writes them, `INSERT INTO … VALUES` statements.
 
 use galatea_core::Timestamp;
-use std::{collections::HashMap, path::Path, str::FromStr};
+use std::{collections::HashMap, str::FromStr};
 
 use super::values::{array, copied, timestamp, tuples};
-use crate::{
-    cli::memory::lines::{Line, last, lines},
-    failure::Result,
+use crate::cli::memory::{
+    input::Input,
+    lines::{Line, last, lines},
 };
 
 /// Longest statement, in bytes.
@@ -65,8 +65,8 @@ pub(super) struct Dump {
 }
 
 impl Dump {
-    pub(super) fn open(path: &Path) -> Result<Self> {
-        Ok(Self::of_lines(Box::new(lines(path)?), last(lines(path)?)))
+    pub(super) fn open(input: &Input) -> Self {
+        Self::of_lines(Box::new(lines(input)), last(lines(input)))
     }
 
     /// The rows in these lines, of which `of` is the last.

@@ -21,7 +21,7 @@ fn rows(text: &str) -> Vec<Row> {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("dump.sql");
     std::fs::write(&path, text).unwrap();
-    Dump::open(&path).unwrap().filter_map(|row| row.ok()).collect()
+    Dump::open(&Input::open(&path).unwrap()).filter_map(|row| row.ok()).collect()
 }
 
 #[test]

@@ -42,6 +42,7 @@ async fn imported(lines: &[String], arguments: &[&str]) -> Result<(usize, Count)
     let given = ["import", "export.jsonl"].iter().chain(arguments);
     let matches = Import::augment_args(Command::new("import")).try_get_matches_from(given).unwrap();
     let wanted = Import::from_arg_matches(&matches).unwrap();
+    let file = Input::open(&file).unwrap();
     let count = import(&store, agent(), &file, &wanted, &Bar::default()).await?;
     let all: Vec<_> = (0..3_000).map(|n| id(n).parse().unwrap()).collect();
     let stored = store.derived(agent(), &all).await.unwrap().len();
