@@ -1,7 +1,7 @@
 //! The targets and their properties.
 
 use galatea_core::{
-    ActionDocs, Incoming, IncomingEvent, character,
+    ActionDocs, Archive, IncomingEvent, character,
     model::{Finish, TextAnswer},
 };
 use galatea_runtime::plan::{self, AnswerForm};
@@ -80,16 +80,16 @@ fn character(bytes: &[u8]) {
     }
 }
 
-/// A connector's reader of exports: the messages, and which could not be read.
-type ReadExport = fn(&Value) -> Option<(Vec<Incoming>, Vec<String>)>;
+/// A connector's reader of exports.
+type ReadExport = fn(&Value) -> Option<Archive>;
 
-/// Reads an export of a chat with a connector's reader. Every message has text.
+/// Reads an export of a chat with a connector's reader. Every message has content.
 fn export(file: &[u8], read: ReadExport) {
     let Ok(value) = serde_json::from_slice(file) else { return };
-    for incoming in read(&value).unwrap_or_default().0 {
+    for incoming in read(&value).unwrap_or_default().messages {
         let IncomingEvent::Message(message) = incoming.event else {
             panic!("an export has messages only");
         };
-        assert!(!message.content.text.trim().is_empty(), "{message:?}");
+        assert!(!message.content.is_empty(), "{message:?}");
     }
 }

@@ -313,7 +313,7 @@ pub use ids::{
 pub use kill_point::{arm_kill_points, kill_point};
 pub use memory::{Memory, MemoryKind};
 pub use message::{
-    Address, Addressed, Batch, Connection, Cursor, Delivery, Encoded, EntityRef, Incoming,
+    Address, Addressed, Archive, Batch, Connection, Cursor, Delivery, Encoded, EntityRef, Incoming,
     IncomingEvent, IncomingMessage, Outgoing, OwnStatus, Place, ReadBackContext, ReadBackResult,
     Receipt, Received, RoomRef, WorldRef, WorldSync,
 };

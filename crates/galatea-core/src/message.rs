@@ -7,8 +7,8 @@ mod outgoing;
 
 pub use connection::{Connection, EntityRef, Place, RoomRef, WorldRef};
 pub use incoming::{
-    Addressed, Batch, Cursor, Incoming, IncomingEvent, IncomingMessage, OwnStatus, Received,
-    WorldSync,
+    Addressed, Archive, Batch, Cursor, Incoming, IncomingEvent, IncomingMessage, OwnStatus,
+    Received, WorldSync,
 };
 pub use outgoing::{
     Address, Delivery, Encoded, Outgoing, ReadBackContext, ReadBackResult, Receipt,

@@ -3,9 +3,10 @@
 
 use galatea_core::{
     Account, AgentIdentity, Clock, ConnectorInfo, Incoming, IncomingEvent, Memory, MemoryId,
-    RemoteId, Result, Source, Store, kill_point, store::Ingest,
+    RemoteId, Result, Source, Store, kill_point,
+    store::{Ingest, RoomChange},
 };
-use std::collections::HashMap;
+use std::collections::{HashMap, hash_map::Entry};
 
 use crate::{
     directory::{Directory, fingerprints},
@@ -63,11 +64,30 @@ impl<'a> History<'a> {
         let ids: Vec<MemoryId> = ingest.memories.iter().map(|memory| memory.id).collect();
         let known = self.store.derived(self.directory.identity.id(), &ids).await?.len();
         let rows = fingerprints(&ingest.connections);
+        self.keep_names(&mut ingest.connections.rooms).await?;
         kill_point("import.before");
         self.store.ingest(ingest).await?;
         kill_point("import.after");
         self.directory.committed(rows);
         Ok(ids.len().saturating_sub(known))
+    }
+
+    /// Leaves known Rooms the names that they have, which may be newer than the file.
+    async fn keep_names(&self, rooms: &mut [RoomChange]) -> Result<()> {
+        let mut named = HashMap::new();
+        for room in rooms {
+            let is_named = match named.entry(room.id) {
+                Entry::Occupied(known) => *known.get(),
+                Entry::Vacant(unknown) => {
+                    let known = self.store.room(room.id).await?;
+                    *unknown.insert(known.is_some_and(|known| !known.name.is_empty()))
+                }
+            };
+            if is_named {
+                room.name = None;
+            }
+        }
+        Ok(())
     }
 
     /// What is stored under ids that earlier versions gave these messages.

@@ -2,7 +2,7 @@
 //! to [`PLATFORMS`].
 
 use galatea_core::{
-    BrowserLogin, Connector, ConnectorConfig, ExposeSecret, Host, Incoming, RemoteId, Result,
+    Archive, BrowserLogin, Connector, ConnectorConfig, ExposeSecret, Host, RemoteId, Result,
     Settings, Source, Variable,
     character::Explanation,
     settings::{Layer, Origin, Setting},
@@ -52,8 +52,8 @@ pub(crate) struct Platform {
     pub(crate) login: Login,
 }
 
-/// Reads an export: its messages, and what cannot be read.
-type ReadExport = fn(&serde_json::Value) -> Option<(Vec<Incoming>, Vec<String>)>;
+/// Reads an export.
+type ReadExport = fn(&serde_json::Value) -> Option<Archive>;
 
 /// Translates the policy settings of other programs into settings of the gate.
 type Policy = fn(&Settings) -> Result<Vec<(&'static str, String)>>;
@@ -115,13 +115,11 @@ fn build<C: ConnectorConfig>(
 pub(crate) struct Past {
     /// Where they were sent.
     pub(crate) source: Source,
-    pub(crate) messages: Vec<Incoming>,
-    /// What cannot be read, each with its place and the reason.
-    pub(crate) skipped: Vec<String>,
+    pub(crate) archive: Archive,
 }
 
 /// For platforms without exports, or whose exports nothing reads yet.
-fn no_exports(_: &serde_json::Value) -> Option<(Vec<Incoming>, Vec<String>)> {
+fn no_exports(_: &serde_json::Value) -> Option<Archive> {
     None
 }
 

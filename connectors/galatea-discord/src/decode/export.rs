@@ -1,13 +1,16 @@
 //! Reads the JSON export of DiscordChatExporter: one channel a file.
 
+mod content;
+
 use galatea_core::{
-    Addressed, ChannelType, Connection, Content, EntityRef, Incoming, IncomingEvent,
+    Addressed, Archive, ChannelType, Connection, EntityRef, Incoming, IncomingEvent,
     IncomingMessage, RemoteId, RoomRef, WorldRef,
 };
 use serde::Deserialize;
 use serde_json::Value;
 
 use crate::time_of;
+use content::Said;
 
 /// An export without its messages, which are read where they stand: it may be large.
 #[derive(Debug, Deserialize)]
@@ -28,10 +31,17 @@ struct Named {
 #[serde(rename_all = "camelCase")]
 struct Message {
     id: String,
-    content: String,
+    #[serde(rename = "type", default)]
+    kind: String,
     author: Author,
+    #[serde(flatten)]
+    said: Said,
     #[serde(default)]
     reference: Option<Reference>,
+    #[serde(default)]
+    forwarded_message: Option<Said>,
+    #[serde(default)]
+    mentions: Vec<Author>,
 }
 
 #[derive(Debug, Deserialize)]
@@ -45,6 +55,13 @@ struct Author {
     is_bot: bool,
 }
 
+impl Author {
+    /// The name that the exported channel shows.
+    fn shown(&self) -> &str {
+        self.nickname.as_deref().unwrap_or(&self.name)
+    }
+}
+
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct Reference {
@@ -52,55 +69,76 @@ struct Reference {
     message_id: Option<String>,
 }
 
-/// The messages of an export, and what cannot be read, each with the reason; `None` for any other
-/// JSON. Messages without text are passed over.
-pub fn read_export(export: &Value) -> Option<(Vec<Incoming>, Vec<String>)> {
+/// The messages of an export, and what is not stored of it; `None` for any other JSON.
+pub fn read_export(export: &Value) -> Option<Archive> {
     let values = export.get("messages")?.as_array()?;
     let export = Export::deserialize(export).ok()?;
-    let (mut messages, mut skipped) = (Vec::new(), Vec::new());
+    let mut archive = Archive::default();
     for (n, value) in values.iter().enumerate() {
         match read_message(&export, value) {
-            Ok(message) => messages.extend(message),
+            Ok(Entry::Message(message)) => archive.messages.push(*message),
+            Ok(Entry::LeftOut(what)) => archive.leave_out(what),
             Err(cause) => {
                 let id = value.get("id").and_then(Value::as_str).map(str::to_owned);
                 let id = id.unwrap_or_else(|| format!("number {}", n + 1));
-                skipped.push(format!("message {id}: {cause}"));
+                archive.skipped.push(format!("message {id}: {cause}"));
             }
         }
     }
-    Some((messages, skipped))
+    Some(archive)
 }
 
-/// A message; `None` for one without text.
+/// What an entry of a channel is.
+enum Entry {
+    Message(Box<Incoming>),
+    /// The connector does not store such an entry either.
+    LeftOut(&'static str),
+}
+
+/// Reads an entry of a channel.
 ///
 /// # Errors
 /// What cannot be read.
-fn read_message(export: &Export, message: &Value) -> Result<Option<Incoming>, String> {
+fn read_message(export: &Export, message: &Value) -> Result<Entry, String> {
     let message = Message::deserialize(message).map_err(|error| error.to_string())?;
     let id: u64 = message.id.parse().map_err(|_| "its `id` is not a number".to_owned())?;
-    if message.content.trim().is_empty() {
-        return Ok(None);
+    if !is_speech(&message.kind) {
+        return Ok(Entry::LeftOut("system messages"));
     }
-    let Author { id: author, name, nickname, is_bot } = message.author;
-    let mut entity = EntityRef::new(
-        RemoteId::new(author),
-        Some(nickname.unwrap_or_else(|| name.clone())),
-        Some(name),
-    );
+    let content = content::of(&message, &export.channel);
+    if content.is_empty() {
+        return Ok(Entry::LeftOut("messages without content"));
+    }
+    let name = message.author.shown().to_owned();
+    let Author { id: author, name: user_name, is_bot, .. } = message.author;
+    let mut entity = EntityRef::new(RemoteId::new(author), Some(name), Some(user_name));
     entity.is_bot = is_bot;
-    Ok(Some(Incoming {
+    // Forwards and published posts have a reference, too.
+    let replied = message.reference.filter(|_| is_reply(&message.kind));
+    Ok(Entry::Message(Box::new(Incoming {
         connection: Connection { world: world(export), room: room(export), entity: Some(entity) },
         event: IncomingEvent::Message(IncomingMessage {
             id: RemoteId::new(message.id),
             legacy_id: None,
-            content: Content::text(message.content),
+            content,
             addressed: Addressed::default(),
-            reply_to: message.reference.and_then(|r| r.message_id).map(RemoteId::new),
+            reply_to: replied.and_then(|reference| reference.message_id).map(RemoteId::new),
             command: None,
             from_self: false,
         }),
         at: time_of(id),
-    }))
+    })))
+}
+
+/// Whether a message of this type was written by its author; all other types are notices. The exporter
+/// writes the number of a type that it does not know: 20 and 23 are commands of applications (Discord,
+/// "Message Types").
+fn is_speech(kind: &str) -> bool {
+    is_reply(kind) || matches!(kind, "" | "Default" | "0" | "20" | "23")
+}
+
+fn is_reply(kind: &str) -> bool {
+    matches!(kind, "Reply" | "19")
 }
 
 /// Direct messages have no guild, whose id is 0 then: their channel is the World.
@@ -138,7 +176,8 @@ mod tests {
                 { "content": "no id" },
             ]
         });
-        let (found, skipped) = read_export(&export).unwrap();
+        let Archive { messages: found, skipped, left_out } = read_export(&export).unwrap();
+        assert_eq!(left_out, [("messages without content", 1)].into());
         assert_eq!(found.len(), 1);
         assert_eq!(skipped, ["message number 3: missing field `id`"]);
         // The example of Discord's documentation ("Snowflakes").
@@ -152,5 +191,31 @@ mod tests {
         let IncomingEvent::Message(message) = &found[0].event else { panic!() };
         assert_eq!(message.reply_to.as_ref().unwrap().as_str(), "175928847299117000");
         assert!(read_export(&json!({ "messages": [] })).is_none());
+    }
+
+    #[test]
+    fn notices_are_counted_and_not_stored() {
+        let one = |n: u32, kind: &str| {
+            json!({ "id": n.to_string(), "type": kind, "content": "Pinned a message.",
+                "author": { "id": "1", "name": "ann" }, "reference": { "messageId": "7" } })
+        };
+        let export = json!({
+            "guild": { "id": "8", "name": "Bees" },
+            "channel": { "id": "4", "type": "GuildTextChat", "name": "general" },
+            "messages": [one(10, "GuildMemberJoin"), one(11, "ChannelPinnedMessage"), one(12, "Call"),
+                one(13, "Default"), one(14, "Reply"), one(15, "20"), one(16, "18")]
+        });
+        let archive = read_export(&export).unwrap();
+        assert_eq!(archive.left_out, [("system messages", 4)].into());
+        let found: Vec<_> = archive
+            .messages
+            .iter()
+            .map(|one| match &one.event {
+                IncomingEvent::Message(m) => (m.id.to_string(), m.reply_to.is_some()),
+                other => panic!("{other:?}"),
+            })
+            .collect();
+        let expected = [("13", false), ("14", true), ("15", false)];
+        assert_eq!(found, expected.map(|(id, reply)| (id.to_owned(), reply)));
     }
 }

@@ -4,7 +4,7 @@
 use galatea_core::{Media, MediaKind};
 use serenity::all::{Attachment, Message, StickerFormatType, StickerItem};
 
-fn kind(mime: Option<&str>) -> MediaKind {
+pub(super) fn kind(mime: Option<&str>) -> MediaKind {
     match mime.and_then(|m| m.split('/').next()) {
         Some("image") => MediaKind::Image,
         Some("video") => MediaKind::Video,
@@ -43,25 +43,27 @@ fn stickers(message: &Message) -> impl Iterator<Item = &StickerItem> {
 pub(super) fn attachments(message: &Message) -> Vec<Media> {
     let forwarded = message.message_snapshots.iter().flat_map(|s| &s.attachments);
     let mut all: Vec<Media> = message.attachments.iter().chain(forwarded).map(file).collect();
-    for sticker in stickers(message) {
-        let (extension, mime) = match sticker.format_type {
-            StickerFormatType::Gif => ("gif", "image/gif"),
-            // Lottie is a vector animation, which models cannot read as an image.
-            StickerFormatType::Lottie => continue,
-            _ => ("png", "image/png"),
-        };
-        all.push(Media {
-            id: sticker.id.to_string(),
-            url: format!("https://media.discordapp.net/stickers/{}.{extension}", sticker.id),
-            title: sticker.name.clone(),
-            content_type: MediaKind::Image,
-            mime: Some(mime.to_owned()),
-            source: "Sticker".to_owned(),
-            description: format!("Sticker {}", sticker.name),
-            ..Media::default()
-        });
-    }
+    // Lottie is a vector animation, which models cannot read as an image.
+    let images = stickers(message).filter(|one| one.format_type != StickerFormatType::Lottie);
+    all.extend(images.map(|one| {
+        sticker(&one.id.to_string(), &one.name, one.format_type == StickerFormatType::Gif)
+    }));
     all
+}
+
+/// A sticker that is an image.
+pub(super) fn sticker(id: &str, name: &str, is_gif: bool) -> Media {
+    let extension = if is_gif { "gif" } else { "png" };
+    Media {
+        id: id.to_owned(),
+        url: format!("https://media.discordapp.net/stickers/{id}.{extension}"),
+        title: name.to_owned(),
+        content_type: MediaKind::Image,
+        mime: Some(format!("image/{extension}")),
+        source: "Sticker".to_owned(),
+        description: format!("Sticker {name}"),
+        ..Media::default()
+    }
 }
 
 /// Describes, in text, a poll, a Lottie sticker or the embeds of another application.

@@ -42,35 +42,60 @@ pub(super) fn world(chat: &Chat) -> WorldRef {
     world
 }
 
-/// The Room of a chat or of a topic in it. A topic has no name here, because only service messages
-/// contain it.
+/// What is known of a chat.
+#[derive(Debug, Clone)]
+pub(super) struct Known<'a> {
+    pub(super) id: i64,
+    pub(super) kind: ChannelType,
+    pub(super) name: Option<String>,
+    pub(super) user_name: Option<&'a str>,
+    /// Whether it is a supergroup with topics.
+    pub(super) is_forum: bool,
+}
+
+impl Known<'_> {
+    /// The Room of the chat or of a topic in it. A topic has no name here, because only service
+    /// messages contain it.
+    pub(super) fn room(self, thread: Option<i32>) -> RoomRef {
+        let mut metadata = Map::new();
+        if let Some(name) = self.user_name {
+            metadata.insert("username".into(), json!(name));
+        }
+        if self.kind != ChannelType::Dm {
+            // Every member of a group or channel reads all of its topics.
+            metadata.insert(OPEN.into(), Value::Bool(true));
+        }
+        let own = room_id(self.id, None);
+        let remote = room_id(self.id, thread);
+        if let Some(thread) = thread.filter(|_| remote != own) {
+            metadata.insert("threadId".into(), json!(thread.to_string()));
+            metadata.insert("isForumTopic".into(), Value::Bool(true));
+            metadata.insert("parentChatId".into(), json!(self.id.to_string()));
+            return RoomRef {
+                remote,
+                name: None,
+                kind: ChannelType::Thread,
+                parent: Some(own),
+                metadata,
+            };
+        }
+        if self.is_forum {
+            metadata.insert("isForum".into(), Value::Bool(true));
+        }
+        RoomRef { remote, name: self.name, kind: self.kind, parent: None, metadata }
+    }
+}
+
+/// The Room of a chat or of a topic in it.
 pub(super) fn room(chat: &Chat, thread: Option<i32>) -> RoomRef {
-    let mut metadata = Map::new();
-    if let Some(name) = chat.username() {
-        metadata.insert("username".into(), json!(name));
-    }
-    if !chat.is_private() {
-        // Every member of a group or channel reads all of its topics.
-        metadata.insert(OPEN.into(), Value::Bool(true));
-    }
-    let own = room_id(chat.id.0, None);
-    let remote = room_id(chat.id.0, thread);
-    if let Some(thread) = thread.filter(|_| remote != own) {
-        metadata.insert("threadId".into(), json!(thread.to_string()));
-        metadata.insert("isForumTopic".into(), Value::Bool(true));
-        metadata.insert("parentChatId".into(), json!(chat.id.0.to_string()));
-        return RoomRef {
-            remote,
-            name: None,
-            kind: ChannelType::Thread,
-            parent: Some(own),
-            metadata,
-        };
-    }
-    if is_forum(chat) {
-        metadata.insert("isForum".into(), Value::Bool(true));
-    }
-    RoomRef { remote, name: chat_name(chat), kind: kind(chat), parent: None, metadata }
+    let known = Known {
+        id: chat.id.0,
+        kind: kind(chat),
+        name: chat_name(chat),
+        user_name: chat.username(),
+        is_forum: is_forum(chat),
+    };
+    known.room(thread)
 }
 
 /// Converts a person or another bot to an Entity.

@@ -3,7 +3,6 @@
 
 mod connection;
 pub(crate) mod export;
-mod export_time;
 mod media;
 pub(crate) mod place;
 mod quote;

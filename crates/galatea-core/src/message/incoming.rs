@@ -1,6 +1,7 @@
 //! What a connector hands over.
 
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 
 use super::{Connection, EntityRef, RoomRef, WorldRef};
 use crate::{clock::Timestamp, command::Command, content::Content, ids::RemoteId};
@@ -123,6 +124,25 @@ impl Addressed {
     /// Whether the platform shows no sign that the message is for the agent.
     pub fn is_unaddressed(&self) -> bool {
         !self.mention && !self.reply
+    }
+}
+
+/// Messages of the past, read from a file that people export from a platform.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Archive {
+    /// In the file's order.
+    pub messages: Vec<Incoming>,
+    /// What cannot be read, each with its place and the reason.
+    pub skipped: Vec<String>,
+    /// What the connector does not store either when it receives it, such as service messages, and
+    /// how many of them there are.
+    pub left_out: BTreeMap<&'static str, usize>,
+}
+
+impl Archive {
+    /// Counts an entry that is not stored. `what` is a plural.
+    pub fn leave_out(&mut self, what: &'static str) {
+        *self.left_out.entry(what).or_default() += 1;
     }
 }
 

@@ -120,9 +120,9 @@ fn platform(file: &mut impl Read, path: &Path, first: &Line) -> Result<Format> {
         }
     };
     for platform in PLATFORMS {
-        if let Some((messages, skipped)) = (platform.read_export)(&value) {
+        if let Some(archive) = (platform.read_export)(&value) {
             let source = platform.source.clone();
-            return Ok(Format::Platform(Past { source, messages, skipped }));
+            return Ok(Format::Platform(Past { source, archive }));
         }
     }
     let cause = missing(first).unwrap_or_else(|| "its format is unknown".to_owned());

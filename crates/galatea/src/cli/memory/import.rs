@@ -3,11 +3,12 @@
 
 use clap::Args;
 use galatea_core::{
-    AgentIdentity, Clock, Incoming, IncomingEvent, RemoteId, Source, Store, SystemClock, Timestamp,
+    AgentIdentity, Archive, Clock, Incoming, IncomingEvent, RemoteId, Source, Store, SystemClock,
+    Timestamp,
 };
 use galatea_runtime::history::{History, STEP};
 use serde_json::json;
-use std::{path::PathBuf, process::ExitCode};
+use std::{collections::BTreeMap, path::PathBuf, process::ExitCode};
 
 use super::{
     format::{Format, recognise},
@@ -56,6 +57,8 @@ pub(super) struct Count {
     pub(super) links: usize,
     pub(super) new_links: usize,
     pub(super) skipped: Skipped,
+    /// What a platform's connector does not store either, such as service messages.
+    left_out: BTreeMap<&'static str, usize>,
 }
 
 impl Count {
@@ -64,6 +67,13 @@ impl Count {
     pub(super) fn refuse(&mut self, line: usize, cause: &str) {
         self.read = self.read.saturating_sub(1);
         self.skipped.line(line, cause);
+    }
+
+    /// How much was left out by what it is, for the summary.
+    fn left_out(&self) -> String {
+        let parts: Vec<String> =
+            self.left_out.iter().map(|(what, count)| format!("{what} ({count})")).collect();
+        if parts.is_empty() { String::new() } else { format!("; left out: {}", parts.join(", ")) }
     }
 }
 
@@ -91,7 +101,8 @@ impl Import {
                 ("log", Count { new, ..log.count })
             }
             Format::Platform(history) => {
-                let (Past { source, messages, .. }, count) = unique(history, now);
+                let Past { source, archive } = history;
+                let (messages, count) = unique(archive, now);
                 let total = messages.len();
                 let messages = messages.into_iter();
                 let new = self.store(store, identity, source, messages, total, &bar).await?;
@@ -105,11 +116,14 @@ impl Import {
                 json!({
                     "agent": name, "format": format, "read": count.read, "new": count.new,
                     "links": { "read": count.links, "new": count.new_links }, "stored": !self.dry_run,
-                    "skipped": count.skipped.json(),
+                    "skipped": count.skipped.json(), "leftOut": count.left_out,
                 }),
             );
         } else if self.dry_run {
-            context.output.say(format!("{} messages or memories can be read", count.read));
+            let left_out = count.left_out();
+            context
+                .output
+                .say(format!("{} messages or memories can be read{left_out}", count.read));
         } else {
             let known = count.read - count.new.min(count.read);
             let links = match count.links {
@@ -119,9 +133,11 @@ impl Import {
                 }
                 all => format!("; {all} links of accounts left out: --links restores them"),
             };
-            context
-                .output
-                .say(format!("{} imported, {known} were there already{links}", count.new));
+            context.output.say(format!(
+                "{} imported, {known} were there already{links}{}",
+                count.new,
+                count.left_out()
+            ));
         }
         count.skipped.failure(&self.file).map_or(Ok(ExitCode::SUCCESS), Err)
     }
@@ -161,11 +177,12 @@ impl Import {
 
 /// The messages with different ids and possible times. A message that comes again as it is counts as
 /// read; another one with the id of an earlier one is left out.
-fn unique(mut past: Past, now: Timestamp) -> (Past, Count) {
-    let mut count = Count::default();
-    past.skipped.drain(..).for_each(|what| count.skipped.add(&what));
+fn unique(archive: Archive, now: Timestamp) -> (Vec<Incoming>, Count) {
+    let Archive { mut messages, skipped, left_out } = archive;
+    let mut count = Count { left_out, ..Count::default() };
+    skipped.iter().for_each(|what| count.skipped.add(what));
     let mut seen = Seen::new();
-    past.messages.retain(|incoming| {
+    messages.retain(|incoming| {
         let IncomingEvent::Message(message) = &incoming.event else { return true };
         if let Err(cause) = past::moment::check(incoming.at, now) {
             count.skipped.add(&format!("message {}: {cause}", message.id));
@@ -173,7 +190,8 @@ fn unique(mut past: Past, now: Timestamp) -> (Past, Count) {
         }
         let room = &incoming.connection.room.remote;
         let author = incoming.connection.entity.as_ref().map(|entity| entity.remote.clone());
-        let content = (&message.content.text, incoming.at, author);
+        let files: Vec<_> = message.content.attachments.iter().map(|file| &file.title).collect();
+        let content = (&message.content.text, files, incoming.at, author);
         match seen.add((room.clone(), message.id.clone()), (), content) {
             Found::New => count.read += 1,
             Found::Same => {
@@ -188,7 +206,7 @@ fn unique(mut past: Past, now: Timestamp) -> (Past, Count) {
         }
         true
     });
-    (past, count)
+    (messages, count)
 }
 
 /// A bar on a terminal; nothing elsewhere.
@@ -228,22 +246,21 @@ mod tests {
     const NOW: Timestamp = Timestamp(1_800_000_000_000);
 
     /// Messages of Telegram's export: ids, times and texts.
-    fn telegram(messages: &[(i64, i64, &str)]) -> Past {
+    fn telegram(messages: &[(i64, i64, &str)]) -> Archive {
         let messages: Vec<Value> = messages
             .iter()
             .map(|(id, at, text)| json!({ "id": id, "type": "message", "date_unixtime": at.to_string(), "from_id": "user7", "text": text }))
             .collect();
         let export = json!({ "type": "personal_chat", "id": 7, "messages": messages });
-        let (messages, skipped) = galatea_telegram::read_export(&export).unwrap();
-        Past { source: galatea_core::Source::new("telegram"), messages, skipped }
+        galatea_telegram::read_export(&export).unwrap()
     }
 
     #[test]
     fn a_message_that_comes_twice_is_counted_and_another_of_its_id_named() {
         let (a, b, c) = (1_700_000_005, 1_700_000_006, 1_700_000_007);
         let export = telegram(&[(1, a, "ha"), (1, a, "ha"), (1, b, "ho"), (2, c, "hi")]);
-        let (past, count) = unique(export, NOW);
-        assert_eq!((past.messages.len(), count.read, count.skipped.count()), (2, 3, 1));
+        let (messages, count) = unique(export, NOW);
+        assert_eq!((messages.len(), count.read, count.skipped.count()), (2, 3, 1));
         let named = count.skipped.json()["first"][0].to_string();
         assert!(named.contains("export:7:1"), "{named}");
     }
@@ -252,11 +269,27 @@ mod tests {
     fn a_message_with_an_impossible_time_is_named() {
         let times = [1_700_000_000, 99_999_999_999_999, 1_700_000_000_000, 5, i64::MAX];
         let messages: Vec<_> = (1..).zip(times).map(|(id, at)| (id, at, "ha")).collect();
-        let (past, count) = unique(telegram(&messages), NOW);
-        assert_eq!((past.messages.len(), count.read, count.skipped.count()), (1, 1, 4));
+        let (messages, count) = unique(telegram(&messages), NOW);
+        assert_eq!((messages.len(), count.read, count.skipped.count()), (1, 1, 4));
         let named = count.skipped.json().to_string();
         for cause in ["export:7:2: its time is", "in the future", "another one", "before 1990"] {
             assert!(named.contains(cause), "{cause}: {named}");
         }
+    }
+
+    #[test]
+    fn what_is_left_out_is_counted_by_what_it_is() {
+        let messages = [
+            json!({ "id": 1, "type": "service" }),
+            json!({ "id": 2, "type": "service" }),
+            json!({ "id": 3, "type": "message", "text": "" }),
+        ];
+        let export = json!({ "type": "personal_chat", "id": 7, "messages": messages });
+        let (_, count) = unique(galatea_telegram::read_export(&export).unwrap(), NOW);
+        assert_eq!(
+            count.left_out(),
+            "; left out: messages without content (1), service messages (2)"
+        );
+        assert_eq!(Count::default().left_out(), "");
     }
 }
