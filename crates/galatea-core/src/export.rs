@@ -26,8 +26,11 @@ pub enum Record {
         format: String,
         /// Name of the agent that it was exported from.
         agent: String,
-        /// Date and time of the export, for people.
+        /// Date and time of the export (RFC 3339), for people.
         at: String,
+        /// Whether [`Self::End`] is its last line. Earlier versions wrote none.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        has_end: bool,
     },
     /// One World (server, workspace, group) of the agent.
     World(World),
@@ -46,4 +49,9 @@ pub enum Record {
     Memory(Box<Derived>),
     /// What answers to a person used on a day. An import leaves it out.
     Usage(UsageRow),
+    /// The last line: a file without it was cut off.
+    End {
+        /// The lines before it.
+        records: usize,
+    },
 }

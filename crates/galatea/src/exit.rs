@@ -42,6 +42,8 @@ enum Cause {
     /// On this machine: its disk, folders, sockets or processes. Neither credentials nor the
     /// network are the cause, and a restart may help.
     Machine,
+    /// In the command line.
+    Arguments,
     /// Where the error's kind says.
     Kind,
 }
@@ -56,15 +58,15 @@ fn cause(code: &str) -> Option<Cause> {
         | "GAL-DB-SYNC" | "GAL-DB-CORRUPT" | "GAL-DB-STATEMENT" | "GAL-FILE-EXISTS"
         | "GAL-FILE-READ" | "GAL-FILE-WRITE" | "GAL-MEMORY-WRITE" | "GAL-KNOW-CHILD"
         | "GAL-BIND" | "GAL-TERM-LISTEN" | "GAL-LOCAL-LIMIT" => Cause::Machine,
+        "GAL-MEMORY-DAY" | "GAL-USAGE-SINCE" | "GAL-CLI-USAGE" => Cause::Arguments,
         "GAL-DATA-NONE" | "GAL-DB-OK" | "GAL-DB-URL" | "GAL-DB-HOST" | "GAL-DB-PASSWORD"
         | "GAL-DB-MISSING" | "GAL-DB-RIGHTS" | "GAL-DB-TLS" | "GAL-DB-BUSY"
-        | "GAL-MEMORY-AGENT" | "GAL-MEMORY-ROOM" | "GAL-MEMORY-PERSON" | "GAL-MEMORY-DAY"
-        | "GAL-MEMORY-UNKNOWN" | "GAL-MEMORY-IMPORT" | "GAL-MEMORY-SKIPPED" | "GAL-KNOW-READ"
-        | "GAL-KNOW-SIZE" | "GAL-KNOW-UNKNOWN" | "GAL-KNOW-NAMED" | "GAL-KNOW-WHOSE"
-        | "GAL-LOCK" | "GAL-PORT" | "GAL-HOST" | "GAL-GAP" | "GAL-BUG" | "GAL-UNEXPECTED"
-        | "GAL-BREAKER" | "GAL-LIMIT" | "GAL-AGENT-TWICE" | "GAL-CLOCK" | "GAL-CLOCK-SKEW"
-        | "GAL-DOCTOR-CLOCK" | "GAL-FIX-ASK" | "GAL-OFFLINE-SCRIPT" | "GAL-PAIR-UNKNOWN"
-        | "GAL-USAGE-SINCE" | "GAL-CLI-USAGE" => Cause::Kind,
+        | "GAL-MEMORY-AGENT" | "GAL-MEMORY-ROOM" | "GAL-MEMORY-PERSON" | "GAL-MEMORY-UNKNOWN"
+        | "GAL-MEMORY-IMPORT" | "GAL-MEMORY-SKIPPED" | "GAL-KNOW-READ" | "GAL-KNOW-SIZE"
+        | "GAL-KNOW-UNKNOWN" | "GAL-KNOW-NAMED" | "GAL-KNOW-WHOSE" | "GAL-LOCK" | "GAL-PORT"
+        | "GAL-HOST" | "GAL-GAP" | "GAL-BUG" | "GAL-UNEXPECTED" | "GAL-BREAKER" | "GAL-LIMIT"
+        | "GAL-AGENT-TWICE" | "GAL-CLOCK" | "GAL-CLOCK-SKEW" | "GAL-DOCTOR-CLOCK"
+        | "GAL-FIX-ASK" | "GAL-OFFLINE-SCRIPT" | "GAL-PAIR-UNKNOWN" => Cause::Kind,
         _ => by_area(code.split('-').nth(1)?)?,
     })
 }
@@ -85,6 +87,7 @@ impl Exit {
         match error.code().and_then(cause) {
             Some(Cause::Configuration) => return Self::Configuration,
             Some(Cause::Taken) => return Self::Conflict,
+            Some(Cause::Arguments) => return Self::Usage,
             Some(Cause::Machine)
                 if matches!(
                     error.kind(),

@@ -4,9 +4,10 @@
 use base64::{Engine as _, prelude::BASE64_STANDARD};
 use galatea_core::{
     Content, Derived, EntityId, Error, Media, MediaKind, Memory, MemoryId, MemoryKind,
-    Relationship, Result, RoomId, Store, Turn,
+    Relationship, Result, RoomId, Store, Timestamp, Turn,
     export::{FORMAT, Record},
     store::{Day, MemoryQuery},
+    zone::{Local, Zone},
 };
 use serde_json::{Map, Value, json};
 use std::{collections::HashMap, time::Duration};
@@ -82,12 +83,12 @@ impl Export {
 async fn collect(store: &dyn Store, turn: &Turn<'_>, most: usize) -> Result<Export> {
     let agent = turn.agent.identity.id();
     let person = turn.message.entity_id;
-    let at = turn.agent.zone.local(turn.now());
     let mut head = Lines::of(most);
     head.add(&Record::Export {
         format: FORMAT.to_owned(),
         agent: turn.agent.character.name.clone(),
-        at: format!("{} {}", at.long_date(), at.clock()),
+        at: utc(turn.now()),
+        has_end: false,
     })?;
     for entity in store.entities(&[person]).await? {
         head.add(&Record::Entity(entity))?;
@@ -136,6 +137,13 @@ async fn collect(store: &dyn Store, turn: &Turn<'_>, most: usize) -> Result<Expo
         written,
         linked: !linked.is_empty(),
     })
+}
+
+/// RFC 3339 in seconds and UTC.
+fn utc(at: Timestamp) -> String {
+    let Local { year, month, day, hour, minute, .. } = Zone::default().local(at);
+    let second = at.0.div_euclid(1000).rem_euclid(60);
+    format!("{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}Z")
 }
 
 /// A relationship as the person may see it: the tags of Rooms that they take part in. None if it

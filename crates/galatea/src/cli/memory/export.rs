@@ -1,10 +1,13 @@
 //! `memory export`: memories with their Worlds, rooms, people and relationships, as JSON lines.
 
-use galatea_core::{Clock, Entity, Error, ErrorKind, MemoryId, Store, SystemClock, Timestamp};
+mod file;
+
+use galatea_core::{
+    Clock, Entity, Error, MemoryId, Room, RoomId, Store, SystemClock, Timestamp, WorldId,
+};
 use serde_json::json;
 use std::{
     collections::{BTreeMap, HashSet},
-    fs::File,
     io::{self, BufWriter, Write},
     path::Path,
     process::ExitCode,
@@ -14,7 +17,13 @@ use super::{
     record::{FORMAT, Record},
     select::{Selection, Which, rooms},
 };
-use crate::{cli::audit::utc, context::Context, failure::Result, files, output::Output};
+use crate::{
+    cli::audit::utc,
+    context::Context,
+    failure::{Failure, Result},
+    output::Output,
+};
+use file::{NewFile, unwritable};
 
 /// Memories read at once.
 const PAGE: u32 = 1_000;
@@ -27,30 +36,36 @@ pub(super) async fn export(
     context: &Context,
 ) -> Result<ExitCode> {
     let selection = which.select(store).await?;
-    let mut out: Box<dyn Write> = match output {
-        Some(path) => Box::new(BufWriter::new(private(path)?)),
-        None => Box::new(BufWriter::new(io::stdout().lock())),
-    };
     let at = utc(SystemClock.now());
-    let head = Record::Export { format: FORMAT.to_owned(), agent: selection.name.clone(), at };
-    let mut lines = Lines { out: &mut *out, place: output, count: 0, closed: false };
-    let written = match write(store, which, &selection, &head, &mut lines).await {
-        // A closed pipe (`| head`) is not an error.
-        Err(_) if lines.closed => return Ok(ExitCode::SUCCESS),
-        written => written?,
+    let agent = selection.name.clone();
+    let head = Record::Export { format: FORMAT.to_owned(), agent, at, has_end: true };
+    let Some(path) = output else {
+        // Without a file, standard output has the export itself.
+        let mut out = BufWriter::new(io::stdout().lock());
+        let mut lines = Lines::to(&mut out, None);
+        return match write(store, which, &selection, &head, &mut lines).await {
+            // A closed pipe (`| head`) is not an error.
+            Err(_) if lines.closed => Ok(ExitCode::SUCCESS),
+            written => written.map(|_| ExitCode::SUCCESS),
+        };
+    };
+    let mut file = NewFile::create(path)?;
+    let mut lines = Lines::to(&mut file, Some(path));
+    let written = tokio::select! {
+        written = write(store, which, &selection, &head, &mut lines) => written?,
+        // The unfinished file is removed.
+        Ok(()) = tokio::signal::ctrl_c() => return Err(Failure::interrupted()),
     };
     let records = lines.count;
-    // Without a file, standard output has the export itself.
-    if let Some(path) = output {
-        if json {
-            let file = path.display().to_string();
-            let summary = json!({
-                "agent": selection.name, "file": file, "memories": written, "records": records,
-            });
-            context.output.json("galatea.memory.export/1", summary);
-        } else {
-            context.output.say(format!("{written} memories written to {}", path.display()));
-        }
+    file.keep()?;
+    if json {
+        let file = path.display().to_string();
+        let summary = json!({
+            "agent": selection.name, "file": file, "memories": written, "records": records,
+        });
+        context.output.json("galatea.memory.export/1", summary);
+    } else {
+        context.output.say(format!("{written} memories written to {}", path.display()));
     }
     Ok(ExitCode::SUCCESS)
 }
@@ -64,8 +79,9 @@ async fn write(
     lines: &mut Lines<'_>,
 ) -> Result<usize> {
     lines.write(head)?;
-    let ids = selected_ids(store, selection, which.limit).await?;
-    people_and_places(store, selection, lines).await?;
+    let (ids, inhabited) = selected(store, selection, which.limit).await?;
+    let only = which.is_narrow().then_some(&inhabited);
+    people_and_places(store, selection, only, lines).await?;
     let before = lines.count;
     // Oldest first: what a memory was made from stands before it.
     for some in ids.rchunks(PAGE as usize) {
@@ -77,18 +93,20 @@ async fn write(
             lines.write(&Record::Memory(Box::new(derived)))?;
         }
     }
+    let memories = lines.count - before;
+    lines.write(&Record::End { records: lines.count })?;
     lines.flush()?;
-    Ok(lines.count - before)
+    Ok(memories)
 }
 
-/// Ids of what is selected, the newest first.
-async fn selected_ids(
+/// Ids of what is selected, the newest first, and the Rooms of these.
+async fn selected(
     store: &dyn Store,
     selection: &Selection,
     limit: Option<u32>,
-) -> Result<Vec<MemoryId>> {
+) -> Result<(Vec<MemoryId>, HashSet<RoomId>)> {
     let most = limit.map_or(usize::MAX, |limit| limit as usize);
-    let mut ids = Vec::new();
+    let (mut ids, mut inhabited) = (Vec::new(), HashSet::new());
     let mut seen: HashSet<MemoryId> = HashSet::new();
     let mut query = selection.query(PAGE);
     loop {
@@ -99,8 +117,9 @@ async fn selected_ids(
         for memory in page {
             if seen.insert(memory.id) {
                 new += 1;
-                if !selection.excludes(memory.entity_id) {
+                if !selection.excludes(memory.entity_id) && ids.len() < most {
                     ids.push(memory.id);
+                    inhabited.insert(memory.room_id);
                 }
             }
         }
@@ -111,22 +130,32 @@ async fn selected_ids(
             query.limit = query.limit.saturating_mul(2);
         }
     }
-    ids.truncate(most);
-    Ok(ids)
+    Ok((ids, inhabited))
 }
 
+/// Writes Worlds, Rooms and people. A selection has those of its memories only (`only`): others have
+/// the names of people who are no part of it.
 async fn people_and_places(
     store: &dyn Store,
     selection: &Selection,
+    only: Option<&HashSet<RoomId>>,
     lines: &mut Lines<'_>,
 ) -> Result<()> {
+    let mut rooms = rooms(store, selection.agent).await?;
+    if let Some(inhabited) = only {
+        let wanted = with_parents(&rooms, inhabited);
+        rooms.retain(|room| wanted.contains(&room.id));
+    }
+    let inside: HashSet<WorldId> = rooms.iter().map(|room| room.world_id).collect();
     for world in store.worlds(selection.agent).await? {
-        lines.write(&Record::World(world))?;
+        if only.is_none() || inside.contains(&world.id) {
+            lines.write(&Record::World(world))?;
+        }
     }
     let mut people: BTreeMap<_, Entity> = BTreeMap::new();
-    for room in rooms(store, selection.agent).await? {
-        let wanted = selection.room.is_none_or(|only| only == room.id);
-        if wanted {
+    for room in rooms {
+        // Of a parent, only that it is one.
+        if only.is_none_or(|inhabited| inhabited.contains(&room.id)) {
             let inside = store.entities_in_room(room.id).await?;
             people.extend(
                 inside
@@ -134,8 +163,8 @@ async fn people_and_places(
                     .filter(|entity| !selection.excludes(entity.id))
                     .map(|entity| (entity.id, entity)),
             );
-            lines.write(&Record::Room(room))?;
         }
+        lines.write(&Record::Room(room))?;
     }
     let mut ties = HashSet::new();
     for link in store.links(selection.agent).await? {
@@ -155,6 +184,20 @@ async fn people_and_places(
     Ok(())
 }
 
+/// These Rooms, and those of which they are threads or topics.
+fn with_parents(rooms: &[Room], wanted: &HashSet<RoomId>) -> HashSet<RoomId> {
+    let parents: BTreeMap<RoomId, RoomId> =
+        rooms.iter().filter_map(|room| Some((room.id, room.parent_id?))).collect();
+    let mut all = HashSet::new();
+    for room in wanted {
+        let mut next = Some(room);
+        while let Some(room) = next.filter(|room| all.insert(**room)) {
+            next = parents.get(room);
+        }
+    }
+    all
+}
+
 struct Lines<'a> {
     out: &'a mut dyn Write,
     place: Option<&'a Path>,
@@ -163,7 +206,11 @@ struct Lines<'a> {
     closed: bool,
 }
 
-impl Lines<'_> {
+impl<'a> Lines<'a> {
+    fn to(out: &'a mut dyn Write, place: Option<&'a Path>) -> Self {
+        Self { out, place, count: 0, closed: false }
+    }
+
     fn write(&mut self, record: &Record) -> Result<()> {
         let line = serde_json::to_string(record)
             .map_err(|e| Error::unexpected("a memory cannot be written as JSON").with_source(e))?;
@@ -187,44 +234,30 @@ impl Lines<'_> {
     }
 }
 
-/// A new file that only the user can read: it contains what people said in private.
-fn private(path: &Path) -> Result<File> {
-    let mut options = File::options();
-    options.write(true).create_new(true);
-    #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    Ok(options.open(path).map_err(|e| unwritable(path, &e))?)
-}
-
-fn unwritable(path: &Path, error: &io::Error) -> Error {
-    let (kind, fix) = if error.kind() == io::ErrorKind::AlreadyExists {
-        (ErrorKind::Conflict, "give the name of a file that does not exist yet".to_owned())
-    } else {
-        let rights = "make the folder writable for this user";
-        (ErrorKind::Unavailable, files::remedy(error, rights, "name a file"))
-    };
-    Error::new(kind, "the export cannot be written")
-        .with_code("GAL-MEMORY-WRITE")
-        .with("where", path.display())
-        .with("cause", error)
-        .with_fix(fix)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::exit::Exit;
+    use galatea_core::{Account, AgentId, ChannelType, RemoteId, Source};
 
     #[test]
-    fn what_cannot_be_written_has_its_code_and_fix() {
-        for (kind, right, wrong) in files::CAUSES {
-            let error = unwritable(Path::new("a.jsonl"), &kind.into());
-            let fix = error.fix().unwrap();
-            assert!(fix.contains(right) && !fix.contains(wrong), "{kind:?}: {fix}");
-            assert_eq!(Exit::of(&error), Exit::Failure, "{kind:?}");
-        }
-        let error = unwritable(Path::new("a.jsonl"), &io::ErrorKind::AlreadyExists.into());
-        assert_eq!(Exit::of(&error), Exit::Conflict);
-        assert!(error.fix().unwrap().contains("does not exist yet"));
+    fn the_parents_of_a_room_belong_to_it() {
+        let ids: Vec<RoomId> = (0..5).map(|_| RoomId::fresh()).collect();
+        let room = |n: usize, parent: Option<usize>| Room {
+            id: ids[n],
+            agent_id: AgentId::fresh(),
+            world_id: WorldId::fresh(),
+            parent_id: parent.map(|parent| ids[parent]),
+            source: Source::new("telegram"),
+            account: Account("1".into()),
+            remote: RemoteId::new(n),
+            kind: ChannelType::Group,
+            name: String::new(),
+            metadata: serde_json::Map::new(),
+        };
+        // The last two name each other.
+        let rooms =
+            [room(0, None), room(1, Some(0)), room(2, Some(1)), room(3, Some(4)), room(4, Some(3))];
+        let of = |n: usize| with_parents(&rooms, &[ids[n]].into()).len();
+        assert_eq!([of(0), of(1), of(2), of(3)], [1, 2, 3, 2]);
     }
 }

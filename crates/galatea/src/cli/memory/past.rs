@@ -3,6 +3,7 @@
 
 pub(super) mod batch;
 pub(super) mod elizaos;
+mod ending;
 pub(super) mod galatea;
 pub(super) mod log;
 pub(super) mod moment;

@@ -95,6 +95,13 @@ impl Selection {
 }
 
 impl Which {
+    /// Whether it leaves out memories of the agent.
+    pub(crate) fn is_narrow(&self) -> bool {
+        let Self { agent: _, kinds, room, person, since, until, limit } = self;
+        let given = [room, person, since, until].into_iter().any(Option::is_some);
+        given || !kinds.is_empty() || limit.is_some()
+    }
+
     /// Looks names up.
     ///
     /// # Errors

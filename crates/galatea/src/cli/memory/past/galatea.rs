@@ -18,6 +18,7 @@ use super::{
         select::clipped,
     },
     batch::{Batch, Derivation},
+    ending::Ending,
     moment::check_stored,
     others::Others,
     writer::Writer,
@@ -42,7 +43,9 @@ pub(in super::super) async fn import(
     let mut links = Vec::new();
     let mut seen = Seen::new();
     let now = SystemClock.now();
+    let mut ending = Ending::default();
     for (number, line) in lines(path) {
+        ending.count();
         let read = line.and_then(|line| {
             let record = record(&line)?;
             check(&record, now)?;
@@ -61,7 +64,7 @@ pub(in super::super) async fn import(
             continue;
         }
         match record {
-            Record::Export { format, .. } if format == FORMAT => {}
+            Record::Export { format, has_end, .. } if format == FORMAT => ending.begin(has_end),
             Record::Export { format, .. } => {
                 let format = clipped(&one_line(&format), LONGEST);
                 let cause = format!("it has the format {format}, and this version reads {FORMAT}");
@@ -81,11 +84,19 @@ pub(in super::super) async fn import(
                 count.read += 1;
             }
             Record::Link(link) => links.push(link),
+            Record::End { records } => {
+                if let Err(cause) = ending.end(records) {
+                    count.skipped.line(number, &cause);
+                }
+            }
             other => writer.batch.connection(agent, other),
         }
         if writer.advance(&mut count).await? {
             bar.show(number, total);
         }
+    }
+    if let Err(cause) = ending.check() {
+        count.skipped.line(total, &cause);
     }
     writer.end(&mut count).await?;
     others.check(path, agent, &count)?;
@@ -126,7 +137,11 @@ fn owner(record: &Record) -> Option<AgentId> {
         Record::Entity(entity) => Some(entity.agent_id),
         Record::Relationship(tie) => Some(tie.agent_id),
         Record::Memory(row) => Some(row.memory.agent_id),
-        Record::Export { .. } | Record::Linked(_) | Record::Link(_) | Record::Usage(_) => None,
+        Record::Export { .. }
+        | Record::Linked(_)
+        | Record::Link(_)
+        | Record::Usage(_)
+        | Record::End { .. } => None,
     }
 }
 
@@ -184,7 +199,8 @@ impl Batch {
             | Record::Memory(_)
             | Record::Linked(_)
             | Record::Link(_)
-            | Record::Usage(_) => {}
+            | Record::Usage(_)
+            | Record::End { .. } => {}
         }
     }
 }

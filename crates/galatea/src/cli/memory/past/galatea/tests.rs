@@ -103,3 +103,33 @@ async fn a_long_name_of_a_format_is_shown_in_part() {
     let text = format!("{failure:?}");
     assert!(text.contains("xxx…") && text.len() < 10_000, "{}", text.len());
 }
+
+/// What an import of these lines names as left out.
+async fn named(lines: &[Value]) -> (usize, String) {
+    let lines: Vec<String> = lines.iter().map(Value::to_string).collect();
+    let (stored, count) = imported(&lines, &[]).await.unwrap();
+    (stored, count.skipped.json()["first"].to_string())
+}
+
+#[tokio::test]
+async fn an_export_without_its_end_was_cut_off() {
+    let head = || json!({ "record": "export", "format": FORMAT, "agent": "Eliza", "at": "", "has_end": true });
+    let row = |n: usize| serde_json::from_str::<Value>(&memory(n, "messages", json!({}))).unwrap();
+    let end = |records: usize| json!({ "record": "end", "records": records });
+    let older = json!({ "record": "export", "format": FORMAT, "agent": "Eliza", "at": "" });
+    for (lines, stored, expected) in [
+        (vec![head(), row(10), row(11), end(3)], 2, "[]"),
+        (vec![head(), row(10), row(11)], 2, "line 4: the export ends here"),
+        (
+            vec![head(), row(10), end(3)],
+            1,
+            "line 4: the export had 3 lines before this one, of which 1",
+        ),
+        (vec![older, row(10)], 1, "[]"),
+        (vec![head(), row(10), end(2), head(), row(11), end(2)], 2, "[]"),
+    ] {
+        let (found, names) = named(&lines).await;
+        assert_eq!(found, stored, "what is whole is stored");
+        assert!(names.contains(expected), "{names}");
+    }
+}
