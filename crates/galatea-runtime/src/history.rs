@@ -3,8 +3,8 @@
 
 use galatea_core::{
     Account, AgentIdentity, Clock, ConnectorInfo, Incoming, IncomingEvent, Memory, MemoryId,
-    RemoteId, Result, Source, Store, kill_point,
-    store::{Ingest, RoomChange},
+    RemoteId, Result, Room, Source, Store, kill_point,
+    store::{ConnectionChange, Ingest, RoomChange},
 };
 use std::collections::{HashMap, hash_map::Entry};
 
@@ -21,6 +21,17 @@ pub struct History<'a> {
     store: &'a dyn Store,
     directory: Directory,
     info: ConnectorInfo,
+    /// The Room into which all messages go, if it is not the one that they name.
+    room: Option<Room>,
+}
+
+/// What became of messages.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Stored {
+    /// How many were new.
+    pub new: usize,
+    /// How many were stored already, with another text. They were left as they are.
+    pub differing: usize,
 }
 
 impl<'a> History<'a> {
@@ -39,19 +50,28 @@ impl<'a> History<'a> {
         let (directory, account) =
             Directory::of_past(store, identity, &source, own, clock.now()).await?;
         let account = account.unwrap_or_else(|| Account("default".to_owned()));
-        Ok(Self { store, directory, info: past::info(source, account) })
+        Ok(Self { store, directory, info: past::info(source, account), room: None })
     }
 
-    /// Stores at most [`STEP`] messages in one commit; how many were new. What is stored already is
-    /// left as it is, so an import that was interrupted can be repeated.
+    /// All messages go into this Room, if there is one, whatever place they name.
+    #[must_use]
+    pub fn within(self, room: Option<Room>) -> Self {
+        Self { room, ..self }
+    }
+
+    /// Stores at most [`STEP`] messages in one commit. What is stored already is left as it is, so an
+    /// import that was interrupted can be repeated.
     ///
     /// # Errors
     /// Those of the store.
-    pub async fn store(&self, messages: &[Incoming]) -> Result<usize> {
+    pub async fn store(&self, messages: &[Incoming]) -> Result<Stored> {
         let mut ingest = Ingest::default();
         let older = self.older(messages).await?;
         for incoming in messages {
-            let (change, memory) = past::convert(&self.directory, &self.info, incoming);
+            let (mut change, mut memory) = past::convert(&self.directory, &self.info, incoming);
+            if let Some(room) = &self.room {
+                move_into(room, &mut change, memory.as_mut());
+            }
             ingest.connections.extend(change);
             // The same message under the id of an earlier version.
             let is_same = |memory: &Memory| {
@@ -62,14 +82,23 @@ impl<'a> History<'a> {
             ingest.memories.extend(memory.filter(|memory| !is_same(memory)));
         }
         let ids: Vec<MemoryId> = ingest.memories.iter().map(|memory| memory.id).collect();
-        let known = self.store.derived(self.directory.identity.id(), &ids).await?.len();
+        let known = self.store.derived(self.directory.identity.id(), &ids).await?;
+        let texts: HashMap<MemoryId, &str> =
+            known.iter().map(|row| (row.memory.id, row.memory.content.text.as_str())).collect();
+        let differs = |memory: &&Memory| {
+            texts.get(&memory.id).is_some_and(|text| *text != memory.content.text)
+        };
+        let stored = Stored {
+            new: ids.len().saturating_sub(known.len()),
+            differing: ingest.memories.iter().filter(differs).count(),
+        };
         let rows = fingerprints(&ingest.connections);
         self.keep_names(&mut ingest.connections.rooms).await?;
         kill_point("import.before");
         self.store.ingest(ingest).await?;
         kill_point("import.after");
         self.directory.committed(rows);
-        Ok(ids.len().saturating_sub(known))
+        Ok(stored)
     }
 
     /// Leaves known Rooms the names that they have, which may be newer than the file.
@@ -104,5 +133,16 @@ impl<'a> History<'a> {
         let IncomingEvent::Message(message) = &incoming.event else { return None };
         let id = message.legacy_id.as_ref()?;
         Some(self.directory.accounts.memory(&self.info, id.as_str()))
+    }
+}
+
+/// Moves a message and its speaker into a Room that is stored already.
+fn move_into(room: &Room, change: &mut ConnectionChange, memory: Option<&mut Memory>) {
+    change.worlds.clear();
+    change.rooms.clear();
+    change.participants.iter_mut().for_each(|(_, at)| *at = room.id);
+    if let Some(memory) = memory {
+        memory.room_id = room.id;
+        memory.world_id = Some(room.world_id);
     }
 }

@@ -22,6 +22,7 @@ mod fallback;
 mod faults;
 mod forgotten;
 mod hostile_documents;
+mod imported;
 mod init;
 mod kills;
 mod knowledge;

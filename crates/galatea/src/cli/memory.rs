@@ -10,6 +10,7 @@ mod input;
 mod lines;
 mod list;
 mod past;
+mod place;
 mod record;
 mod remove;
 mod search;
@@ -102,9 +103,9 @@ enum Verb {
     /// The format is recognised. A chat log has one JSON object a line: `time` (RFC 3339 or Unix
     /// milliseconds), `speaker`, `text` and, if there is one, `id`. Stop galatea first, or answers
     /// may miss what is being imported. An import that was interrupted is repeated: what is stored
-    /// is not stored twice.
+    /// stays as it is, and the summary counts texts that differ from it.
     #[command(
-        before_help = "Examples:\n  galatea memory import eliza.jsonl\n  galatea memory import result.json --own 123456789\n  galatea memory import talk.jsonl --room \"book club\""
+        before_help = "Examples:\n  galatea memory import eliza.jsonl\n  galatea memory import result.json --own 123456789\n  galatea memory import talk.jsonl --room \"book club\"\n  gunzip -c eliza.sql.gz | galatea memory import -"
     )]
     Import(import::Import),
 }

@@ -6,7 +6,7 @@ use galatea_core::{
     AgentIdentity, Archive, Clock, Incoming, IncomingEvent, RemoteId, Source, Store, SystemClock,
     Timestamp,
 };
-use galatea_runtime::history::{History, STEP};
+use galatea_runtime::history::{History, STEP, Stored};
 use serde_json::json;
 use std::{collections::BTreeMap, path::PathBuf, process::ExitCode};
 
@@ -18,11 +18,17 @@ use super::{
         self,
         log::{Log, SOURCE},
     },
+    place::Place,
     seen::{Found, Seen},
     select,
     skipped::Skipped,
 };
-use crate::{cli::flags::Json, connectors::Past, context::Context, failure::Result};
+use crate::{
+    cli::flags::Json,
+    connectors::Past,
+    context::Context,
+    failure::{Failure, Result},
+};
 
 /// What to read.
 #[derive(Debug, Clone, Args)]
@@ -32,8 +38,10 @@ pub(crate) struct Import {
     /// The agent; needed if several have run here
     #[arg(long, value_name = "NAME")]
     agent: Option<String>,
-    /// Name of the room of a chat log; its file's name when unset
-    #[arg(long, value_name = "NAME")]
+    /// The room of a chat log: the id or name of one that exists, or a name for a new one; its file's
+    /// name when unset
+    // Telegram's ids of groups begin with a hyphen.
+    #[arg(long, value_name = "ROOM", allow_hyphen_values = true)]
     room: Option<String>,
     /// What the agent itself is called in the file, or its platform id there; repeatable
     #[arg(long = "own", value_name = "NAME", allow_hyphen_values = true)]
@@ -53,6 +61,8 @@ pub(crate) struct Import {
 pub(super) struct Count {
     pub(super) read: usize,
     pub(super) new: usize,
+    /// How many were stored already, with another text.
+    pub(super) differing: usize,
     /// The same of links of accounts.
     pub(super) links: usize,
     pub(super) new_links: usize,
@@ -67,6 +77,28 @@ impl Count {
     pub(super) fn refuse(&mut self, line: usize, cause: &str) {
         self.read = self.read.saturating_sub(1);
         self.skipped.line(line, cause);
+    }
+
+    /// Adds what became of the messages.
+    fn with(self, stored: Stored) -> Self {
+        Self { new: stored.new, differing: stored.differing, ..self }
+    }
+
+    /// What was done, in a line. `links` tells whether links of accounts were wanted.
+    fn summary(&self, links: bool) -> String {
+        let known = self.read - self.new.min(self.read);
+        let differing = match self.differing {
+            0 => String::new(),
+            1 => "; 1 differs from what is stored and was left as it is".to_owned(),
+            some => format!("; {some} differ from what is stored and were left as they are"),
+        };
+        let links = match self.links {
+            0 => String::new(),
+            all if links => format!("; {} of {all} links of accounts are new", self.new_links),
+            all => format!("; {all} links of accounts left out: --links restores them"),
+        };
+        let left_out = self.left_out();
+        format!("{} imported, {known} were there already{differing}{links}{left_out}", self.new)
     }
 
     /// How much was left out by what it is, for the summary.
@@ -85,7 +117,10 @@ impl Import {
         let bar = Bar::new(context, self.json.json);
         let now = SystemClock.now();
         let file = Input::open(&self.file)?;
-        let (format, count) = match recognise(&file)? {
+        let format = recognise(&file)?;
+        self.check(&format)?;
+        let mut note = None;
+        let (format, count) = match format {
             Format::Galatea => {
                 ("galatea", past::galatea::import(store, agent, &file, self, &bar).await?)
             }
@@ -94,19 +129,22 @@ impl Import {
             }
             Format::Log => {
                 let own: Vec<String> = self.own.iter().cloned().chain([name.clone()]).collect();
-                let room = self.room_name(&file);
+                let place = Place::of(store, agent, self.room.as_deref(), &file).await?;
+                note = place.note();
                 let total = last(lines(&file));
-                let mut log = Log::of(lines(&file), room, own, now);
-                let new = self.store(store, identity, SOURCE, &mut log, total, &bar).await?;
-                ("log", Count { new, ..log.count })
+                let mut log = Log::of(lines(&file), place.name, own, now);
+                let history = self.history(store, identity, SOURCE).await?.within(place.room);
+                let stored = self.store(&history, &mut log, total, &bar).await?;
+                ("log", log.count.with(stored))
             }
             Format::Platform(history) => {
                 let Past { source, archive } = history;
                 let (messages, count) = unique(archive, now);
                 let total = messages.len();
                 let messages = messages.into_iter();
-                let new = self.store(store, identity, source, messages, total, &bar).await?;
-                ("platform", Count { new, ..count })
+                let history = self.history(store, identity, source).await?;
+                let stored = self.store(&history, messages, total, &bar).await?;
+                ("platform", count.with(stored))
             }
         };
         bar.end();
@@ -114,7 +152,10 @@ impl Import {
             context.output.json(
                 "galatea.memory.import/1",
                 json!({
-                    "agent": name, "format": format, "read": count.read, "new": count.new,
+                    "agent": name, "format": format, "read": count.read,
+                    // Without storing it, what is new is unknown.
+                    "new": (!self.dry_run).then_some(count.new),
+                    "differing": (!self.dry_run).then_some(count.differing),
                     "links": { "read": count.links, "new": count.new_links }, "stored": !self.dry_run,
                     "skipped": count.skipped.json(), "leftOut": count.left_out,
                 }),
@@ -125,50 +166,65 @@ impl Import {
                 .output
                 .say(format!("{} messages or memories can be read{left_out}", count.read));
         } else {
-            let known = count.read - count.new.min(count.read);
-            let links = match count.links {
-                0 => String::new(),
-                all if self.links => {
-                    format!("; {} of {all} links of accounts are new", count.new_links)
-                }
-                all => format!("; {all} links of accounts left out: --links restores them"),
-            };
-            context.output.say(format!(
-                "{} imported, {known} were there already{links}{}",
-                count.new,
-                count.left_out()
-            ));
+            context.output.say(count.summary(self.links));
         }
+        note.into_iter().for_each(|note| context.output.say(note));
         count.skipped.failure(&self.file).map_or(Ok(ExitCode::SUCCESS), Err)
     }
 
-    fn room_name(&self, file: &Input) -> String {
-        self.room.clone().or_else(|| file.stem()).unwrap_or_else(|| "import".to_owned())
+    /// Refuses options that mean nothing for a file of this format.
+    fn check(&self, format: &Format) -> Result<()> {
+        let refused = match format {
+            Format::Galatea => self.room.as_ref().map(|_| "--room"),
+            Format::Log => self.links.then_some("--links"),
+            Format::ElizaOs | Format::Platform(_) => {
+                self.room.as_ref().map(|_| "--room").or(self.links.then_some("--links"))
+            }
+        };
+        let Some(option) = refused else { return Ok(()) };
+        let only = match option {
+            "--room" => "a chat log, which names no room; any other file names its rooms itself",
+            _ => "an export of `galatea memory export`; no other file has links of accounts",
+        };
+        Err(Failure::usage(
+            format!("{option} cannot be used with this file"),
+            format!("leave {option} out: it is for {only}"),
+        ))
     }
 
-    /// Reads messages, of which there are about `total`, and stores them; how many were new.
-    async fn store(
+    /// For messages of this platform.
+    async fn history<'a>(
         &self,
-        store: &dyn Store,
+        store: &'a dyn Store,
         identity: AgentIdentity,
         source: Source,
+    ) -> Result<History<'a>> {
+        let own: Vec<RemoteId> = self.own.iter().map(RemoteId::new).collect();
+        Ok(History::of(store, identity, source, &own, &SystemClock).await?)
+    }
+
+    /// Reads messages, of which there are about `total`, and stores them.
+    async fn store(
+        &self,
+        history: &History<'_>,
         mut messages: impl Iterator<Item = Incoming>,
         total: usize,
         bar: &Bar,
-    ) -> Result<usize> {
+    ) -> Result<Stored> {
+        let mut all = Stored::default();
         if self.dry_run {
             messages.for_each(drop);
-            return Ok(0);
+            return Ok(all);
         }
-        let own: Vec<RemoteId> = self.own.iter().map(RemoteId::new).collect();
-        let history = History::of(store, identity, source, &own, &SystemClock).await?;
-        let (mut new, mut done) = (0, 0);
+        let mut done = 0;
         loop {
             let some: Vec<Incoming> = messages.by_ref().take(STEP).collect();
             if some.is_empty() {
-                return Ok(new);
+                return Ok(all);
             }
-            new += history.store(&some).await?;
+            let stored = history.store(&some).await?;
+            all.new += stored.new;
+            all.differing += stored.differing;
             done += some.len();
             bar.show(done, total);
         }

@@ -1,6 +1,6 @@
 //! `memory rm`: removes memories. The store removes with them what was made from them alone.
 
-use galatea_core::{Store, visible::one_line};
+use galatea_core::{Derived, Store, visible::one_line};
 use serde_json::json;
 use std::process::ExitCode;
 
@@ -18,9 +18,13 @@ pub(super) async fn remove(
     json: bool,
     context: &Context,
 ) -> Result<ExitCode> {
-    let mut found = Vec::new();
+    let mut found: Vec<(Derived, Vec<Derived>)> = Vec::new();
     for id in asked {
-        found.push(show::find(store, id).await?);
+        let one = show::find(store, id).await?;
+        // Two of the beginnings may be those of one id.
+        if !found.iter().any(|(derived, _)| derived.memory.id == one.0.memory.id) {
+            found.push(one);
+        }
     }
     if !consent.dry_run && !consent.yes {
         if !context.may_ask() {

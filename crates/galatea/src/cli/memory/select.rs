@@ -162,28 +162,35 @@ pub(crate) async fn rooms(store: &dyn Store, agent: AgentId) -> Result<Vec<Room>
 }
 
 fn room(rooms: &[Room], asked: &str) -> Result<RoomId> {
-    let named = |room: &&Room| {
+    named(rooms, asked)?.map(|room| room.id).ok_or_else(|| {
+        Error::not_found("the agent knows no such room")
+            .with_code("GAL-MEMORY-ROOM")
+            .with("asked for", asked)
+            .with_fix("give its name as the platform shows it, or its id from the log")
+            .into()
+    })
+}
+
+/// The Room with this id or name, if there is one.
+///
+/// # Errors
+/// `Invalid` (`GAL-MEMORY-ROOM`) if several have the name.
+pub(super) fn named<'a>(rooms: &'a [Room], asked: &str) -> Result<Option<&'a Room>> {
+    let is_it = |room: &&Room| {
         room.id.to_string() == asked
             || room.remote.as_str() == asked
             || room.name.eq_ignore_ascii_case(asked.trim_start_matches('#'))
     };
-    let found: Vec<&Room> = rooms.iter().filter(named).collect();
-    match found.as_slice() {
-        [one] => Ok(one.id),
-        [] => Err(Error::not_found("the agent knows no such room")
-            .with_code("GAL-MEMORY-ROOM")
-            .with("asked for", asked)
-            .with_fix("give its name as the platform shows it, or its id from the log")
-            .into()),
-        several => {
-            let ids = several.iter().take(LISTED);
-            Err(Error::invalid("several rooms have this name")
-                .with_code("GAL-MEMORY-ROOM")
-                .with("they are", ids.map(|r| r.id.to_string()).collect::<Vec<_>>().join(", "))
-                .with_fix("give the id of one of them")
-                .into())
-        }
+    let found: Vec<&Room> = rooms.iter().filter(is_it).collect();
+    if let [] | [_] = found.as_slice() {
+        return Ok(found.first().copied());
     }
+    let list = found.iter().take(LISTED).map(|room| format!("{} ({})", room.id, room.source));
+    Err(Error::invalid("several rooms have this name")
+        .with_code("GAL-MEMORY-ROOM")
+        .with("they are", list.collect::<Vec<_>>().join(", "))
+        .with_fix("give the id of one of them")
+        .into())
 }
 
 /// Every person with this id or name: one person has an id per platform.

@@ -4,7 +4,7 @@ use galatea_core::{
     AgentId, Derived, EntityId, MemoryId, Relationship, RoomId, Store, kill_point,
     store::{DerivedChange, Ingest},
 };
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 use super::super::import::Count;
 use crate::failure::Result;
@@ -50,6 +50,22 @@ impl Batch {
         self.derived.new.push(row);
     }
 
+    /// How many of these stored memories have another text here. They stay as they are.
+    fn differing(&self, stored: &[Derived]) -> usize {
+        let derived = self.derived.new.iter().map(|row| &row.memory);
+        let ours: HashMap<MemoryId, &str> = self
+            .ingest
+            .memories
+            .iter()
+            .chain(derived)
+            .map(|memory| (memory.id, memory.content.text.as_str()))
+            .collect();
+        let differs = |row: &&Derived| {
+            ours.get(&row.memory.id).is_some_and(|text| *text != row.memory.content.text)
+        };
+        stored.iter().filter(differs).count()
+    }
+
     /// Stores the rows, and adds to `count` how many memories are new and which the store refused.
     /// Messages go first, because the store refuses what was derived from missing ones: such rows are
     /// given back, since the missing ones may come later.
@@ -63,7 +79,9 @@ impl Batch {
         count: &mut Count,
     ) -> Result<Vec<Derivation>> {
         let ids: Vec<MemoryId> = self.lines.iter().map(|(id, _)| *id).collect();
-        let known = store.derived(agent, &ids).await?.len();
+        let known = store.derived(agent, &ids).await?;
+        count.differing += self.differing(&known);
+        let known = known.len();
         kill_point("import.before");
         store.ingest(self.ingest).await?;
         kill_point("import.derived");

@@ -97,6 +97,11 @@ impl<I: Iterator<Item = Numbered>> Iterator for Log<I> {
 
 fn parse(line: &str) -> std::result::Result<(Line, Timestamp), String> {
     let parsed: Line = serde_json::from_str(line).map_err(|e| misread(&e))?;
+    for (name, value) in [("speaker", &parsed.speaker), ("text", &parsed.text)] {
+        if value.trim().is_empty() {
+            return Err(format!("`{name}` is empty"));
+        }
+    }
     let at = time(&parsed.time)
         .ok_or_else(|| "`time` is neither RFC 3339 nor Unix milliseconds".to_owned())?;
     Ok((parsed, at))
@@ -253,6 +258,8 @@ mod tests {
             (r#"{"time":1,"speaker":"Ann"}"#, "line 2: column 26: missing field"),
             (r#"{"time":"noon","speaker":"Ann","text":"x"}"#, "RFC 3339"),
             ("nonsense", "line 2"),
+            (r#"{"time":1700000000000,"speaker":" ","text":"x"}"#, "line 2: `speaker` is empty"),
+            (r#"{"time":1700000000000,"speaker":"Ann","text":""}"#, "line 2: `text` is empty"),
             (r#"{"time":1700000000,"speaker":"Ann","text":"x"}"#, "line 2: its time is 1970-01-20"),
             (r#"{"time":"9999-01-01T00:00:00Z","speaker":"Ann","text":"x"}"#, "in the future"),
         ] {
