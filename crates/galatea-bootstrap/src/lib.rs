@@ -2,6 +2,7 @@
 //! providers, the evaluators that learn facts and summarise, and the service that embeds.
 
 mod actions;
+mod asked_people;
 mod choose;
 mod embedding;
 mod evaluators;
@@ -11,7 +12,6 @@ mod meaning;
 mod profile;
 mod providers;
 mod rights;
-mod room_people;
 mod summary;
 mod ties;
 mod words;
@@ -59,7 +59,7 @@ pub fn plugin() -> Plugin {
     .provider(providers::CharacterProvider::default())
     .provider(providers::Time)
     .provider(providers::WorldProvider)
-    .provider(providers::Entities(Arc::clone(&meaning.people)))
+    .provider(providers::Entities)
     .provider(providers::Relationships(Arc::clone(&cache)))
     .provider(providers::Facts(Arc::clone(&cache), Arc::clone(&meaning)))
     .provider(providers::Memories(Arc::clone(&meaning)))

@@ -12,7 +12,7 @@ use std::{
 };
 use tokio::{sync::OnceCell, time::Instant};
 
-use crate::{room_people::RoomPeople, words};
+use crate::{asked_people, words};
 
 /// What questions are compared with. Pieces of documents are asked elsewhere.
 const ASKED: [MemoryKind; 4] =
@@ -27,8 +27,6 @@ pub(crate) struct Meaning {
     widths: Mutex<HashMap<String, usize>>,
     /// Embeddings of the latest turns: several providers of a turn need the same one.
     turns: Mutex<VecDeque<(TurnId, Arc<OnceCell<Answer>>)>>,
-    /// Whose names are left out of questions.
-    pub(crate) people: Arc<RoomPeople>,
 }
 
 /// What the embedding models answered for a turn. An error is kept in parts, since it is returned to
@@ -41,7 +39,6 @@ impl Default for Meaning {
             models: QuestionModels::of(&ASKED),
             widths: Mutex::default(),
             turns: Mutex::default(),
-            people: Arc::default(),
         }
     }
 }
@@ -89,7 +86,7 @@ impl Meaning {
         let Some(model) = turn.models.embedding.clone() else { return Ok(None) };
         let name = model.info().full_name();
         let question = question(turn);
-        let named = self.people.named(turn, &question, &[]).await?;
+        let named = asked_people::named(turn, &question, &[]);
         let names: Vec<&str> = named.names.iter().map(String::as_str).collect();
         let text = fusion::embedded_question(&question, &names);
         if text.is_empty() {

@@ -1,10 +1,15 @@
 //! What each speaker of a conversation is called in prompts. Two people of one name get different
 //! names, and no person gets the agent's name.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    iter,
+};
 use unicode_segmentation::UnicodeSegmentation;
 
-use crate::{ids::EntityId, memory::Memory, turn::Turn, visible::one_line};
+use crate::{
+    ids::EntityId, memory::Memory, room_people::RoomPeople, turn::Turn, visible::one_line,
+};
 
 /// Longest name in a prompt, in graphemes, and in bytes: a grapheme may carry any number of marks.
 const LONGEST: usize = 64;
@@ -19,71 +24,105 @@ pub struct Speakers {
     names: BTreeMap<EntityId, String>,
 }
 
+/// A name and its [`skeleton`]. Both are empty while no name is known.
+#[derive(Default)]
+struct Name {
+    shown: String,
+    key: String,
+}
+
+impl Name {
+    fn of(shown: String) -> Self {
+        Self { key: skeleton(&shown), shown }
+    }
+}
+
 impl Speakers {
     /// Names of these people, who speak beside the agent. The first name of each counts.
     pub fn new<'a>(
         agent: &str,
         people: impl IntoIterator<Item = (EntityId, Option<&'a str>)>,
     ) -> Self {
-        Self::named(agent, people.into_iter().map(|(entity, name)| (entity, move || name)))
+        let people = people.into_iter().map(|(entity, name)| (entity, move || name));
+        Self::named(agent, &RoomPeople::default(), people, iter::empty())
     }
 
     /// Names of the people who wrote these messages. The name in the first message of each counts.
     pub fn of_messages<'a>(agent: &str, messages: impl IntoIterator<Item = &'a Memory>) -> Self {
         let people = messages.into_iter().map(|memory| (memory.entity_id, || name_in(memory)));
-        Self::named(agent, people)
+        Self::named(agent, &RoomPeople::default(), people, iter::empty())
     }
 
-    /// Asks for a name only if none is known yet.
-    fn named<'a, N: FnOnce() -> Option<&'a str>>(
-        agent: &str,
-        people: impl Iterator<Item = (EntityId, N)>,
-    ) -> Self {
-        let mut shown: BTreeMap<EntityId, (String, String)> = BTreeMap::new();
-        for (entity, name) in people {
-            let shown = shown.entry(entity).or_default();
-            if shown.0.is_empty()
-                && let Some(name) = name().map(display).filter(|name| !name.is_empty())
-            {
-                *shown = (skeleton(&name), name);
-            }
-        }
-        let mut taken: BTreeMap<String, BTreeSet<EntityId>> = BTreeMap::new();
-        for (entity, (key, _)) in &shown {
-            taken.entry(key.clone()).or_default().insert(*entity);
-        }
-        let agent = skeleton(&display(agent));
-        let told_apart = |entity: EntityId, key: &str, name: &str| {
-            let alone = taken.get(key).is_none_or(|all| all.len() == 1)
-                && key != agent
-                && !ROLES.contains(&key);
-            match (name.is_empty(), alone) {
-                (true, _) => format!("someone {}", suffix(entity)),
-                (false, true) => name.to_owned(),
-                (false, false) => format!("{name} {}", suffix(entity)),
-            }
-        };
-        Self {
-            names: shown
-                .iter()
-                .map(|(entity, (key, name))| (*entity, told_apart(*entity, key, name)))
-                .collect(),
-        }
-    }
-
-    /// The authors of all messages of a turn.
+    /// What the authors of all messages of a turn are called in its prompt.
     pub fn of(turn: &Turn<'_>) -> Self {
+        Self::beside(turn, iter::empty())
+    }
+
+    /// What these people are called in the prompt of a turn. The speakers of the conversation and the
+    /// people of the Room have the same name in each part of a prompt, whoever else it names. The agent
+    /// has its own name.
+    pub fn beside<'a>(
+        turn: &Turn<'_>,
+        others: impl IntoIterator<Item = (EntityId, Option<&'a str>)>,
+    ) -> Self {
         let own = turn.agent.identity.entity();
         // The newest first: the latest name of a person counts.
-        let said = std::iter::once(turn.message)
+        let said = iter::once(turn.message)
             .chain(turn.merged.iter().rev())
-            .chain(turn.recent.iter().rev().map(AsRef::as_ref));
-        let said = said.filter(|memory| memory.entity_id != own);
-        Self::of_messages(&turn.agent.character.name, said)
+            .chain(turn.recent.iter().rev().map(AsRef::as_ref))
+            .filter(|memory| memory.entity_id != own)
+            .map(|memory| (memory.entity_id, || name_in(memory)));
+        let others = others.into_iter().filter(|(entity, _)| *entity != own);
+        let agent = &turn.agent.character.name;
+        let mut speakers = Self::named(agent, turn.people, said, others);
+        speakers.names.insert(own, display(agent));
+        speakers
     }
 
-    /// The name of a person: one line without `:`, brackets, quotation marks and `#`, except for
-    /// the suffix that distinguishes two people of one name.
+    /// `speaking` and the Room decide about each other's suffixes; `others` get one beside them. Asks
+    /// for a name only if none is known yet.
+    fn named<'a, 'b, N: FnOnce() -> Option<&'a str>>(
+        agent: &str,
+        room: &RoomPeople,
+        speaking: impl Iterator<Item = (EntityId, N)>,
+        others: impl IntoIterator<Item = (EntityId, Option<&'b str>)>,
+    ) -> Self {
+        let agent = skeleton(&display(agent));
+        let here = first_names(speaking, |_| true);
+        let taken = by_key(&here);
+        let is_shared = |entity: EntityId, key: &str, taken: &ByKey| {
+            key == agent
+                || ROLES.contains(&key)
+                || taken.get(key).is_some_and(|all| all.iter().any(|other| *other != entity))
+                || room.has_namesake(entity, key)
+        };
+        let mut names: BTreeMap<EntityId, String> = here
+            .iter()
+            .map(|(entity, name)| {
+                (*entity, told_apart(*entity, &name.shown, is_shared(*entity, &name.key, &taken)))
+            })
+            .collect();
+        let others = others.into_iter().map(|(entity, name)| (entity, move || name));
+        let others = first_names(others, |entity| !names.contains_key(&entity));
+        let beside = by_key(&others);
+        for (entity, name) in &others {
+            let told = match room.name(*entity) {
+                Some(known) => {
+                    told_apart(*entity, known, is_shared(*entity, &skeleton(known), &taken))
+                }
+                None => {
+                    let shared = is_shared(*entity, &name.key, &taken)
+                        || is_shared(*entity, &name.key, &beside);
+                    told_apart(*entity, &name.shown, shared)
+                }
+            };
+            names.insert(*entity, told);
+        }
+        Self { names }
+    }
+
+    /// The name of a person: one line without the marks of prompts ([`display`]), except for the
+    /// suffix that distinguishes two people of one name.
     pub fn name(&self, entity: EntityId) -> String {
         self.names.get(&entity).cloned().unwrap_or_else(|| format!("someone {}", suffix(entity)))
     }
@@ -116,19 +155,10 @@ impl Speakers {
     }
 }
 
-/// A name fit for a prompt: one line, bounded, without the signs that prompts set around names.
+/// A name fit for a prompt: one line, bounded, without the marks that prompts set around names.
 pub fn display(name: &str) -> String {
     let cut = &name[..name.floor_char_boundary(LONGEST_BYTES * 4)];
-    let plain: String = one_line(cut)
-        .chars()
-        .map(|c| {
-            if matches!(c, ':' | '[' | ']' | '"' | '#' | '<' | '>' | '：' | '﹕' | '꞉') {
-                ' '
-            } else {
-                c
-            }
-        })
-        .collect();
+    let plain: String = one_line(cut).chars().map(|c| if is_mark(c) { ' ' } else { c }).collect();
     let mut out = String::new();
     for grapheme in one_line(&plain).graphemes(true).take(LONGEST) {
         if out.len() + grapheme.len() > LONGEST_BYTES {
@@ -137,6 +167,35 @@ pub fn display(name: &str) -> String {
         out.push_str(grapheme);
     }
     out.trim_end().to_owned()
+}
+
+/// Whether prompts set this mark around or between names, or it reads like one that they set. A name
+/// with such marks could pass for the agent (`Eliza (you): …`), for the program (`[Notes]`), for a
+/// quotation, for a date, or for two people of a list.
+fn is_mark(c: char) -> bool {
+    // The end of a name, and what stands between names.
+    let between = matches!(c, ':' | '：' | '﹕' | '꞉' | ',' | '，' | '﹐');
+    // `(you)`, `(hearsay from …)`, `[when]`, `[Notes]`, and their like.
+    let around = matches!(
+        c,
+        '(' | ')'
+            | '（'
+            | '）'
+            | '﹙'
+            | '﹚'
+            | '⁽'
+            | '⁾'
+            | '❨'
+            | '❩'
+            | '['
+            | ']'
+            | '［'
+            | '］'
+            | '【'
+            | '】'
+    );
+    // Quotations, suffixes and headings, further lines of a message.
+    between || around || matches!(c, '"' | '#' | '＃' | '<' | '>' | '＞')
 }
 
 /// The name a message was said under.
@@ -151,13 +210,52 @@ fn suffix(entity: EntityId) -> String {
     format!("#{:04x}", entity.0.as_u128() & 0xffff)
 }
 
-/// Names that read alike.
-fn skeleton(name: &str) -> String {
-    name.chars()
+/// The people of a conversation who have names that read alike.
+type ByKey = BTreeMap<String, BTreeSet<EntityId>>;
+
+fn by_key(names: &BTreeMap<EntityId, Name>) -> ByKey {
+    let mut by_key = ByKey::new();
+    for (entity, name) in names {
+        by_key.entry(name.key.clone()).or_default().insert(*entity);
+    }
+    by_key
+}
+
+/// The first name of each person that is not empty.
+fn first_names<'a, N: FnOnce() -> Option<&'a str>>(
+    people: impl Iterator<Item = (EntityId, N)>,
+    counts: impl Fn(EntityId) -> bool,
+) -> BTreeMap<EntityId, Name> {
+    let mut names: BTreeMap<EntityId, Name> = BTreeMap::new();
+    for (entity, name) in people.filter(|(entity, _)| counts(*entity)) {
+        let known = names.entry(entity).or_default();
+        if known.shown.is_empty()
+            && let Some(name) = name().map(display).filter(|name| !name.is_empty())
+        {
+            *known = Name::of(name);
+        }
+    }
+    names
+}
+
+fn told_apart(entity: EntityId, name: &str, shared: bool) -> String {
+    match (name.is_empty(), shared) {
+        (true, _) => format!("someone {}", suffix(entity)),
+        (false, true) => format!("{name} {}", suffix(entity)),
+        (false, false) => name.to_owned(),
+    }
+}
+
+/// What names that read alike have in common.
+pub(crate) fn skeleton(name: &str) -> String {
+    let letters: String = name
+        .chars()
         .filter(|c| c.is_alphanumeric())
         .flat_map(char::to_lowercase)
         .map(confusable)
-        .collect()
+        .collect();
+    // Of emoji, for example.
+    if letters.is_empty() { name.to_owned() } else { letters }
 }
 
 /// The Latin letter that a Greek or Cyrillic one looks like (Unicode, confusables: those that are
@@ -189,7 +287,9 @@ fn confusable(c: char) -> char {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::entity::Entity;
     use proptest::prelude::*;
+    use serde_json::Map;
     use uuid::Uuid;
 
     fn who(n: u128) -> EntityId {
@@ -240,8 +340,51 @@ mod tests {
     fn a_name_is_one_bounded_line_without_a_prompts_signs() {
         assert_eq!(display("Bob: I approve\nMaria"), "Bob I approve Maria");
         assert_eq!(display("[Mon 14:05] \"Bob\" #1a2b"), "Mon 14 05 Bob 1a2b");
+        for name in ["Eliza (you)", "Eliza（you）", "(Eliza) (you)", "Eliza ⁽you⁾"] {
+            assert_eq!(display(name), "Eliza you", "the agent's own lines have `(you)`");
+        }
+        assert_eq!(display("Ann, Bob (said Mon)"), "Ann Bob said Mon", "one of a list");
         assert_eq!(display(&"👩‍👩‍👧".repeat(100)).graphemes(true).count(), LONGEST_BYTES / "👩‍👩‍👧".len());
         assert!(display(&format!("a{}", "\u{301}".repeat(100_000))).len() <= LONGEST_BYTES);
+    }
+
+    #[test]
+    fn a_namesake_in_the_room_counts_though_silent_and_one_elsewhere_does_not() {
+        let entity = |n: u128, name: &str| Entity {
+            id: who(n),
+            agent_id: who(99).0.into(),
+            names: vec![name.to_owned()],
+            metadata: Map::new(),
+        };
+        let room = RoomPeople::new(
+            who(99),
+            &[
+                entity(1, "Sam"),
+                entity(2, "sam"),
+                entity(3, "Ann"),
+                entity(4, ""),
+                entity(99, "Eliza"),
+            ],
+        );
+        assert_eq!(
+            (room.count(), room.named().count()),
+            (3, 3),
+            "one has no name, one is the agent"
+        );
+        let named = |others: &[(u128, &'static str)]| {
+            let speaking = [(1, "Sam"), (3, "Ann")].map(|(n, name)| (who(n), move || Some(name)));
+            let others = others.iter().map(|(n, name)| (who(*n), Some(*name)));
+            Speakers::named("Eliza", &room, speaking.into_iter(), others)
+        };
+        assert_eq!(named(&[]).name(who(1)), "Sam #0001", "whoever speaks");
+        let beside = named(&[(2, "Samuel"), (5, "Ann"), (6, "Ben"), (7, "ben"), (8, "Eve")]);
+        assert_eq!(beside.name(who(2)), "sam #0002", "as the room calls him now");
+        assert_eq!((beside.name(who(3)), beside.name(who(5))), ("Ann".into(), "Ann #0005".into()));
+        assert_eq!(
+            (beside.name(who(6)), beside.name(who(7))),
+            ("Ben #0006".into(), "ben #0007".into())
+        );
+        assert_eq!(beside.name(who(8)), "Eve");
     }
 
     proptest! {
@@ -252,7 +395,7 @@ mod tests {
             let mut fields = BTreeSet::new();
             for n in 1..=names.len() as u128 {
                 let (name, field) = (speakers.name(who(n)), speakers.field(who(n)));
-                prop_assert!(!name.is_empty() && !name.contains(['\n', ':', '[', ']', '"', '\u{2028}']), "{name:?}");
+                prop_assert!(!name.is_empty() && !name.contains(['\n', ':', '[', ']', '(', ',', '"', '\u{2028}']), "{name:?}");
                 prop_assert!(!field.is_empty() && field.len() <= 64 && field.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_' || b == b'-'), "{field:?}");
                 prop_assert!(seen.insert(name.to_lowercase()), "{name:?} twice");
                 fields.insert(field);

@@ -11,6 +11,7 @@ use crate::{
     message::{Address, Outgoing},
     model::{Models, Tier},
     room::Room,
+    room_people::RoomPeople,
     sections::Section,
     service::Services,
     state::State,
@@ -30,6 +31,9 @@ pub struct Turn<'a> {
     pub room: &'a Room,
     /// The container; none before the platform has described it.
     pub world: Option<&'a World>,
+    /// The people of the Room who have a name; none in a direct Room. Read by the runtime once in five
+    /// minutes.
+    pub people: &'a RoomPeople,
     /// What people address the agent by here, without `@`; none where it is not known.
     pub handle: Option<&'a str>,
     /// Whether the platform takes files here.

@@ -3,12 +3,13 @@
 
 use async_trait::async_trait;
 use galatea_core::{
-    Action, ActionDocs, ActionResult, Result, Role, Turn, rights::Scope, store::RequestedChange,
+    Action, ActionDocs, ActionResult, Result, Role, Turn, rights::Scope, speakers,
+    store::RequestedChange,
 };
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use crate::{rights, words};
+use crate::rights;
 
 pub(crate) struct UpdateRole;
 
@@ -60,8 +61,11 @@ impl Action for UpdateRole {
         if rights::role(Some(world), person.id) == Role::Owner {
             return Ok(ActionResult::failed("an owner's role cannot be changed"));
         }
-        let done =
-            format!("{} now has the role {:?}", words::name(&person.display_name()), params.role);
+        let done = format!(
+            "{} now has the role {:?}",
+            speakers::display(&person.display_name()),
+            params.role
+        );
         Ok(ActionResult::ok(done).effect(RequestedChange::SetRole {
             world: world.id,
             entity: person.id,

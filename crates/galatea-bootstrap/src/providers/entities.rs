@@ -3,16 +3,17 @@
 
 use async_trait::async_trait;
 use galatea_core::{
-    EntityId, Fragment, Provider, ProviderUse, Result, Turn, rights::Authorship, sections::Section,
+    EntityId, Fragment, Provider, ProviderUse, Result, Speakers, Turn, rights::Authorship,
+    sections::Section,
 };
-use std::{collections::HashSet, sync::Arc};
+use std::collections::HashSet;
 
-use crate::{
-    room_people::{People, RoomPeople},
-    words,
-};
+use crate::words;
 
-pub(crate) struct Entities(pub(crate) Arc<RoomPeople>);
+pub(crate) struct Entities;
+
+/// Maximum number of people listed: some hundred tokens in every prompt of the room.
+const LISTED: usize = 40;
 
 #[async_trait]
 impl Provider for Entities {
@@ -36,7 +37,12 @@ impl Provider for Entities {
         if turn.room.kind.is_direct() {
             return Ok(Fragment::default());
         }
-        let people = self.0.of(turn).await?;
+        let listed = || turn.people.named().take(LISTED);
+        let names = Speakers::beside(turn, listed().map(|(person, name)| (person, Some(name))));
+        let people = People {
+            listed: listed().map(|(person, _)| (person, names.name(person))).collect(),
+            more: turn.people.count().saturating_sub(LISTED),
+        };
         let own = turn.agent.identity.entity();
         let speaking: HashSet<EntityId> = turn
             .recent
@@ -50,6 +56,12 @@ impl Provider for Entities {
         let all = titled(&people, "# People in this room", most, |_| true);
         Ok(Fragment::text(text).value("entities", all))
     }
+}
+
+/// The people whom a list may name, and how many more there are.
+struct People {
+    listed: Vec<(EntityId, String)>,
+    more: usize,
 }
 
 /// Tokens of a title and of the number of those who are not named.

@@ -7,12 +7,13 @@ use galatea_core::{
     Speakers, Timestamp, Turn,
     fact::Origin,
     sections::Section,
-    speakers, standing,
+    standing,
     store::{RecallQuery, Recalled},
 };
 use std::{collections::HashSet, sync::Arc, time::Duration};
 
 use crate::{
+    asked_people,
     fact::{LONGEST, plain, view},
     learning_cache::LearningCache,
     meaning::{self, Meaning},
@@ -85,7 +86,7 @@ impl Provider for Facts {
             };
         let question = meaning::question(turn);
         let subjects = self.0.subjects(turn, &person).await?;
-        let named = self.1.people.named(turn, &question, &subjects).await?;
+        let named = asked_people::named(turn, &question, &subjects);
         let mut fitting = query(question, MOST).naming(named);
         fitting.meanings.extend(said.into_iter().flat_map(meaning::Said::into_meanings));
         let fitting = turn.store.recall(&fitting).await?;
@@ -97,7 +98,7 @@ impl Provider for Facts {
             HEADING + words::tokens(&profile_line(profile))
         });
         let shown = select(fitting, newest, &people, &profiles);
-        let names = Names::new(turn, &shown);
+        let names = names(turn, &shown);
         let shown = words::first_within(shown, turn.budget(Section::Facts), |fact| {
             HEADING + words::tokens(&line(turn, &names, fact))
         });
@@ -156,7 +157,7 @@ fn profile_line(profile: &Derived) -> String {
 /// One list per person, the speakers first. What is known of linked entities stands under the one
 /// that speaks.
 fn render(turn: &Turn<'_>, person: &[EntityId], profiles: &[Derived], facts: &[Memory]) -> String {
-    let names = Names::new(turn, facts);
+    let names = names(turn, facts);
     let of = |fact: &Memory| match person {
         [speaker, linked @ ..] if linked.contains(&fact.entity_id) => *speaker,
         _ => fact.entity_id,
@@ -181,7 +182,7 @@ fn render(turn: &Turn<'_>, person: &[EntityId], profiles: &[Derived], facts: &[M
                 .map(|fact| line(turn, &names, fact));
             let lines: Vec<String> = profile.chain(facts).collect();
             (!lines.is_empty()).then(|| {
-                format!("# What is known about {}\n{}", names.of(subject), lines.join("\n"))
+                format!("# What is known about {}\n{}", names.name(subject), lines.join("\n"))
             })
         })
         .collect();
@@ -189,16 +190,14 @@ fn render(turn: &Turn<'_>, person: &[EntityId], profiles: &[Derived], facts: &[M
 }
 
 /// A fact with its date, and with its author unless it is the person's own statement.
-fn line(turn: &Turn<'_>, names: &Names, fact: &Memory) -> String {
+fn line(turn: &Turn<'_>, names: &Speakers, fact: &Memory) -> String {
     let text = words::line(&fact.content.text, LONGEST);
     let date = date(turn, fact.created_at);
     let origin = Origin::of(fact);
     match origin.said_by {
         Some(_) if origin.is_own(fact.entity_id) => format!("- {text} (said {date})"),
         Some(author) => {
-            let author =
-                names.known(author).unwrap_or_else(|| speakers::display(&origin.said_by_name));
-            format!("- {text} (hearsay from {author}, {date})")
+            format!("- {text} (hearsay from {}, {date})", names.name(author))
         }
         None => format!("- {text} (hearsay, {date})"),
     }
@@ -209,48 +208,15 @@ pub(crate) fn date(turn: &Turn<'_>, at: Timestamp) -> String {
     turn.agent.zone.local(at).date()
 }
 
-/// What people are called: speakers as in the conversation, others by the name that is known.
-struct Names {
-    present: Speakers,
-    speaking: HashSet<EntityId>,
-    all: Speakers,
-}
-
-impl Names {
-    fn new(turn: &Turn<'_>, facts: &[Memory]) -> Self {
-        let own = turn.agent.identity.entity();
-        let said = std::iter::once(turn.message)
-            .chain(turn.merged.iter().rev())
-            .chain(turn.recent.iter().rev().map(AsRef::as_ref))
-            .filter(|memory| memory.entity_id != own);
-        let mut known: Vec<(EntityId, Option<String>)> = said
-            .map(|memory| (memory.entity_id, speakers::name_in(memory).map(str::to_owned)))
-            .collect();
-        let speaking = known.iter().map(|(entity, _)| *entity).collect();
-        for fact in facts {
-            let origin = Origin::of(fact);
-            known.push((fact.entity_id, Some(plain(&origin.subject_name).to_owned())));
-            if let Some(author) = origin.said_by {
-                known.push((author, Some(plain(&origin.said_by_name).to_owned())));
-            }
-        }
-        let all = Speakers::new(
-            &turn.agent.character.name,
-            known.iter().map(|(entity, name)| (*entity, name.as_deref())),
-        );
-        Self { present: Speakers::of(turn), speaking, all }
-    }
-
-    fn of(&self, entity: EntityId) -> String {
-        if self.speaking.contains(&entity) {
-            self.present.name(entity)
-        } else {
-            self.all.name(entity)
-        }
-    }
-
-    fn known(&self, entity: EntityId) -> Option<String> {
-        let name = self.of(entity);
-        (!name.starts_with("someone #")).then_some(name)
-    }
+/// What the people of facts are called: those here as in the rest of the prompt, others by the name
+/// that is known.
+fn names(turn: &Turn<'_>, facts: &[Memory]) -> Speakers {
+    let origins: Vec<(EntityId, Origin)> =
+        facts.iter().map(|fact| (fact.entity_id, Origin::of(fact))).collect();
+    let people = origins.iter().flat_map(|(subject, origin)| {
+        let about = (*subject, Some(plain(&origin.subject_name)));
+        let by = origin.said_by.map(|author| (author, Some(plain(&origin.said_by_name))));
+        std::iter::once(about).chain(by)
+    });
+    Speakers::beside(turn, people)
 }

@@ -19,6 +19,7 @@ use std::{
 };
 
 use crate::{
+    asked_people,
     fact::view,
     meaning::{self, Meaning},
     summary, words,
@@ -84,7 +85,7 @@ impl Provider for Memories {
             ),
         };
         let question = meaning::question(turn);
-        let named = self.0.people.named(turn, &question, &[]).await?;
+        let named = asked_people::named(turn, &question, &[]);
         let (most, coverage) = if said.is_some() { (MOST, 0.0) } else { (BY_WORDS, COVERAGE) };
         let query = RecallQuery {
             room: Some(turn.room.id),
@@ -251,14 +252,10 @@ fn order_key(memory: &Memory) -> OrderKey {
 }
 
 fn names(turn: &Turn<'_>, found: &[Recalled]) -> Speakers {
-    let own = turn.agent.identity.entity();
-    let at_hand = std::iter::once(turn.message)
-        .chain(turn.merged.iter().rev())
-        .chain(turn.recent.iter().rev().map(AsRef::as_ref));
     let found =
         found.iter().flat_map(|hit| [Some(&hit.memory), hit.before.as_ref(), hit.after.as_ref()]);
-    let all = at_hand.chain(found.flatten()).filter(|memory| memory.entity_id != own);
-    Speakers::of_messages(&turn.agent.character.name, all)
+    let people = found.flatten().map(|memory| (memory.entity_id, speakers::name_in(memory)));
+    Speakers::beside(turn, people)
 }
 
 fn line(turn: &Turn<'_>, names: &Speakers, memory: &Memory, most: usize) -> String {

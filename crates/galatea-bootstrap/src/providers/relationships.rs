@@ -3,7 +3,6 @@
 use async_trait::async_trait;
 use galatea_core::{
     Fragment, Provider, ProviderUse, Relationship, Result, Speakers, Turn, sections::Section,
-    speakers,
 };
 use std::sync::Arc;
 
@@ -53,10 +52,11 @@ impl Provider for Relationships {
             })
             .collect();
         let known = turn.store.entities(&others).await?;
-        let title = format!(
-            "# Whom {} knows (hearsay, may be wrong)",
-            Speakers::of(turn).of_memory(turn.message)
-        );
+        let called: Vec<_> = known.iter().map(|e| (e.id, e.display_name())).collect();
+        let called = called.iter().map(|(id, name)| (*id, Some(name.as_str())));
+        let names = Speakers::beside(turn, called);
+        let title =
+            format!("# Whom {} knows (hearsay, may be wrong)", names.of_memory(turn.message));
         let list = here
             .iter()
             .zip(&others)
@@ -66,7 +66,7 @@ impl Provider for Relationships {
             .map(|(tags, e)| {
                 format!(
                     "- {}: {}",
-                    speakers::display(&e.display_name()),
+                    names.name(e.id),
                     tags.iter().map(|t| words::name(t)).collect::<Vec<_>>().join(", ")
                 )
             });

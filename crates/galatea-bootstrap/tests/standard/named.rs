@@ -1,7 +1,8 @@
 //! Whom a question names: people whom the room knows, present or not, and no person of another place.
 
 use galatea_core::{
-    Entity, EntityId, Fragment, Memory, MemoryKind, Participant, RoomId, Settings, Timestamp,
+    Entity, EntityId, Fragment, Memory, MemoryKind, Participant, RoomId, Settings, Speakers,
+    Timestamp,
     fusion::{Fusion, HALF_LIFE},
     store::RecallQuery,
 };
@@ -140,22 +141,20 @@ async fn the_end_of_a_link_ends_what_it_named() {
     assert_eq!(facts(&scene).await.named, []);
 }
 
-/// Names cost no statement of a turn: the room is read once in five minutes, for the list of its
-/// people too, and so are the people of its facts.
+/// Names cost no statement of a turn: the runtime has read the people of the room, and the people of
+/// its facts are read once in five minutes.
 #[tokio::test]
-async fn names_are_read_once_in_five_minutes() {
+async fn names_of_a_room_are_not_read_and_those_of_its_facts_once_in_five_minutes() {
     let scene = long_talk("what did Bob say?");
     let count = || scene.double.tables().asked;
     scene.shows("ENTITIES").await;
-    assert_eq!(count(), 1);
+    assert_eq!(count(), 0);
     memories(&scene).await;
-    assert_eq!(count(), 2, "its search alone");
+    assert_eq!(count(), 1, "its search alone");
     facts(&scene).await;
     let before = count();
     facts(&scene).await;
     let again = count() - before;
-    memories(&scene).await;
-    assert_eq!(count() - before - again, 1);
     scene.clock.advance(Duration::from_secs(299));
     let before = count();
     facts(&scene).await;
@@ -166,6 +165,34 @@ async fn names_are_read_once_in_five_minutes() {
     let before = count();
     facts(&scene).await;
     assert_eq!(count() - before, again + 1, "the people of facts");
+}
+
+/// Two people of one name have their suffixes wherever a prompt names them, and others have none.
+#[tokio::test]
+async fn namesakes_are_told_apart_in_all_parts_of_a_prompt() {
+    let mut scene = long_talk("what did Bob say?");
+    join(&scene, someone(ZOE), &["Bob", "zoe_handle"], scene.room.id);
+    let [bob, zoe] = ["Bob #0004", "Bob #004d"];
+    let listed = scene.shows("ENTITIES").await.text;
+    assert_eq!(
+        listed,
+        format!("# Others here\nOlga, Adam, {bob}, {zoe}"),
+        "before a fact was learnt"
+    );
+    learn(&scene, ZOE, "Bob", scene.room.id, "Bob has a kettle");
+    scene.plugin = galatea_bootstrap::plugin();
+    scene.message = scene.message_by(BOB, "what does Bob have?");
+    let known = scene.shows("FACTS").await.text;
+    assert!(known.contains(&format!("# What is known about {zoe}\n- Bob has a kettle")), "{known}");
+    let called = |scene: &Scene, who| Speakers::of(&scene.turn()).name(someone(who));
+    assert_eq!((called(&scene, BOB), called(&scene, MARIA)), (bob.to_owned(), "Maria".to_owned()));
+    // A person of another room does not change what those here are called.
+    learn(&scene, 99, "Maria", scene.room.id, "Maria has a boat");
+    scene.message = scene.message_by(MARIA, "what is known of Maria?");
+    let known = scene.shows("FACTS").await.text;
+    assert!(known.contains("known about Maria #0063\n- Maria has a boat"), "{known}");
+    assert!(known.contains("known about Maria\n- fact "), "{known}");
+    assert_eq!(called(&scene, MARIA), "Maria");
 }
 
 /// With every question of the retrieval set the providers search as the figures of `docs/memory.md`

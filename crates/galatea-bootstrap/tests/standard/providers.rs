@@ -2,7 +2,7 @@
 //! to the room.
 
 use galatea_core::{
-    ActionDocs, AgentView, ChannelType, Character, Content, Media, Memory, MemoryKind, ProviderUse,
+    ActionDocs, AgentView, ChannelType, Character, Content, Media, MemoryKind, ProviderUse,
     Relationship, RelationshipId, Timestamp,
     character::{Knowledge, MessageExample, Style},
 };
@@ -318,7 +318,7 @@ async fn people_are_listed_who_do_not_speak_anyway() {
     let mut scene = Scene::group();
     let before = scene.shows("ENTITIES").await;
     assert!(before.text.contains("Bob") && !before.text.contains("Maria"), "{}", before.text);
-    let said = Memory { entity_id: someone(BOB), ..scene.message.clone() };
+    let said = scene.message_by(BOB, "hello");
     scene.recent.push(Arc::new(said));
     let after = scene.shows("ENTITIES").await;
     assert!(!after.text.contains("Bob") && after.text.contains("Adam"), "{}", after.text);
@@ -327,6 +327,11 @@ async fn people_are_listed_who_do_not_speak_anyway() {
         assert!(["Maria", "Bob", "Adam"].iter().all(|name| all.contains(name)), "{all}");
     }
     assert_eq!(Scene::private().shows("ENTITIES").await.text, "");
+    // A person who had everything deleted has no name left.
+    for entity in scene.double.tables().entities.iter_mut().filter(|e| e.id == someone(ADMIN)) {
+        entity.names.clear();
+    }
+    assert_eq!(scene.shows("ENTITIES").await.text, "# Others here\nOlga");
 }
 
 #[tokio::test]

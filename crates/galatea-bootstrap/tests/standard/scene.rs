@@ -5,8 +5,8 @@ use galatea_core::{
     Account, ActionResult, Address, AgentView, AnyAction, ChannelType, Character, Clock, Content,
     Entity, EntityId, EventBus, Fragment, Memory, MemoryId, MemoryKind, ModelInfo, Models,
     Outbound, Outgoing, Participant, Plugin, Provider, ProviderUse, RemoteId, Result, Role, Room,
-    RoomId, ServiceContext, Services, Settings, Source, State, Timestamp, Turn, TurnId, TurnUsage,
-    World, WorldId, WorldMetadata,
+    RoomId, RoomPeople, ServiceContext, Services, Settings, Source, State, Timestamp, Turn, TurnId,
+    TurnUsage, World, WorldId, WorldMetadata,
     store::{Envelope, PluginCache, PluginStore, UsageRow},
     turn::Catalog,
     world::Ownership,
@@ -253,12 +253,27 @@ impl Scene {
         });
     }
 
+    /// The people of the room, as the runtime reads them.
+    fn people(&self) -> &'static RoomPeople {
+        if self.room.kind.is_direct() {
+            return Box::leak(Box::default());
+        }
+        let tables = self.double.tables();
+        let there = |entity: &&Entity| {
+            let joined = |p: &Participant| (p.room_id, p.entity_id) == (self.room.id, entity.id);
+            tables.participants.iter().any(joined)
+        };
+        let people: Vec<Entity> = tables.entities.iter().filter(there).cloned().collect();
+        Box::leak(Box::new(RoomPeople::new(self.agent.identity.entity(), &people)))
+    }
+
     pub(crate) fn turn(&self) -> Turn<'_> {
         Turn {
             id: TurnId::fresh(),
             agent: &self.agent,
             room: &self.room,
             world: self.world.as_ref(),
+            people: self.people(),
             handle: None,
             files: true,
             message: &self.message,

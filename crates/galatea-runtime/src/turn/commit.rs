@@ -89,6 +89,7 @@ fn apply(engine: &Engine, effects: &[RequestedChange]) {
     engine.directory.rooms.apply(effects);
     if effects.iter().any(|effect| matches!(effect, RequestedChange::ForgetPerson { .. })) {
         engine.directory.known.clear();
+        engine.state.people.forget();
     }
 }
 

@@ -3,8 +3,8 @@
 
 use galatea_core::{
     Address, Content, Decision, EntityId, Error, ErrorKind, Memory, MemoryId, MemoryKind, Models,
-    Quote, QuoteKind, Result, State, StepOutcome, Store, Timestamp, Turn, TurnId, Verdict,
-    model::Tier, sections::Section, store::MemoryQuery, turn::Catalog,
+    Quote, QuoteKind, Result, RoomPeople, State, StepOutcome, Store, Timestamp, Turn, TurnId,
+    Verdict, model::Tier, sections::Section, store::MemoryQuery, turn::Catalog,
 };
 use std::sync::Arc;
 
@@ -66,6 +66,7 @@ pub(crate) struct TurnContext {
     recent: Vec<Arc<Memory>>,
     earlier: Option<Timestamp>,
     leaving: usize,
+    people: Arc<RoomPeople>,
     handle: Option<String>,
 }
 
@@ -96,6 +97,7 @@ impl TurnContext {
             recent: Vec::new(),
             earlier: None,
             leaving: 0,
+            people: Arc::default(),
             handle,
         }
     }
@@ -125,7 +127,7 @@ impl TurnContext {
         }
     }
 
-    /// Reads the conversation so far: one query. What waits for its own turn is left out, and what
+    /// Reads the conversation so far, with one query, and who the people of the Room are. What waits for its own turn is left out, and what
     /// is answered now is taken as it reads now, if it was edited while it waited.
     pub(super) async fn recall(&mut self, engine: &Engine, behind: usize) -> Result<()> {
         let since = self
@@ -188,6 +190,7 @@ impl TurnContext {
         self.earlier = earlier.or_else(unread);
         self.recent = recent;
         self.leaving = shown.leaving;
+        self.people = engine.state.people.of(&*engine.store, itself, &self.info.room).await?;
         self.look_up_quotes(&*engine.store, itself).await;
         Ok(())
     }
@@ -255,6 +258,7 @@ impl TurnContext {
             agent: &engine.view,
             room: &self.info.room,
             world: self.info.world.as_ref(),
+            people: &self.people,
             handle: self.handle.as_deref(),
             files: self.route.info.capabilities.files,
             message: &self.message.entry.memory,

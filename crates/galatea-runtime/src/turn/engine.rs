@@ -14,6 +14,7 @@ use super::{
     message::{Claimed, Waiting},
     notices::Notices,
     quiet::{Look, Quiet},
+    room_people::RoomPeopleCache,
     window::Windows,
 };
 use crate::{
@@ -216,6 +217,8 @@ pub(crate) struct EngineState {
     pub(super) notices: Notices,
     /// From which message on each Room's conversation is shown.
     pub(super) beginnings: Beginnings,
+    /// Who the people of each Room are.
+    pub(super) people: RoomPeopleCache,
     /// Answers to bots in a row.
     pub(super) hops: Hops,
     /// Held while a pairing code is made: the list of codes is read, changed and written.
@@ -229,6 +232,7 @@ impl EngineState {
         Self {
             notices: Notices::new(model_notice),
             beginnings: Beginnings::new(),
+            people: RoomPeopleCache::new(),
             hops: Hops::default(),
             pairing: tokio::sync::Mutex::default(),
         }

@@ -33,6 +33,7 @@ mod quiet;
 mod record;
 mod refuse;
 mod report;
+mod room_people;
 mod run;
 mod see;
 mod skip;

@@ -4,7 +4,7 @@
 use galatea_core::{Memory, MemoryKind, store::MemoryQuery};
 use std::time::Duration;
 
-use super::stage::{Stage, club};
+use super::stage::{Stage, club, private};
 use crate::platform::PATIENCE;
 
 async fn of_kind(stage: &Stage, kind: MemoryKind) -> Vec<Memory> {
@@ -69,4 +69,16 @@ async fn a_forgotten_person_leaves_facts_and_summaries_and_the_rest_is_summarise
     until_summarised(&stage, "12 euros").await;
     let again = of_kind(&stage, MemoryKind::Summaries).await;
     assert!(again.iter().all(|summary| !summary.content.text.contains("timber")));
+}
+
+/// The people of a room are kept in memory, and a person without a name is not listed.
+#[tokio::test]
+async fn the_next_prompt_does_not_name_a_forgotten_person() {
+    let stage = Stage::build(None).await;
+    stage.say(&club(2), "Hello").await;
+    let before = stage.ask(&club(0).mentioning(), "who is here?").await;
+    assert!(before.contains("Bob"), "{before}");
+    assert!(stage.answer(&private(2), "/privacy forget me").await.starts_with("Done."));
+    let after = stage.ask(&club(0).mentioning(), "who is here now?").await;
+    assert!(!after.contains("Bob") && !after.contains("# Others here"), "{after}");
 }
