@@ -7,6 +7,7 @@ use galatea_core::{
         TextRequest,
         object::{self, Asked},
     },
+    speakers,
     tokens::Family,
 };
 
@@ -29,7 +30,7 @@ Answer with one JSON object only: {\"facts\": [{\"about\": \"name of the person 
 \"replaces\": number of the known fact that no longer holds, \"confirms\": number of the known fact that says the same}], \
 \"relationships\": [{\"from\": \"name\", \"to\": \"name\", \"tags\": [\"friend\"]}]}. Leave out \"replaces\" and \"confirms\" when the fact is new. \
 Note only lasting facts that a message states, of its author or of another person; write names, numbers and dates as they stand there, and a date for \"tomorrow\". \
-Messages without a number are context. No guesses, no greetings, no one-off tasks, no passwords or keys, nothing that the agent said. Empty lists when there is nothing.";
+Messages without a number are context. A day in brackets on a line of its own is the day of the messages behind it. No guesses, no greetings, no one-off tasks, no passwords or keys, nothing that the agent said. Empty lists when there is nothing.";
 
 /// Asks the model about as much of the conversation as fits into its context.
 pub(super) async fn ask(
@@ -72,7 +73,12 @@ fn question(
         known_text.push_str(&format!("\nk{} {}", n + 1, known_fact(talk, fact, zone)));
     }
     let mut left = most.map_or(u64::MAX, |most| most.saturating_sub(family.text(&known_text) + 20));
+    let day = |memory: &Memory| zone.local(memory.created_at).date();
+    let newest_day = talk.messages.last().map(|newest| day(newest)).unwrap_or_default();
     let mut lines: Vec<String> = Vec::new();
+    // The day of the messages behind the one that is looked at: it stands before them once an earlier
+    // day is shown, too. The heading says the day of the newest.
+    let (mut shown_day, mut oldest_shown) = (newest_day.clone(), talk.messages.len());
     for (at, memory) in talk.messages.iter().enumerate().rev() {
         let text = words::line(&memory.content.text, words::LONGEST);
         let line = if talk.evidence(at + 1).is_some() {
@@ -80,14 +86,20 @@ fn question(
         } else {
             format!("{}: {text}", talk.name(memory.entity_id))
         };
-        let size = family.text(&line) + 1;
+        let date = day(memory);
+        let change = (date != shown_day).then(|| format!("({shown_day})"));
+        let size = change.iter().chain([&line]).map(|line| family.text(line) + 1).sum::<u64>();
         if size > left && !lines.is_empty() {
             break;
         }
         left = left.saturating_sub(size);
+        lines.extend(change);
         lines.push(line);
+        (shown_day, oldest_shown) = (date, at);
     }
-    let shown_from = talk.messages.len() - lines.len();
+    if shown_day != newest_day {
+        lines.push(format!("({shown_day})"));
+    }
     lines.reverse();
     let date = talk.messages.last().map(|newest| zone.local(newest.created_at).long_date());
     let mut text =
@@ -96,7 +108,7 @@ fn question(
         text.push_str("\n\n# Known already");
         text.push_str(&known_text);
     }
-    (text, shown_from)
+    (text, oldest_shown)
 }
 
 fn known_fact(talk: &Talk, fact: &Memory, zone: &Zone) -> String {
@@ -104,7 +116,7 @@ fn known_fact(talk: &Talk, fact: &Memory, zone: &Zone) -> String {
     let about = talk.name(fact.entity_id);
     let author = match origin.said_by {
         Some(author) if author == fact.entity_id => "said by themselves, ".to_owned(),
-        Some(_) => format!("said by {}, ", origin.said_by_name),
+        Some(_) => format!("said by {}, ", speakers::display(&origin.said_by_name)),
         None => String::new(),
     };
     format!(

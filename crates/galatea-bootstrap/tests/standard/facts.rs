@@ -173,6 +173,52 @@ async fn hearsay_is_marked_and_never_replaces_what_the_person_said() {
     );
 }
 
+/// In an imported conversation "tomorrow" is not the day after today.
+#[tokio::test]
+async fn the_model_reads_on_which_day_each_message_was_written() {
+    let mut scene = Scene::group();
+    let write = |scene: &mut Scene, text: &str| {
+        let memory = scene.message_by(MARIA, text);
+        let last = std::mem::replace(&mut scene.message, memory);
+        scene.recent.push(last.into());
+    };
+    let day = std::time::Duration::from_secs(86_400);
+    for text in ["I move to Gdansk tomorrow", "Bye", "I have moved"] {
+        write(&mut scene, text);
+        if text != "I move to Gdansk tomorrow" {
+            scene.clock.advance(day);
+        }
+    }
+    (0..5).for_each(|_| write(&mut scene, "Hm."));
+    scene.model.enqueue("{}");
+    reflects(&scene).await.unwrap();
+    let asked = scene.model.requests()[0].messages[0].text();
+    let days: Vec<&str> = asked.lines().filter(|line| !line.starts_with('m')).collect();
+    assert_eq!(
+        days,
+        [
+            "# Conversation, until Saturday, January 3, 2026",
+            "(Thu 1 Jan 2026)",
+            "(Fri 2 Jan 2026)",
+            "(Sat 3 Jan 2026)"
+        ]
+    );
+    let lines: Vec<&str> = asked.lines().collect();
+    assert!(
+        lines[3].ends_with("I move to Gdansk tomorrow") && lines[6].ends_with("I have moved"),
+        "{asked}"
+    );
+
+    // On one day the heading says it.
+    for _ in 0..2 {
+        (0..8).for_each(|_| write(&mut scene, "Hm."));
+        scene.model.enqueue("{}");
+        reflects(&scene).await.unwrap();
+    }
+    let asked = scene.model.requests()[2].messages[0].text();
+    assert!(!asked.contains("\n("), "{asked}");
+}
+
 #[tokio::test]
 async fn the_agents_own_words_and_old_messages_are_no_evidence() {
     let mut scene = Scene::group();
