@@ -239,6 +239,7 @@ pub mod markdown;
 pub mod memory;
 #[doc(hidden)]
 pub mod mended_json;
+pub mod mentioned;
 pub mod message;
 pub mod middleware;
 pub mod model;

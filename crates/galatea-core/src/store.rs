@@ -160,9 +160,9 @@ pub trait RoomStore: Send + Sync {
     async fn room(&self, id: RoomId) -> Result<Option<Room>>;
     /// Every Room of a World. Called by commands, exports and plugins.
     async fn rooms(&self, world: WorldId) -> Result<Vec<Room>>;
-    /// Private Rooms that an agent has with a person, in the order of their ids. Called rarely: it
-    /// may read every participant.
-    async fn private_rooms(&self, agent: AgentId, person: EntityId) -> Result<Vec<Room>>;
+    /// Rooms of an agent in which a person takes part, in the order of their ids. Called rarely, by
+    /// commands and warnings: it may read every participant.
+    async fn rooms_of(&self, agent: AgentId, person: EntityId) -> Result<Vec<Room>>;
     /// Those who have spoken in a Room or joined it, as far as the platform says so. Called to find
     /// out whether a person may see a memory.
     async fn participants(&self, room: RoomId) -> Result<Vec<Participant>>;

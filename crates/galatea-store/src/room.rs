@@ -102,7 +102,7 @@ macro_rules! room {
 
 pub(crate) const ROOM: Dialects = room!("WHERE id = $1");
 pub(crate) const ROOMS: Dialects = room!("WHERE world_id = $1 ORDER BY name, id");
-pub(crate) const PRIVATE: Dialects = room!(
+pub(crate) const OF_PERSON: Dialects = room!(
     "WHERE agent_id = $1 AND id IN (SELECT room_id FROM participants WHERE entity_id = $2) ORDER BY id"
 );
 pub(crate) const PARTICIPANTS: Dialects = Dialects::same(
@@ -178,10 +178,9 @@ impl RoomStore for Database {
         self.all(ROOMS.with(values![world.0])).await?.into_iter().map(Stored::decode).collect()
     }
 
-    async fn private_rooms(&self, agent: AgentId, person: EntityId) -> Result<Vec<Room>> {
-        let rooms = self.all(PRIVATE.with(values![agent.0, person.0])).await?;
-        let rooms: Vec<Room> = rooms.into_iter().map(Stored::decode).collect::<Result<_>>()?;
-        Ok(rooms.into_iter().filter(|room| room.kind.is_direct()).collect())
+    async fn rooms_of(&self, agent: AgentId, person: EntityId) -> Result<Vec<Room>> {
+        let rooms = self.all(OF_PERSON.with(values![agent.0, person.0])).await?;
+        rooms.into_iter().map(Stored::decode).collect()
     }
 
     async fn participants(&self, room: RoomId) -> Result<Vec<Participant>> {

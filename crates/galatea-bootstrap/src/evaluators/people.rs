@@ -1,7 +1,11 @@
 //! Finds the person that a name means: a speaker, a member of the room, or a person who is only
 //! talked about.
 
-use galatea_core::{Entity, EntityId, Memory, Turn, speakers};
+use galatea_core::{
+    Entity, EntityId, Memory, Turn,
+    mentioned::{self, comparable},
+    speakers,
+};
 use std::collections::BTreeSet;
 
 use super::talk::Talk;
@@ -52,14 +56,13 @@ pub(super) struct Subject {
 impl<'a> People<'a> {
     /// The speakers of `talk` and the members of its room.
     pub(super) fn new(turn: &Turn<'_>, talk: &'a Talk, members: &'a [Entity]) -> Self {
-        Self { talk, members, agent: comparable_name(&turn.agent.character.name) }
+        Self { talk, members, agent: comparable(&turn.agent.character.name) }
     }
 
     /// Whom a fact is about, which stands on the words of `evidence`. `None` for the agent itself,
     /// for a name that several people have, and for one that the evidence does not contain.
     ///
-    /// A person who is only talked about has no id of a platform; the id is made of the World and
-    /// the name.
+    /// A person who is only talked about has an id of the World and the name ([`mentioned`]).
     pub(super) fn subject(
         &self,
         turn: &Turn<'_>,
@@ -68,7 +71,7 @@ impl<'a> People<'a> {
     ) -> Option<Subject> {
         let author = evidence.entity_id;
         let known = |entity| Subject { entity, name: self.talk.name(entity) };
-        if name.is_empty() || ["i", "me", "speaker"].contains(&comparable_name(name).as_str()) {
+        if name.is_empty() || ["i", "me", "speaker"].contains(&comparable(name).as_str()) {
             return Some(known(author));
         }
         // Names with a suffix, and the author's own name, leave no doubt.
@@ -78,7 +81,7 @@ impl<'a> People<'a> {
         {
             return Some(known(entity));
         }
-        let wanted = comparable_name(name);
+        let wanted = comparable(name);
         if wanted.is_empty() || wanted == self.agent || PRONOUNS.contains(&wanted.as_str()) {
             return None;
         }
@@ -94,13 +97,9 @@ impl<'a> People<'a> {
             (Some(_), Some(_)) => None,
             (None, _) => {
                 let shown = speakers::display(name);
-                let is_said = comparable_name(&evidence.content.text).contains(&wanted);
+                let is_said = comparable(&evidence.content.text).contains(&wanted);
                 is_said.then(|| Subject {
-                    entity: EntityId(
-                        turn.agent
-                            .identity
-                            .swizzle(&format!("someone:{}:{wanted}", turn.room.world_id)),
-                    ),
+                    entity: mentioned::id(&turn.agent.identity, turn.room.world_id, name),
                     name: shown,
                 })
             }
@@ -113,19 +112,14 @@ impl<'a> People<'a> {
             .messages
             .iter()
             .filter(move |memory| {
-                speakers::name_in(memory).is_some_and(|name| comparable_name(name) == wanted)
+                speakers::name_in(memory).is_some_and(|name| comparable(name) == wanted)
             })
             .map(|memory| memory.entity_id);
         let members = self
             .members
             .iter()
-            .filter(move |member| member.names.iter().any(|name| comparable_name(name) == wanted))
+            .filter(move |member| member.names.iter().any(|name| comparable(name) == wanted))
             .map(|member| member.id);
         speakers.chain(members)
     }
-}
-
-/// Letters and digits of a name, in lower case.
-fn comparable_name(name: &str) -> String {
-    name.chars().filter(|c| c.is_alphanumeric()).flat_map(char::to_lowercase).collect()
 }

@@ -3,11 +3,13 @@
 
 use async_trait::async_trait;
 use galatea_core::{
-    Evaluator, EvaluatorUse, Event, FinishedTurn, Memory, MemoryId, MemoryKind, Relationship,
-    RelationshipId, Result, Timestamp, Turn, Variable,
-    fact::is_merged,
+    Entity, EntityId, Evaluator, EvaluatorUse, Event, FinishedTurn, Memory, MemoryId, MemoryKind,
+    Relationship, RelationshipId, Result, Timestamp, Turn, Variable,
+    fact::{Origin, is_merged},
     kill_point,
+    mentioned::Mentioned,
     model::Tier,
+    speakers,
     store::{DerivedChange, MemoryQuery, RecallQuery},
 };
 use serde_json::{Map, json};
@@ -22,7 +24,7 @@ use super::{
     talk::{self, MESSAGES, Talk},
 };
 use crate::{
-    fact::{consolidate::consolidate, view},
+    fact::{consolidate::consolidate, plain, view},
     learning_cache::LearningCache,
     ties, words,
 };
@@ -110,7 +112,10 @@ impl Reflection {
     ) -> Result<Learnt> {
         let model = turn.models.text(Tier::TextSmall);
         let agent = turn.agent.identity.id();
-        let known = nearest(turn, talk).await?;
+        let members = turn.store.entities_in_room(turn.room.id).await?;
+        let mut known = nearest(turn, talk).await?;
+        let mentioned = mentioned(turn, talk, &members, &known);
+        known.iter_mut().for_each(|fact| fact.entity_id = mentioned.subject(fact));
         talk.know(&turn.agent.character.name, &known);
         let started = turn.now();
         let asked = question::ask(talk, model.as_ref(), &known, &turn.agent.zone, until);
@@ -124,7 +129,6 @@ impl Reflection {
             millis: u64::try_from(turn.now().since(started).as_millis()).unwrap_or(u64::MAX),
         });
         let lesson = asked.value;
-        let members = turn.store.entities_in_room(turn.room.id).await?;
         let people = People::new(turn, talk, &members);
         let mut change = apply::change(turn, talk, &people, &known, shown_from, &lesson.facts);
         if let Some(id) = cursor.first_fact() {
@@ -188,6 +192,22 @@ async fn nearest(turn: &Turn<'_>, talk: &Talk) -> Result<Vec<Memory>> {
     found.extend(turn.store.recall(&query(String::new(), NEWEST)).await?);
     let mut seen = HashSet::new();
     Ok(found.into_iter().map(|hit| hit.memory).filter(|fact| seen.insert(fact.id)).collect())
+}
+
+/// Whom names mean here: members, speakers, and those of whom something is known.
+fn mentioned<'a>(
+    turn: &'a Turn<'_>,
+    talk: &Talk,
+    members: &[Entity],
+    known: &[Memory],
+) -> Mentioned<'a> {
+    let speaking = talk.messages.iter().filter(|message| !talk.is_agent(message.entity_id));
+    let speaking = speaking.filter_map(|m| Some((m.entity_id, speakers::name_in(m)?.to_owned())));
+    let known = known.iter().map(|fact| (fact.entity_id, Origin::of(fact).subject_name));
+    let names: Vec<(EntityId, String)> = speaking.chain(known).collect();
+    let names = names.iter().map(|(person, name)| (*person, plain(name)));
+    let members = members.iter().flat_map(Entity::called);
+    Mentioned::new(&turn.agent.identity, turn.room.world_id, members.chain(names))
 }
 
 /// Messages between two reflections; `None` if the agent does not reflect.

@@ -6,6 +6,7 @@ use galatea_core::{
     Derived, EntityId, Fragment, Memory, MemoryId, MemoryKind, Provider, ProviderUse, Result,
     Speakers, Timestamp, Turn,
     fact::Origin,
+    mentioned::Mentioned,
     sections::Section,
     standing,
     store::{RecallQuery, Recalled},
@@ -68,8 +69,15 @@ impl Provider for Facts {
         let speaking = standing::speakers(turn).chain(person.iter().copied());
         let people: Vec<EntityId> = speaking.collect::<HashSet<_>>().into_iter().collect();
         let query = |text: String, most: usize| query(turn, &person, text, most);
-        let newest = RecallQuery { people: people.clone(), ..query(String::new(), MOST + 1) };
-        let newest = turn.store.recall(&newest).await?;
+        let subjects = self.0.subjects(turn, &person).await?;
+        // What was said of people before they wrote themselves is shown with the rest.
+        let known = subjects.iter().map(|(person, name)| (*person, name.as_str()));
+        let known = turn.people.called().chain(known);
+        let mentioned = Mentioned::new(&turn.agent.identity, turn.room.world_id, known);
+        let by_name = people.iter().flat_map(|person| mentioned.ids(*person));
+        let asked = people.iter().copied().chain(by_name).collect();
+        let newest = RecallQuery { people: asked, ..query(String::new(), MOST + 1) };
+        let newest = recalled(turn, &mentioned, &newest).await?;
         // Few are shown all, and an embedding is a call to a model.
         let (said, by_age) =
             match if newest.len() > MOST { self.1.embed_question(turn).await } else { Ok(None) } {
@@ -85,11 +93,10 @@ impl Provider for Facts {
                 ),
             };
         let question = meaning::question(turn);
-        let subjects = self.0.subjects(turn, &person).await?;
         let named = asked_people::named(turn, &question, &subjects);
         let mut fitting = query(question, MOST).naming(named);
         fitting.meanings.extend(said.into_iter().flat_map(meaning::Said::into_meanings));
-        let fitting = turn.store.recall(&fitting).await?;
+        let fitting = recalled(turn, &mentioned, &fitting).await?;
         let profiles = profile::of(turn, &people, &person).await?;
         let mut profiles = profile::current(turn, profiles).await?;
         profiles.sort_by_key(|profile| std::cmp::Reverse(profile.memory.created_at));
@@ -109,6 +116,17 @@ impl Provider for Facts {
         }
         Ok(Fragment::text(text.clone()).value("facts", text).noted(by_age))
     }
+}
+
+/// What a search finds, each fact under the person that it is about.
+async fn recalled(
+    turn: &Turn<'_>,
+    mentioned: &Mentioned<'_>,
+    query: &RecallQuery,
+) -> Result<Vec<Recalled>> {
+    let mut found = turn.store.recall(query).await?;
+    found.iter_mut().for_each(|hit| hit.memory.entity_id = mentioned.subject(&hit.memory));
+    Ok(found)
 }
 
 fn query(turn: &Turn<'_>, person: &[EntityId], text: String, most: usize) -> RecallQuery {

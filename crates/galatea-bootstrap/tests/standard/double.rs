@@ -106,7 +106,7 @@ impl RoomStore for Double {
     async fn rooms(&self, world: WorldId) -> Result<Vec<Room>> {
         Ok(self.asked().rooms.iter().filter(|r| r.world_id == world).cloned().collect())
     }
-    async fn private_rooms(&self, _: AgentId, _: EntityId) -> Result<Vec<Room>> {
+    async fn rooms_of(&self, _: AgentId, _: EntityId) -> Result<Vec<Room>> {
         unused()
     }
     async fn participants(&self, room: RoomId) -> Result<Vec<Participant>> {

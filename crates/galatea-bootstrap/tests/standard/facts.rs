@@ -13,7 +13,7 @@ use crate::{
 
 /// The sentences are said, eight messages with them, and the model answers with this lesson. `mN`
 /// in it is the number of the Nth sentence.
-async fn learn(scene: &mut Scene, said: &[(u128, &str)], lesson: serde_json::Value) {
+pub(crate) async fn learn(scene: &mut Scene, said: &[(u128, &str)], lesson: serde_json::Value) {
     let before = scene.recent.len() + 1;
     let seen = before.min(8);
     for (who, text) in said.iter().copied().chain((0..8).map(|_| (MARIA, "Hm."))) {
@@ -36,16 +36,16 @@ fn all(scene: &Scene) -> Vec<Derived> {
     facts.map(|fact| tables.whole(fact)).collect()
 }
 
-fn valid(scene: &Scene) -> Vec<String> {
+pub(crate) fn valid(scene: &Scene) -> Vec<String> {
     let valid = all(scene).into_iter().filter(|fact| fact.valid_until.is_none());
     valid.map(|fact| fact.memory.content.text).collect()
 }
 
-fn fact(about: &str, text: &str, evidence: &str) -> serde_json::Value {
+pub(crate) fn fact(about: &str, text: &str, evidence: &str) -> serde_json::Value {
     json!({ "about": about, "fact": text, "evidence": [evidence] })
 }
 
-fn lesson(facts: Vec<serde_json::Value>) -> serde_json::Value {
+pub(crate) fn lesson(facts: Vec<serde_json::Value>) -> serde_json::Value {
     json!({ "facts": facts })
 }
 

@@ -7,6 +7,7 @@ mod double;
 mod embedding;
 mod facts;
 mod meaning;
+mod mentioned;
 mod merging;
 mod named;
 mod people;

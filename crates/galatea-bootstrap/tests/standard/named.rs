@@ -12,10 +12,9 @@ use std::{collections::HashMap, sync::Arc, time::Duration};
 
 use crate::{
     meaning::Tea,
-    scene::{BOB, MARIA, Scene, someone},
+    scene::{BOB, MARIA, Scene, ZOE, someone},
 };
 
-const ZOE: u128 = 77;
 const STAFF: RoomId = RoomId(uuid::Uuid::from_u128(101));
 
 /// What a provider's last search of this kind asked for.
@@ -42,7 +41,7 @@ fn learn(scene: &Scene, about: u128, name: &str, room: RoomId, text: &str) {
 }
 
 /// A person who takes part in a room.
-fn join(scene: &Scene, entity_id: EntityId, names: &[&str], room_id: RoomId) {
+pub(crate) fn join(scene: &Scene, entity_id: EntityId, names: &[&str], room_id: RoomId) {
     let mut tables = scene.double.tables();
     tables.entities.push(Entity {
         id: entity_id,

@@ -75,6 +75,8 @@ pub(crate) const OWNER: u128 = 1;
 pub(crate) const ADMIN: u128 = 2;
 pub(crate) const MARIA: u128 = 3;
 pub(crate) const BOB: u128 = 4;
+/// A person who has not written in the group.
+pub(crate) const ZOE: u128 = 77;
 
 impl Scene {
     /// A group "general" that all people are members of, with an empty room "staff" beside it. Maria
@@ -224,6 +226,7 @@ impl Scene {
             OWNER => "Olga",
             ADMIN => "Adam",
             MARIA => "Maria",
+            ZOE => "Zoe",
             _ => "Bob",
         };
         Memory {

@@ -48,8 +48,9 @@ impl Budget {
             // The private conversation in which the owner has written to the agent; without one the
             // log and `status` have the warning.
             let person = EntityId(self.identity.swizzle(id));
-            let rooms = self.store.private_rooms(self.agent, person).await?;
-            let Some(room) = rooms.into_iter().find(|room| room.source == *source) else {
+            let rooms = self.store.rooms_of(self.agent, person).await?;
+            let is_private = |room: &Room| room.kind.is_direct() && room.source == *source;
+            let Some(room) = rooms.into_iter().find(is_private) else {
                 continue;
             };
             let address = Address {

@@ -5,10 +5,11 @@ mod done;
 mod export;
 pub(super) mod link;
 mod memory;
+mod mentions;
 
 use galatea_core::{
-    COMMANDS, Content, MemoryKind, ParticipantState, Result, Role, Store, Timestamp, Turn,
-    speakers,
+    COMMANDS, Content, MemoryId, MemoryKind, ParticipantState, Result, Role, Store, Timestamp,
+    Turn, speakers,
     store::{InboxState, MemoryQuery, RequestedChange},
     world,
 };
@@ -141,6 +142,12 @@ async fn privacy(store: &dyn Store, turn: &Turn<'_>, args: &str) -> Result<Done>
     if args.trim().eq_ignore_ascii_case("forget me") {
         // Most of it first, in small commits: others wait for no commit of 100,000 messages.
         let entity = turn.message.entity_id;
+        // These are found by the names, which the commit deletes.
+        let identity = &turn.agent.identity;
+        let rooms = mentions::rooms(store, identity, &[entity]).await?;
+        let of_others = mentions::of(store, identity, &[entity], &rooms).await?;
+        let ids: Vec<MemoryId> = of_others.iter().map(|fact| fact.memory.id).collect();
+        store.delete_memories(agent, &ids).await?;
         let ahead = store.forget_ahead(agent, entity).await?;
         if ahead > 0 {
             tracing::info!(turn = %turn.id, deleted = ahead, "deleted most of what a person wrote and was answered; the turn's commit forgets the rest");

@@ -31,7 +31,7 @@ const WHOLE: &[(&str, &[&str])] = &[
     ("count", &["memories"]),
     ("inbox::UNEXPLAINED", &["inbox"]),
     ("outbox::SELECTED", &["outbox"]),
-    ("room::PRIVATE", &["rooms", "participants"]),
+    ("room::OF_PERSON", &["rooms", "participants"]),
     ("usage::SINCE", &["usage"]),
     // An operator's search by meaning compares the signs of all embeddings.
     ("operator's search", &["embeddings", "memories"]),

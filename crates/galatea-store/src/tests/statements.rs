@@ -109,7 +109,7 @@ const NAMED: &[Listed] = listed![
     relationship::UNLINK,
     room::PARTICIPANTS,
     room::PARTICIPANT_STATE,
-    room::PRIVATE,
+    room::OF_PERSON,
     room::ROOM,
     room::ROOMS,
     sqlite::INDEX_TERMS,

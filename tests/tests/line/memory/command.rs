@@ -70,6 +70,23 @@ async fn people_see_correct_and_delete_what_is_remembered_of_them() {
         "what is said in private stays there"
     );
 
+    assert!(!corrected.contains("private"), "no other room knew it: {corrected}");
+
+    // What is corrected in private is not shown in the club, and the answer says so.
+    let hint = "I no longer use the old note in \"";
+    assert!(answer(&stage, &private(2), "/memory").await.contains("1. Bob: the boat is leaking"));
+    let corrected = answer(&stage, &private(2), "/memory correct 1 my boat is sold").await;
+    assert!(corrected.contains(hint), "{corrected}");
+    assert_eq!(
+        facts(&stage).await.iter().find(|f| f.memory.content.text.contains("sold")).unwrap().scope,
+        MemoryScope::Private
+    );
+    let club_knows = answer(&stage, &club(2), "/memory").await;
+    assert!(
+        club_knows.starts_with("I remember nothing of you that may be shown here"),
+        "{club_knows}"
+    );
+
     // Deleting Lyon does not bring Ghent back.
     let deleted = answer(&stage, &club(0), "/memory forget 1").await;
     assert!(deleted.starts_with("Deleted: Anna: lives in Lyon"), "{deleted}");
@@ -118,4 +135,20 @@ async fn a_merged_fact_is_shown_and_deleted_as_a_whole() {
     let deleted = answer(&stage, &club(0), "/memory forget 1").await;
     assert!(deleted.starts_with("Deleted: Anna lives in Ghent and has a boat"), "{deleted}");
     assert!(facts(&stage).await.is_empty(), "no part holds again");
+}
+
+/// Anna tells of Bob before he writes for the first time: it is about him.
+#[tokio::test]
+async fn people_see_and_delete_what_was_said_of_them_before_they_wrote() {
+    let stage = Stage::build(None).await;
+    stage.say(&club(0).mentioning(), "I heard that Bob sings").await;
+    stage.until_learnt("Bob sings").await;
+    for at in [club(2), private(2)] {
+        let listed = answer(&stage, &at, "/memory").await;
+        assert!(listed.contains("1. Bob sings (Anna said so on "), "{listed}");
+    }
+    assert!(!answer(&stage, &club(1), "/memory").await.contains("sings"), "another person");
+    let done = answer(&stage, &private(2), "/privacy forget me").await;
+    assert!(done.starts_with("Done."), "{done}");
+    assert!(facts(&stage).await.is_empty(), "{:?}", facts(&stage).await);
 }

@@ -104,9 +104,12 @@ async fn collect(store: &dyn Store, turn: &Turn<'_>, most: usize) -> Result<Expo
     // What the person said and what was noted of it comes before anything else.
     let query = MemoryQuery { entity: Some(person), ..MemoryQuery::new(agent, MOST) };
     let total = store.count_memories(&query).await?;
-    let newest = store.memories(&query).await?;
+    let mut newest = store.memories(&query).await?;
     let mut memories = Lines::of(head.left());
     memories.complete = total <= newest.len() as u64;
+    let of_others = memory::said_by_others(turn, store, &[person]).await?;
+    newest.extend(of_others.into_iter().map(|fact| fact.memory));
+    newest.sort_by_key(|memory| std::cmp::Reverse(memory.created_at));
     'all: for page in newest.chunks(PAGE) {
         for record in seen(store, turn, page).await? {
             if !memories.add(&Record::Memory(Box::new(record)))? {

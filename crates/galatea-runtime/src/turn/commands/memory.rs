@@ -15,6 +15,8 @@ use std::{
     time::Duration,
 };
 
+use super::mentions;
+
 /// Facts read, those that no longer hold among them.
 const READ: u32 = 2_000;
 /// Facts listed: two to three messages of a platform.
@@ -65,9 +67,24 @@ async fn facts(turn: &Turn<'_>, store: &dyn Store) -> Result<Vec<Derived>> {
         ids.extend(store.memories(&query).await?.into_iter().map(|m| m.id));
     }
     let mut facts = store.derived(agent, &ids).await?;
+    facts.extend(said_by_others(turn, store, &person).await?);
     retain_seen(turn, store, &person, &mut facts).await?;
     facts.sort_by_key(|fact| std::cmp::Reverse((fact.memory.created_at, fact.memory.id.0)));
     Ok(facts)
+}
+
+/// Facts about the names of the person: here, or in a direct room wherever they take part.
+pub(super) async fn said_by_others(
+    turn: &Turn<'_>,
+    store: &dyn Store,
+    person: &[EntityId],
+) -> Result<Vec<Derived>> {
+    let identity = &turn.agent.identity;
+    if turn.room.kind.is_direct() {
+        let rooms = mentions::rooms(store, identity, person).await?;
+        return mentions::of(store, identity, person, &rooms).await;
+    }
+    mentions::of(store, identity, person, std::slice::from_ref(turn.room)).await
 }
 
 /// Keeps what this person may see here: in a direct room also what is known in Rooms elsewhere that
@@ -225,7 +242,9 @@ async fn forget(turn: &Turn<'_>, store: &dyn Store, id: MemoryId) -> Result<Stri
     Ok(format!("Deleted: {said}\nThe message itself stays where it was written."))
 }
 
-/// Stores the person's own words in place of the fact. Who may see them follows from this room.
+/// Stores the person's own words in place of the fact. Who may see them follows from this room: what
+/// is written in private stays private, so a fact of a group is corrected for the person's direct
+/// rooms only, and the group does not see either of the two. The answer says so.
 async fn correct(turn: &Turn<'_>, store: &dyn Store, id: MemoryId, words: &str) -> Result<String> {
     let words = bounded(words, LONGEST);
     if words.is_empty() {
@@ -261,7 +280,41 @@ async fn correct(turn: &Turn<'_>, store: &dyn Store, id: MemoryId, words: &str) 
     let new = vec![Derived::new(memory, scope, vec![turn.message.id])];
     let change = DerivedChange { new, superseded, ..DerivedChange::default() };
     store.change_derived(turn.agent.identity.id(), &change).await?;
-    Ok(format!("Corrected: {words}\nBefore: {}", bounded(&old.memory.content.text, LONGEST)))
+    let before = bounded(&old.memory.content.text, LONGEST);
+    let left_out = left_out(turn, store, old, scope).await?;
+    Ok(format!("Corrected: {words}\nBefore: {before}{left_out}"))
+}
+
+/// Says where a corrected fact was known and the correction is not; empty if both are seen in the same
+/// places.
+async fn left_out(
+    turn: &Turn<'_>,
+    store: &dyn Store,
+    old: &Derived,
+    new: MemoryScope,
+) -> Result<String> {
+    let (memory, direct) = (&old.memory, turn.room.kind.is_direct());
+    let place = match (old.scope, new) {
+        (MemoryScope::Room, MemoryScope::Private) if memory.room_id != turn.room.id => {
+            store.room(memory.room_id).await?.map(|room| room.name)
+        }
+        (MemoryScope::World, MemoryScope::Private | MemoryScope::Room) => match memory.world_id {
+            Some(world) => store.world(world).await?.map(|world| world.name),
+            None => None,
+        },
+        _ => return Ok(String::new()),
+    };
+    let place = place.map(|name| speakers::display(&name)).filter(|name| !name.is_empty());
+    let place = place.map_or_else(|| "the group".to_owned(), |name| format!("\"{name}\""));
+    Ok(if direct {
+        format!(
+            "\n\nWhat you write to me in private stays private: I no longer use the old note in {place}, and I do not use the new one there. Write it there if the people there may know it."
+        )
+    } else {
+        format!(
+            "\n\nI use the new note in this room only, and the old one nowhere: not all of {place} can read this room."
+        )
+    })
 }
 
 /// The fact with the number that begins `rest`, in the list that the person saw last in this room,
