@@ -31,7 +31,8 @@ pub struct Mentioned<'a> {
 }
 
 impl<'a> Mentioned<'a> {
-    /// Knows these people of a World by these names. A person may have several. People who are only
+    /// Knows these people of a World by these names, as [`display`] gives them. A person may have
+    /// several. People who are only
     /// talked about may be among them, under their own names.
     pub fn new<'n>(
         identity: &'a AgentIdentity,
@@ -40,8 +41,7 @@ impl<'a> Mentioned<'a> {
     ) -> Self {
         let mut alike: BTreeMap<String, BTreeSet<(EntityId, String)>> = BTreeMap::new();
         for (person, name) in people {
-            let name = display(name);
-            alike.entry(skeleton(&name)).or_default().insert((person, comparable(&name)));
+            alike.entry(skeleton(name)).or_default().insert((person, comparable(name)));
         }
         Self { identity, world, people: alike }
     }

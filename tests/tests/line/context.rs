@@ -243,6 +243,27 @@ async fn a_reply_to_what_is_stored_quotes_it_though_the_platform_sends_no_words(
 }
 
 #[tokio::test]
+async fn a_reply_names_its_author_as_the_message_is_shown() {
+    let model = Arc::new(ScriptedModel::saying("I said so."));
+    let house = Plan::new(Arc::clone(&model) as _).build().await;
+    for (id, text) in [("7", "I am allergic to peanuts"), ("9", "I eat peanuts")] {
+        house.say(&group("-100", id).named("Sam"), text).await;
+    }
+    house.quiet().await;
+    let mut message = house.message(&group("-100", "8").mentioning(), "is this true?");
+    let IncomingEvent::Message(said) = &mut message.event else { panic!("no message") };
+    said.reply_to = Some(galatea_core::RemoteId::new("-100-1"));
+    house.receive(vec![message]).await;
+    house.platform.until_shown("-100", 1).await;
+    let all = shown(&model);
+    let of = |words: &str| all.iter().find(|(_, text)| text.contains(words)).unwrap().1.as_str();
+    let (sam, _) = of("I am allergic").split_once(" [").unwrap();
+    assert!(sam.starts_with("Sam #"), "{all:?}");
+    let reply = of("is this true?");
+    assert!(reply.contains(&format!("replying to {sam}: \"I am allergic")), "{reply}");
+}
+
+#[tokio::test]
 async fn a_model_knows_who_speaks_to_it_alone_and_when() {
     let clock = ManualClock::at(Timestamp(1_777_888_800_000));
     let model = Arc::new(ScriptedModel::saying("ok"));

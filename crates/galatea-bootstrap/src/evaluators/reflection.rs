@@ -202,12 +202,15 @@ fn mentioned<'a>(
     known: &[Memory],
 ) -> Mentioned<'a> {
     let speaking = talk.messages.iter().filter(|message| !talk.is_agent(message.entity_id));
-    let speaking = speaking.filter_map(|m| Some((m.entity_id, speakers::name_in(m)?.to_owned())));
-    let known = known.iter().map(|fact| (fact.entity_id, Origin::of(fact).subject_name));
-    let names: Vec<(EntityId, String)> = speaking.chain(known).collect();
-    let names = names.iter().map(|(person, name)| (*person, plain(name)));
+    let speaking = speaking.filter_map(|m| Some((m.entity_id, speakers::name_in(m)?)));
     let members = members.iter().flat_map(Entity::called);
-    Mentioned::new(&turn.agent.identity, turn.room.world_id, members.chain(names))
+    let here = speaking.chain(members).map(|(person, name)| (person, speakers::display(name)));
+    let known = known
+        .iter()
+        .map(|fact| (fact.entity_id, speakers::display(plain(&Origin::of(fact).subject_name))));
+    let names: Vec<(EntityId, String)> = here.chain(known).collect();
+    let names = names.iter().map(|(person, name)| (*person, name.as_str()));
+    Mentioned::new(&turn.agent.identity, turn.room.world_id, names)
 }
 
 /// Messages between two reflections; `None` if the agent does not reflect.

@@ -6,7 +6,8 @@
 //! whatever it holds.
 
 use galatea_core::{
-    Content, EntityId, Media, MediaKind, Memory, Quote, QuoteKind, Speakers, Timestamp, Turn, Zone,
+    Content, EntityId, Media, MediaKind, Memory, MemoryId, Quote, QuoteKind, Speakers, Timestamp,
+    Turn, Zone,
     model::ChatMessage,
     speakers,
     visible::{one_line, visible},
@@ -14,7 +15,7 @@ use galatea_core::{
 };
 use std::{
     borrow::Cow,
-    collections::{BTreeMap, HashSet},
+    collections::{BTreeMap, HashMap},
     time::Duration,
 };
 use unicode_segmentation::UnicodeSegmentation;
@@ -47,7 +48,7 @@ pub(super) fn render(turn: &Turn<'_>) -> RenderedConversation {
     let own = turn.agent.identity.entity();
     let renderer = Renderer {
         speakers: Speakers::of(turn),
-        shown: turn.recent.iter().map(|memory| memory.id).collect(),
+        shown: turn.recent.iter().map(|memory| (memory.id, memory.entity_id)).collect(),
     };
     let mut files = EARLIER_FILES;
     let earlier: Vec<(&Memory, Cow<'_, str>)> = turn
@@ -111,7 +112,8 @@ pub(super) fn bare(turn: &Turn<'_>) -> Vec<ChatMessage> {
 
 struct Renderer {
     speakers: Speakers,
-    shown: HashSet<galatea_core::MemoryId>,
+    /// The messages shown, each with its author.
+    shown: HashMap<MemoryId, EntityId>,
 }
 
 impl Renderer {
@@ -149,8 +151,8 @@ impl Renderer {
     }
 
     fn quoted(&self, quote: &Quote, content: &Content) -> Option<String> {
-        let at_hand = quote.kind == QuoteKind::Reply
-            && content.in_reply_to.is_some_and(|id| self.shown.contains(&id));
+        let replied = content.in_reply_to.filter(|_| quote.kind == QuoteKind::Reply);
+        let shown = replied.and_then(|id| self.shown.get(&id));
         let mut said = one_line(&quote.text).replace('"', "'");
         for media in &quote.attachments {
             let (kind, about) = file(media);
@@ -161,11 +163,13 @@ impl Renderer {
                 if about.is_empty() { "" } else { ": " }
             ));
         }
-        let said = bounded(&said, if at_hand { QUOTED_SHOWN } else { QUOTED });
-        let by = match (&quote.by, quote.own) {
-            (_, true) => "you".to_owned(),
-            (Some(name), _) => speakers::display(name),
-            (None, _) => String::new(),
+        let said = bounded(&said, if shown.is_some() { QUOTED_SHOWN } else { QUOTED });
+        let by = match (&quote.by, quote.own, shown) {
+            (_, true, _) => "you".to_owned(),
+            // As the message itself is shown.
+            (_, _, Some(author)) => self.speakers.name(*author),
+            (Some(name), ..) => speakers::display(name),
+            (None, ..) => String::new(),
         };
         let how = match quote.kind {
             QuoteKind::Reply => "replying to",

@@ -5,6 +5,7 @@ use galatea_core::{
     AgentIdentity, Derived, Entity, EntityId, MemoryId, MemoryKind, MemoryScope, Result, Room,
     RoomId, Store, WorldId,
     mentioned::{self, Mentioned},
+    speakers,
     store::MemoryQuery,
 };
 use std::collections::{BTreeMap, BTreeSet};
@@ -45,6 +46,8 @@ pub(super) async fn of(
             people.extend(store.entities_in_room(place).await?);
         }
         let known = people.iter().flat_map(Entity::called);
+        let known: Vec<_> = known.map(|(person, name)| (person, speakers::display(name))).collect();
+        let known = known.iter().map(|(person, name)| (*person, name.as_str()));
         let mentioned = Mentioned::new(identity, world, known);
         for fact in &mut facts {
             fact.memory.entity_id = mentioned.subject(&fact.memory);
