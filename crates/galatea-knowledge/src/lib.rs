@@ -8,6 +8,7 @@ mod citing;
 pub mod document;
 mod embed;
 mod fit;
+mod follow_up;
 mod format;
 #[cfg(feature = "fuzz")]
 pub mod fuzz;
@@ -46,7 +47,7 @@ pub use rows::{Piece, Record, Stored, shared_agent};
 pub use search::{Meaning, RankedPiece, search};
 pub use settings::{VARIABLES, configured};
 pub use source::{Origin, Place, Source, of_character};
-pub use synced::{Progress, Step, Synced};
+pub use synced::{Look, Progress, Step, Synced};
 
 use galatea_core::Plugin;
 use std::{sync::Arc, time::Duration};
@@ -58,7 +59,7 @@ pub const NAME: &str = "knowledge";
 /// service that reads documents and looks for changed ones after each `every` (never if zero).
 pub fn plugin(library: Library, every: Duration) -> Plugin {
     Plugin::new(NAME, env!("CARGO_PKG_VERSION"), "Documents that the agent finds and cites")
-        .provider(provider::Knowledge::default())
+        .provider(provider::Knowledge::new(library.clone()))
         .middleware(citing::Citing)
         .service(Arc::new(service::Syncing::new(library, every)))
 }

@@ -20,7 +20,7 @@ use crate::{
     rows::{Piece, Stored, document_id, shared_agent},
     scan::{self, Item, Missing, Scan},
     source::Source,
-    synced::{Progress, Step, Synced},
+    synced::{Look, Progress, Step, Synced},
 };
 
 /// Most documents read of one agent.
@@ -130,27 +130,27 @@ impl Library {
     }
 
     /// The same if a file changed since the last call, or everything after an hour. Files that may
-    /// still be written wait for the next call, and hold up no others. `None` if nothing was to be
-    /// done.
+    /// still be written wait for the next call, and hold up no others.
     ///
     /// # Errors
     /// As [`Self::sync`].
-    pub async fn sync_changes(&self) -> Result<Option<Synced>> {
+    pub async fn sync_changes(&self) -> Result<Look> {
         // The store is asked only when something changed.
         let now = self.parts.clock.now();
         let scan = self.scan(HashSet::new()).await?.settled(now);
         let print = scan.print();
         let last = self.seen.lock().unwrap_or_else(PoisonError::into_inner).clone();
         if last.is_some_and(|(seen, holds)| seen == print && holds.left(now).is_some()) {
-            return Ok(None);
+            return Ok(Look { synced: None, is_written: !scan.later.is_empty() });
         }
         let documents = self.documents().await?;
         let scan = self.scan(keys(&documents)).await?.settled(self.parts.clock.now());
+        let is_written = !scan.later.is_empty();
         let synced = self.bring(scan, documents, &|_| {}).await?;
         let holds = synced.unembedded.is_none().then(|| Deadline::after(now, synced.holds()));
         *self.seen.lock().unwrap_or_else(PoisonError::into_inner) =
             holds.map(|holds| (print, holds));
-        Ok(Some(synced))
+        Ok(Look { synced: Some(synced), is_written })
     }
 
     /// Searches the sources. `stored` are the keys of documents that come first.

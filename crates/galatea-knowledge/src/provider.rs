@@ -2,16 +2,19 @@
 
 use async_trait::async_trait;
 use galatea_core::{
-    Fragment, MemoryKind, Provider, ProviderUse, Result, Timestamp, Turn, question_models::LONGEST,
-    sections::Section, store::MemoryQuery, tokens::Family,
+    AgentId, Fragment, MemoryKind, Provider, ProviderUse, Result, Timestamp, Turn,
+    question_models::LONGEST, sections::Section, store::MemoryQuery, tokens::Family,
 };
 use std::{
+    collections::HashSet,
     sync::{Mutex, PoisonError},
     time::Duration,
 };
 
 use crate::{
     cite::Citation,
+    follow_up::Asked,
+    library::Library,
     question::{Meanings, Questions},
     relevance::relevant,
     rows::shared_agent,
@@ -35,10 +38,11 @@ Behind what you take from a piece, cite its number, such as [1]. If they do not 
 const NOTHING: &str = "# From your documents\nNothing in your documents fits this message. If it asks for what only they could tell, say that you don't know; do not guess.";
 
 /// Searches the agent's documents, and those that other agents share.
-#[derive(Default)]
 pub(crate) struct Knowledge {
+    library: Library,
     questions: Questions,
-    none: Mutex<Option<Timestamp>>,
+    /// Since when no piece is stored, and what is said then.
+    none: Mutex<Option<(Timestamp, Fragment)>>,
 }
 
 #[async_trait]
@@ -60,64 +64,114 @@ impl Provider for Knowledge {
     }
     async fn provide(&self, turn: &Turn<'_>) -> Result<Fragment> {
         let agents = [turn.agent.identity.id(), shared_agent()];
-        if self.has_none(turn, &agents).await? {
-            return Ok(Fragment::default());
+        if let Some(none) = self.without_pieces(turn, &agents).await? {
+            return Ok(none);
         }
-        let said = question_text(turn);
-        if terms::count(&said) == 0 {
-            return Ok(Fragment::default().value("knowledge", ""));
-        }
-        let Meanings { meanings, note } = match self.questions.in_turn(turn, &agents, &said).await {
-            Ok(asked) => asked,
-            Err(error) => Meanings {
-                meanings: Vec::new(),
-                note: Some(format!("documents are searched by words, not by meaning: {error}")),
-            },
-        };
-        let found = search::search(&**turn.store, &agents, &said, &meanings, 2 * PIECES).await?;
-        let found = relevant(found, meanings.first());
+        let asked = asked(turn);
+        let (alone, in_context) = tokio::try_join!(
+            self.fitting(turn, &agents, Some(&asked.alone)),
+            self.fitting(turn, &agents, asked.in_context.as_deref()),
+        )?;
+        let found = merged(alone.pieces, in_context.pieces);
         let fragment = if !found.is_empty() {
             shown(&found, turn.budget(Section::Knowledge))
-        } else if terms::asks(&said) {
+        } else if alone.searched && terms::asks(&asked.alone) {
             cited(Fragment::text(NOTHING), &[])
         } else {
             cited(Fragment::default(), &[])
         };
-        Ok(fragment.noted(note))
+        Ok(fragment.noted(alone.note.or(in_context.note)))
     }
 }
 
+/// What a search found that fits.
+#[derive(Default)]
+struct Fitting {
+    pieces: Vec<RankedPiece>,
+    /// Whether there was something to search for.
+    searched: bool,
+    note: Option<String>,
+}
+
 impl Knowledge {
-    async fn has_none(&self, turn: &Turn<'_>, agents: &[galatea_core::AgentId]) -> Result<bool> {
+    /// Answers cite what the library brings.
+    pub(crate) fn new(library: Library) -> Self {
+        Self { library, questions: Questions::default(), none: Mutex::default() }
+    }
+
+    /// The pieces that fit a question.
+    async fn fitting(
+        &self,
+        turn: &Turn<'_>,
+        agents: &[AgentId],
+        question: Option<&str>,
+    ) -> Result<Fitting> {
+        let question = galatea_core::visible::one_line(question.unwrap_or_default());
+        let question: String = question.chars().take(QUESTION).collect();
+        if terms::count(&question) == 0 {
+            return Ok(Fitting::default());
+        }
+        let Meanings { meanings, note } =
+            match self.questions.in_turn(turn, agents, &question).await {
+                Ok(asked) => asked,
+                Err(error) => Meanings {
+                    meanings: Vec::new(),
+                    note: Some(format!("documents are searched by words, not by meaning: {error}")),
+                },
+            };
+        let found = search::search(&**turn.store, agents, &question, &meanings, 2 * PIECES).await?;
+        Ok(Fitting { pieces: relevant(found, meanings.first()), searched: true, note })
+    }
+
+    /// What to say if no piece is stored, otherwise `None`. Documents that are named may not be read
+    /// yet; an answer cannot cite them either.
+    async fn without_pieces(
+        &self,
+        turn: &Turn<'_>,
+        agents: &[AgentId],
+    ) -> Result<Option<Fragment>> {
         let now = turn.now();
-        let known = *self.none.lock().unwrap_or_else(PoisonError::into_inner);
-        if known.is_some_and(|since| now.since(since) < NONE) {
-            return Ok(true);
+        let known = self.none.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        if let Some((_, none)) = known.filter(|(since, _)| now.since(*since) < NONE) {
+            return Ok(Some(none));
         }
         for agent in agents {
             let query = MemoryQuery::new(*agent, 1).kind(MemoryKind::Fragments);
             if !turn.store.memories(&query).await?.is_empty() {
-                return Ok(false);
+                return Ok(None);
             }
         }
-        *self.none.lock().unwrap_or_else(PoisonError::into_inner) = Some(now);
-        Ok(true)
+        let has_sources = !self.library.sources().await?.is_empty();
+        let none = Fragment::default();
+        let none = if has_sources { cited(none, &[]) } else { none };
+        *self.none.lock().unwrap_or_else(PoisonError::into_inner) = Some((now, none.clone()));
+        Ok(Some(none))
     }
 }
 
-/// What is being said, the newest first, since a long text is cut at its end. A short message that
-/// goes on about something (`and the price?`) is read together with the one before it.
-fn question_text(turn: &Turn<'_>) -> String {
-    let mut texts: Vec<&str> = std::iter::once(turn.message)
+/// What is being said, the newest first, since a long text is cut at its end.
+fn asked(turn: &Turn<'_>) -> Asked {
+    let said: Vec<&str> = std::iter::once(turn.message)
         .chain(turn.merged.iter().rev())
         .map(|message| message.content.text.as_str())
         .collect();
-    if texts.len() == 1 && (1..=2).contains(&terms::count(texts[0])) {
-        let speaker = turn.message.entity_id;
-        let before = turn.recent.iter().rev().find(|memory| memory.entity_id == speaker);
-        texts.extend(before.map(|before| before.content.text.as_str()));
-    }
-    galatea_core::visible::one_line(&texts.join(" ")).chars().take(QUESTION).collect()
+    let speaker = turn.message.entity_id;
+    let before = turn.recent.iter().rev().filter(|memory| memory.entity_id == speaker);
+    Asked::new(&said, before.map(|memory| memory.content.text.as_str()))
+}
+
+/// One list of two, by turns and each piece once: the best of both are shown.
+fn merged(alone: Vec<RankedPiece>, in_context: Vec<RankedPiece>) -> Vec<RankedPiece> {
+    let mut seen = HashSet::new();
+    let (mut alone, mut in_context) = (alone.into_iter(), in_context.into_iter());
+    std::iter::from_fn(|| match (alone.next(), in_context.next()) {
+        (None, None) => None,
+        (one, other) => Some([one, other]),
+    })
+    .flatten()
+    .flatten()
+    .filter(|found| seen.insert(found.piece.id))
+    .collect()
 }
 
 /// The best pieces that take so many tokens together at most. Of the best one its beginning is shown

@@ -15,7 +15,7 @@ pub(crate) const MOST_FILES: usize = 5_000;
 /// Deepest folder searched, in levels below the one that is named.
 pub(crate) const DEPTH: usize = 16;
 /// A file that was changed less than this ago may still be written.
-const SETTLED: Duration = Duration::from_secs(1);
+pub(crate) const SETTLED: Duration = Duration::from_secs(1);
 
 /// One document before it is read.
 #[derive(Debug, Clone, PartialEq, Eq)]

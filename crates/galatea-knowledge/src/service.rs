@@ -6,7 +6,12 @@ use galatea_core::{Backoff, Result, ServiceContext};
 use std::{collections::BTreeSet, sync::Arc, time::Duration};
 use tokio_util::sync::CancellationToken;
 
-use crate::{library::Library, problem::Problem, synced::Synced};
+use crate::{
+    library::Library,
+    problem::Problem,
+    scan::SETTLED,
+    synced::{Look, Synced},
+};
 
 /// Shortest and longest pause after a failure.
 const SHORTEST: Duration = Duration::from_secs(5);
@@ -40,8 +45,8 @@ impl galatea_core::Service for Syncing {
                 return Ok(());
             };
             let pause = match outcome {
-                Ok(None) => self.every,
-                Ok(Some(synced)) => {
+                Ok(Look { synced: None, is_written }) => next_look(self.every, is_written),
+                Ok(Look { synced: Some(synced), is_written }) => {
                     log_outcome(&synced, &mut logged);
                     if let Some(limit) = synced.postponed.as_ref().filter(|_| !postponed) {
                         tracing::info!(reason = %limit, "pieces of documents wait for their embeddings until the next day (UTC); they are found by words only");
@@ -54,7 +59,8 @@ impl galatea_core::Service for Syncing {
                         pause
                     } else {
                         failures = 0;
-                        if postponed { self.every.min(synced.holds()) } else { self.every }
+                        let every = next_look(self.every, is_written);
+                        if postponed { every.min(synced.holds()) } else { every }
                     }
                 }
                 Err(error) => {
@@ -69,6 +75,12 @@ impl galatea_core::Service for Syncing {
             }
         }
     }
+}
+
+/// The pause before the next look: shorter while a file may still be written, also if files are looked
+/// at only at the start.
+fn next_look(every: Duration, is_written: bool) -> Duration {
+    if is_written { every.min(SETTLED) } else { every }
 }
 
 /// A pause that doubles with each failure.
@@ -97,4 +109,19 @@ fn log_outcome(synced: &Synced, logged: &mut BTreeSet<String>) {
 
 fn line(key: &str, problem: &Problem) -> String {
     galatea_core::visible::one_line(&format!("{key}: {problem}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_that_was_being_written_is_looked_at_a_second_later() {
+        for every in [Duration::from_secs(10), NEVER] {
+            assert_eq!(next_look(every, true), SETTLED);
+            assert_eq!(next_look(every, false), every);
+        }
+        let often = Duration::from_millis(100);
+        assert_eq!(next_look(often, true), often);
+    }
 }

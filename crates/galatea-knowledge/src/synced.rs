@@ -44,6 +44,15 @@ pub struct Synced {
     pub problems: Vec<(String, Problem)>,
 }
 
+/// What [`crate::Library::sync_changes`] found.
+#[derive(Debug, Default)]
+pub struct Look {
+    /// What was done; `None` if there was nothing to do.
+    pub synced: Option<Synced>,
+    /// A file may still be written. It is read by a later call, a second after its last change.
+    pub is_written: bool,
+}
+
 impl Synced {
     /// Whether nothing was stored or removed.
     pub fn is_empty(&self) -> bool {

@@ -51,7 +51,8 @@ pub(crate) fn asks(message: &str) -> bool {
         || split_words(message).next().is_some_and(|first| ASKING.contains(&first.as_str()))
 }
 
-fn split_words(text: &str) -> impl Iterator<Item = String> + '_ {
+/// Its words in lower case.
+pub(crate) fn split_words(text: &str) -> impl Iterator<Item = String> + '_ {
     text.split(|c: char| !c.is_alphanumeric())
         .filter(|word| !word.is_empty())
         .map(str::to_lowercase)

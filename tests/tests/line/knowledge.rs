@@ -2,6 +2,7 @@
 //! not know.
 
 mod addresses;
+mod conversations;
 mod interrupted;
 mod older;
 mod relevance;

@@ -85,20 +85,20 @@ impl Web {
 #[tokio::test]
 async fn an_address_is_read_once_a_day_and_what_changed_replaces_what_was_read() {
     let web = Web::set(text("The kiln costs ten euros.")).await;
-    let first = web.library.sync_changes().await.unwrap().unwrap();
+    let first = web.library.sync_changes().await.unwrap().synced.unwrap();
     assert_eq!((first.read, first.pieces, first.problems.len()), (1, 1, 0), "{first:?}");
     let before = pieces(&*web.store, &web.library).await;
     assert_eq!(web.library.documents().await.unwrap()[0].record.size, 25);
     // The page changes, and is taken as it was read until the day is over.
     web.pages.set("/faq.txt", text("The kiln costs fifteen euros."));
     web.clock.advance(HOUR - Duration::from_millis(1));
-    assert!(web.library.sync_changes().await.unwrap().is_none(), "nothing is looked at");
+    assert!(web.library.sync_changes().await.unwrap().synced.is_none(), "nothing is looked at");
     assert!(web.after(23 * HOUR).await.is_empty());
     assert_eq!(web.pages.requests(), ["/faq.txt"]);
     assert_eq!(web.found("kiln").await, ["The kiln costs ten euros."]);
 
     web.clock.advance(Duration::from_millis(1));
-    let second = web.library.sync_changes().await.unwrap().unwrap();
+    let second = web.library.sync_changes().await.unwrap().synced.unwrap();
     assert_eq!((second.read, web.pages.requests().len()), (1, 2));
     assert_eq!(web.found("kiln").await, ["The kiln costs fifteen euros."]);
     let after = pieces(&*web.store, &web.library).await;

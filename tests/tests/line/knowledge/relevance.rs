@@ -57,9 +57,8 @@ const UNANSWERABLE: [&str; 24] = [
     "What is the boiling point of mercury?",
 ];
 
-#[tokio::test]
-async fn the_threshold_tells_questions_with_an_answer_from_others() {
-    let (store, folder) = (store().await, tempfile::tempdir().unwrap());
+/// The project's documents as plain text.
+fn fill(folder: &Path) {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
     for name in [
         "README.md",
@@ -75,9 +74,15 @@ async fn the_threshold_tells_questions_with_an_answer_from_others() {
         let middle = half + text[half..].find("\n\n").unwrap();
         for (part, text) in [&text[..middle], &text[middle..]].into_iter().enumerate() {
             let name = format!("{}-{part}.txt", name.replace(['/', '.'], "-"));
-            write(&folder.path().join(name), text, 1);
+            write(&folder.join(name), text, 1);
         }
     }
+}
+
+#[tokio::test]
+async fn the_threshold_tells_questions_with_an_answer_from_others() {
+    let (store, folder) = (store().await, tempfile::tempdir().unwrap());
+    fill(folder.path());
     let library = library("Ada", &store, vec![(folder.path(), false)], None);
     let synced = library.sync(&|_| {}).await.unwrap();
     assert!(synced.problems.is_empty(), "{:?}", synced.problems);
@@ -100,6 +105,33 @@ async fn the_threshold_tells_questions_with_an_answer_from_others() {
     }
     println!("{shown} of 24 answerable are shown a piece, {refused} of 24 others are refused");
     assert!(shown >= 23 && refused >= 23, "{shown} shown, {refused} refused");
+}
+
+/// In a conversation each question is answered or refused as it is by itself, though the one before it
+/// is of the other sort.
+#[tokio::test]
+async fn the_question_before_changes_nothing_for_one_that_stands_on_its_own() {
+    let (store, folder) = (store().await, tempfile::tempdir().unwrap());
+    fill(folder.path());
+    let (house, model) = house(&store, folder.path()).await;
+    let fits = async |room: usize, question: &str| {
+        house.say(&dm(room.to_string().leak()), question).await;
+        house.quiet().await;
+        let prompt = models::prompt(model.requests().last().unwrap());
+        let [shown, nothing] = ["Pieces that may answer", "Nothing in your documents"]
+            .map(|part| prompt.contains(part));
+        assert!(shown != nothing, "{question}: {prompt}");
+        shown
+    };
+    let mut wrong = Vec::new();
+    for (n, (answerable, other)) in ANSWERABLE.into_iter().zip(UNANSWERABLE).enumerate() {
+        let alone = [fits(100 + n, answerable).await, fits(200 + n, other).await];
+        let after = [fits(200 + n, answerable).await, fits(100 + n, other).await];
+        if after != alone {
+            wrong.push((answerable, other, alone, after));
+        }
+    }
+    assert!(wrong.is_empty(), "{wrong:?}");
 }
 
 /// Documents in other scripts, with questions that each of them answers.

@@ -53,8 +53,8 @@ async fn words_find_documents_while_the_embedding_model_does_not_answer() {
     let found = search(&*plugin_store, &agents, "kettle", &[], 5);
     assert_eq!(found.await.unwrap().len(), 1);
     // The service tries again although no file changed.
-    assert!(library.sync_changes().await.unwrap().unwrap().unembedded.is_some());
-    assert!(library.sync_changes().await.unwrap().unwrap().unembedded.is_some());
+    assert!(library.sync_changes().await.unwrap().synced.unwrap().unembedded.is_some());
+    assert!(library.sync_changes().await.unwrap().synced.unwrap().unembedded.is_some());
 }
 
 #[tokio::test]
@@ -63,7 +63,7 @@ async fn a_file_that_is_written_all_the_time_holds_up_no_other() {
     let (log, note) = (folder.path().join("log.txt"), folder.path().join("note.txt"));
     write(&log, "The kettle boils.", 1);
     let library = library("Ada", &store, vec![(folder.path(), false)], None);
-    assert_eq!(library.sync_changes().await.unwrap().unwrap().read, 1);
+    assert_eq!(library.sync_changes().await.unwrap().synced.unwrap().read, 1);
     write(&note, "The gate is green.", 1);
     // A file that the program has looked at a hundred milliseconds after it was written, however slow
     // the machine is.
@@ -75,16 +75,20 @@ async fn a_file_that_is_written_all_the_time_holds_up_no_other() {
     let written = clock.shared().now().0 - 100;
     let written = std::time::UNIX_EPOCH + Duration::from_millis(u64::try_from(written).unwrap());
     fs::File::options().write(true).open(&log).unwrap().set_modified(written).unwrap();
-    let synced = library.sync_changes().await.unwrap().unwrap();
+    let look = library.sync_changes().await.unwrap();
+    assert!(look.is_written, "the next look comes soon");
+    let synced = look.synced.unwrap();
     assert_eq!((synced.read, synced.removed), (1, 0), "{synced:?}");
-    assert!(library.sync_changes().await.unwrap().is_none());
+    let look = library.sync_changes().await.unwrap();
+    assert!(look.synced.is_none() && look.is_written);
     let sizes = async || {
         let documents = library.documents().await.unwrap();
         documents.iter().map(|document| document.record.size).collect::<Vec<_>>()
     };
     assert_eq!(sizes().await, [17, 18], "it is as it was");
     clock.advance(Duration::from_secs(1));
-    assert_eq!(library.sync_changes().await.unwrap().unwrap().read, 1);
+    let look = library.sync_changes().await.unwrap();
+    assert!(look.synced.unwrap().read == 1 && !look.is_written);
     assert_eq!(sizes().await, [27, 18]);
 }
 
@@ -122,13 +126,14 @@ async fn documents_of_a_folder_that_is_empty_stay_until_it_is_clear_that_they_ar
     library.sync(&|_| {}).await.unwrap();
     // As where a drive was mounted.
     fs::remove_file(&file).unwrap();
-    for synced in
-        [library.sync(&|_| {}).await.unwrap(), library.sync_changes().await.unwrap().unwrap()]
-    {
+    for synced in [
+        library.sync(&|_| {}).await.unwrap(),
+        library.sync_changes().await.unwrap().synced.unwrap(),
+    ] {
         assert_eq!((synced.removed, synced.problems.len()), (0, 1), "{synced:?}");
     }
     fs::write(folder.path().join(".keep"), "").unwrap();
-    assert_eq!(library.sync_changes().await.unwrap().unwrap().removed, 1);
+    assert_eq!(library.sync_changes().await.unwrap().synced.unwrap().removed, 1);
 }
 
 #[tokio::test]
