@@ -17,6 +17,27 @@ pub struct Document {
     pub title: Option<String>,
     /// Its text, in reading order.
     pub blocks: Vec<Block>,
+    /// What of it cannot be read, if the rest can.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub unread: Option<UnreadPages>,
+}
+
+/// Pages of a damaged document that cannot be read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct UnreadPages {
+    /// How many.
+    pub unread: usize,
+    /// Of how many.
+    pub pages: usize,
+}
+
+impl UnreadPages {
+    /// What a person has to know.
+    pub(crate) fn error(self) -> Error {
+        let Self { unread, pages } = self;
+        unreadable(format!("{unread} of the {pages} pages are missing or damaged; the others were read"))
+            .with_fix("copy or download the file again; if that does not help, open it and print it to a new PDF")
+    }
 }
 
 /// A paragraph, list, table or piece of code.
@@ -139,6 +160,11 @@ impl Writer {
     /// The page that the next blocks are on.
     pub(crate) fn page(&mut self, page: u32) {
         self.page = Some(page);
+    }
+
+    /// Notes pages that cannot be read.
+    pub(crate) fn unread(&mut self, unread: usize, pages: usize) {
+        self.document.unread = (unread > 0).then_some(UnreadPages { unread, pages });
     }
 
     /// Whether the document has no blocks yet.

@@ -86,14 +86,14 @@ fn check(outcome: galatea_core::Result<Document>) {
             let text: usize = document.blocks.iter().map(|block| block.text.len()).sum();
             assert!(text <= limits.text && document.blocks.len() <= limits.blocks);
             assert!(document.blocks.iter().all(|block| !block.text.trim().is_empty()));
-            let title = document.title.clone();
+            let (title, unread) = (document.title.clone(), document.unread);
             let chunks = match chunks(document, limits.pieces) {
                 Ok(chunks) => chunks,
                 Err(error) => return assert_eq!(error.code(), Some(TOO_LARGE), "{error:?}"),
             };
             assert!(!chunks.is_empty(), "a document without pieces");
             assert!(chunks.iter().all(|piece| !piece.text.trim().is_empty()), "{chunks:?}");
-            let pieces = Pieces { title, chunks };
+            let pieces = Pieces { title, chunks, unread };
             assert_eq!(received(Ok(pieces.clone())).ok().flatten(), Some(pieces));
         }
         Err(error) => {

@@ -77,6 +77,7 @@ pub(crate) async fn item(
     });
     let was = document.record.clone();
     describe(&mut document.record, library, item, bytes, now);
+    let mut problem = None;
     let rows = match text {
         Ok(Text::Unchanged) => return settle(library, document, &was, new, progress).await,
         Ok(Text::Copy { hash, name, of }) => {
@@ -89,6 +90,7 @@ pub(crate) async fn item(
             document.record.hash = hash;
             document.record.title = title_of(&name, pieces.title.as_deref());
             document.record.same_as = None;
+            problem = pieces.unread.map(|unread| Problem::of(&unread.error(), now));
             fragments(&document, &pieces.chunks, now)
         }
         Err(error) => {
@@ -100,7 +102,7 @@ pub(crate) async fn item(
             return settle(library, document, &was, new, progress).await;
         }
     };
-    document.record.problem = None;
+    document.record.problem = problem;
     replace(library, document, new, rows, progress).await
 }
 

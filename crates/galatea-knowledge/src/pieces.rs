@@ -4,7 +4,7 @@ use galatea_core::Result;
 
 use crate::{
     chunk::{Chunk, chunks},
-    document::Limits,
+    document::{Limits, UnreadPages},
     format::Format,
     parse,
 };
@@ -16,6 +16,8 @@ pub struct Pieces {
     pub title: Option<String>,
     /// Its pieces, in reading order.
     pub chunks: Vec<Chunk>,
+    /// What of it cannot be read.
+    pub unread: Option<UnreadPages>,
 }
 
 /// Parses a document and cuts it into pieces. Pure.
@@ -25,6 +27,6 @@ pub struct Pieces {
 /// `TooLong` ([`crate::document::TOO_LARGE`]) for one beyond the limits. Both name the fix.
 pub(crate) fn pieces(format: Format, bytes: &[u8], limits: Limits) -> Result<Pieces> {
     let mut document = parse::parse(format, bytes, limits)?;
-    let title = document.title.take();
-    Ok(Pieces { title, chunks: chunks(document, limits.pieces)? })
+    let (title, unread) = (document.title.take(), document.unread);
+    Ok(Pieces { title, chunks: chunks(document, limits.pieces)?, unread })
 }

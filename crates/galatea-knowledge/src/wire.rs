@@ -10,7 +10,7 @@ use std::io::{self, Write};
 
 use crate::{
     chunk::Chunk,
-    document::{TOO_LARGE, UNREADABLE},
+    document::{TOO_LARGE, UNREADABLE, UnreadPages},
     pieces::Pieces,
 };
 
@@ -20,6 +20,7 @@ use crate::{
 enum Line {
     Title(String),
     Piece(Chunk),
+    Unread(UnreadPages),
     /// The document is complete. Without this line the child died on the way.
     End(usize),
     Refused(Refusal),
@@ -44,8 +45,9 @@ pub(crate) fn send(outcome: Result<Pieces>, output: &mut impl Write) -> io::Resu
         output.write_all(b"\n")
     };
     match outcome {
-        Ok(Pieces { title, chunks }) => {
+        Ok(Pieces { title, chunks, unread }) => {
             let count = chunks.len();
+            unread.map_or(Ok(()), |unread| line(Line::Unread(unread)))?;
             title.map_or(Ok(()), |title| line(Line::Title(title)))?;
             chunks.into_iter().try_for_each(|chunk| line(Line::Piece(chunk)))?;
             line(Line::End(count))
@@ -95,6 +97,7 @@ impl Receiver {
             Ok(Line::Title(title)) => {
                 pieces.title = Some(one_line(&title)).filter(|title| !title.is_empty())
             }
+            Ok(Line::Unread(unread)) => pieces.unread = Some(unread),
             Ok(Line::Piece(Chunk { heading, page, text, .. }))
                 if pieces.chunks.len() < self.most =>
             {
@@ -156,7 +159,7 @@ mod tests {
     #[test]
     fn no_text_of_a_child_has_breaks_or_characters_that_no_reader_sees() {
         let chunk = Chunk::new(vec!["H\r\u{85}I".into()], None, "a\rb\u{2028}c\u{202e}\0".into());
-        let pieces = Pieces { title: Some("A\nB".into()), chunks: vec![chunk] };
+        let pieces = Pieces { title: Some("A\nB".into()), chunks: vec![chunk], unread: None };
         let received = receive(&sent(Ok(pieces)), 1).unwrap().unwrap();
         let piece = &received.chunks[0];
         assert_eq!((received.title.as_deref(), &*piece.heading[0]), (Some("A B"), "H I"));
@@ -167,8 +170,11 @@ mod tests {
     #[test]
     fn pieces_and_refusals_arrive() {
         let chunk = |text: &str| Chunk::new(vec!["H".into()], Some(2), text.into());
-        let pieces =
-            Pieces { title: Some("A".into()), chunks: vec![chunk("x\ny"), chunk("\"z\"")] };
+        let pieces = Pieces {
+            title: Some("A".into()),
+            chunks: vec![chunk("x\ny"), chunk("\"z\"")],
+            unread: Some(UnreadPages { unread: 3, pages: 5 }),
+        };
         let lines = sent(Ok(pieces.clone()));
         assert_eq!(receive(&lines, 2).unwrap(), Some(pieces), "with the hashes");
         assert_eq!(receive(&lines, 1).unwrap(), None, "more pieces than the parent takes");

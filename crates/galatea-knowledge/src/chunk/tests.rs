@@ -19,7 +19,7 @@ fn block(heading: &[&str], kind: BlockKind, text: impl Into<String>) -> Block {
 }
 
 fn cut(blocks: Vec<Block>) -> Vec<Chunk> {
-    chunks(Document { title: None, blocks }, 20_000).unwrap()
+    chunks(Document { blocks, ..Document::default() }, 20_000).unwrap()
 }
 
 #[test]
@@ -140,7 +140,7 @@ fn a_wide_table_is_stored_at_most_four_times() {
 #[test]
 fn cutting_ends_with_the_piece_that_is_too_many() {
     let blocks = vec![block(&[], BlockKind::Prose, "Some words. ".repeat(10_000))];
-    let document = Document { title: None, blocks };
+    let document = Document { blocks, ..Document::default() };
     let error = chunks(document.clone(), 3).unwrap_err();
     assert_eq!(error.code(), Some(crate::document::TOO_LARGE));
     let mut cutter = Cutter { most: 3, ..Cutter::default() };

@@ -48,15 +48,25 @@ pub(super) fn read(bytes: &[u8], writer: &mut Writer) -> Result<()> {
         writer.title(&title);
     }
     let (mut read, mut failed, mut left) = (Vec::new(), 0, most);
+    let mut unread = missing_pages(&pdf, pages.len());
+    let total = pages.len().saturating_add(unread);
     for (number, page) in &pages {
+        let has = |id: &lopdf::ObjectId| pdf.get_object(*id).is_ok();
+        // A page that is missing keeps its place, as one without text.
+        let is_whole = has(page) && pdf.get_page_contents(*page).iter().all(has);
+        unread += usize::from(!is_whole);
         match lines(&pdf, *page, &mut left) {
             Ok(lines) => read.push((*number, lines)),
             Err(error) if left == 0 => {
                 return Err(too_large("the PDF unpacks to more than is read").with("cause", error));
             }
-            Err(_) => failed += 1,
+            Err(_) => {
+                failed += 1;
+                unread += usize::from(is_whole);
+            }
         }
     }
+    writer.unread(unread, total);
     if failed == pages.len() {
         return Err(damaged("none of its pages can be read"));
     }
@@ -66,6 +76,17 @@ pub(super) fn read(bytes: &[u8], writer: &mut Writer) -> Result<()> {
         write(&lines, body, writer)?;
     }
     Ok(())
+}
+
+/// How many pages the file lost: a part of a file is read like a whole one whose table of objects is
+/// damaged. Where that table is sound, a wrong number of pages is harmless.
+fn missing_pages(pdf: &Pdf, found: usize) -> usize {
+    let counted = || {
+        let pages = pdf.catalog().ok()?.get_deref(b"Pages", pdf).ok()?.as_dict().ok()?;
+        usize::try_from(pages.get_deref(b"Count", pdf).ok()?.as_i64().ok()?).ok()
+    };
+    let is_repaired = pdf.xref_recovery.is_some();
+    counted().filter(|_| is_repaired).unwrap_or(0).saturating_sub(found)
 }
 
 fn title(pdf: &Pdf) -> Option<String> {

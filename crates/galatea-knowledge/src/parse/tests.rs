@@ -173,6 +173,26 @@ fn limits_are_reported_with_a_fix() {
     assert!(empty.fix().unwrap().contains("OCR"), "{empty}");
 }
 
+#[test]
+fn a_part_of_a_pdf_is_read_and_says_how_many_pages_are_missing() {
+    let file = documents::pdf(["one", "two", "three", "four", "five"]);
+    let whole = read(Format::Pdf, &file);
+    assert_eq!((whole.blocks.len(), whole.unread), (5, None));
+    let third = file.windows(5).position(|part| part == b"three").unwrap();
+    let part = read(Format::Pdf, &file[..third]);
+    let texts: Vec<_> = part.blocks.iter().map(|b| b.text.as_str()).collect();
+    assert_eq!(texts, ["one", "two"]);
+    let unread = part.unread.unwrap();
+    assert_eq!((unread.unread, unread.pages), (3, 5));
+    assert_eq!(unread.error().code(), Some(UNREADABLE));
+    // A wrong offset of the table of objects loses nothing.
+    let text = String::from_utf8(file).unwrap();
+    let (start, end) = text.rsplit_once("startxref\n").unwrap();
+    let moved = format!("{start}startxref\n1{end}");
+    let moved = read(Format::Pdf, moved.as_bytes());
+    assert_eq!((moved.blocks.len(), moved.unread), (5, None));
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { cases: 64, ..ProptestConfig::default() })]
     #[test]
