@@ -39,8 +39,9 @@ const AROUND: usize = 80;
 /// Least share of the question's words, by their rarity, of a hit of such a search. The store's test
 /// `the_coverage_of_a_hit_tells_evidence_from_other_talk` prints what that leaves.
 const COVERAGE: f32 = 0.35;
-/// A hit counts if its score is at least this part of the best one's.
-const NEAR_BEST: f32 = 0.4;
+/// A hit counts if its score is at least this part of the best one's, which a name in the question may
+/// have doubled.
+const NEAR_BEST: f32 = 0.3;
 /// A message shows its time if so much lies between it and the one before it.
 const PAUSE: Duration = Duration::from_secs(600);
 /// Two messages say the same if so many of all their words stand in both. A changed name or number
@@ -125,7 +126,7 @@ fn shown_from(oldest: &Memory, asked: &Memory) -> Timestamp {
     Timestamp(oldest.created_at.0.saturating_add(also))
 }
 
-/// The best hits that fit, with the messages around them, in the order in which they were written.
+/// The best hits that fit, with as many of the messages around them, in the order in which they were written.
 fn render(turn: &Turn<'_>, found: &[Recalled]) -> String {
     if found.is_empty() {
         return String::new();
@@ -139,36 +140,28 @@ fn render(turn: &Turn<'_>, found: &[Recalled]) -> String {
     let mut left = turn.budget(Section::Memories);
     let mut told: Vec<&Memory> = turn.recent.iter().map(AsRef::as_ref).collect();
     let mut lines: BTreeMap<OrderKey, String> = BTreeMap::new();
-    for hit in found.into_iter().filter(|hit| hit.score >= least) {
-        let Recalled { memory, before, after, .. } = hit;
-        let mut is_new = |memory| {
-            let gist = Gist::of(memory);
-            let new = !told.iter().any(|told| gist.is_in(told));
-            told.push(memory);
-            new
-        };
-        if lines.contains_key(&order_key(memory)) || !is_new(memory) {
-            continue;
+    let mut add = |memory, most: usize, more: u64| {
+        let (key, gist) = (order_key(memory), Gist::of(memory));
+        if lines.contains_key(&key) || told.iter().any(|told| gist.is_in(told)) {
+            return false;
         }
-        let mut group = vec![(order_key(memory), line(turn, &names, memory, LONGEST))];
-        for near in [before, after].into_iter().flatten() {
-            let elsewhere = near.room_id == turn.room.id && !shown.contains(&near.id);
-            if elsewhere && !lines.contains_key(&order_key(near)) && is_new(near) {
-                group.push((order_key(near), line(turn, &names, near, AROUND)));
-            }
+        let line = line(turn, &names, memory, most);
+        let tokens = more + Family::Other.text(&line) + 1;
+        if tokens > left {
+            return false;
         }
-        let tokens = |lines: &[(OrderKey, String)]| {
-            TIME + lines.iter().map(|(_, line)| Family::Other.text(line) + 1).sum::<u64>()
-        };
-        // The hit without its neighbours, if they are too much.
-        if tokens(&group) > left {
-            group.truncate(1);
+        left -= tokens;
+        told.push(memory);
+        lines.insert(key, line);
+        true
+    };
+    // The hits first, and what stands around them with what is left.
+    let hits = found.into_iter().filter(|hit| hit.score >= least);
+    let added: Vec<&Recalled> = hits.filter(|hit| add(&hit.memory, LONGEST, TIME)).collect();
+    for near in added.iter().flat_map(|hit| [&hit.before, &hit.after]).flatten() {
+        if near.room_id == turn.room.id && !shown.contains(&near.id) {
+            add(near, AROUND, 0);
         }
-        if tokens(&group) > left {
-            break;
-        }
-        left -= tokens(&group);
-        lines.extend(group);
     }
     let mut before: Option<Timestamp> = None;
     let mut text = String::new();

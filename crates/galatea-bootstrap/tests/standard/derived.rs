@@ -2,7 +2,7 @@
 
 use async_trait::async_trait;
 use galatea_core::{
-    AgentId, Derived, Memory, MemoryId, MemoryScope, Result,
+    AgentId, Derived, Memory, MemoryId, MemoryKind, MemoryScope, Result,
     store::{DerivedChange, DerivedStore, RecallQuery, RecallStore, Recalled},
 };
 use std::collections::HashSet;
@@ -77,6 +77,16 @@ impl DerivedStore for Double {
     }
 }
 
+/// The messages before and after a message.
+fn beside(tables: &Tables, message: &Memory) -> [Option<Memory>; 2] {
+    let is_said =
+        |other: &&Memory| (other.kind, other.room_id) == (MemoryKind::Messages, message.room_id);
+    let said: Vec<&Memory> = tables.memories.iter().filter(is_said).collect();
+    let at = said.iter().position(|other| other.id == message.id);
+    let of = |at: Option<usize>| at.and_then(|at| said.get(at)).map(|memory| (*memory).clone());
+    [of(at.and_then(|at| at.checked_sub(1))), of(at.map(|at| at + 1))]
+}
+
 fn word_set(text: &str) -> HashSet<String> {
     text.split(|c: char| !c.is_alphanumeric())
         .filter(|word| word.chars().count() > 2)
@@ -111,6 +121,8 @@ impl RecallStore for Double {
             if !eligible || !(newest || shared > 0 || similar.is_some()) {
                 continue;
             }
+            let [before, after] =
+                if query.neighbours { beside(&tables, memory) } else { [None, None] };
             let score = f32::from(u16::try_from(shared).unwrap()) + similar.unwrap_or_default();
             found.push(Recalled {
                 memory: memory.clone(),
@@ -120,8 +132,8 @@ impl RecallStore for Double {
                 words: None,
                 coverage: share(shared, wanted.len()),
                 meaning: None,
-                before: None,
-                after: None,
+                before,
+                after,
             });
         }
         found.sort_by_key(|hit| std::cmp::Reverse(hit.memory.created_at));

@@ -2,7 +2,10 @@
 
 use galatea_core::{Derived, FinishedTurn, MemoryKind, Timestamp, Verdict};
 
-use crate::scene::{BOB, MARIA, Scene};
+use crate::{
+    meaning::Tea,
+    scene::{BOB, MARIA, Scene},
+};
 
 /// A stored conversation of so many messages in a window of 30; the prompt shows the last ones, of
 /// which ten leave next.
@@ -220,6 +223,28 @@ async fn old_messages_come_back_with_day_and_speaker_and_those_around_them_only_
     let asked = scene.double.tables().asked;
     assert_eq!(scene.shows("MEMORIES").await.text, "");
     assert_eq!(scene.double.tables().asked, asked);
+}
+
+#[tokio::test]
+async fn the_messages_around_a_hit_push_out_no_other_hit() {
+    let mut scene = talk(60, 24);
+    scene.models.embedding = Some(Tea::of("small", 3));
+    {
+        let mut tables = scene.double.tables();
+        for n in 1..20 {
+            tables.memories[n].content.text = if n % 4 == 0 {
+                format!("tea number {n}")
+            } else {
+                format!("{n} and then the neighbour went on about that")
+            };
+        }
+    }
+    scene.message = scene.message_by(MARIA, "which tea number?");
+    let shown = scene.shows("MEMORIES").await.text;
+    for n in [4, 8, 12, 16] {
+        assert!(shown.contains(&format!("tea number {n}")), "{n}: {shown}");
+    }
+    assert!(shown.contains("\nBob: "), "one of those around them fits: {shown}");
 }
 
 #[tokio::test]
