@@ -148,6 +148,40 @@ MANDARIN = [
     ("你妈妈好点了吗？", ["医生说她的{a}要休息{b}。"], "医生说{p}妈妈的{a}要休息多久？", ["膝盖", "肩膀", "手腕"], ["两个星期", "一个月", "十天"]),
 ]
 
+# What people say about somebody else: the speaker, {o}, is not whom the question names.
+ABOUT = [
+    (["I met {p}'s landlord, he wants the rent in {a} from {b} on.", "{p}'s landlord takes nothing but {a} since {b}, he told me."],
+     "What does {p}'s landlord want from {b} on, {a}?", "How must {p} pay for the flat?",
+     ["cash", "stamps", "gold coins", "cheques"], ["Monday", "March", "tomorrow", "Easter"]),
+    (["{p}'s parcel is at the {a} on {b}, I saw the note.", "The courier left {p}'s parcel in the {a} on {b}."],
+     "On which street is the {a} with {p}'s parcel?", "Where can {p} collect the package?",
+     ["kiosk", "flower shop", "hardware store", "pharmacy"], ["Birch Lane", "Mason Street", "Tower Road", "Abbey Row"]),
+    (["{p}'s exam was moved to the {a}, room {b}.", "They put off {p}'s exam until the {a}, it's in room {b} now."],
+     "In which room is {p}'s exam on the {a}?", "When does {p} have to sit the test?",
+     ["9th of December", "4th of May", "22nd of June", "13th of October"], ["114", "207", "38", "5B"]),
+    (["{p}'s bicycle is in my {a}, the {b} is jammed.", "I'm keeping {p}'s bicycle in the {a} until someone frees the {b}."],
+     "What is jammed on {p}'s bicycle in the {a}?", "Where has {p}'s two-wheeler been put?",
+     ["shed", "garage", "basement", "hallway"], ["lock", "front brake", "bell", "kickstand"]),
+    (["{p}'s mother called, she lands at {b} in {a}.", "Just heard from {p}'s mother: she is flying to {a}, landing {b}."],
+     "At what time does {p}'s mother land in {a}?", "To which airport does {p}'s mum come?",
+     ["Zaventem", "Schiphol", "Gatwick", "Fiumicino"], ["17:20", "6:50", "21:15", "11:40"]),
+    (["{p}'s puppy ate half a {a} at my place, {b} it cost.", "Bill for {p}'s puppy: one chewed {a}, {b} please."],
+     "What did {p}'s puppy do to the {a}, for {b}?", "What damage did {p}'s young dog cause?",
+     ["sofa cushion", "bath mat", "straw hat", "sheepskin rug"], ["40 euros", "25 euros", "60 euros", "95 euros"]),
+    (["The surgeon said {p} may {a} again from {b}.", "From {b} {p} may {a} again, says the surgeon."],
+     "From when may {p} {a} again, {b}?", "Which activity did the hospital allow {p}?",
+     ["swim", "ski", "dance", "row"], ["January", "Whitsun", "next week", "November"]),
+    (["{p}'s laptop is ready at the shop, they replaced the {a} for {b}.", "I collected {p}'s laptop. New {a}, {b} to pay."],
+     "Which part of {p}'s laptop was replaced, the {a}?", "What was wrong with {p}'s computer?",
+     ["battery", "hinge", "keyboard", "fan"], ["85 euros", "120 euros", "49 euros", "160 euros"]),
+    (["The garage says {p}'s car needs a new {a}, {b} at least.", "{p}'s car won't pass without another {a}. {b}, poor thing."],
+     "How much is the {a} that {p}'s car needs?", "What must be fixed on {p}'s vehicle?",
+     ["clutch", "radiator", "gear lever", "windscreen"], ["640", "310", "880", "1020"]),
+    (["I put {p}'s passport into the {a} under the {b}.", "If anyone asks, {p}'s passport is in the {a} below the {b}."],
+     "Under what is the {a} with {p}'s passport?", "Where are {p}'s travel papers?",
+     ["drawer", "biscuit tin", "shoebox", "folder"], ["printer", "stairs", "aquarium", "wardrobe"]),
+]
+
 # What else people say: pieces that are put together, so that hardly a sentence comes twice.
 OPEN = ["honestly", "by the way", "ok so", "haha", "hm", "guess what", "not gonna lie", "well", "hey all", "quick one", "sorry, late", "wow", "meh", "no idea but", "fun fact", "update"]
 WHO = ["my boss", "the neighbour", "my flatmate", "the bus driver", "that guy from the gym", "my uncle", "our postman", "the new intern", "my niece", "the plumber", "her brother", "the whole office", "some tourist", "my old teacher", "the band", "the doctor", "our landlord", "the mechanic"]
@@ -203,6 +237,21 @@ def events(rng):
         for m, (a, b) in enumerate(zip(first, second)):
             fill = {"a": a, "b": b, "p": CHINESE[m % len(CHINESE)]}
             out.append((fill["p"], before, said[0].format(**fill), ask.format(**fill), "chinese"))
+    rng.shuffle(out)
+    return out
+
+
+def hearsay(rng):
+    """What one person says about another: (speaker, said, whom it is about, question, kind)."""
+    out = []
+    for n, (said, near, far, first, second) in enumerate(ABOUT):
+        people = [p for p in PEOPLE if p not in CHINESE]
+        rng.shuffle(people)
+        for m, (a, b) in enumerate(zip(first, second)):
+            fill = {"a": a, "b": b, "p": people[m], "o": people[m + 4]}
+            far_off = (n + m // 2) % 2 == 0
+            out.append((fill["o"], said[m % 2].format(**fill), fill["p"], (far if far_off else near).format(**fill),
+                        "about in other words" if far_off else "about"))
     rng.shuffle(out)
     return out
 
@@ -267,6 +316,13 @@ def main():
         for person, value in zip(people, values):
             facts.append({"id": len(facts), "about": person, "text": text.format(p=person, x=value)})
             questions.append({"question": ask.format(p=person), "evidence": [len(facts) - 1], "kind": "fact", "names": [person]})
+    # After the rest, which stays as it was before there were such questions.
+    rng = random.Random(11)
+    for speaker, said, person, question, kind in hearsay(rng):
+        chat(3)
+        evidence = say(speaker, said)
+        say(rng.choice(PEOPLE), small(rng))
+        questions.append({"question": question, "evidence": [evidence], "kind": kind, "names": [person]})
     for name, rows in (("turns", turns), ("facts", facts), ("questions", questions)):
         with open(HERE / f"{name}.jsonl", "w", encoding="utf-8") as out:
             for row in rows:

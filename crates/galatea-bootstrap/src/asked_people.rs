@@ -14,8 +14,8 @@ const NAMES: usize = fusion::MOST_KNOWN / 2;
 /// The people whom a question of this turn names, of those who speak or take part in its room, and of
 /// `others` who may be seen there. No person of another place is among them.
 ///
-/// The agent is addressed by its name rather than asked for: its name is found, and its messages do
-/// not rise.
+/// The agent is addressed by its name rather than asked for: its name is found, and neither its messages
+/// nor those to it rise.
 pub(crate) fn named(turn: &Turn<'_>, question: &str, others: &[(EntityId, String)]) -> Named {
     let own = turn.agent.identity.entity();
     let at_hand = iter::once(turn.message)
@@ -31,13 +31,11 @@ pub(crate) fn named(turn: &Turn<'_>, question: &str, others: &[(EntityId, String
         }
     }
     let others = others.iter().map(|(person, name)| (*person, name.as_str()));
-    let all = iter::once(turn.agent.character.name.as_str())
-        .chain(turn.handle)
+    let agent = || iter::once(turn.agent.character.name.as_str()).chain(turn.handle);
+    let all = agent()
         .map(|name| (own, name))
         .chain(speaking)
         .chain(turn.people.called().take(NAMES))
         .chain(others);
-    let mut named = fusion::named(question, all);
-    named.people.retain(|person| *person != own);
-    named
+    fusion::named(question, all).addressing(question, own, agent())
 }

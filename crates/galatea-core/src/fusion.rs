@@ -23,6 +23,9 @@ pub const HALF_LIFE: Variable = Variable::new(
 /// Constant of reciprocal rank fusion (Cormack, Clarke and Büttcher, SIGIR 2009).
 const RANKS: f32 = 60.0;
 
+/// Least score of the best hit by words, if it has all words of the question.
+const WORDS: f32 = 0.8;
+
 const DAY: Duration = Duration::from_secs(86_400);
 
 /// How words and meaning are weighed. The defaults are those measured in `docs/memory.md`.
@@ -35,7 +38,8 @@ pub struct Fusion {
     /// Share of the score of the better neighbour (the message before or after it in its room) that
     /// a memory gets, from 0 (off) to 1.
     pub neighbours: f32,
-    /// Added if the question names the memory's person, in shares of the best score.
+    /// What a memory gains if it is by or about a person whom the question names, as a share of its
+    /// own score: one that matches badly stays behind the best.
     pub named: f32,
     /// Age at which a memory counts half; none: age does not count.
     pub half_life: Option<Duration>,
@@ -53,7 +57,7 @@ pub enum Method {
 
 impl Default for Fusion {
     fn default() -> Self {
-        Self { method: Method::Scores, meaning: 0.6, neighbours: 0.2, named: 0.5, half_life: None }
+        Self { method: Method::Scores, meaning: 0.6, neighbours: 0.2, named: 1.0, half_life: None }
     }
 }
 
@@ -92,7 +96,7 @@ pub struct Candidate<K> {
     pub meaning: Option<f32>,
     /// The messages before and after it in its room, whether candidates or not.
     pub neighbours: [Option<K>; 2],
-    /// The question names its person.
+    /// The question names its person, or a person whose name it contains.
     pub named: bool,
     /// Milliseconds since it was made.
     pub age: i64,
@@ -118,8 +122,15 @@ pub fn fuse<K: Copy + Eq + Hash>(candidates: &[Candidate<K>], fusion: &Fusion) -
     let meaning = ranks(candidates, |c| c.meaning);
     let own: Vec<f32> = match fusion.method {
         Method::Scores => {
-            let coverage = candidates.iter().map(|candidate| candidate.coverage);
-            mixed(&from_zero(&words), &between(&meaning), coverage, fusion.meaning)
+            let coverage = || candidates.iter().map(|candidate| candidate.coverage);
+            let by_words = from_zero(&words);
+            let both = mixed(&by_words, &between(&meaning), coverage(), fusion.meaning);
+            // What has nearly all words of the question is a hit whatever the model takes it for: models
+            // know neither numbers nor every language.
+            let words = by_words.iter().zip(coverage());
+            let most = if fusion.meaning < 1.0 { WORDS } else { 0.0 };
+            let least = words.map(|(words, coverage)| most * coverage * words.unwrap_or(0.0));
+            both.into_iter().zip(least).map(|(both, least)| both.max(least)).collect()
         }
         Method::Ranks => {
             let [words, meaning] = [&words, &meaning].map(|of| reciprocal(of));
@@ -133,7 +144,6 @@ pub fn fuse<K: Copy + Eq + Hash>(candidates: &[Candidate<K>], fusion: &Fusion) -
     } else {
         HashMap::new()
     };
-    let best = own.iter().copied().fold(0.0, f32::max);
     let mut fused: Vec<Fused<K>> = candidates
         .iter()
         .enumerate()
@@ -146,8 +156,8 @@ pub fn fuse<K: Copy + Eq + Hash>(candidates: &[Candidate<K>], fusion: &Fusion) -
                 .copied()
                 .fold(0.0, f32::max);
             let mut score = own.get(n).copied().unwrap_or(0.0) + fusion.neighbours * beside;
-            if candidate.named && score > 0.0 {
-                score += fusion.named * best;
+            if candidate.named {
+                score *= 1.0 + fusion.named;
             }
             if let Some(half_life) = fusion.half_life {
                 score *= decay(candidate.age, half_life);

@@ -5,6 +5,7 @@ mod hits;
 mod listed;
 mod lookup;
 mod memory;
+mod mentions;
 mod rank;
 mod rows;
 mod scale;
@@ -43,22 +44,20 @@ use crate::{
 #[cfg(test)]
 pub(crate) use {
     candidates::{MEANINGS, statements},
+    mentions::MENTIONS,
     rows::{BESIDE, BY_SEQ, FEW_BY_SEQ},
     unindexed::{AFTER, EXTENT, WORDS},
     view::Dialect,
     words::LIST,
 };
 
-/// Candidates of each search: enough that a hit of one is usually scored by the other.
-const CANDIDATES: usize = 100;
+/// Candidates of each search, enough that a hit of one is usually scored by the other; and those whose
+/// neighbours are looked at, behind which none reaches the first places. For up to half as many hits as
+/// candidates the order is the same whatever the limit.
+const BY_BOTH: (usize, usize) = (100, 40);
 /// The same for a search by words alone, which no other search completes. Each candidate costs the
 /// reading of a row.
-const BY_WORDS: usize = 12;
-/// The same where the question names people, whose messages rise.
-const BY_WORDS_AND_NAMES: usize = 40;
-/// Candidates whose neighbours are looked at, for each hit wanted: those behind cannot reach the first
-/// places.
-const SPREADING: usize = 4;
+const BY_WORDS: (usize, usize) = (40, 12);
 
 #[async_trait]
 impl RecallStore for Database {
@@ -238,12 +237,9 @@ impl Search<'_, '_> {
                 newest.into_iter().map(|key| Fused { key, score: 0.0, words: None, meaning: None });
             return Ok(Selected { fused: listed.collect(), ..Selected::default() });
         }
-        let most = match (query.meanings.is_empty(), query.named.is_empty()) {
-            (true, true) => BY_WORDS,
-            (true, false) => BY_WORDS_AND_NAMES,
-            (false, _) => CANDIDATES,
-        };
-        let most = most.max(2 * limit);
+        let usual = if query.meanings.is_empty() { BY_WORDS } else { BY_BOTH };
+        // Scores depend on what else is looked at, so that is the same for all usual limits.
+        let (most, spreading) = if 2 * limit <= usual.0 { usual } else { (2 * limit, limit) };
         let Scored { mut candidates, coverage, scales } = self.scored(most).await?;
         let mut beside = Links::default();
         let covers = |seq: i64| coverage.get(&seq).is_some_and(|of| *of >= query.coverage);
@@ -251,7 +247,7 @@ impl Search<'_, '_> {
         let mut fused = fusion::fuse(&candidates, &query.fusion);
         fused.retain(is_covered);
         if query.fusion.neighbours > 0.0 && !fused.is_empty() {
-            fused.truncate(SPREADING * limit);
+            fused.truncate(spreading);
             let seqs: Vec<i64> = fused.iter().map(|fused| fused.key).collect();
             beside = self.spread(&mut candidates, &scales, &seqs).await?;
             fused = fusion::fuse(&candidates, &query.fusion);
@@ -306,6 +302,7 @@ impl Search<'_, '_> {
         let unknown: Vec<i64> =
             order.iter().copied().filter(|seq| !known.contains_key(seq)).collect();
         known.extend(self.visible_of(&unknown).await?);
+        let naming = self.naming(&order, &known).await?;
         let candidates = order
             .into_iter()
             .map(|key| Candidate {
@@ -314,7 +311,7 @@ impl Search<'_, '_> {
                 coverage: coverage.get(&key).copied().unwrap_or(0.0),
                 meaning: meanings.get(&key).copied(),
                 neighbours: [None, None],
-                named: known.get(&key).is_some_and(|seen| query.named.contains(&seen.person)),
+                named: naming.contains(&key),
                 age: known.get(&key).map_or(0, |seen| age(query.now, seen.at)),
             })
             .collect();
@@ -337,13 +334,14 @@ impl Search<'_, '_> {
         new.retain(|seq| known.contains_key(seq));
         let mut meanings = BySeq::default();
         self.complete(&new, scales, &mut meanings).await?;
+        let naming = self.naming(&new, &known).await?;
         candidates.extend(new.into_iter().map(|key| Candidate {
             key,
             words: None,
             coverage: 0.0,
             meaning: meanings.get(&key).copied(),
             neighbours: [None, None],
-            named: known.get(&key).is_some_and(|seen| query.named.contains(&seen.person)),
+            named: naming.contains(&key),
             age: known.get(&key).map_or(0, |seen| age(query.now, seen.at)),
         }));
         // Each is the neighbour of its neighbours.

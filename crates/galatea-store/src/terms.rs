@@ -3,12 +3,14 @@
 
 mod fold;
 mod language;
+mod names;
 mod split;
 mod stems;
 mod stop;
 mod unspaced;
 
 pub(crate) use fold::folded;
+pub(crate) use names::Names;
 pub(crate) use stems::Stems;
 
 use galatea_core::{MemoryKind, MemoryScope};

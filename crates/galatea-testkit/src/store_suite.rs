@@ -107,7 +107,7 @@ macro_rules! store_suite {
             embeddings: the_most_similar_come_first, similarity_keeps_to_the_query, an_embedding_goes_with_its_memory, what_has_no_embedding_is_found,
                 many_vectors_are_ranked_exactly, odd_text_is_embedded, odd_model_names_are_kept_apart;
             recall: words_are_recalled_in_other_forms, words_and_meaning_are_fused, two_models_answer_together, neighbours_come_along, age_counts_with_a_half_life_only,
-                recall_is_filtered, scopes_are_kept, another_agents_memories_are_not_recalled, hostile_questions_are_harmless, recall_follows_changes;
+                recall_is_filtered, the_order_of_hits_is_that_of_every_limit, scopes_are_kept, another_agents_memories_are_not_recalled, hostile_questions_are_harmless, recall_follows_changes;
             large: words_of_a_large_place_are_found, meanings_of_a_large_place_follow_changes,
                 embeddings_that_are_gone_leave_the_search;
         }

@@ -94,8 +94,8 @@ async fn the_agent_is_addressed_by_its_name_and_not_asked_for() {
     scene.recent.push(Arc::new(said));
     let asked = memories(&scene).await;
     assert_eq!(
-        (asked.named, asked.names),
-        (vec![someone(BOB)], vec!["Eliza".into(), "Bob".into()])
+        (asked.named, asked.names, asked.mentions),
+        (vec![someone(BOB)], vec!["Eliza".into(), "Bob".into()], vec!["Bob".into()])
     );
 }
 

@@ -29,6 +29,24 @@ pub struct Named {
     pub people: Vec<EntityId>,
     /// The names, as the question writes them.
     pub names: Vec<String>,
+    /// Those of the names by which it addresses the agent: it does not ask about these.
+    pub addressed: Vec<String>,
+}
+
+impl Named {
+    /// The agent is addressed by its names rather than asked about: neither its messages rise nor those
+    /// to it.
+    #[must_use]
+    pub fn addressing<'a>(
+        mut self,
+        question: &str,
+        agent: EntityId,
+        names: impl IntoIterator<Item = &'a str>,
+    ) -> Self {
+        self.people.retain(|person| *person != agent);
+        self.addressed = named(question, names.into_iter().map(|name| (agent, name))).names;
+        self
+    }
 }
 
 /// A word of a text, or one character of a script without spaces.

@@ -90,6 +90,26 @@ fn a_named_person_rises_but_never_without_a_match() {
 }
 
 #[test]
+fn what_a_named_person_said_of_something_else_stays_behind_the_best() {
+    let mut all = [(1, 1.0), (2, 0.6), (3, 0.25), (4, 0.0)]
+        .map(|(key, meaning)| candidate(key, None, Some(meaning)));
+    (all[2].named, all[3].named) = (true, true);
+    assert_eq!(keys(&fuse(&all, &Fusion::default())), [1, 2, 3, 4]);
+    all[1].named = true;
+    assert_eq!(keys(&fuse(&all, &Fusion::default()))[0], 2, "it is nearly as good");
+}
+
+#[test]
+fn what_has_all_words_is_a_hit_though_the_model_takes_it_for_unrelated() {
+    let mut all: Vec<Candidate<u32>> =
+        [1.0, 0.9, 0.8].map(|meaning| candidate(2, None, Some(meaning))).into();
+    all.push(Candidate { coverage: 1.0, ..candidate(1, Some(3.0), Some(0.1)) });
+    assert_eq!(keys(&fuse(&all, &Fusion::default()))[0], 1);
+    all[3].coverage = 0.2;
+    assert_eq!(keys(&fuse(&all, &Fusion::default()))[0], 2, "one ordinary word is not enough");
+}
+
+#[test]
 fn age_counts_only_if_wanted() {
     let mut all = [candidate(1, Some(5.0), None), candidate(2, Some(4.0), None)];
     all[0].age = 10 * 86_400_000;

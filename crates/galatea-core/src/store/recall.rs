@@ -65,6 +65,8 @@ pub struct RecallQuery {
     /// themselves, and what others say to them would rank first. Empty where facts are looked for:
     /// their texts contain names.
     pub names: Vec<String>,
+    /// Those of the names that it asks about: messages that contain one rank higher, too.
+    pub mentions: Vec<String>,
     /// Least [`Recalled::coverage`] of a hit; 0 for any.
     pub coverage: f32,
     /// At most so many, [`MOST_RECALLED`] at most.
@@ -92,6 +94,7 @@ impl RecallQuery {
             meanings: Vec::new(),
             named: Vec::new(),
             names: Vec::new(),
+            mentions: Vec::new(),
             coverage: 0.0,
             limit,
             fusion: Fusion::default(),
@@ -117,6 +120,8 @@ impl RecallQuery {
     pub fn naming(mut self, named: Named) -> Self {
         self.named = named.people;
         if self.kinds == [MemoryKind::Messages] {
+            let is_sought = |name: &&String| !named.addressed.contains(name);
+            self.mentions = named.names.iter().filter(is_sought).cloned().collect();
             self.names = named.names;
         }
         self

@@ -13,7 +13,7 @@ use super::{
     older::Older,
     postings::Postings,
 };
-use crate::terms::{Asked, Stems};
+use crate::terms::{Asked, Names, Stems};
 
 /// Messages kept one by one of a Room that is not known whole, the newest. PostgreSQL reads so many at
 /// once.
@@ -297,6 +297,14 @@ impl Talk {
         match self.get(seq) {
             Some(message) => message.fits(query).then(|| message.shown()),
             None => self.older.all()?.shown(query, seq),
+        }
+    }
+
+    /// Whether a message contains one of the names; none if it is not known.
+    pub(crate) fn has_any_of(&self, seq: i64, names: &Names) -> Option<bool> {
+        match self.get(seq) {
+            Some(message) => Some(message.has_any_of(&self.terms, names)),
+            None => self.older.all()?.has_any_of(seq, names),
         }
     }
 

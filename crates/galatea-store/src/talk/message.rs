@@ -3,7 +3,7 @@
 use galatea_core::{EntityId, MemoryId, store::RecallQuery};
 
 use super::numbers::Numbers;
-use crate::terms::{self, Stems};
+use crate::terms::{self, Names, Stems};
 
 /// Messages with a word, the newest first, and whether in the form that was asked for.
 pub(crate) type Having = Vec<(i64, bool)>;
@@ -111,6 +111,17 @@ impl Message {
             Said::At { from, long } => {
                 let rest = all.get(*from as usize..).unwrap_or_default();
                 rest.get(..*long as usize).unwrap_or_default()
+            }
+        }
+    }
+
+    /// Whether it contains one of the names. `all` are the terms of its Room.
+    pub(super) fn has_any_of(&self, all: &[u32], names: &Names) -> bool {
+        match &self.said {
+            Said::Text(text) => names.are_in(text),
+            Said::Terms(_) | Said::At { .. } => {
+                let terms = self.terms(all);
+                names.are_among(|term| terms.binary_search(&term).is_ok())
             }
         }
     }

@@ -13,7 +13,7 @@ use super::{
     message::{Having, Message, NEWEST, Places, Position, Shown, fits, short_id},
     numbers,
 };
-use crate::terms::Asked;
+use crate::terms::{Asked, Names};
 
 /// One message.
 #[derive(Debug, Clone, Copy)]
@@ -262,6 +262,12 @@ impl Postings {
         let person = *self.people.get(usize::from(person))?;
         let shown = Shown { person, at, characters, long: long.into() };
         fits(query, person, at).then_some(shown)
+    }
+
+    /// Whether a message contains one of the names; none if it is not here.
+    pub(super) fn has_any_of(&self, seq: i64, names: &Names) -> Option<bool> {
+        let place = u16::try_from(self.place(seq)?).ok()?;
+        Some(names.are_among(|term| self.places_of(term).binary_search(&place).is_ok()))
     }
 
     /// The messages before and after one, if it is here: none at an end.

@@ -98,6 +98,7 @@ const NAMED: &[Listed] = listed![
     recall::EXTENT,
     recall::LIST,
     recall::MEANINGS,
+    recall::MENTIONS,
     recall::WORDS,
     relationship::LINK,
     relationship::LINKED,

@@ -2,7 +2,8 @@
 //! of hits, and an index that is incomplete.
 
 use galatea_core::{
-    Memory, MemoryKind, Timestamp,
+    EntityId, Memory, MemoryKind, Timestamp,
+    fusion::Named,
     store::{InboxStore, Ingest, MemoryStore, Mutation, RecallQuery, RecallStore},
 };
 use galatea_testkit::{postgres::Database as Server, store_suite::fixtures::Scene};
@@ -24,6 +25,11 @@ fn asking(scene: Scene, text: &str) -> RecallQuery {
 async fn found(store: &Database, scene: Scene, question: &str) -> Vec<String> {
     let hits = store.recall(&asking(scene, question)).await.unwrap();
     hits.into_iter().filter(|hit| hit.words.is_some()).map(|hit| hit.memory.content.text).collect()
+}
+
+async fn texts(store: &Database, query: &RecallQuery) -> Vec<String> {
+    let hits = store.recall(query).await.unwrap();
+    hits.into_iter().map(|hit| hit.memory.content.text).collect()
 }
 
 /// Messages of a Room from its first one on: those named, then others up to a number.
@@ -236,6 +242,42 @@ async fn hits_have_one_order_in_memory_and_in_the_index() {
     };
     for hits in [expected, found(&postgres, scene, "kettle").await] {
         assert!(by_length(&hits).is_sorted(), "{hits:?}");
+    }
+    postgres.close().await;
+}
+
+/// What others say about a named person rises like what that person says, wherever the message is found.
+#[tokio::test]
+async fn a_message_that_contains_a_name_rises_in_memory_and_in_the_index() {
+    let [memory, index] =
+        [Database::in_memory().await.unwrap(), Database::in_memory().await.unwrap()];
+    let Backend::Sqlite(sqlite) = &index.0.backend else { panic!("it is SQLite") };
+    sqlite.known.talks.fill_up();
+    let (_server, postgres) = postgres().await;
+    let scene = Scene::new();
+    let kenji = Scene { person: EntityId::fresh(), ..scene };
+    let about = "she told me Kenji's exam was moved to Friday";
+    let others = ["my exam was fine today", "an exam once again", "which exam was that one"];
+    for store in [&memory, &index, &postgres] {
+        said(store, scene, &[about, others[0]], MOST + 100).await;
+        let by = kenji.memory("the exam is in the hall north of the town", 4_000);
+        let new = [others[1], others[2], "Kenji, good luck", "Kenjiro has an exam"];
+        let mut new: Vec<Memory> =
+            new.iter().zip(5_000..).map(|(text, at)| scene.memory(text, at)).collect();
+        new.push(by);
+        store.save_memories(&new).await.unwrap();
+        while store.index_step().await.unwrap() {}
+        let named =
+            Named { people: vec![kenji.person], names: vec!["kenji".into()], ..Named::default() };
+        let query = asking(scene, "When is kenji's exam?");
+        // The name is left out of the words, and raises nothing.
+        let plain = RecallQuery { names: named.names.clone(), ..query.clone() };
+        let plain = texts(store, &plain).await;
+        assert!(plain.iter().position(|text| text == about).unwrap() > 1, "{plain:?}");
+        let hits = texts(store, &query.naming(named)).await;
+        assert_eq!(hits.len(), 6, "a name alone is no match: {hits:?}");
+        assert!(hits[..2].contains(&about.to_owned()), "{hits:?}");
+        assert!(hits[..2].iter().any(|hit| hit.starts_with("the exam is")), "{hits:?}");
     }
     postgres.close().await;
 }

@@ -165,6 +165,33 @@ pub async fn recall_is_filtered(store: Arc<dyn Store>) {
     assert_eq!(found(&store, &RecallQuery { limit: 1, ..base }).await.len(), 1);
 }
 
+/// The same hits come first whatever the limit, among them the one that has all words of the question,
+/// though a hundred others are more similar.
+pub async fn the_order_of_hits_is_that_of_every_limit(store: Arc<dyn Store>) {
+    let scene = Scene::new();
+    let mut memories = vec![scene.memory("the kettle has no lid", 1)];
+    let other = |n: i64| if n % 7 == 0 { format!("kettle {n}") } else { format!("word{n}") };
+    memories.extend((2..160).map(|n| scene.memory(&other(n), n)));
+    store.save_memories(&memories).await.unwrap();
+    let angle = |n: f32| if n == 0.0 { 170.0 } else { n * 37.0 % 160.0 };
+    let embeddings: Vec<(&Memory, Embedding)> =
+        memories.iter().zip(0_u8..).map(|(memory, n)| (memory, towards(angle(n.into())))).collect();
+    store.save_embeddings(scene.agent, MODEL, &embeddings).await.unwrap();
+    for by_meaning in [true, false] {
+        let mut query = asking(scene, "kettle lid");
+        if by_meaning {
+            query = query.meaning(MODEL, towards(0.0));
+        }
+        let all = found(&store, &RecallQuery { limit: 20, ..query.clone() }).await;
+        assert!(all[..5].contains(&"the kettle has no lid".to_owned()), "{all:?}");
+        for limit in [1, 3, 5, 12] {
+            let some = found(&store, &RecallQuery { limit, ..query.clone() }).await;
+            let first = all.len().min(usize::try_from(limit).unwrap());
+            assert_eq!(some, all[..first], "{limit}, by meaning: {by_meaning}");
+        }
+    }
+}
+
 /// Each scope is seen where it may be and nowhere else, by words, by meaning and as the newest.
 pub async fn scopes_are_kept(store: Arc<dyn Store>) {
     let home = Scene::new();

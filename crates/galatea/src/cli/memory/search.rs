@@ -122,11 +122,10 @@ async fn named(store: &dyn Store, selection: &Selection, text: &str) -> Result<N
         let inside = store.entities_in_room(room).await?;
         people.extend(inside.into_iter().map(|entity| (entity.id, entity)));
     }
-    let mut named = fusion::named(text, people.values().flat_map(Entity::called));
-    // As in prompts: who addresses the agent does not ask for what it said.
+    let named = fusion::named(text, people.values().flat_map(Entity::called));
     let own: EntityId = selection.agent.0.into();
-    named.people.retain(|person| *person != own);
-    Ok(named)
+    let names = people.get(&own).into_iter().flat_map(Entity::called).map(|(_, name)| name);
+    Ok(named.addressing(text, own, names))
 }
 
 /// What a question means to the present embedding model, and to those before it while memories have
