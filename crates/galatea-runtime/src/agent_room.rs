@@ -50,6 +50,7 @@ pub(crate) async fn remember(
             metadata: Map::new(),
         }],
         participants: vec![(entity, room)],
+        past: false,
     };
     store.connect(change).await
 }

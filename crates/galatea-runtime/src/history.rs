@@ -2,19 +2,33 @@
 //! received, under the same ids, but get no turn: their writers no longer wait for an answer.
 
 use galatea_core::{
-    Account, AgentIdentity, Clock, ConnectorInfo, Incoming, IncomingEvent, Memory, MemoryId,
-    RemoteId, Result, Room, Source, Store, kill_point,
+    Account, AgentId, AgentIdentity, Clock, ConnectorInfo, Incoming, IncomingEvent, Memory,
+    MemoryId, RemoteId, Result, Room, Source, Store, Timestamp, kill_point,
     store::{ConnectionChange, Ingest, RoomChange},
 };
 use std::collections::{HashMap, hash_map::Entry};
 
 use crate::{
-    directory::{Directory, fingerprints},
+    directory::{Directory, accounts, fingerprints},
     intake::past,
 };
 
 /// Messages of one commit: it takes some milliseconds, and live messages get in between.
 pub const STEP: usize = 500;
+
+/// The agent's account on a platform that came first, to which its rooms there belong. `None` if none
+/// was ever connected.
+///
+/// # Errors
+/// Those of the store.
+pub async fn first_account(
+    store: &dyn Store,
+    agent: AgentId,
+    source: &Source,
+    now: Timestamp,
+) -> Result<Option<Account>> {
+    accounts::first(store, agent, source, now).await
+}
 
 /// Stores messages of one platform for one agent.
 pub struct History<'a> {
@@ -66,6 +80,7 @@ impl<'a> History<'a> {
     /// Those of the store.
     pub async fn store(&self, messages: &[Incoming]) -> Result<Stored> {
         let mut ingest = Ingest::default();
+        ingest.connections.past = true;
         let older = self.older(messages).await?;
         for incoming in messages {
             let (mut change, mut memory) = past::convert(&self.directory, &self.info, incoming);

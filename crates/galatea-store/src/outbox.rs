@@ -69,6 +69,21 @@ pub(crate) const UNSETTLED_IN_ROOM: Dialects = Dialects {
         "WHERE room_id = $1 AND state IN ('pending', 'sending') AND id <> ALL ($2) ORDER BY seq LIMIT $3"
     ),
 };
+// Written as in the condition of the partial index, which has few rows.
+macro_rules! overdue {
+    ($served:literal) => {
+        concat!(
+            "WHERE seq IN (SELECT u.seq FROM outbox u WHERE u.state IN ('pending', 'sending') AND u.agent_id = $1) \
+             AND state = 'pending' AND expires_at < $2 AND source || ' ' || account ",
+            $served,
+            " ORDER BY seq"
+        )
+    };
+}
+pub(crate) const OVERDUE: Dialects = Dialects {
+    sqlite: item!(overdue!("NOT IN (SELECT value FROM json_each($3))")),
+    postgres: item!(overdue!("<> ALL ($3)")),
+};
 pub(crate) const OF_TURN: Dialects = Dialects::same(item!("WHERE turn_id = $1 ORDER BY part"));
 pub(crate) const BY_ID: Dialects = Dialects::same(item!("WHERE id = $1"));
 pub(crate) const SELECTED: Dialects = Dialects {
@@ -293,6 +308,18 @@ impl OutboxStore for Database {
     ) -> Result<Vec<OutboxItem>> {
         let values = vec![room.0.into(), ids_value(besides), limit.into()];
         self.all(UNSETTLED_IN_ROOM.with(values)).await?.into_iter().map(Stored::decode).collect()
+    }
+
+    async fn overdue(
+        &self,
+        agent: AgentId,
+        served: &[(Source, Account)],
+        end: Timestamp,
+    ) -> Result<Vec<OutboxItem>> {
+        let served = served.iter().map(|(source, account)| format!("{source} {account}")).collect();
+        let mut values = values![agent.0, end.0];
+        values.push(Value::Texts(served));
+        self.all(OVERDUE.with(values)).await?.into_iter().map(Stored::decode).collect()
     }
 
     async fn deliveries_of(&self, turn: TurnId) -> Result<Vec<OutboxItem>> {

@@ -63,7 +63,7 @@ macro_rules! store_suite {
     ($make:expr) => {
         $crate::store_suite! { @each ($make)
             connections: fifty_connects_at_once_make_one_room_with_two_participants, names_told_replace_and_names_missing_keep,
-                metadata_is_merged_one_level_deep, newest_names_come_first_without_repeats, a_known_parent_is_kept,
+                metadata_is_merged_one_level_deep, newest_names_come_first_without_repeats, rows_of_the_past_add_what_is_missing, a_known_parent_is_kept,
                 participants_are_inserted_only_if_absent, participant_states_are_set_and_cleared, an_empty_change_is_fine, worlds_rooms_and_entities_are_listed;
             ingest: a_message_is_stored_once, the_same_message_from_many_tasks_is_stored_once, a_legacy_id_in_the_same_room_is_the_same_message,
                 duplicates_within_a_batch_are_seen, a_batch_of_a_thousand_keeps_its_order, the_order_is_that_of_commit,
@@ -75,7 +75,7 @@ macro_rules! store_suite {
                 a_part_is_written_once, a_turn_finishes_its_own_agents_messages_only,
                 impossible_turns_are_refused, a_hundred_turns_at_once_lose_nothing, every_message_is_counted_in_one_state;
             requested_changes: effects_are_applied, a_person_is_forgotten, effects_stay_within_their_agent;
-            outbox: unsettled_is_in_the_order_of_commit, settling_moves_a_row_and_final_states_stay, many_rows_settle_at_once,
+            outbox: unsettled_is_in_the_order_of_commit, overdue_parts_of_other_accounts_are_found, settling_moves_a_row_and_final_states_stay, many_rows_settle_at_once,
                 unsettled_is_scoped_and_limited, a_moved_room_takes_everything_along, a_room_moves_into_one_that_exists;
             read_back: a_trail_tells_what_lies_around_a_delivery, a_trail_goes_by_commits_and_not_by_the_clock, a_trail_reaches_back_to_what_waited_long;
             audit: every_message_is_accounted_for, an_answer_is_as_good_as_its_worst_part, operators_decide_where_it_fits, outbox_rows_are_selected,

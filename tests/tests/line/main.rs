@@ -37,5 +37,6 @@ mod rooms;
 mod sections;
 mod stopping;
 mod typing;
+mod unserved;
 mod voice;
 mod world_settings;

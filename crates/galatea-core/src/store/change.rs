@@ -22,6 +22,10 @@ pub struct ConnectionChange {
     pub entities: Vec<EntityChange>,
     /// Participants to insert if absent.
     pub participants: Vec<(EntityId, RoomId)>,
+    /// The rows are of the past, as an import reads them: a World, Room or Entity that is stored keeps
+    /// all that it has. Only a missing parent, further names and missing metadata keys are added, and
+    /// nothing to an Entity without names and metadata, which was forgotten.
+    pub past: bool,
 }
 
 impl ConnectionChange {
@@ -39,6 +43,7 @@ impl ConnectionChange {
         self.rooms.extend(other.rooms);
         self.entities.extend(other.entities);
         self.participants.extend(other.participants);
+        self.past |= other.past;
     }
 }
 

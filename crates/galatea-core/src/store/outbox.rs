@@ -161,6 +161,14 @@ pub trait OutboxStore: Send + Sync {
         besides: &[DeliveryId],
         limit: u32,
     ) -> Result<Vec<OutboxItem>>;
+    /// Rows `pending` of one agent whose end lies before `end` and whose account is none of `served`, in
+    /// order of commit. Called now and then by each process that runs the agent.
+    async fn overdue(
+        &self,
+        agent: AgentId,
+        served: &[(Source, Account)],
+        end: Timestamp,
+    ) -> Result<Vec<OutboxItem>>;
     /// Parts of one turn, in order. Called before a part whose predecessors this process did not
     /// send, and by `galatea explain`.
     async fn deliveries_of(&self, turn: TurnId) -> Result<Vec<OutboxItem>>;

@@ -6,8 +6,8 @@
 //! `account/id`.
 
 use galatea_core::{
-    Account, AgentIdentity, Connector, ConnectorInfo, EntityId, MemoryId, RemoteId, Result, RoomId,
-    Source, Store, Timestamp,
+    Account, AgentId, AgentIdentity, Connector, ConnectorInfo, EntityId, MemoryId, RemoteId,
+    Result, RoomId, Source, Store, Timestamp,
 };
 use std::{
     collections::{BTreeMap, HashSet},
@@ -28,6 +28,17 @@ fn first_account_key(source: &Source) -> String {
     format!("first-account:{source}")
 }
 
+/// The account that came first on a platform, as it was kept.
+pub(crate) async fn first(
+    store: &dyn Store,
+    agent: AgentId,
+    source: &Source,
+    now: Timestamp,
+) -> Result<Option<Account>> {
+    let kept = store.cached(agent, &first_account_key(source), now).await?;
+    Ok(kept.and_then(|kept| kept.as_str().map(|text| Account(text.to_owned()))))
+}
+
 impl Accounts {
     /// Which account came first is kept, so that ids stay what they are when the order of settings
     /// changes.
@@ -42,11 +53,8 @@ impl Accounts {
             if first.contains_key(&info.source) {
                 continue;
             }
-            let kept = store
-                .cached(identity.id(), &first_account_key(&info.source), now)
-                .await?
-                .and_then(|kept| kept.as_str().map(str::to_owned));
-            first.insert(info.source.clone(), kept.map_or_else(|| info.account.clone(), Account));
+            let kept = self::first(store, identity.id(), &info.source, now).await?;
+            first.insert(info.source.clone(), kept.unwrap_or_else(|| info.account.clone()));
         }
         let own = connectors
             .iter()
@@ -64,8 +72,7 @@ impl Accounts {
         own: &[RemoteId],
         now: Timestamp,
     ) -> Result<(Self, Option<Account>)> {
-        let kept = store.cached(identity.id(), &first_account_key(source), now).await?;
-        let first = kept.and_then(|kept| kept.as_str().map(|text| Account(text.to_owned())));
+        let first = first(store, identity.id(), source, now).await?;
         let own = own
             .iter()
             .map(|id| id.as_str().to_owned())

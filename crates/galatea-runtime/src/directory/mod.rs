@@ -1,6 +1,6 @@
 //! The ids of people and places, and the rows about them that are known without asking the store.
 
-mod accounts;
+pub(crate) mod accounts;
 mod fingerprint;
 mod known;
 mod rooms;

@@ -68,6 +68,10 @@ impl Orchestrator {
                 agent.stop.clone(),
             ));
         }
+        agent.connections.spawn(
+            Arc::clone(&agent.outbox)
+                .expire_unserved(self.options.reconcile_every, agent.stop.clone()),
+        );
         entry.state = Lifecycle::Running;
         supervise::announce(&entry.agent, |agent| Event::AgentStarted { agent });
         Ok(())

@@ -15,6 +15,7 @@ mod settle;
 mod stack;
 mod state;
 mod submit;
+mod unserved;
 mod worker;
 
 pub(crate) use outbound::ThroughOutbox;

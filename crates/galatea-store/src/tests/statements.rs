@@ -88,6 +88,7 @@ const NAMED: &[Listed] = listed![
     memory::SKIP_DELETED,
     memory::UPDATE,
     outbox::DROP,
+    outbox::OVERDUE,
     outbox::RETRY,
     outbox::SELECTED,
     outbox::TROUBLED,

@@ -2,7 +2,8 @@
 //! arrival.
 
 use galatea_core::{
-    EntityId, ParticipantState, Role, RoomId, Store, WorldId,
+    Account, ChannelType, EntityId, ParticipantState, RemoteId, Role, RoomId, Source, Store,
+    WorldId,
     store::{ConnectionChange, EntityChange, RoomChange, WorldChange},
     world::Ownership,
 };
@@ -120,6 +121,103 @@ pub async fn newest_names_come_first_without_repeats(store: Arc<dyn Store>) {
             .unwrap();
     }
     assert_eq!(store.entities(&[scene.person]).await.unwrap()[0].names, ["Ann", "Anna", "ann1"]);
+}
+
+/// Rows of the past leave what is stored as it is, and add what it lacks. A person who was forgotten
+/// stays without names.
+pub async fn rows_of_the_past_add_what_is_missing(store: Arc<dyn Store>) {
+    let scene = Scene::new();
+    let forgotten = EntityId::fresh();
+    let now = || ConnectionChange {
+        worlds: vec![WorldChange {
+            name: Some("Cyprus".into()),
+            metadata: object(
+                json!({ "roles": { scene.itself().to_string(): "OWNER" }, "settings": { "tone": "calm" } }),
+            ),
+            ..scene.world_change()
+        }],
+        rooms: vec![RoomChange {
+            name: Some("Atelier".into()),
+            metadata: object(json!({ "topic": "stone" })),
+            ..scene.room_change()
+        }],
+        entities: vec![
+            EntityChange {
+                metadata: object(json!({ "suite": { "id": "1" } })),
+                ..scene.entity_change(scene.person, &["Anna", "ann1"])
+            },
+            scene.entity_change(forgotten, &[]),
+        ],
+        ..ConnectionChange::default()
+    };
+    let parent = Some(RoomId::fresh());
+    let before = || ConnectionChange {
+        worlds: vec![WorldChange {
+            source: Source::new("elsewhere"),
+            remote: RemoteId::new("w9"),
+            name: Some("Crete".into()),
+            metadata: object(
+                json!({ "roles": { scene.person.to_string(): "ADMIN" }, "old": { "deep": 1 } }),
+            ),
+            ..scene.world_change()
+        }],
+        rooms: vec![RoomChange {
+            world: WorldId::fresh(),
+            parent,
+            source: Source::new("elsewhere"),
+            account: Account("default".into()),
+            remote: RemoteId::new("r9"),
+            kind: ChannelType::Feed,
+            name: Some("Cellar".into()),
+            metadata: object(json!({ "topic": "wood", "old": 1 })),
+            ..scene.room_change()
+        }],
+        entities: vec![
+            EntityChange {
+                metadata: object(json!({ "suite": { "id": "2", "name": "A" }, "old": 1 })),
+                ..scene.entity_change(scene.person, &["Ann", "ann1"])
+            },
+            EntityChange {
+                metadata: object(json!({ "suite": { "id": "3" } })),
+                ..scene.entity_change(forgotten, &["Bob"])
+            },
+        ],
+        past: true,
+        ..ConnectionChange::default()
+    };
+    for change in [now(), before(), before()] {
+        store.connect(change).await.unwrap();
+    }
+    let world = store.world(scene.world).await.unwrap().unwrap();
+    let known = scene.world_change();
+    assert_eq!(
+        (world.source, world.remote, world.name.as_str()),
+        (known.source, known.remote, "Cyprus")
+    );
+    let metadata = serde_json::to_value(&world.metadata).unwrap();
+    assert_eq!(metadata["roles"], json!({ scene.itself().to_string(): "OWNER" }));
+    assert_eq!(metadata["settings"], json!({ "tone": "calm" }));
+    assert_eq!(metadata["old"], json!({ "deep": 1 }));
+    let room = store.room(scene.room).await.unwrap().unwrap();
+    assert_eq!(
+        (room.source, room.account, room.remote, room.world_id, room.kind, room.name.as_str()),
+        (SOURCE, account(), scene.room_remote(), scene.world, scene.room_change().kind, "Atelier")
+    );
+    assert_eq!(
+        (room.parent_id, room.metadata),
+        (parent, object(json!({ "topic": "stone", "old": 1 })))
+    );
+    let person = store.entities(&[scene.person]).await.unwrap().remove(0);
+    assert_eq!(person.names, ["Anna", "ann1", "Ann"]);
+    assert_eq!(person.metadata, object(json!({ "suite": { "id": "1" }, "old": 1 })));
+    let person = store.entities(&[forgotten]).await.unwrap().remove(0);
+    assert!(person.names.is_empty() && person.metadata.is_empty(), "{person:?}");
+    // What is not there yet is stored whole.
+    let other = Scene::new();
+    let mut change = before();
+    change.worlds[0].id = other.world;
+    store.connect(change).await.unwrap();
+    assert_eq!(store.world(other.world).await.unwrap().unwrap().name, "Crete");
 }
 
 /// A stored parent is kept when later events have none; kind and place follow the newest event.

@@ -133,6 +133,7 @@ impl Scene {
                 self.entity_change(self.person, &["Pygmalion"]),
             ],
             participants: vec![(self.itself(), self.room), (self.person, self.room)],
+            past: false,
         }
     }
 

@@ -44,6 +44,31 @@ pub async fn unsettled_is_in_the_order_of_commit(store: Arc<dyn Store>) {
     assert_eq!(memories.len(), 2);
 }
 
+/// What is too old, waits, and belongs to an account without a connector.
+pub async fn overdue_parts_of_other_accounts_are_found(store: Arc<dyn Store>) {
+    let scene = Scene::new();
+    let part = |name: &str, expires: Option<i64>, sending: bool| {
+        let mut row = scene.delivery(TurnId::fresh(), 0);
+        row.delivery.address.account = Account(name.to_owned());
+        NewDelivery { expires: expires.map(Timestamp), sending, ..row }
+    };
+    let old = part("elsewhere", Some(10), false);
+    let rows = vec![
+        part("here", Some(10), false),
+        old.clone(),
+        part("elsewhere", Some(20), false),
+        part("elsewhere", None, false),
+        part("elsewhere", Some(10), true),
+    ];
+    store.enqueue(rows, Vec::new()).await.unwrap();
+    let served = [(SOURCE, Account("here".to_owned()))];
+    let found = async |agent| store.overdue(agent, &served, Timestamp(20)).await.unwrap();
+    let ids: Vec<_> = found(scene.agent).await.iter().map(|item| item.delivery.id).collect();
+    assert_eq!(ids, [old.delivery.id]);
+    assert_eq!(found(Scene::new().agent).await, []);
+    assert_eq!(store.overdue(scene.agent, &[], Timestamp(20)).await.unwrap().len(), 2);
+}
+
 /// A delivery goes pending → sending → pending → sent; a final state never changes.
 pub async fn settling_moves_a_row_and_final_states_stay(store: Arc<dyn Store>) {
     let scene = Scene::new();

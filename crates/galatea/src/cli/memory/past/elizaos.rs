@@ -9,7 +9,9 @@ use galatea_core::{
     MemoryScope, Relationship, RemoteId, RoomId, Source, Store, SystemClock, Timestamp, WorldId,
     store::{EntityChange, RoomChange, WorldChange},
 };
+use galatea_runtime::history::first_account;
 use serde_json::{Map, Value};
+use std::collections::HashMap;
 
 use super::{
     super::{
@@ -43,6 +45,7 @@ pub(in super::super) async fn import(
     let mut others = Others::default();
     let mut seen = Seen::new();
     let now = SystemClock.now();
+    let mut accounts = Accounts { agent, known: HashMap::new() };
     for row in Dump::open(path) {
         let row = match row {
             Ok(row) => row,
@@ -63,6 +66,11 @@ pub(in super::super) async fn import(
             Ok(memory) => count.read += usize::from(memory),
             Err(cause) => count.skipped.line(at, &cause),
         }
+        if let Some(room) = writer.batch.ingest.connections.rooms.last_mut()
+            && room.account.0.is_empty()
+        {
+            room.account = accounts.of(store, &room.source, now).await?;
+        }
         if writer.advance(&mut count).await? {
             bar.show(at, of);
         }
@@ -70,6 +78,25 @@ pub(in super::super) async fn import(
     writer.end(&mut count).await?;
     others.check(path, agent, &count)?;
     Ok(count)
+}
+
+/// The account to which the rooms of each platform belong: elizaOS has one for an agent, and its ids
+/// are those of the account that came first here.
+struct Accounts {
+    agent: AgentId,
+    known: HashMap<Source, Account>,
+}
+
+impl Accounts {
+    async fn of(&mut self, store: &dyn Store, source: &Source, now: Timestamp) -> Result<Account> {
+        if let Some(known) = self.known.get(source) {
+            return Ok(known.clone());
+        }
+        let first = first_account(store, self.agent, source, now).await?;
+        let account = first.unwrap_or_else(|| Account("default".to_owned()));
+        self.known.insert(source.clone(), account.clone());
+        Ok(account)
+    }
 }
 
 /// Reads and converts all rows, for the fuzzer. `of` is the last line.
@@ -166,7 +193,7 @@ fn room(agent: AgentId, row: &Row) -> std::result::Result<RoomChange, String> {
         world: row.id("world_id").unwrap_or(WorldId(id.0)),
         parent: None,
         source: source(row),
-        account: Account("default".to_owned()),
+        account: Account(String::new()),
         remote: RemoteId(row.text("channel_id").map_or_else(|| id.to_string(), str::to_owned)),
         kind,
         name: row.text("name").map(str::to_owned),

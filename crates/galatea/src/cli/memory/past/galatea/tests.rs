@@ -1,7 +1,10 @@
 //! Exports with rows that the store refuses at first, or for good.
 
 use clap::{Args as _, Command, FromArgMatches as _};
-use galatea_core::{AgentIdentity, store::DerivedStore as _};
+use galatea_core::{
+    AgentIdentity,
+    store::{DerivedStore as _, RoomStore as _},
+};
 use galatea_store::{Database, SqliteOptions};
 use serde_json::json;
 
@@ -66,6 +69,27 @@ async fn what_was_made_from_a_later_row_is_stored_at_the_end() {
     assert!(named.contains(&format!("line {}: {}", all + 1, id(2_500))), "{named}");
     let (stored, count) = imported(&lines, &["--dry-run"]).await.unwrap();
     assert_eq!((stored, count.new, count.read), (0, 0, all));
+}
+
+#[tokio::test]
+async fn a_room_that_is_here_keeps_its_address() {
+    let folder = tempfile::tempdir().unwrap();
+    let store =
+        Database::sqlite(&folder.path().join("a.db"), SqliteOptions::default()).await.unwrap();
+    let room = |account: &str, name: &str| {
+        let room = json!({
+            "record": "room", "id": id(2), "agentId": agent(), "worldId": id(3), "source": "telegram",
+            "account": account, "remote": "-100", "type": "GROUP", "name": name, "metadata": {},
+        });
+        record(&room.to_string()).unwrap()
+    };
+    for (account, name) in [("777", "Club"), ("888", "Old club")] {
+        let mut batch = Batch::default();
+        batch.connection(agent(), room(account, name));
+        batch.store(&store, agent(), &mut Count::default()).await.unwrap();
+    }
+    let stored = store.room(id(2).parse().unwrap()).await.unwrap().unwrap();
+    assert_eq!((stored.account.0.as_str(), stored.name.as_str()), ("777", "Club"));
 }
 
 #[tokio::test]
