@@ -59,6 +59,9 @@ async fn memories_are_listed_found_exported_imported_and_removed() {
     stage.home.write("result.json", &export.to_string());
     let done = json_of(stage.program(), &["memory", "import", "result.json"]).await;
     assert_eq!(done["new"], 2, "{done}");
+    let own = ["memory", "ls", "--kind", "messages", "--person", "Bot"];
+    let done = stage.program().args(own).run().await;
+    assert!(done.stderr.contains("GAL-MEMORY-PERSON"), "the agent's own account: {}", done.stderr);
     let ann = json_of(stage.program(), &["memory", "ls", "--person", "Ann"]).await;
     assert_eq!(
         texts(&ann, "memories", "/content/text"),
@@ -105,6 +108,15 @@ async fn what_cannot_be_imported_is_named_with_its_place() {
     let _running = stage.start().await;
     stage.home.write("broken.jsonl", "{\"time\":1}\n");
     stage.home.write("poem.txt", "roses are red\n");
+    stage.home.write("club.jsonl", LOG);
+    let strange = ["memory", "import", "club.jsonl", "--own", "Elsa"];
+    let done = stage.program().args(strange).run().await;
+    assert_eq!(done.code, Some(1), "{}", done.stderr);
+    assert!(
+        done.stderr.contains("GAL-MEMORY-OWN") && done.stderr.contains("Bob"),
+        "{}",
+        done.stderr
+    );
     for (file, output) in [("broken.jsonl", "line 1"), ("poem.txt", "unknown"), ("gone", "gone")] {
         let done = stage.program().args(["memory", "import", file]).run().await;
         assert_eq!(done.code, Some(3), "{file}: {}", done.stderr);

@@ -100,6 +100,12 @@ pub(super) const PAGES: &[Explanation] = &[
         "Correct what is named, or export the file again, and repeat the import. What is stored is not stored twice.",
     ),
     Explanation::new(
+        "GAL-MEMORY-OWN",
+        "--own does not name one author of the file",
+        "`--own` says which author of a chat log, or of an export of a platform, is the agent itself. No author has this name or id, or several have the name. Exports of Galatea and dumps of elizaOS name the agent by its id.",
+        "Give a name or an id that the message lists. Leave `--own` out if the agent wrote nothing in the file, or if its account is configured here.",
+    ),
+    Explanation::new(
         "GAL-MEMORY-WRITE",
         "An export cannot be written",
         "The file exists already, its folder does not exist or may not be written to, or the disk is full.",

@@ -9,6 +9,7 @@ mod import;
 mod input;
 mod lines;
 mod list;
+mod own;
 mod past;
 mod place;
 mod record;
@@ -105,7 +106,7 @@ enum Verb {
     /// may miss what is being imported. An import that was interrupted is repeated: what is stored
     /// stays as it is, and the summary counts texts that differ from it.
     #[command(
-        before_help = "Examples:\n  galatea memory import eliza.jsonl\n  galatea memory import result.json --own 123456789\n  galatea memory import talk.jsonl --room \"book club\"\n  gunzip -c eliza.sql.gz | galatea memory import -"
+        before_help = "Examples:\n  galatea memory import eliza.jsonl\n  galatea memory import result.json --own HelperBot\n  galatea memory import talk.jsonl --room \"book club\"\n  gunzip -c eliza.sql.gz | galatea memory import -"
     )]
     Import(import::Import),
 }

@@ -14,9 +14,10 @@ use super::{
     format::{Format, recognise},
     input::Input,
     lines::{last, lines},
+    own,
     past::{
         self,
-        log::{Log, SOURCE},
+        log::{Log, SOURCE, speakers},
     },
     place::Place,
     seen::{Found, Seen},
@@ -43,7 +44,8 @@ pub(crate) struct Import {
     // Telegram's ids of groups begin with a hyphen.
     #[arg(long, value_name = "ROOM", allow_hyphen_values = true)]
     room: Option<String>,
-    /// What the agent itself is called in the file, or its platform id there; repeatable
+    /// What the agent itself is called in a chat log or an export of a platform, or its platform id
+    /// there; repeatable. The accounts that are configured here are known without it
     #[arg(long = "own", value_name = "NAME", allow_hyphen_values = true)]
     own: Vec<String>,
     /// Restore links of accounts too, also those that people ended after the export
@@ -122,18 +124,24 @@ impl Import {
         let mut note = None;
         let (format, count) = match format {
             Format::Galatea => {
+                own::refuse(&self.own)?;
                 ("galatea", past::galatea::import(store, agent, &file, self, &bar).await?)
             }
             Format::ElizaOs => {
+                own::refuse(&self.own)?;
                 ("elizaos", past::elizaos::import(store, agent, &file, self.dry_run, &bar).await?)
             }
             Format::Log => {
+                if !self.own.is_empty() {
+                    own::check_speakers(&speakers(lines(&file)), &self.own)?;
+                }
                 let own: Vec<String> = self.own.iter().cloned().chain([name.clone()]).collect();
                 let place = Place::of(store, agent, self.room.as_deref(), &file).await?;
                 note = place.note();
                 let total = last(lines(&file));
                 let mut log = Log::of(lines(&file), place.name, own, now);
-                let history = self.history(store, identity, SOURCE).await?.within(place.room);
+                let history = self.history(store, identity, SOURCE, Vec::new()).await?;
+                let history = history.within(place.room);
                 let stored = self.store(&history, &mut log, total, &bar).await?;
                 ("log", log.count.with(stored))
             }
@@ -141,8 +149,10 @@ impl Import {
                 let Past { source, archive } = history;
                 let (messages, count) = unique(archive, now);
                 let total = messages.len();
+                let mut own = own::resolve(&own::authors(&messages), &self.own)?;
+                own.extend(own::known(store, agent, &source, context).await?);
                 let messages = messages.into_iter();
-                let history = self.history(store, identity, source).await?;
+                let history = self.history(store, identity, source, own).await?;
                 let stored = self.store(&history, messages, total, &bar).await?;
                 ("platform", count.with(stored))
             }
@@ -192,14 +202,14 @@ impl Import {
         ))
     }
 
-    /// For messages of this platform.
+    /// For messages of this platform, on which the agent has these ids itself.
     async fn history<'a>(
         &self,
         store: &'a dyn Store,
         identity: AgentIdentity,
         source: Source,
+        own: Vec<RemoteId>,
     ) -> Result<History<'a>> {
-        let own: Vec<RemoteId> = self.own.iter().map(RemoteId::new).collect();
         Ok(History::of(store, identity, source, &own, &SystemClock).await?)
     }
 

@@ -6,12 +6,13 @@ use galatea_core::{
 };
 use serde::Deserialize;
 use serde_json::{Value, json};
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 
 use super::super::{
     format::misread,
     import::Count,
     lines::Line as Numbered,
+    own::fits,
     seen::{Found, Seen, hash},
 };
 use super::moment::check;
@@ -95,6 +96,11 @@ impl<I: Iterator<Item = Numbered>> Iterator for Log<I> {
     }
 }
 
+/// Everyone who speaks in these lines.
+pub(in super::super) fn speakers(lines: impl Iterator<Item = Numbered>) -> BTreeSet<String> {
+    lines.filter_map(|(_, line)| Some(parse(&line.ok()?).ok()?.0.speaker)).collect()
+}
+
 fn parse(line: &str) -> std::result::Result<(Line, Timestamp), String> {
     let parsed: Line = serde_json::from_str(line).map_err(|e| misread(&e))?;
     for (name, value) in [("speaker", &parsed.speaker), ("text", &parsed.text)] {
@@ -141,7 +147,7 @@ fn message(
     key: &str,
     older: Option<&str>,
 ) -> Incoming {
-    let from_self = own.iter().any(|name| name.eq_ignore_ascii_case(line.speaker.trim()));
+    let from_self = own.iter().any(|name| fits(&line.speaker, name));
     let place = RemoteId::new(format!("import/{room}"));
     let name = Some(room.to_owned());
     Incoming {
