@@ -20,7 +20,8 @@ const CONFIRMATION: f64 = 0.5;
 /// Keys of a fact's metadata.
 const SAID_BY: &str = "saidBy";
 const SAID_BY_NAME: &str = "saidByName";
-const SUBJECT: &str = "subjectName";
+/// Name of the person that a fact is about.
+pub const SUBJECT: &str = "subjectName";
 const CONFIDENCE: &str = "confidence";
 /// Messages behind the least confirmed part of a merged fact.
 const MERGED: &str = "mergedSources";

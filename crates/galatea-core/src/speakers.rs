@@ -11,6 +11,8 @@ use crate::{
     ids::EntityId, memory::Memory, room_people::RoomPeople, turn::Turn, visible::one_line,
 };
 
+/// Key of a memory's metadata: the name under which its author is shown.
+pub const ENTITY_NAME: &str = "entityName";
 /// Longest name in a prompt, in graphemes, and in bytes: a grapheme may carry any number of marks.
 const LONGEST: usize = 64;
 const LONGEST_BYTES: usize = 256;
@@ -201,7 +203,7 @@ fn is_mark(c: char) -> bool {
 /// The name a message was said under.
 pub fn name_in(memory: &Memory) -> Option<&str> {
     // Metadata have a few keys: to compare them takes less time than to hash one.
-    memory.metadata.iter().find(|(key, _)| *key == "entityName")?.1.as_str()
+    memory.metadata.iter().find(|(key, _)| *key == ENTITY_NAME)?.1.as_str()
 }
 
 /// Four digits of an id: few enough to read, enough to tell some people of one name apart.

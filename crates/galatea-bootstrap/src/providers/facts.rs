@@ -199,9 +199,13 @@ fn render(turn: &Turn<'_>, person: &[EntityId], profiles: &[Derived], facts: &[M
                 .filter(|fact| of(fact) == subject)
                 .map(|fact| line(turn, &names, fact));
             let lines: Vec<String> = profile.chain(facts).collect();
-            (!lines.is_empty()).then(|| {
-                format!("# What is known about {}\n{}", names.name(subject), lines.join("\n"))
-            })
+            // An import may have facts about no person: they are the agent's.
+            let heading = if subject == turn.agent.identity.entity() {
+                "# What else is known".to_owned()
+            } else {
+                format!("# What is known about {}", names.name(subject))
+            };
+            (!lines.is_empty()).then(|| format!("{heading}\n{}", lines.join("\n")))
         })
         .collect();
     parts.join("\n\n")

@@ -68,6 +68,10 @@ pub(super) struct Count {
     /// The same of links of accounts.
     pub(super) links: usize,
     pub(super) new_links: usize,
+    /// Documents of a dump, which the agent does not find: their files have to be added.
+    pub(super) documents: usize,
+    /// Facts about no person, which people can neither see nor delete.
+    pub(super) unattributed: usize,
     pub(super) skipped: Skipped,
     /// What a platform's connector does not store either, such as service messages.
     left_out: BTreeMap<&'static str, usize>,
@@ -166,6 +170,7 @@ impl Import {
                     // Without storing it, what is new is unknown.
                     "new": (!self.dry_run).then_some(count.new),
                     "differing": (!self.dry_run).then_some(count.differing),
+                    "documents": count.documents, "unattributed": count.unattributed,
                     "links": { "read": count.links, "new": count.new_links }, "stored": !self.dry_run,
                     "skipped": count.skipped.json(), "leftOut": count.left_out,
                 }),
@@ -178,7 +183,11 @@ impl Import {
         } else {
             context.output.say(count.summary(self.links));
         }
-        note.into_iter().for_each(|note| context.output.say(note));
+        if !self.json.json {
+            for note in note.into_iter().chain(notes(&count, &name)) {
+                context.output.say(note);
+            }
+        }
         count.skipped.failure(&self.file).map_or(Ok(ExitCode::SUCCESS), Err)
     }
 
@@ -239,6 +248,26 @@ impl Import {
             bar.show(done, total);
         }
     }
+}
+
+/// What the operator has to know or do after an import.
+fn notes(count: &Count, agent: &str) -> Vec<String> {
+    let mut notes = Vec::new();
+    match count.documents {
+        0 => {}
+        1 => notes.push("1 document: add its file with `galatea knowledge add`, or the agent does not find it".to_owned()),
+        all => notes.push(format!("{all} documents: add their files with `galatea knowledge add`, or the agent does not find them")),
+    }
+    if count.unattributed > 0 {
+        let facts = match count.unattributed {
+            1 => "1 fact is".to_owned(),
+            all => format!("{all} facts are"),
+        };
+        notes.push(format!(
+            "{facts} about no person, since none is named at the beginning: people cannot see or delete such facts; `galatea memory ls --kind facts --person \"{agent}\"` lists them, and `galatea memory rm` removes them"
+        ));
+    }
+    notes
 }
 
 /// The messages with different ids and possible times. A message that comes again as it is counts as

@@ -2,16 +2,19 @@
 //! under their ids, so that they belong to the same rooms and people as before.
 
 mod dump;
+mod people;
 mod values;
 
 use galatea_core::{
     Account, AgentId, ChannelType, Clock, Content, Derived, Memory, MemoryId, MemoryKind,
     MemoryScope, Relationship, RemoteId, RoomId, Source, Store, SystemClock, Timestamp, WorldId,
+    fact::SUBJECT,
+    speakers::ENTITY_NAME,
     store::{EntityChange, RoomChange, WorldChange},
 };
 use galatea_runtime::history::first_account;
 use serde_json::{Map, Value};
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use super::{
     super::{
@@ -26,6 +29,7 @@ use super::{
 };
 use crate::failure::Result;
 use dump::{Dump, Row};
+use people::People;
 
 /// Whether a file that begins like this is a dump.
 pub(in super::super) fn is_dump(start: &str) -> bool {
@@ -46,6 +50,8 @@ pub(in super::super) async fn import(
     let mut seen = Seen::new();
     let now = SystemClock.now();
     let mut accounts = Accounts { agent, known: HashMap::new() };
+    let people = People::of(Dump::open(path), agent);
+    let mut notes = Notes::default();
     for row in Dump::open(path) {
         let row = match row {
             Ok(row) => row,
@@ -60,10 +66,14 @@ pub(in super::super) async fn import(
             continue;
         }
         let (at, of) = (row.at, row.of);
-        match is_new(&row, &mut seen)
-            .and_then(|new| if new { writer.batch.add(agent, now, &row) } else { Ok(true) })
-        {
-            Ok(memory) => count.read += usize::from(memory),
+        let added = is_new(&row, &mut seen).and_then(|new| {
+            if new { writer.batch.add(agent, now, &row, &people) } else { Ok(Added::Known) }
+        });
+        match added {
+            Ok(added) => {
+                count.read += usize::from(added != Added::Place);
+                notes.add(&added);
+            }
             Err(cause) => count.skipped.line(at, &cause),
         }
         if let Some(room) = writer.batch.ingest.connections.rooms.last_mut()
@@ -76,6 +86,8 @@ pub(in super::super) async fn import(
         }
     }
     writer.end(&mut count).await?;
+    count.documents = notes.documents.len();
+    count.unattributed = notes.unattributed;
     others.check(path, agent, &count)?;
     Ok(count)
 }
@@ -107,7 +119,38 @@ pub(in super::super) fn read_all(lines: dump::Lines, of: usize, agent: AgentId) 
     for row in Dump::of_lines(lines, of) {
         let Ok(row) = row else { continue };
         assert!(row.at <= row.of, "line {} of {}", row.at, row.of);
-        batch.add(agent, now, &row).ok();
+        batch.add(agent, now, &row, &People::default()).ok();
+    }
+}
+
+/// What a row of a dump became.
+#[derive(Debug, Clone, PartialEq)]
+enum Added {
+    /// A place, a person, or nothing.
+    Place,
+    Memory,
+    /// A memory that an earlier row of the file has.
+    Known,
+    /// A fact about no person.
+    Unattributed,
+    /// A document, or a piece of this one.
+    Document(String),
+}
+
+/// What the operator learns about the memories of a dump.
+#[derive(Debug, Default)]
+struct Notes {
+    documents: HashSet<String>,
+    unattributed: usize,
+}
+
+impl Notes {
+    fn add(&mut self, added: &Added) {
+        match added {
+            Added::Unattributed => self.unattributed += 1,
+            Added::Document(id) => drop(self.documents.insert(id.clone())),
+            Added::Place | Added::Memory | Added::Known => {}
+        }
     }
 }
 
@@ -127,7 +170,7 @@ fn is_new(row: &Row, seen: &mut Seen<MemoryId, usize>) -> std::result::Result<bo
 }
 
 impl Batch {
-    /// Adds a row; true if it is a memory. Rows of other tables are passed over.
+    /// Adds a row. Rows of other tables are passed over.
     ///
     /// # Errors
     /// Which column cannot be read, of those that make a row what it is.
@@ -136,7 +179,8 @@ impl Batch {
         agent: AgentId,
         now: Timestamp,
         row: &Row,
-    ) -> std::result::Result<bool, String> {
+        people: &People,
+    ) -> std::result::Result<Added, String> {
         let connections = &mut self.ingest.connections;
         match row.table.as_str() {
             "worlds" => connections.worlds.push(world(agent, row)?),
@@ -148,8 +192,10 @@ impl Batch {
             }
             "relationships" => self.relationships.push(relationship(agent, row)?),
             "memories" => {
-                let memory = memory(agent, row)?;
+                let mut memory = memory(agent, row)?;
                 check(memory.created_at, now)?;
+                attribute(&mut memory, people);
+                let added = kind_of(&memory);
                 let line = row.at;
                 match memory.kind {
                     MemoryKind::Messages | MemoryKind::ActionResult | MemoryKind::Custom => {
@@ -162,12 +208,12 @@ impl Batch {
                         self.add_derivation(Derivation { row, line });
                     }
                 }
-                return Ok(true);
+                return Ok(added);
             }
-            _ => return Ok(false),
+            _ => return Ok(Added::Place),
         }
         self.rows += 1;
-        Ok(false)
+        Ok(Added::Place)
     }
 }
 
@@ -250,6 +296,41 @@ fn memory(agent: AgentId, row: &Row) -> std::result::Result<Memory, String> {
         metadata: row.object("metadata"),
         created_at,
     })
+}
+
+/// elizaOS's reflection stores facts under the agent's id: one that names a participant of its room is
+/// about that person. Prompts take names from the memory itself, and elizaOS has them in `entities`.
+fn attribute(memory: &mut Memory, people: &People) {
+    let is_fact = memory.kind == MemoryKind::Facts;
+    if is_fact
+        && is_of_agent(memory)
+        && let Some(subject) = people.subject(memory.room_id, &memory.content.text)
+    {
+        memory.entity_id = subject;
+    }
+    if is_fact && is_of_agent(memory) {
+        return;
+    }
+    if let Some(name) = people.name(memory.entity_id) {
+        let key = if is_fact { SUBJECT } else { ENTITY_NAME };
+        memory.metadata.entry(key).or_insert_with(|| name.into());
+    }
+}
+
+fn is_of_agent(memory: &Memory) -> bool {
+    memory.entity_id.0 == memory.agent_id.0
+}
+
+fn kind_of(memory: &Memory) -> Added {
+    match memory.kind {
+        MemoryKind::Facts if is_of_agent(memory) => Added::Unattributed,
+        MemoryKind::Documents => Added::Document(memory.id.to_string()),
+        MemoryKind::Fragments => {
+            let of = memory.metadata.get("documentId").and_then(Value::as_str);
+            Added::Document(of.map_or_else(|| memory.id.to_string(), str::to_owned))
+        }
+        _ => Added::Memory,
+    }
 }
 
 /// The content without fields that are unusual, as a newer or a changed elizaOS may have them: the

@@ -29,7 +29,10 @@ fn copied_rows_become_people_messages_and_facts() {
     assert!(is_dump(COPY));
     let agent: AgentId = AGENT.parse().unwrap();
     let mut batch = Batch::default();
-    let memories = rows(COPY).iter().filter(|row| batch.add(agent, NOW, row).unwrap()).count();
+    let memories = rows(COPY)
+        .iter()
+        .filter(|row| batch.add(agent, NOW, row, &People::default()).unwrap() == Added::Memory)
+        .count();
     assert_eq!(memories, 2);
     let person = &batch.ingest.connections.entities[0];
     assert_eq!(person.names, ["Ann", "ann b"]);
@@ -48,7 +51,7 @@ fn inserted_rows_take_their_columns_from_the_table() {
     let agent: AgentId = AGENT.parse().unwrap();
     let mut batch = Batch::default();
     for row in rows(INSERTS) {
-        batch.add(agent, NOW, &row).unwrap();
+        batch.add(agent, NOW, &row, &People::default()).unwrap();
     }
     let room = &batch.ingest.connections.rooms[0];
     assert_eq!(room.name.as_deref(), Some("it's\n(open); here"));
@@ -62,7 +65,8 @@ fn faults(text: &str) -> Vec<(usize, String)> {
     let lines = Box::new(lines_in(std::io::Cursor::new(text.to_owned())));
     for row in Dump::of_lines(lines, text.lines().count()) {
         let added = row.and_then(|row| {
-            let new = is_new(&row, &mut seen).and_then(|_| batch.add(agent, NOW, &row));
+            let new = is_new(&row, &mut seen)
+                .and_then(|_| batch.add(agent, NOW, &row, &People::default()));
             new.map_err(|cause| (row.at, cause))
         });
         faults.extend(added.err());
@@ -131,4 +135,41 @@ fn a_content_keeps_what_can_be_read() {
         assert_eq!(read.extra.get("plan"), Some(&json!(3)));
     }
     assert_eq!(readable(json!("text")), Content::default());
+}
+
+/// Entities stand before the memories and participants behind them, as `pg_dump` writes them.
+#[test]
+fn people_have_their_names_and_the_facts_that_name_them() {
+    let agent: AgentId = AGENT.parse().unwrap();
+    let fact = |n: u32, text: &str| {
+        format!(
+            "5555555{n}-1111-4111-8111-111111111111\tfacts\t2025-11-02 10:00:01\t{{\"text\": \"{text}\"}}\t{AGENT}\t{AGENT}\t33333333-3333-4333-8333-333333333333\t\\N\tt\t{{\"type\": \"fact\"}}\n"
+        )
+    };
+    let document = format!(
+        "66666666-1111-4111-8111-111111111111\tdocuments\t2025-11-02 10:00:01\t{{\"text\": \"statute\"}}\t{AGENT}\t{AGENT}\t{AGENT}\t\\N\tt\t{{}}\n"
+    );
+    let dump = COPY.replace("\\.\n", "");
+    let dump = dump.replace("\nCOPY public.memories", "\\.\n\nCOPY public.memories");
+    let facts = [fact(1, "Ann is allergic to walnuts"), fact(2, "The club meets on Tuesdays")];
+    let dump = format!(
+        "{dump}{}{document}\\.\n\n\
+        COPY public.participants (id, entity_id, room_id, agent_id) FROM stdin;\n\
+        77777777-1111-4111-8111-111111111111\t11111111-1111-4111-8111-111111111111\t33333333-3333-4333-8333-333333333333\t{AGENT}\n\\.\n",
+        facts.concat()
+    );
+    let rows = rows(&dump);
+    let people = People::of(rows.iter().cloned().map(Ok), agent);
+    let (mut batch, mut notes) = (Batch::default(), Notes::default());
+    for row in &rows {
+        notes.add(&batch.add(agent, NOW, row, &people).unwrap());
+    }
+    let person = batch.ingest.connections.entities[0].id;
+    assert_eq!(batch.ingest.memories[0].metadata["entityName"], "Ann");
+    let facts: Vec<_> = batch.derived.new.iter().map(|row| &row.memory).collect();
+    let about: Vec<_> = facts.iter().map(|fact| fact.entity_id == person).collect();
+    assert_eq!(about, [true, true, false, false], "{facts:?}");
+    assert_eq!(facts[1].metadata["subjectName"], "Ann");
+    assert!(is_of_agent(facts[2]) && !facts[2].metadata.contains_key("subjectName"));
+    assert_eq!((notes.unattributed, notes.documents.len()), (1, 1));
 }
