@@ -6,7 +6,7 @@ use galatea_core::{
     MemoryId, RemoteId, Result, Room, Source, Store, Timestamp, kill_point,
     store::{ConnectionChange, Ingest, RoomChange},
 };
-use std::collections::{HashMap, hash_map::Entry};
+use std::collections::{HashMap, HashSet};
 
 use crate::{
     directory::{Directory, accounts, fingerprints},
@@ -46,6 +46,8 @@ pub struct Stored {
     pub new: usize,
     /// How many were stored already, with another text. They were left as they are.
     pub differing: usize,
+    /// How many were deleted here before. They were left out.
+    pub deleted: usize,
 }
 
 impl<'a> History<'a> {
@@ -74,11 +76,11 @@ impl<'a> History<'a> {
     }
 
     /// Stores at most [`STEP`] messages in one commit. What is stored already is left as it is, so an
-    /// import that was interrupted can be repeated.
+    /// import that was interrupted can be repeated. What was deleted is stored again if `restore`.
     ///
     /// # Errors
     /// Those of the store.
-    pub async fn store(&self, messages: &[Incoming]) -> Result<Stored> {
+    pub async fn store(&self, messages: &[Incoming], restore: bool) -> Result<Stored> {
         let mut ingest = Ingest::default();
         ingest.connections.past = true;
         let older = self.older(messages).await?;
@@ -96,7 +98,16 @@ impl<'a> History<'a> {
             };
             ingest.memories.extend(memory.filter(|memory| !is_same(memory)));
         }
-        let ids: Vec<MemoryId> = ingest.memories.iter().map(|memory| memory.id).collect();
+        let ids = |ingest: &Ingest| -> Vec<MemoryId> {
+            ingest.memories.iter().map(|memory| memory.id).collect()
+        };
+        let read = ingest.memories.len();
+        if !restore {
+            let gone: HashSet<MemoryId> =
+                self.store.deleted(&ids(&ingest)).await?.into_iter().collect();
+            ingest.memories.retain(|memory| !gone.contains(&memory.id));
+        }
+        let ids = ids(&ingest);
         let known = self.store.derived(self.directory.identity.id(), &ids).await?;
         let texts: HashMap<MemoryId, &str> =
             known.iter().map(|row| (row.memory.id, row.memory.content.text.as_str())).collect();
@@ -106,32 +117,14 @@ impl<'a> History<'a> {
         let stored = Stored {
             new: ids.len().saturating_sub(known.len()),
             differing: ingest.memories.iter().filter(differs).count(),
+            deleted: read - ids.len(),
         };
         let rows = fingerprints(&ingest.connections);
-        self.keep_names(&mut ingest.connections.rooms).await?;
         kill_point("import.before");
         self.store.ingest(ingest).await?;
         kill_point("import.after");
         self.directory.committed(rows);
         Ok(stored)
-    }
-
-    /// Leaves known Rooms the names that they have, which may be newer than the file.
-    async fn keep_names(&self, rooms: &mut [RoomChange]) -> Result<()> {
-        let mut named = HashMap::new();
-        for room in rooms {
-            let is_named = match named.entry(room.id) {
-                Entry::Occupied(known) => *known.get(),
-                Entry::Vacant(unknown) => {
-                    let known = self.store.room(room.id).await?;
-                    *unknown.insert(known.is_some_and(|known| !known.name.is_empty()))
-                }
-            };
-            if is_named {
-                room.name = None;
-            }
-        }
-        Ok(())
     }
 
     /// What is stored under ids that earlier versions gave these messages.

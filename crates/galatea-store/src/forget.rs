@@ -11,6 +11,7 @@ use uuid::Uuid;
 use crate::{
     Database,
     change::{Change, Changed, Write},
+    deleted,
     dialect::{Dialects, Statement, Value, values},
     doomed::{self, doom},
     forgotten::{JOINED, alone, forgotten},
@@ -260,6 +261,7 @@ pub(crate) fn push(
     let with = |step: Dialects| step.with(values.clone());
     // What is beside the messages goes first: it is found by them.
     let mut statements: Vec<Statement> = [TIES, HELD, WORLDS, ROOMS, DOOMED].map(with).into();
+    statements.push(deleted::NOTE.with(values![]));
     statements.extend(neighbour::forget_words());
     statements.extend(doomed::unindex());
     // What was sent first: what is not sent any more is empty already.
@@ -289,7 +291,7 @@ fn push_some(change: &mut Change, agent: AgentId, ids: &[MemoryId]) -> Result<()
         values.push(listed());
         step.with(values)
     };
-    let mut statements = vec![with(SOME_DOOMED)];
+    let mut statements = vec![with(SOME_DOOMED), deleted::NOTE.with(values![])];
     statements.extend(neighbour::forget_words());
     statements.extend(doomed::unindex());
     statements.extend([SENT, UNSENT].map(|step| step.with(values![agent.0])));
@@ -303,6 +305,12 @@ fn push_some(change: &mut Change, agent: AgentId, ids: &[MemoryId]) -> Result<()
 
 #[async_trait]
 impl ForgetStore for Database {
+    async fn deleted(&self, ids: &[MemoryId]) -> Result<Vec<MemoryId>> {
+        let ids = Value::Ids(ids.iter().map(|id| id.0).collect());
+        let rows: Vec<(Uuid,)> = self.all(deleted::GONE.with(vec![ids])).await?;
+        Ok(rows.into_iter().map(|(id,)| MemoryId(id)).collect())
+    }
+
     async fn forget_ahead(&self, agent: AgentId, entity: EntityId) -> Result<u64> {
         let listed: Vec<(Uuid,)> = self.all(MEMORIES.with(values![agent.0, entity.0])).await?;
         if listed.len() <= STEP {

@@ -15,6 +15,7 @@ mod connect;
 mod connector_state;
 mod convert;
 mod cursor;
+mod deleted;
 mod derived;
 mod dialect;
 mod doomed;

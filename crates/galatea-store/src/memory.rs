@@ -12,6 +12,7 @@ use crate::{
     Backend, Database, backlog,
     change::{Change, Write},
     convert::to_json,
+    deleted,
     derived::{REINDEX_ONE, UNINDEX_ONE},
     dialect::{Dialects, Statement, Text, Value, storable_json, values},
     doomed,
@@ -85,16 +86,16 @@ pub(crate) fn push_delete(
     ids: &[MemoryId],
     at: Timestamp,
 ) -> Result<()> {
-    push_removal(change, agent, ids, at, doomed::ONE)
+    push_removal(change, agent, ids, at, (doomed::ONE, true))
 }
 
-/// The same; `doom` says what goes with each.
+/// The same; `doom` says what goes with each, and `noted` whether an import must not bring it back.
 fn push_removal(
     change: &mut Change,
     agent: AgentId,
     ids: &[MemoryId],
     at: Timestamp,
-    doom: Dialects,
+    (doom, noted): (Dialects, bool),
 ) -> Result<()> {
     let mut verdict = Verdict::default();
     verdict.step(
@@ -110,6 +111,7 @@ fn push_removal(
         let mut skip = values![id.0, agent.0, at.0];
         skip.push(Value::Json(Some(verdict.clone())));
         let mut statements = vec![doom.with(which())];
+        statements.extend(noted.then(|| deleted::NOTE.with(values![])));
         statements.extend(neighbour::forget_words());
         statements.extend(doomed::unindex());
         statements.extend([SKIP_DELETED.with(skip), BLANK_DELIVERIES.with(which())]);
@@ -230,7 +232,7 @@ impl MemoryStore for Database {
 
     async fn expire_memories(&self, agent: AgentId, ids: &[MemoryId]) -> Result<u64> {
         let mut change = Change::default();
-        push_removal(&mut change, agent, ids, self.now(), doomed::EXPIRED)?;
+        push_removal(&mut change, agent, ids, self.now(), (doomed::EXPIRED, false))?;
         Ok(self.write(change).await?.iter().sum())
     }
 }

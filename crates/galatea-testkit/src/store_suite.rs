@@ -83,7 +83,7 @@ macro_rules! store_suite {
             memories: queries_select_and_order, counting_ignores_the_limit, saved_memories_are_never_overwritten,
                 content_is_replaced_for_its_agent_only, memories_are_deleted_for_their_agent_only, another_agents_memories_are_never_returned,
                 odd_text_survives, one_page_of_several_kinds,
-                ids_that_begin_alike_are_found;
+                ids_that_begin_alike_are_found, deleted_memories_are_known;
             derived: a_derived_memory_keeps_its_sources, a_merged_fact_goes_with_each_of_its_sources, what_was_merged_twice_and_replaced_stays_replaced, nothing_is_derived_from_what_is_gone, a_fact_is_superseded_and_restored, a_fact_is_stored_with_what_replaced_it,
                 derived_memories_go_with_their_sources, summaries_outlive_their_oldest_messages, derived_memories_go_with_a_replaced_text, a_derived_memory_is_removed_alone,
                 what_was_made_of_a_person_is_forgotten, summaries_that_outlived_messages_are_forgotten;

@@ -83,6 +83,8 @@ async fn memories_are_listed_found_exported_imported_and_removed() {
     assert_eq!(again.code, Some(6), "{}", again.stderr);
     let removed = json_of(stage.program(), &["memory", "rm", &id, "--yes"]).await;
     assert_eq!(removed["removed"], 1);
+    let done = json_of(stage.program(), &["memory", "import", "all.jsonl"]).await;
+    assert_eq!((&done["new"], &done["deleted"]), (&json!(0), &json!(1)), "{done}");
     let found = json_of(stage.program(), &["memory", "search", "bees"]).await;
     assert_eq!(found["hits"], json!([]));
     running.kill_9().await;

@@ -1,13 +1,14 @@
-//! Forgetting a person who wrote much.
+//! Forgetting a person who wrote much, and what was deleted.
 
 use async_trait::async_trait;
 
 use crate::{
     error::Result,
-    ids::{AgentId, EntityId},
+    ids::{AgentId, EntityId, MemoryId},
 };
 
-/// Forgets most of a person before [`super::RequestedChange::ForgetPerson`] forgets the rest.
+/// Forgets most of a person before [`super::RequestedChange::ForgetPerson`] forgets the rest, and knows
+/// what was deleted.
 #[async_trait]
 pub trait ForgetStore: Send + Sync {
     /// Deletes what a person wrote and what the agent answered them, with what was made of it, in
@@ -16,4 +17,7 @@ pub trait ForgetStore: Send + Sync {
     /// Called by `/privacy forget me` before its turn commits the change that forgets the rest: a
     /// process that ends meanwhile runs the command again and goes on.
     async fn forget_ahead(&self, agent: AgentId, entity: EntityId) -> Result<u64>;
+    /// Those of `ids` that were stored, that a person, the platform or the operator deleted, alone or
+    /// with what they were made from, and that are not stored again. Called by imports.
+    async fn deleted(&self, ids: &[MemoryId]) -> Result<Vec<MemoryId>>;
 }

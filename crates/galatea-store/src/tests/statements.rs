@@ -10,7 +10,7 @@ use galatea_core::{
 use galatea_testkit::store_suite::fixtures::Scene;
 
 use crate::{
-    agent, audit, background, backlog, cache, connect, connector_state, cursor, derived,
+    agent, audit, background, backlog, cache, connect, connector_state, cursor, deleted, derived,
     dialect::{Dialects, Listed},
     doomed, effect, embedding, entity, forget, forgotten, inbox, index, link, memory, neighbour,
     outbox, postgres, recall, relationship, room, rows, sqlite, step, talk, task, usage, world,
@@ -58,6 +58,8 @@ const NAMED: &[Listed] = listed![
     connector_state::SAVE,
     connector_state::STATE,
     cursor::CURSOR,
+    deleted::GONE,
+    deleted::NOTE,
     derived::BY_ID,
     derived::BY_SOURCE,
     derived::CONFIRM,

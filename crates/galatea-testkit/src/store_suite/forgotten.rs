@@ -103,6 +103,9 @@ pub async fn most_of_a_person_goes_before_the_turn_that_forgets_them(store: Arc<
         let row = store.outbox_item(id).await.unwrap().unwrap();
         assert!(row.delivery.body.0.is_null() && row.state != OutboxState::Pending, "{row:?}");
     }
+    // An import of an earlier export does not bring them back.
+    let deleted = [answers[0].id, third.memory.id, theirs.id, waits.memory.id];
+    assert_eq!(store.deleted(&deleted).await.unwrap().len(), 2);
     assert!(left(theirs.id).await && left(waits.memory.id).await);
     assert!(!left(second.memory.id).await && !left(third.memory.id).await);
     let held = store.derived(scene.agent, &[first.memory.id]).await.unwrap();
@@ -187,6 +190,7 @@ pub async fn imported_answers_to_a_person_are_forgotten(store: Arc<dyn Store>) {
     store.ingest(Scene::batch(std::slice::from_ref(&command))).await.unwrap();
     let effects = vec![RequestedChange::ForgetPerson { entity: group.person }];
     store.finish_turn(TurnRecord { effects, ..group.turn(&[&command]) }).await.unwrap();
+    assert_eq!(store.deleted(&[late.id]).await.unwrap(), [late.id]);
     assert!(!left(&late).await && left(&kept).await && left(&replies[1]).await);
 }
 

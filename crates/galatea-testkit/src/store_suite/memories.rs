@@ -2,7 +2,7 @@
 
 use galatea_core::{
     Content, EntityId, Memory, MemoryId, MemoryKind, Store, Timestamp, Visibility, WorldId,
-    store::{MemoryQuery, RecallQuery},
+    store::{Ingest, MemoryQuery, RecallQuery},
 };
 use serde_json::json;
 use std::sync::Arc;
@@ -27,6 +27,31 @@ async fn found(store: &Arc<dyn Store>, scene: Scene, word: &str) -> Vec<String> 
     query.fusion.neighbours = 0.0;
     let hits = store.recall(&query).await.unwrap();
     hits.into_iter().map(|hit| hit.memory.content.text).collect()
+}
+
+/// What was deleted is known by its id until it is stored again; what expired is not.
+pub async fn deleted_memories_are_known(store: Arc<dyn Store>) {
+    let scene = Scene::new();
+    let all: Vec<Memory> = (0..4).map(|n| scene.memory("said", n)).collect();
+    let ids: Vec<MemoryId> = all.iter().map(|memory| memory.id).collect();
+    store.save_memories(&all).await.unwrap();
+    assert_eq!(store.deleted(&ids).await.unwrap(), []);
+    store.delete_memories(scene.agent, &ids[..2]).await.unwrap();
+    store.expire_memories(scene.agent, &ids[2..3]).await.unwrap();
+    let mut found = store.deleted(&ids).await.unwrap();
+    found.sort();
+    let mut gone = ids[..2].to_vec();
+    gone.sort();
+    assert_eq!(found, gone);
+    store.save_memories(&all[..1]).await.unwrap();
+    assert_eq!(store.deleted(&ids).await.unwrap(), ids[1..2]);
+    // A message that came by itself is known by its inbox row, too.
+    let message = scene.message("hello", 9);
+    let id = message.memory.id;
+    store.ingest(Ingest { messages: vec![message], ..Ingest::default() }).await.unwrap();
+    assert_eq!(store.deleted(&[id]).await.unwrap(), []);
+    store.delete_memories(scene.agent, &[id]).await.unwrap();
+    assert_eq!(store.deleted(&[id]).await.unwrap(), [id]);
 }
 
 /// Every filter works alone and combined. Results are newest first; at equal times the later stored

@@ -51,6 +51,9 @@ pub(crate) struct Import {
     /// Restore links of accounts too, also those that people ended after the export
     #[arg(long)]
     pub(super) links: bool,
+    /// Restore memories too that people or you deleted here after the export
+    #[arg(long)]
+    pub(super) deleted: bool,
     /// Read and count, and store nothing
     #[arg(long)]
     pub(super) dry_run: bool,
@@ -68,6 +71,8 @@ pub(super) struct Count {
     /// The same of links of accounts.
     pub(super) links: usize,
     pub(super) new_links: usize,
+    /// Memories that were deleted here before, and are left out.
+    pub(super) deleted: usize,
     /// Documents of a dump, which the agent does not find: their files have to be added.
     pub(super) documents: usize,
     /// Facts about no person, which people can neither see nor delete.
@@ -87,12 +92,18 @@ impl Count {
 
     /// Adds what became of the messages.
     fn with(self, stored: Stored) -> Self {
-        Self { new: stored.new, differing: stored.differing, ..self }
+        let Stored { new, differing, deleted } = stored;
+        Self { new, differing, deleted, ..self }
     }
 
     /// What was done, in a line. `links` tells whether links of accounts were wanted.
     fn summary(&self, links: bool) -> String {
-        let known = self.read - self.new.min(self.read);
+        let known = self.read.saturating_sub(self.new + self.deleted);
+        let deleted = match self.deleted {
+            0 => String::new(),
+            1 => ", 1 was deleted here before: --deleted restores it".to_owned(),
+            all => format!(", {all} were deleted here before: --deleted restores them"),
+        };
         let differing = match self.differing {
             0 => String::new(),
             1 => "; 1 differs from what is stored and was left as it is".to_owned(),
@@ -104,7 +115,10 @@ impl Count {
             all => format!("; {all} links of accounts left out: --links restores them"),
         };
         let left_out = self.left_out();
-        format!("{} imported, {known} were there already{differing}{links}{left_out}", self.new)
+        format!(
+            "{} imported, {known} were there already{deleted}{differing}{links}{left_out}",
+            self.new
+        )
     }
 
     /// How much was left out by what it is, for the summary.
@@ -133,7 +147,7 @@ impl Import {
             }
             Format::ElizaOs => {
                 own::refuse(&self.own)?;
-                ("elizaos", past::elizaos::import(store, agent, &file, self.dry_run, &bar).await?)
+                ("elizaos", past::elizaos::import(store, agent, &file, self, &bar).await?)
             }
             Format::Log => {
                 if !self.own.is_empty() {
@@ -170,6 +184,7 @@ impl Import {
                     // Without storing it, what is new is unknown.
                     "new": (!self.dry_run).then_some(count.new),
                     "differing": (!self.dry_run).then_some(count.differing),
+                    "deleted": (!self.dry_run).then_some(count.deleted),
                     "documents": count.documents, "unattributed": count.unattributed,
                     "links": { "read": count.links, "new": count.new_links }, "stored": !self.dry_run,
                     "skipped": count.skipped.json(), "leftOut": count.left_out,
@@ -241,9 +256,10 @@ impl Import {
             if some.is_empty() {
                 return Ok(all);
             }
-            let stored = history.store(&some).await?;
+            let stored = history.store(&some, self.deleted).await?;
             all.new += stored.new;
             all.differing += stored.differing;
+            all.deleted += stored.deleted;
             done += some.len();
             bar.show(done, total);
         }

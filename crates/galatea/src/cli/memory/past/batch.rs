@@ -1,7 +1,9 @@
 //! Imported rows that are stored together.
 
 use galatea_core::{
-    AgentId, Derived, EntityId, MemoryId, Relationship, RoomId, Store, kill_point,
+    AgentId, Derived, EntityId, MemoryId, MemoryKind, Relationship, RoomId, Store,
+    fact::is_merged,
+    kill_point,
     store::{DerivedChange, Ingest},
 };
 use std::collections::{HashMap, HashSet};
@@ -66,6 +68,41 @@ impl Batch {
         stored.iter().filter(differs).count()
     }
 
+    /// Leaves out what was deleted here, what was made from it, and relationships of people who were
+    /// forgotten; counts the memories.
+    ///
+    /// # Errors
+    /// Those of the store.
+    pub(super) async fn leave_out_deleted(
+        &mut self,
+        store: &dyn Store,
+        count: &mut Count,
+    ) -> Result<()> {
+        let sources = self.derived.new.iter().flat_map(|row| row.sources.iter().copied());
+        let ids: Vec<MemoryId> = self.lines.iter().map(|(id, _)| *id).chain(sources).collect();
+        let gone: HashSet<MemoryId> = store.deleted(&ids).await?.into_iter().collect();
+        if !gone.is_empty() {
+            self.ingest.memories.retain(|memory| !gone.contains(&memory.id));
+            self.derived.new.retain_mut(|row| outlives(row, &gone));
+            let memories = self.ingest.memories.iter().map(|memory| memory.id);
+            let left: HashSet<MemoryId> =
+                memories.chain(self.derived.new.iter().map(|row| row.memory.id)).collect();
+            let before = self.lines.len();
+            self.lines.retain(|(id, _)| left.contains(id));
+            count.deleted += before - self.lines.len();
+        }
+        let ends = |tie: &Relationship| [tie.source_entity_id, tie.target_entity_id];
+        let people: Vec<EntityId> = self.relationships.iter().flat_map(ends).collect();
+        let people = store.entities(&people).await?;
+        let forgotten: HashSet<EntityId> = people
+            .into_iter()
+            .filter(|person| person.names.is_empty() && person.metadata.is_empty())
+            .map(|person| person.id)
+            .collect();
+        self.relationships.retain(|tie| !ends(tie).iter().any(|id| forgotten.contains(id)));
+        Ok(())
+    }
+
     /// Stores the rows, and adds to `count` how many memories are new and which the store refused.
     /// Messages go first, because the store refuses what was derived from missing ones: such rows are
     /// given back, since the missing ones may come later.
@@ -119,6 +156,17 @@ impl Derivation {
     }
 }
 
+/// Whether a derived memory is there without its deleted sources, of which it loses the names: only a
+/// fact is that another message backs, as when the sources were deleted here.
+fn outlives(row: &mut Derived, gone: &HashSet<MemoryId>) -> bool {
+    let before = row.sources.len();
+    row.sources.retain(|source| !gone.contains(source));
+    let whole = row.sources.len() == before;
+    let backed =
+        row.memory.kind == MemoryKind::Facts && !is_merged(&row.memory) && !row.sources.is_empty();
+    !gone.contains(&row.memory.id) && (whole || backed)
+}
+
 fn is_same_pair(one: &Relationship, other: &Relationship) -> bool {
     (one.source_entity_id, one.target_entity_id) == (other.source_entity_id, other.target_entity_id)
 }
@@ -146,6 +194,40 @@ async fn refusal(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use galatea_core::{Content, Memory, MemoryScope, Timestamp};
+
+    #[test]
+    fn what_was_made_from_deleted_memories_goes_with_them() {
+        let [gone, left] = [MemoryId::fresh(), MemoryId::fresh()];
+        let row = |kind: MemoryKind, sources: &[MemoryId]| {
+            let memory = Memory {
+                id: MemoryId::fresh(),
+                kind,
+                agent_id: AgentId::fresh(),
+                entity_id: EntityId::fresh(),
+                room_id: RoomId::fresh(),
+                world_id: None,
+                content: Content::text("x"),
+                metadata: serde_json::Map::new(),
+                created_at: Timestamp(1),
+            };
+            Derived::new(memory, MemoryScope::Room, sources.to_vec())
+        };
+        for (kind, sources, stays) in [
+            (MemoryKind::Facts, &[gone, left][..], Some(vec![left])),
+            (MemoryKind::Facts, &[gone], None),
+            (MemoryKind::Facts, &[], Some(vec![])),
+            (MemoryKind::Summaries, &[gone, left], None),
+            (MemoryKind::Summaries, &[left], Some(vec![left])),
+        ] {
+            let mut row = row(kind, sources);
+            let found = outlives(&mut row, &HashSet::from([gone])).then_some(row.sources);
+            assert_eq!(found, stays, "{kind:?} {sources:?}");
+        }
+        let mut itself = row(MemoryKind::Facts, &[]);
+        let gone = HashSet::from([itself.memory.id]);
+        assert!(!outlives(&mut itself, &gone));
+    }
 
     #[test]
     fn a_participant_is_added_once() {

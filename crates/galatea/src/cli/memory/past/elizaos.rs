@@ -18,7 +18,7 @@ use std::collections::{HashMap, HashSet};
 
 use super::{
     super::{
-        import::{Bar, Count},
+        import::{Bar, Count, Import},
         input::Input,
         seen::{Found, Seen},
     },
@@ -41,11 +41,11 @@ pub(in super::super) async fn import(
     store: &dyn Store,
     agent: AgentId,
     path: &Input,
-    dry_run: bool,
+    wanted: &Import,
     bar: &Bar,
 ) -> Result<Count> {
     let mut count = Count::default();
-    let mut writer = Writer::new(store, agent, dry_run);
+    let mut writer = Writer::new(store, agent, wanted);
     let mut others = Others::default();
     let mut seen = Seen::new();
     let now = SystemClock.now();

@@ -38,7 +38,7 @@ pub(in super::super) async fn import(
 ) -> Result<Count> {
     let total = last(lines(path));
     let mut count = Count::default();
-    let mut writer = Writer::new(store, agent, wanted.dry_run);
+    let mut writer = Writer::new(store, agent, wanted);
     let mut others = Others::default();
     let mut links = Vec::new();
     let mut seen = Seen::new();

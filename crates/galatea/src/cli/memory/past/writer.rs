@@ -3,7 +3,7 @@
 use galatea_core::{AgentId, Store};
 
 use super::{
-    super::import::Count,
+    super::import::{Count, Import},
     batch::{Batch, Derivation},
 };
 use crate::failure::Result;
@@ -18,6 +18,8 @@ pub(in super::super) struct Writer<'a> {
     agent: AgentId,
     /// Rows are read and dropped.
     dry_run: bool,
+    /// What was deleted is stored again.
+    restore: bool,
     /// The rows of the next commit.
     pub(super) batch: Batch,
     /// What was made from memories that are not stored yet. A fact that was confirmed keeps its time,
@@ -26,8 +28,9 @@ pub(in super::super) struct Writer<'a> {
 }
 
 impl<'a> Writer<'a> {
-    pub(super) fn new(store: &'a dyn Store, agent: AgentId, dry_run: bool) -> Self {
-        Self { store, agent, dry_run, batch: Batch::default(), waiting: Vec::new() }
+    pub(super) fn new(store: &'a dyn Store, agent: AgentId, wanted: &Import) -> Self {
+        let Import { dry_run, deleted: restore, .. } = *wanted;
+        Self { store, agent, dry_run, restore, batch: Batch::default(), waiting: Vec::new() }
     }
 
     /// Stores the rows once there are as many as one commit takes; whether it did.
@@ -69,9 +72,12 @@ impl<'a> Writer<'a> {
     }
 
     async fn flush(&mut self, count: &mut Count) -> Result<()> {
-        let batch = std::mem::take(&mut self.batch);
+        let mut batch = std::mem::take(&mut self.batch);
         if self.dry_run {
             return Ok(());
+        }
+        if !self.restore {
+            batch.leave_out_deleted(self.store, count).await?;
         }
         for row in batch.store(self.store, self.agent, count).await? {
             if self.waiting.len() < WAITING {

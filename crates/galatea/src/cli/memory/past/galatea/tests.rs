@@ -3,7 +3,7 @@
 use clap::{Args as _, Command, FromArgMatches as _};
 use galatea_core::{
     AgentIdentity,
-    store::{DerivedStore as _, RoomStore as _},
+    store::{DerivedStore as _, MemoryStore as _, RoomStore as _},
 };
 use galatea_store::{Database, SqliteOptions};
 use serde_json::json;
@@ -90,6 +90,35 @@ async fn a_room_that_is_here_keeps_its_address() {
     }
     let stored = store.room(id(2).parse().unwrap()).await.unwrap().unwrap();
     assert_eq!((stored.account.0.as_str(), stored.name.as_str()), ("777", "Club"));
+}
+
+#[tokio::test]
+async fn what_was_deleted_here_does_not_come_back() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("export.jsonl");
+    let head = json!({ "record": "export", "format": FORMAT, "agent": "Eliza", "at": "" });
+    let lines = [
+        memory(10, "messages", json!({})),
+        memory(11, "messages", json!({})),
+        fact(12, &[10]),
+        fact(13, &[11]),
+    ];
+    std::fs::write(&file, format!("{head}\n{}\n", lines.join("\n"))).unwrap();
+    let store =
+        Database::sqlite(&folder.path().join("a.db"), SqliteOptions::default()).await.unwrap();
+    let again = async |arguments: &[&str]| {
+        let given = ["import", "export.jsonl"].iter().chain(arguments);
+        let matches = Import::augment_args(Command::new("import")).get_matches_from(given);
+        let wanted = Import::from_arg_matches(&matches).unwrap();
+        let count = import(&store, agent(), &file, &wanted, &Bar::default()).await.unwrap();
+        (count.new, count.deleted, count.skipped.count())
+    };
+    assert_eq!(again(&[]).await, (4, 0, 0));
+    let gone = [id(10).parse().unwrap(), id(13).parse().unwrap()];
+    store.delete_memories(agent(), &gone).await.unwrap();
+    assert_eq!(again(&[]).await, (0, 3, 0), "the fact of the first message went with it");
+    assert_eq!(again(&["--deleted"]).await, (3, 0, 0));
+    assert_eq!(again(&[]).await, (0, 0, 0));
 }
 
 #[tokio::test]
