@@ -231,6 +231,14 @@ async fn facts_are_of_the_speakers_and_the_room() {
             && shown.contains("rum"),
         "{shown}"
     );
+    let own = few.agent.identity.entity();
+    few.keep(MemoryKind::Facts, own, room, "The club meets on Tuesdays", now);
+    few.merged = vec![few.message_by(BOB, "when does the club meet?")];
+    let shown = few.shows("FACTS").await.text;
+    assert!(
+        shown.contains("# What else is known\n- The club meets on Tuesdays"),
+        "of no person: {shown}"
+    );
 }
 
 #[tokio::test]
