@@ -263,6 +263,7 @@ pub mod service;
 pub mod settings;
 #[doc(hidden)]
 pub mod shared_breaker;
+mod shown_name;
 pub mod speakers;
 pub mod split;
 pub mod standing;

@@ -8,7 +8,7 @@ use crate::{
     fact::Origin,
     ids::{AgentIdentity, EntityId, WorldId},
     memory::Memory,
-    speakers::{display, skeleton},
+    shown_name::{display, skeleton},
 };
 
 /// The id of a person of whom only the name is known.

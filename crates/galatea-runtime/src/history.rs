@@ -4,7 +4,7 @@
 use galatea_core::{
     Account, AgentId, AgentIdentity, Clock, ConnectorInfo, Incoming, IncomingEvent, Memory,
     MemoryId, RemoteId, Result, Room, Source, Store, Timestamp, kill_point,
-    store::{ConnectionChange, Ingest, RoomChange},
+    store::{ConnectionChange, Ingest},
 };
 use std::collections::{HashMap, HashSet};
 

@@ -123,6 +123,9 @@ async fn an_import_that_was_corrected_says_what_differs() {
     let done = json_of(stage.program(), &["memory", "rm", &id, &id, "--yes"]).await;
     assert_eq!(done["removed"], 1, "{done}");
     let done = json_of(stage.program(), &again).await;
+    assert_eq!((&done["new"], &done["deleted"]), (&json!(0), &json!(1)));
+    let [verb, import, file] = again;
+    let done = json_of(stage.program(), &[verb, import, file, "--deleted"]).await;
     assert_eq!((&done["new"], &done["differing"]), (&json!(1), &json!(0)));
     let known = "The rowing club meets on Tuesdays.";
     assert_eq!(texts(&stage, "club").await, ["Bring two boats.", known]);

@@ -104,6 +104,7 @@ async fn what_was_deleted_here_does_not_come_back() {
         fact(13, &[11]),
     ];
     std::fs::write(&file, format!("{head}\n{}\n", lines.join("\n"))).unwrap();
+    let file = Input::open(&file).unwrap();
     let store =
         Database::sqlite(&folder.path().join("a.db"), SqliteOptions::default()).await.unwrap();
     let again = async |arguments: &[&str]| {
