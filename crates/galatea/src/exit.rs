@@ -62,11 +62,13 @@ fn cause(code: &str) -> Option<Cause> {
         "GAL-DATA-NONE" | "GAL-DB-OK" | "GAL-DB-URL" | "GAL-DB-HOST" | "GAL-DB-PASSWORD"
         | "GAL-DB-MISSING" | "GAL-DB-RIGHTS" | "GAL-DB-TLS" | "GAL-DB-BUSY"
         | "GAL-MEMORY-AGENT" | "GAL-MEMORY-ROOM" | "GAL-MEMORY-PERSON" | "GAL-MEMORY-UNKNOWN"
-        | "GAL-MEMORY-IMPORT" | "GAL-MEMORY-OWN" | "GAL-MEMORY-SKIPPED" | "GAL-KNOW-READ" | "GAL-KNOW-SIZE"
-        | "GAL-KNOW-UNKNOWN" | "GAL-KNOW-NAMED" | "GAL-KNOW-WHOSE" | "GAL-LOCK" | "GAL-PORT"
-        | "GAL-HOST" | "GAL-GAP" | "GAL-BUG" | "GAL-UNEXPECTED" | "GAL-BREAKER" | "GAL-LIMIT"
-        | "GAL-AGENT-TWICE" | "GAL-CLOCK" | "GAL-CLOCK-SKEW" | "GAL-DOCTOR-CLOCK"
-        | "GAL-FIX-ASK" | "GAL-OFFLINE-SCRIPT" | "GAL-PAIR-UNKNOWN" => Cause::Kind,
+        | "GAL-MEMORY-IMPORT" | "GAL-MEMORY-OWN" | "GAL-MEMORY-SKIPPED" | "GAL-KNOW-READ"
+        | "GAL-KNOW-SIZE" | "GAL-KNOW-UNKNOWN" | "GAL-KNOW-NAMED" | "GAL-KNOW-WHOSE"
+        | "GAL-LOCK" | "GAL-PORT" | "GAL-HOST" | "GAL-GAP" | "GAL-BUG" | "GAL-UNEXPECTED"
+        | "GAL-BREAKER" | "GAL-LIMIT" | "GAL-AGENT-TWICE" | "GAL-CLOCK" | "GAL-CLOCK-SKEW"
+        | "GAL-DOCTOR-CLOCK" | "GAL-FIX-ASK" | "GAL-OFFLINE-SCRIPT" | "GAL-PAIR-UNKNOWN" => {
+            Cause::Kind
+        }
         _ => by_area(code.split('-').nth(1)?)?,
     })
 }
