@@ -131,9 +131,14 @@ pub(super) fn allowed(hosts: &[String], address: &str) -> Result<Url> {
     if allows(hosts, host) {
         return Ok(url);
     }
-    Err(unreadable("the host is not on the list of those that may be read")
-        .with("host", host)
-        .with_fix(format!("add it: KNOWLEDGE_HOSTS={host}")))
+    let refused =
+        unreadable("the host is not on the list of those that may be read").with("host", host);
+    Err(if galatea_http::is_internal(&url) {
+        refused
+            .with_fix("hosts of an internal network are not read; save the page and add the file")
+    } else {
+        refused.with_fix(format!("add it: KNOWLEDGE_HOSTS={host}"))
+    })
 }
 
 /// Whether a host is listed, by itself or as part of a listed domain (`*.example.org`).
@@ -153,6 +158,18 @@ fn allows(hosts: &[String], host: &str) -> bool {
 mod tests {
     use super::*;
     use std::{fs, os::unix::fs::symlink};
+
+    #[test]
+    fn a_host_that_would_be_refused_is_not_offered_for_the_list() {
+        let fix =
+            |address: &str| allowed(&[], address).unwrap_err().fix().unwrap_or_default().to_owned();
+        assert_eq!(fix("https://example.org/faq"), "add it: KNOWLEDGE_HOSTS=example.org");
+        for address in
+            ["http://127.0.0.1:8080/", "http://localhost/", "http://[::1]/", "http://10.1.2.3/"]
+        {
+            assert!(!fix(address).contains("KNOWLEDGE_HOSTS"), "{address}");
+        }
+    }
 
     #[test]
     fn what_took_the_place_of_a_file_is_not_read() {

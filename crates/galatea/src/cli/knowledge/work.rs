@@ -94,16 +94,28 @@ impl Shelf {
             })
             .collect::<Result<_>>()?;
         agent.library.add(&sources).await?;
-        self.sync(context, json).await
+        // A script that adds a good document must not fail because of a damaged one that was there
+        // before it.
+        self.bring(context, json, |key| sources.iter().any(|source| source.has(key))).await
     }
 
     pub(super) async fn sync(&self, context: &Context, json: bool) -> Result<ExitCode> {
+        self.bring(context, json, |_| true).await
+    }
+
+    /// Prints all problems; those of documents that were asked for decide about the exit code.
+    async fn bring(
+        &self,
+        context: &Context,
+        json: bool,
+        is_asked_for: impl Fn(&str) -> bool,
+    ) -> Result<ExitCode> {
         let (mut lines, mut problems, mut unembedded) = (Vec::new(), 0, Vec::new());
         for agent in &self.agents {
             let progress = show::Progress::new(context, json);
             let synced = agent.library.sync(&|step: Step| progress.step(&step)).await?;
             progress.done();
-            problems += synced.problems.len();
+            problems += synced.problems.iter().filter(|(key, _)| is_asked_for(key)).count();
             lines.push(show::synced_json(&agent.name, &synced));
             if !json {
                 show::synced(context, &agent.name, self.agents.len() > 1, &synced);
