@@ -2,8 +2,9 @@
 //! turn then needs no query for them. Counts how often each fact is shown.
 
 use galatea_core::{
-    AgentId, EntityId, Memory, MemoryId, MemoryKind, Result, RoomId, Timestamp, Turn,
+    AgentId, EntityId, Memory, MemoryId, MemoryKind, Result, RoomId, Timestamp, Turn, WorldId,
     fact::Origin,
+    mentioned::Mentioned,
     speakers,
     store::{MOST_RECALLED, MemoryQuery, RecallQuery, Recalled},
 };
@@ -31,6 +32,8 @@ const SUBJECTS: u32 = MOST_RECALLED;
 const NAMED: Duration = Duration::from_secs(300);
 /// Rooms whose names are kept before they are cleared: 16 MiB at most.
 const NAMED_ROOMS: usize = 1_000;
+/// Names of people of all Worlds that are kept before they are cleared: some 10 MiB.
+const MENTIONED: usize = 50_000;
 /// How long profiles are taken to be as new as their facts.
 const PROFILED: Duration = Duration::from_secs(3_600);
 
@@ -43,6 +46,9 @@ type LastCursor = Option<Arc<ReflectionCursor>>;
 type Subjects = Arc<Vec<(EntityId, String)>>;
 /// When the people of a room's facts were read, the ids of its person then, and the people.
 type SubjectsAt = (Timestamp, Vec<EntityId>, Subjects);
+
+/// When the names of a World were read, and whom they mean.
+type MentionedAt = (Timestamp, Arc<Mentioned>);
 
 /// Which agents and rooms have facts. Each agent is looked up, and then each of its rooms if the
 /// agent has any facts; what has none is looked up again after [`UNKNOWN`].
@@ -59,6 +65,7 @@ pub(crate) struct LearningCache {
     subjects: Mutex<HashMap<(AgentId, RoomId), SubjectsAt>>,
     /// Counts facts that were learnt in this process.
     learnt: AtomicU64,
+    mentioned: Mutex<HashMap<(AgentId, WorldId), MentionedAt>>,
     /// How often facts were shown since they were last counted in the store.
     shown: Mutex<HashMap<MemoryId, u64>>,
 }
@@ -118,6 +125,25 @@ impl LearningCache {
             rooms.insert(room, (now, person.to_vec(), Arc::clone(&subjects)));
         }
         Ok(subjects)
+    }
+
+    /// Whom the names of the turn's World mean. Read once in [`NAMED`]: people who join or change their
+    /// name count with this delay.
+    pub(crate) async fn mentioned(&self, turn: &Turn<'_>) -> Result<Arc<Mentioned>> {
+        let (world, now) = ((turn.agent.identity.id(), turn.room.world_id), turn.now());
+        if let Some((at, mentioned)) = get(&self.mentioned, &world)
+            && now.since(at) < NAMED
+        {
+            return Ok(mentioned);
+        }
+        let mentioned = Arc::new(Mentioned::read(turn.store.as_ref(), turn.room.world_id).await?);
+        let mut worlds = lock(&self.mentioned);
+        let names: usize = worlds.values().map(|(_, of)| of.count() + 1).sum();
+        if names + mentioned.count() > MENTIONED {
+            worlds.clear();
+        }
+        worlds.insert(world, (now, Arc::clone(&mentioned)));
+        Ok(mentioned)
     }
 
     /// Counts facts that a prompt shows.

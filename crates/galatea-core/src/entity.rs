@@ -29,10 +29,14 @@ impl Entity {
             .unwrap_or_else(|| format!("someone-{}", &self.id.to_string()[..8]))
     }
 
-    /// The names by which others ask for it now: what is shown, and the handle. Older names are left
-    /// out, since another person may have them by now.
+    /// The names by which others ask for it now: what is shown, and the handle on its platform. Older
+    /// names are left out, since another person may have them by now.
     pub fn called(&self) -> impl Iterator<Item = (EntityId, &str)> {
-        self.names.iter().take(2).map(|name| (self.id, name.as_str()))
+        let shown = self.names.iter().map(String::as_str).find(|name| !name.is_empty());
+        let handles =
+            self.metadata.values().filter_map(|platform| platform.get("userName")?.as_str());
+        let handles = handles.filter(move |handle| !handle.is_empty() && Some(*handle) != shown);
+        shown.into_iter().chain(handles).map(|name| (self.id, name))
     }
 }
 
@@ -56,4 +60,33 @@ pub enum ParticipantState {
     Followed,
     /// The agent is silent here.
     Muted,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+    use uuid::Uuid;
+
+    #[test]
+    fn others_ask_for_a_person_by_the_shown_name_and_the_handle_and_by_no_older_name() {
+        let entity = |names: &[&str], metadata: Value| Entity {
+            id: EntityId(Uuid::from_u128(1)),
+            agent_id: AgentId(Uuid::from_u128(2)),
+            names: names.iter().map(|name| (*name).to_owned()).collect(),
+            metadata: metadata.as_object().cloned().unwrap_or_default(),
+        };
+        let on = |user_name: Value| json!({ "telegram": { "id": "7", "userName": user_name }, "note": "x" });
+        for (names, metadata, expected) in [
+            (vec!["Mallory", "mal"], on(json!("mal")), vec!["Mallory", "mal"]),
+            (vec!["Mallory", "Cleo"], on(Value::Null), vec!["Mallory"]),
+            (vec!["mal", "Cleo"], on(json!("mal")), vec!["mal"]),
+            (vec!["", "Mallory"], on(json!("")), vec!["Mallory"]),
+            (vec![], json!({}), vec![]),
+        ] {
+            let entity = entity(&names, metadata);
+            let called: Vec<&str> = entity.called().map(|(_, name)| name).collect();
+            assert_eq!(called, expected, "{names:?}");
+        }
+    }
 }

@@ -1,15 +1,22 @@
 //! People who are talked about before they have written themselves. They have no account, so their id
-//! is made of the World and the name. As soon as exactly one known person has the name, what was said
-//! under it is about that person. Nothing of this is stored: a name is no proof, and it can change.
+//! is made of the World and the name. As soon as exactly one person of the World has the name, what was
+//! said under it is about that person. Nothing of this is stored: a name is no proof, and it can change.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::{
+    entity::Entity,
+    error::Result,
     fact::Origin,
     ids::{AgentIdentity, EntityId, WorldId},
     memory::Memory,
     shown_name::{display, skeleton},
+    store::EntityStore,
 };
+
+/// People of a World whose names are compared. In a larger World a name means none of them, since
+/// another person may have it. 5,000 rows are read in some 20 ms.
+const MOST: u32 = 5_000;
 
 /// The id of a person of whom only the name is known.
 pub fn id(identity: &AgentIdentity, world: WorldId, name: &str) -> EntityId {
@@ -21,69 +28,60 @@ pub fn comparable(name: &str) -> String {
     name.chars().filter(|c| c.is_alphanumeric()).flat_map(char::to_lowercase).collect()
 }
 
-/// Whom the names of a World mean, as far as its people are known.
-#[derive(Debug)]
-pub struct Mentioned<'a> {
-    identity: &'a AgentIdentity,
-    world: WorldId,
+/// Whether a fact of this World was stored under a name.
+pub fn is_by_name(identity: &AgentIdentity, world: WorldId, fact: &Memory) -> bool {
+    fact.world_id == Some(world)
+        && id(identity, world, &Origin::of(fact).subject_name) == fact.entity_id
+}
+
+/// Whom the names of a World mean: those by which its people are called now. The same everywhere in
+/// the World, so that prompts, lists and deletions agree.
+#[derive(Debug, Default)]
+pub struct Mentioned {
     /// The people of names that read alike, each with the name as it is compared.
     people: BTreeMap<String, BTreeSet<(EntityId, String)>>,
 }
 
-impl<'a> Mentioned<'a> {
-    /// Knows these people of a World by these names, as [`display`] gives them. A person may have
-    /// several. People who are only
-    /// talked about may be among them, under their own names.
-    pub fn new<'n>(
-        identity: &'a AgentIdentity,
-        world: WorldId,
-        people: impl IntoIterator<Item = (EntityId, &'n str)>,
-    ) -> Self {
+impl Mentioned {
+    /// Reads the people of a World. Called where a fact was found that was stored under a name.
+    ///
+    /// # Errors
+    /// Those of the store.
+    pub async fn read(store: &(impl EntityStore + ?Sized), world: WorldId) -> Result<Self> {
+        let people = store.entities_in_world(world, MOST + 1).await?;
+        Ok(if people.len() > MOST as usize { Self::default() } else { Self::new(&people) })
+    }
+
+    fn new(people: &[Entity]) -> Self {
         let mut alike: BTreeMap<String, BTreeSet<(EntityId, String)>> = BTreeMap::new();
-        for (person, name) in people {
-            alike.entry(skeleton(name)).or_default().insert((person, comparable(name)));
+        for (person, name) in people.iter().flat_map(Entity::called) {
+            let name = display(name);
+            alike.entry(skeleton(&name)).or_default().insert((person, comparable(&name)));
         }
-        Self { identity, world, people: alike }
+        Self { people: alike }
     }
 
-    /// Whom a fact is about: the only person of the name if only the name was known, otherwise the
-    /// person it was stored with. Its author talked about another person, so it stays apart from the
-    /// author, also if the author takes the name later.
+    /// How many names are known.
+    pub fn count(&self) -> usize {
+        self.people.len()
+    }
+
+    /// Whom a fact of this World that was stored under a name is about: the only person of the name,
+    /// otherwise the one of whom only the name is known. Its author talked about another person, so it
+    /// stays apart from the author, also if the author takes the name later.
     pub fn subject(&self, fact: &Memory) -> EntityId {
-        let stored = fact.entity_id;
         let origin = Origin::of(fact);
-        let name = display(&origin.subject_name);
-        let Some(person) = self.only(stored, &skeleton(&name), &comparable(&name)) else {
-            return stored;
-        };
-        let by_name = fact.world_id == Some(self.world) && self.id(&name) == stored;
-        if by_name && origin.said_by != Some(person) { person } else { stored }
+        let person = self.only(&display(&origin.subject_name));
+        person.filter(|person| origin.said_by != Some(*person)).unwrap_or(fact.entity_id)
     }
 
-    /// The ids under which facts about a person were stored while only the name was known.
-    pub fn ids(&self, person: EntityId) -> Vec<EntityId> {
-        let names = self.people.iter().flat_map(|(key, alike)| {
-            let own = alike.iter().filter(move |(entity, _)| *entity == person);
-            own.map(move |(_, name)| (key, name))
-        });
-        names
-            .filter(|(_, name)| !name.is_empty())
-            .map(|(key, name)| (key, name, self.id(name)))
-            .filter(|(key, name, id)| self.only(*id, key, name) == Some(person))
-            .map(|(_, _, id)| id)
-            .collect()
-    }
-
-    fn id(&self, name: &str) -> EntityId {
-        id(self.identity, self.world, name)
-    }
-
-    /// The only person, beside the one that is only talked about, whose name reads like this one; none
-    /// if the name is another one that reads alike.
-    fn only(&self, mentioned: EntityId, key: &str, name: &str) -> Option<EntityId> {
-        let alike = self.people.get(key)?.iter().filter(|(person, _)| *person != mentioned);
-        let people: BTreeSet<EntityId> = alike.clone().map(|(person, _)| *person).collect();
-        let is_equal = alike.clone().any(|(_, known)| known == name);
+    /// The only person whose name reads like this one; none if the name is another one that reads
+    /// alike.
+    fn only(&self, name: &str) -> Option<EntityId> {
+        let alike = self.people.get(&skeleton(name))?;
+        let people: BTreeSet<EntityId> = alike.iter().map(|(person, _)| *person).collect();
+        let name = comparable(name);
+        let is_equal = alike.iter().any(|(_, known)| *known == name);
         people.first().copied().filter(|_| people.len() == 1 && is_equal)
     }
 }
@@ -123,6 +121,13 @@ mod tests {
         }
     }
 
+    fn called(id: EntityId, name: &str, handle: &str) -> Entity {
+        let platform = serde_json::json!({ "id": "1", "name": name, "userName": handle });
+        let metadata = [("telegram".to_owned(), platform)].into_iter().collect();
+        let names = vec![name.to_owned(), "Cleo the elder".to_owned()];
+        Entity { id, agent_id: who(0).0.into(), names, metadata }
+    }
+
     #[test]
     fn a_name_means_the_only_known_person_of_that_name_and_never_the_author() {
         let identity = AgentIdentity::new(None, "Juniper");
@@ -131,23 +136,32 @@ mod tests {
         let fact = hearsay(&identity, world, "Cleo", ben);
         let ghost = fact.entity_id;
         for (people, expected, why) in [
-            (vec![(ben, "Ben")], ghost, "no person of the name"),
-            (vec![(ben, "Ben"), (cleo, "CLEO")], cleo, "one"),
-            (vec![(ghost, "Cleo"), (cleo, "Cleo Smith"), (cleo, "cleo")], cleo, "her handle"),
-            (vec![(cleo, "Cleo"), (third, "Cleo")], ghost, "two"),
-            (vec![(cleo, "Cleo"), (third, "Сleo")], ghost, "two that read alike"),
-            (vec![(third, "Сleo")], ghost, "one letter is Cyrillic"),
-            (vec![(ben, "Cleo")], ghost, "the author took the name"),
+            (vec![called(ben, "Ben", "")], ghost, "no person of the name"),
+            (vec![called(ben, "Ben", ""), called(cleo, "CLEO", "c")], cleo, "one"),
+            (vec![called(cleo, "Cleo Smith", "cleo")], cleo, "her handle"),
+            (vec![called(cleo, "Cleo", "cleo")], cleo, "one person by both names"),
+            (vec![called(cleo, "Cleo", ""), called(third, "Cleo", "")], ghost, "two"),
+            (
+                vec![called(cleo, "Cleo", ""), called(third, "Сleo", "")],
+                ghost,
+                "two that read alike",
+            ),
+            (vec![called(third, "Сleo", "")], ghost, "one letter is Cyrillic"),
+            (vec![called(ben, "Cleo", "")], ghost, "the author took the name"),
         ] {
-            let mentioned = Mentioned::new(&identity, world, people);
-            assert_eq!(mentioned.subject(&fact), expected, "{why}");
-            let asked = mentioned.ids(cleo);
-            assert_eq!(asked.contains(&ghost), expected == cleo, "{why}: {asked:?}");
+            assert_eq!(Mentioned::new(&people).subject(&fact), expected, "{why}");
         }
-        let elsewhere = Mentioned::new(&identity, other, [(cleo, "Cleo")]);
-        assert_eq!(elsewhere.subject(&fact), ghost, "another World");
+        assert!(is_by_name(&identity, world, &fact));
+        assert!(!is_by_name(&identity, other, &fact), "another World");
         // What is known of a person with an account belongs to the account.
-        let own = Memory { entity_id: third, ..fact };
-        assert_eq!(Mentioned::new(&identity, world, [(cleo, "Cleo")]).subject(&own), third);
+        assert!(!is_by_name(&identity, world, &Memory { entity_id: third, ..fact }));
+        let elder = hearsay(&identity, world, "Cleo the elder", ben);
+        let known = Mentioned::new(&[called(cleo, "Cleo", "")]);
+        assert_eq!(known.subject(&elder), elder.entity_id, "a name of the past");
+        // Its lower case has a mark that is no letter.
+        let turkish = hearsay(&identity, world, "İbrahim", ben);
+        let known = Mentioned::new(&[called(cleo, "İbrahim", "")]);
+        assert!(is_by_name(&identity, world, &turkish));
+        assert_eq!(known.subject(&turkish), cleo);
     }
 }

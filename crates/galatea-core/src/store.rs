@@ -183,6 +183,9 @@ pub trait EntityStore: Send + Sync {
     /// Every participant of a Room, with names and metadata. Called by the provider that lists the
     /// people of a Room.
     async fn entities_in_room(&self, room: RoomId) -> Result<Vec<Entity>>;
+    /// Participants of the Rooms of a World, each once, with names and metadata, at most `limit`. Called
+    /// where a name is to mean a person ([`crate::mentioned`]).
+    async fn entities_in_world(&self, world: WorldId, limit: u32) -> Result<Vec<Entity>>;
 }
 
 /// Most entities of one person: an account on each platform, and some to spare.

@@ -180,6 +180,17 @@ impl HttpClient {
         untrusted::fetch(self, self.guarded()?, url, limits).await
     }
 
+    /// Whether [`HttpClient::fetch_untrusted`] refuses the host of an address whatever its name
+    /// resolves to: an address of an internal network, or this machine. Called for error messages.
+    pub fn refuses(&self, url: &Url) -> bool {
+        let refused = |ip| untrusted::check(ip, &self.options().untrusted_exceptions).is_some();
+        match url.host() {
+            Some(Host::Ipv4(ip)) => refused(ip.into()),
+            Some(Host::Ipv6(ip)) => refused(ip.into()),
+            Some(Host::Domain(_)) | None => is_loopback(url),
+        }
+    }
+
     /// The options that the client was built with.
     pub fn options(&self) -> &HttpOptions {
         &self.0.options

@@ -3,10 +3,6 @@
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
-use url::{Host, Url};
-
-use crate::client::is_loopback;
-
 /// IPv4 blocks that are not the public internet: the IANA special-purpose registry (RFC 6890 and
 /// successors), multicast, and addresses where clouds keep their metadata.
 const V4: &[(Ipv4Addr, u32, &str)] = &[
@@ -66,16 +62,6 @@ pub fn denied(ip: IpAddr) -> Option<&'static str> {
                 },
             )
         }
-    }
-}
-
-/// Whether an address names a host that is refused by itself, before its name is resolved: an
-/// address of an internal network, or this machine.
-pub fn is_internal(url: &Url) -> bool {
-    match url.host() {
-        Some(Host::Ipv4(ip)) => denied(ip.into()).is_some(),
-        Some(Host::Ipv6(ip)) => denied(ip.into()).is_some(),
-        Some(Host::Domain(_)) | None => is_loopback(url),
     }
 }
 

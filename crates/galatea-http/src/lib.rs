@@ -27,7 +27,7 @@ pub mod upload;
 pub use address::address;
 pub use client::{HttpClient, HttpOptions};
 pub use error::{codes, status_error};
-pub use guard::{denied, is_internal};
+pub use guard::denied;
 pub use origins::Origins;
 pub use platform::Platform;
 pub use redact::{plain, redact, shorten};

@@ -108,7 +108,7 @@ impl Resolve for GuardedResolver {
     }
 }
 
-fn check(ip: IpAddr, exceptions: &[IpAddr]) -> Option<&'static str> {
+pub(crate) fn check(ip: IpAddr, exceptions: &[IpAddr]) -> Option<&'static str> {
     if exceptions.contains(&ip) { None } else { denied(ip) }
 }
 

@@ -182,7 +182,9 @@ fn describe(
         What::File { modified, .. } => modified.0,
         What::Lines(_) => 0,
         // A refusal by the settings costs no request, and holds only until they change.
-        What::Url(address) => allowed(&library.parts.hosts, address).map_or(0, |_| now.0),
+        What::Url(address) => {
+            allowed(&library.parts.http, &library.parts.hosts, address).map_or(0, |_| now.0)
+        }
     };
     record.size = match &item.what {
         What::File { size, .. } => *size,

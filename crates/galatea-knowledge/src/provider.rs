@@ -75,7 +75,7 @@ impl Provider for Knowledge {
         let found = merged(alone.pieces, in_context.pieces);
         let fragment = if !found.is_empty() {
             shown(&found, turn.budget(Section::Knowledge))
-        } else if alone.searched && terms::asks(&asked.alone) {
+        } else if (alone.searched || in_context.searched) && terms::asks(&asked.alone) {
             cited(Fragment::text(NOTHING), &[])
         } else {
             cited(Fragment::default(), &[])

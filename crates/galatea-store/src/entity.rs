@@ -1,7 +1,7 @@
 //! Entities.
 
 use async_trait::async_trait;
-use galatea_core::{AgentId, Entity, EntityId, Result, RoomId, store::EntityStore};
+use galatea_core::{AgentId, Entity, EntityId, Result, RoomId, WorldId, store::EntityStore};
 use sqlx::FromRow;
 use uuid::Uuid;
 
@@ -27,6 +27,17 @@ pub(crate) const ENTITIES: Dialects = Dialects {
 pub(crate) const ENTITIES_IN_ROOM: Dialects = Dialects::same(entities!(
     "participants p JOIN entities e ON e.id = p.entity_id WHERE p.room_id = $1 ORDER BY e.id"
 ));
+// As arrays: for joins PostgreSQL may read all participants.
+pub(crate) const ENTITIES_IN_WORLD: Dialects = Dialects {
+    sqlite: entities!(
+        "entities e WHERE e.id IN (SELECT DISTINCT p.entity_id FROM participants p \
+         WHERE p.room_id IN (SELECT r.id FROM rooms r WHERE r.world_id = $1) ORDER BY p.entity_id LIMIT +$2) ORDER BY e.id"
+    ),
+    postgres: entities!(
+        "entities e WHERE e.id = ANY (ARRAY(SELECT DISTINCT p.entity_id FROM participants p \
+         WHERE p.room_id = ANY (ARRAY(SELECT r.id FROM rooms r WHERE r.world_id = $1)) ORDER BY p.entity_id LIMIT $2)) ORDER BY e.id"
+    ),
+};
 
 #[derive(FromRow)]
 struct Stored {
@@ -59,6 +70,11 @@ impl EntityStore for Database {
 
     async fn entities_in_room(&self, room: RoomId) -> Result<Vec<Entity>> {
         let rows = self.all(ENTITIES_IN_ROOM.with(values![room.0])).await?;
+        rows.into_iter().map(Stored::decode).collect()
+    }
+
+    async fn entities_in_world(&self, world: WorldId, limit: u32) -> Result<Vec<Entity>> {
+        let rows = self.all(ENTITIES_IN_WORLD.with(values![world.0, limit])).await?;
         rows.into_iter().map(Stored::decode).collect()
     }
 }

@@ -62,7 +62,7 @@ impl<S: Store + 'static> From<S> for Fresh {
 macro_rules! store_suite {
     ($make:expr) => {
         $crate::store_suite! { @each ($make)
-            connections: fifty_connects_at_once_make_one_room_with_two_participants, names_told_replace_and_names_missing_keep,
+            connections: fifty_connects_at_once_make_one_room_with_two_participants, people_of_a_world_are_listed_once, names_told_replace_and_names_missing_keep,
                 metadata_is_merged_one_level_deep, newest_names_come_first_without_repeats, rows_of_the_past_add_what_is_missing, a_known_parent_is_kept,
                 participants_are_inserted_only_if_absent, participant_states_are_set_and_cleared, an_empty_change_is_fine, worlds_rooms_and_entities_are_listed;
             ingest: a_message_is_stored_once, the_same_message_from_many_tasks_is_stored_once, a_legacy_id_in_the_same_room_is_the_same_message,

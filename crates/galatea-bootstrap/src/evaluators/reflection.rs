@@ -3,13 +3,12 @@
 
 use async_trait::async_trait;
 use galatea_core::{
-    Entity, EntityId, Evaluator, EvaluatorUse, Event, FinishedTurn, Memory, MemoryId, MemoryKind,
-    Relationship, RelationshipId, Result, Timestamp, Turn, Variable,
-    fact::{Origin, is_merged},
+    Evaluator, EvaluatorUse, Event, FinishedTurn, Memory, MemoryId, MemoryKind, Relationship,
+    RelationshipId, Result, Timestamp, Turn, Variable,
+    fact::is_merged,
     kill_point,
-    mentioned::Mentioned,
+    mentioned::{self, Mentioned},
     model::Tier,
-    speakers,
     store::{DerivedChange, MemoryQuery, RecallQuery},
 };
 use serde_json::{Map, json};
@@ -24,7 +23,7 @@ use super::{
     talk::{self, MESSAGES, Talk},
 };
 use crate::{
-    fact::{consolidate::consolidate, plain, view},
+    fact::{consolidate::consolidate, view},
     learning_cache::LearningCache,
     ties, words,
 };
@@ -114,8 +113,7 @@ impl Reflection {
         let agent = turn.agent.identity.id();
         let members = turn.store.entities_in_room(turn.room.id).await?;
         let mut known = nearest(turn, talk).await?;
-        let mentioned = mentioned(turn, talk, &members, &known);
-        known.iter_mut().for_each(|fact| fact.entity_id = mentioned.subject(fact));
+        credit(turn, &mut known).await?;
         talk.know(&turn.agent.character.name, &known);
         let started = turn.now();
         let asked = question::ask(talk, model.as_ref(), &known, &turn.agent.zone, until);
@@ -194,23 +192,20 @@ async fn nearest(turn: &Turn<'_>, talk: &Talk) -> Result<Vec<Memory>> {
     Ok(found.into_iter().map(|hit| hit.memory).filter(|fact| seen.insert(fact.id)).collect())
 }
 
-/// Whom names mean here: members, speakers, and those of whom something is known.
-fn mentioned<'a>(
-    turn: &'a Turn<'_>,
-    talk: &Talk,
-    members: &[Entity],
-    known: &[Memory],
-) -> Mentioned<'a> {
-    let speaking = talk.messages.iter().filter(|message| !talk.is_agent(message.entity_id));
-    let speaking = speaking.filter_map(|m| Some((m.entity_id, speakers::name_in(m)?)));
-    let members = members.iter().flat_map(Entity::called);
-    let here = speaking.chain(members).map(|(person, name)| (person, speakers::display(name)));
-    let known = known
-        .iter()
-        .map(|fact| (fact.entity_id, speakers::display(plain(&Origin::of(fact).subject_name))));
-    let names: Vec<(EntityId, String)> = here.chain(known).collect();
-    let names = names.iter().map(|(person, name)| (*person, name.as_str()));
-    Mentioned::new(&turn.agent.identity, turn.room.world_id, names)
+/// Puts facts that were stored under a name under the person whom the name means.
+async fn credit(turn: &Turn<'_>, known: &mut [Memory]) -> Result<()> {
+    let (identity, world) = (&turn.agent.identity, turn.room.world_id);
+    let is_by_name = |fact: &&mut Memory| mentioned::is_by_name(identity, world, fact);
+    let by_name: Vec<&mut Memory> = known.iter_mut().filter(is_by_name).collect();
+    if by_name.is_empty() {
+        return Ok(());
+    }
+    // Not from the cache: who joined since may be about to correct what was said of them.
+    let mentioned = Mentioned::read(turn.store.as_ref(), world).await?;
+    for fact in by_name {
+        fact.entity_id = mentioned.subject(fact);
+    }
+    Ok(())
 }
 
 /// Messages between two reflections; `None` if the agent does not reflect.

@@ -6,12 +6,17 @@ use galatea_core::{
     Derived, EntityId, Fragment, Memory, MemoryId, MemoryKind, Provider, ProviderUse, Result,
     Speakers, Timestamp, Turn,
     fact::Origin,
-    mentioned::Mentioned,
+    mentioned,
     sections::Section,
-    standing,
+    speakers, standing,
     store::{RecallQuery, Recalled},
 };
-use std::{collections::HashSet, sync::Arc, time::Duration};
+use std::{
+    collections::{BTreeSet, HashSet},
+    iter,
+    sync::Arc,
+    time::Duration,
+};
 
 use crate::{
     asked_people,
@@ -69,15 +74,12 @@ impl Provider for Facts {
         let speaking = standing::speakers(turn).chain(person.iter().copied());
         let people: Vec<EntityId> = speaking.collect::<HashSet<_>>().into_iter().collect();
         let query = |text: String, most: usize| query(turn, &person, text, most);
-        let subjects = self.0.subjects(turn, &person).await?;
         // What was said of people before they wrote themselves is shown with the rest.
-        let known = subjects.iter().map(|(person, name)| (*person, name.as_str()));
-        let known = turn.people.called().chain(known);
-        let mentioned = Mentioned::new(&turn.agent.identity, turn.room.world_id, known);
-        let by_name = people.iter().flat_map(|person| mentioned.ids(*person));
-        let asked = people.iter().copied().chain(by_name).collect();
+        let asked = people.iter().copied().chain(ids_by_name(turn, &people)).collect();
         let newest = RecallQuery { people: asked, ..query(String::new(), MOST + 1) };
-        let newest = recalled(turn, &mentioned, &newest).await?;
+        let mut newest = self.recalled(turn, &newest).await?;
+        // Under the name of a speaker, and about another person.
+        newest.retain(|hit| people.contains(&hit.memory.entity_id));
         // Few are shown all, and an embedding is a call to a model.
         let (said, by_age) =
             match if newest.len() > MOST { self.1.embed_question(turn).await } else { Ok(None) } {
@@ -93,10 +95,11 @@ impl Provider for Facts {
                 ),
             };
         let question = meaning::question(turn);
+        let subjects = self.0.subjects(turn, &person).await?;
         let named = asked_people::named(turn, &question, &subjects);
         let mut fitting = query(question, MOST).naming(named);
         fitting.meanings.extend(said.into_iter().flat_map(meaning::Said::into_meanings));
-        let fitting = recalled(turn, &mentioned, &fitting).await?;
+        let fitting = self.recalled(turn, &fitting).await?;
         let profiles = profile::of(turn, &people, &person).await?;
         let mut profiles = profile::current(turn, profiles).await?;
         profiles.sort_by_key(|profile| std::cmp::Reverse(profile.memory.created_at));
@@ -118,15 +121,30 @@ impl Provider for Facts {
     }
 }
 
-/// What a search finds, each fact under the person that it is about.
-async fn recalled(
-    turn: &Turn<'_>,
-    mentioned: &Mentioned<'_>,
-    query: &RecallQuery,
-) -> Result<Vec<Recalled>> {
-    let mut found = turn.store.recall(query).await?;
-    found.iter_mut().for_each(|hit| hit.memory.entity_id = mentioned.subject(&hit.memory));
-    Ok(found)
+impl Facts {
+    /// What a search finds, each fact under the person that it is about.
+    async fn recalled(&self, turn: &Turn<'_>, query: &RecallQuery) -> Result<Vec<Recalled>> {
+        let mut found = turn.store.recall(query).await?;
+        let (identity, world) = (&turn.agent.identity, turn.room.world_id);
+        let is_by_name = |hit: &&mut Recalled| mentioned::is_by_name(identity, world, &hit.memory);
+        let by_name: Vec<&mut Recalled> = found.iter_mut().filter(is_by_name).collect();
+        if !by_name.is_empty() {
+            let mentioned = self.0.mentioned(turn).await?;
+            for hit in by_name {
+                hit.memory.entity_id = mentioned.subject(&hit.memory);
+            }
+        }
+        Ok(found)
+    }
+}
+
+/// The ids under which facts about these people were stored while only their names were known.
+fn ids_by_name(turn: &Turn<'_>, people: &[EntityId]) -> BTreeSet<EntityId> {
+    let speaking = turn.merged.iter().chain(iter::once(turn.message));
+    let speaking = speaking.filter_map(|said| Some((said.entity_id, speakers::name_in(said)?)));
+    let of_room = turn.people.called().filter(|(person, _)| people.contains(person));
+    let id = |name: &str| mentioned::id(&turn.agent.identity, turn.room.world_id, name);
+    speaking.chain(of_room).map(|(_, name)| id(name)).collect()
 }
 
 fn query(turn: &Turn<'_>, person: &[EntityId], text: String, most: usize) -> RecallQuery {

@@ -138,6 +138,15 @@ impl EntityStore for Double {
         };
         Ok(tables.entities.iter().filter(there).cloned().collect())
     }
+    async fn entities_in_world(&self, world: WorldId, limit: u32) -> Result<Vec<Entity>> {
+        let tables = self.asked();
+        let is_of_world =
+            |id: RoomId| tables.rooms.iter().any(|room| room.id == id && room.world_id == world);
+        let there = |e: &&Entity| {
+            tables.participants.iter().any(|p| is_of_world(p.room_id) && p.entity_id == e.id)
+        };
+        Ok(tables.entities.iter().filter(there).take(limit as usize).cloned().collect())
+    }
 }
 
 fn matches(query: &MemoryQuery, memory: &Memory) -> bool {

@@ -15,7 +15,7 @@ use crate::{
     scene::{BOB, MARIA, Scene, ZOE, someone},
 };
 
-const STAFF: RoomId = RoomId(uuid::Uuid::from_u128(101));
+pub(crate) const STAFF: RoomId = RoomId(uuid::Uuid::from_u128(101));
 
 /// What a provider's last search of this kind asked for.
 async fn asks(scene: &Scene, provider: &str, kind: MemoryKind) -> (RecallQuery, Fragment) {
@@ -40,6 +40,12 @@ fn learn(scene: &Scene, about: u128, name: &str, room: RoomId, text: &str) {
     tables.memories.last_mut().unwrap().metadata.insert("subjectName".into(), json!(name));
 }
 
+/// What the platform says of a person of this name and handle.
+fn platform(names: &[&str]) -> serde_json::Map<String, serde_json::Value> {
+    let said = json!({ "name": names.first(), "userName": names.get(1) });
+    [("telegram".to_owned(), said)].into_iter().collect()
+}
+
 /// A person who takes part in a room.
 pub(crate) fn join(scene: &Scene, entity_id: EntityId, names: &[&str], room_id: RoomId) {
     let mut tables = scene.double.tables();
@@ -47,7 +53,7 @@ pub(crate) fn join(scene: &Scene, entity_id: EntityId, names: &[&str], room_id: 
         id: entity_id,
         agent_id: scene.agent.identity.id(),
         names: names.iter().map(|name| (*name).to_owned()).collect(),
-        metadata: serde_json::Map::new(),
+        metadata: platform(names),
     });
     tables.participants.push(Participant { entity_id, room_id, state: None });
 }

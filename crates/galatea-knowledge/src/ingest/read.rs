@@ -1,7 +1,7 @@
 //! Reads the bytes of a document: a text, a file, or what lies at an address.
 
 use galatea_core::{Error, Result, Retry};
-use galatea_http::FetchLimits;
+use galatea_http::{FetchLimits, HttpClient};
 use nix::libc;
 use std::{
     fs::File,
@@ -90,7 +90,7 @@ fn larger(most: usize) -> Error {
 
 async fn fetch(library: &Library, address: &str) -> Result<Bytes> {
     let parts = &library.parts;
-    let url = allowed(&parts.hosts, address)?;
+    let url = allowed(&parts.http, &parts.hosts, address)?;
     let host = url.host_str().unwrap_or_default();
     // No redirects: they would lead to hosts that are not on the list.
     let limits = FetchLimits {
@@ -123,7 +123,7 @@ async fn fetch(library: &Library, address: &str) -> Result<Bytes> {
 ///
 /// # Errors
 /// For a malformed address, and for a host that is not listed.
-pub(super) fn allowed(hosts: &[String], address: &str) -> Result<Url> {
+pub(super) fn allowed(http: &HttpClient, hosts: &[String], address: &str) -> Result<Url> {
     let url = Url::parse(address).map_err(|error| {
         unreadable("this is not a valid address").with("cause", error).with_fix("correct it")
     })?;
@@ -133,7 +133,7 @@ pub(super) fn allowed(hosts: &[String], address: &str) -> Result<Url> {
     }
     let refused =
         unreadable("the host is not on the list of those that may be read").with("host", host);
-    Err(if galatea_http::is_internal(&url) {
+    Err(if http.refuses(&url) {
         refused
             .with_fix("hosts of an internal network are not read; save the page and add the file")
     } else {
@@ -157,12 +157,15 @@ fn allows(hosts: &[String], host: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use galatea_http::HttpOptions;
     use std::{fs, os::unix::fs::symlink};
 
     #[test]
     fn a_host_that_would_be_refused_is_not_offered_for_the_list() {
-        let fix =
-            |address: &str| allowed(&[], address).unwrap_err().fix().unwrap_or_default().to_owned();
+        let http = HttpClient::new(HttpOptions::default()).unwrap();
+        let fix = |address: &str| {
+            allowed(&http, &[], address).unwrap_err().fix().unwrap_or_default().to_owned()
+        };
         assert_eq!(fix("https://example.org/faq"), "add it: KNOWLEDGE_HOSTS=example.org");
         for address in
             ["http://127.0.0.1:8080/", "http://localhost/", "http://[::1]/", "http://10.1.2.3/"]

@@ -281,8 +281,12 @@ fn cap(text: &str, setting: &str, unset: &Cap) -> std::result::Result<Cap, Strin
     if items(text).all(|item| item == "none") {
         return Ok(lifted);
     }
-    let mut cap = Cap { micros: unset.micros, tokens: unset.tokens, ..lifted };
-    for item in items(text) {
+    // `5 USD, none` says of tokens that there is no cap.
+    let mut cap = match items(text).any(|item| item == "none") {
+        true => lifted,
+        false => Cap { micros: unset.micros, tokens: unset.tokens, ..lifted },
+    };
+    for item in items(text).filter(|item| item != "none") {
         if let Some(n) = item.strip_suffix("tokens") {
             cap.tokens = match n.trim() {
                 "none" => None,

@@ -20,6 +20,8 @@ use self::done::say;
 use super::engine::Engine;
 
 /// Not in the set that platforms show: for owners, who read of them in the docs.
+/// Memories deleted in one commit: as many as in a step of [`Store::forget_ahead`].
+const AT_ONCE: usize = 100;
 const OWNERS_ONLY: [&str; 2] = ["block", "unblock"];
 
 /// True for a command handled here (`start` is Telegram's greeting).
@@ -147,7 +149,9 @@ async fn privacy(store: &dyn Store, turn: &Turn<'_>, args: &str) -> Result<Done>
         let rooms = mentions::rooms(store, identity, &[entity]).await?;
         let of_others = mentions::of(store, identity, &[entity], &rooms).await?;
         let ids: Vec<MemoryId> = of_others.iter().map(|fact| fact.memory.id).collect();
-        store.delete_memories(agent, &ids).await?;
+        for ids in ids.chunks(AT_ONCE) {
+            store.delete_memories(agent, ids).await?;
+        }
         let ahead = store.forget_ahead(agent, entity).await?;
         if ahead > 0 {
             tracing::info!(turn = %turn.id, deleted = ahead, "deleted most of what a person wrote and was answered; the turn's commit forgets the rest");

@@ -74,6 +74,7 @@ const NAMED: &[Listed] = listed![
     embedding::SAVE,
     entity::ENTITIES,
     entity::ENTITIES_IN_ROOM,
+    entity::ENTITIES_IN_WORLD,
     forget::MEMORIES,
     inbox::TROUBLED,
     inbox::UNEXPLAINED,

@@ -32,6 +32,25 @@ pub async fn fifty_connects_at_once_make_one_room_with_two_participants(store: A
     assert_eq!(entities.iter().find(|e| e.id == scene.person).unwrap().names, ["Pygmalion"]);
 }
 
+/// People who take part in several Rooms of the World are listed once, people of another World not.
+pub async fn people_of_a_world_are_listed_once(store: Arc<dyn Store>) {
+    let (scene, elsewhere) = (Scene::new(), Scene::new());
+    let beside = scene.other_room();
+    let newcomer = EntityId::fresh();
+    store.connect(scene.connections()).await.unwrap();
+    store.connect(elsewhere.connections()).await.unwrap();
+    let mut more = beside.connections();
+    more.entities.push(scene.entity_change(newcomer, &["Cleo"]));
+    more.participants.push((newcomer, beside.room));
+    store.connect(more).await.unwrap();
+    let mut expected = vec![scene.itself(), scene.person, newcomer];
+    expected.sort();
+    let found = store.entities_in_world(scene.world, 10).await.unwrap();
+    assert_eq!(found.iter().map(|entity| entity.id).collect::<Vec<_>>(), expected);
+    assert!(found.iter().any(|entity| entity.id == newcomer && entity.names == ["Cleo"]));
+    assert_eq!(store.entities_in_world(scene.world, 2).await.unwrap().len(), 2);
+}
+
 /// The platform's id serves as the name until an event carries one; an event without a name keeps
 /// the stored name.
 pub async fn names_told_replace_and_names_missing_keep(store: Arc<dyn Store>) {

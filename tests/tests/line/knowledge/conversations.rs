@@ -39,6 +39,8 @@ async fn the_question_before_decides_nothing_unless_it_is_pointed_back_to() {
         let after = shown(rooms[1], &[paddle, question]).await;
         assert!(after.contains("forty euros"), "{question}: {after}");
     }
+    let after = shown("9", &["What is the wifi password?", "How much is it?"]).await;
+    assert!(after.contains(nothing), "{after}");
     let both = shown("6", &[paddle, "and for members?"]).await;
     assert!(both.contains("first Monday"), "it fits the question by itself: {both}");
 }

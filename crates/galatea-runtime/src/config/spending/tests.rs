@@ -95,14 +95,16 @@ fn half_of_a_cap_keeps_the_default_for_the_other() {
         ("BUDGET_PERSON", "5 tokens"),
         ("TELEGRAM_BUDGET_PERSON", "2 USD"),
         ("BUDGET_ROOM", "3 USD, none tokens"),
-        ("BUDGET_AGENT", "none"),
+        ("BUDGET_AGENT", "none, 5 USD"),
     ])
     .unwrap();
     let halves = |cap: &Cap| (cap.micros, cap.tokens);
     assert_eq!(halves(&spending.stranger_cap), (Some(1_000_000), Some(100_000)));
     assert_eq!(halves(&spending.person_cap), (Some(2_000_000), Some(5)));
     assert_eq!(halves(&spending.room_cap), (Some(3_000_000), None));
-    assert_eq!(halves(&spending.agent_cap), (None, None));
+    assert_eq!(halves(&spending.agent_cap), (Some(5_000_000), None));
+    let lifted = read(&[("BUDGET_AGENT", "none")]).unwrap();
+    assert_eq!(halves(&lifted.agent_cap), (None, None));
 }
 
 #[test]

@@ -5,7 +5,6 @@ use galatea_core::{
     AgentIdentity, Derived, Entity, EntityId, MemoryId, MemoryKind, MemoryScope, Result, Room,
     RoomId, Store, WorldId,
     mentioned::{self, Mentioned},
-    speakers,
     store::MemoryQuery,
 };
 use std::collections::{BTreeMap, BTreeSet};
@@ -28,7 +27,7 @@ pub(super) async fn of(
         worlds.entry(room.world_id).or_default().insert(room.id);
     }
     let mut found = Vec::new();
-    for (world, mut places) in worlds {
+    for (world, places) in worlds {
         let names = themselves.iter().flat_map(Entity::called);
         let names: BTreeSet<EntityId> =
             names.map(|(_, name)| mentioned::id(identity, world, name)).collect();
@@ -39,16 +38,7 @@ pub(super) async fn of(
         if facts.is_empty() {
             continue;
         }
-        // A person of the same name may take part only where it was said.
-        places.extend(facts.iter().map(|fact| fact.memory.room_id));
-        let mut people: Vec<Entity> = Vec::new();
-        for place in places {
-            people.extend(store.entities_in_room(place).await?);
-        }
-        let known = people.iter().flat_map(Entity::called);
-        let known: Vec<_> = known.map(|(person, name)| (person, speakers::display(name))).collect();
-        let known = known.iter().map(|(person, name)| (*person, name.as_str()));
-        let mentioned = Mentioned::new(identity, world, known);
+        let mentioned = Mentioned::read(store, world).await?;
         for fact in &mut facts {
             fact.memory.entity_id = mentioned.subject(&fact.memory);
         }
