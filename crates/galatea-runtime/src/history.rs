@@ -1,6 +1,8 @@
 //! Stores messages of the past that an operator imports. They are stored as if they had been
 //! received, under the same ids, but get no turn: their writers no longer wait for an answer.
 
+mod forgotten;
+
 use galatea_core::{
     Account, AgentId, AgentIdentity, Clock, ConnectorInfo, Incoming, IncomingEvent, Memory,
     MemoryId, RemoteId, Result, Room, Source, Store, Timestamp, kill_point,
@@ -12,6 +14,7 @@ use crate::{
     directory::{Directory, accounts, fingerprints},
     intake::past,
 };
+pub use forgotten::is_forgotten;
 
 /// Messages of one commit: it takes some milliseconds, and live messages get in between.
 pub const STEP: usize = 500;
@@ -37,6 +40,17 @@ pub struct History<'a> {
     info: ConnectorInfo,
     /// The Room into which all messages go, if it is not the one that they name.
     room: Option<Room>,
+    /// Messages of people who were forgotten, and answers to them. An answer may come much later.
+    of_forgotten: HashSet<MemoryId>,
+}
+
+/// A message as it would be stored.
+struct Read {
+    change: ConnectionChange,
+    /// `None` if it is stored under an earlier id.
+    memory: Option<Memory>,
+    /// Whether its Room is a direct one.
+    is_direct: bool,
 }
 
 /// What became of messages.
@@ -46,7 +60,7 @@ pub struct Stored {
     pub new: usize,
     /// How many were stored already, with another text. They were left as they are.
     pub differing: usize,
-    /// How many were deleted here before. They were left out.
+    /// How many were deleted here before, or are of people who were forgotten. They were left out.
     pub deleted: usize,
 }
 
@@ -66,7 +80,8 @@ impl<'a> History<'a> {
         let (directory, account) =
             Directory::of_past(store, identity, &source, own, clock.now()).await?;
         let account = account.unwrap_or_else(|| Account("default".to_owned()));
-        Ok(Self { store, directory, info: past::info(source, account), room: None })
+        let info = past::info(source, account);
+        Ok(Self { store, directory, info, room: None, of_forgotten: HashSet::new() })
     }
 
     /// All messages go into this Room, if there is one, whatever place they name.
@@ -80,44 +95,39 @@ impl<'a> History<'a> {
     ///
     /// # Errors
     /// Those of the store.
-    pub async fn store(&self, messages: &[Incoming], restore: bool) -> Result<Stored> {
-        let mut ingest = Ingest::default();
-        ingest.connections.past = true;
+    pub async fn store(&mut self, messages: &[Incoming], restore: bool) -> Result<Stored> {
         let older = self.older(messages).await?;
-        for incoming in messages {
-            let (mut change, mut memory) = past::convert(&self.directory, &self.info, incoming);
-            if let Some(room) = &self.room {
-                move_into(room, &mut change, memory.as_mut());
-            }
-            ingest.connections.extend(change);
-            // The same message under the id of an earlier version.
-            let is_same = |memory: &Memory| {
-                self.older_id(incoming).and_then(|id| older.get(&id)).is_some_and(|known| {
-                    known.entity_id == memory.entity_id && known.content.text == memory.content.text
-                })
-            };
-            ingest.memories.extend(memory.filter(|memory| !is_same(memory)));
-        }
-        let ids = |ingest: &Ingest| -> Vec<MemoryId> {
-            ingest.memories.iter().map(|memory| memory.id).collect()
-        };
-        let read = ingest.memories.len();
-        if !restore {
-            let gone: HashSet<MemoryId> =
-                self.store.deleted(&ids(&ingest)).await?.into_iter().collect();
-            ingest.memories.retain(|memory| !gone.contains(&memory.id));
-        }
-        let ids = ids(&ingest);
+        let mut read: Vec<Read> =
+            messages.iter().map(|incoming| self.convert(incoming, &older)).collect();
+        let ids: Vec<MemoryId> =
+            read.iter().filter_map(|one| one.memory.as_ref()).map(|memory| memory.id).collect();
         let known = self.store.derived(self.directory.identity.id(), &ids).await?;
         let texts: HashMap<MemoryId, &str> =
             known.iter().map(|row| (row.memory.id, row.memory.content.text.as_str())).collect();
+        let mut deleted = 0;
+        if !restore {
+            let mut gone: HashSet<MemoryId> = self.store.deleted(&ids).await?.into_iter().collect();
+            let agent = self.directory.identity.entity();
+            forgotten::find(self.store, agent, &read, &mut self.of_forgotten).await?;
+            gone.extend(&self.of_forgotten);
+            gone.retain(|id| !texts.contains_key(id));
+            // The person's name is in the rows of the place, too.
+            read.retain(|one| !one.memory.as_ref().is_some_and(|memory| gone.contains(&memory.id)));
+            deleted = ids.len() - read.iter().filter(|one| one.memory.is_some()).count();
+        }
+        let mut ingest = Ingest::default();
+        ingest.connections.past = true;
+        for Read { change, memory, .. } in read {
+            ingest.connections.extend(change);
+            ingest.memories.extend(memory);
+        }
         let differs = |memory: &&Memory| {
             texts.get(&memory.id).is_some_and(|text| *text != memory.content.text)
         };
         let stored = Stored {
-            new: ids.len().saturating_sub(known.len()),
+            new: ingest.memories.len().saturating_sub(known.len()),
             differing: ingest.memories.iter().filter(differs).count(),
-            deleted: read - ids.len(),
+            deleted,
         };
         let rows = fingerprints(&ingest.connections);
         kill_point("import.before");
@@ -125,6 +135,27 @@ impl<'a> History<'a> {
         kill_point("import.after");
         self.directory.committed(rows);
         Ok(stored)
+    }
+
+    /// What a message becomes. `older` is what is stored under ids of earlier versions.
+    fn convert(&self, incoming: &Incoming, older: &HashMap<MemoryId, Memory>) -> Read {
+        let (mut change, mut memory) = past::convert(&self.directory, &self.info, incoming);
+        let mut kind = incoming.connection.room.kind;
+        if let Some(room) = &self.room {
+            move_into(room, &mut change, memory.as_mut());
+            kind = room.kind;
+        }
+        // The same message under the id of an earlier version.
+        let is_same = |memory: &Memory| {
+            self.older_id(incoming).and_then(|id| older.get(&id)).is_some_and(|known| {
+                known.entity_id == memory.entity_id && known.content.text == memory.content.text
+            })
+        };
+        Read {
+            change,
+            memory: memory.filter(|memory| !is_same(memory)),
+            is_direct: kind.is_direct(),
+        }
     }
 
     /// What is stored under ids that earlier versions gave these messages.

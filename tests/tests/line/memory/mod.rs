@@ -5,6 +5,7 @@ mod command;
 mod delay;
 mod exported;
 mod forgotten;
+mod imported;
 mod learner;
 mod linked;
 mod long;

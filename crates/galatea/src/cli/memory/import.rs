@@ -160,7 +160,7 @@ impl Import {
                 let mut log = Log::of(lines(&file), place.name, own, now);
                 let history = self.history(store, identity, SOURCE, Vec::new()).await?;
                 let history = history.within(place.room);
-                let stored = self.store(&history, &mut log, total, &bar).await?;
+                let stored = self.store(history, &mut log, total, &bar).await?;
                 ("log", log.count.with(stored))
             }
             Format::Platform(history) => {
@@ -171,7 +171,7 @@ impl Import {
                 own.extend(own::known(store, agent, &source, context).await?);
                 let messages = messages.into_iter();
                 let history = self.history(store, identity, source, own).await?;
-                let stored = self.store(&history, messages, total, &bar).await?;
+                let stored = self.store(history, messages, total, &bar).await?;
                 ("platform", count.with(stored))
             }
         };
@@ -240,7 +240,7 @@ impl Import {
     /// Reads messages, of which there are about `total`, and stores them.
     async fn store(
         &self,
-        history: &History<'_>,
+        mut history: History<'_>,
         mut messages: impl Iterator<Item = Incoming>,
         total: usize,
         bar: &Bar,

@@ -1,0 +1,103 @@
+//! Messages of the past that come after a person had something deleted here.
+
+use galatea_core::{Incoming, IncomingEvent, MemoryKind, RemoteId, store::MemoryQuery};
+use galatea_runtime::history::{History, Stored};
+
+use super::stage::{Stage, club, private};
+use crate::{
+    house::{Spot, dm},
+    platform::SOURCE,
+};
+
+/// A message of an export, under an id that the bot has not seen.
+fn exported(stage: &Stage, at: &Spot, text: &str) -> Incoming {
+    let mut message = stage.house.message(at, text);
+    if let IncomingEvent::Message(message) = &mut message.event {
+        message.id = RemoteId::new(format!("export:{}", message.id));
+    }
+    message
+}
+
+/// The same of the agent itself.
+fn own(stage: &Stage, at: &Spot, text: &str) -> Incoming {
+    let mut message = exported(stage, at, text);
+    message.connection.entity = None;
+    message
+}
+
+async fn history(stage: &Stage) -> History<'_> {
+    let (store, clock) = (&*stage.house.store, &*stage.house.clock);
+    let identity = stage.house.identity.clone();
+    History::of(store, identity, SOURCE, &[], clock).await.unwrap()
+}
+
+async fn texts(stage: &Stage) -> Vec<String> {
+    let query = MemoryQuery::new(stage.house.agent, 1_000).kind(MemoryKind::Messages);
+    let all = stage.house.store.memories(&query).await.unwrap();
+    all.into_iter().rev().map(|memory| memory.content.text).collect()
+}
+
+async fn forget(stage: &Stage, person: usize) {
+    assert!(stage.answer(&private(person), "/privacy forget me").await.starts_with("Done."));
+    stage.house.quiet().await;
+}
+
+#[tokio::test]
+async fn an_export_of_a_platform_does_not_bring_a_forgotten_person_back() {
+    let stage = Stage::build(None).await;
+    stage.say(&club(0), "Good morning").await;
+    stage.say(&club(2), "My boat is leaking").await;
+    forget(&stage, 2).await;
+    let before = texts(&stage).await;
+
+    let mut answer = own(&stage, &club(0), "Then mend the boat");
+    let hers = exported(&stage, &club(2), "My boat is leaking");
+    if let (IncomingEvent::Message(answer), IncomingEvent::Message(hers)) =
+        (&mut answer.event, &hers.event)
+    {
+        answer.reply_to = Some(hers.id.clone());
+    }
+    let unnamed = {
+        let mut message = exported(&stage, &dm("6001"), "I have no name");
+        let entity = message.connection.entity.as_mut().unwrap();
+        (entity.name, entity.user_name) = (None, None);
+        message
+    };
+    let export = [
+        hers,
+        answer,
+        exported(&stage, &private(2), "It leaks still"),
+        own(&stage, &private(2), "You have a boat that leaks"),
+        exported(&stage, &club(0), "Good evening"),
+        own(&stage, &club(0), "Good night"),
+        unnamed,
+    ];
+    let mut history = history(&stage).await;
+    let new = ["Good evening", "Good night", "I have no name"].map(str::to_owned);
+    for count in [3, 0] {
+        let stored = history.store(&export, false).await.unwrap();
+        assert_eq!(stored, Stored { new: count, differing: 0, deleted: 4 });
+        assert_eq!(texts(&stage).await, [before.clone(), new.to_vec()].concat());
+    }
+    let person = stage.house.store.entities(&[stage.house.entity(&club(2))]).await.unwrap();
+    assert!(person[0].names.is_empty() && person[0].metadata.is_empty(), "{person:?}");
+
+    // The operator may restore them; then they are there already.
+    let stored = history.store(&export, true).await.unwrap();
+    assert_eq!(stored, Stored { new: 4, differing: 0, deleted: 0 });
+    assert_eq!(history.store(&export, false).await.unwrap(), Stored::default());
+}
+
+#[tokio::test]
+async fn a_forgotten_person_does_not_come_back_as_the_name_of_a_room() {
+    let stage = Stage::build(None).await;
+    stage.say(&club(2), "My boat is leaking").await;
+    stage.answer(&club(2).mentioning(), "/privacy forget me").await;
+    stage.house.quiet().await;
+    let direct = private(2);
+    assert_eq!(stage.house.store.room(stage.house.room(&direct)).await.unwrap(), None);
+    let export = [own(&stage, &direct, "Hello Bob"), exported(&stage, &direct, "It leaks still")];
+    let stored = history(&stage).await.store(&export, false).await.unwrap();
+    assert_eq!((stored.new, stored.deleted), (0, 2));
+    assert_eq!(stage.house.store.room(stage.house.room(&direct)).await.unwrap(), None);
+}
