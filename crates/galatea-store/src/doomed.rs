@@ -2,6 +2,7 @@
 //! change collects them in the table `doomed`, removes them, and empties the table.
 
 use crate::{
+    deleted,
     dialect::{Dialects, Statement, Value, values},
     index::{reindex_terms, unindex_terms},
     neighbour,
@@ -146,13 +147,13 @@ pub(crate) fn remove(but: Option<uuid::Uuid>) -> impl Iterator<Item = Statement>
 }
 
 /// Removes what was made from a memory whose text is about to be replaced, and embeddings with words
-/// of it.
+/// of it. An import of an export from before does not bring it back.
 pub(crate) fn rewrite(
     id: uuid::Uuid,
     agent: uuid::Uuid,
     text: &str,
 ) -> impl Iterator<Item = Statement> {
-    let spare = [UNSOURCE.with(values![]), SPARE.with(values![id])];
+    let spare = [UNSOURCE.with(values![]), SPARE.with(values![id]), deleted::NOTE.with(values![])];
     std::iter::once(REWRITTEN.with(values![id, agent, text]))
         .chain(neighbour::forget_words())
         .chain(spare)

@@ -305,6 +305,9 @@ pub async fn derived_memories_go_with_a_replaced_text(store: Arc<dyn Store>) {
     assert_eq!(exist(&store, scene, &[&number]).await, [true]);
     store.update_content(scene.agent, said.id, &Content::text("never mind")).await.unwrap();
     assert_eq!(exist(&store, scene, &[&number]).await, [false]);
+    // An import of an earlier export does not bring it back.
+    let ids = [said.id, number.memory.id];
+    assert_eq!(store.deleted(&ids).await.unwrap(), [number.memory.id]);
     assert_eq!(recalled(&store, scene, "never mind number").await, ["never mind"]);
 }
 
