@@ -53,11 +53,17 @@ const ENTITY: Dialects = Dialects {
                ON CONFLICT (id) DO UPDATE SET names = newest($3, entities.names), metadata = merged(entities.metadata, $4)",
 };
 // Rows of the past change nothing that is stored. A metadata key that is there keeps its value whole:
-// a role that was taken away must not come back beside those that are left.
+// a role that was taken away must not come back beside those that are left. Of a World and a Room that
+// are stored, a key that forgetting a person removes (`forget.rs`) does not come back either.
 macro_rules! missing {
     ($table:literal) => {
+        missing!($table, "excluded.metadata")
+    };
+    ($table:literal, $past:literal) => {
         concat!(
-            "json_patch(json_patch(excluded.metadata, (SELECT json_group_object(key, NULL) FROM json_each(",
+            "json_patch(json_patch(",
+            $past,
+            ", (SELECT json_group_object(key, NULL) FROM json_each(",
             $table,
             ".metadata))), ",
             $table,
@@ -69,21 +75,21 @@ const PAST_WORLD: Dialects = Dialects {
     sqlite: concat!(
         "INSERT INTO worlds (id, agent_id, source, remote, name, metadata) VALUES ($1, $2, $3, $4, coalesce($5, $4), json_patch('{}', $6)) \
          ON CONFLICT (id) DO UPDATE SET metadata = ",
-        missing!("worlds")
+        missing!("worlds", "json_remove(excluded.metadata, '$.username')")
     ),
     postgres: "INSERT INTO worlds (id, agent_id, source, remote, name, metadata) VALUES ($1, $2, $3, $4, coalesce($5, $4), merged('{}', $6)) \
-               ON CONFLICT (id) DO UPDATE SET metadata = excluded.metadata || worlds.metadata",
+               ON CONFLICT (id) DO UPDATE SET metadata = (excluded.metadata - 'username') || worlds.metadata",
 };
 const PAST_ROOM: Dialects = Dialects {
     sqlite: concat!(
         "INSERT INTO rooms (id, agent_id, world_id, parent_id, source, account, remote, type, name, metadata) \
          VALUES ($1, $2, $3, $4, $5, $6, $7, $8, coalesce($9, $7), json_patch('{}', $10)) \
          ON CONFLICT (id) DO UPDATE SET parent_id = coalesce(parent_id, excluded.parent_id), metadata = ",
-        missing!("rooms")
+        missing!("rooms", "json_remove(excluded.metadata, '$.username', '$.continued')")
     ),
     postgres: "INSERT INTO rooms (id, agent_id, world_id, parent_id, source, account, remote, type, name, metadata) \
                VALUES ($1, $2, $3, $4, $5, $6, $7, $8, coalesce($9, $7), merged('{}', $10)) \
-               ON CONFLICT (id) DO UPDATE SET parent_id = coalesce(rooms.parent_id, excluded.parent_id), metadata = excluded.metadata || rooms.metadata",
+               ON CONFLICT (id) DO UPDATE SET parent_id = coalesce(rooms.parent_id, excluded.parent_id), metadata = (excluded.metadata - 'username' - 'continued') || rooms.metadata",
 };
 /// Names of the past follow those that are known.
 const PAST_ENTITY: Dialects = Dialects {

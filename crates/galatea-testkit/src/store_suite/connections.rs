@@ -176,7 +176,7 @@ pub async fn rows_of_the_past_add_what_is_missing(store: Arc<dyn Store>) {
             remote: RemoteId::new("w9"),
             name: Some("Crete".into()),
             metadata: object(
-                json!({ "roles": { scene.person.to_string(): "ADMIN" }, "old": { "deep": 1 } }),
+                json!({ "roles": { scene.person.to_string(): "ADMIN" }, "old": { "deep": 1 }, "username": "ann" }),
             ),
             ..scene.world_change()
         }],
@@ -188,7 +188,9 @@ pub async fn rows_of_the_past_add_what_is_missing(store: Arc<dyn Store>) {
             remote: RemoteId::new("r9"),
             kind: ChannelType::Feed,
             name: Some("Cellar".into()),
-            metadata: object(json!({ "topic": "wood", "old": 1 })),
+            metadata: object(
+                json!({ "topic": "wood", "old": 1, "username": "ann", "continued": { "text": "and" } }),
+            ),
             ..scene.room_change()
         }],
         entities: vec![
@@ -217,6 +219,7 @@ pub async fn rows_of_the_past_add_what_is_missing(store: Arc<dyn Store>) {
     assert_eq!(metadata["roles"], json!({ scene.itself().to_string(): "OWNER" }));
     assert_eq!(metadata["settings"], json!({ "tone": "calm" }));
     assert_eq!(metadata["old"], json!({ "deep": 1 }));
+    assert_eq!(metadata.get("username"), None, "forgetting a person may have removed it");
     let room = store.room(scene.room).await.unwrap().unwrap();
     assert_eq!(
         (room.source, room.account, room.remote, room.world_id, room.kind, room.name.as_str()),
@@ -224,7 +227,8 @@ pub async fn rows_of_the_past_add_what_is_missing(store: Arc<dyn Store>) {
     );
     assert_eq!(
         (room.parent_id, room.metadata),
-        (parent, object(json!({ "topic": "stone", "old": 1 })))
+        (parent, object(json!({ "topic": "stone", "old": 1 }))),
+        "neither a person's name nor the rest of an old answer"
     );
     let person = store.entities(&[scene.person]).await.unwrap().remove(0);
     assert_eq!(person.names, ["Anna", "ann1", "Ann"]);
@@ -234,9 +238,15 @@ pub async fn rows_of_the_past_add_what_is_missing(store: Arc<dyn Store>) {
     // What is not there yet is stored whole.
     let other = Scene::new();
     let mut change = before();
-    change.worlds[0].id = other.world;
+    (change.worlds[0].id, change.rooms[0].id) = (other.world, other.room);
+    store.connect(change.clone()).await.unwrap();
+    let world = store.world(other.world).await.unwrap().unwrap();
+    assert_eq!((world.name.as_str(), &world.metadata.extra["username"]), ("Crete", &json!("ann")));
+    let room = store.room(other.room).await.unwrap().unwrap();
+    assert_eq!(room.metadata, change.rooms[0].metadata);
+    // What is stored keeps it.
     store.connect(change).await.unwrap();
-    assert_eq!(store.world(other.world).await.unwrap().unwrap().name, "Crete");
+    assert_eq!(store.room(other.room).await.unwrap().unwrap().metadata, room.metadata);
 }
 
 /// A stored parent is kept when later events have none; kind and place follow the newest event.
