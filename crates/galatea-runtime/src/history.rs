@@ -4,8 +4,8 @@
 mod forgotten;
 
 use galatea_core::{
-    Account, AgentId, AgentIdentity, Clock, ConnectorInfo, Incoming, IncomingEvent, Memory,
-    MemoryId, RemoteId, Result, Room, Source, Store, Timestamp, kill_point,
+    Account, AgentId, AgentIdentity, Clock, ConnectorInfo, EntityId, Incoming, IncomingEvent,
+    Memory, MemoryId, RemoteId, Result, Room, Source, Store, Timestamp, kill_point,
     store::{ConnectionChange, Ingest},
 };
 use std::collections::{HashMap, HashSet};
@@ -99,6 +99,7 @@ impl<'a> History<'a> {
         let older = self.older(messages).await?;
         let mut read: Vec<Read> =
             messages.iter().map(|incoming| self.convert(incoming, &older)).collect();
+        self.keep_direct_rooms(messages, &mut read).await?;
         let ids: Vec<MemoryId> =
             read.iter().filter_map(|one| one.memory.as_ref()).map(|memory| memory.id).collect();
         let known = self.store.derived(self.directory.identity.id(), &ids).await?;
@@ -156,6 +157,35 @@ impl<'a> History<'a> {
             memory: memory.filter(|memory| !is_same(memory)),
             is_direct: kind.is_direct(),
         }
+    }
+
+    /// Takes those out of the participants who are not in a direct Room: whoever speaks in a chat log,
+    /// and where the Room has its person's id, everyone else. With them the Room would be a group, and
+    /// `/privacy forget me` would leave what the agent said there, and the Room's name.
+    async fn keep_direct_rooms(&self, messages: &[Incoming], read: &mut [Read]) -> Result<()> {
+        let agent = self.directory.identity.entity();
+        let source = &self.info.source;
+        let entity = |remote: &RemoteId| self.directory.accounts.entity(source, remote);
+        let named_after = |incoming: &Incoming| entity(&incoming.connection.room.remote);
+        let is_direct = read.iter().map(|one| one.is_direct);
+        let direct = messages.iter().zip(is_direct).filter(|(_, is_direct)| *is_direct);
+        let asked: HashSet<EntityId> = direct.map(|(incoming, _)| named_after(incoming)).collect();
+        if asked.is_empty() {
+            return Ok(());
+        }
+        let authors = messages.iter().filter_map(|one| one.connection.entity.as_ref());
+        let mut people: HashSet<EntityId> = authors.map(|one| entity(&one.remote)).collect();
+        let asked: Vec<EntityId> = asked.into_iter().collect();
+        people.extend(self.store.entities(&asked).await?.into_iter().map(|person| person.id));
+        for (incoming, one) in messages.iter().zip(read).filter(|(_, one)| one.is_direct) {
+            let person = named_after(incoming);
+            if self.room.is_some() {
+                one.change.participants.retain(|(id, _)| *id == agent);
+            } else if people.contains(&person) {
+                one.change.participants.retain(|(id, _)| *id == agent || *id == person);
+            }
+        }
+        Ok(())
     }
 
     /// What is stored under ids that earlier versions gave these messages.

@@ -1,6 +1,8 @@
 //! Messages of the past that come after a person had something deleted here.
 
-use galatea_core::{Incoming, IncomingEvent, MemoryKind, RemoteId, store::MemoryQuery};
+use galatea_core::{
+    EntityId, Incoming, IncomingEvent, MemoryKind, RemoteId, Room, store::MemoryQuery,
+};
 use galatea_runtime::history::{History, Stored};
 
 use super::stage::{Stage, club, private};
@@ -25,16 +27,21 @@ fn own(stage: &Stage, at: &Spot, text: &str) -> Incoming {
     message
 }
 
-async fn history(stage: &Stage) -> History<'_> {
+async fn history<'a>(stage: &'a Stage, room: Option<Room>) -> History<'a> {
     let (store, clock) = (&*stage.house.store, &*stage.house.clock);
     let identity = stage.house.identity.clone();
-    History::of(store, identity, SOURCE, &[], clock).await.unwrap()
+    History::of(store, identity, SOURCE, &[], clock).await.unwrap().within(room)
 }
 
 async fn texts(stage: &Stage) -> Vec<String> {
     let query = MemoryQuery::new(stage.house.agent, 1_000).kind(MemoryKind::Messages);
     let all = stage.house.store.memories(&query).await.unwrap();
     all.into_iter().rev().map(|memory| memory.content.text).collect()
+}
+
+async fn participants(stage: &Stage, at: &Spot) -> Vec<EntityId> {
+    let all = stage.house.store.participants(stage.house.room(at)).await.unwrap();
+    all.into_iter().map(|one| one.entity_id).collect()
 }
 
 async fn forget(stage: &Stage, person: usize) {
@@ -72,7 +79,7 @@ async fn an_export_of_a_platform_does_not_bring_a_forgotten_person_back() {
         own(&stage, &club(0), "Good night"),
         unnamed,
     ];
-    let mut history = history(&stage).await;
+    let mut history = history(&stage, None).await;
     let new = ["Good evening", "Good night", "I have no name"].map(str::to_owned);
     for count in [3, 0] {
         let stored = history.store(&export, false).await.unwrap();
@@ -97,7 +104,38 @@ async fn a_forgotten_person_does_not_come_back_as_the_name_of_a_room() {
     let direct = private(2);
     assert_eq!(stage.house.store.room(stage.house.room(&direct)).await.unwrap(), None);
     let export = [own(&stage, &direct, "Hello Bob"), exported(&stage, &direct, "It leaks still")];
-    let stored = history(&stage).await.store(&export, false).await.unwrap();
+    let stored = history(&stage, None).await.store(&export, false).await.unwrap();
     assert_eq!((stored.new, stored.deleted), (0, 2));
     assert_eq!(stage.house.store.room(stage.house.room(&direct)).await.unwrap(), None);
+}
+
+#[tokio::test]
+async fn a_person_is_forgotten_in_a_direct_room_into_which_others_were_imported() {
+    let stage = Stage::build(None).await;
+    stage.say(&private(2), "My boat is leaking").await;
+    let direct = stage.house.store.room(stage.house.room(&private(2))).await.unwrap().unwrap();
+    // A chat log, and an export of the chat by another account than the agent's.
+    let log = ["log/Bob", "log/Ann"].map(|person| {
+        let at = Spot { room: "import/log", kind: galatea_core::ChannelType::Group, ..dm(person) };
+        exported(&stage, &at, "Said elsewhere")
+    });
+    let stored = history(&stage, Some(direct)).await.store(&log, false).await.unwrap();
+    assert_eq!(stored.new, 2);
+    let other = Spot { person: "7001", ..private(2) };
+    let export = [exported(&stage, &other, "Hi Bob"), exported(&stage, &private(2), "Hi")];
+    history(&stage, None).await.store(&export, false).await.unwrap();
+    let people = participants(&stage, &private(2)).await;
+    assert_eq!(people.len(), 2, "Bob and the agent: {people:?}");
+
+    forget(&stage, 2).await;
+    let room = stage.house.store.room(stage.house.room(&private(2))).await.unwrap().unwrap();
+    assert_eq!(room.name, room.remote.as_str(), "it was named after the person");
+
+    // Where no author has the room's id, all of them take part in it.
+    let several = ["8001", "8002"].map(|person| {
+        exported(&stage, &Spot { room: "8000", world: "8000", ..dm(person) }, "We are three")
+    });
+    history(&stage, None).await.store(&several, false).await.unwrap();
+    let at = Spot { room: "8000", ..dm("8001") };
+    assert_eq!(participants(&stage, &at).await.len(), 3);
 }
