@@ -1,12 +1,13 @@
 //! Imported rows that are stored together.
 
 use galatea_core::{
-    AgentId, Derived, EntityId, MemoryId, MemoryKind, Relationship, RoomId, Store,
+    AgentId, Derived, EntityId, Memory, MemoryId, MemoryKind, Relationship, RoomId, Store,
     fact::is_merged,
     kill_point,
-    store::{DerivedChange, Ingest},
+    store::{DerivedChange, EntityChange, Ingest},
 };
-use std::collections::{HashMap, HashSet};
+use galatea_runtime::history::is_forgotten;
+use std::collections::{BTreeSet, HashMap, HashSet};
 
 use super::super::import::Count;
 use crate::failure::Result;
@@ -30,6 +31,17 @@ pub(in super::super) struct Batch {
     /// Its memories, each with the line on which it ends.
     pub(super) lines: Vec<(MemoryId, usize)>,
     participants: HashSet<(EntityId, RoomId)>,
+    /// People whose rows have neither names nor metadata.
+    nameless: HashSet<EntityId>,
+}
+
+/// What an import left out so far, for all its commits.
+#[derive(Default)]
+pub(super) struct LeftOut {
+    /// What forgotten people wrote, and the agent's answers to it.
+    of_forgotten: HashSet<MemoryId>,
+    /// People whom the file itself does not name.
+    nameless: HashSet<EntityId>,
 }
 
 impl Batch {
@@ -54,53 +66,86 @@ impl Batch {
 
     /// How many of these stored memories have another text here. They stay as they are.
     fn differing(&self, stored: &[Derived]) -> usize {
-        let derived = self.derived.new.iter().map(|row| &row.memory);
-        let ours: HashMap<MemoryId, &str> = self
-            .ingest
-            .memories
-            .iter()
-            .chain(derived)
-            .map(|memory| (memory.id, memory.content.text.as_str()))
-            .collect();
+        let ours: HashMap<MemoryId, &str> =
+            self.memories().map(|memory| (memory.id, memory.content.text.as_str())).collect();
         let differs = |row: &&Derived| {
             ours.get(&row.memory.id).is_some_and(|text| *text != row.memory.content.text)
         };
         stored.iter().filter(differs).count()
     }
 
-    /// Leaves out what was deleted here, what was made from it, and relationships of people who were
-    /// forgotten; counts the memories.
+    /// Adds a person's row. One without names says that whoever wrote the file had forgotten the person,
+    /// or never knew a name: what the file has of them is newer.
+    pub(super) fn add_person(&mut self, person: EntityChange) {
+        if person.names.is_empty() && person.metadata.is_empty() {
+            self.nameless.insert(person.id);
+        }
+        self.ingest.connections.entities.push(person);
+    }
+
+    /// Leaves out what was deleted here, what people wrote who were forgotten, what was made from either,
+    /// and relationships of these people; counts the memories.
     ///
     /// # Errors
     /// Those of the store.
     pub(super) async fn leave_out_deleted(
         &mut self,
         store: &dyn Store,
+        agent: AgentId,
+        left_out: &mut LeftOut,
         count: &mut Count,
     ) -> Result<()> {
+        left_out.nameless.extend(self.nameless.drain());
+        let forgotten = self.forgotten(store, agent).await?;
+        let is_theirs = |memory: &&Memory| {
+            let author = memory.entity_id;
+            forgotten.contains(&author) && !left_out.nameless.contains(&author)
+        };
+        let theirs: Vec<MemoryId> = self.memories().filter(is_theirs).map(|one| one.id).collect();
+        left_out.of_forgotten.extend(theirs);
+        let answers = |memory: &&Memory| {
+            let question = memory.content.in_reply_to;
+            memory.entity_id.0 == agent.0
+                && question.is_some_and(|id| left_out.of_forgotten.contains(&id))
+        };
+        let answers: Vec<MemoryId> = self.memories().filter(answers).map(|one| one.id).collect();
+        left_out.of_forgotten.extend(answers);
         let sources = self.derived.new.iter().flat_map(|row| row.sources.iter().copied());
         let ids: Vec<MemoryId> = self.lines.iter().map(|(id, _)| *id).chain(sources).collect();
-        let gone: HashSet<MemoryId> = store.deleted(&ids).await?.into_iter().collect();
+        let mut gone: HashSet<MemoryId> = store.deleted(&ids).await?.into_iter().collect();
+        gone.extend(ids.iter().filter(|id| left_out.of_forgotten.contains(id)));
         if !gone.is_empty() {
+            // What is stored was restored, and stays.
+            let known = store.derived(agent, &ids).await?;
+            let known: HashSet<MemoryId> = known.iter().map(|row| row.memory.id).collect();
+            gone.retain(|id| !known.contains(id));
             self.ingest.memories.retain(|memory| !gone.contains(&memory.id));
             self.derived.new.retain_mut(|row| outlives(row, &gone));
-            let memories = self.ingest.memories.iter().map(|memory| memory.id);
-            let left: HashSet<MemoryId> =
-                memories.chain(self.derived.new.iter().map(|row| row.memory.id)).collect();
+            let left: HashSet<MemoryId> = self.memories().map(|memory| memory.id).collect();
             let before = self.lines.len();
             self.lines.retain(|(id, _)| left.contains(id));
             count.deleted += before - self.lines.len();
         }
-        let ends = |tie: &Relationship| [tie.source_entity_id, tie.target_entity_id];
-        let people: Vec<EntityId> = self.relationships.iter().flat_map(ends).collect();
-        let people = store.entities(&people).await?;
-        let forgotten: HashSet<EntityId> = people
-            .into_iter()
-            .filter(|person| person.names.is_empty() && person.metadata.is_empty())
-            .map(|person| person.id)
-            .collect();
         self.relationships.retain(|tie| !ends(tie).iter().any(|id| forgotten.contains(id)));
         Ok(())
+    }
+
+    /// All its memories.
+    fn memories(&self) -> impl Iterator<Item = &Memory> {
+        self.ingest.memories.iter().chain(self.derived.new.iter().map(|row| &row.memory))
+    }
+
+    /// The people of these rows who were forgotten.
+    async fn forgotten(&self, store: &dyn Store, agent: AgentId) -> Result<HashSet<EntityId>> {
+        let people: BTreeSet<EntityId> = self
+            .memories()
+            .map(|memory| memory.entity_id)
+            .chain(self.relationships.iter().flat_map(ends))
+            .filter(|id| id.0 != agent.0)
+            .collect();
+        let people: Vec<EntityId> = people.into_iter().collect();
+        let people = store.entities(&people).await?;
+        Ok(people.iter().filter(|person| is_forgotten(person)).map(|person| person.id).collect())
     }
 
     /// Stores the rows, and adds to `count` how many memories are new and which the store refused.
@@ -167,6 +212,11 @@ fn outlives(row: &mut Derived, gone: &HashSet<MemoryId>) -> bool {
     !gone.contains(&row.memory.id) && (whole || backed)
 }
 
+/// The two people of a relationship.
+fn ends(tie: &Relationship) -> [EntityId; 2] {
+    [tie.source_entity_id, tie.target_entity_id]
+}
+
 fn is_same_pair(one: &Relationship, other: &Relationship) -> bool {
     (one.source_entity_id, one.target_entity_id) == (other.source_entity_id, other.target_entity_id)
 }
@@ -194,7 +244,7 @@ async fn refusal(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use galatea_core::{Content, Memory, MemoryScope, Timestamp};
+    use galatea_core::{Content, MemoryScope, Timestamp};
 
     #[test]
     fn what_was_made_from_deleted_memories_goes_with_them() {

@@ -13,7 +13,7 @@ use galatea_core::{
     store::{EntityChange, RoomChange, WorldChange},
 };
 use galatea_runtime::history::first_account;
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 use std::collections::{HashMap, HashSet};
 
 use super::{
@@ -252,12 +252,13 @@ fn source(row: &Row) -> Source {
 }
 
 fn entity(agent: AgentId, row: &Row) -> std::result::Result<EntityChange, String> {
-    Ok(EntityChange {
-        id: row.needed("id")?,
-        agent,
-        names: row.list("names"),
-        metadata: row.object("metadata"),
-    })
+    let (id, names) = (row.needed("id")?, row.list("names"));
+    let mut metadata = row.object("metadata");
+    if names.is_empty() && metadata.is_empty() {
+        // A row without both is that of a forgotten person.
+        metadata.insert("elizaos".to_owned(), json!({ "id": id }));
+    }
+    Ok(EntityChange { id, agent, names, metadata })
 }
 
 fn relationship(agent: AgentId, row: &Row) -> std::result::Result<Relationship, String> {

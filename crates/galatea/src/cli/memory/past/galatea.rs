@@ -186,7 +186,7 @@ impl Batch {
                 name: Some(room.name),
                 metadata: room.metadata,
             }),
-            Record::Entity(entity) => change.entities.push(EntityChange {
+            Record::Entity(entity) => self.add_person(EntityChange {
                 id: entity.id,
                 agent,
                 names: entity.names,

@@ -4,7 +4,7 @@ use galatea_core::{AgentId, Store};
 
 use super::{
     super::import::{Count, Import},
-    batch::{Batch, Derivation},
+    batch::{Batch, Derivation, LeftOut},
 };
 use crate::failure::Result;
 
@@ -25,12 +25,14 @@ pub(in super::super) struct Writer<'a> {
     /// What was made from memories that are not stored yet. A fact that was confirmed keeps its time,
     /// so the message that confirmed it comes later in an export.
     waiting: Vec<Derivation>,
+    left_out: LeftOut,
 }
 
 impl<'a> Writer<'a> {
     pub(super) fn new(store: &'a dyn Store, agent: AgentId, wanted: &Import) -> Self {
         let Import { dry_run, deleted: restore, .. } = *wanted;
-        Self { store, agent, dry_run, restore, batch: Batch::default(), waiting: Vec::new() }
+        let (batch, left_out) = (Batch::default(), LeftOut::default());
+        Self { store, agent, dry_run, restore, batch, waiting: Vec::new(), left_out }
     }
 
     /// Stores the rows once there are as many as one commit takes; whether it did.
@@ -77,7 +79,8 @@ impl<'a> Writer<'a> {
             return Ok(());
         }
         if !self.restore {
-            batch.leave_out_deleted(self.store, count).await?;
+            let left_out = &mut self.left_out;
+            batch.leave_out_deleted(self.store, self.agent, left_out, count).await?;
         }
         for row in batch.store(self.store, self.agent, count).await? {
             if self.waiting.len() < WAITING {

@@ -1,7 +1,6 @@
 //! Tests with dumps as `pg_dump` writes them.
 
 use super::{super::super::lines::lines_in, *};
-use serde_json::json;
 
 const AGENT: &str = "b850bc30-45f8-0041-a00a-83df46d8555d";
 const NOW: Timestamp = Timestamp(1_800_000_000_000);
@@ -44,6 +43,17 @@ fn copied_rows_become_people_messages_and_facts() {
     );
     assert_eq!(message.entity_id, person.id);
     assert_eq!(batch.derived.new[0].memory.content.text, "Ann keeps bees");
+}
+
+#[test]
+fn a_person_without_a_name_is_not_taken_for_a_forgotten_one() {
+    let row = COPY.replace("{Ann,\"ann b\"}\t{\"telegram\": {\"id\": \"7\"}}", "{}\t{}");
+    let mut batch = Batch::default();
+    for row in rows(&row) {
+        batch.add(AGENT.parse().unwrap(), NOW, &row, &People::default()).unwrap();
+    }
+    let person = &batch.ingest.connections.entities[0];
+    assert_eq!((person.names.len(), &person.metadata["elizaos"]["id"]), (0, &json!(person.id)));
 }
 
 #[test]

@@ -3,7 +3,10 @@
 use clap::{Args as _, Command, FromArgMatches as _};
 use galatea_core::{
     AgentIdentity,
-    store::{DerivedStore as _, MemoryStore as _, RoomStore as _},
+    store::{
+        DerivedStore as _, EntityStore as _, MemoryStore as _, RelationshipStore as _,
+        RoomStore as _,
+    },
 };
 use galatea_store::{Database, SqliteOptions};
 use serde_json::json;
@@ -37,19 +40,25 @@ fn fact(n: usize, sources: &[usize]) -> String {
 /// Imports these lines; the agent's memories and what was counted.
 async fn imported(lines: &[String], arguments: &[&str]) -> Result<(usize, Count)> {
     let folder = tempfile::tempdir().unwrap();
+    let store =
+        Database::sqlite(&folder.path().join("a.db"), SqliteOptions::default()).await.unwrap();
+    let count = imported_into(&store, lines, arguments).await?;
+    let all: Vec<_> = (0..3_000).map(|n| id(n).parse().unwrap()).collect();
+    let stored = store.derived(agent(), &all).await.unwrap().len();
+    Ok((stored, count))
+}
+
+/// Imports these lines into a store.
+async fn imported_into(store: &Database, lines: &[String], arguments: &[&str]) -> Result<Count> {
+    let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("export.jsonl");
     let head = json!({ "record": "export", "format": FORMAT, "agent": "Eliza", "at": "" });
     std::fs::write(&file, format!("{head}\n{}\n", lines.join("\n"))).unwrap();
-    let store =
-        Database::sqlite(&folder.path().join("a.db"), SqliteOptions::default()).await.unwrap();
     let given = ["import", "export.jsonl"].iter().chain(arguments);
     let matches = Import::augment_args(Command::new("import")).try_get_matches_from(given).unwrap();
     let wanted = Import::from_arg_matches(&matches).unwrap();
     let file = Input::open(&file).unwrap();
-    let count = import(&store, agent(), &file, &wanted, &Bar::default()).await?;
-    let all: Vec<_> = (0..3_000).map(|n| id(n).parse().unwrap()).collect();
-    let stored = store.derived(agent(), &all).await.unwrap().len();
-    Ok((stored, count))
+    import(store, agent(), &file, &wanted, &Bar::default()).await
 }
 
 #[tokio::test]
@@ -95,23 +104,16 @@ async fn a_room_that_is_here_keeps_its_address() {
 #[tokio::test]
 async fn what_was_deleted_here_does_not_come_back() {
     let folder = tempfile::tempdir().unwrap();
-    let file = folder.path().join("export.jsonl");
-    let head = json!({ "record": "export", "format": FORMAT, "agent": "Eliza", "at": "" });
     let lines = [
         memory(10, "messages", json!({})),
         memory(11, "messages", json!({})),
         fact(12, &[10]),
         fact(13, &[11]),
     ];
-    std::fs::write(&file, format!("{head}\n{}\n", lines.join("\n"))).unwrap();
-    let file = Input::open(&file).unwrap();
     let store =
         Database::sqlite(&folder.path().join("a.db"), SqliteOptions::default()).await.unwrap();
     let again = async |arguments: &[&str]| {
-        let given = ["import", "export.jsonl"].iter().chain(arguments);
-        let matches = Import::augment_args(Command::new("import")).get_matches_from(given);
-        let wanted = Import::from_arg_matches(&matches).unwrap();
-        let count = import(&store, agent(), &file, &wanted, &Bar::default()).await.unwrap();
+        let count = imported_into(&store, &lines, arguments).await.unwrap();
         (count.new, count.deleted, count.skipped.count())
     };
     assert_eq!(again(&[]).await, (4, 0, 0));
@@ -120,6 +122,57 @@ async fn what_was_deleted_here_does_not_come_back() {
     assert_eq!(again(&[]).await, (0, 3, 0), "the fact of the first message went with it");
     assert_eq!(again(&["--deleted"]).await, (3, 0, 0));
     assert_eq!(again(&[]).await, (0, 0, 0));
+}
+
+#[tokio::test]
+async fn a_person_who_was_forgotten_here_does_not_come_back() {
+    let person = |names: &[&str]| {
+        let metadata = if names.is_empty() { json!({}) } else { json!({ "telegram": {} }) };
+        json!({ "record": "entity", "id": id(1), "agentId": agent(), "names": names, "metadata": metadata }).to_string()
+    };
+    let own = |n, more: Value| {
+        let mut row = json!({ "entityId": agent() });
+        row["content"] = more;
+        memory(n, "messages", row)
+    };
+    let lines = |names| {
+        vec![
+            person(names),
+            json!({ "record": "relationship", "id": id(5), "sourceEntityId": id(1), "targetEntityId": id(4),
+                "agentId": agent(), "tags": ["friend"], "metadata": {} })
+            .to_string(),
+            memory(10, "messages", json!({})),
+            own(11, json!({ "text": "as you said", "inReplyTo": id(10) })),
+            own(12, json!({ "text": "Good night" })),
+            memory(13, "messages", json!({ "entityId": id(4) })),
+            fact(14, &[]),
+            memory(15, "facts", json!({ "entityId": id(4), "sources": [id(10)] })),
+        ]
+    };
+    let ann = lines(&["Ann"]);
+    let unnamed = lines(&[]);
+    for (lines, arguments, expected) in [
+        (&ann, &[][..], (2, 4)),
+        (&ann, &["--deleted"], (6, 0)),
+        // The file is from after the person was forgotten.
+        (&unnamed, &[], (6, 0)),
+    ] {
+        let folder = tempfile::tempdir().unwrap();
+        let store =
+            Database::sqlite(&folder.path().join("a.db"), SqliteOptions::default()).await.unwrap();
+        let forgotten = record(&person(&[])).unwrap();
+        let mut batch = Batch::default();
+        batch.connection(agent(), forgotten);
+        batch.store(&store, agent(), &mut Count::default()).await.unwrap();
+        let count = imported_into(&store, lines, arguments).await.unwrap();
+        assert_eq!((count.new, count.deleted, count.skipped.count()), (expected.0, expected.1, 0));
+        let again = imported_into(&store, lines, &[]).await.unwrap();
+        assert_eq!((again.new, again.deleted), (0, expected.1), "what is stored stays");
+        let person = store.entities(&[id(1).parse().unwrap()]).await.unwrap().remove(0);
+        assert_eq!(person.names, [""; 0]);
+        let ties = store.relationships(agent(), person.id).await.unwrap().len();
+        assert_eq!(ties, usize::from(arguments == ["--deleted"]), "of a person without a name");
+    }
 }
 
 #[tokio::test]
