@@ -38,10 +38,17 @@ pub(in super::super) struct Batch {
 /// What an import left out so far, for all its commits.
 #[derive(Default)]
 pub(super) struct LeftOut {
+    memories: HashSet<MemoryId>,
     /// What forgotten people wrote, and the agent's answers to it.
     of_forgotten: HashSet<MemoryId>,
     /// People whom the file itself does not name.
     nameless: HashSet<EntityId>,
+}
+
+impl LeftOut {
+    fn has(&self, id: &MemoryId) -> bool {
+        self.memories.contains(id) || self.of_forgotten.contains(id)
+    }
 }
 
 impl Batch {
@@ -113,17 +120,23 @@ impl Batch {
         let sources = self.derived.new.iter().flat_map(|row| row.sources.iter().copied());
         let ids: Vec<MemoryId> = self.lines.iter().map(|(id, _)| *id).chain(sources).collect();
         let mut gone: HashSet<MemoryId> = store.deleted(&ids).await?.into_iter().collect();
-        gone.extend(ids.iter().filter(|id| left_out.of_forgotten.contains(id)));
+        gone.extend(ids.iter().filter(|id| left_out.has(id)));
         if !gone.is_empty() {
             // What is stored was restored, and stays.
             let known = store.derived(agent, &ids).await?;
             let known: HashSet<MemoryId> = known.iter().map(|row| row.memory.id).collect();
             gone.retain(|id| !known.contains(id));
             self.ingest.memories.retain(|memory| !gone.contains(&memory.id));
-            self.derived.new.retain_mut(|row| outlives(row, &gone));
+            leave_out_derived(&mut self.derived.new, &known, &mut gone);
             let left: HashSet<MemoryId> = self.memories().map(|memory| memory.id).collect();
             let before = self.lines.len();
-            self.lines.retain(|(id, _)| left.contains(id));
+            self.lines.retain(|(id, _)| {
+                let stays = left.contains(id);
+                if !stays {
+                    left_out.memories.insert(*id);
+                }
+                stays
+            });
             count.deleted += before - self.lines.len();
         }
         self.relationships.retain(|tie| !ends(tie).iter().any(|id| forgotten.contains(id)));
@@ -198,6 +211,28 @@ impl Derivation {
     /// Why the store refused it.
     pub(super) async fn refusal(&self, store: &dyn Store, agent: AgentId) -> Result<String> {
         refusal(store, agent, self.row.memory.id, &self.row.sources).await
+    }
+}
+
+/// Leaves out what was made from what is `gone`, which grows with each such row, and keeps what is
+/// `known` as stored. Rows stand in any order.
+fn leave_out_derived(
+    rows: &mut Vec<Derived>,
+    known: &HashSet<MemoryId>,
+    gone: &mut HashSet<MemoryId>,
+) {
+    loop {
+        let before = rows.len();
+        rows.retain_mut(|row| {
+            let stays = known.contains(&row.memory.id) || outlives(row, gone);
+            if !stays {
+                gone.insert(row.memory.id);
+            }
+            stays
+        });
+        if rows.len() == before {
+            return;
+        }
     }
 }
 

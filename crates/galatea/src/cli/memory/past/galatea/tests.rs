@@ -176,6 +176,27 @@ async fn a_person_who_was_forgotten_here_does_not_come_back() {
 }
 
 #[tokio::test]
+async fn what_was_made_from_rows_that_are_left_out_is_left_out_too() {
+    let folder = tempfile::tempdir().unwrap();
+    let store =
+        Database::sqlite(&folder.path().join("a.db"), SqliteOptions::default()).await.unwrap();
+    let said = [memory(10, "messages", json!({})), memory(11, "messages", json!({}))];
+    imported_into(&store, &said, &[]).await.unwrap();
+    store.delete_memories(agent(), &[id(10).parse().unwrap()]).await.unwrap();
+    // Each made from the one before, in any order.
+    let [first, second, third] = [fact(20, &[10]), fact(21, &[20]), fact(22, &[21])];
+    let others: Vec<String> =
+        (1_000..1_600).map(|n| memory(n, "messages", json!({}))).chain([fact(23, &[11])]).collect();
+    let mut lines = said.to_vec();
+    lines.extend([second.clone(), first.clone(), third.clone()]);
+    let together = imported_into(&store, &lines, &[]).await.unwrap();
+    assert_eq!((together.new, together.deleted, together.skipped.count()), (0, 4, 0));
+    let apart = [&said[..], &[third, second], &others, &[first]].concat();
+    let apart = imported_into(&store, &apart, &[]).await.unwrap();
+    assert_eq!((apart.new, apart.deleted, apart.skipped.count()), (others.len(), 4, 0));
+}
+
+#[tokio::test]
 async fn a_row_that_cannot_be_stored_is_named_and_the_others_are_stored() {
     let lines = [
         memory(10, "messages", json!({})),
