@@ -2,7 +2,7 @@
 //! only with the feature `fuzz`.
 
 use galatea_core::{AgentId, AgentIdentity, Timestamp};
-use std::{io::Cursor, path::Path};
+use std::{collections::BTreeSet, io::Cursor, path::Path};
 
 use super::{
     format::recognise_in,
@@ -35,7 +35,7 @@ pub fn import_galatea(bytes: &[u8]) {
 /// Reads a chat log. Every line is counted once.
 pub fn import_log(bytes: &[u8]) {
     recognise(bytes);
-    let own = vec!["Eliza".to_owned()];
+    let own = BTreeSet::from(["Eliza".to_owned()]);
     let mut log = Log::of(lines_in(bytes), "room".to_owned(), own, Timestamp(1_800_000_000_000));
     let messages = log.by_ref().count();
     assert!(messages <= log.count.read);

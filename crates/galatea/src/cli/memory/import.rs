@@ -150,10 +150,7 @@ impl Import {
                 ("elizaos", past::elizaos::import(store, agent, &file, self, &bar).await?)
             }
             Format::Log => {
-                if !self.own.is_empty() {
-                    own::check_speakers(&speakers(lines(&file)), &self.own)?;
-                }
-                let own: Vec<String> = self.own.iter().cloned().chain([name.clone()]).collect();
+                let own = own::own_speakers(&speakers(lines(&file)), &self.own, &name)?;
                 let place = Place::of(store, agent, self.room.as_deref(), &file).await?;
                 note = place.note();
                 let total = last(lines(&file));

@@ -62,31 +62,45 @@ pub(super) fn resolve(authors: &Authors, own: &[String]) -> galatea_core::Result
             [] => return Err(unknown(asked, authors.iter().map(shown))),
             several => {
                 let ids = several.iter().map(|id| id.to_string());
-                return Err(Error::invalid(format!(
-                    "several authors of this file are called {}",
-                    clipped(&one_line(asked), LONGEST)
-                ))
-                .with_code("GAL-MEMORY-OWN")
-                .with("they are", listed(ids))
-                .with_fix("give the id of the agent's own account to --own"));
+                return Err(ambiguous("authors", asked, ids)
+                    .with_fix("give the id of the agent's own account to --own"));
             }
         }
     }
     Ok(found)
 }
 
-/// Checks that each of these texts of `--own` is the name of a speaker of a chat log.
+/// The speakers of a chat log who are the agent: those that these texts of `--own` name, and the one
+/// with the agent's own name. The exact name of a speaker means this one alone.
 ///
 /// # Errors
-/// `Invalid` for one that is not.
-pub(super) fn check_speakers(
+/// `Invalid` for a text of `--own` that fits no speaker, or several: each of them is a person of their
+/// own. So is the agent's name, if several have it and there is no `--own` to say which.
+pub(super) fn own_speakers(
     speakers: &BTreeSet<String>,
     own: &[String],
-) -> galatea_core::Result<()> {
-    match own.iter().find(|asked| !speakers.iter().any(|name| fits(name, asked))) {
-        Some(asked) => Err(unknown(asked, speakers.iter().cloned())),
-        None => Ok(()),
+    agent: &str,
+) -> galatea_core::Result<BTreeSet<String>> {
+    let mut found = BTreeSet::new();
+    let asked = own.iter().map(|name| (name.as_str(), true));
+    for (asked, is_given) in asked.chain([(agent, false)]) {
+        let fitting: Vec<&String> = match speakers.get(asked) {
+            Some(exact) => vec![exact],
+            None => speakers.iter().filter(|name| fits(name, asked)).collect(),
+        };
+        match fitting.as_slice() {
+            [one] => drop(found.insert((*one).clone())),
+            [] if is_given => return Err(unknown(asked, speakers.iter().cloned())),
+            [] => {}
+            several if is_given || own.is_empty() => {
+                let names = several.iter().map(|name| (*name).clone());
+                return Err(ambiguous("speakers", asked, names)
+                    .with_fix("give --own the agent's name as the file writes it, once for each of these that is the agent"));
+            }
+            _ => {}
+        }
     }
+    Ok(found)
 }
 
 /// Refuses `--own` for a file whose rows name the agent by its id.
@@ -106,6 +120,15 @@ pub(super) fn refuse(own: &[String]) -> galatea_core::Result<()> {
 pub(super) fn fits(name: &str, asked: &str) -> bool {
     let plain = |text: &str| text.trim().trim_start_matches('@').to_lowercase();
     plain(name) == plain(asked)
+}
+
+fn ambiguous(who: &str, asked: &str, several: impl Iterator<Item = String>) -> Error {
+    Error::invalid(format!(
+        "several {who} of this file are called {}",
+        clipped(&one_line(asked), LONGEST)
+    ))
+    .with_code("GAL-MEMORY-OWN")
+    .with("they are", listed(several))
 }
 
 fn unknown(asked: &str, authors: impl Iterator<Item = String>) -> Error {
@@ -210,9 +233,30 @@ mod tests {
             assert_eq!(error.code(), Some("GAL-MEMORY-OWN"));
             assert!(error.report().to_string().contains(part), "{}", error.report());
         }
-        let speakers = BTreeSet::from(["Ann".to_owned()]);
-        assert!(check_speakers(&speakers, &["ann".to_owned()]).is_ok());
-        assert!(check_speakers(&speakers, &["Bot".to_owned()]).is_err());
         assert!(refuse(&[]).is_ok() && refuse(&["Bot".to_owned()]).is_err());
+    }
+
+    #[test]
+    fn a_speaker_is_named_exactly_or_by_a_name_of_no_other() {
+        let names = |all: &[&str]| -> BTreeSet<String> {
+            all.iter().map(|name| (*name).to_owned()).collect()
+        };
+        let speakers = names(&["Ann", "Bob", "bob", "@Bob"]);
+        let found = |own: &[&str]| {
+            let own: Vec<String> = own.iter().map(|name| (*name).to_owned()).collect();
+            own_speakers(&speakers, &own, "ann")
+        };
+        assert_eq!(found(&[]).unwrap(), names(&["Ann"]), "the agent's own name");
+        assert_eq!(found(&["Bob"]).unwrap(), names(&["Ann", "Bob"]), "the others are other people");
+        assert_eq!(found(&["Bob", "@Bob"]).unwrap(), names(&["@Bob", "Ann", "Bob"]));
+        for (asked, part) in [("BOB", "@Bob; Bob; bob"), ("Bot", "@Bob; Ann; Bob; bob")] {
+            let error = found(&[asked]).unwrap_err();
+            assert_eq!(error.code(), Some("GAL-MEMORY-OWN"));
+            assert!(error.report().to_string().contains(part), "{}", error.report());
+        }
+        let of_agent = |own: &[String]| own_speakers(&speakers, own, "BOB");
+        assert!(of_agent(&[]).is_err(), "which of them is the agent is unknown");
+        assert_eq!(of_agent(&["bob".to_owned()]).unwrap(), names(&["bob"]));
+        assert_eq!(own_speakers(&speakers, &[], "Eliza").unwrap(), names(&[]));
     }
 }

@@ -12,7 +12,6 @@ use super::super::{
     format::misread,
     import::Count,
     lines::Line as Numbered,
-    own::fits,
     seen::{Found, Seen, hash},
 };
 use super::moment::check;
@@ -38,8 +37,8 @@ type Repeats = HashMap<u64, usize>;
 pub(in super::super) struct Log<I> {
     lines: I,
     room: String,
-    /// Names of the agent itself.
-    own: Vec<String>,
+    /// The speakers who are the agent itself.
+    own: BTreeSet<String>,
     now: Timestamp,
     repeats: Repeats,
     /// Ids are kept as hashes: a log may have millions.
@@ -49,8 +48,14 @@ pub(in super::super) struct Log<I> {
 }
 
 impl<I: Iterator<Item = Numbered>> Log<I> {
-    /// The messages in these lines, of a room with this name. `own` are names of the agent itself.
-    pub(in super::super) fn of(lines: I, room: String, own: Vec<String>, now: Timestamp) -> Self {
+    /// The messages in these lines, of a room with this name. `own` are the speakers who are the agent
+    /// itself.
+    pub(in super::super) fn of(
+        lines: I,
+        room: String,
+        own: BTreeSet<String>,
+        now: Timestamp,
+    ) -> Self {
         let (repeats, seen) = (Repeats::new(), Seen::new());
         Self { lines, room, own, now, repeats, seen, count: Count::default() }
     }
@@ -143,11 +148,11 @@ fn message(
     line: Line,
     at: Timestamp,
     room: &str,
-    own: &[String],
+    own: &BTreeSet<String>,
     key: &str,
     older: Option<&str>,
 ) -> Incoming {
-    let from_self = own.iter().any(|name| fits(&line.speaker, name));
+    let from_self = own.contains(&line.speaker);
     let place = RemoteId::new(format!("import/{room}"));
     let name = Some(room.to_owned());
     Incoming {
@@ -181,7 +186,7 @@ mod tests {
     const AT: i64 = 1_700_000_000_000;
 
     fn read_text(text: &str) -> (Vec<Incoming>, Count) {
-        let own = vec!["Eliza".to_owned()];
+        let own = BTreeSet::from(["eliza".to_owned()]);
         let mut log = Log::of(lines_in(text.as_bytes()), "talk".to_owned(), own, NOW);
         (log.by_ref().collect(), log.count)
     }
