@@ -49,6 +49,8 @@ struct Read {
     change: ConnectionChange,
     /// `None` if it is stored under an earlier id.
     memory: Option<Memory>,
+    /// Its id in earlier versions, if that was another one.
+    older: Option<MemoryId>,
     /// Whether its Room is a direct one.
     is_direct: bool,
 }
@@ -107,7 +109,7 @@ impl<'a> History<'a> {
             known.iter().map(|row| (row.memory.id, row.memory.content.text.as_str())).collect();
         let mut deleted = 0;
         if !restore {
-            let mut gone: HashSet<MemoryId> = self.store.deleted(&ids).await?.into_iter().collect();
+            let mut gone = self.deleted(&read, &ids).await?;
             let agent = self.directory.identity.entity();
             forgotten::find(self.store, agent, &read, &mut self.of_forgotten).await?;
             gone.extend(&self.of_forgotten);
@@ -138,6 +140,15 @@ impl<'a> History<'a> {
         Ok(stored)
     }
 
+    /// Which of these messages were deleted here, maybe under the id of an earlier version.
+    async fn deleted(&self, read: &[Read], ids: &[MemoryId]) -> Result<HashSet<MemoryId>> {
+        let older: HashMap<MemoryId, MemoryId> =
+            read.iter().filter_map(|one| Some((one.older?, one.memory.as_ref()?.id))).collect();
+        let asked: Vec<MemoryId> = ids.iter().chain(older.keys()).copied().collect();
+        let gone = self.store.deleted(&asked).await?;
+        Ok(gone.into_iter().map(|id| older.get(&id).copied().unwrap_or(id)).collect())
+    }
+
     /// What a message becomes. `older` is what is stored under ids of earlier versions.
     fn convert(&self, incoming: &Incoming, older: &HashMap<MemoryId, Memory>) -> Read {
         let (mut change, mut memory) = past::convert(&self.directory, &self.info, incoming);
@@ -147,16 +158,14 @@ impl<'a> History<'a> {
             kind = room.kind;
         }
         // The same message under the id of an earlier version.
+        let older_id = self.older_id(incoming);
         let is_same = |memory: &Memory| {
-            self.older_id(incoming).and_then(|id| older.get(&id)).is_some_and(|known| {
+            older_id.and_then(|id| older.get(&id)).is_some_and(|known| {
                 known.entity_id == memory.entity_id && known.content.text == memory.content.text
             })
         };
-        Read {
-            change,
-            memory: memory.filter(|memory| !is_same(memory)),
-            is_direct: kind.is_direct(),
-        }
+        let memory = memory.filter(|memory| !is_same(memory));
+        Read { change, memory, older: older_id, is_direct: kind.is_direct() }
     }
 
     /// Takes those out of the participants who are not in a direct Room: whoever speaks in a chat log,
