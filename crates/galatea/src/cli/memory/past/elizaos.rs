@@ -2,6 +2,7 @@
 //! under their ids, so that they belong to the same rooms and people as before.
 
 mod dump;
+mod notes;
 mod people;
 mod values;
 
@@ -14,7 +15,7 @@ use galatea_core::{
 };
 use galatea_runtime::history::first_account;
 use serde_json::{Map, Value, json};
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 
 use super::{
     super::{
@@ -29,6 +30,7 @@ use super::{
 };
 use crate::failure::Result;
 use dump::{Dump, Row};
+use notes::Notes;
 use people::People;
 
 /// Whether a file that begins like this is a dump.
@@ -86,8 +88,10 @@ pub(in super::super) async fn import(
         }
     }
     writer.end(&mut count).await?;
-    count.documents = notes.documents.len();
-    count.unattributed = notes.unattributed;
+    if !wanted.dry_run {
+        notes.keep_stored(store, agent).await?;
+    }
+    notes.count(&mut count);
     others.check(path, agent, &count)?;
     Ok(count)
 }
@@ -132,26 +136,12 @@ enum Added {
     /// A memory that an earlier row of the file has.
     Known,
     /// A fact about no person.
-    Unattributed,
-    /// A document, or a piece of this one.
-    Document(String),
-}
-
-/// What the operator learns about the memories of a dump.
-#[derive(Debug, Default)]
-struct Notes {
-    documents: HashSet<String>,
-    unattributed: usize,
-}
-
-impl Notes {
-    fn add(&mut self, added: &Added) {
-        match added {
-            Added::Unattributed => self.unattributed += 1,
-            Added::Document(id) => drop(self.documents.insert(id.clone())),
-            Added::Place | Added::Memory | Added::Known => {}
-        }
-    }
+    Unattributed(MemoryId),
+    /// A document, or a piece of one; `of` is the document's id.
+    Document {
+        id: MemoryId,
+        of: String,
+    },
 }
 
 /// Whether a row is to be imported. An exact copy of an earlier memory is not.
@@ -324,11 +314,12 @@ fn is_of_agent(memory: &Memory) -> bool {
 
 fn kind_of(memory: &Memory) -> Added {
     match memory.kind {
-        MemoryKind::Facts if is_of_agent(memory) => Added::Unattributed,
-        MemoryKind::Documents => Added::Document(memory.id.to_string()),
+        MemoryKind::Facts if is_of_agent(memory) => Added::Unattributed(memory.id),
+        MemoryKind::Documents => Added::Document { id: memory.id, of: memory.id.to_string() },
         MemoryKind::Fragments => {
             let of = memory.metadata.get("documentId").and_then(Value::as_str);
-            Added::Document(of.map_or_else(|| memory.id.to_string(), str::to_owned))
+            let of = of.map_or_else(|| memory.id.to_string(), str::to_owned);
+            Added::Document { id: memory.id, of }
         }
         _ => Added::Memory,
     }

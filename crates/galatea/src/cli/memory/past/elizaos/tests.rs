@@ -1,5 +1,9 @@
 //! Tests with dumps as `pg_dump` writes them.
 
+use clap::{Args as _, Command, FromArgMatches as _};
+use galatea_core::store::MemoryStore as _;
+use galatea_store::{Database, SqliteOptions};
+
 use super::{super::super::lines::lines_in, *};
 
 const AGENT: &str = "b850bc30-45f8-0041-a00a-83df46d8555d";
@@ -181,5 +185,39 @@ fn people_have_their_names_and_the_facts_that_name_them() {
     assert_eq!(about, [true, true, false, false], "{facts:?}");
     assert_eq!(facts[1].metadata["subjectName"], "Ann");
     assert!(is_of_agent(facts[2]) && !facts[2].metadata.contains_key("subjectName"));
-    assert_eq!((notes.unattributed, notes.documents.len()), (1, 1));
+    let mut count = Count::default();
+    notes.count(&mut count);
+    assert_eq!((count.unattributed, count.documents), (1, 1));
+}
+
+#[tokio::test]
+async fn the_notes_count_what_is_stored() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("dump.sql");
+    let own = |n: usize| {
+        format!(
+            "44444444-4444-4444-8444-{n:012}\tfacts\t2025-11-02 10:00:01\t{{\"text\": \"it rains\"}}\t{AGENT}\t{AGENT}\t33333333-3333-4333-8333-333333333333\t\\N\tt\t{{}}\n"
+        )
+    };
+    let document = own(3).replace("facts", "documents");
+    let rows = format!("{}{}{document}\\.\n", own(1), own(2));
+    let at = COPY.rfind("\\.\n").unwrap();
+    std::fs::write(&path, format!("{}{rows}", &COPY[..at])).unwrap();
+    let store =
+        Database::sqlite(&folder.path().join("a.db"), SqliteOptions::default()).await.unwrap();
+    let agent: AgentId = AGENT.parse().unwrap();
+    let again = async |arguments: &[&str]| {
+        let given = ["import", "dump.sql"].iter().chain(arguments);
+        let matches = Import::augment_args(Command::new("import")).get_matches_from(given);
+        let wanted = Import::from_arg_matches(&matches).unwrap();
+        let file = Input::open(&path).unwrap();
+        let count = import(&store, agent, &file, &wanted, &Bar::default()).await.unwrap();
+        (count.unattributed, count.documents, count.deleted)
+    };
+    assert_eq!(again(&["--dry-run"]).await, (2, 1, 0), "what it would store");
+    assert_eq!(again(&[]).await, (2, 1, 0));
+    let gone = "44444444-4444-4444-8444-000000000001".parse().unwrap();
+    store.delete_memories(agent, &[gone]).await.unwrap();
+    assert_eq!(again(&[]).await, (1, 1, 1));
+    assert_eq!(again(&["--deleted"]).await, (2, 1, 0));
 }
