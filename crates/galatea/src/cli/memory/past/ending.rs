@@ -37,7 +37,7 @@ impl Ending {
         Ok(())
     }
 
-    /// Call at the end of the file.
+    /// Call at the end of the file, and before the header of another export.
     ///
     /// # Errors
     /// If it ends too early.

@@ -64,7 +64,13 @@ pub(in super::super) async fn import(
             continue;
         }
         match record {
-            Record::Export { format, has_end, .. } if format == FORMAT => ending.begin(has_end),
+            Record::Export { format, has_end, .. } if format == FORMAT => {
+                // Several exports may stand in one file.
+                if let Err(cause) = ending.check() {
+                    count.skipped.line(number, &cause);
+                }
+                ending.begin(has_end);
+            }
             Record::Export { format, .. } => {
                 let format = clipped(&one_line(&format), LONGEST);
                 let cause = format!("it has the format {format}, and this version reads {FORMAT}");

@@ -255,6 +255,8 @@ async fn an_export_without_its_end_was_cut_off() {
         ),
         (vec![older, row(10)], 1, "[]"),
         (vec![head(), row(10), end(2), head(), row(11), end(2)], 2, "[]"),
+        // Of two files in one, the first was cut off at the end of a line.
+        (vec![head(), row(10), head(), row(11), end(2)], 2, "line 4: the export ends here"),
     ] {
         let (found, names) = named(&lines).await;
         assert_eq!(found, stored, "what is whole is stored");
