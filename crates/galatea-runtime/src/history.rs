@@ -49,7 +49,7 @@ struct Read {
     change: ConnectionChange,
     /// `None` if it is stored under an earlier id.
     memory: Option<Memory>,
-    /// Its id in earlier versions, if that was another one.
+    /// Its id in earlier versions, if that was another one and of this Room alone.
     older: Option<MemoryId>,
     /// Whether its Room is a direct one.
     is_direct: bool,
@@ -157,15 +157,24 @@ impl<'a> History<'a> {
             move_into(room, &mut change, memory.as_mut());
             kind = room.kind;
         }
-        // The same message under the id of an earlier version.
+        // The same message under the id of an earlier version or of elizaOS. On Telegram the latter is
+        // a number that messages of other Rooms have, too; within a Room it is that message's.
+        let room = incoming.connection.room.remote.as_str();
+        let is_rooms = legacy_id(incoming).is_some_and(|id| id.as_str().starts_with(room));
         let older_id = self.older_id(incoming);
         let is_same = |memory: &Memory| {
             older_id.and_then(|id| older.get(&id)).is_some_and(|known| {
-                known.entity_id == memory.entity_id && known.content.text == memory.content.text
+                let fits = if is_rooms {
+                    known.content.text == memory.content.text
+                } else {
+                    known.room_id == memory.room_id
+                };
+                fits && known.entity_id == memory.entity_id
             })
         };
         let memory = memory.filter(|memory| !is_same(memory));
-        Read { change, memory, older: older_id, is_direct: kind.is_direct() }
+        let older = older_id.filter(|_| is_rooms);
+        Read { change, memory, older, is_direct: kind.is_direct() }
     }
 
     /// Takes those out of the participants who are not in a direct Room: whoever speaks in a chat log,
@@ -208,10 +217,14 @@ impl<'a> History<'a> {
     }
 
     fn older_id(&self, incoming: &Incoming) -> Option<MemoryId> {
-        let IncomingEvent::Message(message) = &incoming.event else { return None };
-        let id = message.legacy_id.as_ref()?;
+        let id = legacy_id(incoming)?;
         Some(self.directory.accounts.memory(&self.info, id.as_str()))
     }
+}
+
+fn legacy_id(incoming: &Incoming) -> Option<&RemoteId> {
+    let IncomingEvent::Message(message) = &incoming.event else { return None };
+    message.legacy_id.as_ref()
 }
 
 /// Moves a message and its speaker into a Room that is stored already.

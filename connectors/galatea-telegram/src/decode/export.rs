@@ -180,7 +180,8 @@ fn read_message(chat: &Known<'_>, topics: &Topics, value: &Value) -> Result<Entr
         },
         event: IncomingEvent::Message(IncomingMessage {
             id: id(number),
-            legacy_id: None,
+            // elizaOS's id, as of a message that is received.
+            legacy_id: (remote < CHANNEL).then(|| RemoteId::new(number)),
             content,
             addressed: Addressed::default(),
             reply_to,

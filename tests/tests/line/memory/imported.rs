@@ -161,3 +161,33 @@ async fn a_message_removed_under_the_id_of_an_earlier_version_stays_removed() {
     assert_eq!((again.new, again.deleted), (0, 1));
     assert_eq!(history.store(&[message], true).await.unwrap().new, 1);
 }
+
+/// A dump of elizaOS has a message of a supergroup under its number alone.
+#[tokio::test]
+async fn a_message_that_a_dump_has_is_stored_once() {
+    let stage = Stage::build(None).await;
+    let mut known = stage.house.message(&club(0), "Good morning");
+    if let IncomingEvent::Message(message) = &mut known.event {
+        message.id = RemoteId::new("7");
+    }
+    let seventh = |at: &Spot, text: &str| {
+        let mut message = exported(&stage, at, text);
+        if let IncomingEvent::Message(message) = &mut message.event {
+            message.legacy_id = Some(RemoteId::new("7"));
+        }
+        message
+    };
+    let mut history = history(&stage, None).await;
+    history.store(&[known], false).await.unwrap();
+    let same = [seventh(&club(0), "*Good* morning")];
+    assert_eq!(history.store(&same, false).await.unwrap(), Stored::default());
+    // The same number in another Room or of another author is another message.
+    let elsewhere = Spot { room: "-600", world: "-600", ..club(0) };
+    let others = [seventh(&elsewhere, "Good morning"), seventh(&club(1), "Good morning")];
+    assert_eq!(history.store(&others, false).await.unwrap().new, 2);
+    let seven = stage.house.identity.swizzle("7");
+    stage.house.store.delete_memories(stage.house.agent, &[MemoryId(seven)]).await.unwrap();
+    let later = Spot { room: "-700", world: "-700", ..club(0) };
+    let stored = history.store(&[seventh(&later, "Good night")], false).await.unwrap();
+    assert_eq!((stored.new, stored.deleted), (1, 0));
+}

@@ -30,6 +30,7 @@ fn a_supergroup_has_the_ids_that_a_bot_sees() {
     assert_eq!(connection.entity.as_ref().unwrap().remote.as_str(), "7");
     assert_eq!(found[0].at, Timestamp(1_767_323_045_000));
     let IncomingEvent::Message(message) = &found[0].event else { panic!() };
+    assert_eq!(message.legacy_id.as_ref().unwrap().as_str(), "4", "elizaOS's");
     assert_eq!(message.content.text, "see example.org!");
     assert_eq!(message.reply_to.as_ref().unwrap().as_str(), "-1000000001234:3");
 }
