@@ -2,6 +2,7 @@
 //! received, under the same ids, but get no turn: their writers no longer wait for an answer.
 
 mod forgotten;
+mod read;
 
 use galatea_core::{
     Account, AgentId, AgentIdentity, Clock, ConnectorInfo, EntityId, Incoming, IncomingEvent,
@@ -15,6 +16,7 @@ use crate::{
     intake::past,
 };
 pub use forgotten::is_forgotten;
+use read::Read;
 
 /// Messages of one commit: it takes some milliseconds, and live messages get in between.
 pub const STEP: usize = 500;
@@ -42,17 +44,6 @@ pub struct History<'a> {
     room: Option<Room>,
     /// Messages of people who were forgotten, and answers to them. An answer may come much later.
     of_forgotten: HashSet<MemoryId>,
-}
-
-/// A message as it would be stored.
-struct Read {
-    change: ConnectionChange,
-    /// `None` if it is stored under an earlier id.
-    memory: Option<Memory>,
-    /// Its id in earlier versions, if that was another one and of this Room alone.
-    older: Option<MemoryId>,
-    /// Whether its Room is a direct one.
-    is_direct: bool,
 }
 
 /// What became of messages.

@@ -4,7 +4,7 @@
 use galatea_core::{Entity, EntityId, Memory, MemoryId, Result, RoomId, Store};
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 
-use super::Read;
+use super::read::Read;
 
 /// Whether a person was forgotten and has not been seen since. Forgetting leaves neither names nor
 /// metadata; what a platform reports of a person without a name has their id in the metadata.
