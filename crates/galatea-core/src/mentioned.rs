@@ -158,7 +158,7 @@ mod tests {
         let elder = hearsay(&identity, world, "Cleo the elder", ben);
         let known = Mentioned::new(&[called(cleo, "Cleo", "")]);
         assert_eq!(known.subject(&elder), elder.entity_id, "a name of the past");
-        // Its lower case has a mark that is no letter.
+        // The lower case of `İ` is `i` with a combining mark, which is not alphanumeric.
         let turkish = hearsay(&identity, world, "İbrahim", ben);
         let known = Mentioned::new(&[called(cleo, "İbrahim", "")]);
         assert!(is_by_name(&identity, world, &turkish));

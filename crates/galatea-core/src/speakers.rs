@@ -59,8 +59,8 @@ impl Speakers {
     }
 
     /// What these people are called in the prompt of a turn. The speakers of the conversation and the
-    /// people of the Room have the same name in each part of a prompt, whoever else it names. The agent
-    /// has its own name.
+    /// people of the Room have the same name in each part of a prompt; the others that it names do not
+    /// change that. The agent has its own name.
     pub fn beside<'a>(
         turn: &Turn<'_>,
         others: impl IntoIterator<Item = (EntityId, Option<&'a str>)>,

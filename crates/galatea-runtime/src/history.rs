@@ -168,9 +168,9 @@ impl<'a> History<'a> {
         Read { change, memory, older, is_direct: kind.is_direct() }
     }
 
-    /// Takes those out of the participants who are not in a direct Room: whoever speaks in a chat log,
-    /// and where the Room has its person's id, everyone else. With them the Room would be a group, and
-    /// `/privacy forget me` would leave what the agent said there, and the Room's name.
+    /// Removes participants that a direct Room does not have: the speakers of a chat log, and all but the
+    /// Room's person if the Room has that person's id. With them the Room would count as a group, and
+    /// `/privacy forget me` would keep the agent's messages there, and the Room's name.
     async fn keep_direct_rooms(&self, messages: &[Incoming], read: &mut [Read]) -> Result<()> {
         let agent = self.directory.identity.entity();
         let source = &self.info.source;

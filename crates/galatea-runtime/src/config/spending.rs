@@ -281,7 +281,7 @@ fn cap(text: &str, setting: &str, unset: &Cap) -> std::result::Result<Cap, Strin
     if items(text).all(|item| item == "none") {
         return Ok(lifted);
     }
-    // `5 USD, none` says of tokens that there is no cap.
+    // `5 USD, none` means 5 USD and no cap on tokens.
     let mut cap = match items(text).any(|item| item == "none") {
         true => lifted,
         false => Cap { micros: unset.micros, tokens: unset.tokens, ..lifted },

@@ -1,6 +1,7 @@
 //! `galatea memory`: looks through what an agent remembers, removes, exports and imports it. Works
 //! beside a running process.
 
+mod bar;
 mod export;
 mod format;
 #[cfg(feature = "fuzz")]

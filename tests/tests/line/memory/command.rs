@@ -137,7 +137,7 @@ async fn a_merged_fact_is_shown_and_deleted_as_a_whole() {
     assert!(facts(&stage).await.is_empty(), "no part holds again");
 }
 
-/// Anna tells of Bob before he writes for the first time: it is about him.
+/// Anna states a fact about Bob before he has written. After his first message the fact is about him.
 #[tokio::test]
 async fn people_see_and_delete_what_was_said_of_them_before_they_wrote() {
     let stage = Stage::build(None).await;

@@ -11,6 +11,7 @@ use serde_json::json;
 use std::{collections::BTreeMap, path::PathBuf, process::ExitCode};
 
 use super::{
+    bar::Bar,
     format::{Format, recognise},
     input::Input,
     lines::{last, lines},
@@ -90,13 +91,13 @@ impl Count {
         self.skipped.line(line, cause);
     }
 
-    /// Adds what became of the messages.
+    /// The counts with those of the stored messages.
     fn with(self, stored: Stored) -> Self {
         let Stored { new, differing, deleted } = stored;
         Self { new, differing, deleted, ..self }
     }
 
-    /// What was done, in a line. `links` tells whether links of accounts were wanted.
+    /// The summary in one line. `links`: whether links of accounts were imported, too.
     fn summary(&self, links: bool) -> String {
         let known = self.read.saturating_sub(self.new + self.deleted);
         let deleted = match self.deleted {
@@ -315,35 +316,6 @@ fn unique(archive: Archive, now: Timestamp) -> (Vec<Incoming>, Count) {
         true
     });
     (messages, count)
-}
-
-/// A bar on a terminal; nothing elsewhere.
-#[derive(Default)]
-pub(super) struct Bar(Option<cliclack::ProgressBar>);
-
-impl Bar {
-    fn new(context: &Context, json: bool) -> Self {
-        use std::io::IsTerminal as _;
-        let shown = !json && std::io::stderr().is_terminal() && context.may_ask();
-        Self(shown.then(|| {
-            let bar = cliclack::progress_bar(100);
-            bar.start("importing");
-            bar
-        }))
-    }
-
-    /// Shows how far it has come.
-    pub(super) fn show(&self, done: usize, of: usize) {
-        if let Some(bar) = &self.0 {
-            bar.set_position((done * 100 / of.max(1)) as u64);
-        }
-    }
-
-    fn end(&self) {
-        if let Some(bar) = &self.0 {
-            bar.stop("read");
-        }
-    }
 }
 
 #[cfg(test)]

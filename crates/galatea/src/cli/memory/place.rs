@@ -50,7 +50,7 @@ impl Place {
         }
     }
 
-    /// What to say of a Room in which nobody can write; none for another.
+    /// The note for a Room of chat logs, in which no conversation takes place; `None` for other Rooms.
     pub(super) fn note(&self) -> Option<String> {
         self.room.is_none().then(|| {
             format!(

@@ -81,8 +81,8 @@ impl Batch {
         stored.iter().filter(differs).count()
     }
 
-    /// Adds a person's row. One without names says that whoever wrote the file had forgotten the person,
-    /// or never knew a name: what the file has of them is newer.
+    /// Adds a person's row. If it has no names, the exporting installation had forgotten the person or
+    /// never knew a name. The messages in the file are then newer than that, and are imported.
     pub(super) fn add_person(&mut self, person: EntityChange) {
         if person.names.is_empty() && person.metadata.is_empty() {
             self.nameless.insert(person.id);

@@ -19,7 +19,8 @@ use std::collections::HashMap;
 
 use super::{
     super::{
-        import::{Bar, Count, Import},
+        bar::Bar,
+        import::{Count, Import},
         input::Input,
         seen::{Found, Seen},
     },

@@ -1,5 +1,5 @@
-//! Whether an export of Galatea is whole. Its header says that its last line tells how many lines stand
-//! before it.
+//! Detects an export of Galatea that was cut off. Its last line holds the number of lines before it; its
+//! header says whether there is such a line, since older exports have none.
 
 /// What of an export was read, for its last line.
 #[derive(Debug, Default)]

@@ -9,8 +9,9 @@ use serde_json::{Map, Value};
 
 use super::{
     super::{
+        bar::Bar,
         format::{misread, unreadable},
-        import::{Bar, Count, Import},
+        import::{Count, Import},
         input::Input,
         lines::{last, lines},
         record::{FORMAT, Record},
