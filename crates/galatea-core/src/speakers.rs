@@ -283,7 +283,7 @@ mod tests {
             let others = others.iter().map(|(n, name)| (who(*n), Some(*name)));
             Speakers::named("Eliza", &room, speaking.into_iter(), others)
         };
-        assert_eq!(named(&[]).name(who(1)), "Sam #0001", "whoever speaks");
+        assert_eq!(named(&[]).name(who(1)), "Sam #0001", "though the other Sam is silent");
         let beside = named(&[(2, "Samuel"), (5, "Ann"), (6, "Ben"), (7, "ben"), (8, "Eve")]);
         assert_eq!(beside.name(who(2)), "sam #0002", "as the room calls him now");
         assert_eq!((beside.name(who(3)), beside.name(who(5))), ("Ann".into(), "Ann #0005".into()));

@@ -9,7 +9,6 @@ use crate::{
     turn::Turn,
     world::{Role, World},
 };
-use std::collections::BTreeSet;
 
 /// Whether all people whom a turn answers are owners of the agent.
 ///
@@ -57,7 +56,9 @@ pub fn standing(turn: &Turn<'_>, world: Option<&World>) -> Result<Standing> {
 pub fn highest_present(turn: &Turn<'_>) -> Result<Standing> {
     let own = turn.agent.identity.entity();
     let others = turn.recent.iter().map(|m| m.entity_id).filter(|entity| *entity != own);
-    let present: BTreeSet<EntityId> = speakers(turn).chain(others).collect();
+    let mut present: Vec<EntityId> = speakers(turn).chain(others).collect();
+    present.sort_unstable();
+    present.dedup();
     let owners = owners_here(turn)?;
     if present.iter().any(|entity| owners.contains(entity)) {
         return Ok(Standing::AgentOwner);
@@ -134,5 +135,11 @@ pub fn holds_others(turn: &Turn<'_>, memory: &Memory) -> bool {
 
 /// Whether a connector keeps with this key a message that another one replies to, quotes or forwards.
 fn carries(key: &str) -> bool {
-    ["quote", "forward", "replyTo"].iter().any(|start| key.starts_with(start))
+    // A turn asks it of some 200 keys: the first letter decides most.
+    match key.as_bytes().first() {
+        Some(b'q') => key.starts_with("quote"),
+        Some(b'f') => key.starts_with("forward"),
+        Some(b'r') => key.starts_with("replyTo"),
+        _ => false,
+    }
 }

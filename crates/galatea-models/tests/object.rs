@@ -58,7 +58,7 @@ async fn a_third_unfit_answer_is_an_error_that_says_what_is_wrong() {
     assert!(error.report().to_string().contains("cut off"), "{}", error.report());
 }
 
-/// A model that is told the schema beside the prompt, with the answers of a script.
+/// A model that gets the schema beside the prompt, with the answers of a script.
 struct Constrained(ScriptedModel);
 
 #[async_trait]

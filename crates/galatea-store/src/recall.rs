@@ -264,6 +264,12 @@ impl Search<'_, '_> {
         Ok(Selected { fused, beside, coverage })
     }
 
+    /// The least coverage of a candidate. In a search by words alone one that cannot be a hit is none, which
+    /// saves a look at its row; similarities depend on all candidates.
+    fn least_coverage(&self) -> f64 {
+        if self.query.meanings.is_empty() { self.query.coverage.into() } else { 0.0 }
+    }
+
     /// The messages before and after those of these that are messages.
     async fn beside(&self, mut seqs: Vec<i64>) -> Result<Links> {
         let mut known = Links::default();
@@ -328,8 +334,12 @@ impl Search<'_, '_> {
         let query = self.query;
         let beside = self.beside(best.to_vec()).await?;
         let mut all: Seqs = candidates.iter().map(|c| c.key).collect();
-        let mut new: Vec<i64> =
-            beside.values().flatten().flatten().copied().filter(|seq| all.insert(*seq)).collect();
+        let mut new: Vec<i64> = Vec::new();
+        // One that is found as a neighbour only has no words of the question.
+        if self.least_coverage() <= 0.0 {
+            let neighbours = beside.values().flatten().flatten().copied();
+            new.extend(neighbours.filter(|seq| all.insert(*seq)));
+        }
         let known = self.visible_of(&new).await?;
         new.retain(|seq| known.contains_key(seq));
         let mut meanings = BySeq::default();

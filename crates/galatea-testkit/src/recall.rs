@@ -7,7 +7,7 @@ use galatea_core::{
     Content, Derived, Embedding, Entity, EntityId, Memory, MemoryId, MemoryKind, MemoryScope,
     Result, Store, Timestamp,
     fusion::{self, Fusion, Named},
-    store::{DerivedChange, RecallQuery, Recalled},
+    store::{DerivedChange, RecallQuery},
 };
 use serde::{Deserialize, de::DeserializeOwned};
 use std::{
@@ -81,15 +81,6 @@ pub struct Search {
     pub without_names: bool,
     /// How both are weighed.
     pub fusion: Fusion,
-}
-
-/// One hit of a search.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Hit {
-    /// Whether it is evidence.
-    pub is_evidence: bool,
-    /// The share of the question's words that it has.
-    pub coverage: f32,
 }
 
 /// What a search found.
@@ -275,16 +266,22 @@ impl Filled {
         Ok(found.iter().position(|hit| is_evidence(&hit.memory.id)).map(|at| at + 1))
     }
 
-    /// The five best hits for one question. With `before` only what was said before the evidence is
-    /// searched, so that none is evidence.
+    /// Of the five best hits for one question that have at least so much of its words whether each is
+    /// evidence. With `before` only what was said before the evidence is searched, so that none is.
     ///
     /// Errors of the store.
-    pub async fn best(&self, n: usize, search: &Search, before: bool) -> Result<Vec<Hit>> {
+    pub async fn best(
+        &self,
+        n: usize,
+        search: &Search,
+        coverage: f32,
+        before: bool,
+    ) -> Result<Vec<bool>> {
         let question = &self.set.questions[n];
         let now = Timestamp(self.set.turns.last().map_or(0, |turn| turn.at));
         let mut query = RecallQuery::new(self.scene.visible(), question.question.as_str(), 5, now)
             .kind(MemoryKind::Messages);
-        query.fusion = search.fusion;
+        (query.fusion, query.coverage) = (search.fusion, coverage);
         query = query.naming(self.named(question));
         if search.meaning {
             query = query.meaning(MODEL, self.set.question_vector(n, true)?);
@@ -295,11 +292,7 @@ impl Filled {
         }
         let found = self.store.recall(&query).await?;
         let is_evidence = |id: &MemoryId| question.evidence.contains(&self.turns[id]);
-        let hit = |hit: &Recalled| Hit {
-            is_evidence: is_evidence(&hit.memory.id),
-            coverage: hit.coverage,
-        };
-        Ok(found.iter().map(hit).collect())
+        Ok(found.iter().map(|hit| is_evidence(&hit.memory.id)).collect())
     }
 
     /// What a search finds of the questions that `choose` takes, in all and by kind.

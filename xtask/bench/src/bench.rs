@@ -53,10 +53,10 @@ pub(crate) struct Bench {
     /// Runs the loopback servers as they were built: to try the benchmark, not to believe it
     #[arg(long)]
     unoptimised: bool,
-    /// Runs only the flood with PostgreSQL and tells of it line by line, without a table
+    /// Runs only the flood with PostgreSQL and prints its figures line by line, without a table
     #[arg(long, conflicts_with = "write")]
     only_postgres: bool,
-    /// Runs only the loads with SQLite on this platform and tells of them line by line, without a
+    /// Runs only the loads with SQLite on this platform and prints their figures line by line, without a
     /// table
     #[arg(long, value_enum, value_name = "PLATFORM", conflicts_with_all = ["write", "only_postgres"])]
     only: Option<Only>,

@@ -235,8 +235,7 @@ impl Search<'_, '_> {
             }
             (None, ..) => (self.listed().await?, words::filters(self.query)),
         };
-        let least = f64::from(self.query.coverage);
-        if self.query.meanings.is_empty() && !listed.iter().any(|of| of.coverage >= least) {
+        if listed.is_empty() {
             return Ok(ByWords::default());
         }
         let later = match later(self.query) {

@@ -227,7 +227,7 @@ impl Search<'_, '_> {
         for (word, having) in having(postgres, self.query, &queries, rare).await? {
             found[word] = Found::all(having);
         }
-        Ok(rank::score(&found, usize::MAX))
+        Ok(rank::score(&found, usize::MAX, self.least_coverage()))
     }
 
     /// The newest messages of a Room with some words of the question, by the places of the words; not

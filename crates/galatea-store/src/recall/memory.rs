@@ -77,7 +77,8 @@ impl Search<'_, '_> {
         // In a larger Room no word is left out: PostgreSQL does not know how many of its messages have one.
         let often = Some(talk.len()).filter(|len| *len <= MOST).map_or(usize::MAX, rank::often);
         let found: Vec<Found<u32>> = found.into_iter().map(Found::all).collect();
-        rank::score_places(&found, often, talk.len(), |place| talk.number(place))
+        let number = |place| talk.number(place);
+        rank::score_places(&found, often, self.least_coverage(), talk.len(), number)
     }
 
     /// Whether the index of words has to be asked for older messages.
@@ -146,6 +147,7 @@ impl Search<'_, '_> {
             found.push(Found::all(rows));
         }
         let number = |place: usize| numbers.get(place).copied();
-        Ok(rank::score_places(&found, usize::MAX, numbers.len(), number))
+        let least = self.least_coverage();
+        Ok(rank::score_places(&found, usize::MAX, least, numbers.len(), number))
     }
 }

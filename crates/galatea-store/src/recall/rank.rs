@@ -54,7 +54,7 @@ pub(super) type BySeq<V> = HashMap<i64, V, BuildHasherDefault<Mix>>;
 pub(super) type Seqs = HashSet<i64, BuildHasherDefault<Mix>>;
 
 /// All memories listed, in no order. See [`score_places`].
-pub(super) fn score(found: &[Found], often: usize) -> Vec<Listed> {
+pub(super) fn score(found: &[Found], often: usize, least: f64) -> Vec<Listed> {
     let mut numbers: Vec<i64> = Vec::new();
     let mut known: BySeq<u32> = BySeq::default();
     known.reserve(found.iter().map(|of| of.rows.len()).max().unwrap_or(0));
@@ -70,7 +70,7 @@ pub(super) fn score(found: &[Found], often: usize) -> Vec<Listed> {
         .iter()
         .map(|of| Found { rows: of.rows.iter().map(&mut place).collect(), with: of.with })
         .collect();
-    score_places(&found, often, numbers.len(), |place| numbers.get(place).copied())
+    score_places(&found, often, least, numbers.len(), |place| numbers.get(place).copied())
 }
 
 /// All memories listed, in no order. Each list has their places, which are less than `places`; `number`
@@ -78,10 +78,11 @@ pub(super) fn score(found: &[Found], often: usize) -> Vec<Listed> {
 ///
 /// BM25 with each word counted once, in the exact form [`EXACT`] times as much, and with the rarity of a word
 /// among what was found; the length comes later, see [`by_length`]. Words that `often` memories have
-/// are left out.
+/// are left out, and so are memories with a coverage below `least`.
 pub(super) fn score_places(
     found: &[Found<u32>],
     often: usize,
+    least: f64,
     places: usize,
     number: impl Fn(usize) -> Option<i64>,
 ) -> Vec<Listed> {
@@ -111,10 +112,12 @@ pub(super) fn score_places(
             }
         }
     }
-    let has_one = |(_, score, _): &(usize, f64, f64)| *score > 0.0;
-    let listed =
-        |(place, score, has)| Some(Listed { seq: number(place)?, score, coverage: has / asked });
-    sums.into_iter().filter(has_one).filter_map(listed).collect()
+    let listed = |(place, score, has): (usize, f64, f64)| {
+        let coverage = has / asked;
+        let counts = score > 0.0 && coverage >= least;
+        counts.then(|| Some(Listed { seq: number(place)?, score, coverage })).flatten()
+    };
+    sums.into_iter().filter_map(listed).collect()
 }
 
 /// The best, the best first; of equals the newest.
@@ -181,13 +184,13 @@ mod tests {
         let tea = Found::all(vec![(5, true), (4, true), (3, false), (2, false)]);
         let found = [tea, Found::all(vec![(1, true)])];
         let order = |often: usize| {
-            let best = best(score(&found, often), usize::MAX);
+            let best = best(score(&found, often, 0.0), usize::MAX);
             best.iter().map(|of| of.seq).collect::<Vec<_>>()
         };
         // The rare word, the exact word (of equals the newest), then its stem.
         assert_eq!(order(usize::MAX), [1, 5, 4, 3, 2]);
         assert_eq!(order(4), [1], "a word of four memories is left out");
-        let few = best(score(&found, usize::MAX), 3);
+        let few = best(score(&found, usize::MAX, 0.0), 3);
         assert_eq!(few.iter().map(|of| of.seq).collect::<Vec<_>>(), [1, 5, 4]);
     }
 
@@ -195,8 +198,18 @@ mod tests {
     fn a_word_of_which_only_the_newest_are_listed_counts_as_a_common_one() {
         let list = || vec![(7, true)];
         let found = [Found { rows: vec![(8, true)], with: 400 }, Found::all(list())];
-        assert_eq!(best(score(&found, usize::MAX), 1)[0].seq, 7);
+        assert_eq!(best(score(&found, usize::MAX, 0.0), 1)[0].seq, 7);
         assert_eq!((often(COUNTED - 1), often(COUNTED), often(0)), (799, usize::MAX, OFTEN));
+    }
+
+    #[test]
+    fn what_has_too_little_of_a_question_is_left_out() {
+        let found = [Found::all(vec![(1, true), (2, true)]), Found::all(vec![(2, true)])];
+        let all = best(score(&found, usize::MAX, 0.0), usize::MAX);
+        let [two, one] = all.as_slice() else { panic!("{all:?}") };
+        assert!(two.seq == 2 && (two.coverage - 1.0).abs() < 1e-9 && one.coverage < 0.5, "{all:?}");
+        assert_eq!(score(&found, usize::MAX, one.coverage).len(), 2);
+        assert_eq!(score(&found, usize::MAX, 0.5), [*two]);
     }
 
     #[test]
@@ -210,7 +223,7 @@ mod tests {
     fn coverage_is_the_share_of_the_words_by_their_rarity() {
         let (tea, kettle) = (Found::all(vec![(1, true), (2, true)]), Found::all(vec![(1, true)]));
         let coverage = |found: &[Found]| {
-            let listed = score(found, usize::MAX);
+            let listed = score(found, usize::MAX, 0.0);
             let of = |seq| listed.iter().find(|of| of.seq == seq).map(|of| of.coverage);
             [of(1), of(2)].map(Option::unwrap)
         };

@@ -117,7 +117,7 @@ impl Search<'_, '_> {
         } else {
             usize::MAX
         };
-        Ok(rank::score(&found, often))
+        Ok(rank::score(&found, often, self.least_coverage()))
     }
 }
 

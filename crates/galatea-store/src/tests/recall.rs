@@ -138,12 +138,12 @@ async fn the_coverage_of_a_hit_tells_evidence_from_other_talk() {
     let (mut evidence, mut other, mut all_other) = (Vec::new(), Vec::new(), Vec::new());
     for (n, question) in filled.questions().iter().enumerate() {
         if question.kind == "words" {
-            let best = filled.best(n, &by_words, false).await.unwrap();
+            let best =
+                async |least, before| filled.best(n, &by_words, least, before).await.unwrap();
             evidence
-                .push(best.first().is_some_and(|hit| hit.is_evidence && hit.coverage >= ENOUGH));
-            let best = filled.best(n, &by_words, true).await.unwrap();
-            other.push(best.first().is_some_and(|hit| hit.coverage >= ENOUGH));
-            all_other.push(!best.is_empty());
+                .push(best(ENOUGH, false).await.first().is_some_and(|is_evidence| *is_evidence));
+            other.push(!best(ENOUGH, true).await.is_empty());
+            all_other.push(!best(0.0, true).await.is_empty());
         }
     }
     let [evidence, other, all_other] = [evidence, other, all_other].map(|of| share(&of));

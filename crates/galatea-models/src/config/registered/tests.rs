@@ -312,7 +312,7 @@ async fn objects_are_made_by_the_highest_priority_then_the_next_then_the_text_mo
         by.push(makes(&models, ObjectTier::ObjectSmall).await.unwrap()["by"].clone());
     }
     assert_eq!(by, ["high", "low", "text"]);
-    assert!(high.asked.lock().unwrap()[0].system.is_none(), "it is told the schema beside it");
+    assert!(high.asked.lock().unwrap()[0].system.is_none(), "the schema stands beside it");
     let system = text.asked.lock().unwrap()[0].system.clone().unwrap();
     assert!(system.contains("\"required\":[\"by\"]"), "{system}");
     assert_eq!(makes(&models, ObjectTier::ObjectLarge).await.unwrap()["by"], "text");
