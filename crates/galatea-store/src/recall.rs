@@ -232,6 +232,10 @@ impl Search<'_, '_> {
             return Ok(Selected::default());
         }
         if self.question.asked.is_empty() && query.meanings.is_empty() {
+            // Such as an emoji, or a picture without words. The newest have no words of it.
+            if self.least_coverage() > 0.0 {
+                return Ok(Selected::default());
+            }
             let newest = self.newest(limit).await?;
             let listed =
                 newest.into_iter().map(|key| Fused { key, score: 0.0, words: None, meaning: None });

@@ -59,6 +59,12 @@ pub async fn words_are_recalled_in_other_forms(store: Arc<dyn Store>) {
     assert_eq!(found(&store, &plain("gardens")).await.len(), 2, "stored since the last search");
     let newest = found(&store, &plain("")).await;
     assert_eq!((newest.len(), newest[0].as_str()), (7, "a late garden"), "without a question");
+    let covered = |text: &str| RecallQuery { coverage: 0.5, ..plain(text) };
+    let garden = found(&store, &covered("Is the garden party on Friday?")).await;
+    assert_eq!(garden, [said[0]], "the others have too few of the words");
+    for nothing in ["", "🙂!", "xylophone"] {
+        assert_eq!(found(&store, &covered(nothing)).await, Vec::<String>::new(), "{nothing}");
+    }
 }
 
 /// Words and meaning together: each finds what the other cannot, and a hit names both ranks.
