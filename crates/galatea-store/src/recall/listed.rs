@@ -29,7 +29,7 @@ const LOOKED_AT: usize = 2_000;
 const ONE_IN: usize = 20;
 /// Messages that the index is expected to give for all words of a question: each costs a look at its row, some
 /// microseconds.
-const READ: usize = 6_000;
+const READ: usize = 3_000;
 
 /// A question's words as the server's queries. Terms are letters and digits only.
 struct Queries {
