@@ -268,8 +268,9 @@ impl Search<'_, '_> {
         Ok(Selected { fused, beside, coverage })
     }
 
-    /// The least coverage of a candidate. In a search by words alone one that cannot be a hit is none, which
-    /// saves a look at its row; similarities depend on all candidates.
+    /// The least coverage of a candidate. A search by words alone leaves out what the query's coverage
+    /// forbids as a hit, and reads no row of it. In a search by meaning such candidates still count: the
+    /// range of similarities depends on them.
     fn least_coverage(&self) -> f64 {
         if self.query.meanings.is_empty() { self.query.coverage.into() } else { 0.0 }
     }
@@ -339,7 +340,7 @@ impl Search<'_, '_> {
         let beside = self.beside(best.to_vec()).await?;
         let mut all: Seqs = candidates.iter().map(|c| c.key).collect();
         let mut new: Vec<i64> = Vec::new();
-        // One that is found as a neighbour only has no words of the question.
+        // A neighbour that is no candidate has too few words of the question to be a hit.
         if self.least_coverage() <= 0.0 {
             let neighbours = beside.values().flatten().flatten().copied();
             new.extend(neighbours.filter(|seq| all.insert(*seq)));

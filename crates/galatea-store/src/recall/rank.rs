@@ -114,8 +114,10 @@ pub(super) fn score_places(
     }
     let listed = |(place, score, has): (usize, f64, f64)| {
         let coverage = has / asked;
-        let counts = score > 0.0 && coverage >= least;
-        counts.then(|| Some(Listed { seq: number(place)?, score, coverage })).flatten()
+        if score <= 0.0 || coverage < least {
+            return None;
+        }
+        Some(Listed { seq: number(place)?, score, coverage })
     };
     sums.into_iter().filter_map(listed).collect()
 }
