@@ -54,12 +54,18 @@ pub fn standing(turn: &Turn<'_>, world: Option<&World>) -> Result<Standing> {
 /// # Errors
 /// `Invalid` for a list of owners that cannot be read.
 pub fn highest_present(turn: &Turn<'_>) -> Result<Standing> {
+    let owners = owners_here(turn)?;
+    let has_roles =
+        |world: &World| world.metadata.ownership.is_some() || !world.metadata.roles.is_empty();
+    if owners.is_empty() && !turn.world.is_some_and(has_roles) {
+        // As in most private chats: no need to look at who said what.
+        return Ok(Role::None.into());
+    }
     let own = turn.agent.identity.entity();
     let others = turn.recent.iter().map(|m| m.entity_id).filter(|entity| *entity != own);
     let mut present: Vec<EntityId> = speakers(turn).chain(others).collect();
     present.sort_unstable();
     present.dedup();
-    let owners = owners_here(turn)?;
     if present.iter().any(|entity| owners.contains(entity)) {
         return Ok(Standing::AgentOwner);
     }

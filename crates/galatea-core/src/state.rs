@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
+use std::sync::Arc;
 
 use crate::rights::Authorship;
 
@@ -10,8 +11,9 @@ use crate::rights::Authorship;
 pub struct Fragment {
     /// Rendered for the prompt.
     pub text: String,
-    /// Values for templates, by elizaOS names (`recentMessages`, `agentName`, …).
-    pub values: Map<String, Value>,
+    /// Values for templates, by elizaOS names (`recentMessages`, `agentName`, …). Shared, since those
+    /// of the character are the same in all turns of a day.
+    pub values: Arc<Map<String, Value>>,
     /// Structured data for actions and evaluators.
     pub data: Map<String, Value>,
     /// Whose words it holds: [`Authorship::Own`] if [`crate::Provider::authorship`] says so of all
@@ -45,7 +47,7 @@ impl Fragment {
     /// With a template value.
     #[must_use]
     pub fn value(mut self, key: &str, value: impl Into<Value>) -> Self {
-        self.values.insert(key.to_owned(), value.into());
+        Arc::make_mut(&mut self.values).insert(key.to_owned(), value.into());
         self
     }
 }

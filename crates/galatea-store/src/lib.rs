@@ -89,6 +89,16 @@ struct Inner {
     marked: Mutex<HashMap<(AgentId, String), Instant>>,
 }
 
+impl Inner {
+    /// Whether SQLite's writer asks for the index of words when it pauses.
+    fn asks_in_pause(&self) -> bool {
+        match &self.backend {
+            Backend::Sqlite(sqlite) => sqlite.known.is_index_behind(),
+            Backend::Postgres(_) => false,
+        }
+    }
+}
+
 /// Before the first look: a start has other work to do.
 const FIRST: Duration = Duration::from_secs(30);
 /// Between two looks.
@@ -247,15 +257,15 @@ impl Database {
     /// Indexes memories while nothing waits for it, until the last handle is gone.
     fn index_in_background(&self) {
         let Ok(runtime) = Handle::try_current() else { return };
-        let inner = Arc::downgrade(&self.0);
+        let store = Arc::downgrade(&self.0);
         let wanted = match &self.0.backend {
             Backend::Sqlite(sqlite) => Arc::clone(&sqlite.known.index_wanted),
             Backend::Postgres(_) => Arc::default(),
         };
         runtime.spawn(async move {
-            // Waits 30 s, or until a search or the writer asks for the index.
+            // Waits 30 s, or until the writer asks for the index.
             let _ = timeout(FIRST, wanted.notified()).await;
-            while let Some(inner) = inner.upgrade() {
+            while let Some(inner) = store.upgrade() {
                 let database = Self(inner);
                 let step = database.index_step().await;
                 drop(database);
@@ -263,7 +273,10 @@ impl Database {
                     Ok(true) => sleep(BETWEEN).await,
                     Ok(false) => {
                         sleep(BETWEEN).await;
-                        let _ = timeout(PAUSE, wanted.notified()).await;
+                        // The writer asks as soon as it pauses: in a burst the answers go first.
+                        while timeout(PAUSE, wanted.notified()).await.is_err()
+                            && store.upgrade().is_some_and(|inner| inner.asks_in_pause())
+                        {}
                     }
                     Err(failure) => {
                         tracing::debug!(error = %failure.report(), "failed to index memories; retrying in 10 s");

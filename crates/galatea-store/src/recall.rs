@@ -98,7 +98,7 @@ impl Database {
         if let Some(found) = self.search_in_sqlite(sqlite, query, true).await? {
             return Ok(found);
         }
-        sqlite.index_terms().await?;
+        sqlite.index_for_search().await?;
         Ok(self.search_in_sqlite(sqlite, query, false).await?.unwrap_or_default())
     }
 
@@ -123,21 +123,17 @@ impl Database {
             }
             let found = at_once(search.find())?;
             let hits = at_once(search.source.hits(&query, found))?;
-            let behind = search.unindexed.behind;
             drop(search);
             let due = room.as_ref().and_then(|room| room.talk().reading_due(can_wait));
             match (room, due) {
                 (Some(room), Some(Due::Now)) => {
                     read_ahead(&known.talks, &room, raw, counts);
-                    Ok(Some((hits, behind, None)))
+                    Ok(Some((hits, None)))
                 }
-                (room, due) => Ok(Some((hits, behind, room.filter(|_| due.is_some())))),
+                (room, due) => Ok(Some((hits, room.filter(|_| due.is_some())))),
             }
         });
-        let Some((found, behind, unread)) = found.await?? else { return Ok(None) };
-        if behind {
-            sqlite.known.index_wanted.notify_one();
-        }
+        let Some((found, unread)) = found.await?? else { return Ok(None) };
         if let Some(waiting) = unread.and_then(|room| room.wait()) {
             let talks = Arc::clone(&sqlite.known.talks);
             sqlite.ahead(move |raw, counts| {

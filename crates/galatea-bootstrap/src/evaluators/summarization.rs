@@ -70,7 +70,7 @@ impl Evaluator for Summarization {
     }
     async fn evaluate(&self, finished: &FinishedTurn<'_>) -> Result<()> {
         let turn = finished.turn;
-        let mut last = summary::newest(turn).await?.into_iter().next();
+        let mut last = summary::newest(turn, None).await?;
         let until = last.as_ref().map(|last| last.until);
         let Some(Next::Left(end) | Next::Leaving(end)) = next(turn, until) else {
             until.into_iter().for_each(|until| self.note(turn.room.id, until));

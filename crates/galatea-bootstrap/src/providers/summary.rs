@@ -32,13 +32,11 @@ impl Provider for SummarizedContext {
         if turn.earlier.is_none() {
             return Ok(Fragment::default());
         }
+        // Or at the same time: some platforms have whole seconds.
         let shown_from = turn.recent.first().map(|memory| memory.created_at);
-        let summaries = summary::newest(turn).await?;
-        // Of the same time: some platforms have whole seconds.
-        let ended = summaries
-            .into_iter()
-            .find(|summary| shown_from.is_none_or(|shown_from| summary.until <= shown_from));
-        let Some(summary) = ended else { return Ok(Fragment::default()) };
+        let Some(summary) = summary::newest(turn, shown_from).await? else {
+            return Ok(Fragment::default());
+        };
         let text = format!("# Earlier in this conversation\n{}", summary.text);
         let text = words::within(text, turn.budget(Section::Summary));
         if text.is_empty() {

@@ -8,6 +8,7 @@ use galatea_core::{
     Memory, MemoryId, MemoryKind, Result, Timestamp, Turn, rights::TAINTED, store::MemoryQuery,
 };
 use serde_json::{Map, Value, json};
+use std::cmp::Reverse;
 
 /// Key of a summary's metadata: the time of the last message it covers, in milliseconds.
 const UNTIL: &str = "coversUntil";
@@ -27,10 +28,9 @@ pub(crate) struct Summary {
 }
 
 impl Summary {
-    fn of(memory: &Memory) -> Option<Self> {
-        let until = memory.metadata.get(UNTIL).and_then(Value::as_i64).map(Timestamp)?;
+    fn of(memory: &Memory, until: Timestamp) -> Self {
         let others_words = memory.metadata.contains_key(TAINTED);
-        Some(Self { id: memory.id, text: memory.content.text.clone(), until, others_words })
+        Self { id: memory.id, text: memory.content.text.clone(), until, others_words }
     }
 
     /// Its metadata.
@@ -46,19 +46,26 @@ impl Summary {
     }
 }
 
-/// The newest summaries of the room, the newest first; none from before its conversation was reset.
-pub(crate) async fn newest(turn: &Turn<'_>) -> Result<Vec<Summary>> {
+/// The newest summary of the room, of those that end at the time given or before it; none from before
+/// its conversation was reset.
+pub(crate) async fn newest(turn: &Turn<'_>, ended: Option<Timestamp>) -> Result<Option<Summary>> {
     let query = MemoryQuery::new(turn.agent.identity.id(), READ)
         .room(turn.room.id)
         .kind(MemoryKind::Summaries);
     let stored = turn.store.shared_memories(&query).await?;
     let reset = reset(turn);
-    // Both are times of messages. When the summary was made is a time of another clock.
-    let holds = |summary: &Summary| reset.is_none_or(|reset| reset <= summary.until);
-    let mut found: Vec<Summary> =
-        stored.iter().filter_map(|memory| Summary::of(memory)).filter(holds).collect();
-    found.sort_by_key(|summary| std::cmp::Reverse(summary.until));
-    Ok(found)
+    // All are times of messages. When the summary was made is a time of another clock.
+    let counts = |until: Timestamp| {
+        reset.is_none_or(|reset| reset <= until) && ended.is_none_or(|ended| until <= ended)
+    };
+    let newest = stored
+        .iter()
+        .filter_map(|memory| {
+            let until = memory.metadata.get(UNTIL).and_then(Value::as_i64).map(Timestamp)?;
+            counts(until).then_some((memory, until))
+        })
+        .min_by_key(|(_, until)| Reverse(*until));
+    Ok(newest.map(|(memory, until)| Summary::of(memory, until)))
 }
 
 /// When the room's conversation was reset.

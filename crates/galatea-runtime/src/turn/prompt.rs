@@ -273,7 +273,7 @@ fn render(template: &str, state: &State, turn: &Turn<'_>) -> Result<String, mini
     let all: Vec<&str> =
         state.fragments.iter().map(|(_, f)| f.text.trim()).filter(|t| !t.is_empty()).collect();
     for (_, fragment) in &state.fragments {
-        for (key, value) in &fragment.values {
+        for (key, value) in fragment.values.iter() {
             values.entry(key).or_insert_with(|| Rendered::from(minijinja::value::Serde(value)));
         }
     }

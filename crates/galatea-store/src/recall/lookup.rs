@@ -101,8 +101,6 @@ pub(super) struct FoundUnindexed {
     pub(super) lists: Vec<Vec<i64>>,
     /// Rows of the search's places.
     pub(super) rows: usize,
-    /// Whether the index is to be brought up in the background.
-    pub(super) behind: bool,
 }
 
 #[cfg(test)]

@@ -35,7 +35,7 @@ pub(super) fn room_in_sqlite(
             |most: usize| at_once(Source::of_sqlite(raw, counts).all::<Message>(handle.read(most)));
         let (mut most, mut read) = (FIRST, newest(FIRST)?);
         let fitting = read.iter().filter(|message| message.fits(query)).count();
-        if read.len() > FIRST && fitting < FIRST / 2 {
+        if read.len() > FIRST && fitting < FIRST / 4 {
             // The prompt shows most of these, or they came after its question.
             (most, read) = (MOST, newest(MOST)?);
         }

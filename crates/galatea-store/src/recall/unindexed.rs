@@ -14,10 +14,9 @@ use crate::{
     sqlite::{Late, Unindexed, raw::Columns},
 };
 
-/// Memories that the index may be behind before it is brought up in the background.
-const BEHIND: i64 = 200;
-/// Memories that it may be behind before a search waits for it.
-const FAR_BEHIND: i64 = 2_000;
+/// Memories that the index may be behind before a search waits for it. It is brought up in the
+/// background before, see `sqlite/known.rs`.
+const FAR_BEHIND: i64 = 8_000;
 /// Rows analysed for one search, some 7 µs each. Usually they are the one or two that have left the
 /// conversation since the last one.
 const ANALYSED: usize = 64;
@@ -89,7 +88,6 @@ impl Search<'_, '_> {
         if last - indexed > FAR_BEHIND {
             return Ok(None);
         }
-        let behind = last - indexed > BEHIND;
         let after = rows.prepare(indexed, id);
         if after < last {
             rows.add(at_once(self.source.all::<Late>(AFTER.with(values![after])))?);
@@ -101,7 +99,7 @@ impl Search<'_, '_> {
             unknown.retain(|seq| talk.get(*seq).is_none());
         }
         if missed.is_empty() {
-            return Ok(Some(FoundUnindexed { behind, ..FoundUnindexed::default() }));
+            return Ok(Some(FoundUnindexed::default()));
         }
         if unknown.len() > ANALYSED {
             return Ok(None);
@@ -116,6 +114,6 @@ impl Search<'_, '_> {
         let lists =
             self.question.lookup().terms().map(|term| rows.having(term, &codes, &missed)).collect();
         let here = rows.having("", &codes, &missed).len();
-        Ok(Some(FoundUnindexed { lists, rows: here, behind }))
+        Ok(Some(FoundUnindexed { lists, rows: here }))
     }
 }

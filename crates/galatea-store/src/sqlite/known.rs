@@ -18,9 +18,9 @@ use crate::{
 };
 
 /// Memories stored after which the writer asks for the index of words to be updated, also if it never
-/// pauses. Searches in memory do not ask for it; a search that uses it waits if it is 2,000 memories
-/// behind.
-const INDEXED_EVERY: usize = 1_500;
+/// pauses: a burst of 2,000 questions is answered first. Searches in memory do not ask for it; a search
+/// that uses it waits if it is 8,000 memories behind.
+const INDEXED_EVERY: usize = 5_000;
 /// Memories stored after which the writer asks for it in a pause. One step indexes so many.
 const INDEXED_IN_PAUSE: usize = 200;
 
@@ -101,8 +101,9 @@ impl Known {
         }
     }
 
-    /// Whether enough memories were stored since the index of words was asked for.
-    pub(super) fn is_index_behind(&self) -> bool {
+    /// Whether enough memories were stored since the index of words was asked for that the writer asks
+    /// for it in a pause.
+    pub(crate) fn is_index_behind(&self) -> bool {
         self.stored.load(Ordering::Relaxed) >= INDEXED_IN_PAUSE
     }
 

@@ -29,14 +29,24 @@ pub(crate) const TERMS_BEHIND: Dialects = Dialects {
 /// Rows of terms indexed in one commit: some 8 ms in which nothing else is stored. A process that is
 /// killed again and again has to finish one.
 const TERMS_STEP: u32 = 200;
-/// Steps for which one search waits; what is behind them is indexed in the background.
-const TERMS_STEPS: usize = 10;
+/// Steps in a row in the background, and those for which a search waits: then some 0.3 s at most.
+const IN_BACKGROUND: usize = 10;
+const FOR_SEARCH: usize = 40;
 
 impl Sqlite {
     /// Brings the index of terms up to what has been stored so far, or a good step towards it:
     /// false if rows are left.
     pub(crate) async fn index_terms(&self) -> Result<bool> {
-        for _ in 0..TERMS_STEPS {
+        self.index(IN_BACKGROUND).await
+    }
+
+    /// The same for a search, which misses what is left.
+    pub(crate) async fn index_for_search(&self) -> Result<()> {
+        self.index(FOR_SEARCH).await.map(drop)
+    }
+
+    async fn index(&self, most: usize) -> Result<bool> {
+        for _ in 0..most {
             let behind = self.fetch_one::<(i64,)>(TERMS_BEHIND.with(values![])).await?;
             let behind = behind.map_or(0, |(behind,)| behind);
             if behind == 0 {

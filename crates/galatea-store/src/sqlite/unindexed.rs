@@ -4,7 +4,7 @@
 
 use galatea_core::store::RecallQuery;
 use std::{
-    collections::{BTreeMap, BTreeSet},
+    collections::{BTreeMap, BTreeSet, HashMap},
     ops::Bound,
     sync::{
         Mutex, MutexGuard, PoisonError,
@@ -41,7 +41,10 @@ pub(crate) struct UnindexedRows {
     indexed: i64,
     /// The commits that had changed rows when these were first read.
     changes: u64,
+    /// By number.
     rows: Vec<Late>,
+    /// Their numbers, Room by Room.
+    by_room: HashMap<Uuid, Vec<i64>>,
     /// The rows that have each word, the oldest first, as far as rows were analysed.
     words: BTreeMap<Box<str>, Vec<i64>>,
     bytes: usize,
@@ -90,6 +93,10 @@ impl UnindexedRows {
         if indexed > self.indexed {
             self.indexed = indexed;
             self.rows.retain(|late| late.seq > indexed);
+            self.by_room.retain(|_, rows| {
+                rows.retain(|seq| *seq > indexed);
+                !rows.is_empty()
+            });
             self.words.retain(|_, rows| {
                 rows.retain(|seq| *seq > indexed);
                 !rows.is_empty()
@@ -100,6 +107,9 @@ impl UnindexedRows {
     }
 
     pub(crate) fn add(&mut self, new: Vec<Late>) {
+        for late in &new {
+            self.by_room.entry(late.room_id).or_default().push(late.seq);
+        }
         self.rows.extend(new);
         if let Some(last) = self.rows.last() {
             (self.seen, self.id) = (last.seq, Some(last.id));
@@ -110,20 +120,33 @@ impl UnindexedRows {
     /// known.
     pub(crate) fn missed(&self, query: &RecallQuery) -> (BTreeSet<i64>, Vec<i64>) {
         let (mut missed, mut unknown) = (BTreeSet::new(), Vec::new());
-        for late in self.rows.iter().filter(|late| late.fits(query)) {
-            missed.insert(late.seq);
-            if !late.analysed {
-                unknown.push(late.seq);
+        let mut add = |late: &Late| {
+            if late.fits(query) {
+                missed.insert(late.seq);
+                if !late.analysed {
+                    unknown.push(late.seq);
+                }
             }
+        };
+        match query.room {
+            Some(room) => {
+                let here = self.by_room.get(&room.0).into_iter().flatten();
+                here.filter_map(|seq| self.rows.get(self.place(*seq)?)).for_each(&mut add);
+            }
+            None => self.rows.iter().for_each(&mut add),
         }
         (missed, unknown)
+    }
+
+    fn place(&self, seq: i64) -> Option<usize> {
+        self.rows.binary_search_by_key(&seq, |late| late.seq).ok()
     }
 
     /// Adds the words of rows, as the index would have them. False if they are too much to be kept;
     /// then none are.
     pub(crate) fn learn(&mut self, analysed: Vec<(i64, String)>) -> bool {
         for (seq, words) in analysed {
-            let Ok(at) = self.rows.binary_search_by_key(&seq, |late| late.seq) else { continue };
+            let Some(at) = self.place(seq) else { continue };
             let Some(late) = self.rows.get_mut(at).filter(|late| !late.analysed) else { continue };
             late.analysed = true;
             for word in words.split(' ').filter(|word| !word.is_empty()) {
@@ -226,6 +249,29 @@ mod tests {
         assert_eq!(numbers(&unindexed), [13]);
         assert_eq!(unindexed.prepare(20, Some(late(13).id)), 20);
         assert_eq!(numbers(&unindexed), [0; 0]);
+    }
+
+    #[test]
+    fn a_search_of_a_room_looks_at_its_rows_alone() {
+        use galatea_core::{MemoryKind, RoomId, Timestamp};
+        use galatea_testkit::store_suite::fixtures::Scene;
+
+        let mut unindexed = UnindexedRows::default();
+        unindexed.prepare(10, None);
+        let elsewhere = Uuid::from_u128(7);
+        let there = |seq| Late { room_id: elsewhere, ..late(seq) };
+        unindexed.add(vec![late(11), there(12), late(13)]);
+        unindexed.add(vec![there(14), Late { kind: "facts".to_owned(), ..there(15) }]);
+        let query = RecallQuery::new(Scene::new().visible(), "tea", 10, Timestamp(0))
+            .kind(MemoryKind::Messages);
+        let of = |room: Option<Uuid>| RecallQuery { room: room.map(RoomId), ..query.clone() };
+        let missed = |unindexed: &UnindexedRows, room| unindexed.missed(&of(room)).1;
+        assert_eq!(missed(&unindexed, None), [11, 12, 13, 14]);
+        assert_eq!(missed(&unindexed, Some(elsewhere)), [12, 14]);
+        assert_eq!(missed(&unindexed, Some(Uuid::from_u128(8))), [0; 0]);
+        unindexed.prepare(12, Some(late(15).id));
+        assert_eq!(missed(&unindexed, Some(elsewhere)), [14]);
+        assert_eq!(missed(&unindexed, Some(Uuid::nil())), [13]);
     }
 
     #[test]

@@ -18,10 +18,10 @@ use crate::terms::{Asked, Names, Stems};
 /// Messages kept one by one of a Room that is not known whole, the newest. PostgreSQL reads so many at
 /// once.
 pub(crate) const MOST: usize = 500;
-/// Messages that SQLite reads of a Room for its first search: twice as many as a prompt shows by default
-/// (`CONVERSATION_LENGTH`). If the prompt shows most of these, [`MOST`] are read. The others are read
-/// page by page, see [`Talk::reading_due`].
-pub(crate) const FIRST: usize = 64;
+/// Messages that SQLite reads of a Room for its first search: half as many more as a prompt shows by
+/// default (`CONVERSATION_LENGTH`). If the prompt shows three in four of these, [`MOST`] are read. The
+/// others are read page by page, see [`Talk::reading_due`].
+pub(crate) const FIRST: usize = 48;
 
 /// How much of a Room is known.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]

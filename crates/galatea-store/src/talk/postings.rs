@@ -199,9 +199,10 @@ impl Postings {
             })
             .filter(|(left, _)| !left.is_empty())
             .collect();
+        let more = NEWEST.saturating_sub(to.len());
+        to.reserve(forms.iter().map(|(left, _)| left.len()).sum::<usize>().min(more));
         if let [(places, exact)] = forms.as_slice() {
             // With one form there is nothing to merge.
-            let more = NEWEST.saturating_sub(to.len());
             let shown = places.iter().rev().copied().filter(|place| is_shown(*place));
             to.extend(shown.take(more).map(|place| (u32::from(place), *exact)));
             return;

@@ -204,7 +204,7 @@ async fn a_first_search_misses_nothing_of_what_it_has_not_read() {
     let mut query = asking(scene, "word7");
     let handle = sqlite.known.talks.of(&query).unwrap();
     sqlite.known.talks.forget(&handle);
-    let shown = FIRST - FIRST / 4;
+    let shown = FIRST - FIRST / 8;
     query.before = Some(Timestamp(i64::try_from(all - shown).unwrap()));
     assert!(!store.recall(&query).await.unwrap().is_empty());
     assert!(sqlite.known.talks.of(&query).unwrap().talk().len() >= MOST);
@@ -288,7 +288,7 @@ async fn a_message_that_contains_a_name_rises_in_memory_and_in_the_index() {
 async fn nothing_is_kept_of_an_incomplete_index() {
     let store = Database::in_memory().await.unwrap();
     let scene = Scene::new();
-    said(&store, scene, &["the first kettle"], 3_500).await;
+    said(&store, scene, &["the first kettle"], 8_500).await;
     let late = scene.memory("a late kettle", 1);
     store.save_memories(&[late]).await.unwrap();
     said(&store, scene, &[], 1_500).await;
