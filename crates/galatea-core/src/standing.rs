@@ -4,7 +4,7 @@ use crate::{
     error::Result,
     ids::{EntityId, RoomId},
     memory::Memory,
-    rights::{Authorship, Site, Standing, TAINTED, owners, role},
+    rights::{Authorship, Site, Standing, TAINTED, has_roles, owners, role},
     room::{ChannelType, Room},
     turn::Turn,
     world::{Role, World},
@@ -55,10 +55,8 @@ pub fn standing(turn: &Turn<'_>, world: Option<&World>) -> Result<Standing> {
 /// `Invalid` for a list of owners that cannot be read.
 pub fn highest_present(turn: &Turn<'_>) -> Result<Standing> {
     let owners = owners_here(turn)?;
-    let has_roles =
-        |world: &World| world.metadata.ownership.is_some() || !world.metadata.roles.is_empty();
-    if owners.is_empty() && !turn.world.is_some_and(has_roles) {
-        // As in most private chats: no need to look at who said what.
+    if owners.is_empty() && !has_roles(turn.world) {
+        // As in most private chats: no need to look at who speaks.
         return Ok(Role::None.into());
     }
     let own = turn.agent.identity.entity();

@@ -36,7 +36,7 @@ pub(super) fn room_in_sqlite(
         let (mut most, mut read) = (FIRST, newest(FIRST)?);
         let fitting = read.iter().filter(|message| message.fits(query)).count();
         if read.len() > FIRST && fitting < FIRST / 4 {
-            // The prompt shows most of these, or they came after its question.
+            // The prompt shows nearly all of these, or they came after its question.
             (most, read) = (MOST, newest(MOST)?);
         }
         talks.keep(&handle, handle.analysed(read), most);

@@ -18,7 +18,7 @@ use crate::{
 };
 
 /// Memories stored after which the writer asks for the index of words to be updated, also if it never
-/// pauses: a burst of 2,000 questions is answered first. Searches in memory do not ask for it; a search
+/// pauses: a burst of 2,500 questions is answered first. Searches in memory do not ask for it; a search
 /// that uses it waits if it is 8,000 memories behind.
 const INDEXED_EVERY: usize = 5_000;
 /// Memories stored after which the writer asks for it in a pause. One step indexes so many.

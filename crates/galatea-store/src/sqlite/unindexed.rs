@@ -226,6 +226,8 @@ impl Late {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use galatea_core::{MemoryKind, RoomId, Timestamp};
+    use galatea_testkit::store_suite::fixtures::Scene;
 
     fn late(seq: i64) -> Late {
         let (room_id, entity_id) = (Uuid::nil(), Uuid::nil());
@@ -253,9 +255,6 @@ mod tests {
 
     #[test]
     fn a_search_of_a_room_looks_at_its_rows_alone() {
-        use galatea_core::{MemoryKind, RoomId, Timestamp};
-        use galatea_testkit::store_suite::fixtures::Scene;
-
         let mut unindexed = UnindexedRows::default();
         unindexed.prepare(10, None);
         let elsewhere = Uuid::from_u128(7);

@@ -19,8 +19,8 @@ use crate::terms::{Asked, Names, Stems};
 /// once.
 pub(crate) const MOST: usize = 500;
 /// Messages that SQLite reads of a Room for its first search: half as many more as a prompt shows by
-/// default (`CONVERSATION_LENGTH`). If the prompt shows three in four of these, [`MOST`] are read. The
-/// others are read page by page, see [`Talk::reading_due`].
+/// default (`CONVERSATION_LENGTH`). If the prompt shows more than three in four of these, [`MOST`] are
+/// read. The others are read page by page, see [`Talk::reading_due`].
 pub(crate) const FIRST: usize = 48;
 
 /// How much of a Room is known.

@@ -1,4 +1,4 @@
-//! When the index of words is brought up: by a search, and in the background.
+//! When the index of words is brought up: by a search, by the writer, and in the background.
 
 use super::words::{asking, behind, found, save_messages, use_index};
 use crate::{Backend, Database, SqliteOptions};
@@ -67,7 +67,7 @@ async fn the_index_is_brought_up_when_it_is_far_behind() {
     save_messages(&store, Scene::new(), "another room", 8_001, 1).await;
     save_messages(&store, scene, "a cup of tea", 1, 400).await;
     assert_eq!(found(&store, &asking(scene, "tea")).await, ["a cup of tea"]);
-    assert!(behind(&store).await < 8_002);
+    assert!(behind(&store).await <= 200, "one step is left at most");
 }
 
 /// More of its own Room than one search analyses, behind many of another one.
