@@ -55,11 +55,12 @@ async fn on_sqlite(talk: &Talk, embedded: usize, questions: usize) -> Result<Val
     let filled = fill::fill(&store, talk, embedded).await?;
     let indexed = index(&store, talk, &path).await?;
     let searches = searches(&store, &Processor::of(None), talk, questions).await?;
+    let found = search::found(&store, talk, questions).await?;
     let resident = size::resident();
     store.close().await;
     let mut connection = size::look(&path).await?;
     let sizes = size::of_sqlite(&mut connection).await?;
-    Ok(report(talk, &filled, Some(indexed), resident, &searches, &sizes))
+    Ok(report(talk, &filled, Some(indexed), resident, &searches, found, &sizes))
 }
 
 async fn on_postgres(talk: &Talk, embedded: usize, questions: usize) -> Result<Value> {
@@ -74,11 +75,12 @@ async fn on_postgres(talk: &Talk, embedded: usize, questions: usize) -> Result<V
     let sizes = size::of_postgres(&url).await?;
     let processor = Processor::of(Some(server.pid()));
     let searches = searches(&store, &processor, talk, questions).await?;
+    let found = search::found(&store, talk, questions).await?;
     let resident = size::resident();
     store.close().await;
     drop(database);
     server.end();
-    Ok(report(talk, &filled, None, resident, &searches, &sizes))
+    Ok(report(talk, &filled, None, resident, &searches, found, &sizes))
 }
 
 /// Has the words of all messages indexed, as searches do: messages per second.
@@ -117,6 +119,7 @@ fn report(
     indexed: Option<f64>,
     resident: Option<f64>,
     searches: &Value,
+    found: f64,
     sizes: &Value,
 ) -> Value {
     json!({
@@ -127,6 +130,7 @@ fn report(
         "indexed": indexed,
         "resident": resident,
         "searches": searches,
+        "found": found,
         "sizes": sizes,
     })
 }

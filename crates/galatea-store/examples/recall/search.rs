@@ -92,6 +92,25 @@ pub(crate) async fn ask(
     }))
 }
 
+/// Of so many questions that are each made of half the words of one message, the share whose message a
+/// search by words finds.
+pub(crate) async fn found(store: &Database, talk: &Talk, questions: usize) -> Result<f64> {
+    let (mut found, mut asked) = (0, 0);
+    // Four of five messages can be asked for.
+    for number in 0..10 * questions {
+        let Some((question, id)) = talk.known(number)? else { continue };
+        let hits = store.recall(&By::Words.query(question)).await?;
+        found += usize::from(hits.iter().any(|hit| hit.memory.id == id));
+        asked += 1;
+        if asked == questions {
+            break;
+        }
+    }
+    #[allow(clippy::cast_precision_loss, reason = "figures for people")]
+    let share = found as f64 / asked.max(1) as f64;
+    Ok(share)
+}
+
 /// A percentile of sorted times, in milliseconds.
 fn at(sorted: &[Duration], percent: usize) -> f64 {
     let rank = (percent * sorted.len()).div_ceil(100).saturating_sub(1);

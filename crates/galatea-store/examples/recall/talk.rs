@@ -7,6 +7,7 @@ use galatea_core::{
     store::{Envelope, InboxEntry},
 };
 use serde_json::{Map, json};
+use std::ops::RangeInclusive;
 use uuid::{Builder, Uuid};
 
 use crate::random::{Random, Zipf};
@@ -26,6 +27,8 @@ const WIDTH: usize = 384;
 /// Messages that a prompt shows (`CONVERSATION_LENGTH`). A turn looks for earlier ones.
 const SHOWN: usize = 32;
 const START: i64 = 1_735_689_600_000;
+/// Words of a message that a question about it is made of: half of these.
+const TOLD: RangeInclusive<usize> = 8..=24;
 /// Milliseconds between two messages.
 const PACE: i64 = 20_000;
 
@@ -234,6 +237,30 @@ impl Talk {
             envelope: Envelope::default(),
         };
         Ok((entry, self.meant(place, &mut random)?))
+    }
+
+    /// A question made of half the words of one message that a prompt no longer shows, and that
+    /// message. None if the message that was drawn is shown, short or long.
+    pub(crate) fn known(&self, number: usize) -> Result<Option<(Question<'_>, MemoryId)>> {
+        let mut random = Random::of(11, number as u64);
+        let drawn = random.below(self.order.len());
+        let place = &self.places[usize::from(self.order[drawn])];
+        let memory = self.message(drawn)?.0.memory;
+        let mut words: Vec<&str> = memory.content.text.split(' ').collect();
+        if at(drawn) >= place.shown_since || !TOLD.contains(&words.len()) {
+            return Ok(None);
+        }
+        for _ in 0..words.len() / 2 {
+            words.swap_remove(random.below(words.len()));
+        }
+        let question = Question {
+            room: &place.room,
+            text: words.join(" "),
+            meaning: self.meant(place, &mut random)?,
+            before: place.shown_since,
+            now: at(self.order.len()),
+        };
+        Ok(Some((question, memory.id)))
     }
 
     /// The question of a number, in a room drawn by its size.
