@@ -27,8 +27,8 @@ const WIDTH: usize = 384;
 /// Messages that a prompt shows (`CONVERSATION_LENGTH`). A turn looks for earlier ones.
 const SHOWN: usize = 32;
 const START: i64 = 1_735_689_600_000;
-/// Words of a message that a question about it is made of: half of these.
-const TOLD: RangeInclusive<usize> = 8..=24;
+/// How many words a message has that [`Talk::known`] asks for.
+const ASKED_FOR: RangeInclusive<usize> = 8..=24;
 /// Milliseconds between two messages.
 const PACE: i64 = 20_000;
 
@@ -247,7 +247,7 @@ impl Talk {
         let place = &self.places[usize::from(self.order[drawn])];
         let memory = self.message(drawn)?.0.memory;
         let mut words: Vec<&str> = memory.content.text.split(' ').collect();
-        if at(drawn) >= place.shown_since || !TOLD.contains(&words.len()) {
+        if at(drawn) >= place.shown_since || !ASKED_FOR.contains(&words.len()) {
             return Ok(None);
         }
         for _ in 0..words.len() / 2 {
