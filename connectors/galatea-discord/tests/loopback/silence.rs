@@ -21,8 +21,12 @@ fn at_work(api: &Handle) -> Running {
 }
 
 async fn stage() -> (DiscordApi, User) {
+    stage_with(Options::default()).await
+}
+
+async fn stage_with(options: Options) -> (DiscordApi, User) {
     // No limit on session starts, because silences cause many.
-    let api = DiscordApi::with(Options { own_time: true, ..Options::default() }).await;
+    let api = DiscordApi::with(Options { own_time: true, ..options }).await;
     let ann = api.user("Ann", "ann_b");
     api.guild("Garden", &[&ann]);
     (api, ann)
@@ -82,7 +86,9 @@ async fn an_identify_without_ready_is_not_up_and_is_made_again() {
 
 #[tokio::test]
 async fn a_resume_without_resumed_is_not_up_and_a_new_session_reads_what_was_missed() {
-    let (api, ann) = stage().await;
+    // Heartbeats fall within the silence.
+    let heartbeat = Duration::from_secs(1);
+    let (api, ann) = stage_with(Options { heartbeat, ..Options::default() }).await;
     let running = at_work(&api);
     api.wait_connected(1).await;
     hears(&running, &ann, 0).await;

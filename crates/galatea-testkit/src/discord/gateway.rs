@@ -33,6 +33,9 @@ struct Connection {
     shared: Arc<Shared>,
     number: u64,
     session: Option<String>,
+    /// Whether it asked to resume a session and got no answer. Until then heartbeats acknowledge
+    /// the events of that session.
+    resuming: bool,
     /// Number of the last event sent on this connection.
     sent: u64,
     acks: bool,
@@ -55,6 +58,7 @@ pub(crate) async fn serve(shared: Arc<Shared>, wire: Wire, mut socket: WebSocket
         shared: shared.clone(),
         number,
         session: None,
+        resuming: false,
         sent: 0,
         acks: true,
         silent: false,
@@ -269,7 +273,7 @@ impl Connection {
                 }
             },
             // The session has moved to another connection; this client cannot know that yet.
-            (_, None) if self.session.is_some() => {}
+            (_, None) if self.session.is_some() || self.resuming => {}
             (_, None) => state
                 .violate("gateway", "a heartbeat acknowledges an event before there is a session"),
         }

@@ -113,6 +113,7 @@ impl Connection {
             return Err(Over::Close(code));
         }
         if state.falls_silent(Silent::Resumed) {
+            self.resuming = true;
             return Ok(Vec::new());
         }
         let deaf = state.falls_silent(Silent::Events);
