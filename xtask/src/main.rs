@@ -1,5 +1,5 @@
 //! Development commands of the project: `cargo xtask test | lint | ci | long | tidy | gen | advisories | scaffold
-//! | bench | soak | matrix | chaos | cluster | fuzz`. Progress goes to stderr. The exit code is 0 if
+//! | bench | soak | persona | matrix | chaos | cluster | fuzz`. Progress goes to stderr. The exit code is 0 if
 //! everything passed.
 
 mod advisories;
@@ -63,6 +63,8 @@ enum Chore {
     Cluster(cluster::Cluster),
     /// Answers at an even pace for an hour, and looks whether memory grows.
     Soak(benched::Arguments),
+    /// Plays talks with a real model behind the program, and judges every answer.
+    Persona(benched::Arguments),
 }
 
 fn main() -> ExitCode {
@@ -92,5 +94,6 @@ fn run(chore: &Chore) -> Result<()> {
         Chore::Chaos(chaos) => chaos::run(&root, chaos),
         Chore::Cluster(cluster) => cluster::run(&root, cluster),
         Chore::Soak(arguments) => benched::run(&root, "soak", arguments),
+        Chore::Persona(arguments) => benched::run(&root, "persona", arguments),
     }
 }

@@ -6,6 +6,7 @@ mod links;
 mod list_reader;
 mod media;
 mod named;
+mod nearby;
 mod parameters;
 mod providers;
 mod registered;

@@ -1,6 +1,8 @@
-//! The benchmark and the soak: run by `cargo xtask bench` and `cargo xtask soak`.
+//! The benchmark, the soak and the talks with real models: run by `cargo xtask bench`, `soak` and
+//! `persona`.
 
 mod bench;
+mod persona;
 
 use clap::{Parser, Subcommand};
 use std::process::ExitCode;
@@ -18,12 +20,15 @@ enum Chore {
     Bench(bench::Bench),
     /// Answers at an even pace for an hour, and checks whether memory grows
     Soak(bench::soak::Soak),
+    /// Plays talks with a real model and judges every answer
+    Persona(persona::Persona),
 }
 
 fn main() -> ExitCode {
     let ran = xtask::root().and_then(|root| match Cli::parse().chore {
         Chore::Bench(bench) => bench::run(&root, &bench),
         Chore::Soak(soak) => bench::soak::run(&root, &soak),
+        Chore::Persona(persona) => persona::run(&root, &persona),
     });
     match ran {
         Ok(()) => ExitCode::SUCCESS,

@@ -12,6 +12,7 @@ use galatea_http::HttpClient;
 use super::{
     links::Endpoints,
     named::{Named, Why},
+    nearby::is_nearby,
     siblings::Siblings,
     variables::{
         self as var, LARGE_MODEL, REASONING_LARGE_MODEL, REASONING_SMALL_MODEL, SMALL_MODEL,
@@ -127,11 +128,11 @@ impl<'a> Context<'a> {
         auth: Auth,
         key: &Variable,
     ) -> Result<Endpoint> {
-        // A model on this machine may have to be loaded first, which can take up to the total time.
-        let loads = names.provider == "ollama"
+        // On the owner's hardware a long prompt takes as long as it takes, and a model may have to be
+        // loaded first: a processor reads some fifty tokens per second.
+        let slow = (names.provider == "ollama" || is_nearby(base))
             && self.settings.find(&var::MODEL_FIRST_TOKEN_TIMEOUT).is_none();
-        let times =
-            if loads { Times { first: self.times.total, ..self.times } } else { self.times };
+        let times = if slow { Times { first: self.times.total, ..self.times } } else { self.times };
         Ok(Endpoint::new(self.http.clone(), names, base, auth, times)?
             .with_origins(self.origins(names, key)))
     }

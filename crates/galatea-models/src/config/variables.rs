@@ -53,7 +53,7 @@ pub const MODEL_CONTEXT_WINDOW: Variable = Variable::new(
 /// Timeout for the first piece of an answer, in seconds.
 pub const MODEL_FIRST_TOKEN_TIMEOUT: Variable = Variable::new(
     "MODEL_FIRST_TOKEN_TIMEOUT",
-    "Seconds until the first piece of an answer; with Ollama, which may have to load the model first, MODEL_TOTAL_TIMEOUT until this is set.",
+    "Seconds until the first piece of an answer. Unset, MODEL_TOTAL_TIMEOUT for Ollama and for a server of your own network, which may have to load the model or to read a long prompt on a processor.",
 )
 .or("30");
 /// Timeout between two pieces of an answer, in seconds.
