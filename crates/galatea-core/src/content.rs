@@ -46,6 +46,10 @@ pub struct Content {
     pub extra: Map<String, Value>,
 }
 
+/// Key of [`Content::extra`]: true for a post of a channel that the platform itself copied into the
+/// group that discusses it.
+pub const AUTOMATIC_FORWARD: &str = "automaticForward";
+
 impl Content {
     /// Content with a text and nothing else.
     pub fn text(text: impl Into<String>) -> Self {

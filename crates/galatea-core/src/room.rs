@@ -35,6 +35,9 @@ pub struct Room {
 /// Key of a Room's metadata, set by connectors: `true` if every member of its World can read it.
 /// What people say there may be repeated in the other Rooms of the World.
 pub const OPEN: &str = "openToWorld";
+/// Key of [`Room::metadata`]: the name that the account has in this Room's place, such as the nickname of a
+/// bot in a server; empty when it has none any more.
+pub const OWN_NAME: &str = "ownName";
 
 impl Room {
     /// Whether every member of the World can read the Room, as far as the platform says so. Posts

@@ -14,7 +14,7 @@ mod text;
 
 use galatea_core::{
     Addressed, Connection, Content, Incoming, IncomingEvent, IncomingMessage, RemoteId, Timestamp,
-    message::WorldSync,
+    content::AUTOMATIC_FORWARD, message::WorldSync,
 };
 use serde_json::json;
 use teloxide::types::{
@@ -161,7 +161,8 @@ fn read_text(m: &Message, me: &Me, at: Timestamp) -> Vec<Incoming> {
         content,
         addressed: addressed(m, me),
         reply_to: reply.map(|r| message_id(m.chat.id.0, r.id.0)),
-        command: text::command(words, entities, me),
+        // Another's command, passed on, is none of the person who forwards it.
+        command: text::command(words, entities, me).filter(|_| m.forward_origin().is_none()),
         from_self: m.sender_chat.is_none() && m.from.as_ref().is_some_and(|u| is_me(u.id.0, me)),
     });
     single(connection::of(m), event, at)
@@ -209,6 +210,9 @@ fn content(m: &Message, me: &Me) -> Content {
     if let MessageKind::Common(common) = &m.kind {
         if let Some(origin) = &common.forward_origin {
             content.extra.insert("forwardedFrom".into(), json!(origin_name(origin)));
+        }
+        if common.is_automatic_forward {
+            content.extra.insert(AUTOMATIC_FORWARD.into(), json!(true));
         }
         if let Some(quote) = &common.quote {
             content.extra.insert("quote".into(), json!(quote.text));

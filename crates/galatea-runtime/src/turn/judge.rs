@@ -1,6 +1,6 @@
 //! The gate with all that it looks at in one place.
 
-use galatea_core::{Address, EntityId, Result, store::Block};
+use galatea_core::{Address, EntityId, Result, room::OWN_NAME, store::Block};
 use std::sync::Arc;
 
 use super::{
@@ -20,6 +20,8 @@ pub(super) struct Judge<'a> {
     author: EntityId,
     /// The owner has approved them.
     approved: bool,
+    /// What people call the account there, besides the character's name.
+    own_names: Vec<String>,
 }
 
 impl<'a> Judge<'a> {
@@ -37,7 +39,14 @@ impl<'a> Judge<'a> {
         let approved = place.policy.dm == DmPolicy::Pairing
             && pairing::is_approved(&engine.store, &engine.clock, agent, author).await?;
         let blocks = engine.budget.blocks().await?;
-        Ok(Self { engine, place, blocks, author, approved })
+        let nickname = place.info.room.metadata.get(OWN_NAME).and_then(|name| name.as_str());
+        let own_names = nickname
+            .map(str::to_owned)
+            .into_iter()
+            .chain(place.route.handler.handle())
+            .filter(|name| !name.is_empty())
+            .collect();
+        Ok(Self { engine, place, blocks, author, approved, own_names })
     }
 
     /// The person is on the allowlist or approved.
@@ -60,6 +69,7 @@ impl<'a> Judge<'a> {
         let judged = gate::evaluate(&Case {
             policy,
             character: &engine.view.character,
+            own_names: &self.own_names,
             message: &message.entry.memory,
             envelope: &message.entry.envelope,
             room_kind: info.room.kind,

@@ -306,6 +306,25 @@ fn forwards_and_quotes_are_kept() {
 }
 
 #[test]
+fn an_automatic_forward_is_marked_and_a_forwarded_command_is_none() {
+    let origin = json!({"type": "channel", "chat": {"id": -1001, "type": "channel", "title": "News"}, "message_id": 9, "date": 1});
+    let command = json!([{"type": "bot_command", "offset": 0, "length": 6}]);
+    let passed_on = |automatic: bool| {
+        let mut fields = json!({"text": "/reset", "entities": command, "forward_origin": origin});
+        if automatic {
+            fields["is_automatic_forward"] = json!(true);
+        }
+        only_message(&message_in(dm(), fields)).1
+    };
+    let (by_person, by_telegram) = (passed_on(false), passed_on(true));
+    assert_eq!((by_person.command.is_none(), by_telegram.command.is_none()), (true, true));
+    assert_eq!(by_person.content.extra.get("automaticForward"), None);
+    assert_eq!(by_telegram.content.extra["automaticForward"], true);
+    let own = only_message(&message_in(dm(), json!({"text": "/reset", "entities": command}))).1;
+    assert_eq!(own.command.unwrap().name, "reset");
+}
+
+#[test]
 fn albums_are_marked() {
     let photo = json!([{"file_id": "s", "file_unique_id": "s", "width": 1, "height": 1}]);
     let decoded = read(&message_in(dm(), json!({"photo": photo, "media_group_id": "g1"})));

@@ -1,7 +1,7 @@
 //! Whether a message is for the agent: in direct messages by who wrote it, in groups by how it
 //! addresses the agent.
 
-use galatea_core::{ParticipantState, StepOutcome};
+use galatea_core::{Content, ParticipantState, QuoteKind, StepOutcome, content::AUTOMATIC_FORWARD};
 
 use super::{
     case::Case,
@@ -10,6 +10,27 @@ use super::{
     people::{listed, sender},
 };
 use crate::config::{DmPolicy, GroupPolicy};
+
+/// Whose words a message passes on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Forward {
+    /// A person forwarded them.
+    ByPerson,
+    /// The platform copied a post of a channel into the group that discusses it.
+    Automatic,
+}
+
+/// Whether a message passes on other words than its author's.
+fn forward(content: &Content) -> Option<Forward> {
+    let marked = |key: &str| content.extra.get(key).is_some_and(|value| *value != false);
+    if marked(AUTOMATIC_FORWARD) {
+        return Some(Forward::Automatic);
+    }
+    let forwarded = marked("forwarded")
+        || marked("forwardedFrom")
+        || content.quotes.iter().any(|quote| quote.kind == QuoteKind::Forward);
+    forwarded.then_some(Forward::ByPerson)
+}
 
 /// In a direct message the policy for its sender decides.
 pub(super) fn direct(case: &Case<'_>, mut log: Log) -> Judged {
@@ -47,6 +68,14 @@ pub(super) fn direct(case: &Case<'_>, mut log: Log) -> Judged {
 /// In a group: mention, reply or name, or whatever else the group policy takes.
 pub(super) fn group(case: &Case<'_>, mut log: Log) -> Judged {
     let policy = case.policy;
+    let forward = forward(&case.message.content);
+    if forward == Some(Forward::Automatic) {
+        return log.skip(
+            "forwarded",
+            "the platform passed on a post of the group's channel; it is no question",
+            None,
+        );
+    }
     if policy.group == GroupPolicy::Disabled {
         return log.skip(
             "group-policy",
@@ -67,6 +96,11 @@ pub(super) fn group(case: &Case<'_>, mut log: Log) -> Judged {
         GroupPolicy::Addressed { mention, reply, name } => (mention, reply, name),
         _ => (true, true, true),
     };
+    // Names and mentions in another's words address nobody.
+    let (mention, name) = (mention && forward.is_none(), name && forward.is_none());
+    if forward.is_some() {
+        log.pass("forwarded", "it passes on another's words, so names in it are not looked at");
+    }
     if mention && case.envelope.addressed.mention {
         return log.answer("mention", "it mentions the agent");
     }
@@ -81,7 +115,11 @@ pub(super) fn group(case: &Case<'_>, mut log: Log) -> Judged {
         "reply",
         if reply { "it does not reply to the agent" } else { "replies are not looked at" },
     );
-    let called = if name { called(&case.message.content.text, case.character) } else { Called::No };
+    let called = if name {
+        called(&case.message.content.text, case.character, case.own_names)
+    } else {
+        Called::No
+    };
     if called == Called::Addressed || (called == Called::Contained && policy.name_anywhere) {
         return log.answer("name", "it calls the agent by name");
     }

@@ -13,6 +13,8 @@ use crate::config::Policy;
 pub(crate) struct Case<'a> {
     pub(crate) policy: &'a Policy,
     pub(crate) character: &'a Character,
+    /// The account's names on the platform and in this Room.
+    pub(crate) own_names: &'a [String],
     pub(crate) message: &'a Memory,
     pub(crate) envelope: &'a Envelope,
     pub(crate) room_kind: ChannelType,

@@ -1,6 +1,18 @@
 //! Whether a message calls the agent by name, or merely contains it.
 
+mod fold;
+mod forms;
+mod script;
+#[cfg(test)]
+mod tests;
+
 use galatea_core::Character;
+
+use self::{
+    fold::folded,
+    forms::{Form, forms},
+    script::{begins, ends, is_unspaced, is_word},
+};
 
 /// How a message calls the agent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -13,8 +25,8 @@ pub(super) enum Called {
 }
 
 /// Words before a name that address it: greetings and calls of the languages most spoken on the
-/// platforms.
-const GREETINGS: [&str; 24] = [
+/// platforms, folded.
+const GREETINGS: &[&str] = &[
     "hey",
     "hi",
     "hello",
@@ -22,71 +34,219 @@ const GREETINGS: [&str; 24] = [
     "ok",
     "okay",
     "thanks",
+    "thx",
     "please",
     "dear",
     "morning",
+    "oh",
     "hallo",
     "moin",
     "danke",
     "bitte",
     "liebe",
     "lieber",
+    "servus",
     "hola",
     "gracias",
+    "oye",
     "bonjour",
+    "bonsoir",
     "salut",
+    "coucou",
     "merci",
     "ciao",
+    "grazie",
     "oi",
+    "ola",
+    "obrigado",
+    "obrigada",
+    "hoi",
+    "dank",
+    "hej",
+    "hei",
+    "tack",
+    "czesc",
+    "dzieki",
+    "ahoj",
+    "merhaba",
+    "selam",
+    "halo",
+    "hai",
+    "chao",
     "привет",
+    "здравствуи",
+    "здравствуите",
+    "спасибо",
+    "эи",
+    "слушаи",
+    "привіт",
+    "дякую",
+    "γεια",
+    "يا",
+    "مرحبا",
+    "اهلا",
+    "شكرا",
+    "היי",
+    "שלום",
+    "תודה",
+    "नमस्ते",
+    "हे",
+    "अरे",
+    "धन्यवाद",
+    "안녕",
+    "안녕하세요",
+    "고마워",
+    "저기",
+    "얘",
+];
+/// The same in scripts without spaces: a name is written to them.
+const UNSPACED_GREETINGS: &[&str] = &[
+    "你好",
+    "您好",
+    "嗨",
+    "嘿",
+    "喂",
+    "哈喽",
+    "哈囉",
+    "谢谢",
+    "謝謝",
+    "多谢",
+    "早安",
+    "早上好",
+    "早",
+    "晚上好",
+    "晚安",
+    "请问",
+    "請問",
+    "亲爱的",
+    "こんにちは",
+    "こんばんは",
+    "おはよう",
+    "おはようございます",
+    "ありがとう",
+    "ありがとうございます",
+    "ねえ",
+    "ねぇ",
+    "なあ",
+    "へい",
+    "やあ",
+    "もしもし",
+    "おい",
+    "안녕",
+    "고마워",
+    "สวัสดี",
+    "หวัดดี",
+    "เฮ้",
+    "ขอบคุณ",
+    "ນ້ອງ",
+    "ສະບາຍດີ",
+    "ຂອບໃຈ",
+    "សួស្តី",
+    "ជំរាបសួរ",
+    "អរគុណ",
+    "មិត្ត",
+    "မင်္ဂလာပါ",
+    "ကျေးဇူးတင်ပါတယ်",
+];
+/// Words at the end of a clause in scripts without spaces: a name behind them is called, not part of
+/// the clause.
+const CLAUSE_ENDS: &[&str] = &[
+    "吗",
+    "嗎",
+    "呢",
+    "吧",
+    "啊",
+    "呀",
+    "嘛",
+    "了",
+    "か",
+    "ね",
+    "よ",
+    "て",
+    "な",
+    "요",
+    "까",
+    "ครับ",
+    "คะ",
+    "ค่ะ",
+    "จ้า",
+    "นะ",
+    "ไหม",
+    "ບໍ",
+    "လား",
+    "ပါ",
 ];
 
-/// Looks for the name and the handle, in any case. One-letter names would match everywhere and are
-/// left out.
-pub(super) fn called(text: &str, character: &Character) -> Called {
-    let text = text.to_lowercase();
-    let names = [Some(&character.name), character.username.as_ref()];
-    let names = names
-        .into_iter()
-        .flatten()
-        .map(|name| name.trim().to_lowercase())
-        .filter(|name| name.chars().count() > 1);
+/// Looks for the character's name, its handle and its names on the platform, in any case. Of a name of
+/// several words the first counts as well ([`forms`]).
+pub(super) fn called(text: &str, character: &Character, on_platform: &[String]) -> Called {
+    let text = folded(text);
+    let names = std::iter::once(character.name.as_str())
+        .chain(character.username.as_deref())
+        .chain(on_platform.iter().map(String::as_str));
     let mut found = Called::No;
-    for name in names {
-        for (at, word) in text.match_indices(&name) {
-            let (before, after) = (&text[..at], &text[at + word.len()..]);
-            if before.chars().next_back().is_some_and(is_word)
-                || after.chars().next().is_some_and(is_word)
-            {
-                continue;
+    for form in forms(names) {
+        for (at, word) in text.match_indices(&form.name) {
+            match at_place(&text[..at], word, &text[at + word.len()..], &form) {
+                Called::Addressed => return Called::Addressed,
+                Called::Contained => found = Called::Contained,
+                Called::No => {}
             }
-            if addressed(before, after) {
-                return Called::Addressed;
-            }
-            found = Called::Contained;
         }
     }
     found
 }
 
-fn is_word(c: char) -> bool {
-    c.is_alphanumeric()
+/// One place where the letters of a name stand.
+fn at_place(before: &str, word: &str, after: &str, form: &Form) -> Called {
+    let (Some(first), Some(last)) = (word.chars().next(), word.chars().next_back()) else {
+        return Called::No;
+    };
+    if !begins(before, first) {
+        return Called::No;
+    }
+    let Some(suffix) = ends(last, after) else { return Called::No };
+    // Two accents or marks of a name may stand at the edge of a longer cluster.
+    let Some(after) = after.get(suffix.length..) else { return Called::No };
+    if suffix.calls || addressed(before, after, form.ordinary) {
+        return Called::Addressed;
+    }
+    Called::Contained
 }
 
-/// By what stands around it: nothing before or after; a pause on both sides; or a greeting before.
-fn addressed(before: &str, after: &str) -> bool {
-    let before =
-        before.trim_end_matches(|c: char| c.is_whitespace() && c != '\n').trim_end_matches('@');
-    let before = before.trim_end_matches(|c: char| c.is_whitespace() && c != '\n');
-    let says_nothing = |text: &str| !text.chars().any(is_word);
-    if says_nothing(before) || says_nothing(after) {
+/// By what stands around it: nothing before or after; a pause on both sides; or a greeting before. An
+/// ordinary word has to be set apart on both sides, or greeted.
+fn addressed(before: &str, after: &str, ordinary: bool) -> bool {
+    let blank = |c: char| c.is_whitespace() && c != '\n';
+    let joined = before.chars().next_back().is_some_and(|c| is_word(c) && is_unspaced(c));
+    let before = before.trim_end_matches(blank).trim_end_matches('@').trim_end_matches(blank);
+    let after = after.trim_start_matches(blank);
+    let silent = |text: &str| !text.chars().any(is_word);
+    let (first, last) = (silent(before), silent(after));
+    if greets(before) {
         return true;
     }
-    let greeted = before
-        .split(|c: char| !is_word(c))
-        .next_back()
-        .is_some_and(|word| GREETINGS.contains(&word));
-    greeted || (pauses(before.chars().next_back()) && pauses(after.chars().next()))
+    if ordinary {
+        let apart = |side: bool, mark: Option<char>| side && mark.is_none() || pauses(mark);
+        let (left, right) = (before.chars().next_back(), after.chars().next());
+        return (first && last) || (apart(first, left) && apart(last, right));
+    }
+    // Written to the words before it, it may be their object: "我喜欢诺娃".
+    if first || (last && (!joined || ends_a_clause(before))) {
+        return true;
+    }
+    pauses(before.chars().next_back()) && pauses(after.chars().next())
+}
+
+/// Whether a text ends with a greeting.
+fn greets(before: &str) -> bool {
+    let word = before.split(|c: char| !is_word(c)).next_back().unwrap_or_default();
+    GREETINGS.contains(&word) || UNSPACED_GREETINGS.iter().any(|one| before.ends_with(one))
+}
+
+/// Whether a text in a script without spaces ends with the end of a clause.
+fn ends_a_clause(before: &str) -> bool {
+    CLAUSE_ENDS.iter().any(|one| before.ends_with(one))
 }
 
 /// A mark at which a reader pauses, or a line's end.
@@ -94,61 +254,6 @@ fn pauses(mark: Option<char>) -> bool {
     mark.is_some_and(|c| {
         c == '\n'
             || (c.is_ascii_punctuation() && !matches!(c, '\'' | '"' | '_' | '/' | '`' | '*' | '-'))
-            || "…–—،、，：；！？。".contains(c)
+            || "…–—،、，：；！？。؟؛।၊။។".contains(c)
     })
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn of(text: &str) -> Called {
-        let character = Character {
-            name: "May".into(),
-            username: Some("may_bot".into()),
-            ..Character::default()
-        };
-        called(text, &character)
-    }
-
-    #[test]
-    fn who_is_addressed() {
-        for text in [
-            "May, what now?",
-            "may what time is it",
-            "what do you think, May?",
-            "thanks may 🙂",
-            "so, May, what now",
-            "Hey May can you help",
-            "Good evening.\nMay, are you there?",
-            "@may_bot help",
-            "is that right? May: tell them",
-            "ask MAY_BOT!",
-            "你好，May！你在吗",
-        ] {
-            assert_eq!(of(text), Called::Addressed, "{text}");
-        }
-    }
-
-    #[test]
-    fn who_is_merely_named() {
-        for text in [
-            "you may go now",
-            "I saw May yesterday",
-            "we leave in May or June",
-            "what 'may' means here",
-            "the may_bot account is new here",
-        ] {
-            assert_eq!(of(text), Called::Contained, "{text}");
-        }
-        for text in ["maybe later", "nothing at all", "dismay is strong"] {
-            assert_eq!(of(text), Called::No, "{text}");
-        }
-    }
-
-    #[test]
-    fn one_letter_is_no_name() {
-        let character = Character { name: "A".into(), ..Character::default() };
-        assert_eq!(called("a, b", &character), Called::No);
-    }
 }

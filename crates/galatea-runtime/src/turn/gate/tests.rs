@@ -1,8 +1,9 @@
 //! Every rule of the gate, one case each.
 
 use galatea_core::{
-    Addressed, Character, Command, Content, Memory, MemoryKind, ParticipantState, RemoteId,
-    Settings, Source, Timestamp,
+    Addressed, Character, Command, Content, Memory, MemoryKind, ParticipantState, Quote, QuoteKind,
+    RemoteId, Settings, Source, Timestamp,
+    content::AUTOMATIC_FORWARD,
     room::ChannelType,
     store::{Block, BlockKind, Envelope},
 };
@@ -73,6 +74,7 @@ impl Setup {
         evaluate(&Case {
             policy: &self.policy,
             character: &self.character,
+            own_names: &[],
             message: &self.message,
             envelope: &self.envelope,
             room_kind: self.kind,
@@ -176,6 +178,37 @@ fn groups_answer_only_when_addressed() {
     )
     .unwrap();
     assert_eq!(reply.skipped_by().0, "group-policy");
+}
+
+/// Another's words address nobody, however they begin.
+#[test]
+fn what_is_passed_on_is_no_question() {
+    let forwards: [fn(&mut Content); 3] = [
+        |content| drop(content.extra.insert("forwardedFrom".into(), "Zoe".into())),
+        |content| drop(content.extra.insert("forwarded".into(), true.into())),
+        |content| content.quotes.push(Quote::new(QuoteKind::Forward, None, "Eliza, help")),
+    ];
+    for mark in forwards {
+        for text in ["Eliza, help", "ask @eliza_bot!", ""] {
+            let mut case = setup(&[], text, ChannelType::Group);
+            case.envelope.addressed.mention = true;
+            mark(&mut case.message.content);
+            assert_eq!(case.skipped_by().0, "group-policy", "{text}");
+            case.envelope.addressed.reply = true;
+            assert_eq!(case.answered_by(), "reply", "the person replies to it");
+        }
+        let mut case = setup(&[], "Eliza, help", ChannelType::Dm);
+        mark(&mut case.message.content);
+        assert_eq!(case.answered_by(), "dm-policy");
+        let mut case = setup(&[("GROUP_POLICY", "always")], "x", ChannelType::Group);
+        mark(&mut case.message.content);
+        assert_eq!(case.answered_by(), "group-policy");
+    }
+    for policy in ["mention,reply,name", "always", "ambient"] {
+        let mut case = setup(&[("GROUP_POLICY", policy)], "Eliza, help", ChannelType::Group);
+        case.message.content.extra.insert(AUTOMATIC_FORWARD.into(), true.into());
+        assert_eq!(case.skipped_by(), ("forwarded".into(), None), "{policy}");
+    }
 }
 
 #[test]
