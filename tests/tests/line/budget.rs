@@ -1,6 +1,7 @@
 //! Limits and budgets across the whole line: who is refused and who is not, what is stored, and
 //! what a crowd of strangers can cost.
 
+mod commands;
 mod failed;
 mod ledger;
 mod owners;

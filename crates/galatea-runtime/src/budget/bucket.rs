@@ -6,27 +6,27 @@ use crate::config::Flow;
 
 /// A token's parts: one comes in a millisecond at a rate of one a minute, so that nothing is lost
 /// by rounding.
-const WHOLE: u64 = 60_000;
+const WHOLE: i64 = 60_000;
 
 /// A bucket; empty ones fill up with time. It holds at most `burst` tokens.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Bucket {
-    /// Parts of a token.
-    level: u64,
+    /// Parts of a token; negative while tokens are owed.
+    level: i64,
     at: Timestamp,
 }
 
 impl Bucket {
     /// A bucket that can be emptied at once.
     pub(super) fn full(flow: Flow, now: Timestamp) -> Self {
-        Self { level: u64::from(flow.burst) * WHOLE, at: now }
+        Self { level: i64::from(flow.burst) * WHOLE, at: now }
     }
 
     /// Fills it up to now. A clock that was set back fills nothing and starts from there.
     pub(super) fn fill(&mut self, flow: Flow, now: Timestamp) {
-        let millis = u64::try_from(now.since(self.at).as_millis()).unwrap_or(u64::MAX);
-        let more = millis.saturating_mul(u64::from(flow.per_minute));
-        self.level = self.level.saturating_add(more).min(u64::from(flow.burst) * WHOLE);
+        let millis = i64::try_from(now.since(self.at).as_millis()).unwrap_or(i64::MAX);
+        let more = millis.saturating_mul(i64::from(flow.per_minute));
+        self.level = self.level.saturating_add(more).min(i64::from(flow.burst) * WHOLE);
         self.at = now;
     }
 
@@ -37,7 +37,15 @@ impl Bucket {
 
     /// Takes one; nothing happens when none is there.
     pub(super) fn take(&mut self) {
-        self.level = self.level.saturating_sub(WHOLE);
+        if self.level > 0 {
+            self.level = self.level.saturating_sub(WHOLE).max(0);
+        }
+    }
+
+    /// Takes one that may not be there: what comes in later pays for it. At most a burst is owed.
+    pub(super) fn owe(&mut self, flow: Flow) {
+        let most = i64::from(flow.burst).saturating_mul(WHOLE);
+        self.level = self.level.saturating_sub(WHOLE).max(-most);
     }
 }
 

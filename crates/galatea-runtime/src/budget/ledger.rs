@@ -5,6 +5,7 @@
 //! used and set aside never passes a cap.
 
 mod account;
+mod admit;
 mod limits;
 
 use galatea_core::{
@@ -16,15 +17,12 @@ use std::{
     time::Duration,
 };
 
-use super::{
-    bucket::Bucket,
-    refusal::{Refusal, Who, Why},
-};
-use crate::config::Rate;
+use super::refusal::{Refusal, Who, Why};
 use account::Account;
-use limits::{caps, percent, rates};
+use limits::{caps, percent};
 
 pub(crate) use account::Spend;
+pub(super) use admit::Ask;
 pub(super) use limits::{Case, Holders};
 
 /// Holders kept in memory. Past it, those idle for a minute go; the ledger knows their day.
@@ -32,17 +30,6 @@ const MOST: usize = 20_000;
 const IDLE: Duration = Duration::from_secs(60);
 /// Per cent of a cap from which owners are warned and the small model answers.
 pub(super) const NEARLY: u64 = 80;
-
-/// What is checked of a message before it is answered.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Ask {
-    /// An answer: every limit, and it is counted.
-    Answer,
-    /// A command: the person's rate only, so that a busy Room can still be muted.
-    Command,
-    /// A model is asked whether to answer at all: every limit, and nothing is counted yet.
-    Opinion,
-}
 
 /// A cap of which so much is used that owners should know.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -121,51 +108,6 @@ impl Ledger {
         [&holders.person, &holders.room, &holders.world]
             .into_iter()
             .all(|key| self.account(key, now).loaded.is_some())
-    }
-
-    /// Checks a message; one that is let through is counted.
-    pub(super) fn admit(&mut self, case: &Case<'_>, ask: Ask) -> Result<(), Refusal> {
-        self.drop_idle(case.now);
-        let mut rates = rates(case);
-        if ask == Ask::Command {
-            rates.truncate(1);
-        }
-        for (key, who, rate) in &rates {
-            let account = self.account(key, case.now);
-            if let Some(flow) = rate.flow {
-                let bucket = account.bucket.get_or_insert_with(|| Bucket::full(flow, case.now));
-                bucket.fill(flow, case.now);
-                if !bucket.has_one() {
-                    return Err(Refusal::new(*who, Why::Minute(flow), &rate.setting));
-                }
-            }
-            if let Some(day) = rate.day.filter(|day| account.answers() >= *day) {
-                return Err(Refusal::new(*who, Why::Day(day), &rate.setting));
-            }
-        }
-        if ask != Ask::Command {
-            self.fits(case, Spend::default())?;
-        }
-        if ask != Ask::Opinion {
-            self.count(case, &rates);
-        }
-        Ok(())
-    }
-
-    /// Counts an answer that was asked about first ([`Ask::Opinion`]).
-    pub(super) fn answered(&mut self, case: &Case<'_>) {
-        let rates = rates(case);
-        self.count(case, &rates);
-    }
-
-    fn count(&mut self, case: &Case<'_>, rates: &[(Holder, Who, Rate)]) {
-        for (key, _, _) in rates {
-            let account = self.account(key, case.now);
-            account.mine_answers += 1;
-            if let Some(bucket) = &mut account.bucket {
-                bucket.take();
-            }
-        }
     }
 
     /// Whether a call fits into every cap; one that is used up holds nothing at all.

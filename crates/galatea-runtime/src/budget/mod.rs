@@ -253,9 +253,14 @@ impl Budget {
         self.ask(visit, Ask::Answer)
     }
 
-    /// The same for a command, which costs no model call.
-    pub(crate) fn admit_command(&self, visit: &Visit) -> std::result::Result<(), Refusal> {
-        self.ask(visit, Ask::Command)
+    /// The same for a command, which costs no model call. `ruling` is one of a person who may rule the
+    /// Room, which the share of commands does not hold up.
+    pub(crate) fn admit_command(
+        &self,
+        visit: &Visit,
+        ruling: bool,
+    ) -> std::result::Result<(), Refusal> {
+        self.ask(visit, if ruling { Ask::Ruling } else { Ask::Command })
     }
 
     /// The same before a model is asked whether to answer; the answer is counted by

@@ -57,11 +57,26 @@ pub(crate) struct Refusal {
     pub(crate) why: Why,
     /// The setting with its platform, if that has one of its own.
     pub(crate) setting: String,
+    /// Per cent of that limit that commands may use, where their share was used up.
+    pub(crate) commands: Option<CommandShare>,
+}
+
+/// The share of a limit that commands may use.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct CommandShare {
+    pub(crate) percent: u64,
+    /// The setting that says so.
+    pub(crate) setting: String,
 }
 
 impl Refusal {
     pub(super) fn new(who: Who, why: Why, setting: &str) -> Self {
-        Self { who, why, setting: setting.to_owned() }
+        Self { who, why, setting: setting.to_owned(), commands: None }
+    }
+
+    /// The refusal of a command by its share of a limit.
+    pub(super) fn of_commands(self, share: CommandShare) -> Self {
+        Self { commands: Some(share), ..self }
     }
 
     /// Over by itself in a minute or so.
@@ -72,6 +87,18 @@ impl Refusal {
     /// One sentence for `galatea explain`.
     pub(crate) fn reason(&self) -> String {
         let who = self.who.text();
+        if let Some(share) = &self.commands {
+            let (percent, limit) = (share.percent, &self.setting);
+            let had = match self.why {
+                Why::Minute(flow) => {
+                    format!("this minute ({} a minute, {} at once", flow.per_minute, flow.burst)
+                }
+                Why::Day(day) | Why::Money(day) | Why::Tokens(day) => {
+                    format!("today (UTC) ({day}")
+                }
+            };
+            return format!("{who} has had its commands of {had}: {percent} % of {limit})");
+        }
         match self.why {
             Why::Minute(flow) => format!(
                 "{who} has had its answers of this minute ({} a minute, {} at once)",
@@ -89,6 +116,10 @@ impl Refusal {
 
     /// The setting and a value that would have let this one through: twice as much.
     fn change(&self) -> Change {
+        if let Some(share) = self.commands.as_ref().filter(|share| share.percent < 100) {
+            let value = share.percent.max(5).saturating_mul(2).min(100).to_string();
+            return Change { setting: share.setting.clone(), value };
+        }
         let value = match (self.who, self.why) {
             (Who::Strangers, _) => "100".to_owned(),
             (_, Why::Minute(flow)) => format!("{}/min", flow.per_minute.max(1).saturating_mul(2)),

@@ -8,8 +8,8 @@ use super::flow::Flow;
 pub(super) use variables::EACH;
 pub use variables::{
     BLOCK_PEOPLE, BLOCK_ROOMS, BLOCK_WORLDS, BUDGET_AGENT, BUDGET_PERSON, BUDGET_ROOM,
-    BUDGET_STRANGER, LIMIT_AGENT, LIMIT_NOTICE, LIMIT_PERSON, LIMIT_ROOM, LIMIT_WAITING,
-    LIMIT_WORLD, LIMITS, STRANGERS_SHARE,
+    BUDGET_STRANGER, COMMANDS_SHARE, LIMIT_AGENT, LIMIT_NOTICE, LIMIT_PERSON, LIMIT_ROOM,
+    LIMIT_WAITING, LIMIT_WORLD, LIMITS, STRANGERS_SHARE,
 };
 
 /// Read here, declared by the standard plugin, whose rights it is about.
@@ -60,6 +60,10 @@ pub struct Spending {
     pub(crate) strangers: u64,
     /// The setting that says so.
     pub(crate) strangers_setting: String,
+    /// Per cent of the answers of Rooms, Worlds, platforms and the agent that commands may use.
+    pub(crate) commands: u64,
+    /// The setting that says so.
+    pub(crate) commands_setting: String,
     /// Messages of one person that wait.
     pub(crate) waiting: Option<usize>,
     /// The setting that says so.
@@ -89,11 +93,8 @@ impl Spending {
             "off" | "false" | "no" | "0" => (false, false),
             _ => return Err(read.invalid_setting(&switch, "is none of public, on, off")),
         };
-        let (strangers_setting, share) = read.text(&STRANGERS_SHARE);
-        let strangers = share.trim_end_matches('%').trim().parse().ok().filter(|n| *n <= 100);
-        let strangers = strangers.ok_or_else(|| {
-            read.invalid_setting(&strangers_setting, "is not a number from 0 to 100")
-        })?;
+        let (strangers_setting, strangers) = read.share(&STRANGERS_SHARE)?;
+        let (commands_setting, commands) = read.share(&COMMANDS_SHARE)?;
         let (waiting_setting, waiting) = read.text(&LIMIT_WAITING);
         let waiting = match waiting.as_str() {
             "none" => None,
@@ -144,6 +145,8 @@ impl Spending {
                 .transpose()?,
             strangers,
             strangers_setting,
+            commands,
+            commands_setting,
             waiting,
             waiting_setting,
             notice,
@@ -164,7 +167,11 @@ impl Spending {
         rates
             .into_iter()
             .chain(caps)
-            .chain([&mut self.strangers_setting, &mut self.waiting_setting])
+            .chain([
+                &mut self.strangers_setting,
+                &mut self.commands_setting,
+                &mut self.waiting_setting,
+            ])
             .chain(&mut self.block_settings)
     }
 
@@ -222,6 +229,15 @@ impl Read<'_> {
                 .unwrap_or_default(),
         );
         Ok((name, all))
+    }
+
+    /// Per cent, with the name of the setting.
+    fn share(&self, general: &Variable) -> Result<(String, u64)> {
+        let (name, text) = self.text(general);
+        let share = text.trim_end_matches('%').trim().parse().ok().filter(|n| *n <= 100);
+        let share =
+            share.ok_or_else(|| self.invalid_setting(&name, "is not a number from 0 to 100"))?;
+        Ok((name, share))
     }
 
     fn rate(&self, general: &Variable) -> Result<Rate> {

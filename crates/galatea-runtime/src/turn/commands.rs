@@ -8,8 +8,8 @@ mod memory;
 mod mentions;
 
 use galatea_core::{
-    COMMANDS, Content, MemoryId, MemoryKind, ParticipantState, Result, Role, Store, Timestamp,
-    Turn, speakers,
+    AgentIdentity, COMMANDS, Content, EntityId, MemoryId, MemoryKind, ParticipantState, Result,
+    Role, Room, Store, Timestamp, Turn, World, speakers,
     store::{InboxState, MemoryQuery, RequestedChange},
     world,
 };
@@ -38,9 +38,7 @@ pub(crate) async fn run(engine: &Engine, turn: &Turn<'_>) -> Result<Done> {
         turn.envelope.command.as_ref().map_or(("help", ""), |c| (c.name.as_str(), c.args.as_str()));
     Ok(match name {
         "start" => say(greeting(turn)),
-        "reset" if !may_change(turn) => {
-            say("Only admins of this group can reset the conversation.")
-        }
+        "reset" if !may_rule(turn) => say("Only admins of this group can reset the conversation."),
         "reset" => {
             let mut metadata = Map::new();
             metadata.insert("resetAt".into(), json!(reset_at(engine, turn).await?));
@@ -52,7 +50,7 @@ pub(crate) async fn run(engine: &Engine, turn: &Turn<'_>) -> Result<Done> {
                 ..Done::default()
             }
         }
-        "mute" | "unmute" if !may_change(turn) => {
+        "mute" | "unmute" if !may_rule(turn) => {
             say("Only admins of this group can mute or unmute me.")
         }
         "mute" => switch(
@@ -103,13 +101,22 @@ fn switch(turn: &Turn<'_>, state: Option<ParticipantState>, text: &str) -> Done 
 
 /// In direct messages everyone; elsewhere owners and admins as the platform names them, never as
 /// text claims.
-fn may_change(turn: &Turn<'_>) -> bool {
-    turn.room.kind.is_direct()
-        || turn.world.is_some_and(|world| {
-            let entity = turn.message.entity_id;
+fn may_rule(turn: &Turn<'_>) -> bool {
+    may_change(turn.room, turn.world, turn.message.entity_id, &turn.agent.identity)
+}
+
+/// The same, of who wrote a message that has no turn yet.
+pub(super) fn may_change(
+    room: &Room,
+    world: Option<&World>,
+    entity: EntityId,
+    identity: &AgentIdentity,
+) -> bool {
+    room.kind.is_direct()
+        || world.is_some_and(|world| {
             world.metadata.ownership.is_some_and(|o| o.owner_id == entity) || world.metadata.roles.get(&entity).is_some_and(|role| *role >= Role::Admin)
                 // A group's anonymous admin speaks as the group itself.
-                || turn.agent.identity.swizzle(world.remote.as_str()) == entity.0
+                || identity.swizzle(world.remote.as_str()) == entity.0
         })
 }
 

@@ -14,6 +14,7 @@ use super::{
     message::{Claimed, Waiting},
     notices::Notices,
     quiet::{Look, Quiet},
+    repeated::Shown,
     room_people::RoomPeopleCache,
     window::Windows,
 };
@@ -221,6 +222,8 @@ pub(crate) struct EngineState {
     pub(super) people: RoomPeopleCache,
     /// Answers to bots in a row.
     pub(super) hops: Hops,
+    /// When each group was last shown the answer to a command of everybody's.
+    pub(super) shown: Shown,
     /// Held while a pairing code is made: the list of codes is read, changed and written.
     pub(super) pairing: tokio::sync::Mutex<()>,
 }
@@ -234,6 +237,7 @@ impl EngineState {
             beginnings: Beginnings::new(),
             people: RoomPeopleCache::new(),
             hops: Hops::default(),
+            shown: Shown::default(),
             pairing: tokio::sync::Mutex::default(),
         }
     }

@@ -32,6 +32,7 @@ mod prompt;
 mod quiet;
 mod record;
 mod refuse;
+mod repeated;
 mod report;
 mod room_people;
 mod run;

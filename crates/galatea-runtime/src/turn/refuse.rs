@@ -1,10 +1,13 @@
 //! Finishes a message that a limit keeps from being answered, and those of the same person that
 //! wait behind it, in one commit.
 
-use galatea_core::{Decision, Event, Result, RoomId, StepOutcome, Verdict, verdict::Change};
+use galatea_core::{
+    ADMIN_COMMANDS, Decision, Event, Result, RoomId, StepOutcome, Verdict, verdict::Change,
+};
 use std::ops::ControlFlow;
 
 use super::{
+    commands,
     commit::{commit, finish_unanswered},
     context::{TurnContext, TurnPlace},
     engine::Engine,
@@ -29,14 +32,14 @@ pub(super) struct Refused {
     /// With the limit noted.
     pub(super) verdict: Verdict,
     pub(super) visit: Visit,
-    /// None for the queue share, which gets no notice.
+    /// None for the queue share and for repeats, which get no notice.
     pub(super) refusal: Option<Refusal>,
 }
 
 /// Which limit keeps the first message from being answered, if one does; a message that is let
 /// through is counted.
 pub(super) fn refusal(
-    budget: &Budget,
+    engine: &Engine,
     lane: &Lane<RoomId, Claimed>,
     place: &TurnPlace,
     first: &Waiting,
@@ -46,6 +49,7 @@ pub(super) fn refusal(
     if first.admitted {
         return None;
     }
+    let (budget, now) = (&engine.budget, engine.clock.now());
     let refused = |verdict, refusal| {
         Some(Refused { first: first.clone(), verdict, visit: visit.clone(), refusal })
     };
@@ -56,7 +60,19 @@ pub(super) fn refusal(
             }
             (verdict, budget.admit(visit))
         }
-        Judged::Command(verdict) => (verdict, budget.admit_command(visit)),
+        // Nothing is said to one of a code that does not wait, and each code waits for one answer to
+        // an action that was counted.
+        Judged::Command(_) if is_confirmation(first) => return None,
+        Judged::Command(verdict) => {
+            if let Some(verdict) = engine.state.shown.repeats(&place.info, first, verdict, now) {
+                return refused(verdict, None);
+            }
+            let admitted = budget.admit_command(visit, rules(engine, place, first));
+            if admitted.is_ok() {
+                engine.state.shown.answers(&place.info, first, now);
+            }
+            (verdict, admitted)
+        }
         Judged::Ask(verdict) => (verdict, budget.admit_opinion(visit)),
         Judged::Skip(_) | Judged::Expired(_) | Judged::Pair(_) => return None,
     };
@@ -64,6 +80,33 @@ pub(super) fn refusal(
     let mut verdict = verdict.clone();
     refusal.note(&mut verdict);
     refused(verdict, Some(refusal))
+}
+
+/// Not a command but the answer to a question of ours.
+fn is_confirmation(message: &Waiting) -> bool {
+    !message
+        .entry
+        .envelope
+        .command
+        .as_ref()
+        .is_some_and(|command| commands::is_known(&command.name))
+}
+
+/// A command that changes the Room, of a person who may change it.
+fn rules(engine: &Engine, place: &TurnPlace, message: &Waiting) -> bool {
+    let entry = &message.entry;
+    let is_of_admins = entry
+        .envelope
+        .command
+        .as_ref()
+        .is_some_and(|command| ADMIN_COMMANDS.contains(&command.name.as_str()));
+    is_of_admins
+        && commands::may_change(
+            &place.info.room,
+            place.info.world.as_ref(),
+            entry.memory.entity_id,
+            &engine.view.identity,
+        )
 }
 
 /// The queue share: of many messages of one person that wait in a group, while others wait, the
@@ -121,19 +164,32 @@ pub(super) async fn refuse(
     judge: &Judge<'_>,
 ) -> Result<()> {
     let Refused { first, verdict, visit, refusal } = refused;
+    let is_command = first
+        .entry
+        .envelope
+        .command
+        .as_ref()
+        .is_some_and(|command| commands::is_known(&command.name) && command.name != "ask");
     let (room, person, from_bot) =
         (place.info.room.id, first.entry.memory.entity_id, first.entry.envelope.from_bot);
     let mut verdicts = Vec::new();
     let more = match &refusal {
-        Some(refusal) => lane.take_while(AT_ONCE, |next| match judge.evaluate(next) {
-            Judged::Answer(mut verdict)
-                if next.entry.memory.entity_id == person && !next.admitted =>
-            {
-                refusal.note(&mut verdict);
-                verdicts.push(verdict);
-                true
+        Some(refusal) => lane.take_while(AT_ONCE, |next| {
+            let (mut verdict, is_alike) = match judge.evaluate(next) {
+                Judged::Answer(verdict) => (verdict, !is_command),
+                Judged::Command(verdict) => {
+                    let is_alike =
+                        is_command && !is_confirmation(next) && !rules(engine, place, next);
+                    (verdict, is_alike)
+                }
+                _ => return false,
+            };
+            if !is_alike || next.entry.memory.entity_id != person || next.admitted {
+                return false;
             }
-            _ => false,
+            refusal.note(&mut verdict);
+            verdicts.push(verdict);
+            true
         }),
         None => Vec::new(),
     };
@@ -142,7 +198,8 @@ pub(super) async fn refuse(
     let addressed = verdict.steps.iter().any(|step| step.outcome == StepOutcome::Answer);
     let notice = refusal
         .as_ref()
-        .filter(|_| addressed && !from_bot)
+        // A group that is flooded with commands is not flooded with notices instead.
+        .filter(|_| addressed && !from_bot && (!is_command || place.info.room.kind.is_direct()))
         .and_then(|refusal| engine.budget.notice(&visit, refusal));
     tracing::debug!(room = %room, refused, notified = notice.is_some(), "a limit is reached");
     let of_the_day =

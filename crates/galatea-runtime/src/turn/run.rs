@@ -16,7 +16,7 @@ use super::{
     gather::{busy_policy, gather, interruption},
     judge::Judge,
     message::{Claimed, Waiting},
-    more, pair, refuse,
+    more, pair, refuse, repeated,
     see::see,
     skip::{self, drop_late, give_up, skip},
     think::think,
@@ -83,8 +83,7 @@ impl Engine {
             return Ok(TurnEnd::Finished);
         }
         let visit = visit(&self.budget, &place, &judge, &judged, &first).await?;
-        if let Some(refused) = refuse::refusal(&self.budget, lane, &place, &first, &judged, &visit)
-        {
+        if let Some(refused) = refuse::refusal(self, lane, &place, &first, &judged, &visit) {
             refuse::refuse(self, lane, taken, &place, refused, &judge).await?;
             return Ok(TurnEnd::Finished);
         }
@@ -113,6 +112,9 @@ impl Engine {
         let mut context = TurnContext::new(self, &place, first, verdict, visit);
         context.ask = ask;
         context.save(&self.budget);
+        if context.verdict.decision == Decision::Command {
+            repeated::gather(lane, &mut context, taken);
+        }
         answer_busy(self, lane, taken, &judge, context).await?;
         Ok(TurnEnd::Finished)
     }

@@ -2,7 +2,7 @@
 
 use galatea_core::{Timestamp, store::Day};
 
-use crate::budget::bucket::Bucket;
+use crate::{budget::bucket::Bucket, config::Flow};
 
 /// Money, and tokens whose price is not known.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -45,6 +45,10 @@ pub(super) struct Account {
     pub(super) held: Spend,
     pub(super) calls: u32,
     pub(super) bucket: Option<Bucket>,
+    /// The share that commands have of a rate of many people.
+    pub(super) commands: Option<Bucket>,
+    /// Commands answered by this process today; others' and those before a restart are answers only.
+    pub(super) mine_commands: u64,
     pub(super) loaded: Option<Timestamp>,
     pub(super) touched: Timestamp,
 }
@@ -64,6 +68,8 @@ impl Account {
             held: Spend::default(),
             calls: 0,
             bucket: None,
+            commands: None,
+            mine_commands: 0,
             loaded: None,
             touched: now,
         }
@@ -73,9 +79,13 @@ impl Account {
     pub(super) fn turn_over(&mut self, now: Timestamp) {
         self.touched = now;
         if self.day != Day::of(now) {
-            let kept =
-                Self { held: self.held, calls: self.calls, bucket: self.bucket, ..Self::new(now) };
-            *self = kept;
+            *self = Self {
+                held: self.held,
+                calls: self.calls,
+                bucket: self.bucket,
+                commands: self.commands,
+                ..Self::new(now)
+            };
         }
     }
 
@@ -85,7 +95,23 @@ impl Account {
         used
     }
 
+    /// The bucket of answers, filled up to now.
+    pub(super) fn answers_bucket(&mut self, flow: Flow, now: Timestamp) -> &mut Bucket {
+        filled(&mut self.bucket, flow, now)
+    }
+
+    /// The bucket of commands, filled up to now.
+    pub(super) fn commands_bucket(&mut self, flow: Flow, now: Timestamp) -> &mut Bucket {
+        filled(&mut self.commands, flow, now)
+    }
+
     pub(super) fn answers(&self) -> u64 {
         self.base_answers + self.mine_answers
     }
+}
+
+fn filled(bucket: &mut Option<Bucket>, flow: Flow, now: Timestamp) -> &mut Bucket {
+    let bucket = bucket.get_or_insert_with(|| Bucket::full(flow, now));
+    bucket.fill(flow, now);
+    bucket
 }

@@ -72,6 +72,20 @@ pub(super) fn rates(case: &Case<'_>) -> Vec<(Holder, Who, Rate)> {
     all
 }
 
+/// The share of a rate of many people that commands may use. It is at least one, unless commands have
+/// no share at all.
+pub(super) fn share_of_commands(rate: &Rate, share: u64) -> Rate {
+    let part = |n: u64| match n.saturating_mul(share) / 100 {
+        0 => n.min(u64::from(share > 0)),
+        part => part,
+    };
+    let narrow = |n: u32| u32::try_from(part(u64::from(n))).unwrap_or(u32::MAX);
+    let flow = rate
+        .flow
+        .map(|flow| Flow { per_minute: narrow(flow.per_minute), burst: narrow(flow.burst) });
+    Rate { flow, day: rate.day.map(part), setting: rate.setting.clone() }
+}
+
 pub(super) fn caps(case: &Case<'_>) -> Vec<(Holder, Who, Cap)> {
     let Case { spending, holders, stranger, .. } = case;
     if case.background {

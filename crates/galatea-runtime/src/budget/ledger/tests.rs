@@ -1,12 +1,16 @@
 //! The book by itself: rates, caps, strangers, days, and what others used.
 
 mod caps;
+mod commands;
 mod rates;
 
-use galatea_core::{EntityId, RoomId, Settings, Source, WorldId};
+use galatea_core::{EntityId, RoomId, Settings, Source, Verdict, WorldId};
 
 use super::*;
-use crate::config::{Cap, Flow, Spending};
+use crate::{
+    budget::refusal::Why,
+    config::{Cap, Flow, Spending},
+};
 
 const NOON: i64 = 20_000 * Day::MILLIS + Day::MILLIS / 2;
 const COST: Spend = Spend { micros: 4_000, tokens: 0 };
@@ -62,16 +66,10 @@ fn a_refusal_takes_nothing_from_anybody() {
 }
 
 #[test]
-fn commands_meet_the_persons_rate_only_and_opinions_are_not_counted() {
-    let spending =
-        spending(&[("LIMIT_PERSON", "2/min"), ("LIMIT_ROOM", "1/min"), ("BUDGET_ROOM", "0")]);
+fn opinions_are_not_counted() {
+    let spending = spending(&[("LIMIT_PERSON", "1/min")]);
     let (mut ledger, who) = (Ledger::default(), holders());
     let here = case(&spending, &who, false, NOON);
-    assert_eq!(ledger.admit(&here, Ask::Answer).unwrap_err().why, Why::Money(0));
-    assert!(ledger.admit(&here, Ask::Command).is_ok() && ledger.admit(&here, Ask::Command).is_ok());
-    assert_eq!(ledger.admit(&here, Ask::Command).unwrap_err().who, Who::Person);
-    let free = self::spending(&[("LIMIT_PERSON", "1/min")]);
-    let (mut ledger, here) = (Ledger::default(), case(&free, &who, false, NOON));
     assert!((0..5).all(|_| ledger.admit(&here, Ask::Opinion).is_ok()));
     ledger.answered(&here);
     assert!(ledger.admit(&here, Ask::Opinion).is_err());

@@ -49,6 +49,7 @@ fn the_manual_names_the_defaults() {
         BUDGET_ROOM,
         BUDGET_AGENT,
         STRANGERS_SHARE,
+        COMMANDS_SHARE,
     ] {
         let row = format!("| `{}` | {} |", variable.name, variable.default.unwrap());
         assert!(manual.contains(&row), "{row}");
@@ -117,6 +118,7 @@ fn wrong_values_name_their_place() {
         ("BUDGET_PERSON", "-1 USD"),
         ("TELEGRAM_BUDGET_AGENT", "much"),
         ("STRANGERS_SHARE", "101"),
+        ("COMMANDS_SHARE", "a quarter"),
         ("LIMIT_WAITING", "few"),
     ] {
         let error = read(&[(name, value)]).unwrap_err();

@@ -60,6 +60,14 @@ pub const BUDGET_AGENT: Variable = Variable::new(
 pub const STRANGERS_SHARE: Variable =
     Variable::new("STRANGERS_SHARE", "Per cent of the agent's answers and budget that all strangers together may use; the rest is kept for known people.")
         .or("50");
+/// The part of the limits of many people that commands may use. A quarter of a group's 20 a minute
+/// shows the help to five people; three quarters are left for questions.
+pub const COMMANDS_SHARE: Variable = Variable::new(
+    "COMMANDS_SHARE",
+    "Per cent of the answers of a room, a World, a platform, the agent and all strangers that commands (/help, /privacy, …) may use; they count as answers as well. Owners, confirmations, \
+     and /mute, /unmute and /reset of a group's admins are exempt.",
+)
+.or("25");
 /// Most messages of one person that wait in a group while others wait.
 pub const LIMIT_WAITING: Variable = Variable::new(
     "LIMIT_WAITING",
@@ -97,6 +105,7 @@ pub(in crate::config) const EACH: &[(&Variable, &str)] = &[
     (&BUDGET_ROOM, "BUDGET_ROOM for {}."),
     (&BUDGET_AGENT, "What the agent may cost a day on {}, besides BUDGET_AGENT."),
     (&STRANGERS_SHARE, "STRANGERS_SHARE for {}."),
+    (&COMMANDS_SHARE, "COMMANDS_SHARE for {}."),
     (&LIMIT_WAITING, "LIMIT_WAITING for {}."),
     (&LIMIT_NOTICE, "LIMIT_NOTICE for {}."),
     (&BLOCK_PEOPLE, "BLOCK_PEOPLE for {}."),
