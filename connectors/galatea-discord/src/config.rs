@@ -1,8 +1,8 @@
 //! Settings of the Discord connector. The variables have elizaOS's names.
 
 use galatea_core::{
-    Account, Connector, ConnectorConfig, ExposeSecret, Host, Result, SecretString, Settings,
-    Source, Variable, character::Explanation,
+    Account, Connector, ConnectorConfig, Encoder, Encoding, ExposeSecret, Host, KnownAccount,
+    Result, SecretString, SendHandler, Settings, Source, Variable, character::Explanation,
 };
 use galatea_http::{Origins, address};
 use std::{sync::Arc, time::Duration};
@@ -10,6 +10,8 @@ use url::Url;
 
 use crate::{
     connector::DiscordConnector,
+    decode::is_interaction,
+    encode,
     error::{self, codes},
 };
 
@@ -261,6 +263,11 @@ impl ConnectorConfig for DiscordConfig {
 
     fn is_person_id(text: &str) -> bool {
         galatea_core::people::is_number(text)
+    }
+
+    fn encoder(_: &Settings, account: &KnownAccount) -> Result<Option<Arc<dyn SendHandler>>> {
+        let encoding = Encoding { encode: Box::new(encode::encode), awaits: is_interaction };
+        Ok(Some(Arc::new(Encoder::new(account, encoding))))
     }
 
     fn build(self, host: &Host) -> Result<Arc<dyn Connector>> {

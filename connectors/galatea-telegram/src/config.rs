@@ -4,8 +4,9 @@
 mod tests;
 
 use galatea_core::{
-    Account, Connector, ConnectorConfig, Error, ExposeSecret, Host, Result, SecretString, Settings,
-    Source, Variable, character::Explanation,
+    Account, Connector, ConnectorConfig, Encoder, Encoding, Error, ExposeSecret, Host,
+    KnownAccount, Result, SecretString, SendHandler, Settings, Source, Variable,
+    character::Explanation,
 };
 use galatea_http::{Origins, address};
 use std::{net::SocketAddr, sync::Arc, time::Duration};
@@ -13,6 +14,7 @@ use url::Url;
 
 use crate::{
     connector::TelegramConnector,
+    encode,
     error::{self, codes},
 };
 
@@ -257,6 +259,11 @@ impl ConnectorConfig for TelegramConfig {
 
     fn is_person_id(text: &str) -> bool {
         galatea_core::people::is_number(text)
+    }
+
+    fn encoder(_: &Settings, account: &KnownAccount) -> Result<Option<Arc<dyn SendHandler>>> {
+        let encoding = Encoding { encode: Box::new(encode::encode), awaits: |_| false };
+        Ok(Some(Arc::new(Encoder::new(account, encoding))))
     }
 
     fn build(self, host: &Host) -> Result<Arc<dyn Connector>> {

@@ -27,7 +27,7 @@ use crate::{
             Auth,
             login::Login,
             oauth1::Keys,
-            oauth2::{App, Session},
+            oauth2::{App, Session, login_needed},
             tokens::TokenFile,
         },
         budget::Budget,
@@ -52,6 +52,9 @@ impl fmt::Debug for XConnector {
             .finish_non_exhaustive()
     }
 }
+
+/// The account of an OAuth 2 app before its login.
+const NOT_LOGGED_IN: &str = "not-logged-in";
 
 /// Key of the connector state that holds the account's id and handle.
 const ME: &str = "me";
@@ -100,9 +103,7 @@ impl XConnector {
                         number(&t.user_id).map(|id| Me { id, user_name: t.user_name })
                     });
                 let account = Account(
-                    known
-                        .as_ref()
-                        .map_or_else(|| "not-logged-in".to_owned(), |me| me.id.to_string()),
+                    known.as_ref().map_or_else(|| NOT_LOGGED_IN.to_owned(), |me| me.id.to_string()),
                 );
                 (Auth::OAuth2(Session::new(app, file)), account, known, folder)
             }
@@ -273,6 +274,11 @@ impl Connector for XConnector {
 
     fn send_handler(&self) -> Option<Arc<dyn SendHandler>> {
         Some(Self::send_handler(self))
+    }
+
+    fn login_needed(&self) -> Option<Error> {
+        (self.info.account.0 == NOT_LOGGED_IN)
+            .then(|| self.api.placed(login_needed("no account is logged in to X yet")))
     }
 
     async fn run(&self, gateway: Gateway, stop: CancellationToken) -> Result<()> {

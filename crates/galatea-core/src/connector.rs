@@ -9,6 +9,7 @@ use crate::{
     error::{Error, Result},
     gateway::Gateway,
     ids::Source,
+    known_account::KnownAccount,
 };
 
 pub use crate::{
@@ -79,6 +80,13 @@ pub trait Connector: Send + Sync {
         None
     }
 
+    /// Why this process cannot log in to the account, and so does not know which one it is: a
+    /// browser login that is still to be made on this machine. None where the settings are all it
+    /// takes. Called at the start. No I/O.
+    fn login_needed(&self) -> Option<Error> {
+        None
+    }
+
     /// Receives until `stop` or a failure. Called once the process holds the account, and again
     /// after it returned an error, with backoff.
     ///
@@ -129,6 +137,22 @@ pub trait ConnectorConfig: Send + Sync {
         Self: Sized,
     {
         true
+    }
+
+    /// The outbound side of an account whose login another process has. `settings` are the account's,
+    /// as far as this process has them. Called in a process that answers for an account without
+    /// its login; none where accounts of the platform cannot be shared. No network calls.
+    ///
+    /// # Errors
+    /// `Invalid` with the setting's place, without its value.
+    fn encoder(
+        _: &crate::settings::Settings,
+        _: &KnownAccount,
+    ) -> Result<Option<Arc<dyn SendHandler>>>
+    where
+        Self: Sized,
+    {
+        Ok(None)
     }
 
     /// Assembles the connector. Called after [`Self::from_settings`], before any other method. No

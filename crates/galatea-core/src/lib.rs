@@ -235,6 +235,7 @@ pub mod gateway;
 pub mod hint;
 pub mod ids;
 mod kill_point;
+mod known_account;
 pub mod markdown;
 pub mod memory;
 #[doc(hidden)]
@@ -314,6 +315,7 @@ pub use ids::{
 };
 #[doc(hidden)]
 pub use kill_point::{arm_kill_points, kill_point};
+pub use known_account::{Encoder, Encoding, KnownAccount};
 pub use memory::{Memory, MemoryKind};
 pub use message::{
     Address, Addressed, Archive, Batch, Connection, Cursor, Delivery, Encoded, EntityRef, Incoming,

@@ -27,6 +27,7 @@ mod unknown_outcome;
 
 pub use config::{VARIABLES, platform_variables};
 pub use orchestrator::{
-    AccountSettings, AgentSpec, BudgetState, ConnectorStatus, Orchestrator, RuntimeOptions,
+    AccountSettings, AgentSpec, BudgetState, ConnectorStatus, Encoder, Encoders, Orchestrator,
+    RuntimeOptions, SharedWork,
 };
 pub use ownership::{ClusterOptions, compare_clocks};

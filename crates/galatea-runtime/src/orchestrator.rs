@@ -1,6 +1,7 @@
 //! Creates, starts, stops, removes and watches many agents in one process.
 
 mod agent;
+mod company;
 mod create;
 mod run;
 mod shared;
@@ -10,6 +11,6 @@ mod supervise;
 mod watch;
 
 pub use crate::config::AccountSettings;
-pub use spec::{AgentSpec, RuntimeOptions};
+pub use spec::{AgentSpec, Encoder, Encoders, RuntimeOptions};
 pub use state::Orchestrator;
-pub use watch::{BudgetState, ConnectorStatus};
+pub use watch::{BudgetState, ConnectorStatus, SharedWork};

@@ -39,40 +39,51 @@ pub(crate) fn of(platform: &Platform, settings: &Settings) -> Vec<AccountSetting
     if !platform.has_login() {
         return all;
     }
-    let known: BTreeSet<&str> =
-        platform.variables.iter().chain(gate_variables(platform)).flat_map(names_of).collect();
-    let numbered = |name: &str| {
-        split(name)
-            .filter(|(base, _)| known.contains(base))
-            .map(|(base, number)| (base.to_owned(), number))
-    };
+    let known = known_names(platform);
     let numbers: BTreeSet<u8> = settings
         .layers()
         .iter()
         .flat_map(|layer| layer.keys())
-        .filter_map(|name| Some(numbered(name)?.1))
+        .filter_map(|name| split(name).filter(|(base, _)| known.contains(base)))
+        .map(|(_, number)| number)
         .collect();
-    for number in numbers {
-        let own = |layer: &Layer| -> Layer {
-            let mine = |(name, setting): (&String, &Setting)| {
-                numbered(name)
-                    .filter(|(_, n)| *n == number)
-                    .map(|(base, _)| (base, setting.clone()))
-            };
-            layer.iter().filter_map(mine).collect()
-        };
-        let mut layers: Vec<Layer> =
-            settings.layers().iter().map(own).filter(|layer| !layer.is_empty()).collect();
-        let login = platform.variables.iter().filter(|v| v.required && v.secret);
-        let logs_in = login.clone().any(|v| Settings::new(layers.clone()).find(v).is_some());
-        let shared = settings
-            .layers()
-            .iter()
-            .map(|layer| if logs_in { layer.clone() } else { without(layer, login.clone()) });
-        layers.extend(shared);
-        all.push(AccountSettings { number, settings: Settings::new(layers) });
-    }
+    all.extend(numbers.into_iter().map(|number| numbered_settings(platform, settings, number)));
     all
+}
+
+/// The account whose own settings end in `suffix`, even if it has none here.
+pub(crate) fn numbered(platform: &Platform, settings: &Settings, suffix: &str) -> AccountSettings {
+    match split(&format!("A{suffix}")) {
+        Some((_, number)) => numbered_settings(platform, settings, number),
+        None => AccountSettings { number: 1, settings: settings.clone() },
+    }
+}
+
+fn known_names(platform: &Platform) -> BTreeSet<&str> {
+    platform.variables.iter().chain(gate_variables(platform)).flat_map(names_of).collect()
+}
+
+/// The settings of an account with a number: its own, then the shared ones.
+fn numbered_settings(platform: &Platform, settings: &Settings, number: u8) -> AccountSettings {
+    let known = known_names(platform);
+    let own = |layer: &Layer| -> Layer {
+        let mine = |(name, setting): (&String, &Setting)| {
+            split(name)
+                .filter(|(base, n)| *n == number && known.contains(base))
+                .map(|(base, _)| (base.to_owned(), setting.clone()))
+        };
+        layer.iter().filter_map(mine).collect()
+    };
+    let mut layers: Vec<Layer> =
+        settings.layers().iter().map(own).filter(|layer| !layer.is_empty()).collect();
+    let login = platform.variables.iter().filter(|v| v.required && v.secret);
+    let logs_in = login.clone().any(|v| Settings::new(layers.clone()).find(v).is_some());
+    let shared = settings
+        .layers()
+        .iter()
+        .map(|layer| if logs_in { layer.clone() } else { without(layer, login.clone()) });
+    layers.extend(shared);
+    AccountSettings { number, settings: Settings::new(layers) }
 }
 
 /// Removes the login from shared settings. An account without its own login must not log in as the
@@ -140,13 +151,20 @@ pub(crate) fn keep(
     info: &ConnectorInfo,
 ) -> Result<()> {
     if account.number > 1 {
-        let settings = galatea_runtime::AccountSettings {
-            settings: with_policies(&account.settings)?,
-            suffix: account.name_of(""),
-        };
-        own.insert((info.source.clone(), info.account.clone()), settings);
+        own.insert((info.source.clone(), info.account.clone()), own_settings(account)?);
     }
     Ok(())
+}
+
+/// The gate settings of an account that has its own.
+///
+/// # Errors
+/// As [`with_policies`].
+pub(crate) fn own_settings(account: &AccountSettings) -> Result<galatea_runtime::AccountSettings> {
+    Ok(galatea_runtime::AccountSettings {
+        settings: with_policies(&account.settings)?,
+        suffix: account.name_of(""),
+    })
 }
 
 #[cfg(test)]

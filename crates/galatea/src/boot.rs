@@ -14,7 +14,7 @@ use std::{sync::Arc, time::Duration};
 use crate::{
     accounts::{self, OwnSettings},
     choosing::{self, Choosing, Means},
-    connectors::{Built, PLATFORMS, Taken, with_policies},
+    connectors::{Built, PLATFORMS, Taken, encoders, with_policies},
     data_dir::DataDir,
     database::{self, Database},
     library,
@@ -149,6 +149,7 @@ pub(crate) async fn boot(
             plugins,
             connectors: parts.connectors,
             account_settings: parts.account_settings,
+            encoders: encoders(&settings),
         };
         let id = orchestrator.create_agent(spec).await?;
         choosing.push(Choosing {

@@ -2,8 +2,8 @@
 //! to [`PLATFORMS`].
 
 use galatea_core::{
-    Archive, BrowserLogin, Connector, ConnectorConfig, ExposeSecret, Host, RemoteId, Result,
-    Settings, Source, Variable,
+    Archive, BrowserLogin, Connector, ConnectorConfig, ExposeSecret, Host, KnownAccount, RemoteId,
+    Result, SendHandler, Settings, Source, Variable,
     character::Explanation,
     settings::{Layer, Origin, Setting},
 };
@@ -12,7 +12,9 @@ use std::{
     sync::Arc,
 };
 
-use crate::accounts::AccountSettings;
+use galatea_runtime::{Encoder, Encoders};
+
+use crate::accounts::{self, AccountSettings};
 
 /// Every platform, in display order.
 pub(crate) const PLATFORMS: &[Platform] = &[
@@ -48,6 +50,7 @@ pub(crate) struct Platform {
     pub(crate) is_person_id: fn(&str) -> bool,
     policy: Policy,
     build: Build,
+    encoder: BuildEncoder,
     /// Starts a browser login. `None` if the platform logs in with settings alone.
     pub(crate) login: Login,
 }
@@ -63,6 +66,9 @@ type Login = fn(&Settings, &Host) -> Result<Option<Box<dyn BrowserLogin>>>;
 
 /// Builds a connector from settings. `None` if the platform is not configured.
 type Build = fn(&Settings, &Host) -> Result<Option<Arc<dyn Connector>>>;
+
+/// Builds the outbound side of an account whose login another process has.
+type BuildEncoder = fn(&Settings, &KnownAccount) -> Result<Option<Arc<dyn SendHandler>>>;
 
 /// Platform ids of a message: its room, if the link contains it, and the message.
 pub(crate) type Link = (Option<RemoteId>, RemoteId);
@@ -99,6 +105,7 @@ const fn platform<C: ConnectorConfig + 'static>(
         is_person_id: C::is_person_id,
         policy: C::policy,
         build: build::<C>,
+        encoder: C::encoder,
         login: login::<C>,
     }
 }
@@ -255,6 +262,21 @@ impl Platform {
             [one, ..] => format!("set {one} and {} more", missing.len() - 1),
         }
     }
+}
+
+/// Builds the outbound side of accounts whose login other processes have, with an agent's settings.
+pub(crate) fn encoders(settings: &Settings) -> Encoders {
+    let settings = settings.clone();
+    Encoders::new(move |known| {
+        let Some(platform) = PLATFORMS.iter().find(|p| p.source == known.info.source) else {
+            return Ok(None);
+        };
+        let account = accounts::numbered(platform, &settings, &known.suffix);
+        let handler = (platform.encoder)(&account.settings, known)?;
+        let own = || accounts::own_settings(&account);
+        let own = if account.number > 1 { Some(own()?) } else { None };
+        Ok(handler.map(|handler| Encoder { handler, settings: own }))
+    })
 }
 
 impl Taken {

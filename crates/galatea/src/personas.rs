@@ -69,7 +69,7 @@ impl Persona {
                 .map(|text| digest(&text))
                 .unwrap_or_default(),
             settings: given.collect(),
-            accounts: Vec::new(),
+            ..AboutAgent::default()
         }
     }
 }

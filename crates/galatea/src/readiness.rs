@@ -2,7 +2,7 @@
 
 use galatea_core::{AgentId, Clock, Finding, Health, Store, SystemClock, store::Missing};
 use galatea_models::Dependencies;
-use galatea_runtime::{ConnectorStatus, Orchestrator};
+use galatea_runtime::{ConnectorStatus, Orchestrator, SharedWork};
 use std::{
     fmt::Write as _,
     sync::{
@@ -16,7 +16,7 @@ use crate::{
     boot::Booted,
     database::Database,
     health::{AgentState, ClusterState, ConnectorState, Note, Probe, Readiness, Reason},
-    idle_work::{self, Idle, Wanted},
+    idle_work::{self, AllWanted, Idle, Wanted},
     member,
     models::ModelHealth,
     trouble::Trouble,
@@ -181,8 +181,17 @@ impl Watched {
             return Ok(Default::default());
         };
         let (members, leases) = tokio::try_join!(store.members(), store.leases())?;
-        let work = self.orchestrator.shared_work().into_iter();
-        let wanted = work.map(|(id, name, accounts)| (id, Wanted { name, accounts })).collect();
+        let mut wanted = AllWanted::new();
+        for SharedWork { agent, name, accounts, known } in self.orchestrator.shared_work() {
+            wanted.insert(agent, Wanted { name, accounts, ..Wanted::default() });
+            idle_work::add_former(&mut wanted, agent, &known, &members);
+        }
+        let own: Vec<AgentId> = wanted.keys().copied().collect();
+        for member in members.iter().filter(|member| !member.left.is_zero()) {
+            idle_work::add(&mut wanted, &member.membership.about);
+        }
+        // Agents that only other processes run are theirs.
+        wanted.retain(|agent, _| own.contains(agent));
         let alive: Vec<_> = members.iter().filter(|member| !member.left.is_zero()).collect();
         let me = alive.iter().find(|member| Some(member.id) == self.orchestrator.member());
         let skew = member::describe_skew(skew_millis)

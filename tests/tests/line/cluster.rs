@@ -2,7 +2,7 @@
 //! release, not at the next periodic reconcile.
 
 use galatea_core::{
-    SecretString,
+    SecretString, Source,
     store::{LeaseStore, ProcessRole},
 };
 use galatea_store::{Database as Stored, PostgresOptions};
@@ -12,7 +12,7 @@ use std::{collections::BTreeMap, time::Duration};
 use crate::{
     house::{Plan, dm},
     models::{Gated, echo},
-    platform::PATIENCE,
+    platform::{PATIENCE, Platform},
 };
 
 async fn open(database: &Database) -> Stored {
@@ -134,4 +134,66 @@ async fn an_account_does_not_wait_for_the_answers_of_a_process_that_stops() {
     assert!(stopped);
     assert_eq!(new.platform.until_shown("7", 1).await, ["re: hello"]);
     new.orchestrator.stop(PATIENCE).await;
+}
+
+/// A worker of another platform, as one whose owner gave it no login of the first.
+fn elsewhere() -> Plan {
+    Plan::new(echo()).on(Platform::of(Source::new("elsewhere"), "2000", |_| {}))
+}
+
+/// The worker knows neither token nor settings of the account. It thinks and encodes, and the
+/// process that has the login sends.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_worker_answers_for_an_account_whose_login_another_process_has() {
+    let database = Database::fresh().await;
+    let store = open(&database).await;
+    let stage = Platform::new("1000");
+    let worker = Plan { encoders: stage.encoders(), ..elsewhere() };
+    let (worker, agent) =
+        worker.store(&open(&database).await).without_ticks(ProcessRole::Worker).begin().await;
+    until_held("one worker to answer everywhere", &store, vec![64]).await;
+    let house = Plan::new(echo())
+        .on(stage)
+        .store(&open(&database).await)
+        .without_ticks(ProcessRole::Ingress)
+        .build()
+        .await;
+    for room in ["7", "8", "9"] {
+        house.say(&dm(room), "hello").await;
+        assert_eq!(house.platform.until_shown(room, 1).await, ["re: hello"]);
+    }
+    let work = worker.shared_work();
+    assert!(work[0].known.iter().any(|part| part.0 == format!("stage:{agent}:1000")), "{work:?}");
+    worker.stop(PATIENCE).await;
+}
+
+/// A process that cannot write for an account leaves the Rooms to one that can: nothing waits
+/// where none could answer.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_process_claims_only_rooms_that_it_can_answer_in() {
+    let database = Database::fresh().await;
+    let store = open(&database).await;
+    let (unable, _) =
+        elsewhere().store(&open(&database).await).without_ticks(ProcessRole::Worker).begin().await;
+    until_held("one worker to answer everywhere", &store, vec![64]).await;
+    let house = Plan::new(echo())
+        .store(&open(&database).await)
+        .without_ticks(ProcessRole::Ingress)
+        .build()
+        .await;
+    let rooms = ["7", "8", "9", "10", "11", "12"];
+    for room in rooms {
+        house.say(&dm(room), "one").await;
+    }
+    let (able, _) = Plan::new(echo())
+        .store(&open(&database).await)
+        .without_ticks(ProcessRole::Worker)
+        .begin()
+        .await;
+    for room in rooms {
+        assert_eq!(house.platform.until_shown(room, 1).await, ["re: one"]);
+    }
+    until_held("all rooms where they can be answered", &store, vec![64, 1]).await;
+    able.stop(PATIENCE).await;
+    unable.stop(PATIENCE).await;
 }

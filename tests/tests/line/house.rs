@@ -8,7 +8,7 @@ use galatea_core::{
     store::{OutboxQuery, OutboxState, ProcessRole},
 };
 use galatea_runtime::{
-    AgentSpec, ClusterOptions, Orchestrator, RuntimeOptions,
+    AgentSpec, ClusterOptions, Encoders, Orchestrator, RuntimeOptions,
     explain::{self, ExplainQuery, Explanation},
 };
 use galatea_store::Database;
@@ -51,6 +51,7 @@ pub(crate) struct Plan {
     pub(crate) abroad: Option<Arc<Platform>>,
     pub(crate) reconcile_every: Duration,
     pub(crate) cluster: Option<ClusterOptions>,
+    pub(crate) encoders: Encoders,
 }
 
 impl Plan {
@@ -67,6 +68,7 @@ impl Plan {
             // No other process uses this store, and some tests count statements.
             reconcile_every: Duration::from_secs(3600),
             cluster: None,
+            encoders: Encoders::default(),
         }
     }
 
@@ -160,6 +162,7 @@ impl Plan {
                     .map(|platform| Arc::new(Plugged(Arc::clone(platform))) as _)
                     .collect(),
                 account_settings: HashMap::new(),
+                encoders: self.encoders,
             })
             .await
             .unwrap();

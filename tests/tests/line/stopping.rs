@@ -4,7 +4,7 @@ use galatea_core::{
     Account, Address, Content, ErrorKind, Outgoing, Settings,
     store::{InboxState, MemoryQuery},
 };
-use galatea_runtime::AgentSpec;
+use galatea_runtime::{AgentSpec, Encoders};
 use std::{collections::HashMap, sync::Arc, time::Duration};
 
 use crate::{
@@ -50,6 +50,7 @@ async fn stopping_does_not_wait_for_ever_and_a_new_agent_goes_on() {
         plugins: Vec::new(),
         connectors: vec![Arc::new(Plugged(Arc::clone(&house.platform)))],
         account_settings: HashMap::new(),
+        encoders: Encoders::default(),
     };
     let again = house.orchestrator.create_agent(spec).await.unwrap();
     assert_eq!(again, house.agent);
@@ -70,6 +71,7 @@ async fn agents_of_one_process_keep_apart() {
         plugins: Vec::new(),
         connectors: vec![Arc::new(Plugged(Arc::clone(&other)))],
         account_settings: HashMap::new(),
+        encoders: Encoders::default(),
     };
     let ada = house.orchestrator.create_agent(spec()).await.unwrap();
     assert_eq!(

@@ -6,8 +6,9 @@ mod tests;
 mod variables;
 
 use galatea_core::{
-    Account, BrowserLogin, Connector, ConnectorConfig, Error, ExposeSecret, Host, People, Result,
-    SecretString, Settings, Source, Variable, character::Explanation,
+    Account, BrowserLogin, Connector, ConnectorConfig, Encoder, Encoding, Error, ExposeSecret,
+    Host, KnownAccount, People, Result, SecretString, SendHandler, Settings, Source, Variable,
+    character::Explanation,
 };
 use galatea_http::Origins;
 use std::{sync::Arc, time::Duration};
@@ -16,6 +17,7 @@ use url::Url;
 use crate::{
     SCHEDULE,
     connector::XConnector,
+    encode,
     error::{self, codes},
     send::{Prices, Usd},
 };
@@ -254,6 +256,18 @@ impl ConnectorConfig for XConfig {
 
     fn is_person_id(text: &str) -> bool {
         galatea_core::people::is_number(text)
+    }
+
+    fn encoder(
+        settings: &Settings,
+        account: &KnownAccount,
+    ) -> Result<Option<Arc<dyn SendHandler>>> {
+        let (tier, notices) = read::for_encoding(settings)?;
+        let encoding = Encoding {
+            encode: Box::new(move |outgoing| encode::encode(outgoing, tier, notices)),
+            awaits: |_| false,
+        };
+        Ok(Some(Arc::new(Encoder::new(account, encoding))))
     }
 
     fn build(self, host: &Host) -> Result<Arc<dyn Connector>> {

@@ -61,23 +61,13 @@ pub(super) fn read(settings: &Settings) -> Result<Option<XConfig>> {
         config.poll = PollPace { fastest: PollPace::default().fastest.min(slowest), slowest };
     }
     config.posting = posting(settings)?;
-    config.notices = settings.flag(&v::NOTICES)?;
+    (config.tier, config.notices) = for_encoding(settings)?;
     config.may_mention = settings
         .list(&v::MAY_MENTION)?
         .unwrap_or_default()
         .iter()
         .map(|name| name.trim().trim_start_matches('@').to_lowercase())
         .collect();
-    config.tier =
-        match settings.text(&v::TIER).unwrap_or_default().trim().to_ascii_lowercase().as_str() {
-            "self-serve" => Tier::SelfServe,
-            "enterprise" => Tier::Enterprise,
-            _ => {
-                return Err(
-                    settings.invalid_setting(&v::TIER, "is neither self-serve nor enterprise")
-                );
-            }
-        };
     if let Some(limit) = settings.parse(&v::LIMIT, "an amount such as 1.00")? {
         config.daily_limit = limit;
     }
@@ -93,6 +83,22 @@ pub(super) fn read(settings: &Settings) -> Result<Option<XConfig>> {
         }
     }
     Ok(Some(config))
+}
+
+/// The settings that decide how messages are encoded: the account's tier, and whether failure
+/// notices are shown.
+pub(super) fn for_encoding(settings: &Settings) -> Result<(Tier, bool)> {
+    let tier =
+        match settings.text(&v::TIER).unwrap_or_default().trim().to_ascii_lowercase().as_str() {
+            "self-serve" => Tier::SelfServe,
+            "enterprise" => Tier::Enterprise,
+            _ => {
+                return Err(
+                    settings.invalid_setting(&v::TIER, "is neither self-serve nor enterprise")
+                );
+            }
+        };
+    Ok((tier, settings.flag(&v::NOTICES)?))
 }
 
 /// The people the agent answers; an empty list means everyone. elizaOS lists handles without `@`;

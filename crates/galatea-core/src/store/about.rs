@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
 use super::Partition;
-use crate::ids::{AgentId, uuid_of};
+use crate::ids::{AgentId, Source, uuid_of};
 
 /// Most names of settings that are listed; the rest is counted.
 const TOLD: usize = 8;
@@ -35,6 +35,10 @@ pub struct AboutAgent {
     pub settings: BTreeMap<String, String>,
     /// The logins it is configured with, by the names of their leases.
     pub accounts: Vec<Partition>,
+    /// Accounts of other processes that it cannot write for.
+    pub unserved: Vec<Partition>,
+    /// Platforms that it is configured for, and where a person has still to log in on its machine.
+    pub logins_needed: Vec<Source>,
 }
 
 /// Eight hexadecimal digits that differ when the text does. No protection of the text: only for
@@ -96,7 +100,7 @@ mod tests {
             name: "Ada".into(),
             character: digest(character),
             settings,
-            accounts: Vec::new(),
+            ..AboutAgent::default()
         };
         About {
             version: version.into(),

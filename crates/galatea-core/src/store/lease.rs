@@ -101,6 +101,15 @@ impl Group {
     pub fn rooms(agent: AgentId) -> Self {
         Self(format!("rooms:{agent}"))
     }
+    /// Who answers for an agent where no process of [`Self::rooms`] lives: each of them cannot write
+    /// for one of the agent's accounts.
+    pub fn some_rooms(agent: AgentId) -> Self {
+        Self(format!("some-rooms:{agent}"))
+    }
+    /// Who can connect one account.
+    pub fn account(account: &Partition) -> Self {
+        Self(format!("account:{account}"))
+    }
     /// Who connects an agent's accounts.
     pub fn accounts(agent: AgentId) -> Self {
         Self(format!("accounts:{agent}"))

@@ -19,7 +19,7 @@ pub struct AccountSettings {
 pub(crate) struct Policies {
     settings: Settings,
     /// Accounts with settings of their own.
-    own: HashMap<(Source, Account), AccountSettings>,
+    own: DashMap<(Source, Account), AccountSettings>,
     read: DashMap<(Source, Account), Arc<Policy>>,
 }
 
@@ -29,7 +29,20 @@ impl Policies {
         settings: Settings,
         own: HashMap<(Source, Account), AccountSettings>,
     ) -> Self {
-        Self { settings, own, read: DashMap::new() }
+        Self { settings, own: own.into_iter().collect(), read: DashMap::new() }
+    }
+
+    /// Adds the settings of an account that became known while the agent runs.
+    pub(crate) fn learn(&self, source: &Source, account: &Account, own: AccountSettings) {
+        let key = (source.clone(), account.clone());
+        self.own.insert(key.clone(), own);
+        self.read.remove(&key);
+    }
+
+    /// The suffix of the settings that are an account's own; empty where it has none.
+    pub(crate) fn suffix(&self, source: &Source, account: &Account) -> String {
+        let own = self.own.get(&(source.clone(), account.clone()));
+        own.map(|own| own.suffix.clone()).unwrap_or_default()
     }
 
     /// When one account answers.

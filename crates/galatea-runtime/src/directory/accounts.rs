@@ -5,14 +5,12 @@
 //! The account that came first has the ids elizaOS derives; those of every other are derived from
 //! `account/id`.
 
+use dashmap::DashSet;
 use galatea_core::{
     Account, AgentId, AgentIdentity, Connector, ConnectorInfo, EntityId, MemoryId, RemoteId,
     Result, RoomId, Source, Store, Timestamp,
 };
-use std::{
-    collections::{BTreeMap, HashSet},
-    sync::Arc,
-};
+use std::{collections::BTreeMap, sync::Arc};
 use uuid::Uuid;
 
 /// The accounts of one agent.
@@ -21,7 +19,7 @@ pub(crate) struct Accounts {
     /// Of each platform, the account with elizaOS's ids.
     first: BTreeMap<Source, Account>,
     /// Every login of this agent: what one of them says is said by the agent itself.
-    own: HashSet<(Source, String)>,
+    own: DashSet<(Source, String)>,
 }
 
 fn first_account_key(source: &Source) -> String {
@@ -101,6 +99,11 @@ impl Accounts {
             return Ok(());
         }
         store.cache(self.identity.id(), &key, &info.account.0.clone().into(), None).await
+    }
+
+    /// Another login of this agent, which a process of the cluster has.
+    pub(crate) fn learn(&self, info: &ConnectorInfo) {
+        self.own.insert((info.source.clone(), info.account.0.clone()));
     }
 
     fn is_first(&self, source: &Source, account: &Account) -> bool {

@@ -7,6 +7,7 @@ use galatea_core::{
 use std::sync::Arc;
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
+use super::company::Company;
 use crate::{
     budget::Budget, config::Policy, directory::Directory, inbox::Inbox, intake::Intake,
     outbox::Outbox, ownership::Ownership,
@@ -20,6 +21,8 @@ pub(super) struct Agent {
     pub(super) connectors: Vec<Arc<dyn Connector>>,
     pub(super) services: Services,
     pub(super) beside: Beside,
+    /// Accounts whose login other processes have.
+    pub(super) company: Company,
     pub(super) directory: Arc<Directory>,
     pub(super) ownership: Arc<Ownership>,
     pub(super) intake: Arc<Intake>,
@@ -60,13 +63,20 @@ impl Agent {
         }
     }
 
-    /// The logins that processes take turns with.
+    /// The logins of this process that processes take turns with.
     pub(super) fn leased_accounts(&self) -> Vec<(Source, Account)> {
-        let infos = self.connectors.iter().map(|connector| connector.info());
+        let infos = self.shared_connectors().filter(|connector| connector.login_needed().is_none());
         infos
-            .filter(|info| self.ownership.is_leased(&info.source))
+            .map(|connector| connector.info())
             .map(|info| (info.source.clone(), info.account.clone()))
             .collect()
+    }
+
+    /// Connectors of platforms that processes take turns with.
+    pub(super) fn shared_connectors(&self) -> impl Iterator<Item = &Arc<dyn Connector>> {
+        self.connectors
+            .iter()
+            .filter(|connector| self.ownership.is_leased(&connector.info().source))
     }
 
     /// The connector of an account.

@@ -10,6 +10,7 @@ use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 use super::{
     agent::{Agent, Beside},
+    company::Company,
     spec::{AgentSpec, RuntimeOptions},
     state::{Entry, Lifecycle, Orchestrator},
 };
@@ -107,6 +108,7 @@ async fn assemble(options: &RuntimeOptions, spec: AgentSpec) -> Result<Agent> {
         connectors: spec.connectors,
         services,
         beside,
+        company: Company::new(spec.encoders),
         directory,
         ownership,
         intake,

@@ -45,6 +45,8 @@ impl Orchestrator {
                 supervise::idle(agent, connector.as_ref());
                 if !self.role().connects() {
                     supervise::elsewhere(agent, connector.as_ref());
+                } else if let Some(error) = connector.login_needed() {
+                    supervise::down(agent, connector.as_ref(), &error);
                 }
             } else if !self.leaves_out(agent, connector.info()) {
                 agent.connections.spawn(supervise::connector(

@@ -1,6 +1,6 @@
 //! An agent as the keeper of leases sees it.
 
-use galatea_core::{Account, AgentId, Source};
+use galatea_core::{Account, AgentId, KnownAccount, Source, store::Partition};
 use std::sync::Arc;
 
 use super::{agent::Agent, supervise};
@@ -21,6 +21,25 @@ impl SharedAgent for Agent {
 
     fn accounts(&self) -> Vec<(Source, Account)> {
         self.leased_accounts()
+    }
+
+    fn known_accounts(&self) -> Vec<KnownAccount> {
+        Self::known_accounts(self)
+    }
+
+    fn learn(&self, accounts: Vec<KnownAccount>) {
+        Self::learn(self, accounts);
+    }
+
+    fn unserved(&self) -> Vec<Partition> {
+        self.company.unserved(self.id())
+    }
+
+    fn logins_needed(&self) -> Vec<Source> {
+        self.shared_connectors()
+            .filter(|connector| connector.login_needed().is_some())
+            .map(|connector| connector.info().source.clone())
+            .collect()
     }
 
     fn is_stopping(&self) -> bool {

@@ -1,7 +1,8 @@
 //! Agents are made of these.
 
 use galatea_core::{
-    Account, Character, Clock, Connector, EventBus, Models, Plugin, Settings, Source, Store,
+    Account, Character, Clock, Connector, EventBus, KnownAccount, Models, Plugin, Result,
+    SendHandler, Settings, Source, Store,
 };
 use std::{collections::HashMap, sync::Arc, time::Duration};
 
@@ -36,4 +37,34 @@ pub struct AgentSpec {
     pub connectors: Vec<Arc<dyn Connector>>,
     /// Settings of those accounts that have some of their own, in place of [`Self::settings`].
     pub account_settings: HashMap<(Source, Account), AccountSettings>,
+    /// Builds the outbound side of accounts whose login other processes have.
+    pub encoders: Encoders,
+}
+
+/// Builds the outbound side of accounts whose login other processes have; of none by default.
+#[derive(Clone, Default)]
+pub struct Encoders(Option<Arc<BuildEncoder>>);
+
+type BuildEncoder = dyn Fn(&KnownAccount) -> Result<Option<Encoder>> + Send + Sync;
+
+/// The outbound side of an account whose login another process has.
+pub struct Encoder {
+    /// Encodes, and cannot send.
+    pub handler: Arc<dyn SendHandler>,
+    /// The account's settings, where it has some of its own.
+    pub settings: Option<AccountSettings>,
+}
+
+impl Encoders {
+    /// `build` is called for each account that this process has no login of; it gives none for a
+    /// platform that it does not know.
+    pub fn new(
+        build: impl Fn(&KnownAccount) -> Result<Option<Encoder>> + Send + Sync + 'static,
+    ) -> Self {
+        Self(Some(Arc::new(build)))
+    }
+
+    pub(super) fn build(&self, account: &KnownAccount) -> Result<Option<Encoder>> {
+        self.0.as_ref().map_or(Ok(None), |build| build(account))
+    }
 }

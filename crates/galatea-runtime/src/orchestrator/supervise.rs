@@ -63,6 +63,19 @@ pub(super) fn elsewhere(agent: &Agent, connector: &dyn Connector) {
     agent.intake.report(connector.info(), Health::Elsewhere);
 }
 
+/// Says that an account waits for a person to log in.
+pub(super) fn down(agent: &Agent, connector: &dyn Connector, error: &Error) {
+    agent.intake.report(connector.info(), health_of(error));
+}
+
+fn health_of(error: &Error) -> Health {
+    Health::Down {
+        reason: error.to_string(),
+        code: error.code().map(str::to_owned),
+        fix: error.fix().map(str::to_owned),
+    }
+}
+
 async fn connected(agent: &Arc<Agent>, connector: &Arc<dyn Connector>, stop: &CancellationToken) {
     let info = connector.info().clone();
     let intake: Arc<dyn GatewayBackend> = Arc::clone(&agent.intake) as _;
@@ -92,14 +105,7 @@ async fn connected(agent: &Arc<Agent>, connector: &Arc<dyn Connector>, stop: &Ca
         }
         Ended::Parked(error) => {
             tracing::debug!(task, code = error.code(), error = %error.report(), retried = is_repaired_elsewhere(error.kind()), "a connector is parked until a person repairs the cause");
-            intake.report(
-                &info,
-                Health::Down {
-                    reason: error.to_string(),
-                    code: error.code().map(str::to_owned),
-                    fix: error.fix().map(str::to_owned),
-                },
-            );
+            intake.report(&info, health_of(error));
         }
     };
     keep(agent, stop, run, report).await;

@@ -36,6 +36,19 @@ pub struct BudgetState {
     pub percent: u64,
 }
 
+/// The work of one agent that several processes share.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SharedWork {
+    /// The agent.
+    pub agent: AgentId,
+    /// Its name, for people.
+    pub name: String,
+    /// The accounts that this process is configured for.
+    pub accounts: Vec<Partition>,
+    /// Every account that a process of the database ever had the login of.
+    pub known: Vec<Partition>,
+}
+
 impl Orchestrator {
     /// Every agent's id and name.
     pub fn agents(&self) -> Vec<(AgentId, String)> {
@@ -53,10 +66,15 @@ impl Orchestrator {
                     continue;
                 }
                 let health = entry.agent.intake.health(&info.source, &info.account);
+                // Before a login on this machine its own name says nothing.
+                let info = connector
+                    .login_needed()
+                    .and_then(|_| entry.agent.account_of(info))
+                    .unwrap_or_else(|| info.clone());
                 all.push(ConnectorStatus {
                     agent: *id,
                     agent_name: entry.name.clone(),
-                    info: info.clone(),
+                    info,
                     health,
                 });
             }
@@ -64,19 +82,28 @@ impl Orchestrator {
         all
     }
 
-    /// Each agent with its name and the logins that several processes take turns with.
-    pub fn shared_work(&self) -> Vec<(AgentId, String, Vec<Partition>)> {
-        self.lock()
-            .iter()
-            .map(|(id, entry)| {
-                let accounts = entry.agent.leased_accounts();
-                let parts = accounts
-                    .iter()
-                    .map(|(source, account)| Partition::account(source, *id, account))
-                    .collect();
-                (*id, entry.name.clone(), parts)
-            })
-            .collect()
+    /// The work of each agent that several processes share.
+    pub fn shared_work(&self) -> Vec<SharedWork> {
+        let agents = self.lock();
+        let work = agents.iter().map(|(id, entry)| {
+            let agent = &entry.agent;
+            let waiting = agent.shared_connectors().filter(|c| c.login_needed().is_some());
+            let accounts = agent
+                .leased_accounts()
+                .into_iter()
+                .chain(waiting.filter_map(|connector| {
+                    let info = agent.account_of(connector.info())?;
+                    Some((info.source, info.account))
+                }))
+                .map(|(source, account)| Partition::account(&source, *id, &account));
+            SharedWork {
+                agent: *id,
+                name: entry.name.clone(),
+                accounts: accounts.collect(),
+                known: agent.company.all(*id),
+            }
+        });
+        work.collect()
     }
 
     /// Who this process is among those that share the store.

@@ -36,6 +36,8 @@ pub(crate) struct Route {
     /// as it thinks, and must not keep an account that is to go to another process. None where
     /// another process holds the account and this one only encodes.
     pub(super) lease: Option<WeakLease>,
+    /// This process has the account's login, even if another one connects it now.
+    pub(super) has_login: bool,
 }
 
 impl Route {
@@ -100,13 +102,18 @@ impl Routes {
         let known = self.any(&info.source, &info.account).filter(|route| route.is_under(lease));
         let first = known.is_none();
         let backlog = known.map(|route| Arc::clone(&route.backlog)).unwrap_or_default();
-        let route = self.insert(info, handler, backlog, Some(lease));
+        let route = self.insert(info, handler, backlog, Some(lease), true);
         first.then_some(route)
     }
 
     /// Another process sends through an account; this one only encodes for it.
     pub(crate) fn encode_only(&self, info: &ConnectorInfo, handler: Arc<dyn SendHandler>) {
-        self.insert(info, handler, Arc::default(), None);
+        self.insert(info, handler, Arc::default(), None, true);
+    }
+
+    /// As [`Self::encode_only`], for an account whose login this process does not have.
+    pub(crate) fn encode_without_login(&self, info: &ConnectorInfo, handler: Arc<dyn SendHandler>) {
+        self.insert(info, handler, Arc::default(), None, false);
     }
 
     /// Rate limits that an earlier route of this account has learnt are kept.
@@ -116,6 +123,7 @@ impl Routes {
         handler: Arc<dyn SendHandler>,
         backlog: Arc<AccountBacklog>,
         lease: Option<&LeaseGuard>,
+        has_login: bool,
     ) -> Arc<Route> {
         let gate = self
             .any(&info.source, &info.account)
@@ -130,7 +138,8 @@ impl Routes {
             self.worlds.clone(),
         );
         let lease = lease.map(LeaseGuard::weak);
-        let route = Arc::new(Route { info: info.clone(), handler, stack, backlog, lease });
+        let route =
+            Arc::new(Route { info: info.clone(), handler, stack, backlog, lease, has_login });
         self.by_account.insert((info.source.clone(), info.account.clone()), Arc::clone(&route));
         route
     }

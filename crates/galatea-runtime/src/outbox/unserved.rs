@@ -35,6 +35,7 @@ impl Outbox {
             .routes
             .all()
             .iter()
+            .filter(|route| route.has_login)
             .map(|route| (route.info.source.clone(), route.info.account.clone()))
             .collect();
         // A clock that was set forward makes no part older.

@@ -39,7 +39,7 @@ pub(crate) enum Assignment {
 #[derive(Debug)]
 pub(crate) struct Ownership {
     /// Platforms that several processes share.
-    leased: BTreeSet<Source>,
+    leased: RwLock<BTreeSet<Source>>,
     accounts: DashMap<(Source, Account), LeaseGuard>,
     rooms: RwLock<Vec<Option<Arc<RoomPartition>>>>,
     /// Other processes share this agent's work.
@@ -51,17 +51,25 @@ impl Ownership {
     /// Holds nothing of these platforms yet, and everything of all others.
     pub(crate) fn new(leased: BTreeSet<Source>, hints: Arc<dyn Hints>) -> Self {
         let rooms = RwLock::new((0..ROOM_PARTITIONS).map(|_| None).collect());
-        Self { leased, accounts: DashMap::new(), rooms, shared: watch::Sender::new(false), hints }
+        let (accounts, shared) = (DashMap::new(), watch::Sender::new(false));
+        Self { leased: RwLock::new(leased), accounts, rooms, shared, hints }
     }
 
     /// Whether processes take turns with this platform.
     pub(crate) fn is_leased(&self, source: &Source) -> bool {
-        self.leased.contains(source)
+        self.leased.read().unwrap_or_else(PoisonError::into_inner).contains(source)
+    }
+
+    /// Processes take turns with this platform too: one of them has an account there.
+    pub(crate) fn lease_also(&self, source: &Source) {
+        if !self.is_leased(source) {
+            self.leased.write().unwrap_or_else(PoisonError::into_inner).insert(source.clone());
+        }
     }
 
     /// The platforms that processes take turns with.
     pub(crate) fn leased(&self) -> Vec<Source> {
-        self.leased.iter().cloned().collect()
+        self.leased.read().unwrap_or_else(PoisonError::into_inner).iter().cloned().collect()
     }
 
     /// Whether other processes share this agent's work.

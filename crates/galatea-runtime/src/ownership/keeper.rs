@@ -14,6 +14,7 @@ use tokio_util::sync::CancellationToken;
 use super::{
     ClusterOptions, LeaseGuard, Poller, SharedAgent,
     clocks::Compared,
+    known::{self, KnownAccounts},
     lease::{LeaseTerm, LeaseWatch},
     peers::Peers,
     steady::steady,
@@ -35,6 +36,7 @@ pub(crate) struct Keeper {
     /// When this machine's clock was compared with the store's.
     compared: Compared,
     peers: Peers,
+    known: KnownAccounts,
     /// What this process last published about its work.
     said: Vec<Group>,
     /// Another process listens to what happens here.
@@ -69,6 +71,7 @@ impl Keeper {
             said: Vec::new(),
             compared: Compared::default(),
             peers: Peers::default(),
+            known: KnownAccounts::default(),
             heard: Arc::default(),
         }
     }
@@ -142,6 +145,7 @@ impl Keeper {
             if std::mem::replace(&mut self.seen, pulse.clone()) == pulse {
                 return Ok(());
             }
+            self.known.expire();
         }
         self.tick(agents).await?;
         self.compared.when_due(&*self.store, &self.options.skew).await?;
@@ -154,6 +158,8 @@ impl Keeper {
     async fn tick(&mut self, agents: &[Arc<dyn SharedAgent>]) -> Result<()> {
         let asked = steady();
         let ClusterOptions { member, ttl, .. } = self.options;
+        // Before it joins: others read what it says as soon as they see it.
+        self.known.exchange(&*self.store, agents).await?;
         let membership = self.membership(agents);
         let alive = self.store.beat(member, &membership, ttl).await?;
         if self.said != membership.groups {
@@ -172,13 +178,13 @@ impl Keeper {
         self.heard.store(listeners > 0, std::sync::atomic::Ordering::Relaxed);
         for agent in agents {
             let id = agent.id();
-            let shared = [Group::rooms(id), Group::accounts(id)]
+            let shared = [Group::rooms(id), Group::some_rooms(id), Group::accounts(id)]
                 .iter()
                 .any(|group| alive.get(group).is_some_and(|count| *count > 1));
             // Another process does a part of the work, even if none does the same part.
             let split = self.options.role != galatea_core::store::ProcessRole::All;
             agent.ownership().set_shared(shared || split);
-            agent.answered_by(alive.get(&Group::rooms(id)).copied().unwrap_or(1));
+            agent.answered_by(known::answering_with(&**agent, &alive).max(1));
             if agent.is_stopping() {
                 Self::drop_closed(&**agent);
                 continue;
@@ -198,19 +204,20 @@ impl Keeper {
         let mut groups = Vec::new();
         for agent in agents.iter().filter(|agent| !agent.is_stopping()) {
             let id = agent.id();
-            groups.extend(role.answers().then(|| Group::rooms(id)));
-            groups.extend(role.connects().then(|| Group::accounts(id)));
+            groups.extend(role.answers().then(|| known::answering(&**agent)));
+            if role.connects() {
+                groups.push(Group::accounts(id));
+                groups.extend(known::connecting(&parts(&**agent)));
+            }
         }
         groups.extend((role == galatea_core::store::ProcessRole::Api).then(Group::listeners));
         let mut membership = Membership { groups, ..self.options.membership() };
         for agent in agents {
             let about = membership.about.agents.entry(agent.id()).or_default();
             agent.name().clone_into(&mut about.name);
-            about.accounts = agent
-                .accounts()
-                .iter()
-                .map(|(source, account)| Partition::account(source, agent.id(), account))
-                .collect();
+            about.accounts = parts(&**agent);
+            about.unserved = agent.unserved();
+            about.logins_needed = agent.logins_needed();
         }
         membership
     }
@@ -280,6 +287,13 @@ impl Keeper {
         self.begun.retain(|begun| !over.contains(&begun.part));
         Ok(())
     }
+}
+
+/// The names of an agent's accounts.
+pub(super) fn parts(agent: &dyn SharedAgent) -> Vec<Partition> {
+    let accounts = agent.accounts();
+    let part = |(source, account): &(_, _)| Partition::account(source, agent.id(), account);
+    accounts.iter().map(part).collect()
 }
 
 fn lose_all(agents: &[Arc<dyn SharedAgent>]) {

@@ -6,6 +6,7 @@ mod assignment;
 mod clocks;
 mod events;
 mod keeper;
+mod known;
 mod lease;
 mod peers;
 mod poller;

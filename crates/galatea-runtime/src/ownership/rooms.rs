@@ -3,13 +3,14 @@
 
 use galatea_core::{
     Result,
-    store::{Group, Partition, ROOM_PARTITIONS, fair_share},
+    store::{Partition, ROOM_PARTITIONS, fair_share},
 };
 use std::sync::Arc;
 
 use super::{
     RoomPartition, SharedAgent,
     keeper::{Alive, Keeper},
+    known::answering_with,
 };
 use crate::backlog::Backlog;
 
@@ -21,10 +22,10 @@ impl Keeper {
     ) -> Result<()> {
         let (id, ownership) = (agent.id(), agent.ownership());
         let mine = ownership.partitions();
-        let share = fair_share(
-            usize::from(ROOM_PARTITIONS),
-            alive.get(&Group::rooms(id)).copied().unwrap_or(1),
-        );
+        let share = match answering_with(&**agent, alive) {
+            0 => 0,
+            processes => fair_share(usize::from(ROOM_PARTITIONS), processes),
+        };
         let mut surplus = mine.len().saturating_sub(share);
         if surplus > 0 {
             for given in ownership.drop_partitions(|_| {

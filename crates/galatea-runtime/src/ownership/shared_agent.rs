@@ -1,6 +1,6 @@
 //! An agent as the keeper sees it: work that is shared out among processes.
 
-use galatea_core::{Account, AgentId, Source};
+use galatea_core::{Account, AgentId, KnownAccount, Source, store::Partition};
 use std::sync::Arc;
 
 use super::{LeaseGuard, Ownership, RoomPartition};
@@ -12,8 +12,16 @@ pub(crate) trait SharedAgent: Send + Sync {
     fn name(&self) -> &str;
     /// The part of its work that this process does.
     fn ownership(&self) -> &Ownership;
-    /// The logins that processes take turns with.
+    /// The logins of this process that processes take turns with.
     fn accounts(&self) -> Vec<(Source, Account)>;
+    /// The same as every process should know them.
+    fn known_accounts(&self) -> Vec<KnownAccount>;
+    /// The accounts that some process has the login of.
+    fn learn(&self, accounts: Vec<KnownAccount>);
+    /// Accounts of others that this process cannot write for.
+    fn unserved(&self) -> Vec<Partition>;
+    /// Platforms on which this process has still to log in.
+    fn logins_needed(&self) -> Vec<Source>;
     /// It begins nothing new.
     fn is_stopping(&self) -> bool;
     /// So many processes answer for it.

@@ -135,7 +135,7 @@ impl View {
         let mut wanted: AllWanted = self
             .agents
             .iter()
-            .map(|(id, name)| (*id, Wanted { name: name.clone(), accounts: Vec::new() }))
+            .map(|(id, name)| (*id, Wanted { name: name.clone(), ..Wanted::default() }))
             .collect();
         let alive = self.alive();
         alive.iter().for_each(|member| idle_work::add(&mut wanted, &member.membership.about));

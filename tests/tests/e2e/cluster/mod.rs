@@ -7,6 +7,7 @@ mod gaps;
 mod health;
 mod hints;
 mod linked;
+mod logins;
 mod moves;
 mod roles;
 mod zombies;
