@@ -88,7 +88,9 @@ const UNREMEMBERED_UNSENT: Dialects = Dialects::same(unsent!(concat!(
     "memory_id IS NULL AND turn_id <> $3 AND ",
     in_turns_of_the_person!()
 )));
-/// What is typed into an inbox row, and the verdict of one that waits. Rows without are not written.
+/// What is typed into an inbox row, the person's handle and id on the platform, and the verdict of a
+/// row that waits. Rows without are not written. The ids of Rooms and messages stay: an answer needs
+/// the one, and a message that is delivered again is known by the other.
 macro_rules! inbox_rows {
     ($envelope:literal, $verdict:literal, $has_words:literal) => {
         concat!(
@@ -106,22 +108,27 @@ macro_rules! inbox_rows {
 const INBOX: Dialects = Dialects {
     // Whether a word stands in the text is faster than reading it; a row too many does no harm.
     sqlite: inbox_rows!(
-        "json_remove(envelope, '$.command', '$.pressed', '$.userName')",
+        "json_remove(envelope, '$.command', '$.pressed', '$.userName', '$.entityRemote')",
         "json_object('decision', 'skip', 'steps', json_array(json_object(
             'rule', 'forgotten', 'outcome', 'skip', 'reason', 'the author had everything deleted')))",
-        "instr(envelope, '\"command\"') OR instr(envelope, '\"pressed\"') OR instr(envelope, '\"userName\"')"
+        "instr(envelope, '\"command\"') OR instr(envelope, '\"pressed\"') OR instr(envelope, '\"userName\"') OR instr(envelope, '\"entityRemote\"')"
     ),
     postgres: inbox_rows!(
-        "(envelope - 'command' - 'pressed' - 'userName')",
+        "(envelope - 'command' - 'pressed' - 'userName' - 'entityRemote')",
         "json_build_object('decision', 'skip', 'steps', json_build_array(json_build_object(
             'rule', 'forgotten', 'outcome', 'skip', 'reason', 'the author had everything deleted')))",
-        "envelope <> (envelope - 'command' - 'pressed' - 'userName')"
+        "envelope <> (envelope - 'command' - 'pressed' - 'userName' - 'entityRemote')"
     ),
 };
 const TASKS: Dialects = Dialects::same("DELETE FROM tasks WHERE entity_id = $2 AND agent_id = $1");
 const NAMES: Dialects = Dialects::same(
     "UPDATE entities SET names = '[]', metadata = '{}' WHERE id = $2 AND agent_id = $1",
 );
+
+/// The person's name in the approval of their pairing (the runtime's `approved_key`). The approval
+/// stays, as the owner's decision.
+const APPROVED: Dialects =
+    Dialects::same("UPDATE cache SET value = '{}' WHERE agent_id = $1 AND key = $2");
 
 /// Tags of relationships are words that a model read out of the person's, too.
 const TIES: Dialects = Dialects::same(
@@ -224,9 +231,9 @@ const SOME_UNREMEMBERED: Dialects = Dialects {
                AND turn_id = ANY (ARRAY(SELECT turn_id FROM inbox WHERE id = ANY ($2) AND agent_id = $1 AND turn_id IS NOT NULL))",
 };
 const SOME_INBOX: Dialects = Dialects {
-    sqlite: "UPDATE inbox SET envelope = json_remove(envelope, '$.command', '$.pressed', '$.userName') \
+    sqlite: "UPDATE inbox SET envelope = json_remove(envelope, '$.command', '$.pressed', '$.userName', '$.entityRemote') \
              WHERE id IN (SELECT unhex(value) FROM json_each($2)) AND agent_id = $1 AND state <> 'new'",
-    postgres: "UPDATE inbox SET envelope = envelope - 'command' - 'pressed' - 'userName' WHERE id = ANY ($2) AND agent_id = $1 AND state <> 'new'",
+    postgres: "UPDATE inbox SET envelope = envelope - 'command' - 'pressed' - 'userName' - 'entityRemote' WHERE id = ANY ($2) AND agent_id = $1 AND state <> 'new'",
 };
 
 #[cfg(test)]
@@ -239,6 +246,7 @@ pub(crate) const WRITES: &[crate::dialect::Listed] = crate::dialect::listed![
     INBOX,
     TASKS,
     NAMES,
+    APPROVED,
     TIES,
     HELD,
     WORLDS,
@@ -270,6 +278,7 @@ pub(crate) fn push(
     statements.extend(doomed::remove(None));
     statements.extend(crate::index::keep());
     statements.extend([INBOX, TASKS, NAMES].map(with));
+    statements.push(APPROVED.with(values![agent.0, format!("pairing:approved:{entity}")]));
     statements.push(relationship::UNLINK.with(values![agent.0, entity.0]));
     change.scrub = true;
     change.changed = Changed::Any;

@@ -169,7 +169,9 @@ async fn privacy(store: &dyn Store, turn: &Turn<'_>, args: &str) -> Result<Done>
         effects.push(RequestedChange::ForgetPerson { entity });
         let others = count.saturating_sub(1);
         let text = format!(
-            "Done. I deleted this command and {others} other messages of yours and notes about you, what I answered you, and your names.{linked}"
+            "Done. I deleted this command and {others} other messages of yours and notes about you, what I answered you, and your names.{linked} \
+             What stays are numbers without words: the platform's for this chat, which in a private chat may be your own, and for messages. \
+             With them I can answer you if you write again, and answer no message twice."
         );
         return Ok(Done { reply: Content::text(text), effects, ..Done::default() });
     }
@@ -186,6 +188,6 @@ async fn privacy(store: &dyn Store, turn: &Turn<'_>, args: &str) -> Result<Done>
     Ok(say(format!(
         "I store what is written where I can read it, to follow the conversation: {count} of your messages so far. \
          They stay on the machine that runs me and are shown to my language model when I answer.{kept}\n\n\
-         Send /privacy export in a direct chat to get a copy of it, /privacy forget me to delete everything you wrote to me, what I answered and your names, everywhere."
+         Send /privacy export in a direct chat to get a copy of it, /privacy forget me to delete everything you wrote to me, what I answered and your names, everywhere; the platform's numbers of chats and messages stay."
     )))
 }

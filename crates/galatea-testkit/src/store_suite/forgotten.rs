@@ -35,6 +35,7 @@ async fn written(
         (0..MESSAGES).map(|n| scene.message(&format!("remark {n}"), n)).collect();
     for message in &mut said {
         message.envelope.user_name = Some("Pygmalion".to_owned());
+        message.envelope.entity_remote = Some(galatea_core::RemoteId::new(4711));
     }
     store.ingest(Scene::batch(&said)).await.unwrap();
     let mut record = scene.turn(&said.iter().collect::<Vec<_>>());
@@ -86,7 +87,8 @@ pub async fn most_of_a_person_goes_before_the_turn_that_forgets_them(store: Arc<
     store.change_derived(scene.agent, &change).await.unwrap();
     let elsewhere = Scene { room: RoomId::fresh(), ..scene };
     store.connect(elsewhere.connections()).await.unwrap();
-    let waits = elsewhere.message("waits", 500);
+    let mut waits = elsewhere.message("waits", 500);
+    waits.envelope.entity_remote = Some(galatea_core::RemoteId::new(4711));
     store.ingest(Scene::batch(std::slice::from_ref(&waits))).await.unwrap();
 
     let stranger = Scene::new().person;
@@ -97,7 +99,9 @@ pub async fn most_of_a_person_goes_before_the_turn_that_forgets_them(store: Arc<
     for (message, answer) in said.iter().zip(&answers) {
         assert!(!left(message.memory.id).await && !left(answer.id).await);
         let row = store.inbox_item(message.memory.id).await.unwrap().unwrap();
-        assert_eq!((row.state, row.entry.envelope.user_name), (InboxState::Done, None));
+        let envelope = row.entry.envelope;
+        assert_eq!((row.state, envelope.user_name), (InboxState::Done, None));
+        assert_eq!(envelope.entity_remote, None);
     }
     for id in sent {
         let row = store.outbox_item(id).await.unwrap().unwrap();
@@ -122,13 +126,19 @@ pub async fn most_of_a_person_goes_before_the_turn_that_forgets_them(store: Arc<
 
     let command = elsewhere.message("forget me", 900);
     store.ingest(Scene::batch(std::slice::from_ref(&command))).await.unwrap();
+    let approved = format!("pairing:approved:{}", scene.person);
+    let name = json!({ "at": 1, "name": "Pygmalion" });
+    store.cache(scene.agent, &approved, &name, None).await.unwrap();
     let effects = vec![RequestedChange::ForgetPerson { entity: scene.person }];
     store.finish_turn(TurnRecord { effects, ..elsewhere.turn(&[&command]) }).await.unwrap();
+    let kept = store.cached(scene.agent, &approved, Timestamp(0)).await.unwrap();
+    assert_eq!(kept, Some(json!({})), "still admitted, without a name");
     assert!(
         !left(waits.memory.id).await && left(theirs.id).await && person().await.names.is_empty()
     );
     let waiting = store.inbox_item(waits.memory.id).await.unwrap().unwrap();
     assert_eq!(waiting.state, InboxState::Skipped);
+    assert_eq!(waiting.entry.envelope.entity_remote, None);
     let room = store.room(scene.room).await.unwrap().unwrap();
     assert_eq!(room.name, room.remote.as_str(), "it was named after the person");
 }
