@@ -6,29 +6,42 @@
 
 mod amid;
 mod aside;
+mod call_body;
+mod calls;
 mod coerce;
 mod envelope;
+mod form;
 mod json;
+mod loose;
 mod names;
 mod object;
 mod own_name;
 mod parse;
 mod plain;
 mod quoted;
+mod repeat;
 mod respond;
+mod sentence;
 mod shape;
 mod tag;
+mod talk;
+mod template;
 #[cfg(test)]
 mod tests;
 mod think;
+mod tidy;
 mod tree;
 mod types;
+mod voices;
 mod whole;
 mod xml;
 
 pub(crate) use own_name::take_name_off;
 pub use parse::parse;
 pub use respond::{RespondDecision, parse_should_respond};
+pub(crate) use sentence::whole_sentences;
+pub(crate) use talk::Talk;
+pub(crate) use tidy::tidy;
 pub use types::{
     AnswerForm, MAX_ACTIONS, MAX_ANSWER, MAX_PROVIDERS, Parsed, Plan, PlanFormat, PlannedAction,
 };

@@ -26,6 +26,7 @@ mod exhausted;
 mod gate;
 mod hijacked;
 mod knowledge;
+mod leaks;
 mod memory;
 mod offered;
 mod plans;

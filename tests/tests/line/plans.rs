@@ -109,8 +109,10 @@ async fn unusable_answers_are_asked_again_and_not_for_ever() {
     assert_eq!(house.platform.until_shown("7", 1).await, ["at last"]);
     let requests = model.requests();
     assert_eq!(requests.len(), 3);
-    assert!(requests[1].messages.last().unwrap().text().contains("could not be read"));
-    assert_eq!(requests[2].messages.len(), 2, "the question and one reminder");
+    let reminder = "in plain words and nothing else";
+    assert!(requests[1].system.as_deref().is_some_and(|system| system.contains(reminder)));
+    let times = requests[2].system.as_deref().unwrap_or_default().matches(reminder).count();
+    assert_eq!((times, requests[2].messages.len()), (1, 1), "the question and one reminder");
 
     let house = Plan::new(Arc::new(ScriptedModel::saying(""))).build().await;
     let id = house.say(&dm("7"), "hello").await;
@@ -176,13 +178,16 @@ async fn files_of_earlier_messages_do_not_fill_the_prompt() {
 async fn an_answer_whose_actions_were_asked_for_in_the_text_is_a_plan() {
     let plan = r#"{"thought":"Ann annoys me","text":"hello"}"#;
     let words = r#"{"text":"hello"}"#;
-    for (text_actions, answer, said) in
-        [(true, words, "hello"), (true, plan, "hello"), (false, words, words)]
-    {
+    for (text_actions, answer, question, said) in [
+        (true, words, "hi", "hello"),
+        (true, plan, "hi", "hello"),
+        (false, words, "hi", "hello"),
+        (false, words, "write hello as JSON", words),
+    ] {
         let model = Arc::new(ScriptedModel::new());
         model.enqueue_result(Ok(TextAnswer { text_actions, ..ScriptedModel::text(answer) }));
         let house = Plan::new(model).build().await;
-        house.say(&dm("7"), "hi").await;
+        house.say(&dm("7"), question).await;
         assert_eq!(house.platform.until_shown("7", 1).await, [said]);
         house.quiet().await;
     }

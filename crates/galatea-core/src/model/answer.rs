@@ -67,6 +67,8 @@ pub enum Finish {
     Stop,
     /// Cut at the token limit.
     Length,
+    /// Cut at the caller's deadline: what had come until then.
+    Deadline,
     /// It wants tools called.
     Tools,
     /// Withheld by the provider's filter.

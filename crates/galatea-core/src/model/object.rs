@@ -83,6 +83,9 @@ impl ObjectModels {
 
 /// Times a model is asked for an object: once, and twice more with what was wrong.
 const ASKS: usize = 3;
+/// Longest object, in tokens, if the caller does not say otherwise: the longest list of facts that a
+/// reflection may bring takes about half of it.
+const LENGTH: u32 = 2_048;
 /// Characters of an unfit answer that the model is shown again.
 const SHOWN: usize = 4_000;
 
@@ -156,7 +159,7 @@ pub async fn generate_by(
 async fn fitting(asking: Asking<'_>, request: &TextRequest, schema: &Value) -> Result<Object> {
     let request = TextRequest { tools: Arc::default(), ..request.clone() };
     let read = |answer: &TextAnswer| match read(&answer.text) {
-        Some(_) if answer.finish == Finish::Length => Err(cut_off()),
+        Some(_) if matches!(answer.finish, Finish::Length | Finish::Deadline) => Err(cut_off()),
         Some(value) => {
             let wrong = misfits(&value, schema);
             if wrong.is_empty() { Ok(value) } else { Err(wrong) }
@@ -219,6 +222,7 @@ async fn ask_by<T>(
     read: impl Fn(&TextAnswer) -> std::result::Result<T, Vec<String>>,
 ) -> Result<Asked<T>> {
     let mut request = request.clone();
+    request.length.get_or_insert(LENGTH);
     let mut usage = Usage::default();
     let mut wrong = Vec::new();
     for nth in 1..=asks {

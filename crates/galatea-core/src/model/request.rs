@@ -41,6 +41,16 @@ pub struct TextRequest {
     /// several machines send requests with the same key to the same one.
     #[serde(skip)]
     pub conversation: Option<String>,
+    /// Longest answer that the caller has use for, in tokens, thoughts aside; none leaves it to the
+    /// models. Sampling parameters have precedence: settings set these.
+    #[serde(skip)]
+    pub length: Option<u32>,
+    /// At the deadline, what has come until then is an answer ([`Finish::Deadline`]) rather than
+    /// lost.
+    ///
+    /// [`Finish::Deadline`]: super::Finish::Deadline
+    #[serde(skip)]
+    pub partial: bool,
     /// Who pays for attempts that fail.
     #[serde(skip)]
     pub bill: Bill,

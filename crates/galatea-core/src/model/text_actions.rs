@@ -55,6 +55,12 @@ pub fn without_tools(request: &TextRequest) -> TextRequest {
     asked
 }
 
+/// The same request for a model that cannot use tools at all: nothing of it speaks of actions.
+pub fn without_actions(request: &TextRequest) -> TextRequest {
+    let system = request.system.as_ref().map(|system| system.replace(CALL_TOOLS, ""));
+    TextRequest { tools: Default::default(), system, ..request.clone() }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -81,6 +87,9 @@ mod tests {
         assert!(asked.tools.is_empty());
         assert_eq!(asked.messages, request("").messages);
         assert_eq!(without_tools(&request("Rules.")).system, Some(format!("Rules.{wanted}")));
+        let bare = without_actions(&request(&format!("Rules.{CALL_TOOLS}\nMore.")));
+        assert_eq!(bare.system.as_deref(), Some("Rules.\nMore."));
+        assert!(bare.tools.is_empty());
         let plain = TextRequest::prompt(None, "hi");
         assert_eq!(without_tools(&plain), plain, "nothing was offered");
     }

@@ -11,7 +11,8 @@ use super::{
 
 /// Tags of reasoning. `<reasoning>` is not among them: behind the beginning of an answer it is an
 /// element of XML that a person asked for.
-const NAMES: [&str; 2] = ["think", "thinking"];
+const NAMES: [&str; 6] =
+    ["think", "thinking", "thought", "reflection", "scratchpad", "inner_monologue"];
 /// Tags that are looked at, so that the work stays linear in the answer's length.
 const MAX_TAGS: usize = 64;
 /// Fewer words between tags inside a line are an example: "models write <think>…</think>".

@@ -7,16 +7,7 @@ use super::types::Parsed;
 pub(crate) fn take_name_off<'a>(parsed: &mut Parsed, names: impl Iterator<Item = &'a str> + Clone) {
     let Some(rest) = without_name(&parsed.plan.text, names).map(str::to_owned) else { return };
     parsed.repairs.push("the agent's name in front taken off");
-    for action in &mut parsed.plan.actions {
-        let said = action
-            .params
-            .get_mut("text")
-            .filter(|text| text.as_str() == Some(parsed.plan.text.as_str()));
-        if let Some(said) = said {
-            *said = rest.clone().into();
-        }
-    }
-    parsed.plan.text = rest;
+    parsed.say(rest);
 }
 
 /// What follows `Name:`, `**Name:**`, `@handle:` or `Name [14:05]:`; none when the text does not

@@ -8,11 +8,11 @@ use serde_json::{Map, Value};
 use std::sync::Arc;
 
 use super::{
-    amid, aside, coerce,
+    amid, aside, calls, coerce,
     envelope::{self, Draft},
-    json,
+    json, loose,
     names::{self, Names},
-    object, plain, think,
+    object, plain, template, think,
     types::{
         AnswerForm, MAX_ACTIONS, MAX_ANSWER, MAX_PROVIDERS, Parsed, Plan, PlanFormat,
         PlannedAction, Repairs,
@@ -30,13 +30,16 @@ pub fn parse(answer: &TextAnswer, known_actions: &[Arc<ActionDocs>], form: Answe
     let mut repairs = Repairs::default();
     let names = Names::new(known_actions);
     let text = bounded(&answer.text, &mut repairs);
-    let thinking = think::split(text, answer.finish, form, &mut repairs);
+    let opened = template::open(text, &mut repairs);
+    let thinking = think::split(&opened.text, answer.finish, form, &mut repairs);
+    let marked = calls::take_out(thinking.rest, &mut repairs);
+    let rest = marked.rest.as_deref().unwrap_or(thinking.rest);
 
     let (mut format, mut draft) = match form {
-        AnswerForm::Envelope => read(thinking.rest, &names, &mut repairs),
+        AnswerForm::Envelope => read(rest, &names, &mut repairs),
         AnswerForm::JsonOrWords | AnswerForm::Words => {
-            whole::read(thinking.rest, form, &names, &mut repairs)
-                .unwrap_or_else(|| among_words(thinking.rest, answer, form, &names, &mut repairs))
+            whole::read(rest, form, &names, &mut repairs)
+                .unwrap_or_else(|| among_words(rest, answer, form, &names, &mut repairs))
         }
     };
     if is_cut(answer.finish) && draft.torn {
@@ -46,13 +49,15 @@ pub fn parse(answer: &TextAnswer, known_actions: &[Arc<ActionDocs>], form: Answe
     if !unknown.is_empty() {
         repairs.note(UNKNOWN_TOOL);
     }
-    if !answer.tool_calls.is_empty() {
+    let mut called = whole_calls(answer, &names, &mut repairs).to_vec();
+    called.extend(opened.calls.into_iter().chain(marked.calls));
+    if !called.is_empty() || !answer.tool_calls.is_empty() {
         let written_as_plan = format != PlanFormat::Plain;
         format = PlanFormat::ToolCalls;
-        let calls = whole_calls(answer, &names, &mut repairs);
-        unknown.extend(read_calls(calls, &names, &mut draft, written_as_plan, &mut repairs));
+        unknown.extend(read_calls(&called, &names, &mut draft, written_as_plan, &mut repairs));
     }
     draft.prepend_thought(thinking.thought);
+    draft.prepend_thought(opened.thought);
     let plan = settle(draft, &names, known_actions, &mut repairs);
     let usable = plan.does_something() || !plan.providers.is_empty();
     Parsed { plan, format, repairs: repairs.0, unknown, usable }
@@ -126,7 +131,7 @@ fn among_words(
 
 /// The model was stopped: by its limit, or by a filter.
 fn is_cut(finish: Finish) -> bool {
-    matches!(finish, Finish::Length | Finish::Filtered)
+    matches!(finish, Finish::Length | Finish::Filtered | Finish::Deadline)
 }
 
 /// Takes out a last action that was cut off: what is made up for the missing half would be done,
@@ -183,6 +188,11 @@ fn read_calls(
                 continue;
             }
             (Some(name), _) => name,
+            (None, params) if let Some(words) = loose::spoken(&call.name, params) => {
+                repairs.note("words of a call of an unknown tool said");
+                said.push(words);
+                continue;
+            }
             (None, _) => {
                 repairs.note(UNKNOWN_TOOL);
                 unknown.push(call.name.clone());

@@ -2,6 +2,7 @@
 
 mod damage;
 mod examples;
+mod leaks;
 mod render;
 mod whole;
 

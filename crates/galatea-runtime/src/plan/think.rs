@@ -6,7 +6,7 @@ use galatea_core::model::Finish;
 use super::{
     object,
     quoted::is_quoted,
-    tag::{THINKING, tag_at},
+    tag::{MORE_THINKING, THINKING, Tag, tag_at},
     types::{AnswerForm, Repairs},
     xml,
 };
@@ -28,9 +28,7 @@ pub(super) fn split<'a>(
     let mut rest = text;
     'blocks: loop {
         let start = rest.trim_start();
-        let Some(tag) = tag_at(start).filter(|t| THINKING.iter().any(|name| t.is(name))) else {
-            break;
-        };
+        let Some(tag) = tag_at(start).filter(|tag| thinks(tag, form)) else { break };
         let inner = &start[tag.len..];
         if tag.closing {
             rest = inner;
@@ -59,7 +57,10 @@ pub(super) fn split<'a>(
         rest = &inner[cut..];
         break;
     }
-    let orphan = orphan(rest)
+    if !thoughts.is_empty() && form != AnswerForm::Envelope {
+        rest = without_frame(rest);
+    }
+    let orphan = orphan(rest, form)
         .filter(|(thought, after)| form == AnswerForm::Envelope || ends_reasoning(thought, after));
     if let Some((thought, after)) = orphan {
         repairs.note("reasoning without an opening tag kept from the chat");
@@ -75,6 +76,35 @@ pub(super) fn split<'a>(
     Thinking { thought: Some(thought).filter(|t| !t.is_empty()), rest }
 }
 
+/// Whether a tag is one of reasoning. Where words are asked for, `<thought>` and its kin are, too: of
+/// a plan they are elements.
+fn thinks(tag: &Tag<'_>, form: AnswerForm) -> bool {
+    let is = |name: &&str| tag.is(name);
+    THINKING.iter().any(|name| is(name))
+        || form != AnswerForm::Envelope && MORE_THINKING.iter().any(|name| is(name))
+}
+
+/// What an element around all words behind the reasoning holds.
+fn without_frame(rest: &str) -> &str {
+    const FRAMES: [&str; 6] =
+        ["answer", "output", "final", "final_answer", "final_response", "solution"];
+    let body = rest.trim();
+    let Some(tag) = tag_at(body).filter(|t| !t.closing && FRAMES.iter().any(|f| t.is(f))) else {
+        return rest;
+    };
+    let inner = &body[tag.len..];
+    match inner.rfind("</") {
+        Some(end)
+            if tag_at(&inner[end..])
+                .is_some_and(|t| t.is(tag.name) && end + t.len == inner.len()) =>
+        {
+            &inner[..end]
+        }
+        None => inner,
+        Some(_) => rest,
+    }
+}
+
 /// Whether a closing tag between these ends reasoning: it clings to the words before it, or begins or
 /// ends a line. Words that speak of one quote it.
 fn ends_reasoning(before: &str, after: &str) -> bool {
@@ -87,14 +117,14 @@ fn ends_reasoning(before: &str, after: &str) -> bool {
 
 /// Chat templates that open the reasoning themselves leave only its closing tag in the answer.
 /// Inside an envelope it is a quotation.
-fn orphan(text: &str) -> Option<(&str, &str)> {
+fn orphan(text: &str, form: AnswerForm) -> Option<(&str, &str)> {
     if text.trim_start().starts_with(['{', '<', '`', '[']) {
         return None;
     }
     // Only the first such tag is looked at: the searches below read the whole answer.
     let tags =
         text.match_indices('<').filter_map(|(at, _)| tag_at(&text[at..]).map(|tag| (at, tag)));
-    let mut ours = tags.filter(|(_, tag)| THINKING.iter().any(|name| tag.is(name)));
+    let mut ours = tags.filter(|(_, tag)| thinks(tag, form));
     ours.next().and_then(|(at, tag)| {
         let (before, after) = (&text[..at], &text[at + tag.len..]);
         let in_envelope = (xml::find(before).is_some() || object::find(before).is_some())

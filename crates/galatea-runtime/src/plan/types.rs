@@ -48,7 +48,7 @@ pub struct PlannedAction {
 }
 
 /// A [`Plan`] and how it was read.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Default)]
 pub struct Parsed {
     /// What the model wants to say and do.
     pub plan: Plan,
@@ -60,6 +60,32 @@ pub struct Parsed {
     pub unknown: Vec<String>,
     /// False when there is nothing to do or say in it: ask the model again.
     pub usable: bool,
+}
+
+impl Parsed {
+    /// An answer of these words.
+    pub(crate) fn words(text: &str) -> Self {
+        let params = serde_json::json!({ "text": text });
+        let reply = PlannedAction { name: names::REPLY.to_owned(), params };
+        let plan = Plan { text: text.to_owned(), actions: vec![reply], ..Plan::default() };
+        Self { plan, usable: true, ..Self::default() }
+    }
+
+    /// Whether the model called a tool in its words, as one that cannot call tools does.
+    pub(crate) fn calls_in_text(&self) -> bool {
+        self.repairs.contains(&CALL_AS_TEXT)
+    }
+
+    /// Replaces what is said.
+    pub(crate) fn say(&mut self, text: String) {
+        for action in &mut self.plan.actions {
+            let said = action.params.get_mut("text");
+            if let Some(said) = said.filter(|said| said.as_str() == Some(&self.plan.text)) {
+                *said = text.clone().into();
+            }
+        }
+        self.plan.text = text;
+    }
 }
 
 /// What a prompt asks for.
@@ -75,7 +101,7 @@ pub enum AnswerForm {
 }
 
 /// How the model wrote its plan.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum PlanFormat {
     /// Tool calls of the provider's own format.
@@ -85,8 +111,12 @@ pub enum PlanFormat {
     /// Elements as elizaOS asks for them.
     Xml,
     /// A text without any structure.
+    #[default]
     Plain,
 }
+
+/// The note of an answer that called a tool in its words.
+pub(super) const CALL_AS_TEXT: &str = "tool call written as text taken out";
 
 /// What was mended, each named once.
 #[derive(Debug, Default)]

@@ -3,16 +3,18 @@
 
 use galatea_core::{
     Error, ErrorKind, Event, Result, StepOutcome, TextModel, Timestamp, Turn, Verdict, kill_point,
-    model::{ChatMessage, Finish, TextAnswer, TextRequest, Tier, WITHHELD_CODE},
+    model::{Finish, TextAnswer, TextRequest, Tier, WITHHELD_CODE},
 };
 use std::sync::Arc;
 
 use super::{
+    again,
     fit::{self, Draft, Fitted},
     prompt::{self, Prompt},
+    talk,
     window::Windows,
 };
-use crate::plan::{self, AnswerForm, Parsed, RespondDecision};
+use crate::plan::{self, AnswerForm, Parsed, RespondDecision, Talk};
 
 /// Times a prompt that is too long is halved within one question: from 250,000 tokens to 4,000.
 const HALVINGS: u32 = 6;
@@ -42,14 +44,13 @@ pub(crate) async fn decide(
     if !results.is_empty() && !prompt.tells_results() {
         return Err(Error::new(ErrorKind::Unsupported, "a script reads no results of actions"));
     }
-    let mut last = None;
-    // A report of results has words of ours in its place.
-    let asks = if results.is_empty() { ASKS } else { 1 };
-    for ask in 0..asks {
+    let talk = talk::of(turn);
+    let mut last: Option<Parsed> = None;
+    for ask in 0..ASKS {
         let draft = || {
             let mut draft = prompt.draft(turn, model.info(), results);
             if ask > 0 {
-                remind(&mut draft);
+                again::in_words(&mut draft);
             }
             draft
         };
@@ -57,27 +58,74 @@ pub(crate) async fn decide(
         if is_withheld(&answer) {
             return Err(withheld());
         }
-        let form = match prompt.form(model.info()) {
-            AnswerForm::Words if answer.text_actions => AnswerForm::JsonOrWords,
-            form => form,
-        };
-        let mut parsed = plan::parse(&answer, &turn.catalog.actions, form);
-        plan::take_name_off(
-            &mut parsed,
-            [Some(turn.agent.character.name.as_str()), turn.handle].into_iter().flatten(),
-        );
-        if parsed.usable && (providers == Providers::MayBeAsked || parsed.plan.does_something()) {
+        let mut parsed = read(&answer, &prompt, turn, &talk);
+        let says = results.is_empty() || !parsed.plan.text.is_empty();
+        if parsed.usable
+            && (providers == Providers::MayBeAsked || parsed.plan.does_something())
+            && (says || !parsed.calls_in_text())
+        {
+            cut_short(&answer, &mut parsed);
             note_finish(&answer, verdict);
             return Ok(parsed);
         }
+        if answer.finish == Finish::Deadline {
+            return Err(too_late());
+        }
         tracing::info!(turn = %turn.id, ask, "the model's answer was unusable; asking again");
+        let is_call = parsed.calls_in_text();
         last = Some(parsed);
+        // A report of results has words of ours in its place.
+        if !results.is_empty() && (ask > 0 || !is_call) {
+            break;
+        }
     }
-    let repairs = last.map(|p| p.repairs.join(", ")).unwrap_or_default();
+    let last = last.unwrap_or_default();
+    if results.is_empty() && (last.calls_in_text() || !last.unknown.is_empty()) {
+        verdict.step(
+            "model",
+            StepOutcome::Note,
+            "it called only tools that it was not offered; a sentence of the program stands for its answer",
+        );
+        return Ok(Parsed::words(again::CANNOT));
+    }
     Err(Error::new(ErrorKind::Unexpected, "the model gave no usable answer")
         .with_code("GAL-MODEL-UNUSABLE")
-        .with("asks", asks)
-        .with("repairs", repairs))
+        .with("asks", ASKS)
+        .with("repairs", last.repairs.join(", ")))
+}
+
+/// Reads an answer, and frees its words of all that is none. A script writes only words.
+fn read(answer: &TextAnswer, prompt: &Prompt, turn: &Turn<'_>, talk: &Talk) -> Parsed {
+    let info = turn.models.text(Tier::TextLarge).info();
+    let form = match prompt.form(info) {
+        AnswerForm::Words if answer.text_actions => AnswerForm::JsonOrWords,
+        form => form,
+    };
+    let actions = &turn.catalog.actions;
+    let mut parsed = plan::parse(answer, actions, form);
+    plan::take_name_off(
+        &mut parsed,
+        [Some(turn.agent.character.name.as_str()), turn.handle].into_iter().flatten(),
+    );
+    if !info.scripted {
+        plan::tidy(&mut parsed, talk, actions);
+    }
+    parsed
+}
+
+/// Cuts an answer that was not finished at its last sentence.
+fn cut_short(answer: &TextAnswer, parsed: &mut Parsed) {
+    if !matches!(answer.finish, Finish::Deadline | Finish::Length) {
+        return;
+    }
+    if let Some(whole) = plan::whole_sentences(&parsed.plan.text) {
+        parsed.say(whole);
+    }
+}
+
+fn too_late() -> Error {
+    Error::new(ErrorKind::Timeout, "the model did not come to an answer within the time allowed")
+        .with_code("GAL-MODEL-TIMEOUT")
 }
 
 /// Whether a filter took the whole answer away. Asked the same again, it would do the same.
@@ -97,6 +145,9 @@ fn withheld() -> Error {
 fn note_finish(answer: &TextAnswer, verdict: &mut Verdict) {
     let why = match answer.finish {
         Finish::Length => "the answer was cut off at the model's limit",
+        Finish::Deadline => {
+            "the model had not finished in time; what it had written until then was sent"
+        }
         Finish::Filtered => "the answer was withheld in part by the model's filter",
         Finish::Stop | Finish::Tools => return,
     };
@@ -108,15 +159,6 @@ fn note_finish(answer: &TextAnswer, verdict: &mut Verdict) {
 fn conversation(turn: &Turn<'_>) -> String {
     let own = turn.agent.identity.swizzle(&format!("prompt of {}", turn.room.id));
     own.simple().to_string()
-}
-
-/// As a message of its own, which wire formats that refuse two of one side in a row join to the one
-/// before it.
-fn remind(draft: &mut Draft) {
-    draft
-        .messages
-        .push(ChatMessage::user("(Your last answer could not be read. Answer with plain text.)"));
-    draft.waiting += 1;
 }
 
 /// Asks a small model whether to join in. STOP stays silent.
@@ -148,6 +190,7 @@ async fn ask_within(
         let budget = windows.budget(turn, info).await;
         let Fitted { mut request, estimate, left_out } = fit::fit(draft(), budget);
         request.deadline = Some(until);
+        request.partial = true;
         request.conversation = Some(conversation(turn));
         match use_model(turn, model, &request, verdict).await {
             Ok(answer) => {
@@ -230,9 +273,13 @@ mod tests {
 
     #[test]
     fn why_an_answer_ends_early_is_reported() {
-        for (finish, steps) in
-            [(Finish::Length, 1), (Finish::Filtered, 1), (Finish::Stop, 0), (Finish::Tools, 0)]
-        {
+        for (finish, steps) in [
+            (Finish::Length, 1),
+            (Finish::Deadline, 1),
+            (Finish::Filtered, 1),
+            (Finish::Stop, 0),
+            (Finish::Tools, 0),
+        ] {
             let mut verdict = Verdict::default();
             note_finish(&ended(finish, "half"), &mut verdict);
             assert_eq!(verdict.steps.len(), steps, "{finish:?}");

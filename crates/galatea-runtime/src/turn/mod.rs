@@ -2,6 +2,7 @@
 //! contents.
 
 mod act;
+mod again;
 mod beginning;
 mod commands;
 mod commit;
@@ -38,6 +39,7 @@ mod room_people;
 mod run;
 mod see;
 mod skip;
+mod talk;
 mod think;
 mod typing;
 mod unanswered;

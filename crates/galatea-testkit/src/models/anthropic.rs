@@ -46,7 +46,7 @@ impl Dialect for Anthropic {
         };
         let stop = match answer.finish {
             Finish::Stop => "end_turn",
-            Finish::Length => "max_tokens",
+            Finish::Length | Finish::Deadline => "max_tokens",
             Finish::Tools => "tool_use",
             Finish::Filtered => "refusal",
         };

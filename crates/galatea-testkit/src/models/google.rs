@@ -51,7 +51,7 @@ impl Dialect for Google {
         };
         let finish = match answer.finish {
             Finish::Stop | Finish::Tools => "STOP",
-            Finish::Length => "MAX_TOKENS",
+            Finish::Length | Finish::Deadline => "MAX_TOKENS",
             Finish::Filtered => "SAFETY",
         };
         let (input, output) = answer.usage;

@@ -67,7 +67,7 @@ impl Dialect for OpenAi {
         };
         let finish = match answer.finish {
             Finish::Stop => "stop",
-            Finish::Length => "length",
+            Finish::Length | Finish::Deadline => "length",
             Finish::Tools => "tool_calls",
             Finish::Filtered => "content_filter",
         };

@@ -119,7 +119,9 @@ fn message(i: usize, item: &Value, shape: &mut Shape<'_>) {
 /// The response object in its final state.
 fn response(model: &str, answer: &Answer, output: &[Value], read_details: Value) -> Value {
     let (status, details) = match answer.finish {
-        Finish::Length => ("incomplete", json!({ "reason": "max_output_tokens" })),
+        Finish::Length | Finish::Deadline => {
+            ("incomplete", json!({ "reason": "max_output_tokens" }))
+        }
         Finish::Filtered => ("incomplete", json!({ "reason": "content_filter" })),
         Finish::Stop | Finish::Tools => ("completed", Value::Null),
     };
