@@ -338,7 +338,7 @@ async fn a_thousand_strangers_at_once_cost_what_they_may_and_regulars_are_answer
 /// A long answer is shortened to a few messages; the rest is sent only on request.
 #[tokio::test]
 async fn a_long_answer_is_continued_on_request() {
-    let parts: Vec<String> = (0..11).map(|n| format!("p{n}{}", "x".repeat(60))).collect();
+    let parts: Vec<String> = (0..14).map(|n| format!("p{n}{}", "x".repeat(60))).collect();
     let words = parts.join("||");
     let asked = Arc::new(AtomicU64::new(0));
     let counted = Arc::clone(&asked);

@@ -23,14 +23,14 @@ fn parts(name: &str, count: usize) -> Vec<String> {
     (0..count).map(|n| format!("{name}{n}{}", name.repeat(60))).collect()
 }
 
-/// Answers "long X" with six parts of X, and other words with themselves.
+/// Answers "long X" with nine parts of X, and other words with themselves.
 fn model() -> Arc<ScriptedModel> {
     Arc::new(ScriptedModel::answering(|request| {
         let asked = crate::models::asked_texts(request);
         let name =
             asked.rsplit_once("long ").map(|(_, rest)| rest.chars().take(1).collect::<String>());
         Ok(ScriptedModel::text(match name {
-            Some(name) if asked.rfind("long ") > asked.rfind("short") => parts(&name, 6).join("||"),
+            Some(name) if asked.rfind("long ") > asked.rfind("short") => parts(&name, 9).join("||"),
             _ => "short answer".to_owned(),
         }))
     }))
@@ -101,7 +101,7 @@ async fn in_a_group_the_word_alone_reads_on_for_the_person_who_asked_and_for_nob
     says(&house, &ada, "Mehr, bitte").await;
     let texts: Vec<String> =
         house.platform.texts("g").into_iter().filter(|text| text != "short answer").collect();
-    assert_eq!(without_footers(&texts), parts("A", 6).concat());
+    assert_eq!(without_footers(&texts), parts("A", 9).concat());
     assert_eq!(held(&house, &ada).await, []);
     // Nothing is held back any more: the word addresses nobody.
     let after = says(&house, &ada, "more").await;
@@ -141,7 +141,7 @@ async fn a_reply_the_command_and_the_button_read_on() {
         }
         let texts: Vec<String> =
             house.platform.texts("g").into_iter().filter(|text| text != "short answer").collect();
-        assert_eq!(without_footers(&texts), parts("A", 6).concat(), "{way}");
+        assert_eq!(without_footers(&texts), parts("A", 9).concat(), "{way}");
     }
 }
 
@@ -188,7 +188,7 @@ async fn two_people_read_on_in_their_own_answers_also_after_a_restart() {
     let all = [first, again.platform.texts("g")].concat();
     for name in ["A", "B"] {
         let own: Vec<String> = all.iter().filter(|text| text.contains(name)).cloned().collect();
-        assert_eq!(without_footers(&own), parts(name, 6).concat(), "{all:?}");
+        assert_eq!(without_footers(&own), parts(name, 9).concat(), "{all:?}");
     }
 }
 
@@ -197,8 +197,8 @@ async fn private_chats_are_told_everything_at_once() {
     let house =
         Plan::new(model() as _).on(Platform::with("1000", |can| can.public = true)).build().await;
     says(&house, &dm("7"), "long A").await;
-    assert_eq!(without_footers(&house.platform.texts("7")), parts("A", 6).concat());
-    assert_eq!(house.platform.texts("7").len(), 6, "nothing is held back");
+    assert_eq!(without_footers(&house.platform.texts("7")), parts("A", 9).concat());
+    assert_eq!(house.platform.texts("7").len(), 9, "nothing is held back");
     says(&house, &group("g", "7").mentioning(), "long A").await;
     let texts = house.platform.texts("g");
     assert_eq!(texts.len(), 2, "8,000 characters are two messages of 4,096: {texts:?}");
