@@ -51,6 +51,15 @@ const ONLY_MENTIONS: Variable = Variable::new(
 )
 .alias(&["discord.shouldRespondOnlyToMentions"]);
 
+const PROXIES: Variable = Variable::new(
+    "DISCORD_PROXY_APPLICATIONS",
+    "ids of applications that post people's messages again under another name, separated by commas; what they post counts as a person's; PluralKit and \
+     Tupperbox when unset, none for no application",
+);
+/// PluralKit and Tupperbox, as their invite links name them (pluralkit.me and tupperbox.app, read in
+/// November 2026).
+const KNOWN_PROXIES: [u64; 2] = [466_378_653_216_014_359, 431_544_605_209_788_416];
+
 /// Settings of one Discord application.
 #[derive(Debug, Clone)]
 pub struct DiscordConfig {
@@ -64,6 +73,8 @@ pub struct DiscordConfig {
     pub bot_url: Option<Url>,
     /// How long the gateway may be silent.
     pub patience: Patience,
+    /// Applications that post people's messages again under another name.
+    pub proxies: Vec<u64>,
     /// Where token and address were set, for messages.
     pub(crate) origins: Origins,
 }
@@ -84,11 +95,11 @@ pub struct Patience {
 }
 
 impl Default for Patience {
-    /// 10 s, 30 s, 5 min and 30 s.
+    /// 5 s, 30 s, 5 min and 30 s.
     fn default() -> Self {
         let seconds = Duration::from_secs;
         Self {
-            greeting: seconds(10),
+            greeting: seconds(5),
             beginning: seconds(30),
             quiet: seconds(300),
             answer: seconds(30),
@@ -142,6 +153,7 @@ impl DiscordConfig {
             api_root: default_root(),
             bot_url: None,
             patience: Patience::default(),
+            proxies: KNOWN_PROXIES.to_vec(),
             origins: Origins::default(),
         }
     }
@@ -217,6 +229,7 @@ impl ConnectorConfig for DiscordConfig {
         IGNORE_BOTS,
         IGNORE_DIRECT,
         ONLY_MENTIONS,
+        PROXIES,
     ];
     const PAGES: &'static [Explanation] = error::PAGES;
 
@@ -236,6 +249,14 @@ impl ConnectorConfig for DiscordConfig {
         config.account().map_err(|e| config.origins.add(e))?;
         config.bot_url = address(settings, &BOT_URL)?;
         config.application = settings.parse::<u64>(&APPLICATION, "a number of 17 to 20 digits")?;
+        if let Some(list) = settings.list(&PROXIES)?.filter(|list| !list.is_empty()) {
+            let none = list.len() == 1 && list[0].trim().eq_ignore_ascii_case("none");
+            let ids: Option<Vec<u64>> =
+                list.iter().filter(|_| !none).map(|id| id.trim().parse().ok()).collect();
+            config.proxies = ids.ok_or_else(|| {
+                settings.invalid_setting(&PROXIES, "is no list of application ids")
+            })?;
+        }
         Ok(Some(config))
     }
 

@@ -120,6 +120,7 @@ impl DiscordConnector {
         let id = Arc::new(known.map_or_else(OnceLock::new, OnceLock::from));
         let send_state = Arc::new(SendState::default());
         let directory = Arc::new(Directory::default());
+        directory.set_proxies(config.proxies.clone());
         let sender = Arc::new(DiscordSender::new(
             api.clone(),
             send_state.clone(),
@@ -242,6 +243,7 @@ impl DiscordConnector {
         let inner = stop.child_token();
         let quota = Arc::new(Quota::open(&gateway, shards, &limit).await?);
         let lacking = (application.flags & CONTENT == 0).then_some(NO_CONTENT);
+        self.directory.set_reads_content(application.flags & CONTENT != 0);
         let name = me.name.clone();
         let intake = Intake::new(
             self.api.clone(),
@@ -251,8 +253,13 @@ impl DiscordConnector {
             gateway.clone(),
             inner.clone(),
         );
-        let shard_health =
-            Arc::new(ShardHealth::new(gateway, name, shards, lacking, intake.directory.clone()));
+        let shard_health = Arc::new(ShardHealth::new(
+            gateway,
+            name,
+            shards,
+            lacking,
+            (application.approximate_guild_count, check::invite(application.id)),
+        ));
         let intents = intents(application.flags).bits();
         let fleet = Fleet {
             intake,

@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 /// description, Telegram 256.
 pub const COMMANDS: &[(&str, &str)] = &[
     ("ask", "Ask me something, also where I am not addressed"),
+    ("more", "Read on in a long answer"),
     ("reset", "Forget this conversation and start afresh"),
     ("mute", "Stay silent in this room"),
     ("unmute", "Speak again in this room"),

@@ -50,6 +50,13 @@ pub struct Content {
 /// group that discusses it.
 pub const AUTOMATIC_FORWARD: &str = "automaticForward";
 
+/// Key of [`Content::extra`]: true for a notice of the platform that no person wrote, such as the start of
+/// a thread. It is remembered and not answered.
+pub const NOTICE: &str = "notice";
+/// Key of [`Content::extra`]: the platform's id of the message that this one replaces: an application
+/// deleted it and posted its words again under another name.
+pub const REPLACES: &str = "replaces";
+
 impl Content {
     /// Content with a text and nothing else.
     pub fn text(text: impl Into<String>) -> Self {

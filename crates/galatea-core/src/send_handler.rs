@@ -110,6 +110,12 @@ pub trait SendHandler: Send + Sync {
         Ok(())
     }
 
+    /// Marks the buttons of a message as used. Called when a press of one was carried out that is not to be
+    /// pressed again. Tried once; nothing is lost when it fails.
+    async fn used(&self, _: &Address, _press: &RemoteId) -> Result<()> {
+        Ok(())
+    }
+
     /// Whether the platform lets this person write there now: they have not left, are not banned,
     /// muted or restricted. Called before the agent says something there in their name. With
     /// [`Speak::Unknown`] nothing is said.

@@ -44,14 +44,15 @@ pub const GROUP_POLICY: Variable = Variable::new(
 pub const NAME_RULE: Variable = Variable::new(
     "NAME_RULE",
     "What `name` in GROUP_POLICY means: addressed (the message begins or ends with the agent's name, or calls it as in `so, NAME, …`) or anywhere (the name \
-     stands in it as a word). <SOURCE>_NAME_RULE overrides it per platform.",
+     stands in it as a word). Its name on the platform and the first word of a name of several count too. <SOURCE>_NAME_RULE overrides it per platform.",
 )
 .or("addressed");
 /// How long an answer gets at once.
 pub const ANSWER_PARTS: Variable = Variable::new(
     "ANSWER_PARTS",
-    "Most messages that one answer becomes at once; the rest is sent when a person writes `more`. auto: about 8,000 characters in 2 to 4 messages where \
-     strangers read along, elsewhere any number; none: any number. <SOURCE>_ANSWER_PARTS overrides it per platform.",
+    "Most messages that one answer becomes at once; the rest is kept for a day and sent when the person who asked says `more`, in a reply, by /more or by \
+     the button. auto: about 8,000 characters in 2 to 4 messages where strangers read along, in private chats any number; none: any number. \
+     <SOURCE>_ANSWER_PARTS overrides it per platform.",
 )
 .or("auto");
 /// Room types that always get an answer.

@@ -7,11 +7,13 @@ mod journal;
 mod limits;
 mod made;
 mod models;
+mod more;
 mod mutations;
 mod objects;
 mod outage;
 mod platform;
 
+mod accounts;
 mod budget;
 mod busy;
 mod cluster;

@@ -70,7 +70,8 @@ impl DiscordConnector {
     }
 }
 
-fn invite(application: u64) -> String {
+/// The address at which the owner of a server invites the bot.
+pub(super) fn invite(application: u64) -> String {
     format!(
         "https://discord.com/oauth2/authorize?client_id={application}&scope=bot+applications.commands&permissions={PERMISSIONS}"
     )

@@ -2,7 +2,9 @@
 //! message channel is its own World.
 
 use galatea_core::{
-    ChannelType, Connection, EntityRef, RemoteId, RoomRef, WorldRef, room::OPEN, world::Role,
+    ChannelType, Connection, EntityRef, RemoteId, RoomRef, WorldRef,
+    room::{OPEN, OWN_NAME},
+    world::Role,
 };
 use serde_json::{Map, Value, json};
 use serenity::all::User;
@@ -35,6 +37,10 @@ pub(super) fn world(id: u64, guild: Option<&Guild>) -> WorldRef {
 pub(super) fn room(id: u64, channel: &Channel, directory: &Directory) -> RoomRef {
     let mut metadata = Map::new();
     metadata.insert(OPEN.into(), Value::Bool(directory.is_open(channel)));
+    let nick = channel.guild.and_then(|guild| directory.guild(guild)).and_then(|guild| guild.nick);
+    if let Some(nick) = nick {
+        metadata.insert(OWN_NAME.into(), json!(nick));
+    }
     if let Some(parent) = channel.parent {
         metadata.insert("threadId".into(), json!(id.to_string()));
         metadata.insert("parentChannelId".into(), json!(parent.to_string()));

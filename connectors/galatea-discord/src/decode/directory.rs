@@ -4,9 +4,13 @@
 use dashmap::DashMap;
 use galatea_core::Timestamp;
 use serde_json::Value;
-use std::collections::HashMap;
+use std::{
+    collections::HashMap,
+    sync::atomic::{AtomicBool, Ordering},
+};
 
 use super::permissions::{self, ADMINISTRATOR, Member, Missing, Overwrite, VIEW, administers};
+use super::proxied::Proxied;
 
 /// Most channels in the cache. At this number the cache is emptied, and channels are fetched again
 /// when needed.
@@ -31,6 +35,8 @@ pub(crate) struct Guild {
     pub(crate) timed_out: Option<Timestamp>,
     /// Ids of our own roles.
     pub(crate) mine: Vec<u64>,
+    /// Our nickname there; empty after it was taken away.
+    pub(crate) nick: Option<String>,
     /// The channel to which joins and leaves are attributed: the system channel, else the first
     /// text channel.
     pub(crate) hall: Option<u64>,
@@ -58,6 +64,10 @@ pub(crate) struct Channel {
 pub(crate) struct Directory {
     guilds: DashMap<u64, Guild>,
     channels: DashMap<u64, Channel>,
+    /// The Message Content intent is granted.
+    reads_content: AtomicBool,
+    /// Messages that applications repeat in the name of the person who wrote them.
+    proxied: Proxied,
 }
 
 /// Reads an id from JSON. Discord writes ids as text; numbers are accepted, too.
@@ -108,6 +118,37 @@ impl Channel {
 }
 
 impl Directory {
+    /// Records whether the Message Content intent is granted.
+    pub(crate) fn set_reads_content(&self, reads: bool) {
+        self.reads_content.store(reads, Ordering::Relaxed);
+    }
+
+    /// Whether messages that do not address the bot have content, too.
+    pub(crate) fn reads_content(&self) -> bool {
+        self.reads_content.load(Ordering::Relaxed)
+    }
+
+    /// Sets the applications that repeat messages in the name of the person who wrote them.
+    pub(crate) fn set_proxies(&self, applications: Vec<u64>) {
+        self.proxied.set_applications(applications);
+    }
+
+    /// Whether a message is one that such an application posted for a person.
+    pub(crate) fn proxies(&self, message: &Value) -> bool {
+        id(&message["webhook_id"]).is_some()
+            && id(&message["application_id"]).is_some_and(|app| self.proxied.is_application(app))
+    }
+
+    /// Remembers what a person wrote, for a while.
+    pub(crate) fn remember(&self, channel: u64, message: u64, text: &str) {
+        self.proxied.remember(channel, message, text);
+    }
+
+    /// The message of a person that this one repeats; each is repeated once.
+    pub(crate) fn original(&self, channel: u64, message: u64, text: &str) -> Option<u64> {
+        self.proxied.original(channel, message, text)
+    }
+
     /// Returns a channel from the cache.
     pub(crate) fn channel(&self, id: u64) -> Option<Channel> {
         self.channels.get(&id).map(|c| c.clone())
@@ -166,11 +207,6 @@ impl Directory {
     pub(crate) fn clear(&self) {
         self.guilds.clear();
         self.channels.clear();
-    }
-
-    /// Number of known guilds.
-    pub(crate) fn guilds(&self) -> usize {
-        self.guilds.len()
     }
 
     /// Channels and threads of a guild, ordered by id.
@@ -298,6 +334,11 @@ impl Guild {
             return;
         }
         self.member = true;
+        match member["nick"].as_str().map(str::trim).filter(|nick| !nick.is_empty()) {
+            Some(nick) => self.nick = Some(nick.to_owned()),
+            None if self.nick.is_some() => self.nick = Some(String::new()),
+            None => {}
+        }
         for role in roles.iter().filter_map(id) {
             if !self.mine.contains(&role) {
                 self.mine.push(role);

@@ -1,5 +1,4 @@
-//! Decodes the files and stickers of a message, and describes polls, Lottie stickers and embeds in
-//! text.
+//! Decodes the files and stickers of a message.
 
 use galatea_core::{Media, MediaKind};
 use serenity::all::{Attachment, Message, StickerFormatType, StickerItem};
@@ -64,32 +63,4 @@ pub(super) fn sticker(id: &str, name: &str, is_gif: bool) -> Media {
         description: format!("Sticker {name}"),
         ..Media::default()
     }
-}
-
-/// Describes, in text, a poll, a Lottie sticker or the embeds of another application.
-pub(super) fn in_words(message: &Message) -> Option<String> {
-    if let Some(poll) = &message.poll {
-        let question = poll.question.text.as_deref().unwrap_or_default();
-        let answers = poll
-            .answers
-            .iter()
-            .filter_map(|a| a.poll_media.text.as_deref())
-            .collect::<Vec<_>>()
-            .join(" / ");
-        return Some(format!("[poll: {question} ({answers})]"));
-    }
-    if let Some(lottie) = stickers(message).find(|s| s.format_type == StickerFormatType::Lottie) {
-        return Some(format!("[sticker: {}]", lottie.name));
-    }
-    // Other applications often write in embeds only. Embeds of people are previews of their links.
-    if message.content.is_empty() && message.author.bot {
-        let lines: Vec<&str> = message
-            .embeds
-            .iter()
-            .flat_map(|e| [e.title.as_deref(), e.description.as_deref()])
-            .flatten()
-            .collect();
-        return Some(lines.join("\n")).filter(|l| !l.is_empty());
-    }
-    None
 }

@@ -2,28 +2,34 @@
 //! recordings and with mutated events.
 
 mod connection;
+mod content;
 pub(crate) mod directory;
 pub(crate) mod export;
 mod interaction;
 mod media;
 pub(crate) mod permissions;
 pub(crate) mod places;
+mod proxied;
 pub(crate) mod raw;
 #[cfg(test)]
 mod tests;
 mod text;
+mod words;
 
 use galatea_core::{
-    Addressed, Connection, Content, Incoming, IncomingEvent, IncomingMessage, Quote, QuoteKind,
-    RemoteId, Timestamp, message::WorldSync,
+    Addressed, Connection, Incoming, IncomingEvent, IncomingMessage, RemoteId, Timestamp,
+    content::{NOTICE, REPLACES},
+    message::WorldSync,
 };
 use serde_json::{Value, json};
 use serenity::all::{Message, MessageReferenceKind, MessageType, User};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use crate::time_of;
+use content::{content, join};
 use directory::{Directory, id};
 pub(crate) use interaction::{is_interaction, is_private, remote_id};
+use words::Kind;
 
 /// The bot's own identity on Discord.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -48,6 +54,8 @@ pub(crate) struct Decoded {
     pub(crate) direct: Option<u64>,
     /// The message is malformed: not even its text can be read.
     pub(crate) unreadable: bool,
+    /// Why a message that was read is not stored.
+    pub(crate) left_out: Option<&'static str>,
 }
 
 /// Decodes one event that arrived at `now`. Never fails: an event that does not concern us gives an
@@ -120,7 +128,9 @@ fn user(value: &Value) -> Option<User> {
 
 fn said_by(m: &Message, data: &Value, directory: &Directory) -> Connection {
     let guild = m.guild_id.map(|g| g.get());
-    let entity = connection::person(&m.author, data["member"]["nick"].as_str());
+    let mut entity = connection::person(&m.author, data["member"]["nick"].as_str());
+    // A person wrote it, in another's name.
+    entity.is_bot &= !directory.proxies(data);
     let mut place = connection::place(m.channel_id.get(), guild, directory, Some(entity));
     let administrators =
         guild.and_then(|g| directory.guild(g)).map(|g| g.administrators).unwrap_or_default();
@@ -129,18 +139,6 @@ fn said_by(m: &Message, data: &Value, directory: &Directory) -> Connection {
         connection::administrator(&mut place, m.author.id.get());
     }
     place
-}
-
-/// Whether a message of this type was written by its author; all other types are notices (Discord,
-/// "Message Types").
-fn is_speech(kind: MessageType) -> bool {
-    matches!(
-        kind,
-        MessageType::Regular
-            | MessageType::InlineReply
-            | MessageType::ChatInputCommand
-            | MessageType::ContextMenuCommand
-    )
 }
 
 fn replied(m: &Message) -> Option<u64> {
@@ -174,21 +172,49 @@ fn message(data: &Value, directory: &Directory, me: &Me) -> Decoded {
     let direct = guild.is_none().then_some(m.channel_id.get());
     let remote = RemoteId::new(m.id.get());
     let mut out = Decoded { newest, direct, ..Decoded::default() };
-    if !is_speech(m.kind) {
+    let who = data["member"]["nick"]
+        .as_str()
+        .or(m.author.global_name.as_deref())
+        .unwrap_or(&m.author.name)
+        .to_owned();
+    let kind = words::kind(data, &who);
+    if let Kind::LeftOut(why) = kind {
+        out.left_out = Some(why);
         return out;
     }
-    let content = content(&m, guild, directory, me);
-    // Without the Message Content intent a message that does not address the bot has no content, so
-    // there is nothing to store.
+    let mut content = content(&m, data, guild, directory, me);
+    let addressed = addressed(&m, directory, me);
+    if let Kind::Notice(notice) = &kind {
+        let readable = |text: &str| text::readable_text(text, &m, guild, me, directory);
+        if !m.content.trim().is_empty() && notice.contains(m.content.trim()) {
+            content.text = readable(&words::beside(data));
+        }
+        content.text = join([readable(notice), content.text]);
+        content.extra.insert(NOTICE.into(), json!(true));
+    }
     if content.is_empty() {
-        return out;
+        // Without the Message Content intent a message that does not address the bot has no content, so
+        // there is nothing to store.
+        if guild.is_some() && !addressed.mention && !directory.reads_content() {
+            out.left_out = Some("it has no content without the Message Content intent");
+            return out;
+        }
+        content.text = content::UNKNOWN.to_owned();
+    }
+    if guild.is_some() && directory.proxies(data) {
+        let original = directory.original(m.channel_id.get(), m.id.get(), &m.content);
+        if let Some(original) = original {
+            content.extra.insert(REPLACES.into(), json!(original.to_string()));
+        }
+    } else if guild.is_some() && !m.author.bot {
+        directory.remember(m.channel_id.get(), m.id.get(), &m.content);
     }
     let reply_to = replied(&m);
     let event = IncomingEvent::Message(IncomingMessage {
         id: remote,
         legacy_id: None,
         content,
-        addressed: addressed(&m, directory, me),
+        addressed,
         reply_to: reply_to.map(RemoteId::new),
         command: None,
         from_self: false,
@@ -205,73 +231,17 @@ fn addressed(m: &Message, directory: &Directory, me: &Me) -> Addressed {
     Addressed { mention: text::mentions(m, replies, &mine, me), reply: replies && to_us }
 }
 
-fn content(m: &Message, guild: Option<u64>, directory: &Directory, me: &Me) -> Content {
-    let mut text = text::readable_text(&m.content, m, guild, me, directory);
-    if let Some(line) = media::in_words(m) {
-        if !text.is_empty() {
-            text.push('\n');
-        }
-        text.push_str(&line);
-    }
-    let mut content = Content {
-        text,
-        attachments: media::attachments(m),
-        source: Some(super::SOURCE_NAME.to_owned()),
-        ..Content::default()
-    };
-    content.quotes = quotes(m, guild, directory, me);
-    let place = guild.map_or_else(|| "@me".to_owned(), |g| g.to_string());
-    content.url = Some(format!("https://discord.com/channels/{place}/{}/{}", m.channel_id, m.id));
-    if !m.message_snapshots.is_empty() {
-        content.extra.insert("forwarded".into(), json!(true));
-    }
-    content
-}
-
-/// Quotes of the message replied to and of forwarded messages, with the text that Discord sends
-/// along. The quoted messages need not be in the store.
-fn quotes(m: &Message, guild: Option<u64>, directory: &Directory, me: &Me) -> Vec<Quote> {
-    let replied = m.referenced_message.as_deref().filter(|_| replied(m).is_some()).map(|other| {
-        let own = other.author.id.get() == me.id;
-        let words = text::readable_text(&other.content, other, guild, me, directory);
-        let said = [Some(words), media::in_words(other)]
-            .into_iter()
-            .flatten()
-            .filter(|text| !text.is_empty())
-            .collect::<Vec<_>>()
-            .join("\n");
-        let by = other.author.global_name.clone().unwrap_or_else(|| other.author.name.clone());
-        Quote {
-            own,
-            attachments: media::attachments(other),
-            ..Quote::new(QuoteKind::Reply, Some(by), said)
-        }
-    });
-    // Discord does not name the author of a forwarded message. Its files are among the message's
-    // own.
-    let forwarded = m.message_snapshots.iter().map(|other| {
-        Quote::new(
-            QuoteKind::Forward,
-            None,
-            text::readable_text(&other.content, m, guild, me, directory),
-        )
-    });
-    replied
-        .into_iter()
-        .filter(|quote| quote.own || !quote.is_empty())
-        .chain(forwarded.filter(|quote| !quote.is_empty()))
-        .collect()
-}
-
 fn edited(data: &Value, directory: &Directory, me: &Me) -> Decoded {
     // Discord also sends an update when it adds a link preview; only edits by people have a
     // timestamp.
     let Some(m) = raw::message(data).filter(|m| {
-        m.edited_timestamp.is_some() && m.author.id.get() != me.id && is_speech(m.kind)
+        m.edited_timestamp.is_some()
+            && m.author.id.get() != me.id
+            && words::kind(data, "") == Kind::Speech
     }) else {
         return Decoded::default();
     };
-    let content = content(&m, m.guild_id.map(|g| g.get()), directory, me);
+    let content = content(&m, data, m.guild_id.map(|g| g.get()), directory, me);
     if content.is_empty() {
         return Decoded::default();
     }

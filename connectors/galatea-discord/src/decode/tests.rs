@@ -63,10 +63,7 @@ fn a_message_has_its_place_its_speaker_and_their_rights() {
 }
 
 #[test]
-fn notices_and_our_own_are_no_messages() {
-    let mut notice = message_json("");
-    notice["type"] = json!(7);
-    assert!(heard(&notice).is_none());
+fn our_own_are_no_messages() {
     let mut own = message_json("me");
     own["author"] = json!({ "id": "900", "username": "galatea", "bot": true });
     own["nonce"] = json!("abc");
@@ -75,6 +72,245 @@ fn notices_and_our_own_are_no_messages() {
         decode("MESSAGE_CREATE", &own, &guild(), &me(), Timestamp(0)).echo,
         Some(("abc".into(), RemoteId("1573739729029955584".into())))
     );
+}
+
+/// Each type of Discord's list is said in words and marked as a notice, is speech, or is left out for a
+/// reason.
+#[test]
+fn every_type_of_message_is_stored_or_left_out_for_a_reason() {
+    const SPEECH: [u64; 4] = [0, 19, 20, 23];
+    const LEFT_OUT: [u64; 8] = [5, 7, 14, 15, 16, 17, 22, 26];
+    for kind in 0..60 {
+        let mut message = message_json("tea");
+        message["type"] = json!(kind);
+        let decoded = decode("MESSAGE_CREATE", &message, &guild(), &me(), Timestamp(0));
+        if LEFT_OUT.contains(&kind) {
+            assert!(decoded.events.is_empty() && decoded.left_out.is_some(), "{kind}");
+            continue;
+        }
+        let (_, heard) = heard(&message).unwrap_or_else(|| panic!("type {kind} vanished"));
+        let notice = heard.content.extra.get(NOTICE).is_some();
+        // Types that Discord adds later are what their author says.
+        let speech = SPEECH.contains(&kind) || heard.content.text == "tea";
+        assert_ne!(notice, speech, "{kind}: {}", heard.content.text);
+        assert!(heard.content.text.contains("tea"), "{kind}: {}", heard.content.text);
+    }
+    let mut unknown = message_json("");
+    unknown["type"] = json!(99);
+    let decoded = decode("MESSAGE_CREATE", &unknown, &guild(), &me(), Timestamp(0));
+    assert!(decoded.events.is_empty() && decoded.left_out.is_some());
+}
+
+#[test]
+fn the_message_that_a_thread_was_started_from_is_quoted() {
+    let mut starter = message_json("");
+    starter["type"] = json!(21);
+    starter["referenced_message"] = message_json("Which loom should I buy?");
+    let (_, message) = heard(&starter).unwrap();
+    assert!(message.content.text.contains("started this thread"), "{}", message.content.text);
+    assert_eq!(message.content.quotes[0].text, "Which loom should I buy?");
+}
+
+fn forward(inner: Value) -> Value {
+    let mut forward = message_json("");
+    forward["message_reference"] = json!({ "type": 1, "channel_id": "20", "message_id": "7" });
+    let mut snapshot = json!({ "content": "", "timestamp": "2026-05-01T10:00:00.000000+00:00", "edited_timestamp": null,
+        "mentions": [], "attachments": [], "embeds": [], "type": 0, "flags": 0 });
+    snapshot.as_object_mut().unwrap().extend(inner.as_object().unwrap().clone());
+    forward["message_snapshots"] = json!([{ "message": snapshot }]);
+    forward
+}
+
+/// Whatever a message shows, alone, beside words and forwarded: its words are stored.
+#[test]
+fn every_content_that_a_message_shows_is_said_in_words() {
+    let rich = json!({ "type": "rich", "title": "Release 7", "description": "It is out <t:1764442800:d>.", "url": "https://example.org/7",
+        "author": { "name": "Build" }, "footer": { "text": "by CI" },
+        "fields": [{ "name": "Branch", "value": "main" }, { "name": "\u{200b}", "value": "green" }] });
+    let result = json!({ "type": "poll_result", "fields": [{ "name": "poll_question_text", "value": "Tea?" }, { "name": "victor_answer_text", "value": "yes" },
+        { "name": "victor_answer_votes", "value": "3" }, { "name": "total_votes", "value": "4" }] });
+    let shown = [
+        (
+            json!({ "embeds": [rich] }),
+            vec![
+                "Build",
+                "Release 7 (https://example.org/7)",
+                "29 November 2025",
+                "Branch: main",
+                "green",
+                "by CI",
+            ],
+        ),
+        (
+            json!({ "embeds": [{ "type": "rich", "fields": [{ "name": "Only", "value": "a field" }] }] }),
+            vec!["Only: a field"],
+        ),
+        (
+            json!({ "embeds": [{ "type": "rich", "footer": { "text": "only a footer" } }] }),
+            vec!["only a footer"],
+        ),
+        (
+            json!({ "embeds": [{ "type": "rich", "author": { "name": "only an author" } }] }),
+            vec!["only an author"],
+        ),
+        (
+            json!({ "embeds": [{ "type": "rich", "title": "one" }, { "type": "rich", "title": "two" }] }),
+            vec!["one", "two"],
+        ),
+        (
+            json!({ "embeds": [{ "type": "article", "url": "https://example.org", "title": "Looms", "description": "All about them", "provider": { "name": "Wiki" } }] }),
+            vec!["[link: Wiki – Looms – All about them]"],
+        ),
+        (
+            json!({ "embeds": [{ "type": "video", "url": "https://example.org/v", "title": "Weaving" }] }),
+            vec!["[video: Weaving]"],
+        ),
+        (
+            json!({ "embeds": [{ "type": "gifv", "url": "https://tenor.example/x" }] }),
+            vec!["[animation: https://tenor.example/x]"],
+        ),
+        (json!({ "embeds": [result] }), vec!["[poll ended: Tea? – yes (3 of 4 votes)]"]),
+        (
+            json!({ "poll": { "question": { "text": "Tea?" }, "answers": [{ "answer_id": 1, "poll_media": { "text": "yes" } }, { "answer_id": 2, "poll_media": { "text": "no" } }],
+            "expiry": null, "allow_multiselect": false, "layout_type": 1 } }),
+            vec!["[poll: Tea? (yes / no)]"],
+        ),
+        (
+            json!({ "sticker_items": [{ "id": "5", "name": "wave", "format_type": 3 }] }),
+            vec!["[sticker: wave]"],
+        ),
+        (
+            json!({ "flags": 1 << 15, "components": [{ "type": 17, "components": [{ "type": 10, "content": "# Menu" },
+            { "type": 9, "components": [{ "type": 10, "content": "Soup of the day" }], "accessory": { "type": 2, "style": 1, "label": "Order", "custom_id": "o" } },
+            { "type": 12, "items": [{ "media": { "url": "https://example.org/soup.png" }, "description": "a bowl" }] },
+            { "type": 13, "file": { "url": "attachment://menu.pdf" }, "name": "menu.pdf" }, { "type": 14 }, { "type": 77, "content": "something new" }] }] }),
+            vec![
+                "# Menu",
+                "Soup of the day",
+                "[buttons: Order]",
+                "[picture: a bowl]",
+                "[file: menu.pdf]",
+                "something new",
+            ],
+        ),
+        (
+            json!({ "components": [{ "type": 1, "components": [{ "type": 2, "style": 1, "label": "Yes", "custom_id": "y" }, { "type": 2, "style": 5, "label": "Rules", "url": "https://example.org" }] },
+            { "type": 1, "components": [{ "type": 3, "custom_id": "m", "placeholder": "Pick one", "options": [] }] }] }),
+            vec!["[buttons: Yes / Rules]", "[menu: Pick one]"],
+        ),
+        (
+            json!({ "activity": { "type": 1, "party_id": "x" }, "application": { "id": "1", "name": "Chess", "description": "", "icon": null } }),
+            vec!["[invitation: Chess]"],
+        ),
+    ];
+    for (fields, expected) in shown {
+        let mut beside = message_json("look:");
+        let mut alone = message_json("");
+        for message in [&mut beside, &mut alone] {
+            message.as_object_mut().unwrap().extend(fields.as_object().unwrap().clone());
+        }
+        let said = |message: &Value| {
+            let (_, heard) = heard(message).unwrap_or_else(|| panic!("{message} vanished"));
+            let quotes = heard.content.quotes.iter().map(|quote| quote.text.clone());
+            std::iter::once(heard.content.text).chain(quotes).collect::<Vec<_>>().join("\n")
+        };
+        let forwarded = said(&forward(fields.clone()));
+        for words in expected {
+            assert!(
+                said(&beside).starts_with("look:\n") && said(&beside).contains(words),
+                "{words}: {}",
+                said(&beside)
+            );
+            assert!(said(&alone).contains(words), "{words}: {}", said(&alone));
+            assert!(forwarded.contains(words), "forwarded, {words}: {forwarded}");
+        }
+    }
+}
+
+#[test]
+fn pictures_of_embeds_are_seen_and_ornaments_are_not() {
+    let pictures = |message: &Value| -> Vec<String> {
+        heard(message).unwrap().1.content.attachments.into_iter().map(|media| media.url).collect()
+    };
+    let image = json!({ "url": "https://example.org/a.png", "proxy_url": "https://images-ext-1.discordapp.net/a.png" });
+    let mut message = message_json("");
+    message["embeds"] = json!([{ "type": "rich", "image": image }, { "type": "rich", "title": "x", "thumbnail": { "url": "https://example.org/icon.png" } }]);
+    assert_eq!(pictures(&message), ["https://images-ext-1.discordapp.net/a.png"]);
+    assert_eq!(
+        pictures(&forward(json!({ "embeds": [{ "type": "rich", "image": image }] }))),
+        ["https://images-ext-1.discordapp.net/a.png"]
+    );
+    let mut message = message_json("look");
+    message["embeds"] = json!([{ "type": "rich", "image": { "url": "file:///etc/passwd" } }]);
+    assert_eq!(pictures(&message), Vec::<String>::new());
+}
+
+/// A message in which nothing is known stays a message; without the Message Content intent it has no
+/// content at all.
+#[test]
+fn what_cannot_be_read_is_said_where_there_is_something() {
+    let empty = message_json("");
+    let decoded = decode("MESSAGE_CREATE", &empty, &guild(), &me(), Timestamp(0));
+    assert!(
+        decoded.events.is_empty() && decoded.left_out.is_some_and(|why| why.contains("intent"))
+    );
+    let reads = guild();
+    reads.set_reads_content(true);
+    let decoded = decode("MESSAGE_CREATE", &empty, &reads, &me(), Timestamp(0));
+    let IncomingEvent::Message(message) = &decoded.events[0].event else { panic!() };
+    assert!(message.content.text.contains("cannot be read"));
+    let (_, odd) = heard(&forward(json!({ "hologram": 7 }))).unwrap();
+    assert!(odd.content.quotes[0].text.contains("cannot be read"));
+}
+
+#[test]
+fn what_an_application_posts_for_a_person_is_a_persons() {
+    let directory = guild();
+    directory.set_proxies(vec![466]);
+    let hear = |message: &Value| {
+        let mut decoded = decode("MESSAGE_CREATE", message, &directory, &me(), Timestamp(0));
+        let event = decoded.events.remove(0);
+        let IncomingEvent::Message(message) = event.event else { panic!() };
+        (event.connection.entity.unwrap(), message.content.extra.get(REPLACES).cloned())
+    };
+    let id: u64 = 1_573_739_729_029_955_584;
+    let (ada, _) = hear(&message_json("A: Galatea, hello"));
+    assert!(!ada.is_bot);
+    let webhook = |id: u64, application: &str| {
+        let mut message = message_json("Galatea, hello");
+        message["id"] = json!(id.to_string());
+        message.as_object_mut().unwrap().remove("member");
+        message["webhook_id"] = json!("77");
+        message["application_id"] = json!(application);
+        message["author"] = json!({ "id": "77", "username": "Alter", "discriminator": "0000", "avatar": null, "bot": true });
+        message
+    };
+    let (other, replaces) = hear(&webhook(id + (1 << 22), "467"));
+    assert!(other.is_bot && replaces.is_none(), "any other webhook is a bot");
+    let (alter, replaces) = hear(&webhook(id + (2 << 22), "466"));
+    assert_eq!((alter.is_bot, alter.name.as_deref()), (false, Some("Alter")));
+    assert_eq!(replaces, Some(json!(id.to_string())));
+    let (_, replaces) = hear(&webhook(id + (3 << 22), "466"));
+    assert_eq!(replaces, None, "a message is repeated once");
+}
+
+#[test]
+fn the_nickname_of_the_bot_is_told_with_the_room() {
+    let directory = guild();
+    let name = || {
+        let room = connection::place(20, Some(10), &directory, None).room;
+        room.metadata.get(galatea_core::room::OWN_NAME).cloned()
+    };
+    assert_eq!(name(), None);
+    let update = |nick: Value| {
+        let member =
+            json!({ "guild_id": "10", "user": { "id": "900" }, "roles": [], "nick": nick });
+        places::learn("GUILD_MEMBER_UPDATE", &member, &directory, &me());
+    };
+    update(json!("Helga"));
+    assert_eq!(name(), Some(json!("Helga")));
+    update(Value::Null);
+    assert_eq!(name(), Some(json!("")), "it is taken away again");
 }
 
 #[test]
@@ -88,7 +324,7 @@ fn forwards_polls_and_stickers_are_said_in_words() {
     let quote = &message.content.quotes[0];
     assert_eq!(
         (quote.kind, quote.text.as_str()),
-        (galatea_core::QuoteKind::Forward, "from afar <@2>"),
+        (galatea_core::QuoteKind::Forward, "from afar @unknown-user"),
         "a forwarded text is not the forwarder's own"
     );
     assert_eq!(
@@ -224,7 +460,7 @@ fn an_unreadable_mention_does_not_cost_the_names_of_the_others() {
         { "id": "5", "username": "eve", "global_name": "Eve", "avatar": 7, "member": { "roles": "all" } },
     ]);
     let (_, message) = heard(&odd).unwrap();
-    assert_eq!(message.content.text, "@Galatea ask @Bob, <@4> and @Eve");
+    assert_eq!(message.content.text, "@Galatea ask @Bob, @unknown-user and @Eve");
     assert!(message.addressed.mention);
 }
 
@@ -242,13 +478,47 @@ fn marks_are_names_where_they_are_known() {
     let names = |sign: &str, id: u64| (id == 5).then(|| format!("[{sign}5]"));
     let cases = [
         ("<@5> <@!5> <@&5> <#5>", "[@5] [@!5] [@&5] [#5]"),
-        ("<@6> <:wave:7> <a:wave:7>", "<@6> :wave: :wave:"),
+        ("<@6> <#6> <@&6>", "@unknown-user #unknown-channel @unknown-role"),
+        ("<:wave:7> <a:wave:7>", ":wave: :wave:"),
         ("a < b > c <", "a < b > c <"),
         ("<<@5>>", "<[@5]>"),
-        ("<@x> <日本>", "<@x> <日本>"),
+        ("<@x> <日本> <#> <@> <:x> <a:b>", "<@x> <日本> <#> <@> <:x> <a:b>"),
+        ("</ask:7> </memory forget all:7> </x:y> </:7>", "/ask /memory forget all </x:y> </:7>"),
+        (
+            "<id:customize>, <id:browse>, <id:guide>",
+            "Channels & Roles, Browse Channels, Server Guide",
+        ),
+        ("<id:linked-roles> <id:linked-roles:5> <id:x>", "Linked Roles [@&5] <id:x>"),
+        ("<https://example.org> <div>", "<https://example.org> <div>"),
     ];
     for (from, to) in cases {
         assert_eq!(text::to_markdown(from, &names), to);
+    }
+}
+
+#[test]
+fn marks_of_time_are_dates_in_words() {
+    for (mark, words) in [
+        ("<t:1764442805>", "29 November 2025, 19:00 UTC"),
+        ("<t:1764442805:f>", "29 November 2025, 19:00 UTC"),
+        ("<t:1764442805:F>", "Saturday, 29 November 2025, 19:00 UTC"),
+        ("<t:1764442805:R>", "29 November 2025, 19:00 UTC"),
+        ("<t:1764442805:t>", "19:00 UTC"),
+        ("<t:1764442805:T>", "19:00:05 UTC"),
+        ("<t:1764442805:d>", "29 November 2025"),
+        ("<t:1764442805:D>", "29 November 2025"),
+        ("<t:1764442805:s>", "29 November 2025, 19:00 UTC"),
+        ("<t:0:F>", "Thursday, 1 January 1970, 00:00 UTC"),
+        ("<t:-1:F>", "Wednesday, 31 December 1969, 23:59 UTC"),
+        ("<t:951782400:D>", "29 February 2000"),
+        ("<t:4107542400:D>", "1 March 2100"),
+        ("<t:-14182940:d>", "20 July 1969"),
+        ("<t:99999999999999>", "<t:99999999999999>"),
+        ("<t:1764442805:x>", "<t:1764442805:x>"),
+        ("<t:noon>", "<t:noon>"),
+        ("until <t:1764442805:t>!", "until 19:00 UTC!"),
+    ] {
+        assert_eq!(text::to_markdown(mark, &|_, _| None), words, "{mark}");
     }
 }
 

@@ -81,3 +81,33 @@ fn button(
         }
     })
 }
+
+/// The components of a message with all buttons and menus switched off but links. Forms that are not
+/// known stay as they are.
+pub(crate) fn disabled(components: &Value) -> Value {
+    /// Style of a button that opens an address.
+    const LINK: u64 = 5;
+    let mut components = components.clone();
+    let mut open: Vec<&mut Value> = vec![&mut components];
+    while let Some(one) = open.pop() {
+        match one {
+            Value::Array(all) => open.extend(all),
+            Value::Object(fields) => {
+                let kind = fields.get("type").and_then(Value::as_u64);
+                let link = fields.get("style").and_then(Value::as_u64) == Some(LINK);
+                if matches!(kind, Some(2 | 3 | 5..=8)) && !link {
+                    fields.insert("disabled".into(), Value::Bool(true));
+                }
+                let inner = ["components", "accessory"];
+                open.extend(
+                    fields
+                        .iter_mut()
+                        .filter(|(name, _)| inner.contains(&name.as_str()))
+                        .map(|(_, value)| value),
+                );
+            }
+            _ => {}
+        }
+    }
+    if components.is_array() { components } else { Value::Array(Vec::new()) }
+}

@@ -14,6 +14,7 @@ use serde_json::{Map, Value, json};
 use serenity::builder::CreateAllowedMentions;
 
 use crate::{decode::is_private, error::codes};
+pub(crate) use buttons::disabled;
 pub(crate) use media::{MAX_UPLOAD, Upload};
 
 /// Longest text of a message (Discord, "Create Message"), in UTF-16 code units. Discord says

@@ -28,6 +28,7 @@ use crate::{
         places::guild_sync,
         remote_id,
     },
+    encode::disabled,
     send::{
         api::{Api, Call},
         escape,
@@ -92,15 +93,14 @@ impl Intake {
         };
         let asked = remote_id(data)?;
         let private = is_private(&asked);
-        if kind == 5
-            && let Some(application) = id(&data["application_id"])
-        {
+        if let Some(application) = id(&data["application_id"]) {
             let who = id(&data["member"]["user"]["id"]).or_else(|| id(&data["user"]["id"]));
             let pending = Pending {
                 application,
                 token: Some(SecretString::from(token.clone())),
                 who,
                 at: self.gateway.clock().now(),
+                used: (kind == 6).then(|| disabled(&data["message"]["components"])),
             };
             self.send_state.asked(asked.clone(), pending);
         }

@@ -55,6 +55,10 @@ pub(crate) struct Position {
     /// True until the first message: `newest` then stands for the start of the first session.
     #[serde(default)]
     pub(crate) assumed: bool,
+    /// Ids up to this one are older than the first session: nothing of them is caught up on, since
+    /// another process may have answered it.
+    #[serde(default)]
+    pub(crate) first: u64,
     /// Messages after this id may be missing, because a session was lost.
     pub(crate) gap: Option<u64>,
     /// A guild of this shard, for probing a quiet session.
@@ -83,7 +87,8 @@ impl Position {
         {
             Some(known) if known.shards == shards => known,
             Some(known) => {
-                Self { newest: known.newest, assumed: known.assumed, gap: known.gap, ..start }
+                let Self { newest, assumed, first, gap, .. } = known;
+                Self { newest, assumed, first, gap, ..start }
             }
             None => start,
         }
@@ -121,6 +126,7 @@ mod tests {
         let position = Position {
             session: Some(session),
             newest: 5,
+            first: 2,
             gap: Some(3),
             ..Position::start(&root, 2)
         };
@@ -128,7 +134,7 @@ mod tests {
         assert_eq!(cursor.stream, "gateway/1");
         assert_eq!(Position::read(Some(cursor.clone()), &root, 2), position);
         let other = Position::read(Some(cursor.clone()), &root, 3);
-        assert_eq!((other.session, other.newest, other.gap), (None, 5, Some(3)));
+        assert_eq!((other.session, other.newest, other.first, other.gap), (None, 5, 2, Some(3)));
         let elsewhere = Url::parse("http://127.0.0.1:1").unwrap();
         assert_eq!(Position::read(Some(cursor), &elsewhere, 2), Position::start(&elsewhere, 2));
         assert_eq!(

@@ -41,11 +41,12 @@ const HEARTBEAT_ACK: u64 = 11;
 /// After this many resumes in a row that Discord neither accepted nor refused, a new session is
 /// begun.
 const MAX_UNHEARD: u32 = 5;
-/// First pause after several brief connections in a row.
-const BRIEF_PAUSE: Duration = Duration::from_secs(1);
-/// First pause after a failed connection attempt.
-const MISSED_PAUSE: Duration = Duration::from_secs(1);
-/// Longest pause between connection attempts.
+/// So many faults in a row cost short pauses only: together less than 7 s.
+const SOON: u32 = 8;
+/// First and longest of the short pauses.
+const SHORT_PAUSE: Duration = Duration::from_millis(250);
+const MAX_SHORT_PAUSE: Duration = Duration::from_secs(1);
+/// Longest pause between connection attempts, after more faults.
 const MAX_PAUSE: Duration = Duration::from_secs(8);
 /// A connection that ends sooner counts as brief; see [`pause_after_brief`].
 const BRIEF: Duration = Duration::from_secs(10);
@@ -147,9 +148,16 @@ fn trusted(resume: &Url, address: &Url) -> bool {
 /// The pause after this many brief connections in a row. A single one is normal; several mean that
 /// the gateway is out of order.
 fn pause_after_brief(brief: u32) -> Duration {
-    brief
-        .checked_sub(2)
-        .map_or(Duration::ZERO, |more| Backoff::pause_after(BRIEF_PAUSE, MAX_PAUSE, more))
+    brief.checked_sub(2).map_or(Duration::ZERO, pause_after)
+}
+
+/// The pause after a fault, with so many before it: short at first, because faults come in bursts that
+/// end soon.
+fn pause_after(faults: u32) -> Duration {
+    match faults.checked_sub(SOON) {
+        None => Backoff::pause_after(SHORT_PAUSE, MAX_SHORT_PAUSE, faults),
+        Some(more) => Backoff::pause_after(2 * MAX_SHORT_PAUSE, MAX_PAUSE, more),
+    }
 }
 
 /// The guild to probe with after this event: the last one an event named, until the bot leaves it.
@@ -187,7 +195,7 @@ impl Shard {
                     if self.unheard >= MAX_UNHEARD {
                         (self.session, self.unheard) = (None, 0);
                     }
-                    let most = Backoff::pause_after(MISSED_PAUSE, MAX_PAUSE, self.misses);
+                    let most = pause_after(self.misses);
                     self.misses = self.misses.saturating_add(1);
                     let pause = most.mul_f64(rand::rng().random_range(0.5..1.0));
                     self.fleet.shard_health.down(self.number, &error, pause);
@@ -369,5 +377,20 @@ impl Shard {
             4003 | 4007 | 1000 | 1001 => End::Fresh(Duration::from_millis(500)),
             _ => self.broken(ready),
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_burst_of_faults_costs_seconds_and_a_long_outage_is_not_hammered() {
+        let burst: Duration = (0..SOON).map(pause_after).sum();
+        assert!(burst < Duration::from_secs(7), "{burst:?}");
+        let brief: Duration = (1..=SOON).map(pause_after_brief).sum();
+        assert!(brief < burst);
+        assert_eq!(pause_after(100), MAX_PAUSE);
+        assert!((0..99).all(|n| pause_after(n) <= pause_after(n + 1)));
     }
 }

@@ -1,24 +1,28 @@
 //! Combines the health of all shards into one report.
 
 use galatea_core::{Error, Gateway, Health};
+use serde_json::Value;
 use std::{
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    collections::HashSet,
+    sync::{Mutex, MutexGuard, PoisonError},
     time::Duration,
 };
 
-use crate::{decode::directory::Directory, error::codes};
+use crate::{decode::directory::id, error::codes};
 
 /// The health of all shards. Every change is reported to the gateway.
 pub(crate) struct ShardHealth {
     gateway: Gateway,
     name: String,
     lacking: Option<&'static str>,
-    directory: Arc<Directory>,
+    invitation: String,
     state: Mutex<State>,
 }
 
 struct State {
     shards: Vec<Shard>,
+    /// How many servers the bot is in, as Discord told when the run began, changed by what came since.
+    told: Option<u64>,
     /// The guard has paused all calls, because too many were refused.
     resting: bool,
     /// The channels in which the bot was addressed but cannot write, as text.
@@ -31,21 +35,60 @@ struct Shard {
     cut_off: Option<Health>,
     /// Why its events cannot be stored.
     unstored: Option<Health>,
+    /// The shard's servers, as READY listed them and events changed it; none for a session that another
+    /// process began.
+    servers: Option<HashSet<u64>>,
 }
 
 impl ShardHealth {
     /// All shards begin as starting. `lacking` is a limitation to report for the whole run, such as
-    /// a missing intent.
+    /// a missing intent; `told` the number of servers, where Discord tells it; `invitation` the address at
+    /// which the bot is invited.
     pub(crate) fn new(
         gateway: Gateway,
         name: String,
         shards: u16,
         lacking: Option<&'static str>,
-        directory: Arc<Directory>,
+        (told, invitation): (Option<u64>, String),
     ) -> Self {
-        let shard = Shard { cut_off: Some(Health::Starting), unstored: None };
-        let state = State { shards: vec![shard; usize::from(shards)], resting: false, muted: None };
-        Self { gateway, name, lacking, directory, state: Mutex::new(state) }
+        let shard = Shard { cut_off: Some(Health::Starting), unstored: None, servers: None };
+        let shards = vec![shard; usize::from(shards)];
+        let state = State { shards, told, resting: false, muted: None };
+        Self { gateway, name, lacking, invitation, state: Mutex::new(state) }
+    }
+
+    /// Counts the servers that an event tells of.
+    pub(crate) fn servers(&self, shard: u16, event: &str, data: &Value) {
+        let guild = id(&data["id"]);
+        let mut state = self.lock();
+        let before = state.servers();
+        let State { shards, told, .. } = &mut *state;
+        let Some(shard) = shards.get_mut(usize::from(shard)) else { return };
+        match (event, guild) {
+            ("READY", _) => {
+                let listed = data["guilds"].as_array().into_iter().flatten();
+                shard.servers = Some(listed.filter_map(|guild| id(&guild["id"])).collect());
+            }
+            ("GUILD_CREATE", Some(guild)) => match &mut shard.servers {
+                Some(known) => drop(known.insert(guild)),
+                // In a session of another process it is the word of a server that the bot joined, or
+                // that came back after an outage; only a join is new.
+                None if data["unavailable"] != true && data["joined_at"].is_string() => {
+                    *told = told.map(|told| told.max(1));
+                }
+                None => {}
+            },
+            ("GUILD_DELETE", Some(guild)) if data["unavailable"] != true => {
+                match &mut shard.servers {
+                    Some(known) => drop(known.remove(&guild)),
+                    None => *told = told.map(|told| told.saturating_sub(1)),
+                }
+            }
+            _ => return,
+        }
+        if state.servers() != before {
+            self.report_worst(&state);
+        }
     }
 
     /// The shard has a session.
@@ -120,10 +163,11 @@ impl ShardHealth {
         {
             return self.gateway.report(trouble);
         }
-        let servers = match self.directory.guilds() {
-            0 => String::new(),
-            1 => ", 1 server".to_owned(),
-            n => format!(", {n} servers"),
+        let servers = match state.servers() {
+            None => String::new(),
+            Some(0) => format!(", in no server; invite it: {}", self.invitation),
+            Some(1) => ", 1 server".to_owned(),
+            Some(n) => format!(", {n} servers"),
         };
         let shards = if state.shards.len() > 1 {
             format!(", {} shards", state.shards.len())
@@ -151,6 +195,15 @@ impl ShardHealth {
 
     fn lock(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl State {
+    /// How many servers the bot is in; none where that is not known.
+    fn servers(&self) -> Option<u64> {
+        let counted: Option<usize> =
+            self.shards.iter().map(|shard| shard.servers.as_ref().map(HashSet::len)).sum();
+        counted.and_then(|counted| u64::try_from(counted).ok()).or(self.told)
     }
 }
 

@@ -121,6 +121,7 @@ impl Work {
         }
         self.position.session = Some(item.session);
         if item.name == "READY" {
+            self.shard_health.servers(self.shard, "READY", &item.data);
             self.begin(&item.data).await;
             return Taken::News;
         }
@@ -146,6 +147,14 @@ impl Work {
             })
             .await;
         }
+        if let Some(why) = decoded.left_out {
+            tracing::debug!(
+                id = id(&data["id"]),
+                kind = data["type"].as_u64(),
+                why,
+                "a message from Discord is not stored"
+            );
+        }
         if let Some(acknowledged) = item.acknowledged {
             // The answer replaces the message that the acknowledgement creates.
             let _ = acknowledged.await;
@@ -168,6 +177,7 @@ impl Work {
         self.syncs.extend(decoded.syncs);
         self.events.extend(decoded.events);
         forget(&item.name, &data, &intake.directory);
+        self.shard_health.servers(self.shard, &item.name, &data);
         if changes_permissions(&item.name) {
             intake
                 .send_state
@@ -191,10 +201,11 @@ impl Work {
             // The bot's first session. Messages from now on arrive as events, or the next session
             // catches up on them.
             self.position.newest = snowflake_at(self.intake.gateway.clock().now());
+            self.position.first = self.position.newest;
             self.position.assumed = true;
             return;
         }
-        let newest = self.position.newest.saturating_sub(OVERLAP);
+        let newest = self.position.newest.saturating_sub(OVERLAP).max(self.position.first);
         let gap = self.position.gap.map_or(newest, |gap| gap.min(newest));
         self.position.gap = Some(gap);
         if self.shard == 0 {
@@ -211,8 +222,12 @@ impl Work {
     /// because clocks differ.
     fn heard_up_to(&mut self, newest: u64) {
         if newest > 0 {
-            self.position.newest =
-                if self.position.assumed { newest } else { self.position.newest.max(newest) };
+            if self.position.assumed {
+                // It came as an event, so it belongs to the session whatever our clock says.
+                self.position.first = self.position.first.min(newest - 1);
+                self.position.newest = newest;
+            }
+            self.position.newest = self.position.newest.max(newest);
             self.position.assumed = false;
         }
     }

@@ -47,6 +47,45 @@ impl DiscordSender {
         Ok(Receipt { id: Some(message_id(&posted)?), moved_to: None })
     }
 
+    /// Switches off the buttons of the message that was pressed.
+    pub(super) async fn use_up(
+        &self,
+        pending: &Pending,
+        token: &SecretString,
+        components: &Value,
+    ) -> Result<(), Failure> {
+        let path = format!(
+            "/webhooks/{}/{}/messages/@original",
+            pending.application,
+            escape(token.expose_secret())
+        );
+        let call = Call::new("PATCH /webhooks/{}/{}/messages/@original", pending.application, path)
+            .json(json!({ "components": components, "allowed_mentions": { "parse": [] } }))
+            .interaction();
+        match self.api.call(call).await {
+            Ok(_) => Ok(()),
+            // The message is gone, or Discord does not wait any more.
+            Err(failure) if failure.code() == Some(10008) || expired(&failure) => Ok(()),
+            Err(failure) => Err(failure),
+        }
+    }
+
+    /// Tells the person who pressed a button, and nobody else, why nothing came of it.
+    pub(super) async fn whisper(
+        &self,
+        pending: &Pending,
+        token: &SecretString,
+        why: &str,
+    ) -> Result<(), Failure> {
+        let text: String = why.chars().take(encode::MAX_TEXT).collect();
+        let body = json!({ "content": text, "allowed_mentions": { "parse": [] } });
+        let body = body.as_object().cloned().unwrap_or_default();
+        match self.follow_up(pending, token, body, &[]).await {
+            Err(failure) if expired(&failure) => Ok(()),
+            outcome => outcome.map(drop),
+        }
+    }
+
     /// Deletes the public message that the acknowledgement created, then sends the reason to the
     /// caller only. In this order, because the first follow-up would replace that message and be as
     /// public as it is (Discord, "Create Followup Message").
@@ -69,10 +108,7 @@ impl DiscordSender {
             Err(failure) if expired(&failure) => return Ok(()),
             Err(failure) => return Err(failure),
         }
-        let text: String = why.chars().take(encode::MAX_TEXT).collect();
-        let body = json!({ "content": text, "allowed_mentions": { "parse": [] } });
-        let body = body.as_object().cloned().unwrap_or_default();
-        self.follow_up(pending, token, body, &[]).await.map(drop)
+        self.whisper(pending, token, why).await
     }
 }
 

@@ -306,13 +306,26 @@ impl SendHandler for DiscordSender {
     }
 
     async fn unanswered(&self, _: &Address, message: &RemoteId, why: &str) -> Result<()> {
-        // A button press shows nothing, and Discord has ended an expired command itself.
+        // Discord has ended an expired interaction itself.
         let Some((pending, token)) = self.send_state.pending(message, self.api.clock().now())
         else {
             return Ok(());
         };
         self.send_state.answered(message);
+        if pending.used.is_some() {
+            let told = self.whisper(&pending, &token, why).await;
+            return told.map_err(|f| f.into_error("answer a press"));
+        }
         self.withdraw(&pending, &token, why).await.map_err(|f| f.into_error("withdraw the answer"))
+    }
+
+    async fn used(&self, _: &Address, press: &RemoteId) -> Result<()> {
+        let pending = self.send_state.pending(press, self.api.clock().now());
+        let Some((pending, token)) = pending else { return Ok(()) };
+        self.send_state.answered(press);
+        let Some(components) = &pending.used else { return Ok(()) };
+        let done = self.use_up(&pending, &token, components).await;
+        done.map_err(|f| f.into_error("switch off buttons"))
     }
 
     async fn fetch(&self, media: &Media, limit: usize) -> Result<Vec<u8>> {

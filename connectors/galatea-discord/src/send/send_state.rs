@@ -4,6 +4,7 @@
 use dashmap::DashMap;
 use galatea_core::{ExposeSecret, RemoteId, SecretString, Timestamp};
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 use std::{sync::OnceLock, time::Duration};
 
 use super::muted::Muted;
@@ -30,6 +31,8 @@ pub(crate) struct Pending {
     pub(crate) who: Option<u64>,
     /// When the interaction arrived.
     pub(crate) at: Timestamp,
+    /// Of a press, what its message shows once its buttons are used; none for commands.
+    pub(crate) used: Option<Value>,
 }
 
 /// A [`Pending`] as it is stored. Its token is valid for a quarter of an hour.
@@ -42,6 +45,8 @@ pub(crate) struct Kept {
     #[serde(default)]
     who: Option<u64>,
     at: i64,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    used: Option<Value>,
 }
 
 /// Interactions that wait for an answer, and the nonces of posted messages.
@@ -117,6 +122,7 @@ impl SendState {
                     token,
                     who: p.who,
                     at: p.at.0,
+                    used: p.used.clone(),
                 }
             })
             .collect();
@@ -127,12 +133,13 @@ impl SendState {
 
     /// Loads the interactions that the previous process stored.
     pub(crate) fn restore(&self, kept: Vec<Kept>) {
-        for Kept { id, application, token, who, at } in kept {
+        for Kept { id, application, token, who, at, used } in kept {
             let pending = Pending {
                 application,
                 token: token.map(SecretString::from),
                 who,
                 at: Timestamp(at),
+                used,
             };
             self.interactions.entry(RemoteId(id)).or_insert(pending);
         }
@@ -176,6 +183,7 @@ mod tests {
             token: Some(SecretString::from("t".to_owned())),
             who: Some(9),
             at: Timestamp(0),
+            used: None,
         };
         let id = RemoteId("a".to_owned());
         send_state.asked(id.clone(), pending);

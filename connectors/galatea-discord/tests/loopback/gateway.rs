@@ -168,6 +168,105 @@ async fn after_hours_away_the_channels_are_read() {
     assert_eq!(heard, expect);
 }
 
+/// Faults in quick succession, of any mixture, and the way back.
+#[tokio::test]
+async fn a_burst_of_faults_is_over_within_ten_seconds() {
+    let (api, ann, running) = stage(Options::default()).await;
+    let direct = ann.direct();
+    ann.says(&direct, "one").send();
+    texts(&running, 1).await;
+    let begun = std::time::Instant::now();
+    let orders = [
+        Order::Drop,
+        Order::Close(4000),
+        Order::Drop,
+        Order::Reconnect,
+        Order::CutAfter(3),
+        Order::Drop,
+    ];
+    for (n, order) in orders.into_iter().enumerate() {
+        api.order(order);
+        ann.says(&direct, &format!("during {n}")).send();
+        let back = |h: &galatea_testkit::discord::Handle| (h.resumed() > n).then_some(());
+        api.wait_for("the session to go on", back).await;
+    }
+    ann.says(&direct, "after").send();
+    texts(&running, 8).await;
+    let took = begun.elapsed();
+    assert!(took < Duration::from_secs(10), "{took:?}");
+    assert_eq!(api.identified(), 1);
+    running.end().await;
+}
+
+/// A new folder knows nothing of what another one answered: nothing that was said before its first
+/// session is caught up on, however that session ends.
+#[tokio::test]
+async fn what_was_said_before_the_first_session_is_never_caught_up_on() {
+    for said_before_the_loss in [false, true] {
+        let api = DiscordApi::with(Options::default()).await;
+        let ann = api.user("Ann", "ann_b");
+        let general = api.guild("Garden", &[&ann]).general();
+        ann.says(&general, "old").send();
+        ann.says(&ann.direct(), "old in private").send();
+        let running = start(config(&api));
+        api.wait_connected(1).await;
+        let mut expect = Vec::new();
+        if said_before_the_loss {
+            ann.says(&ann.direct(), "one").send();
+            ann.says(&general, "one").send();
+            expect.extend(["one", "one"]);
+            texts(&running, 2).await;
+        }
+        api.order(Order::InvalidSession(false));
+        api.wait_for("a new session", |h| {
+            (h.identified() == 2 && h.connected() == 1).then_some(())
+        })
+        .await;
+        ann.says(&general, "two").send();
+        expect.push("two");
+        assert_eq!(texts(&running, expect.len()).await, expect);
+        running.end().await;
+    }
+}
+
+/// The detail of the newest report that it is up.
+fn up(gateway: &RecordingGateway) -> Option<String> {
+    gateway.health().into_iter().rev().find_map(|health| match health {
+        galatea_core::Health::Up { detail } => Some(detail),
+        _ => None,
+    })
+}
+
+#[tokio::test]
+async fn the_number_of_servers_is_told_as_it_is() {
+    let api = DiscordApi::with(Options::default()).await;
+    let ann = api.user("Ann", "ann_b");
+    let running = start(config(&api));
+    api.wait_connected(1).await;
+    let tells = async |running: &Running, words: &str| {
+        running.until(words, |g| up(g).filter(|detail| detail.contains(words)).map(drop)).await;
+    };
+    tells(&running, "in no server; invite it: https://discord.com/oauth2/authorize?client_id=")
+        .await;
+    let first = api.guild("Garden", &[&ann]);
+    tells(&running, ", 1 server").await;
+    api.guild("Orchard", &[&ann]);
+    tells(&running, ", 2 servers").await;
+    first.removes_bot();
+    tells(&running, ", 1 server").await;
+    // A resumed session tells of no server.
+    let gateway = running.end().await;
+    let before = gateway.health().len();
+    let again = with(config(&api), gateway, Arc::new(SystemClock));
+    let told = |g: &RecordingGateway| {
+        let since = g.health().split_off(before);
+        let one = |health: &galatea_core::Health| matches!(health, galatea_core::Health::Up { detail } if detail.contains(", 1 server"));
+        since.iter().any(one).then_some(())
+    };
+    again.until("the number in a resumed session", told).await;
+    again.end().await;
+}
+
 #[tokio::test]
 async fn several_shards_share_the_guilds() {
     let api = DiscordApi::with(Options { shards: 2, ..Options::default() }).await;

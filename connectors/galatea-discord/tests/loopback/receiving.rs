@@ -310,3 +310,28 @@ async fn direct_channels_are_remembered_in_the_order_of_their_use() {
     assert!(running.gateway.stored_cursor("direct").is_none(), "a list is no position");
     running.end().await;
 }
+
+/// What only an embed, a poll or a sticker says arrives, also forwarded; and what a person's proxy posts
+/// again is known as the same.
+#[tokio::test]
+async fn messages_without_words_of_their_own_arrive() {
+    let api = DiscordApi::with(Options::default()).await;
+    let ann = api.user("Ann", "ann_b");
+    let general = api.guild("Garden", &[&ann]).general();
+    let running = start(config(&api));
+    api.wait_connected(1).await;
+    let embed = serde_json::json!([{ "type": "rich", "title": "Release 7", "fields": [{ "name": "Branch", "value": "main" }] }]);
+    let snapshot = serde_json::json!({ "type": 0, "content": "", "embeds": embed, "attachments": [], "timestamp": "2026-05-01T10:00:00.000000+00:00",
+        "edited_timestamp": null, "flags": 0, "mentions": [], "mention_roles": [] });
+    let forward = serde_json::json!({ "message_reference": { "type": 1, "channel_id": general.id.to_string(), "message_id": "7" }, "message_snapshots": [{ "message": snapshot }] });
+    ann.says(&general, "").with(&forward).send();
+    ann.says(&general, "").with(&serde_json::json!({ "embeds": embed })).send();
+    ann.says(&general, "A: hello").send();
+    ann.says(&general, "hello").through_webhook(77, 466_378_653_216_014_359, "Alter").send();
+    let heard = running.heard(4).await;
+    assert!(heard[0].content.quotes[0].text.contains("Branch: main"), "{:?}", heard[0]);
+    assert!(heard[1].content.text.contains("Release 7"), "{:?}", heard[1]);
+    let replaces = heard[3].content.extra.get("replaces").cloned();
+    assert_eq!(replaces, Some(heard[2].id.as_str().into()));
+    running.end().await;
+}

@@ -118,6 +118,19 @@ impl Accounts {
         }
     }
 
+    /// The agent's other accounts on a platform, each with whether it goes before this one where both
+    /// hear a question that is for neither in particular.
+    pub(crate) fn others(&self, source: &Source, account: &Account) -> Vec<(Account, bool)> {
+        let rank = |account: &Account| (!self.is_first(source, account), account.0.clone());
+        let mine = rank(account);
+        self.own
+            .iter()
+            .filter(|(of, name)| of == source && *name != account.0)
+            .map(|(_, name)| Account(name.clone()))
+            .map(|other| (other.clone(), rank(&other) < mine))
+            .collect()
+    }
+
     /// The Room an account sees under this id.
     pub(crate) fn room(&self, source: &Source, account: &Account, remote: &RemoteId) -> RoomId {
         RoomId(self.id(source, account, remote.as_str()))

@@ -179,6 +179,14 @@ impl Stack {
         outcome
     }
 
+    /// Marks the buttons of a press as used. Tried once.
+    pub(crate) async fn used(&self, address: &Address, press: &RemoteId) -> Result<()> {
+        self.admit(address.room, Priority::Callback).await?;
+        let outcome = guarded(within(self.handler.used(address, press))).await;
+        self.learn(address.room, Priority::Callback, &outcome, self.clock.now()).await;
+        outcome
+    }
+
     /// Whether the platform lets a person say something in a place; not asked while the platform is
     /// known to be away.
     pub(crate) async fn may_speak(&self, address: &Address, person: &RemoteId) -> Result<Speak> {

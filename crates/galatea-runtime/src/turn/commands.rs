@@ -17,7 +17,7 @@ use serde_json::{Map, json};
 
 pub(crate) use self::done::Done;
 use self::done::say;
-use super::engine::Engine;
+use super::{engine::Engine, more};
 
 /// Not in the set that platforms show: for owners, who read of them in the docs.
 /// Memories deleted in one commit: as many as in a step of [`Store::forget_ahead`].
@@ -63,6 +63,7 @@ pub(crate) async fn run(engine: &Engine, turn: &Turn<'_>) -> Result<Done> {
         "privacy" => privacy(store, turn, args).await?,
         "link" => link::run(engine, turn, args).await?,
         "unlink" => link::end(store, turn).await?,
+        more::COMMAND => say(more::NOTHING),
         "block" | "unblock" => say(block::run(turn, store, name == "unblock", args).await?),
         _ => say(help(turn)),
     })

@@ -45,7 +45,8 @@ async fn build(
     finished: Vec<(Waiting, Verdict)>,
 ) -> Result<(ReadyRecord, Vec<Memory>)> {
     let Outcome { mut replies, resumed, remember, .. } = outcome;
-    let (has_replies, is_limited) = (!replies.is_empty(), remember || !resumed.is_empty());
+    let has_replies = !replies.is_empty() || !resumed.is_empty();
+    let is_limited = remember || !resumed.is_empty();
     if let Some(first) = replies.first_mut() {
         first.thought = outcome.thought;
     }
@@ -57,7 +58,7 @@ async fn build(
         builder.add_unremembered(replies)?;
         Vec::new()
     };
-    builder.end_answers()?;
+    builder.end_answers();
     for (there, content) in &outcome.elsewhere {
         builder.add_elsewhere(there, content).await;
     }

@@ -8,20 +8,27 @@ mod log;
 mod name;
 mod people;
 
-use galatea_core::{Decision, Error, ParticipantState, StepOutcome, Verdict};
+use galatea_core::{Decision, Error, ParticipantState, StepOutcome, Verdict, content::NOTICE};
 use std::{
     ops::ControlFlow::{self, Break, Continue},
     time::Duration,
 };
 
-pub(super) use self::people::is_listed;
 use self::{
     addressed::{direct, group},
     log::Log,
     people::{named, sender},
 };
 pub(crate) use self::{case::Case, log::Judged};
-use super::{act::pending::answer, commands};
+pub(super) use self::{
+    name::{folded, is_word},
+    people::is_listed,
+};
+use super::{
+    act::pending::answer,
+    commands,
+    more::{self, More},
+};
 
 /// Decides about one message: the first rule that has an answer ends it.
 pub(crate) fn evaluate(case: &Case<'_>) -> Judged {
@@ -50,8 +57,9 @@ pub(crate) fn barred(judged: Judged, why: impl FnOnce() -> Option<Error>) -> Jud
 type Rule = fn(&Case<'_>, Log) -> ControlFlow<Judged, Log>;
 
 /// The rules that hold in every Room, each with a name that `explain` shows. Commands come before muting, so that a muted room can be unmuted.
-const IN_ORDER: [Rule; 11] = [
+const IN_ORDER: [Rule; 13] = [
     own_message,
+    notice,
     blocked,
     age,
     allowed_rooms,
@@ -61,6 +69,7 @@ const IN_ORDER: [Rule; 11] = [
     command,
     muted,
     auto_reply,
+    rest_of_an_answer,
     pressed_or_asked,
 ];
 
@@ -73,6 +82,13 @@ fn own_message(case: &Case<'_>, mut log: Log) -> ControlFlow<Judged, Log> {
         return Break(log.skip("own-message", "it is the agent's own message", None));
     }
     log.pass("own-message", "another person wrote it");
+    Continue(log)
+}
+
+fn notice(case: &Case<'_>, log: Log) -> ControlFlow<Judged, Log> {
+    if case.message.content.extra.get(NOTICE).is_some_and(|notice| *notice == true) {
+        return Break(log.skip("notice", "it is a notice of the platform", None));
+    }
     Continue(log)
 }
 
@@ -190,7 +206,8 @@ fn command(case: &Case<'_>, mut log: Log) -> ControlFlow<Judged, Log> {
         .command
         .as_ref()
         .map(|command| command.name.as_str())
-        .filter(|name| commands::is_known(name) && *name != "ask");
+        .filter(|name| commands::is_known(name) && *name != "ask")
+        .filter(|name| *name != more::COMMAND || case.more != More::Asked);
     if command.is_none() && answer(&case.message.content.text).is_none() {
         return Continue(log);
     }
@@ -239,6 +256,19 @@ fn auto_reply(case: &Case<'_>, log: Log) -> ControlFlow<Judged, Log> {
         ));
     }
     Continue(log)
+}
+
+/// In groups the rest of an answer needs no address: the person was answered there. In direct messages
+/// the policy decides as for any message.
+fn rest_of_an_answer(case: &Case<'_>, log: Log) -> ControlFlow<Judged, Log> {
+    match case.more {
+        More::Asked if !case.room_kind.is_direct() => {
+            Break(log.answer("more", "it asks for the rest of a long answer"))
+        }
+        More::OfAnother => Break(log.skip("more", "this button is for the person who asked", None)),
+        More::Gone => Break(log.skip("more", "there is no more to read of that answer", None)),
+        More::Asked | More::NotAsked => Continue(log),
+    }
 }
 
 fn pressed_or_asked(case: &Case<'_>, log: Log) -> ControlFlow<Judged, Log> {

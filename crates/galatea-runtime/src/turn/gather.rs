@@ -1,6 +1,6 @@
 //! Gathers messages that wait behind the first one and belong into the same answer.
 
-use galatea_core::{Decision, RoomId};
+use galatea_core::{Decision, RoomId, content::REPLACES};
 use std::ops::ControlFlow;
 
 use super::{
@@ -9,6 +9,7 @@ use super::{
     gate::Judged,
     judge::Judge,
     message::{Claimed, Waiting},
+    more::More,
     refuse,
 };
 use crate::{
@@ -40,6 +41,9 @@ pub(super) fn gather(
     let more = lane.take_while(room_for, |next| match judge.evaluate(next) {
         // Its turn finds out whether the message was answered.
         _ if next.entry.envelope.edit_of.is_some() => false,
+        _ if next.entry.memory.content.extra.contains_key(REPLACES) => false,
+        // It is answered without a model.
+        _ if judge.more(next) == More::Asked => false,
         // Several messages of one person get one answer; of several people each counts.
         Judged::Answer(mut verdict) => {
             let admitted = if next.admitted || judge.is_authors(next) {

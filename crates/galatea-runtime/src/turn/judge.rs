@@ -8,6 +8,7 @@ use super::{
     engine::Engine,
     gate::{self, Case, Judged},
     message::Waiting,
+    more::{self, More},
 };
 use crate::{config::DmPolicy, pairing};
 
@@ -63,6 +64,12 @@ impl<'a> Judge<'a> {
         self.approved && self.is_authors(message)
     }
 
+    /// How a message stands to what is held back in the Room.
+    pub(super) fn more(&self, message: &Waiting) -> More {
+        let character = &self.engine.view.character;
+        more::asked(character, message, &self.place.info, self.engine.clock.now())
+    }
+
     /// Whether to answer a message.
     pub(super) fn evaluate(&self, message: &Waiting) -> Judged {
         let Self { engine, place: TurnPlace { info, route, policy }, .. } = self;
@@ -78,6 +85,7 @@ impl<'a> Judge<'a> {
             world_remote: info.world.as_ref().map(|world| world.remote.as_str()),
             blocks: &self.blocks,
             own_state: info.own_state,
+            more: self.more(message),
             public: route.info.capabilities.public,
             scripted: engine.thinking.is_scripted(),
             hops: engine.state.hops.of(info.room.id),

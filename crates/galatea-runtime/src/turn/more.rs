@@ -1,48 +1,199 @@
-//! The rest of an answer that was too long to be said at once, when a person asks for it.
+//! The rest of an answer that was too long to be said at once, when the person who asked asks for it:
+//! by a word, in a reply, by the command or by the button.
 
-use galatea_core::{Character, Content, Decision, Event, Result, StepOutcome, Verdict};
+use galatea_core::{Character, Content, Decision, Event, Result, StepOutcome, Timestamp, Verdict};
 
 use super::{
     commit::commit,
     context::{TurnContext, TurnPlace},
     engine::Engine,
+    gate::{folded, is_word},
+    held::{self, Held},
     memories::lacks_file,
     message::Waiting,
-    outcome::{CONTINUATION_KEY, Continuation, Outcome},
+    outcome::Outcome,
 };
 use crate::{budget::Visit, directory::RoomInfo};
 
-/// What is held back in a Room.
-fn held(info: &RoomInfo) -> Vec<Continuation> {
-    info.room
-        .metadata
-        .get(CONTINUATION_KEY)
-        .and_then(|held| serde_json::from_value(held.clone()).ok())
-        .unwrap_or_default()
+/// The command that asks for it.
+pub(super) const COMMAND: &str = "more";
+
+/// Words that ask for it, folded: those of the languages most spoken on the platforms.
+const WORDS: &[&str] = &[
+    "more",
+    "continue",
+    "go on",
+    "read on",
+    "keep going",
+    "mehr",
+    "weiter",
+    "weiterlesen",
+    "suite",
+    "la suite",
+    "encore",
+    "continuer",
+    "mas",
+    "sigue",
+    "continua",
+    "continuar",
+    "mais",
+    "ancora",
+    "avanti",
+    "meer",
+    "verder",
+    "ga door",
+    "mer",
+    "fortsatt",
+    "fortsaet",
+    "mere",
+    "lisaa",
+    "jatka",
+    "wiecej",
+    "dalej",
+    "vice",
+    "dal",
+    "pokracuj",
+    "mai mult",
+    "tovabb",
+    "еще",
+    "дальше",
+    "продолжаи",
+    "продолжение",
+    "ще",
+    "далі",
+    "продовжуи",
+    "daha",
+    "devam",
+    "devam et",
+    "περισσοτερα",
+    "συνεχεια",
+    "اكمل",
+    "المزيد",
+    "תמשיך",
+    "המשך",
+    "עוד",
+    "और",
+    "आगे",
+    "them",
+    "tiep",
+    "tiep tuc",
+    "lagi",
+    "lanjut",
+    "lanjutkan",
+    "もっと",
+    "続き",
+    "つづき",
+    "続けて",
+    "继续",
+    "更多",
+    "接着说",
+    "繼續",
+    "더",
+    "계속",
+    "ต่อ",
+    "เพิ่มเติม",
+];
+/// Words beside them that change nothing, folded.
+const POLITE: &[&str] = &[
+    "please",
+    "pls",
+    "yes",
+    "ok",
+    "okay",
+    "and",
+    "bitte",
+    "ja",
+    "svp",
+    "stp",
+    "oui",
+    "por",
+    "favor",
+    "si",
+    "sim",
+    "per",
+    "favore",
+    "graag",
+    "tak",
+    "tack",
+    "prosze",
+    "пожалуиста",
+    "да",
+    "lutfen",
+    "요",
+    "주세요",
+    "해줘",
+    "お願い",
+    "请",
+    "請",
+];
+
+/// How a message stands to what is held back in its Room.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum More {
+    /// It does not ask for it.
+    NotAsked,
+    /// The person who asked the question asks for the rest of the answer.
+    Asked,
+    /// Another person pressed the button.
+    OfAnother,
+    /// The button of an answer of which nothing is held back any more.
+    Gone,
 }
 
-/// Whether a message asks for it, and for nothing else.
-pub(super) fn is_asked(character: &Character, waiting: &Waiting, info: &RoomInfo) -> bool {
-    !held(info).is_empty()
-        && asks(&waiting.entry.memory.content.text, &character.name, character.username.as_deref())
+/// Whether a message asks for the rest of an answer.
+pub(super) fn asked(
+    character: &Character,
+    waiting: &Waiting,
+    info: &RoomInfo,
+    now: Timestamp,
+) -> More {
+    let (envelope, memory) = (&waiting.entry.envelope, &waiting.entry.memory);
+    let held = || held::read(&info.room.metadata, now);
+    if let Some(data) = &envelope.pressed {
+        let Some(answer) = held::pressed(data) else { return More::NotAsked };
+        let has = |held: &&Held| held.answers.iter().any(|held| held.memory == answer);
+        return match held().iter().find(has) {
+            Some(held) if held.asker == memory.entity_id => More::Asked,
+            Some(_) => More::OfAnother,
+            None => More::Gone,
+        };
+    }
+    let by_command = envelope.command.as_ref().is_some_and(|command| command.name == COMMAND);
+    let names = [Some(character.name.as_str()), character.username.as_deref()];
+    if !by_command && !asks(&memory.content.text, &names) {
+        return More::NotAsked;
+    }
+    // After another answer the word alone may mean that.
+    let fresh = |held: &Held| by_command || envelope.addressed.reply || !held.stale;
+    let mine = |held: &Held| held.asker == memory.entity_id && fresh(held);
+    if held().iter().any(mine) { More::Asked } else { More::NotAsked }
 }
 
-fn asks(text: &str, name: &str, handle: Option<&str>) -> bool {
-    let text = text.to_lowercase();
-    let name = name.to_lowercase();
-    let names: Vec<&str> = name.split_whitespace().collect();
-    let words = text
-        .split(|c: char| c.is_whitespace() || ",.:;!?/".contains(c))
-        .filter(|word| !word.is_empty());
-    let handle = handle.map(str::to_lowercase);
-    let rest: Vec<&str> = words
+fn asks(text: &str, names: &[Option<&str>]) -> bool {
+    // Longer texts say something else.
+    if text.chars().count() > 80 {
+        return false;
+    }
+    let names: Vec<String> = names
+        .iter()
+        .flatten()
+        .flat_map(|name| folded(name).split(|c| !is_word(c)).map(str::to_owned).collect::<Vec<_>>())
+        .filter(|name| !name.is_empty())
+        .collect();
+    let text = folded(text);
+    let said: Vec<&str> = text
+        .split_whitespace()
+        .filter(|word| !word.starts_with(['@', '<']))
+        .flat_map(|word| word.split(|c: char| ",.:;!?/\"'()[]…、。，！？“”„«»-".contains(c)))
+        .filter(|word| !word.is_empty())
+        .filter(|word| !POLITE.contains(word))
         .filter(|word| {
-            !word.starts_with(['@', '<'])
-                && !names.contains(word)
-                && handle.as_deref() != Some(*word)
+            !names.iter().any(|name| {
+                name == word || word.split('_').any(|part| part == name) && word.contains('_')
+            })
         })
         .collect();
-    matches!(rest.as_slice(), ["more"] | ["more", "please"])
+    WORDS.contains(&said.join(" ").as_str())
 }
 
 /// Says the next parts.
@@ -53,21 +204,28 @@ pub(super) async fn go_on(
     mut verdict: Verdict,
     visit: Visit,
 ) -> Result<()> {
+    let entry = &waiting.entry;
+    let answer = entry.envelope.pressed.as_deref().and_then(held::pressed);
     let mut outcome = Outcome::default();
-    for held in held(&place.info) {
+    let held = held::read(&place.info.room.metadata, engine.clock.now());
+    let mine = held.into_iter().filter(|held| held.asker == entry.memory.entity_id);
+    for part in mine.flat_map(|held| held.answers) {
+        if answer.is_some_and(|answer| answer != part.memory) && outcome.resumed.is_empty() {
+            continue;
+        }
         // A version before this one held back files too, which are lost.
-        if let Some(memory) = engine.store.memory(held.memory).await?
+        if let Some(memory) = engine.store.memory(part.memory).await?
             && !lacks_file(&memory.content)
         {
-            outcome.resumed.push((memory.content, held));
+            outcome.resumed.push((memory.content, part));
         }
     }
     if outcome.resumed.is_empty() {
-        outcome.replies.push(Content::text("There is no more."));
+        outcome.replies.push(Content::text(NOTHING));
     }
     verdict.decision = Decision::Command;
     verdict.step("continued", StepOutcome::Answer, "the rest of a long answer was asked for");
-    let (room, memory, decision) = (place.info.room.id, waiting.entry.memory.id, verdict.decision);
+    let (room, memory, decision) = (place.info.room.id, entry.memory.id, verdict.decision);
     let context = TurnContext::new(engine, place, waiting.clone(), verdict.clone(), visit);
     commit(engine, &context, outcome, vec![(waiting, verdict)]).await?;
     engine.events.publish(Event::TurnDecided {
@@ -80,9 +238,16 @@ pub(super) async fn go_on(
     Ok(())
 }
 
+/// Said where nothing is held back for the person.
+pub(super) const NOTHING: &str = "There is no more.";
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn of(text: &str) -> bool {
+        asks(text, &[Some("Eliza Day"), Some("eliza_bot")])
+    }
 
     #[test]
     fn only_the_word_by_itself_asks_for_more() {
@@ -94,11 +259,47 @@ mod tests {
             "Eliza, more please",
             "eliza_bot: more",
             "<@123> more",
+            "MEHR",
+            "weiter bitte",
+            "más",
+            "Encore !",
+            "Ещё",
+            "продолжай",
+            "もっと",
+            "继续",
+            "계속",
+            "devam",
+            "“more”",
+            "more 🙂",
+            "go on",
+            "Eliza Day: read on.",
+            "więcej",
+            "la suite",
+            "mai mult",
+            "thêm",
         ] {
-            assert!(asks(text, "Eliza", Some("eliza_bot")), "{text}");
+            assert!(of(text), "{text}");
         }
-        for text in ["tell me more", "more or less", "Eliza", "", "more?, he said"] {
-            assert!(!asks(text, "Eliza", Some("eliza_bot")), "{text}");
+        for text in [
+            "tell me more",
+            "more or less",
+            "Eliza",
+            "",
+            "more?, he said",
+            "please",
+            "no more",
+            "more of the second one",
+            "/more@other_bot",
+            "moreover",
+        ] {
+            assert!(!of(text), "{text}");
+        }
+    }
+
+    #[test]
+    fn the_lists_are_folded() {
+        for word in WORDS.iter().chain(POLITE) {
+            assert_eq!(folded(word), *word);
         }
     }
 }

@@ -1,7 +1,8 @@
 //! What a turn came to, before it is committed.
 
-use galatea_core::{ActionResult, Address, Content, MemoryId, RemoteId, store::RequestedChange};
-use serde::{Deserialize, Serialize};
+use galatea_core::{ActionResult, Address, Content, store::RequestedChange};
+
+use super::held::Continuation;
 
 /// What a turn came to, before it is committed.
 #[derive(Default)]
@@ -25,20 +26,4 @@ pub(crate) struct Outcome {
     pub(crate) others_words: bool,
     /// The reply is a failure notice; the Room gets at most one per interval.
     pub(crate) notice: bool,
-}
-
-/// Where a Room keeps what is held back.
-pub(super) const CONTINUATION_KEY: &str = "continued";
-/// People read this below an answer that goes on.
-pub(super) const FOOTER: &str = "[There is more. Say \"more\" to read on.]";
-
-/// An answer of which the parts from a number on were held back. The words are in its memory.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub(crate) struct Continuation {
-    pub(crate) memory: MemoryId,
-    /// First part that was not sent, as the connector splits it.
-    pub(crate) from: usize,
-    /// The message it replied to: it is split the same again.
-    pub(crate) reply_to: Option<RemoteId>,
 }

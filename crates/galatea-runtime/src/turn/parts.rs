@@ -5,13 +5,12 @@ use galatea_core::{
     Address, Content, Error, MemoryId, Outgoing, RemoteId, Result, StepOutcome, TurnId, Verdict,
     store::{NewDelivery, RequestedChange, TurnRecord},
 };
-use serde_json::json;
 
 use super::{
     context::TurnContext,
+    held::{self, Continuation},
     memories::carries_file,
     message::Waiting,
-    outcome::{CONTINUATION_KEY, Continuation, FOOTER},
 };
 use crate::outbox::{Outbox, Route, Stamp};
 
@@ -24,13 +23,21 @@ pub(super) struct Parts<'a> {
     pub(super) rows: Vec<NewDelivery>,
     /// Messages that may be said at once; none is without limit.
     most: Option<usize>,
+    /// In private chats it is said otherwise how to get the rest.
+    direct: bool,
     held: Vec<Continuation>,
 }
 
 impl<'a> Parts<'a> {
     /// None yet. Of answers at most so many parts are said at once.
-    pub(super) fn new(outbox: &'a Outbox, turn: TurnId, stamp: Stamp, most: Option<usize>) -> Self {
-        Self { outbox, turn, stamp, rows: Vec::new(), most, held: Vec::new() }
+    pub(super) fn new(
+        outbox: &'a Outbox,
+        turn: TurnId,
+        stamp: Stamp,
+        most: Option<usize>,
+        direct: bool,
+    ) -> Self {
+        Self { outbox, turn, stamp, rows: Vec::new(), most, direct, held: Vec::new() }
     }
 
     /// Adds all parts of a message.
@@ -49,36 +56,56 @@ impl<'a> Parts<'a> {
         Ok(())
     }
 
-    /// Adds the parts of one answer from a number on, as many as there is room for; one place is
-    /// kept for the line that says that there is more. An answer that carries a file in itself is
-    /// added whole: its memory does not keep the file.
+    /// Adds an answer from a place on, as much of it as there is room for; below that stands that
+    /// there is more. An answer that carries a file in itself is added whole: its memory does not
+    /// keep the file.
     pub(super) fn answer(
         &mut self,
         route: &Route,
         address: &Address,
         content: &Content,
-        answer: Continuation,
+        from: Continuation,
+        reply_to: Option<RemoteId>,
     ) -> Result<()> {
-        let outgoing =
-            Outgoing::Message { content: content.clone(), reply_to: answer.reply_to.clone() }
-                .made_visible();
-        let mut bodies = route.handler.encode(&outgoing)?;
-        let rest = bodies.split_off(answer.from.min(bodies.len()));
-        let left = self.most.map_or(usize::MAX, |most| most.saturating_sub(self.rows.len()));
-        let fits = carries_file(content) || (self.held.is_empty() && rest.len() <= left);
-        let now_said = if fits {
-            rest.len()
-        } else if self.held.is_empty() {
-            left.saturating_sub(1)
-        } else {
-            0
+        let encode = |content: Content| {
+            let outgoing = Outgoing::Message { content, reply_to: reply_to.clone() };
+            route.handler.encode(&outgoing.made_visible())
         };
-        if !fits {
-            self.held.push(Continuation { from: answer.from + now_said, ..answer.clone() });
+        let memory = from.memory;
+        let left = self.most.map_or(usize::MAX, |most| most.saturating_sub(self.rows.len()));
+        if !self.held.is_empty() && !carries_file(content) {
+            self.held.push(from);
+            return Ok(());
         }
-        for body in rest.into_iter().take(now_said) {
-            self.push(address, body, Some(answer.memory))?;
+        let rest = Content { text: from.rest(&content.text), ..content.clone() };
+        let bodies = encode(rest)?;
+        if carries_file(content) || bodies.len() <= left {
+            return bodies.into_iter().try_for_each(|body| self.push(address, body, Some(memory)));
         }
+        let capabilities = &route.info.capabilities;
+        let footer = held::footer(self.direct, capabilities.buttons);
+        let beginning = |words: &str| {
+            let mut content = held::beginning(content, words, footer);
+            if capabilities.buttons {
+                content.buttons = held::button(memory);
+            }
+            content
+        };
+        let fits = |words: &str| Ok(encode(beginning(words))?.len() <= left);
+        let most = left.saturating_mul(capabilities.max_text);
+        let cut = match left {
+            0 => None,
+            _ => held::cut(&content.text, &from, capabilities.text_unit, most, fits)?,
+        };
+        let Some(cut) = cut else {
+            // No room is left, or none for its shortest piece.
+            self.held.push(from);
+            return Ok(());
+        };
+        for body in encode(beginning(&cut.now))? {
+            self.push(address, body, Some(memory))?;
+        }
+        self.held.push(cut.rest);
         Ok(())
     }
 
@@ -95,33 +122,34 @@ impl<'a> Parts<'a> {
         Ok(())
     }
 
-    /// Says that there is more and keeps it with the Room, or forgets what an earlier answer held
-    /// back.
+    /// Keeps with the Room what was held back of this turn's answers, beside what is held back for
+    /// other people. `continued` says that the turn went on with an earlier answer.
     pub(super) fn end(
         &mut self,
         context: &TurnContext,
         address: &Address,
         record: &mut TurnRecord,
         finished: &mut [(Waiting, Verdict)],
-    ) -> Result<()> {
-        let before =
-            context.info.room.metadata.get(CONTINUATION_KEY).is_some_and(|held| !held.is_null());
-        if self.held.is_empty() && (!before || self.rows.is_empty()) {
-            return Ok(());
-        }
-        let said = self.rows.len();
-        let held = if self.held.is_empty() { serde_json::Value::Null } else { json!(self.held) };
-        let metadata = serde_json::Map::from_iter([(CONTINUATION_KEY.to_owned(), held)]);
-        record.effects.push(RequestedChange::MergeRoomMetadata { room: address.room, metadata });
-        if self.held.is_empty() {
-            return Ok(());
-        }
-        self.add(&context.route, address, &Content::text(FOOTER), None, None)?;
-        let id = context.message.entry.memory.id;
-        for (_, verdict) in finished.iter_mut().filter(|(waiting, _)| waiting.entry.memory.id == id)
+        continued: bool,
+    ) {
+        let message = &context.message.entry.memory;
+        let (asker, said) = (message.entity_id, self.rows.len());
+        let held = std::mem::take(&mut self.held);
+        let has_more = !held.is_empty();
+        let metadata = &context.info.room.metadata;
+        if let Some(metadata) = held::update(metadata, record.at, asker, held, continued, said > 0)
         {
-            verdict.step("parts", StepOutcome::Note, format!("{said} parts of the answer were sent; the rest is sent when a person writes \"more\" (ANSWER_PARTS)"));
+            record
+                .effects
+                .push(RequestedChange::MergeRoomMetadata { room: address.room, metadata });
         }
-        Ok(())
+        if !has_more {
+            return;
+        }
+        for (_, verdict) in
+            finished.iter_mut().filter(|(waiting, _)| waiting.entry.memory.id == message.id)
+        {
+            verdict.step("parts", StepOutcome::Note, format!("{said} parts of the answer were sent; the rest is sent when the person asks for \"more\" (ANSWER_PARTS)"));
+        }
     }
 }

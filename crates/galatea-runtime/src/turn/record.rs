@@ -12,9 +12,9 @@ use serde_json::json;
 use super::{
     context::TurnContext,
     engine::Engine,
+    held::Continuation,
     memories::{leave_files_out, reply_memory, reply_target, result_memory},
     message::Waiting,
-    outcome::Continuation,
     parts::Parts,
     unanswered::Unanswered,
 };
@@ -28,6 +28,8 @@ pub(super) struct RecordBuilder<'a> {
     stamp: Stamp,
     record: TurnRecord,
     parts: Parts<'a>,
+    /// It goes on with an earlier answer.
+    continued: bool,
     finished: Vec<(Waiting, Verdict)>,
 }
 
@@ -68,20 +70,23 @@ impl<'a> RecordBuilder<'a> {
             fence: context.message.lease.fence(),
         };
         let capabilities = &context.route.info.capabilities;
+        let direct = context.info.room.kind.is_direct();
         let most = engine
             .policies
             .of(&context.info.room.source, &context.info.room.account)?
             .parts
-            .on(capabilities.max_text, capabilities.public)
+            .on(capabilities.max_text, capabilities.public && !direct)
             .filter(|_| limited);
-        let parts = Parts::new(&engine.outbox, context.turn, stamp, most);
-        Ok(Self { engine, context, address, stamp, record, parts, finished })
+        let parts = Parts::new(&engine.outbox, context.turn, stamp, most, direct);
+        Ok(Self { engine, context, address, stamp, record, parts, continued: false, finished })
     }
 
     /// Adds the next parts of earlier answers that were held back.
     pub(super) fn add_resumed(&mut self, resumed: Vec<(Content, Continuation)>) -> Result<()> {
-        for (content, held) in resumed {
-            self.parts.answer(&self.context.route, &self.address, &content, held)?;
+        for (n, (content, held)) in resumed.into_iter().enumerate() {
+            self.continued = true;
+            let reply_to = reply_target(self.context).filter(|_| n == 0);
+            self.parts.answer(&self.context.route, &self.address, &content, held, reply_to)?;
         }
         Ok(())
     }
@@ -102,8 +107,9 @@ impl<'a> RecordBuilder<'a> {
             if tainted && self.context.info.room.kind.is_direct() {
                 memory.metadata.insert(TAINTED.into(), json!(true));
             }
-            let held = Continuation { memory: memory.id, from: 0, reply_to };
-            self.parts.answer(&self.context.route, &self.address, &memory.content, held)?;
+            let whole = Continuation::whole(memory.id);
+            let (route, content) = (&self.context.route, &memory.content);
+            self.parts.answer(route, &self.address, content, whole, reply_to)?;
             leave_files_out(&mut memory.content);
             self.record.memories.push(memory.clone());
             memories.push(memory);
@@ -128,8 +134,9 @@ impl<'a> RecordBuilder<'a> {
     }
 
     /// Ends the answers in this Room: what exceeds the limit on parts is kept with the Room.
-    pub(super) fn end_answers(&mut self) -> Result<()> {
-        self.parts.end(self.context, &self.address, &mut self.record, &mut self.finished)
+    pub(super) fn end_answers(&mut self) {
+        let (record, finished) = (&mut self.record, &mut self.finished);
+        self.parts.end(self.context, &self.address, record, finished, self.continued);
     }
 
     /// Adds a message for another Room, with its memory.
@@ -181,7 +188,7 @@ impl<'a> RecordBuilder<'a> {
     /// `replies` says whether the message gets a reply here.
     pub(super) fn build(self, results: Vec<ActionResult>, replies: bool) -> ReadyRecord {
         let unanswered = self.unanswered(replies);
-        let Self { engine, context, address, stamp, mut record, parts, finished } = self;
+        let Self { engine, context, address, stamp, mut record, parts, finished, .. } = self;
         context.meter.count(Amount { answers: answers(&finished), ..Amount::default() });
         record.usage = context.meter.take();
         record.usage.extend(engine.budget.left());

@@ -16,11 +16,12 @@ use super::{
     gather::{busy_policy, gather, interruption},
     judge::Judge,
     message::{Claimed, Waiting},
-    more, pair, refuse, repeated,
+    more::{self, More},
+    pair, refuse, repeated,
     see::see,
     skip::{self, drop_late, give_up, skip},
     think::think,
-    typing,
+    twin, typing,
 };
 use crate::{
     budget::{Budget, Visit},
@@ -73,9 +74,13 @@ impl Engine {
         }
 
         let judge = Judge::new(self, &place, &first).await?;
-        let judged = match skip::answered_before_edit(&*self.store, &first).await? {
+        let answered = match skip::answered_before_edit(&*self.store, &first).await? {
+            None => skip::answered_before_replaced(self, &place, &first).await?,
+            answered => answered,
+        };
+        let judged = match answered {
             Some(verdict) => Judged::Skip(verdict),
-            None => judge.evaluate(&first),
+            None => twin::leave_to_other(self, &place, &first, judge.evaluate(&first)).await?,
         };
         kill_point("gate");
         if first.attempts >= ATTEMPTS {
@@ -100,9 +105,7 @@ impl Engine {
                 pair::welcome(self, &place, first, verdict).await?;
                 return Ok(TurnEnd::Finished);
             }
-            Judged::Answer(verdict)
-                if more::is_asked(&self.view.character, &first, &place.info) =>
-            {
+            Judged::Answer(verdict) if judge.more(&first) == More::Asked => {
                 more::go_on(self, &place, first, verdict, visit).await?;
                 return Ok(TurnEnd::Finished);
             }

@@ -1,11 +1,13 @@
 //! Finishes messages that get no answer, each with its reason.
 
 use galatea_core::{
-    Decision, Result, RoomId, StepOutcome, Store, Verdict, store::InboxState, verdict::Change,
+    Decision, Result, RoomId, StepOutcome, Store, Verdict, content::REPLACES, store::InboxState,
+    verdict::Change,
 };
 
 use super::{
     commit::finish_unanswered,
+    context::TurnPlace,
     engine::Engine,
     gate::Judged,
     judge::Judge,
@@ -77,6 +79,35 @@ pub(super) async fn answered_before_edit(
     Ok(answered.then(|| {
         let mut verdict = Verdict::default();
         verdict.step("edit", StepOutcome::Skip, "the message was answered before it was edited");
+        verdict
+    }))
+}
+
+/// The verdict on a message that an application posted in place of one that was answered; none where the
+/// gate decides.
+///
+/// # Errors
+/// Those of the store.
+pub(super) async fn answered_before_replaced(
+    engine: &Engine,
+    place: &TurnPlace,
+    message: &Waiting,
+) -> Result<Option<Verdict>> {
+    let content = &message.entry.memory.content;
+    let Some(original) = content.extra.get(REPLACES).and_then(|id| id.as_str()) else {
+        return Ok(None);
+    };
+    let original = engine.directory.accounts.memory(&place.route.info, original);
+    // A lane is in order: the original's turn is over.
+    let answered = engine
+        .store
+        .inbox_item(original)
+        .await?
+        .is_some_and(|original| original.state == InboxState::Done);
+    Ok(answered.then(|| {
+        let mut verdict = Verdict::default();
+        let why = "it was answered before an application posted it again under another name";
+        verdict.step("replaced", StepOutcome::Skip, why);
         verdict
     }))
 }

@@ -3,7 +3,7 @@
 use galatea_core::{Address, Decision, RemoteId, StepOutcome, Verdict, store::InboxEntry};
 use std::sync::Arc;
 
-use super::engine::Engine;
+use super::{confirm::answer, engine::Engine, held};
 use crate::outbox::Route;
 
 /// A message for which the platform shows that an answer is coming, and none is.
@@ -12,6 +12,8 @@ pub(super) struct Unanswered {
     address: Address,
     message: RemoteId,
     why: String,
+    /// It is a press that was carried out: its buttons are used up.
+    used: bool,
 }
 
 impl Unanswered {
@@ -44,12 +46,28 @@ impl Unanswered {
                 format!("I do not answer this: {reason}.")
             }
         };
-        Some(Self { route, address, message: remote.clone(), why })
+        // What the agent's own questions and long answers offer is pressed once. Buttons of plugins in
+        // groups may be for several people.
+        let pressed = entry.envelope.pressed.as_deref();
+        let carried_out = matches!(verdict.decision, Decision::Answer | Decision::Command)
+            && verdict.steps.iter().all(|step| step.outcome != StepOutcome::Skip);
+        let once =
+            pressed.is_some_and(|data| held::pressed(data).is_some() || answer(data).is_some());
+        if pressed.is_some() && carried_out && !once {
+            return None;
+        }
+        Some(Self { route, address, message: remote.clone(), why, used: once && carried_out })
     }
 
     pub(super) fn report(self, engine: &Engine) {
         engine.background.until_halt(async move {
-            let Self { route, address, message, why } = self;
+            let Self { route, address, message, why, used } = self;
+            if used {
+                if let Err(error) = route.stack.used(&address, &message).await {
+                    tracing::info!(source = %address.source, room = %address.room, message_id = %message, error = %error.report(), "failed to mark a button as used; it can be pressed again, which does nothing");
+                }
+                return;
+            }
             if let Err(error) = route.stack.unanswered(&address, &message, &why).await {
                 tracing::info!(source = %address.source, room = %address.room, message_id = %message, error = %error.report(), "failed to end the sign that an answer is coming; it stays until the platform ends it");
             }

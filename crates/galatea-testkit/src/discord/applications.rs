@@ -25,7 +25,7 @@ fn flags(state: &State) -> u64 {
 pub(crate) fn application(state: &mut State, _: &Request) -> Answer {
     Ok(json!({
         "id": state.options.application.to_string(), "name": state.options.name, "icon": null, "description": "", "bot_public": true,
-        "bot_require_code_grant": false, "verify_key": "0".repeat(64), "flags": flags(state), "approximate_guild_count": state.world.guilds.len(),
+        "bot_require_code_grant": false, "verify_key": "0".repeat(64), "flags": flags(state), "approximate_guild_count": state.world.guilds.values().filter(|guild| guild.members.contains_key(&state.world.bot)).count(),
         "bot": state.world.user_json(state.world.bot)
     }))
 }

@@ -199,7 +199,9 @@ impl State {
             kind,
             at: Instant::now(),
             acknowledged: None,
-            original: None,
+            // Of a press it is the message with the button (Discord, "Get Original Interaction
+            // Response").
+            original: message.filter(|_| kind == 3),
             hidden: false,
             whisper: None,
             expired: false,

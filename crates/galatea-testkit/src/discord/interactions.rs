@@ -80,7 +80,7 @@ pub(crate) fn callback(state: &mut State, request: &Request) -> Answer {
             state.post(message);
             Some(id)
         }
-        (6, 3) => None,
+        (6, 3) => known.original,
         _ => return Err(Refusal::form("type", "a response of this type is not expected here")),
     };
     if let Some(known) = state.interactions.get_mut(&request.id(0)) {
@@ -129,7 +129,10 @@ pub(crate) fn edit_original(state: &mut State, request: &Request) -> Answer {
         state.world.channels.get_mut(&known.channel).and_then(|c| c.messages.get_mut(&id))
     {
         message.flags &= !LOADING;
-        message.files = files;
+        // A press changes what is shown below a message, not its files.
+        if known.kind == 2 {
+            message.files = files;
+        }
     }
     Ok(channels::change(state, known.channel, id, &body))
 }

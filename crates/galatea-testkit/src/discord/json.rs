@@ -235,6 +235,9 @@ impl World {
                 inner
             });
         }
+        for (name, value) in &m.fields {
+            json[name.as_str()] = value.clone();
+        }
         json
     }
 

@@ -52,6 +52,47 @@ impl Saying {
         self
     }
 
+    /// Sets fields of the message object as Discord documents them ("Message Object"), such as
+    /// `embeds`, `poll`, `sticker_items`, `message_snapshots`, `type` or `components`.
+    ///
+    /// # Panics
+    /// When `fields` is no object, or names a field that a message does not have.
+    pub fn with(mut self, fields: &Value) -> Self {
+        const KNOWN: [&str; 17] = [
+            "activity",
+            "application",
+            "application_id",
+            "author",
+            "call",
+            "components",
+            "embeds",
+            "flags",
+            "interaction_metadata",
+            "mentions",
+            "message_reference",
+            "message_snapshots",
+            "poll",
+            "referenced_message",
+            "sticker_items",
+            "type",
+            "webhook_id",
+        ];
+        let fields = fields.as_object().unwrap_or_else(|| panic!("fields are an object"));
+        for (name, value) in fields {
+            assert!(KNOWN.contains(&name.as_str()), "a message has no field {name}");
+            self.message.fields.insert(name.clone(), value.clone());
+        }
+        self
+    }
+
+    /// Posts it through a webhook of an application, under this name, as PluralKit does.
+    pub fn through_webhook(self, webhook: u64, application: u64, name: &str) -> Self {
+        self.with(&json!({
+            "webhook_id": webhook.to_string(), "application_id": application.to_string(),
+            "author": { "id": webhook.to_string(), "username": name, "discriminator": "0000", "avatar": null, "bot": true }
+        }))
+    }
+
     /// Attaches a file.
     pub fn with_file(mut self, name: &str, mime: &str, bytes: &[u8]) -> Self {
         let id = self.message.id + 1 + self.message.files.len() as u64;

@@ -108,6 +108,8 @@ pub(crate) struct Message {
     pub(crate) flags: u64,
     pub(crate) kind: u8,
     pub(crate) application: Option<u64>,
+    /// Further fields of the message object (Discord, "Message Object"): embeds, poll, stickers, ….
+    pub(crate) fields: serde_json::Map<String, Value>,
 }
 
 /// Everything that exists on the server.

@@ -197,7 +197,7 @@ mod tests {
             "content": "use <:bee:123> <@7> in <#5>, not <#6>",
             "mentions": [{ "id": "7", "name": "bob_d", "nickname": "Bob" }],
         }));
-        assert_eq!(content.text, "use :bee: @Bob in #general, not <#6>");
+        assert_eq!(content.text, "use :bee: @Bob in #general, not #unknown-channel");
     }
 
     #[test]

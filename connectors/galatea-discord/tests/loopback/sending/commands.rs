@@ -74,6 +74,56 @@ async fn a_button_is_acknowledged_at_once() {
     assert_eq!(api.acknowledged(press), Some(6));
 }
 
+/// The buttons of a question that was answered are switched off, but links; another person's press is
+/// answered to that person alone. Both also by the next process.
+#[tokio::test]
+async fn used_buttons_are_switched_off_and_anothers_press_is_answered_in_a_whisper() {
+    for restarted in [false, true] {
+        let (api, ann, general, running) = stage().await;
+        let bob = api.user("Bob", "bob_c");
+        bob.joins(&api.guild_of(general.id));
+        let room = general.id.to_string();
+        let button =
+            |text: &str, data: &str| Button { text: text.into(), press: Press::Data(data.into()) };
+        let link = Button { text: "Rules".into(), press: Press::Url("https://example.org".into()) };
+        let ask = Outgoing::ask("Well?", vec![vec![button("Yes", "y"), button("No", "n"), link]]);
+        let posted = send(&*running.handler().await, &room, &ask).await.swap_remove(0).unwrap();
+        let message: u64 = posted.id.unwrap().as_str().parse().unwrap();
+        let presses = [bob.presses(&general, message, "n"), ann.presses(&general, message, "y")];
+        for press in presses {
+            let is_it = |e: &galatea_core::Incoming| {
+                let id = format!("interaction:{press}");
+                matches!(&e.event, galatea_core::IncomingEvent::Pressed { id: own, .. } if own.as_str() == id)
+                    .then_some(())
+            };
+            running.event("the press", is_it).await;
+        }
+        let running = if restarted {
+            let gateway = running.gateway.clone();
+            running.kill().await;
+            with(config(&api), gateway, Arc::new(SystemClock))
+        } else {
+            running
+        };
+        let handler = running.handler().await;
+        let why = "this button is for the person who asked";
+        handler.unanswered(&address(&room), &asked(presses[0], false), why).await.unwrap();
+        assert_eq!(api.whispered(general.id), [why], "{restarted}");
+        handler.used(&address(&room), &asked(presses[1], false)).await.unwrap();
+        let calls = api.calls_of("PATCH /webhooks/{}/{}/messages/@original");
+        let off = |at: usize| calls[0].body["components"][0]["components"][at]["disabled"].clone();
+        assert_eq!((off(0), off(1)), (true.into(), true.into()));
+        assert_ne!(off(2), true, "a link stays");
+        let shown = api.shown(general.id);
+        assert_eq!((shown.len(), shown[0].text.as_str()), (1, "Well?"), "nothing else changes");
+        // Once more does nothing.
+        handler.used(&address(&room), &asked(presses[1], false)).await.unwrap();
+        assert_eq!(api.calls_of("PATCH /webhooks/{}/{}/messages/@original").len(), 1);
+        assert!(api.violations().is_empty(), "{:?}", api.violations());
+        running.end().await;
+    }
+}
+
 /// A process is killed between the command and its answer. The next process answers through the
 /// interaction or, if it expired, mentions the caller.
 #[tokio::test]

@@ -7,7 +7,7 @@ use galatea_core::{
 };
 use std::time::Duration;
 
-use crate::config::Policy;
+use crate::{config::Policy, turn::more::More};
 
 /// Everything the gate looks at.
 pub(crate) struct Case<'a> {
@@ -26,6 +26,8 @@ pub(crate) struct Case<'a> {
     /// What `galatea block` and owners have blocked.
     pub(crate) blocks: &'a [Block],
     pub(crate) own_state: Option<ParticipantState>,
+    /// How the message stands to what is held back of long answers.
+    pub(in crate::turn) more: More,
     /// Strangers see what is said here.
     pub(crate) public: bool,
     /// The model is the offline script.

@@ -8,10 +8,10 @@ mod tests;
 
 use galatea_core::Character;
 
+pub(in crate::turn) use self::{fold::folded, script::is_word};
 use self::{
-    fold::folded,
     forms::{Form, forms},
-    script::{begins, ends, is_unspaced, is_word},
+    script::{begins, ends, is_unspaced},
 };
 
 /// How a message calls the agent.

@@ -21,6 +21,7 @@ struct Setup {
     kind: ChannelType,
     blocks: Vec<Block>,
     own_state: Option<ParticipantState>,
+    more: More,
     public: bool,
     scripted: bool,
     hops: u32,
@@ -60,6 +61,7 @@ fn setup(pairs: &[(&str, &str)], text: &str, kind: ChannelType) -> Setup {
         kind,
         blocks: Vec::new(),
         own_state: None,
+        more: More::NotAsked,
         public: true,
         scripted: false,
         hops: 0,
@@ -83,6 +85,7 @@ impl Setup {
             world_remote: Some("-100"),
             blocks: &self.blocks,
             own_state: self.own_state,
+            more: self.more,
             public: self.public,
             scripted: self.scripted,
             hops: self.hops,
@@ -204,10 +207,48 @@ fn what_is_passed_on_is_no_question() {
         mark(&mut case.message.content);
         assert_eq!(case.answered_by(), "group-policy");
     }
+    for kind in [ChannelType::Group, ChannelType::Dm, ChannelType::Thread] {
+        let mut case = setup(&[("GROUP_POLICY", "always")], "Eliza started a thread", kind);
+        case.message.content.extra.insert(NOTICE.into(), true.into());
+        assert_eq!(case.skipped_by(), ("notice".into(), None));
+    }
     for policy in ["mention,reply,name", "always", "ambient"] {
         let mut case = setup(&[("GROUP_POLICY", policy)], "Eliza, help", ChannelType::Group);
         case.message.content.extra.insert(AUTOMATIC_FORWARD.into(), true.into());
         assert_eq!(case.skipped_by(), ("forwarded".into(), None), "{policy}");
+    }
+}
+
+#[test]
+fn the_rest_of_an_answer_needs_no_address_and_obeys_the_other_rules() {
+    let asking = |pairs: &[(&str, &str)], kind| {
+        let mut case = setup(pairs, "more", kind);
+        case.more = More::Asked;
+        case
+    };
+    assert_eq!(asking(&[], ChannelType::Group).answered_by(), "more");
+    assert_eq!(asking(&[], ChannelType::Dm).answered_by(), "dm-policy");
+    let closed = [("DM_POLICY", "disabled")];
+    assert_eq!(asking(&closed, ChannelType::Dm).skipped_by().0, "dm-policy");
+    let blocked = [("TELEGRAM_BLOCK_PEOPLE", "42")];
+    assert_eq!(asking(&blocked, ChannelType::Group).skipped_by().0, "blocked");
+    let mut muted = asking(&[], ChannelType::Group);
+    muted.own_state = Some(ParticipantState::Muted);
+    assert_eq!(muted.skipped_by().0, "muted");
+    let command = |more| {
+        let mut case = asking(&[], ChannelType::Group);
+        case.more = more;
+        case.envelope.command = Some(Command { name: "more".into(), args: String::new() });
+        case
+    };
+    assert_eq!(command(More::Asked).answered_by(), "more");
+    assert!(matches!(command(More::NotAsked).evaluate(), Judged::Command(_)), "it says so");
+    for (more, why) in [(More::OfAnother, "person who asked"), (More::Gone, "no more")] {
+        let mut case = asking(&[], ChannelType::Group);
+        case.more = more;
+        case.envelope.pressed = Some("more:x".into());
+        let Judged::Skip(verdict) = case.evaluate() else { panic!("answered") };
+        assert!(verdict.steps.last().unwrap().reason.contains(why), "{verdict:?}");
     }
 }
 

@@ -7,7 +7,7 @@ use unicode_normalization::UnicodeNormalization;
 const EMOJI_NAME: usize = 32;
 
 /// A text as it is compared. Emoji become spaces: they stand apart from the words around them.
-pub(super) fn folded(text: &str) -> String {
+pub(in crate::turn) fn folded(text: &str) -> String {
     without_emoji(text)
         .nfkd()
         .flat_map(char::to_lowercase)

@@ -41,7 +41,7 @@ fn script(c: char) -> Script {
 }
 
 /// A letter, a digit, or a mark on one.
-pub(super) fn is_word(c: char) -> bool {
+pub(in crate::turn) fn is_word(c: char) -> bool {
     c.is_alphanumeric() || is_combining_mark(c)
 }
 
