@@ -197,7 +197,7 @@ async fn answer(
         context.recall(engine, behind).await?;
         // Whether to join in is asked without looking: strangers' albums would cost a call each.
         if !context.ask && context.verdict.decision == Decision::Answer {
-            Box::pin(see(&*engine.store, &*engine.clock, &mut context)).await;
+            Box::pin(see(engine, &mut context)).await;
         }
         tokio::select! {
             biased;
