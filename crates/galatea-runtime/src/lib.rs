@@ -29,4 +29,5 @@ pub use config::{VARIABLES, platform_variables};
 pub use orchestrator::{
     AccountSettings, AgentSpec, BudgetState, ConnectorStatus, Orchestrator, RuntimeOptions,
 };
+pub use outbox::LongWait;
 pub use ownership::{ClusterOptions, compare_clocks};
