@@ -28,6 +28,7 @@ pub(crate) const ALL: &[Target] = &[
     Target { name: "model_ollama", run: galatea_models::fuzz::ollama },
     Target { name: "plan", run: plan },
     Target { name: "character", run: character },
+    Target { name: "character_card", run: card },
     Target { name: "dotenv", run: galatea::fuzz::dotenv },
     Target { name: "document_text", run: galatea_knowledge::fuzz::text },
     Target { name: "document_markdown", run: galatea_knowledge::fuzz::markdown },
@@ -77,6 +78,23 @@ fn character(bytes: &[u8]) {
             let written = character::convert(&loaded.character);
             assert!(character::load("again.json", &written).is_ok(), "{written}");
         }
+    }
+}
+
+/// Reads a picture with a character card: the bytes as a picture, and as the text of each sort of
+/// chunk. The fuzzer does not find the lengths of chunks by itself.
+fn card(bytes: &[u8]) {
+    character(bytes);
+    let heads: [(&[u8; 4], &[u8]); 4] = [
+        (b"tEXt", b"chara\0"),
+        (b"zTXt", b"ccv3\0\0"),
+        (b"iTXt", b"chara\0"),
+        (b"iTXt", b"ccv3\0\x01\0\0\0"),
+    ];
+    for (kind, head) in heads {
+        let length = u32::try_from(head.len() + bytes.len()).unwrap_or(u32::MAX).to_be_bytes();
+        let parts: [&[u8]; 6] = [b"\x89PNG\r\n\x1a\n", &length, kind, head, bytes, &[0; 4]];
+        character(&parts.concat());
     }
 }
 

@@ -335,6 +335,7 @@ impl Connector for TelegramConnector {
             gateway.clone(),
             inner.clone(),
         );
+        intake.report_closed(&detail);
         let outcome = match self.config.mode {
             Mode::Polling => {
                 gateway.report(up);

@@ -226,6 +226,7 @@ pub mod event;
 #[doc(hidden)]
 pub mod export;
 pub mod fact;
+mod file_reader;
 mod finding;
 #[doc(hidden)]
 pub mod fusion;
@@ -303,6 +304,7 @@ pub use entity::{Entity, Participant, ParticipantState};
 pub use error::{Error, ErrorKind, Reach, Result, Retry, Sent};
 pub use evaluator::{Evaluator, EvaluatorUse};
 pub use event::{Event, EventBus};
+pub use file_reader::{FileReader, SentFile};
 pub use gap::Gap;
 #[doc(hidden)]
 pub use gateway::GatewayBackend;

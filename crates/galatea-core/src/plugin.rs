@@ -5,6 +5,7 @@ use std::sync::Arc;
 use crate::{
     action::{Action, AnyAction, erase},
     evaluator::Evaluator,
+    file_reader::FileReader,
     middleware::Middleware,
     model::{PluginModel, RegisteredModel},
     provider::Provider,
@@ -59,6 +60,8 @@ pub struct Plugin {
     pub middleware: Vec<Arc<dyn Middleware>>,
     /// Models that stand beside the configured ones, each for one type.
     pub models: Vec<RegisteredModel>,
+    /// Reads documents that people send; the first plugin that has one is asked.
+    pub file_reader: Option<Arc<dyn FileReader>>,
 }
 
 impl Plugin {
@@ -99,6 +102,12 @@ impl Plugin {
     #[must_use]
     pub fn model(mut self, priority: i32, model: PluginModel) -> Self {
         self.models.push(RegisteredModel { priority, model });
+        self
+    }
+    /// Reads documents that people send.
+    #[must_use]
+    pub fn file_reader(mut self, reader: impl FileReader + 'static) -> Self {
+        self.file_reader = Some(Arc::new(reader));
         self
     }
     /// Adds middleware around every turn.

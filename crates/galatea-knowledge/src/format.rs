@@ -88,6 +88,11 @@ impl Format {
         }
     }
 
+    /// Whether its files are told by their first bytes.
+    pub(crate) fn is_binary(self) -> bool {
+        matches!(self, Self::Docx | Self::Epub | Self::Pdf)
+    }
+
     /// Whether its parser runs in a child process: formats with markup or binary structure. Text,
     /// code and CSV are read in one pass of constant depth.
     pub fn needs_child(self) -> bool {
@@ -140,7 +145,8 @@ impl FromStr for Format {
     }
 }
 
-enum DetectedFormat {
+/// What the first bytes say.
+pub(crate) enum DetectedFormat {
     Binary(Format),
     Html,
     Text,
@@ -150,7 +156,11 @@ enum DetectedFormat {
 /// first KiB (ISO 32000-1, implementation note 13).
 const LOOKED_AT: usize = 1024;
 
-fn detect(bytes: &[u8]) -> Result<DetectedFormat, &'static str> {
+/// What a file is, by its content alone.
+///
+/// # Errors
+/// What it is instead of a document, as the end of a sentence.
+pub(crate) fn detect(bytes: &[u8]) -> Result<DetectedFormat, &'static str> {
     let start = &bytes[..bytes.len().min(LOOKED_AT)];
     if contains(start, b"%PDF-") {
         return Ok(DetectedFormat::Binary(Format::Pdf));

@@ -25,6 +25,7 @@ mod rows;
 pub mod sandbox;
 mod scan;
 mod search;
+mod sent;
 mod sentence;
 mod service;
 mod settings;
@@ -45,6 +46,7 @@ pub use question::{Meanings, Questions};
 pub use relevance::{is_relevant, relevant};
 pub use rows::{Piece, Record, Stored, shared_agent};
 pub use search::{Meaning, RankedPiece, search};
+pub use sent::SentFiles;
 pub use settings::{VARIABLES, configured};
 pub use source::{Origin, Place, Source, of_character};
 pub use synced::{Look, Progress, Step, Synced};
@@ -61,5 +63,6 @@ pub fn plugin(library: Library, every: Duration) -> Plugin {
     Plugin::new(NAME, env!("CARGO_PKG_VERSION"), "Documents that the agent finds and cites")
         .provider(provider::Knowledge::new(library.clone()))
         .middleware(citing::Citing)
+        .file_reader(SentFiles::new(library.parts.parser.clone()))
         .service(Arc::new(service::Syncing::new(library, every)))
 }

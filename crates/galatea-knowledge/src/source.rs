@@ -1,6 +1,9 @@
 //! Where documents come from: the character, settings, and what the operator added.
 
-use galatea_core::{Character, Error, Result, character::Knowledge};
+use galatea_core::{
+    Character, Error, Result,
+    character::{Knowledge, is_address},
+};
 use serde::{Deserialize, Serialize};
 use std::{
     fs::Metadata,
@@ -9,10 +12,6 @@ use std::{
 };
 
 use crate::document::{UNREADABLE, unreadable};
-
-/// Lines of a character that stand in every prompt already (the provider `CHARACTER`). Further
-/// lines are found like documents.
-const SHOWN: usize = 40;
 
 /// One source of documents.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -76,7 +75,11 @@ pub enum Place {
 impl Place {
     /// A place as people write it.
     pub fn of(text: &str, base: &Path) -> Self {
-        if is_url(text) { Self::Url(text.trim().to_owned()) } else { Self::Path(base.join(text)) }
+        if is_address(text) {
+            Self::Url(text.trim().to_owned())
+        } else {
+            Self::Path(base.join(text))
+        }
     }
 
     /// A place that a person adds: an address, or a file or folder that exists, by its real path.
@@ -125,22 +128,20 @@ pub enum Origin {
 /// The sources that a character names. Paths are relative to `base`, the folder of its file.
 pub fn of_character(character: &Character, base: &Path) -> Vec<Source> {
     let mut sources = Vec::new();
-    let mut lines = Vec::new();
+    let character = character.filled();
     for entry in &character.knowledge {
         let (place, shared) = match entry {
-            Knowledge::Text(text) if is_url(text) => (Place::of(text, base), false),
-            Knowledge::Text(text) => {
-                lines.push(text.clone());
-                continue;
-            }
+            Knowledge::Text(text) if is_address(text) => (Place::of(text, base), false),
+            Knowledge::Text(_) => continue,
             Knowledge::File { path, shared } | Knowledge::Directory { directory: path, shared } => {
                 (Place::of(path, base), *shared)
             }
         };
         sources.push(Source { place, shared, origin: Origin::Character });
     }
-    if lines.len() > SHOWN {
-        let place = Place::Lines(lines.split_off(SHOWN));
+    let found = character.known_lines().found;
+    if !found.is_empty() {
+        let place = Place::Lines(found.into_iter().map(str::to_owned).collect());
         sources.push(Source { place, shared: false, origin: Origin::Character });
     }
     sources
@@ -158,13 +159,6 @@ pub(crate) fn kind_of(metadata: &Metadata) -> &'static str {
     } else {
         "a device"
     }
-}
-
-/// Whether a text is an address and nothing else.
-fn is_url(text: &str) -> bool {
-    let text = text.trim();
-    (text.starts_with("https://") || text.starts_with("http://"))
-        && !text.contains(char::is_whitespace)
 }
 
 #[cfg(test)]

@@ -120,7 +120,7 @@ pub const TURN_TIMEOUT_SECONDS: Variable =
 /// Age of a question.
 pub const MESSAGE_TTL_MINUTES: Variable = Variable::new(
     "MESSAGE_TTL_MINUTES",
-    "A message older than this, in minutes, when its turn comes is not answered any more.",
+    "A message older than this, in minutes, when its turn comes is not answered any more. <SOURCE>_MESSAGE_TTL_MINUTES overrides it per platform; on X, where mentions of an outage are answered afterwards, a day when both are unset.",
 )
 .or("60");
 /// Age of an answer.

@@ -144,6 +144,9 @@ impl GatewayBackend for Intake {
             match after {
                 After::Apply(mutation) => {
                     let changed = changed.next().unwrap_or_default();
+                    if let (true, Mutation::Edit { memory, .. }) = (changed, &mutation) {
+                        self.inbox.edited(*memory);
+                    }
                     mutation::applied(&self.directory, &self.events, place, mutation, changed);
                 }
                 After::Publish(event) => {

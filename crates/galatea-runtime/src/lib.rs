@@ -30,4 +30,5 @@ pub use orchestrator::{
     AccountSettings, AgentSpec, BudgetState, ConnectorStatus, Encoder, Encoders, Orchestrator,
     RuntimeOptions, SharedWork,
 };
+pub use outbox::LongWait;
 pub use ownership::{ClusterOptions, compare_clocks};

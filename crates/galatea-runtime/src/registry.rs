@@ -1,8 +1,8 @@
 //! Turns plugins into lookup tables, in priority order, dependencies first.
 
 use galatea_core::{
-    ActionDocs, AnyAction, Error, Evaluator, EvaluatorUse, Middleware, Plugin, Provider,
-    ProviderUse, Result, Service, Turn, store::PluginCache,
+    ActionDocs, AnyAction, Error, Evaluator, EvaluatorUse, FileReader, Middleware, Plugin,
+    Provider, ProviderUse, Result, Service, Turn, store::PluginCache,
 };
 use std::{collections::BTreeSet, ops::Deref, sync::Arc};
 
@@ -39,6 +39,8 @@ pub(crate) struct Registry {
     pub(crate) middleware: Vec<Extension<dyn Middleware>>,
     /// Services, which run as long as the agent.
     pub(crate) services: Vec<Arc<dyn Service>>,
+    /// Reads documents that people send.
+    pub(crate) file_reader: Option<Arc<dyn FileReader>>,
 }
 
 impl Registry {
@@ -53,6 +55,7 @@ impl Registry {
             evaluators: Vec::new(),
             middleware: Vec::new(),
             services: Vec::new(),
+            file_reader: None,
         };
         for plugin in in_order(plugins)? {
             let cache = cache(&plugin.name);
@@ -73,6 +76,7 @@ impl Registry {
             registry.evaluators.extend(evaluators.map(|e| (e.when(), extension(e, &cache))));
             registry.middleware.extend(plugin.middleware.into_iter().map(|m| extension(m, &cache)));
             registry.services.extend(plugin.services);
+            registry.file_reader = registry.file_reader.or(plugin.file_reader);
         }
         registry.providers.sort_by_key(|p| p.position());
         Ok(registry)

@@ -2,7 +2,7 @@
 
 use galatea_core::{
     Character, Error, ErrorKind, Settings, Variable,
-    character::{self, Loaded, MAX_SIZE},
+    character::{self, Loaded, MAX_PICTURE},
     settings::Origin,
     store::{AboutAgent, digest},
 };
@@ -151,7 +151,7 @@ fn persona(
 fn read(path: &Path) -> galatea_core::Result<Vec<u8>> {
     let mut bytes = Vec::new();
     // One byte more than allowed distinguishes a file that is too large from one that just fits.
-    let limit = u64::try_from(MAX_SIZE).unwrap_or(u64::MAX).saturating_add(1);
+    let limit = u64::try_from(MAX_PICTURE).unwrap_or(u64::MAX).saturating_add(1);
     File::open(path).and_then(|file| file.take(limit).read_to_end(&mut bytes)).map_err(|e| {
         let kind = match e.kind() {
             std::io::ErrorKind::NotFound => ErrorKind::NotFound,

@@ -2,7 +2,7 @@
 
 use galatea_core::{AgentId, Clock, Finding, Health, Store, SystemClock, store::Missing};
 use galatea_models::Dependencies;
-use galatea_runtime::{ConnectorStatus, Orchestrator, SharedWork};
+use galatea_runtime::{ConnectorStatus, LongWait, Orchestrator, SharedWork};
 use std::{
     fmt::Write as _,
     sync::{
@@ -19,6 +19,7 @@ use crate::{
     idle_work::{self, AllWanted, Idle, Wanted},
     member,
     models::ModelHealth,
+    output::when,
     trouble::Trouble,
 };
 
@@ -127,7 +128,13 @@ impl Watched {
             reasons,
             agents,
             cluster,
-            remarks: self.dependencies.remarks().into_iter().map(remark).collect(),
+            remarks: self
+                .dependencies
+                .remarks()
+                .into_iter()
+                .map(remark)
+                .chain(self.orchestrator.long_waits().into_iter().map(long_wait))
+                .collect(),
             budgets: self.orchestrator.budgets(),
             breakers: self
                 .orchestrator
@@ -308,6 +315,25 @@ fn short(trouble: &Trouble) -> String {
         .next
         .as_ref()
         .map_or_else(|| trouble.message.clone(), |next| format!("{}; {next}", trouble.message))
+}
+
+/// A flood wait that outlasts answers. It does not make the process unready: other chats are
+/// answered, and nobody has to do anything.
+fn long_wait((agent, wait): (String, LongWait)) -> Reason {
+    let message = format!(
+        "{} asks account {} to wait until {}: what would be answered until then is not answered",
+        wait.source,
+        wait.account.0,
+        when(wait.until.0)
+    );
+    Reason {
+        subject: "connector".to_owned(),
+        agent: Some(agent),
+        message,
+        code: Some("GAL-SEND-WAIT".to_owned()),
+        fix: Some("nothing to do: it answers again after that; see LIMIT_ROOM and COMMANDS_SHARE if it happens often".to_owned()),
+        ..Reason::default()
+    }
 }
 
 /// A finding about a model in use. It does not make the process unready, because other models may

@@ -1,6 +1,6 @@
 //! Pictures and files that people send.
 
-use galatea_testkit::models::Reply;
+use galatea_testkit::{documents, models::Reply};
 
 use crate::stage::Stage;
 
@@ -86,4 +86,38 @@ async fn a_voice_message_is_heard() {
     let sounds = stage.model.requests();
     let sound = sounds.iter().find(|r| r.path.ends_with("/audio/transcriptions")).unwrap();
     assert_eq!(sound.body["file"]["name"], "sound.ogg");
+}
+
+/// The program starts its child for each of them.
+#[tokio::test]
+async fn a_pdf_and_a_word_document_are_read_and_a_broken_one_is_said_so() {
+    let stage = Stage::set().await;
+    stage.model.answer_with(|request| {
+        let body = request.body.to_string();
+        Reply::text(if body.contains("not read: ") {
+            "It is damaged."
+        } else if body.contains("spare key hangs in the shed") {
+            "In the shed."
+        } else if body.contains("rent is 840 euros") {
+            "840 euros."
+        } else {
+            "I cannot read it."
+        })
+    });
+    let _galatea = stage.start().await;
+    let direct = stage.ann.direct();
+    let pdf = documents::pdf(["# Lease", "The rent is 840 euros a month."]);
+    let sends = |name: &'static str, mime: &'static str, bytes: Vec<u8>| {
+        stage.ann.sends_document(&direct, name, mime, bytes, "what does it say?").send()
+    };
+    sends("lease.pdf", "application/pdf", pdf.clone());
+    stage.wait_text(&direct, "840 euros.").await;
+    let word = documents::docx("<w:p><w:r><w:t>The spare key hangs in the shed.</w:t></w:r></w:p>");
+    // Telegram leaves the type of files from some apps out.
+    sends("keys.docx", "application/octet-stream", word);
+    stage.telegram.wait_shown(direct.id, 2).await;
+    assert_eq!(stage.texts(&direct)[1], "In the shed.");
+    sends("broken.pdf", "application/pdf", pdf[..200].to_vec());
+    stage.telegram.wait_shown(direct.id, 3).await;
+    assert_eq!(stage.texts(&direct)[2], "It is damaged.");
 }

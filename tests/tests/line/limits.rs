@@ -156,3 +156,40 @@ fn an_accounts_rate_limit_holds_after_a_restart() {
         house.quiet().await;
     });
 }
+
+/// A flood wait of two hours: the first answer says so, the next question costs no model call, and
+/// after the wait questions are answered.
+#[tokio::test]
+async fn a_wait_longer_than_an_answer_may_is_said_at_once() {
+    for flood in [Doing::Flood, Doing::FloodWorld, Doing::FloodAll] {
+        let clock = ManualClock::new();
+        let model = echo();
+        let house = Plan::new(Arc::clone(&model) as _)
+            .set("ANSWER_TTL_MINUTES", "10")
+            .clock(clock.shared())
+            .build()
+            .await;
+        house.platform.does("7", [flood(Duration::from_secs(2 * 3600))]);
+        let first = house.say(&dm("7"), "first").await;
+        house.quiet().await;
+        let first = house.explain(first).await;
+        assert_eq!(first.deliveries[0].state, OutboxState::Expired);
+        let error = first.deliveries[0].error.as_deref().unwrap();
+        assert!(error.contains("120 minutes") && error.contains("ANSWER_TTL_MINUTES"), "{error}");
+        let waits = house.orchestrator.long_waits();
+        assert_eq!(waits.len(), 1);
+        assert_eq!(waits[0].1.until, clock.now().plus(Duration::from_secs(2 * 3600)));
+        let second = house.say(&dm("7"), "second").await;
+        house.quiet().await;
+        let second = house.explain(second).await;
+        assert!(second.summary.contains("120 minutes"), "{}", second.summary);
+        assert!(second.summary.contains("GAL-SEND-WAIT"), "{}", second.summary);
+        assert_eq!(model.requests().len(), 1, "no model is asked");
+        clock.advance(Duration::from_secs(2 * 3600 - 5 * 60));
+        assert!(house.orchestrator.long_waits().is_empty(), "an answer may wait so long");
+        clock.advance(Duration::from_secs(5 * 60));
+        house.say(&dm("7"), "third").await;
+        assert_eq!(house.platform.until_shown("7", 1).await, ["re: third"]);
+        house.quiet().await;
+    }
+}

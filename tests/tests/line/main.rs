@@ -22,6 +22,7 @@ mod connections;
 mod context;
 mod database;
 mod delivery;
+mod documents_sent;
 mod embedded;
 mod evaluators;
 mod exhausted;

@@ -184,6 +184,11 @@ impl Platform {
         self.lock().typing = Some(doing);
     }
 
+    /// Makes calls that show typing succeed again.
+    pub(crate) fn typing_works(&self) {
+        self.lock().typing = None;
+    }
+
     pub(crate) fn shown(&self) -> Vec<Shown> {
         self.lock().shown.clone()
     }

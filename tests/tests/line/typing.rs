@@ -60,3 +60,30 @@ async fn typing_that_fails_crashes_or_hangs_delays_no_answer_and_is_not_tried_ag
         assert_eq!(platform.typed().len(), 1);
     }
 }
+
+/// A call that fails is no reason to leave out the rest; three in a row are.
+#[tokio::test]
+async fn one_failed_call_does_not_end_typing() {
+    let (house, platform, model, clock) = thinking(Some(Doing::Unavailable)).await;
+    let again = async |times: usize| {
+        clock.wait_for_sleepers(1).await;
+        clock.advance(Duration::from_secs(4));
+        platform.until("typing again", |p| p.typed().len() == times).await;
+    };
+    again(2).await;
+    platform.typing_works();
+    again(3).await;
+    platform.typing_does(Doing::Unavailable);
+    for times in 4..7 {
+        again(times).await;
+    }
+    // The third in a row was the last.
+    clock.advance(Duration::from_secs(60));
+    for _ in 0..100 {
+        tokio::task::yield_now().await;
+    }
+    model.open(1);
+    assert_eq!(platform.until_shown("7", 1).await, ["re: slowly"]);
+    house.quiet().await;
+    assert_eq!(platform.typed().len(), 6);
+}

@@ -22,7 +22,7 @@ use teloxide::types::{
     MessageOrigin, MessageReactionUpdated, ReactionType, Update, UpdateKind,
 };
 
-use place::{message_id, room_id};
+use place::{GENERAL_TOPIC, Target, message_id, room_id};
 pub(crate) use service::chat_sync;
 
 /// The bot's own identity on Telegram, from getMe.
@@ -58,6 +58,10 @@ pub(crate) struct Decoded {
     pub(crate) seen: Option<(i64, i32)>,
     /// The chat's id, if it has topics.
     pub(crate) forum: Option<i64>,
+    /// The topic that was opened again.
+    pub(crate) reopened: Option<Target>,
+    /// The chat in which the bot's own rights changed.
+    pub(crate) own_rights: Option<i64>,
 }
 
 /// Decodes one update that arrived at `now`. Never fails: an update that does not concern us gives
@@ -126,6 +130,10 @@ fn message(m: &Message, me: &Me) -> Decoded {
         }
         MessageKind::ForumTopicCreated(topic) => {
             out.syncs = topic_name(m, Some(&topic.forum_topic_created.name));
+        }
+        MessageKind::ForumTopicReopened(_) | MessageKind::GeneralForumTopicUnhidden(_) => {
+            let thread = connection::thread(m).filter(|thread| *thread != GENERAL_TOPIC);
+            out.reopened = Some(Target { chat: m.chat.id.0, thread });
         }
         MessageKind::ForumTopicEdited(topic) => {
             out.syncs = topic_name(m, topic.forum_topic_edited.name.as_deref())
@@ -313,6 +321,7 @@ fn own_status(c: &ChatMemberUpdated) -> Decoded {
         events: single(connection, event, millis(c.date.timestamp())),
         place: service::has_administrators(&c.chat).then(|| c.chat.clone()),
         refresh: service::present(&c.new_chat_member.kind),
+        own_rights: Some(c.chat.id.0),
         ..Decoded::default()
     }
 }

@@ -167,13 +167,12 @@ fn bad_request(refusal: &Refusal) -> Error {
         "PEER_ID_INVALID",
         "CHANNEL_INVALID",
     ];
-    const RIGHTS: [&str; 7] = [
+    const RIGHTS: [&str; 6] = [
         "not enough rights",
         "need administrator rights",
         "have no rights",
         "CHAT_WRITE_FORBIDDEN",
         "CHAT_ADMIN_REQUIRED",
-        "TOPIC_CLOSED",
         "CHAT_RESTRICTED",
     ];
     const GONE_MESSAGES: [&str; 4] = [
@@ -189,6 +188,14 @@ fn bad_request(refusal: &Refusal) -> Error {
     if GONE_MESSAGES.iter().any(|w| refusal.says(w)) {
         return Error::not_found("this message does not exist any more")
             .with_code(codes::NOT_FOUND);
+    }
+    if refusal.says("TOPIC_CLOSED") {
+        return Error::new(
+            ErrorKind::Forbidden,
+            "this topic is closed: the bot cannot write in it",
+        )
+        .with_code(codes::FORBIDDEN)
+        .with_fix("reopen the topic, or make the bot an administrator who may manage topics");
     }
     if RIGHTS.iter().any(|w| refusal.says(w)) {
         return Error::new(ErrorKind::Forbidden, "the bot may not do this in that chat")

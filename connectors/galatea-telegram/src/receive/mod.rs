@@ -8,7 +8,7 @@ mod trouble;
 pub(crate) mod webhook;
 
 use dashmap::DashSet;
-use galatea_core::{Batch, Cursor, Gateway, Incoming, Result, message::WorldSync};
+use galatea_core::{Batch, Cursor, Gateway, Health, Incoming, Result, message::WorldSync};
 use std::{
     panic::{AssertUnwindSafe, catch_unwind},
     sync::Arc,
@@ -130,6 +130,12 @@ impl Intake {
             if let Some(chat) = one.forum {
                 self.chat_state.is_a_forum(chat);
             }
+            if let Some(topic) = one.reopened {
+                self.chat_state.closed.opened(topic);
+            }
+            if let Some(chat) = one.own_rights {
+                self.chat_state.closed.recheck(chat);
+            }
             if let Some(press) = one.press {
                 self.answer(press);
             }
@@ -207,6 +213,28 @@ impl Intake {
                 this.known.remove(&place.id.0);
                 tracing::debug!(chat = place.id.0, error = %error, "failed to sync a chat's administrators; retrying with its next message");
             }
+        });
+    }
+
+    /// The health while updates arrive. `detail` says as which bot, and how.
+    pub(crate) fn health(&self, detail: &str) -> Health {
+        match self.chat_state.closed.summary() {
+            Some(closed) => Health::Degraded { reason: format!("{detail}; {closed}") },
+            None => Health::Up { detail: detail.to_owned() },
+        }
+    }
+
+    /// Reports in the background where the bot cannot write.
+    pub(crate) fn report_closed(&self, detail: &str) {
+        let (this, detail) = (self.clone(), detail.to_owned());
+        let mut changes = self.chat_state.closed.changes();
+        self.tasks.spawn(async move {
+            let watch = async {
+                while changes.changed().await.is_ok() {
+                    this.gateway.report(this.health(&detail));
+                }
+            };
+            this.stop.run_until_cancelled(watch).await;
         });
     }
 

@@ -75,7 +75,7 @@ impl<'a> Troubles<'a> {
         self.failures = 0;
         if self.reported.take().is_some() {
             tracing::debug!("receiving updates from Telegram again");
-            intake.gateway.report(Health::Up { detail: self.detail.to_owned() });
+            intake.gateway.report(intake.health(self.detail));
         }
     }
 }

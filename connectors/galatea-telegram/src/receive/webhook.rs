@@ -146,7 +146,11 @@ impl Hook {
         match self.intake.store(ready, None).await {
             Ok(()) => {
                 if self.failing.swap(false, Ordering::Relaxed) {
-                    self.intake.gateway.report((*self.up).clone());
+                    let up = match &*self.up {
+                        Health::Up { detail } => self.intake.health(detail),
+                        other => other.clone(),
+                    };
+                    self.intake.gateway.report(up);
                 }
                 StatusCode::OK
             }

@@ -272,6 +272,11 @@ impl Api {
             .collect())
     }
 
+    /// The clock of the process.
+    pub(crate) fn clock(&self) -> &dyn Clock {
+        &*self.clock
+    }
+
     /// Downloads a file that was sent to the bot, at most 20 MB.
     ///
     /// # Errors

@@ -12,6 +12,8 @@ use std::{
 };
 use tokio::sync::watch;
 
+use super::closed::Closed;
+
 /// Most own messages remembered per chat, enough for the read-back's window.
 const OWN: usize = 32;
 /// Most chats remembered. Beyond that, chats without forum or attempt are dropped
@@ -29,6 +31,8 @@ pub(crate) struct ChatState {
     behind: watch::Sender<bool>,
     /// The bot's user name.
     handle: OnceLock<String>,
+    /// Where Telegram refused messages of the bot.
+    pub(crate) closed: Closed,
 }
 
 #[derive(Debug, Default)]

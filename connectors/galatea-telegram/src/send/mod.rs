@@ -3,6 +3,7 @@
 
 pub(crate) mod api;
 pub(crate) mod chat_state;
+mod closed;
 mod files;
 mod find;
 mod refused_file;
@@ -124,23 +125,9 @@ impl TelegramSender {
             _ => self.api.call::<IgnoredAny>(method, params).await.map(|_| Vec::new()),
         }
     }
-}
 
-#[async_trait]
-impl SendHandler for TelegramSender {
-    fn handle(&self) -> Option<String> {
-        self.chat_state.handle()
-    }
-
-    fn encode(&self, outgoing: &Outgoing) -> Result<Vec<Encoded>> {
-        encode::encode(outgoing)
-    }
-
-    fn priority(&self, body: &Encoded) -> Priority {
-        priority(body)
-    }
-
-    async fn send_with(&self, delivery: &Delivery, permit: &SendPermit) -> Result<Receipt> {
+    /// Sends a delivery, with the remedies for refusals.
+    async fn send_part(&self, delivery: &Delivery, permit: &SendPermit) -> Result<Receipt> {
         let mut part = Part::read(&delivery.body)?;
         let mut target = Target::parse(&delivery.address.remote)?;
         let named = part.params.get("chat_id").and_then(Value::as_i64);
@@ -199,6 +186,39 @@ impl SendHandler for TelegramSender {
         Err(Error::unexpected("Telegram keeps refusing this message in new ways")
             .with_code(codes::INVALID)
             .with("method", part.method.as_str()))
+    }
+}
+
+#[async_trait]
+impl SendHandler for TelegramSender {
+    fn handle(&self) -> Option<String> {
+        self.chat_state.handle()
+    }
+
+    fn encode(&self, outgoing: &Outgoing) -> Result<Vec<Encoded>> {
+        encode::encode(outgoing)
+    }
+
+    fn priority(&self, body: &Encoded) -> Priority {
+        priority(body)
+    }
+
+    fn barred(&self, at: &Address, _: &RemoteId) -> Option<Error> {
+        let target = Target::parse(&at.remote).ok()?;
+        self.chat_state.closed.holds(target, self.api.clock().now())
+    }
+
+    async fn send_with(&self, delivery: &Delivery, permit: &SendPermit) -> Result<Receipt> {
+        let outcome = self.send_part(delivery, permit).await;
+        if let Ok(target) = Target::parse(&delivery.address.remote)
+            && priority(&delivery.body) == Priority::Answer
+        {
+            match &outcome {
+                Ok(_) => self.chat_state.closed.opened(target),
+                Err(error) => self.chat_state.closed.refused(target, error, self.api.clock().now()),
+            }
+        }
+        outcome
     }
 
     async fn find(&self, delivery: &Delivery, context: &ReadBackContext) -> Result<ReadBackResult> {

@@ -6,6 +6,7 @@
 )]
 
 mod behind;
+mod closed;
 mod floods;
 mod outage;
 mod poison;

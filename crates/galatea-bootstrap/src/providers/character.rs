@@ -2,13 +2,8 @@
 
 use async_trait::async_trait;
 use galatea_core::{
-    Character, Fragment, Provider, ProviderUse, Result, Turn,
-    character::{Knowledge, MessageExample},
-    model::Tier,
-    rights::Authorship,
-    room::ChannelType,
-    sections::Section,
-    tokens::Family,
+    Character, Fragment, Provider, ProviderUse, Result, Turn, character::MessageExample,
+    model::Tier, rights::Authorship, room::ChannelType, sections::Section, tokens::Family,
 };
 
 use std::{
@@ -52,8 +47,6 @@ const BIO: usize = 10;
 const TOPICS: usize = 3;
 const EXAMPLES: usize = 5;
 const POSTS: usize = 50;
-/// Maximum number of knowledge texts shown. Documents are searched instead.
-const KNOWLEDGE: usize = 40;
 
 #[async_trait]
 impl Provider for CharacterProvider {
@@ -106,13 +99,8 @@ fn write(turn: &Turn<'_>, feed: bool) -> Fragment {
     } else {
         talks(character, turn)
     };
-    let knowledge = bullets(
-        character
-            .knowledge
-            .iter()
-            .filter_map(|k| if let Knowledge::Text(line) = k { Some(line.as_str()) } else { None })
-            .take(KNOWLEDGE),
-    );
+    // Further lines, and documents, are searched instead.
+    let knowledge = bullets(character.known_lines().shown.into_iter());
 
     // Plus the headings.
     let mut text = String::with_capacity(

@@ -236,6 +236,12 @@ codes! {
     ID = "GAL-CHAR-ID", "The character's id is not what it seems",
         "`id` is not a UUID: elizaOS accepts UUIDs only, here the agent's id is derived from the text. Or the name has blanks around it, which count.",
         "Remove `id` to derive it from the name, or write a UUID. Remove blanks around the name, unless the agent is to keep the id it has.";
+    CARD = "GAL-CHAR-CARD", "A picture or archive holds no character card that can be read",
+        "A PNG card has its text in a chunk named `chara` or `ccv3`. Programs that make pictures smaller, and some chats and hosts, remove it; pictures of other formats never have it.",
+        "Export the card again, as PNG or as JSON, from the program or page it came from.";
+    PLACEHOLDER = "GAL-CHAR-PLACEHOLDER", "A placeholder that nothing replaces",
+        "Names in double braces stand for somebody: `{{char}}`, `{{agentName}}` and `<BOT>` for the character, `{{user}}` and `<USER>` for the person, `{{user1}}` to `{{user9}}` for people in examples. This one is none of them, so the model reads it as it is written.",
+        "Write what it stands for, or use one of the known names. Templates (`templates`) have values of their own and are not checked.";
     ENCRYPTED = "GAL-CHAR-ENCRYPTED", "A secret looks encrypted by elizaOS",
         "elizaOS stores secrets as `iv:cipher` under its SECRET_SALT; that form is not read here, and such a value is not used.",
         "Write the plain secret into the environment or `.env` under the same name. It is what the platform or provider once showed; where it is lost, make a new one there.";

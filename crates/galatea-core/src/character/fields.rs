@@ -84,6 +84,23 @@ pub(super) fn wrong(
     );
 }
 
+/// A text; a fault for anything but text or null.
+pub(super) fn text(fields: &Fields<'_>, key: &str, notes: &mut Notes<'_>) -> Option<String> {
+    let entry = fields.get(key)?;
+    match &entry.value.kind {
+        Kind::Text(text) => Some(text.clone()),
+        Kind::Null => None,
+        Kind::Number(_) | Kind::Bool(_) => {
+            wrong(&entry.value, key, "text", Some("put it in double quotes"), notes);
+            None
+        }
+        _ => {
+            wrong(&entry.value, key, "text", None, notes);
+            None
+        }
+    }
+}
+
 /// A list's nodes; nothing, with a fault, for anything else.
 pub(super) fn list<'a>(node: &'a Node, path: &str, notes: &mut Notes<'_>) -> &'a [Node] {
     match &node.kind {

@@ -22,6 +22,21 @@ pub(super) fn by_name(name: &str) -> Option<Diagnostic> {
     }
 }
 
+/// What a picture or archive is that can hold no character card here; none for other bytes.
+pub(super) fn picture(bytes: &[u8]) -> Option<&'static str> {
+    Some(match bytes {
+        [0xff, 0xd8, 0xff, ..] => "a JPEG picture, which holds no character card",
+        [b'R', b'I', b'F', b'F', _, _, _, _, b'W', b'E', b'B', b'P', ..] => {
+            "a WebP picture, of which the character card is not read"
+        }
+        [b'G', b'I', b'F', b'8', ..] => "a GIF picture, which holds no character card",
+        [b'P', b'K', 3, 4, ..] => {
+            "an archive (CHARX or ZIP), of which the character card is not read"
+        }
+        _ => return None,
+    })
+}
+
 /// What a text that is not valid JSON is in truth, by its first words.
 pub(super) fn not_json(name: &str, text: &str) -> Option<Diagnostic> {
     let begins = without_comments(text);

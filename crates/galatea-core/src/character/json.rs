@@ -150,6 +150,18 @@ fn inner_quote(source: SourceText<'_>, at: usize) -> Diagnostic {
     fault.help("write each quote inside of a text as \\\"")
 }
 
+/// A quotation mark of word processors and phones, for which JSON has no place outside of texts.
+fn is_typographic(c: char) -> bool {
+    matches!(c, '\u{2018}'..='\u{201f}' | '«' | '»' | '‹' | '›' | '″' | '＂' | '「' | '」')
+}
+
+fn curly(source: SourceText<'_>, at: usize, c: char) -> Diagnostic {
+    let message = format!("{c} is a typographic quotation mark; JSON knows the straight one only");
+    source
+        .at(Severity::Error, SYNTAX, &(at..at + c.len_utf8()), message)
+        .help("replace the quotation marks around keys and texts by \", in the whole file; word processors and phones change them while you type")
+}
+
 /// Finds texts that run over the end of their line, which the parser would report much later, and
 /// characters that the parser lets pass though JSON has no place for them (RFC 8259 §2 and §7).
 /// Returns the first quote that ends a text though the text seems to go on: a fault only if the
@@ -189,6 +201,12 @@ fn check_strings(
                             if let Some(quote) = quote.filter(same_line) {
                                 return Err(inner_quote(source, quote).into());
                             }
+                            let typographic = source.text[open..at]
+                                .char_indices()
+                                .rfind(|(_, c)| is_typographic(*c));
+                            if let Some((place, c)) = typographic {
+                                return Err(curly(source, open + place, c).into());
+                            }
                             let message = "this text is not closed on its line";
                             let help =
                                 "add the closing quote; a new line inside a text is written \\n";
@@ -216,7 +234,11 @@ fn check_strings(
                 at += 1;
             }
             _ => {
-                let length = source.text[at..].chars().next().map_or(1, |c| {
+                let next = source.text[at..].chars().next();
+                if let Some(c) = next.filter(|c| is_typographic(*c)) {
+                    return Err(curly(source, at, c).into());
+                }
+                let length = next.map_or(1, |c| {
                     if c.is_whitespace() && !matches!(c, ' ' | '\t' | '\n' | '\r') {
                         report(at..at + c.len_utf8(), "a blank that JSON doesn't know");
                     }

@@ -3,14 +3,14 @@
 use std::path::Path;
 
 use super::{
-    Character, MAX_SIZE,
-    diagnostic::{Diagnostic, Refused, SIZE, SourceText, TEXT, TYPE},
+    Character, MAX_PICTURE, MAX_SIZE,
+    diagnostic::{CARD, Diagnostic, PLACEHOLDER, Refused, SIZE, SourceText, TEXT, TYPE},
     foreign,
     generation::Generation,
     json,
-    node::Kind,
+    node::{Kind, Node},
     notes::Notes,
-    read,
+    placeholders, png, read,
     schema::is_schema,
     toml,
 };
@@ -81,6 +81,7 @@ pub fn load(name: &str, text: &str) -> Result<Loaded, Refused> {
         return Err(Refused { diagnostics: notes.finish().0 });
     };
     let (character, generation) = read::character(entries, &root.range, &mut notes);
+    remark_placeholders(&root, generation, &mut notes);
     let (found, refused) = notes.finish();
     remarks.extend(found);
     remarks.sort_by_key(|d| (d.line, d.column));
@@ -91,11 +92,89 @@ pub fn load(name: &str, text: &str) -> Result<Loaded, Refused> {
     }
 }
 
-/// [`load`] for bytes as they come from a disk.
+/// Fields with texts that models read. Templates have values of their own.
+const SPOKEN: [&str; 8] =
+    ["system", "bio", "lore", "messageExamples", "postExamples", "topics", "adjectives", "style"];
+/// The same of cards.
+const SPOKEN_IN_CARDS: [&str; 9] = [
+    "description",
+    "personality",
+    "scenario",
+    "first_mes",
+    "mes_example",
+    "system_prompt",
+    "post_history_instructions",
+    "alternate_greetings",
+    "character_book",
+];
+/// Placeholders remarked of one file; the same one is remarked once.
+const MOST_PLACEHOLDERS: usize = 10;
+
+/// Remarks on placeholders that nothing replaces.
+fn remark_placeholders(root: &Node, generation: Generation, notes: &mut Notes<'_>) {
+    let mut texts = Vec::new();
+    let Kind::Object(entries) = &root.kind else { return };
+    let data = entries.iter().find(|entry| entry.key == "data").map(|entry| &entry.value.kind);
+    let fields = match (generation, data) {
+        (Generation::Card, Some(Kind::Object(data))) => data,
+        _ => entries,
+    };
+    let spoken = |key: &str| match generation {
+        Generation::Card => SPOKEN_IN_CARDS.contains(&key),
+        _ => SPOKEN.contains(&key) || key == "knowledge",
+    };
+    fields.iter().filter(|entry| spoken(&entry.key)).for_each(|e| texts_of(&e.value, &mut texts));
+    let mut seen: Vec<&str> = Vec::new();
+    for node in texts {
+        // The range may hold escapes, which no placeholder has.
+        let written = notes.written(&node.range);
+        for range in placeholders::unknown(written) {
+            let placeholder = &written[range.clone()];
+            if seen.contains(&placeholder) || seen.len() >= MOST_PLACEHOLDERS {
+                continue;
+            }
+            seen.push(placeholder);
+            let place = node.range.start + range.start..node.range.start + range.end;
+            let help = "known are {{char}} and {{agentName}}, {{user}}, and {{user1}} to {{user9}} in examples";
+            notes.warn(
+                PLACEHOLDER,
+                &place,
+                format!("nothing replaces {placeholder}: the model reads it as it is"),
+                Some(help.to_owned()),
+            );
+        }
+    }
+}
+
+fn texts_of<'a>(node: &'a Node, texts: &mut Vec<&'a Node>) {
+    match &node.kind {
+        Kind::Text(_) => texts.push(node),
+        Kind::List(list) => list.iter().for_each(|node| texts_of(node, texts)),
+        Kind::Object(entries) => entries.iter().for_each(|entry| texts_of(&entry.value, texts)),
+        Kind::Null | Kind::Bool(_) | Kind::Number(_) => {}
+    }
+}
+
+/// [`load`] for bytes as they come from a disk, of a text or of a picture with a character card.
 ///
 /// # Errors
-/// As [`load`], and for bytes that are not UTF-8.
+/// As [`load`], for bytes that are not UTF-8, and for pictures without a card.
 pub fn load_bytes(name: &str, bytes: &[u8]) -> Result<Loaded, Refused> {
+    if png::is_png(bytes) {
+        if bytes.len() > MAX_PICTURE {
+            let message = format!("the picture is larger than {} MiB", MAX_PICTURE >> 20);
+            return Err(refuse(
+                Diagnostic::whole(name, SIZE, message).help("export the card as JSON"),
+            ));
+        }
+        let text = png::card(name, bytes).map_err(refuse)?;
+        // Places are those in the card's text, whatever the picture is called.
+        return load(name, &text);
+    }
+    if let Some(what) = foreign::picture(bytes) {
+        let fault = Diagnostic::whole(name, CARD, format!("this is {what}"));
+        return Err(refuse(fault.help("export the character card as PNG or JSON")));
+    }
     match std::str::from_utf8(bytes) {
         Ok(text) => load(name, text),
         Err(_) if bytes.starts_with(&[0xff, 0xfe]) || bytes.starts_with(&[0xfe, 0xff]) => Err(

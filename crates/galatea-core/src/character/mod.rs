@@ -1,9 +1,10 @@
 //! A persona as written in a character file, with elizaOS's fields.
 //!
-//! [`load`] reads every generation of elizaOS's files, [`convert`] writes the present one,
+//! [`load`] reads every generation of elizaOS's files and character cards, [`convert`] writes the present one,
 //! [`settings_layers`] puts a character's settings in the order of elizaOS's `getSetting`. Nothing
 //! in here touches the disk.
 
+mod card;
 mod convert;
 mod diagnostic;
 mod diff;
@@ -15,12 +16,16 @@ mod foreign;
 mod generation;
 mod json;
 mod keys;
+mod knowledge;
 mod layers;
 mod legacy;
+mod lines;
 mod load;
 mod node;
 mod notes;
+mod placeholders;
 mod plugins;
+mod png;
 mod read;
 mod schema;
 mod secrets;
@@ -41,12 +46,16 @@ pub use diff::{Difference, diff};
 pub use example::template;
 pub use generation::Generation;
 pub use layers::settings_layers;
+pub use lines::{KnownLines, is_address};
 pub use load::{Loaded, load, load_bytes};
+pub use placeholders::{Names, fill};
 pub use schema::{SCHEMA_FILE, is_schema, schema};
 pub use secrets::Secrets;
 
 /// Largest character file read, in bytes. Everything in it goes into prompts.
 pub const MAX_SIZE: usize = 1024 * 1024;
+/// Largest picture with a character card read, in bytes. Of its chunks only the card is kept.
+pub const MAX_PICTURE: usize = 16 * 1024 * 1024;
 /// Deepest nesting read. elizaOS's own fields need six levels.
 const MAX_DEPTH: usize = 64;
 

@@ -22,6 +22,11 @@ impl<'a> Notes<'a> {
         Self { source, kept: Vec::new(), left_out: 0, refused: false }
     }
 
+    /// The source of a range, as it is written.
+    pub(super) fn written(&self, range: &Range<usize>) -> &'a str {
+        self.source.text.get(range.clone()).unwrap_or_default()
+    }
+
     /// Refuses the file for this.
     pub(super) fn error(
         &mut self,

@@ -4,14 +4,14 @@ use serde_json::{Map, Value};
 use std::{collections::BTreeMap, ops::Range};
 
 use super::{
-    Character, Generation, Knowledge, Style,
+    Character, Generation, Style, card,
     diagnostic::{EMPTY, ID, KEY, MISSING, VALUE},
     encrypted, examples,
     fields::{
-        Fields, index, keep, list, object, secrets, suggestion, text_list, text_or_list, wrong,
+        Fields, index, keep, object, secrets, suggestion, text, text_list, text_or_list, wrong,
     },
     keys::{self, nearest},
-    legacy,
+    knowledge, legacy,
     node::{Entry, Kind, Node, to_map},
     notes::Notes,
     plugins,
@@ -27,6 +27,9 @@ pub(super) fn character(
     root: &Range<usize>,
     notes: &mut Notes<'_>,
 ) -> (Character, Generation) {
+    if card::is_card(entries) {
+        return (card::character(entries, root, notes), Generation::Card);
+    }
     let fields = index(entries, notes);
     let mut old = false;
     let name = text(&fields, "name", notes).unwrap_or_default();
@@ -50,11 +53,7 @@ pub(super) fn character(
             examples::conversations(&entry.value, &mut character.extra, &mut old, notes);
     }
     if let Some(entry) = fields.get("knowledge") {
-        character.knowledge = list(&entry.value, "knowledge", notes)
-            .iter()
-            .enumerate()
-            .filter_map(|(i, n)| knowledge(n, i, &mut character.extra, notes))
-            .collect();
+        character.knowledge = knowledge::read(&entry.value, &mut character.extra, notes);
     }
     if let Some(entry) = fields.get("style") {
         character.style = style(&entry.value, &mut character.extra, notes);
@@ -152,22 +151,6 @@ fn unknown(fields: &Fields<'_>, character: &mut Character, notes: &mut Notes<'_>
     }
 }
 
-fn text(fields: &Fields<'_>, key: &str, notes: &mut Notes<'_>) -> Option<String> {
-    let entry = fields.get(key)?;
-    match &entry.value.kind {
-        Kind::Text(text) => Some(text.clone()),
-        Kind::Null => None,
-        Kind::Number(_) | Kind::Bool(_) => {
-            wrong(&entry.value, key, "text", Some("put it in double quotes"), notes);
-            None
-        }
-        _ => {
-            wrong(&entry.value, key, "text", None, notes);
-            None
-        }
-    }
-}
-
 /// elizaOS hashes the name as it is written, with the blanks around it: the id that follows from
 /// that. None for a name without such.
 fn blanks(fields: &Fields<'_>, name: &str, notes: &mut Notes<'_>) -> Option<String> {
@@ -205,60 +188,6 @@ fn templates(fields: &Fields<'_>, notes: &mut Notes<'_>) -> BTreeMap<String, Str
         out.insert(key.to_owned(), text.clone());
     }
     out
-}
-
-fn knowledge(
-    node: &Node,
-    i: usize,
-    extra: &mut Map<String, Value>,
-    notes: &mut Notes<'_>,
-) -> Option<Knowledge> {
-    let path = format!("knowledge[{i}]");
-    let help = Some("write text, { \"path\": \"file\" } or { \"directory\": \"folder\" }");
-    let entries = match &node.kind {
-        Kind::Text(text) => return Some(Knowledge::Text(text.clone())),
-        Kind::Object(entries) => entries,
-        _ => {
-            wrong(node, &path, "text, a file or a folder", help, notes);
-            return None;
-        }
-    };
-    let mut shared = false;
-    let mut found = None;
-    for (key, entry) in index(entries, notes) {
-        match (key, &entry.value.kind) {
-            ("shared", Kind::Bool(flag)) => shared = *flag,
-            ("shared", _) => {
-                wrong(&entry.value, &format!("{path}.shared"), "true or false", None, notes)
-            }
-            ("path" | "directory" | "dir", Kind::Text(text)) => {
-                found = Some((key == "path", text.clone()))
-            }
-            ("path" | "directory" | "dir", _) => {
-                wrong(&entry.value, &format!("{path}.{key}"), "text", None, notes)
-            }
-            _ => keep(
-                entry,
-                &format!("knowledge.{i}.{key}"),
-                &["path", "directory", "shared"],
-                extra,
-                notes,
-            ),
-        }
-    }
-    match found {
-        Some((true, path)) => Some(Knowledge::File { path, shared }),
-        Some((false, directory)) => Some(Knowledge::Directory { directory, shared }),
-        None => {
-            notes.error(
-                MISSING,
-                &node.range,
-                format!("`{path}` names neither a file nor a folder"),
-                help.map(str::to_owned),
-            );
-            None
-        }
-    }
 }
 
 fn style(node: &Node, extra: &mut Map<String, Value>, notes: &mut Notes<'_>) -> Style {

@@ -5,7 +5,7 @@ use galatea_core::Result;
 use std::io::{Cursor, Read};
 use zip::ZipArchive;
 
-use super::text;
+use super::encoding;
 use crate::document::{Limits, too_large, unreadable};
 
 /// Entries of this size may have any ratio: a page of spaces is small and no danger.
@@ -69,7 +69,7 @@ impl<'a> Archive<'a> {
             return Err(bomb(name));
         }
         self.unpacked += read;
-        Ok(Some(text::decode_markup(&bytes)?.into_owned()))
+        Ok(Some(encoding::decode_markup(&bytes)?.into_owned()))
     }
 
     /// The same for an entry that the format requires.

@@ -5,6 +5,7 @@ mod archive;
 mod code;
 mod csv;
 mod docx;
+mod encoding;
 mod epub;
 mod html;
 mod markdown;
@@ -37,17 +38,17 @@ pub(crate) fn parse(format: Format, bytes: &[u8], limits: Limits) -> Result<Docu
     }
     let mut writer = Writer::new(limits);
     match format {
-        Format::Text => text::read(&text::decode(bytes)?, &mut writer)?,
-        Format::Markdown => markdown::read(&text::decode(bytes)?, &mut writer)?,
+        Format::Text => text::read(&encoding::decode(bytes)?, &mut writer)?,
+        Format::Markdown => markdown::read(&encoding::decode(bytes)?, &mut writer)?,
         Format::Html => {
-            let text = text::decode_markup(bytes)?;
+            let text = encoding::decode_markup(bytes)?;
             html::read(&text, &mut writer)?;
             if writer.is_empty() {
                 html::read_with_menus(&text, &mut writer)?;
             }
         }
-        Format::Csv => csv::read(&text::decode(bytes)?, &mut writer)?,
-        Format::Code => code::read(&text::decode(bytes)?, &mut writer)?,
+        Format::Csv => csv::read(&encoding::decode(bytes)?, &mut writer)?,
+        Format::Code => code::read(&encoding::decode(bytes)?, &mut writer)?,
         Format::Docx => docx::read(bytes, &mut writer)?,
         Format::Epub => epub::read(bytes, &mut writer)?,
         Format::Pdf => pdf::read(bytes, &mut writer)?,

@@ -1,5 +1,6 @@
 //! Tests of the parsers on small documents of every format.
 
+mod encodings;
 mod kept;
 
 use galatea_testkit::documents;

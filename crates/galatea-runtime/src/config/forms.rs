@@ -12,3 +12,4 @@ pub(super) const AUTO_REPLY: &str = "AUTO_REPLY";
 pub(super) const ALLOWED_CHATS: &[&str] = &["ALLOWED_CHATS", "ALLOWED_ROOMS"];
 pub(super) const LISTEN_CHATS: &[&str] = &["LISTEN_CHATS"];
 pub(super) const TARGET_USERS: &[&str] = &["TARGET_USERS"];
+pub(super) const MESSAGE_TTL: &[&str] = &["MESSAGE_TTL_MINUTES"];

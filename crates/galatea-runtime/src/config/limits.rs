@@ -6,8 +6,7 @@ use std::time::Duration;
 use super::{
     ACTION_CONFIRMATION, ACTION_CONFIRMATION_MINUTES, ANSWER_TTL_MINUTES, BUSY_POLICY,
     COLLECT_LIMIT, CONVERSATION_LENGTH, CONVERSATION_TOKENS, DELIVERY_WHEN_UNSURE,
-    EVALUATION_PAUSE_SECONDS, MESSAGE_TTL_MINUTES, PROVIDERS_TOTAL_TIMEOUT_MS,
-    TURN_TIMEOUT_SECONDS,
+    EVALUATION_PAUSE_SECONDS, PROVIDERS_TOTAL_TIMEOUT_MS, TURN_TIMEOUT_SECONDS,
 };
 
 /// What happens to messages that arrive while an answer is being made.
@@ -51,8 +50,6 @@ pub struct Limits {
     pub evaluation_pause: Duration,
     /// Deadline of a turn.
     pub turn: Duration,
-    /// Age at which a question expires.
-    pub message_ttl: Duration,
     /// Age at which an answer expires.
     pub answer_ttl: Duration,
     /// When actions wait for a confirmation.
@@ -108,7 +105,6 @@ impl Limits {
                 settings.parse(&EVALUATION_PAUSE_SECONDS, "a whole number")?.unwrap_or(5),
             ),
             turn: Duration::from_secs(number(&TURN_TIMEOUT_SECONDS)?),
-            message_ttl: Duration::from_secs(60 * number(&MESSAGE_TTL_MINUTES)?),
             answer_ttl: Duration::from_secs(60 * number(&ANSWER_TTL_MINUTES)?),
             confirmation: match settings
                 .text(&ACTION_CONFIRMATION)

@@ -6,7 +6,7 @@ use galatea_core::{Source, Variable};
 use super::{
     forms::{
         ALLOW_BOTS, ALLOW_FROM, ALLOWED_CHATS, ANSWER_PARTS, AUTO_REPLY, DM_POLICY, GROUP_POLICY,
-        LISTEN_CHATS, NAME_RULE, TARGET_USERS,
+        LISTEN_CHATS, MESSAGE_TTL, NAME_RULE, TARGET_USERS,
     },
     spending,
 };
@@ -33,6 +33,7 @@ const FORMS: &[Form] = &[
     Form::new(NAME_RULE[0], "NAME_RULE for {}."),
     Form::new(ANSWER_PARTS[0], "ANSWER_PARTS for {}."),
     Form::new(ALLOW_BOTS[0], "ALLOW_BOTS for {}."),
+    Form::new(MESSAGE_TTL[0], "MESSAGE_TTL_MINUTES for {}."),
     Form { default: Some("true"), ..Form::new(AUTO_REPLY, "Answer on {} at all.") },
     Form {
         others: &[ALLOWED_CHATS[1]],

@@ -4,9 +4,15 @@ use galatea_core::{Error, People, Result, Settings, Source, Variable, room::Chan
 
 use super::{
     ALLOW_BOTS, ALLOW_FROM, ALWAYS_RESPOND_CHANNELS, ALWAYS_RESPOND_SOURCES, ANSWER_PARTS,
-    BOT_HOP_LIMIT, DEFLLMOFF, DM_POLICY, GROUP_POLICY, NAME_RULE, OFFLINE_RESPONDER_PUBLIC,
-    Spending, forms,
+    BOT_HOP_LIMIT, DEFLLMOFF, DM_POLICY, GROUP_POLICY, MESSAGE_TTL_MINUTES, NAME_RULE,
+    OFFLINE_RESPONDER_PUBLIC, Spending, forms,
 };
+use std::time::Duration;
+
+/// Age at which a question expires on X, in minutes, unless a setting says otherwise. Mentions are
+/// read in intervals that save money, and people answer posts of yesterday; in a chat an answer to
+/// what was said an hour ago disturbs.
+const TTL_ON_X: u64 = 24 * 60;
 
 /// Whose direct messages are answered.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -106,6 +112,10 @@ pub struct Policy {
     pub allow_bots: bool,
     /// The setting that says so.
     pub allow_bots_setting: String,
+    /// Age at which a question expires.
+    pub message_ttl: Duration,
+    /// The setting that says so.
+    pub message_ttl_setting: String,
     /// Answers to bots in a row.
     pub bot_hop_limit: u32,
     /// Room types always answered.
@@ -150,6 +160,7 @@ impl Policy {
         let parts = parse_parts(&parts).ok_or_else(|| {
             own.invalid_setting(&parts_setting, "is none of auto, none and a number from 2")
         })?;
+        let (message_ttl_setting, message_ttl) = own.message_ttl(source)?;
         let (allow_from_setting, allow_from) = own.people(forms::ALLOW_FROM, &ALLOW_FROM)?;
         let (allow_bots_setting, allow_bots) = own.text(forms::ALLOW_BOTS, &ALLOW_BOTS);
         let rooms = own.list(forms::ALLOWED_CHATS)?;
@@ -195,6 +206,8 @@ impl Policy {
                 own.invalid_setting(&allow_bots_setting, "is neither true nor false")
             })?,
             allow_bots_setting,
+            message_ttl,
+            message_ttl_setting,
             bot_hop_limit: settings.parse(&BOT_HOP_LIMIT, "a whole number")?.unwrap_or(3),
             always_types,
             always_source,
@@ -222,6 +235,22 @@ impl PlatformSettings<'_> {
             (general.name.to_owned(), self.settings.text(general).unwrap_or_default())
         });
         (name, value.trim().to_ascii_lowercase())
+    }
+
+    /// The age at which a question expires. What is set for all platforms holds on each.
+    fn message_ttl(&self, source: &Source) -> Result<(String, Duration)> {
+        let (name, text) = self.text(forms::MESSAGE_TTL, &MESSAGE_TTL_MINUTES);
+        let is_set =
+            name != MESSAGE_TTL_MINUTES.name || self.settings.find(&MESSAGE_TTL_MINUTES).is_some();
+        if !is_set && source.as_str() == "x" {
+            let name = format!("{}_{}", self.prefix, forms::MESSAGE_TTL[0]);
+            return Ok((name, Duration::from_secs(60 * TTL_ON_X)));
+        }
+        let minutes: Option<u64> = text.parse().ok().filter(|minutes| *minutes > 0);
+        let minutes = minutes.ok_or_else(|| {
+            self.invalid_setting(&name, "is not a whole number of minutes, 1 or more")
+        })?;
+        Ok((name, Duration::from_secs(minutes.saturating_mul(60))))
     }
 
     /// People by the strongest of `<SOURCE>_<suffix>`, else by the general variable; with the name
@@ -338,6 +367,7 @@ impl Policy {
             &mut policy.allow_from_setting,
             &mut policy.allow_bots_setting,
             &mut policy.name_setting,
+            &mut policy.message_ttl_setting,
         ];
         for name in named.into_iter().chain(policy.spending.names()) {
             *name =

@@ -14,6 +14,11 @@ use crate::{
 };
 
 impl Inbox {
+    /// An edit of a message is stored: a turn that answers it now begins again.
+    pub(crate) fn edited(&self, memory: MemoryId) {
+        self.engine.state.edits.notify(memory);
+    }
+
     /// For a message that was just stored.
     pub(crate) fn submit(&self, entry: InboxEntry) {
         if let Some(lease) = self.admitted(&entry) {

@@ -157,7 +157,8 @@ impl Shared {
         agent_room::remember(&**store, &identity, &character.name).await?;
         let directory =
             Directory::load(&**store, identity.clone(), connectors, clock.now()).await?;
-        let character = Arc::new(character);
+        // Stored as it is written, shown as it is meant.
+        let character = Arc::new(character.filled());
         Ok(Self {
             view: Arc::new(AgentView { identity, character, settings, zone }),
             store: Arc::clone(store),

@@ -7,6 +7,7 @@ use galatea_core::{
 use std::sync::Arc;
 
 use super::state::{Entry, Orchestrator, unknown};
+use crate::outbox::LongWait;
 
 /// How one connector is doing.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
@@ -127,6 +128,17 @@ impl Orchestrator {
             .collect();
         all.sort_by(|a, b| a.name.cmp(&b.name));
         all
+    }
+
+    /// Accounts on which a platform asks to wait longer than an answer may, each with its agent's name.
+    pub fn long_waits(&self) -> Vec<(String, LongWait)> {
+        let agents = self.lock();
+        let of = |entry: &Entry| {
+            let name = entry.name.clone();
+            let waits = entry.agent.outbox.long_waits().into_iter();
+            waits.map(move |wait| (name.clone(), wait)).collect::<Vec<_>>()
+        };
+        agents.values().flat_map(of).collect()
     }
 
     /// Caps of money or tokens that are nearly used up today.

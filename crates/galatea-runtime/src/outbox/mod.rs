@@ -19,6 +19,8 @@ mod unserved;
 mod worker;
 
 pub(crate) use outbound::ThroughOutbox;
+pub(crate) use rate_gate::Place;
 pub(crate) use route::Route;
+pub use state::LongWait;
 pub(crate) use state::{Outbox, OutboxParts};
 pub(crate) use submit::{Prepared, Stamp};

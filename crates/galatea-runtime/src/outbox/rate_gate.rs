@@ -96,6 +96,8 @@ pub(crate) struct RateGate {
     /// The end of the longest pause of a World.
     worlds_wait: Mutex<Deadline>,
     account: Mutex<Pauses>,
+    /// The end of the longest pause of answers, wherever.
+    answers_wait: Mutex<Deadline>,
     /// The account's pause is newer than what is stored of it.
     unkept: AtomicBool,
     changes: DefaultDirectRateLimiter,
@@ -109,6 +111,7 @@ impl Default for RateGate {
             worlds: kept(),
             worlds_wait: Mutex::default(),
             account: Mutex::default(),
+            answers_wait: Mutex::default(),
             unkept: AtomicBool::new(false),
             changes: RateLimiter::direct(Quota::per_second(CHANGES)),
             typing: RateLimiter::direct(Quota::per_second(TYPING)),
@@ -181,6 +184,9 @@ impl RateGate {
         }
         let delay = delay.min(LONGEST);
         let until = Deadline::after(now, delay);
+        if priority == Priority::Answer {
+            self.lengthen(until, now);
+        }
         match (error.reach(), place.world) {
             (Reach::Account, _) => {
                 self.lock().extend(priority, until, now);
@@ -200,6 +206,16 @@ impl RateGate {
         }
     }
 
+    /// How long some answers still have to wait; none when none has to.
+    pub(crate) fn longest_wait(&self, now: Timestamp) -> Option<Duration> {
+        self.answers_wait.lock().unwrap_or_else(PoisonError::into_inner).left(now)
+    }
+
+    fn lengthen(&self, until: Deadline, now: Timestamp) {
+        let mut longest = self.answers_wait.lock().unwrap_or_else(PoisonError::into_inner);
+        *longest = if longest.left(now).is_some() { until.later(*longest) } else { until };
+    }
+
     /// The account's pauses, if they are worth storing and not stored yet; with the time when the
     /// last of them is over.
     pub(crate) fn to_keep(&self) -> Option<(Pauses, Timestamp)> {
@@ -216,6 +232,7 @@ impl RateGate {
 
     /// Restores the pauses of an earlier run.
     pub(crate) fn restore(&self, kept: Pauses, now: Timestamp) {
+        self.lengthen(kept.answers, now);
         let mut own = self.lock();
         for (priority, until) in [
             (Priority::Answer, kept.answers),

@@ -1,7 +1,7 @@
 //! Takes one part as far as the protocol says, with retries between attempts.
 
 use galatea_core::{
-    Error, Receipt, RemoteId, RoomId, Timestamp, kill_point,
+    Error, ErrorKind, Receipt, RemoteId, Retry, RoomId, Timestamp, kill_point,
     protocol::{DeliveryEvent, Effect, End, ReadBackOutcome, Rules},
     store::OutboxState,
 };
@@ -197,9 +197,23 @@ impl<'a> Sending<'a> {
     }
 }
 
+fn is_flood(error: &Error) -> bool {
+    error.kind() == ErrorKind::RateLimited && matches!(error.retry(), Retry::After(_))
+}
+
 /// Why it ended, for people.
 fn reason(why: End, failure: Option<Error>) -> String {
     match (why, failure) {
+        (End::TooOld, Some(error)) if is_flood(&error) => {
+            let minutes = match error.retry() {
+                Retry::After(wait) => wait.as_secs().div_ceil(60),
+                Retry::Never | Retry::Soon => 0,
+            };
+            format!(
+                "not sent: the platform asks to wait {minutes} minutes, longer than an answer may wait (ANSWER_TTL_MINUTES): {}",
+                last_words(error)
+            )
+        }
         (End::Refused | End::TooOld, Some(error)) => last_words(error),
         (End::HeldBack, _) => "held back, as DELIVERY_WHEN_UNSURE says".to_owned(),
         (End::TooOften, _) => "sending it failed too often".to_owned(),

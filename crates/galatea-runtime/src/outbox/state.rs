@@ -1,6 +1,8 @@
 //! The outbox of one agent: its parts.
 
-use galatea_core::{AgentView, Clock, DeliveryId, EventBus, Hint, RoomId, Store};
+use galatea_core::{
+    Account, AgentView, Clock, DeliveryId, EventBus, Hint, RoomId, Source, Store, Timestamp,
+};
 use std::{
     sync::{Arc, Weak},
     time::Duration,
@@ -9,7 +11,7 @@ use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 use super::{
     job::Job,
-    route::Routes,
+    route::{Route, Routes},
     settle::{Settler, settler},
     stack::Worlds,
 };
@@ -115,5 +117,37 @@ impl Outbox {
     /// Wakes the process that sends.
     pub(super) fn wake_sender(&self) {
         self.ownership.hints().notify(Hint::Outbox);
+    }
+}
+
+/// An account on which answers have to wait longer than they may.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LongWait {
+    /// The platform.
+    pub source: Source,
+    /// The account there.
+    pub account: Account,
+    /// When the wait is over.
+    pub until: Timestamp,
+}
+
+impl Outbox {
+    /// How long an answer may wait.
+    pub(crate) fn answer_ttl(&self) -> Duration {
+        self.answer_ttl
+    }
+
+    /// Accounts on which the platform asks to wait longer than an answer may.
+    pub(crate) fn long_waits(&self) -> Vec<LongWait> {
+        let now = self.clock.now();
+        let of = |route: Arc<Route>| {
+            let left = route.stack.gate().longest_wait(now)?;
+            (left > self.answer_ttl).then(|| LongWait {
+                source: route.info.source.clone(),
+                account: route.info.account.clone(),
+                until: now.plus(left),
+            })
+        };
+        self.routes.all().into_iter().filter_map(of).collect()
     }
 }

@@ -122,6 +122,11 @@ pub(super) fn may_change(
 }
 
 fn greeting(turn: &Turn<'_>) -> String {
+    let person = speakers::name_in(turn.message).map(speakers::display);
+    let own = turn.agent.character.greeting(person.as_deref().unwrap_or("you"));
+    if let Some(own) = own.filter(|_| turn.room.kind.is_direct()) {
+        return own;
+    }
     format!("Hello, I am {}. Write to me, or send /help.", turn.agent.character.name)
 }
 

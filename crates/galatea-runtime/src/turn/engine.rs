@@ -10,6 +10,7 @@ use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 use super::{
     beginning::Beginnings,
+    edits::Edits,
     hops::Hops,
     message::{Claimed, Waiting},
     notices::Notices,
@@ -222,6 +223,8 @@ pub(crate) struct EngineState {
     pub(super) people: RoomPeopleCache,
     /// Answers to bots in a row.
     pub(super) hops: Hops,
+    /// Which messages are being answered, for edits of them.
+    pub(crate) edits: Edits,
     /// When each group was last shown the answer to a command of everybody's.
     pub(super) shown: Shown,
     /// Held while a pairing code is made: the list of codes is read, changed and written.
@@ -237,6 +240,7 @@ impl EngineState {
             beginnings: Beginnings::new(),
             people: RoomPeopleCache::new(),
             hops: Hops::default(),
+            edits: Edits::default(),
             shown: Shown::default(),
             pairing: tokio::sync::Mutex::default(),
         }

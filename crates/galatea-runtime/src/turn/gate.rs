@@ -109,14 +109,14 @@ fn age(case: &Case<'_>, mut log: Log) -> ControlFlow<Judged, Log> {
         .unwrap_or_default();
     let set_forward = Some(case.ahead).filter(|ahead| *ahead <= LONGEST_DELAY).unwrap_or_default();
     let age = (case.now.since(case.received_at) + on_its_way).saturating_sub(set_forward);
-    if age <= case.message_ttl {
+    if age <= case.policy.message_ttl {
         return Continue(log);
     }
     let minutes = age.as_secs() / 60;
     log.0.decision = Decision::Expired;
     let why = format!("it was {minutes} minutes old when its turn came");
     log.note("age", StepOutcome::Skip, why);
-    log.change("MESSAGE_TTL_MINUTES", &(minutes + 1).to_string());
+    log.change(&case.policy.message_ttl_setting, &(minutes + 1).to_string());
     Break(Judged::Expired(log.0))
 }
 

@@ -1,6 +1,8 @@
 //! The gate with all that it looks at in one place.
 
-use galatea_core::{Address, EntityId, Result, room::OWN_NAME, store::Block};
+use galatea_core::{
+    Address, EntityId, Error, ErrorKind, Priority, Result, Retry, room::OWN_NAME, store::Block,
+};
 use std::sync::Arc;
 
 use super::{
@@ -10,7 +12,7 @@ use super::{
     message::Waiting,
     more::{self, More},
 };
-use crate::{config::DmPolicy, pairing};
+use crate::{config::DmPolicy, outbox::Place, pairing};
 
 /// Judges the messages of one lane, from the first one's place on.
 pub(super) struct Judge<'a> {
@@ -93,7 +95,6 @@ impl<'a> Judge<'a> {
             received_at: message.received_at,
             now: engine.clock.now(),
             ahead: engine.clock.ahead(),
-            message_ttl: engine.limits.message_ttl,
         });
         gate::barred(judged, || {
             let entry = &message.entry;
@@ -103,7 +104,27 @@ impl<'a> Judge<'a> {
                 room: info.room.id,
                 remote: info.room.remote.clone(),
             };
-            route.handler.barred(&address, &entry.remote)
+            route.handler.barred(&address, &entry.remote).or_else(|| self.held_up())
+        })
+    }
+
+    /// Why an answer would expire before it may be sent: no model is asked for it.
+    fn held_up(&self) -> Option<Error> {
+        let Self { engine, place: TurnPlace { info, route, .. }, .. } = self;
+        let here = Place { room: info.room.id, world: Some(info.room.world_id) };
+        let held = route.stack.gate().admit(here, Priority::Answer, engine.clock.now()).err()?;
+        let Retry::After(left) = held.retry() else { return None };
+        let longest = engine.outbox.answer_ttl();
+        // The answer is made some time after the question.
+        (left > longest.saturating_add(engine.limits.turn)).then(|| {
+            let message = format!(
+                "the platform asks to wait {} minutes, longer than an answer may wait ({})",
+                left.as_secs().div_ceil(60),
+                longest.as_secs().div_ceil(60)
+            );
+            Error::new(ErrorKind::RateLimited, message)
+                .with_code("GAL-SEND-WAIT")
+                .with_fix("nothing to do: it answers again when the wait is over; ANSWER_TTL_MINUTES says how long an answer may wait")
         })
     }
 }

@@ -11,6 +11,7 @@ mod confirm;
 mod context;
 mod conversation;
 mod decide;
+mod edits;
 mod engine;
 mod evaluate;
 mod fail;

@@ -10,6 +10,7 @@ use std::sync::Arc;
 use super::{
     commit::commit,
     context::{TurnContext, TurnPlace},
+    edits::reread,
     engine::{ATTEMPTS, Engine, SUSPECT},
     evaluate::{Committed, evaluate},
     gate::Judged,
@@ -31,6 +32,9 @@ use crate::{
 
 /// How often a command that links people runs again because what it read has changed.
 const LINKING: u32 = 3;
+/// How often an answer begins again because its message was edited. Further edits come too late: a
+/// person who never stops must not cost a model call each time.
+const EDITS: u32 = 2;
 
 /// How a turn ended.
 pub(crate) enum TurnEnd {
@@ -152,6 +156,7 @@ async fn answer_busy(
     if collects && matches!(busy, BusyPolicy::Collect | BusyPolicy::Interrupt) {
         gather(engine, lane, judge, &mut context, taken);
     }
+    let mut edited = 0;
     let decision = loop {
         // Full, it is answered whatever else is said: a person who never stops must not keep
         // the rest waiting.
@@ -159,13 +164,27 @@ async fn answer_busy(
             && busy == BusyPolicy::Interrupt
             && context.merged.len() + 1 < engine.limits.collect;
         let from_bot = context.message.entry.envelope.from_bot;
-        let interrupted = interruption(lane, interruptible, judge);
+        let watches = context.verdict.decision == Decision::Answer && edited < EDITS;
+        let watch = engine.state.edits.watch(&context);
+        let interrupted = async {
+            tokio::select! {
+                () = interruption(lane, interruptible, judge) => Interruption::More,
+                () = watch.changed(&*engine.store), if watches => Interruption::Edited,
+            }
+        };
         match Box::pin(answer(engine, context, lane.len(), interrupted)).await? {
             Ended::Committed(decision) => {
                 engine.state.hops.count(info.room.id, from_bot, decision);
                 break decision;
             }
-            Ended::Interrupted(again) => {
+            Ended::Interrupted(again, Interruption::Edited) => {
+                context = *again;
+                edited += 1;
+                reread(&*engine.store, &mut context).await;
+                let why = "started again, because the message was edited meanwhile";
+                context.verdict.step("edit", StepOutcome::Note, why);
+            }
+            Ended::Interrupted(again, Interruption::More) => {
                 context = *again;
                 if gather(engine, lane, judge, &mut context, taken) {
                     context.verdict.step(
@@ -189,7 +208,7 @@ async fn answer(
     engine: &Arc<Engine>,
     mut context: TurnContext,
     behind: usize,
-    interrupted: impl Future<Output = ()>,
+    interrupted: impl Future<Output = Interruption>,
 ) -> Result<Ended> {
     let id = engine.view.identity.id();
     let room = context.info.room.id;
@@ -200,18 +219,18 @@ async fn answer(
         context.recall(engine, behind).await?;
         // Whether to join in is asked without looking: strangers' albums would cost a call each.
         if !context.ask && context.verdict.decision == Decision::Answer {
-            Box::pin(see(&*engine.store, &*engine.clock, &mut context)).await;
+            Box::pin(see(engine, &mut context)).await;
         }
         tokio::select! {
             biased;
-            thought = Box::pin(think(engine, &context)) => thought.map(Some),
-            () = interrupted => Ok(None),
+            thought = Box::pin(think(engine, &context)) => thought.map(Ok),
+            why = interrupted => Ok(Err(why)),
         }
     };
-    let Some(thought) =
-        Box::pin(typing::beside(&*engine.clock, &route, &address, thinking)).await?
-    else {
-        return Ok(Ended::Interrupted(Box::new(context)));
+    let thought = match Box::pin(typing::beside(&*engine.clock, &route, &address, thinking)).await?
+    {
+        Ok(thought) => thought,
+        Err(why) => return Ok(Ended::Interrupted(Box::new(context), why)),
     };
     let (mut outcome, mut verdict, mut state) = thought;
     let links = |effect: &RequestedChange| matches!(effect, RequestedChange::LinkPeople { .. });
@@ -256,8 +275,16 @@ async fn answer(
 enum Ended {
     /// It is committed, with this decision.
     Committed(Decision),
-    /// A newer message came; nothing was committed.
-    Interrupted(Box<TurnContext>),
+    /// Begun again; nothing was committed.
+    Interrupted(Box<TurnContext>, Interruption),
+}
+
+/// Why an answer is begun again.
+enum Interruption {
+    /// A newer message came.
+    More,
+    /// The words of a message that it answers were changed.
+    Edited,
 }
 
 /// Whose limits the turn is counted against.

@@ -1,18 +1,19 @@
-//! Turns pictures, sound and text files of what is answered into words, before the context is
+//! Turns pictures, sound and documents of what is answered into words, before the context is
 //! composed. The words stay with the stored message, so later turns need not look again. What
 //! cannot be seen is noted in the verdict and never costs the answer.
 
 use base64::{Engine as _, prelude::BASE64_STANDARD};
 use futures::future::join_all;
 use galatea_core::{
-    Backoff, Clock, Content, Error, ErrorKind, Media, MediaKind, MemoryId, Result, StepOutcome,
-    Store, Timestamp,
+    Backoff, Clock, Content, Error, ErrorKind, FileReader, Media, MediaKind, MemoryId, Result,
+    SentFile, StepOutcome, Store, Timestamp,
     model::{ChatMessage, ChatPart, ChatRole, Finish, TextRequest},
 };
 use std::time::Duration;
 
 use super::{
     context::TurnContext,
+    engine::Engine,
     hear,
     unread::{self, Unread},
 };
@@ -20,7 +21,7 @@ use super::{
 /// Largest picture shown to a model, in bytes: the strictest API takes 5 MB of base64 (Anthropic,
 /// Vision, "Evaluate image size").
 const MAX_PICTURE: usize = 3_750_000;
-/// Largest text file read, in bytes.
+/// Largest text file read where no plugin reads documents, in bytes.
 const MAX_FILE: usize = 256 * 1024;
 /// What is kept of a file or a description, in characters: a few pages.
 const MAX_WORDS: usize = 8_000;
@@ -36,8 +37,10 @@ const FIRST_PAUSE: Duration = Duration::from_millis(250);
 
 const PROMPT: &str = "Describe this picture for someone who cannot see it, in at most five sentences. If there is writing in it, quote it.";
 
-/// Describes pictures that have no description yet.
-pub(super) async fn see(store: &dyn Store, clock: &dyn Clock, context: &mut TurnContext) {
+/// Describes pictures that have no description yet, and reads sound and documents.
+pub(super) async fn see(engine: &Engine, context: &mut TurnContext) {
+    let (store, clock) = (&*engine.store, &*engine.clock);
+    let reader = engine.thinking.registry.file_reader.as_deref();
     // People ask about the files of replied-to and forwarded messages as often as about their own.
     let files = |content: &'_ Content| {
         content
@@ -59,7 +62,7 @@ pub(super) async fn see(store: &dyn Store, clock: &dyn Clock, context: &mut Turn
     // A little sooner, so that a model that does not answer is found out.
     let deadline = clock.now().plus(PATIENCE - PATIENCE / 20);
     let outcomes = join_all(unseen.iter().map(async |media| {
-        let seen = tokio::time::timeout(PATIENCE, describe(context, media, deadline)).await;
+        let seen = tokio::time::timeout(PATIENCE, describe(context, media, reader, deadline)).await;
         seen.unwrap_or_else(|_| {
             Err(Error::new(ErrorKind::Timeout, "it took too long")
                 .with("seconds", PATIENCE.as_secs()))
@@ -73,7 +76,7 @@ pub(super) async fn see(store: &dyn Store, clock: &dyn Clock, context: &mut Turn
         match seen {
             Ok(words) => described.push((media, words)),
             Err(error) => {
-                if let Some(note) = Unread::of(media.content_type, &error) {
+                if let Some(note) = Unread::of(&media, &error) {
                     let kept = if note.lasts { &mut described } else { &mut notes };
                     kept.push((media.clone(), Description::Unavailable(note.words)));
                 }
@@ -145,7 +148,10 @@ fn fill(content: &mut Content, described: &[(Media, Description)]) -> bool {
 fn wanted(context: &TurnContext, media: &Media) -> bool {
     match media.content_type {
         MediaKind::Image => media.description.is_empty() && context.models.vision.is_some(),
-        MediaKind::Document => media.text.is_empty() && is_text(media),
+        // A sticker is what its emoji says.
+        MediaKind::Document => {
+            media.text.is_empty() && media.source != "Sticker" && unread::reason(media).is_none()
+        }
         MediaKind::Audio => {
             let models = &context.models.media;
             models.transcription.is_some()
@@ -171,12 +177,21 @@ fn is_text(media: &Media) -> bool {
 async fn describe(
     context: &TurnContext,
     media: &Media,
+    reader: Option<&dyn FileReader>,
     deadline: Timestamp,
 ) -> Result<Description> {
+    let file = SentFile { name: &media.title, media_type: media.mime.as_deref() };
     let limit = match media.content_type {
         MediaKind::Image => MAX_PICTURE,
         MediaKind::Audio => hear::MAX_SOUND,
-        _ => MAX_FILE,
+        _ => match reader {
+            Some(reader) => match reader.refuses(file) {
+                Some(error) => return Err(error),
+                None => reader.largest(),
+            },
+            None if is_text(media) => MAX_FILE,
+            None => return Err(Error::invalid("documents of this kind are not read here")),
+        },
     };
     if media.size.is_some_and(|size| size > limit as u64) {
         return Err(Error::new(ErrorKind::TooLong, "it is too large").with("limit", limit));
@@ -185,7 +200,11 @@ async fn describe(
     let words = match media.content_type {
         MediaKind::Image => describe_picture(context, &bytes, deadline).await?,
         MediaKind::Audio => hear::transcribe(&context.models.media, bytes, deadline).await?,
-        _ => String::from_utf8_lossy(&bytes).into_owned(),
+        _ => match reader {
+            Some(reader) => reader.read(file, bytes, MAX_WORDS).await?,
+            None => String::from_utf8(bytes)
+                .map_err(|_| Error::invalid("the encoding of its text is not UTF-8"))?,
+        },
     };
     Ok(Description::Text(cut(&words)))
 }

@@ -343,6 +343,26 @@ impl User {
         })
     }
 
+    /// Closes a topic, or opens it again: members and bots without a right cannot write in it.
+    pub fn closes_topic(&self, chat: &Chat, topic: i64, closes: bool) {
+        self.api.change(|state| {
+            let id = state.world.next_message(chat.id);
+            let mut message = Message::new(id, chat.id, Some(self.id), state.date());
+            message.thread = Some(topic);
+            message.in_topic = true;
+            let kind = if closes { "forum_topic_closed" } else { "forum_topic_reopened" };
+            message.extra.insert(kind.to_owned(), json!({}));
+            if let Some(chat) = state.world.chats.get_mut(&chat.id) {
+                if closes {
+                    chat.closed.insert(topic);
+                } else {
+                    chat.closed.remove(&topic);
+                }
+            }
+            doings::arrive(state, message);
+        });
+    }
+
     /// Deletes a topic with its messages; the Bot API does not report this.
     pub fn deletes_topic(&self, chat: &Chat, topic: i64) {
         self.api.change(|state| {

@@ -1,6 +1,6 @@
 //! The server's world: people, chats, members, topics, messages.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::{Value, json};
 
@@ -107,6 +107,8 @@ pub(crate) struct Chat {
     pub(crate) members: BTreeMap<i64, Standing>,
     /// Open topics by thread id; forums include General (1).
     pub(crate) topics: BTreeMap<i64, String>,
+    /// Topics in which only administrators may write.
+    pub(crate) closed: BTreeSet<i64>,
     pub(crate) migrated_to: Option<i64>,
     /// Whether the person blocked the bot (private chats).
     pub(crate) blocked: bool,
@@ -131,6 +133,7 @@ impl Chat {
             forum: false,
             members: BTreeMap::new(),
             topics: BTreeMap::new(),
+            closed: BTreeSet::new(),
             migrated_to: None,
             blocked: false,
             silent: false,

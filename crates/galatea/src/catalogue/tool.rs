@@ -154,6 +154,12 @@ pub(super) const PAGES: &[Explanation] = &[
         "It is tried again by itself, after 5 s and later after up to a minute. Refused credentials have to be put right first: the line `cause` says what.",
     ),
     Explanation::new(
+        "GAL-SEND-WAIT",
+        "A platform asks to wait longer than an answer may",
+        "The bot sent more than the platform lets through, so the platform refuses its messages for a while (a flood wait). An answer that waits longer than ANSWER_TTL_MINUTES is not sent, so no model is asked for one.",
+        "Nothing to do: it answers again when the wait is over. If it happens often, lower LIMIT_ROOM, LIMIT_AGENT or COMMANDS_SHARE.",
+    ),
+    Explanation::new(
         "GAL-DOCTOR-CLOCK",
         "The clock of this machine is wrong",
         "It shows a time before this version was made, so certificates look invalid and messages look old.",

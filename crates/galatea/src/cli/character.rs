@@ -24,7 +24,7 @@ pub(crate) use read::read;
 /// Make, check, convert and compare character files
 #[derive(Debug, Clone, Args)]
 #[command(
-    before_help = "Examples:\n  galatea character new Ada\n  galatea character validate characters/*.json\n  galatea character convert old-eliza.json -o characters/eliza.json"
+    before_help = "Examples:\n  galatea character new Ada\n  galatea character validate characters/*.json\n  galatea character convert old-eliza.json -o characters/eliza.json\n  galatea character convert card.png -o characters/ada.json"
 )]
 pub(crate) struct Character {
     #[command(subcommand)]
@@ -39,7 +39,7 @@ enum Command {
     Validate(validate::Validate),
     /// Print the JSON Schema of a character file
     Schema,
-    /// Write an elizaOS file of any version in the present format
+    /// Write an elizaOS file of any version, or a character card (JSON or PNG), in the present format
     Convert(Convert),
     /// Show what differs between two files; secrets are masked
     Diff(Diff),
@@ -169,6 +169,12 @@ fn wrote(output: &Output, file: &Path) {
 
 impl Convert {
     fn run(&self, context: &Context) -> Result<ExitCode> {
+        if self.in_place && self.file.extension().is_some_and(|e| e.eq_ignore_ascii_case("png")) {
+            return Err(Failure::usage(
+                "a picture is not replaced by the character file that is made of its card",
+                "name the file with -o, such as -o characters/ada.json",
+            ));
+        }
         let loaded = read(&self.file, &context.working_dir)?;
         for warning in &loaded.warnings {
             context.output.report(&warning.into());

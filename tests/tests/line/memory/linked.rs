@@ -43,8 +43,14 @@ async fn code(stage: &Stage, at: &Spot) -> String {
 async fn send(stage: &Stage, code: &str) -> String {
     let before = stage.house.platform.texts("5001").len();
     let said = stage.answer(&there(), &format!("/link {code}")).await;
-    assert!(said.starts_with("This is a code of Anna (stage). Are you the same"), "{said}");
-    assert!(said.contains("Anna (stage) would then see what you told me privately"), "{said}");
+    assert!(
+        said.starts_with("This is a code of Anna (stage). Is Anna (stage) the same person as "),
+        "{said}"
+    );
+    assert!(
+        said.contains("Anna (stage) would then see what userabroad-anna (abroad) told me"),
+        "{said}"
+    );
     let said = stage.answer(&there(), "/link yes").await;
     assert!(said.starts_with("I have asked Anna (stage) to confirm"), "{said}");
     stage.house.platform.until_shown("5001", before + 1).await[before].clone()
@@ -53,7 +59,10 @@ async fn send(stage: &Stage, code: &str) -> String {
 async fn link(stage: &Stage) {
     let code = code(stage, &private(0)).await;
     let question = send(stage, &code).await;
-    assert!(question.starts_with("userabroad-anna (abroad) sent your code"), "{question}");
+    assert!(
+        question.starts_with("userabroad-anna (abroad) sent the code of Anna (stage)"),
+        "{question}"
+    );
     assert!(question.contains("userabroad-anna (abroad) would then see"), "{question}");
     let done = stage.answer(&private(0), "/link yes").await;
     assert!(done.contains("userabroad-anna (abroad) are one person to me"), "{done}");

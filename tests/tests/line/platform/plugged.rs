@@ -194,6 +194,7 @@ impl SendHandler for Hand {
             None => Ok(()),
             Some(Doing::Hang) => std::future::pending().await,
             Some(Doing::Panic) => panic!("on purpose"),
+            Some(Doing::Unavailable) => Err(Error::new(ErrorKind::Unavailable, "HTTP 502")),
             Some(_) => Err(Error::new(ErrorKind::Forbidden, "typing is not allowed")),
         }
     }

@@ -1,5 +1,6 @@
 //! Tests of the loader, one file per question.
 
+mod cards;
 mod faults;
 mod files;
 mod formats;

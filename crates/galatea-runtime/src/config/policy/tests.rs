@@ -70,3 +70,26 @@ fn wrong_values_name_their_place() {
         );
     }
 }
+
+#[test]
+fn a_question_on_x_may_be_a_day_old_and_a_setting_rules() {
+    let ttl = |pairs: &[(&str, &str)], source: &'static str| {
+        let settings = Settings::from_pairs(pairs.iter().map(|(k, v)| (*k, *v)));
+        let policy = Policy::from_settings(&settings, &Source::new(source)).unwrap();
+        (policy.message_ttl.as_secs() / 60, policy.message_ttl_setting)
+    };
+    let pair = |minutes, setting: &str| (minutes, setting.to_owned());
+    assert_eq!(ttl(&[], "x"), pair(1_440, "X_MESSAGE_TTL_MINUTES"));
+    assert_eq!(ttl(&[], "telegram"), pair(60, "MESSAGE_TTL_MINUTES"));
+    let general = [("MESSAGE_TTL_MINUTES", "30")];
+    assert_eq!(ttl(&general, "x"), pair(30, "MESSAGE_TTL_MINUTES"));
+    assert_eq!(ttl(&general, "telegram"), pair(30, "MESSAGE_TTL_MINUTES"));
+    let own = [("MESSAGE_TTL_MINUTES", "30"), ("X_MESSAGE_TTL_MINUTES", "600")];
+    assert_eq!(ttl(&own, "x"), pair(600, "X_MESSAGE_TTL_MINUTES"));
+    assert_eq!(ttl(&own, "discord"), pair(30, "MESSAGE_TTL_MINUTES"));
+    for (name, value) in [("MESSAGE_TTL_MINUTES", "0"), ("X_MESSAGE_TTL_MINUTES", "a day")] {
+        let settings = Settings::from_pairs([(name, value)]);
+        let error = Policy::from_settings(&settings, &Source::new("x")).unwrap_err();
+        assert!(error.to_string().contains(name), "{error}");
+    }
+}

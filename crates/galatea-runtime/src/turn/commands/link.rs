@@ -180,12 +180,13 @@ async fn ask(store: &dyn Store, question: &Question) -> Result<Content> {
     } else {
         format!(" The same holds for your linked accounts: {}.", names(store, &own).await?)
     };
+    let here = names(store, &[asked.entity]).await?;
     let begin = match question.step {
         Step::SenderAsked => format!(
-            "This is a code of {who}. Are you the same person? {all} would then see what you told me privately. If another person gave you the code, do not agree."
+            "This is a code of {who}. Is {who} the same person as {here}? {all} would then see what {here} told me privately. If another person gave you the code, do not agree."
         ),
         Step::OwnerAsked => format!(
-            "{who} sent your code and says that you are the same person. {all} would then see what you told me privately."
+            "{who} sent the code of {here} and says that both are the same person. {all} would then see what {here} told me privately."
         ),
     };
     let button = |text: &str, said: &str| Button {
@@ -219,8 +220,9 @@ async fn decide(
     let there = address(store, directory, other.room).await?;
     let to_other = |text: Content| there.map(|there| (there, text)).into_iter().collect();
     if !yes {
-        let text =
-            format!("{own} did not confirm that you are the same person, so nothing has changed.");
+        let text = format!(
+            "{own} did not confirm to be the same person as {others}, so nothing has changed."
+        );
         let notices = to_other(Content::text(text));
         return Ok(Done { notices, ..dropped("Then nothing has changed.") });
     }
@@ -240,10 +242,10 @@ async fn decide(
         }
         Step::OwnerAsked => {
             let notices = to_other(Content::text(format!(
-                "{own} has confirmed: you are one person to me, there and here. /unlink ends it, on either side."
+                "{own} has confirmed: {own} and {others} are one person to me. /unlink ends it, on either side."
             )));
             let reply = format!(
-                "Done: you and {others} are one person to me. /unlink ends it, on either side."
+                "Done: {own} and {others} are one person to me. /unlink ends it, on either side."
             );
             Ok(Done { notices, effects: vec![question.link()], ..say(reply) })
         }

@@ -40,5 +40,4 @@ pub(crate) struct Case<'a> {
     pub(crate) now: Timestamp,
     /// How far our clock was set forward lately: platforms do not know of it.
     pub(crate) ahead: Duration,
-    pub(crate) message_ttl: Duration,
 }

@@ -93,7 +93,6 @@ impl Setup {
             received_at: self.received,
             now: self.now,
             ahead: self.ahead,
-            message_ttl: Duration::from_secs(3600),
         })
     }
 

@@ -190,6 +190,9 @@ fn thread(state: &State, params: &Params, to: i64, sends: bool) -> Result<Option
     } else {
         chat.messages.values().any(|m| m.thread == Some(thread))
     };
+    if sends && chat.closed.contains(&thread) {
+        return Err(Refusal::bad("TOPIC_CLOSED"));
+    }
     if exists { Ok(Some(thread)) } else { Err(Refusal::bad(missing)) }
 }
 

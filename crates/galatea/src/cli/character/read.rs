@@ -2,7 +2,7 @@
 
 use galatea_core::{
     Error, ErrorKind,
-    character::{self, Loaded, MAX_SIZE},
+    character::{self, Loaded, MAX_PICTURE},
 };
 use std::{
     fs::File,
@@ -23,7 +23,7 @@ pub(crate) fn read(file: &Path, working_dir: &Path) -> Result<Loaded> {
 
 /// The bytes of a file, up to one more than the maximum size, so that a larger file is detected.
 pub(super) fn bytes(file: &Path, working_dir: &Path) -> galatea_core::Result<Vec<u8>> {
-    let limit = u64::try_from(MAX_SIZE).unwrap_or(u64::MAX).saturating_add(1);
+    let limit = u64::try_from(MAX_PICTURE).unwrap_or(u64::MAX).saturating_add(1);
     let mut bytes = Vec::new();
     File::open(working_dir.join(file))
         .and_then(|opened| opened.take(limit).read_to_end(&mut bytes))

@@ -90,6 +90,7 @@ fn render(file: &Path, outcome: &Outcome, style: Style) -> String {
             let format = match loaded.generation {
                 Generation::Present => "",
                 Generation::Legacy => ", an older elizaOS file",
+                Generation::Card => ", a character card",
             };
             let notes = match loaded.warnings.len() + wants.len() {
                 0 => String::new(),
