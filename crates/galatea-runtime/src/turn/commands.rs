@@ -9,7 +9,7 @@ mod mentions;
 
 use galatea_core::{
     COMMANDS, Content, MemoryId, MemoryKind, ParticipantState, Result, Role, Store, Timestamp,
-    Turn, speakers,
+    Turn, speakers, standing,
     store::{InboxState, MemoryQuery, RequestedChange},
     world,
 };
@@ -38,7 +38,7 @@ pub(crate) async fn run(engine: &Engine, turn: &Turn<'_>) -> Result<Done> {
         turn.envelope.command.as_ref().map_or(("help", ""), |c| (c.name.as_str(), c.args.as_str()));
     Ok(match name {
         "start" => say(greeting(turn)),
-        "reset" if !may_change(turn) => {
+        "reset" if !may_change(turn)? => {
             say("Only admins of this group can reset the conversation.")
         }
         "reset" => {
@@ -52,7 +52,7 @@ pub(crate) async fn run(engine: &Engine, turn: &Turn<'_>) -> Result<Done> {
                 ..Done::default()
             }
         }
-        "mute" | "unmute" if !may_change(turn) => {
+        "mute" | "unmute" if !may_change(turn)? => {
             say("Only admins of this group can mute or unmute me.")
         }
         "mute" => switch(
@@ -101,16 +101,17 @@ fn switch(turn: &Turn<'_>, state: Option<ParticipantState>, text: &str) -> Done 
     Done { reply: Content::text(text), effects: vec![effect], ..Done::default() }
 }
 
-/// In direct messages everyone; elsewhere owners and admins as the platform names them, never as
-/// text claims.
-fn may_change(turn: &Turn<'_>) -> bool {
-    turn.room.kind.is_direct()
+/// In direct messages everyone; elsewhere owners of the agent, and owners and admins as the platform
+/// names them, never as text claims.
+fn may_change(turn: &Turn<'_>) -> Result<bool> {
+    Ok(turn.room.kind.is_direct()
+        || standing::owns_agent(turn)?
         || turn.world.is_some_and(|world| {
             let entity = turn.message.entity_id;
             world.metadata.ownership.is_some_and(|o| o.owner_id == entity) || world.metadata.roles.get(&entity).is_some_and(|role| *role >= Role::Admin)
                 // A group's anonymous admin speaks as the group itself.
                 || turn.agent.identity.swizzle(world.remote.as_str()) == entity.0
-        })
+        }))
 }
 
 fn greeting(turn: &Turn<'_>) -> String {
