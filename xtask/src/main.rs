@@ -1,5 +1,5 @@
 //! Development commands of the project: `cargo xtask test | lint | ci | long | tidy | gen | advisories | scaffold
-//! | bench | soak | persona | matrix | chaos | cluster | fuzz`. Progress goes to stderr. The exit code is 0 if
+//! | bench | soak | persona | matrix | chaos | cluster | fuzz | dist`. Progress goes to stderr. The exit code is 0 if
 //! everything passed.
 
 mod advisories;
@@ -7,6 +7,7 @@ mod benched;
 mod chaos;
 mod ci;
 mod cluster;
+mod dist;
 mod fuzz;
 #[path = "gen/mod.rs"]
 mod generate;
@@ -61,6 +62,8 @@ enum Chore {
     /// Kills, pauses, adds and replaces processes that share a database, and measures how long
     /// rooms stay silent.
     Cluster(cluster::Cluster),
+    /// Packs a release: the program, its documents and all licences, with a checksum beside it.
+    Dist(dist::Dist),
     /// Answers at an even pace for an hour, and looks whether memory grows.
     Soak(benched::Arguments),
     /// Plays talks with a real model behind the program, and judges every answer.
@@ -93,6 +96,7 @@ fn run(chore: &Chore) -> Result<()> {
         Chore::Bench(arguments) => benched::run(&root, "bench", arguments),
         Chore::Chaos(chaos) => chaos::run(&root, chaos),
         Chore::Cluster(cluster) => cluster::run(&root, cluster),
+        Chore::Dist(dist) => dist::run(&root, dist),
         Chore::Soak(arguments) => benched::run(&root, "soak", arguments),
         Chore::Persona(arguments) => benched::run(&root, "persona", arguments),
     }

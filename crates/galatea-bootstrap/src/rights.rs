@@ -1,15 +1,21 @@
 //! Rights checks of the standard plugin. The rules are in [`galatea_core::rights`].
 
-use galatea_core::{Result, Role, Room, Turn, World, rights, standing};
+use galatea_core::{
+    Result, Role, Room, Turn, World,
+    rights::{self, Authorship, Ruling, Scope, Site},
+    standing,
+};
 pub(crate) use galatea_core::{
     rights::role,
     standing::{of_speaker, owns_agent},
 };
 
-/// Whether the speaker may change how the agent behaves in this Room: everyone in a direct chat,
-/// admins elsewhere.
-pub(crate) fn may_change_room(turn: &Turn<'_>) -> bool {
-    turn.room.kind.is_direct() || of_speaker(turn) >= Role::Admin
+/// Whether the speaker may change how the agent behaves in this Room, by the table: everyone in a
+/// direct chat, admins and owners of the agent elsewhere.
+pub(crate) fn may_change_room(turn: &Turn<'_>) -> Result<bool> {
+    let site = if turn.room.kind.is_direct() { Site::Private } else { Site::Group };
+    let standing = standing::standing(turn, turn.world)?;
+    Ok(rights::rule(Scope::Room, standing, site, Authorship::Own) != Ruling::Refuse)
 }
 
 /// Whether someone in the conversation that the model reads may change it. Actions are offered by this:
@@ -31,6 +37,5 @@ pub(crate) async fn may_write(turn: &Turn<'_>, room: &Room, world: &World) -> Re
     }
     let (standing, site) =
         (standing::standing(turn, Some(world))?, standing::site(turn, room).await?);
-    Ok(rights::rule(rights::Scope::Elsewhere, standing, site, rights::Authorship::Own)
-        != rights::Ruling::Refuse)
+    Ok(rights::rule(Scope::Elsewhere, standing, site, Authorship::Own) != Ruling::Refuse)
 }

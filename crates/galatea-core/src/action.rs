@@ -128,7 +128,7 @@ impl ActionResult {
     }
     /// A failure; `text` says why, to the model and in `galatea explain`.
     pub fn failed(text: impl Into<String>) -> Self {
-        Self { text: text.into(), ..Self::default() }
+        Self { text: crate::redact::masked_string(text.into()), ..Self::default() }
     }
     /// With something to say here.
     #[must_use]

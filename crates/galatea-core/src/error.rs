@@ -2,7 +2,10 @@
 
 use std::{borrow::Cow, fmt, time::Duration};
 
-use crate::usage::Spent;
+use crate::{
+    redact::{masked_string, masked_text},
+    usage::Spent,
+};
 
 /// Result whose error is [`Error`] unless said otherwise.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
@@ -59,7 +62,8 @@ pub enum Retry {
 /// and the source.
 ///
 /// `Display` prints the sentence and the context, never the source: what a chat user reads must not
-/// contain it.
+/// contain it. Whatever has the shape of a secret is masked when it is added
+/// ([`crate::redact::mask_shapes`]), because another system may have echoed it.
 ///
 /// ```
 /// use galatea_core::{Error, ErrorKind, Retry, Sent};
@@ -130,7 +134,7 @@ impl Error {
         Self(Box::new(Inner {
             kind,
             retry,
-            message: message.into(),
+            message: masked_text(message.into()),
             code: None,
             fix: None,
             context: Vec::new(),
@@ -173,14 +177,14 @@ impl Error {
     /// Adds the one next action that repairs it.
     #[must_use]
     pub fn with_fix(mut self, fix: impl Into<Cow<'static, str>>) -> Self {
-        self.0.fix = Some(fix.into());
+        self.0.fix = Some(masked_text(fix.into()));
         self
     }
 
     /// Adds a context pair, printed after the sentence. Never put secrets or message text here.
     #[must_use]
     pub fn with(mut self, key: &'static str, value: impl fmt::Display) -> Self {
-        self.0.context.push((key, value.to_string()));
+        self.0.context.push((key, masked_string(value.to_string())));
         self
     }
 
@@ -294,7 +298,7 @@ impl Error {
             text.push_str(&source.to_string());
             next = source.source();
         }
-        text
+        masked_string(text)
     }
 }
 
@@ -327,6 +331,26 @@ mod tests {
             Error::invalid("bad room").with("room", 7).with_source("https://host/botSECRET/x");
         assert_eq!(error.to_string(), "bad room (room=7)");
         assert!(error.report().contains("botSECRET"));
+    }
+
+    #[test]
+    fn what_another_system_echoes_is_masked_in_every_part() {
+        let token = format!("{}:AA{}", 123_456_789, "x9".repeat(17));
+        let echo = format!("no method /bot{token}/x");
+        let error = Error::invalid(echo.clone())
+            .with("cause", &echo)
+            .with_fix(echo.clone())
+            .with_source(echo.clone());
+        let texts = [
+            error.to_string(),
+            error.brief(),
+            error.report(),
+            error.fix().unwrap().to_owned(),
+            error.duplicate().report(),
+        ];
+        for text in texts {
+            assert!(!text.contains(&token) && text.contains("/bot[secret]/x"), "{text}");
+        }
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use crate::error::Error;
+use crate::{error::Error, redact::masked_string};
 
 /// One thing `doctor` or `connector check` found out.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -36,7 +36,8 @@ impl Finding {
     ) -> Self {
         Self::new(Severity::Ok, id, subject, message)
     }
-    /// A check with the given result; `fix` and `code` are added by the other methods.
+    /// A check with the given result; `fix` and `code` are added by the other methods. Whatever has
+    /// the shape of a secret is masked.
     pub fn new(
         severity: Severity,
         id: impl Into<String>,
@@ -47,7 +48,7 @@ impl Finding {
             id: id.into(),
             severity,
             subject: subject.into(),
-            message: message.into(),
+            message: masked_string(message.into()),
             cause: None,
             origin: None,
             fix: None,
@@ -74,7 +75,7 @@ impl Finding {
     /// With the next action.
     #[must_use]
     pub fn with_fix(mut self, fix: impl Into<String>) -> Self {
-        self.fix = Some(fix.into());
+        self.fix = Some(masked_string(fix.into()));
         self
     }
     /// With what `--fix` would do, as a question.
@@ -86,7 +87,7 @@ impl Finding {
     /// With what was seen.
     #[must_use]
     pub fn with_cause(mut self, cause: impl Into<String>) -> Self {
-        self.cause = Some(cause.into());
+        self.cause = Some(masked_string(cause.into()));
         self
     }
 }

@@ -10,6 +10,7 @@ use crate::{
     ids::AgentIdentity,
     kill_point::kill_point,
     message::{Batch, Connection, Cursor, Place, Received, WorldSync},
+    redact::masked_string,
     send_handler::{ConnectorInfo, SendHandler},
 };
 
@@ -104,6 +105,25 @@ pub enum Health {
     },
 }
 
+impl Health {
+    /// Without what has the shape of a secret: a reason may quote the platform.
+    #[must_use]
+    pub fn masked(mut self) -> Self {
+        let mask = |text: &mut String| *text = masked_string(std::mem::take(text));
+        match &mut self {
+            Self::Starting | Self::Elsewhere => {}
+            Self::Up { detail: text }
+            | Self::Degraded { reason: text }
+            | Self::Retrying { reason: text, .. } => mask(text),
+            Self::Down { reason, fix, .. } => {
+                mask(reason);
+                fix.iter_mut().for_each(mask);
+            }
+        }
+        self
+    }
+}
+
 impl Gateway {
     /// Made by the runtime for one connector.
     pub fn new(
@@ -188,6 +208,6 @@ impl Gateway {
 
     /// Reports the connector's health; called whenever it changes.
     pub fn report(&self, health: Health) {
-        self.backend.report(&self.info, health);
+        self.backend.report(&self.info, health.masked());
     }
 }

@@ -253,6 +253,7 @@ pub mod protocol;
 pub mod provider;
 #[doc(hidden)]
 pub mod question_models;
+pub mod redact;
 pub mod relationship;
 pub mod rights;
 pub mod room;

@@ -3,6 +3,8 @@
 use serde::{Deserialize, Serialize};
 use std::{borrow::Cow, fmt};
 
+use crate::redact::masked_text;
+
 /// The decision about one message with every step that led to it. Stored with the message;
 /// `galatea explain` prints it.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
@@ -96,14 +98,16 @@ pub struct Change {
 }
 
 impl Verdict {
-    /// Records a step, in the order of the calls.
+    /// Records a step, in the order of the calls. Whatever has the shape of a secret is masked in
+    /// the reason.
     pub fn step(
         &mut self,
         rule: &'static str,
         outcome: StepOutcome,
         reason: impl Into<Cow<'static, str>>,
     ) {
-        self.steps.push(Step { rule: rule.into(), outcome, reason: reason.into() });
+        let reason = masked_text(reason.into());
+        self.steps.push(Step { rule: rule.into(), outcome, reason });
     }
 }
 

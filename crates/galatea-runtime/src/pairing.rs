@@ -1,34 +1,48 @@
 //! Admits strangers: a stranger gets a code, the owner approves it, and from then on the stranger
-//! is answered.
+//! is answered. Or the owner makes an invitation beforehand, and the friend writes its code.
 //!
-//! Each person who waits is a row of their own, so several processes never overwrite each other's.
-//! The list of a platform is bounded, and the longest wait makes room for the next one, so
-//! strangers cannot close the door for others.
+//! Each person who waits has a row of their own, in one of [`PLACES`] places of their platform. The
+//! place is the row's id, so processes that share the store cannot fill more of them. A place holds
+//! for ten minutes at least, however many others come: a platform's strangers get at most
+//! [`REPLIES`] codes a minute, and the longest wait makes room for the next one.
+
+mod invitation;
+
+pub use invitation::{Invitation, invitations, invite};
 
 use galatea_core::{
     AgentId, Clock, EntityId, Result, Source, Store, Task, TaskId, Timestamp, ids::uuid_of,
 };
 use rand::RngExt;
 use serde_json::{Map, Value, json};
-use std::{sync::Arc, time::Duration};
+use std::{collections::HashSet, sync::Arc, time::Duration};
 
 /// How long a code is good.
 const LIFE: Duration = Duration::from_secs(60 * 60);
-/// People of one platform who wait at once: as many as an owner can look through.
-const MOST: usize = 50;
-/// A code is good for so long however many others come.
-const SURE: Duration = Duration::from_secs(10 * 60);
+/// People of one platform who wait at once: ten minutes of [`REPLIES`].
+pub const PLACES: u32 = 2_400;
+/// Codes for strangers of one platform per minute: an eighth of what Telegram lets a bot send (30
+/// messages a second; Bots FAQ, "My bot is hitting limits"), so that strangers cannot use up what
+/// the answers to others need.
+pub const REPLIES: u64 = 240;
+const MINUTE: i64 = 60_000;
 /// At most one notice per person in this time: a person who sends a hundred messages is answered
 /// once.
 const AGAIN: Duration = Duration::from_secs(10 * 60);
-/// People of one platform who are asked to come back later, per [`SURE`].
-const REFUSALS: u64 = 20;
+/// Attempts to take a place or to count a reply while other processes do the same.
+const ATTEMPTS: usize = 8;
 /// Without letters and digits that look alike.
 const ALPHABET: &[u8] = b"23456789ABCDEFGHJKMNPQRSTUVWXYZ";
 const TAG: &str = "PAIRING";
 
 fn approved_key(entity: EntityId) -> String {
     format!("pairing:approved:{entity}")
+}
+
+/// Characters that nobody guesses.
+fn random_code(length: usize) -> String {
+    let mut rng = rand::rng();
+    (0..length).map(|_| char::from(ALPHABET[rng.random_range(0..ALPHABET.len())])).collect()
 }
 
 /// Whether the owner approved this person.
@@ -44,12 +58,14 @@ pub(crate) async fn is_approved(
 /// What a stranger hears.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Welcome {
+    /// They wrote the code of an invitation, and are admitted.
+    Invited,
     /// This code, to be shown to the owner.
     Code(String),
-    /// Too many wait at the moment.
-    Later,
-    /// Nothing: they had a notice a while ago, or too many had one already.
+    /// Nothing: they had a notice a while ago.
     NoReply,
+    /// Nothing: too many others wrote within this minute.
+    TooMany,
 }
 
 /// A stranger at the door.
@@ -57,6 +73,8 @@ pub(crate) struct Stranger<'a> {
     pub(crate) entity: EntityId,
     pub(crate) source: &'a Source,
     pub(crate) name: &'a str,
+    /// What they wrote.
+    pub(crate) text: &'a str,
 }
 
 /// The notice to a stranger; their code is stored before it is sent.
@@ -66,8 +84,11 @@ pub(crate) async fn welcome(
     agent: AgentId,
     stranger: &Stranger<'_>,
 ) -> Result<Welcome> {
-    let now = clock.now();
-    let mut waiting = pending(store.as_ref(), agent, now).await?;
+    let (now, store) = (clock.now(), store.as_ref());
+    if invitation::accept(store, agent, stranger, now).await? {
+        return Ok(Welcome::Invited);
+    }
+    let mut waiting = pending(store, agent, now).await?;
     if let Some(known) = waiting.iter_mut().find(|p| p.entity == stranger.entity) {
         if now.since(known.sent_at) < AGAIN {
             return Ok(Welcome::NoReply);
@@ -76,55 +97,66 @@ pub(crate) async fn welcome(
         store.save_task(&known.stored(agent)).await?;
         return Ok(Welcome::Code(known.code.clone()));
     }
-    waiting.retain(|p| p.source == *stranger.source);
-    if waiting.len() >= MOST {
-        let longest = waiting.iter().min_by_key(|p| p.until);
-        match longest.filter(|p| now.since(p.since()) >= SURE) {
-            Some(longest) => drop(store.delete_task(agent, id(agent, longest.entity)).await?),
-            None => return later(store, agent, stranger, now).await,
+    if !may_reply(store, agent, stranger.source, now).await? {
+        return Ok(Welcome::TooMany);
+    }
+    for _ in 0..ATTEMPTS {
+        let place = place_for(&waiting, stranger);
+        let new = Pending {
+            code: random_code(8),
+            entity: stranger.entity,
+            source: stranger.source.clone(),
+            name: stranger.name.chars().take(64).collect(),
+            until: now.plus(LIFE),
+            sent_at: now,
+            row: id(agent, stranger.source, place),
+            place: Some(place),
+        };
+        store.save_task(&new.stored(agent)).await?;
+        waiting = pending(store, agent, now).await?;
+        // Another process may have taken the same place at the same moment.
+        if waiting.iter().any(|p| p.code == new.code) {
+            return Ok(Welcome::Code(new.code));
         }
     }
-    let code: String = {
-        let mut rng = rand::rng();
-        (0..8).map(|_| char::from(ALPHABET[rng.random_range(0..ALPHABET.len())])).collect()
-    };
-    let name = stranger.name.chars().take(64).collect();
-    let new = Pending {
-        code,
-        entity: stranger.entity,
-        source: stranger.source.clone(),
-        name,
-        until: now.plus(LIFE),
-        sent_at: now,
-    };
-    store.save_task(&new.stored(agent)).await?;
-    Ok(Welcome::Code(new.code))
+    Ok(Welcome::TooMany)
 }
 
-/// Says once to a person that they may come back later, and not to more people than the platform
-/// lets us write to anyway.
-async fn later(
-    store: &Arc<dyn Store>,
+/// The place of a person: a free one, from the number of their id on, so that processes rarely meet
+/// at one; of full ones the place of the person who has waited longest.
+fn place_for(waiting: &[Pending], stranger: &Stranger<'_>) -> u32 {
+    let here = || waiting.iter().filter(|p| p.source == *stranger.source);
+    let taken: HashSet<u32> = here().filter_map(|p| p.place).collect();
+    let bytes = stranger.entity.0.as_bytes();
+    let first = u32::from_be_bytes([bytes[12], bytes[13], bytes[14], bytes[15]]) % PLACES;
+    let free = (0..PLACES).map(|step| (first + step) % PLACES).find(|at| !taken.contains(at));
+    free.unwrap_or_else(|| {
+        here().min_by_key(|p| p.until).and_then(|longest| longest.place).unwrap_or(first)
+    })
+}
+
+/// Counts a reply to a stranger of this platform, in the store, so that the number holds for all
+/// processes together. False when this minute's are used up.
+async fn may_reply(
+    store: &dyn Store,
     agent: AgentId,
-    stranger: &Stranger<'_>,
+    source: &Source,
     now: Timestamp,
-) -> Result<Welcome> {
-    let (key, count) = (
-        format!("pairing:later:{}", stranger.entity),
-        format!("pairing:refusals:{}", stranger.source),
-    );
-    if store.cached(agent, &key, now).await?.is_some() {
-        return Ok(Welcome::NoReply);
+) -> Result<bool> {
+    let (key, minute) = (format!("pairing:replies:{source}"), now.0.div_euclid(MINUTE));
+    for _ in 0..ATTEMPTS {
+        let seen = store.cached(agent, &key, now).await?;
+        let number = |name: &str| seen.as_ref().and_then(|seen| seen.get(name)?.as_i64());
+        let many = if number("minute") == Some(minute) { number("many").unwrap_or(0) } else { 0 };
+        if u64::try_from(many).unwrap_or(0) >= REPLIES {
+            return Ok(false);
+        }
+        let next = json!({ "minute": minute, "many": many + 1 });
+        if store.swap(agent, &key, seen.as_ref(), &next).await? {
+            return Ok(true);
+        }
     }
-    let known = store.cached(agent, &count, now).await?.unwrap_or_default();
-    let many = known.get("many").and_then(Value::as_u64).unwrap_or(0);
-    if many >= REFUSALS {
-        return Ok(Welcome::NoReply);
-    }
-    let until = known.get("until").and_then(Value::as_i64).map_or(now.plus(SURE), Timestamp);
-    store.cache(agent, &count, &json!({ "many": many + 1, "until": until }), Some(until)).await?;
-    store.cache(agent, &key, &json!(true), Some(now.plus(LIFE))).await?;
-    Ok(Welcome::Later)
+    Ok(false)
 }
 
 /// A stranger who waits for approval.
@@ -142,27 +174,29 @@ pub struct Pending {
     pub until: Timestamp,
     /// When their code was last sent.
     pub sent_at: Timestamp,
+    /// The row of the place.
+    row: TaskId,
+    /// The place they have among those of their platform. None in rows of versions without places,
+    /// which end within an hour.
+    place: Option<u32>,
 }
 
-fn id(agent: AgentId, entity: EntityId) -> TaskId {
-    TaskId(uuid_of(&format!("pairing:{agent}:{entity}")))
+/// The row of a place.
+fn id(agent: AgentId, source: &Source, place: u32) -> TaskId {
+    TaskId(uuid_of(&format!("pairing:{agent}:{source}:{place}")))
 }
 
 impl Pending {
-    /// When the code was made.
-    fn since(&self) -> Timestamp {
-        Timestamp(self.until.0 - i64::try_from(LIFE.as_millis()).unwrap_or(0))
-    }
-
     fn stored(&self, agent: AgentId) -> Task {
         let metadata = [
             ("code", json!(self.code)),
             ("name", json!(self.name)),
             ("source", json!(self.source)),
             ("told", json!(self.sent_at)),
+            ("place", json!(self.place)),
         ];
         Task {
-            id: id(agent, self.entity),
+            id: self.row,
             agent_id: agent,
             name: "PAIRING".to_owned(),
             description: "a person waits for the owner's approval".to_owned(),
@@ -189,6 +223,8 @@ impl Pending {
             name: text("name")?,
             until: task.due,
             sent_at,
+            row: task.id,
+            place: task.metadata.get("place").and_then(|at| at.as_u64()?.try_into().ok()),
         })
     }
 }
@@ -223,14 +259,67 @@ pub async fn approve(
     else {
         return Ok(None);
     };
-    store
-        .cache(
-            agent,
-            &approved_key(person.entity),
-            &json!({ "at": now, "name": person.name }),
-            None,
-        )
-        .await?;
-    store.delete_task(agent, id(agent, person.entity)).await?;
+    admit(store, agent, person.entity, &person.name, now).await?;
+    store.delete_task(agent, person.row).await?;
     Ok(Some(person.name))
+}
+
+/// From now on this person is answered.
+async fn admit(
+    store: &dyn Store,
+    agent: AgentId,
+    entity: EntityId,
+    name: &str,
+    now: Timestamp,
+) -> Result<()> {
+    store.cache(agent, &approved_key(entity), &json!({ "at": now, "name": name }), None).await
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const HERE: Source = Source::new("here");
+
+    fn stranger(entity: EntityId) -> Stranger<'static> {
+        Stranger { entity, source: &HERE, name: "x", text: "hello" }
+    }
+
+    fn waits(place: u32, until: i64) -> Pending {
+        Pending {
+            code: String::new(),
+            entity: EntityId::fresh(),
+            source: HERE,
+            name: String::new(),
+            until: Timestamp(until),
+            sent_at: Timestamp(0),
+            row: id(AgentId::fresh(), &HERE, place),
+            place: Some(place),
+        }
+    }
+
+    #[test]
+    fn a_free_place_is_found_while_there_is_one_and_then_the_longest_wait_ends() {
+        let person = EntityId::fresh();
+        let first = place_for(&[], &stranger(person));
+        assert!(first < PLACES);
+        let mut waiting = vec![waits(first, 5)];
+        assert_eq!(place_for(&waiting, &stranger(person)), (first + 1) % PLACES);
+        // All but one, from the far end.
+        let last = (first + PLACES - 1) % PLACES;
+        waiting = (0..PLACES).filter(|at| *at != last).map(|at| waits(at, 1000)).collect();
+        assert_eq!(place_for(&waiting, &stranger(person)), last);
+        waiting.push(waits(last, 1000));
+        waiting[77].until = Timestamp(3);
+        let longest = waiting[77].place.unwrap();
+        assert_eq!(place_for(&waiting, &stranger(person)), longest);
+        // Those of another platform take no place here.
+        waiting.iter_mut().for_each(|p| p.source = Source::new("there"));
+        assert_eq!(place_for(&waiting, &stranger(person)), first);
+    }
+
+    #[test]
+    fn a_place_holds_for_ten_minutes_whoever_comes() {
+        assert!(u64::from(PLACES) / REPLIES >= 10);
+    }
 }

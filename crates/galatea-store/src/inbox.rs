@@ -326,10 +326,17 @@ impl InboxStore for Database {
                 turn: record.turn.0,
                 state: finished.state.as_str().into(),
                 at: record.at.0,
-                verdict: Text(verdict::encode(&finished.verdict)?),
+                verdict: Text(verdict::encode(&verdict::cleaned(
+                    &finished.verdict,
+                    &self.0.redactor,
+                ))?),
             }))?;
         }
-        self.push_memories(&mut change, record.memories)?;
+        let mut memories = record.memories;
+        for result in memories.iter_mut().filter(|m| m.kind == MemoryKind::ActionResult) {
+            result.content.text = self.clean(std::mem::take(&mut result.content.text));
+        }
+        self.push_memories(&mut change, memories)?;
         outbox::push(&mut change, &record.deliveries)?;
         usage::push(&mut change, &record.usage)?;
         for effect in &record.effects {

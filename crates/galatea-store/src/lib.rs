@@ -52,9 +52,12 @@ mod world;
 pub use postgres::{PostgresOptions, ServerState};
 pub use sqlite::{Durability, SqliteOptions};
 
-use galatea_core::{AgentId, Clock, Error, Hints, Result, SecretString, Store, Timestamp};
+use galatea_core::{
+    AgentId, Clock, Error, Hints, Result, SecretString, Store, Timestamp, redact::Redactor,
+};
 use sqlx::{FromRow, postgres::PgRow, sqlite::SqliteRow};
 use std::{
+    borrow::Cow,
     collections::HashMap,
     fmt,
     path::Path,
@@ -82,6 +85,7 @@ pub struct Database(Arc<Inner>);
 struct Inner {
     backend: Backend,
     clock: Arc<dyn Clock>,
+    redactor: Redactor,
     /// The latest `now` a reader of the cache named: what expired before it is removed with the
     /// next write to the cache.
     cache_now: AtomicI64,
@@ -130,7 +134,8 @@ impl Database {
     /// database, `GAL-DB-NEWER` when a later version wrote it.
     pub async fn sqlite(path: impl AsRef<Path>, options: SqliteOptions) -> Result<Self> {
         let sqlite = Sqlite::open(path.as_ref(), &options).await?;
-        let store = Self::over(Backend::Sqlite(Box::new(sqlite)), options.clock);
+        let backend = Backend::Sqlite(Box::new(sqlite));
+        let store = Self::over(backend, options.clock, options.redactor);
         store.index_in_background();
         Ok(store)
     }
@@ -142,7 +147,8 @@ impl Database {
     pub async fn in_memory() -> Result<Self> {
         let options = SqliteOptions::default();
         let sqlite = Sqlite::in_memory(&options).await?;
-        Ok(Self::over(Backend::Sqlite(Box::new(sqlite)), options.clock))
+        let backend = Backend::Sqlite(Box::new(sqlite));
+        Ok(Self::over(backend, options.clock, options.redactor))
     }
 
     /// Connects to `postgres://user:password@host:port/database`, works in its schema `galatea` and
@@ -157,7 +163,8 @@ impl Database {
     /// `GAL-DB-CORRUPT` when another program changed them. None holds the password.
     pub async fn postgres(url: &SecretString, options: PostgresOptions) -> Result<Self> {
         let postgres = Postgres::open(url, &options).await?;
-        let store = Self::over(Backend::Postgres(Box::new(postgres)), options.clock);
+        let backend = Backend::Postgres(Box::new(postgres));
+        let store = Self::over(backend, options.clock, options.redactor);
         store.index_in_background();
         Ok(store)
     }
@@ -171,10 +178,11 @@ impl Database {
         postgres::inspect(url, options).await
     }
 
-    fn over(backend: Backend, clock: Arc<dyn Clock>) -> Self {
+    fn over(backend: Backend, clock: Arc<dyn Clock>, redactor: Redactor) -> Self {
         Self(Arc::new(Inner {
             backend,
             clock,
+            redactor,
             cache_now: AtomicI64::new(i64::MIN),
             marked: Mutex::default(),
         }))
@@ -285,6 +293,14 @@ impl Database {
                 }
             }
         });
+    }
+
+    /// The text of an error as it is stored: without secrets.
+    fn clean(&self, error: String) -> String {
+        match self.0.redactor.clean_error(&error) {
+            Cow::Owned(clean) => clean,
+            Cow::Borrowed(_) => error,
+        }
     }
 
     fn now(&self) -> Timestamp {

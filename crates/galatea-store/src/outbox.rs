@@ -274,7 +274,7 @@ impl OutboxStore for Database {
                 attempt: i64::from(attempt),
                 not_before: not_before.0,
                 remote: remote.map(|remote| Text(remote.0)),
-                error: error.map(Text),
+                error: error.map(|error| Text(self.clean(error))),
                 outcome_unknown,
                 member: fence.as_ref().map(|fence| fence.member.0),
                 epoch: fence.as_ref().map(|f| i64::try_from(f.lease.epoch).unwrap_or(i64::MAX)),

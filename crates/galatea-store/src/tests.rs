@@ -5,6 +5,7 @@
 mod plans;
 mod postgres;
 mod recall;
+mod redacted;
 mod sqlite;
 mod statements;
 mod talks;

@@ -5,6 +5,7 @@ use galatea_core::{
     Result,
     StepOutcome::{self, Answer, Note, Pass},
     Verdict,
+    redact::Redactor,
     verdict::{Change, Decision, Step},
 };
 use serde::{Deserialize, Serialize};
@@ -60,6 +61,19 @@ enum StoredStep<'a> {
     /// Place in [`USUAL`].
     Usual(usize),
     Other(Cow<'a, Step>),
+}
+
+/// The verdict with secrets masked in the reasons that were made at run time.
+pub(crate) fn cleaned(verdict: &Verdict, redactor: &Redactor) -> Verdict {
+    let mut verdict = verdict.clone();
+    for step in &mut verdict.steps {
+        if let Cow::Owned(reason) = &step.reason
+            && let Cow::Owned(clean) = redactor.clean_error(reason)
+        {
+            step.reason = Cow::Owned(clean);
+        }
+    }
+    verdict
 }
 
 /// The text that a verdict is stored as.

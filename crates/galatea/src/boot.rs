@@ -4,6 +4,7 @@
 use galatea_core::{
     AgentId, Clock, Error, EventBus, Host, Result, Settings, Skew, Store,
     model::RegisteredModel,
+    redact::Redactor,
     store::{About, ProcessRole},
 };
 use galatea_http::{HttpClient, HttpOptions};
@@ -83,7 +84,7 @@ pub(crate) enum PlatformState {
     Off(String),
 }
 
-/// Opens the database and builds the agents.
+/// Opens the database and builds the agents. `redactor` masks secrets in stored errors.
 ///
 /// # Errors
 /// `Invalid` for a role that the database does not support, `Invalid` with the place of an invalid
@@ -94,10 +95,11 @@ pub(crate) async fn boot(
     personas: Vec<Persona>,
     platforms: Platforms,
     role: ProcessRole,
+    redactor: &Redactor,
 ) -> Result<Booted> {
     galatea_http::warm_up();
     let skew = Skew::default();
-    let (database, created) = database::open(settings, data_dir, &skew).await?;
+    let (database, created) = database::open(settings, data_dir, &skew, redactor).await?;
     let store = database.store();
     compare_clocks(&*store, &skew).await?;
     member::warn_of_skew(&skew);

@@ -24,11 +24,11 @@ pub(crate) struct Context {
 }
 
 impl Context {
-    /// From the global flags.
-    pub(crate) fn new(globals: &Globals) -> Self {
+    /// From the global flags. `json` says that the command prints JSON.
+    pub(crate) fn new(globals: &Globals, json: bool) -> Self {
         let working_dir = std::env::current_dir().unwrap_or_else(|_| PathBuf::from("."));
         Self {
-            output: Output::new(globals.quiet),
+            output: Output::new(globals.quiet, json),
             sources: Sources::new(
                 working_dir.clone(),
                 globals.env_file.clone(),

@@ -1,7 +1,7 @@
 //! Opens the database: SQLite in the data folder, or the PostgreSQL server in `DATABASE_URL`. Only
 //! this module distinguishes them.
 
-use galatea_core::{Error, Result, SecretString, Settings, SharedClock, Skew};
+use galatea_core::{Error, Result, SecretString, Settings, SharedClock, Skew, redact::Redactor};
 pub(crate) use galatea_store::Database;
 use galatea_store::{PostgresOptions, ServerState, SqliteOptions};
 use std::{path::Path, sync::Arc};
@@ -12,7 +12,8 @@ use crate::{config::DATABASE_URL, data_dir::DataDir};
 const BESIDE: u32 = 1;
 
 /// Opens the database and creates missing tables. Also returns whether it was created by this call.
-/// Rows in PostgreSQL are dated by the server's clock once `skew` is known.
+/// Rows in PostgreSQL are dated by the server's clock once `skew` is known. `redactor` masks secrets
+/// in stored errors.
 ///
 /// # Errors
 /// Any error that prevents the database from opening, with the place of the setting.
@@ -20,10 +21,12 @@ pub(crate) async fn open(
     settings: &Settings,
     data_dir: &DataDir,
     skew: &Skew,
+    redactor: &Redactor,
 ) -> Result<(Database, bool)> {
     if let Some(url) = address(settings) {
         let options = PostgresOptions {
             clock: Arc::new(SharedClock(skew.clone())),
+            redactor: redactor.clone(),
             ..PostgresOptions::default()
         };
         let database = Database::postgres(&url, options).await.map_err(|e| located(e, settings))?;
@@ -32,7 +35,8 @@ pub(crate) async fn open(
     }
     let file = data_dir.database();
     let created = !file.exists();
-    Ok((Database::sqlite(&file, SqliteOptions::default()).await?, created))
+    let options = SqliteOptions { redactor: redactor.clone(), ..SqliteOptions::default() };
+    Ok((Database::sqlite(&file, options).await?, created))
 }
 
 /// Opens the database for a command that runs beside the main process.

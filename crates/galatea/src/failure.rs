@@ -1,6 +1,7 @@
 //! The error type of commands: reports for people, and the exit code.
 
 use galatea_core::{Error, character::Refused};
+use serde_json::json;
 use std::process::ExitCode;
 
 use crate::{exit::Exit, output::Output, report::Report};
@@ -32,8 +33,15 @@ impl Failure {
         Self::new(Vec::new(), Exit::Interrupted)
     }
 
-    /// Prints every report to stderr and returns the exit code.
+    /// Prints every report to stderr, or with `--json` all as one document, and returns the exit
+    /// code.
     pub(crate) fn show(&self, output: &Output) -> ExitCode {
+        let code = self.exit as u8;
+        if output.json && !self.reports.is_empty() {
+            let errors: Vec<_> = self.reports.iter().map(Report::to_json).collect();
+            output.json_errors(json!({ "exit": code, "errors": errors }));
+            return self.exit.into();
+        }
         for report in &self.reports {
             output.report(report);
         }

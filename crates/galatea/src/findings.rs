@@ -50,8 +50,9 @@ pub(crate) fn render(findings: &[Finding], style: Style) -> String {
     text
 }
 
-/// The last line: number of errors and warnings, and where to read more.
-pub(crate) fn summary(findings: &[Finding]) -> String {
+/// The last line: number of errors and warnings, and where to read more. `asked` says whether models
+/// and platforms were asked; otherwise nothing is known of whether they work.
+pub(crate) fn summary(findings: &[Finding], asked: bool) -> String {
     let count = |severity| findings.iter().filter(|f| f.severity == severity).count();
     let some = |n: usize, one: &str, many: &str| {
         (n > 0).then(|| format!("{n} {}", if n == 1 { one } else { many }))
@@ -63,8 +64,13 @@ pub(crate) fn summary(findings: &[Finding]) -> String {
     .into_iter()
     .flatten()
     .collect();
-    if parts.is_empty() {
+    if parts.is_empty() && asked {
         return "Everything that is used works.".to_owned();
+    }
+    let unasked =
+        if asked { "" } else { " Models and platforms were not asked: leave out --offline." };
+    if parts.is_empty() {
+        return format!("Nothing is wrong on this machine.{unasked}");
     }
     let codes: BTreeSet<_> = findings
         .iter()
@@ -75,7 +81,7 @@ pub(crate) fn summary(findings: &[Finding]) -> String {
         .first()
         .map(|code| format!(" More about a code: galatea explain {code}"))
         .unwrap_or_default();
-    format!("{}.{more}", parts.join(", "))
+    format!("{}.{more}{unasked}", parts.join(", "))
 }
 
 /// Converts a report into a finding.
@@ -129,7 +135,7 @@ mod tests {
         ];
         let text = render(&findings, Style::plain());
         assert!(text.lines().all(|l| l.chars().count() <= WIDTH), "{text}");
-        insta::assert_snapshot!(format!("{text}{}", summary(&findings)), @r###"
+        insta::assert_snapshot!(format!("{text}{}", summary(&findings, true)), @r###"
 ✓ @acme_helper_bot
 ! TELEGRAM_BOT_TOKN is not a setting of Galatea GAL-CFG-UNKNOWN
     fix:   did you mean TELEGRAM_BOT_TOKEN?
@@ -142,6 +148,9 @@ mod tests {
 
     #[test]
     fn nothing_wrong_says_so() {
-        assert_eq!(summary(&[Finding::ok("X", "x", "x")]), "Everything that is used works.");
+        let good = [Finding::ok("X", "x", "x")];
+        assert_eq!(summary(&good, true), "Everything that is used works.");
+        let unasked = summary(&good, false);
+        assert!(!unasked.contains("works") && unasked.contains("--offline"), "{unasked}");
     }
 }

@@ -13,7 +13,7 @@ use axum::{
     routing::get,
 };
 use futures::future::BoxFuture;
-use galatea_core::{Error, ErrorKind, Result, Settings, Variable};
+use galatea_core::{Error, ErrorKind, Result, Settings, Variable, redact::Redactor};
 use galatea_http::listen::Limits;
 use std::{
     io,
@@ -100,13 +100,17 @@ fn refused(address: SocketAddr, source: io::Error) -> Error {
         .with_fix("stop that process, or choose another port with `--port` or SERVER_PORT")
 }
 
-/// Serves requests until the future is dropped.
-pub(crate) async fn serve(listener: TcpListener, probe: Probe) -> io::Result<()> {
-    galatea_http::listen::serve(listener, router(probe), Limits::LOCAL, std::future::pending())
-        .await
+/// Serves requests until the future is dropped. `redactor` masks secrets in what they are answered.
+pub(crate) async fn serve(
+    listener: TcpListener,
+    probe: Probe,
+    redactor: Redactor,
+) -> io::Result<()> {
+    let router = router(probe, redactor);
+    galatea_http::listen::serve(listener, router, Limits::LOCAL, std::future::pending()).await
 }
 
-fn router(probe: Probe) -> Router {
+fn router(probe: Probe, redactor: Redactor) -> Router {
     Router::new()
         .route("/healthz", get(async || Json(serde_json::json!({ "status": "alive" }))))
         .route("/readyz", get(ready))
@@ -116,14 +120,21 @@ fn router(probe: Probe) -> Router {
                 Json(serde_json::json!({ "name": "galatea", "version": env!("CARGO_PKG_VERSION") }))
             }),
         )
-        .with_state(probe)
+        .with_state((probe, redactor))
         .layer(middleware::from_fn(only_for_this_host))
 }
 
-async fn ready(State(probe): State<Probe>) -> Response {
+async fn ready(State((probe, redactor)): State<(Probe, Redactor)>) -> Response {
     let readiness = probe().await;
     let status = if readiness.ready { StatusCode::OK } else { StatusCode::SERVICE_UNAVAILABLE };
-    (status, [(header::CACHE_CONTROL, "no-store")], Json(readiness)).into_response()
+    match serde_json::to_string(&readiness) {
+        Ok(text) => {
+            let headers =
+                [(header::CACHE_CONTROL, "no-store"), (header::CONTENT_TYPE, "application/json")];
+            (status, headers, redactor.clean(&text).into_owned()).into_response()
+        }
+        Err(_) => StatusCode::INTERNAL_SERVER_ERROR.into_response(),
+    }
 }
 
 /// Rejects requests whose `Host` header does not name the loopback interface. In a DNS rebinding

@@ -33,6 +33,7 @@ mod output;
 mod panic;
 mod personas;
 mod plugins;
+mod printable;
 mod readiness;
 mod redact;
 mod report;
@@ -74,14 +75,14 @@ pub fn run() -> ExitCode {
 
 async fn command() -> ExitCode {
     galatea_core::arm_kill_points();
-    let cli = match cli::command()
-        .try_get_matches()
-        .and_then(|matches| Cli::from_arg_matches(&matches))
-    {
-        Ok(cli) => cli,
+    let parsed = cli::command().try_get_matches().and_then(|matches| {
+        Cli::from_arg_matches(&matches).map(|cli| (cli, asks_for_json(&matches)))
+    });
+    let (cli, json) = match parsed {
+        Ok(parsed) => parsed,
         Err(error) => return report_usage_error(&error),
     };
-    let context = Context::new(&cli.globals);
+    let context = Context::new(&cli.globals, json);
     panic::install(&context.output);
     if let Err(error) = logging::start(&cli, &context) {
         return Failure::from(error).show(&context.output);
@@ -97,8 +98,20 @@ async fn command() -> ExitCode {
         .map_or_else(|error| Failure::from(error).show(&context.output), |()| code)
 }
 
-/// Prints a help text, or the error in the command line.
+/// Whether the command has a `--json`, and it is given.
+fn asks_for_json(matches: &clap::ArgMatches) -> bool {
+    matches!(matches.try_get_one::<bool>("json"), Ok(Some(true)))
+        || matches.subcommand().is_some_and(|(_, matches)| asks_for_json(matches))
+}
+
+/// Prints a help text, or the error in the command line: as JSON if the command line has `--json`.
 fn report_usage_error(error: &clap::Error) -> ExitCode {
+    if error.use_stderr() && std::env::args_os().any(|argument| argument == "--json") {
+        let text = error.render().to_string();
+        let message = text.strip_prefix("error: ").unwrap_or(&text).trim_end();
+        return Failure::usage(message, "look at the command's --help")
+            .show(&output::Output::new(false, true));
+    }
     match error.print() {
         Err(cause) if cause.kind() != std::io::ErrorKind::BrokenPipe => {
             eprintln!("error[GAL-FILE-WRITE]: the output could not be written: {cause}");

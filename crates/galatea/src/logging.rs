@@ -10,7 +10,7 @@ use crate::{
     cli::{Cli, Command},
     config::{LOG_JSON_FORMAT, LOG_LEVEL},
     context::Context,
-    redact::CleanStderr,
+    redact::{CleanStderr, Form},
 };
 
 /// Starts logging. A process that runs agents logs from `info` on. Other commands log errors only,
@@ -30,7 +30,13 @@ pub(crate) fn start(cli: &Cli, context: &Context) -> Result<()> {
     };
     let json = json || context.log_json;
     let redactor = context.output.redactor.clone();
-    let writer = move || CleanStderr::new(redactor.clone());
+    let colored = context.output.talk_style.is_colored();
+    let form = match (json, colored) {
+        (true, _) => Form::Json,
+        (false, true) => Form::ColoredText,
+        (false, false) => Form::Text,
+    };
+    let writer = move || CleanStderr::new(redactor.clone(), form);
     let builder = tracing_subscriber::fmt()
         .with_env_filter(filter)
         .with_writer(writer)
@@ -39,7 +45,7 @@ pub(crate) fn start(cli: &Cli, context: &Context) -> Result<()> {
     let _ = if json {
         builder.json().flatten_event(true).try_init()
     } else {
-        builder.with_ansi(context.output.talk_style.is_colored()).try_init()
+        builder.with_ansi(colored).try_init()
     };
     Ok(())
 }

@@ -1,9 +1,11 @@
 //! Output of commands: data to stdout, messages to stderr, colours only on terminals, secrets
-//! masked.
+//! masked, and nothing that a terminal would obey.
 
 use galatea_core::{Error, ErrorKind, Result};
+use rand::RngExt as _;
 use serde_json::Value;
 use std::{
+    borrow::Cow,
     fmt::Display,
     io::{self, IsTerminal, Write},
     sync::{Arc, OnceLock},
@@ -11,6 +13,7 @@ use std::{
 use time::{OffsetDateTime, format_description::well_known::Rfc3339};
 
 use crate::{
+    printable,
     redact::Redactor,
     report::{Report, WIDTH, hang},
 };
@@ -37,7 +40,9 @@ pub(crate) enum Color {
 /// Whether a stream takes colours, and how wide its terminal is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Style {
-    colored: bool,
+    /// Stands behind the escape character of a colour, so that [`Output`] tells the program's
+    /// colours from those in a stranger's name. `None` without colours.
+    colors: Option<char>,
     columns: Option<usize>,
 }
 
@@ -45,13 +50,13 @@ impl Style {
     /// Without escape codes and without a width.
     #[cfg(test)]
     pub(crate) const fn plain() -> Self {
-        Self { colored: false, columns: None }
+        Self { colors: None, columns: None }
     }
 
     /// Without escape codes, `width` columns wide.
     #[cfg(test)]
     pub(crate) const fn narrow(width: usize) -> Self {
-        Self { colored: false, columns: Some(width) }
+        Self { colors: None, columns: Some(width) }
     }
 
     /// Style of a stream, from `CLICOLOR_FORCE`, `NO_COLOR` and `TERM=dumb`
@@ -60,15 +65,36 @@ impl Style {
         let set = |name: &str| std::env::var_os(name).is_some_and(|v| !v.is_empty() && v != "0");
         let dumb = std::env::var_os("TERM").is_some_and(|t| t == "dumb");
         let colored = !set("NO_COLOR") && (set("CLICOLOR_FORCE") || (terminal && !dumb));
-        Self { colored, columns: columns() }
+        Self { colors: colored.then(unguessed), columns: columns() }
     }
 
     pub(crate) fn paint(self, color: Color, text: &str) -> String {
-        if self.colored { format!("\x1b[{}m{text}\x1b[0m", color as u8) } else { text.to_owned() }
+        self.painted(color as u8, text, "")
     }
 
     pub(crate) fn bold(self, color: Color, text: &str) -> String {
-        if self.colored { format!("\x1b[1;{}m{text}\x1b[0m", color as u8) } else { text.to_owned() }
+        self.painted(color as u8, text, "1;")
+    }
+
+    fn painted(self, color: u8, text: &str, bold: &str) -> String {
+        match self.mark() {
+            Some(mark) => format!("{mark}{bold}{color}m{text}{mark}0m"),
+            None => text.to_owned(),
+        }
+    }
+
+    /// What the program's colours begin with until they are written.
+    fn mark(self) -> Option<String> {
+        self.colors.map(|mark| format!("\x1b{mark}["))
+    }
+
+    /// The text as it is written to a terminal: with this style's colours, and nothing else that a
+    /// terminal obeys.
+    pub(crate) fn printable(self, text: &str) -> Cow<'_, str> {
+        match self.mark() {
+            Some(mark) => printable::marked(text, &mark),
+            None => printable::text(text),
+        }
     }
 
     /// Width at which text is broken: at most [`WIDTH`], at least [`NARROWEST`].
@@ -83,8 +109,13 @@ impl Style {
     }
 
     pub(crate) fn is_colored(self) -> bool {
-        self.colored
+        self.colors.is_some()
     }
+}
+
+/// A character of private use (Unicode, plane 16) that no text can know.
+fn unguessed() -> char {
+    char::from_u32(rand::rng().random_range(0x10_0000..0x10_fffe)).unwrap_or('\u{10fffd}')
 }
 
 /// Columns of the terminal: `COLUMNS` if it is exported (POSIX, Environment Variables §8.3),
@@ -97,7 +128,8 @@ fn columns() -> Option<usize> {
     set.or_else(|| terminal_size::terminal_size().map(|(width, _)| usize::from(width.0)))
 }
 
-/// The streams a command writes to. All text except [`Output::raw`] passes the redactor.
+/// The streams a command writes to. All text except [`Output::raw`] passes the redactor, and all of
+/// it has what a terminal would obey escaped.
 #[derive(Debug, Clone)]
 pub(crate) struct Output {
     /// Write only data and errors (`-q`).
@@ -106,28 +138,35 @@ pub(crate) struct Output {
     pub(crate) style: Style,
     /// Style of stderr.
     pub(crate) talk_style: Style,
+    /// Write errors as JSON, too (`--json`).
+    pub(crate) json: bool,
     /// Masks secrets.
     pub(crate) redactor: Redactor,
     /// The first error of a write to stdout.
     lost: Arc<OnceLock<io::Error>>,
+    /// Set once stdout has a JSON document.
+    documented: Arc<OnceLock<()>>,
 }
 
 impl Output {
     /// Output to the streams of this process.
-    pub(crate) fn new(quiet: bool) -> Self {
+    pub(crate) fn new(quiet: bool, json: bool) -> Self {
         Self {
             quiet,
+            json,
             style: Style::of(io::stdout().is_terminal()),
             talk_style: Style::of(io::stderr().is_terminal()),
             redactor: Redactor::default(),
             lost: Arc::default(),
+            documented: Arc::default(),
         }
     }
 
     /// Writes a line of data to stdout. A closed pipe (`| head`) is not an error.
     pub(crate) fn data(&self, line: impl Display) {
         let line = line.to_string();
-        self.write(format!("{}\n", self.redactor.clean(&line)).as_bytes());
+        let line = self.redactor.clean(&line);
+        self.write(format!("{}\n", self.style.printable(&line)).as_bytes());
     }
 
     /// Writes a row of a list to stdout. A row that is wider than the terminal goes on in lines
@@ -136,9 +175,13 @@ impl Output {
         self.data(hang(indent, line, self.style));
     }
 
-    /// Writes bytes to stdout unchanged, such as a completion script.
+    /// Writes bytes to stdout unchanged, such as a completion script or a file. Only on a terminal,
+    /// what it would obey is escaped.
     pub(crate) fn raw(&self, bytes: &[u8]) {
-        self.write(bytes);
+        match std::str::from_utf8(bytes).ok().filter(|_| io::stdout().is_terminal()) {
+            Some(text) => self.write(printable::json(text).as_bytes()),
+            None => self.write(bytes),
+        }
     }
 
     fn write(&self, bytes: &[u8]) {
@@ -177,6 +220,22 @@ impl Output {
 
     /// Writes a JSON document to stdout: `{"schema": "galatea.<command>/1", …}`.
     pub(crate) fn json(&self, schema: &str, body: Value) {
+        let _ = self.documented.set(());
+        self.write(self.document(schema, body).as_bytes());
+    }
+
+    /// Writes the errors of a command with `--json`: to stdout, which then has one document, or to
+    /// stderr if the command has written its own.
+    pub(crate) fn json_errors(&self, body: Value) {
+        let document = self.document("galatea.error/1", body);
+        if self.documented.set(()).is_ok() && self.lost.get().is_none() {
+            self.write(document.as_bytes());
+        } else {
+            let _ = io::stderr().lock().write_all(document.as_bytes());
+        }
+    }
+
+    fn document(&self, schema: &str, body: Value) -> String {
         let mut document = serde_json::Map::from_iter([("schema".to_owned(), Value::from(schema))]);
         match body {
             Value::Object(fields) => document.extend(fields),
@@ -185,14 +244,16 @@ impl Output {
             }
         }
         let text = format!("{:#}", Value::Object(document));
-        self.data(text);
+        let text = self.redactor.clean(&text);
+        format!("{}\n", printable::json(&text))
     }
 
     /// Writes a line of conversation with the user to stderr, unless `-q` is set.
     pub(crate) fn say(&self, line: impl Display) {
         if !self.quiet {
             let line = line.to_string();
-            let _ = writeln!(io::stderr().lock(), "{}", self.redactor.clean(&line));
+            let line = self.redactor.clean(&line);
+            let _ = writeln!(io::stderr().lock(), "{}", self.talk_style.printable(&line));
         }
     }
 
@@ -202,7 +263,8 @@ impl Output {
             return;
         }
         let text = report.render(self.talk_style);
-        let _ = write!(io::stderr().lock(), "{}", self.redactor.clean(&text));
+        let text = self.redactor.clean_error(&text);
+        let _ = write!(io::stderr().lock(), "{}", self.talk_style.printable(&text));
     }
 }
 
@@ -212,7 +274,7 @@ mod tests {
 
     #[test]
     fn lines_are_as_wide_as_the_terminal_within_reason() {
-        let width = |columns| Style { colored: false, columns }.width();
+        let width = |columns| Style { colors: None, columns }.width();
         assert_eq!([None, Some(40), Some(79), Some(300), Some(5)].map(width), [80, 40, 79, 80, 30]);
     }
 }

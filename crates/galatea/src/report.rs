@@ -13,6 +13,7 @@ use galatea_core::{
     character::Diagnostic,
     visible::{one_line, visible},
 };
+use serde_json::{Value, json};
 use std::fmt::Write as _;
 
 use crate::output::{Color, Style};
@@ -111,6 +112,28 @@ impl Report {
     #[must_use]
     pub(crate) fn fix(self, text: impl Into<String>) -> Self {
         self.line("fix", text)
+    }
+
+    /// The report for programs: `level`, `code`, `message`, the place, and the labelled lines by
+    /// their labels. The first line of a label counts.
+    pub(crate) fn to_json(&self) -> Value {
+        let level = match self.level {
+            Level::Error => "error",
+            Level::Warning => "warning",
+            Level::Note => "note",
+        };
+        let mut document = json!({ "level": level, "code": self.code, "message": self.message });
+        if let (Some(Place { file, line, column, .. }), Some(fields)) =
+            (&self.place, document.as_object_mut())
+        {
+            fields.insert("place".into(), json!({ "file": file, "line": line, "column": column }));
+        }
+        for (label, text) in &self.lines {
+            if let Some(fields) = document.as_object_mut() {
+                fields.entry(label.as_str()).or_insert_with(|| text.as_str().into());
+            }
+        }
+        document
     }
 
     /// Renders the report. Every line ends with a newline.

@@ -127,23 +127,34 @@ fn value<'a>(yaml: &'a str, key: &str) -> &'a str {
     all.first().unwrap_or_else(|| panic!("no {key}"))
 }
 
-#[tokio::test]
-async fn the_compose_file_as_shipped_starts_a_bot_that_answers() {
-    let stage = Stage::set().await;
-    let home = checkout(&stage).await;
-    let container = Home::new();
+/// The lines of a service in a compose file.
+fn service(yaml: &str, name: &str) -> String {
+    let head = format!("  {name}:");
+    let inside = |line: &&str| line.is_empty() || line.starts_with("   ");
+    let lines = yaml.lines().skip_while(|line| **line != head).skip(1).take_while(inside);
+    let lines: Vec<&str> = lines.collect();
+    assert!(!lines.is_empty(), "there is no service {name}");
+    lines.join("\n")
+}
+
+/// A program in the container of the agent, as the compose file describes it, with the mounts of a
+/// checkout.
+fn in_container(stage: &Stage, home: &Home, container: &Home) -> Program {
+    let compose = service(COMPOSE, "galatea");
     let inside = |path: &str| format!("{}{path}", container.path().display());
     // Mounts: source and target.
-    let mounts: Vec<(&str, &str)> = COMPOSE
+    let mounts: Vec<(&str, &str)> = compose
         .lines()
         .filter_map(|line| line.trim().strip_prefix("- ./")?.split_once(':'))
         .map(|(from, to)| (from, to.trim_end_matches(":ro")))
         .collect();
     assert_eq!(mounts.len(), 1, "{mounts:?}");
     for (from, to) in mounts {
-        std::os::unix::fs::symlink(home.path().join(from), inside(to)).unwrap();
+        if !Path::new(&inside(to)).exists() {
+            std::os::unix::fs::symlink(home.path().join(from), inside(to)).unwrap();
+        }
     }
-    let env_file = value(COMPOSE, "- path");
+    let env_file = value(&compose, "- path");
     let env: BTreeMap<String, String> = fs::read_to_string(home.path().join(env_file))
         .unwrap()
         .lines()
@@ -151,20 +162,81 @@ async fn the_compose_file_as_shipped_starts_a_bot_that_answers() {
         .collect();
     let image: BTreeMap<String, String> =
         DOCKERFILE.lines().filter_map(|line| assignment(line.strip_prefix("ENV ")?)).collect();
-    assert!(DOCKERFILE.contains("ENTRYPOINT [\"galatea\"]\nCMD [\"start\"]"));
-    let mut program =
-        on(Program::new(binary(), &container).dir(inside(value(COMPOSE, "working_dir"))), &stage)
-            .arg("start");
+    let dir = inside(value(&compose, "working_dir"));
+    let mut program = on(Program::new(binary(), container).dir(dir), stage);
     for (name, value) in image.into_iter().chain(env) {
         program =
             program.env(name, if value.starts_with("/data") { inside(&value) } else { value });
     }
-    let running = program.spawn();
+    program
+}
+
+#[tokio::test]
+async fn the_compose_file_as_shipped_starts_a_bot_that_answers() {
+    let stage = Stage::set().await;
+    let home = checkout(&stage).await;
+    let container = Home::new();
+    assert!(DOCKERFILE.contains("ENTRYPOINT [\"galatea\"]\nCMD [\"start\"]"));
+    let running = in_container(&stage, &home, &container).arg("start").spawn();
     answers(&stage, &running).await;
-    assert!(Path::new(&inside("/data/galatea.db")).exists(), "the data lies in the volume");
+    assert!(container.path().join("data/galatea.db").exists(), "the data lies in the volume");
     // The compose file of the cluster has the same paths.
     assert_eq!(value(CLUSTER, "working_dir"), value(COMPOSE, "working_dir"));
     assert!(CLUSTER.contains("../characters:/characters:ro") && CLUSTER.contains("../.env"));
+}
+
+/// The commands that the README gives to readers with Docker, as far as they need no daemon.
+#[tokio::test]
+async fn with_compose_init_writes_what_the_agent_reads_and_chat_reaches_it() {
+    use std::os::unix::fs::PermissionsExt as _;
+    let readme = include_str!("../../../README.md");
+    for command in [
+        "docker compose build",
+        "docker compose run --rm --user \"$(id -u):$(id -g)\" init",
+        "docker compose up --detach",
+        "docker compose exec galatea galatea chat",
+    ] {
+        assert!(readme.contains(command) && COMPOSE.contains(command), "{command}");
+    }
+    let stage = Stage::set().await;
+    // `init` in its container: this folder is mounted as its working folder, and it may write
+    // nowhere else but to /tmp.
+    let init = service(COMPOSE, "init");
+    assert_eq!(value(&init, "entrypoint"), "[galatea, init]");
+    assert_eq!(value(&init, "- ."), value(&init, "working_dir"), "{init}");
+    assert_eq!(value(&init, "profiles"), "[setup]", "`up` leaves it out");
+    let (home, tmp) = (Home::new(), Home::new());
+    assert_eq!(value(&init, "GALATEA_DATA_DIR"), "/tmp");
+    let mut running = on(Program::new(binary(), &home), &stage)
+        .env("GALATEA_DATA_DIR", tmp.path().display().to_string())
+        .args(["init", "--yes", "--telegram-token-stdin", "--model", "openai", "--model-key-stdin"])
+        .spawn();
+    running.write_line(&stage.telegram.token()).await;
+    running.write_line(KEY).await;
+    running.close_stdin();
+    let finished = running.finish().await;
+    assert_eq!(finished.code, Some(0), "{}{}", finished.stdout, finished.stderr);
+    let mode = |path: &str| fs::metadata(home.path().join(path)).unwrap().permissions().mode();
+    assert_eq!(mode(".env") & 0o777, 0o600);
+    // The agent runs as another user than the one who wrote its character.
+    assert!(DOCKERFILE.contains("--uid 10001") && DOCKERFILE.contains("USER galatea"));
+    assert_eq!(mode("characters/helper.json") & 0o004, 0o004);
+    assert_eq!(mode("characters") & 0o005, 0o005);
+
+    let container = Home::new();
+    let running = in_container(&stage, &home, &container).arg("start").spawn();
+    answers(&stage, &running).await;
+    // `docker compose exec` runs in the same container, with its settings.
+    let chat = in_container(&stage, &home, &container).args(["chat", "-m", "Q8"]).run().await;
+    assert!(chat.stdout.contains("A8"), "{}{}", chat.stdout, chat.stderr);
+    // The root file system is read-only, so nothing was written to it.
+    assert_eq!(value(&service(COMPOSE, "galatea"), "read_only"), "true");
+    let mut found: Vec<_> = fs::read_dir(container.path())
+        .unwrap()
+        .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+        .collect();
+    found.sort();
+    assert_eq!(found, ["characters", "data"]);
 }
 
 #[tokio::test]

@@ -62,6 +62,29 @@ async fn a_pipe_is_imported_whole() {
     }
 }
 
+/// An import may come before the first start, which then finds what was imported.
+#[tokio::test]
+async fn an_import_before_the_first_start_makes_the_database() {
+    let stage = Stage::set().await;
+    stage.home.write("club.jsonl", LOG);
+    stage.home.write("juniper.json", r#"{ "name": "Juniper", "bio": "b" }"#);
+    let program = || stage.program().env("CHARACTER_FILES", "juniper.json");
+    let dry = json_of(program(), &["memory", "import", "club.jsonl", "--dry-run"]).await;
+    assert_eq!((&dry["read"], &dry["agent"]), (&json!(2), &json!("Juniper")));
+    assert!(!stage.home.path().join(".galatea").exists(), "a dry run makes nothing");
+    let done = json_of(program(), &["memory", "import", "club.jsonl"]).await;
+    assert_eq!((&done["new"], &done["agent"]), (&json!(2), &json!("Juniper")));
+    let mut running = program().arg("start").spawn();
+    running.wait_for_line("ready in").await;
+    let found = json_of(program(), &["memory", "search", "rowing club"]).await;
+    assert!(found.to_string().contains("meets on Tuesdays"), "{found}");
+    running.kill_9().await;
+    // A character that has not run yet is stored by its file.
+    stage.home.write("ada.json", r#"{ "name": "Ada", "bio": "b" }"#);
+    let ada = ["memory", "import", "club.jsonl", "-c", "ada.json", "--agent", "Ada"];
+    assert_eq!(json_of(program(), &ada).await["new"], 2);
+}
+
 #[tokio::test]
 async fn topics_are_rooms_and_a_selection_has_its_own_places_only() {
     let stage = stage().await;

@@ -66,7 +66,7 @@ async fn read_cited_changed_and_removed() {
         .env("CHARACTER_FILES", "juniper.json")
         .env("KNOWLEDGE_SYNC_SECONDS", "1")
         .env("REFLECTION_INTERVAL", "0");
-    let running = program.arg("start").spawn();
+    let running = program.clone().arg("start").spawn();
     running.wait_for_line("ready in").await;
     running.wait_for_line("documents are up to date").await;
 
@@ -100,8 +100,13 @@ async fn read_cited_changed_and_removed() {
     tokio::time::timeout(Duration::from_secs(60), asks).await.expect("the change was read");
 
     fs::write(home.join("extra.txt"), "The vault is under the stairs.").unwrap();
-    let added = stage.galatea(&["knowledge", "add", "extra.txt"]).await;
-    assert!(added.contains("1 read"), "{added}");
+    let added = program.clone().args(["knowledge", "add", "extra.txt"]).run().await;
+    assert_eq!(added.code, Some(0), "{}{}", added.stdout, added.stderr);
+    assert!(added.stdout.contains("1 read"), "{}", added.stdout);
+    // The damaged document that was there before is none of its problems.
+    assert!(!added.stdout.contains("not read"), "{}", added.stdout);
+    assert!(!added.stderr.contains("broken.docx"), "{}", added.stderr);
+    assert!(added.stderr.contains("1 other document has a problem"), "{}", added.stderr);
     assert!(stage.galatea(&["knowledge", "show", "extra.txt"]).await.contains("under the stairs"));
     stage.galatea(&["knowledge", "rm", "extra.txt"]).await;
     assert_eq!(stage.documents().await.len(), 3);

@@ -32,6 +32,7 @@ mod matrix;
 mod meaning;
 mod memory;
 mod merged;
+mod names;
 mod newcomer;
 mod no_model;
 mod older;

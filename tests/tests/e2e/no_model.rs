@@ -70,6 +70,39 @@ async fn with_a_model_or_with_answers_switched_off_nothing_is_wrong() {
 }
 
 #[tokio::test]
+async fn doctor_offline_says_what_it_did_not_ask_and_checks_forms() {
+    let stage = Stage::set().await;
+    let good = stage.program().args(["doctor", "--offline"]).run().await;
+    assert_eq!(good.code, Some(0), "{}", good.stdout);
+    let said = format!("{}{}", good.stdout, good.stderr);
+    let said = said.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(!said.contains(" works."), "{said}");
+    for part in [
+        "Telegram of Eliza: its settings have the right form; whether it works was not asked",
+        "set up; whether it works was not asked",
+        "Models and platforms were not asked: leave out --offline.",
+    ] {
+        assert!(said.contains(part), "{part}: {said}");
+    }
+    assert!(stage.telegram.calls().is_empty() && stage.model.requests().is_empty());
+    // Tokens and keys of another form are found without asking.
+    for (name, value, code, exit) in [
+        ("TELEGRAM_BOT_TOKEN", "sk-proj-abcdef0123", "GAL-TG-TOKEN", 7),
+        ("TELEGRAM_BOT_TOKEN", "123456789:short", "GAL-DOCTOR-KEY", 7),
+        ("DISCORD_API_TOKEN", "12345678901234567890", "GAL-DC-TOKEN", 7),
+        ("ANTHROPIC_API_KEY", "xai-abc", "GAL-DOCTOR-KEY", 0),
+    ] {
+        let program = stage.program().without_env("TELEGRAM_API_ROOT").env(name, value);
+        let bad = program.args(["doctor", "--offline", "--json"]).run().await;
+        assert_eq!(bad.code, Some(exit), "{name}: {}", bad.stdout);
+        let report: serde_json::Value = serde_json::from_str(&bad.stdout).unwrap();
+        let found = report["findings"].as_array().unwrap().iter().any(|f| f["id"] == code);
+        assert!(found && report["asked"] == false, "{name}: {report}");
+        assert!(!bad.stdout.contains(value), "{name}: its value is not shown");
+    }
+}
+
+#[tokio::test]
 async fn what_the_character_asks_for_and_is_not_here_is_remarked_everywhere() {
     let stage = Stage::set().await;
     let text = r#"{"name": "Ada", "bio": "b", "plugins": ["@elizaos/plugin-solana", "@elizaos/plugin-discord"], "knowledge": ["a line", {"path": "docs/gone.md"}]}"#;

@@ -61,6 +61,22 @@ async fn in_groups_only_admins_switch() {
 }
 
 #[tokio::test]
+async fn an_owner_of_the_agent_switches_in_any_group() {
+    let house = Plan::new(echo()).set("AGENT_OWNERS", "stage:9").build().await;
+    make_admin(&house, "1").await;
+    let spot = group("-100", "9");
+    house.say(&spot, "/mute").await;
+    house.quiet().await;
+    let room = house.room(&spot);
+    assert_eq!(own_state(&house, room).await, Some(ParticipantState::Muted));
+    house.say(&spot, "/unmute").await;
+    house.say(&spot, "/reset").await;
+    house.quiet().await;
+    assert_eq!(own_state(&house, room).await, None);
+    assert!(house.platform.texts("-100").last().unwrap().starts_with("Done."));
+}
+
+#[tokio::test]
 async fn the_mute_action_mutes_the_room() {
     let model = Arc::new(ScriptedModel::new());
     model.enqueue("<response><actions>MUTE_ROOM</actions><text>I will be quiet.</text></response>");

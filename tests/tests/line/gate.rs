@@ -3,7 +3,7 @@
 use galatea_core::{ModelInfo, store::InboxState};
 use galatea_runtime::pairing;
 use galatea_testkit::{clock::ManualClock, models::ScriptedModel};
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
 
 use crate::{
     house::{Plan, dm, group},
@@ -129,45 +129,107 @@ async fn strangers_who_come_at_once_get_codes_that_all_work() {
 async fn a_crowd_of_strangers_does_not_close_the_door_for_others() {
     let clock = ManualClock::new();
     let house = Plan::new(echo()).set("DM_POLICY", "pairing").clock(clock.shared()).build().await;
-    let names: Vec<&'static str> = (100..180).map(|n| &*n.to_string().leak()).collect();
-    // More strangers than may wait at once: each gets one message, with a code or with the request
-    // to come back later.
-    for name in &names[..60] {
+    let names: Vec<&'static str> = (5000..5300).map(|n| &*n.to_string().leak()).collect();
+    let shown = |name: &str| house.platform.texts(name);
+    // Two hundred strangers, each of whom writes twice, and then a friend.
+    for name in &names[..200] {
         house.say(&dm(name), "hello").await;
-        house.say(&dm(name), "hello?").await;
     }
+    house.say(&dm(names[0]), "hello?").await;
+    house.say(&dm("7"), "it is me").await;
     house.quiet().await;
-    let coded = names[..60]
-        .iter()
-        .filter(|name| house.platform.texts(name).iter().any(|text| text.contains("approve")))
-        .count();
-    assert!(
-        names[..60].iter().all(|name| house.platform.texts(name).len() == 1),
-        "each gets the notice once"
-    );
-    assert_eq!(coded, 50);
-    assert!(house.platform.texts(names[55])[0].contains("again in an hour"));
-    // The number of such messages is limited as well.
-    for name in &names[60..] {
+    assert!(names[..200].iter().all(|name| shown(name).len() == 1), "each gets one code");
+    assert!(shown("7")[0].contains("galatea pairing approve"));
+    // Codes of one minute are limited, for the sake of the answers to others.
+    for name in &names[200..] {
         house.say(&dm(name), "hello").await;
     }
     house.quiet().await;
-    let answered = names[60..].iter().filter(|name| !house.platform.texts(name).is_empty()).count();
-    assert_eq!(answered, 10, "twenty in ten minutes");
-    // The block does not last an hour: after ten minutes the longest waiting person makes room.
-    clock.advance(std::time::Duration::from_secs(601));
-    house.say(&dm("7"), "hello").await;
+    let answered = names.iter().filter(|name| !shown(name).is_empty()).count();
+    assert_eq!(u64::try_from(answered).unwrap() + 1, pairing::REPLIES);
+    // A minute later a person who went unheard gets a code.
+    clock.advance(Duration::from_secs(60));
+    let unheard = names.iter().find(|name| shown(name).is_empty()).unwrap();
+    house.say(&dm(unheard), "hello?").await;
     house.quiet().await;
-    assert!(house.platform.texts("7")[0].contains("galatea pairing approve"));
-    let waiting =
-        pairing::pending(house.store.as_ref(), house.agent, house.clock.now()).await.unwrap();
-    assert_eq!(waiting.len(), 50);
-    // A person who lost their code gets it again.
-    let last = waiting.iter().find(|p| p.name != "Person 7").unwrap().clone();
-    let room = last.name.strip_prefix("Person ").unwrap().to_owned();
-    house.say(&dm(&*room.clone().leak()), "again, please").await;
+    assert!(shown(unheard)[0].contains("galatea pairing approve"));
+    // The friend's code is still good, and a person who lost theirs gets it again.
+    clock.advance(Duration::from_secs(600));
+    house.say(&dm("7"), "what was it?").await;
     house.quiet().await;
-    assert!(house.platform.texts(&room).last().unwrap().contains(&last.code));
+    assert_eq!(shown("7")[0], shown("7")[1]);
+    let code =
+        shown("7")[0].split("approve ").nth(1).unwrap().split('`').next().unwrap().to_owned();
+    let (store, now) = (house.store.as_ref(), house.clock.now());
+    assert!(pairing::approve(store, house.agent, &code, now).await.unwrap().is_some());
+}
+
+#[tokio::test]
+async fn an_invited_friend_comes_in_through_any_crowd() {
+    let clock = ManualClock::new();
+    let house = Plan::new(echo()).set("DM_POLICY", "pairing").clock(clock.shared()).build().await;
+    let (store, agent) = (house.store.as_ref(), house.agent);
+    let day = Duration::from_secs(24 * 3600);
+    let now = house.clock.now();
+    let made = pairing::invite(store, agent, day, now).await.unwrap();
+    let other = pairing::invite(store, agent, day, now).await.unwrap();
+    for n in 0..pairing::REPLIES + 10 {
+        house.say(&dm(&*(5000 + n).to_string().leak()), "hello").await;
+    }
+    house.say(&dm("7"), &format!("hi, {} :)", made.code.to_lowercase())).await;
+    house.quiet().await;
+    assert!(house.platform.texts("7")[0].starts_with("Welcome"), "{:?}", house.platform.texts("7"));
+    house.say(&dm("7"), "and now?").await;
+    assert_eq!(house.platform.until_shown("7", 2).await[1], "re: and now?");
+    // It works once, and until it ends.
+    let left = pairing::invitations(store, agent, house.clock.now()).await.unwrap();
+    assert_eq!(left, [other.clone()]);
+    clock.advance(Duration::from_secs(60));
+    house.say(&dm("8"), &made.code).await;
+    house.quiet().await;
+    clock.advance(day);
+    house.say(&dm("9"), &other.code).await;
+    house.quiet().await;
+    for late in ["8", "9"] {
+        assert!(house.platform.texts(late)[0].contains("galatea pairing approve"), "{late}");
+    }
+    assert!(pairing::invitations(store, agent, house.clock.now()).await.unwrap().is_empty());
+}
+
+/// Three programs of one agent, each with an account of its own, on one database.
+#[tokio::test]
+async fn the_limits_of_pairing_hold_for_all_processes_together() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("a.db");
+    let clock = ManualClock::new();
+    let mut houses = Vec::new();
+    for account in ["1000", "2000", "3000"] {
+        let store = galatea_store::Database::sqlite(&file, galatea_store::SqliteOptions::default())
+            .await
+            .unwrap();
+        let plan = Plan::new(echo()).set("DM_POLICY", "pairing").clock(clock.shared());
+        houses.push(plan.store(&store).on(Platform::new(account)).build().await);
+    }
+    let each = pairing::REPLIES / 3 + 10;
+    let come = |nth: usize| {
+        let house = &houses[nth];
+        async move {
+            for n in 0..each {
+                let name = &*format!("{nth}{n:04}").leak();
+                house.say(&dm(name), "hello").await;
+            }
+            house.quiet().await;
+        }
+    };
+    tokio::join!(come(0), come(1), come(2));
+    let codes: usize = (0..3)
+        .flat_map(|nth| (0..each).map(move |n| (nth, format!("{nth}{n:04}"))))
+        .map(|(nth, name)| houses[nth].platform.texts(&name).len())
+        .sum();
+    assert_eq!(u64::try_from(codes).unwrap(), pairing::REPLIES);
+    let (store, agent) = (houses[0].store.as_ref(), houses[0].agent);
+    let waiting = pairing::pending(store, agent, houses[0].clock.now()).await.unwrap();
+    assert_eq!(waiting.len(), codes, "every code that was sent is good");
 }
 
 #[tokio::test]

@@ -121,3 +121,24 @@ fn transport_failures_keep_what_they_say_about_the_effect() {
     let error = Failure::Transport(refused).into_error("x");
     assert_eq!((error.sent(), error.code()), (Sent::No, Some(codes::CONNECT)));
 }
+
+/// A Bot API server, or a proxy before it, may echo the path of the call.
+#[test]
+fn an_echoed_token_is_in_no_error() {
+    let token = format!("{}:AA{}", 123_456_789, "h7".repeat(17));
+    for (code, method) in [
+        (400, "sendMessage"),
+        (403, "sendMessage"),
+        (404, "getMe"),
+        (409, "getUpdates"),
+        (502, "x"),
+    ] {
+        let description = format!("Not Found: /bot{token}/{method} on this server");
+        let refusal = Refusal { code, description, ..Refusal::default() };
+        let error = Failure::Refused(refusal).into_error(method);
+        for text in [error.to_string(), error.brief(), error.report(), format!("{error:?}")] {
+            assert!(!text.contains(&token[12..]), "{text}");
+            assert!(text.contains(&format!("/bot[secret]/{method}")), "{text}");
+        }
+    }
+}

@@ -44,7 +44,7 @@ impl Action for ChooseOption {
         params: Params,
         _: &[ActionResult],
     ) -> Result<ActionResult> {
-        if !rights::may_change_room(turn) {
+        if !rights::may_change_room(turn)? {
             return Ok(ActionResult::failed("only admins of this room may choose"));
         }
         let open = choices::open(turn).await?;

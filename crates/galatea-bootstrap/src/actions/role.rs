@@ -3,7 +3,9 @@
 
 use async_trait::async_trait;
 use galatea_core::{
-    Action, ActionDocs, ActionResult, Result, Role, Turn, rights::Scope, speakers,
+    Action, ActionDocs, ActionResult, Result, Role, Turn,
+    rights::{Scope, Standing},
+    speakers, standing,
     store::RequestedChange,
 };
 use schemars::JsonSchema;
@@ -45,8 +47,11 @@ impl Action for UpdateRole {
         let Some(world) = turn.world else {
             return Ok(ActionResult::failed("there are no roles here"));
         };
-        let speaker = rights::of_speaker(turn);
-        if params.role == Role::Owner || params.role > speaker || speaker < Role::Admin {
+        let speaker = standing::standing(turn, turn.world)?;
+        if params.role == Role::Owner
+            || Standing::from(params.role) > speaker
+            || speaker < Standing::Admin
+        {
             return Ok(ActionResult::failed("a person can't give a role above their own"));
         }
         let people = turn.store.entities_in_room(turn.room.id).await?;

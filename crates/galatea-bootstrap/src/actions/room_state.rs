@@ -33,7 +33,7 @@ macro_rules! room_action {
                 Ok(!turn.room.kind.is_direct() && rights::has_admin(turn)?)
             }
             async fn run(&self, turn: &Turn<'_>, _: NoParams, _: &[ActionResult]) -> Result<ActionResult> {
-                Ok(set(turn, $state, $done))
+                set(turn, $state, $done)
             }
         }
     };
@@ -76,13 +76,13 @@ room_action!(
     "speaking again"
 );
 
-fn set(turn: &Turn<'_>, state: Option<ParticipantState>, done: &str) -> ActionResult {
-    if !rights::may_change_room(turn) {
-        return ActionResult::failed("only admins of this room may ask for that");
+fn set(turn: &Turn<'_>, state: Option<ParticipantState>, done: &str) -> Result<ActionResult> {
+    if !rights::may_change_room(turn)? {
+        return Ok(ActionResult::failed("only admins of this room may ask for that"));
     }
-    ActionResult::ok(done).effect(RequestedChange::SetParticipantState {
+    Ok(ActionResult::ok(done).effect(RequestedChange::SetParticipantState {
         room: turn.room.id,
         entity: turn.agent.identity.entity(),
         state,
-    })
+    }))
 }

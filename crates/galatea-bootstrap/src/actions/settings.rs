@@ -54,7 +54,7 @@ impl Action for UpdateSettings {
         params: Params,
         _: &[ActionResult],
     ) -> Result<ActionResult> {
-        if !rights::may_change_room(turn) {
+        if !rights::may_change_room(turn)? {
             return Ok(ActionResult::failed("only admins of this room may change its settings"));
         }
         let key = words::name(&params.key);

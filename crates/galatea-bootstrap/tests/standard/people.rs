@@ -2,7 +2,9 @@
 
 use galatea_core::{
     Account, ChannelType, Entity, EntityId, MemoryKind, Participant, Role, RoomId, Settings,
-    WorldId, WorldMetadata, store::RequestedChange,
+    WorldId, WorldMetadata,
+    rights::{Authorship, Ruling, Site, Standing, rule},
+    store::RequestedChange,
 };
 use serde_json::{Map, json};
 
@@ -43,6 +45,39 @@ async fn an_admin_gives_and_takes_admin_only_and_never_touches_an_owner() {
     let owner = Scene::group().by(OWNER);
     assert!(owner.does("UPDATE_ROLE", json!({ "name": "Adam", "role": "NONE" })).await.success);
     assert!(!owner.does("UPDATE_ROLE", json!({ "name": "Adam", "role": "OWNER" })).await.success);
+}
+
+/// What docs/reference/rights.md says of a group is what the actions do, also for an owner of the agent
+/// who has no role there.
+#[tokio::test]
+async fn in_a_group_the_actions_follow_the_table_of_rights() {
+    for (standing, who) in [
+        (Standing::Member, Some(MARIA)),
+        (Standing::Admin, Some(ADMIN)),
+        (Standing::Owner, Some(OWNER)),
+        (Standing::AgentOwner, None),
+    ] {
+        let mut scene = Scene::group().by(who.unwrap_or(MARIA));
+        scene.agent.settings = Settings::from_pairs([("AGENT_OWNERS", "test:7")]);
+        if who.is_none() {
+            scene.message.entity_id = EntityId(scene.agent.identity.swizzle("7"));
+        }
+        for (name, params) in [
+            ("UPDATE_ROLE", json!({ "name": "Bob", "role": "ADMIN" })),
+            ("MUTE_ROOM", json!({})),
+            ("UNMUTE_ROOM", json!({})),
+            ("FOLLOW_ROOM", json!({})),
+            ("UNFOLLOW_ROOM", json!({})),
+            ("UPDATE_SETTINGS", json!({ "key": "tone", "value": "calm" })),
+        ] {
+            let scope = scene.action(name).scope();
+            let allowed = rule(scope, standing, Site::Group, Authorship::Own) != Ruling::Refuse;
+            let done = scene.does(name, params).await;
+            assert_eq!(done.success, allowed, "{name} of {standing}: {}", done.text);
+            assert_eq!(done.effects.is_empty(), !allowed, "{name} of {standing}");
+            assert_eq!(scene.offers(name).await, allowed, "{name} of {standing}");
+        }
+    }
 }
 
 #[tokio::test]

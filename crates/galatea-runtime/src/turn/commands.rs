@@ -9,7 +9,7 @@ mod mentions;
 
 use galatea_core::{
     AgentIdentity, COMMANDS, Content, EntityId, MemoryId, MemoryKind, ParticipantState, Result,
-    Role, Room, Store, Timestamp, Turn, World, speakers,
+    Role, Room, Store, Timestamp, Turn, World, speakers, standing,
     store::{InboxState, MemoryQuery, RequestedChange},
     world,
 };
@@ -38,7 +38,7 @@ pub(crate) async fn run(engine: &Engine, turn: &Turn<'_>) -> Result<Done> {
         turn.envelope.command.as_ref().map_or(("help", ""), |c| (c.name.as_str(), c.args.as_str()));
     Ok(match name {
         "start" => say(greeting(turn)),
-        "reset" if !may_rule(turn) => say("Only admins of this group can reset the conversation."),
+        "reset" if !may_rule(turn)? => say("Only admins of this group can reset the conversation."),
         "reset" => {
             let mut metadata = Map::new();
             metadata.insert("resetAt".into(), json!(reset_at(engine, turn).await?));
@@ -50,7 +50,7 @@ pub(crate) async fn run(engine: &Engine, turn: &Turn<'_>) -> Result<Done> {
                 ..Done::default()
             }
         }
-        "mute" | "unmute" if !may_rule(turn) => {
+        "mute" | "unmute" if !may_rule(turn)? => {
             say("Only admins of this group can mute or unmute me.")
         }
         "mute" => switch(
@@ -100,13 +100,14 @@ fn switch(turn: &Turn<'_>, state: Option<ParticipantState>, text: &str) -> Done 
     Done { reply: Content::text(text), effects: vec![effect], ..Done::default() }
 }
 
-/// In direct messages everyone; elsewhere owners and admins as the platform names them, never as
-/// text claims.
-fn may_rule(turn: &Turn<'_>) -> bool {
-    may_change(turn.room, turn.world, turn.message.entity_id, &turn.agent.identity)
+/// In direct messages everyone; elsewhere owners of the agent, and owners and admins as the platform
+/// names them, never as text claims.
+fn may_rule(turn: &Turn<'_>) -> Result<bool> {
+    let (person, identity) = (turn.message.entity_id, &turn.agent.identity);
+    Ok(standing::owns_agent(turn)? || may_change(turn.room, turn.world, person, identity))
 }
 
-/// The same, of who wrote a message that has no turn yet.
+/// The same without owners of the agent, of who wrote a message that has no turn yet.
 pub(super) fn may_change(
     room: &Room,
     world: Option<&World>,

@@ -1,4 +1,4 @@
-//! Gives a stranger a code for the owner to approve.
+//! Gives a stranger a code for the owner to approve, or admits one who was invited.
 
 use galatea_core::{Content, Event, Result, StepOutcome, Verdict};
 
@@ -11,7 +11,7 @@ use super::{
 };
 use crate::{budget::Budget, pairing};
 
-/// Finishes a stranger's message with a pairing code, or says why there is none.
+/// Finishes a stranger's message with a pairing code, or says in the verdict why there is none.
 pub(super) async fn welcome(
     engine: &Engine,
     place: &TurnPlace,
@@ -28,9 +28,13 @@ pub(super) async fn welcome(
         .and_then(serde_json::Value::as_str)
         .unwrap_or("someone")
         .to_owned();
+    let entry = &waiting.entry;
+    let args = entry.envelope.command.as_ref().map_or("", |command| command.args.as_str());
+    let text = format!("{} {args}", entry.memory.content.text);
     let welcome = {
         let _one_at_a_time = engine.state.pairing.lock().await;
-        let stranger = pairing::Stranger { entity, source: &info.room.source, name: &name };
+        let source = &info.room.source;
+        let stranger = pairing::Stranger { entity, source, name: &name, text: &text };
         pairing::welcome(&engine.store, &engine.clock, engine.view.identity.id(), &stranger).await?
     };
     let mut outcome = Outcome::default();
@@ -41,15 +45,15 @@ pub(super) async fn welcome(
             )));
             verdict.step("pairing", StepOutcome::Note, "a code was sent");
         }
-        pairing::Welcome::Later => {
-            let text = "I only talk to people my owner knows, and many people wait for that at the moment. Please write to me again in an hour.";
-            outcome.replies.push(Content::text(text));
-            verdict.step(
-                "pairing",
-                StepOutcome::Note,
-                "too many strangers wait already: they were asked to come back later",
-            );
+        pairing::Welcome::Invited => {
+            outcome.replies.push(Content::text("Welcome! My owner invited you: write to me whenever you like."));
+            verdict.step("pairing", StepOutcome::Note, "they wrote the code of an invitation and are admitted");
         }
+        pairing::Welcome::TooMany => verdict.step(
+            "pairing",
+            StepOutcome::Note,
+            "too many strangers wrote within this minute: a later message gets a code, and an invitation (`galatea pairing invite`) always works",
+        ),
         pairing::Welcome::NoReply => verdict.step(
             "pairing",
             StepOutcome::Note,

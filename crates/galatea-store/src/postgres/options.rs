@@ -1,6 +1,6 @@
 //! Options of a PostgreSQL store.
 
-use galatea_core::{Clock, SystemClock};
+use galatea_core::{Clock, SystemClock, redact::Redactor};
 use std::{fmt, sync::Arc, time::Duration};
 
 /// Default number of connections for reading: a read takes about a millisecond, and a turn makes a
@@ -27,6 +27,8 @@ pub struct PostgresOptions {
     pub settle_within: Duration,
     /// The clock of `received_at` in inbox rows.
     pub clock: Arc<dyn Clock>,
+    /// The secrets that are masked in stored errors and reasons.
+    pub redactor: Redactor,
 }
 
 impl Default for PostgresOptions {
@@ -36,6 +38,7 @@ impl Default for PostgresOptions {
             patience: Duration::from_secs(5),
             settle_within: Duration::from_secs(60),
             clock: Arc::new(SystemClock),
+            redactor: Redactor::default(),
         }
     }
 }

@@ -1,6 +1,6 @@
 //! Options of a SQLite store.
 
-use galatea_core::{Clock, SystemClock};
+use galatea_core::{Clock, SystemClock, redact::Redactor};
 use std::{fmt, sync::Arc, time::Duration};
 
 /// How much a commit survives.
@@ -31,6 +31,8 @@ pub struct SqliteOptions {
     pub idle: Duration,
     /// The clock of `received_at` in inbox rows.
     pub clock: Arc<dyn Clock>,
+    /// The secrets that are masked in stored errors and reasons.
+    pub redactor: Redactor,
 }
 
 impl Default for SqliteOptions {
@@ -43,6 +45,7 @@ impl Default for SqliteOptions {
             max_pages: None,
             idle,
             clock: Arc::new(SystemClock),
+            redactor: Redactor::default(),
         }
     }
 }

@@ -28,6 +28,18 @@ pub(super) const PAGES: &[Explanation] = &[
         "Run `galatea pairing ls`; a new message of that person to the agent gives a new code.",
     ),
     Explanation::new(
+        "GAL-PAIR-AGENT",
+        "No such agent has run here",
+        "An invitation belongs to an agent, and none of this name is stored.",
+        "Start the agent once, or correct --agent.",
+    ),
+    Explanation::new(
+        "GAL-PAIR-INVITATIONS",
+        "A hundred invitations are open",
+        "Each invitation is good for one person and ends after some days; a hundred may be open at once.",
+        "Use one that `galatea pairing ls` lists, or wait until some end. For many people, set ALLOW_FROM, or DM_POLICY=open.",
+    ),
+    Explanation::new(
         "GAL-LIMIT",
         "A limit of answers or money is reached",
         "A person has had as many answers as they may have, or the money that they, the room or the agent may cost today is used up.",

@@ -165,4 +165,16 @@ pub(super) const PAGES: &[Explanation] = &[
         "It shows a time before this version was made, so certificates look invalid and messages look old.",
         "Set the clock, best by a time service such as systemd-timesyncd or chrony.",
     ),
+    Explanation::new(
+        "GAL-DOCTOR-KEY",
+        "A key or token does not have the form that it should have",
+        "`galatea doctor --offline` compares keys and tokens with the form that those of the provider or platform have. Another provider's key, or one that was cut or pasted with quotes, looks otherwise.",
+        "Copy it again from the page that showed it. `galatea doctor` without --offline asks the provider.",
+    ),
+    Explanation::new(
+        "GAL-DOCTOR-UNASKED",
+        "A model or platform was not asked",
+        "`galatea doctor --offline` asks no one, so it does not know whether the model or platform works.",
+        "Run `galatea doctor` without --offline.",
+    ),
 ];

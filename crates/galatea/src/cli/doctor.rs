@@ -8,6 +8,7 @@ mod machine;
 mod repair;
 mod services;
 mod storage;
+mod unasked;
 
 use clap::Args;
 use galatea_core::{Finding, Severity};
@@ -73,7 +74,7 @@ impl Doctor {
         if self.json.json {
             context.output.json(
                 "galatea.doctor/1",
-                json!({ "version": env!("CARGO_PKG_VERSION"), "ok": !broken, "findings": found }),
+                json!({ "version": env!("CARGO_PKG_VERSION"), "ok": !broken, "asked": !self.offline, "findings": found }),
             );
         } else {
             let shown: Vec<_> = found
@@ -85,7 +86,8 @@ impl Doctor {
             if !text.is_empty() {
                 context.output.data(text.trim_end());
             }
-            context.output.say(format_args!("\n{}", findings::summary(&found)));
+            let summary = findings::summary(&found, !self.offline);
+            context.output.say(format_args!("\n{summary}"));
         }
         Ok(if broken { Exit::Findings.into() } else { ExitCode::SUCCESS })
     }
@@ -110,7 +112,9 @@ impl Doctor {
             found.extend(remarks.filter(|remark| !is_found(remark, &models)).map(status::remark));
             found.extend(breakers::findings(&readiness.breakers));
         }
-        if !self.offline {
+        if self.offline {
+            found.extend(unasked::check(&examined, &personas));
+        } else {
             found.extend(models);
             let repairs = self.fix.fix.then_some(Repairs { yes: self.fix.yes });
             found.extend(services::connectors(&examined, &personas, repairs).await?);

@@ -115,9 +115,11 @@ enum Verb {
 impl Memory {
     pub(crate) async fn run(&self, context: &Context) -> Result<ExitCode> {
         let settings = &context.configuration()?.settings;
-        let database =
-            database::open_beside(settings, &DataDir::locate(settings, &context.working_dir))
-                .await?;
+        let data_dir = DataDir::locate(settings, &context.working_dir);
+        let database = match &self.verb {
+            Verb::Import(import) => import.database(context, &data_dir).await?,
+            _ => database::open_beside(settings, &data_dir).await?,
+        };
         let store = database.store();
         let outcome = match &self.verb {
             Verb::Ls { which, json } => list::list(&*store, which, json.json, context).await,

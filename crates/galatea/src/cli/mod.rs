@@ -146,6 +146,26 @@ mod tests {
         command().debug_assert();
     }
 
+    /// `tests/start/json.rs` has each of them fail.
+    #[test]
+    fn every_command_with_json_is_in_the_list_of_the_test() {
+        fn walk(command: &clap::Command, path: &str, found: &mut Vec<String>) {
+            let has = command.get_arguments().any(|argument| argument.get_id() == "json");
+            found.extend(has.then(|| path.trim().to_owned()));
+            for sub in command.get_subcommands() {
+                walk(sub, &format!("{path} {}", sub.get_name()), found);
+            }
+        }
+        let mut commands = Vec::new();
+        walk(&command(), "", &mut commands);
+        let listed = include_str!("../../tests/start/json_commands.txt");
+        for command in &commands {
+            let is_of = |line: &&str| *line == command || line.starts_with(&format!("{command} "));
+            assert!(listed.lines().any(|line| is_of(&line)), "{command} is not listed");
+        }
+        assert_eq!(listed.lines().count(), commands.len(), "{commands:?}");
+    }
+
     #[test]
     fn every_help_shows_examples_and_fits_the_width() {
         fn walk(mut command: clap::Command, path: &str) {

@@ -75,7 +75,10 @@ impl Repairs {
             "{title}\n{}",
             findings::render(std::slice::from_ref(finding), context.output.talk_style).trim_end()
         ));
-        cliclack::confirm(question).initial_value(false).interact().map_err(ended)
+        cliclack::confirm(crate::printable::text(question))
+            .initial_value(false)
+            .interact()
+            .map_err(ended)
     }
 }
 

@@ -81,14 +81,17 @@ impl Start {
         let address = listener.local_addr().map_err(|e| {
             galatea_core::Error::unexpected("the health server has no address").with("cause", e)
         })?;
+        let redactor = &context.output.redactor;
+        let role = self.role(settings)?;
         let booted =
-            boot::boot(settings, &data_dir, personas, Platforms::All, self.role(settings)?).await?;
+            boot::boot(settings, &data_dir, personas, Platforms::All, role, redactor).await?;
 
         tokio::spawn(allocator::give_back_after_bursts());
         let stopping = Arc::new(AtomicBool::new(false));
         tokio::spawn(health::serve(
             listener,
             readiness::probe(&booted, began, Arc::clone(&stopping)),
+            redactor.clone(),
         ));
         let people = (!logging::is_json(context)).then(|| context.output.clone());
         let models = booted.agents.iter().map(|a| (a.id, a.health.clone())).collect();

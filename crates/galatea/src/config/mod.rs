@@ -268,6 +268,26 @@ mod tests {
         );
     }
 
+    /// Whatever echoes one, its value is masked in the texts of errors, in every form.
+    #[test]
+    fn every_declared_secret_is_masked_by_its_value() {
+        let dir = tempfile::tempdir().unwrap();
+        let declared = groups().iter().flat_map(|group| &group.variables).filter(|v| v.secret);
+        let names: Vec<&str> = declared.map(|variable| variable.name).collect();
+        assert!(names.len() > 10, "{names:?}");
+        let value = "plain words \"of\" a / canary";
+        let json = serde_json::Value::from(value).to_string();
+        for name in names {
+            let configuration = load(dir.path(), &[(name, value)]).unwrap();
+            let path = "plain%20words%20%22of%22%20a%20%2F%20canary";
+            for echo in [value, json.trim_matches('"'), path] {
+                let text = format!("refused: {echo} of this account");
+                let clean = configuration.redactor.clean_error(&text);
+                assert_eq!(clean, "refused: [secret] of this account", "{name}");
+            }
+        }
+    }
+
     #[test]
     fn a_file_named_by_a_flag_has_to_exist() {
         let dir = tempfile::tempdir().unwrap();

@@ -8,7 +8,7 @@ fn probe(ready: bool) -> Probe {
         Box::pin(async move {
             let reason = Reason {
                 subject: "model".into(),
-                message: "no model answers".into(),
+                message: "no model answers correct-horse-battery".into(),
                 ..Reason::default()
             };
             let reasons = if ready { Vec::new() } else { vec![reason] };
@@ -41,7 +41,9 @@ async fn ask(address: SocketAddr, request: &str) -> String {
 async fn server(ready: bool) -> SocketAddr {
     let listener = bind("127.0.0.1:0".parse().unwrap(), "here").await.unwrap();
     let address = listener.local_addr().unwrap();
-    tokio::spawn(serve(listener, probe(ready)));
+    let redactor = Redactor::default();
+    redactor.learn("correct-horse-battery");
+    tokio::spawn(serve(listener, probe(ready), redactor));
     address
 }
 
@@ -64,7 +66,10 @@ async fn the_three_questions() {
     let answer =
         ask(address, "GET /readyz HTTP/1.1\r\nHost: 127.0.0.1:3000\r\nConnection: close\r\n\r\n")
             .await;
-    assert!(answer.starts_with("HTTP/1.1 503 ") && answer.contains("no model answers"), "{answer}");
+    assert!(
+        answer.starts_with("HTTP/1.1 503 ") && answer.contains("no model answers [secret]"),
+        "{answer}"
+    );
 }
 
 #[tokio::test]

@@ -5,6 +5,7 @@
 
 mod answers;
 mod home;
+mod json;
 mod looks;
 mod manual;
 mod refusals;

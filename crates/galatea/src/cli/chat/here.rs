@@ -45,6 +45,7 @@ pub(crate) async fn start(
         personas,
         Platforms::Terminal,
         ProcessRole::default(),
+        &context.output.redactor,
     )
     .await?;
     let mut events = booted.orchestrator.events().subscribe();

@@ -10,7 +10,10 @@ use super::{
     exchange::{self, FailureLookup, Progress},
     transcript::{YOU, format_message, prompt, speaker},
 };
-use crate::output::{Color, Output};
+use crate::{
+    output::{Color, Output},
+    printable,
+};
 
 /// How the conversation ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -163,6 +166,7 @@ impl Page<'_> {
     fn overwrite(&self, note: &str) {
         if self.output.talk_style.is_colored() {
             let mut stderr = std::io::stderr().lock();
+            let note = self.output.talk_style.printable(note);
             let _ = write!(stderr, "\r\x1b[K{note}").and_then(|()| stderr.flush());
         }
     }
@@ -204,7 +208,7 @@ impl Keyboard {
             }
         });
         let printer = Box::new(move |text: String| {
-            let _ = outside.print(text);
+            let _ = outside.print(printable::text(&text).into_owned());
         });
         Ok(Self { prompts, lines, printer })
     }

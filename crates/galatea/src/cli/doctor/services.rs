@@ -1,7 +1,7 @@
 //! Checks model providers and platforms with live requests.
 
 use futures::future::join_all;
-use galatea_core::{Clock, EventBus, Finding, Host, Severity, SystemClock};
+use galatea_core::{Clock, Connector, EventBus, Finding, Host, Severity, SystemClock};
 use galatea_http::{HttpClient, HttpOptions};
 use galatea_models::{Choices, Dependencies};
 use std::{collections::BTreeSet, future::Future, sync::Arc, time::Duration};
@@ -56,27 +56,31 @@ pub(super) async fn models(examined: &Examined<'_>, personas: &[Persona]) -> Vec
     found
 }
 
-/// Checks every platform an agent is connected to. A platform that is off is reported only if it is
-/// partly configured or the character asks for it.
-///
-/// # Errors
-/// As [`Repairs::offer`].
-pub(super) async fn connectors(
+/// The platforms of all agents.
+#[derive(Default)]
+pub(super) struct Connected {
+    /// The connectors with their titles.
+    pub(super) on: Vec<(String, Arc<dyn Connector>)>,
+    /// Findings about platforms without a connector.
+    pub(super) off: Vec<Finding>,
+}
+
+/// Builds the connector of every platform an agent is connected to, which asks nothing. A platform
+/// that is off is reported only if it is partly configured or the character asks for it.
+pub(super) fn connected(
     examined: &Examined<'_>,
     personas: &[Persona],
-    repairs: Option<Repairs>,
-) -> Result<Vec<Finding>> {
-    let clock: Arc<dyn Clock> = Arc::new(SystemClock);
+    clock: &Arc<dyn Clock>,
+) -> Connected {
     let mut taken = Taken::default();
-    let mut found = Vec::new();
-    let mut asked = Vec::new();
+    let mut connected = Connected::default();
     for persona in personas {
         let name = &persona.character.name;
         let host = Host {
             agent: persona.character.identity(),
             agent_name: name.clone(),
             data_dir: examined.data_dir.path().to_owned(),
-            clock: Arc::clone(&clock),
+            clock: Arc::clone(clock),
         };
         for platform in PLATFORMS {
             // The terminal's socket belongs to the running process, and needs the data folder that
@@ -89,7 +93,7 @@ pub(super) async fn connectors(
             for account in accounts::of(platform, &persona.settings) {
                 let title = format!("{} of {name}", account.title(platform));
                 match platform.connector(&account, &host, &mut taken) {
-                    Ok(Built::On(connector)) => asked.push((title, connector)),
+                    Ok(Built::On(connector)) => connected.on.push((title, connector)),
                     Ok(Built::Off(why)) => {
                         let configured = account.number > 1
                             || platform
@@ -103,13 +107,27 @@ pub(super) async fn connectors(
                         } else {
                             continue;
                         };
-                        found.push(connector_off(message, why));
+                        connected.off.push(connector_off(message, why));
                     }
-                    Err(error) => found.push(Finding::failure("connector", &error)),
+                    Err(error) => connected.off.push(Finding::failure("connector", &error)),
                 }
             }
         }
     }
+    connected
+}
+
+/// Checks every platform an agent is connected to, as [`connected`] finds them.
+///
+/// # Errors
+/// As [`Repairs::offer`].
+pub(super) async fn connectors(
+    examined: &Examined<'_>,
+    personas: &[Persona],
+    repairs: Option<Repairs>,
+) -> Result<Vec<Finding>> {
+    let clock: Arc<dyn Clock> = Arc::new(SystemClock);
+    let Connected { on: asked, off: mut found } = connected(examined, personas, &clock);
     let answers = join_all(asked.iter().map(|(title, connector)| async move {
         match connector.check_cost() {
             // Checks that cost money need consent.

@@ -68,6 +68,9 @@ async fn login(
     init: &Init,
     context: &Context,
 ) -> Result<()> {
+    if let Some(how) = how(platform.source.as_str()) {
+        cliclack::log::info(how).map_err(ended)?;
+    }
     loop {
         for secret in platform.login_secrets() {
             let telegram = platform.source.as_str() == "telegram";
@@ -100,6 +103,24 @@ async fn login(
             return Ok(());
         }
     }
+}
+
+/// Where a platform's secrets come from, for a person who connects the first bot of their life.
+fn how(source: &str) -> Option<&'static str> {
+    Some(match source {
+        "telegram" => {
+            "Telegram: write /newbot to @BotFather (https://t.me/BotFather); it answers with the token."
+        }
+        "discord" => {
+            "Discord: https://discord.com/developers/applications → New Application → Bot.\n\
+             There: Reset Token gives the token; switch on Message Content Intent, and save.\n\
+             When the token is checked, you get the link that invites the bot to your server."
+        }
+        "x" => {
+            "X: https://developer.x.com → your app → Keys and tokens, with the right to read and write."
+        }
+        _ => return None,
+    })
 }
 
 /// Whether `text` has the format Telegram documents: digits, a colon, about 35 letters, digits, `_`

@@ -42,8 +42,9 @@ impl Shelf {
         let personas = personas::load(files, configuration, &context.working_dir)?;
         let data_dir = DataDir::locate(&configuration.settings, &context.working_dir);
         data_dir.create()?;
+        let redactor = &context.output.redactor;
         let (database, _) =
-            database::open(&configuration.settings, &data_dir, &Skew::default()).await?;
+            database::open(&configuration.settings, &data_dir, &Skew::default(), redactor).await?;
         let store = database.store();
         let clock: Arc<dyn Clock> = Arc::new(SystemClock);
         let http = HttpClient::new(HttpOptions::default())?;
@@ -103,19 +104,27 @@ impl Shelf {
         self.bring(context, json, |_| true).await
     }
 
-    /// Prints all problems; those of documents that were asked for decide about the exit code.
+    /// Prints the problems of documents that were asked for, which decide about the exit code, and
+    /// says how many other documents have some.
     async fn bring(
         &self,
         context: &Context,
         json: bool,
         is_asked_for: impl Fn(&str) -> bool,
     ) -> Result<ExitCode> {
-        let (mut lines, mut problems, mut unembedded) = (Vec::new(), 0, Vec::new());
+        let (mut lines, mut unembedded) = (Vec::new(), Vec::new());
+        let (mut problems, mut others) = (0, 0);
         for agent in &self.agents {
             let progress = show::Progress::new(context, json);
-            let synced = agent.library.sync(&|step: Step| progress.step(&step)).await?;
+            let mut synced = agent.library.sync(&|step: Step| progress.step(&step)).await?;
             progress.done();
-            problems += synced.problems.iter().filter(|(key, _)| is_asked_for(key)).count();
+            let all = synced.problems.len();
+            synced.problems.retain(|(key, _)| is_asked_for(key));
+            problems += synced.problems.len();
+            others += all - synced.problems.len();
+            if all > synced.problems.len() {
+                synced.unread = synced.unread.min(synced.problems.len());
+            }
             lines.push(show::synced_json(&agent.name, &synced));
             if !json {
                 show::synced(context, &agent.name, self.agents.len() > 1, &synced);
@@ -125,7 +134,14 @@ impl Shelf {
         if json {
             context.output.json("galatea.knowledge.sync/1", json!({ "agents": lines }));
         }
-        for (agent, error) in &unembedded {
+        if others > 0 && !json {
+            let have = match others {
+                1 => "1 other document has a problem".to_owned(),
+                many => format!("{many} other documents have problems"),
+            };
+            context.output.say(format!("{have}: galatea knowledge ls"));
+        }
+        for (agent, error) in unembedded.iter().filter(|_| !json) {
             context.output.report(&show::unembedded(agent, error));
         }
         Ok(match unembedded.first() {

@@ -3,8 +3,8 @@
 
 use clap::Args;
 use galatea_core::{
-    AgentIdentity, Archive, Clock, Incoming, IncomingEvent, RemoteId, Source, Store, SystemClock,
-    Timestamp,
+    AgentIdentity, Archive, Clock, Incoming, IncomingEvent, RemoteId, Skew, Source, Store,
+    SystemClock, Timestamp, visible::one_line,
 };
 use galatea_runtime::history::{History, STEP, Stored};
 use serde_json::json;
@@ -29,7 +29,10 @@ use crate::{
     cli::flags::Json,
     connectors::Past,
     context::Context,
+    data_dir::DataDir,
+    database::{self, Database},
     failure::{Failure, Result},
+    personas::{self, Persona},
 };
 
 /// What to read.
@@ -58,6 +61,9 @@ pub(crate) struct Import {
     /// Read and count, and store nothing
     #[arg(long)]
     pub(super) dry_run: bool,
+    /// The character file of the agent, if it has not been started here yet
+    #[arg(short, long = "character", value_name = "FILE")]
+    characters: Vec<PathBuf>,
     #[command(flatten)]
     json: Json,
 }
@@ -131,6 +137,44 @@ impl Count {
 }
 
 impl Import {
+    /// Opens the database. Before the first start it is made, with the agents that are configured
+    /// here, so that an import may come first. A dry run makes nothing.
+    ///
+    /// # Errors
+    /// Those of [`database::open`], and of characters that cannot be read.
+    pub(super) async fn database(&self, context: &Context, data_dir: &DataDir) -> Result<Database> {
+        let configuration = context.configuration()?;
+        let settings = &configuration.settings;
+        // A file that is missing makes no database. A pipe can be read once only, so it is not
+        // opened here.
+        if self.file.as_os_str() != "-" && self.file.metadata().is_err() {
+            Input::open(&self.file)?;
+        }
+        let database = match database::open_beside(settings, data_dir).await {
+            Err(error) if error.code() == Some("GAL-DATA-NONE") && self.dry_run => {
+                Database::in_memory().await?
+            }
+            Err(error) if error.code() == Some("GAL-DATA-NONE") => {
+                data_dir.create()?;
+                let redactor = &context.output.redactor;
+                database::open(settings, data_dir, &Skew::default(), redactor).await?.0
+            }
+            opened => opened?,
+        };
+        let store = database.store();
+        if !self.characters.is_empty() || store.agents().await?.is_empty() {
+            let personas = personas::load(&self.characters, configuration, &context.working_dir)?;
+            for Persona { character, .. } in personas {
+                store.save_agent(character.identity().id(), &character).await?;
+                if !self.dry_run && !self.json.json {
+                    let name = one_line(&character.name);
+                    context.output.say(format!("{name} has not run here yet and is stored now"));
+                }
+            }
+        }
+        Ok(database)
+    }
+
     pub(super) async fn run(&self, store: &dyn Store, context: &Context) -> Result<ExitCode> {
         let (agent, name) = select::agent(store, self.agent.as_deref()).await?;
         // An id is its own text.
