@@ -29,7 +29,7 @@ const INSTRUCTIONS: &str = "You read a conversation and note what is worth remem
 Answer with one JSON object only: {\"facts\": [{\"about\": \"name of the person it is about\", \"fact\": \"one sentence\", \"evidence\": [number of the message that says it], \
 \"replaces\": number of the known fact that no longer holds, \"confirms\": number of the known fact that says the same}], \
 \"relationships\": [{\"from\": \"name\", \"to\": \"name\", \"tags\": [\"friend\"]}]}. Leave out \"replaces\" and \"confirms\" when the fact is new. \
-Note only lasting facts that a message states, of its author or of another person; write names, numbers and dates as they stand there, and a date for \"tomorrow\". \
+Note only lasting facts that a message states, of its author or of another person, with the words of the message, in its language; write names, numbers and dates as they stand there, and a date for \"tomorrow\". \
 Messages without a number are context. A day in brackets on a line of its own is the day of the messages behind it. No guesses, no greetings, no one-off tasks, no passwords or keys, nothing that the agent said. Empty lists when there is nothing.";
 
 /// Asks the model about as much of the conversation as fits into its context.
