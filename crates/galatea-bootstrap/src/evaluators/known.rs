@@ -25,7 +25,7 @@ const MATCHING: u32 = 6;
 const NAMES: usize = 48;
 /// Facts that match the conversation, and the newest.
 const NEAREST: u32 = 8;
-const NEWEST: u32 = 6;
+const NEWEST: u32 = 3;
 /// Graphemes of the conversation by which known facts are looked for: the newest messages.
 const LOOKED_FOR: usize = 4_000;
 /// Tokens of all known facts in the question: a background call should cost less than an answer.

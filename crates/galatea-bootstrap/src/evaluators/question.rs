@@ -22,6 +22,8 @@ const HALVINGS: u32 = 4;
 /// Times a model is asked: an answer that cannot be read is asked for once more. The instructions
 /// describe its form already, so no schema is added.
 const ASKS: usize = 2;
+/// Longest message that is context only, in graphemes.
+const CONTEXT: usize = 80;
 /// Tokens reserved for the answer and the instructions.
 const KEPT: u64 = 1_800;
 
@@ -80,8 +82,10 @@ fn question(
     // day is shown, too. The heading says the day of the newest.
     let (mut shown_day, mut oldest_shown) = (newest_day.clone(), talk.messages.len());
     for (at, memory) in talk.messages.iter().enumerate().rev() {
-        let text = words::line(&memory.content.text, words::LONGEST);
-        let line = if talk.evidence(at + 1).is_some() {
+        let is_evidence = talk.evidence(at + 1).is_some();
+        let most = if is_evidence { words::LONGEST } else { CONTEXT };
+        let text = words::line(&memory.content.text, most);
+        let line = if is_evidence {
             format!("m{} {}: {text}", at + 1, talk.name(memory.entity_id))
         } else {
             format!("{}: {text}", talk.name(memory.entity_id))
