@@ -5,9 +5,11 @@ use galatea_core::{
     AgentId, EntityId, Memory, MemoryId, MemoryKind, Result, RoomId, Timestamp, Turn, WorldId,
     fact::Origin,
     mentioned::Mentioned,
+    model::Tier,
     speakers,
     store::{MOST_RECALLED, MemoryQuery, RecallQuery, Recalled},
 };
+use serde::{Deserialize, Serialize};
 use std::{
     collections::{HashMap, HashSet},
     sync::{
@@ -50,6 +52,25 @@ type SubjectsAt = (Timestamp, Vec<EntityId>, Subjects);
 /// When the names of a World were read, and whom they mean.
 type MentionedAt = (Timestamp, Arc<Mentioned>);
 
+/// Key of the store's note that a model learns nothing usable.
+pub(crate) const UNABLE: &str = "reflection-unable";
+/// Unusable answers one after another after which a model is left alone, and for how long.
+const MOST_UNUSABLE: u32 = 3;
+const LEFT_ALONE: Duration = Duration::from_secs(6 * 3_600);
+
+/// How a model did in the last reflections of an agent.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+struct Unable {
+    model: String,
+    /// Unusable answers one after another.
+    answers: u32,
+    /// Until when it is not asked.
+    until: Option<Timestamp>,
+    /// What was wrong with the last of them, for people.
+    #[serde(default)]
+    why: String,
+}
+
 /// Which agents and rooms have facts. Each agent is looked up, and then each of its rooms if the
 /// agent has any facts; what has none is looked up again after [`UNKNOWN`].
 #[derive(Default)]
@@ -66,6 +87,8 @@ pub(crate) struct LearningCache {
     /// Counts facts that were learnt in this process.
     learnt: AtomicU64,
     mentioned: Mutex<HashMap<(AgentId, WorldId), MentionedAt>>,
+    /// Which agents' models learn nothing usable. None: not read yet.
+    unable: Mutex<HashMap<AgentId, Unable>>,
     /// How often facts were shown since they were last counted in the store.
     shown: Mutex<HashMap<MemoryId, u64>>,
 }
@@ -144,6 +167,56 @@ impl LearningCache {
         }
         worlds.insert(world, (now, Arc::clone(&mentioned)));
         Ok(mentioned)
+    }
+
+    /// Whether the small model of this agent is left alone, since it learnt nothing usable several times
+    /// one after another. A model that was chosen since is asked.
+    pub(crate) async fn is_unable(&self, turn: &Turn<'_>) -> Result<bool> {
+        let known = self.unable(turn).await?;
+        Ok(known.model == model(turn) && known.until.is_some_and(|until| turn.now() < until))
+    }
+
+    async fn unable(&self, turn: &Turn<'_>) -> Result<Unable> {
+        let agent = turn.agent.identity.id();
+        if let Some(known) = get(&self.unable, &agent) {
+            return Ok(known);
+        }
+        let stored = turn.cache.get(UNABLE, turn.now()).await?;
+        let known: Unable =
+            stored.and_then(|value| serde_json::from_value(value).ok()).unwrap_or_default();
+        Ok(lock(&self.unable).entry(agent).or_insert(known).clone())
+    }
+
+    /// Notes that the small model learnt something.
+    pub(crate) async fn note_able(&self, turn: &Turn<'_>) -> Result<()> {
+        if self.unable(turn).await? != Unable::default() {
+            self.store_unable(turn, Unable::default()).await?;
+        }
+        Ok(())
+    }
+
+    /// Notes an answer of the small model that taught nothing usable, and why. After several the model
+    /// is left alone for a while, which the log says once.
+    pub(crate) async fn note_unable(&self, turn: &Turn<'_>, why: &str) -> Result<()> {
+        let (known, model) = (self.unable(turn).await?, model(turn));
+        let before = if known.model == model { known.answers } else { 0 };
+        let (answers, mut until) = (before + 1, None);
+        if answers >= MOST_UNUSABLE {
+            until = Some(turn.now().plus(LEFT_ALONE));
+            tracing::warn!(
+                model,
+                answers,
+                why,
+                "the small model cannot derive facts from conversations; it is not asked for them for six hours"
+            );
+        }
+        self.store_unable(turn, Unable { model, answers, until, why: why.to_owned() }).await
+    }
+
+    async fn store_unable(&self, turn: &Turn<'_>, known: Unable) -> Result<()> {
+        turn.cache.set(UNABLE, &serde_json::json!(known), None).await?;
+        lock(&self.unable).insert(turn.agent.identity.id(), known);
+        Ok(())
     }
 
     /// Counts facts that a prompt shows.
@@ -245,6 +318,10 @@ impl LearningCache {
         rooms.retain(|(of, _), unknown| *of != agent || unknown.is_none());
         rooms.insert((agent, turn.room.id), None);
     }
+}
+
+fn model(turn: &Turn<'_>) -> String {
+    turn.models.text(Tier::TextSmall).info().full_name()
 }
 
 fn lock<T>(map: &Mutex<T>) -> MutexGuard<'_, T> {

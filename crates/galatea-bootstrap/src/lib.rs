@@ -7,6 +7,7 @@ mod choose;
 mod embedding;
 mod evaluators;
 mod fact;
+mod fold;
 mod learning_cache;
 mod meaning;
 mod profile;

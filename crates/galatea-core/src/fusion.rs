@@ -26,6 +26,9 @@ const RANKS: f32 = 60.0;
 /// Least score of the best hit by words, if it has all words of the question.
 const WORDS: f32 = 0.8;
 
+/// One place in so many goes by the score without the bonus for names.
+const OTHERS: usize = 3;
+
 const DAY: Duration = Duration::from_secs(86_400);
 
 /// How words and meaning are weighed. The defaults are those measured in `docs/memory.md`.
@@ -144,7 +147,7 @@ pub fn fuse<K: Copy + Eq + Hash>(candidates: &[Candidate<K>], fusion: &Fusion) -
     } else {
         HashMap::new()
     };
-    let mut fused: Vec<Fused<K>> = candidates
+    let mut fused: Vec<(Fused<K>, f32)> = candidates
         .iter()
         .enumerate()
         .map(|(n, candidate)| {
@@ -155,21 +158,47 @@ pub fn fuse<K: Copy + Eq + Hash>(candidates: &[Candidate<K>], fusion: &Fusion) -
                 .filter_map(|key| places.get(key).and_then(|n| own.get(*n)))
                 .copied()
                 .fold(0.0, f32::max);
-            let mut score = own.get(n).copied().unwrap_or(0.0) + fusion.neighbours * beside;
-            if candidate.named {
-                score *= 1.0 + fusion.named;
-            }
+            let mut plain = own.get(n).copied().unwrap_or(0.0) + fusion.neighbours * beside;
             if let Some(half_life) = fusion.half_life {
-                score *= decay(candidate.age, half_life);
+                plain *= decay(candidate.age, half_life);
             }
+            let bonus = if candidate.named { fusion.named } else { 0.0 };
             let [words, meaning] = [&words, &meaning].map(|of| of.get(n).copied().flatten());
-            Fused { key: candidate.key, score, words, meaning }
+            let score = plain * (1.0 + bonus);
+            (Fused { key: candidate.key, score, words, meaning }, plain)
         })
         // The least similar candidate has no score, and is a match all the same.
-        .filter(|f| f.score > 0.0 || (f.meaning.is_some() && fusion.meaning > 0.0))
+        .filter(|(f, _)| f.score > 0.0 || (f.meaning.is_some() && fusion.meaning > 0.0))
         .collect();
-    fused.sort_by(|a, b| b.score.total_cmp(&a.score));
-    fused
+    fused.sort_by(|(a, _), (b, _)| b.score.total_cmp(&a.score));
+    if fusion.named > 0.0 && candidates.iter().any(|candidate| candidate.named) {
+        return with_others(fused);
+    }
+    fused.into_iter().map(|(fused, _)| fused).collect()
+}
+
+/// Every third place is for the best without the bonus for names: a question may name one person and ask
+/// for what another one said. Those that rise get the score of the place.
+fn with_others<K: Copy>(named: Vec<(Fused<K>, f32)>) -> Vec<Fused<K>> {
+    let mut plain: Vec<usize> = (0..named.len()).collect();
+    plain.sort_by(|a, b| named[*b].1.total_cmp(&named[*a].1));
+    let mut is_taken = vec![false; named.len()];
+    let (mut plain, mut boosted) = (plain.into_iter(), 0);
+    let mut order = Vec::with_capacity(named.len());
+    while order.len() < named.len() {
+        while is_taken.get(boosted).is_some_and(|taken| *taken) {
+            boosted += 1;
+        }
+        let other = ((order.len() + 1).is_multiple_of(OTHERS))
+            .then(|| plain.by_ref().find(|n| !is_taken[*n]))
+            .flatten();
+        let n = other.unwrap_or(boosted);
+        let Some((fused, _)) = named.get(n) else { break };
+        let score = named.get(boosted).map_or(fused.score, |(best, _)| best.score);
+        order.push(Fused { score: fused.score.max(score), ..*fused });
+        is_taken[n] = true;
+    }
+    order
 }
 
 #[allow(clippy::cast_precision_loss, reason = "a rank is far below 2^24")]

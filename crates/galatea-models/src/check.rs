@@ -6,12 +6,12 @@ use serde_json::Value;
 use crate::{
     anthropic,
     choices::{ListedModel, closest, list},
-    google, ollama, openai,
+    embedding_offer, google, ollama, openai,
     wire::{Call, Endpoint, Hint, Refusal, codes},
 };
 
 /// Consequence of a missing embedding model, for people.
-pub const NO_EMBEDDING: &str = "memory search uses keywords until an embedding model is set";
+pub const NO_EMBEDDING: &str = "memory search uses keywords until an embedding model is set: what was said in other words than the question is not found";
 
 type Read = fn(u16, &[u8]) -> Refusal;
 
@@ -79,13 +79,12 @@ impl Probe {
                     .with_fix("set OPENAI_API_KEY, ANTHROPIC_API_KEY or another key, or OLLAMA_API_ENDPOINT for a model on this machine"),
             ],
         };
-        if !embedding && !matches!(self, Self::Offline) {
-            findings.push(Finding::new(
-                Severity::Info,
-                "GAL-MODEL-EMBEDDING",
-                "model",
-                NO_EMBEDDING,
-            ));
+        if let Some(endpoint) = self.endpoint().filter(|_| !embedding) {
+            let fix = embedding_offer(endpoint.names().provider);
+            findings.push(
+                Finding::new(Severity::Info, "GAL-MODEL-EMBEDDING", "model", NO_EMBEDDING)
+                    .with_fix(fix),
+            );
         }
         findings
     }

@@ -14,6 +14,7 @@ pub mod choices;
 pub mod config;
 pub mod dependencies;
 pub mod doctor;
+mod embedding_offer;
 pub mod families;
 #[cfg(feature = "fuzz")]
 pub mod fuzz;
@@ -34,5 +35,6 @@ pub use choices::{Change, Choices, When};
 pub use config::{Configured, build, with_registered};
 pub use dependencies::Dependencies;
 pub use doctor::OfflineModel;
+pub use embedding_offer::embedding_offer;
 pub use retry::{RetryPolicy, Retrying};
 pub use wire::{Auth, Endpoint, Names, Times};

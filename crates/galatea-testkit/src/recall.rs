@@ -4,8 +4,8 @@
 #![allow(clippy::cast_precision_loss, reason = "a few hundred questions")]
 
 use galatea_core::{
-    Content, Derived, Embedding, Entity, EntityId, Memory, MemoryId, MemoryKind, MemoryScope,
-    Result, Store, Timestamp,
+    AgentId, Content, Derived, Embedding, Entity, EntityId, Memory, MemoryId, MemoryKind,
+    MemoryScope, Result, RoomId, Store, Timestamp,
     fusion::{self, Fusion, Named},
     store::{DerivedChange, RecallQuery},
 };
@@ -172,7 +172,15 @@ impl Filled {
     ///
     /// Errors of the store.
     pub async fn new(store: Arc<dyn Store>, set: Set) -> Result<Self> {
-        let scene = Scene::new();
+        Self::of(store, set, AgentId::fresh(), MODEL).await
+    }
+
+    /// The same in a room of this agent, with the embeddings stored as those of `model`
+    /// ([`galatea_core::ModelInfo::full_name`]).
+    ///
+    /// Errors of the store.
+    pub async fn of(store: Arc<dyn Store>, set: Set, agent: AgentId, model: &str) -> Result<Self> {
+        let scene = Scene { agent, ..Scene::new() };
         let mut people: HashMap<String, EntityId> = HashMap::new();
         for name in set.turns.iter().map(|turn| &turn.who) {
             people.entry(name.clone()).or_insert_with(EntityId::fresh);
@@ -199,7 +207,7 @@ impl Filled {
                 .enumerate()
                 .map(|(m, memory)| Ok((memory, set.turn_vector(n * BATCH + m)?)))
                 .collect::<Result<Vec<_>>>()?;
-            store.save_embeddings(scene.agent, MODEL, &embeddings).await?;
+            store.save_embeddings(scene.agent, model, &embeddings).await?;
         }
         let facts: Vec<Derived> = set
             .facts
@@ -221,7 +229,7 @@ impl Filled {
             .enumerate()
             .map(|(n, fact)| Ok((&fact.memory, set.fact_vector(n)?)))
             .collect::<Result<Vec<_>>>()?;
-        store.save_embeddings(scene.agent, MODEL, &embeddings).await?;
+        store.save_embeddings(scene.agent, model, &embeddings).await?;
         let turns = turns.iter().enumerate().map(|(n, memory)| (memory.id, n)).collect();
         let facts = facts.iter().enumerate().map(|(n, fact)| (fact.memory.id, n)).collect();
         let people = store.entities_in_room(scene.room).await?;
@@ -235,6 +243,32 @@ impl Filled {
         let embedded = fusion::embedded_question(&question.question, &names);
         assert_eq!(embedded, question.embedded(), "the set has no vector of this text");
         named
+    }
+
+    /// The room with the turns.
+    pub fn room(&self) -> RoomId {
+        self.scene.room
+    }
+
+    /// When the last turn was said.
+    pub fn end(&self) -> Timestamp {
+        Timestamp(self.set.turns.last().map_or(0, |turn| turn.at))
+    }
+
+    /// The texts of a question's evidence.
+    pub fn evidence<'a>(&'a self, question: &'a Question) -> impl Iterator<Item = &'a str> {
+        let text = |n: &usize| match question.kind.as_str() {
+            "fact" => self.set.facts[*n].text.as_str(),
+            _ => self.set.turns[*n].text.as_str(),
+        };
+        question.evidence.iter().map(text)
+    }
+
+    /// The vector of a question without names, by the text that is embedded; none of other texts.
+    pub fn vector_of(&self, embedded: &str) -> Option<Vec<f32>> {
+        let n = self.set.questions.iter().position(|question| question.embedded() == embedded)?;
+        let vector = self.set.question_vector(n, true).ok()?;
+        Some(vector.numbers().to_vec())
     }
 
     /// The questions of the set.

@@ -245,7 +245,8 @@ fn build_parts(
     };
     let mut notes = notes(&configured, &persona.settings);
     if !offline && models.embedding.is_none() {
-        notes.push(galatea_models::check::NO_EMBEDDING.to_owned());
+        let offer = galatea_models::embedding_offer(&models.large.info().provider);
+        notes.push(format!("{}; {offer}", galatea_models::check::NO_EMBEDDING));
     }
     let (models, health, renewal) = models::watch(models);
     health.describe(model.clone());

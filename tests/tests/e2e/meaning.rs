@@ -71,7 +71,10 @@ async fn the_oldest_comes_back(stage: &Stage, program: Program, count: impl Asyn
     running.wait_for_line("ready in").await;
     let direct = stage.ann.direct();
     for known in [10, 20] {
-        stage.ann.says(&direct, "let me tell you something").send();
+        // A fact is stored if its words stand in the message.
+        let things: Vec<String> =
+            (known - 9..=known).map(|n| format!("I own thing {n}.")).collect();
+        stage.ann.says(&direct, &format!("I keep bees. {}", things.join(" "))).send();
         let learnt = async {
             while count().await < known {
                 tokio::time::sleep(Duration::from_millis(20)).await;

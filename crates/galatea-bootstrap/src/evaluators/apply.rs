@@ -2,7 +2,7 @@
 //! each fact, and drops what stands on nothing that a person said.
 
 use galatea_core::{
-    Content, Derived, Memory, MemoryId, MemoryKind, Turn,
+    Content, Derived, EntityId, Memory, MemoryId, MemoryKind, Turn,
     fact::{self, Origin},
     store::{DerivedChange, Superseded},
 };
@@ -14,7 +14,9 @@ use super::{
 };
 use crate::{
     fact::{
-        LONGEST, plain,
+        LONGEST,
+        grounding::{self, Names, Said, Statement},
+        plain,
         rules::{self, Claim, Proposal, Ruling},
         same,
     },
@@ -23,6 +25,17 @@ use crate::{
 
 /// Maximum number of facts per reflection.
 pub(super) const MOST: usize = 16;
+
+/// Bytes of a message that are compared with a fact.
+const COMPARED: usize = 4 * words::LONGEST;
+
+/// What a lesson amounts to.
+#[derive(Debug, Default)]
+pub(super) struct Applied {
+    pub(super) change: DerivedChange,
+    /// Facts about people that stand in no message of theirs, and were dropped.
+    pub(super) dropped: usize,
+}
 
 /// The change that a lesson amounts to. `known` are the facts of the question in its order;
 /// evidence before the message `shown_from` was not shown.
@@ -33,28 +46,107 @@ pub(super) fn change(
     known: &[Memory],
     shown_from: usize,
     facts: &[LearntFact],
-) -> DerivedChange {
-    let mut change = DerivedChange::default();
+) -> Applied {
+    let mut applied = Applied::default();
+    let texts = talk.messages.iter().map(|memory| memory.content.text.as_str());
+    let names = people.names(texts.chain(facts.iter().map(|fact| fact.text.as_str())));
     for fact in facts.iter().take(MOST) {
-        let shown = fact.evidence.iter().filter(|number| **number > shown_from);
-        let evidence: Vec<&Memory> =
-            shown.filter_map(|number| talk.evidence(*number)).map(AsRef::as_ref).collect();
-        let Some(first) = evidence.first() else { continue };
-        let Some(subject) = people.subject(turn, &fact.about, first) else { continue };
-        // One author: what several said is a fact of each.
-        let author = first.entity_id;
-        let sources: Vec<MemoryId> = evidence
-            .iter()
-            .filter(|message| message.entity_id == author)
-            .map(|message| message.id)
-            .collect();
+        let Some(Evidence { messages, subject }) =
+            evidence(turn, talk, people, &names, shown_from, fact)
+        else {
+            applied.dropped += 1;
+            continue;
+        };
+        let Some(first) = messages.first() else { continue };
+        let sources: Vec<MemoryId> = messages.iter().map(|message| message.id).collect();
         let new = remember(turn, talk, &subject, first, sources, &fact.text);
         if new.memory.content.text.is_empty() {
             continue;
         }
-        add(&mut change, new, known, fact.relation);
+        add(&mut applied.change, new, known, fact.relation);
     }
-    change
+    applied
+}
+
+/// The messages of one author in which a fact stands, and whom it is about.
+struct Evidence<'a> {
+    messages: Vec<&'a Memory>,
+    subject: Subject,
+}
+
+/// Those that the model names, as far as the fact stands in them; otherwise the nearest message in which
+/// it stands: small models count badly. None if it stands in none.
+fn evidence<'a>(
+    turn: &Turn<'_>,
+    talk: &'a Talk,
+    people: &People<'_>,
+    names: &Names,
+    shown_from: usize,
+    fact: &LearntFact,
+) -> Option<Evidence<'a>> {
+    let text = words::line(&without_suffixes(talk, &fact.text), LONGEST);
+    let shown = |number: &usize| *number > shown_from && talk.evidence(*number).is_some();
+    let stands = |numbers: &[usize]| {
+        let messages: Vec<&Memory> =
+            numbers.iter().filter_map(|number| talk.evidence(*number)).map(AsRef::as_ref).collect();
+        let first = *messages.first()?;
+        let subject = people.subject(turn, &fact.about, first)?;
+        let said: Vec<Said<'_>> = numbers
+            .iter()
+            .zip(&messages)
+            .map(|(number, message)| Said {
+                author: message.entity_id,
+                text: bounded(&message.content.text),
+                before: before(talk, *number),
+            })
+            .collect();
+        let name = plain(&subject.name).to_owned();
+        let claim = Statement { text: &text, subject: subject.entity, name: &name, names };
+        if let Err(why) = grounding::grounded(&claim, &said) {
+            tracing::trace!(room = %turn.room.id, ?why, "a derived fact does not stand in its message");
+            return None;
+        }
+        Some(Evidence { messages, subject })
+    };
+    let named: Vec<usize> = fact.evidence.iter().copied().filter(shown).collect();
+    let first = named.iter().find_map(|number| talk.evidence(*number));
+    // One author: what several said is a fact of each.
+    let of_one = |number: &usize| {
+        talk.evidence(*number).map(|message| message.entity_id)
+            == first.map(|first| first.entity_id)
+    };
+    let of_one: Vec<usize> = named.iter().copied().filter(of_one).collect();
+    let begin = fact.evidence.first().copied().unwrap_or_default();
+    let mut others: Vec<usize> = (1..=talk.messages.len()).filter(shown).collect();
+    others.sort_by_key(|number| number.abs_diff(begin));
+    stands(&of_one).or_else(|| others.iter().find_map(|number| stands(&[*number])))
+}
+
+/// A text without what tells people of one name apart in the question: no message has it.
+fn without_suffixes(talk: &Talk, text: &str) -> String {
+    let mut text = text.to_owned();
+    if !text.contains(" #") {
+        return text;
+    }
+    for memory in &talk.messages {
+        let shown = talk.name(memory.entity_id);
+        let bare = plain(&shown);
+        if bare.len() < shown.len() {
+            text = text.replace(&shown, bare);
+        }
+    }
+    text
+}
+
+/// What a message may answer.
+fn before(talk: &Talk, number: usize) -> Option<(EntityId, &str)> {
+    let message = talk.messages.get(number.checked_sub(2)?)?;
+    Some((message.entity_id, bounded(&message.content.text)))
+}
+
+/// The beginning of a message that is compared with facts: as much as the question shows of it.
+fn bounded(text: &str) -> &str {
+    text.get(..text.floor_char_boundary(COMPARED)).unwrap_or(text)
 }
 
 /// Gives the first new fact this id, which tells later whether the change was stored.

@@ -5,6 +5,8 @@ use serde::{Deserialize, Serialize};
 
 /// Attempts after which messages that may be to blame are passed over.
 const MOST_ATTEMPTS: u32 = 3;
+/// The patience with a quiet room doubles so often.
+const MOST_PATIENCE: u32 = 2;
 
 /// The end of what the last reflection on a room read. A time alone does not say it: Telegram's
 /// times are whole seconds, so two questions may be equally old.
@@ -17,6 +19,14 @@ pub(crate) struct ReflectionCursor {
     /// Set before the model is asked, taken off once its answer is stored.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     unlearnt: Option<Unlearnt>,
+    /// Reflections one after another that learnt nothing.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    empty: u32,
+}
+
+#[allow(clippy::trivially_copy_pass_by_ref, reason = "serde hands over a reference")]
+fn is_zero(number: &u32) -> bool {
+    *number == 0
 }
 
 /// A reflection that has not ended, or has failed: its messages are read again by the next one.
@@ -41,7 +51,7 @@ impl ReflectionCursor {
         let by_people = messages.clone().filter(|memory| memory.entity_id != agent);
         let at = by_people.map(|memory| memory.created_at).max().unwrap_or_default();
         let ids = messages.filter(|memory| memory.created_at >= at).map(|memory| memory.id);
-        Self { at, ids: ids.collect(), unlearnt: None }
+        Self { at, ids: ids.collect(), ..Self::default() }
     }
 
     /// Reads a stored cursor. Early versions stored a time only.
@@ -73,6 +83,23 @@ impl ReflectionCursor {
     #[must_use]
     pub(crate) fn learnt(self) -> Self {
         Self { unlearnt: None, ..self }
+    }
+
+    /// The same, after so many reflections that learnt nothing.
+    #[must_use]
+    pub(crate) fn after_empty(self, empty: u32) -> Self {
+        Self { empty, ..self }
+    }
+
+    /// How many reflections before the next one learnt nothing.
+    pub(crate) fn empty(&self) -> u32 {
+        self.empty
+    }
+
+    /// How many times the usual number of messages the next reflection waits for: twice as many after
+    /// three that learnt nothing, four times as many after six.
+    pub(crate) fn patience(&self) -> u64 {
+        1 << (self.empty / 3).min(MOST_PATIENCE)
     }
 
     /// What to store after a failure for which the messages are not to blame: the attempt does not
@@ -143,7 +170,7 @@ mod tests {
     fn a_time_of_an_earlier_version_means_later_messages() {
         let id = MemoryId::fresh();
         let stored = ReflectionCursor::from_stored(&json!(5)).unwrap();
-        let at = |ids| ReflectionCursor { at: Timestamp(6), ids, unlearnt: None };
+        let at = |ids| ReflectionCursor { at: Timestamp(6), ids, ..ReflectionCursor::default() };
         assert_eq!(stored, at(Vec::new()));
         let cursor = at(vec![id]);
         assert_eq!(ReflectionCursor::from_stored(&json!({ "at": 6, "ids": [id] })), Some(cursor));

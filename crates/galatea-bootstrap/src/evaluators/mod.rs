@@ -2,6 +2,7 @@
 
 mod apply;
 mod cursor;
+mod known;
 mod lesson;
 mod people;
 mod profiles;

@@ -2,13 +2,14 @@
 //! talked about.
 
 use galatea_core::{
-    Entity, EntityId, Memory, Turn,
+    Entity, EntityId, Memory, Turn, fusion,
     mentioned::{self, comparable},
     speakers,
 };
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashSet};
 
 use super::talk::Talk;
+use crate::{fact::grounding, fold::fold};
 
 /// Words that stand for people without naming one.
 const PRONOUNS: [&str; 24] = [
@@ -104,6 +105,41 @@ impl<'a> People<'a> {
                 })
             }
         }
+    }
+
+    /// The names of those of these people whom some texts may name, folded: the first word of each name
+    /// that is no ordinary word.
+    pub(super) fn names<'t>(
+        &self,
+        texts: impl Iterator<Item = &'t str>,
+    ) -> Vec<(String, EntityId)> {
+        let words = texts.flat_map(|text| text.split(|c: char| !c.is_alphanumeric()));
+        let words: HashSet<String> = words.map(fold).collect();
+        let is_said = |name: &String| {
+            let genitive = || words.contains(&format!("{name}s"));
+            words.contains(name) || genitive() || name.chars().any(fusion::is_unspaced)
+        };
+        let speakers = self
+            .talk
+            .messages
+            .iter()
+            .filter_map(|memory| Some((speakers::name_in(memory)?, memory.entity_id)));
+        let members = self
+            .members
+            .iter()
+            .flat_map(|member| member.names.iter().map(|name| (name.as_str(), member.id)));
+        let mut names: Vec<(String, EntityId)> = speakers
+            .chain(members)
+            .filter_map(|(name, person)| {
+                let first =
+                    name.split(|c: char| !c.is_alphanumeric()).find(|word| !word.is_empty());
+                Some((fold(first?), person))
+            })
+            .filter(|(name, _)| is_said(name) && grounding::may_be_name(name))
+            .collect();
+        names.sort_unstable();
+        names.dedup();
+        names
     }
 
     fn named(&self, wanted: &str) -> impl Iterator<Item = EntityId> {

@@ -22,6 +22,8 @@ const HALVINGS: u32 = 4;
 /// Times a model is asked: an answer that cannot be read is asked for once more. The instructions
 /// describe its form already, so no schema is added.
 const ASKS: usize = 2;
+/// Longest message that is context only, in graphemes.
+const CONTEXT: usize = 80;
 /// Tokens reserved for the answer and the instructions.
 const KEPT: u64 = 1_800;
 
@@ -29,7 +31,7 @@ const INSTRUCTIONS: &str = "You read a conversation and note what is worth remem
 Answer with one JSON object only: {\"facts\": [{\"about\": \"name of the person it is about\", \"fact\": \"one sentence\", \"evidence\": [number of the message that says it], \
 \"replaces\": number of the known fact that no longer holds, \"confirms\": number of the known fact that says the same}], \
 \"relationships\": [{\"from\": \"name\", \"to\": \"name\", \"tags\": [\"friend\"]}]}. Leave out \"replaces\" and \"confirms\" when the fact is new. \
-Note only lasting facts that a message states, of its author or of another person; write names, numbers and dates as they stand there, and a date for \"tomorrow\". \
+Note only lasting facts that a message states, of its author or of another person, with the words of the message, in its language; write names, numbers and dates as they stand there, and a date for \"tomorrow\". \
 Messages without a number are context. A day in brackets on a line of its own is the day of the messages behind it. No guesses, no greetings, no one-off tasks, no passwords or keys, nothing that the agent said. Empty lists when there is nothing.";
 
 /// Asks the model about as much of the conversation as fits into its context.
@@ -80,8 +82,10 @@ fn question(
     // day is shown, too. The heading says the day of the newest.
     let (mut shown_day, mut oldest_shown) = (newest_day.clone(), talk.messages.len());
     for (at, memory) in talk.messages.iter().enumerate().rev() {
-        let text = words::line(&memory.content.text, words::LONGEST);
-        let line = if talk.evidence(at + 1).is_some() {
+        let is_evidence = talk.evidence(at + 1).is_some();
+        let most = if is_evidence { words::LONGEST } else { CONTEXT };
+        let text = words::line(&memory.content.text, most);
+        let line = if is_evidence {
             format!("m{} {}: {text}", at + 1, talk.name(memory.entity_id))
         } else {
             format!("{}: {text}", talk.name(memory.entity_id))

@@ -7,26 +7,22 @@ use galatea_core::{
     RelationshipId, Result, Timestamp, Turn, Variable,
     fact::is_merged,
     kill_point,
-    mentioned::{self, Mentioned},
     model::Tier,
-    store::{DerivedChange, MemoryQuery, RecallQuery},
+    store::{DerivedChange, MemoryQuery},
 };
 use serde_json::{Map, json};
-use std::{collections::HashSet, sync::Arc, time::Duration};
+use std::{sync::Arc, time::Duration};
 
 use super::{
     apply,
     cursor::ReflectionCursor,
+    known,
     lesson::Tie,
     people::People,
     question,
     talk::{self, MESSAGES, Talk},
 };
-use crate::{
-    fact::{consolidate::consolidate, view},
-    learning_cache::LearningCache,
-    ties, words,
-};
+use crate::{fact::consolidate::consolidate, learning_cache::LearningCache, ties, words};
 
 /// How often to reflect, in messages.
 pub(crate) const INTERVAL: Variable =
@@ -34,13 +30,15 @@ pub(crate) const INTERVAL: Variable =
 
 pub(crate) struct Reflection(pub(crate) Arc<LearningCache>);
 
+/// From this interval on, reflections become rarer in a room that teaches nothing.
+const PATIENT_FROM: u64 = 4;
 /// Maximum number of relationships per reflection.
 const MOST_TIES: usize = 10;
-/// Known facts in the question: those that match the conversation, and the newest.
-const NEAREST: u32 = 24;
-const NEWEST: u32 = 12;
-/// Graphemes of the conversation by which known facts are looked for: the newest messages.
-const LOOKED_FOR: usize = 4_000;
+/// Code of an answer that cannot be read.
+const UNUSABLE: &str = "GAL-MODEL-UNUSABLE";
+/// Why a model is not asked for a while.
+const UNREADABLE: &str = "its answers are no JSON";
+const DROPPED: &str = "its facts stand in none of the messages";
 /// Timeout of the model call. A little less than the limit of an evaluator, so that a model that
 /// does not answer is detected.
 const PATIENCE: Duration = Duration::from_secs(110);
@@ -59,6 +57,9 @@ impl Evaluator for Reflection {
     async fn validate(&self, finished: &FinishedTurn<'_>) -> Result<bool> {
         let turn = finished.turn;
         let Some(interval) = interval(turn)? else { return Ok(false) };
+        if self.0.is_unable(turn).await? {
+            return Ok(false);
+        }
         // The cached time may be too old if another process handled the room meanwhile. A negative
         // answer is therefore certain; a positive one is checked in the store.
         match self.0.reflected(turn) {
@@ -74,6 +75,9 @@ impl Evaluator for Reflection {
         let learnt = match self.learn(turn, &mut talk, &cursor, until).await {
             Ok(learnt) => learnt,
             Err(error) => {
+                if error.code() == Some(UNUSABLE) {
+                    self.0.note_unable(turn, UNREADABLE).await?;
+                }
                 if let Some(cursor) = cursor.uncounted(&error) {
                     store(&self.0, turn, cursor).await?;
                 }
@@ -112,8 +116,7 @@ impl Reflection {
         let model = turn.models.text(Tier::TextSmall);
         let agent = turn.agent.identity.id();
         let members = turn.store.entities_in_room(turn.room.id).await?;
-        let mut known = nearest(turn, talk).await?;
-        credit(turn, &mut known).await?;
+        let known = known::known(&self.0, turn, talk, &members).await?;
         talk.know(&turn.agent.character.name, &known);
         let started = turn.now();
         let asked = question::ask(talk, model.as_ref(), &known, &turn.agent.zone, until);
@@ -128,7 +131,8 @@ impl Reflection {
         });
         let lesson = asked.value;
         let people = People::new(turn, talk, &members);
-        let mut change = apply::change(turn, talk, &people, &known, shown_from, &lesson.facts);
+        let applied = apply::change(turn, talk, &people, &known, shown_from, &lesson.facts);
+        let apply::Applied { mut change, dropped } = applied;
         if let Some(id) = cursor.first_fact() {
             apply::name_first(&mut change, id);
         }
@@ -139,7 +143,13 @@ impl Reflection {
             turn.store.change_derived(agent, &change).await?;
         }
         kill_point("reflection.after");
-        store(&self.0, turn, cursor.clone().learnt()).await?;
+        let empty = if facts || !lesson.ties.is_empty() { 0 } else { cursor.empty() + 1 };
+        store(&self.0, turn, cursor.clone().learnt().after_empty(empty)).await?;
+        match (facts, dropped) {
+            (true, _) => self.0.note_able(turn).await?,
+            (false, 1..) => self.0.note_unable(turn, DROPPED).await?,
+            (false, 0) => {}
+        }
         Ok(Learnt { facts, ties: lesson.ties })
     }
 }
@@ -169,43 +179,6 @@ async fn parts_of_replaced(
         .filter(|part| part.superseded_by.is_some_and(|by| merged.contains(&by)))
         .map(|part| part.memory.id)
         .collect())
-}
-
-/// Known facts that may be seen in this room: those that match the new messages, then the newest.
-async fn nearest(turn: &Turn<'_>, talk: &Talk) -> Result<Vec<Memory>> {
-    let visible = view::of_person(turn, &view::person(turn).await?);
-    let said: Vec<&str> = talk
-        .messages
-        .iter()
-        .filter(|memory| talk.is_new(memory))
-        .rev()
-        .filter(|message| !talk.is_agent(message.entity_id))
-        .map(|message| message.content.text.as_str())
-        .collect();
-    let said = words::line(&said.join(" "), LOOKED_FOR);
-    let query = |text: String, limit| {
-        RecallQuery::new(visible.clone(), text, limit, turn.now()).kind(MemoryKind::Facts)
-    };
-    let mut found = turn.store.recall(&query(said, NEAREST)).await?;
-    found.extend(turn.store.recall(&query(String::new(), NEWEST)).await?);
-    let mut seen = HashSet::new();
-    Ok(found.into_iter().map(|hit| hit.memory).filter(|fact| seen.insert(fact.id)).collect())
-}
-
-/// Puts facts that were stored under a name under the person whom the name means.
-async fn credit(turn: &Turn<'_>, known: &mut [Memory]) -> Result<()> {
-    let (identity, world) = (&turn.agent.identity, turn.room.world_id);
-    let is_by_name = |fact: &&mut Memory| mentioned::is_by_name(identity, world, fact);
-    let by_name: Vec<&mut Memory> = known.iter_mut().filter(is_by_name).collect();
-    if by_name.is_empty() {
-        return Ok(());
-    }
-    // Not from the cache: who joined since may be about to correct what was said of them.
-    let mentioned = Mentioned::read(turn.store.as_ref(), world).await?;
-    for fact in by_name {
-        fact.entity_id = mentioned.subject(fact);
-    }
-    Ok(())
 }
 
 /// Messages between two reflections; `None` if the agent does not reflect.
@@ -244,7 +217,8 @@ async fn due(
     let talk = Talk::since(turn, begin, most).await?;
     let messages = talk.messages.iter().map(AsRef::as_ref);
     let end = ReflectionCursor::of(messages, turn.agent.identity.entity());
-    let cursor = end.unlearnt(begin, last.as_ref(), MemoryId::fresh());
+    let empty = last.as_ref().map_or(0, ReflectionCursor::empty);
+    let cursor = end.unlearnt(begin, last.as_ref(), MemoryId::fresh()).after_empty(empty);
     store(cache, turn, cursor.clone()).await?;
     Ok(Some((talk, cursor)))
 }
@@ -265,6 +239,10 @@ async fn is_enough(
     last: Option<&ReflectionCursor>,
     interval: u64,
 ) -> Result<bool> {
+    // A shorter interval than usual says that each few messages count.
+    let patience =
+        if interval < PATIENT_FROM { 1 } else { last.map_or(1, ReflectionCursor::patience) };
+    let interval = interval * patience;
     let fresh = |memory: &&Memory| last.is_none_or(|last| last.is_new(memory));
     let mut new = talk::of_turn(turn).filter(fresh).count() as u64;
     let all_new = new > 0 && new == talk::of_turn(turn).count() as u64;

@@ -11,7 +11,10 @@ use galatea_core::{
 };
 use std::{
     collections::HashMap,
-    sync::{Arc, Mutex, PoisonError},
+    sync::{
+        Arc, Mutex, PoisonError,
+        atomic::{AtomicU32, Ordering::Relaxed},
+    },
     time::Duration,
 };
 
@@ -22,11 +25,15 @@ use crate::summary::{self, Summary, question};
 pub(crate) struct Summarization {
     /// Up to when rooms are summarised, as far as this process knows.
     rooms: Mutex<HashMap<RoomId, Timestamp>>,
+    /// Answers of the model without words, one after another.
+    empty: AtomicU32,
 }
 
 /// Messages that have left and are worth a call of the model. Fewer wait for more, and are found by
 /// searches: long messages fill a prompt in a few turns.
 const WORTH_IT: u64 = 4;
+/// How often that number doubles while the model's answers have no words: up to [`SLICE`] messages.
+const DOUBLED: u32 = 4;
 /// Messages per question.
 const SLICE: usize = 64;
 /// Questions of one run. A room that is further behind goes on with its next turn.
@@ -60,11 +67,12 @@ impl Evaluator for Summarization {
         match (next(turn, known), known) {
             (None, _) => Ok(false),
             // Until when the room is summarised is in its newest summary, which `evaluate` reads. What
-            // leaves because of its number is always worth a call.
-            (Some(_), None) | (Some(Next::Leaving(_)), _) => Ok(true),
-            (Some(Next::Left(left)), Some(until)) => {
-                let query = between(turn, Some(after(until)), left);
-                Ok(turn.store.count_memories(&query).await? >= WORTH_IT)
+            // leaves because of its number is worth a call unless the model says nothing of it.
+            (Some(_), None) => Ok(true),
+            (Some(Next::Leaving(_)), _) if self.empty.load(Relaxed) == 0 => Ok(true),
+            (Some(Next::Left(end) | Next::Leaving(end)), Some(until)) => {
+                let query = between(turn, Some(after(until)), end);
+                Ok(turn.store.count_memories(&query).await? >= self.worth_it())
             }
         }
     }
@@ -78,6 +86,10 @@ impl Evaluator for Summarization {
         };
         let mut messages = turn.store.memories(&between(turn, until.map(after), end)).await?;
         messages.reverse();
+        if self.empty.load(Relaxed) > 0 && (messages.len() as u64) < self.worth_it() {
+            until.into_iter().for_each(|until| self.note(turn.room.id, until));
+            return Ok(());
+        }
         let model = turn.models.text(Tier::TextSmall);
         let deadline = turn.now().plus(PATIENCE);
         let mut rest = messages.as_slice();
@@ -87,6 +99,7 @@ impl Evaluator for Summarization {
             }
             let old = last.as_ref().map_or("", |last| last.text.as_str());
             let (text, taken) = ask(turn, model, old, rest, deadline).await?;
+            self.count(text.is_some());
             let (slice, left) = rest.split_at(taken);
             rest = left;
             let until = slice.last().map_or(end, |memory| memory.created_at);
@@ -109,6 +122,20 @@ impl Evaluator for Summarization {
 }
 
 impl Summarization {
+    /// Messages that have left and are worth a call of this model.
+    fn worth_it(&self) -> u64 {
+        WORTH_IT << self.empty.load(Relaxed).min(DOUBLED)
+    }
+
+    /// Counts an answer, with words or without.
+    fn count(&self, has_words: bool) {
+        if has_words {
+            self.empty.store(0, Relaxed);
+        } else {
+            self.empty.fetch_add(1, Relaxed);
+        }
+    }
+
     fn note(&self, room: RoomId, until: Timestamp) {
         let mut rooms = self.lock();
         if rooms.len() >= ROOMS {

@@ -1,5 +1,5 @@
-//! ENTITIES: the people in this room. The prompt names those who do not speak in the conversation
-//! that the model reads anyway; the value for templates names all.
+//! ENTITIES: the people in this room. The prompt names those of whom the message speaks and who do not
+//! speak in the conversation that the model reads anyway; the value for templates names all.
 
 use async_trait::async_trait;
 use galatea_core::{
@@ -8,7 +8,7 @@ use galatea_core::{
 };
 use std::collections::HashSet;
 
-use crate::words;
+use crate::{asked_people, meaning, words};
 
 pub(crate) struct Entities;
 
@@ -37,12 +37,6 @@ impl Provider for Entities {
         if turn.room.kind.is_direct() {
             return Ok(Fragment::default());
         }
-        let listed = || turn.people.named().take(LISTED);
-        let names = Speakers::beside(turn, listed().map(|(person, name)| (person, Some(name))));
-        let people = People {
-            listed: listed().map(|(person, _)| (person, names.name(person))).collect(),
-            more: turn.people.count().saturating_sub(LISTED),
-        };
         let own = turn.agent.identity.entity();
         let speaking: HashSet<EntityId> = turn
             .recent
@@ -51,32 +45,38 @@ impl Provider for Entities {
             .chain(turn.merged.iter().map(|memory| memory.entity_id))
             .chain([turn.message.entity_id, own])
             .collect();
+        let spoken_of = asked_people::named(turn, &meaning::question(turn), &[]).people;
+        let is_meant = |id: EntityId| spoken_of.contains(&id) && !speaking.contains(&id);
+        let meant = turn.people.named().filter(|(person, _)| is_meant(*person));
+        let meant: Vec<(EntityId, &str)> = meant.take(LISTED).collect();
+        let first = turn.people.named().filter(|(person, _)| !is_meant(*person));
+        let listed: Vec<(EntityId, &str)> =
+            meant.iter().copied().chain(first.take(LISTED - meant.len())).collect();
+        let names =
+            Speakers::beside(turn, listed.iter().map(|(person, name)| (*person, Some(*name))));
+        let called = |people: &[(EntityId, &str)]| -> Vec<String> {
+            people.iter().map(|(person, _)| names.name(*person)).collect()
+        };
         let most = turn.budget(Section::Entities);
-        let text = titled(&people, "# Others here", most, |id| !speaking.contains(&id));
-        let all = titled(&people, "# People in this room", most, |_| true);
+        let text = titled(&called(&meant), 0, "# Others here", most);
+        let more = turn.people.count().saturating_sub(LISTED);
+        let all = titled(&called(&listed), more, "# People in this room", most);
         Ok(Fragment::text(text).value("entities", all))
     }
-}
-
-/// The people whom a list may name, and how many more there are.
-struct People {
-    listed: Vec<(EntityId, String)>,
-    more: usize,
 }
 
 /// Tokens of a title and of the number of those who are not named.
 const FRAME: u64 = 14;
 
-/// A list of those people under a title, of so many tokens at most; empty without any.
-fn titled(people: &People, title: &str, most: u64, listed: impl Fn(EntityId) -> bool) -> String {
-    let names = people.listed.iter().filter(|(id, _)| listed(*id));
-    let all: Vec<&str> = names.map(|(_, name)| name.as_str()).collect();
-    let count = all.len();
+/// A list of people under a title, of so many tokens at most, and how many more there are; empty without
+/// any.
+fn titled(people: &[String], more: usize, title: &str, most: u64) -> String {
+    let all = people.iter().map(String::as_str);
     let names = words::first_within(all, most.saturating_sub(FRAME), |name| words::tokens(name));
     if names.is_empty() {
         return String::new();
     }
-    let more = people.more + count - names.len();
+    let more = more + people.len() - names.len();
     let more = if more > 0 { format!(" and {more} more") } else { String::new() };
     format!("{title}\n{}{more}", names.join(", "))
 }

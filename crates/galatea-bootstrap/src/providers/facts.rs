@@ -41,7 +41,7 @@ const TOLD: usize = 3;
 /// about another person.
 const HEADING: u64 = 10;
 /// Maximum number of facts about one person who does not speak.
-const PER_OTHER: usize = 4;
+const PER_OTHER: usize = 6;
 
 #[async_trait]
 impl Provider for Facts {
@@ -80,20 +80,19 @@ impl Provider for Facts {
         let mut newest = self.recalled(turn, &newest).await?;
         // Under the name of a speaker, and about another person.
         newest.retain(|hit| people.contains(&hit.memory.entity_id));
-        // Few are shown all, and an embedding is a call to a model.
-        let (said, by_age) =
-            match if newest.len() > MOST { self.1.embed_question(turn).await } else { Ok(None) } {
-                Ok(said) => {
-                    let missing = said.as_ref().and_then(|said| said.note.clone());
-                    (said, missing)
-                }
-                Err(error) => (
-                    None,
-                    Some(format!(
-                        "what is known is shown by words and age, not by meaning: {error}"
-                    )),
-                ),
-            };
+        // Few are shown all, and an embedding is a call to a model. Where earlier messages are looked for,
+        // it is made anyway.
+        let asks = newest.len() > MOST || turn.earlier.is_some();
+        let (said, by_age) = match if asks { self.1.embed_question(turn).await } else { Ok(None) } {
+            Ok(said) => {
+                let missing = said.as_ref().and_then(|said| said.note.clone());
+                (said, missing)
+            }
+            Err(error) => (
+                None,
+                Some(format!("what is known is shown by words and age, not by meaning: {error}")),
+            ),
+        };
         let question = meaning::question(turn);
         let subjects = self.0.subjects(turn, &person).await?;
         let named = asked_people::named(turn, &question, &subjects);

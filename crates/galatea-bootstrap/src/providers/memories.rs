@@ -28,20 +28,24 @@ use crate::{
 pub(crate) struct Memories(pub(crate) Arc<Meaning>);
 
 /// Maximum number of messages that are looked for.
-const MOST: u32 = 5;
-/// The same of a search by words alone: where one is what was asked for, it is nearly always the first.
-const BY_WORDS: u32 = 1;
+const MOST: u32 = 12;
+/// The same of a search by words alone, each with enough of the question's words.
+const BY_WORDS: u32 = 4;
 /// Tokens of the time before a group of messages.
 const TIME: u64 = 12;
 /// Longest message shown, and longest of those around it, in graphemes.
 const LONGEST: usize = 300;
-const AROUND: usize = 80;
+const AROUND: usize = 120;
+/// Words of a message that means something only with the one before it ("on Friday, at eight").
+const SHORT: usize = 8;
 /// Least share of the question's words, by their rarity, of a hit of such a search. The store's test
 /// `the_coverage_of_a_hit_tells_evidence_from_other_talk` prints what that leaves.
 const COVERAGE: f32 = 0.35;
 /// A hit counts if its score is at least this part of the best one's, which a name in the question may
 /// have doubled.
 const NEAR_BEST: f32 = 0.3;
+/// The same of a search by words alone, in which the evidence is nearly always the best hit.
+const NEAR_BEST_BY_WORDS: f32 = 0.6;
 /// A message shows its time if so much lies between it and the one before it.
 const PAUSE: Duration = Duration::from_secs(600);
 /// Two messages say the same if so many of all their words stand in both. A changed name or number
@@ -87,7 +91,10 @@ impl Provider for Memories {
         };
         let question = meaning::question(turn);
         let named = asked_people::named(turn, &question, &[]);
-        let (most, coverage) = if said.is_some() { (MOST, 0.0) } else { (BY_WORDS, COVERAGE) };
+        let (most, coverage, near) = match said {
+            Some(_) => (MOST, 0.0, NEAR_BEST),
+            None => (BY_WORDS, COVERAGE, NEAR_BEST_BY_WORDS),
+        };
         let query = RecallQuery {
             room: Some(turn.room.id),
             since: summary::reset(turn),
@@ -109,7 +116,7 @@ impl Provider for Memories {
         };
         let own = turn.room.kind.is_direct() && !found.iter().any(others);
         let authorship = if own { Authorship::Own } else { Authorship::Others };
-        let text = render(turn, &found);
+        let text = render(turn, &found, near);
         if text.is_empty() {
             return Ok(Fragment::default().noted(note));
         }
@@ -126,8 +133,9 @@ fn shown_from(oldest: &Memory, asked: &Memory) -> Timestamp {
     Timestamp(oldest.created_at.0.saturating_add(also))
 }
 
-/// The best hits that fit, with as many of the messages around them, in the order in which they were written.
-fn render(turn: &Turn<'_>, found: &[Recalled]) -> String {
+/// The best hits that fit, with the messages around them that they need, in the order in which they were
+/// written.
+fn render(turn: &Turn<'_>, found: &[Recalled], near: f32) -> String {
     if found.is_empty() {
         return String::new();
     }
@@ -135,8 +143,7 @@ fn render(turn: &Turn<'_>, found: &[Recalled]) -> String {
     let names = names(turn, found);
     let found: Vec<&Recalled> =
         found.iter().filter(|hit| !shown.contains(&hit.memory.id)).collect();
-    let least = found.first().map_or(0.0, |best| best.score * NEAR_BEST);
-    // Few: they are different in every prompt, so no provider of a model caches them.
+    let least = found.first().map_or(0.0, |best| best.score * near);
     let mut left = turn.budget(Section::Memories);
     let mut told: Vec<&Memory> = turn.recent.iter().map(AsRef::as_ref).collect();
     let mut lines: BTreeMap<OrderKey, String> = BTreeMap::new();
@@ -155,10 +162,10 @@ fn render(turn: &Turn<'_>, found: &[Recalled]) -> String {
         lines.insert(key, line);
         true
     };
-    // The hits first, and what stands around them with what is left.
+    // The hits first, and what they need of the messages around them with what is left.
     let hits = found.into_iter().filter(|hit| hit.score >= least);
     let added: Vec<&Recalled> = hits.filter(|hit| add(&hit.memory, LONGEST, TIME)).collect();
-    for near in added.iter().flat_map(|hit| [&hit.before, &hit.after]).flatten() {
+    for near in added.iter().flat_map(|hit| needed(hit)) {
         if near.room_id == turn.room.id && !shown.contains(&near.id) {
             add(near, AROUND, 0);
         }
@@ -176,6 +183,20 @@ fn render(turn: &Turn<'_>, found: &[Recalled]) -> String {
         before = Some(at);
     }
     text
+}
+
+/// The messages around a hit that it needs: what a short message follows, and the answer to a question.
+fn needed(hit: &Recalled) -> impl Iterator<Item = &Memory> {
+    let is_short = hashes(&hit.memory).take(SHORT).count() < SHORT;
+    let answers = hit.before.as_ref().is_some_and(asks);
+    let before = hit.before.as_ref().filter(|_| is_short || answers);
+    let after = hit.after.as_ref().filter(|_| asks(&hit.memory));
+    before.into_iter().chain(after)
+}
+
+/// Whether a message ends with a question.
+fn asks(memory: &Memory) -> bool {
+    memory.content.text.trim_end().ends_with(['?', '？'])
 }
 
 /// What a message says, to compare it with others.
@@ -217,8 +238,7 @@ impl Gist {
 
 /// Who says a message. `None` for a question: it says nothing of the person who asks.
 fn speaker(memory: &Memory) -> Option<EntityId> {
-    let asks = memory.content.text.trim_end().ends_with(['?', '？']);
-    (!asks).then_some(memory.entity_id)
+    (!asks(memory)).then_some(memory.entity_id)
 }
 
 /// Hashes of a message's words.

@@ -2,6 +2,8 @@
 //! it and of the messages since, and keeps the ids of both.
 
 pub(crate) mod check;
+mod lexicon;
+pub(crate) mod numbers;
 pub(crate) mod question;
 
 use galatea_core::{
@@ -9,6 +11,16 @@ use galatea_core::{
 };
 use serde_json::{Map, Value, json};
 use std::cmp::Reverse;
+
+/// Whether a folded word often begins a sentence and is no name.
+pub(crate) fn is_opening(word: &str) -> bool {
+    lexicon::lexicon().is_opening(word)
+}
+
+/// The number of a month by its folded name.
+pub(crate) fn month(word: &str) -> Option<u32> {
+    lexicon::lexicon().month(word)
+}
 
 /// Key of a summary's metadata: the time of the last message it covers, in milliseconds.
 const UNTIL: &str = "coversUntil";

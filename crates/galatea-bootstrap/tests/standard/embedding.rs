@@ -102,13 +102,14 @@ async fn what_is_learnt_is_embedded_at_once_and_an_outage_is_made_up_for() {
     scene.models.embedding = Some(model.clone());
     let running = Running::start(&scene).await;
     model.fails.store(true, Relaxed);
-    scene.model.enqueue(lesson("Bob drinks tea", 8));
+    scene.model.enqueue(lesson("Bob likes tea", 8));
     reflects(&scene).await.unwrap();
     learnt(&scene);
     until(|| !model.asked.lock().unwrap().is_empty()).await;
     assert_eq!((facts(&scene).len(), scene.double.tables().embeddings.len()), (1, 0));
     model.fails.store(false, Relaxed);
     say(&mut scene, 8);
+    scene.message.content.text = "I know nothing".into();
     scene.model.enqueue(lesson("Bob knows nothing", 16));
     reflects(&scene).await.unwrap();
     running.after(&scene, FAILED).await;

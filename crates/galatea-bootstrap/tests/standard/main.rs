@@ -6,6 +6,7 @@ mod derived;
 mod double;
 mod embedding;
 mod facts;
+mod grounded;
 mod meaning;
 mod mentioned;
 mod merging;

@@ -322,14 +322,16 @@ async fn brevity_fits_the_place_and_roles_are_of_groups() {
 }
 
 #[tokio::test]
-async fn people_are_listed_who_do_not_speak_anyway() {
+async fn people_are_listed_who_are_spoken_of_and_do_not_speak_anyway() {
     let mut scene = Scene::group();
+    assert_eq!(scene.shows("ENTITIES").await.text, "", "the message names no one");
+    scene.message = scene.message_by(MARIA, "what did Bob and Adam say to me, Maria?");
     let before = scene.shows("ENTITIES").await;
-    assert!(before.text.contains("Bob") && !before.text.contains("Maria"), "{}", before.text);
+    assert_eq!(before.text, "# Others here\nAdam, Bob", "neither Olga nor who speaks");
     let said = scene.message_by(BOB, "hello");
     scene.recent.push(Arc::new(said));
     let after = scene.shows("ENTITIES").await;
-    assert!(!after.text.contains("Bob") && after.text.contains("Adam"), "{}", after.text);
+    assert_eq!(after.text, "# Others here\nAdam");
     for shown in [before, after] {
         let all = shown.values["entities"].as_str().unwrap();
         assert!(["Maria", "Bob", "Adam"].iter().all(|name| all.contains(name)), "{all}");
@@ -339,6 +341,7 @@ async fn people_are_listed_who_do_not_speak_anyway() {
     for entity in scene.double.tables().entities.iter_mut().filter(|e| e.id == someone(ADMIN)) {
         entity.names.clear();
     }
+    scene.message = scene.message_by(MARIA, "and Adam and Olga?");
     assert_eq!(scene.shows("ENTITIES").await.text, "# Others here\nOlga");
 }
 

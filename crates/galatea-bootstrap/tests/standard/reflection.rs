@@ -44,7 +44,7 @@ pub(crate) fn facts(scene: &Scene) -> Vec<Memory> {
     scene.double.tables().memories.iter().filter(|m| m.kind == MemoryKind::Facts).cloned().collect()
 }
 
-const LESSON: &str = r#"{"facts":[{"about":"Bob","fact":"Bob likes tea.","evidence":8},{"about":"Eliza","fact":"is a bot","evidence":8},{"about":"Stranger","fact":"is absent","evidence":8},{"fact":"Speaks English.","evidence":8}],
+const LESSON: &str = r#"{"facts":[{"about":"Bob","fact":"Bob likes tea.","evidence":8},{"about":"Eliza","fact":"is a bot","evidence":8},{"about":"Stranger","fact":"is absent","evidence":8},{"fact":"Likes tea, too.","evidence":8}],
 "relationships":[{"from":"Maria","to":"Bob","tags":["friend"]},{"from":"Maria","to":"Maria"},{"from":"Maria","to":"Nobody"}]}"#;
 
 #[tokio::test]
@@ -258,13 +258,13 @@ async fn facts_are_stored_with_their_place_and_found_again() {
     }
     let shown = scene.shows("FACTS").await.text;
     assert!(
-        shown.contains("- Bob likes tea. (said ") && shown.contains("Speaks English."),
+        shown.contains("- Bob likes tea. (said ") && shown.contains("Likes tea, too."),
         "{shown}"
     );
 
     scene.clock.advance(std::time::Duration::from_secs(1));
     say(&mut scene, 8);
-    scene.model.enqueue(r#"{"facts":[{"about":"Bob","fact":"bob likes TEA","evidence":16},{"about":"Maria","fact":"Bob likes tea.","evidence":15}]}"#);
+    scene.model.enqueue(r#"{"facts":[{"about":"Bob","fact":"bob likes TEA","evidence":16},{"about":"Maria","fact":"Maria likes tea.","evidence":15}]}"#);
     reflects(&scene).await.unwrap();
     assert_eq!(facts(&scene).len(), 3, "known facts are not stored twice, except about another");
     let asked = scene.model.requests().last().unwrap().messages[0].text();
@@ -467,12 +467,18 @@ async fn a_reflection_that_ended_in_a_crash_behind_its_commit_is_not_repeated() 
 async fn nonsense_and_floods_are_harmless() {
     let mut scene = after(8);
     let flood: Vec<_> = (0..1_000)
-        .map(|n| json!({ "fact": format!("{n} {}", "x".repeat(10_000)), "evidence": 8 }))
+        .map(
+            |n| json!({ "fact": format!("likes tea {n} {}", "tea ".repeat(5_000)), "evidence": 8 }),
+        )
         .collect();
+    let numbers: Vec<String> = (0..20).map(|n| n.to_string()).collect();
+    // The words of a fact stand in its message.
+    let flooded = format!("I like tea {} {}", numbers.join(" "), "x".repeat(10_000));
     for answer in [
         "{\"facts\": [[]], \"relationships\": 4}".to_owned(),
         json!({ "facts": flood }).to_string().replace(":8}", ":16}"),
     ] {
+        scene.message.content.text.clone_from(&flooded);
         scene.model.enqueue(answer);
         reflects(&scene).await.unwrap();
         say(&mut scene, 8);

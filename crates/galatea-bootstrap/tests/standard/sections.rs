@@ -18,6 +18,8 @@ const SMALL: u32 = 4_096;
 const FRAME: u64 = 24;
 /// Others in the room, of whom something is known.
 const CROWD: u128 = 39;
+/// Of them the message names so many.
+const NAMED: u128 = 16;
 const LONG: &str = "It rained on Friday and everyone stayed at home with a book and a pot of tea. ";
 
 /// A scene in which every section has more to say than a small window takes.
@@ -43,7 +45,11 @@ fn crowded(window: Option<u32>) -> Scene {
         let memory = scene.message_by(MARIA, &format!("remark {n}"));
         scene.recent.push(memory.into());
     }
-    scene.message = scene.message_by(MARIA, "what happened on Friday?");
+    let named: Vec<String> = (100..100 + NAMED)
+        .map(|n| format!("Person number {n} of the old harbour town by the sea"))
+        .collect();
+    let question = format!("what happened on Friday, {}?", named.join(", "));
+    scene.message = scene.message_by(MARIA, &question);
     let room = scene.room.id;
     for n in 0..60 {
         let at = Timestamp(n);
@@ -93,7 +99,7 @@ fn crowded(window: Option<u32>) -> Scene {
         let entity = Entity {
             id: someone(n),
             agent_id: scene.agent.identity.id(),
-            names: vec![format!("Person number {n} of the harbour")],
+            names: vec![format!("Person number {n} of the old harbour town by the sea")],
             metadata: Map::new(),
         };
         tables.entities.push(entity);

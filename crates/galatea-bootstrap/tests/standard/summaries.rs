@@ -262,3 +262,54 @@ async fn a_question_that_left_before_its_answer_is_found() {
     let shown = scene.shows("MEMORIES").await.text;
     assert!(shown.contains("the key hangs behind the kettle"), "{shown}");
 }
+
+/// A model that has nothing to say is asked less and less often, and as usual once it says something.
+#[tokio::test]
+async fn a_model_without_a_word_is_asked_for_few_summaries() {
+    let mut scene = talk(9, 4);
+    scene.leaving = 0;
+    let mut asked = Vec::new();
+    // Each answer adds two messages, and the two oldest leave.
+    for n in 0..44_usize {
+        scene.model.enqueue("{}");
+        summarise(&scene).await.unwrap();
+        if scene.model.requests().len() > asked.len() {
+            asked.push(n);
+        }
+        let from = 9 + 2 * n;
+        go_on(&mut scene, from..from + 2);
+        leave(&mut scene, 2);
+    }
+    assert!((2..=5).contains(&asked.len()), "{asked:?}");
+    let between: Vec<usize> = asked.windows(2).map(|two| two[1] - two[0]).collect();
+    assert!(between.is_sorted(), "{asked:?}");
+}
+
+/// A summary is continued: prompts that begin with it stay as they are. Once it is long it is written
+/// anew.
+#[tokio::test]
+async fn a_summary_is_continued_until_it_is_long() {
+    let mut scene = talk(9, 4);
+    scene.leaving = 0;
+    let mut texts: Vec<String> = Vec::new();
+    let mut anew = 0;
+    for n in 0..24 {
+        let word = "x".repeat(n + 1);
+        let answer = format!("Maria made remark {word}, {}.", "and went on about it, ".repeat(6));
+        scene.model.enqueue(answer);
+        assert!(summarise(&scene).await.unwrap());
+        let text = stored(&scene).pop().unwrap().memory.content.text;
+        let system = scene.model.requests().last().unwrap().system.clone().unwrap();
+        if let Some(before) = texts.last() {
+            let continues = system.contains("Write only what the messages add");
+            assert_eq!(text.starts_with(before.as_str()), continues, "{before} / {text}");
+            anew += usize::from(!continues);
+        }
+        assert!(text.chars().count() <= 2_003, "{}", text.chars().count());
+        texts.push(text);
+        let from = 9 + 4 * n;
+        go_on(&mut scene, from..from + 4);
+        leave(&mut scene, 4);
+    }
+    assert!((1..=3).contains(&anew), "{anew} of 24 are written anew");
+}

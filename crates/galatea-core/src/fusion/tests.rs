@@ -129,3 +129,19 @@ fn nothing_and_equals() {
     let all = [candidate(1, None, Some(0.5)), candidate(2, None, Some(0.5))];
     assert_eq!(keys(&fuse(&all, &Fusion::default())), [1, 2]);
 }
+
+/// A question that names one person may ask for what another one said.
+#[test]
+fn the_bonus_for_names_leaves_the_best_of_others_near_the_top() {
+    let mut all: Vec<Candidate<u32>> =
+        (1..=20).map(|n| Candidate { named: true, ..candidate(n, Some(5.0), None) }).collect();
+    all.push(candidate(99, Some(8.0), None));
+    all.push(candidate(98, Some(7.0), None));
+    let fused = fuse(&all, &Fusion { neighbours: 0.0, ..Fusion::default() });
+    let place = |key: u32| keys(&fused).iter().position(|of| *of == key).unwrap();
+    assert_eq!((place(99), place(98), fused.len()), (2, 5, 22), "{:?}", keys(&fused));
+    assert!(fused.is_sorted_by(|a, b| a.score >= b.score));
+    // Where none is named, nothing changes.
+    all.iter_mut().for_each(|candidate| candidate.named = false);
+    assert_eq!(keys(&fuse(&all, &Fusion::default()))[..2], [99, 98]);
+}

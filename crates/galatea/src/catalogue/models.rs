@@ -25,7 +25,7 @@ pub(super) const PAGES: &[Explanation] = &[
         "GAL-MODEL-EMBEDDING",
         "Memory search uses keywords",
         "No embedding model is set, so memories are found by their words and facts are shown by their age, not by their meaning.",
-        "Nothing has to be done. To search by meaning, set OPENAI_EMBEDDING_MODEL or OLLAMA_EMBEDDING_MODEL.",
+        "Nothing has to be done. To search by meaning as well, set the embedding model that the fix line names, or LOCAL_EMBEDDING_FOLDER. In the project's recall set that raises the share of questions whose evidence reaches the prompt from about six in ten to nine in ten; a question that shares no word with what was said finds nothing without.",
     ),
     Explanation::new(
         "GAL-MODEL-401",

@@ -205,7 +205,11 @@ async fn without_a_model_the_start_says_where_it_stays_silent() {
 #[tokio::test]
 async fn without_embeddings_it_says_how_memory_is_searched() {
     let mut scene = Scene::set().await;
-    let expected = ["memory search uses keywords until an embedding model is set"];
+    // What it would bring, and the model of the configured provider.
+    let expected = [
+        "memory search uses keywords until an embedding model is set: what was said in other words than the question is not found",
+        "set OPENAI_EMBEDDING_MODEL=text-embedding-3-small",
+    ];
     says(&scene.run(&["doctor"]).await.stdout, &expected);
     assert_eq!(
         finding(&scene.run(&["doctor", "--json"]).await, "GAL-MODEL-EMBEDDING")["severity"],

@@ -10,6 +10,7 @@ use std::{fs, io::Write as _, path::Path, process::Stdio};
 use xtask::{cargo, step::succeed};
 
 const TEST: &str = "prompts::prompts_of_a_recorded_talk_begin_with_the_same_text";
+const EVIDENCE: &str = "prompts::evidence::evidence_reaches_the_prompt";
 const MODELS: &str = "crates/galatea-models/data/models.toml";
 /// Seconds after which a prompt is counted as one after a pause: a provider that is not asked for
 /// more keeps what it has read for five minutes (Anthropic, "Prompt caching").
@@ -20,14 +21,33 @@ struct Figures {
     anthropic: Vec<Prompt>,
 }
 
+/// How much of what the questions of `tests/recall` ask for is in their prompts.
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Evidence {
+    words: f64,
+    meaning: f64,
+    words_tokens: f64,
+    meaning_tokens: f64,
+}
+
+/// The figures that a test of the message path writes to the file that this variable names.
+fn figures(root: &Path, test: &str, variable: &str, path: &Path) -> Result<String> {
+    let mut run = cargo(root, &["test", "--workspace", "--locked", "--test", "line", "--", test]);
+    run.arg("--exact").env(variable, path).stdout(Stdio::null());
+    succeed(run)?;
+    fs::read_to_string(path).context("the test handed over no figures")
+}
+
 /// Replays the talk and prints the tables.
 pub(super) fn run(root: &Path) -> Result<()> {
     let folder = tempfile::tempdir().context("cannot make a folder for the figures")?;
     let path = folder.path().join("figures.json");
-    let mut test = cargo(root, &["test", "--workspace", "--locked", "--test", "line", "--", TEST]);
-    test.arg("--exact").env("GALATEA_PROMPT_FIGURES", &path).stdout(Stdio::null());
-    succeed(test)?;
-    let text = fs::read_to_string(&path).context("the test handed over no figures")?;
+    let text = figures(root, TEST, "GALATEA_PROMPT_FIGURES", &path)?;
+    let evidence =
+        figures(root, EVIDENCE, "GALATEA_EVIDENCE_FIGURES", &folder.path().join("evidence.json"))?;
+    let evidence: Evidence =
+        serde_json::from_str(&evidence).context("the figures are unreadable")?;
     let figures: Figures = serde_json::from_str(&text).context("the figures are unreadable")?;
     let models = fs::read_to_string(root.join(MODELS)).context("cannot read the models")?;
     let models: toml::Table = models.parse().context("the table of models is malformed")?;
@@ -40,7 +60,27 @@ pub(super) fn run(root: &Path) -> Result<()> {
         let (model, price) = price(&models, family)?;
         columns.push(Column { model, price, cache, before, prompts });
     }
-    std::io::stdout().write_all(render(&columns).as_bytes()).context("cannot write to stdout")
+    let tables = format!("{}\n{}", render(&columns), render_evidence(&evidence));
+    std::io::stdout().write_all(tables.as_bytes()).context("cannot write to stdout")
+}
+
+fn render_evidence(of: &Evidence) -> String {
+    let row = |what: &str, words: String, meaning: String, target: &str| {
+        format!("| {what} | {words} | {meaning} | {target} |\n")
+    };
+    let percent = |share: f64| format!("{:.1} %", 100.0 * share);
+    let mut out =
+        "| questions of tests/recall | by words | with embeddings | target |\n|---|---|---|---|\n"
+            .to_owned();
+    out += &row("evidence in the prompt", percent(of.words), percent(of.meaning), "≥ 60 %, ≥ 70 %");
+    let tokens = |mean: f64| format!("{mean:.0}");
+    out += &row(
+        "tokens of earlier messages, mean",
+        tokens(of.words_tokens),
+        tokens(of.meaning_tokens),
+        "≤ 600",
+    );
+    out
 }
 
 /// The newest model of a family, and its price.
@@ -204,6 +244,17 @@ mod tests {
         ] {
             assert!(table.lines().any(|found| found == line), "{line} in\n{table}");
         }
+    }
+
+    #[test]
+    fn evidence_stands_in_a_table() {
+        let of = Evidence { words: 0.625, meaning: 0.8, words_tokens: 61.4, meaning_tokens: 300.0 };
+        let table = render_evidence(&of);
+        assert!(
+            table.contains("| evidence in the prompt | 62.5 % | 80.0 % | ≥ 60 %, ≥ 70 % |"),
+            "{table}"
+        );
+        assert!(table.contains("| 61 | 300 | ≤ 600 |"), "{table}");
     }
 
     #[test]

@@ -69,3 +69,22 @@ async fn futures_of<T>(futures: [impl Future<Output = T>; AT_ONCE]) -> Vec<T> {
     let (a, b, c, d) = tokio::join!(a, b, c, d);
     vec![a, b, c, d]
 }
+
+/// A service that hangs delays one answer. The next ones are made by words, and ask nothing.
+#[tokio::test]
+async fn a_model_that_hangs_delays_one_answer() {
+    let model = Tea::of("small", 3);
+    let mut scene = much_is_known(&model).await;
+    scene.agent.settings = galatea_core::Settings::from_pairs([("TURN_TIMEOUT_SECONDS", 2)]);
+    model.hangs.store(true, Relaxed);
+    let before = model.asked.lock().unwrap().len();
+    let mut notes = Vec::new();
+    for _ in 0..8 {
+        let shown = scene.shows("FACTS").await;
+        assert!(shown.text.contains("fact 39"), "{shown:?}");
+        notes.extend(shown.notes);
+    }
+    assert_eq!(model.asked.lock().unwrap().len() - before, 1, "one waits for it");
+    assert!(!notes[0].contains("a while ago") && notes[0].contains("took too long"), "{notes:?}");
+    assert!(notes[1..].iter().all(|note| note.contains("a while ago")), "{notes:?}");
+}
