@@ -30,3 +30,4 @@ pub use orchestrator::{
     AccountSettings, AgentSpec, BudgetState, ConnectorStatus, Orchestrator, RuntimeOptions,
 };
 pub use ownership::{ClusterOptions, compare_clocks};
+pub use turn::{Failing, Shortened};

@@ -10,6 +10,7 @@ use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 use super::{
     beginning::Beginnings,
+    failures::Failures,
     hops::Hops,
     message::{Claimed, Waiting},
     notices::Notices,
@@ -72,7 +73,7 @@ pub(crate) struct Thinking {
     /// The agent's models, before a turn's meter counts their calls.
     pub(crate) models: Models,
     /// How much each model takes.
-    pub(super) windows: Windows,
+    pub(crate) windows: Arc<Windows>,
     /// The plugins' actions, providers, evaluators and middleware.
     pub(crate) registry: Arc<Registry>,
     /// What the plugins' code may use.
@@ -87,7 +88,7 @@ impl Thinking {
         plugins: PluginParts,
         store: Arc<dyn Store>,
     ) -> Self {
-        Self { models, windows: Windows::new(store), registry, plugins }
+        Self { models, windows: Arc::new(Windows::new(store)), registry, plugins }
     }
 
     /// The offline script answers, and can do nothing but talk.
@@ -221,6 +222,8 @@ pub(crate) struct EngineState {
     pub(super) people: RoomPeopleCache,
     /// Answers to bots in a row.
     pub(super) hops: Hops,
+    /// Turns in a row without an answer.
+    pub(crate) failures: Arc<Failures>,
     /// Held while a pairing code is made: the list of codes is read, changed and written.
     pub(super) pairing: tokio::sync::Mutex<()>,
 }
@@ -234,6 +237,7 @@ impl EngineState {
             beginnings: Beginnings::new(),
             people: RoomPeopleCache::new(),
             hops: Hops::default(),
+            failures: Arc::default(),
             pairing: tokio::sync::Mutex::default(),
         }
     }

@@ -13,6 +13,7 @@ mod decide;
 mod engine;
 mod evaluate;
 mod fail;
+mod failures;
 mod fit;
 mod gate;
 mod gather;
@@ -44,5 +45,9 @@ mod unread;
 mod window;
 
 pub(crate) use engine::{Background, Claims, Engine, EngineState, PluginParts, Thinking};
+pub use failures::Failing;
+pub(crate) use failures::Failures;
 pub(crate) use message::{Claimed, Waiting};
 pub(crate) use run::TurnEnd;
+pub use window::Shortened;
+pub(crate) use window::Windows;
