@@ -17,13 +17,14 @@ use crate::{
 
 const TOKEN: Variable =
     Variable::new("DISCORD_API_TOKEN", "the token from the application's Bot page")
-        .alias(&["DISCORD_BOT_TOKEN"])
+        .alias(&["DISCORD_BOT_TOKEN", "DISCORD_TOKEN"])
         .secret()
         .required();
 const APPLICATION: Variable = Variable::new(
     "DISCORD_APPLICATION_ID",
     "the application's id; asked for with the token when unset",
-);
+)
+.alias(&["DISCORD_CLIENT_ID"]);
 const API_ROOT: Variable =
     Variable::new("DISCORD_API_ROOT", "address of the Discord API").or("https://discord.com");
 const BOT_URL: Variable = Variable::new(

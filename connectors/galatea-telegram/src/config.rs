@@ -20,6 +20,7 @@ use crate::{
 
 const TOKEN: Variable =
     Variable::new("TELEGRAM_BOT_TOKEN", "the token @BotFather gave for the bot")
+        .alias(&["TELEGRAM_TOKEN", "TELEGRAM_API_TOKEN", "TG_BOT_TOKEN", "TG_TOKEN"])
         .secret()
         .required();
 const API_ROOT: Variable = Variable::new("TELEGRAM_API_ROOT", "address of the Bot API server")

@@ -91,7 +91,17 @@ struct Inner {
     sent: Sent,
     reach: Reach,
     spent: Option<Spent>,
+    overlong: Option<Overlong>,
     source: Option<Source>,
+}
+
+/// The numbers of a refusal for length, in tokens as the other side counts them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Overlong {
+    /// The most that it takes, prompt and answer together where it counts both.
+    pub most: Option<u64>,
+    /// What was asked of it.
+    pub asked: Option<u64>,
 }
 
 /// Whether the request may have taken effect on the other side when it failed.
@@ -141,6 +151,7 @@ impl Error {
             sent,
             reach: Reach::Room,
             spent: None,
+            overlong: None,
             source: None,
         }))
     }
@@ -209,6 +220,18 @@ impl Error {
         self
     }
 
+    /// States the numbers of a refusal for length.
+    #[must_use]
+    pub fn with_overlong(mut self, overlong: Overlong) -> Self {
+        self.0.overlong = Some(overlong);
+        self
+    }
+
+    /// The numbers of a refusal for length; `None` if it names none.
+    pub fn overlong(&self) -> Option<Overlong> {
+        self.0.overlong
+    }
+
     /// The tokens that a failed model call used; `None` if the provider counted none.
     pub fn spent(&self) -> Option<Spent> {
         self.0.spent
@@ -273,7 +296,9 @@ impl Error {
     /// A copy of this failure for a further caller that it affects; without its source.
     #[must_use]
     pub fn duplicate(&self) -> Self {
-        let Inner { kind, retry, message, code, fix, context, sent, reach, spent, .. } = &*self.0;
+        let Inner {
+            kind, retry, message, code, fix, context, sent, reach, spent, overlong, ..
+        } = &*self.0;
         let (message, fix, context) = (message.clone(), fix.clone(), context.clone());
         Self(Box::new(Inner {
             kind: *kind,
@@ -285,6 +310,7 @@ impl Error {
             sent: *sent,
             reach: *reach,
             spent: *spent,
+            overlong: *overlong,
             source: None,
         }))
     }

@@ -302,7 +302,7 @@ pub use content::{Button, Content, Media, MediaKind, Press, Quote, QuoteKind};
 pub use derived::{Derived, MemoryScope};
 pub use embedding::Embedding;
 pub use entity::{Entity, Participant, ParticipantState};
-pub use error::{Error, ErrorKind, Reach, Result, Retry, Sent};
+pub use error::{Error, ErrorKind, Overlong, Reach, Result, Retry, Sent};
 pub use evaluator::{Evaluator, EvaluatorUse};
 pub use event::{Event, EventBus};
 pub use file_reader::{FileReader, SentFile};

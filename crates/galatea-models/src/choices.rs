@@ -7,6 +7,7 @@
 //! list, when the provider refuses it as unknown, or on command. The file also keeps what the list
 //! says about the models in use (window, longest answer, price).
 
+pub(crate) mod adjusted;
 mod choose;
 mod file;
 pub(crate) mod list;
@@ -71,6 +72,9 @@ pub(crate) struct Service {
     models: BTreeMap<String, Facts>,
     /// Names from settings that the list did not contain, each with similar names.
     missing: BTreeMap<String, Vec<String>>,
+    /// What of requests the service refuses, by model.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    adjusted: BTreeMap<String, Vec<adjusted::Adjusted>>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

@@ -42,7 +42,7 @@ use providers::{PROVIDERS, Provider};
 pub struct Configured {
     /// The models by tier, with fallbacks.
     pub models: Models,
-    /// `openai`, `anthropic`, `ollama`, `google`, `openrouter`, `groq`, `offline`.
+    /// `openai`, `anthropic`, `ollama`, `google`, `openrouter`, `groq`, `xai`, `mistral`, `offline`.
     pub provider: &'static str,
     /// Text for the banner: `openai gpt-6.1-terra at https://api.openai.com`.
     pub description: String,
@@ -146,7 +146,7 @@ impl Configured {
 ///
 /// The provider is, in this order: the one that `GALATEA_MODEL_PROVIDER` names; the `modelProvider`
 /// of an older character, if it is configured; the first configured one of anthropic, openrouter,
-/// openai, google, groq, ollama; the offline script.
+/// openai, google, groq, xai, mistral, ollama; the offline script.
 ///
 /// # Errors
 /// `Invalid` with the variable and its place for a value that cannot be used, or for a chosen
@@ -314,6 +314,7 @@ fn named(name: &str) -> Option<&'static Provider> {
         "google_generative_ai" | "google-genai" | "gemini" => "google",
         "local" | "llama_local" | "ollama_local" => "ollama",
         "claude" => "anthropic",
+        "grok" => "xai",
         other => other,
     };
     PROVIDERS.iter().find(|provider| provider.name == name)

@@ -1,8 +1,10 @@
 //! Code shared by the wire formats: endpoints, error bodies, streams, and checks of requests and
 //! answers.
 
+pub(crate) mod adjust;
 pub mod codes;
 mod endpoint;
+pub(crate) mod length;
 mod refusal;
 mod schema;
 mod service;
@@ -11,8 +13,8 @@ pub(crate) mod surrogate;
 pub(crate) mod tool_refusal;
 mod turns;
 
-pub(crate) use endpoint::Call;
 pub use endpoint::Endpoint;
+pub(crate) use endpoint::{Adjusting, Call};
 pub(crate) use refusal::{Hint, Refusal, mentions};
 pub(crate) use schema::object_schema;
 pub use service::{Auth, Names, Origins, Times};

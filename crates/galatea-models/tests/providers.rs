@@ -20,6 +20,8 @@ mod media;
 mod pairs;
 #[path = "providers/parameters.rs"]
 mod parameters;
+#[path = "providers/refusals.rs"]
+mod refusals;
 #[path = "providers/tools.rs"]
 mod tools;
 

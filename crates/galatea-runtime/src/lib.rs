@@ -32,3 +32,4 @@ pub use orchestrator::{
 };
 pub use outbox::LongWait;
 pub use ownership::{ClusterOptions, compare_clocks};
+pub use turn::{Failing, Shortened};

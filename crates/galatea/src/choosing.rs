@@ -75,23 +75,29 @@ pub(crate) struct Means {
 /// from them. Ends when the process ends, or at once if every agent is offline.
 pub(crate) async fn watch(means: Means, mut agents: Vec<Choosing>) {
     agents.retain(|agent| !agent.configured.is_offline());
+    agents.iter().for_each(|agent| agent.renewal.chooses(agent.configured.chooses()));
     let mut refused = false;
     while !agents.is_empty() {
+        let mut changed = false;
         for agent in &mut agents {
             // If every model is configured and its context window is known from the table, the list
             // is needed only after a refusal, to suggest models that exist.
             if agent.configured.asks() || refused {
-                read_lists(&means, agent).await;
+                agent.renewal.looks();
+                changed |= read_lists(&means, agent).await;
+                agent.renewal.has_looked();
             }
         }
-        if refused {
+        // A model that was just chosen may be refused as well.
+        if refused && !changed {
             tokio::time::sleep(LEAST).await;
         }
         refused = tokio::time::timeout(AGAIN, means.dependencies.refused()).await.is_ok();
     }
 }
 
-async fn read_lists(means: &Means, agent: &mut Choosing) {
+/// Reads the lists for an agent; true if its models were replaced.
+async fn read_lists(means: &Means, agent: &mut Choosing) -> bool {
     let today = families::day(means.clock.now());
     let report =
         agent.configured.read_lists(means.dependencies.choices(), today, When::Needed).await;
@@ -119,17 +125,19 @@ async fn read_lists(means: &Means, agent: &mut Choosing) {
         )?;
         Ok((built, models))
     });
-    match rebuilt {
+    let changed = match rebuilt {
         Ok((built, models)) if !built.is_as(&agent.configured) => {
             agent.renewal.replace(&models);
             agent.health.describe(describe(&built));
             agent.configured = built;
+            true
         }
-        Ok(_) => {}
+        Ok(_) => false,
         Err(error) => {
-            tracing::warn!(error = %error.report(), "failed to rebuild the models; keeping the current ones")
+            tracing::warn!(error = %error.report(), "failed to rebuild the models; keeping the current ones");
+            false
         }
-    }
+    };
     for change in &report.changes {
         tracing::info!(
             service = change.service,
@@ -139,4 +147,5 @@ async fn read_lists(means: &Means, agent: &mut Choosing) {
             "a model was chosen from the provider's list"
         );
     }
+    changed
 }

@@ -6,9 +6,18 @@ use galatea_core::{
     Error, ErrorKind, ModelInfo, Models, Result, TextModel,
     model::{OnText, ReasoningModels, TextAnswer, TextRequest},
 };
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use galatea_models::wire::codes;
+use std::{
+    sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError},
+    time::Duration,
+};
+use tokio::sync::watch;
 
 use crate::trouble::Trouble;
+
+/// Longest wait for a model in place of one that the provider no longer has: its list is read
+/// within 10 s.
+const NEW_CHOICE: Duration = Duration::from_secs(20);
 
 /// Health of the models of one agent. Cheap to clone.
 #[derive(Debug, Clone, Default)]
@@ -88,9 +97,35 @@ pub(crate) struct Renewal {
     reasoning_small: Option<Arc<Place>>,
     reasoning_large: Option<Arc<Place>>,
     vision: Option<Arc<Place>>,
+    looks: Arc<watch::Sender<Looks>>,
+}
+
+/// Looks at the provider's list of models.
+#[derive(Debug, Clone, Copy, Default)]
+struct Looks {
+    /// Whether a look may choose another model; false where all are named by settings.
+    chooses: bool,
+    begun: u64,
+    finished: u64,
 }
 
 impl Renewal {
+    /// Says that the list is going to be read after each refusal, and whether a model is chosen
+    /// from it then.
+    pub(crate) fn chooses(&self, chooses: bool) {
+        self.looks.send_modify(|looks| looks.chooses = chooses);
+    }
+
+    /// Says that the list is being read.
+    pub(crate) fn looks(&self) {
+        self.looks.send_modify(|looks| looks.begun += 1);
+    }
+
+    /// Says that the list was read, and that models were replaced where that was necessary.
+    pub(crate) fn has_looked(&self) {
+        self.looks.send_modify(|looks| looks.finished = looks.begun);
+    }
+
     /// Uses `models` for all requests from now on.
     pub(crate) fn replace(&self, models: &Models) {
         self.small.replace(Arc::clone(&models.small));
@@ -117,9 +152,11 @@ pub(crate) fn watch(models: Models) -> (Models, ModelHealth, Renewal) {
         reasoning_small: models.reasoning.small.map(place),
         reasoning_large: models.reasoning.large.map(place),
         vision: models.vision.map(place),
+        looks: Arc::new(watch::Sender::new(Looks::default())),
     };
     let watched = |place: &Arc<Place>| -> Arc<dyn TextModel> {
-        Arc::new(Watched { place: Arc::clone(place), health: health.clone() })
+        let looks = renewal.looks.subscribe();
+        Arc::new(Watched { place: Arc::clone(place), health: health.clone(), looks })
     };
     let watched = Models {
         small: watched(&renewal.small),
@@ -148,6 +185,23 @@ pub(crate) fn describe(info: &ModelInfo) -> String {
 struct Watched {
     place: Arc<Place>,
     health: ModelHealth,
+    looks: watch::Receiver<Looks>,
+}
+
+impl Watched {
+    /// Waits until another model has taken the place of one that the provider no longer has. False
+    /// if none has after the next look at its list, or in time.
+    async fn is_renewed(&self, gone: &Place) -> bool {
+        let mut looks = self.looks.clone();
+        // A look that is under way does not know of the refusal yet.
+        let Looks { chooses, begun, .. } = *looks.borrow();
+        let has_looked =
+            looks.wait_for(|looks| gone.next.get().is_some() || looks.finished > begun);
+        if chooses {
+            let _ = tokio::time::timeout(NEW_CHOICE, has_looked).await;
+        }
+        gone.next.get().is_some()
+    }
 }
 
 #[async_trait]
@@ -157,7 +211,13 @@ impl TextModel for Watched {
     }
 
     async fn generate(&self, request: &TextRequest, on_text: &OnText<'_>) -> Result<TextAnswer> {
-        let outcome = self.place.last().model.generate(request, on_text).await;
+        let place = self.place.last();
+        let mut outcome = place.model.generate(request, on_text).await;
+        // The person who meets the change waits for the new choice, and gets its answer.
+        let gone = matches!(&outcome, Err(error) if error.code() == Some(codes::UNKNOWN));
+        if gone && self.is_renewed(place).await {
+            outcome = self.place.last().model.generate(request, on_text).await;
+        }
         self.health.note(outcome.as_ref().err());
         outcome
     }
@@ -227,5 +287,57 @@ mod tests {
             before.generate(&TextRequest::default(), &|_| {}).await.unwrap().text,
             "of the newer"
         );
+    }
+
+    fn named(name: &str, answers: Vec<Result<TextAnswer>>) -> Arc<dyn TextModel> {
+        let info =
+            ModelInfo { provider: "google".into(), model: name.into(), ..ModelInfo::default() };
+        Arc::new(Scripted(Mutex::new(answers), info))
+    }
+
+    fn gone() -> Result<TextAnswer> {
+        Err(Error::not_found("there is no such model").with_code(codes::UNKNOWN))
+    }
+
+    #[tokio::test]
+    async fn who_meets_a_change_of_models_gets_the_answer_of_the_new_one() {
+        let (models, health, renewal) = watch(Models::of_text(named("old", vec![gone()])));
+        renewal.chooses(true);
+        // A look is under way that does not know of the refusal.
+        renewal.looks();
+        let asked =
+            tokio::spawn(
+                async move { models.large.generate(&TextRequest::default(), &|_| {}).await },
+            );
+        tokio::task::yield_now().await;
+        renewal.has_looked();
+        tokio::task::yield_now().await;
+        renewal.looks();
+        let answer = TextAnswer { text: "of the new one".into(), ..TextAnswer::default() };
+        renewal.replace(&Models::of_text(named("new", vec![Ok(answer)])));
+        renewal.has_looked();
+        assert_eq!(asked.await.unwrap().unwrap().text, "of the new one");
+        assert_eq!(health.trouble(), None);
+    }
+
+    #[tokio::test]
+    async fn nobody_waits_longer_than_for_a_look_that_changes_nothing() {
+        let (models, _, renewal) = watch(Models::of_text(named("old", vec![gone(), gone()])));
+        // Half of the longest wait is longer than any pause of a busy machine, and only ends a test
+        // that fails.
+        let ask = async || {
+            let asked = models.large.generate(&TextRequest::default(), &|_| {}).await;
+            assert!(asked.is_err());
+        };
+        let soon = |work| tokio::time::timeout(NEW_CHOICE / 2, work);
+        soon(Box::pin(ask())).await.expect("every model is named by settings");
+        renewal.chooses(true);
+        let look = async {
+            tokio::task::yield_now().await;
+            renewal.looks();
+            renewal.has_looked();
+        };
+        let both = tokio::time::timeout(NEW_CHOICE / 2, async { tokio::join!(ask(), look) });
+        both.await.expect("a look that changes nothing ends the wait");
     }
 }

@@ -2,7 +2,7 @@
 
 use galatea_core::{AgentId, Clock, Finding, Health, Store, SystemClock, store::Missing};
 use galatea_models::Dependencies;
-use galatea_runtime::{ConnectorStatus, LongWait, Orchestrator, SharedWork};
+use galatea_runtime::{ConnectorStatus, Failing, LongWait, Orchestrator, SharedWork, Shortened};
 use std::{
     fmt::Write as _,
     sync::{
@@ -117,10 +117,14 @@ impl Watched {
                     .filter(|(agent, _)| agent == name)
                     .map(|(_, trouble)| reason("model", name, trouble.clone())),
             );
-            reasons.extend(health.trouble().map(|trouble| {
-                let message = format!("no model answers: {}", trouble.message);
-                reason("model", name, Trouble { message, ..trouble })
-            }));
+            let failing = self.orchestrator.failing(*id).map(failing);
+            reasons.extend(
+                health
+                    .trouble()
+                    .map(unanswered)
+                    .or(failing)
+                    .map(|trouble| reason("model", name, trouble)),
+            );
             agents.push(AgentState { name: name.clone(), model: health.description(), connectors });
         }
         Readiness {
@@ -134,6 +138,7 @@ impl Watched {
                 .into_iter()
                 .map(remark)
                 .chain(self.orchestrator.long_waits().into_iter().map(long_wait))
+                .chain(self.orchestrator.shortened().into_iter().map(shortened))
                 .collect(),
             budgets: self.orchestrator.budgets(),
             breakers: self
@@ -341,6 +346,38 @@ fn long_wait((agent, wait): (String, LongWait)) -> Reason {
 fn remark(finding: Finding) -> Reason {
     let Finding { id, subject, message, cause, origin, fix, .. } = finding;
     Reason { subject, agent: None, message, code: Some(id), cause, origin, fix }
+}
+
+/// A model that fails.
+fn unanswered(trouble: Trouble) -> Trouble {
+    Trouble { message: format!("no model answers: {}", trouble.message), ..trouble }
+}
+
+/// Turns that end without an answer, one after the other.
+fn failing(failing: Failing) -> Trouble {
+    let trouble = Trouble::of_text(&failing.reason);
+    let message =
+        format!("the last {} questions got no answer: {}", failing.count, trouble.message);
+    Trouble { message, ..trouble }
+}
+
+/// A model whose prompts are shortened because it refused longer ones.
+fn shortened((agent, shortened): (String, Shortened)) -> Reason {
+    let Shortened { model, tokens, until } = shortened;
+    let message = format!(
+        "{model} refused a prompt as too long: prompts are cut to about {tokens} tokens for {} more hours",
+        until.since(SystemClock.now()).as_secs().div_ceil(3600)
+    );
+    Reason {
+        subject: "model".to_owned(),
+        agent: Some(agent),
+        message,
+        code: Some("GAL-MODEL-413".to_owned()),
+        fix: Some(
+            "set MODEL_CONTEXT_WINDOW to what the model takes, or take another model".to_owned(),
+        ),
+        ..Reason::default()
+    }
 }
 
 fn reason(subject: &str, agent: &str, trouble: Trouble) -> Reason {

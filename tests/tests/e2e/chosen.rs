@@ -101,3 +101,30 @@ async fn a_model_is_chosen_remembered_and_chosen_again_when_it_is_refused() {
         (Some("gpt-5-terra"), Some("chosen"))
     );
 }
+
+/// Both chosen models disappear while the program runs: who asks next waits for the new choice.
+#[tokio::test]
+async fn who_meets_a_change_of_both_models_gets_an_answer() {
+    let stage = Stage::set().await;
+    let direct = stage.ann.direct();
+    stage.model.answer_with(|r| {
+        if is_list(r) {
+            Reply::Json(list(&["gpt-4-luna", "gpt-4-terra"]))
+        } else {
+            Reply::text("of four")
+        }
+    });
+    let running = started(&stage, true).await;
+    running.wait_for_line("\"to\":\"gpt-4-terra\"").await;
+    stage.ann.says(&direct, "Q1").send();
+    stage.wait_text(&direct, "of four").await;
+    stage.model.answer_with(|r| match r.body["model"].as_str() {
+        _ if is_list(r) => Reply::Json(list(&["gpt-5-terra", "gpt-5-luna"])),
+        Some("gpt-4-terra" | "gpt-4-luna") => Reply::Fault(Fault::UnknownModel),
+        Some(other) => Reply::text(format!("of {other}")),
+        None => Reply::Auto,
+    });
+    stage.ann.says(&direct, "Q2").send();
+    stage.wait_text(&direct, "of gpt-5-terra").await;
+    assert_eq!(stage.texts(&direct).len(), 2, "no notice of a failure: {:?}", stage.texts(&direct));
+}

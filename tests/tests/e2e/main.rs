@@ -18,6 +18,7 @@ mod elizaos;
 mod embedded;
 mod errors;
 mod explains;
+mod failing;
 mod fallback;
 mod faults;
 mod forgotten;

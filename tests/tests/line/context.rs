@@ -142,6 +142,69 @@ async fn one_message_longer_than_the_window_is_answered() {
     );
 }
 
+/// A server that refuses for length whatever it is sent, for a while, must not make the agent deaf:
+/// neither for the person who asks meanwhile, nor for all others afterwards.
+#[tokio::test]
+async fn refusals_for_length_leave_the_question_in_every_prompt() {
+    for (window, refusals) in [(None, 4), (None, 9), (Some(8_192), 4), (Some(128_000), 40)] {
+        let left = Arc::new(AtomicUsize::new(refusals));
+        let model = Arc::new(ScriptedModel::answering(move |_| {
+            let refuses = left
+                .fetch_update(Ordering::Relaxed, Ordering::Relaxed, |left| left.checked_sub(1))
+                .is_ok();
+            if refuses {
+                let error = Error::new(ErrorKind::TooLong, "the conversation is too long");
+                return Err(error.with_code("GAL-MODEL-413"));
+            }
+            Ok(ScriptedModel::text("It is green."))
+        }));
+        let mut info: ModelInfo = galatea_core::TextModel::info(&*model).clone();
+        info.limits.window = window;
+        let model = Arc::new(Arc::into_inner(model).unwrap().with_info(info));
+        let house = Plan::new(Arc::clone(&model) as _).build().await;
+        for n in 0..60 {
+            let person: &'static str = format!("{}", 100 + n).leak();
+            house.say(&dm(person), &format!("what is the colour of thing {n}?")).await;
+            house.quiet().await;
+        }
+        for request in model.requests() {
+            assert!(asked_texts(&request).contains("what is the colour of thing"), "{request:?}");
+        }
+        for n in 45..60 {
+            let texts = house.platform.texts(&format!("{}", 100 + n));
+            assert_eq!(texts, ["It is green."], "{window:?} {refusals}: person {n}");
+        }
+    }
+}
+
+/// The numbers of a refusal count: one of them is enough, and the limit is kept to by all.
+#[tokio::test]
+async fn the_numbers_of_a_refusal_are_kept_to() {
+    let refusals = Arc::new(AtomicUsize::new(0));
+    let counted_refusals = Arc::clone(&refusals);
+    let model = Arc::new(ScriptedModel::answering(move |request| {
+        let counted = counted(request);
+        if counted > 3_000 {
+            counted_refusals.fetch_add(1, Ordering::Relaxed);
+            let numbers = galatea_core::Overlong { most: Some(3_000), asked: Some(counted) };
+            return Err(Error::new(ErrorKind::TooLong, "too long").with_overlong(numbers));
+        }
+        let mut answer = ScriptedModel::text("ok");
+        answer.usage.input = counted;
+        Ok(answer)
+    }));
+    let house = Plan::new(Arc::clone(&model) as _).set("CONVERSATION_TOKENS", "none").build().await;
+    for n in 0..30 {
+        house.say(&dm("7"), &format!("question {n} {}", "and a story. ".repeat(60))).await;
+        house.quiet().await;
+    }
+    assert_eq!(house.platform.texts("7").len(), 30);
+    let refused = refusals.load(Ordering::Relaxed);
+    assert!((1..=3).contains(&refused), "{refused}");
+    let shortened = house.orchestrator.shortened();
+    assert_eq!(shortened.len(), 1, "an operator is told: {shortened:?}");
+}
+
 /// Messages of the last request, each with the value of its name field.
 fn shown(model: &ScriptedModel) -> Vec<(String, String)> {
     let request = model.requests().pop().unwrap();

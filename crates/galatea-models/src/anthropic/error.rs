@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use crate::wire::{
-    Fail, Hint, Refusal, mentions,
+    Fail, Hint, Refusal, length, mentions,
     tool_refusal::{self, refuses_tools},
 };
 
@@ -38,6 +38,7 @@ fn hint(status: u16, error_code: Option<&str>, message: &str) -> Option<Hint> {
     {
         return Some(Hint::NoMoney);
     }
+    let length = length::hint(status, error_code, message);
     match status {
         401 => Some(Hint::BadKey),
         402 => Some(Hint::NoMoney),
@@ -49,10 +50,7 @@ fn hint(status: u16, error_code: Option<&str>, message: &str) -> Option<Hint> {
             Some(Hint::UnknownModel)
         }
         404 => Some(Hint::WrongPath),
-        413 => Some(Hint::TooLong),
-        400 if mentions(message, &["prompt is too long", "context limit", "context window"]) => {
-            Some(Hint::TooLong)
-        }
+        400 | 413 | 429 if length.is_some() => length,
         _ if refuses_tools(tool_refusal::ANTHROPIC, status, message) => Some(Hint::NoTools),
         429 => Some(Hint::RateLimited),
         500.. => Some(Hint::Busy),

@@ -107,7 +107,24 @@ mod tests {
 
     #[test]
     fn the_newest_generally_available_of_the_first_family_listed() {
-        let cases: [(&str, Role, &[&str], Option<&str>); 12] = [
+        let cases: [(&str, Role, &[&str], Option<&str>); 14] = [
+            (
+                "xai",
+                Role::Large,
+                &["grok-4-0709", "grok-4.5", "grok-4.7", "grok-4.7-beta", "grok-imagine-image"],
+                Some("grok-4.7"),
+            ),
+            (
+                "mistral",
+                Role::Small,
+                &[
+                    "mistral-small-latest",
+                    "mistral-small-2506",
+                    "mistral-small-2603",
+                    "mistral-large-2512",
+                ],
+                Some("mistral-small-2603"),
+            ),
             (
                 "openai",
                 Role::Small,

@@ -36,11 +36,17 @@ impl ListedModel {
 pub(crate) fn by_id(list: &Value) -> Vec<ListedModel> {
     let read = |model: &Value| {
         let has = |name: &str| model.get(name).is_some_and(|value| !value.is_null());
-        // The fields of OpenRouter, Groq, Anthropic and vLLM, in this order, for the window and
+        // The fields of OpenRouter, Groq, Anthropic, vLLM and Mistral, in this order, for the window and
         // then for the longest answer.
         let window = number(
             model,
-            &["context_length", "context_window", "max_input_tokens", "max_model_len"],
+            &[
+                "context_length",
+                "context_window",
+                "max_input_tokens",
+                "max_model_len",
+                "max_context_length",
+            ],
         );
         let output = number(&model["top_provider"], &["max_completion_tokens"])
             .or_else(|| number(model, &["max_completion_tokens", "max_tokens"]));

@@ -25,7 +25,7 @@ use crate::{
     guarded::{Allowed, Guarded, limits},
     ollama::show::DEFAULT_WINDOW,
     retry::{RetryPolicy, Retrying},
-    wire::{Auth, Endpoint, Names, Origins, Times},
+    wire::{Adjusting, Auth, Endpoint, Names, Origins, Times},
 };
 
 /// Suffixes of further keys, the same as for further accounts of a platform.
@@ -133,7 +133,10 @@ impl<'a> Context<'a> {
         let slow = (names.provider == "ollama" || is_nearby(base))
             && self.settings.find(&var::MODEL_FIRST_TOKEN_TIMEOUT).is_none();
         let times = if slow { Times { first: self.times.total, ..self.times } } else { self.times };
+        let adjusting =
+            Adjusting::new(self.dependencies.choices().clone(), Arc::clone(&self.clock));
         Ok(Endpoint::new(self.http.clone(), names, base, auth, times)?
+            .with_adjusting(adjusting)
             .with_origins(self.origins(names, key)))
     }
 

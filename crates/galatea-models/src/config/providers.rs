@@ -67,6 +67,18 @@ pub(super) const PROVIDERS: &[Provider] = &[
         build: groq,
     },
     Provider {
+        name: "xai",
+        key: "XAI_API_KEY",
+        configured: |s| s.find(&var::XAI_API_KEY).is_some(),
+        build: xai,
+    },
+    Provider {
+        name: "mistral",
+        key: "MISTRAL_API_KEY",
+        configured: |s| s.find(&var::MISTRAL_API_KEY).is_some(),
+        build: mistral,
+    },
+    Provider {
         name: "ollama",
         key: "OLLAMA_API_ENDPOINT",
         configured: |s| var::OLLAMA.iter().any(|v| s.find(v).is_some()),
@@ -223,6 +235,52 @@ fn groq<'a>(context: &'a Context<'a>) -> Result<Offer<'a>> {
         },
         |endpoint, models| Probe::OpenAi { endpoint, models },
     ))
+}
+
+fn xai<'a>(context: &'a Context<'a>) -> Result<Offer<'a>> {
+    const NAMES: Names =
+        Names { provider: "xai", label: "xAI", key: "XAI_API_KEY", url: "XAI_BASE_URL" };
+    let endpoints = keyed(context, NAMES, &var::XAI_BASE_URL, &var::XAI_API_KEY)?;
+    let models = (&var::XAI_SMALL_MODEL, &var::XAI_LARGE_MODEL);
+    Ok(of_openais_form(context, endpoints, models, Dialect::Strict))
+}
+
+fn mistral<'a>(context: &'a Context<'a>) -> Result<Offer<'a>> {
+    const NAMES: Names = Names {
+        provider: "mistral",
+        label: "Mistral",
+        key: "MISTRAL_API_KEY",
+        url: "MISTRAL_BASE_URL",
+    };
+    let endpoints = keyed(context, NAMES, &var::MISTRAL_BASE_URL, &var::MISTRAL_API_KEY)?;
+    let models = (&var::MISTRAL_SMALL_MODEL, &var::MISTRAL_LARGE_MODEL);
+    // It refuses messages of one side in a row.
+    let mut offer = of_openais_form(context, endpoints, models, Dialect::Extended);
+    if let Some(model) = context.set(&var::MISTRAL_EMBEDDING_MODEL) {
+        let at = offer.main().clone();
+        offer.embedding = Some(context.embedding(&at, &model, None, OpenAiEmbedding::new));
+    }
+    Ok(offer)
+}
+
+/// A service of OpenAI's Chat Completions without further features.
+fn of_openais_form<'a>(
+    context: &'a Context<'a>,
+    endpoints: Endpoints,
+    (small, large): (&Variable, &Variable),
+    dialect: Dialect,
+) -> Offer<'a> {
+    let first = endpoints.first.clone();
+    Offer::new(
+        endpoints,
+        pair(context, &first, small, large),
+        move |endpoint, model| {
+            let provider = endpoint.names().provider;
+            let info = context.info(&endpoint, model, sees(model), true);
+            Arc::new(OpenAiText::new(endpoint, info, dialect, rules(provider, model), Wire::Chat))
+        },
+        |endpoint, models| Probe::OpenAi { endpoint, models },
+    )
 }
 
 fn anthropic<'a>(context: &'a Context<'a>) -> Result<Offer<'a>> {

@@ -33,6 +33,21 @@ pub(super) fn find(context: &Context<'_>, uses: &[Use]) -> Result<Vec<Finding>> 
             let fix = format!("correct {}", named.why.variable());
             push(&mut found, finding.with_fix(crate::check::with_names(provider, &fix, &like)));
         }
+        for adjusted in
+            context.dependencies.choices().adjusted(service, &named.name, context.clock.now())
+        {
+            let message = format!(
+                "{provider} refuses a part of requests to {}: {}",
+                named.name, adjusted.adjustment
+            );
+            let fix = "nothing to do: what is left out is asked for again after a week";
+            push(
+                &mut found,
+                Finding::new(Severity::Info, codes::ADJUSTED, "model", message)
+                    .with_cause(adjusted.because)
+                    .with_fix(fix),
+            );
+        }
         // A self-hosted server keeps its models as long as its owner wants.
         let theirs = *provider != "openai" || is_openai(&context.text_or_default(&OPENAI_BASE_URL));
         if let Some(end) = known.end_of(provider, &named.name).filter(|_| theirs) {

@@ -1,5 +1,6 @@
 //! Declares every setting of the models. Names and defaults are those of elizaOS where it has them.
 
+mod further;
 mod media;
 mod openai;
 pub mod reasoning;
@@ -7,6 +8,10 @@ mod sampling;
 
 use galatea_core::Variable;
 
+pub use further::{
+    MISTRAL, MISTRAL_API_KEY, MISTRAL_BASE_URL, MISTRAL_EMBEDDING_MODEL, MISTRAL_LARGE_MODEL,
+    MISTRAL_SMALL_MODEL, XAI, XAI_API_KEY, XAI_BASE_URL, XAI_LARGE_MODEL, XAI_SMALL_MODEL,
+};
 pub use media::{
     GOOGLE_TRANSCRIPTION_MODEL, GROQ_TRANSCRIPTION_MODEL, GROQ_TTS_MODEL, GROQ_TTS_VOICE, MEDIA,
     OPENAI_IMAGE_MODEL, OPENAI_TRANSCRIPTION_API_KEY, OPENAI_TRANSCRIPTION_MODEL,
@@ -24,7 +29,7 @@ pub use sampling::{DEFAULT, LEGACY, REASONING_LARGE, REASONING_SMALL, TEXT_LARGE
 /// The provider to use; has precedence over all other settings.
 pub const GALATEA_MODEL_PROVIDER: Variable = Variable::new(
     "GALATEA_MODEL_PROVIDER",
-    "Provider that answers: anthropic, openrouter, openai, google, groq, ollama or offline; unset takes the first that is configured.",
+    "Provider that answers: anthropic, openrouter, openai, google, groq, xai, mistral, ollama or offline; unset takes the first that is configured.",
 );
 /// The `modelProvider` of an older character.
 pub const MODEL_PROVIDER: Variable = Variable::new(
@@ -94,8 +99,10 @@ pub const COMMON: &[Variable] = &[
 ];
 
 /// Anthropic: key.
-pub const ANTHROPIC_API_KEY: Variable =
-    Variable::new("ANTHROPIC_API_KEY", "Key of Anthropic.").secret().required();
+pub const ANTHROPIC_API_KEY: Variable = Variable::new("ANTHROPIC_API_KEY", "Key of Anthropic.")
+    .alias(&["ANTHROPIC_KEY", "CLAUDE_API_KEY"])
+    .secret()
+    .required();
 /// Anthropic: address.
 pub const ANTHROPIC_BASE_URL: Variable =
     Variable::new("ANTHROPIC_BASE_URL", "Address of Anthropic's API or of a proxy for it.")
@@ -104,12 +111,14 @@ pub const ANTHROPIC_BASE_URL: Variable =
 pub const ANTHROPIC_SMALL_MODEL: Variable = Variable::new(
     "ANTHROPIC_SMALL_MODEL",
     "Model for quick decisions; unset: chosen from the provider's list.",
-);
+)
+.alias(&["SMALL_ANTHROPIC_MODEL"]);
 /// Anthropic: large model.
 pub const ANTHROPIC_LARGE_MODEL: Variable = Variable::new(
     "ANTHROPIC_LARGE_MODEL",
     "Model for answers; unset: chosen from the provider's list.",
-);
+)
+.alias(&["ANTHROPIC_MODEL", "LARGE_ANTHROPIC_MODEL"]);
 
 /// Settings of Anthropic.
 pub const ANTHROPIC: &[Variable] =
@@ -126,12 +135,14 @@ pub const OPENROUTER_BASE_URL: Variable =
 pub const OPENROUTER_SMALL_MODEL: Variable = Variable::new(
     "OPENROUTER_SMALL_MODEL",
     "Model for quick decisions; unset: chosen from the provider's list.",
-);
+)
+.alias(&["SMALL_OPENROUTER_MODEL"]);
 /// OpenRouter: large model.
 pub const OPENROUTER_LARGE_MODEL: Variable = Variable::new(
     "OPENROUTER_LARGE_MODEL",
     "Model for answers; unset: chosen from the provider's list.",
-);
+)
+.alias(&["OPENROUTER_MODEL", "LARGE_OPENROUTER_MODEL"]);
 /// OpenRouter: vision model.
 pub const OPENROUTER_IMAGE_MODEL: Variable = Variable::new(
     "OPENROUTER_IMAGE_MODEL",
@@ -172,7 +183,7 @@ pub const OPENROUTER: &[Variable] = &[
 /// Google: key.
 pub const GOOGLE_API_KEY: Variable =
     Variable::new("GOOGLE_GENERATIVE_AI_API_KEY", "Key of Google's Gemini API.")
-        .alias(&["GEMINI_API_KEY", "GOOGLE_API_KEY"])
+        .alias(&["GEMINI_API_KEY", "GOOGLE_API_KEY", "GEMINI_KEY"])
         .secret()
         .required();
 /// Google: address.
@@ -185,12 +196,14 @@ pub const GOOGLE_BASE_URL: Variable = Variable::new(
 pub const GOOGLE_SMALL_MODEL: Variable = Variable::new(
     "GOOGLE_SMALL_MODEL",
     "Model for quick decisions; unset: chosen from the provider's list.",
-);
+)
+.alias(&["SMALL_GOOGLE_MODEL"]);
 /// Google: large model. Not elizaOS's default, a preview that has been withdrawn.
 pub const GOOGLE_LARGE_MODEL: Variable = Variable::new(
     "GOOGLE_LARGE_MODEL",
     "Model for answers; unset: chosen from the provider's list.",
-);
+)
+.alias(&["GOOGLE_MODEL", "GEMINI_MODEL", "LARGE_GOOGLE_MODEL"]);
 /// Google: vision model.
 pub const GOOGLE_IMAGE_MODEL: Variable =
     Variable::new("GOOGLE_IMAGE_MODEL", "Model that describes pictures; unset uses the large one.");
@@ -212,7 +225,7 @@ pub const GOOGLE: &[Variable] = &[
 
 /// Groq: key.
 pub const GROQ_API_KEY: Variable =
-    Variable::new("GROQ_API_KEY", "Key of Groq.").secret().required();
+    Variable::new("GROQ_API_KEY", "Key of Groq.").alias(&["GROQ_KEY"]).secret().required();
 /// Groq: address.
 pub const GROQ_BASE_URL: Variable =
     Variable::new("GROQ_BASE_URL", "Address of Groq's API or of a proxy for it.")
@@ -221,10 +234,12 @@ pub const GROQ_BASE_URL: Variable =
 pub const GROQ_SMALL_MODEL: Variable = Variable::new(
     "GROQ_SMALL_MODEL",
     "Model for quick decisions; unset: chosen from the provider's list.",
-);
+)
+.alias(&["SMALL_GROQ_MODEL"]);
 /// Groq: large model.
 pub const GROQ_LARGE_MODEL: Variable =
-    Variable::new("GROQ_LARGE_MODEL", "Model for answers; unset: chosen from the provider's list.");
+    Variable::new("GROQ_LARGE_MODEL", "Model for answers; unset: chosen from the provider's list.")
+        .alias(&["GROQ_MODEL", "LARGE_GROQ_MODEL"]);
 
 /// Settings of Groq.
 pub const GROQ: &[Variable] = &[GROQ_API_KEY, GROQ_BASE_URL, GROQ_SMALL_MODEL, GROQ_LARGE_MODEL];
@@ -232,7 +247,7 @@ pub const GROQ: &[Variable] = &[GROQ_API_KEY, GROQ_BASE_URL, GROQ_SMALL_MODEL, G
 /// Ollama: address.
 pub const OLLAMA_API_ENDPOINT: Variable =
     Variable::new("OLLAMA_API_ENDPOINT", "Address of Ollama, with or without /api.")
-        .alias(&["OLLAMA_API_URL"])
+        .alias(&["OLLAMA_API_URL", "OLLAMA_SERVER_URL", "OLLAMA_BASE_URL"])
         .or("http://localhost:11434/api");
 /// Ollama: key.
 pub const OLLAMA_API_KEY: Variable =
@@ -242,7 +257,8 @@ pub const OLLAMA_API_KEY: Variable =
 pub const OLLAMA_SMALL_MODEL: Variable = Variable::new(
     "OLLAMA_SMALL_MODEL",
     "Model for quick decisions; unset: chosen from the provider's list.",
-);
+)
+.alias(&["SMALL_OLLAMA_MODEL"]);
 /// Ollama: medium model.
 pub const OLLAMA_MEDIUM_MODEL: Variable =
     Variable::new("OLLAMA_MEDIUM_MODEL", "Model for answers where OLLAMA_LARGE_MODEL is unset.");
@@ -250,7 +266,8 @@ pub const OLLAMA_MEDIUM_MODEL: Variable =
 pub const OLLAMA_LARGE_MODEL: Variable = Variable::new(
     "OLLAMA_LARGE_MODEL",
     "Model for answers; unset: chosen from the provider's list.",
-);
+)
+.alias(&["OLLAMA_MODEL", "LARGE_OLLAMA_MODEL"]);
 /// Ollama: embedding model.
 pub const OLLAMA_EMBEDDING_MODEL: Variable = Variable::new(
     "OLLAMA_EMBEDDING_MODEL",
@@ -305,6 +322,8 @@ pub fn provider_keys() -> impl Iterator<Item = &'static Variable> {
         OPENROUTER_API_KEY,
         GOOGLE_API_KEY,
         GROQ_API_KEY,
+        XAI_API_KEY,
+        MISTRAL_API_KEY,
         OLLAMA_API_KEY,
     ];
     KEYS.iter()
@@ -318,6 +337,8 @@ pub const VARIABLES: &[(&str, &[Variable])] = &[
     ("OpenRouter", OPENROUTER),
     ("Google", GOOGLE),
     ("Groq", GROQ),
+    ("xAI", XAI),
+    ("Mistral", MISTRAL),
     ("Ollama", OLLAMA),
     ("Reasoning models", REASONING),
     ("Voice messages, pictures and speech", MEDIA),

@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use crate::wire::{
-    Fail, Hint, Refusal, mentions,
+    Fail, Hint, Refusal, length, mentions,
     tool_refusal::{self, refuses_tools},
 };
 
@@ -46,6 +46,7 @@ fn millis(text: &str) -> Option<u64> {
 }
 
 fn hint(status: u16, reason: Option<&str>, message: &str) -> Option<Hint> {
+    let length = length::hint(status, None, message);
     match (status, reason) {
         (_, Some("API_KEY_INVALID" | "API_KEY_EXPIRED" | "API_KEY_SERVICE_BLOCKED")) | (401, _) => {
             Some(Hint::BadKey)
@@ -54,13 +55,8 @@ fn hint(status: u16, reason: Option<&str>, message: &str) -> Option<Hint> {
         (403, _) if mentions(message, &["billing"]) => Some(Hint::NoMoney),
         (404, _) if mentions(message, &["models/", "model"]) => Some(Hint::UnknownModel),
         (404, _) => Some(Hint::WrongPath),
-        (400, _)
-            if mentions(message, &["input token count", "maximum number of tokens", "context"]) =>
-        {
-            Some(Hint::TooLong)
-        }
+        (400 | 413, _) if length.is_some() => length,
         _ if refuses_tools(tool_refusal::GOOGLE, status, message) => Some(Hint::NoTools),
-        (413, _) => Some(Hint::TooLong),
         // "You exceeded your current quota" also accompanies a limit per minute, so it does not
         // mean that the credit is used up.
         (429, _) => Some(Hint::RateLimited),

@@ -1,7 +1,7 @@
 //! Reads Ollama's error bodies: `{"error":"…"}`.
 
 use crate::wire::{
-    Fail, Hint, Refusal, mentions,
+    Fail, Hint, Refusal, length, mentions,
     tool_refusal::{self, refuses_tools},
 };
 
@@ -17,6 +17,7 @@ pub(super) fn in_band(message: &str) -> Fail {
 }
 
 fn hint(status: u16, message: &str) -> Option<Hint> {
+    let length = length::hint(status, None, message);
     match status {
         _ if refuses_tools(tool_refusal::OLLAMA, status, message) => Some(Hint::NoTools),
         404 if mentions(message, &["not found", "try pulling"])
@@ -25,22 +26,8 @@ fn hint(status: u16, message: &str) -> Option<Hint> {
             Some(Hint::UnknownModel)
         }
         404 => Some(Hint::WrongPath),
-        400..=599
-            if mentions(
-                message,
-                &[
-                    "context length",
-                    "context window",
-                    "context size",
-                    "input is too long",
-                    "prompt is too long",
-                ],
-            ) =>
-        {
-            Some(Hint::TooLong)
-        }
+        400..=599 if length.is_some() => length,
         402 => Some(Hint::NoMoney),
-        413 => Some(Hint::TooLong),
         401 => Some(Hint::BadKey),
         429 => Some(Hint::RateLimited),
         500.. => Some(Hint::Busy),

@@ -4,7 +4,7 @@ use galatea_core::model::Usage;
 use serde_json::Value;
 
 use crate::wire::{
-    Fail, Hint, Refusal, mentions,
+    Fail, Hint, Refusal, length, mentions,
     tool_refusal::{self, refuses_tools},
 };
 
@@ -67,27 +67,6 @@ fn status_of(error_code: &str) -> Option<u16> {
     })
 }
 
-/// Phrases for a conversation that is too long, from OpenAI, vLLM, llama.cpp, LM Studio,
-/// OpenRouter's upstreams, Groq, text-generation-inference, Together and Mistral.
-const TOO_LONG: &[&str] = &[
-    "context length",
-    "context window",
-    "context size",
-    "context_length",
-    "too many tokens",
-    "prompt is too long",
-    "input is too long",
-    "prompt too long",
-    "maximum prompt length",
-    "reduce the length of the messages",
-    "exceeds the maximum number of tokens",
-    "input token count",
-    "must have less than",
-    "exceeds the available context",
-    "larger than the context",
-    "too large for model",
-];
-
 /// Codes of a request that a filter refused: OpenAI's of pictures, and Azure's. OpenRouter has the
 /// status 403 for it (Errors, "Error codes").
 const FILTERS: [&str; 3] = ["moderation_blocked", "content_policy_violation", "content_filter"];
@@ -108,6 +87,7 @@ fn hint(status: u16, error_code: Option<&str>, kind: Option<&str>, message: &str
     {
         return Some(Hint::Withheld);
     }
+    let length = length::hint(status, error_code.or(kind), message);
     match status {
         401 => Some(Hint::BadKey),
         _ if error_code == Some("model_decommissioned") => Some(Hint::UnknownModel),
@@ -122,14 +102,7 @@ fn hint(status: u16, error_code: Option<&str>, kind: Option<&str>, message: &str
         {
             Some(Hint::UnknownModel)
         }
-        413 => Some(Hint::TooLong),
-        400 | 422
-            if error_code == Some("context_length_exceeded")
-                || error_code == Some("string_above_max_length")
-                || mentions(message, TOO_LONG) =>
-        {
-            Some(Hint::TooLong)
-        }
+        400 | 413 | 422 | 429 | 500 if length.is_some() => length,
         429 => Some(Hint::RateLimited),
         500.. => Some(Hint::Busy),
         _ => None,
@@ -139,6 +112,17 @@ fn hint(status: u16, error_code: Option<&str>, kind: Option<&str>, message: &str
 #[cfg(test)]
 mod tests {
     use super::*;
+    use galatea_core::Overlong;
+
+    /// Without numbers, which have tests of their own.
+    fn plain(hint: Option<Hint>) -> Option<Hint> {
+        match hint {
+            Some(Hint::TooLong(_)) => LONG,
+            other => other,
+        }
+    }
+
+    const LONG: Option<Hint> = Some(Hint::TooLong(Overlong { most: None, asked: None }));
 
     #[test]
     fn bodies_of_the_family() {
@@ -157,37 +141,37 @@ mod tests {
             (
                 400,
                 r#"{"error":{"message":"the request exceeds the available context size, try increasing it","type":"exceed_context_size_error"}}"#,
-                Some(Hint::TooLong),
+                LONG,
             ),
             (
                 400,
                 r#"{"error":{"message":"Please reduce the length of the messages or completion.","code":"context_length_exceeded"}}"#,
-                Some(Hint::TooLong),
+                LONG,
             ),
             (
                 400,
                 r#"{"error":{"message":"The input token count (9001) exceeds the maximum number of tokens allowed (8192).","code":400}}"#,
-                Some(Hint::TooLong),
+                LONG,
             ),
             (
                 400,
                 r#"{"error":{"message":"prompt is too long: 210000 tokens > 200000 maximum"}}"#,
-                Some(Hint::TooLong),
+                LONG,
             ),
             (
                 422,
                 r#"{"error":"Input validation error: `inputs` must have less than 1024 tokens"}"#,
-                Some(Hint::TooLong),
+                LONG,
             ),
             (
                 400,
                 r#"{"message":"Prompt contains 40000 tokens, too large for model with 32768 maximum context length"}"#,
-                Some(Hint::TooLong),
+                LONG,
             ),
             (
                 400,
                 r#"{"error":{"message":"This endpoint's maximum context length is 8192 tokens.","code":400}}"#,
-                Some(Hint::TooLong),
+                LONG,
             ),
             (
                 400,
@@ -228,12 +212,12 @@ mod tests {
             (
                 400,
                 r#"{"error":"Trying to keep the first 9 tokens when context length is 8"}"#,
-                Some(Hint::TooLong),
+                LONG,
             ),
             (400, r#"{"error":{"message":"Invalid schema"}}"#, None),
         ];
         for (status, body, expected) in cases {
-            assert_eq!(read(status, body.as_bytes()).hint, expected, "{body}");
+            assert_eq!(plain(read(status, body.as_bytes()).hint), expected, "{body}");
         }
     }
 
@@ -260,7 +244,7 @@ mod tests {
                 401,
                 Some(Hint::BadKey),
             ),
-            (r#"{"code":"context_length_exceeded","message":"x"}"#, 400, Some(Hint::TooLong)),
+            (r#"{"code":"context_length_exceeded","message":"x"}"#, 400, LONG),
             (
                 r#"{"code":"model_not_found","type":"invalid_request_error","message":"x"}"#,
                 404,
@@ -275,7 +259,7 @@ mod tests {
             else {
                 panic!("{error}")
             };
-            assert_eq!((read, refusal.hint), (status, expected), "{error}");
+            assert_eq!((read, plain(refusal.hint)), (status, expected), "{error}");
         }
     }
 }

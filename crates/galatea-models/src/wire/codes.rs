@@ -46,5 +46,7 @@ pub const ENDS: &str = "GAL-MODEL-ENDS";
 pub const DATA: &str = "GAL-MODEL-DATA";
 /// The model does not accept a parameter from the settings.
 pub const DROPPED: &str = "GAL-MODEL-DROPPED";
+/// The service refuses a field or role of requests, which is left out or rewritten.
+pub const ADJUSTED: &str = "GAL-MODEL-ADJUSTED";
 /// The model keeps failing, and its breaker pauses calls.
 pub const PAUSED: &str = "GAL-MODEL-PAUSED";

@@ -1,5 +1,6 @@
 //! Calls a service: its address and its authentication.
 
+mod adjusting;
 mod failure;
 
 use std::{borrow::Cow, fmt, time::Duration};
@@ -9,6 +10,7 @@ use galatea_core::{Error, Result, model::TextRequest};
 use galatea_http::{Form, HttpClient, Request, Response};
 use serde::Serialize;
 
+pub(crate) use self::adjusting::Adjusting;
 use super::{Auth, Names, Origins, Times, codes, refusal::Refusal};
 
 /// Timeout for the body of a refusal.
@@ -34,6 +36,7 @@ pub struct Endpoint {
     times: Times,
     max_body: usize,
     origins: Origins,
+    adjusting: Adjusting,
 }
 
 impl fmt::Debug for Endpoint {
@@ -85,6 +88,7 @@ impl Endpoint {
             times,
             max_body: 16 << 20,
             origins: Origins::default(),
+            adjusting: Adjusting::default(),
         })
     }
 
@@ -108,6 +112,13 @@ impl Endpoint {
     #[must_use]
     pub fn with_origins(mut self, origins: Origins) -> Self {
         self.origins = origins;
+        self
+    }
+
+    /// Sets where it is remembered what requests the service refuses.
+    #[must_use]
+    pub(crate) fn with_adjusting(mut self, adjusting: Adjusting) -> Self {
+        self.adjusting = adjusting;
         self
     }
 
@@ -166,18 +177,18 @@ impl Endpoint {
         self.headers.iter().fold(request, |request, (name, value)| request.header(name, value))
     }
 
-    /// Posts JSON. An answer without a success status becomes an error.
-    pub(crate) async fn post<T: Serialize>(
+    /// Posts JSON once.
+    async fn post_once<T: Serialize>(
         &self,
         path: &str,
         body: &T,
         stream: bool,
         call: &Call<'_>,
-    ) -> Result<Response> {
+    ) -> Result<Response, Unsent> {
         let request = self.request(self.http.post(&format!("{}{path}", self.base))).json(body);
         // Without a stream, the headers arrive only with the finished answer.
         let request = if stream { request.head_timeout(self.times.first) } else { request };
-        self.send(request, call).await
+        self.try_send(request, call).await
     }
 
     /// Posts a form with files. An answer without a success status becomes an error.
@@ -199,10 +210,15 @@ impl Endpoint {
     }
 
     async fn send(&self, request: Request, call: &Call<'_>) -> Result<Response> {
-        let response = request.send().await.map_err(|error| self.transport(error))?;
+        self.try_send(request, call).await.map_err(|unsent| self.error(unsent, call))
+    }
+
+    async fn try_send(&self, request: Request, call: &Call<'_>) -> Result<Response, Unsent> {
+        let failed = |error| Unsent::Failed(Box::new(error));
+        let response = request.send().await.map_err(|error| failed(self.transport(error)))?;
         if response.is_success() {
             return if PAGES.contains(&response.media_type().as_str()) {
-                Err(self.web_page())
+                Err(failed(self.web_page()))
             } else {
                 Ok(response)
             };
@@ -210,7 +226,17 @@ impl Endpoint {
         let (status, wait) = (response.status(), response.retry_after());
         let body = read_error_body(response).await;
         let refusal = (call.read)(status, &body);
-        Err(self.refused(status, wait, &refusal, call.model))
+        Err(Unsent::Refused(Box::new(Refused { status, wait, refusal, body })))
+    }
+
+    fn error(&self, unsent: Unsent, call: &Call<'_>) -> Error {
+        match unsent {
+            Unsent::Failed(error) => *error,
+            Unsent::Refused(refused) => {
+                let Refused { status, wait, refusal, .. } = &*refused;
+                self.refused(*status, *wait, refusal, call.model)
+            }
+        }
     }
 
     /// The whole body of an answer.
@@ -223,6 +249,22 @@ impl Endpoint {
 pub(crate) struct Call<'a> {
     pub(crate) model: &'a str,
     pub(crate) read: fn(u16, &[u8]) -> Refusal,
+}
+
+/// Why a request got no answer.
+enum Unsent {
+    /// It did not reach the service, or what came back is none of its answers.
+    Failed(Box<Error>),
+    /// The service refused it.
+    Refused(Box<Refused>),
+}
+
+/// A refusal, before it becomes an error.
+struct Refused {
+    status: u16,
+    wait: Option<Duration>,
+    refusal: Refusal,
+    body: Vec<u8>,
 }
 
 /// Reads as much of the body as arrives in time: the status alone says most, and a `Retry-After`

@@ -1,5 +1,6 @@
 //! Reads the error bodies of services.
 
+use galatea_core::Overlong;
 use galatea_http::shorten;
 use serde_json::Value;
 
@@ -30,8 +31,8 @@ pub(crate) enum Hint {
     NoMoney,
     /// The model does not exist.
     UnknownModel,
-    /// The conversation exceeds the model's context.
-    TooLong,
+    /// The conversation exceeds what the model takes, with the numbers that the refusal names.
+    TooLong(Overlong),
     /// The model does not support tools.
     NoTools,
     /// A filter refused what was asked.
@@ -63,14 +64,31 @@ impl Refusal {
         let message = [&error["message"], error, &value["message"], &value["detail"]]
             .into_iter()
             .find_map(Value::as_str)
-            .unwrap_or_default()
-            .to_owned();
+            .map(str::to_owned)
+            .or_else(|| [&error["message"], &value["message"], &value].into_iter().find_map(listed))
+            .unwrap_or_default();
         let code = ["code", "type", "status"]
             .iter()
             .find_map(|name| error[*name].as_str())
             .map(str::to_owned);
         (code, message, value)
     }
+}
+
+/// The list of faults in a request that pydantic writes (`detail`), without what was sent:
+/// `body.messages.1.name: Extra inputs are not permitted`.
+fn listed(value: &Value) -> Option<String> {
+    let fault = |fault: &Value| {
+        let place = fault["loc"].as_array().into_iter().flatten().map(|part| match part {
+            Value::String(name) => name.clone(),
+            other => other.to_string(),
+        });
+        let place = place.collect::<Vec<_>>().join(".");
+        Some(format!("{place}: {}", fault["msg"].as_str()?))
+    };
+    let faults: Vec<String> =
+        value["detail"].as_array()?.iter().take(5).filter_map(fault).collect();
+    (!faults.is_empty()).then(|| faults.join("; "))
 }
 
 /// Keeps only the characters of an identifier, since others could be text of a conversation.

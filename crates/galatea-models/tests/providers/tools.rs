@@ -52,6 +52,10 @@ async fn every_service_that_refuses_tools_is_asked_without_them() {
             r#"{"error":{"message":"No endpoints found that support tool use","code":404}}"#,
         ),
         status(
+            422,
+            r#"{"detail":[{"type":"extra_forbidden","loc":["body","tools"],"msg":"Extra inputs are not permitted"}]}"#,
+        ),
+        status(
             500,
             r#"{"error":{"code":500,"message":"tools param requires --jinja flag","type":"server_error"}}"#,
         ),

@@ -9,8 +9,14 @@ use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 use super::company::Company;
 use crate::{
-    budget::Budget, config::Policy, directory::Directory, inbox::Inbox, intake::Intake,
-    outbox::Outbox, ownership::Ownership,
+    budget::Budget,
+    config::Policy,
+    directory::Directory,
+    inbox::Inbox,
+    intake::Intake,
+    outbox::Outbox,
+    ownership::Ownership,
+    turn::{Failures, Windows},
 };
 
 /// One assembled agent, running or not.
@@ -29,6 +35,10 @@ pub(super) struct Agent {
     pub(super) inbox: Arc<Inbox>,
     pub(super) outbox: Arc<Outbox>,
     pub(super) budget: Arc<Budget>,
+    /// How much its models take.
+    pub(super) windows: Arc<Windows>,
+    /// Its turns in a row without an answer.
+    pub(super) failures: Arc<Failures>,
     pub(super) outbound: Arc<dyn Outbound>,
     /// Turns, sends and evaluators; stopping waits for them.
     pub(super) tasks: TaskTracker,

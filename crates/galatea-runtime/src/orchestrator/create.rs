@@ -98,6 +98,8 @@ async fn assemble(options: &RuntimeOptions, spec: AgentSpec) -> Result<Agent> {
         events: shared.events.clone(),
         directory: Arc::clone(&shared.directory),
     });
+    let windows = Arc::clone(&engine.thinking.windows);
+    let failures = Arc::clone(&engine.state.failures);
     let inbox = shared.inbox(engine, &outbox, in_flight);
     let intake = Arc::new(shared.intake(&inbox, &outbox));
     let Shared { view, clock, events, directory, ownership, tasks, stop, halt, .. } = shared;
@@ -115,6 +117,8 @@ async fn assemble(options: &RuntimeOptions, spec: AgentSpec) -> Result<Agent> {
         inbox,
         outbox,
         budget,
+        windows,
+        failures,
         outbound,
         tasks,
         connections: TaskTracker::new(),

@@ -7,7 +7,10 @@ use galatea_core::{
 use std::sync::Arc;
 
 use super::state::{Entry, Orchestrator, unknown};
-use crate::outbox::LongWait;
+use crate::{
+    outbox::LongWait,
+    turn::{Failing, Shortened},
+};
 
 /// How one connector is doing.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
@@ -51,6 +54,22 @@ pub struct SharedWork {
 }
 
 impl Orchestrator {
+    /// The models whose prompts are shortened because of refusals, each with its agent's name.
+    pub fn shortened(&self) -> Vec<(String, Shortened)> {
+        let now = self.options.clock.now();
+        let of_agent = |entry: &Entry| {
+            let name = entry.name.clone();
+            let shortened = entry.agent.windows.shortened(now);
+            shortened.into_iter().map(move |one| (name.clone(), one))
+        };
+        self.lock().values().flat_map(of_agent).collect()
+    }
+
+    /// Why the turns of an agent end without an answer; `None` while they do not.
+    pub fn failing(&self, agent: AgentId) -> Option<Failing> {
+        self.lock().get(&agent)?.agent.failures.failing()
+    }
+
     /// Every agent's id and name.
     pub fn agents(&self) -> Vec<(AgentId, String)> {
         self.lock().iter().map(|(id, entry)| (*id, entry.name.clone())).collect()

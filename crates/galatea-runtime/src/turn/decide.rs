@@ -2,7 +2,8 @@
 //! again; a model's failure is returned.
 
 use galatea_core::{
-    Error, ErrorKind, Event, Result, StepOutcome, TextModel, Timestamp, Turn, Verdict, kill_point,
+    Error, ErrorKind, Event, ModelInfo, Result, StepOutcome, TextModel, Timestamp, Turn, Verdict,
+    kill_point,
     model::{Finish, TextAnswer, TextRequest, Tier, WITHHELD_CODE},
 };
 use std::sync::Arc;
@@ -188,14 +189,19 @@ async fn ask_within(
     let mut halved = 0;
     loop {
         let budget = windows.budget(turn, info).await;
-        let Fitted { mut request, estimate, left_out } = fit::fit(draft(), budget);
+        let Fitted { mut request, estimate, left_out, asks } = fit::fit(draft(), budget);
+        if !asks {
+            // The next question may be shorter, or the server another by then.
+            windows.forget(turn, info).await;
+            return Err(does_not_fit(info, budget.tokens));
+        }
         request.deadline = Some(until);
         request.partial = true;
         request.conversation = Some(conversation(turn));
         match use_model(turn, model, &request, verdict).await {
             Ok(answer) => {
                 if answer.by.as_ref().is_some_and(|by| by.too_long) {
-                    windows.refused(turn, info, estimate).await;
+                    windows.refused(turn, info, estimate, None).await;
                 }
                 windows.answered(info, estimate, &answer);
                 left_out
@@ -219,11 +225,36 @@ async fn ask_within(
                         budget.scale.apply(estimate)
                     ),
                 );
-                windows.refused(turn, info, estimate).await;
+                if let Some(why) = windows.refused(turn, info, estimate, error.overlong()).await {
+                    return Err(not_too_long(info, &error, why));
+                }
             }
             Err(error) => return Err(error),
         }
     }
+}
+
+/// The question alone is more than the model takes.
+fn does_not_fit(info: &ModelInfo, tokens: Option<u64>) -> Error {
+    Error::new(ErrorKind::TooLong, "the question does not fit into what the model takes")
+        .with_code("GAL-MODEL-413")
+        .with("model", info.full_name())
+        .with("tokens", tokens.unwrap_or_default())
+        .with_fix("take a model with a longer context, or correct MODEL_CONTEXT_WINDOW")
+}
+
+/// A refusal for length that cannot be true.
+fn not_too_long(info: &ModelInfo, refusal: &Error, why: &str) -> Error {
+    let cause = refusal.context().iter().find(|(key, _)| *key == "cause");
+    let cause = cause.map_or_else(String::new, |(_, cause)| cause.clone());
+    Error::invalid("the provider refused the prompt as too long, which it is not")
+        .with_code("GAL-MODEL-400")
+        .with("model", info.full_name())
+        .with("cause", cause)
+        .with("because", why)
+        .with_fix(
+            "look at the provider's words, or set MODEL_CONTEXT_WINDOW to what the model takes",
+        )
 }
 
 async fn use_model(

@@ -11,6 +11,7 @@ use tokio_util::{sync::CancellationToken, task::TaskTracker};
 use super::{
     beginning::Beginnings,
     edits::Edits,
+    failures::Failures,
     hops::Hops,
     message::{Claimed, Waiting},
     notices::Notices,
@@ -74,7 +75,7 @@ pub(crate) struct Thinking {
     /// The agent's models, before a turn's meter counts their calls.
     pub(crate) models: Models,
     /// How much each model takes.
-    pub(super) windows: Windows,
+    pub(crate) windows: Arc<Windows>,
     /// The plugins' actions, providers, evaluators and middleware.
     pub(crate) registry: Arc<Registry>,
     /// What the plugins' code may use.
@@ -89,7 +90,7 @@ impl Thinking {
         plugins: PluginParts,
         store: Arc<dyn Store>,
     ) -> Self {
-        Self { models, windows: Windows::new(store), registry, plugins }
+        Self { models, windows: Arc::new(Windows::new(store)), registry, plugins }
     }
 
     /// The offline script answers, and can do nothing but talk.
@@ -227,6 +228,8 @@ pub(crate) struct EngineState {
     pub(crate) edits: Edits,
     /// When each group was last shown the answer to a command of everybody's.
     pub(super) shown: Shown,
+    /// Turns in a row without an answer.
+    pub(crate) failures: Arc<Failures>,
     /// Held while a pairing code is made: the list of codes is read, changed and written.
     pub(super) pairing: tokio::sync::Mutex<()>,
 }
@@ -242,6 +245,7 @@ impl EngineState {
             hops: Hops::default(),
             edits: Edits::default(),
             shown: Shown::default(),
+            failures: Arc::default(),
             pairing: tokio::sync::Mutex::default(),
         }
     }

@@ -23,6 +23,7 @@ impl Engine {
         let Some(last) = taken.last() else { return Ok(()) };
         let room = last.entry.memory.room_id;
         tracing::error!(room = %room, message_id = %last.entry.memory.id, code = error.code(), error = %error.report(), "a turn failed; its messages are finished without an answer");
+        self.state.failures.failed(error);
         let mut verdict = Verdict { decision: Decision::Failed, ..Verdict::default() };
         verdict.step("turn", StepOutcome::Failed, error.to_string());
         let finished = |verdict: &Verdict| -> Vec<(Waiting, Verdict)> {

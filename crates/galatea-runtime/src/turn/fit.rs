@@ -98,33 +98,81 @@ pub(super) struct Fitted {
     pub(super) estimate: u64,
     /// What was left out of it, for people.
     pub(super) left_out: Vec<String>,
+    /// It holds the question. Without it, it must not be sent.
+    pub(super) asks: bool,
 }
 
-/// Makes the request, and leaves out what the budget does not hold.
+/// Tokens of a message that waits for an answer that stay, whatever else has to go: a question of
+/// usual length stays whole.
+const QUESTION: u64 = 400;
+/// Tokens of it that say what is asked.
+const LEAST_QUESTION: u64 = 64;
+
+/// Makes the request, and leaves out what the budget does not hold: tools before the persona, and
+/// the persona before the question.
 pub(super) fn fit(draft: Draft, budget: Budget) -> Fitted {
+    let fitted = fit_with(draft.clone(), budget, Keep::All);
+    if fitted.asks || budget.tokens.is_none() {
+        return fitted;
+    }
+    let mut bare = draft;
+    let mut notes = Vec::new();
+    if !bare.tools.is_empty() {
+        notes.push("the tools were left out: the question would not fit beside them".to_owned());
+        bare.tools = Arc::default();
+    }
+    let mut fitted = fit_with(bare.clone(), budget, Keep::All);
+    if !fitted.asks {
+        fitted = fit_with(bare, budget, Keep::Question);
+    }
+    notes.append(&mut fitted.left_out);
+    Fitted { left_out: notes, ..fitted }
+}
+
+/// What is kept of the instructions.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Keep {
+    /// Their share.
+    All,
+    /// What the question leaves.
+    Question,
+}
+
+/// The tokens that the waiting messages need at least.
+fn question(draft: &Draft, most: u64, budget: Budget) -> u64 {
+    let waiting = &draft.messages[draft.messages.len().saturating_sub(draft.waiting)..];
+    let each = (most / 2 / (waiting.len() as u64).max(1)).clamp(LEAST_QUESTION, QUESTION);
+    waiting.iter().map(|message| budget.message(message).min(each)).sum()
+}
+
+fn fit_with(draft: Draft, budget: Budget, keep: Keep) -> Fitted {
     let around = without_conversation(&draft, &draft.sections);
     let said: u64 = draft.messages.iter().map(|message| budget.family.message(message)).sum();
     let estimate = budget.family.request(&around) + said;
     let (waiting, pace) = (draft.waiting, draft.pace);
     let Some(most) = budget.tokens.filter(|most| budget.scale.apply(estimate) > *most) else {
         let request = with_conversation(around, draft.messages, waiting, pace);
-        return Fitted { request, estimate, left_out: Vec::new() };
+        return Fitted { request, estimate, left_out: Vec::new(), asks: true };
     };
+    let question = question(&draft, most, budget);
     let mut notes = Vec::new();
     let tools: u64 =
         draft.tools.iter().map(|tool| budget.scale.apply(budget.family.tool(tool))).sum();
-    let system = (most * SYSTEM.0 / SYSTEM.1).saturating_sub(tools);
-    let sections = instructions(&draft.sections, system, budget, &mut notes);
-    let taken = tools + sections.iter().map(|section| budget.of(&section.text) + 1).sum::<u64>();
     // The frames of the instructions and of the messages that the program adds.
     let frames: u64 =
         [LEFT_OUT, NOTES, NOTES].map(|own| budget.message(&ChatMessage::user(own))).iter().sum();
+    let system = match keep {
+        Keep::All => (most * SYSTEM.0 / SYSTEM.1).saturating_sub(tools),
+        Keep::Question => most.saturating_sub(question + 8 + frames),
+    };
+    let sections = instructions(&draft.sections, system, budget, keep, &mut notes);
+    let taken = tools + sections.iter().map(|section| budget.of(&section.text) + 1).sum::<u64>();
     let room = most.saturating_sub(taken + 8 + frames);
     let messages = conversation(&draft, room, budget, &mut notes);
     let around = without_conversation(&draft, &sections);
     let request = with_conversation(around, messages, waiting, pace);
     let estimate = budget.family.request(&request);
-    Fitted { request, estimate, left_out: notes }
+    Fitted { request, estimate, left_out: notes, asks: room >= question }
 }
 
 /// The sections: as instructions, and as the messages before and behind the earlier messages.
@@ -172,6 +220,7 @@ fn instructions(
     sections: &[Section],
     most: u64,
     budget: Budget,
+    keep: Keep,
     notes: &mut Vec<String>,
 ) -> Vec<Section> {
     let mut kept = sections.to_vec();
@@ -194,11 +243,19 @@ fn instructions(
         let over = size(&kept) - most;
         let Some(longest) = kept.iter_mut().max_by_key(|section| section.text.len()) else { break };
         let own = budget.of(&longest.text);
-        // What cannot be cut to less is sent as it is: the model may count less.
-        if own < 64 {
+        // What cannot be cut to less is sent as it is: the model may count less. The question has
+        // to fit, though.
+        let least = if keep == Keep::Question { 0 } else { own / 4 };
+        if own < 64 && keep == Keep::All {
             break;
         }
-        longest.text = cut(&longest.text, own.saturating_sub(over + 16).max(own / 4), budget);
+        if own < 24 {
+            kept.retain(|section| !section.text.is_empty());
+            let Some(last) = kept.pop() else { break };
+            notes.push(format!("{} was left out: the question would not fit beside it", last.name));
+            continue;
+        }
+        longest.text = cut(&longest.text, own.saturating_sub(over + 16).max(least), budget);
         notes.push(format!(
             "{} was cut: the model takes {most} tokens of instructions",
             longest.name

@@ -15,6 +15,7 @@ mod edits;
 mod engine;
 mod evaluate;
 mod fail;
+mod failures;
 mod fit;
 mod gate;
 mod gather;
@@ -50,5 +51,9 @@ mod unread;
 mod window;
 
 pub(crate) use engine::{Background, Claims, Engine, EngineState, PluginParts, Thinking};
+pub use failures::Failing;
+pub(crate) use failures::Failures;
 pub(crate) use message::{Claimed, Waiting};
 pub(crate) use run::TurnEnd;
+pub use window::Shortened;
+pub(crate) use window::Windows;

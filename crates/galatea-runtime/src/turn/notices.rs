@@ -1,6 +1,6 @@
 //! Which failure notice an agent shows, and how often a Room reads one.
 
-use galatea_core::{Error, RoomId, Timestamp, model::WITHHELD_CODE};
+use galatea_core::{Error, ErrorKind, RoomId, Timestamp, model::WITHHELD_CODE};
 use moka::sync::Cache;
 use std::time::Duration;
 
@@ -13,6 +13,10 @@ const ROOMS: u64 = 4096;
 
 /// What a Room reads when the model withholds an answer, unless the operator configured a text.
 const WITHHELD: &str = "Sorry, my language model does not answer this.";
+
+/// What a Room reads when a message is longer than the model takes.
+const TOO_LONG: &str =
+    "Sorry, this message is too long for my language model. Please try a shorter one.";
 
 /// Failure notices of an agent, and when each Room last read one.
 pub(crate) struct Notices {
@@ -32,8 +36,11 @@ impl Notices {
     pub(super) fn of_models(&self, error: &Error) -> Option<&str> {
         let text = self.no_model.as_deref()?;
         let is_default = MODEL_NOTICE.default == Some(text);
-        let withheld = error.code() == Some(WITHHELD_CODE);
-        Some(if withheld && is_default { WITHHELD } else { text })
+        Some(match error.code() {
+            Some(WITHHELD_CODE) if is_default => WITHHELD,
+            _ if error.kind() == ErrorKind::TooLong && is_default => TOO_LONG,
+            _ => text,
+        })
     }
 
     /// Records that a notice for this Room was committed.

@@ -249,6 +249,9 @@ async fn answer(
         }
     };
     let decision = verdict.decision;
+    if decision == Decision::Answer {
+        engine.state.failures.answered();
+    }
     let millis = u64::try_from(engine.clock.now().since(started).as_millis()).unwrap_or(u64::MAX);
     tracing::debug!(source = %context.info.room.source, room = %room, turn = %context.turn, decision = ?decision, millis, "turn finished");
     engine.events.publish(Event::TurnDecided {

@@ -332,6 +332,9 @@ fn failed(engine: &Engine, context: &TurnContext, mut verdict: Verdict, error: &
         turn: context.turn,
         reason: error.to_string(),
     });
+    if !command {
+        engine.state.failures.failed(error);
+    }
     let ours = command || matches!(error.code(), Some("GAL-TURN-PANIC" | "GAL-TURN-TIMEOUT"));
     let outcome = notice(
         &engine.state.notices,

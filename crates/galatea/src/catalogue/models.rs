@@ -64,6 +64,12 @@ pub(super) const PAGES: &[Explanation] = &[
         "Remove the setting, or take a model that takes it; the table of models says which (docs/reference/models.md).",
     ),
     Explanation::new(
+        "GAL-MODEL-ADJUSTED",
+        "The provider refuses a part of requests",
+        "The provider or server does not take a field, a role or an order of messages that others of its kind take. What it refuses is left out or said in another way, and remembered for a week.",
+        "Nothing has to be done. If answers suffer, take another model, or a newer version of the server.",
+    ),
+    Explanation::new(
         "GAL-MODEL-DATA",
         "What is known of models is old",
         "Windows, prices and parameters are kept in a table that is part of the program, and it is more than 180 days old.",

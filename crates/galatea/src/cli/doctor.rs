@@ -108,6 +108,17 @@ impl Doctor {
         if examined.running.is_some()
             && let Ok(readiness) = status::readiness(&examined.data_dir).await
         {
+            let known = |reason: &Reason| {
+                let found = found.iter().chain(&models);
+                found.into_iter().any(|finding| Some(&finding.id) == reason.code.as_ref())
+            };
+            let of_models: Vec<Finding> = readiness
+                .reasons
+                .iter()
+                .filter(|reason| reason.subject == "model" && !known(reason))
+                .map(status::finding)
+                .collect();
+            found.extend(of_models);
             let remarks = readiness.remarks.iter();
             found.extend(remarks.filter(|remark| !is_found(remark, &models)).map(status::remark));
             found.extend(breakers::findings(&readiness.breakers));

@@ -138,7 +138,8 @@ fn render(readiness: &Readiness, style: Style) -> String {
     text + &findings::render(&found, style)
 }
 
-fn finding(reason: &Reason) -> Finding {
+/// A problem that prevents work.
+pub(crate) fn finding(reason: &Reason) -> Finding {
     let whose = reason.agent.as_ref().map(|agent| format!(" of {agent}")).unwrap_or_default();
     let message = format!("{}{whose}: {}", reason.subject, reason.message);
     let found = Finding::new(

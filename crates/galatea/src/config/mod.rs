@@ -4,6 +4,7 @@
 
 mod character_env;
 mod dotenv;
+mod foreign;
 #[cfg(feature = "fuzz")]
 pub(crate) mod fuzz;
 mod names;

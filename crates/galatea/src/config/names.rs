@@ -1,10 +1,11 @@
 //! Detects unknown setting names, and suggests the name that was probably meant.
 
-use galatea_core::settings::Layer;
+use galatea_core::{Variable, settings::Layer};
 use std::collections::BTreeSet;
 
 use super::{
-    text_file::Parsed,
+    foreign,
+    text_file::{Named, Parsed},
     variables::{all_variables, find},
 };
 use crate::{accounts, report::Report};
@@ -88,18 +89,58 @@ pub(super) fn is_declared_secret(name: &str) -> bool {
 
 /// Warnings about unknown names in a file that look like settings of Galatea.
 pub(super) fn unknown(parsed: &Parsed) -> Vec<Report> {
-    parsed
-        .names
-        .iter()
-        .filter(|named| !is_known(&named.name))
-        .filter_map(|named| {
-            let meant = meant(&named.name);
-            if !parsed.only_ours && !is_family(&named.name) && meant.is_none() {
-                return None;
-            }
-            Some(warning(&named.name, meant.as_deref()).place(named.place.clone()))
-        })
-        .collect()
+    let mut found = Vec::new();
+    let mut rest: Vec<&Named> = Vec::new();
+    for named in parsed.names.iter().filter(|named| !is_known(&named.name)) {
+        // Templates list many names without a value.
+        if is_empty(parsed, &named.name) {
+            continue;
+        }
+        let meant = meant(&named.name);
+        if let Some(fix) = foreign::fix(&named.name, parsed) {
+            found.push(warning_with(&named.name, fix).place(named.place.clone()));
+        } else if meant.is_some() {
+            found.push(warning(&named.name, meant.as_deref()).place(named.place.clone()));
+        } else if parsed.only_ours || is_family(&named.name) || is_near(&named.name) {
+            rest.push(named);
+        }
+    }
+    if parsed.only_ours || rest.len() < SEVERAL {
+        let one = |named: &&Named| warning(&named.name, None).place(named.place.clone());
+        found.extend(rest.iter().map(one));
+    } else {
+        found.push(together(&rest));
+    }
+    found
+}
+
+/// So many unknown names of a file are one warning: it is the file of another program, such as
+/// elizaOS.
+const SEVERAL: usize = 3;
+/// Most names in that warning.
+const SHOWN: usize = 8;
+
+fn together(rest: &[&Named]) -> Report {
+    let mut names: Vec<&str> = rest.iter().take(SHOWN).map(|named| named.name.as_str()).collect();
+    let more = rest.len().saturating_sub(SHOWN);
+    let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+    names.dedup();
+    let message =
+        format!("{} names are not settings of Galatea: {}{more}", rest.len(), names.join(", "));
+    let report = Report::warning(message)
+        .code("GAL-CFG-UNKNOWN")
+        .fix("nothing to do if they belong to another program, such as elizaOS: they have no effect; `galatea config schema` lists every name");
+    match rest.first() {
+        Some(first) => {
+            report.line("where", format!("{} line {}", first.place.file, first.place.line))
+        }
+        None => report,
+    }
+}
+
+fn is_empty(parsed: &Parsed, name: &str) -> bool {
+    !parsed.only_ours
+        && parsed.layer.get(name).is_some_and(|setting| setting.text().trim().is_empty())
 }
 
 /// Warnings about unknown names in the environment, which contains many names of other programs.
@@ -122,6 +163,10 @@ fn warning(name: &str, meant: Option<&str>) -> Report {
         || "remove it; `galatea config schema` lists every name".to_owned(),
         |meant| format!("did you mean {meant}?"),
     );
+    warning_with(name, fix)
+}
+
+fn warning_with(name: &str, fix: String) -> Report {
     Report::warning(format!("{name} is not a setting of Galatea")).code("GAL-CFG-UNKNOWN").fix(fix)
 }
 
@@ -168,20 +213,44 @@ fn is_family(name: &str) -> bool {
     word == "GALATEA" || families.contains(word)
 }
 
-/// The closest known name, at most a fifth of the letters away.
+/// The closest known name, at most a fifth of the letters away. A name that begins with another
+/// word may be another company's: it is not suggested where a secret or an address would go there.
 pub(crate) fn nearest(name: &str) -> Option<&'static str> {
+    let upper = name.to_uppercase();
+    let goes_elsewhere = |variable: &Variable, known: &str| {
+        let is_of_service = variable.secret
+            || looks_secret(&upper)
+            || ["_URL", "_ROOT", "_ENDPOINT", "_BASE", "_MODEL"]
+                .iter()
+                .any(|end| known.ends_with(end));
+        first_word(&upper) != first_word(known) && is_of_service
+    };
+    near(name)
+        .filter(|(variable, known, _)| !goes_elsewhere(variable, known))
+        .min_by_key(|(.., distance)| *distance)
+        .map(|(_, known, _)| known)
+}
+
+/// Whether a name is close to a known one, which may not be suggested for it.
+fn is_near(name: &str) -> bool {
+    looks_secret(name) && near(name).next().is_some()
+}
+
+fn first_word(name: &str) -> &str {
+    name.split('_').next().unwrap_or(name)
+}
+
+/// The known names that are at most a fifth of the letters away, with the distance.
+fn near(name: &str) -> impl Iterator<Item = (&'static Variable, &'static str, usize)> + use<> {
     // Computing the distance takes time proportional to the product of the lengths. No known name
     // is this long.
-    if name.len() > 64 {
-        return None;
-    }
-    let wanted = name.to_uppercase();
+    let wanted = if name.len() > 64 { String::new() } else { name.to_uppercase() };
     all_variables()
-        .flat_map(|v| std::iter::once(v.name).chain(v.aliases.iter().copied()))
-        .map(|known| (strsim::damerau_levenshtein(&wanted, known), known))
-        .filter(|(distance, known)| *distance <= (known.len() / 5).max(1) && known.len() >= 6)
-        .min_by_key(|(distance, _)| *distance)
-        .map(|(_, known)| known)
+        .flat_map(|v| {
+            std::iter::once(v.name).chain(v.aliases.iter().copied()).map(move |known| (v, known))
+        })
+        .map(move |(v, known)| (v, known, strsim::damerau_levenshtein(&wanted, known)))
+        .filter(|(_, known, distance)| *distance <= (known.len() / 5).max(1) && known.len() >= 6)
 }
 
 #[cfg(test)]
@@ -307,5 +376,57 @@ warning[GAL-CFG-UNKNOWN]: TELEGRAM_BOT_TOKN is not a setting of Galatea
             assert!(looks_secret(name), "{name}");
         }
         assert!(!looks_secret("DM_POLICY"));
+    }
+
+    #[test]
+    fn names_of_other_programs_are_read_or_explained() {
+        for (alias, setting) in [
+            ("DISCORD_TOKEN", "DISCORD_API_TOKEN"),
+            ("DISCORD_BOT_TOKEN", "DISCORD_API_TOKEN"),
+            ("TELEGRAM_TOKEN", "TELEGRAM_BOT_TOKEN"),
+            ("TELEGRAM_API_TOKEN", "TELEGRAM_BOT_TOKEN"),
+            ("TG_BOT_TOKEN", "TELEGRAM_BOT_TOKEN"),
+            ("OPENAI_KEY", "OPENAI_API_KEY"),
+            ("OPENAI_MODEL", "OPENAI_LARGE_MODEL"),
+            ("OPENAI_API_BASE", "OPENAI_BASE_URL"),
+            ("SMALL_OPENAI_MODEL", "OPENAI_SMALL_MODEL"),
+            ("LARGE_ANTHROPIC_MODEL", "ANTHROPIC_LARGE_MODEL"),
+            ("OLLAMA_SERVER_URL", "OLLAMA_API_ENDPOINT"),
+            ("ANTHROPIC_KEY", "ANTHROPIC_API_KEY"),
+            ("CLAUDE_API_KEY", "ANTHROPIC_API_KEY"),
+            ("GEMINI_API_KEY", "GOOGLE_GENERATIVE_AI_API_KEY"),
+            ("GROK_API_KEY", "XAI_API_KEY"),
+        ] {
+            assert_eq!(find(alias).map(|v| v.name), Some(setting), "{alias}");
+            assert_eq!(warnings(&format!("{alias}=x\n")), Vec::new(), "{alias}");
+        }
+        let fix = |text: &str| {
+            let found = warnings(text);
+            let fix = found[0].lines.iter().find(|(label, _)| label == "fix").unwrap().1.clone();
+            assert_eq!(found.len(), 1, "{text}");
+            fix
+        };
+        assert!(fix("BOT_TOKEN=123456789:AAE\n").contains("TELEGRAM_BOT_TOKEN"));
+        assert!(fix("OLLAMA_HOST=0.0.0.0\n").contains("OLLAMA_API_ENDPOINT"));
+        assert!(
+            fix("DEEPSEEK_API_KEY=x\n").contains("OPENAI_BASE_URL=https://api.deepseek.com/v1")
+        );
+        // A secret with a misspelt first word is reported, and no other name is suggested for it.
+        assert!(!fix("GROQK_API_KEY=x\n").contains("did you mean"));
+    }
+
+    #[test]
+    fn the_file_of_another_program_is_one_line_and_its_empty_lines_none() {
+        let empty =
+            "TWITTER_POLL_X=\nDISCORD_NOTHING=\"\"\nTELEGRM_BOT_TOKEN=\nDEEPSEEK_API_KEY=\n";
+        assert_eq!(warnings(empty), Vec::new());
+        let many: String =
+            (0..40).map(|n| format!("TWITTER_THING_NUMBER_{}=1\n", "X".repeat(n + 3))).collect();
+        let found = warnings(&format!("{empty}{many}TELEGRAM_BOT_TOKN=1:a\n"));
+        assert_eq!(found.len(), 2, "{found:?}");
+        let text: String = found.iter().map(|w| w.render(Style::plain())).collect();
+        let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(text.contains("did you mean TELEGRAM_BOT_TOKEN?"), "{text}");
+        assert!(text.contains("40 names are not settings") && text.contains("32 more"), "{text}");
     }
 }

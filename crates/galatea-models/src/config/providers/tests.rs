@@ -54,6 +54,8 @@ fn the_first_configured_is_taken() {
         ("OPENAI_API_KEY", "openai", "gpt-6.1-terra"),
         ("GOOGLE_GENERATIVE_AI_API_KEY", "google", "gemini-3.8-flash"),
         ("GROQ_API_KEY", "groq", "openai/gpt-oss-120b"),
+        ("XAI_API_KEY", "xai", "grok-4.7"),
+        ("MISTRAL_API_KEY", "mistral", "mistral-large-latest"),
         ("OLLAMA_API_ENDPOINT", "ollama", "gemma3:latest"),
     ];
     let value =

@@ -3,10 +3,11 @@
 use galatea_core::Variable;
 
 /// OpenAI: key.
-pub const OPENAI_API_KEY: Variable = Variable::new("OPENAI_API_KEY", "Key of OpenAI, or of the server named by OPENAI_BASE_URL. Further keys, asked when this one is refused or busy: OPENAI_API_KEY_2 to _9; so with every provider.").secret().required();
+pub const OPENAI_API_KEY: Variable = Variable::new("OPENAI_API_KEY", "Key of OpenAI, or of the server named by OPENAI_BASE_URL. Further keys, asked when this one is refused or busy: OPENAI_API_KEY_2 to _9; so with every provider.").alias(&["OPENAI_KEY"]).secret().required();
 /// OpenAI: address.
 pub const OPENAI_BASE_URL: Variable =
     Variable::new("OPENAI_BASE_URL", "Address of a server that speaks OpenAI's API (LM Studio, vLLM, llama.cpp, …); such servers may need no key.")
+        .alias(&["OPENAI_API_BASE", "OPENAI_API_URL", "OPENAI_API_BASE_URL"])
         .or("https://api.openai.com/v1");
 /// OpenAI: wire format.
 pub const OPENAI_API: Variable = Variable::new(
@@ -18,17 +19,20 @@ pub const OPENAI_API: Variable = Variable::new(
 pub const OPENAI_SMALL_MODEL: Variable = Variable::new(
     "OPENAI_SMALL_MODEL",
     "Model for quick decisions; unset: chosen from the provider's list.",
-);
+)
+.alias(&["SMALL_OPENAI_MODEL"]);
 /// OpenAI: large model.
 pub const OPENAI_LARGE_MODEL: Variable = Variable::new(
     "OPENAI_LARGE_MODEL",
     "Model for answers; unset: chosen from the provider's list.",
-);
+)
+.alias(&["OPENAI_MODEL", "LARGE_OPENAI_MODEL"]);
 /// OpenAI: embedding model.
 pub const OPENAI_EMBEDDING_MODEL: Variable = Variable::new(
     "OPENAI_EMBEDDING_MODEL",
     "Model for memory search; with another server than OpenAI's, search uses keywords until this is set; unset: chosen from the provider's list.",
-);
+)
+.alias(&["EMBEDDING_OPENAI_MODEL"]);
 /// OpenAI: address for embeddings.
 pub const OPENAI_EMBEDDING_URL: Variable =
     Variable::new("OPENAI_EMBEDDING_URL", "Address of another server for embeddings.");

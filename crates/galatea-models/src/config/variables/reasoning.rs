@@ -34,6 +34,8 @@ const ANTHROPIC: [Variable; 2] = pair!("ANTHROPIC", "Anthropic");
 const OPENROUTER: [Variable; 2] = pair!("OPENROUTER", "OpenRouter");
 const GOOGLE: [Variable; 2] = pair!("GOOGLE", "Google");
 const GROQ: [Variable; 2] = pair!("GROQ", "Groq");
+const XAI: [Variable; 2] = pair!("XAI", "xAI");
+const MISTRAL: [Variable; 2] = pair!("MISTRAL", "Mistral");
 const OLLAMA: [Variable; 2] = pair!("OLLAMA", "Ollama");
 
 /// The settings of a provider: small, large.
@@ -44,6 +46,8 @@ pub fn of_provider(provider: &str) -> Option<&'static [Variable; 2]> {
         "openrouter" => &OPENROUTER,
         "google" => &GOOGLE,
         "groq" => &GROQ,
+        "xai" => &XAI,
+        "mistral" => &MISTRAL,
         "ollama" => &OLLAMA,
         _ => return None,
     })
@@ -63,6 +67,10 @@ pub const REASONING: &[Variable] = &[
     GOOGLE[1],
     GROQ[0],
     GROQ[1],
+    XAI[0],
+    XAI[1],
+    MISTRAL[0],
+    MISTRAL[1],
     OLLAMA[0],
     OLLAMA[1],
 ];

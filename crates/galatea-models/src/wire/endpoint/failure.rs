@@ -3,10 +3,10 @@
 use std::time::Duration;
 
 use galatea_core::{
-    Error, ErrorKind, Retry, Sent,
+    Error, ErrorKind, Overlong, Retry, Sent,
     model::{Finish, Spent, Usage},
 };
-use galatea_http::{codes as http, redact};
+use galatea_http::{codes as http, redact, shorten};
 
 use super::Endpoint;
 use crate::wire::{
@@ -14,12 +14,15 @@ use crate::wire::{
     refusal::{Hint, Refusal},
 };
 
+/// Most characters of a service's words in an error's cause.
+const MOST_WORDS: usize = 200;
+
 /// What a status says by itself.
 fn hint_of_status(status: u16) -> Option<Hint> {
     match status {
         401 => Some(Hint::BadKey),
         402 => Some(Hint::NoMoney),
-        413 => Some(Hint::TooLong),
+        413 => Some(Hint::TooLong(Overlong::default())),
         429 => Some(Hint::RateLimited),
         300..=399 => Some(Hint::WrongPath),
         500..=599 => Some(Hint::Busy),
@@ -135,6 +138,14 @@ impl Endpoint {
             cause.push(' ');
             cause.push_str(code);
         }
+        // What only the service can say belongs to what people read. Its other words may repeat
+        // what was sent, and stay in the log.
+        if matches!(hint, None | Some(Hint::TooLong(_) | Hint::Withheld))
+            && !refusal.message.is_empty()
+        {
+            cause.push_str(": ");
+            cause.push_str(&shorten(&refusal.message, MOST_WORDS));
+        }
         let error = error.with("cause", self.clean(&cause)).with("host", &self.place);
         let error = match hint.and_then(|hint| self.setting_at_fault(hint, model)) {
             Some(place) => error.with("where", place),
@@ -164,11 +175,12 @@ impl Endpoint {
             .with_code(codes::QUOTA)
             .with_fix(format!("add credit or raise the spending limit at {label}")),
             Hint::UnknownModel => self.unknown_model(model),
-            Hint::TooLong => Error::new(
+            Hint::TooLong(overlong) => Error::new(
                 ErrorKind::TooLong,
                 format!("the conversation is too long for {model}"),
             )
             .with_code(codes::TOO_LONG)
+            .with_overlong(overlong)
             .with_fix(
                 "shorten the character or the history, or choose a model with a longer context",
             ),
@@ -248,7 +260,9 @@ impl Endpoint {
             }
             Hint::UnknownModel => self.origin_of(model).map(|(_, place)| place.to_owned()),
             Hint::WrongPath => self.origins.url.clone(),
-            Hint::TooLong | Hint::NoTools | Hint::Withheld | Hint::RateLimited | Hint::Busy => None,
+            Hint::TooLong(_) | Hint::NoTools | Hint::Withheld | Hint::RateLimited | Hint::Busy => {
+                None
+            }
         }
     }
 
@@ -328,7 +342,7 @@ impl Endpoint {
             .with("seconds", after.as_secs_f32())
     }
 
-    fn clean(&self, text: &str) -> String {
+    pub(super) fn clean(&self, text: &str) -> String {
         match &self.auth {
             Auth::None => redact(text, &[]),
             Auth::Bearer(key) | Auth::Header(_, key) => redact(text, &[key]),

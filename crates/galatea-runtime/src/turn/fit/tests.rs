@@ -36,7 +36,7 @@ fn draft(earlier: usize, length: usize) -> Draft {
 }
 
 fn fitted(draft: &Draft, budget: Budget) -> (TextRequest, Vec<String>) {
-    let Fitted { request, estimate, left_out } = fit(draft.clone(), budget);
+    let Fitted { request, estimate, left_out, .. } = fit(draft.clone(), budget);
     assert_eq!(estimate, tokens_of(&request));
     (request, left_out)
 }
@@ -175,5 +175,52 @@ proptest! {
         let (request, _) = fitted(&draft, budget(tokens));
         prop_assert!(tokens_of(&request) <= tokens, "{} of {tokens}", tokens_of(&request));
         prop_assert!(request.messages.len() >= waiting);
+    }
+}
+
+#[test]
+fn tools_go_before_the_persona_and_the_persona_before_the_question() {
+    let tool = |n: usize| ToolSpec {
+        name: format!("TOOL_{n}"),
+        description: "Does something useful. ".repeat(20),
+        parameters: serde_json::json!({ "type": "object" }).into(),
+    };
+    let mut draft = draft(6, 30);
+    draft.sections[0].text = "You are Eliza, and kind. ".repeat(40);
+    draft.tools = Arc::new((0..4).map(tool).collect());
+    let question = "Ann: what is the name of my dog, who is called after the river in my town?";
+    *draft.messages.last_mut().unwrap() = ChatMessage::user(question);
+    let mut states = Vec::new();
+    for tokens in (40..3_000).rev().step_by(7) {
+        let Fitted { request, estimate, asks, .. } = fit(draft.clone(), budget(tokens));
+        let has_question = request.messages.iter().any(|message| message.text() == question);
+        assert!(has_question || !asks, "{tokens}");
+        assert!(!asks || estimate <= tokens + 100, "{tokens}: {estimate}");
+        let persona = request.system.unwrap_or_default();
+        let state = match (asks, request.tools.is_empty(), persona.contains("left out")) {
+            (false, ..) => 3,
+            (_, true, _) => 2,
+            (_, false, true) => 1,
+            (_, false, false) => 0,
+        };
+        if states.last() != Some(&state) {
+            states.push(state);
+        }
+    }
+    assert!(states.ends_with(&[2, 3]) && !states[..states.len() - 1].contains(&3), "{states:?}");
+}
+
+proptest! {
+    /// However small the budget, a request that is sent holds the question, or its beginning where
+    /// the question itself is long.
+    #[test]
+    fn a_request_that_is_sent_asks(tokens in 1u64..3_000, words in 1usize..2_000, waiting in 1usize..6) {
+        let mut draft = draft(4, 20);
+        let question = format!("Ann: where is the key {}", "that I lost ".repeat(words));
+        *draft.messages.last_mut().unwrap() = ChatMessage::user(question);
+        draft.waiting = waiting.min(draft.messages.len());
+        let Fitted { request, asks, .. } = fit(draft, budget(tokens));
+        let last = request.messages.last().map(ChatMessage::text).unwrap_or_default();
+        prop_assert!(!asks || last.starts_with("Ann: where is the key"), "{}", last);
     }
 }

@@ -34,6 +34,10 @@ pub(super) enum Brain {
     Google,
     /// Fast open models
     Groq,
+    /// Grok
+    Xai,
+    /// Mistral
+    Mistral,
     /// The built-in script: pattern matching, not AI
     Offline,
 }
@@ -47,6 +51,8 @@ impl Brain {
             Self::Openrouter => Some(models::OPENROUTER_API_KEY.name),
             Self::Google => Some(models::GOOGLE_API_KEY.name),
             Self::Groq => Some(models::GROQ_API_KEY.name),
+            Self::Xai => Some(models::XAI_API_KEY.name),
+            Self::Mistral => Some(models::MISTRAL_API_KEY.name),
             Self::Ollama | Self::Offline => None,
         }
     }
@@ -60,6 +66,8 @@ impl Brain {
             Self::Openrouter => "openrouter",
             Self::Google => "google",
             Self::Groq => "groq",
+            Self::Xai => "xai",
+            Self::Mistral => "mistral",
             Self::Offline => "offline",
         }
     }

@@ -191,10 +191,17 @@ fn choice(
     }
     let settings = &context.configuration()?.settings;
     let mut select = cliclack::select("Model");
-    if let Some(brain) =
-        [Brain::Anthropic, Brain::Openrouter, Brain::Openai, Brain::Google, Brain::Groq]
-            .into_iter()
-            .find(|b| b.key_variable().is_some_and(|k| settings.raw(k).is_some()))
+    if let Some(brain) = [
+        Brain::Anthropic,
+        Brain::Openrouter,
+        Brain::Openai,
+        Brain::Google,
+        Brain::Groq,
+        Brain::Xai,
+        Brain::Mistral,
+    ]
+    .into_iter()
+    .find(|b| b.key_variable().is_some_and(|k| settings.raw(k).is_some()))
     {
         select =
             select.item(Choice::Keep, format!("keep {}", brain.provider()), "configured already");
@@ -212,6 +219,8 @@ fn choice(
         .item(Choice::Known(Brain::Openrouter), "OpenRouter", "key")
         .item(Choice::Known(Brain::Google), "Google Gemini", "key")
         .item(Choice::Known(Brain::Groq), "Groq", "key")
+        .item(Choice::Known(Brain::Xai), "xAI (Grok)", "key")
+        .item(Choice::Known(Brain::Mistral), "Mistral", "key")
         .item(Choice::Compatible, "OpenAI-compatible server", "LM Studio, vLLM, llama.cpp, …")
         .item(Choice::Known(Brain::Offline), "stay offline", "pattern matching, not AI")
         .interact()
