@@ -2,6 +2,8 @@
 
 mod failure;
 
+pub(crate) use failure::was_cut_before_words;
+
 use std::{borrow::Cow, fmt, time::Duration};
 
 use bytes::Bytes;
