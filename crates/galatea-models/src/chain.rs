@@ -19,7 +19,9 @@ use std::{
 use async_trait::async_trait;
 use galatea_core::{
     Clock, Error, ErrorKind, ModelInfo, Result, Retry, Sent, TextModel, Timestamp,
-    model::{AnsweredBy, ChatPart, OnText, TextAnswer, TextRequest, text_actions::without_tools},
+    model::{
+        AnsweredBy, ChatPart, Finish, OnText, TextAnswer, TextRequest, text_actions::without_tools,
+    },
 };
 
 use crate::{
@@ -122,6 +124,7 @@ impl Chain {
                     if answer.by.is_none() && answer.served.is_none() {
                         answer.price = answer.price.or_else(|| info.known_price());
                     }
+                    let is_partial = answer.finish == Finish::Deadline;
                     answer.by = Some(match answer.by.take() {
                         // The link is a chain itself, and knows better who answered.
                         Some(inner) => AnsweredBy {
@@ -137,7 +140,16 @@ impl Chain {
                             too_long,
                         },
                     });
-                    return Round::Over(Box::new(Ok(answer)));
+                    let others = (at + 1..self.links.len())
+                        .any(|other| self.can_help(other, request, failures));
+                    if !(is_partial && others && self.clock.now() < deadline) {
+                        return Round::Over(Box::new(Ok(answer)));
+                    }
+                    // A whole answer of another model is better than half of this one's.
+                    let (took, late) = (self.clock.now().since(asked_at), not_finished());
+                    failures.note(at, late, took, &link.site);
+                    failures.partial.get_or_insert(answer);
+                    asked = true;
                 }
                 // Another answer would show the reader two beginnings.
                 Err(error) if shown.load(Ordering::Relaxed) => {
@@ -191,12 +203,17 @@ impl TextModel for Chain {
     async fn generate(&self, request: &TextRequest, on_text: &OnText<'_>) -> Result<TextAnswer> {
         let own = self.clock.now().plus(self.total);
         let deadline = request.deadline.map_or(own, |asked| asked.min(own));
-        let mut failures =
-            ChainFailures { last: self.links.iter().map(|_| None).collect(), hung: Vec::new() };
+        let mut failures = ChainFailures {
+            last: self.links.iter().map(|_| None).collect(),
+            hung: Vec::new(),
+            partial: None,
+        };
         let mut left = ROUNDS;
         loop {
             match self.round(request, deadline, &mut failures, on_text).await {
-                Round::Over(outcome) => return *outcome,
+                Round::Over(outcome) => {
+                    return (*outcome).or_else(|error| failures.partial.take().ok_or(error));
+                }
                 // After an outage, breakers admit a few probes first and pause all other calls.
                 Round::Paused => {}
                 Round::Unanswered => left -= 1,
@@ -210,8 +227,18 @@ impl TextModel for Chain {
                 None => break,
             }
         }
-        Err(failures.sum_up(&self.links))
+        match failures.partial.take() {
+            Some(answer) => Ok(answer),
+            None => Err(failures.sum_up(&self.links)),
+        }
     }
+}
+
+/// The failure of a model that was still writing when its time was over.
+fn not_finished() -> Error {
+    Error::new(ErrorKind::Timeout, "the model had not finished within its time")
+        .with_code(codes::TIMEOUT)
+        .with_retry(Retry::Never)
 }
 
 /// The result of one round through the chain.
@@ -260,6 +287,8 @@ struct ChainFailures {
     last: Vec<Option<Error>>,
     /// Services where a model timed out, with the time spent waiting.
     hung: Vec<(String, Duration)>,
+    /// What a model had written when its time was over.
+    partial: Option<TextAnswer>,
 }
 
 impl ChainFailures {

@@ -29,6 +29,8 @@ pub(crate) use list::ListedModel;
 
 use crate::families::{self, Role};
 
+/// Most models of a service whose trials are kept.
+const MOST_TRIED: usize = 64;
 /// Most names of a list kept for suggestions; OpenRouter lists some hundreds.
 const MOST_NAMES: usize = 2_000;
 
@@ -75,6 +77,19 @@ pub(crate) struct Service {
     /// What of requests the service refuses, by model.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     adjusted: BTreeMap<String, Vec<adjusted::Adjusted>>,
+    /// What trials of tools have shown, by model.
+    tools: BTreeMap<String, ToolSkill>,
+}
+
+/// Whether a model can call tools, as a trial has shown.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ToolSkill {
+    /// It called the tool that it was asked to call.
+    pub works: bool,
+    /// What it did instead, for people.
+    pub why: String,
+    /// Day of the trial, `YYYY-MM-DD`.
+    pub on: String,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -180,6 +195,27 @@ impl Choices {
         }
     }
 
+    /// What a trial has shown about a model's tools; `None` before one.
+    pub fn tool_skill(&self, service: &str, model: &str) -> Option<ToolSkill> {
+        lock(&self.0.kept).services.get(service)?.tools.get(model).cloned()
+    }
+
+    /// Stores what a trial has shown.
+    ///
+    /// # Errors
+    /// When the file cannot be written; the result still applies until the process ends.
+    pub(crate) fn learn_tools(&self, service: &str, model: &str, skill: ToolSkill) -> Result<()> {
+        let mut kept = lock(&self.0.kept);
+        let before = kept.clone();
+        let tools = &mut kept.services.entry(service.to_owned()).or_default().tools;
+        // Names that were tried and are no longer used.
+        if tools.len() >= MOST_TRIED && !tools.contains_key(model) {
+            tools.pop_first();
+        }
+        tools.insert(model.to_owned(), skill);
+        self.write(&kept, &before)
+    }
+
     /// Similar names for one that the list did not contain when it was last read; `None` if it did,
     /// or was never read.
     pub(crate) fn missing(&self, service: &str, name: &str) -> Option<Vec<String>> {
@@ -207,6 +243,9 @@ impl Choices {
         let mut kept = lock(&self.0.kept);
         let before = kept.clone();
         let service = kept.services.entry(reading.service.to_owned()).or_default();
+        if when == When::Now {
+            service.tools.clear();
+        }
         let mut seen = lock(&self.0.seen);
         let usable: Vec<&ListedModel> = reading
             .list

@@ -29,9 +29,10 @@ use galatea_http::HttpClient;
 
 use crate::{
     check::Probe,
-    choices::{Choices, Facts, When},
+    choices::{Choices, Facts, ToolSkill, When},
     dependencies::Dependencies,
     families::Role,
+    tool_trial::ToolTrial,
     wire::codes,
 };
 use context::Context;
@@ -64,6 +65,7 @@ pub struct Configured {
     pub(crate) list_readers: Vec<list_reader::ListReader>,
     /// What the services' lists say about the models in use.
     pub(crate) facts: Vec<Option<Facts>>,
+    pub(crate) tool_trial: Option<ToolTrial>,
 }
 
 impl Configured {
@@ -114,6 +116,12 @@ impl Configured {
     /// Whether both use the same models with the same limits.
     pub fn is_as(&self, other: &Self) -> bool {
         self.uses == other.uses && self.facts == other.facts
+    }
+
+    /// Tries once whether the large model can call tools, if it is one of a server of one's own and no
+    /// trial is stored. Takes a minute at most. Returns what a new trial has shown.
+    pub async fn try_tools(&self) -> Option<ToolSkill> {
+        self.tool_trial.as_ref()?.run().await
     }
 
     /// Checks with the services whether keys, addresses and models work. Costs no tokens.
@@ -214,6 +222,7 @@ fn chained(context: &Context<'_>, provider: &'static Provider) -> Result<Configu
         }
     }
     let mut models = links::assemble(context, &chosen, &others, fallback.sibling)?;
+    let tool_trial = chosen.tool_trial(context);
     let media = media::build(context, provider.name, chosen.is_at_home())?;
     models.media = media.models;
     let main = chosen.main();
@@ -264,6 +273,7 @@ fn chained(context: &Context<'_>, provider: &'static Provider) -> Result<Configu
         others,
         list_readers,
         facts,
+        tool_trial,
     })
 }
 

@@ -19,6 +19,7 @@ use tokio::sync::Notify;
 use crate::{
     budget::Budget,
     choices::Choices,
+    limited::Thinkers,
     toolless::ToolRefusals,
     wire::{Auth, Endpoint},
 };
@@ -83,6 +84,7 @@ struct Inner {
     remarks: Mutex<BTreeMap<(String, String), Finding>>,
     refused: Notify,
     tool_refusals: Arc<ToolRefusals>,
+    thinkers: Arc<Thinkers>,
     /// Models of this process by folder. Several agents share one: it can take hundreds of MB.
     #[cfg(feature = "local-embeddings")]
     local: Mutex<BTreeMap<std::path::PathBuf, Arc<crate::local::LocalEmbedding>>>,
@@ -156,6 +158,11 @@ impl Dependencies {
     /// Which models refused tools.
     pub(crate) fn tool_refusals(&self) -> Arc<ToolRefusals> {
         Arc::clone(&self.0.tool_refusals)
+    }
+
+    /// Which models think before they answer.
+    pub(crate) fn thinkers(&self) -> Arc<Thinkers> {
+        Arc::clone(&self.0.thinkers)
     }
 
     /// The state of every breaker, by service and model.

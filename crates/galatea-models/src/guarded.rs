@@ -9,8 +9,9 @@ use galatea_core::{
     Clock, Deadline, EmbeddingModel, Error, ErrorKind, ModelInfo, Result, Retry, Sent, TextModel,
     Timestamp,
     breaker::{Admission, BreakerLimits, Call},
-    model::{ObjectModel, OnText, TextAnswer, TextRequest},
+    model::{Finish, ObjectModel, OnText, TextAnswer, TextRequest, Usage},
     shared_breaker::SharedBreaker,
+    tokens::Family,
 };
 use serde_json::Value;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -19,6 +20,9 @@ use crate::wire::codes;
 
 /// Longest pause that a service's `Retry-After` causes at a time.
 const LONGEST_WISH: Duration = Duration::from_secs(600);
+
+/// How long before a call times out the text is taken that has come until then.
+const SOONER: Duration = Duration::from_millis(100);
 
 /// Time limits of one call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -139,6 +143,45 @@ impl<M: Send + Sync + ?Sized> Guarded<M> {
         outcome
     }
 
+    /// A moment before the call would time out, what the model has written until then; a model that
+    /// writes is not one that hangs.
+    async fn or_partial(
+        &self,
+        request: &TextRequest,
+        whole: impl Future<Output = Result<TextAnswer>> + Send,
+        written: &Mutex<String>,
+    ) -> Result<TextAnswer>
+    where
+        M: TextModel,
+    {
+        if !request.partial {
+            return whole.await;
+        }
+        let now = self.clock.now();
+        let patience = request
+            .deadline
+            .map_or(self.allowed.total, |end| end.since(now).min(self.allowed.total));
+        let late = self.clock.sleep(patience.saturating_sub(SOONER));
+        let whole = Box::pin(whole);
+        match select(whole, late).await {
+            Either::Left((outcome, _)) => outcome,
+            Either::Right(((), whole)) => {
+                let text = std::mem::take(&mut *lock(written));
+                if text.trim().is_empty() {
+                    return whole.await;
+                }
+                let info = self.inner.info();
+                let family = Family::of(&info.model);
+                let usage = Usage {
+                    input: family.request(request),
+                    output: family.text(&text),
+                    ..Usage::default()
+                };
+                Ok(TextAnswer { text, usage, finish: Finish::Deadline, ..TextAnswer::default() })
+            }
+        }
+    }
+
     fn is_to_be_left_alone(&self, now: Timestamp) -> Option<Error> {
         let alone = lock(&self.alone);
         let (until, failure) = alone.as_ref()?;
@@ -179,7 +222,14 @@ impl<M: TextModel + ?Sized> TextModel for Guarded<M> {
         let streamed = TextRequest { stream: true, ..request.clone() };
         // The caller does not read the stream, so no text is shown and a broken answer can be
         // retried.
-        let work = self.inner.generate(&streamed, &|_| ());
+        let written = Mutex::new(String::new());
+        let keep = |text: &str| {
+            if request.partial {
+                lock(&written).push_str(text);
+            }
+        };
+        let whole = self.inner.generate(&streamed, &keep);
+        let work = self.or_partial(request, whole, &written);
         self.billed(request, self.inner.info(), work).await
     }
 }

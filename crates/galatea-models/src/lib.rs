@@ -20,6 +20,7 @@ pub mod families;
 pub mod fuzz;
 pub mod google;
 mod guarded;
+mod limited;
 #[cfg(feature = "local-embeddings")]
 pub mod local;
 mod media;
@@ -27,11 +28,12 @@ mod noticing;
 pub mod ollama;
 pub mod openai;
 pub mod retry;
+mod tool_trial;
 mod toolless;
 pub mod tuned;
 pub mod wire;
 
-pub use choices::{Change, Choices, When};
+pub use choices::{Change, Choices, ToolSkill, When};
 pub use config::{Configured, build, with_registered};
 pub use dependencies::Dependencies;
 pub use doctor::OfflineModel;

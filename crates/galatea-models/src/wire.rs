@@ -14,7 +14,7 @@ pub(crate) mod tool_refusal;
 mod turns;
 
 pub use endpoint::Endpoint;
-pub(crate) use endpoint::{Adjusting, Call};
+pub(crate) use endpoint::{Adjusting, Call, was_cut_before_words};
 pub(crate) use refusal::{Hint, Refusal, mentions};
 pub(crate) use schema::object_schema;
 pub use service::{Auth, Names, Origins, Times};
@@ -78,7 +78,8 @@ pub(crate) fn require_answer(
 /// Replaces empty arguments of tool calls by an empty object. If the answer was cut off, its last
 /// call is left as it is, since its arguments may be missing.
 pub(crate) fn complete_arguments(answer: &mut TextAnswer) {
-    let torn = usize::from(matches!(answer.finish, Finish::Length | Finish::Filtered));
+    let torn =
+        usize::from(matches!(answer.finish, Finish::Length | Finish::Filtered | Finish::Deadline));
     let whole = answer.tool_calls.len().saturating_sub(torn);
     for call in
         answer.tool_calls.iter_mut().take(whole).filter(|call| call.arguments.trim().is_empty())

@@ -55,6 +55,12 @@ pub const ANSWER_PARTS: Variable = Variable::new(
      <SOURCE>_ANSWER_PARTS overrides it per platform.",
 )
 .or("auto");
+/// Longest answer of a model.
+pub const ANSWER_TOKENS: Variable = Variable::new(
+    "ANSWER_TOKENS",
+    "Longest answer of a model, in tokens, thoughts aside; unset: 1024. TEXT_LARGE_MAX_TOKENS and DEFAULT_MAX_TOKENS, which count thoughts, have \
+     precedence. <SOURCE>_ANSWER_TOKENS overrides it per platform.",
+);
 /// Room types that always get an answer.
 pub const ALWAYS_RESPOND_CHANNELS: Variable = Variable::new(
     "ALWAYS_RESPOND_CHANNELS",
@@ -165,6 +171,7 @@ pub const VARIABLES: &[Variable] = &[
     GROUP_POLICY,
     NAME_RULE,
     ANSWER_PARTS,
+    ANSWER_TOKENS,
     ALWAYS_RESPOND_CHANNELS,
     ALWAYS_RESPOND_SOURCES,
     ALLOW_BOTS,

@@ -70,12 +70,14 @@ pub struct Program {
 impl Program {
     /// The program at `path`, with `home` as working folder and `HOME`. Only `PATH` of the
     /// environment is passed on. Usage limits are off and answers are not shortened unless a test
-    /// sets them, because a few test users write more than a person may.
+    /// sets them, because a few test users write more than a person may. Models are not tried with
+    /// tools, because that would take an answer from a model server's script.
     pub fn new(path: impl Into<PathBuf>, home: &Home) -> Self {
         let mut env = BTreeMap::from([
             ("HOME".into(), home.path().into()),
             ("LIMITS".into(), "off".into()),
             ("ANSWER_PARTS".into(), "none".into()),
+            ("MODEL_TOOLS".into(), "true".into()),
         ]);
         if let Some(path) = std::env::var_os("PATH") {
             env.insert("PATH".into(), path);

@@ -87,6 +87,20 @@ pub(crate) async fn watch(means: Means, mut agents: Vec<Choosing>) {
                 changed |= read_lists(&means, agent).await;
                 agent.renewal.has_looked();
             }
+            // At the start, so that the first question need not wait for it.
+            if let Some(skill) = agent.configured.try_tools().await {
+                let model = &agent.configured.description;
+                if skill.works {
+                    tracing::info!(model, "the model calls tools as it should");
+                } else {
+                    tracing::warn!(
+                        model,
+                        code = "GAL-MODEL-TOOLS-OFF",
+                        why = skill.why,
+                        "the model cannot call tools and is offered none (MODEL_TOOLS)"
+                    );
+                }
+            }
         }
         // A model that was just chosen may be refused as well.
         if refused && !changed {

@@ -23,7 +23,6 @@ async fn the_form_of_the_prompt_is_not_posted_and_not_shown_again() {
         "{{\"name\": \"SEND_MESSAGE\", \"arguments\": {\"target\": \"Ada\", \"text\": \"Hello, Ada.\"}}}",
         "Hello, Ada.<|im_end|>\n<|im_start|>user\nthanks",
         "Eliza: Hello, Ada.\nAda: thank you",
-        "Hello, Ada. Hello, Ada. Hello, Ada. Hello, Ada.",
     ];
     for leak in leaks {
         let model = Arc::new(ScriptedModel::saying(leak));

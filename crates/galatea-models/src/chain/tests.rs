@@ -1,10 +1,11 @@
 //! Tests of the order in which links are asked, of skipped links, and of the final error.
 //! `bills` has those of what attempts cost, `breakers` those with circuit breakers and pauses,
-//! `deadlines` those with models that hang, `waits` those of a service's `Retry-After`.
+//! `deadlines` those with models that hang, `partial` those of answers that are cut, `waits` those of a service's `Retry-After`.
 
 mod bills;
 mod breakers;
 mod deadlines;
+mod partial;
 mod waits;
 
 use super::*;

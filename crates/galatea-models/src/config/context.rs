@@ -259,6 +259,11 @@ impl<'a> Context<'a> {
         }
     }
 
+    /// Whether no setting says which models are offered tools.
+    pub(super) fn chooses_tools(&self) -> bool {
+        self.tools.is_none()
+    }
+
     /// The format for a model behind OpenAI's API: the one that OPENAI_API sets, otherwise the one
     /// its family demands, otherwise Chat Completions.
     pub(super) fn wire(&self, rules: &Rules) -> Wire {

@@ -14,13 +14,15 @@ use crate::{
     chain::{Chain, Link},
     check::Probe,
     dependencies::fingerprint,
-    families::Role,
+    families::{self, Role},
     guarded::{Guarded, limits},
+    limited::Limited,
     noticing::Noticing,
     retry::{PATIENCE, Retrying},
+    tool_trial::ToolTrial,
     toolless::Toolless,
     tuned::Tuned,
-    wire::Endpoint,
+    wire::{Endpoint, Names},
 };
 
 type Make<'a> = Box<dyn Fn(Endpoint, &str) -> Arc<dyn TextModel> + 'a>;
@@ -153,6 +155,23 @@ impl<'a> Offer<'a> {
         ListReader::of(&probe, self.uses(), private)
     }
 
+    /// The trial of its large model's tools. None for services that say themselves which of their
+    /// models call tools, and for a model that is offered none.
+    pub(super) fn tool_trial(&self, context: &Context<'_>) -> Option<ToolTrial> {
+        let Names { provider, label, .. } = self.main().names();
+        let own = provider == "ollama" || provider == "openai" && label != "OpenAI";
+        if !own || !context.chooses_tools() {
+            return None;
+        }
+        let model = (self.make)(self.main().clone(), &self.large.name);
+        model.info().tools.then(|| ToolTrial {
+            model,
+            service: self.main().service(),
+            choices: context.dependencies.choices().clone(),
+            clock: Arc::clone(&context.clock),
+        })
+    }
+
     /// A model with the first key.
     fn at_first<'b>(&'b self, model: &'b str) -> Rung<'b, 'a> {
         Rung { offer: self, endpoint: &self.endpoints.first, model }
@@ -185,10 +204,21 @@ impl Rung<'_, '_> {
         let (total, clock) = (context.total(), &context.clock);
         let breaker =
             context.dependencies.breaker(endpoint, model, &name, limits(total), clock.now());
+        let provider = endpoint.names().provider;
+        let known = families::known().of(provider, model);
+        let thinks = known.is_some_and(|family| !family.rules.efforts.is_empty());
+        let limited = Limited::new(
+            (offer.make)((*endpoint).clone(), model),
+            endpoint.service(),
+            thinks,
+            context.dependencies.thinkers(),
+        );
         let toolless = Toolless {
-            inner: (offer.make)((*endpoint).clone(), model),
+            inner: Arc::new(limited),
             service: endpoint.service(),
             refusals: context.dependencies.tool_refusals(),
+            choices: context.dependencies.choices().clone(),
+            auto: context.chooses_tools(),
             clock: Arc::clone(clock),
         };
         let noticing = Noticing {

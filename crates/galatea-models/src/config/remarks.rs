@@ -67,6 +67,25 @@ pub(super) fn find(context: &Context<'_>, uses: &[Use]) -> Result<Vec<Finding>> 
                 finding.with_fix(format!("name a newer one{instead}, or none: it is chosen then")),
             );
         }
+        if *role == Role::Large
+            && context.chooses_tools()
+            && let Some(skill) = context
+                .dependencies
+                .choices()
+                .tool_skill(service, &named.name)
+                .filter(|skill| !skill.works)
+        {
+            let finding = Finding::new(
+                Severity::Info,
+                codes::TOOLS_OFF,
+                "model",
+                format!("{} is offered no tools: {} ({})", named.name, skill.why, skill.on),
+            );
+            push(
+                &mut found,
+                finding.with_fix("take a model that calls tools, or set MODEL_TOOLS=true to offer them anyway; `galatea models refresh` forgets the trial"),
+            );
+        }
         let tier = match role {
             Role::Small => Tier::TextSmall,
             Role::Large => Tier::TextLarge,

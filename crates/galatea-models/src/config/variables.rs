@@ -46,7 +46,7 @@ pub const LARGE_MODEL: Variable =
     Variable::new("LARGE_MODEL", "Model for answers, where the provider's own variable is unset.");
 /// Whether tool calls are used.
 pub const MODEL_TOOLS: Variable =
-    Variable::new("MODEL_TOOLS", "Let models call tools natively: true, false, or auto (true everywhere but with Ollama, where it depends on the model).")
+    Variable::new("MODEL_TOOLS", "Let models call tools natively: true, false, or auto. With auto, a model of a server of one's own is tried once with a harmless call, and offered no tools if it fails; with Ollama, it also depends on what the server says of the model.")
         .or("auto");
 /// Context windows of models, in tokens.
 pub const MODEL_CONTEXT_WINDOW: Variable = Variable::new(

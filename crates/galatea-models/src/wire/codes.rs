@@ -50,3 +50,5 @@ pub const DROPPED: &str = "GAL-MODEL-DROPPED";
 pub const ADJUSTED: &str = "GAL-MODEL-ADJUSTED";
 /// The model keeps failing, and its breaker pauses calls.
 pub const PAUSED: &str = "GAL-MODEL-PAUSED";
+/// A model is offered no tools, because it cannot call them.
+pub const TOOLS_OFF: &str = "GAL-MODEL-TOOLS-OFF";

@@ -3,6 +3,8 @@
 mod adjusting;
 mod failure;
 
+pub(crate) use failure::was_cut_before_words;
+
 use std::{borrow::Cow, fmt, time::Duration};
 
 use bytes::Bytes;

@@ -169,7 +169,7 @@ async fn a_descriptions_length_holds_without_a_model_of_its_own() {
     let server =
         OpenAiServer::with(OpenAi { extended: true, comments: false }, Some(KEY)).await.unwrap();
     let base = server.base_url();
-    for (set, sent) in [(Some("99"), Some(99)), (None, None)] {
+    for (set, sent) in [(Some("99"), Some(99)), (None, Some(1_024))] {
         let mut settings = vec![
             ("OPENAI_API_KEY", KEY),
             ("OPENAI_BASE_URL", base.as_str()),
@@ -185,4 +185,32 @@ async fn a_descriptions_length_holds_without_a_model_of_its_own() {
         let limit = body.get("max_tokens").or(body.get("max_completion_tokens"));
         assert_eq!(limit.and_then(|limit| limit.as_u64()), sent, "{set:?}");
     }
+}
+
+/// A model that runs on would be read until the deadline.
+#[tokio::test]
+async fn every_request_has_a_limit_and_a_setting_rules() {
+    let server =
+        OpenAiServer::with(OpenAi { extended: true, comments: false }, Some(KEY)).await.unwrap();
+    let base = server.base_url();
+    for (set, length, sent) in [
+        (None, None, 1_024),
+        (None, Some(2_048), 2_048),
+        (Some(("TEXT_LARGE_MAX_TOKENS", "300")), None, 300),
+        (Some(("DEFAULT_MAX_TOKENS", "200")), Some(2_048), 200),
+    ] {
+        let mut settings = vec![
+            ("OPENAI_API_KEY", KEY),
+            ("OPENAI_BASE_URL", base.as_str()),
+            ("OPENAI_LARGE_MODEL", "llama-3.1"),
+        ];
+        settings.extend(set);
+        let mut request = request(false);
+        request.params.max_tokens = None;
+        request.length = length;
+        assert!(ask(&configure(&settings).models.large, &request).await.0.is_ok());
+        let body = server.last().unwrap().body;
+        assert_eq!(body["max_tokens"].as_u64(), Some(sent), "{set:?} {length:?}");
+    }
+    server.assert_clean();
 }

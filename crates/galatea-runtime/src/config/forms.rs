@@ -7,6 +7,7 @@ pub(super) const ALLOW_FROM: &[&str] = &["ALLOW_FROM"];
 pub(super) const GROUP_POLICY: &[&str] = &["GROUP_POLICY", "GROUP_RESPONSE_POLICY"];
 pub(super) const NAME_RULE: &[&str] = &["NAME_RULE"];
 pub(super) const ANSWER_PARTS: &[&str] = &["ANSWER_PARTS"];
+pub(super) const ANSWER_TOKENS: &[&str] = &["ANSWER_TOKENS"];
 pub(super) const ALLOW_BOTS: &[&str] = &["ALLOW_BOTS"];
 pub(super) const AUTO_REPLY: &str = "AUTO_REPLY";
 pub(super) const ALLOWED_CHATS: &[&str] = &["ALLOWED_CHATS", "ALLOWED_ROOMS"];

@@ -5,8 +5,8 @@ use galatea_core::{Source, Variable};
 
 use super::{
     forms::{
-        ALLOW_BOTS, ALLOW_FROM, ALLOWED_CHATS, ANSWER_PARTS, AUTO_REPLY, DM_POLICY, GROUP_POLICY,
-        LISTEN_CHATS, MESSAGE_TTL, NAME_RULE, TARGET_USERS,
+        ALLOW_BOTS, ALLOW_FROM, ALLOWED_CHATS, ANSWER_PARTS, ANSWER_TOKENS, AUTO_REPLY, DM_POLICY,
+        GROUP_POLICY, LISTEN_CHATS, MESSAGE_TTL, NAME_RULE, TARGET_USERS,
     },
     spending,
 };
@@ -32,6 +32,7 @@ const FORMS: &[Form] = &[
     Form { others: &[GROUP_POLICY[1]], ..Form::new(GROUP_POLICY[0], "GROUP_POLICY for {}.") },
     Form::new(NAME_RULE[0], "NAME_RULE for {}."),
     Form::new(ANSWER_PARTS[0], "ANSWER_PARTS for {}."),
+    Form::new(ANSWER_TOKENS[0], "ANSWER_TOKENS for {}."),
     Form::new(ALLOW_BOTS[0], "ALLOW_BOTS for {}."),
     Form::new(MESSAGE_TTL[0], "MESSAGE_TTL_MINUTES for {}."),
     Form { default: Some("true"), ..Form::new(AUTO_REPLY, "Answer on {} at all.") },

@@ -4,7 +4,7 @@ use galatea_core::{Error, People, Result, Settings, Source, Variable, room::Chan
 
 use super::{
     ALLOW_BOTS, ALLOW_FROM, ALWAYS_RESPOND_CHANNELS, ALWAYS_RESPOND_SOURCES, ANSWER_PARTS,
-    BOT_HOP_LIMIT, DEFLLMOFF, DM_POLICY, GROUP_POLICY, MESSAGE_TTL_MINUTES, NAME_RULE,
+    ANSWER_TOKENS, BOT_HOP_LIMIT, DEFLLMOFF, DM_POLICY, GROUP_POLICY, MESSAGE_TTL_MINUTES, NAME_RULE,
     OFFLINE_RESPONDER_PUBLIC, Spending, forms,
 };
 use std::time::Duration;
@@ -96,6 +96,8 @@ pub struct Policy {
     pub name_setting: String,
     /// Messages one answer becomes at once.
     pub parts: Parts,
+    /// Longest answer of a model, in tokens, thoughts aside; none leaves it to the models.
+    pub answer_tokens: Option<u32>,
     /// Rooms allowed, by platform id; all when none.
     pub allowed_rooms: Option<Vec<String>>,
     /// The setting that says so.
@@ -161,6 +163,14 @@ impl Policy {
             own.invalid_setting(&parts_setting, "is none of auto, none and a number from 2")
         })?;
         let (message_ttl_setting, message_ttl) = own.message_ttl(source)?;
+        let (tokens_setting, tokens) = own.text(forms::ANSWER_TOKENS, &ANSWER_TOKENS);
+        let answer_tokens =
+            match tokens.as_str() {
+                "" => None,
+                text => Some(text.parse::<u32>().ok().filter(|tokens| *tokens > 0).ok_or_else(
+                    || own.invalid_setting(&tokens_setting, "is no number of tokens from 1"),
+                )?),
+            };
         let (allow_from_setting, allow_from) = own.people(forms::ALLOW_FROM, &ALLOW_FROM)?;
         let (allow_bots_setting, allow_bots) = own.text(forms::ALLOW_BOTS, &ALLOW_BOTS);
         let rooms = own.list(forms::ALLOWED_CHATS)?;
@@ -192,6 +202,7 @@ impl Policy {
             name_anywhere,
             name_setting,
             parts,
+            answer_tokens,
             allowed_rooms_setting: rooms
                 .as_ref()
                 .map_or_else(|| format!("{}_ALLOWED_CHATS", own.prefix), |(name, _)| name.clone()),

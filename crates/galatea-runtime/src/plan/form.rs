@@ -125,9 +125,8 @@ fn step<'a>(text: &'a str, talk: &Talk, in_notes: &mut bool) -> Option<&'a str> 
         return Some(rest);
     }
     if let Some(words) = behind_date(text) {
-        let alone = words.trim().is_empty();
-        if !talk.wants_time() && !(alone && talk.question.contains(['?', '？', '؟']) && !*in_notes)
-        {
+        let alone = words.trim().is_empty() && talk.question.contains(['?', '？', '؟']);
+        if *in_notes || !(talk.wants_time() || alone) {
             return Some(words);
         }
     }

@@ -161,7 +161,10 @@ impl Talk {
     }
 
     pub(super) fn wants_time(&self) -> bool {
-        self.asks(&TIMES)
+        let question = self.question.to_lowercase();
+        let words: Vec<&str> = question.split(|c: char| !c.is_alphanumeric()).collect();
+        // "now" is a part of "know", and "day" of "holiday".
+        TIMES.iter().any(|word| words.contains(word) || !word.is_ascii() && question.contains(word))
     }
 
     pub(super) fn wants_repeats(&self) -> bool {

@@ -31,13 +31,22 @@ pub(crate) enum Providers {
     Given,
 }
 
-/// Asks for a plan, until then at most. `results` are what actions of this turn have done so far.
+/// How far a question to a model may go.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Bounds {
+    /// It is over then.
+    pub(crate) until: Timestamp,
+    /// Longest answer, in tokens; none leaves it to the models.
+    pub(crate) length: Option<u32>,
+}
+
+/// Asks for a plan within bounds. `results` are what actions of this turn have done so far.
 pub(crate) async fn decide(
     turn: &Turn<'_>,
     windows: &Windows,
     results: &[String],
     providers: Providers,
-    until: Timestamp,
+    bounds: Bounds,
     verdict: &mut Verdict,
 ) -> Result<Parsed> {
     let model = turn.models.text(Tier::TextLarge);
@@ -55,7 +64,7 @@ pub(crate) async fn decide(
             }
             draft
         };
-        let answer = ask_within(turn, windows, model, draft, until, verdict).await?;
+        let answer = ask_within(turn, windows, model, draft, bounds, verdict).await?;
         if is_withheld(&answer) {
             return Err(withheld());
         }
@@ -171,7 +180,8 @@ pub(crate) async fn should_respond(
 ) -> Result<RespondDecision> {
     let (model, draft) =
         (turn.models.text(Tier::TextSmall), || prompt::should_respond(turn, turn.state));
-    let answer = ask_within(turn, windows, model, draft, until, verdict).await?;
+    let bounds = Bounds { until, length: None };
+    let answer = ask_within(turn, windows, model, draft, bounds, verdict).await?;
     Ok(plan::parse_should_respond(&answer.text).unwrap_or(RespondDecision::Ignore))
 }
 
@@ -182,7 +192,7 @@ async fn ask_within(
     windows: &Windows,
     model: &Arc<dyn TextModel>,
     draft: impl Fn() -> Draft,
-    until: Timestamp,
+    bounds: Bounds,
     verdict: &mut Verdict,
 ) -> Result<TextAnswer> {
     let info = model.info();
@@ -195,7 +205,8 @@ async fn ask_within(
             windows.forget(turn, info).await;
             return Err(does_not_fit(info, budget.tokens));
         }
-        request.deadline = Some(until);
+        request.deadline = Some(bounds.until);
+        request.length = bounds.length;
         request.partial = true;
         request.conversation = Some(conversation(turn));
         match use_model(turn, model, &request, verdict).await {
@@ -212,7 +223,7 @@ async fn ask_within(
             Err(error)
                 if error.kind() == ErrorKind::TooLong
                     && halved < HALVINGS
-                    && turn.clock.now() < until =>
+                    && turn.clock.now() < bounds.until =>
             {
                 halved += 1;
                 tracing::info!(turn = %turn.id, model = info.full_name(), estimate, "the model found the prompt too long; asking with half of it");

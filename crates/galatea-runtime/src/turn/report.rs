@@ -1,9 +1,9 @@
 //! Puts what actions did into words: the model is asked once more, with the results.
 
-use galatea_core::{ActionResult, Timestamp, Turn, Verdict};
+use galatea_core::{ActionResult, Turn, Verdict};
 
 use super::{
-    decide::{self, Providers},
+    decide::{self, Bounds, Providers},
     window::Windows,
 };
 
@@ -16,11 +16,11 @@ pub(super) async fn in_words(
     turn: &Turn<'_>,
     windows: &Windows,
     results: &[ActionResult],
-    until: Timestamp,
+    bounds: Bounds,
     verdict: &mut Verdict,
 ) -> Option<String> {
     let lines: Vec<String> = results.iter().map(line).collect();
-    match decide::decide(turn, windows, &lines, Providers::MayBeAsked, until, verdict).await {
+    match decide::decide(turn, windows, &lines, Providers::MayBeAsked, bounds, verdict).await {
         Ok(parsed) => Some(parsed.plan.text).filter(|text| !text.trim().is_empty()),
         Err(error) => {
             tracing::warn!(turn = %turn.id, error = %error.report(), "failed to put the results of actions into words; a plain sentence is sent instead");

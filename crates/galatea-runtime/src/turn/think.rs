@@ -14,7 +14,7 @@ use super::{
     compose::{catalog, compose_state},
     confirm,
     context::TurnContext,
-    decide::{self, Providers},
+    decide::{self, Bounds, Providers},
     engine::{Engine, Thinking},
     notice::{BROKEN, limit_notice, notice},
     outcome::Outcome,
@@ -121,12 +121,14 @@ async fn answer(
         engine.budget.answered(&context.meter.visit);
     }
 
+    let length = answer_tokens(engine, context);
+    let bounds = Bounds { until, length };
     let mut parsed = decide::decide(
         &context.turn(engine, &state, catalog),
         windows,
         &[],
         Providers::MayBeAsked,
-        until,
+        bounds,
         verdict,
     )
     .await?;
@@ -149,7 +151,7 @@ async fn answer(
                 windows,
                 &[],
                 Providers::Given,
-                until,
+                bounds,
                 verdict,
             )
             .await?;
@@ -158,7 +160,7 @@ async fn answer(
     note_plan(&parsed, verdict);
     let turn = context.turn(engine, &state, catalog);
     let mut outcome =
-        Box::pin(carry_out(engine, &turn, &context.message.lease, parsed, until, verdict)).await?;
+        Box::pin(carry_out(engine, &turn, &context.message.lease, parsed, bounds, verdict)).await?;
     for reply in &mut outcome.replies {
         reviewed(&registry.middleware, deadline, &turn, reply).await;
     }
@@ -167,6 +169,12 @@ async fn answer(
         label(context, &mut outcome);
     }
     Ok((outcome, state))
+}
+
+/// How long an answer may be in this place.
+fn answer_tokens(engine: &Engine, context: &TurnContext) -> Option<u32> {
+    let room = &context.info.room;
+    engine.policies.of(&room.source, &room.account).ok()?.answer_tokens
 }
 
 /// Middleware looks at an answer. One that fails or takes too long leaves it as it was.
@@ -218,9 +226,10 @@ async fn carry_out(
     turn: &Turn<'_>,
     lease: &LeaseGuard,
     parsed: Parsed,
-    until: Timestamp,
+    bounds: Bounds,
     verdict: &mut Verdict,
 ) -> Result<Outcome> {
+    let until = bounds.until;
     let Parsed { plan, unknown, .. } = parsed;
     let (words, doing): (Vec<_>, Vec<_>) = plan
         .actions
@@ -248,7 +257,7 @@ async fn carry_out(
             plan.text
         } else {
             let windows = &engine.thinking.windows;
-            let words = report::in_words(turn, windows, &results, until, verdict).await;
+            let words = report::in_words(turn, windows, &results, bounds, verdict).await;
             words.unwrap_or_else(|| report::failure(&results))
         };
         let mut content = Content::text(text);
@@ -267,7 +276,7 @@ async fn carry_out(
     }
     if outcome.replies.is_empty() && !results.is_empty() && !silent {
         let windows = &engine.thinking.windows;
-        let words = report::in_words(turn, windows, &results, until, verdict).await;
+        let words = report::in_words(turn, windows, &results, bounds, verdict).await;
         // What was done is done: say it plainly rather than fail the turn or stay silent.
         let words = words.unwrap_or_else(|| {
             results.iter().map(|r| r.text.as_str()).collect::<Vec<_>>().join("\n")

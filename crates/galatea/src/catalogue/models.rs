@@ -166,6 +166,12 @@ pub(super) const PAGES: &[Explanation] = &[
         "Set MODEL_TOOLS=false to save the attempt, take a model with tools, or start the server with them (vLLM: --enable-auto-tool-choice; llama.cpp: --jinja).",
     ),
     Explanation::new(
+        "GAL-MODEL-TOOLS-OFF",
+        "The model is offered no tools",
+        "It was asked once to call a harmless tool, and wrote the call as words or did not call it, as small models do. So it answers in words only, and can do nothing besides: no message to another room, no muting. Commands work.",
+        "Take a larger model, or start the server with its parser of tool calls (llama.cpp: --jinja; vLLM: --enable-auto-tool-choice with --tool-call-parser), then `galatea models refresh` and a restart. MODEL_TOOLS=true offers tools whatever the trial says.",
+    ),
+    Explanation::new(
         "GAL-MODEL-CONFIG",
         "The chosen provider is not configured",
         "GALATEA_MODEL_PROVIDER names a provider whose key or address is not set.",

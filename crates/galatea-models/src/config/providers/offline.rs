@@ -36,6 +36,7 @@ pub(in super::super) fn offline(context: &Context<'_>) -> Result<Configured> {
         others: Vec::new(),
         list_readers: Vec::new(),
         facts: Vec::new(),
+        tool_trial: None,
     })
 }
 

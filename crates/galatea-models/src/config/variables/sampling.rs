@@ -7,7 +7,7 @@ macro_rules! parameters {
         [
             Variable::new(
                 concat!($prefix, "_MAX_TOKENS"),
-                concat!("Longest answer", $whose, ", in tokens."),
+                concat!("Longest answer", $whose, ", in tokens, thoughts included. Unset: 1024, and 7168 more for a model that thinks."),
             ),
             Variable::new(concat!($prefix, "_TEMPERATURE"), concat!("Randomness", $whose, ".")),
             Variable::new(concat!($prefix, "_TOP_P"), concat!("Nucleus sampling", $whose, ".")),

@@ -55,6 +55,14 @@ fn meaning(status: u16, refusal: &Refusal, model: &str) -> Option<Hint> {
     Some(if names_no_model { Hint::WrongPath } else { hint })
 }
 
+/// The fix of an answer that its limit cut off before the first word.
+const CUT_BEFORE_WORDS: &str = "raise TEXT_LARGE_MAX_TOKENS (TEXT_SMALL_MAX_TOKENS for the small model): the answer was cut before its first visible word";
+
+/// Whether an answer was empty because its limit cut it off before the first word.
+pub(crate) fn was_cut_before_words(error: &Error) -> bool {
+    error.code() == Some(codes::EMPTY) && error.fix() == Some(CUT_BEFORE_WORDS)
+}
+
 impl Endpoint {
     /// The error for a failed connection, described in terms of this service.
     pub(crate) fn transport(&self, error: Error) -> Error {
@@ -314,11 +322,7 @@ impl Endpoint {
                 .with_code(codes::EMPTY)
                 .with("host", &self.place);
         let error = charged(error, usage);
-        if finish == Finish::Length {
-            error.with_fix("raise TEXT_LARGE_MAX_TOKENS (TEXT_SMALL_MAX_TOKENS for the small model): the answer was cut before its first visible word")
-        } else {
-            error
-        }
+        if finish == Finish::Length { error.with_fix(CUT_BEFORE_WORDS) } else { error }
     }
 
     /// The error for a stream that ended before the answer was complete.

@@ -40,6 +40,21 @@ fn an_answer_is_a_few_messages_where_strangers_read_along() {
 }
 
 #[test]
+fn the_length_of_an_answer_is_set_for_all_platforms_or_for_one() {
+    let settings = Settings::from_pairs([("ANSWER_TOKENS", "300"), ("X_ANSWER_TOKENS", "120")]);
+    let of = |settings: &Settings, source| {
+        Policy::from_settings(settings, &source).unwrap().answer_tokens
+    };
+    assert_eq!(of(&settings, TELEGRAM), Some(300));
+    assert_eq!(of(&settings, Source::new("x")), Some(120));
+    assert_eq!(of(&Settings::from_pairs([("A", "b")]), TELEGRAM), None);
+    for wrong in ["0", "many", "-1"] {
+        let settings = Settings::from_pairs([("ANSWER_TOKENS", wrong)]);
+        assert!(Policy::from_settings(&settings, &TELEGRAM).is_err(), "{wrong}");
+    }
+}
+
+#[test]
 fn elizaos_names_work() {
     let settings = Settings::from_pairs([
         ("TELEGRAM_GROUP_RESPONSE_POLICY", "mention_only"),
