@@ -37,6 +37,7 @@ mod readiness;
 mod redact;
 mod report;
 mod trouble;
+mod version;
 mod wants;
 
 use clap::FromArgMatches;
