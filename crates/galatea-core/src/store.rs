@@ -31,6 +31,7 @@ mod outbox;
 mod partition;
 mod plugin_cache;
 mod recall;
+mod shared_use;
 mod step;
 mod turn;
 mod usage;
@@ -63,6 +64,7 @@ pub use self::{
     link::LinkStore,
     outbox::{OutboxItem, OutboxQuery, OutboxState, OutboxStore, Resolution, Settlement},
     partition::{Partition, ROOM_PARTITIONS, room_partition},
+    shared_use::{SharedSum, SharedTotal, SharedUse},
     step::{JournalStep, StepStore},
     turn::{FinishedMessage, NewDelivery, TurnRecord},
     usage::{Block, BlockKind, BlockStore, Holder, UsageStore, UsageTotal},

@@ -4,6 +4,7 @@ use async_trait::async_trait;
 use serde::{Deserialize, Serialize};
 use std::ops::AddAssign;
 
+use super::{SharedTotal, SharedUse};
 use crate::{
     clock::Timestamp,
     error::Result,
@@ -111,7 +112,7 @@ impl UsageRow {
 }
 
 /// Whose usage of one day is asked for.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Holder {
     /// Everything that the agent used.
     Agent,
@@ -145,6 +146,19 @@ pub trait UsageStore: Send + Sync {
     /// What a holder has used on a day. Called for the first message of a holder in this process,
     /// and on each new day.
     async fn standing(&self, agent: AgentId, day: Day, holder: &Holder) -> Result<UsageTotal>;
+    /// Adds what a process of a shared store uses and reserves, each holder once, and returns what
+    /// all processes have used and reserved, in the same order: of several that add at once, each
+    /// is told what those before it added. Called before an answer and before each call of a
+    /// model, where several processes answer.
+    ///
+    /// # Errors
+    /// `Unsupported` for a store that one process has to itself.
+    async fn share_limits(
+        &self,
+        agent: AgentId,
+        now: Timestamp,
+        uses: &[SharedUse],
+    ) -> Result<Vec<SharedTotal>>;
     /// Every row from this day on, of one agent or of all, oldest day first. Called by `galatea
     /// usage`.
     async fn usage(&self, agent: Option<AgentId>, since: Day) -> Result<Vec<UsageRow>>;

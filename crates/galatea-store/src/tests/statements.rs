@@ -179,6 +179,8 @@ const SHARED: &[Text] = listed![
     postgres::PUBLISH,
     postgres::END,
     postgres::AFTER,
+    postgres::SHARE_LIMITS,
+    postgres::PRUNE_LIMITS,
 ];
 
 /// Every statement that both dialects name.
