@@ -20,6 +20,9 @@ use super::{
     steady::steady,
 };
 
+/// How long a heartbeat waits for what accounts are: a sixth of a lease.
+const EXCHANGE: Duration = Duration::from_secs(1);
+
 /// How many are alive in each group.
 pub(super) type Alive = BTreeMap<Group, usize>;
 
@@ -160,10 +163,10 @@ impl Keeper {
     }
 
     async fn tick(&mut self, agents: &[Arc<dyn SharedAgent>]) -> Result<()> {
-        let asked = steady();
         let ClusterOptions { member, ttl, .. } = self.options;
         // Before it joins: others read what it says as soon as they see it.
-        self.known.exchange(&*self.store, agents).await?;
+        self.exchange(agents).await;
+        let asked = steady();
         let membership = self.membership(agents);
         let alive = self.store.beat(member, &membership, ttl).await?;
         self.options.beats.note();
@@ -202,6 +205,21 @@ impl Keeper {
             }
         }
         Ok(())
+    }
+
+    /// Says and reads what accounts are. It has no connection of its own, and a heartbeat must not
+    /// wait for a read or a write: what takes too long is tried again with the next one.
+    async fn exchange(&mut self, agents: &[Arc<dyn SharedAgent>]) {
+        let exchange = self.known.exchange(&*self.store, agents);
+        match tokio::time::timeout(EXCHANGE, exchange).await {
+            Ok(Ok(())) => {}
+            Ok(Err(error)) => {
+                tracing::debug!(process = %self.options.member, error = %error.report(), "failed to exchange what accounts are; retrying with the next heartbeat");
+            }
+            Err(_) => {
+                tracing::debug!(process = %self.options.member, "the database takes long to say what accounts are; retrying with the next heartbeat");
+            }
+        }
     }
 
     fn membership(&self, agents: &[Arc<dyn SharedAgent>]) -> Membership {
