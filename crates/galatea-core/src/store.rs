@@ -31,7 +31,6 @@ mod outbox;
 mod partition;
 mod plugin_cache;
 mod recall;
-mod shared_use;
 mod step;
 mod turn;
 mod usage;
@@ -64,10 +63,12 @@ pub use self::{
     link::LinkStore,
     outbox::{OutboxItem, OutboxQuery, OutboxState, OutboxStore, Resolution, Settlement},
     partition::{Partition, ROOM_PARTITIONS, room_partition},
-    shared_use::{SharedSum, SharedTotal, SharedUse},
     step::{JournalStep, StepStore},
     turn::{FinishedMessage, NewDelivery, TurnRecord},
-    usage::{Block, BlockKind, BlockStore, Holder, UsageStore, UsageTotal},
+    usage::{
+        Block, BlockKind, BlockStore, Holder, SharedSum, SharedTotal, SharedUse, UsageStore,
+        UsageTotal,
+    },
 };
 
 /// The part of a store that plugin code sees: memories, people and places, relationships and tasks.

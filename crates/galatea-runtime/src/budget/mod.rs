@@ -17,6 +17,7 @@ mod meter;
 mod price;
 mod prune;
 mod refusal;
+mod round;
 mod share;
 mod step_down;
 mod warn;
@@ -38,6 +39,7 @@ pub(crate) use refusal::Refusal;
 use self::{
     bucket::Bucket,
     ledger::{Ask, Case, Holders, Ledger, Spend, Warning},
+    round::Round,
 };
 use crate::{
     config::{Flow, Policy, Spending},
@@ -66,7 +68,7 @@ pub(crate) struct Budget {
     blocks: Mutex<Option<(Timestamp, Arc<[Block]>)>>,
     /// The day on which old rows of the ledger were deleted last.
     pruned: Mutex<Option<Day>>,
-    round: Mutex<share::Round>,
+    round: Mutex<Round>,
     me: Weak<Self>,
 }
 

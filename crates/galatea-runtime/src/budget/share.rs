@@ -14,25 +14,8 @@ use super::{
     ledger::{Ask, Ledger, Place},
     lock,
     refusal::Refusal,
+    round::Wish,
 };
-
-/// What waits for the next statement.
-#[derive(Default)]
-pub(super) struct Round {
-    waiting: Vec<Wish>,
-    /// A task works on them.
-    busy: bool,
-}
-
-/// What one admission or call tells and asks.
-struct Wish {
-    /// By how much it moves the pace of each holder; nothing for most.
-    holders: BTreeMap<Holder, i64>,
-    /// It counts an answer.
-    counts: bool,
-    /// None where nothing is waited for.
-    reply: Option<oneshot::Sender<Result<BTreeMap<Holder, Place>>>>,
-}
 
 impl Budget {
     /// Judges an admission that was counted here by what all processes use.

@@ -4,7 +4,7 @@ use galatea_core::{
     Hint, Result, Store,
     store::{Group, Lease, Membership, Partition, Pulse},
 };
-use std::{collections::BTreeMap, sync::Arc, time::Duration};
+use std::{sync::Arc, time::Duration};
 use tokio::{
     sync::Notify,
     time::{MissedTickBehavior, interval, sleep},
@@ -22,9 +22,6 @@ use super::{
 
 /// How long a heartbeat waits for what accounts are: a sixth of a lease.
 const EXCHANGE: Duration = Duration::from_secs(1);
-
-/// How many are alive in each group.
-pub(super) type Alive = BTreeMap<Group, usize>;
 
 /// One process among those that share a store.
 pub(crate) struct Keeper {
